@@ -1,0 +1,439 @@
+// Package ir is the compiled form of a project: resolved, sorted, complete.
+// Inheritance is applied, sugar is gone, files are read; every rule keeps the
+// place where its author wrote it. Targets and [policy] read this model and
+// nothing else; it links no CUE. Its JSON form is modec.model.json.
+//
+// [policy]: modec.dev/modec/compiler/policy
+package ir
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// Version is the version of the model's JSON form. A reader refuses a model
+// of another version.
+const Version = 1
+
+// Decision is what may happen, ordered by permissiveness: Deny < Ask < Allow.
+type Decision uint8
+
+const (
+	Deny Decision = iota
+	Ask
+	Allow
+)
+
+var decisionNames = [...]string{"deny", "ask", "allow"}
+
+func (d Decision) String() string { return decisionNames[d] }
+
+// MarshalText writes deny, ask or allow.
+func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads deny, ask or allow and refuses anything else.
+func (d *Decision) UnmarshalText(b []byte) error {
+	for i, n := range decisionNames {
+		if n == string(b) {
+			*d = Decision(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("got %q, want one of \"deny\", \"ask\", \"allow\"", b)
+}
+
+// Group is a tool group: the neutral vocabulary of what an agent may try.
+type Group string
+
+const (
+	Read    Group = "read"
+	Edit    Group = "edit"
+	Command Group = "command"
+	Web     Group = "web"
+	MCP     Group = "mcp"
+	Modes   Group = "modes"
+	// Unknown stands for the tools of an agent that map to no group.
+	Unknown Group = "unknown"
+)
+
+// Groups lists the tool groups in the order in which they are printed.
+var Groups = []Group{Read, Edit, Command, Web, MCP, Modes}
+
+// Project is a whole compiled source.
+type Project struct {
+	Version    int    `json:"version"`
+	Name       string `json:"name,omitempty"`
+	SourceHash string `json:"sourceHash,omitempty"` // "sha256:…" over every file the build read
+
+	Servers []Server `json:"servers"` // sorted by name
+	Modes   []Mode   `json:"modes"`   // sorted by slug; what the user named
+	// Builtins are Roo's built-in modes that the source refers to (a role may
+	// enter one) without naming them itself: they decide, and no target emits them.
+	Builtins []Mode `json:"builtins,omitempty"`
+	Roles    []Role `json:"roles"` // sorted by name
+
+	// Guards are the paths that no subject may edit unless its table opens
+	// them (Table.Open): ordinary deny rules with positions of their own.
+	Guards []Rule `json:"guards"`
+
+	ClosedInventory bool   `json:"closedInventory"`    // only the servers and tools listed exist
+	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none
+}
+
+// Server is an MCP server of the inventory.
+type Server struct {
+	Name string   `json:"name"`
+	Pos  diag.Pos `json:"pos"`
+
+	// Type is "stdio", "http" (streamable HTTP) or "sse".
+	Type    string            `json:"type"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+
+	TimeoutSeconds int    `json:"timeoutSeconds,omitempty"` // 0: the agent's own default
+	DefaultEnabled bool   `json:"defaultEnabled"`
+	Tools          []Tool `json:"tools"` // sorted by name
+}
+
+// Tool returns the server's tool of that name, nil when it has none.
+func (s *Server) Tool(name string) *Tool {
+	if i, ok := find(s.Tools, name, func(t *Tool) string { return t.Name }); ok {
+		return &s.Tools[i]
+	}
+	return nil
+}
+
+// Tool is a tool of an MCP server.
+type Tool struct {
+	Name        string   `json:"name"`
+	Pos         diag.Pos `json:"pos"`
+	Description string   `json:"description,omitempty"`
+	Risk        string   `json:"risk,omitempty"` // read, write, destructive; "" unknown
+}
+
+// Mode is a persona an agent works in: prompt and permissions.
+type Mode struct {
+	Slug               string           `json:"slug"`
+	Pos                diag.Pos         `json:"pos"`
+	Name               string           `json:"name"`
+	Description        string           `json:"description,omitempty"`
+	WhenToUse          string           `json:"whenToUse,omitempty"`
+	RoleDefinition     string           `json:"roleDefinition,omitempty"`
+	CustomInstructions string           `json:"customInstructions,omitempty"`
+	Model              string           `json:"model,omitempty"` // sonnet, opus, haiku, inherit or a full model id; "" unsaid
+	Rules              []RuleFile       `json:"rules,omitempty"` // instruction files, in the order written
+	Can                Can              `json:"can"`
+	Restrictions       *MCPRestrictions `json:"mcpRestrictions,omitempty"`
+	Extra              map[string]Extra `json:"extra,omitempty"` // by target name
+	Builtin            bool             `json:"builtin,omitempty"`
+}
+
+// Role is a permission profile that a session or a person holds.
+type Role struct {
+	Name               string              `json:"name"`
+	Pos                diag.Pos            `json:"pos"`
+	Description        string              `json:"description,omitempty"`
+	PermissionMode     string              `json:"permissionMode,omitempty"` // one of Claude Code's six; "" unsaid
+	PermissionModePos  diag.Pos            `json:"permissionModePos,omitzero"`
+	Can                Can                 `json:"can"`
+	Tools              *[]string           `json:"tools,omitempty"` // restriction of Claude's built-in tools; nil: none, empty: no tool
+	AppendSystemPrompt string              `json:"appendSystemPrompt,omitempty"`
+	Env                map[string]string   `json:"env,omitempty"`
+	Modes              *[]string           `json:"modes,omitempty"`       // modes it may enter; nil: all, empty: none
+	Claims             map[string][]string `json:"claims,omitempty"`      // claim → accepted values, sorted; every claim must match, any of its values
+	ClaudeRules        []ClaudeRule        `json:"claudeRules,omitempty"` // what only Claude Code can say
+	Extra              map[string]Extra    `json:"extra,omitempty"`
+}
+
+// RuleFile is an instruction file of a mode (Roo's rules-<slug>/ folder).
+type RuleFile struct {
+	Name string   `json:"name"` // base name, unique in its mode
+	Text string   `json:"text"`
+	Pos  diag.Pos `json:"pos"`
+}
+
+// Extra is what a subject says for one target alone; the target checks it.
+type Extra struct {
+	Fields map[string]any `json:"fields"`
+	Pos    diag.Pos       `json:"pos"`
+}
+
+// ClaudeRule is a rule in Claude Code's own grammar that the neutral
+// vocabulary cannot say. It stays verbatim for Claude Code.
+type ClaudeRule struct {
+	Decision Decision `json:"decision"`
+	Text     string   `json:"text"`
+	Pos      diag.Pos `json:"pos"`
+	From     string   `json:"from,omitempty"`
+}
+
+// Can is what a subject may do. A nil table is a group that is not mentioned,
+// neither by the subject nor by anything it extends.
+type Can struct {
+	Default     *Default  `json:"default,omitempty"` // can.default: for groups not mentioned
+	Unknown     *Default  `json:"unknown,omitempty"` // can.unknown: for tools that map to no group
+	OutsideRead *Default  `json:"outsideRead,omitempty"`
+	OutsideEdit *Default  `json:"outsideEdit,omitempty"`
+	Read        *Table    `json:"read,omitempty"`
+	Edit        *Table    `json:"edit,omitempty"`
+	Command     *Table    `json:"command,omitempty"`
+	Web         *Table    `json:"web,omitempty"`
+	Modes       *Table    `json:"modes,omitempty"`
+	MCP         *MCPTable `json:"mcp,omitempty"`
+}
+
+// Table returns the table of any group but MCP; nil when not mentioned.
+func (c *Can) Table(g Group) *Table {
+	switch g {
+	case Read:
+		return c.Read
+	case Edit:
+		return c.Edit
+	case Command:
+		return c.Command
+	case Web:
+		return c.Web
+	case Modes:
+		return c.Modes
+	}
+	return nil
+}
+
+// Mentions reports whether the subject says anything of the group.
+func (c *Can) Mentions(g Group) bool {
+	if g == MCP {
+		return c.MCP != nil
+	}
+	return c.Table(g) != nil
+}
+
+// Default is a decision for whatever no rule matches.
+type Default struct {
+	Decision Decision `json:"decision"`
+	Pos      diag.Pos `json:"pos"`
+	From     string   `json:"from,omitempty"` // "policy readonly": where it was inherited from; "" own
+}
+
+// Table holds the rules of one group: the subject's own before the inherited.
+// A bare `deny` is a rule with an All pattern; a bare `ask` or `allow` is a
+// default.
+type Table struct {
+	Default *Default `json:"default,omitempty"` // nil: deny for a mode, ask for a role
+	Rules   []Rule   `json:"rules,omitempty"`
+	// Open lists the guarded paths that this subject may edit by its other
+	// rules (can.edit.guarded): literal paths.
+	Open []OpenPath `json:"open,omitempty"`
+}
+
+// OpenPath is a guarded path that a subject opens.
+type OpenPath struct {
+	Path string   `json:"path"`
+	Pos  diag.Pos `json:"pos"`
+}
+
+// Rule decides for what its pattern matches.
+type Rule struct {
+	Decision Decision `json:"decision"`
+	Pattern  Pattern  `json:"pattern"`
+	Pos      diag.Pos `json:"pos"`
+	From     string   `json:"from,omitempty"`
+}
+
+// PatternKind says in which grammar a pattern is written.
+type PatternKind string
+
+const (
+	Plain   PatternKind = ""        // the group's own grammar: glob, command pattern, host, slug
+	Regex   PatternKind = "regex"   // ECMAScript, unanchored, no flags (read and edit only)
+	Builtin PatternKind = "builtin" // a named built-in command set: git_read, readonly_filters
+	All     PatternKind = "all"     // matches everything: a bare `deny`
+	Risk    PatternKind = "risk"    // an MCP risk: read, write, destructive
+)
+
+// Pattern is what a rule matches.
+type Pattern struct {
+	Kind PatternKind `json:"kind,omitempty"`
+	Text string      `json:"text,omitempty"`
+}
+
+// String writes the pattern as its author would.
+func (p Pattern) String() string {
+	switch p.Kind {
+	case Regex:
+		return "/" + p.Text + "/"
+	case Builtin, Risk:
+		return "@" + p.Text
+	case All:
+		return "everything"
+	}
+	return fmt.Sprintf("%q", p.Text)
+}
+
+// MCPTable is can.mcp.
+type MCPTable struct {
+	Default *Default   `json:"default,omitempty"` // a bare ask/allow, or can.mcp.default
+	Rules   []Rule     `json:"rules,omitempty"`   // a bare `mcp: "deny"`: All
+	Entries []MCPEntry `json:"entries,omitempty"` // own before inherited, each sorted by key
+}
+
+// MCPEntry is what a subject says of the servers whose name its key equals or
+// globs.
+type MCPEntry struct {
+	Key     string   `json:"key"`               // a literal name, a glob, or "*"
+	Literal bool     `json:"literal,omitempty"` // Key names exactly one server
+	Default *Default `json:"default,omitempty"`
+	Rules   []Rule   `json:"rules,omitempty"` // over tool names
+	// Resources and Prompts are ceilings over the entry's default for the
+	// server's resources and prompts; nil: they follow the default.
+	Resources *Default `json:"resources,omitempty"`
+	Prompts   *Default `json:"prompts,omitempty"`
+	Pos       diag.Pos `json:"pos"`
+	From      string   `json:"from,omitempty"`
+}
+
+// MCPRestrictions is the mode key of Roo's MCP restriction plan. It only holds
+// back. A nil list is absent; an empty AllowedTools means none.
+type MCPRestrictions struct {
+	AllowedServers    *[]Item    `json:"allowedServers,omitempty"`
+	DisallowedServers *[]Item    `json:"disallowedServers,omitempty"`
+	AllowedTools      *[]ToolRef `json:"allowedTools,omitempty"`
+	DisallowedTools   *[]ToolRef `json:"disallowedTools,omitempty"`
+	Pos               diag.Pos   `json:"pos"`
+}
+
+// Item is a name or pattern with its place.
+type Item struct {
+	Name string   `json:"name"`
+	Pos  diag.Pos `json:"pos"`
+}
+
+// ToolRef names tools by two patterns (`*` and `?`).
+type ToolRef struct {
+	Server string   `json:"serverName"`
+	Tool   string   `json:"toolName"`
+	Pos    diag.Pos `json:"pos"`
+}
+
+// SubjectRef names a mode, a role, or a role working in a mode.
+type SubjectRef struct {
+	Mode string `json:"mode,omitempty"`
+	Role string `json:"role,omitempty"`
+}
+
+// String writes "mode architect", "role reviewer" or "role reviewer in mode architect".
+func (r SubjectRef) String() string {
+	switch {
+	case r.Role == "":
+		return "mode " + r.Mode
+	case r.Mode == "":
+		return "role " + r.Role
+	}
+	return "role " + r.Role + " in mode " + r.Mode
+}
+
+// Mode returns the mode of that slug, the user's before the built-in; nil when
+// there is none.
+func (p *Project) Mode(slug string) *Mode {
+	for _, modes := range [][]Mode{p.Modes, p.Builtins} {
+		if i, ok := find(modes, slug, func(m *Mode) string { return m.Slug }); ok {
+			return &modes[i]
+		}
+	}
+	return nil
+}
+
+// Role returns the role of that name, nil when there is none.
+func (p *Project) Role(name string) *Role {
+	if i, ok := find(p.Roles, name, func(r *Role) string { return r.Name }); ok {
+		return &p.Roles[i]
+	}
+	return nil
+}
+
+// Server returns the server of that name, nil when there is none.
+func (p *Project) Server(name string) *Server {
+	if i, ok := find(p.Servers, name, func(s *Server) string { return s.Name }); ok {
+		return &p.Servers[i]
+	}
+	return nil
+}
+
+// find looks a name up in a list that is sorted by it.
+func find[T any](list []T, name string, key func(*T) string) (int, bool) {
+	i := sort.Search(len(list), func(i int) bool { return key(&list[i]) >= name })
+	return i, i < len(list) && key(&list[i]) == name
+}
+
+// Subjects lists every mode and every role, modes first.
+func (p *Project) Subjects() []SubjectRef {
+	var refs []SubjectRef
+	for i := range p.Modes {
+		refs = append(refs, SubjectRef{Mode: p.Modes[i].Slug})
+	}
+	for i := range p.Roles {
+		refs = append(refs, SubjectRef{Role: p.Roles[i].Name})
+	}
+	return refs
+}
+
+// ParseSubject reads what a person types for a subject: a slug or a role's
+// name, or "mode:slug" or "role:name" where both exist. With a role given
+// beside it, s is a mode. It fails with a sentence that names the choices.
+func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
+	if role != "" && p.Role(role) == nil {
+		return SubjectRef{}, fmt.Errorf("got role %q, want one of %s", role, quoted(p.roleNames()))
+	}
+	kind, name, prefixed := strings.Cut(s, ":")
+	if !prefixed || kind != "mode" && kind != "role" {
+		kind, name = "", s
+	}
+	mode := kind != "role" && p.Mode(name) != nil
+	asRole := kind != "mode" && role == "" && p.Role(name) != nil
+	switch {
+	case mode && asRole:
+		return SubjectRef{}, fmt.Errorf("got %q, which is a mode and a role: want \"mode:%s\" or \"role:%s\"", s, name, name)
+	case mode:
+		return SubjectRef{Mode: name, Role: role}, nil
+	case asRole:
+		return SubjectRef{Role: name}, nil
+	}
+	names := p.modeNames()
+	if role == "" {
+		names = append(names, p.roleNames()...)
+	}
+	return SubjectRef{}, fmt.Errorf("got subject %q, want one of %s", s, quoted(names))
+}
+
+func (p *Project) modeNames() []string {
+	var names []string
+	for i := range p.Modes {
+		names = append(names, p.Modes[i].Slug)
+	}
+	for i := range p.Builtins {
+		names = append(names, p.Builtins[i].Slug)
+	}
+	return names
+}
+
+func (p *Project) roleNames() []string {
+	var names []string
+	for i := range p.Roles {
+		names = append(names, p.Roles[i].Name)
+	}
+	return names
+}
+
+func quoted(names []string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(q, ", ")
+}

@@ -1,0 +1,75 @@
+package ir
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Marshal writes the model as JSON: deterministic, indented by one tab,
+// without HTML escapes, and with a final newline.
+func (p *Project) Marshal() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "\t")
+	if err := e.Encode(p); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Decisions returns the part of the model that decides: no prompt, no
+// description, no launch environment. It is what the hooks read
+// (.modec/policy.json). Server URLs and commands stay: a hook may have to
+// identify a server by them.
+func (p *Project) Decisions() *Project {
+	q := *p
+	q.Modes = decisionModes(p.Modes)
+	q.Builtins = decisionModes(p.Builtins)
+	q.Roles = make([]Role, len(p.Roles))
+	for i, r := range p.Roles {
+		q.Roles[i] = Role{Name: r.Name, Pos: r.Pos, PermissionMode: r.PermissionMode, PermissionModePos: r.PermissionModePos,
+			Can: r.Can, Modes: r.Modes, Claims: r.Claims}
+	}
+	q.Servers = make([]Server, len(p.Servers))
+	for i, s := range p.Servers {
+		s.Env, s.Headers = nil, nil
+		tools := make([]Tool, len(s.Tools))
+		for j, t := range s.Tools {
+			t.Description = ""
+			tools[j] = t
+		}
+		s.Tools = tools
+		q.Servers[i] = s
+	}
+	return &q
+}
+
+func decisionModes(modes []Mode) []Mode {
+	out := make([]Mode, len(modes))
+	for i, m := range modes {
+		out[i] = Mode{Slug: m.Slug, Pos: m.Pos, Name: m.Name, Can: m.Can, Restrictions: m.Restrictions, Builtin: m.Builtin}
+	}
+	return out
+}
+
+// Unmarshal reads what Marshal wrote. It refuses unknown fields, another
+// version and anything after the model: a model that is not understood whole
+// must not decide.
+func Unmarshal(r io.Reader) (*Project, error) {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	var p Project
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("model: got more than one JSON value, want one")
+	}
+	if p.Version != Version {
+		return nil, fmt.Errorf("model: got version %d, want %d", p.Version, Version)
+	}
+	return &p, nil
+}
