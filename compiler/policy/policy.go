@@ -1,7 +1,12 @@
-// Package policy decides what a subject may do.
 package policy
 
 import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
@@ -32,37 +37,231 @@ type Result struct {
 }
 
 // Engine answers for every subject of a project. It is safe for concurrent
-// use; a subject is compiled when it is first asked for.
+// use; a subject is compiled when it is first asked for, and once.
 type Engine struct {
-	project *ir.Project
+	project   *ir.Project
+	patterns  patterns
+	inventory inventory
+	guards    func() (*fileRules, error)
+
+	paths   sync.Pool // *filePath
+	parsers sync.Pool // *syntax.Parser
+
+	mu       sync.Mutex
+	modes    map[string]*side
+	roles    map[string]*side
+	subjects map[ir.SubjectRef]*Subject
 }
 
 // New prepares an engine. The project's patterns have been checked by the
-// compiler; one that does not compile fails the first Subject that uses it.
-func New(p *ir.Project) *Engine { return &Engine{project: p} }
+// compiler; one that does not compile fails every Subject that uses it.
+func New(p *ir.Project) *Engine {
+	e := &Engine{
+		project:   p,
+		inventory: newInventory(p.Servers),
+		modes:     map[string]*side{},
+		roles:     map[string]*side{},
+		subjects:  map[ir.SubjectRef]*Subject{},
+	}
+	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, guardText) })
+	e.paths.New = func() any { return &filePath{text: make([]byte, 0, 256), ends: make([]int, 0, 32)} }
+	e.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+	return e
+}
 
 // Project returns the model that the engine decides by.
 func (e *Engine) Project() *ir.Project { return e.project }
 
-// Subject compiles one subject's rules.
-func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) { return &Subject{}, nil }
+// Subject returns one subject's compiled rules. It fails when the project has
+// no such mode or role, and when a pattern does not compile.
+func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.subjects[ref]; s != nil {
+		return s, nil
+	}
+	if ref == (ir.SubjectRef{}) {
+		return nil, fmt.Errorf("got no subject, want a mode or a role")
+	}
+	s := &Subject{engine: e, ref: ref}
+	if ref.Role != "" {
+		side, err := e.roleSide(ref.Role)
+		if err != nil {
+			return nil, err
+		}
+		s.sides = append(s.sides, side)
+	}
+	if ref.Mode != "" {
+		side, err := e.modeSide(ref.Mode)
+		if err != nil {
+			return nil, err
+		}
+		s.sides = append(s.sides, side)
+	}
+	s.mcp = sync.OnceValue(s.compileMCP)
+	e.subjects[ref] = s
+	return s, nil
+}
 
-// Subject is one subject's compiled rules.
-type Subject struct{}
+func (e *Engine) roleSide(name string) (*side, error) {
+	if s := e.roles[name]; s != nil {
+		return s, nil
+	}
+	r := e.project.Role(name)
+	if r == nil {
+		return nil, fmt.Errorf("got role %q, want a role of the project", name)
+	}
+	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r})
+	if err == nil {
+		e.roles[name] = s
+	}
+	return s, err
+}
 
-// Decide returns the decision for an action.
-func (s *Subject) Decide(a Action) Result { return Result{} }
+func (e *Engine) modeSide(slug string) (*side, error) {
+	if s := e.modes[slug]; s != nil {
+		return s, nil
+	}
+	m := e.project.Mode(slug)
+	if m == nil {
+		return nil, fmt.Errorf("got mode %q, want a mode of the project", slug)
+	}
+	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m})
+	if err == nil {
+		e.modes[slug] = s
+	}
+	return s, err
+}
+
+// Subject is one subject's compiled rules. It is safe for concurrent use.
+type Subject struct {
+	engine *Engine
+	ref    ir.SubjectRef
+	sides  []*side // one, or the role's and the mode's
+	mcp    func() *mcpTable
+}
+
+// Decide returns the decision for an action. A group that is none is denied.
+func (s *Subject) Decide(a Action) Result {
+	switch a.Group {
+	case ir.Read, ir.Edit:
+		return *s.file(a.Group, a.Arg)
+	case ir.Command:
+		return s.command("", a.Arg)
+	case ir.Web:
+		return *s.web(a.Arg)
+	case ir.MCP:
+		return *s.tool(a)
+	case ir.Modes:
+		return *s.over(ir.Modes, func(side *side) *Result { return side.modes.decide(a.Arg) })
+	case ir.Unknown:
+		return s.UnknownTool()
+	}
+	return Result{Rule: "unknown group"}
+}
+
+// DecideFile decides read or edit of a path at the disk: the path as it was
+// written and the path with links resolved, both relative to the root where
+// they lie inside it ([Relative]). The lower decision holds. An empty resolved
+// path is not judged.
+func (s *Subject) DecideFile(g ir.Group, written, resolved string) Result {
+	if g != ir.Read && g != ir.Edit {
+		return Result{Rule: "unknown group"}
+	}
+	r := s.file(g, written)
+	if resolved != "" && resolved != written {
+		r = lower(r, s.file(g, resolved))
+	}
+	return *r
+}
+
+// DecideCommand decides a command line that runs in dir, a folder relative to
+// the root. Decide takes every line for one that runs at the root.
+func (s *Subject) DecideCommand(dir, line string) Result { return s.command(dir, line) }
 
 // Rules returns every rule that may match in a group other than mcp: own,
-// inherited, guards (edit) and what a role's modes say (modes).
-func (s *Subject) Rules(g ir.Group) []ir.Rule { return nil }
+// inherited, guards (edit) and what a role's modes say (modes). For a role in a
+// mode they are those of every side that states the group; only Decide says how
+// they combine. The caller must not change them.
+func (s *Subject) Rules(g ir.Group) []ir.Rule {
+	var all []ir.Rule
+	for _, side := range s.stating(g) {
+		all = append(all, side.rules(g)...)
+	}
+	return all
+}
 
-// Default returns the decision of a group other than mcp where no rule
-// matches: the table's default, else what rule 2 and permissionMode say.
-func (s *Subject) Default(g ir.Group) Result { return Result{} }
+// Default returns the decision of a group where no rule matches: the table's
+// default, else what rule 2 and permissionMode say. For mcp it is the decision
+// for a server that no entry names.
+func (s *Subject) Default(g ir.Group) Result {
+	return *s.over(g, func(side *side) *Result { return side.fallback(g) })
+}
 
 // Outside returns the ceiling of read or edit outside the project root.
-func (s *Subject) Outside(g ir.Group) Result { return Result{} }
+func (s *Subject) Outside(g ir.Group) Result {
+	if g != ir.Read && g != ir.Edit {
+		return Result{Rule: "unknown group"}
+	}
+	r := s.over(g, func(side *side) *Result { return side.outside(g) })
+	for _, side := range s.sides {
+		if side.writesOutside(g) {
+			r = lower(r, side.outside(g))
+		}
+	}
+	return *r
+}
 
 // UnknownTool returns the decision for a tool that maps to no group.
-func (s *Subject) UnknownTool() Result { return Result{} }
+func (s *Subject) UnknownTool() Result {
+	var written []*side
+	for _, side := range s.sides {
+		if side.can.Unknown != nil {
+			written = append(written, side)
+		}
+	}
+	if len(written) == 0 {
+		written = s.sides
+	}
+	r := &written[0].unknown
+	for _, side := range written[1:] {
+		r = lower(r, &side.unknown)
+	}
+	return *r
+}
+
+// stating returns the sides that say something of a group, all when none does.
+func (s *Subject) stating(g ir.Group) []*side {
+	if len(s.sides) == 1 {
+		return s.sides
+	}
+	switch role, mode := s.sides[0].states(g), s.sides[1].states(g); {
+	case role && !mode:
+		return s.sides[:1]
+	case mode && !role:
+		return s.sides[1:]
+	}
+	return s.sides
+}
+
+// over returns the lowest of what the stating sides decide.
+func (s *Subject) over(g ir.Group, decide func(*side) *Result) *Result {
+	sides := s.stating(g)
+	r := decide(sides[0])
+	for _, side := range sides[1:] {
+		r = lower(r, decide(side))
+	}
+	return r
+}
+
+// lower returns the less permissive of two results, the first when they agree.
+func lower(a, b *Result) *Result {
+	if b.Decision < a.Decision {
+		return b
+	}
+	return a
+}
+
+func result(d ir.Decision, pos diag.Pos, from string, rule ...string) Result {
+	return Result{Decision: d, Rule: strings.Join(rule, ""), Pos: pos, From: from}
+}

@@ -17,11 +17,11 @@ const (
 // Option declares one key of [targets.NAME] in modec.toml: its check, its
 // documentation and its default in one place.
 type Option struct {
-	Name    string
-	Type    OptionType
-	Default any      // string, bool, int or []string; nil: unset
-	Choices []string // for a String or each of Strings: the values accepted; empty: any
-	Doc     string   // one or two sentences
+	Name    string     `json:"name"`
+	Type    OptionType `json:"type"`
+	Default any        `json:"default,omitempty"` // string, bool, int or []string; nil: unset
+	Choices []string   `json:"choices,omitempty"` // the values accepted, as text; empty: any
+	Doc     string     `json:"doc"`               // one or two sentences
 }
 
 // Options are the checked values of one target: every declared option is set,

@@ -1,0 +1,83 @@
+# make test    everything: lint, Go tests, and the end-to-end parts beside them
+# make bench   the benchmarks; make fuzz TIME=30s every fuzz target for a time
+# make golden  rewrite the golden trees after a deliberate change
+# make release binaries for every platform, with checksums
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+
+BIN := $(CURDIR)/bin
+E2E := $(sort $(dir $(wildcard targets/*/e2e/package.json targets/*/e2e/*/package.json)))
+TIME ?= 30s
+RUNS ?= 30
+
+# part NAME,COMMAND runs a part and notes how long it took.
+part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
+
+.PHONY: test go e2e lint unit race npm acme bench bench-process fuzz golden release clean
+
+# The npm parts run beside the Go parts; a part's output is printed when it is done.
+test:
+	@rm -rf $(BIN)/times
+	@$(MAKE) -j2 -Otarget go e2e
+	@echo "parts:"; sed 's/^/  /' $(BIN)/times/*
+
+go: lint unit race
+
+lint:
+	@$(call part,lint,\
+		files=$$(gofmt -s -l cmd compiler cue targets golden); [ -z "$$files" ] || { echo "gofmt -s would change: $$files"; exit 1; }; \
+		go mod tidy -diff; \
+		go vet ./...; \
+		go tool staticcheck ./...)
+
+unit: lint
+	@$(call part,unit,go test ./...)
+
+race: unit
+	@$(call part,race,go test -race ./compiler ./compiler/policy)
+
+npm:
+	@$(call part,npm,\
+		for dir in $(E2E); do \
+			if [ ! -e $$dir/node_modules/.package-lock.json ] || [ $$dir/package-lock.json -nt $$dir/node_modules/.package-lock.json ]; then \
+				(cd $$dir && npm ci --no-audit --no-fund --loglevel=error); \
+			fi; \
+		done)
+
+acme:
+	@go build -trimpath -o $(BIN)/modec ./cmd/modec
+	@rm -rf $(BIN)/acme
+	@$(BIN)/modec -q build -C fixtures/acme --out $(BIN)/acme > /dev/null
+
+e2e: npm acme
+	@$(call part,e2e,\
+		MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme node --test --test-concurrency=2 --test-reporter=spec targets/*/e2e/*.test.mjs)
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz:
+	@for pkg in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(TIME) $$pkg; \
+		done; \
+	done
+
+golden:
+	go test ./golden -update
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo devel)
+
+release:
+	@mkdir -p $(BIN)/release
+	@for p in $(PLATFORMS); do \
+		out=$(BIN)/release/modec-$(VERSION)-$${p%/*}-$${p#*/}; [ $${p%/*} != windows ] || out=$$out.exe; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=$(VERSION)" -o $$out ./cmd/modec; \
+	done
+	@cd $(BIN)/release && sha256sum modec-$(VERSION)-* > SHA256SUMS && cat SHA256SUMS
+
+clean:
+	rm -rf $(BIN) out

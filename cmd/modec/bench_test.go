@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkBuild measures the whole process, all targets, into a memory file
+// system where there is one: every iteration writes everything anew. Run it as
+// `go test -run '^$' -bench Build -benchtime 30x ./cmd/modec`; the figures of
+// interest are the median and the peak memory.
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		for _, layout := range []string{"few", "each"} {
+			b.Run(fmt.Sprintf("modes=%d/files=%s", n, layout), func(b *testing.B) {
+				dir := memoryDir(b)
+				project(b, dir, n, layout)
+				measure(b, func() *exec.Cmd {
+					if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
+						b.Fatal(err)
+					}
+					cmd := exec.Command(binary(b), "-q", "build", "-C", dir, "--out", filepath.Join(dir, "out"))
+					return cmd
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkHook measures `modec hook` as an agent runs it.
+func BenchmarkHook(b *testing.B) {
+	dir := memoryDir(b)
+	project(b, dir, 10, "few")
+	if out, err := exec.Command(binary(b), "build", "-C", dir).CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	payload := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && go test ./..."},"cwd":"` + dir + `"}`
+	measure(b, func() *exec.Cmd {
+		cmd := exec.Command(binary(b), "hook", "claude", "--model", filepath.Join(dir, ".modec/policy.json"), "--subject", "mode-0")
+		cmd.Stdin = strings.NewReader(payload)
+		return cmd
+	})
+}
+
+// measure runs a command b.N times and reports the median time and the peak
+// memory of the process.
+func measure(b *testing.B, command func() *exec.Cmd) {
+	var times []time.Duration
+	var peak int64
+	for b.Loop() {
+		b.StopTimer()
+		cmd := command()
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		b.StartTimer()
+		start := time.Now()
+		err := cmd.Run()
+		times = append(times, time.Since(start))
+		if err != nil {
+			b.Fatalf("%v\n%s", err, stderr.String())
+		}
+		peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-median")
+	b.ReportMetric(float64(peak)/1024, "MiB-peak")
+}
+
+var binary = func() func(testing.TB) string {
+	var once sync.Once
+	var file string
+	return func(b testing.TB) string {
+		once.Do(func() {
+			dir, err := os.MkdirTemp("", "modec-bench-")
+			if err != nil {
+				b.Fatal(err)
+			}
+			file = filepath.Join(dir, "modec")
+			if out, err := exec.Command("go", "build", "-o", file, ".").CombinedOutput(); err != nil {
+				b.Fatalf("%v\n%s", err, out)
+			}
+		})
+		return file
+	}
+}()
+
+func memoryDir(b *testing.B) string {
+	parent := "/dev/shm"
+	if _, err := os.Stat(parent); err != nil {
+		parent = ""
+	}
+	dir, err := os.MkdirTemp(parent, "modec-bench-")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// project writes a project of n modes for every target: in few files, or one
+// file a mode.
+func project(b *testing.B, dir string, n int, layout string) {
+	put := func(name, text string) {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	put("modec.toml", benchConfig)
+	put("modec/servers.cue", benchServers)
+	put("modec/roles.cue", benchRoles)
+	var all strings.Builder
+	all.WriteString("package modec\n")
+	for i := range n {
+		mode := fmt.Sprintf(benchMode, i, i, i, i)
+		if layout == "few" {
+			all.WriteString(mode)
+			continue
+		}
+		put(fmt.Sprintf("modec/modes/mode-%d.cue", i), "package modec\n"+mode)
+	}
+	if layout == "few" {
+		put("modec/modes.cue", all.String())
+	}
+}
+
+const benchConfig = `name = "bench"
+baseline = "developer"
+[targets.roo]
+builtins = "shadow"
+[targets.zoo]
+[targets.cursor]
+subject = "developer"
+[targets.claude]
+[targets.mcpnest]
+servers = ["shop"]
+[targets.thurbox]
+[targets.model]
+`
+
+const benchServers = `package modec
+
+servers: {
+	docs: {url: "https://docs.example.com/mcp", tools: {search_docs: risk: "read", get_page: risk: "read"}}
+	shop: {command: "shop-mcp", tools: {list_orders: risk: "read", refund_order: risk: "destructive", update_stock: risk: "write"}}
+	admin: {command: "admin-mcp", defaultEnabled: false, tools: drop_table: risk: "destructive"}
+}
+`
+
+const benchRoles = `package modec
+
+roles: developer: {
+	description:    "Writes code"
+	permissionMode: "acceptEdits"
+	claims: roles: ["developer"]
+	can: {
+		command: {allow: ["go test *", "git status"], deny: ["git push *"]}
+		mcp: {docs: "allow", shop: {allow: ["list_*"], ask: ["update_stock"]}}
+	}
+}
+roles: reviewer: {
+	description:    "Reads code"
+	permissionMode: "plan"
+	claims: roles: ["reviewer"]
+	can: mcp: docs: "allow"
+}
+`
+
+const benchMode = `
+modes: "mode-%d": {
+	name:           "Mode %d"
+	description:    "Works on part %d of the system"
+	whenToUse:      "When a change touches this part."
+	roleDefinition: "You are an experienced engineer who works on part %d and nothing else."
+	customInstructions: """
+		Read before you write.
+
+		- Keep changes small.
+		- Run the tests.
+		"""
+	can: {
+		read:    "allow"
+		edit:    {allow: ["src/**/*.go", "docs/**/*.md", {regex: "^cmd/[a-z]+/main\\.go$"}], deny: ["**/*_generated.go"]}
+		command: {allow: ["git status", "git log *", "go test *"], deny: ["git push *"], default: "ask"}
+		web:     "ask"
+		mcp: {
+			docs: "allow"
+			shop: {allow: ["list_*"], ask: ["update_stock"], deny: ["refund_*"]}
+		}
+	}
+}
+`

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+type buildCmd struct {
+	Target []string `placeholder:"NAME" help:"Compile for this target only; may be repeated. Default: the targets of modec.toml."`
+	Out    string   `placeholder:"DIR" help:"Output root, relative to the working directory, with a lock of its own. Default: the project folder."`
+	DryRun bool     `help:"Say what would be written, write nothing."`
+	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
+}
+
+func (buildCmd) Help() string {
+	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build.
+
+A loss is a difference between what the source decides and what an artifact can say. Losses are grouped; -v prints each.
+
+Examples:
+  modec build
+  modec build -C services/api --target claude --target cursor
+  modec build --out /tmp/preview --dry-run --json`
+}
+
+// buildReport is the JSON of a build.
+type buildReport struct {
+	Version     int            `json:"version"`
+	Command     string         `json:"command"`
+	Status      string         `json:"status"`
+	DryRun      bool           `json:"dryRun,omitempty"`
+	Targets     []targetReport `json:"targets"`
+	Diagnostics diag.List      `json:"diagnostics"` // warnings and errors that are no losses
+}
+
+type targetReport struct {
+	Name   string            `json:"name"` // "modec" for what every build writes
+	Files  []compiler.Change `json:"files"`
+	Losses diag.List         `json:"losses"`
+}
+
+func (c *buildCmd) Run(e *env) error {
+	start := time.Now()
+	req := e.request()
+	req.Only = c.Target
+	res, diags := compiler.Compile(req)
+	if diags.HasErrors() {
+		return e.ui.fail("build", diags)
+	}
+	out := e.dir
+	if c.Out != "" {
+		if out = c.Out; !filepath.IsAbs(out) {
+			out = filepath.Join(e.cwd, out)
+		}
+	}
+	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun})
+	diags = append(diags, list...)
+	if diags.HasErrors() {
+		return e.ui.fail("build", diags)
+	}
+	if e.ui.json {
+		return e.ui.emit(buildReport{1, "build", "ok", c.DryRun, targetReports(res, changes), orEmpty(diags)})
+	}
+	e.ui.diagnostics(diags)
+	e.ui.build(res, changes)
+	e.ui.note("%s in %d ms\n", summary(res, changes, c.DryRun), time.Since(start).Milliseconds())
+	return nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func targetReports(res *compiler.Result, changes []compiler.Change) []targetReport {
+	var reports []targetReport
+	of := func(name string) []compiler.Change {
+		list := []compiler.Change{}
+		for _, c := range changes {
+			if c.Target == name {
+				list = append(list, c)
+			}
+		}
+		return list
+	}
+	for _, o := range res.Outputs {
+		reports = append(reports, targetReport{o.Target.Name(), of(o.Target.Name()), orEmpty(o.Losses)})
+	}
+	return append(reports, targetReport{"modec", of("modec"), diag.List{}})
+}
+
+// build prints a build's artifacts and losses, target by target.
+func (u *ui) build(res *compiler.Result, changes []compiler.Change) {
+	for i, r := range targetReports(res, changes) {
+		total, files := 0, 0
+		for _, c := range r.Files {
+			if c.Action != compiler.Remove {
+				total, files = total+c.Bytes, files+1
+			}
+		}
+		title := "what every build writes"
+		if i < len(res.Outputs) {
+			title = res.Outputs[i].Target.Summary()
+		}
+		u.printf("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
+		for _, line := range u.artifacts(r.Files) {
+			u.printf("  %s\n", line)
+		}
+		u.losses(r.Losses)
+	}
+}
+
+// artifacts lists files; without -v, three or more of one folder and ending
+// are one line.
+func (u *ui) artifacts(changes []compiler.Change) []string {
+	type group struct {
+		name     string
+		n, bytes int
+		removed  bool
+	}
+	var groups []group
+	key := func(c compiler.Change) string {
+		return path.Dir(c.Path) + "/*" + path.Ext(c.Path)
+	}
+	counts := map[string]int{}
+	for _, c := range changes {
+		counts[key(c)]++
+	}
+	index := map[string]int{}
+	for _, c := range changes {
+		k := c.Path
+		if !u.verbose && counts[key(c)] > 2 {
+			k = key(c)
+		}
+		if c.Action == compiler.Remove {
+			groups = append(groups, group{name: c.Path, removed: true})
+			continue
+		}
+		i, ok := index[k]
+		if !ok {
+			i = len(groups)
+			index[k] = i
+			groups = append(groups, group{name: k})
+		}
+		groups[i].n++
+		groups[i].bytes += c.Bytes
+	}
+	var lines []string
+	for _, g := range groups {
+		switch {
+		case g.removed:
+			lines = append(lines, "removed "+g.name)
+		case g.n > 1:
+			lines = append(lines, fmt.Sprintf("%-44s %10s  %d files", g.name, size(g.bytes), g.n))
+		default:
+			lines = append(lines, fmt.Sprintf("%-44s %10s", g.name, size(g.bytes)))
+		}
+	}
+	return lines
+}
+
+// losses prints what a target could not say: each with -v, else one line for
+// each code and group with its first place and the number of others.
+func (u *ui) losses(list diag.List) {
+	type key struct{ code, group string }
+	var order []key
+	by := map[key]diag.List{}
+	for _, d := range list {
+		k := key{d.Code, d.Group}
+		if by[k] == nil {
+			order = append(order, k)
+		}
+		by[k] = append(by[k], d)
+	}
+	slices.SortStableFunc(order, func(a, b key) int {
+		return cmp.Or(cmp.Compare(rank(by[a][0].Loss), rank(by[b][0].Loss)), cmp.Compare(a.code, b.code))
+	})
+	for _, k := range order {
+		group := by[k]
+		for i, d := range group {
+			if i > 0 && !u.verbose {
+				break
+			}
+			more := ""
+			if n := len(group) - 1; n > 0 && !u.verbose {
+				more = fmt.Sprintf(" (and %d more%s)", n, places(group[1:]))
+			}
+			u.printf("  %s %s: %s%s [%s]\n", lossWord[d.Loss], place(d), diag.Clean(d.Message), more, d.Code)
+			if d.Hint != "" && (i == len(group)-1 || !u.verbose) {
+				u.printf("      hint: %s\n", diag.Clean(d.Hint))
+			}
+		}
+	}
+}
+
+// lossWord is how a loss is announced; the order of rank is that of concern.
+var lossWord = map[diag.Loss]string{diag.Widening: "widened ", diag.Narrowing: "narrowed", diag.Text: "dropped "}
+
+func rank(l diag.Loss) int {
+	return slices.Index([]diag.Loss{diag.Widening, diag.Narrowing, diag.Text}, l)
+}
+
+func place(d diag.Diagnostic) string {
+	if p := d.Pos.String(); p != "" {
+		return p
+	}
+	return cmp.Or(d.Subject, d.Target)
+}
+
+// places names the other subjects of a group of losses, a few of them.
+func places(list diag.List) string {
+	var names []string
+	for _, d := range list {
+		if d.Subject != "" && !slices.Contains(names, d.Subject) {
+			names = append(names, d.Subject)
+		}
+	}
+	const most = 3
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		return ": " + strings.Join(names[:most], ", ") + " …"
+	}
+	return ": " + strings.Join(names, ", ")
+}
+
+func summary(res *compiler.Result, changes []compiler.Change, dry bool) string {
+	n := map[compiler.Action]int{}
+	for _, c := range changes {
+		n[c.Action]++
+	}
+	verb := "built"
+	if dry {
+		verb = "would build"
+	}
+	s := fmt.Sprintf("%s %s: %s", verb, count(len(res.Outputs), "target"), count(n[compiler.Create]+n[compiler.Update], "file")+" written")
+	if n[compiler.Unchanged] > 0 {
+		s += fmt.Sprintf(", %d unchanged", n[compiler.Unchanged])
+	}
+	if n[compiler.Remove] > 0 {
+		s += fmt.Sprintf(", %d removed", n[compiler.Remove])
+	}
+	return s + describeProject(res.Project)
+}
+
+func describeProject(p *ir.Project) string {
+	tools := 0
+	for i := range p.Servers {
+		tools += len(p.Servers[i].Tools)
+	}
+	return fmt.Sprintf(" from %s, %s, %s with %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"), count(len(p.Servers), "server"), count(tools, "tool"))
+}

@@ -1,0 +1,31 @@
+package main
+
+const about = `One source for what AI-agent modes and roles may do, compiled into every agent's own configuration.
+
+Exit codes: 0 clean; 1 findings, drift or denied; 2 usage or environment.`
+
+// globals are the flags of every command.
+type globals struct {
+	Dir     string `short:"C" name:"dir" placeholder:"DIR" default:"." help:"Project folder: the one that holds modec.toml."`
+	Format  string `enum:"text,json" default:"text" help:"Form of the output: text or json."`
+	JSON    bool   `name:"json" help:"Short for --format=json."`
+	Color   string `enum:"auto,always,never" default:"auto" help:"Colour: auto (on a terminal, unless NO_COLOR is set), always or never."`
+	Quiet   bool   `short:"q" help:"Print results and errors only."`
+	Verbose bool   `short:"v" help:"Print every artifact and every loss."`
+}
+
+// cli is the grammar of the command line.
+type cli struct {
+	globals
+
+	Init    initCmd    `cmd:"" help:"Write a project that builds at once."`
+	Build   buildCmd   `cmd:"" help:"Compile the project for its targets."`
+	Explain explainCmd `cmd:"" help:"Tell what a subject may do and which rule says so."`
+	List    listCmd    `cmd:"" help:"List modes, roles, servers and tools."`
+	Args    argsCmd    `cmd:"" help:"Print the arguments that start an agent as a subject."`
+	Run     runCmd     `cmd:"" help:"Start an agent as a subject."`
+	Hook    hookCmd    `cmd:"" help:"Answer an agent's hook from the compiled policy."`
+	Targets targetsCmd `cmd:"" help:"List the targets, their artifacts and options."`
+	Schema  schemaCmd  `cmd:"" help:"Print the schema of the source or of modec.toml."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets"
+)
+
+type explainCmd struct {
+	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name (\"mode:x\" or \"role:x\" where both exist)."`
+	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp or modes."`
+	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool or slug."`
+	Role    string `placeholder:"NAME" help:"The role that works in the mode."`
+	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead."`
+}
+
+func (explainCmd) Help() string {
+	return `Prints the decision, the rule that decided and the place where it is written. Exits 1 when the decision is deny.
+
+Examples:
+  modec explain architect edit docs/plan.md
+  modec explain code command 'git push origin main' --role reviewer
+  modec explain reviewer mcp github:create_issue --json
+  modec explain --code bad-choice`
+}
+
+// explanation is the JSON of an explained decision.
+type explanation struct {
+	Subject  string                 `json:"subject"`
+	Action   string                 `json:"action"`
+	Arg      string                 `json:"arg"`
+	Decision ir.Decision            `json:"decision"`
+	Rule     string                 `json:"rule"`
+	From     string                 `json:"from,omitempty"`
+	Pos      string                 `json:"pos"`
+	Targets  map[string]ir.Decision `json:"targets"`
+}
+
+func (c *explainCmd) Run(e *env) error {
+	if c.Code != "" {
+		return c.code(e)
+	}
+	if c.Arg == "" {
+		return fmt.Errorf("got %s, want SUBJECT ACTION ARG, or --code CODE", count(len(slices.DeleteFunc([]string{c.Subject, c.Action, c.Arg}, func(s string) bool { return s == "" })), "argument"))
+	}
+	action, err := parseAction(c.Action, c.Arg)
+	if err != nil {
+		return err
+	}
+	res, diags := compiler.Open(e.request())
+	if diags.HasErrors() {
+		return e.ui.fail("explain", diags)
+	}
+	ref, err := res.Project.ParseSubject(c.Subject, c.Role)
+	if err != nil {
+		return err
+	}
+	s, err := res.Policy.Subject(ref)
+	if err != nil {
+		return err
+	}
+	r := s.Decide(action)
+	x := explanation{ref.String(), c.Action, c.Arg, r.Decision, r.Rule, r.From, r.Pos.String(), map[string]ir.Decision{}}
+	if e.ui.json {
+		err = e.ui.emit(x)
+	} else {
+		e.ui.explain(x)
+	}
+	if err == nil && r.Decision == ir.Deny {
+		return exitCode(1)
+	}
+	return err
+}
+
+func (u *ui) explain(x explanation) {
+	u.printf("%s: %s, %s %s\n", x.Decision, x.Subject, x.Action, diag.Clean(x.Arg))
+	where := x.Pos
+	if x.From != "" {
+		where = strings.TrimPrefix(where+", inherited from "+x.From, ", ")
+	}
+	if where != "" {
+		where = "  (" + where + ")"
+	}
+	u.printf("  by %s%s\n", diag.Clean(x.Rule), where)
+}
+
+// parseAction reads an action as it is typed.
+func parseAction(group, arg string) (policy.Action, error) {
+	g := ir.Group(group)
+	if group == "browser" {
+		g = ir.Web
+	}
+	if !slices.Contains(ir.Groups, g) {
+		var names []string
+		for _, g := range ir.Groups {
+			names = append(names, string(g))
+		}
+		return policy.Action{}, fmt.Errorf("got action %q, want one of %s", group, diag.Quote(names))
+	}
+	if g != ir.MCP {
+		return policy.Action{Group: g, Arg: arg}, nil
+	}
+	server, tool, ok := strings.Cut(arg, ":")
+	if !ok || server == "" || tool == "" {
+		return policy.Action{}, fmt.Errorf("got %q, want SERVER:TOOL", arg)
+	}
+	return policy.Action{Group: g, Server: server, Arg: tool}, nil
+}
+
+func (c *explainCmd) code(e *env) error {
+	docs := compiler.Codes()
+	for _, t := range targets.All() {
+		docs = append(docs, t.Codes()...)
+	}
+	var names []string
+	for _, d := range docs {
+		if d.Code == c.Code {
+			if e.ui.json {
+				return e.ui.emit(map[string]string{"code": d.Code, "text": d.Text})
+			}
+			e.ui.printf("%s\n\n%s\n", d.Code, wrap(d.Text, 80))
+			return nil
+		}
+		names = append(names, d.Code)
+	}
+	slices.Sort(names)
+	hint := diag.DidYouMean(c.Code, names)
+	if hint == "" {
+		hint = "the codes are " + strings.Join(slices.Compact(names), ", ")
+	}
+	return fmt.Errorf("got unknown code %q: %s", c.Code, hint)
+}
+
+// wrap breaks a paragraph at spaces so that no line is longer than width,
+// unless a word is.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	col := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case col == 0:
+		case col+1+len(word) > width:
+			b.WriteByte('\n')
+			col = 0
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += len(word)
+	}
+	return b.String()
+}

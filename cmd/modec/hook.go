@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/targets"
+)
+
+type hookCmd struct {
+	Agent    string `arg:"" help:"The agent that asks: claude or cursor."`
+	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: ROOT/.modec/policy.json of the project."`
+	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
+	MayAllow bool   `help:"Answer allow where the policy allows. Only for a hook that did not travel with the repository: without it the hook abstains from allow."`
+}
+
+func (hookCmd) Help() string {
+	return `Agents run this before each tool call; the payload comes on standard input. It prints one complete answer and exits 0, or says why on standard error and exits 2, which every agent takes for a refusal. A policy that is missing, corrupt or of another version, a payload that is malformed or over 8 MiB, and 2 seconds without an answer are refused.
+
+Example:
+  echo "$PAYLOAD" | modec hook claude --model .modec/policy.json --subject reviewer`
+}
+
+const (
+	hookDeadline = 2 * time.Second
+	hookPayload  = 8 << 20 // bytes
+	hookModel    = 64 << 20
+)
+
+// Run answers on every path: whatever goes wrong is a refusal.
+func (c *hookCmd) Run(e *env) error {
+	done := make(chan target.HookAnswer, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- target.Refuse(fmt.Sprintf("the hook failed: %v", r))
+			}
+		}()
+		done <- c.answer(e)
+	}()
+	var a target.HookAnswer
+	select {
+	case a = <-done:
+	case <-time.After(hookDeadline):
+		a = target.Refuse(fmt.Sprintf("no answer within %s", hookDeadline))
+	}
+	if a.Exit == 0 {
+		if _, err := e.ui.out.Write(a.Stdout); err != nil {
+			a = target.Refuse(fmt.Sprintf("the answer could not be written: %v", err))
+		}
+	}
+	if a.Stderr != "" {
+		fmt.Fprintf(e.ui.err, "modec: %s\n", a.Stderr)
+	}
+	if a.Exit != 0 {
+		return exitCode(2)
+	}
+	return nil
+}
+
+func (c *hookCmd) answer(e *env) target.HookAnswer {
+	hooker := findHooker(c.Agent)
+	if hooker == nil {
+		return target.Refuse(fmt.Sprintf("got agent %q, which has no hook", c.Agent))
+	}
+	model := c.Model
+	if !filepath.IsAbs(model) {
+		model = filepath.Join(e.dir, model)
+	}
+	p, err := readPolicy(model)
+	if err != nil {
+		return target.Refuse(err.Error())
+	}
+	ref, err := p.ParseSubject(c.Subject, "")
+	if err != nil {
+		return target.Refuse(err.Error())
+	}
+	payload, err := io.ReadAll(io.LimitReader(e.stdin, hookPayload+1))
+	if err != nil {
+		return target.Refuse(fmt.Sprintf("the payload could not be read: %v", err))
+	}
+	if len(payload) > hookPayload {
+		return target.Refuse(fmt.Sprintf("got a payload over %d bytes", hookPayload))
+	}
+	return hooker.Hook(target.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
+		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: resolveLinks})
+}
+
+func findHooker(name string) target.Hooker {
+	for _, t := range targets.All() {
+		if h, ok := t.(target.Hooker); ok && t.Name() == name {
+			return h
+		}
+	}
+	return nil
+}
+
+func readPolicy(file string) (*ir.Project, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("the policy cannot be read: %w", err)
+	}
+	defer f.Close()
+	p, err := ir.Unmarshal(io.LimitReader(f, hookModel))
+	if err != nil {
+		return nil, fmt.Errorf("the policy %s cannot be used: %w", file, err)
+	}
+	return p, nil
+}
+
+// resolveLinks follows the links of a path as far as the path exists, and
+// keeps the rest as written.
+func resolveLinks(path string) (string, error) {
+	rest := ""
+	for p := filepath.Clean(path); ; {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+		if _, err := os.Lstat(p); err == nil {
+			return "", fmt.Errorf("%s: a link that leads nowhere", p) // writing through it would create its target
+		}
+		parent := filepath.Dir(p)
+		if parent == p {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(p), rest)
+		p = parent
+	}
+}

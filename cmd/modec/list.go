@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+type listCmd struct{}
+
+func (listCmd) Help() string {
+	return `Lists what the source defines, with the place of each.
+
+Examples:
+  modec list
+  modec list --json`
+}
+
+// listing is the JSON of a list.
+type listing struct {
+	Modes   []listed `json:"modes"`
+	Roles   []listed `json:"roles"`
+	Servers []listed `json:"servers"`
+}
+
+type listed struct {
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Pos         diag.Pos `json:"pos"`
+	Tools       []string `json:"tools,omitempty"`
+}
+
+func (c *listCmd) Run(e *env) error {
+	res, diags := compiler.Open(e.request())
+	if diags.HasErrors() {
+		return e.ui.fail("list", diags)
+	}
+	l := list(res.Project)
+	if e.ui.json {
+		return e.ui.emit(l)
+	}
+	w := tabwriter.NewWriter(e.ui.out, 0, 4, 2, ' ', 0)
+	for _, s := range []struct {
+		title string
+		items []listed
+	}{{"modes", l.Modes}, {"roles", l.Roles}, {"servers", l.Servers}} {
+		fmt.Fprintf(w, "%s\n", s.title)
+		for _, i := range s.items {
+			about := i.Description
+			if len(i.Tools) > 0 {
+				about = count(len(i.Tools), "tool") + ": " + strings.Join(i.Tools, ", ")
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", i.Name, i.Pos, diag.Clean(about))
+		}
+	}
+	return w.Flush()
+}
+
+func list(p *ir.Project) listing {
+	l := listing{Modes: []listed{}, Roles: []listed{}, Servers: []listed{}}
+	for _, m := range p.Modes {
+		l.Modes = append(l.Modes, listed{Name: m.Slug, Title: m.Name, Description: m.Description, Pos: m.Pos})
+	}
+	for _, r := range p.Roles {
+		l.Roles = append(l.Roles, listed{Name: r.Name, Description: r.Description, Pos: r.Pos})
+	}
+	for _, s := range p.Servers {
+		i := listed{Name: s.Name, Pos: s.Pos}
+		for _, t := range s.Tools {
+			i.Tools = append(i.Tools, t.Name)
+		}
+		l.Servers = append(l.Servers, i)
+	}
+	return l
+}

@@ -1,0 +1,103 @@
+// Modec compiles one source of truth for what AI-agent modes and roles may do
+// into every agent's own configuration.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/targets"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// exitCode ends a command whose message has been printed. 1: findings, drift
+// or denied; 2: usage or environment.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// env is what a command runs in.
+type env struct {
+	ui    *ui
+	stdin io.Reader
+	dir   string // the project's root, absolute
+	cwd   string // where modec was called
+}
+
+// request asks the compiler for the project that the command line names.
+func (e *env) request() compiler.Request {
+	return compiler.Request{Root: e.dir, Targets: targets.All(), Today: time.Now().UTC()}
+}
+
+// run is the whole program with its surroundings as arguments.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	type exited int
+	defer func() { // kong exits from within --help and --version
+		if r := recover(); r != nil {
+			c, ok := r.(exited)
+			if !ok {
+				panic(r)
+			}
+			code = int(c)
+		}
+	}()
+	var grammar cli
+	parser, err := kong.New(&grammar,
+		kong.Name("modec"),
+		kong.Description(about),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(c int) { panic(exited(c)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.UsageOnError(),
+	)
+	if err != nil {
+		fmt.Fprintf(stderr, "modec: %v\n", err)
+		return 2
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "modec: error: %v\nmodec: hint: `modec --help` lists the commands\n", err)
+		return 2
+	}
+	e, err := grammar.env(stdin, stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "modec: error: %v\n", err)
+		return 2
+	}
+	err = ctx.Run(e)
+	var c exitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &c):
+		return int(c)
+	}
+	e.ui.failure(err)
+	return 2
+}
+
+// env resolves the global flags.
+func (c *cli) env(stdin io.Reader, stdout, stderr io.Writer) (*env, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the working directory: %w", err)
+	}
+	dir := c.Dir
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(cwd, dir)
+	}
+	return &env{ui: newUI(stdout, stderr, &c.globals, dir), stdin: stdin, dir: filepath.Clean(dir), cwd: cwd}, nil
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"modec": main})
+}
+
+// TestScript runs testdata/script: one behaviour of the command line a file.
+func TestScript(t *testing.T) {
+	fixtures, err := filepath.Abs("../../fixtures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("FIXTURES", fixtures)
+			e.Setenv("NO_COLOR", "1")
+			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)
+		},
+	})
+}

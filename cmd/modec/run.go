@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+
+	"modec.dev/modec/compiler/target"
+)
+
+type runCmd struct {
+	Subject string   `arg:"" help:"A role's name or a mode's slug."`
+	Command []string `arg:"" passthrough:"" help:"The agent's command, after --."`
+}
+
+func (runCmd) Help() string {
+	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, put right after the command's name. It refuses when the artifacts are not those of the source.
+
+Example:
+  modec run reviewer -- claude -p 'Review the last commit'`
+}
+
+func (c *runCmd) Run(e *env) error {
+	command := c.Command
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return fmt.Errorf("got no command, want one after --, such as claude")
+	}
+	args, list, err := launchArgs(e, c.Subject, target.ArgsOptions{}, true)
+	if err != nil {
+		return err
+	}
+	if list.HasErrors() {
+		return e.ui.fail("run", list)
+	}
+	e.ui.diagnostics(list)
+	file, err := exec.LookPath(command[0])
+	if err != nil {
+		return fmt.Errorf("got command %q, which cannot be run: %w", command[0], err)
+	}
+	return execute(file, slices.Concat(command[:1], args, command[1:]), os.Environ())
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"modec.dev/modec/compiler"
+	schema "modec.dev/modec/cue"
+	"modec.dev/modec/targets"
+)
+
+type schemaCmd struct {
+	Config    bool `help:"The schema of modec.toml instead."`
+	Reference bool `help:"The reference of the source as Markdown."`
+}
+
+func (schemaCmd) Help() string {
+	return `Prints the CUE schema of the data files; --json prints a JSON Schema, which editors can use for the YAML form.
+
+Examples:
+  modec schema
+  modec schema --json > modec.schema.json
+  modec schema --config`
+}
+
+func (c *schemaCmd) Run(e *env) error {
+	switch {
+	case c.Config && c.Reference, (c.Config || c.Reference) && e.ui.json:
+		return fmt.Errorf("got more than one form, want one of --config, --reference, --json")
+	case c.Config:
+		e.ui.printf("%s", compiler.ConfigSchema(targets.All()))
+	case c.Reference:
+		e.ui.printf("%s", schema.Reference())
+	case e.ui.json:
+		b, err := schema.JSONSchema()
+		if err != nil {
+			return err
+		}
+		e.ui.printf("%s\n", b)
+	default:
+		e.ui.printf("%s", schema.Text())
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// release is set by the release build; a plain `go install` reads the module's
+// version instead.
+var release string
+
+// version returns modec's own version, "devel" for a build from a work tree.
+func version() string {
+	if release != "" {
+		return release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e *env) error {
+	if e.ui.json {
+		return e.ui.emit(struct {
+			Modec string `json:"modec"`
+			Model int    `json:"model"`
+			Go    string `json:"go"`
+		}{version(), ir.Version, runtime.Version()})
+	}
+	e.ui.printf("modec %s\n", version())
+	return nil
+}

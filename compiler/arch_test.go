@@ -1,0 +1,63 @@
+package compiler_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "modec.dev/modec/"
+
+// layer is what a package may depend on: of modec, a package of that name or
+// below a name that ends in "/"; and CUE or not.
+type layer struct {
+	pkg string
+	may []string
+	cue bool
+}
+
+var layers = []layer{
+	{pkg: "compiler/diag"},
+	{pkg: "compiler/clauderule"},
+	{pkg: "compiler/ir", may: []string{"compiler/diag"}},
+	{pkg: "compiler/policy", may: []string{"compiler/diag", "compiler/ir"}},
+	{pkg: "compiler/target", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
+	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/clauderule", "targets", "targets/"}},
+	{pkg: "compiler", may: []string{"compiler/", "cue"}, cue: true},
+	{pkg: "cue", cue: true},
+}
+
+// TestDependencies holds the direction diag ← ir ← policy ← target ←
+// {compiler, targets} ← cmd, and keeps CUE out of the targets.
+func TestDependencies(t *testing.T) {
+	for _, l := range layers {
+		t.Run(strings.ReplaceAll(l.pkg, "/", "_"), func(t *testing.T) {
+			for _, dep := range deps(t, "./../"+l.pkg) {
+				if strings.HasPrefix(dep, "cuelang.org/go") && !l.cue {
+					t.Errorf("%s links %s", l.pkg, dep)
+				}
+				if own, ok := strings.CutPrefix(dep, module); ok && own != l.pkg && !l.allows(own) {
+					t.Errorf("%s depends on %s", l.pkg, own)
+				}
+			}
+		})
+	}
+}
+
+func (l layer) allows(pkg string) bool {
+	for _, m := range l.may {
+		if pkg == m || strings.HasSuffix(m, "/") && strings.HasPrefix(pkg, m) {
+			return true
+		}
+	}
+	return false
+}
+
+func deps(t *testing.T, pkg string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", pkg).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return strings.Fields(string(out))
+}

@@ -1,0 +1,5 @@
+package compiler
+
+import "modec.dev/modec/compiler/diag"
+
+func Codes() []diag.Doc { return nil }

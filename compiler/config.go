@@ -1,0 +1,466 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+// ConfigFile is the name of a project's configuration.
+const ConfigFile = "modec.toml"
+
+// Config is a checked modec.toml.
+type Config struct {
+	Name     string
+	Source   string // the folder of the data files, relative to the root
+	Closed   bool   // inventory = "closed"
+	Baseline string
+	Targets  []TargetConfig // in the order of the target table
+	// Hash covers the file's bytes; it goes into the source hash.
+	Bytes []byte
+
+	baselinePos diag.Pos
+	exceptions  []rawException
+}
+
+// TargetConfig is one [targets.NAME] table.
+type TargetConfig struct {
+	Target  target.Target
+	Options target.Options
+	// OnLoss is "narrow" or "error", by group; the "" key holds for the rest.
+	OnLoss map[ir.Group]string
+}
+
+// rawException is an [[exceptions]] table before its subject is known.
+type rawException struct {
+	target, subject, what, reason string
+	until                         time.Time
+	pos                           diag.Pos            // of the table
+	at                            map[string]diag.Pos // of its values
+}
+
+// projectOptions declares the top level of modec.toml.
+var projectOptions = []target.Option{
+	{Name: "baseline", Type: target.String, Doc: "The role of a session that names none. It decides what files shared by several roles may allow."},
+	{Name: "inventory", Type: target.String, Default: "closed", Choices: []string{"closed", "open"}, Doc: "closed: only the servers and tools of the source exist, which lets a target say what it cannot say of unknown ones. open: every server may offer tools that the source does not list."},
+	{Name: "name", Type: target.String, Doc: "The project's name, for people."},
+	{Name: "on_loss", Type: target.String, Default: "narrow", Choices: onLossChoices, Doc: "What happens where a target cannot say what the source says. narrow: leave out what the target cannot hold back, with a located warning. error: stop. A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}."},
+	{Name: "source", Type: target.String, Default: "modec", Doc: "The folder of the data files, relative to modec.toml."},
+}
+
+var onLossChoices = []string{"narrow", "error"}
+
+// exceptionKeys declares [[exceptions]]; every key is required.
+var exceptionKeys = []target.Option{
+	{Name: "reason", Type: target.String, Doc: "Why the widening is accepted."},
+	{Name: "subject", Type: target.String, Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist)."},
+	{Name: "target", Type: target.String, Doc: "The target that may permit more than the source."},
+	{Name: "until", Type: "date", Doc: "The last day on which it holds. After it, the exception is an error."},
+	{Name: "what", Type: target.String, Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
+}
+
+// LoadConfig reads and checks modec.toml at the root. all are the targets that
+// it may name.
+func LoadConfig(root string, all []target.Target) (*Config, diag.List) {
+	var diags diag.List
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		diags.Errorf(diag.Pos{}, "no-project", "", "got folder %q, which cannot be opened: %v", root, pathErr(err))
+		return nil, diags
+	}
+	defer r.Close()
+	b, err := r.ReadFile(ConfigFile)
+	if err != nil {
+		d := diag.Diagnostic{Code: "no-project", Message: fmt.Sprintf("got a folder without a readable %s, want a project: %v", ConfigFile, pathErr(err)),
+			Hint: "`modec init` writes one, `-C DIR` names another folder"}
+		return nil, append(diags, d)
+	}
+	c := configReader{file: ConfigFile, diags: &diags}
+	cfg := c.read(b, all)
+	diags.Sort()
+	return cfg, diags
+}
+
+// pathErr strips the path from a file error: the message around it names one.
+func pathErr(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// configReader turns TOML into a Config. The values come from go-toml's
+// decoder, the places from its parser.
+type configReader struct {
+	file  string
+	diags *diag.List
+	keys  map[string]diag.Pos // dotted path → place of the key
+	vals  map[string]diag.Pos // dotted path → place of the value
+}
+
+func (c *configReader) read(b []byte, all []target.Target) *Config {
+	var doc map[string]any
+	if err := toml.Unmarshal(b, &doc); err != nil {
+		pos := diag.Pos{File: c.file}
+		msg := err.Error()
+		var de *toml.DecodeError
+		if errors.As(err, &de) {
+			pos.Line, pos.Col = de.Position()
+			msg = strings.TrimPrefix(de.Error(), "toml: ")
+		}
+		c.diags.Errorf(pos, "config-syntax", "", "%s", msg)
+		return nil
+	}
+	c.locate(b)
+
+	top := maps.Clone(doc)
+	for _, k := range []string{"targets", "exceptions"} {
+		delete(top, k)
+	}
+	o := c.options("", projectOptions, top)
+	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed",
+		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"], Bytes: b}
+	if !localFolder(cfg.Source) {
+		c.diags.Errorf(c.vals["source"], "bad-config", "source", "got %q, want a folder inside the project", cfg.Source)
+	}
+	c.targets(cfg, doc["targets"], all, o.String("on_loss"))
+	c.exceptions(cfg, doc["exceptions"], all)
+	return cfg
+}
+
+func localFolder(p string) bool {
+	clean := path.Clean(p)
+	return p != "" && !path.IsAbs(p) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../") && !strings.ContainsAny(p, "\\:\x00")
+}
+
+func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss string) {
+	tables, ok := v.(map[string]any)
+	if v != nil && !ok {
+		c.diags.Errorf(c.vals["targets"], "bad-config", "targets", "got %s, want tables [targets.NAME]", describe(v))
+		return
+	}
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name())
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if !slices.Contains(names, name) {
+			c.unknown("targets."+name, "target", name, names, "unknown-target")
+		}
+	}
+	for _, t := range all {
+		v, ok := tables[t.Name()]
+		if !ok {
+			continue
+		}
+		at := "targets." + t.Name()
+		table, ok := v.(map[string]any)
+		if !ok {
+			c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want a table", describe(v))
+			continue
+		}
+		table = maps.Clone(table)
+		tc := TargetConfig{Target: t, OnLoss: c.onLoss(at, table["on_loss"], onLoss)}
+		delete(table, "on_loss")
+		tc.Options = c.options(at, t.Options(), table)
+		cfg.Targets = append(cfg.Targets, tc)
+	}
+}
+
+// onLoss reads a target's on_loss: a word, or a table by tool group.
+func (c *configReader) onLoss(at string, v any, fallback string) map[ir.Group]string {
+	out := map[ir.Group]string{"": fallback}
+	at += ".on_loss"
+	switch v := v.(type) {
+	case nil:
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !slices.Contains(ir.Groups, ir.Group(k)) {
+				c.unknown(at+"."+k, "tool group", k, groupNames(), "bad-config")
+				continue
+			}
+			if s, ok := c.choice(at+"."+k, v[k], onLossChoices); ok {
+				out[ir.Group(k)] = s
+			}
+		}
+	default:
+		if s, ok := c.choice(at, v, onLossChoices); ok {
+			out[""] = s
+		}
+	}
+	return out
+}
+
+func groupNames() []string {
+	var names []string
+	for _, g := range ir.Groups {
+		names = append(names, string(g))
+	}
+	return names
+}
+
+func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
+	list, ok := v.([]any)
+	if v != nil && !ok {
+		c.diags.Errorf(c.vals["exceptions"], "bad-config", "exceptions", "got %s, want tables [[exceptions]]", describe(v))
+		return
+	}
+	for i, item := range list {
+		at := fmt.Sprintf("exceptions.%d", i)
+		table, ok := item.(map[string]any)
+		if !ok {
+			c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want a table", describe(item))
+			continue
+		}
+		e := rawException{pos: c.keys[at], at: map[string]diag.Pos{}}
+		before := len(*c.diags)
+		for _, k := range slices.Sorted(maps.Keys(table)) {
+			if !slices.ContainsFunc(exceptionKeys, func(o target.Option) bool { return o.Name == k }) {
+				c.unknown(at+"."+k, "key", k, optionNames(exceptionKeys), "bad-config")
+			}
+		}
+		text := map[string]*string{"target": &e.target, "subject": &e.subject, "what": &e.what, "reason": &e.reason}
+		for _, key := range exceptionKeys {
+			v, ok := table[key.Name]
+			e.at[key.Name] = c.vals[at+"."+key.Name]
+			if !ok {
+				c.diags.Errorf(e.pos, "bad-config", at, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc))
+				continue
+			}
+			if key.Name == "until" {
+				e.until = c.date(at+".until", v)
+				continue
+			}
+			s, ok := v.(string)
+			if !ok || strings.TrimSpace(s) == "" {
+				c.diags.Errorf(e.at[key.Name], "bad-config", at+"."+key.Name, "got %s, want text", describe(v))
+			}
+			*text[key.Name] = s
+		}
+		if len(*c.diags) > before {
+			continue
+		}
+		if !slices.ContainsFunc(all, func(t target.Target) bool { return t.Name() == e.target }) {
+			c.unknown(at+".target", "target", e.target, targetNames(all), "unknown-target")
+			continue
+		}
+		cfg.exceptions = append(cfg.exceptions, e)
+	}
+}
+
+func targetNames(all []target.Target) []string {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name())
+	}
+	return names
+}
+
+func optionNames(options []target.Option) []string {
+	var names []string
+	for _, o := range options {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func (c *configReader) date(at string, v any) time.Time {
+	var t time.Time
+	err := errors.New("not a date")
+	switch v := v.(type) {
+	case toml.LocalDate:
+		return v.AsTime(time.UTC)
+	case string:
+		t, err = time.Parse(time.DateOnly, v)
+	}
+	if err != nil {
+		c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want a date such as 2027-01-31", describe(v))
+	}
+	return t
+}
+
+// options checks a table against its declaration.
+func (c *configReader) options(at string, declared []target.Option, table map[string]any) target.Options {
+	values, pos := map[string]any{}, map[string]diag.Pos{}
+	for _, k := range slices.Sorted(maps.Keys(table)) {
+		p := join(at, k)
+		i := slices.IndexFunc(declared, func(o target.Option) bool { return o.Name == k })
+		if i < 0 {
+			names := optionNames(declared)
+			if at == "" {
+				names = append(names, "targets", "exceptions")
+			} else {
+				names = append(names, "on_loss")
+			}
+			slices.Sort(names)
+			c.unknown(p, "option", k, names, "unknown-option")
+			continue
+		}
+		if v, ok := c.value(p, declared[i], table[k]); ok {
+			values[k], pos[k] = v, c.vals[p]
+		}
+	}
+	return target.NewOptions(declared, values, pos)
+}
+
+func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
+	want := map[target.OptionType]string{target.String: "text", target.Bool: "true or false", target.Int: "a whole number", target.Strings: "a list of text"}[o.Type]
+	switch o.Type {
+	case target.String:
+		if s, ok := v.(string); ok {
+			if len(o.Choices) > 0 {
+				return c.choice(at, s, o.Choices)
+			}
+			return s, true
+		}
+	case target.Bool:
+		if b, ok := v.(bool); ok {
+			return b, true
+		}
+	case target.Int:
+		if n, ok := v.(int64); ok {
+			if len(o.Choices) > 0 {
+				_, ok := c.choice(at, fmt.Sprint(n), o.Choices)
+				return int(n), ok
+			}
+			return int(n), true
+		}
+	case target.Strings:
+		if list, ok := v.([]any); ok {
+			out := []string{}
+			for i, item := range list {
+				s, ok := item.(string)
+				if !ok {
+					c.diags.Errorf(c.vals[fmt.Sprintf("%s.%d", at, i)], "bad-config", at, "got %s, want text", describe(item))
+					return nil, false
+				}
+				if len(o.Choices) > 0 {
+					if _, ok := c.choice(fmt.Sprintf("%s.%d", at, i), s, o.Choices); !ok {
+						return nil, false
+					}
+				}
+				out = append(out, s)
+			}
+			return out, true
+		}
+	}
+	c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want %s", describe(v), want)
+	return nil, false
+}
+
+func (c *configReader) choice(at string, v any, choices []string) (string, bool) {
+	s, ok := v.(string)
+	if ok && slices.Contains(choices, s) {
+		return s, true
+	}
+	*c.diags = append(*c.diags, diag.Diagnostic{Code: "bad-config", Pos: c.vals[at], Path: at,
+		Message: fmt.Sprintf("got %s, want one of %s", describe(v), diag.Quote(choices)), Hint: diag.DidYouMean(s, choices)})
+	return "", false
+}
+
+func (c *configReader) unknown(at, what, got string, known []string, code string) {
+	pos := c.keys[at]
+	if what == "target" && c.vals[at] != (diag.Pos{}) {
+		pos = c.vals[at]
+	}
+	*c.diags = append(*c.diags, diag.Diagnostic{Code: code, Pos: pos, Path: at,
+		Message: fmt.Sprintf("got unknown %s %q, want one of %s", what, got, diag.Quote(known)), Hint: diag.DidYouMean(got, known)})
+}
+
+func describe(v any) string {
+	switch v := v.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	case nil:
+		return "nothing"
+	}
+	return fmt.Sprint(v)
+}
+
+func lowerFirst(s string) string { return strings.TrimSuffix(strings.ToLower(s[:1])+s[1:], ".") }
+
+func join(at, key string) string {
+	if at == "" {
+		return key
+	}
+	return at + "." + key
+}
+
+// locate records where every key and value stands, under its dotted path;
+// array items and array tables count from 0.
+func (c *configReader) locate(b []byte) {
+	c.keys, c.vals = map[string]diag.Pos{}, map[string]diag.Pos{}
+	var p unstable.Parser
+	p.Reset(b)
+	pos := func(n *unstable.Node) diag.Pos {
+		if n.Raw.Length == 0 {
+			return diag.Pos{}
+		}
+		start := p.Shape(n.Raw).Start
+		return diag.Pos{File: c.file, Line: start.Line, Col: start.Column}
+	}
+	path := func(it unstable.Iterator, at string) (string, diag.Pos) {
+		var last diag.Pos
+		for it.Next() {
+			at, last = join(at, string(it.Node().Data)), pos(it.Node())
+			if c.keys[at].IsZero() {
+				c.keys[at] = last
+			}
+		}
+		return at, last
+	}
+	var value func(n *unstable.Node, at string, key diag.Pos)
+	value = func(n *unstable.Node, at string, key diag.Pos) {
+		c.vals[at] = pos(n)
+		if c.vals[at].IsZero() {
+			c.vals[at] = key
+		}
+		it := n.Children()
+		switch n.Kind {
+		case unstable.Array:
+			for i := 0; it.Next(); i++ {
+				value(it.Node(), fmt.Sprintf("%s.%d", at, i), c.vals[at])
+			}
+		case unstable.InlineTable:
+			for it.Next() {
+				p, k := path(it.Node().Key(), at)
+				value(it.Node().Value(), p, k)
+			}
+		}
+	}
+	prefix, counts := "", map[string]int{}
+	for p.NextExpression() {
+		e := p.Expression()
+		switch e.Kind {
+		case unstable.Table:
+			var k diag.Pos
+			prefix, k = path(e.Key(), "")
+			c.vals[prefix] = k
+		case unstable.ArrayTable:
+			at, k := path(e.Key(), "")
+			prefix = fmt.Sprintf("%s.%d", at, counts[at])
+			counts[at]++
+			c.keys[prefix], c.vals[prefix] = k, k
+		case unstable.KeyValue:
+			at, k := path(e.Key(), prefix)
+			value(e.Value(), at, k)
+		}
+	}
+}

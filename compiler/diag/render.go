@@ -1,0 +1,153 @@
+package diag
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Renderer writes diagnostics for a person: the line `file:line:col: error:
+// message [code]`, the source line with a caret, places that belong to it, and
+// a hint.
+type Renderer struct {
+	// Source returns a file's text for the excerpt; nil or an error leaves it
+	// out.
+	Source func(file string) ([]byte, error)
+	// Color turns terminal colours on.
+	Color bool
+
+	lines map[string][][]byte
+}
+
+// tabWidth is what a tab counts for in an excerpt.
+const tabWidth = 4
+
+// Render writes one diagnostic.
+func (r *Renderer) Render(w io.Writer, d Diagnostic) {
+	var b strings.Builder
+	if p := d.Pos.String(); p != "" {
+		b.WriteString(r.paint(bold, p+":") + " ")
+	}
+	b.WriteString(r.paint(severityColor[d.Severity], d.Severity.String()+":") + " ")
+	if d.Target != "" {
+		b.WriteString(d.Target + ": ")
+	}
+	b.WriteString(Clean(d.Message))
+	if d.Code != "" {
+		b.WriteString(r.paint(dim, " ["+d.Code+"]"))
+	}
+	b.WriteByte('\n')
+	r.excerpt(&b, d.Pos, severityColor[d.Severity])
+	for _, rel := range d.Related {
+		fmt.Fprintf(&b, "  %s: %s\n", rel.Pos, Clean(rel.Message))
+	}
+	if d.Hint != "" {
+		fmt.Fprintf(&b, "  %s %s\n", r.paint(cyan, "hint:"), Clean(d.Hint))
+	}
+	io.WriteString(w, b.String())
+}
+
+// excerpt writes the source line and a caret under the column.
+func (r *Renderer) excerpt(b *strings.Builder, p Pos, color string) {
+	line, ok := r.line(p)
+	if !ok {
+		return
+	}
+	no := fmt.Sprintf("%5d", p.Line)
+	text, col := expand(line, p.Col)
+	const most = 120
+	if runes := []rune(text); len(runes) > most { // keep the column in sight
+		from := max(0, min(col-most/2, len(runes)-most))
+		text, col = string(runes[from:from+most]), col-from
+	}
+	fmt.Fprintf(b, "%s %s\n", r.paint(dim, no+" |"), text)
+	if p.Col > 0 {
+		fmt.Fprintf(b, "%s %s%s\n", r.paint(dim, "      |"), strings.Repeat(" ", col), r.paint(color, "^"))
+	}
+}
+
+func (r *Renderer) line(p Pos) (string, bool) {
+	if r.Source == nil || p.File == "" || p.Line < 1 {
+		return "", false
+	}
+	lines, ok := r.lines[p.File]
+	if !ok {
+		if text, err := r.Source(p.File); err == nil {
+			lines = bytes.Split(text, []byte("\n"))
+		}
+		if r.lines == nil {
+			r.lines = map[string][][]byte{}
+		}
+		r.lines[p.File] = lines
+	}
+	if p.Line > len(lines) {
+		return "", false
+	}
+	return strings.TrimSuffix(string(lines[p.Line-1]), "\r"), true
+}
+
+// expand replaces tabs and what a terminal would obey, and returns the display
+// column, from 0, of the byte column col.
+func expand(line string, col int) (string, int) {
+	var b strings.Builder
+	at, width := -1, 0
+	for i, c := range line {
+		if at < 0 && i >= col-1 {
+			at = width
+		}
+		switch {
+		case c == '\t':
+			n := tabWidth - width%tabWidth
+			b.WriteString(strings.Repeat(" ", n))
+			width += n
+		case c == utf8.RuneError || c < ' ' || c == 0x7f || bidi(c):
+			b.WriteRune('\uFFFD')
+			width++
+		default:
+			b.WriteRune(c)
+			width++
+		}
+	}
+	if at < 0 {
+		at = width
+	}
+	return b.String(), at
+}
+
+// bidi reports the characters that reorder a terminal line ("trojan source").
+func bidi(c rune) bool {
+	return 0x202a <= c && c <= 0x202e || 0x2066 <= c && c <= 0x2069
+}
+
+// Clean makes text from a source safe to print on one terminal line.
+func Clean(s string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t' || c == '\r':
+			return ' '
+		case c < ' ' || c == 0x7f || 0x80 <= c && c <= 0x9f || bidi(c):
+			return '\uFFFD'
+		}
+		return c
+	}, s)
+}
+
+// Terminal colours.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "1;31"
+	yellow = "1;33"
+	cyan   = "36"
+)
+
+var severityColor = [...]string{red, yellow, cyan}
+
+func (r *Renderer) paint(color, s string) string {
+	if !r.Color {
+		return s
+	}
+	return "\x1b[" + color + "m" + s + "\x1b[0m"
+}

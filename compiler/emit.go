@@ -1,0 +1,119 @@
+package compiler
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"golang.org/x/text/cases"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+// emit compiles the project for each target, side by side: a target reads the
+// model and the engine and shares nothing else.
+func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception) diag.List {
+	var diags diag.List
+	reach, err := target.NewReach(r.Policy)
+	if err != nil {
+		diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
+		return diags
+	}
+	r.Outputs = make([]Output, len(configs))
+	r.inputs = map[string]target.Input{}
+	problems := make([]diag.List, len(configs))
+	var wg sync.WaitGroup
+	for i, tc := range configs {
+		in := target.Input{Project: r.Project, Policy: r.Policy, Reach: reach, Options: tc.Options, Exceptions: excs[tc.Target.Name()]}
+		r.inputs[tc.Target.Name()] = in
+		wg.Go(func() {
+			files, list := tc.Target.Emit(in)
+			out := Output{Target: tc.Target, Files: files}
+			for _, d := range list {
+				if d.Loss == diag.Narrowing && tc.onLoss(ir.Group(d.Group)) == "error" {
+					d.Severity = diag.Error
+				}
+				if d.Loss == diag.NoLoss || d.Severity == diag.Error {
+					problems[i] = append(problems[i], d)
+				} else {
+					out.Losses = append(out.Losses, d)
+				}
+			}
+			out.Losses.Sort()
+			slices.SortFunc(out.Files, func(a, b target.File) int { return strings.Compare(a.Path, b.Path) })
+			r.Outputs[i] = out
+		})
+	}
+	wg.Wait()
+	for _, list := range problems {
+		diags = append(diags, list...)
+	}
+	policyFile, err := decisionsJSON(r.Project)
+	if err != nil {
+		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
+		return diags
+	}
+	r.Shared = []target.File{{Path: PolicyFile, Data: policyFile}}
+	return append(diags, r.checkPaths()...)
+}
+
+func (t TargetConfig) onLoss(g ir.Group) string {
+	if s, ok := t.OnLoss[g]; ok {
+		return s
+	}
+	return t.OnLoss[""]
+}
+
+// decisionsJSON writes the policy file: compact, since a hook reads it before
+// every tool call, yet a line for each subject, server and tool, so that it
+// merges and diffs. The breaks cannot fall into a string, where a quote is
+// escaped.
+func decisionsJSON(p *ir.Project) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(p.Decisions()); err != nil {
+		return nil, err
+	}
+	out := b.Bytes()
+	for _, start := range []string{`{"slug":`, `{"name":`, `"modes":`, `"roles":`, `"servers":`, `"guards":`} {
+		out = bytes.ReplaceAll(out, []byte(","+start), []byte(",\n"+start))
+	}
+	return out, nil
+}
+
+// checkPaths holds every target to what it owns: a path is local, matched by
+// Owns, and written by one target only, also on a file system that folds case.
+func (r *Result) checkPaths() diag.List {
+	var diags diag.List
+	fold := cases.Fold()
+	owner := map[string]string{fold.String(PolicyFile): "modec"}
+	for _, o := range r.Outputs {
+		for _, f := range o.Files {
+			name := o.Target.Name()
+			switch {
+			case f.Path != path.Clean(f.Path) || !localFolder(f.Path) || !owns(o.Target, f.Path):
+				diags = append(diags, diag.Diagnostic{Code: "foreign-path", Target: name, Message: fmt.Sprintf("got the path %q, want one that the target owns", f.Path)})
+			case owner[fold.String(f.Path)] != "":
+				diags = append(diags, diag.Diagnostic{Code: "path-collision", Target: name, Message: fmt.Sprintf("got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]),
+					Hint: "names that differ only in case share a path on macOS and Windows"})
+			}
+			owner[fold.String(f.Path)] = name
+		}
+	}
+	return diags
+}
+
+func owns(t target.Target, p string) bool {
+	return slices.ContainsFunc(t.Owns(), func(glob string) bool {
+		ok, err := doublestar.Match(glob, p)
+		return ok && err == nil
+	})
+}

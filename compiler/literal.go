@@ -1,0 +1,187 @@
+package compiler
+
+import (
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/literal"
+	"cuelang.org/go/cue/token"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// literals turns the syntax of plain data into nodes without evaluating it.
+// Most sources are plain data, and evaluation costs ten times as much. ok is
+// false where a file needs CUE: a reference, an expression, a comprehension, a
+// definition, a constraint.
+type literals struct{ diags *diag.List }
+
+func (l literals) file(f *ast.File) (n *node, ok bool) {
+	n = &node{kind: structKind, pos: position(f.Pos())}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.Package, *ast.CommentGroup:
+		case *ast.ImportDecl:
+			return nil, false
+		case *ast.EmbedDecl:
+			if len(f.Decls) != 1 {
+				return nil, false
+			}
+			return l.expr(d.Expr, "") // a JSON, YAML or TOML file is one value
+		default:
+			if !l.decl(n, d, "") {
+				return nil, false
+			}
+		}
+	}
+	return n, true
+}
+
+func (l literals) decl(n *node, d ast.Decl, path string) bool {
+	switch d := d.(type) {
+	case *ast.CommentGroup:
+		return true
+	case *ast.Field:
+		if d.Constraint != token.ILLEGAL || len(d.Attrs) > 0 || d.Alias != nil {
+			return false
+		}
+		name, isIdent, err := ast.LabelName(d.Label)
+		if err != nil || isIdent && (name[0] == '_' || name[0] == '#') {
+			return false
+		}
+		path = join(path, label(name))
+		value, ok := l.expr(d.Value, path)
+		if !ok {
+			return false
+		}
+		if i, ok := n.index[name]; ok {
+			n.fields[i].node = merge(n.fields[i].node, value, path, l.diags)
+		} else {
+			n.set(field{name, position(d.Label.Pos()), value})
+		}
+		return true
+	}
+	return false
+}
+
+func (l literals) expr(e ast.Expr, path string) (*node, bool) {
+	n := &node{pos: position(e.Pos())}
+	switch e := e.(type) {
+	case *ast.StructLit:
+		n.kind = structKind
+		for _, d := range e.Elts {
+			if !l.decl(n, d, path) {
+				return nil, false
+			}
+		}
+		return n, true
+	case *ast.ListLit:
+		n.kind = listKind
+		for _, x := range e.Elts {
+			elem, ok := l.expr(x, path)
+			if !ok {
+				return nil, false
+			}
+			n.elems = append(n.elems, elem)
+		}
+		return n, true
+	case *ast.BasicLit:
+		return n, n.scalar(e)
+	case *ast.UnaryExpr:
+		lit, ok := e.X.(*ast.BasicLit)
+		if e.Op != token.SUB || !ok || lit.Kind != token.INT && lit.Kind != token.FLOAT || !n.scalar(lit) {
+			return nil, false
+		}
+		n.text = "-" + n.text
+		return n, true
+	}
+	return nil, false
+}
+
+func (n *node) scalar(lit *ast.BasicLit) bool {
+	n.text = lit.Value
+	switch lit.Kind {
+	case token.STRING:
+		s, err := literal.Unquote(lit.Value)
+		n.kind, n.text = stringKind, s
+		return err == nil && lit.Value[0] != '\'' // a bytes literal is CUE's matter
+	case token.INT:
+		n.kind = intKind
+	case token.FLOAT:
+		n.kind = floatKind
+	case token.TRUE, token.FALSE:
+		n.kind = boolKind
+	case token.NULL:
+		n.kind = nullKind
+	default:
+		return false
+	}
+	return true
+}
+
+// position turns CUE's position into ours. The files were parsed under names
+// relative to the root.
+func position(p token.Pos) diag.Pos {
+	if !p.IsValid() {
+		return diag.Pos{}
+	}
+	pos := p.Position()
+	return diag.Pos{File: pos.Filename, Line: pos.Line, Col: pos.Column}
+}
+
+// fromValue turns evaluated data into nodes: regular fields only.
+func fromValue(v cue.Value) (*node, error) {
+	n := &node{pos: valuePos(v)}
+	switch v.Kind() {
+	case cue.StructKind:
+		n.kind = structKind
+		it, err := v.Fields()
+		if err != nil {
+			return nil, err
+		}
+		for it.Next() {
+			child, err := fromValue(it.Value())
+			if err != nil {
+				return nil, err
+			}
+			name := it.Selector().Unquoted()
+			pos := child.pos
+			if f, ok := it.Value().Source().(*ast.Field); ok {
+				pos = position(f.Label.Pos())
+			}
+			n.set(field{name, pos, child})
+		}
+		return n, nil
+	case cue.ListKind:
+		n.kind = listKind
+		it, err := v.List()
+		if err != nil {
+			return nil, err
+		}
+		for it.Next() {
+			child, err := fromValue(it.Value())
+			if err != nil {
+				return nil, err
+			}
+			n.elems = append(n.elems, child)
+		}
+		return n, nil
+	case cue.StringKind:
+		s, err := v.String()
+		n.kind, n.text = stringKind, s
+		return n, err
+	}
+	b, err := v.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	n.kind = map[cue.Kind]kind{cue.IntKind: intKind, cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind, cue.BytesKind: stringKind}[v.Kind()]
+	n.text = string(b)
+	return n, nil
+}
+
+func valuePos(v cue.Value) diag.Pos {
+	if f, ok := v.Source().(*ast.Field); ok && f.Value != nil {
+		return position(f.Value.Pos())
+	}
+	return position(v.Pos())
+}

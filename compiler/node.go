@@ -1,0 +1,134 @@
+package compiler
+
+import (
+	"fmt"
+	"strconv"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// kind is the type of a node, a bit each so that a shape can accept several.
+type kind uint8
+
+const (
+	structKind kind = 1 << iota
+	listKind
+	stringKind
+	intKind
+	floatKind
+	boolKind
+	nullKind
+)
+
+var kindNames = map[kind]string{structKind: "a struct", listKind: "a list", stringKind: "string", intKind: "int", floatKind: "float", boolKind: "bool", nullKind: "null"}
+
+// node is a piece of data with its places: what CUE, YAML, JSON and TOML files
+// come down to before the schema is applied.
+type node struct {
+	kind   kind
+	pos    diag.Pos
+	text   string // a scalar: the string itself, else its literal
+	fields []field
+	index  map[string]int // name → place in fields
+	elems  []*node
+}
+
+type field struct {
+	name string
+	pos  diag.Pos // of the name
+	node *node
+}
+
+// get returns a field's node, nil when there is none.
+func (n *node) get(name string) *node {
+	if n == nil {
+		return nil
+	}
+	if i, ok := n.index[name]; ok {
+		return n.fields[i].node
+	}
+	return nil
+}
+
+func (n *node) set(f field) {
+	if n.index == nil {
+		n.index = map[string]int{}
+	}
+	n.index[f.name] = len(n.fields)
+	n.fields = append(n.fields, f)
+}
+
+// String writes a node for a message: `"text"`, `3`, `a list`.
+func (n *node) String() string {
+	switch n.kind {
+	case stringKind:
+		const most = 60
+		if r := []rune(n.text); len(r) > most {
+			return strconv.Quote(string(r[:most]) + "…")
+		}
+		return strconv.Quote(n.text)
+	case structKind, listKind:
+		return kindNames[n.kind]
+	}
+	return n.text
+}
+
+// typed is String with the type of what is no string.
+func (n *node) typed() string {
+	switch n.kind {
+	case intKind, floatKind, boolKind:
+		return fmt.Sprintf("%s (%s)", n.text, kindNames[n.kind])
+	}
+	return n.String()
+}
+
+// merge unifies b into a, as CUE would two files' data: structs field by field,
+// scalars and lists when they are equal. What disagrees is reported with both
+// places.
+func merge(a, b *node, path string, diags *diag.List) *node {
+	if a.kind == structKind && b.kind == structKind {
+		for _, f := range b.fields {
+			i, ok := a.index[f.name]
+			if !ok {
+				a.set(f)
+				continue
+			}
+			a.fields[i].node = merge(a.fields[i].node, f.node, join(path, label(f.name)), diags)
+		}
+		return a
+	}
+	if !equal(a, b) {
+		*diags = append(*diags, diag.Diagnostic{Code: "conflict", Pos: b.pos, Path: path,
+			Message: fmt.Sprintf("got %s, which disagrees with %s at %s, want one value", b, a, a.pos),
+			Related: []diag.Related{{Pos: a.pos, Message: "set here first"}}})
+	}
+	return a
+}
+
+func equal(a, b *node) bool {
+	if a.kind != b.kind || a.text != b.text || len(a.elems) != len(b.elems) || len(a.fields) != len(b.fields) {
+		return false
+	}
+	for i := range a.elems {
+		if !equal(a.elems[i], b.elems[i]) {
+			return false
+		}
+	}
+	for _, f := range a.fields {
+		if other := b.get(f.name); other == nil || !equal(f.node, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// label writes a field's name as a path segment.
+func label(name string) string {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || i > 0 && '0' <= c && c <= '9') {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}

@@ -1,0 +1,66 @@
+package policy
+
+import (
+	"testing"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+func TestGitRead(t *testing.T) {
+	can := commands(allow("@git_read", "cd *", "echo *"))
+	for _, line := range []string{
+		"git status", "git status -sb", "git status --porcelain=v2", "git log", "git log --oneline -5", "git log -n 5 --author=x -- a b", "git log -p -S foo main..dev",
+		"git log --since '2 days ago' --format=%H", "git diff", "git diff --cached --stat -U5 HEAD~1 -- a.go", "git show HEAD:a.go", "git blame -L 1,5 a.go",
+		"git branch", "git branch -a --contains main", "git branch --show-current", "git tag -l", "git remote -v", "git remote get-url origin",
+		"git stash list", "git stash show -p", "git reflog", "git reflog show main", "git config --get user.name", "git config --list", "git rev-parse --abbrev-ref HEAD",
+		"git ls-files -o --exclude-standard", "git grep -n -e foo -- a", "git cat-file -p HEAD", "git worktree list", "git --no-pager log", "git -P diff",
+		"timeout 5 git status", "git log 2>/dev/null", "git log && git diff", "git diff main...dev", "git describe --tags --match 'v*'", "git merge-base a b",
+	} {
+		testLines(t, line, can, lines{line: ir.Allow})
+	}
+	for _, line := range []string{
+		// options that write, run programs or read elsewhere
+		"git log --output=x", "git log --output x", "git log --outp=x", "git diff --ext-diff", "git diff --no-index a b", "git diff /etc/passwd /dev/null", "git diff ../a ../b",
+		"git diff ~/a b", "git grep -O foo", "git grep --open-files-in-pager foo", "git grep -nOvi foo", "git blame --contents /etc/passwd a", "git show --textconv",
+		"git diff -- /etc/passwd a", "git diff --abbrev /etc/passwd a", "git diff --color /etc/passwd a", "git log -5x",
+		// subcommands that write
+		"git", "git push", "git commit", "git branch new", "git branch -d x", "git branch -D x", "git branch --abbrev new", "git branch -m x", "git branch --edit-description",
+		"git tag v1", "git tag -d v1", "git tag -n v1", "git remote add x y", "git remote update", "git remote -v update", "git remote show origin", "git stash", "git stash pop",
+		"git stash -p", "git stash list pop", "git reflog expire", "git reflog --all expire", "git reflog --abbrev show expire", "git config user.name x", "git config user.name",
+		"git config edit", "git config --edit", "git config --get a b c", "git config --unset a", "git worktree add x", "git submodule update", "git submodule foreach x", "git checkout x",
+		"git status extra --output=x",
+		// options before the subcommand, another program, another folder
+		"git -c core.pager=x log", "git -C x status", "git --git-dir=x status", "git --exec-path=x log", "./git status", "/usr/bin/git status", "GIT_DIR=x git status",
+		"env git status", "sudo git status", "cd sub && git status", "cd sub; git status", "PAGER=x git log", "alias git=x; git status", "git() { x; }; git status",
+		// not literal
+		"git log $X", "git log *", "git log $(x)", "git log -- {a,b}", "git $X", "git log > x", "git status; rm x",
+	} {
+		testLines(t, line, can, lines{line: ir.Deny})
+	}
+}
+
+func TestReadonlyFilters(t *testing.T) {
+	can := commands(allow("@readonly_filters"))
+	can.Read = table(allow("src/**", "."), ask("src/keys"), deny(".env"))
+	for line, d := range (lines{
+		"cat src/a": ir.Allow, "cat -n src/a src/b": ir.Allow, "cat < src/a": ir.Allow, "cat - src/a": ir.Allow, "head -5 src/a": ir.Allow, "head -n 5 -- src/a": ir.Allow,
+		"tail -n5 src/a": ir.Allow, "wc -l src/a | sort -rn | uniq -c | head -1": ir.Allow, "sort -t: -k2 src/a": ir.Allow, "grep -n foo src/a": ir.Allow,
+		"grep -e foo -e bar src/a": ir.Allow, "grep -A3 --color=never foo src/a": ir.Allow, "cut -d: -f1 src/a": ir.Allow, "tr a-z A-Z": ir.Allow, "echo hello": ir.Allow,
+		"ls -la src": ir.Allow, "ls": ir.Allow, "pwd": ir.Allow, "basename /etc/passwd": ir.Allow, "true": ir.Allow, "cd src && cat a": ir.Allow, "cat src/keys": ir.Ask,
+		"cat .env": ir.Deny, "cat src/../.env": ir.Deny, "cat src/.env": ir.Deny, "cat /etc/passwd": ir.Deny, "cat ~/.ssh/id": ir.Deny, "cat a": ir.Deny, "cd src && cat ../a": ir.Deny,
+		"cd src; cat a": ir.Deny, // a, where cd failed
+		"grep foo .env": ir.Deny, "grep -e foo .env": ir.Deny, "grep -ne foo .env": ir.Deny, "grep --regexp=foo .env": ir.Deny, "head -n 5 .env": ir.Deny, "ls /": ir.Deny,
+		"grep --color .env foo": ir.Deny, "uniq src/a .env": ir.Deny, "sort -o x src/a": ir.Deny, "sort -uo x src/a": ir.Deny, "sort --output=x src/a": ir.Deny,
+		"grep -r foo src": ir.Deny, "grep -f .env src/a": ir.Deny, "grep -R foo": ir.Deny, "wc --files0-from=x": ir.Deny, "tee x": ir.Deny, "sed -i s/a/b/ src/a": ir.Deny,
+		"sed p src/a": ir.Deny, "awk 1 src/a": ir.Deny, "find src": ir.Deny, "xargs cat": ir.Deny, "cat $X": ir.Deny, "cat src/*": ir.Deny, "cat $(ls)": ir.Deny, "tail -f src/a": ir.Deny,
+		"cat --unknown src/a": ir.Deny, "./cat src/a": ir.Deny, "X=1 cat src/a": ir.Deny, "date -s x": ir.Deny, "printf -v PATH x": ir.Deny, "diff src/a src/b": ir.Deny, "cat src/a > b": ir.Deny,
+	}) {
+		testLines(t, line, can, lines{line: d})
+	}
+}
+
+// In deny and ask a set holds behind wrappers too.
+func TestBuiltinsInDeny(t *testing.T) {
+	testLines(t, "deny", ir.Can{Command: withDefault(table(deny("@git_read")), ir.Allow)}, lines{
+		"git status": ir.Deny, "sudo git status": ir.Deny, "/usr/bin/git log": ir.Deny, "git push": ir.Allow, "ls": ir.Allow, "sh -c 'git status'": ir.Deny})
+}

@@ -1,0 +1,363 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call judges a simple command, what it hands to other shells, and returns
+// where the next command may run.
+func (a *analysis) call(x *syntax.CallExpr, redirs []*syntax.Redirect, in dirs) (ok, fail dirs) {
+	c := command{dirs: in, raw: a.rawText(x)}
+	var assigns []word
+	for _, as := range x.Assigns {
+		assigns = append(assigns, a.assign(as, in))
+	}
+	c.words = make([]word, 0, len(x.Args))
+	for _, w := range x.Args {
+		c.words = append(c.words, a.word(w, in))
+	}
+	ok, fail = in, in
+	if len(c.words) > 0 {
+		if to, inside := cdTarget(c.words, assigns, in); inside {
+			c.neutral = true
+			ok = to
+		} else if mayMove(c.words) {
+			ok, fail = dirs{unknown: true}, dirs{unknown: true}
+		}
+	}
+	a.add(c, assigns, redirs)
+	return ok, fail
+}
+
+// cdTarget returns where a cd to a literal folder inside the root leads.
+func cdTarget(words, assigns []word, in dirs) (dirs, bool) {
+	if words[0].text != "cd" || len(assigns) > 0 {
+		return dirs{}, false
+	}
+	args := words[1:]
+	if len(args) == 2 && args[0].text == "--" {
+		args = args[1:]
+	}
+	if len(args) != 1 || args[0].holes || args[0].strict {
+		return dirs{}, false
+	}
+	return in.into(args[0].script())
+}
+
+// movers are the commands that may change the shell's folder.
+var movers = map[string]bool{
+	"cd": true, "chdir": true, "pushd": true, "popd": true,
+	".": true, "source": true, "eval": true, "trap": true, "z": true, "j": true,
+}
+
+func mayMove(words []word) bool {
+	for i, w := range words {
+		b := base(w.text)
+		if i == 0 && w.holes || movers[b] {
+			return true
+		}
+		if !wrappers[b] {
+			return false
+		}
+	}
+	return false
+}
+
+// add completes a command with its texts and judges the scripts in it.
+func (a *analysis) add(c command, assigns []word, redirs []*syntax.Redirect) {
+	c.plain = len(assigns) == 0
+	for _, w := range assigns {
+		c.strict = c.strict || w.strict
+	}
+	for _, w := range c.words {
+		c.strict = c.strict || w.strict
+		c.plain = c.plain && !w.holes
+	}
+	if len(c.words) > 0 {
+		program := &c.words[0]
+		// zsh replaces "=name" by the program's path.
+		c.strict = c.strict || program.holes || strings.HasPrefix(program.text, "=") || program.text == ""
+		if c.dirs.unknown || !c.dirs.atRoot() {
+			// "./tool" is another program after a cd.
+			c.strict = c.strict || strings.Contains(program.text, "/") && !strings.HasPrefix(program.text, "/")
+		}
+	}
+	c.allow, c.skip = allowTexts(assigns, c.words)
+	a.holdTexts(&c, assigns)
+	a.commands = append(a.commands, c)
+	a.handOver(c.words, c.dirs, redirs)
+}
+
+// allowTexts returns the texts that an allow compares: the command as it is,
+// and, without assignments, what timeout, time, nice, nohup and stdbuf run.
+func allowTexts(assigns, words []word) ([]string, []int) {
+	var b strings.Builder
+	for _, w := range assigns {
+		writeWord(&b, w.text)
+	}
+	starts := make([]int, len(words))
+	for i, w := range words {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		starts[i] = b.Len()
+		b.WriteString(w.text)
+	}
+	text := b.String()
+	texts, skip := []string{text}, []int{0}
+	if len(assigns) > 0 {
+		return texts, skip
+	}
+	for i := 0; ; {
+		n := transparent(words[i:])
+		if n == 0 {
+			return texts, skip
+		}
+		i += n
+		texts, skip = append(texts, text[starts[i]:]), append(skip, i)
+	}
+}
+
+func writeWord(b *strings.Builder, text string) {
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
+	b.WriteString(text)
+}
+
+// holdTexts computes the texts that deny and ask compare: the command as it is,
+// and everything that it is seen to run.
+func (a *analysis) holdTexts(c *command, assigns []word) {
+	words := c.words
+	feeds := len(words) > 0 && feedsArguments(words)
+	if feeds {
+		words = withHoles(words)
+	}
+	var b strings.Builder
+	for _, w := range assigns {
+		writeLoose(&b, w)
+	}
+	starts := make([]int, len(words))
+	for i, w := range words {
+		starts[i] = writeLoose(&b, w)
+	}
+	text := b.String()
+	c.hold = append(c.hold, text)
+	if len(words) == 0 {
+		return
+	}
+	starting := programs(words)
+	if len(starting) > maxTails {
+		starting, a.opaque = starting[:maxTails], true
+	}
+	for _, i := range starting {
+		tail := text[starts[i]:]
+		if i > 0 {
+			tail = text[starts[i]:runEnd(words, starts, i, len(text))]
+		}
+		if cut := strings.LastIndexByte(words[i].text, '/') + 1; cut > 0 {
+			tail = tail[cut:]
+		}
+		if i > 0 || len(tail) != len(text) {
+			c.hold = append(c.hold, tail)
+		}
+		if feeds && i > 0 {
+			c.hold = append(c.hold, tail+" "+string(rune(hole))) // arguments come from elsewhere
+		}
+		if base(words[i].text) == "git" {
+			if n := i + 1 + gitGlobals(words[i+1:]); n > i+1 && n < len(words) {
+				c.hold = append(c.hold, "git "+text[starts[n]:])
+			}
+		}
+	}
+}
+
+// maxTails bounds how many tails of a wrapper's words are tried.
+const maxTails = 64
+
+// runEnd returns where the text of the command that starts at word i ends:
+// before the ";" or "+" of find -exec.
+func runEnd(words []word, starts []int, i, end int) int {
+	for j := i + 1; j < len(words); j++ {
+		if t := words[j].text; t == ";" || t == "+" {
+			return starts[j] - 1
+		}
+	}
+	return end
+}
+
+// writeLoose writes a word as deny and ask compare it: a space inside a word
+// is a space, and a word that may be none has no space of its own before it.
+// It returns where the word starts.
+func writeLoose(b *strings.Builder, w word) int {
+	if b.Len() > 0 && !w.bare {
+		b.WriteByte(' ')
+	}
+	at := b.Len()
+	b.WriteString(w.script())
+	return at
+}
+
+// handOver judges what a command hands to a shell: the script of sh -c,
+// eval and trap, a here-document, and the words of a wrapper that look like
+// scripts.
+func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
+	if len(words) == 0 {
+		return
+	}
+	for _, i := range programs(words) {
+		if words[i].holes || i >= maxTails {
+			continue
+		}
+		known := true
+		switch name := base(words[i].script()); {
+		case shells[name]:
+			known = a.shell(words[i+1:], in, redirs, i > 0)
+		case foreignShells[name]:
+			known = i > 0 && len(words) == i+1
+		case name == "eval":
+			known = a.evaluate(words[i+1:], in)
+		case name == "trap" && len(words) > i+1 && words[i+1].text != "-":
+			known = a.evaluate(words[i+1:i+2], in)
+		}
+		if !known {
+			a.opaque = true // what runs there may be anything
+		}
+	}
+	switch first := base(words[0].text); {
+	case first == "alias":
+		for _, w := range words[1:] {
+			_, w.text, _ = strings.Cut(w.text, "=")
+			a.guess(w)
+		}
+	case wrappers[first]:
+		for _, w := range words[1:] {
+			a.guess(w)
+		}
+	}
+}
+
+// guess judges by deny and ask what a wrapper may take for a script: any word
+// with a space in it ("env -S 'git push'", "watch 'git push'").
+func (a *analysis) guess(w word) {
+	if w.holes || !strings.Contains(w.text, string(rune(inner))) {
+		return
+	}
+	text := w.script()
+	if strings.HasPrefix(text, "-") {
+		if _, value, ok := strings.Cut(text, "="); ok {
+			text = value
+		} else if len(text) > 2 {
+			text = text[2:]
+		}
+	}
+	probe := analysis{engine: a.engine, scripts: a.scripts, depth: a.depth}
+	probe.script(text, dirs{unknown: true})
+	a.scripts = probe.scripts
+	for _, c := range probe.commands {
+		c.neutral = true
+		a.commands = append(a.commands, c)
+	}
+}
+
+// shell judges the arguments of sh, bash and their like. It reports whether
+// what the shell runs is known, or a file judged by its name.
+func (a *analysis) shell(args []word, in dirs, redirs []*syntax.Redirect, wrapped bool) bool {
+	script := false // -c
+	i := 0
+options:
+	for ; i < len(args); i++ {
+		t := args[i].text
+		switch {
+		case args[i].holes:
+			return false
+		case t == "--" || t == "-":
+			i++
+			break options
+		case t == "" || t[0] != '-' && t[0] != '+':
+			break options
+		case t == "--version" || t == "--help":
+			return true
+		case t == "--rcfile" || t == "--init-file":
+			i++
+		case strings.HasPrefix(t, "--"):
+		default:
+			script = script || strings.Contains(t, "c")
+			if strings.ContainsAny(t, "oO") {
+				i++
+			}
+		}
+	}
+	switch {
+	case script:
+		return i < len(args) && a.evaluate(args[i:i+1], in)
+	case i < len(args):
+		return !args[i].holes
+	}
+	// What comes in by standard input is known in a here-document only.
+	return !wrapped && a.hereDocument(redirs, in)
+}
+
+// evaluate judges words that a shell joins and runs. It reports whether they
+// are known.
+func (a *analysis) evaluate(words []word, in dirs) bool {
+	var b strings.Builder
+	for _, w := range words {
+		if w.holes || w.strict {
+			return false
+		}
+		writeWord(&b, w.script())
+	}
+	a.script(b.String(), in)
+	return true
+}
+
+// hereDocument judges the script that a here-document or a here-string feeds to
+// a shell, and reports whether there is one whose text is known.
+func (a *analysis) hereDocument(redirs []*syntax.Redirect, in dirs) bool {
+	known := false
+	for _, r := range redirs {
+		if r.N != nil && r.N.Value != "0" {
+			continue
+		}
+		var doc *syntax.Word
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			doc = r.Hdoc
+		case syntax.WordHdoc:
+			doc = r.Word
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+			return false
+		}
+		if doc == nil {
+			continue
+		}
+		text, ok := a.document(r, doc, in)
+		if !ok {
+			return false
+		}
+		a.script(text, in)
+		known = true
+	}
+	return known
+}
+
+// document returns the text of a here-document without expansions.
+func (a *analysis) document(r *syntax.Redirect, doc *syntax.Word, in dirs) (string, bool) {
+	if r.Op == syntax.WordHdoc {
+		w := a.word(doc, in)
+		return w.script(), !w.holes && !w.strict
+	}
+	var b strings.Builder
+	for _, p := range doc.Parts {
+		l, ok := p.(*syntax.Lit)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(l.Value)
+	}
+	// Whether a backslash is itself depends on the delimiter's quotes.
+	return b.String(), !strings.Contains(b.String(), `\`)
+}

@@ -1,0 +1,114 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// CheckGlob reports why a text is not a file pattern: see the package comment,
+// 4. The message says what was got and what is wanted.
+func CheckGlob(text string) error {
+	if _, err := parseGlob(text); err != nil {
+		return err
+	}
+	if _, err := parseGlob(Fold(text)); err != nil {
+		// Deny and ask compare folded: "[Z-a]" has no meaning there.
+		return fmt.Errorf("%w (case-folded, as deny and ask compare)", err)
+	}
+	if !doublestar.ValidatePattern(text) {
+		return fmt.Errorf("got %q, want a doublestar pattern", text)
+	}
+	return nil
+}
+
+// CheckToolGlob reports why a text is not a pattern over MCP tool names: the
+// characters of a name ([A-Za-z0-9_.-], at most 128), "*" and "?". Names are
+// compared as they are written.
+func CheckToolGlob(text string) error {
+	switch {
+	case text == "":
+		return errors.New(`got "", want a tool name, "*" and "?" allowed`)
+	case len(text) > 128:
+		return fmt.Errorf("got a tool pattern of %d characters, want at most 128", len(text))
+	case strings.HasPrefix(text, "@"):
+		return fmt.Errorf(`got %q, want one of "@read", "@write", "@destructive"`, text)
+	}
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte("_.-*?", c) < 0 {
+			r, _ := utf8.DecodeRuneInString(text[i:])
+			return fmt.Errorf("got %q, want a tool name without %q: letters, digits, _ . - and the wildcards * ?", text, string(r))
+		}
+	}
+	return nil
+}
+
+// CheckSlug reports why a text is not a pattern over modes: a slug or "*".
+func CheckSlug(text string) error {
+	if text == "*" {
+		return nil
+	}
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; !isLetter(c) && !isDigit(c) && c != '-' {
+			return fmt.Errorf(`got %q, want a mode's slug or "*"`, text)
+		}
+	}
+	if text == "" {
+		return errors.New(`got "", want a mode's slug or "*"`)
+	}
+	return nil
+}
+
+// CheckRisk reports why a text is not an MCP risk.
+func CheckRisk(text string) error {
+	switch text {
+	case "read", "write", "destructive":
+		return nil
+	}
+	return fmt.Errorf(`got "@%s", want one of "@read", "@write", "@destructive"`, text)
+}
+
+// CheckPath reports why a text is not a literal path inside the root, as
+// can.edit.guarded lists them.
+func CheckPath(text string) error {
+	switch {
+	case text == "":
+		return errors.New(`got "", want a path`)
+	case strings.ContainsAny(text, `*?[]{}\`):
+		return fmt.Errorf("got %q, want a literal path, without wildcards", text)
+	case leavesRoot(text):
+		return fmt.Errorf("got %q, want a path inside the project", text)
+	}
+	return nil
+}
+
+// wildcard reports whether name matches a pattern of "*" and "?".
+func wildcard(pattern, name string) bool {
+	i, at, star, back := 0, 0, -1, 0
+	for {
+		switch {
+		case i == len(pattern) && at == len(name):
+			return true
+		case i < len(pattern) && pattern[i] == '*':
+			star, back = i, at
+			i++
+			continue
+		case i < len(pattern) && at < len(name) && (pattern[i] == '?' || pattern[i] == name[at]):
+			n := 1
+			if pattern[i] == '?' {
+				_, n = utf8.DecodeRuneInString(name[at:])
+			}
+			i++
+			at += n
+			continue
+		}
+		if star < 0 || back >= len(name) {
+			return false
+		}
+		back++
+		i, at = star+1, back
+	}
+}

@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// commandTable decides commands for one side.
+type commandTable struct {
+	rules    [3][]commandRule // by decision
+	fallback *Result
+	// open is set for a bare allow and where "*" is allowed: what is not
+	// literal is then judged by what it could become.
+	open   bool
+	opaque Result // for what matches no list
+}
+
+type commandRule struct {
+	pattern *commandPattern // nil for a built-in set
+	builtin *builtinSet
+	result  Result
+}
+
+func (e *Engine) compileCommands(s *side) error {
+	t := &s.commands
+	t.fallback = s.fallback(ir.Command)
+	rules := s.rules(ir.Command)
+	t.open = len(rules) == 0 && t.fallback.Decision == ir.Allow
+	for _, r := range rules {
+		c := commandRule{result: ruleResult(r)}
+		switch r.Pattern.Kind {
+		case ir.All:
+			c.pattern = &commandPattern{all: true}
+		case ir.Plain:
+			var err error
+			if c.pattern, err = parseCommandPattern(r.Pattern.Text); err != nil {
+				return err
+			}
+		case ir.Builtin:
+			if err := CheckBuiltin(r.Pattern.Text); err != nil {
+				return err
+			}
+			c.builtin = &builtinSet{name: r.Pattern.Text}
+		default:
+			return fmt.Errorf("got a pattern of kind %q, want a command", r.Pattern.Kind)
+		}
+		t.open = t.open || r.Decision == ir.Allow && c.pattern != nil && c.pattern.all
+		t.rules[r.Decision] = append(t.rules[r.Decision], c)
+	}
+	t.opaque = t.unreadable()
+	return nil
+}
+
+// unreadable decides what matches no list: deny where the group has a deny,
+// else ask at most. Where the group is open an ask of its list may be meant.
+func (t *commandTable) unreadable() Result {
+	if deny := t.rules[ir.Deny]; len(deny) > 0 {
+		r := deny[0].result
+		if deny[0].pattern == nil || !deny[0].pattern.all {
+			r.Rule = "not literal, and command has " + r.Rule
+		}
+		return r
+	}
+	if ask := t.rules[ir.Ask]; len(ask) > 0 && (t.open || t.fallback.Decision > ir.Deny) {
+		r := ask[0].result
+		r.Rule = "not literal, and command has " + r.Rule
+		return r
+	}
+	if t.open {
+		for i := range t.rules[ir.Allow] {
+			if r := &t.rules[ir.Allow][i]; r.pattern != nil && r.pattern.all {
+				return r.result
+			}
+		}
+		return *t.fallback
+	}
+	if t.fallback.Decision == ir.Allow {
+		r := *t.fallback
+		r.Decision, r.Rule = ir.Ask, "not literal, and command has a list"
+		return r
+	}
+	return *t.fallback
+}
+
+// decide judges one simple command; nil means that nothing is said against it.
+// It returns the files that the command reads where the rule is a filter's.
+func (t *commandTable) decide(c *command) (*Result, []word) {
+	if c.strict && !t.open {
+		return &t.opaque, nil
+	}
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
+		for i := range t.rules[d] {
+			if r := &t.rules[d][i]; r.holds(c) {
+				return &r.result, nil
+			}
+		}
+	}
+	if c.neutral {
+		return nil, nil
+	}
+	for i := range t.rules[ir.Allow] {
+		if files, ok := t.rules[ir.Allow][i].allows(c); ok {
+			return &t.rules[ir.Allow][i].result, files
+		}
+	}
+	return t.fallback, nil
+}
+
+func (r *commandRule) holds(c *command) bool {
+	if r.builtin != nil {
+		_, ok := r.builtin.match(c, false)
+		return ok
+	}
+	for _, text := range c.hold {
+		if r.pattern.holds(text) {
+			return true
+		}
+	}
+	return r.pattern.all || c.raw != "" && r.pattern.raw.match(c.raw, r.pattern.word)
+}
+
+func (r *commandRule) allows(c *command) ([]word, bool) {
+	if r.builtin != nil {
+		return r.builtin.match(c, true)
+	}
+	if r.pattern.all {
+		return nil, true
+	}
+	if c.strict {
+		return nil, false
+	}
+	for _, text := range c.allow {
+		if r.pattern.allows(text) {
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// command decides a line that runs in dir: the lowest decision over its simple
+// commands, and over the files that its redirects touch.
+func (s *Subject) command(dir, line string) Result {
+	a := s.engine.analyse(dir, line)
+	var worst *Result
+	judge := func(r *Result) {
+		if r != nil && (worst == nil || r.Decision < worst.Decision) {
+			worst = r
+		}
+	}
+	// A redirect to a path that is not literal makes the line match no list.
+	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return t.path == "" })
+	var reads []touch
+	for _, side := range s.stating(ir.Command) {
+		t := &side.commands
+		if a.opaque || hidden && !t.open {
+			judge(&t.opaque)
+		}
+		for i := range a.commands {
+			r, files := t.decide(&a.commands[i])
+			judge(r)
+			if len(files) > 0 {
+				read := analysis{}
+				for _, f := range files {
+					read.touch(ir.Read, f, a.commands[i].dirs)
+				}
+				reads = append(reads, read.touches...)
+			}
+		}
+	}
+	for _, list := range [][]touch{a.touches, reads} {
+		for _, t := range list {
+			if t.path == "" {
+				judge(s.anyFile(t.group))
+			} else {
+				judge(s.file(t.group, t.path))
+			}
+		}
+	}
+	if worst == nil {
+		worst = &s.stating(ir.Command)[0].commands.opaque
+	}
+	return *worst
+}
+
+// anyFile decides a path that is not known: never above ask, and not above what
+// any path of the group may get.
+func (s *Subject) anyFile(g ir.Group) *Result {
+	return s.over(g, func(side *side) *Result { return &side.table(g).unknown })
+}

@@ -1,0 +1,138 @@
+// Package policy decides what a subject may do. It is the one place where the
+// meaning of the source is written; lint, explain, verify, the hooks, the MCP
+// server and every target ask it.
+//
+// A subject is a mode, a role, or a role working in a mode. An [Action] is one
+// thing that an agent may try: read a path, edit a path, run a command line,
+// fetch from a host, call a tool of an MCP server, enter a mode. The answer is
+// deny, ask or allow, with the rule that decided and where it is written:
+//
+//	e := policy.New(project)
+//	s, err := e.Subject(ir.SubjectRef{Mode: "architect"})
+//	r := s.Decide(policy.Action{Group: ir.Edit, Arg: "docs/plan.md"})
+//
+// The rules, in the order in which a reader meets them:
+//
+// # 1. Precedence
+//
+// All rules of the action's group count, inherited ones too. If any deny
+// matches the answer is deny; else if any ask matches it is ask; else if any
+// allow matches it is allow; else the default decides. Neither the order of
+// the rules nor how specific they are matters, so adding a deny can never
+// permit more.
+//
+// # 2. Defaults
+//
+// A bare "deny" is a rule that matches everything; a bare "ask" or "allow" is a
+// default. A table that writes no default has deny for a mode and ask for a
+// role. A group that is not mentioned takes can.default; without one a mode
+// denies, and a role does what its permissionMode says:
+//
+//	default, plan, auto   read allow, the rest ask (also when none is written)
+//	acceptEdits           read and edit allow, the rest ask
+//	dontAsk               deny
+//	bypassPermissions     allow
+//
+// A permissionMode never changes what is written.
+//
+// # 3. MCP
+//
+// Every entry of can.mcp whose key equals or globs the server counts. A server
+// that is off by default stays denied until an entry with its literal name
+// holds an ask or an allow: no default, no "*" and no other glob opens it. If
+// no rule matches, the entry's default decides (the literal entry before the
+// globs), then can.mcp.default, then 2. "@read", "@write" and "@destructive"
+// match the inventory's risk; a tool of unknown risk matches @write and
+// @destructive in deny and ask, and nothing in allow. Resources and prompts
+// follow the server's default and may say less; a bare deny and a "*" in deny
+// or ask holds for them too.
+//
+// A mode's mcpRestrictions only hold back: what they leave available is what
+// can.mcp says, else can.default, else ask.
+//
+// # 4. Files
+//
+// Globs are doublestar globs: "**", "*", "?", "[…]", "{a,b}"; dot files match.
+// A pattern without "/" holds at any depth, one with a leading or inner "/" is
+// anchored at the root. An allow must match the whole path and reaches below a
+// directory as "dir/" or "dir/**" only (which match the directory too). A deny
+// or ask also holds for everything below a directory that it matches, and
+// compares case-folded in Unicode NFC ([Fold]), pattern and path alike.
+//
+// A regex is ECMAScript, unanchored and without flags, tested on the cleaned
+// path ("." for the root itself). One that takes longer than [RegexTimeout]
+// counts as matched in deny and ask and as unmatched in allow.
+//
+// Paths are relative to the root and cleaned first. A path that leaves the
+// root ("..", absolute, "~", a drive letter, a UNC prefix, a NUL) is never
+// decided above can.outside: deny for edit; for read, deny for a mode and ask
+// for a role. A path with a backslash is decided in both readings, as a file
+// name and as a path with separators, and the lower holds.
+//
+// # 5. Guarded paths
+//
+// The project's guards are deny rules for edit in every subject. Only a path
+// listed literally in can.edit.guarded is free of them.
+//
+// # 6. Commands
+//
+// A line is parsed as bash into its simple commands: those of lists,
+// pipelines, compound commands, functions, substitutions and nested shells
+// (sh -c, eval, trap, a here-document fed to a shell). The line's decision is
+// the lowest among them. See [CheckCommand] for the grammar of patterns.
+//
+// Words are compared after quote removal and joined by single spaces. A space
+// inside a word is not a space between words: an allow for "git status" does
+// not allow the program "git status". What is known at run time only (a
+// variable, a file glob, a brace expansion) matches whatever it could become in
+// deny and ask, and only a "*" in allow.
+//
+// Deny and ask are tried on the text, and on what the text runs: without
+// assignments, without the program's folder, without git's global options, and
+// on every tail of a command that runs another (sudo, env, xargs, find -exec,
+// …). An allow strips only timeout, time, nice, nohup and stdbuf.
+//
+// A line that does not parse, a command word that is not literal and a
+// substitution match no entry of a list. Such a command is denied where the
+// group has a deny, and asked at most elsewhere. Where the group is a bare
+// allow or allows "*" it is judged by what its text could become, and a line
+// that does not parse by whether the group has a deny or an ask.
+//
+// A redirect is also judged as an edit or a read of its path. Neutral are
+// "2>&1" and the like, /dev/null, and cd to a literal path inside the root
+// (redirects after it are taken from there). A line of neutral parts only is
+// judged by its text.
+//
+// "@git_read" and "@readonly_filters" say what a pattern cannot say safely:
+// subcommands with the options that only read. The file operands of a filter
+// are judged as reads.
+//
+// # 7. Web and modes
+//
+// A host pattern is "host", "*.host" (subdomains only) or "*". Hosts are
+// lower-cased, mapped to ASCII (IDNA), IP addresses are written canonically, a
+// trailing dot and a port are dropped. An argument that is no host matches no
+// entry of a list, as in 6. A mode is matched by its slug or "*". A role's
+// modes list is its modes group: listed ones are allowed, others denied;
+// without a list all are allowed.
+//
+// # 8. Role in mode
+//
+// The lower of two decisions, over what each side states: a group that one
+// side neither mentions nor covers with can.default is left to the other. A
+// server that is off by default is open to the pair when either side names it,
+// at what that side says; an explicit deny on either side wins.
+//
+// # 9. Persons
+//
+// A person holds every role whose claims fit and gets the highest of their
+// decisions ([Engine.Person]).
+//
+// # 10. Unknown tools
+//
+// A tool that maps to no group is decided by can.unknown: deny for a mode, ask
+// for a role (deny under dontAsk).
+//
+// The package never fails while it decides: patterns are checked when a
+// subject is compiled, and what cannot be understood is refused.
+package policy

@@ -1,0 +1,286 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/dlclark/regexp2"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// patterns holds every file pattern of a project compiled once: subjects share
+// most of theirs.
+type patterns struct {
+	mu    sync.Mutex
+	globs map[globKey]glob
+	regex map[string]*regexp2.Regexp
+}
+
+type globKey struct {
+	text string
+	fold bool
+}
+
+func (p *patterns) glob(text string, fold bool) (glob, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := globKey{text, fold}
+	if g, ok := p.globs[key]; ok {
+		return g, nil
+	}
+	source := text
+	if fold {
+		source = Fold(text)
+	}
+	g, err := parseGlob(source)
+	if err != nil {
+		return nil, err
+	}
+	if p.globs == nil {
+		p.globs = map[globKey]glob{}
+	}
+	p.globs[key] = g
+	return g, nil
+}
+
+func (p *patterns) regexp(text string) (*regexp2.Regexp, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if re, ok := p.regex[text]; ok {
+		return re, nil
+	}
+	re, err := compileRegex(text)
+	if err != nil {
+		return nil, err
+	}
+	if p.regex == nil {
+		p.regex = map[string]*regexp2.Regexp{}
+	}
+	p.regex[text] = re
+	return re, nil
+}
+
+// fileRules are rules over paths. A rule's rank is its place among the results:
+// every deny, then every ask, then every allow, so that the lowest rank that
+// matches decides.
+type fileRules struct {
+	results    []Result
+	asks, ends int // ranks: the first that is no deny, the first that is an allow
+	hold       globSet
+	allow      globSet
+	holdRegex  []pathRegex
+	allowRegex []pathRegex
+	always     int // the lowest rank of a rule that matches everything
+}
+
+func (e *Engine) newFileRules(rules []ir.Rule, text func(ir.Rule) string) (*fileRules, error) {
+	t := &fileRules{always: len(rules)}
+	t.hold.below = true
+	for d := ir.Deny; d <= ir.Allow; d++ {
+		switch d {
+		case ir.Ask:
+			t.asks = len(t.results)
+		case ir.Allow:
+			t.ends = len(t.results)
+		}
+		for _, r := range rules {
+			if r.Decision != d {
+				continue
+			}
+			rank := len(t.results)
+			t.results = append(t.results, result(d, r.Pos, r.From, text(r)))
+			if err := t.add(&e.patterns, rank, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.hold.finish()
+	t.allow.finish()
+	return t, nil
+}
+
+func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
+	holds := r.Decision != ir.Allow
+	switch r.Pattern.Kind {
+	case ir.All:
+		t.always = min(t.always, rank)
+	case ir.Plain:
+		g, err := p.glob(r.Pattern.Text, holds)
+		if err != nil {
+			return err
+		}
+		if holds {
+			t.hold.add(rank, g)
+		} else {
+			t.allow.add(rank, g)
+		}
+	case ir.Regex:
+		re, err := p.regexp(r.Pattern.Text)
+		if err != nil {
+			return err
+		}
+		if holds {
+			t.holdRegex = append(t.holdRegex, pathRegex{rank, re})
+		} else {
+			t.allowRegex = append(t.allowRegex, pathRegex{rank, re})
+		}
+	default:
+		return fmt.Errorf("got a pattern of kind %q, want a glob or a regex", r.Pattern.Kind)
+	}
+	return nil
+}
+
+// holding returns the rank of the deny or ask that holds, limit when none does.
+// folded is the path in the form of Fold, exact the path itself.
+func (t *fileRules) holding(folded, exact *filePath) int {
+	best := t.ends
+	if t.always < best {
+		best = t.always
+	}
+	if t.ends > 0 {
+		best = t.hold.lowest(folded, best)
+	}
+	for i := range t.holdRegex {
+		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(exact.text)) {
+			best = r.rank
+		}
+	}
+	return best
+}
+
+// allowing returns the rank of the allow that matches, len(results) when none
+// does.
+func (t *fileRules) allowing(exact *filePath) int {
+	best := len(t.results)
+	if t.always < best {
+		best = t.always
+	}
+	best = t.allow.lowest(exact, best)
+	for i := range t.allowRegex {
+		if r := &t.allowRegex[i]; r.rank < best && r.allows(string(exact.text)) {
+			best = r.rank
+		}
+	}
+	return best
+}
+
+// fileTable decides read or edit for one side.
+type fileTable struct {
+	rules    *fileRules
+	guards   *fileRules      // edit only
+	open     map[string]bool // guarded paths that are free, cleaned
+	fallback *Result
+	outside  *Result
+	tooLong  Result
+	unknown  Result // for a path that is not known
+}
+
+func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
+	rules, err := e.newFileRules(s.rules(g), ruleText)
+	if err != nil {
+		return err
+	}
+	t.rules, t.fallback, t.outside = rules, s.fallback(g), s.outside(g)
+	t.tooLong = result(ir.Deny, t.fallback.Pos, "", "the path is longer than any file's")
+	t.unknown = t.notKnown(g)
+	if g != ir.Edit {
+		return nil
+	}
+	if t.guards, err = e.guards(); err != nil {
+		return err
+	}
+	if s.can.Edit != nil {
+		t.open = map[string]bool{}
+		for _, o := range s.can.Edit.Open {
+			var p filePath
+			if p.clean(o.Path, false); !p.outside {
+				t.open[string(p.text)] = true
+			}
+		}
+	}
+	return nil
+}
+
+// notKnown decides a path that is known at run time only: ask, or deny where no
+// path of the group gets more.
+func (t *fileTable) notKnown(g ir.Group) Result {
+	most := t.fallback.Decision
+	for _, r := range t.rules.results {
+		most = max(most, r.Decision)
+	}
+	if t.rules.always < t.rules.ends {
+		most = t.rules.results[t.rules.always].Decision
+	}
+	return result(min(most, ir.Ask), t.fallback.Pos, t.fallback.From, string(g), " of a path that is not literal")
+}
+
+// file decides a path for the subject.
+func (s *Subject) file(g ir.Group, raw string) *Result {
+	exact, folded := s.engine.paths.Get().(*filePath), s.engine.paths.Get().(*filePath)
+	r := s.fileReading(g, raw, false, exact, folded)
+	if strings.IndexByte(raw, '\\') >= 0 {
+		// A file name to POSIX, a path to Windows: whoever opens it decides.
+		r = lower(r, s.fileReading(g, raw, true, exact, folded))
+	}
+	s.engine.paths.Put(exact)
+	s.engine.paths.Put(folded)
+	return r
+}
+
+func (s *Subject) fileReading(g ir.Group, raw string, backslash bool, exact, folded *filePath) *Result {
+	sides := s.stating(g)
+	if len(raw) > maxPath {
+		return &sides[0].table(g).tooLong
+	}
+	exact.clean(raw, backslash)
+	folded.copy(exact)
+	folded.fold()
+	r := sides[0].table(g).decide(exact, folded)
+	for _, side := range sides[1:] {
+		r = lower(r, side.table(g).decide(exact, folded))
+	}
+	if exact.outside && len(sides) < len(s.sides) {
+		for _, side := range s.sides {
+			if side.writesOutside(g) {
+				r = lower(r, side.outside(g))
+			}
+		}
+	}
+	return r
+}
+
+func (s *side) table(g ir.Group) *fileTable {
+	if g == ir.Edit {
+		return &s.edit
+	}
+	return &s.read
+}
+
+func (t *fileTable) decide(exact, folded *filePath) *Result {
+	r := t.inside(exact, folded)
+	if exact.outside {
+		r = lower(r, t.outside)
+	}
+	return r
+}
+
+func (t *fileTable) inside(exact, folded *filePath) *Result {
+	own := t.rules.holding(folded, exact)
+	if own < t.rules.asks {
+		return &t.rules.results[own]
+	}
+	if t.guards != nil && !t.open[string(exact.text)] {
+		if g := t.guards.holding(folded, exact); g < t.guards.asks {
+			return &t.guards.results[g]
+		}
+	}
+	if own < t.rules.ends {
+		return &t.rules.results[own]
+	}
+	if rank := t.rules.allowing(exact); rank < len(t.rules.results) {
+		return &t.rules.results[rank]
+	}
+	return t.fallback
+}

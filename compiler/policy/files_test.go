@@ -1,0 +1,264 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// filesCase lists, for one table, paths and what they get.
+type filesCase struct {
+	name string
+	can  *ir.Table
+	want map[string]ir.Decision
+}
+
+func (c *filesCase) run(t *testing.T, g ir.Group) {
+	t.Run(c.name, func(t *testing.T) {
+		can := ir.Can{Read: c.can}
+		if g == ir.Edit {
+			can = ir.Can{Edit: c.can}
+		}
+		s := mode(t, can)
+		for path, d := range c.want {
+			want(t, s, Action{Group: g, Arg: path}, d)
+		}
+	})
+}
+
+func TestGlobs(t *testing.T) {
+	for _, c := range []filesCase{
+		{"without a slash at any depth", table(allow("*.md")), map[string]ir.Decision{
+			"a.md": ir.Allow, "x/y/a.md": ir.Allow, ".hidden/.a.md": ir.Allow, "a.mdx": ir.Deny, "a.md/run.sh": ir.Deny}},
+		{"a leading slash anchors", table(allow("/a.md")), map[string]ir.Decision{
+			"a.md": ir.Allow, "x/a.md": ir.Deny}},
+		{"an inner slash anchors", table(allow("docs/a.md")), map[string]ir.Decision{
+			"docs/a.md": ir.Allow, "x/docs/a.md": ir.Deny}},
+		{"two stars cross folders", table(allow("**/docs/**")), map[string]ir.Decision{
+			"docs/a": ir.Allow, "x/docs/a/b": ir.Allow, "docs": ir.Allow, "docsx/a": ir.Deny}},
+		{"an allow does not reach below a directory", table(allow("docs")), map[string]ir.Decision{
+			"docs": ir.Allow, "docs/a": ir.Deny}},
+		{"but as dir/", table(allow("docs/")), map[string]ir.Decision{
+			"docs/a/b": ir.Allow, "docs": ir.Allow, "x/docs/a": ir.Allow}},
+		{"and as dir/**", table(allow("docs/**")), map[string]ir.Decision{
+			"docs/a/b": ir.Allow, "docs": ir.Allow, "x/docs/a": ir.Deny}},
+		{"a deny holds below", table(allow("**"), deny("secret", "x/y")), map[string]ir.Decision{
+			"secret": ir.Deny, "a/secret/b/c": ir.Deny, "x/y/z": ir.Deny, "a/x/y": ir.Allow, "secrets": ir.Allow}},
+		{"an ask holds below", table(allow("**"), ask("src")), map[string]ir.Decision{
+			"src/a.go": ir.Ask, "a/src/b": ir.Ask, "b": ir.Allow}},
+		{"braces", table(allow("*.{md,mdx}", "{a,b/c}/x")), map[string]ir.Decision{
+			"q.md": ir.Allow, "q.mdx": ir.Allow, "q.m": ir.Deny, "a/x": ir.Allow, "b/c/x": ir.Allow, "z/a/x": ir.Deny}},
+		{"classes", table(allow("[a-c].go", "[^a-z].py")), map[string]ir.Decision{
+			"b.go": ir.Allow, "d.go": ir.Deny, "A.py": ir.Allow, "b.py": ir.Deny}},
+		{"one character", table(allow("?.go")), map[string]ir.Decision{
+			"é.go": ir.Allow, "ab.go": ir.Deny, ".go": ir.Deny}},
+		{"escapes", table(allow(`app/\[id\]/*`)), map[string]ir.Decision{
+			"app/[id]/page.tsx": ir.Allow, "app/i/page.tsx": ir.Deny}},
+		{"everything", table(allow("**")), map[string]ir.Decision{
+			".": ir.Allow, "": ir.Allow, "a": ir.Allow, "a/.b/c": ir.Allow}},
+		{"the root is not a name", table(allow("*")), map[string]ir.Decision{
+			".": ir.Deny, "a": ir.Allow, "a/b": ir.Allow}},
+	} {
+		c.run(t, ir.Read)
+		c.run(t, ir.Edit)
+	}
+}
+
+func TestDenyComparesFoldedAndComposed(t *testing.T) {
+	for _, c := range []filesCase{
+		{"case", table(allow("**"), deny(".env", "Straße/*.KEY")), map[string]ir.Decision{
+			".ENV": ir.Deny, "a/.Env": ir.Deny, "STRAßE/x.key": ir.Deny, "straẞe/x.Key": ir.Deny, "x.key": ir.Allow}},
+		{"the Kelvin sign is a k, the long s an s", table(allow("**"), deny("keys")), map[string]ir.Decision{
+			"\u212aEY\u017f": ir.Deny}},
+		{"composed", table(allow("**"), deny("caf\u00e9")), map[string]ir.Decision{
+			"cafe\u0301": ir.Deny, "CAFE\u0301/menu": ir.Deny, "CAF\u00c9": ir.Deny, "cafe": ir.Allow}},
+		{"an allow compares as it is written", table(allow("README.md", "caf\u00e9")), map[string]ir.Decision{
+			"README.md": ir.Allow, "readme.md": ir.Deny, "cafe\u0301": ir.Deny}},
+		{"a class folds", table(allow("**"), deny("[A-Z].txt")), map[string]ir.Decision{
+			"q.txt": ir.Deny, "Q.TXT": ir.Deny, "1.txt": ir.Allow}},
+	} {
+		c.run(t, ir.Read)
+	}
+}
+
+func TestPathsAreCleaned(t *testing.T) {
+	(&filesCase{"cleaned", table(allow("src/**"), deny("src/gen")), map[string]ir.Decision{
+		"./src//a": ir.Allow, "src/./x/../b": ir.Allow, "src/x/../gen/a": ir.Deny, "src/../etc": ir.Deny,
+		"src/": ir.Allow, "x/../src/a": ir.Allow, "src/../../src/a": ir.Deny}}).run(t, ir.Read)
+}
+
+func TestRegex(t *testing.T) {
+	for _, c := range []filesCase{
+		{"unanchored, on the cleaned path", table(allow(`/\.(ts|tsx)$/`)), map[string]ir.Decision{
+			"a.ts": ir.Allow, "./x//a.tsx": ir.Allow, "a.ts/b": ir.Deny, "a.tsq": ir.Deny, "a.ts\n": ir.Deny}},
+		{"no flags", table(allow("**"), deny(`/^Secret/`)), map[string]ir.Decision{
+			"Secret": ir.Deny, "secret": ir.Allow}},
+		{"lookbehind and named groups", table(allow(`/(?<!test)\.go$/`, `/^(?<x>a+)-\k<x>$/`)), map[string]ir.Decision{
+			"a.go": ir.Allow, "test.go": ir.Deny, "aa-aa": ir.Allow, "aa-a": ir.Deny}},
+		{"digits are ASCII", table(allow(`/^\d+$/`)), map[string]ir.Decision{
+			"12": ir.Allow, "\u0661": ir.Deny}},
+		{"a dot is no line separator", table(allow(`/^a.b$/`)), map[string]ir.Decision{
+			"axb": ir.Allow, "a\nb": ir.Deny, "a\u2028b": ir.Deny}},
+		{"a deny is tried on the composed path too", table(allow("**"), deny("/caf\u00e9/")), map[string]ir.Decision{
+			"cafe\u0301": ir.Deny}},
+	} {
+		c.run(t, ir.Read)
+	}
+}
+
+// A regex that does not come to an end is a matched deny and an unmatched
+// allow.
+func TestRegexTimeLimit(t *testing.T) {
+	const slow = `/^(([a-z])+.)+[A-Z]([a-z])+$/`
+	path := strings.Repeat("a", 60)
+	want(t, mode(t, ir.Can{Read: table(allow(slow))}), Action{Group: ir.Read, Arg: path}, ir.Deny)
+	want(t, mode(t, ir.Can{Read: table(deny(slow), allow("**"))}), Action{Group: ir.Read, Arg: path}, ir.Deny)
+	want(t, mode(t, ir.Can{Read: table(ask(slow), allow("**"))}), Action{Group: ir.Read, Arg: path}, ir.Ask)
+}
+
+var outsidePaths = []string{
+	"..", "../a", "a/../../b", "/etc/passwd", "/", "//server/share", "~", "~/.ssh/id", "~root/x", "C:/x", `c:\x`, "c:x",
+	`\\server\share`, `\etc`, `a\..\..\b`, `..\a`, "a\x00b",
+}
+
+func TestOutsideTheRoot(t *testing.T) {
+	all := ir.Can{Read: bare(ir.Allow), Edit: bare(ir.Allow)}
+	asked := all
+	asked.OutsideRead, asked.OutsideEdit = def(ir.Ask), def(ir.Ask)
+	opened := all
+	opened.OutsideRead, opened.OutsideEdit = def(ir.Allow), def(ir.Allow)
+	for _, r := range []struct {
+		name       string
+		s          *Subject
+		read, edit ir.Decision
+	}{
+		{"a mode denies", mode(t, all), ir.Deny, ir.Deny},
+		{"a role asks before it reads", role(t, ir.Role{Can: all}), ir.Ask, ir.Deny},
+		{"whatever its permissionMode", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Ask, ir.Deny},
+		{"can.outside", mode(t, asked), ir.Ask, ir.Ask},
+		{"can.outside may allow", mode(t, opened), ir.Allow, ir.Allow},
+	} {
+		for _, p := range outsidePaths {
+			want(t, r.s, Action{Group: ir.Read, Arg: p}, r.read)
+			want(t, r.s, Action{Group: ir.Edit, Arg: p}, r.edit)
+		}
+		if got := r.s.Outside(ir.Read).Decision; got != r.read {
+			t.Errorf("%s: got ceiling %s, want %s", r.name, got, r.read)
+		}
+		want(t, r.s, Action{Group: ir.Read, Arg: "a/../b"}, ir.Allow)
+		want(t, r.s, Action{Group: ir.Read, Arg: "..a/b..c"}, ir.Allow)
+	}
+	if r := mode(t, all).Decide(Action{Group: ir.Read, Arg: "/x"}); r.Rule != "outside the project" {
+		t.Errorf("got rule %q, want %q", r.Rule, "outside the project")
+	}
+}
+
+// The ceiling is no permission.
+func TestOutsideNeverRaises(t *testing.T) {
+	s := mode(t, ir.Can{Read: table(allow("src/**"), deny("*.pem")), OutsideRead: def(ir.Allow)})
+	want(t, s, Action{Group: ir.Read, Arg: "/x"}, ir.Deny)
+	want(t, s, Action{Group: ir.Read, Arg: "/src/x"}, ir.Deny)
+	want(t, s, Action{Group: ir.Read, Arg: "../k.pem"}, ir.Deny)
+	shared := mode(t, ir.Can{Read: table(allow("../shared/**")), OutsideRead: def(ir.Allow)})
+	want(t, shared, Action{Group: ir.Read, Arg: "../shared/x"}, ir.Allow)
+	want(t, shared, Action{Group: ir.Read, Arg: "../other"}, ir.Deny)
+}
+
+// A backslash is a character to POSIX and a separator to Windows.
+func TestBackslashIsReadBothWays(t *testing.T) {
+	s := mode(t, ir.Can{Edit: table(allow("src/**"), deny("src/gen/**"))})
+	for path, d := range map[string]ir.Decision{
+		`src\a`:             ir.Deny, // one name to POSIX, outside src
+		`src/a\b`:           ir.Allow,
+		`src/a\..\..\b`:     ir.Deny,
+		`src/a\..\gen\x`:    ir.Deny,
+		`src/gen\x`:         ir.Deny,
+		`src/..\..\.bashrc`: ir.Deny,
+	} {
+		want(t, s, Action{Group: ir.Edit, Arg: path}, d)
+	}
+}
+
+func TestGuards(t *testing.T) {
+	guards := deny("modec.toml", "modec/**", ".claude/**", "CLAUDE.md", ".mcp.json")
+	guards[0].Pos.File = "modec:guards"
+	for _, s := range []*ir.Project{
+		modeOf(ir.Can{Edit: bare(ir.Allow)}),
+		modeOf(ir.Can{Default: def(ir.Allow)}),
+		modeOf(ir.Can{Edit: table(allow("**", "CLAUDE.md"))}),
+	} {
+		s.Guards = guards
+		m := mustSubject(t, s, ir.SubjectRef{Mode: "m"})
+		for _, path := range []string{"modec.toml", "MODEC.TOML", "modec/modes/a.cue", "modec", ".claude/agents/x.md", `.claude\agents\x.md`, "sub/CLAUDE.md", "a/../.claude/x"} {
+			r := m.Decide(Action{Group: ir.Edit, Arg: path})
+			if r.Decision != ir.Deny || !strings.HasPrefix(r.Rule, "guarded path ") {
+				t.Errorf("%s: got %s (%s), want deny by a guard", path, r.Decision, r.Rule)
+			}
+		}
+		want(t, m, Action{Group: ir.Edit, Arg: "README.md"}, ir.Allow)
+	}
+}
+
+// Only the literal path that a table lists is free of the guards.
+func TestGuardsOpen(t *testing.T) {
+	can := table(allow("**"), deny("modec.toml"))
+	can.Open = []ir.OpenPath{{Path: "CLAUDE.md"}, {Path: "./modec.toml"}, {Path: "/etc"}}
+	p := modeOf(ir.Can{Edit: can})
+	p.Guards = deny("CLAUDE.md", "modec.toml")
+	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
+	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md"}, ir.Allow)
+	want(t, s, Action{Group: ir.Edit, Arg: "sub/../CLAUDE.md"}, ir.Allow)
+	want(t, s, Action{Group: ir.Edit, Arg: "claude.md"}, ir.Deny)
+	want(t, s, Action{Group: ir.Edit, Arg: "sub/CLAUDE.md"}, ir.Deny)
+	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md/x"}, ir.Deny)
+	want(t, s, Action{Group: ir.Edit, Arg: "modec.toml"}, ir.Deny) // its own rule
+}
+
+func TestDecideFile(t *testing.T) {
+	s := mode(t, ir.Can{Read: table(allow("src/**"))})
+	for _, r := range []struct {
+		written, resolved string
+		d                 ir.Decision
+	}{
+		{"src/a", "", ir.Allow},
+		{"src/a", "src/a", ir.Allow},
+		{"src/link", "/etc/passwd", ir.Deny},
+		{"link", "src/a", ir.Deny},
+	} {
+		if got := s.DecideFile(ir.Read, r.written, r.resolved); got.Decision != r.d {
+			t.Errorf("%q, %q: got %s, want %s", r.written, r.resolved, got.Decision, r.d)
+		}
+	}
+	if got := s.DecideFile(ir.Web, "a", "b"); got.Decision != ir.Deny {
+		t.Errorf("web: got %s, want deny", got.Decision)
+	}
+}
+
+func TestRelative(t *testing.T) {
+	for _, r := range []struct{ root, path, want string }{
+		{"/p", "/p/a/b", "a/b"},
+		{"/p/", "/p//a/../b", "b"},
+		{"/p", "/p", "."},
+		{"/p", "/px/a", "/px/a"},
+		{"/p", "/p/../q", "/p/../q"},
+		{"/p", "a/b", "a/b"},
+		{"/p", "../x", "../x"},
+		{"/p", "~/x", "~/x"},
+		{"/p", "/p/~x", "./~x"},
+		{"/", "/etc", "etc"},
+		{"", "/etc", "/etc"},
+		{`C:\p`, `C:\p\a\b`, "a/b"},
+		{`C:\p`, `D:\p\a`, `D:\p\a`},
+	} {
+		if got := Relative(r.root, r.path); got != r.want {
+			t.Errorf("Relative(%q, %q): got %q, want %q", r.root, r.path, got, r.want)
+		}
+	}
+}
+
+func TestLongPathsAreRefused(t *testing.T) {
+	s := mode(t, ir.Can{Read: bare(ir.Allow), OutsideRead: def(ir.Allow)})
+	want(t, s, Action{Group: ir.Read, Arg: strings.Repeat("a", maxPath)}, ir.Allow)
+	want(t, s, Action{Group: ir.Read, Arg: strings.Repeat("a", maxPath+1)}, ir.Deny)
+}

@@ -1,0 +1,532 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBraces bounds what one pattern may expand to.
+const maxBraces = 256
+
+// glob is a compiled file glob: a path matches when one of its alternatives
+// does.
+type glob []alternative
+
+// alternative is one brace expansion, split at its slashes.
+type alternative []segment
+
+type segmentKind uint8
+
+const (
+	segLiteral  segmentKind = iota // text
+	segAny                         // *
+	segSuffix                      // *text
+	segPattern                     // anything else
+	segAnyDepth                    // **
+)
+
+// segment matches one name of a path; segAnyDepth any number of names.
+type segment struct {
+	kind  segmentKind
+	text  string
+	elems []elem
+}
+
+type elemKind uint8
+
+const (
+	elemLiteral elemKind = iota
+	elemOne              // ?
+	elemStar             // *
+	elemClass            // [...]
+)
+
+type elem struct {
+	kind   elemKind
+	text   string
+	negate bool
+	ranges []rune // pairs: low, high
+}
+
+// parseGlob compiles a glob. Its errors are written for the author.
+func parseGlob(pattern string) (glob, error) {
+	if err := checkGlobText(pattern); err != nil {
+		return nil, err
+	}
+	anchored := strings.Contains(pattern[:len(pattern)-1], "/")
+	expanded, err := expandBraces(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var g glob
+	for _, x := range expanded {
+		a, err := parseAlternative(x, anchored)
+		if err != nil {
+			return nil, fmt.Errorf("got %q, %w", pattern, err)
+		}
+		if len(a) > 0 {
+			g = append(g, a)
+		}
+	}
+	return g, nil
+}
+
+func checkGlobText(pattern string) error {
+	switch {
+	case pattern == "":
+		return errors.New(`got "", want a file pattern`)
+	case !utf8.ValidString(pattern):
+		return fmt.Errorf("got %q, want UTF-8", pattern)
+	case strings.ContainsFunc(pattern, func(r rune) bool { return r < 0x20 || r == 0x7f }):
+		return fmt.Errorf("got %q, want a pattern without control characters", pattern)
+	case pattern[0] == '!':
+		return fmt.Errorf("got %q, want a pattern without a leading %q: write it under deny instead", pattern, "!")
+	case pattern == "/":
+		return errors.New(`got "/", want a path below the root, or "**" for everything`)
+	}
+	return nil
+}
+
+func parseAlternative(x string, anchored bool) (alternative, error) {
+	x = strings.TrimPrefix(x, "/")
+	below := strings.HasSuffix(x, "/")
+	x = strings.TrimSuffix(x, "/")
+	if x == "" {
+		return nil, nil
+	}
+	names, err := splitNames(x)
+	if err != nil {
+		return nil, err
+	}
+	var a alternative
+	if !anchored {
+		a = append(a, segment{kind: segAnyDepth})
+	}
+	for i, n := range names {
+		switch {
+		case n == "":
+			return nil, errors.New(`want no empty name between two "/"`)
+		case n == "." || n == ".." && i > 0 && names[i-1] != "..":
+			return nil, fmt.Errorf("want a path without %q", n)
+		}
+		s, err := parseSegment(n)
+		if err != nil {
+			return nil, err
+		}
+		a = a.append(s)
+	}
+	if below {
+		a = a.append(segment{kind: segAnyDepth})
+	}
+	return a, nil
+}
+
+func (a alternative) append(s segment) alternative {
+	if s.kind == segAnyDepth && len(a) > 0 && a[len(a)-1].kind == segAnyDepth {
+		return a
+	}
+	return append(a, s)
+}
+
+// splitNames splits at the slashes outside of classes.
+func splitNames(x string) ([]string, error) {
+	var names []string
+	start := 0
+	for i := 0; i < len(x); i++ {
+		switch x[i] {
+		case '\\':
+			i++
+		case '[':
+			end := classEnd(x, i)
+			if end < 0 {
+				return nil, errors.New(`want a "]" that ends the "["`)
+			}
+			if strings.Contains(x[i:end], "/") {
+				return nil, errors.New(`want no "/" inside "[…]"`)
+			}
+			i = end
+		case '/':
+			names = append(names, x[start:i])
+			start = i + 1
+		}
+	}
+	return append(names, x[start:]), nil
+}
+
+// classEnd returns the index of the "]" that ends the class opening at i, -1
+// when none does.
+func classEnd(x string, i int) int {
+	i++
+	if i < len(x) && (x[i] == '^' || x[i] == '!') {
+		i++
+	}
+	for first := true; i < len(x); i++ {
+		switch {
+		case x[i] == '\\':
+			i++
+		case x[i] == ']' && !first:
+			return i
+		}
+		first = false
+	}
+	return -1
+}
+
+func parseSegment(n string) (segment, error) {
+	if n == "**" {
+		return segment{kind: segAnyDepth}, nil
+	}
+	var elems []elem
+	for i := 0; i < len(n); {
+		switch c := n[i]; c {
+		case '*':
+			if len(elems) == 0 || elems[len(elems)-1].kind != elemStar {
+				elems = append(elems, elem{kind: elemStar})
+			}
+			i++
+		case '?':
+			elems = append(elems, elem{kind: elemOne})
+			i++
+		case '[':
+			end := classEnd(n, i)
+			if end < 0 {
+				return segment{}, errors.New(`want a "]" that ends the "["`)
+			}
+			e, err := parseClass(n[i+1 : end])
+			if err != nil {
+				return segment{}, err
+			}
+			elems = append(elems, e)
+			i = end + 1
+		default:
+			text := n[i : i+1]
+			if c == '\\' {
+				r, size, err := escaped(n, i)
+				if err != nil {
+					return segment{}, err
+				}
+				text = string(r)
+				i += size - 1
+			}
+			if k := len(elems) - 1; k >= 0 && elems[k].kind == elemLiteral {
+				elems[k].text += text
+			} else {
+				elems = append(elems, elem{kind: elemLiteral, text: text})
+			}
+			i++
+		}
+	}
+	return newSegment(elems), nil
+}
+
+func newSegment(elems []elem) segment {
+	switch {
+	case len(elems) == 1 && elems[0].kind == elemLiteral:
+		return segment{kind: segLiteral, text: elems[0].text}
+	case len(elems) == 1 && elems[0].kind == elemStar:
+		return segment{kind: segAny}
+	case len(elems) == 2 && elems[0].kind == elemStar && elems[1].kind == elemLiteral:
+		return segment{kind: segSuffix, text: elems[1].text}
+	}
+	return segment{kind: segPattern, elems: elems}
+}
+
+// escaped reads the escape at i. A backslash escapes what has a meaning in a
+// glob and nothing else, so that a Windows path is an error and not a pattern
+// that silently matches something else.
+func escaped(n string, i int) (rune, int, error) {
+	if i+1 < len(n) && strings.IndexByte(`*?[]{},!^-\`, n[i+1]) >= 0 {
+		return rune(n[i+1]), 2, nil
+	}
+	return 0, 0, fmt.Errorf(`want "/" between names (a backslash escapes only %s)`, "* ? [ ] { } , ! ^ - \\")
+}
+
+// parseClass compiles what stands between "[" and "]".
+func parseClass(body string) (elem, error) {
+	e := elem{kind: elemClass}
+	if body != "" && (body[0] == '^' || body[0] == '!') {
+		e.negate = true
+		body = body[1:]
+	}
+	next := func() (rune, error) {
+		r, n := utf8.DecodeRuneInString(body)
+		if r == '\\' {
+			var err error
+			if r, n, err = escaped(body, 0); err != nil {
+				return 0, err
+			}
+		} else if r == '-' || r == ']' {
+			return 0, fmt.Errorf(`want "\%c" for a %q inside "[…]"`, r, string(r))
+		}
+		body = body[n:]
+		return r, nil
+	}
+	if body == "" {
+		return e, errors.New(`want something inside "[]"`)
+	}
+	for body != "" {
+		low, err := next()
+		if err != nil {
+			return e, err
+		}
+		high := low
+		if strings.HasPrefix(body, "-") {
+			body = body[1:]
+			if body == "" {
+				return e, errors.New(`want a range with two ends inside "[…]"`)
+			}
+			if high, err = next(); err != nil {
+				return e, err
+			}
+		}
+		if high < low {
+			return e, fmt.Errorf("want the range %q the other way round", string(low)+"-"+string(high))
+		}
+		e.ranges = append(e.ranges, low, high)
+	}
+	return e, nil
+}
+
+func (e *elem) class(r rune) bool {
+	for i := 0; i < len(e.ranges); i += 2 {
+		if e.ranges[i] <= r && r <= e.ranges[i+1] {
+			return !e.negate
+		}
+	}
+	return e.negate
+}
+
+// expandBraces returns every alternative of a pattern.
+func expandBraces(p string) ([]string, error) {
+	open := braceOpen(p)
+	if open < 0 {
+		return []string{p}, nil
+	}
+	var parts []string
+	depth, start, end := 0, open+1, -1
+	for i := open; i < len(p) && end < 0; i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '[':
+			if e := classEnd(p, i); e > 0 {
+				i = e
+			}
+		case '{':
+			depth++
+		case ',':
+			if depth == 1 {
+				parts = append(parts, p[start:i])
+				start = i + 1
+			}
+		case '}':
+			if depth--; depth == 0 {
+				parts = append(parts, p[start:i])
+				end = i
+			}
+		}
+	}
+	if end < 0 {
+		return nil, fmt.Errorf(`got %q, want a "}" that ends the "{"`, p)
+	}
+	var out []string
+	for _, part := range parts {
+		more, err := expandBraces(p[:open] + part + p[end+1:])
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, more...); len(out) > maxBraces {
+			return nil, fmt.Errorf("got %q, want at most %d alternatives in braces", p, maxBraces)
+		}
+	}
+	return out, nil
+}
+
+// braceOpen returns the index of the first brace that is neither escaped nor
+// in a class, -1 when there is none.
+func braceOpen(p string) int {
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '[':
+			if e := classEnd(p, i); e > 0 {
+				i = e
+			}
+		case '{':
+			return i
+		}
+	}
+	return -1
+}
+
+// match reports whether the alternative matches the path from name at on; with
+// below also a path below what it matches.
+func (a alternative) match(p *filePath, at int, below bool) bool {
+	i, star, back := 0, -1, 0
+	for {
+		if i == len(a) && (below || at == p.n) {
+			return true
+		}
+		switch {
+		case i < len(a) && a[i].kind == segAnyDepth:
+			star, back = i, at
+			i++
+			continue
+		case i < len(a) && at < p.n && a[i].match(p.name(at)):
+			i++
+			at++
+			continue
+		}
+		if star < 0 || back >= p.n {
+			return false
+		}
+		back++
+		i, at = star+1, back
+	}
+}
+
+func (s *segment) match(name []byte) bool {
+	switch s.kind {
+	case segLiteral:
+		return string(name) == s.text
+	case segAny:
+		return true
+	case segSuffix:
+		return len(name) >= len(s.text) && string(name[len(name)-len(s.text):]) == s.text
+	}
+	return matchElems(s.elems, name)
+}
+
+func matchElems(elems []elem, name []byte) bool {
+	i, at, star, back := 0, 0, -1, 0
+	for {
+		if i == len(elems) && at == len(name) {
+			return true
+		}
+		if i < len(elems) {
+			e := &elems[i]
+			if e.kind == elemStar {
+				star, back = i, at
+				i++
+				continue
+			}
+			if n := e.width(name[at:]); n >= 0 {
+				i++
+				at += n
+				continue
+			}
+		}
+		if star < 0 || back >= len(name) {
+			return false
+		}
+		_, n := utf8.DecodeRune(name[back:])
+		back += n
+		i, at = star+1, back
+	}
+}
+
+// width returns how many bytes of rest the element takes, -1 when it does not
+// match there.
+func (e *elem) width(rest []byte) int {
+	if e.kind == elemLiteral {
+		if len(rest) >= len(e.text) && string(rest[:len(e.text)]) == e.text {
+			return len(e.text)
+		}
+		return -1
+	}
+	if len(rest) == 0 {
+		return -1
+	}
+	r, n := utf8.DecodeRune(rest)
+	if e.kind == elemOne || e.class(r) {
+		return n
+	}
+	return -1
+}
+
+// globSet finds the lowest rank among the globs that match a path, without
+// trying those that cannot.
+type globSet struct {
+	below bool                // deny and ask: a match holds for what is below it
+	first map[string][]ranked // anchored at a literal name, by that name
+	named map[string]int      // "**/name" with a literal name
+	lens  uint64              // bit n: some name in named has n bytes (63: or more)
+	rest  []ranked
+}
+
+type ranked struct {
+	rank int
+	alt  alternative
+}
+
+func (s *globSet) add(rank int, g glob) {
+	for _, a := range g {
+		switch {
+		case a[0].kind == segLiteral:
+			if s.first == nil {
+				s.first = map[string][]ranked{}
+			}
+			s.first[a[0].text] = append(s.first[a[0].text], ranked{rank, a[1:]})
+		case len(a) == 2 && a[0].kind == segAnyDepth && a[1].kind == segLiteral:
+			if s.named == nil {
+				s.named = map[string]int{}
+			}
+			if old, ok := s.named[a[1].text]; !ok || rank < old {
+				s.named[a[1].text] = rank
+			}
+			s.lens |= 1 << min(len(a[1].text), 63)
+		default:
+			s.rest = append(s.rest, ranked{rank, a})
+		}
+	}
+}
+
+// finish puts the lowest ranks first, so that the search can stop early.
+func (s *globSet) finish() {
+	byRank := func(a, b ranked) int { return a.rank - b.rank }
+	for _, list := range s.first {
+		slices.SortStableFunc(list, byRank)
+	}
+	slices.SortStableFunc(s.rest, byRank)
+}
+
+// lowest returns the lowest rank under limit that matches, else limit.
+func (s *globSet) lowest(p *filePath, limit int) int {
+	if p.n > 0 {
+		if s.named != nil {
+			from := p.n - 1
+			if s.below {
+				from = 0
+			}
+			for i := from; i < p.n; i++ {
+				name := p.name(i)
+				if s.lens&(1<<min(len(name), 63)) == 0 {
+					continue
+				}
+				if rank, ok := s.named[string(name)]; ok && rank < limit {
+					limit = rank
+				}
+			}
+		}
+		if s.first != nil {
+			limit = lowest(s.first[string(p.name(0))], p, 1, s.below, limit)
+		}
+	}
+	return lowest(s.rest, p, 0, s.below, limit)
+}
+
+func lowest(list []ranked, p *filePath, at int, below bool, limit int) int {
+	for i := range list {
+		if list[i].rank >= limit {
+			return limit
+		}
+		if list[i].alt.match(p, at, below) {
+			return list[i].rank
+		}
+	}
+	return limit
+}

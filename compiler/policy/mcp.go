@@ -1,0 +1,401 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// inventory numbers the tools of a project's servers.
+type inventory struct {
+	servers map[string]*serverEntry
+	tools   int
+}
+
+type serverEntry struct {
+	server *ir.Server
+	tools  map[string]int
+}
+
+func newInventory(servers []ir.Server) inventory {
+	inv := inventory{servers: make(map[string]*serverEntry, len(servers))}
+	for i := range servers {
+		sv := &servers[i]
+		e := &serverEntry{server: sv, tools: make(map[string]int, len(sv.Tools))}
+		for j := range sv.Tools {
+			e.tools[sv.Tools[j].Name] = inv.tools
+			inv.tools++
+		}
+		inv.servers[sv.Name] = e
+	}
+	return inv
+}
+
+// mcpRules is can.mcp of one side.
+type mcpRules struct {
+	all      [3][]Result // bare decisions that are rules
+	entries  []mcpEntry
+	fallback *Result // can.mcp.default, else rule 2
+	omitted  ir.Decision
+	limits   *restrictions
+}
+
+type mcpEntry struct {
+	key     string
+	literal bool
+	opens   bool // holds an ask or an allow
+	rules   [3][]toolRule
+	written *Result // the entry's default; nil when it writes none
+	own     bool
+	ceiling map[MCPKind]*Result
+	omitted Result
+}
+
+type toolRule struct {
+	kind   ir.PatternKind
+	text   string
+	result Result
+}
+
+func (s *side) compileMCPRules() error {
+	m := &s.mcp
+	m.fallback, m.omitted = s.fallback(ir.MCP), s.omitted()
+	if s.mode != nil && s.mode.Restrictions != nil {
+		m.limits = newRestrictions(s.mode.Restrictions)
+	}
+	t := s.can.MCP
+	if t == nil {
+		return nil
+	}
+	for _, r := range t.Rules {
+		if r.Pattern.Kind != ir.All {
+			return fmt.Errorf("got a pattern of kind %q for every server, want a bare decision", r.Pattern.Kind)
+		}
+		m.all[r.Decision] = append(m.all[r.Decision], result(r.Decision, r.Pos, r.From, r.Decision.String(), " every server"))
+	}
+	for i := range t.Entries {
+		e, err := s.compileEntry(&t.Entries[i])
+		if err != nil {
+			return err
+		}
+		m.entries = append(m.entries, e)
+	}
+	return nil
+}
+
+func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
+	of := " of server " + strconv.Quote(in.Key)
+	e := mcpEntry{key: in.Key, literal: in.Literal, own: in.From == "", ceiling: map[MCPKind]*Result{}}
+	e.omitted = result(s.omitted(), in.Pos, in.From, "server ", strconv.Quote(in.Key), " writes no default")
+	for _, r := range in.Rules {
+		text := r.Decision.String() + " " + r.Pattern.String() + of
+		switch r.Pattern.Kind {
+		case ir.All:
+			text = r.Decision.String() + " server " + strconv.Quote(in.Key)
+		case ir.Plain:
+		case ir.Risk:
+			if err := CheckRisk(r.Pattern.Text); err != nil {
+				return e, err
+			}
+		default:
+			return e, fmt.Errorf("got a pattern of kind %q, want a tool name or a risk", r.Pattern.Kind)
+		}
+		e.rules[r.Decision] = append(e.rules[r.Decision], toolRule{r.Pattern.Kind, r.Pattern.Text, result(r.Decision, r.Pos, r.From, text)})
+		e.opens = e.opens || r.Decision != ir.Deny
+	}
+	if d := in.Default; d != nil {
+		r := result(d.Decision, d.Pos, d.From, "default", of)
+		e.written = &r
+		e.opens = e.opens || d.Decision != ir.Deny
+	}
+	for kind, d := range map[MCPKind]*ir.Default{Resource: in.Resources, Prompt: in.Prompts} {
+		if d != nil {
+			r := result(d.Decision, d.Pos, d.From, kindNames[kind], of)
+			e.ceiling[kind] = &r
+		}
+	}
+	return e, nil
+}
+
+var kindNames = map[MCPKind]string{Tool: "tools", Resource: "resources", Prompt: "prompts"}
+
+func (e *mcpEntry) matches(server string) bool {
+	return e.key == server || !e.literal && wildcard(e.key, server)
+}
+
+// matches reports whether a rule of a decision matches a tool of a risk. A
+// resource or a prompt is no tool: what holds for every tool holds for it, and
+// no pattern allows it.
+func (r *toolRule) matches(kind MCPKind, tool, risk string) bool {
+	d := r.result.Decision
+	switch {
+	case r.kind == ir.All:
+		return true
+	case kind != Tool:
+		return r.kind == ir.Plain && r.text == "*" && d != ir.Allow
+	case r.kind == ir.Plain:
+		return wildcard(r.text, tool)
+	case risk == "":
+		return d != ir.Allow && r.text != "read"
+	}
+	return r.text == risk
+}
+
+// verdict is what one side says of a tool.
+type verdict struct {
+	result   *Result
+	explicit bool // a deny rule, or a restriction
+	opened   bool // an entry with the server's literal name opens it
+}
+
+// decide judges a tool of a server for one side; sv is nil for a server that
+// the inventory does not hold.
+func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string) verdict {
+	risk := ""
+	if sv != nil {
+		if t := sv.Tool(tool); t != nil {
+			risk = t.Risk
+		}
+	}
+	v := verdict{opened: m.opens(name)}
+	if r := m.limits.unavailable(name, sv == nil || sv.DefaultEnabled, kind, tool); r != nil {
+		v.result, v.explicit = r, true
+		return v
+	}
+	if r := m.rule(ir.Deny, name, kind, tool, risk); r != nil {
+		v.result, v.explicit = r, true
+		return v
+	}
+	if sv != nil && !sv.DefaultEnabled && !v.opened {
+		v.result = &Result{Rule: "server " + strconv.Quote(name) + " is off by default", Pos: sv.Pos}
+		return v
+	}
+	v.result = m.rule(ir.Ask, name, kind, tool, risk)
+	if v.result == nil {
+		v.result = m.rule(ir.Allow, name, kind, tool, risk)
+	}
+	if v.result == nil {
+		v.result = m.defaultOf(name)
+	}
+	for i := range m.entries {
+		if c := m.entries[i].ceiling[kind]; c != nil && m.entries[i].matches(name) {
+			v.result = lower(v.result, c)
+		}
+	}
+	return v
+}
+
+func (m *mcpRules) rule(d ir.Decision, server string, kind MCPKind, tool, risk string) *Result {
+	if len(m.all[d]) > 0 {
+		return &m.all[d][0]
+	}
+	for i := range m.entries {
+		e := &m.entries[i]
+		if len(e.rules[d]) == 0 || !e.matches(server) {
+			continue
+		}
+		for j := range e.rules[d] {
+			if r := &e.rules[d][j]; r.matches(kind, tool, risk) {
+				return &r.result
+			}
+		}
+	}
+	return nil
+}
+
+// opens reports whether a server that is off by default is named so that it is
+// open.
+func (m *mcpRules) opens(server string) bool {
+	for i := range m.entries {
+		if e := &m.entries[i]; e.literal && e.opens && e.key == server {
+			return true
+		}
+	}
+	return m.limits.names(server)
+}
+
+// defaultOf returns the decision for a server where no rule matches: the
+// default of its literal entry, else the lowest among the globs that match it,
+// else that of can.mcp. The default of a key is the subject's own where
+// written, else the lowest inherited one, else what an omitted default means.
+func (m *mcpRules) defaultOf(server string) *Result {
+	if r := m.keyDefault(server, true); r != nil {
+		return r
+	}
+	var best *Result
+	for i := range m.entries {
+		if e := &m.entries[i]; !e.literal && e.matches(server) {
+			if r := m.keyDefault(e.key, false); best == nil || r.Decision < best.Decision {
+				best = r
+			}
+		}
+	}
+	if best != nil {
+		return best
+	}
+	return m.fallback
+}
+
+func (m *mcpRules) keyDefault(key string, literal bool) *Result {
+	var own, inherited, omitted *Result
+	for i := range m.entries {
+		e := &m.entries[i]
+		if e.literal != literal || e.key != key {
+			continue
+		}
+		switch {
+		case e.written == nil:
+			if omitted == nil {
+				omitted = &e.omitted
+			}
+		case e.own && e.written.From == "":
+			if own == nil || e.written.Decision < own.Decision {
+				own = e.written
+			}
+		case inherited == nil || e.written.Decision < inherited.Decision:
+			inherited = e.written
+		}
+	}
+	switch {
+	case own != nil:
+		return own
+	case inherited != nil:
+		return inherited
+	}
+	return omitted
+}
+
+// mcpTable holds the decision of every inventory tool.
+type mcpTable struct {
+	tools []*Result // by inventory number
+}
+
+func (s *Subject) compileMCP() *mcpTable {
+	t := &mcpTable{tools: make([]*Result, s.engine.inventory.tools)}
+	for name, e := range s.engine.inventory.servers {
+		for tool, i := range e.tools {
+			t.tools[i] = s.decideTool(name, e.server, Tool, tool)
+		}
+	}
+	return t
+}
+
+func (s *Subject) tool(a Action) *Result {
+	e := s.engine.inventory.servers[a.Server]
+	if e == nil {
+		return s.decideTool(a.Server, nil, a.Kind, a.Arg)
+	}
+	if a.Kind == Tool {
+		if i, ok := e.tools[a.Arg]; ok {
+			return s.mcp().tools[i]
+		}
+	}
+	return s.decideTool(a.Server, e.server, a.Kind, a.Arg)
+}
+
+func (s *Subject) decideTool(name string, sv *ir.Server, kind MCPKind, tool string) *Result {
+	sides := s.stating(ir.MCP)
+	first := sides[0].mcp.decide(name, sv, kind, tool)
+	if len(sides) == 1 {
+		return first.result
+	}
+	second := sides[1].mcp.decide(name, sv, kind, tool)
+	switch off := sv != nil && !sv.DefaultEnabled; {
+	case !off, first.opened == second.opened, first.explicit, second.explicit:
+		return lower(first.result, second.result)
+	case first.opened:
+		return first.result
+	}
+	return second.result
+}
+
+// restrictions is a mode's mcpRestrictions: it only holds back.
+type restrictions struct {
+	in            *ir.MCPRestrictions
+	hidden, limit Result
+	servers       []Result // disallowedServers
+	tools         []Result // disallowedTools
+}
+
+func newRestrictions(in *ir.MCPRestrictions) *restrictions {
+	r := &restrictions{in: in}
+	r.hidden = result(ir.Deny, in.Pos, "", "mcpRestrictions do not list the server")
+	r.limit = result(ir.Deny, in.Pos, "", "mcpRestrictions do not list the tool")
+	if in.DisallowedServers != nil {
+		for _, s := range *in.DisallowedServers {
+			r.servers = append(r.servers, result(ir.Deny, s.Pos, "", "disallowedServers ", strconv.Quote(s.Name)))
+		}
+	}
+	if in.DisallowedTools != nil {
+		for _, t := range *in.DisallowedTools {
+			r.tools = append(r.tools, result(ir.Deny, t.Pos, "", "disallowedTools ", strconv.Quote(t.Server+":"+t.Tool)))
+		}
+	}
+	return r
+}
+
+// unavailable returns what makes a tool unavailable, nil when nothing does.
+func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, tool string) *Result {
+	if r == nil {
+		return nil
+	}
+	for i := range r.servers {
+		if wildcard((*r.in.DisallowedServers)[i].Name, server) {
+			return &r.servers[i]
+		}
+	}
+	listed := false // some allowedTools entry speaks of the server
+	found := r.in.AllowedTools == nil
+	if !found {
+		for _, t := range *r.in.AllowedTools {
+			if wildcard(t.Server, server) {
+				listed = true
+				found = found || kind != Tool || wildcard(t.Tool, tool)
+			}
+		}
+	}
+	visible := enabled || listed
+	if r.in.AllowedServers != nil {
+		visible = false
+		for _, s := range *r.in.AllowedServers {
+			visible = visible || wildcard(s.Name, server)
+		}
+	}
+	if !visible {
+		return &r.hidden
+	}
+	for i := range r.tools {
+		if t := (*r.in.DisallowedTools)[i]; wildcard(t.Server, server) && (t.Tool == "*" || kind == Tool && wildcard(t.Tool, tool)) {
+			return &r.tools[i]
+		}
+	}
+	if !found {
+		return &r.limit
+	}
+	return nil
+}
+
+// names reports whether the restrictions name a server literally in a list of
+// what is allowed.
+func (r *restrictions) names(server string) bool {
+	if r == nil || strings.ContainsAny(server, "*?") {
+		return false
+	}
+	if r.in.AllowedServers != nil {
+		for _, s := range *r.in.AllowedServers {
+			if s.Name == server {
+				return true
+			}
+		}
+	}
+	if r.in.AllowedTools != nil {
+		for _, t := range *r.in.AllowedTools {
+			if t.Server == server {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,359 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/dlclark/regexp2"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// naive decides a mode's or role's file, web, modes and mcp actions a second
+// time: straight from the model, with plain loops, doublestar for globs, no
+// index, no cache and none of the package's own code but Fold and Host (tested
+// by tables).
+type naive struct {
+	p    *ir.Project
+	can  *ir.Can
+	role *ir.Role
+	mode *ir.Mode
+}
+
+func (n *naive) omitted() ir.Decision {
+	if n.role != nil {
+		return ir.Ask
+	}
+	return ir.Deny
+}
+
+// unsaid is the decision of a group that is not mentioned.
+func (n *naive) unsaid(g ir.Group) ir.Decision {
+	if n.can.Default != nil {
+		return n.can.Default.Decision
+	}
+	if n.role == nil {
+		if g == ir.MCP && n.mode.Restrictions != nil {
+			return ir.Ask
+		}
+		return ir.Deny
+	}
+	if g == ir.Modes {
+		return ir.Allow
+	}
+	switch n.role.PermissionMode {
+	case "bypassPermissions":
+		return ir.Allow
+	case "dontAsk":
+		return ir.Deny
+	case "acceptEdits":
+		if g == ir.Edit {
+			return ir.Allow
+		}
+	}
+	if g == ir.Read {
+		return ir.Allow
+	}
+	return ir.Ask
+}
+
+func (n *naive) fallback(g ir.Group) ir.Decision {
+	t := n.can.Table(g)
+	switch {
+	case t == nil:
+		return n.unsaid(g)
+	case t.Default != nil:
+		return t.Default.Decision
+	}
+	return n.omitted()
+}
+
+func (n *naive) file(g ir.Group, raw string) ir.Decision {
+	d := n.fileAs(g, raw)
+	if strings.Contains(raw, `\`) {
+		d = min(d, n.fileAs(g, strings.ReplaceAll(raw, `\`, "/")))
+	}
+	return d
+}
+
+func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
+	cleaned := path.Clean(strings.TrimLeft(raw, "/"))
+	if strings.HasPrefix(raw, "/") {
+		cleaned = path.Clean("/" + strings.TrimLeft(raw, "/"))
+	}
+	lowest := n.fallback(g)
+	matched := false
+	apply := func(d ir.Decision) {
+		if !matched || d < lowest {
+			lowest = d
+		}
+		matched = true
+	}
+	if t := n.can.Table(g); t != nil {
+		for _, r := range t.Rules {
+			if naiveFile(r, cleaned) {
+				apply(r.Decision)
+			}
+		}
+	}
+	if g == ir.Edit {
+		open := false
+		if n.can.Edit != nil {
+			for _, o := range n.can.Edit.Open {
+				open = open || path.Clean(o.Path) == cleaned
+			}
+		}
+		for _, r := range n.p.Guards {
+			if !open && naiveFile(r, cleaned) {
+				apply(r.Decision)
+			}
+		}
+	}
+	outside := strings.HasPrefix(cleaned, "/") || cleaned == ".." || strings.HasPrefix(cleaned, "../") || strings.HasPrefix(raw, "~") ||
+		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00")
+	if outside {
+		ceiling := ir.Deny
+		switch {
+		case g == ir.Edit && n.can.OutsideEdit != nil:
+			ceiling = n.can.OutsideEdit.Decision
+		case g == ir.Read && n.can.OutsideRead != nil:
+			ceiling = n.can.OutsideRead.Decision
+		case g == ir.Read:
+			ceiling = n.omitted()
+		}
+		lowest = min(lowest, ceiling)
+	}
+	return lowest
+}
+
+func naiveFile(r ir.Rule, cleaned string) bool {
+	holds := r.Decision != ir.Allow
+	switch r.Pattern.Kind {
+	case ir.All:
+		return true
+	case ir.Regex:
+		ok, err := regexp2.MustCompile(r.Pattern.Text, regexp2.ECMAScript).MatchString(cleaned)
+		if err == nil && !ok && holds {
+			ok, err = regexp2.MustCompile(r.Pattern.Text, regexp2.ECMAScript).MatchString(composed(cleaned))
+		}
+		return ok && err == nil
+	}
+	pattern := r.Pattern.Text
+	if holds {
+		pattern, cleaned = Fold(pattern), Fold(cleaned)
+	}
+	if cleaned == "." {
+		return strings.Trim(pattern, "*/") == "" && strings.Contains(pattern, "**")
+	}
+	if !strings.Contains(pattern[:len(pattern)-1], "/") {
+		pattern = "**/" + pattern
+	}
+	pattern = strings.TrimPrefix(pattern, "/")
+	var all []string
+	for _, p := range naiveBraces(pattern) {
+		if strings.HasSuffix(p, "/") {
+			p += "**"
+		}
+		all = append(all, p)
+		if holds {
+			all = append(all, p+"/**")
+		}
+	}
+	for _, p := range all {
+		if ok, err := doublestar.Match(p, cleaned); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// naiveBraces expands the innermost braces first. doublestar knows braces, but
+// lets a "*" next to one become part of a "**".
+func naiveBraces(p string) []string {
+	end := strings.IndexByte(p, '}')
+	if end < 0 {
+		return []string{p}
+	}
+	start := strings.LastIndexByte(p[:end], '{')
+	if start < 0 {
+		return []string{p}
+	}
+	var out []string
+	for _, part := range strings.Split(p[start+1:end], ",") {
+		out = append(out, naiveBraces(p[:start]+part+p[end+1:])...)
+	}
+	return out
+}
+
+func (n *naive) web(arg string) ir.Decision {
+	host, ok := Host(arg)
+	t := n.can.Web
+	if t == nil {
+		return n.unsaid(ir.Web)
+	}
+	lowest, matched, hasDeny, hasAsk, star := ir.Allow, false, false, false, false
+	for _, r := range t.Rules {
+		p := r.Pattern.Text
+		all := r.Pattern.Kind == ir.All || p == "*"
+		hasDeny = hasDeny || r.Decision == ir.Deny
+		hasAsk = hasAsk || r.Decision == ir.Ask
+		star = star || all && r.Decision == ir.Allow
+		bare, _ := Host(strings.TrimPrefix(p, "*."))
+		hit := all || ok && (strings.HasPrefix(p, "*.") && strings.HasSuffix(host, "."+bare) || host == bare && !strings.HasPrefix(p, "*."))
+		if hit && (!matched || r.Decision < lowest) {
+			lowest, matched = r.Decision, true
+		}
+	}
+	if ok {
+		if matched {
+			return lowest
+		}
+		return n.fallback(ir.Web)
+	}
+	switch {
+	case hasDeny:
+		return ir.Deny
+	case hasAsk:
+		return ir.Ask
+	case star:
+		return ir.Allow
+	case len(t.Rules) > 0:
+		return min(ir.Ask, n.fallback(ir.Web))
+	}
+	return n.fallback(ir.Web)
+}
+
+// tool decides an MCP tool.
+func (n *naive) tool(server, tool string) ir.Decision {
+	enabled, risk := true, ""
+	for _, sv := range n.p.Servers {
+		if sv.Name != server {
+			continue
+		}
+		enabled = sv.DefaultEnabled
+		for _, t := range sv.Tools {
+			if t.Name == tool {
+				risk = t.Risk
+			}
+		}
+	}
+	glob := func(p, s string) bool { ok, _ := path.Match(p, s); return ok }
+	opened := false
+	if n.mode != nil && n.mode.Restrictions != nil {
+		r := n.mode.Restrictions
+		listed, found := false, false
+		if r.AllowedTools != nil {
+			for _, t := range *r.AllowedTools {
+				listed = listed || glob(t.Server, server)
+				found = found || glob(t.Server, server) && glob(t.Tool, tool)
+				opened = opened || t.Server == server
+			}
+			if !found {
+				return ir.Deny
+			}
+		}
+		if r.AllowedServers != nil {
+			any := false
+			for _, s := range *r.AllowedServers {
+				any = any || glob(s.Name, server)
+				opened = opened || s.Name == server
+			}
+			if !any {
+				return ir.Deny
+			}
+		} else if !enabled && !listed {
+			return ir.Deny
+		}
+		if r.DisallowedServers != nil {
+			for _, s := range *r.DisallowedServers {
+				if glob(s.Name, server) {
+					return ir.Deny
+				}
+			}
+		}
+		if r.DisallowedTools != nil {
+			for _, t := range *r.DisallowedTools {
+				if glob(t.Server, server) && glob(t.Tool, tool) {
+					return ir.Deny
+				}
+			}
+		}
+	}
+	t := n.can.MCP
+	if t == nil {
+		if !enabled && !opened {
+			return ir.Deny
+		}
+		return n.unsaid(ir.MCP)
+	}
+	lowest, matched := ir.Allow, false
+	apply := func(d ir.Decision) { lowest, matched = min(lowest, d), true }
+	for _, r := range t.Rules {
+		apply(r.Decision)
+	}
+	type keyed struct{ own, inherited *ir.Decision }
+	defaults := map[string]*keyed{}
+	for _, e := range t.Entries {
+		if e.Key != server && (e.Literal || !glob(e.Key, server)) {
+			continue
+		}
+		if defaults[e.Key] == nil {
+			defaults[e.Key] = &keyed{}
+		}
+		if e.Default != nil {
+			d := e.Default.Decision
+			k := defaults[e.Key]
+			if e.From == "" {
+				k.own = &d
+			} else if k.inherited == nil || d < *k.inherited {
+				k.inherited = &d
+			}
+			opened = opened || e.Key == server && d != ir.Deny
+		}
+		for _, r := range e.Rules {
+			opened = opened || e.Key == server && r.Decision != ir.Deny
+			hit := false
+			switch r.Pattern.Kind {
+			case ir.All:
+				hit = true
+			case ir.Risk:
+				hit = r.Pattern.Text == risk || risk == "" && r.Decision != ir.Allow && r.Pattern.Text != "read"
+			default:
+				hit = glob(r.Pattern.Text, tool)
+			}
+			if hit {
+				apply(r.Decision)
+			}
+		}
+	}
+	if matched && lowest == ir.Deny || !enabled && !opened {
+		return ir.Deny
+	}
+	if matched {
+		return lowest
+	}
+	of := func(k *keyed) ir.Decision {
+		switch {
+		case k.own != nil:
+			return *k.own
+		case k.inherited != nil:
+			return *k.inherited
+		}
+		return n.omitted()
+	}
+	if k := defaults[server]; k != nil {
+		return of(k)
+	}
+	if len(defaults) > 0 {
+		d := ir.Allow
+		for _, k := range defaults {
+			d = min(d, of(k))
+		}
+		return d
+	}
+	if t.Default != nil {
+		return t.Default.Decision
+	}
+	return n.omitted()
+}

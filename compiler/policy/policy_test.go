@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// The helpers below write the smallest model that shows one thing.
+
+func at(line int) diag.Pos { return diag.Pos{File: "m.cue", Line: line, Col: 1} }
+
+// rules turns patterns into rules of one decision: "@x" is a built-in set,
+// "/x/" a regex, "!" a bare decision.
+func rules(d ir.Decision, patterns ...string) []ir.Rule {
+	var out []ir.Rule
+	for i, p := range patterns {
+		r := ir.Rule{Decision: d, Pattern: ir.Pattern{Text: p}, Pos: at(i + 1)}
+		switch {
+		case p == "!":
+			r.Pattern = ir.Pattern{Kind: ir.All}
+		case len(p) > 1 && strings.HasPrefix(p, "@"):
+			r.Pattern = ir.Pattern{Kind: ir.Builtin, Text: p[1:]}
+		case len(p) > 2 && strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/"):
+			r.Pattern = ir.Pattern{Kind: ir.Regex, Text: p[1 : len(p)-1]}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func deny(p ...string) []ir.Rule  { return rules(ir.Deny, p...) }
+func ask(p ...string) []ir.Rule   { return rules(ir.Ask, p...) }
+func allow(p ...string) []ir.Rule { return rules(ir.Allow, p...) }
+
+// table joins lists of rules; a default is given with def.
+func table(lists ...[]ir.Rule) *ir.Table {
+	t := &ir.Table{}
+	for _, l := range lists {
+		t.Rules = append(t.Rules, l...)
+	}
+	return t
+}
+
+func def(d ir.Decision) *ir.Default { return &ir.Default{Decision: d, Pos: at(99)} }
+
+func bare(d ir.Decision) *ir.Table { return &ir.Table{Default: def(d)} }
+
+func withDefault(t *ir.Table, d ir.Decision) *ir.Table {
+	t.Default = def(d)
+	return t
+}
+
+func modeOf(can ir.Can) *ir.Project {
+	return &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "m", Pos: at(1), Can: can}}}
+}
+
+func roleOf(r ir.Role) *ir.Project {
+	r.Name = "r"
+	return &ir.Project{Version: ir.Version, Roles: []ir.Role{r}}
+}
+
+func mustSubject(t testing.TB, p *ir.Project, ref ir.SubjectRef) *Subject {
+	t.Helper()
+	s, err := New(p).Subject(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// mode compiles a mode that may do can.
+func mode(t testing.TB, can ir.Can) *Subject {
+	return mustSubject(t, modeOf(can), ir.SubjectRef{Mode: "m"})
+}
+
+func role(t testing.TB, r ir.Role) *Subject {
+	return mustSubject(t, roleOf(r), ir.SubjectRef{Role: "r"})
+}
+
+func want(t *testing.T, s *Subject, a Action, d ir.Decision) {
+	t.Helper()
+	if r := s.Decide(a); r.Decision != d {
+		t.Errorf("%s %s%s: got %s (%s), want %s", a.Group, a.Server, a.Arg, r.Decision, r.Rule, d)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	s := mode(t, ir.Can{Web: table(allow("*"), ask("*.example.com"), deny("evil.example.com"))})
+	want(t, s, Action{Group: ir.Web, Arg: "evil.example.com"}, ir.Deny)
+	want(t, s, Action{Group: ir.Web, Arg: "docs.example.com"}, ir.Ask)
+	want(t, s, Action{Group: ir.Web, Arg: "other.org"}, ir.Allow)
+}
+
+func TestDefaults(t *testing.T) {
+	type row struct {
+		name string
+		s    *Subject
+		g    ir.Group
+		d    ir.Decision
+		rule string
+	}
+	for _, r := range []row{
+		{"a mode denies a group that is not mentioned", mode(t, ir.Can{}), ir.Read, ir.Deny, "read is not mentioned"},
+		{"can.default covers it", mode(t, ir.Can{Default: def(ir.Ask)}), ir.Web, ir.Ask, "can.default"},
+		{"the omitted default of a mode's table is deny", mode(t, ir.Can{Default: def(ir.Allow), Web: table(allow("a.org"))}), ir.Web, ir.Deny, "web writes no default"},
+		{"the omitted default of a role's table is ask", role(t, ir.Role{PermissionMode: "dontAsk", Can: ir.Can{Web: table(deny("a.org"))}}), ir.Web, ir.Ask, "web writes no default"},
+		{"a written default", mode(t, ir.Can{Web: bare(ir.Ask)}), ir.Web, ir.Ask, "default of web"},
+		{"a role reads by default", role(t, ir.Role{}), ir.Read, ir.Allow, `permissionMode "default"`},
+		{"and asks for the rest", role(t, ir.Role{}), ir.Edit, ir.Ask, `permissionMode "default"`},
+		{"plan", role(t, ir.Role{PermissionMode: "plan"}), ir.Command, ir.Ask, `permissionMode "plan"`},
+		{"auto", role(t, ir.Role{PermissionMode: "auto"}), ir.MCP, ir.Ask, `permissionMode "auto"`},
+		{"acceptEdits", role(t, ir.Role{PermissionMode: "acceptEdits"}), ir.Edit, ir.Allow, `permissionMode "acceptEdits"`},
+		{"acceptEdits asks for commands", role(t, ir.Role{PermissionMode: "acceptEdits"}), ir.Command, ir.Ask, `permissionMode "acceptEdits"`},
+		{"dontAsk", role(t, ir.Role{PermissionMode: "dontAsk"}), ir.Read, ir.Deny, `permissionMode "dontAsk"`},
+		{"bypassPermissions", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Command, ir.Allow, `permissionMode "bypassPermissions"`},
+		{"one that is not known denies", role(t, ir.Role{PermissionMode: "yolo"}), ir.Command, ir.Deny, `permissionMode "yolo"`},
+		{"a role without a list enters every mode", role(t, ir.Role{}), ir.Modes, ir.Allow, "modes is not mentioned"},
+		{"can.default goes before permissionMode", role(t, ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Default: def(ir.Deny)}}), ir.Web, ir.Deny, "can.default"},
+	} {
+		got := r.s.Default(r.g)
+		if got.Decision != r.d || got.Rule != r.rule {
+			t.Errorf("%s: got %s (%s), want %s (%s)", r.name, got.Decision, got.Rule, r.d, r.rule)
+		}
+	}
+}
+
+func TestBareDenyIsARule(t *testing.T) {
+	s := mode(t, ir.Can{Web: table(deny("!"), allow("a.org")), Read: table(deny("!"), allow("**")), Command: table(deny("!"), allow("*"))})
+	want(t, s, Action{Group: ir.Web, Arg: "a.org"}, ir.Deny)
+	want(t, s, Action{Group: ir.Read, Arg: "a"}, ir.Deny)
+	want(t, s, Action{Group: ir.Command, Arg: "ls"}, ir.Deny)
+	if r := s.Decide(Action{Group: ir.Read, Arg: "a"}); r.Rule != "deny everything" {
+		t.Errorf("got rule %q, want %q", r.Rule, "deny everything")
+	}
+}
+
+func TestUnknownTool(t *testing.T) {
+	for _, r := range []struct {
+		name string
+		s    *Subject
+		d    ir.Decision
+	}{
+		{"a mode denies", mode(t, ir.Can{Default: def(ir.Allow)}), ir.Deny},
+		{"a role asks", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Ask},
+		{"under dontAsk it denies", role(t, ir.Role{PermissionMode: "dontAsk"}), ir.Deny},
+		{"can.unknown", mode(t, ir.Can{Unknown: def(ir.Ask)}), ir.Ask},
+	} {
+		if got := r.s.UnknownTool(); got.Decision != r.d {
+			t.Errorf("%s: got %s (%s), want %s", r.name, got.Decision, got.Rule, r.d)
+		}
+		want(t, r.s, Action{Group: ir.Unknown}, r.d)
+	}
+	want(t, mode(t, ir.Can{Default: def(ir.Allow)}), Action{Group: "teleport"}, ir.Deny)
+}
+
+func TestResultsTellTheirOrigin(t *testing.T) {
+	can := ir.Can{Read: table(allow("**"), []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".env"}, Pos: at(7), From: "policy readonly"}})}
+	got := mode(t, can).Decide(Action{Group: ir.Read, Arg: "app/.env"})
+	want := Result{Decision: ir.Deny, Rule: `deny ".env"`, Pos: at(7), From: "policy readonly"}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestSubjectErrors(t *testing.T) {
+	for _, r := range []struct {
+		name, want string
+		p          *ir.Project
+		ref        ir.SubjectRef
+	}{
+		{"none", "got no subject, want a mode or a role", &ir.Project{}, ir.SubjectRef{}},
+		{"unknown mode", `got mode "x", want a mode of the project`, &ir.Project{}, ir.SubjectRef{Mode: "x"}},
+		{"unknown role", `got role "x", want a role of the project`, &ir.Project{}, ir.SubjectRef{Role: "x"}},
+		{"bad glob", `mode m: got "!a"`, modeOf(ir.Can{Read: table(allow("!a"))}), ir.SubjectRef{Mode: "m"}},
+		{"bad regex", `mode m: got "("`, modeOf(ir.Can{Edit: table(deny("/(/"))}), ir.SubjectRef{Mode: "m"}},
+		{"bad command", `mode m: got "a 'b"`, modeOf(ir.Can{Command: table(deny("a 'b"))}), ir.SubjectRef{Mode: "m"}},
+		{"bad built-in", `mode m: got "@rm"`, modeOf(ir.Can{Command: table(allow("@rm"))}), ir.SubjectRef{Mode: "m"}},
+		{"bad host", `mode m: got "a b"`, modeOf(ir.Can{Web: table(allow("a b"))}), ir.SubjectRef{Mode: "m"}},
+		{"wrong kind", `mode m: got a pattern of kind "builtin"`, modeOf(ir.Can{Web: table(allow("@git_read"))}), ir.SubjectRef{Mode: "m"}},
+	} {
+		_, err := New(r.p).Subject(r.ref)
+		if err == nil || !strings.HasPrefix(err.Error(), r.want) {
+			t.Errorf("%s: got error %v, want %q", r.name, err, r.want)
+		}
+	}
+}
+
+func TestRulesAreWhatCanMatch(t *testing.T) {
+	p := modeOf(ir.Can{Edit: table(allow("**/*.md"))})
+	p.Guards = deny("modec/**")
+	p.Roles = []ir.Role{{Name: "r", Pos: at(3), Modes: &[]string{"m"}}}
+	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
+	if got := len(s.Rules(ir.Edit)); got != 2 {
+		t.Errorf("edit: got %d rules, want the allow and the guard", got)
+	}
+	if got := s.Rules(ir.Read); len(got) != 0 {
+		t.Errorf("read: got %v, want none", got)
+	}
+	r := mustSubject(t, p, ir.SubjectRef{Role: "r"})
+	if got := r.Rules(ir.Modes); len(got) != 1 || got[0].Decision != ir.Allow || got[0].Pattern.Text != "m" {
+		t.Errorf("modes: got %v, want an allow for m", got)
+	}
+	if got := r.Default(ir.Modes); got.Decision != ir.Deny {
+		t.Errorf("modes: got default %s, want deny", got.Decision)
+	}
+	pair := mustSubject(t, p, ir.SubjectRef{Mode: "m", Role: "r"})
+	if got := len(pair.Rules(ir.Edit)); got != 2 {
+		t.Errorf("pair: got %d rules, want those of the side that states edit", got)
+	}
+}

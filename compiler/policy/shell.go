@@ -1,0 +1,414 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// Limits of what is analysed. A line beyond them counts as one that does not
+// parse.
+const (
+	maxLine    = 64 << 10
+	maxDepth   = 16 // shells in shells
+	maxScripts = 64 // shells in one line
+	maxDirs    = 8  // folders that a relative path may be taken from
+)
+
+// analysis is what a command line may do, whoever runs it: the simple commands
+// and the files that its redirects touch.
+type analysis struct {
+	engine   *Engine
+	commands []command
+	touches  []touch
+	opaque   bool // some of it could not be read
+	scripts  int
+	depth    int
+	source   string // the script that is being read
+	moves    bool   // some command may have changed the folder unseen
+}
+
+// command is a simple command.
+type command struct {
+	words  []word // without assignments
+	dirs   dirs
+	strict bool
+	// neutral commands are judged by deny and ask only: a cd inside the root,
+	// and what a wrapper is only guessed to run.
+	neutral bool
+	plain   bool // no assignments, every word literal: a built-in set may match
+
+	raw   string   // as it is written
+	allow []string // texts that an allow compares: any may match
+	hold  []string // texts that deny and ask compare: any may match
+	skip  []int    // how many words each text of allow leaves out in front
+}
+
+// touch is a file that a redirect opens.
+type touch struct {
+	group ir.Group
+	path  string // "" when it is not known
+}
+
+// dirs are the folders, relative to the root, in which a command may run.
+type dirs struct {
+	set     []string
+	unknown bool
+}
+
+func (d dirs) union(e dirs) dirs {
+	if d.unknown || e.unknown {
+		return dirs{unknown: true}
+	}
+	set := d.set
+	for _, s := range e.set {
+		if !slices.Contains(set, s) {
+			set = append(set[:len(set):len(set)], s)
+		}
+	}
+	if len(set) > maxDirs {
+		return dirs{unknown: true}
+	}
+	return dirs{set: set}
+}
+
+func (d dirs) equal(e dirs) bool { return d.unknown == e.unknown && slices.Equal(d.set, e.set) }
+
+func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] == "." }
+
+// into returns where cd to a literal folder leads. It fails where that is not
+// inside the root, or not known.
+func (d dirs) into(dir string) (dirs, bool) {
+	if d.unknown || dir == "" || strings.HasPrefix(dir, "-") || strings.HasPrefix(dir, "+") || leavesRootAbsolutely(dir) {
+		return dirs{unknown: true}, false
+	}
+	var out dirs
+	for _, s := range d.set {
+		p := path.Join(s, dir)
+		if leavesRoot(p) {
+			return dirs{unknown: true}, false
+		}
+		if !slices.Contains(out.set, p) {
+			out.set = append(out.set, p)
+		}
+	}
+	return out, true
+}
+
+// leavesRootAbsolutely reports whether a path means the same place wherever it
+// is taken from.
+func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, true) }
+
+// analyse reads a command line that runs in dir.
+func (e *Engine) analyse(dir, line string) *analysis {
+	a := &analysis{engine: e}
+	in := dirs{set: []string{"."}}
+	if dir != "" && dir != "." {
+		in, _ = in.into(dir)
+	}
+	a.script(line, in)
+	judged := slices.ContainsFunc(a.commands, func(c command) bool { return !c.neutral })
+	if !judged && !a.opaque {
+		// Nothing but neutral parts: the line is judged by its text.
+		text := strings.TrimSpace(line)
+		a.commands = append(a.commands, command{dirs: in, raw: text, allow: []string{text}, hold: []string{text}, skip: []int{0}})
+	}
+	return a
+}
+
+// script parses a script and judges its statements.
+func (a *analysis) script(text string, in dirs) {
+	if a.scripts++; a.scripts > maxScripts || a.depth >= maxDepth || !readable(text) {
+		a.opaque = true
+		return
+	}
+	p := a.engine.parsers.Get().(*syntax.Parser)
+	file, err := p.Parse(strings.NewReader(text), "")
+	a.engine.parsers.Put(p)
+	if err != nil {
+		a.opaque = true
+		return
+	}
+	outer := a.source
+	a.source = text
+	a.depth++
+	a.list(file.Stmts, in)
+	a.depth--
+	a.source = outer
+}
+
+// readable reports whether a line holds nothing that shells read differently:
+// control characters, text that is not UTF-8.
+func readable(s string) bool {
+	if len(s) > maxLine {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 && c != '\t' && c != '\n' || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+// list judges statements in order and returns where the next may run.
+func (a *analysis) list(stmts []*syntax.Stmt, in dirs) dirs {
+	for _, s := range stmts {
+		ok, fail := a.stmt(s, in)
+		in = ok.union(fail)
+	}
+	return in
+}
+
+// subshell judges statements that cannot move the shell around them.
+func (a *analysis) subshell(stmts []*syntax.Stmt, in dirs) { a.list(stmts, in) }
+
+// stmt judges a statement and returns where a next one may run after it
+// succeeded and after it failed.
+func (a *analysis) stmt(s *syntax.Stmt, in dirs) (ok, fail dirs) {
+	if a.moves {
+		in = dirs{unknown: true}
+	}
+	for _, r := range s.Redirs {
+		a.redirect(r, in)
+	}
+	if s.Cmd != nil {
+		ok, fail = a.command(s, in)
+	} else {
+		ok, fail = in, in
+	}
+	switch {
+	case s.Background || s.Coprocess || s.Disown:
+		return in, in
+	case s.Negated:
+		return fail, ok
+	}
+	return ok, fail
+}
+
+func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
+	both := func(d dirs) (dirs, dirs) { return d, d }
+	switch x := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		return a.call(x, s.Redirs, in)
+	case *syntax.BinaryCmd:
+		switch x.Op {
+		case syntax.AndStmt:
+			xok, xfail := a.stmt(x.X, in)
+			yok, yfail := a.stmt(x.Y, xok)
+			return yok, xfail.union(yfail)
+		case syntax.OrStmt:
+			xok, xfail := a.stmt(x.X, in)
+			yok, yfail := a.stmt(x.Y, xfail)
+			return xok.union(yok), yfail
+		}
+		a.stmt(x.X, in)
+		// The last command of a pipeline may run in the shell itself (zsh).
+		yok, yfail := a.stmt(x.Y, in)
+		return both(in.union(yok).union(yfail))
+	case *syntax.Subshell:
+		a.subshell(x.Stmts, in)
+		return both(in)
+	case *syntax.Block:
+		return both(a.list(x.Stmts, in))
+	case *syntax.IfClause:
+		return both(a.branches(x, in))
+	case *syntax.WhileClause:
+		return both(a.loop(in, func(in dirs) dirs { return a.list(x.Do, a.list(x.Cond, in)) }))
+	case *syntax.ForClause:
+		a.nested(x.Loop, in)
+		return both(a.loop(in, func(in dirs) dirs { return a.list(x.Do, in) }))
+	case *syntax.CaseClause:
+		a.nested(x.Word, in)
+		out := in
+		for _, item := range x.Items {
+			for _, p := range item.Patterns {
+				a.nested(p, in)
+			}
+			// An item may fall through into the next.
+			out = out.union(a.list(item.Stmts, out))
+		}
+		return both(out)
+	case *syntax.FuncDecl:
+		start := len(a.commands)
+		a.stmt(x.Body, dirs{unknown: true})
+		a.moves = a.moves || slices.ContainsFunc(a.commands[start:], func(c command) bool { return mayMove(c.words) })
+		return both(in)
+	case *syntax.TimeClause:
+		if x.Stmt == nil {
+			return both(in)
+		}
+		return a.stmt(x.Stmt, in)
+	case *syntax.CoprocClause:
+		a.stmt(x.Stmt, in)
+		return both(in)
+	case *syntax.DeclClause:
+		a.declare(x, in)
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		a.test(s.Cmd, in)
+	default:
+		a.opaque = true
+		a.nested(s.Cmd, in)
+	}
+	return both(in)
+}
+
+func (a *analysis) branches(x *syntax.IfClause, in dirs) dirs {
+	if len(x.Cond) == 0 {
+		return a.list(x.Then, in) // else
+	}
+	after := a.list(x.Cond, in)
+	out := a.list(x.Then, after)
+	if x.Else != nil {
+		return out.union(a.branches(x.Else, after))
+	}
+	return out.union(after)
+}
+
+// loop judges a body that may run any number of times.
+func (a *analysis) loop(in dirs, body func(dirs) dirs) dirs {
+	if out := body(in); out.equal(in) {
+		return in
+	}
+	body(dirs{unknown: true})
+	return dirs{unknown: true}
+}
+
+// nested judges the substitutions inside a node that is no command itself.
+func (a *analysis) nested(n syntax.Node, in dirs) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch x := n.(type) {
+		case *syntax.CmdSubst:
+			a.subshell(x.Stmts, in)
+			return false
+		case *syntax.ProcSubst:
+			a.subshell(x.Stmts, in)
+			return false
+		}
+		return true
+	})
+}
+
+// redirect records the file that a redirect opens.
+func (a *analysis) redirect(r *syntax.Redirect, in dirs) {
+	var groups []ir.Group
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc != nil {
+			a.nested(r.Hdoc, in)
+		}
+		return
+	case syntax.WordHdoc:
+		a.word(r.Word, in)
+		return
+	case syntax.RdrIn:
+		groups = []ir.Group{ir.Read}
+	case syntax.RdrInOut:
+		groups = []ir.Group{ir.Read, ir.Edit}
+	case syntax.DplIn:
+		groups = []ir.Group{ir.Read}
+	default:
+		groups = []ir.Group{ir.Edit}
+	}
+	w := a.word(r.Word, in)
+	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
+		if t := strings.TrimSuffix(w.text, "-"); !w.holes && strings.Trim(t, "0123456789") == "" && w.text != "" {
+			return // another name for a descriptor that is open
+		}
+	}
+	if w.text == "/dev/null" {
+		return
+	}
+	for _, g := range groups {
+		a.touch(g, w, in)
+	}
+}
+
+func (a *analysis) touch(g ir.Group, w word, in dirs) {
+	name := w.script()
+	switch {
+	case w.holes || w.strict || name == "" || name[0] == '!': // zsh: ">! file"
+		a.touches = append(a.touches, touch{group: g})
+	case leavesRootAbsolutely(name):
+		a.touches = append(a.touches, touch{g, name})
+	case in.unknown:
+		a.touches = append(a.touches, touch{group: g})
+	default:
+		for _, d := range in.set {
+			p := name
+			if d != "." {
+				p = d + "/" + name
+			}
+			a.touches = append(a.touches, touch{g, p})
+		}
+	}
+}
+
+// rawText returns what is written of a node.
+func (a *analysis) rawText(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from > to || to > len(a.source) {
+		return ""
+	}
+	return a.source[from:to]
+}
+
+// test records [[ … ]], (( … )) and let, judged by their text like commands.
+func (a *analysis) test(n syntax.Node, in dirs) {
+	raw := strings.Join(strings.Fields(a.rawText(n)), " ")
+	c := command{dirs: in, raw: raw, allow: []string{raw}, hold: []string{raw}, skip: []int{0}}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
+			c.strict = true
+		case *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.ArithmCmd, *syntax.LetClause:
+			c.strict = true
+		}
+		return true
+	})
+	a.nested(n, in)
+	a.commands = append(a.commands, c)
+}
+
+// declare records export, declare, local and their like.
+func (a *analysis) declare(x *syntax.DeclClause, in dirs) {
+	c := command{dirs: in, raw: a.rawText(x)}
+	c.words = append(c.words, word{text: x.Variant.Value})
+	for _, as := range x.Args {
+		c.words = append(c.words, a.assign(as, in))
+	}
+	a.add(c, nil, nil)
+}
+
+// assign reads an assignment as one word.
+func (a *analysis) assign(as *syntax.Assign, in dirs) word {
+	var w word
+	if as.Value != nil {
+		w = a.word(as.Value, in)
+	}
+	if as.Naked && as.Name == nil {
+		return w
+	}
+	if as.Index != nil || as.Array != nil {
+		a.nested(as, in)
+		w = word{text: string(rune(hole)), holes: true, strict: true}
+	}
+	if as.Name != nil {
+		name := as.Name.Value
+		switch {
+		case as.Naked:
+		case as.Append:
+			name += "+="
+		default:
+			name += "="
+		}
+		w.text = name + w.text
+	}
+	w.bare = false
+	return w
+}

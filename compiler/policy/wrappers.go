@@ -1,0 +1,196 @@
+package policy
+
+import "strings"
+
+// wrappers are programs that run the program named in their arguments. Deny
+// and ask are tried on every tail of their words, so that no table of their
+// options can be incomplete.
+var wrappers = set("env timeout time nice nohup stdbuf command exec sudo xargs " +
+	"builtin noglob nocorrect repeat - doas su runuser pkexec setsid ionice chrt taskset unshare nsenter chroot " +
+	"flock watch strace ltrace script parallel busybox toybox entr setarch prlimit systemd-run dbus-run-session " +
+	"caffeinate arch firejail bwrap proot fakeroot rush torsocks proxychains proxychains4 unbuffer " +
+	"npx bunx pnpx uvx pipx corepack direnv mise asdf nix-shell with-contenv")
+
+// finders run the program that follows one of their options.
+var finders = set("find fd fdfind gfind")
+
+var finderOptions = set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+
+// feeders are wrappers that add arguments of their own to what they run.
+var feeders = set("xargs parallel find fd fdfind entr rush")
+
+// shells read POSIX shell or a language that contains it.
+var shells = set("sh bash dash zsh ksh ksh93 mksh ash rbash rzsh yash posh")
+
+// foreignShells read another language: what they run is not known.
+var foreignShells = set("fish pwsh powershell powershell.exe pwsh.exe cmd cmd.exe nu elvish xonsh tcsh csh rc es")
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// base is a program's name without its folder.
+func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
+
+// programs returns the places in a command where a program that it runs may
+// stand, its own first.
+func programs(words []word) []int {
+	at := []int{0}
+	switch b := base(words[0].text); {
+	case wrappers[b]:
+		for i, w := range words {
+			if i > 0 && w.text != "" && w.text[0] != '-' {
+				at = append(at, i)
+			}
+		}
+	case finders[b]:
+		for i, w := range words {
+			if i+1 < len(words) && finderOptions[w.text] {
+				for _, j := range programs(words[i+1:]) {
+					at = append(at, i+1+j)
+				}
+			}
+		}
+	}
+	return at
+}
+
+// feedsArguments reports whether any wrapper in the command adds arguments.
+func feedsArguments(words []word) bool {
+	if b := base(words[0].text); !wrappers[b] && !finders[b] {
+		return false
+	}
+	for _, w := range words {
+		if feeders[base(w.text)] {
+			return true
+		}
+	}
+	return false
+}
+
+// withHoles returns the words of a feeder with holes where it puts arguments
+// of its own: at "{}", at what -I names, and at parallel's "{1}" and "{.}".
+func withHoles(words []word) []word {
+	marks := []string{"{}"}
+	for i, w := range words {
+		switch t := w.text; {
+		case (t == "-I" || t == "-J") && i+1 < len(words):
+			marks = append(marks, words[i+1].text)
+		case strings.HasPrefix(t, "-I"), strings.HasPrefix(t, "-J"), strings.HasPrefix(t, "-i"):
+			marks = append(marks, t[2:])
+		case strings.HasPrefix(t, "--replace="):
+			marks = append(marks, t[len("--replace="):])
+		}
+	}
+	out := make([]word, len(words))
+	for i, w := range words {
+		for _, m := range marks {
+			if m != "" && strings.Contains(w.text, m) {
+				w.text, w.holes = strings.ReplaceAll(w.text, m, string(rune(hole))), true
+			}
+		}
+		if open := strings.IndexByte(w.text, '{'); open >= 0 {
+			w.text, w.holes = w.text[:open]+string(rune(hole)), true
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// transparent returns how many words a wrapper that an allow may strip takes
+// in front of the program it runs; 0 when words are no such wrapper, or hold an
+// option that is not known to change nothing but time and buffers.
+func transparent(words []word) int {
+	if len(words) < 2 {
+		return 0
+	}
+	i := 1
+	next := func() string {
+		if i < len(words) && !words[i].holes {
+			return words[i].text
+		}
+		return ""
+	}
+	valued := func(short string, long ...string) bool {
+		t := next()
+		for _, l := range long {
+			if strings.HasPrefix(t, l+"=") {
+				i++
+				return true
+			}
+		}
+		if len(t) >= 2 && t[0] == '-' && strings.IndexByte(short, t[1]) >= 0 {
+			i++
+			if len(t) == 2 {
+				if v := next(); v == "" {
+					return false
+				}
+				i++
+			}
+			return true
+		}
+		return false
+	}
+	switch words[0].text {
+	case "timeout":
+		for valued("ks", "--kill-after", "--signal") || timeoutFlags[next()] {
+			if timeoutFlags[next()] {
+				i++
+			}
+		}
+		if !isDuration(next()) {
+			return 0
+		}
+		i++
+	case "nice":
+		if t := next(); len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "0123456789") == "" {
+			i++
+		} else {
+			valued("n", "--adjustment")
+		}
+	case "stdbuf":
+		for valued("ioe", "--input", "--output", "--error") {
+		}
+	case "time":
+		if next() == "-p" {
+			i++
+		}
+	case "nohup":
+	default:
+		return 0
+	}
+	if t := next(); t == "" || t[0] == '-' || i >= len(words) {
+		return 0
+	}
+	return i
+}
+
+var timeoutFlags = set("--foreground --preserve-status -v --verbose")
+
+// isDuration reports whether s is a number with a unit of timeout.
+func isDuration(s string) bool {
+	digits := strings.TrimRight(s, "smhd")
+	return digits != "" && len(s)-len(digits) <= 1 && strings.Trim(digits, "0123456789.") == ""
+}
+
+// gitValues are git's global options that take the next word.
+var gitValues = set("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source --list-cmds")
+
+// gitGlobals returns how many words in front of git's subcommand are global
+// options.
+func gitGlobals(words []word) int {
+	for i := 0; i < len(words); i++ {
+		t := words[i].text
+		if !strings.HasPrefix(t, "-") {
+			return i
+		}
+		if gitValues[t] {
+			i++
+		}
+	}
+	return len(words)
+}

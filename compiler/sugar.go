@@ -1,0 +1,3 @@
+package compiler
+
+func (r *resolver) sugar(s *subject) {}

@@ -1,0 +1,40 @@
+package target
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPathName(t *testing.T) {
+	for name, want := range map[string]string{
+		"developer":  "developer",
+		"ci-runner":  "ci-runner",
+		"v1.2":       "v1.2",
+		"..":         "%2E.",
+		".git":       "%2Egit",
+		"a/b":        "a%2Fb",
+		`a\b`:        "a%5Cb",
+		"a b":        "a%20b",
+		"é":          "%C3%A9",
+		"100%":       "100%25",
+		"con:stream": "con%3Astream",
+	} {
+		if got := PathName(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func FuzzPathName(f *testing.F) {
+	f.Add("a/b", "a%2Fb")
+	f.Add("..", ".")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		p := PathName(a)
+		if strings.ContainsAny(p, "/\\:\x00 \n") || strings.HasPrefix(p, ".") {
+			t.Errorf("%q becomes %q", a, p)
+		}
+		if a != b && p == PathName(b) {
+			t.Errorf("%q and %q share %q", a, b, p)
+		}
+	})
+}

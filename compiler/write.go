@@ -1,0 +1,358 @@
+package compiler
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/target"
+)
+
+// Action is what a build does to one path.
+type Action string
+
+const (
+	Create    Action = "create"
+	Update    Action = "update"
+	Unchanged Action = "unchanged"
+	Remove    Action = "remove"
+)
+
+// Change is one artifact and what happens to it.
+type Change struct {
+	Target string `json:"target"` // "modec" for what every build writes
+	Path   string `json:"path"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"` // "sha256:…"; "" for a removal
+	Action Action `json:"action"`
+
+	data []byte
+}
+
+// WriteOptions say where artifacts go and how much may be overwritten.
+type WriteOptions struct {
+	Dir     string // the output root; created when missing
+	Version string // of modec, for the lock
+	Force   bool   // overwrite files that modec did not write, or that changed since
+	DryRun  bool   // plan only
+}
+
+// pendingLock holds the lock of a build that is being written. An interrupted
+// build leaves it behind, and the next one recognises the files of both.
+const pendingLock = ".modec/lock.next"
+
+// Write puts a compiled project on disk: all of it or nothing. It refuses,
+// with nothing written, to replace or remove a file that modec did not write
+// or that changed since. Files that would not change are not touched. Nothing
+// is written outside the output root, nor through a symbolic link.
+func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
+	w := writer{opt: opt}
+	if err := w.open(); err != nil {
+		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		return nil, w.diags
+	}
+	if w.root != nil {
+		defer w.root.Close()
+	}
+	w.readLocks()
+	changes := w.plan(r)
+	if w.diags.HasErrors() || opt.DryRun {
+		w.diags.Sort()
+		return changes, w.diags
+	}
+	if err := w.apply(r, changes); err != nil {
+		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+	}
+	return changes, w.diags
+}
+
+type writer struct {
+	opt     WriteOptions
+	root    *os.Root // nil in a dry run into a folder that does not exist
+	lock    *Lock    // nil when there is none
+	lockRaw []byte
+	pending *Lock // of an interrupted build
+	diags   diag.List
+}
+
+func (w *writer) open() error {
+	if !w.opt.DryRun {
+		if err := os.MkdirAll(w.opt.Dir, 0o755); err != nil {
+			return fmt.Errorf("cannot create the output folder: %w", err)
+		}
+	}
+	root, err := os.OpenRoot(w.opt.Dir)
+	if errors.Is(err, fs.ErrNotExist) && w.opt.DryRun {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot open the output folder: %w", err)
+	}
+	w.root = root
+	return nil
+}
+
+func (w *writer) readLocks() {
+	b, err := w.read(LockFile)
+	if err == nil {
+		w.lockRaw = b
+		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
+			d := diag.Diagnostic{Code: "bad-lock", Pos: diag.Pos{File: LockFile}, Message: err.Error(), Hint: "restore it from version control; `--force` builds without it and overwrites what is there"}
+			w.diags = append(w.diags, d)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		w.diags.Errorf(diag.Pos{File: LockFile}, "bad-lock", "", "cannot be read: %v", pathErr(err))
+	}
+	if b, err := w.read(pendingLock); err == nil {
+		w.pending, _ = parseLock(b) // torn: as if it were not there
+	}
+}
+
+// read returns a regular file's bytes; it does not follow a link at the end of
+// the path, and os.Root refuses one on the way that leaves the root.
+func (w *writer) read(p string) ([]byte, error) {
+	if w.root == nil {
+		return nil, fs.ErrNotExist
+	}
+	info, err := w.root.Lstat(p)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: got %s, want a regular file", errNotRegular, fileKind(info))
+	}
+	return w.root.ReadFile(p)
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+func fileKind(info fs.FileInfo) string {
+	switch {
+	case info.IsDir():
+		return "a folder"
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a special file"
+}
+
+// plan compares what was emitted with what is there.
+func (w *writer) plan(r *Result) []Change {
+	var changes []Change
+	compiled := map[string]bool{"modec": true}
+	emitted := map[string]bool{}
+	add := func(name string, f target.File) {
+		emitted[f.Path] = true
+		c := Change{Target: name, Path: f.Path, Bytes: len(f.Data), SHA256: Sum(f.Data), data: f.Data}
+		c.Action = w.judge(c)
+		changes = append(changes, c)
+	}
+	for _, o := range r.Outputs {
+		compiled[o.Target.Name()] = true
+		for _, f := range o.Files {
+			add(o.Target.Name(), f)
+		}
+	}
+	for _, f := range r.Shared {
+		add("modec", f)
+	}
+	known := map[string]string{}
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil {
+			maps.Copy(known, l.Artifacts)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(known)) {
+		name, _ := splitArtifact(known[p])
+		if emitted[p] || !compiled[name] {
+			continue
+		}
+		if c := (Change{Target: name, Path: p, Action: Remove}); w.removable(c) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// judge decides what happens to the path of an emitted file, and reports one
+// that is not modec's to replace.
+func (w *writer) judge(c Change) Action {
+	b, err := w.read(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Create
+	case err != nil:
+		if !errors.Is(err, errNotRegular) || !w.opt.Force {
+			w.diags.Errorf(diag.Pos{File: c.Path}, "cannot-write", "", "%v", pathErr(err))
+		}
+		return Update
+	case bytes.Equal(b, c.data):
+		return Unchanged
+	}
+	w.mine(c, b)
+	return Update
+}
+
+// mine reports a file that modec did not write or that changed since.
+func (w *writer) mine(c Change, onDisk []byte) bool {
+	sum, recorded := Sum(onDisk), false
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l == nil {
+			continue
+		}
+		if v, ok := l.Artifacts[c.Path]; ok {
+			recorded = true
+			if _, hash := splitArtifact(v); hash == sum {
+				return true
+			}
+		}
+	}
+	if w.opt.Force {
+		return true
+	}
+	d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: c.Path}, Target: c.Target, Message: "got a file that modec did not write, want to leave it alone",
+		Hint: "move it away, or `--force` overwrites it"}
+	if recorded {
+		d.Code, d.Message, d.Hint = "edited", "got a file that was edited since modec wrote it, want to leave it alone", "move the change into the source, or `--force` overwrites it"
+	}
+	w.diags = append(w.diags, d)
+	return false
+}
+
+func (w *writer) removable(c Change) bool {
+	b, err := w.read(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false
+	case errors.Is(err, errNotRegular):
+		return false // no longer what modec wrote: somebody else's now
+	case err != nil:
+		w.diags.Errorf(diag.Pos{File: c.Path}, "cannot-write", "", "%v", pathErr(err))
+		return false
+	}
+	return w.mine(c, b)
+}
+
+// apply stages every changed file beside its place, flushes once, renames, and
+// writes the lock last.
+func (w *writer) apply(r *Result, changes []Change) (err error) {
+	lock, err := w.nextLock(r, changes).marshal()
+	if err != nil {
+		return err
+	}
+	var staged []Change
+	for _, c := range changes {
+		if c.Action == Create || c.Action == Update {
+			staged = append(staged, c)
+		}
+	}
+	removed := slices.ContainsFunc(changes, func(c Change) bool { return c.Action == Remove })
+	if len(staged) == 0 && !removed && bytes.Equal(lock, w.lockRaw) {
+		return w.remove(pendingLock)
+	}
+	defer func() {
+		if err != nil {
+			for _, c := range staged {
+				w.root.Remove(temp(c.Path))
+			}
+		}
+	}()
+	if err := w.stage(pendingLock, lock); err != nil {
+		return err
+	}
+	if err := w.root.Rename(temp(pendingLock), pendingLock); err != nil {
+		return err
+	}
+	for _, c := range staged {
+		if err := w.stage(c.Path, c.data); err != nil {
+			return err
+		}
+	}
+	if err := flush(w.root); err != nil {
+		return err
+	}
+	for _, c := range staged {
+		if err := w.root.Rename(temp(c.Path), c.Path); err != nil {
+			return fmt.Errorf("cannot put %s in place: %w", c.Path, pathErr(err))
+		}
+	}
+	for _, c := range changes {
+		if c.Action == Remove {
+			if err := w.remove(c.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return w.root.Rename(pendingLock, LockFile)
+}
+
+// nextLock is the lock after this build: what it wrote, and what earlier
+// builds wrote for targets that this one does not compile.
+func (w *writer) nextLock(r *Result, changes []Change) *Lock {
+	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Source: r.Project.SourceHash, Artifacts: map[string]string{}}
+	compiled := map[string]bool{"modec": true}
+	for _, o := range r.Outputs {
+		compiled[o.Target.Name()] = true
+	}
+	if w.lock != nil {
+		for p, v := range w.lock.Artifacts {
+			if name, _ := splitArtifact(v); !compiled[name] {
+				l.Artifacts[p] = v
+			}
+		}
+	}
+	for _, c := range changes {
+		if c.Action != Remove {
+			l.Artifacts[c.Path] = artifact(c.Target, c.SHA256)
+		}
+	}
+	return l
+}
+
+func temp(p string) string { return p + ".modec-tmp" }
+
+func (w *writer) stage(p string, data []byte) error {
+	if dir := path.Dir(p); dir != "." {
+		if err := w.root.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("cannot create the folder of %s: %w", p, pathErr(err))
+		}
+	}
+	if err := w.remove(temp(p)); err != nil { // never write through a link that waits there
+		return err
+	}
+	f, err := w.root.OpenFile(temp(p), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", p, pathErr(err))
+	}
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return fmt.Errorf("cannot write %s: %w", p, pathErr(err))
+	}
+	return f.Close()
+}
+
+// remove deletes a file if it is there, and the folders that this leaves
+// empty.
+func (w *writer) remove(p string) error {
+	if err := w.root.Remove(p); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("cannot remove %s: %w", p, pathErr(err))
+	}
+	if strings.HasSuffix(p, ".modec-tmp") {
+		return nil
+	}
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if w.root.Remove(dir) != nil {
+			break // not empty
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// Package schema holds the schema of a modec source as CUE, for the compiler
+// and for users' editors, the built-in modes and policies, and the template of
+// a new project.
+package schema
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed cue.mod/module.cue schema builtin all:template
+var files embed.FS
+
+// File is an embedded file.
+type File struct {
+	Name string // "modec.dev/schema/mode.cue"
+	Data []byte
+}
+
+// Files returns the schema, sorted by name.
+func Files() []File { return in("schema") }
+
+// Builtins returns the built-in modes and policies as data files.
+func Builtins() []File { return in("builtin") }
+
+func in(dir string) []File {
+	entries, err := files.ReadDir(dir)
+	if err != nil {
+		return nil // the folder is embedded: it is always there
+	}
+	var out []File
+	for _, e := range entries {
+		b, err := files.ReadFile(path.Join(dir, e.Name()))
+		if err == nil {
+			out = append(out, File{"modec.dev/" + dir + "/" + e.Name(), b})
+		}
+	}
+	return out
+}
+
+// Template returns the files of a new project.
+func Template() fs.FS {
+	sub, err := fs.Sub(files, "template")
+	if err != nil {
+		return embed.FS{}
+	}
+	return sub
+}
+
+// Vendor returns what editors and cue vet need beside a source: the module file
+// and the schema below cue.mod/pkg. The compiler does not read it.
+func Vendor() []File {
+	out := []File{{"cue.mod/module.cue", []byte("module: \"modec.local@v0\"\nlanguage: version: \"v0.14.0\"\n")}}
+	for _, f := range Files() {
+		out = append(out, File{"cue.mod/pkg/" + f.Name, f.Data})
+	}
+	return out
+}
+
+// Text returns the schema as one CUE file.
+func Text() string {
+	var b strings.Builder
+	for i, f := range Files() {
+		text := string(f.Data)
+		if i > 0 {
+			text = "\n" + strings.TrimPrefix(text, "package schema\n\n")
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}

@@ -1,0 +1,167 @@
+// Package golden compares what every fixture compiles to with the trees beside
+// this file: golden/<case>/<target>/ holds a target's artifacts, whole, and
+// golden/<case>/losses.txt what the targets could not say. Missing, extra and
+// stale files fail. After a deliberate change, `go test ./golden -update`
+// rewrites the trees; read the diff.
+package golden
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/targets"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden trees")
+
+// today is the day on which the exceptions of the fixtures are judged.
+var today = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
+const fixtures = "../fixtures"
+
+func TestGolden(t *testing.T) {
+	cases := cases(t)
+	for _, name := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := compile(t, name)
+			if again := compile(t, name); !cmp.Equal(got, again) {
+				t.Errorf("compiling twice differs:\n%s", cmp.Diff(got, again))
+			}
+			if *update {
+				write(t, name, got)
+				return
+			}
+			compare(t, read(t, name), got)
+		})
+	}
+	stale, err := filepath.Glob("*/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range stale {
+		if dir = filepath.Clean(dir); !contains(cases, dir) {
+			if *update {
+				os.RemoveAll(dir)
+				continue
+			}
+			t.Errorf("golden/%s belongs to no fixture", dir)
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// cases lists the fixtures that are projects.
+func cases(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(fixtures, "*", compiler.ConfigFile))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(filepath.Dir(f)))
+	}
+	return names
+}
+
+// compile returns a fixture's artifacts by their golden path, and its losses.
+func compile(t *testing.T, name string) map[string]string {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join(fixtures, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, diags := compiler.Compile(compiler.Request{Root: root, Targets: targets.All(), Today: today})
+	if diags.HasErrors() {
+		t.Fatal(diags.Error())
+	}
+	tree := map[string]string{}
+	var losses strings.Builder
+	for _, d := range diags {
+		fmt.Fprintln(&losses, d)
+	}
+	for _, o := range res.Outputs {
+		for _, f := range o.Files {
+			tree[o.Target.Name()+"/"+f.Path] = string(f.Data)
+		}
+		for _, d := range o.Losses {
+			fmt.Fprintf(&losses, "%s\n\t%s %s: %s\n", d, d.Loss, d.Subject, d.Hint)
+		}
+	}
+	for _, f := range res.Shared {
+		tree["modec/"+f.Path] = string(f.Data)
+	}
+	if losses.Len() > 0 {
+		tree["losses.txt"] = losses.String()
+	}
+	return tree
+}
+
+func read(t *testing.T, name string) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	err := filepath.WalkDir(name, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		rel, _ := filepath.Rel(name, p)
+		tree[filepath.ToSlash(rel)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%v; `go test ./golden -update` writes the trees", err)
+	}
+	return tree
+}
+
+func compare(t *testing.T, want, got map[string]string) {
+	t.Helper()
+	for p := range want {
+		if _, ok := got[p]; !ok {
+			t.Errorf("%s: stale, nothing emits it any more", p)
+		}
+	}
+	for p, data := range got {
+		w, ok := want[p]
+		if !ok {
+			t.Errorf("%s: emitted, and missing here", p)
+		} else if diff := cmp.Diff(strings.Split(w, "\n"), strings.Split(data, "\n")); diff != "" {
+			t.Errorf("%s (-golden +emitted):\n%s", p, diff)
+		}
+	}
+}
+
+func write(t *testing.T, name string, tree map[string]string) {
+	t.Helper()
+	if err := os.RemoveAll(name); err != nil {
+		t.Fatal(err)
+	}
+	for p, data := range tree {
+		file := filepath.Join(name, filepath.FromSlash(p))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
