@@ -306,15 +306,15 @@ func (r *resolver) unite(s *subject, way []*subject) {
 	}
 	s.state = 2
 	s.can = r.decodeCan(s.node.get("can"), s.path)
-	if s.kind == roleKind {
-		r.sugar(s)
-	}
 	for _, p := range s.parents {
 		inherit(&s.can, &p.can, p.String())
 		for _, c := range p.rules {
 			c.From = cmp.Or(c.From, p.String())
 			s.rules = append(s.rules, c)
 		}
+	}
+	if s.kind == roleKind {
+		r.sugar(s)
 	}
 	settle(&s.can)
 }

@@ -4,12 +4,15 @@ package targets
 import (
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/model"
+	"modec.dev/modec/targets/roo"
 )
 
 // All returns every target in the order in which it is printed. Adding a
 // target means its package and one line here.
 func All() []target.Target {
 	return []target.Target{
+		roo.New(),
+		roo.NewZoo(),
 		model.New(),
 	}
 }

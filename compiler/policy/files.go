@@ -133,17 +133,16 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 }
 
 // holding returns the rank of the deny or ask that holds, limit when none does.
-// folded is the path in the form of Fold, exact the path itself.
-func (t *fileRules) holding(folded, exact *filePath) int {
+func (t *fileRules) holding(p *filePath) int {
 	best := t.ends
 	if t.always < best {
 		best = t.always
 	}
 	if t.ends > 0 {
-		best = t.hold.lowest(folded, best)
+		best = t.hold.lowest(&p.folded, best)
 	}
 	for i := range t.holdRegex {
-		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(exact.text)) {
+		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {
 			best = r.rank
 		}
 	}
@@ -152,14 +151,14 @@ func (t *fileRules) holding(folded, exact *filePath) int {
 
 // allowing returns the rank of the allow that matches, len(results) when none
 // does.
-func (t *fileRules) allowing(exact *filePath) int {
+func (t *fileRules) allowing(p *filePath) int {
 	best := len(t.results)
 	if t.always < best {
 		best = t.always
 	}
-	best = t.allow.lowest(exact, best)
+	best = t.allow.lowest(&p.exact, best)
 	for i := range t.allowRegex {
-		if r := &t.allowRegex[i]; r.rank < best && r.allows(string(exact.text)) {
+		if r := &t.allowRegex[i]; r.rank < best && r.allows(string(p.exact.text)) {
 			best = r.rank
 		}
 	}
@@ -195,8 +194,8 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 		t.open = map[string]bool{}
 		for _, o := range s.can.Edit.Open {
 			var p filePath
-			if p.clean(o.Path, false); !p.outside {
-				t.open[string(p.text)] = true
+			if p.read(o.Path, false); !p.outside {
+				t.open[string(p.exact.text)] = true
 			}
 		}
 	}
@@ -218,30 +217,27 @@ func (t *fileTable) notKnown(g ir.Group) Result {
 
 // file decides a path for the subject.
 func (s *Subject) file(g ir.Group, raw string) *Result {
-	exact, folded := s.engine.paths.Get().(*filePath), s.engine.paths.Get().(*filePath)
-	r := s.fileReading(g, raw, false, exact, folded)
+	p := s.engine.paths.Get().(*filePath)
+	r := s.fileReading(g, raw, false, p)
 	if strings.IndexByte(raw, '\\') >= 0 {
 		// A file name to POSIX, a path to Windows: whoever opens it decides.
-		r = lower(r, s.fileReading(g, raw, true, exact, folded))
+		r = lower(r, s.fileReading(g, raw, true, p))
 	}
-	s.engine.paths.Put(exact)
-	s.engine.paths.Put(folded)
+	s.engine.paths.Put(p)
 	return r
 }
 
-func (s *Subject) fileReading(g ir.Group, raw string, backslash bool, exact, folded *filePath) *Result {
+func (s *Subject) fileReading(g ir.Group, raw string, backslash bool, p *filePath) *Result {
 	sides := s.stating(g)
 	if len(raw) > maxPath {
 		return &sides[0].table(g).tooLong
 	}
-	exact.clean(raw, backslash)
-	folded.copy(exact)
-	folded.fold()
-	r := sides[0].table(g).decide(exact, folded)
+	p.read(raw, backslash)
+	r := sides[0].table(g).decide(p)
 	for _, side := range sides[1:] {
-		r = lower(r, side.table(g).decide(exact, folded))
+		r = lower(r, side.table(g).decide(p))
 	}
-	if exact.outside && len(sides) < len(s.sides) {
+	if p.outside && len(sides) < len(s.sides) {
 		for _, side := range s.sides {
 			if side.writesOutside(g) {
 				r = lower(r, side.outside(g))
@@ -258,28 +254,28 @@ func (s *side) table(g ir.Group) *fileTable {
 	return &s.read
 }
 
-func (t *fileTable) decide(exact, folded *filePath) *Result {
-	r := t.inside(exact, folded)
-	if exact.outside {
+func (t *fileTable) decide(p *filePath) *Result {
+	r := t.inside(p)
+	if p.outside {
 		r = lower(r, t.outside)
 	}
 	return r
 }
 
-func (t *fileTable) inside(exact, folded *filePath) *Result {
-	own := t.rules.holding(folded, exact)
+func (t *fileTable) inside(p *filePath) *Result {
+	own := t.rules.holding(p)
 	if own < t.rules.asks {
 		return &t.rules.results[own]
 	}
-	if t.guards != nil && !t.open[string(exact.text)] {
-		if g := t.guards.holding(folded, exact); g < t.guards.asks {
+	if t.guards != nil && (len(t.open) == 0 || !t.open[string(p.exact.text)]) {
+		if g := t.guards.holding(p); g < t.guards.asks {
 			return &t.guards.results[g]
 		}
 	}
 	if own < t.rules.ends {
 		return &t.rules.results[own]
 	}
-	if rank := t.rules.allowing(exact); rank < len(t.rules.results) {
+	if rank := t.rules.allowing(p); rank < len(t.rules.results) {
 		return &t.rules.results[rank]
 	}
 	return t.fallback

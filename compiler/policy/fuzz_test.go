@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -166,36 +167,59 @@ func FuzzAgainstNaive(f *testing.F) {
 	for _, s := range fuzzSeeds {
 		f.Add([]byte(s), "src/a")
 	}
-	f.Fuzz(func(t *testing.T, model []byte, arg string) {
-		p := (&source{model}).project()
-		e := New(p)
-		for ref, n := range map[ir.SubjectRef]*naive{
-			{Mode: "m"}: {p: p, can: &p.Modes[0].Can, mode: &p.Modes[0]},
-			{Role: "r"}: {p: p, can: &p.Roles[0].Can, role: &p.Roles[0]},
-		} {
-			s, err := e.Subject(ref)
-			if err != nil {
-				t.Fatal(err)
+	f.Fuzz(againstNaive)
+}
+
+// TestAgainstNaive does so for models that are drawn by chance, always the
+// same.
+func TestAgainstNaive(t *testing.T) {
+	for _, model := range drawn(400) {
+		againstNaive(t, model, "src/a")
+	}
+}
+
+// drawn returns n models.
+func drawn(n int) [][]byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	models := make([][]byte, n)
+	for i := range models {
+		models[i] = make([]byte, 300)
+		for j := range models[i] {
+			models[i][j] = byte(r.Uint32())
+		}
+	}
+	return models
+}
+
+func againstNaive(t *testing.T, model []byte, arg string) {
+	p := (&source{model}).project()
+	e := New(p)
+	for ref, n := range map[ir.SubjectRef]*naive{
+		{Mode: "m"}: {p: p, can: &p.Modes[0].Can, mode: &p.Modes[0]},
+		{Role: "r"}: {p: p, can: &p.Roles[0].Can, role: &p.Roles[0]},
+	} {
+		s, err := e.Subject(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(arg) > maxPath || strings.ContainsAny(arg, "\u2028\u2029") {
+			arg = ""
+		}
+		for _, a := range actions(arg) {
+			var want ir.Decision
+			switch a.Group {
+			case ir.Web:
+				want = n.web(a.Arg)
+			case ir.MCP:
+				want = n.tool(a.Server, a.Arg)
+			default:
+				want = n.file(a.Group, a.Arg)
 			}
-			if len(arg) > maxPath || strings.ContainsAny(arg, "\u2028\u2029") {
-				arg = ""
-			}
-			for _, a := range actions(arg) {
-				var want ir.Decision
-				switch a.Group {
-				case ir.Web:
-					want = n.web(a.Arg)
-				case ir.MCP:
-					want = n.tool(a.Server, a.Arg)
-				default:
-					want = n.file(a.Group, a.Arg)
-				}
-				if got := s.Decide(a); got.Decision != want {
-					t.Errorf("%s: %s %s %q: got %s (%s), want %s", ref, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)
-				}
+			if got := s.Decide(a); got.Decision != want {
+				t.Errorf("%s: %s %s %q: got %s (%s), want %s", ref, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)
 			}
 		}
-	})
+	}
 }
 
 var fuzzLines = []string{
@@ -242,35 +266,43 @@ func FuzzDenyIsMonotone(f *testing.F) {
 	for i, s := range fuzzSeeds {
 		f.Add([]byte(s), byte(i))
 	}
-	f.Fuzz(func(t *testing.T, model []byte, pickRule byte) {
-		p, q := (&source{model}).project(), (&source{model}).project()
-		s := &source{[]byte{pickRule}}
-		for _, can := range []*ir.Can{&q.Modes[0].Can, &q.Roles[0].Can} {
-			// A deny is added where the group is stated: to state a group is
-			// no restriction only.
-			for _, t := range []*ir.Table{can.Read, can.Edit} {
-				if t != nil {
-					t.Rules = append(t.Rules, deny(pick(s, fuzzGlobs))...)
-				}
-			}
-			if can.Web != nil {
-				can.Web.Rules = append(can.Web.Rules, deny(pick(s, fuzzHosts))...)
-			}
-			if can.MCP != nil {
-				for i := range can.MCP.Entries {
-					can.MCP.Entries[i].Rules = append(can.MCP.Entries[i].Rules, deny(pick(s, fuzzTools))...)
-				}
-			}
-		}
-		for _, ref := range []ir.SubjectRef{{Mode: "m"}, {Role: "r"}, {Mode: "m", Role: "r"}} {
-			before, after := mustSubject(t, p, ref), mustSubject(t, q, ref)
-			for _, a := range actions("x") {
-				if b, got := before.Decide(a), after.Decide(a); got.Decision > b.Decision {
-					t.Errorf("%s: %s %s %q: got %s (%s) after a deny, want at most %s (%s)", ref, a.Group, a.Server, a.Arg, got.Decision, got.Rule, b.Decision, b.Rule)
-				}
+	f.Fuzz(denyIsMonotone)
+}
+
+func TestDenyIsMonotone(t *testing.T) {
+	for i, model := range drawn(400) {
+		denyIsMonotone(t, model, byte(i))
+	}
+}
+
+func denyIsMonotone(t *testing.T, model []byte, pickRule byte) {
+	p, q := (&source{model}).project(), (&source{model}).project()
+	s := &source{[]byte{pickRule}}
+	for _, can := range []*ir.Can{&q.Modes[0].Can, &q.Roles[0].Can} {
+		// A deny is added where the group is stated: to state a group is
+		// no restriction only.
+		for _, t := range []*ir.Table{can.Read, can.Edit} {
+			if t != nil {
+				t.Rules = append(t.Rules, deny(pick(s, fuzzGlobs))...)
 			}
 		}
-	})
+		if can.Web != nil {
+			can.Web.Rules = append(can.Web.Rules, deny(pick(s, fuzzHosts))...)
+		}
+		if can.MCP != nil {
+			for i := range can.MCP.Entries {
+				can.MCP.Entries[i].Rules = append(can.MCP.Entries[i].Rules, deny(pick(s, fuzzTools))...)
+			}
+		}
+	}
+	for _, ref := range []ir.SubjectRef{{Mode: "m"}, {Role: "r"}, {Mode: "m", Role: "r"}} {
+		before, after := mustSubject(t, p, ref), mustSubject(t, q, ref)
+		for _, a := range actions("x") {
+			if b, got := before.Decide(a), after.Decide(a); got.Decision > b.Decision {
+				t.Errorf("%s: %s %s %q: got %s (%s) after a deny, want at most %s (%s)", ref, a.Group, a.Server, a.Arg, got.Decision, got.Rule, b.Decision, b.Rule)
+			}
+		}
+	}
 }
 
 // FuzzCheck holds that a pattern that passes its check compiles, and that no
@@ -302,6 +334,25 @@ func FuzzCheck(f *testing.F) {
 		if CheckRegex(pattern) == nil {
 			s := mode(t, ir.Can{Read: table([]ir.Rule{{Pattern: ir.Pattern{Kind: ir.Regex, Text: pattern}}})})
 			s.Decide(Action{Group: ir.Read, Arg: arg})
+		}
+	})
+}
+
+// FuzzGlob holds the matcher to doublestar, for any pattern and path.
+func FuzzGlob(f *testing.F) {
+	for i, g := range fuzzGlobs {
+		f.Add(g, fuzzPaths[i%len(fuzzPaths)])
+	}
+	f.Fuzz(func(t *testing.T, pattern, arg string) {
+		if CheckGlob(pattern) != nil || len(arg) > maxPath || strings.Contains(arg, `\\`) || strings.ContainsAny(pattern, `\\`) && strings.ContainsAny(pattern, "{}") {
+			return
+		}
+		for _, d := range []ir.Decision{ir.Deny, ir.Allow} {
+			can := ir.Can{Read: withDefault(table([]ir.Rule{{Decision: d, Pattern: ir.Pattern{Text: pattern}}}), ir.Ask), OutsideRead: def(ir.Allow)}
+			n := naive{p: &ir.Project{}, can: &can, mode: &ir.Mode{}}
+			if got, want := mode(t, can).Decide(Action{Group: ir.Read, Arg: arg}).Decision, n.file(ir.Read, arg); got != want {
+				t.Errorf("%s %q on %q: got %s, want %s", d, pattern, arg, got, want)
+			}
 		}
 	})
 }

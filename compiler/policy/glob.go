@@ -183,9 +183,10 @@ func parseSegment(n string) (segment, error) {
 	for i := 0; i < len(n); {
 		switch c := n[i]; c {
 		case '*':
-			if len(elems) == 0 || elems[len(elems)-1].kind != elemStar {
-				elems = append(elems, elem{kind: elemStar})
+			if len(elems) > 0 && elems[len(elems)-1].kind == elemStar {
+				return segment{}, errors.New(`want "**" as a whole name ("**/*.md")`)
 			}
+			elems = append(elems, elem{kind: elemStar})
 			i++
 		case '?':
 			elems = append(elems, elem{kind: elemOne})
@@ -365,23 +366,26 @@ func braceOpen(p string) int {
 
 // match reports whether the alternative matches the path from name at on; with
 // below also a path below what it matches.
-func (a alternative) match(p *filePath, at int, below bool) bool {
+func (a alternative) match(p *names, at int, below bool) bool {
 	i, star, back := 0, -1, 0
 	for {
-		if i == len(a) && (below || at == p.n) {
+		if i == len(a) && (below || at == p.len()) {
 			return true
 		}
 		switch {
 		case i < len(a) && a[i].kind == segAnyDepth:
+			if i == len(a)-2 && !below && a[i+1].kind != segAnyDepth {
+				return at < p.len() && a[i+1].match(p.at(p.len()-1)) // the last name
+			}
 			star, back = i, at
 			i++
 			continue
-		case i < len(a) && at < p.n && a[i].match(p.name(at)):
+		case i < len(a) && at < p.len() && a[i].match(p.at(at)):
 			i++
 			at++
 			continue
 		}
-		if star < 0 || back >= p.n {
+		if star < 0 || back >= p.len() {
 			return false
 		}
 		back++
@@ -451,11 +455,14 @@ func (e *elem) width(rest []byte) int {
 // globSet finds the lowest rank among the globs that match a path, without
 // trying those that cannot.
 type globSet struct {
-	below bool                // deny and ask: a match holds for what is below it
-	first map[string][]ranked // anchored at a literal name, by that name
-	named map[string]int      // "**/name" with a literal name
-	lens  uint64              // bit n: some name in named has n bytes (63: or more)
-	rest  []ranked
+	below    bool                // deny and ask: a match holds for what is below it
+	first    map[string][]ranked // anchored at a literal name, by that name
+	named    map[string]int      // "**/name" with a literal name
+	suffixes []suffix            // "**/*text"
+	rest     []ranked
+
+	// Bit n says that some key of the map has n bytes (63: or more).
+	firstLens, namedLens uint64
 }
 
 type ranked struct {
@@ -463,27 +470,41 @@ type ranked struct {
 	alt  alternative
 }
 
+type suffix struct {
+	rank int
+	text string
+}
+
 func (s *globSet) add(rank int, g glob) {
 	for _, a := range g {
+		if n := len(a) - 1; s.below && n > 0 && a[n].kind == segAnyDepth {
+			a = a[:n] // what is below counts anyway
+		}
+		inAny := len(a) == 2 && a[0].kind == segAnyDepth
 		switch {
 		case a[0].kind == segLiteral:
 			if s.first == nil {
 				s.first = map[string][]ranked{}
 			}
 			s.first[a[0].text] = append(s.first[a[0].text], ranked{rank, a[1:]})
-		case len(a) == 2 && a[0].kind == segAnyDepth && a[1].kind == segLiteral:
+			s.firstLens |= lenBit(len(a[0].text))
+		case inAny && a[1].kind == segLiteral:
 			if s.named == nil {
 				s.named = map[string]int{}
 			}
 			if old, ok := s.named[a[1].text]; !ok || rank < old {
 				s.named[a[1].text] = rank
 			}
-			s.lens |= 1 << min(len(a[1].text), 63)
+			s.namedLens |= lenBit(len(a[1].text))
+		case inAny && a[1].kind == segSuffix:
+			s.suffixes = append(s.suffixes, suffix{rank, a[1].text})
 		default:
 			s.rest = append(s.rest, ranked{rank, a})
 		}
 	}
 }
+
+func lenBit(n int) uint64 { return 1 << min(n, 63) }
 
 // finish puts the lowest ranks first, so that the search can stop early.
 func (s *globSet) finish() {
@@ -492,34 +513,39 @@ func (s *globSet) finish() {
 		slices.SortStableFunc(list, byRank)
 	}
 	slices.SortStableFunc(s.rest, byRank)
+	slices.SortStableFunc(s.suffixes, func(a, b suffix) int { return a.rank - b.rank })
 }
 
 // lowest returns the lowest rank under limit that matches, else limit.
-func (s *globSet) lowest(p *filePath, limit int) int {
-	if p.n > 0 {
-		if s.named != nil {
-			from := p.n - 1
-			if s.below {
-				from = 0
-			}
-			for i := from; i < p.n; i++ {
-				name := p.name(i)
-				if s.lens&(1<<min(len(name), 63)) == 0 {
-					continue
-				}
-				if rank, ok := s.named[string(name)]; ok && rank < limit {
-					limit = rank
-				}
+func (s *globSet) lowest(p *names, limit int) int {
+	from := p.len() - 1 // an allow ends at the last name
+	if s.below {
+		from = 0
+	}
+	for i := from; i >= 0 && i < p.len(); i++ {
+		name := p.at(i)
+		if s.namedLens&lenBit(len(name)) != 0 {
+			if rank, ok := s.named[string(name)]; ok && rank < limit {
+				limit = rank
 			}
 		}
-		if s.first != nil {
-			limit = lowest(s.first[string(p.name(0))], p, 1, s.below, limit)
+		for j := range s.suffixes {
+			x := &s.suffixes[j]
+			if x.rank >= limit {
+				break
+			}
+			if len(name) >= len(x.text) && string(name[len(name)-len(x.text):]) == x.text {
+				limit = x.rank
+			}
 		}
+	}
+	if p.len() > 0 && s.firstLens&lenBit(len(p.at(0))) != 0 {
+		limit = lowest(s.first[string(p.at(0))], p, 1, s.below, limit)
 	}
 	return lowest(s.rest, p, 0, s.below, limit)
 }
 
-func lowest(list []ranked, p *filePath, at int, below bool, limit int) int {
+func lowest(list []ranked, p *names, at int, below bool, limit int) int {
 	for i := range list {
 		if list[i].rank >= limit {
 			return limit

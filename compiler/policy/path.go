@@ -12,105 +12,141 @@ import (
 // is refused.
 const maxPath = 4096
 
-// filePath is a cleaned path, split into its names. It is reused: see
-// Engine.paths.
+// filePath is a cleaned path in the two forms that are compared. It is reused:
+// see Engine.paths.
 type filePath struct {
-	text    []byte // the path with "/"; "." for the root itself
-	ends    []int  // where each name ends in text
-	n       int    // names
+	exact   names // as it is written
+	folded  names // in the form of Fold
 	outside bool
-	ascii   bool
 }
 
-func (p *filePath) name(i int) []byte {
-	if i == 0 {
-		return p.text[:p.ends[0]]
+// names is a path split at its slashes.
+type names struct {
+	text []byte // the path with "/"; "." for the root itself
+	ends []int  // where each name ends in text
+}
+
+func newFilePath() *filePath {
+	return &filePath{
+		exact:  names{make([]byte, 0, 256), make([]int, 0, 32)},
+		folded: names{make([]byte, 0, 256), make([]int, 0, 32)},
 	}
-	return p.text[p.ends[i-1]+1 : p.ends[i]]
 }
 
-// clean reads a path as POSIX does, or, with backslash, as Windows does.
-func (p *filePath) clean(raw string, backslash bool) {
-	p.text, p.ends = p.text[:0], p.ends[:0]
-	p.n, p.outside, p.ascii = 0, outsidePrefix(raw, backslash), true
+func (n *names) len() int { return len(n.ends) }
+
+func (n *names) at(i int) []byte {
+	if i == 0 {
+		return n.text[:n.ends[0]]
+	}
+	return n.text[n.ends[i-1]+1 : n.ends[i]]
+}
+
+// read cleans a path as POSIX reads it, or, with backslash, as Windows does.
+func (p *filePath) read(raw string, backslash bool) {
+	p.outside = outsidePrefix(raw, backslash)
+	if backslash || !p.readClean(raw) {
+		p.readAny(raw, backslash)
+	}
+}
+
+// readClean reads a relative ASCII path that is clean already, as nearly all
+// are. It reports false for any other.
+func (p *filePath) readClean(raw string) bool {
+	exact, folded := &p.exact, &p.folded
+	exact.text, folded.text = append(exact.text[:0], raw...), append(folded.text[:0], raw...)
+	exact.ends = exact.ends[:0]
+	start := 0
+	for i := 0; i <= len(raw); i++ {
+		if i < len(raw) && raw[i] != '/' {
+			if raw[i] >= utf8.RuneSelf || raw[i] == 0 {
+				return false
+			}
+			folded.text[i] = lowerByte(raw[i])
+			continue
+		}
+		if i == start || raw[start] == '.' && (i == start+1 || i == start+2 && raw[start+1] == '.') {
+			return false
+		}
+		exact.ends = append(exact.ends, i)
+		start = i + 1
+	}
+	folded.ends = append(folded.ends[:0], exact.ends...)
+	return true
+}
+
+func (p *filePath) readAny(raw string, backslash bool) {
+	exact := &p.exact
+	exact.text, exact.ends = exact.text[:0], exact.ends[:0]
 	absolute := raw != "" && isSlash(raw[0], backslash)
 	if absolute {
-		p.ends = append(p.ends, 0) // an empty name stands for the file system's root
+		exact.ends = append(exact.ends, 0) // an empty name stands for the file system's root
 	}
 	for i := 0; i < len(raw); {
 		j := i
 		for j < len(raw) && !isSlash(raw[j], backslash) {
-			if raw[j] >= utf8.RuneSelf {
-				p.ascii = false
-			}
-			if raw[j] == 0 {
-				p.outside = true
-			}
 			j++
 		}
-		p.push(raw[i:j], absolute)
+		exact.push(raw[i:j], absolute)
 		i = j + 1
 	}
-	p.n = len(p.ends)
+	p.outside = p.outside || strings.IndexByte(raw, 0) >= 0
 	switch {
-	case p.n == 0:
-		p.text = append(p.text, '.')
-	case absolute && p.n == 1:
-		p.text = append(p.text, '/')
-	case string(p.name(0)) == "..":
+	case exact.len() == 0:
+		exact.text = append(exact.text, '.')
+	case absolute && exact.len() == 1:
+		exact.text = append(exact.text, '/')
+	case string(exact.at(0)) == "..":
 		p.outside = true
 	}
+	p.fold()
 }
 
-func (p *filePath) push(name string, absolute bool) {
+// push appends a name, or takes the last one away for "..".
+func (n *names) push(name string, absolute bool) {
 	switch name {
 	case "", ".":
 		return
 	case "..":
-		last, base := len(p.ends)-1, 0
+		last, base := n.len()-1, 0
 		if absolute {
 			base = 1
 		}
-		if last >= base && string(p.name(last)) != ".." {
-			p.ends = p.ends[:last]
+		if last >= base && string(n.at(last)) != ".." {
+			n.ends = n.ends[:last]
 			end := 0
 			if last > 0 {
-				end = p.ends[last-1]
+				end = n.ends[last-1]
 			}
-			p.text = p.text[:end]
+			n.text = n.text[:end]
 			return
 		}
 		if absolute {
 			return
 		}
 	}
-	if len(p.ends) > 0 {
-		p.text = append(p.text, '/')
+	if n.len() > 0 {
+		n.text = append(n.text, '/')
 	}
-	p.text = append(p.text, name...)
-	p.ends = append(p.ends, len(p.text))
+	n.text = append(n.text, name...)
+	n.ends = append(n.ends, len(n.text))
 }
 
-// fold puts the path into the form in which deny and ask compare.
+// fold derives the form in which deny and ask compare.
 func (p *filePath) fold() {
-	if p.ascii {
-		for i, c := range p.text {
-			p.text[i] = lowerByte(c)
-		}
-		return
-	}
-	// Neither folding nor composing makes or takes a slash, so the names stay
-	// in their places.
-	p.text = []byte(Fold(string(p.text)))
+	f := &p.folded
+	f.text, f.ends = append(f.text[:0], Fold(string(p.exact.text))...), append(f.ends[:0], p.exact.ends...)
+	// Neither folding nor composing makes or takes a slash, so every name
+	// stays in its place.
 	i := 0
-	for at, c := range p.text {
-		if c == '/' && i < p.n {
-			p.ends[i] = at
+	for at, c := range f.text {
+		if c == '/' && i < len(f.ends) {
+			f.ends[i] = at
 			i++
 		}
 	}
-	if i < p.n {
-		p.ends[i] = len(p.text)
+	if i < len(f.ends) {
+		f.ends[i] = len(f.text)
 	}
 }
 
@@ -126,9 +162,9 @@ func outsidePrefix(raw string, backslash bool) bool {
 // leavesRoot reports whether a path, in either reading, lies outside the root.
 func leavesRoot(raw string) bool {
 	var p filePath
-	p.clean(raw, false)
+	p.read(raw, false)
 	if !p.outside && strings.Contains(raw, `\`) {
-		p.clean(raw, true)
+		p.read(raw, true)
 	}
 	return p.outside
 }
@@ -168,10 +204,4 @@ func composed(s string) string {
 		return s
 	}
 	return norm.NFC.String(s)
-}
-
-// copy makes p the same path as q.
-func (p *filePath) copy(q *filePath) {
-	p.text, p.ends = append(p.text[:0], q.text...), append(p.ends[:0], q.ends...)
-	p.n, p.outside, p.ascii = q.n, q.outside, q.ascii
 }

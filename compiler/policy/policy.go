@@ -64,7 +64,7 @@ func New(p *ir.Project) *Engine {
 		subjects:  map[ir.SubjectRef]*Subject{},
 	}
 	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, guardText) })
-	e.paths.New = func() any { return &filePath{text: make([]byte, 0, 256), ends: make([]int, 0, 32)} }
+	e.paths.New = func() any { return newFilePath() }
 	e.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 	return e
 }

@@ -133,20 +133,25 @@ var permissionModes = map[string]struct{ read, edit, rest ir.Decision }{
 	"bypassPermissions": {ir.Allow, ir.Allow, ir.Allow},
 }
 
+// PermissionModeDefault returns what a role of that permission mode does in a
+// group that its permissions leave unsaid. An unknown mode denies.
+func PermissionModeDefault(mode string, g ir.Group) ir.Decision {
+	m := permissionModes[mode]
+	switch g {
+	case ir.Read:
+		return m.read
+	case ir.Edit:
+		return m.edit
+	}
+	return m.rest
+}
+
 func (s *side) permissionMode(g ir.Group) Result {
 	name, pos := s.role.PermissionMode, s.role.PermissionModePos
 	if name == "" {
 		name, pos = "default", s.role.Pos
 	}
-	m := permissionModes[name] // one that is not known denies
-	d := m.rest
-	switch g {
-	case ir.Read:
-		d = m.read
-	case ir.Edit:
-		d = m.edit
-	}
-	return result(d, pos, "", "permissionMode ", strconv.Quote(name))
+	return result(PermissionModeDefault(name, g), pos, "", "permissionMode ", strconv.Quote(name))
 }
 
 func (s *side) unknownDefault() Result {

@@ -1,0 +1,112 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// guardList is the guards of a real project.
+var guardList = deny("modec.toml", "modec.lock", "modec/**", ".modec/**", ".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
+	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**", ".thurbox/**", "modec.model.json")
+
+// company is a project of n modes that share most of their rules, with 5
+// servers of 8 tools.
+func company(n int) *ir.Project {
+	p := &ir.Project{Version: ir.Version, Guards: guardList}
+	for i := range 5 {
+		sv := ir.Server{Name: fmt.Sprintf("server%d", i), DefaultEnabled: i > 0}
+		for j := range 8 {
+			sv.Tools = append(sv.Tools, ir.Tool{Name: fmt.Sprintf("tool_%d", j)})
+		}
+		p.Servers = append(p.Servers, sv)
+	}
+	for i := range n {
+		p.Modes = append(p.Modes, ir.Mode{Slug: fmt.Sprintf("mode-%04d", i), Can: ir.Can{
+			Read:    table(allow("**"), deny(".env", "*.pem", "secrets/**")),
+			Edit:    table(allow("**/*.md", "src/**/*.{ts,tsx}", "docs/"), ask("package.json"), deny("**/generated/**")),
+			Command: withDefault(table(allow("git status", "git log *", "npm run *", "@git_read"), ask("git commit *"), deny("git push *", "rm -rf *")), ir.Ask),
+			Web:     table(allow("docs.example.com", "*.example.org"), deny("evil.example.org")),
+			MCP:     mcp(with(entry("server1", allow("tool_*"), deny("tool_7")), otherwise(ir.Ask)), with(entry("*"), otherwise(ir.Ask)), entry("server0", allow("tool_1"))),
+		}})
+	}
+	return p
+}
+
+func first(b testing.TB) *Subject {
+	return mustSubject(b, company(1), ir.SubjectRef{Mode: "mode-0000"})
+}
+
+// decisions are what an agent asks for most.
+var decisions = []struct {
+	name   string
+	a      Action
+	d      ir.Decision
+	allocs float64 // at most; -1: as many as the shell parser needs
+}{
+	{"mcp tool", Action{Group: ir.MCP, Server: "server1", Arg: "tool_3"}, ir.Allow, 0},
+	{"mcp tool off by default", Action{Group: ir.MCP, Server: "server0", Arg: "tool_2"}, ir.Deny, 0},
+	{"read allowed", Action{Group: ir.Read, Arg: "src/components/button.tsx"}, ir.Allow, 0},
+	{"read denied", Action{Group: ir.Read, Arg: "config/.env"}, ir.Deny, 0},
+	{"edit allowed", Action{Group: ir.Edit, Arg: "src/components/Button.tsx"}, ir.Allow, 0},
+	{"edit by suffix", Action{Group: ir.Edit, Arg: "docs/guide/README.md"}, ir.Allow, 0},
+	{"edit guarded", Action{Group: ir.Edit, Arg: ".claude/agents/x.md"}, ir.Deny, 0},
+	{"edit denied by default", Action{Group: ir.Edit, Arg: "go.sum"}, ir.Deny, 0},
+	{"web", Action{Group: ir.Web, Arg: "docs.example.com"}, ir.Allow, 0},
+	{"command", Action{Group: ir.Command, Arg: "git log --oneline -5"}, ir.Allow, -1},
+	{"command line", Action{Group: ir.Command, Arg: `cd src && git log -n 5 2>/dev/null | git log && npm run build`}, ir.Allow, -1},
+	{"command denied behind a wrapper", Action{Group: ir.Command, Arg: `sudo -u x sh -c "git push origin"`}, ir.Deny, -1},
+}
+
+func BenchmarkDecide(b *testing.B) {
+	s := first(b)
+	for _, d := range decisions {
+		b.Run(d.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Decide(d.a)
+			}
+		})
+	}
+	re := mode(b, ir.Can{Edit: table(allow(`/^src\/.*\.(ts|tsx|js|jsx)$/`))})
+	b.Run("regex", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			re.Decide(Action{Group: ir.Edit, Arg: "src/components/button.tsx"})
+		}
+	})
+}
+
+// A decision after the first allocates nothing, but for regexes and commands.
+func TestDecideAllocates(t *testing.T) {
+	s := first(t)
+	for _, d := range decisions {
+		want(t, s, d.a, d.d)
+		if d.allocs < 0 {
+			continue
+		}
+		if got := testing.AllocsPerRun(200, func() { s.Decide(d.a) }); got > d.allocs {
+			t.Errorf("%s: got %v allocations, want at most %v", d.name, got, d.allocs)
+		}
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := company(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				e := New(p)
+				for _, ref := range p.Subjects() {
+					s, err := e.Subject(ref)
+					if err != nil {
+						b.Fatal(err)
+					}
+					s.Decide(Action{Group: ir.MCP, Server: "server1", Arg: "tool_3"})
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package roo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// cleaned are the characters that Roo rewrites in the raw text before it parses
+// a modes file (PROBLEMATIC_CHARS in CustomModesManager.ts): no-break space,
+// zero-width characters, dashes and curly quotes. Escaped in a double-quoted
+// scalar they survive.
+const cleaned = "\u00A0\u200B\u200C\u200D\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019\u201C\u201D"
+
+// escaped reports whether a character must not stand in the file as it is.
+func escaped(r rune) bool {
+	return strings.ContainsRune(cleaned, r) || r < ' ' && r != '\n' || 0x7f <= r && r <= 0x9f ||
+		r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == unicode.ReplacementChar || 0xFFF0 <= r && r <= 0xFFFF || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// quote writes text as a double-quoted scalar of YAML 1.2.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case escaped(r):
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// scalar writes text at an indentation: as a literal block where that says the
+// text to the letter, else double-quoted.
+func scalar(s string, indent string) string {
+	if !strings.Contains(s, "\n") || strings.ContainsFunc(s, func(r rune) bool { return escaped(r) || r == '\t' }) || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") {
+		return quote(s)
+	}
+	body := strings.TrimSuffix(s, "\n")
+	if body == "" || strings.HasSuffix(body, "\n") {
+		return quote(s)
+	}
+	lines := strings.Split(body, "\n")
+	for i, l := range lines {
+		if l != "" && strings.TrimSpace(l) == "" {
+			return quote(s)
+		}
+		if l != "" {
+			lines[i] = indent + l
+		}
+	}
+	chomp := "-"
+	if body != s {
+		chomp = ""
+	}
+	return "|" + chomp + "\n" + strings.Join(lines, "\n")
+}
+
+func writeYAML(modes []mode) []byte {
+	var b strings.Builder
+	b.WriteString("# Written by modec from the project's source; edits are overwritten.\n")
+	if len(modes) == 0 {
+		b.WriteString("customModes: []\n")
+		return []byte(b.String())
+	}
+	b.WriteString("customModes:\n")
+	for _, m := range modes {
+		fmt.Fprintf(&b, "  - slug: %s\n", quote(m.slug))
+		for _, f := range m.texts() {
+			fmt.Fprintf(&b, "    %s: %s\n", f.key, scalar(f.text, "      "))
+		}
+		if len(m.groups) == 0 {
+			b.WriteString("    groups: []\n")
+		} else {
+			b.WriteString("    groups:\n")
+		}
+		for _, g := range m.groups {
+			if g.regex == "" {
+				fmt.Fprintf(&b, "      - %s\n", g.name)
+				continue
+			}
+			fmt.Fprintf(&b, "      - - %s\n        - fileRegex: %s\n          description: %s\n", g.name, quote(g.regex), quote(g.description))
+		}
+		if m.servers != nil {
+			b.WriteString("    allowedMcpServers:" + list(*m.servers, "      "))
+		}
+		if m.tools != nil {
+			b.WriteString("    mcpRestrictions:\n      allowedTools:")
+			if len(*m.tools) == 0 {
+				b.WriteString(" []")
+			}
+			b.WriteByte('\n')
+			for _, t := range *m.tools {
+				fmt.Fprintf(&b, "        - serverName: %s\n          toolName: %s\n", quote(t.server), quote(t.tool))
+			}
+		}
+	}
+	return []byte(b.String())
+}
+
+func list(items []string, indent string) string {
+	if len(items) == 0 {
+		return " []\n"
+	}
+	var b strings.Builder
+	b.WriteByte('\n')
+	for _, i := range items {
+		b.WriteString(indent + "- " + quote(i) + "\n")
+	}
+	return b.String()
+}
+
+type keyText struct{ key, text string }
+
+// texts lists a mode's texts in Roo's order, the empty optional ones left out.
+func (m *mode) texts() []keyText {
+	out := []keyText{{"name", m.name}, {"roleDefinition", m.role}}
+	for _, f := range []keyText{{"whenToUse", m.when}, {"description", m.description}, {"customInstructions", m.custom}} {
+		if f.text != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func writeJSON(modes []mode) []byte {
+	list := []any{}
+	for _, m := range modes {
+		o := object{{"slug", m.slug}}
+		for _, f := range m.texts() {
+			o = append(o, member{f.key, f.text})
+		}
+		groups := []any{}
+		for _, g := range m.groups {
+			if g.regex == "" {
+				groups = append(groups, g.name)
+			} else {
+				groups = append(groups, []any{g.name, object{{"fileRegex", g.regex}, {"description", g.description}}})
+			}
+		}
+		o = append(o, member{"groups", groups})
+		if m.servers != nil {
+			o = append(o, member{"allowedMcpServers", *m.servers})
+		}
+		if m.tools != nil {
+			tools := []any{}
+			for _, t := range *m.tools {
+				tools = append(tools, object{{"serverName", t.server}, {"toolName", t.tool}})
+			}
+			o = append(o, member{"mcpRestrictions", object{{"allowedTools", tools}}})
+		}
+		list = append(list, o)
+	}
+	return marshal(object{{"customModes", list}})
+}
+
+// object is a JSON object in a fixed order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for j, part := range []any{m.key, m.value} {
+			if j > 0 {
+				b.WriteByte(':')
+			}
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(part); err != nil {
+				return nil, err
+			}
+			b.Truncate(b.Len() - 1) // the encoder's line break
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// marshal writes JSON indented by two spaces, with what Roo would rewrite
+// escaped: outside of a string none of it can stand.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return nil // strings, lists and objects always encode
+	}
+	var out strings.Builder
+	for _, r := range b.String() {
+		if escaped(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return []byte(out.String())
+}
