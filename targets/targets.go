@@ -3,6 +3,7 @@ package targets
 
 import (
 	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/model"
 	"modec.dev/modec/targets/roo"
 )
@@ -13,6 +14,7 @@ func All() []target.Target {
 	return []target.Target{
 		roo.New(),
 		roo.NewZoo(),
+		claude.New(),
 		model.New(),
 	}
 }

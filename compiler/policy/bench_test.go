@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler/ir"
@@ -78,20 +79,6 @@ func BenchmarkDecide(b *testing.B) {
 	})
 }
 
-// A decision after the first allocates nothing, but for regexes and commands.
-func TestDecideAllocates(t *testing.T) {
-	s := first(t)
-	for _, d := range decisions {
-		want(t, s, d.a, d.d)
-		if d.allocs < 0 {
-			continue
-		}
-		if got := testing.AllocsPerRun(200, func() { s.Decide(d.a) }); got > d.allocs {
-			t.Errorf("%s: got %v allocations, want at most %v", d.name, got, d.allocs)
-		}
-	}
-}
-
 func BenchmarkCompile(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -106,6 +93,23 @@ func BenchmarkCompile(b *testing.B) {
 					}
 					s.Decide(Action{Group: ir.MCP, Server: "server1", Arg: "tool_3"})
 				}
+			}
+		})
+	}
+}
+
+// Lines made to be slow take time in proportion to their length.
+func BenchmarkHostileLines(b *testing.B) {
+	s := first(b)
+	for name, unit := range map[string]string{
+		"subshells": "(", "substitutions": "$(", "backquotes": "`", "blocks": "{ ", "finds": "find -exec ", "wrappers": "sudo ", "quotes": "'a'\"b\"", "loops": "while cd a; do ",
+		"ifs": "if cd a; then ", "braces": "{a,", "variables": "$a", "heredocs": "<<a ", "evals": "eval ", "arithmetic": "$((", "cases": "case a in a) ", "functions": "f() { ", "tests": "[[ ( ", "xargs": "xargs -I$a ",
+		"commands": "ls;", "moves": "cd a; ls >b; ", "finished": "if ls; then ls $a *; fi; ", "nested": "ls $(ls $a); ", "scripts": "sh -c 'ls'; ", "wrapped": "sudo -u x git $a;", "and": "cd a && cd b || ls > c; ",
+	} {
+		b.Run(name, func(b *testing.B) {
+			line := strings.Repeat(unit, maxLine/len(unit))
+			for b.Loop() {
+				s.Decide(Action{Group: ir.Command, Arg: line})
 			}
 		})
 	}

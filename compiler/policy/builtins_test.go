@@ -27,7 +27,7 @@ func TestGitRead(t *testing.T) {
 		"git", "git push", "git commit", "git branch new", "git branch -d x", "git branch -D x", "git branch --abbrev new", "git branch -m x", "git branch --edit-description",
 		"git tag v1", "git tag -d v1", "git tag -n v1", "git remote add x y", "git remote update", "git remote -v update", "git remote show origin", "git stash", "git stash pop",
 		"git stash -p", "git reflog expire", "git reflog --all expire", "git reflog --abbrev show expire", "git config user.name x", "git config user.name",
-		"git config edit", "git config --edit", "git config --get a b c", "git config --unset a", "git worktree add x", "git submodule update", "git submodule foreach x", "git checkout x",
+		"git config edit", "git config --global edit", "git config --show-scope --local a", "git config --edit", "git config --get a b c", "git config --unset a", "git worktree add x", "git submodule update", "git submodule foreach x", "git checkout x",
 		"git status extra --output=x",
 		// options before the subcommand, another program, another folder
 		"git -c core.pager=x log", "git -C x status", "git --git-dir=x status", "git --exec-path=x log", "./git status", "/usr/bin/git status", "GIT_DIR=x git status",

@@ -132,6 +132,9 @@ func writeWord(b *strings.Builder, text string) {
 func (a *analysis) holdTexts(c *command, assigns []word) {
 	words := c.words
 	feeds := len(words) > 0 && feedsArguments(words)
+	if feeds && len(words) > maxFed {
+		a.opaque, feeds = true, false
+	}
 	if feeds {
 		words = withHoles(words)
 	}
@@ -157,10 +160,10 @@ func (a *analysis) holdTexts(c *command, assigns []word) {
 		if i > 0 {
 			tail = text[starts[i]:runEnd(words, starts, i, len(text))]
 		}
-		if cut := strings.LastIndexByte(words[i].text, '/') + 1; cut > 0 {
-			tail = tail[cut:]
-		}
-		if i > 0 || len(tail) != len(text) {
+		if name := base(words[i].text); name != words[i].text {
+			tail = name + tail[len(words[i].text):]
+			c.hold = append(c.hold, tail)
+		} else if i > 0 || starts[0] > 0 {
 			c.hold = append(c.hold, tail)
 		}
 		if feeds && i > 0 {
@@ -174,8 +177,13 @@ func (a *analysis) holdTexts(c *command, assigns []word) {
 	}
 }
 
-// maxTails bounds how many tails of a wrapper's words are tried.
-const maxTails = 64
+// maxTails bounds how many tails of a wrapper's words are tried, and maxFed how
+// many words are searched for where arguments go. A command beyond them is not
+// readable.
+const (
+	maxTails = 64
+	maxFed   = 256
+)
 
 // runEnd returns where the text of the command that starts at word i ends:
 // before the ";" or "+" of find -exec.
@@ -256,6 +264,9 @@ func (a *analysis) guess(w word) {
 	probe := analysis{engine: a.engine, scripts: a.scripts, depth: a.depth}
 	probe.script(text, dirs{unknown: true})
 	a.scripts = probe.scripts
+	if a.scripts > maxScripts || a.depth >= maxDepth {
+		a.opaque = true
+	}
 	for _, c := range probe.commands {
 		c.neutral = true
 		a.commands = append(a.commands, c)

@@ -37,11 +37,15 @@ func TestCommandPatterns(t *testing.T) {
 		"npm": ir.Allow, "npm x": ir.Allow, "npmx": ir.Allow, "np": ir.Deny})
 	testLines(t, "an inner wildcard takes spaces", commands(allow("git * main")), lines{
 		"git log main": ir.Allow, "git log -1 main": ir.Allow, "git main": ir.Deny, "git log maint": ir.Deny})
+	testLines(t, "several wildcards", commands(allow("a * b * c", "x*y*z *")), lines{
+		"a 1 b 2 c": ir.Allow, "a b b b c c": ir.Allow, "a 1 2 c": ir.Deny, "a 1 b 2": ir.Deny, "xyz": ir.Allow, "x1y2z 3": ir.Allow, "x1z2y": ir.Deny, "xyz3": ir.Deny})
 	testLines(t, "a colon elsewhere is itself", commands(allow("npm:* run")), lines{
 		"npm:x run": ir.Allow, "npm run": ir.Deny})
 	testLines(t, "quotes in a pattern", commands(allow(`git commit -m "wip *"`, `echo \*`)), lines{
 		`git commit -m "wip one"`: ir.Allow, `git commit -m 'wip one'`: ir.Allow, `git commit -m wip one`: ir.Deny,
 		`echo '*'`: ir.Allow, `echo "x"`: ir.Deny})
+	testLines(t, "double quotes", commands(allow(`echo "a\"b\$c"`, `echo 'd"e\*'`)), lines{
+		`echo "a\"b\$c"`: ir.Allow, `echo 'a"b$c'`: ir.Allow, `echo a\"b\$c`: ir.Allow, `echo "a\"b$c"`: ir.Deny, "echo \"a\\\n\\\"b\\$c\"": ir.Allow, `echo "d\"e*"`: ir.Allow, `echo "d\"ex"`: ir.Deny, `echo "\a"`: ir.Deny})
 	testLines(t, "everything", commands(allow("*")), lines{
 		"anything": ir.Allow, "a $(b)": ir.Allow, "if": ir.Allow, "a\x01": ir.Allow, "": ir.Allow})
 }
@@ -59,9 +63,20 @@ func TestTheLowestCommandDecides(t *testing.T) {
 		"ls ${x:-$(git push)}", "ls $((1+$(git push)))", "X=$(git push)", "X=$(git push) ls", "export X=$(git push)", "a=( $(git push) )",
 		"a[$(git push)]=1", "ls $(ls $(git push))", "cat <<E\n$(git push)\nE", "cat <<< $(git push)", "case $(git push) in esac",
 		"for x in $(git push); do ls; done", "ls ${a[$(git push)]}", "let x=$(git push)", "declare x=$(git push)",
+		"ls ${a[$(git push)]:-x}", "ls ${x:$(git push)}", "ls ${x/$(git push)/y}", "ls ${x:=$(git push)}", "a[$(git push)]+=1", "declare -a x=($(git push))",
+		"[[ x =~ $(git push) ]]", "ls \"${x:-\"$(git push)\"}\"", "ls $[ $(git push) ]", "ls {a,$(git push)}", "ls @($(git push))", "[[ x == @($(git push)) ]]",
+		"case x in @($(git push))) ls;; esac", "let \"x=$(git push)\"", "ls \"`git push`\"", "ls > $(git push)", "ls 2>&$(git push)", "ls <<< \"$(git push)\"", "X[$(git push)]=1 ls",
+		"for ((;;i=$(git push))); do ls; done", "select x in $(git push); do ls; done", "case x in $(git push)) ls;; esac", "coproc x { git push; }", "ls & git push", "ls |& git push",
+		"time -p git push", "if ls; then ls; fi > $(git push)", "f() { ls; } > $(git push)", "export A B=`git push`", "readonly x=${y:-$(git push)}", "ls $(($(git push)))", "((x[$(git push)]++))",
+		"while ls; do ls; done < <(git push)", "ls ${x#$(git push)}", "ls ${#x[$(git push)]}", "ls ${!x[$(git push)]}", "ls ~$(git push)", "ls $(< $(git push))", "[ $(git push) ]", "test -n \"$(git push)\"",
 	} {
 		testLines(t, line, can, lines{line: ir.Deny})
+		testLines(t, "under an open group: "+line, ir.Can{Command: withDefault(table(deny("git push *")), ir.Allow), Edit: bare(ir.Allow), Read: bare(ir.Allow)}, lines{line: ir.Deny})
+		testLines(t, "beside a *: "+line, ir.Can{Command: table(allow("*"), deny("git push *")), Edit: bare(ir.Allow), Read: bare(ir.Allow)}, lines{line: ir.Deny})
 	}
+	testLines(t, "a * is judged by what the text could become", commands(allow("*"), deny("git push *"), ask("rm *")), lines{
+		"git $(x)": ir.Deny, "ls $(x)": ir.Allow, "git log $(x)": ir.Allow, "r$(x) y": ir.Ask, "$(x)": ir.Deny, "ls '": ir.Deny})
+	testLines(t, "what does not parse may be an ask", commands(allow("*"), ask("rm *")), lines{"ls '": ir.Ask, "ls": ir.Allow})
 	testLines(t, "allowed together", can, lines{
 		"git log && ls -la | cat -n; git log": ir.Allow, "if ls; then git log; fi": ir.Allow, "for i in a b; do ls x; done": ir.Allow,
 		"(ls; cat x) &": ir.Allow, "git log && git commit -m x": ir.Ask, "ls # git push": ir.Allow, "ls 'git push'": ir.Allow})
@@ -90,6 +105,8 @@ func TestDenySeesWhatIsRun(t *testing.T) {
 		"bash --norc -c 'git push'", "sh -c -- 'git push'", "zsh -c 'sh -c \"git push\"'", "sudo sh -c 'git push'", "eval git push", "eval 'git push'",
 		"eval git 'push x'", "trap 'git push' EXIT", "bash <<< 'git push'", "bash <<E\ngit push\nE", "bash -s <<'E'\ngit push\nE",
 		"alias x='git push'", "bash -c 'eval \"git push\"'", "timeout 5 sh -c 'git push'", "find . -exec sh -c 'git push' ;",
+		// names that a file system may not tell apart
+		"GIT push", "Git.exe push", "/usr/bin/GIT push", "sudo GIT push", "SUDO git push", "ENV Sh -c 'git push'", `C:\\Git\\git.exe push`,
 		// what is known at run time only may be a push
 		"git $X", "git ${X}", "git \"$X\"", "$X push", "git p*", "git pus?", "git [p]ush", "git {push,x}", "git $X push", "X=push; git $X",
 		"git ${X:-push}", "g${X}t push", "git $(echo push)", "git `echo push`", "$(echo git) push", "{git,push}", "gi{t,} push", "git $'\\x70ush'",
@@ -118,7 +135,9 @@ func TestAllowStripsOnlyHarmlessWrappers(t *testing.T) {
 		"exec go test": ir.Deny, "xargs go test": ir.Deny, "sh -c 'go test'": ir.Deny, "eval go test": ir.Deny, "./go test": ir.Deny,
 		"/usr/bin/go test": ir.Deny, "timeout go test": ir.Deny, "timeout --unknown 5 go test": ir.Deny, "A=1 timeout 5 go test": ir.Deny,
 		"timeout 5 A=1 go test": ir.Deny, "timeout 5 ./go test": ir.Deny, "nice -x go test": ir.Deny, "timeout $T go test": ir.Deny, "PATH=.; go test": ir.Deny,
-		"export PATH=.; go test": ir.Deny, "go() { rm x; }; go test": ir.Deny, "alias go=rm; go test": ir.Deny})
+		"for PATH in .; do go test; done": ir.Deny, "for path in .; do go test; done": ir.Deny, "select PATH in .; do go test; done": ir.Deny,
+		"coproc PATH { go test; }; go test": ir.Deny, "go test {PATH}>/dev/null": ir.Deny, "for ((PATH=1;;)); do go test; done": ir.Deny,
+		"for i in .; do go test; done": ir.Allow, "export PATH=.; go test": ir.Deny, "go() { rm x; }; go test": ir.Deny, "alias go=rm; go test": ir.Deny})
 	testLines(t, "written out", commands(allow("CI=1 go test *", "env go *", "sh -c *", "./tool *")), lines{
 		"CI=1 go test x": ir.Allow, "CI=2 go test x": ir.Deny, "env go build": ir.Allow, "sh -c 'ls'": ir.Deny, "sh -c './tool x'": ir.Allow, "./tool": ir.Allow})
 }
@@ -215,6 +234,7 @@ func TestChangeOfFolder(t *testing.T) {
 		"while ls; do cd docs; done; ls >x": ir.Deny,
 		"if cd docs; then echo x > a; fi":   ir.Deny, // the condition may have failed elsewhere
 		"f() { cd docs; }; f; echo x > x":   ir.Deny,
+		"cd() { ls; }; cd docs && ls > a":   ir.Deny,
 	})
 	testLines(t, "a program by its folder is another one then", can, lines{
 		"./run x": ir.Allow, "cd docs && ./run x": ir.Deny, "cd docs && ls": ir.Allow})

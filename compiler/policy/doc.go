@@ -88,9 +88,11 @@
 // deny and ask, and only a "*" in allow.
 //
 // Deny and ask are tried on the text, and on what the text runs: without
-// assignments, without the program's folder, without git's global options, and
-// on every tail of a command that runs another (sudo, env, xargs, find -exec,
-// …). An allow strips only timeout, time, nice, nohup and stdbuf.
+// assignments, with the program's bare name in lower case, without git's global
+// options, and on every tail of a command that runs another (sudo, env, xargs,
+// find -exec, …). An allow strips only timeout, time, nice, nohup and stdbuf.
+// An assignment, an export and a loop over a variable such as PATH are judged
+// like commands: what they set changes what the next command is.
 //
 // A line that does not parse, a command word that is not literal and a
 // substitution match no entry of a list. Such a command is denied where the
@@ -98,10 +100,15 @@
 // allow or allows "*" it is judged by what its text could become, and a line
 // that does not parse by whether the group has a deny or an ask.
 //
-// A redirect is also judged as an edit or a read of its path. Neutral are
-// "2>&1" and the like, /dev/null, and cd to a literal path inside the root
-// (redirects after it are taken from there). A line of neutral parts only is
-// judged by its text.
+// A redirect is also judged as an edit or a read of its path, as it is written:
+// links are not followed. Neutral are "2>&1" and the like, /dev/null, and cd to
+// a literal path inside the root (redirects after it are taken from there, and
+// "./tool" is then another program, which no list allows). A line of neutral
+// parts only is judged by its text.
+//
+// What denies cannot do is hold a program that runs any code it is given
+// (python -c, make, an editor): where commands are allowed by default, or by
+// "*", a deny stops a habit and not an intent.
 //
 // "@git_read" and "@readonly_filters" say what a pattern cannot say safely:
 // subcommands with the options that only read. The file operands of a filter

@@ -246,3 +246,12 @@ var Decomposed = sync.OnceValue(func() string {
 	b.WriteByte(']')
 	return b.String()
 })
+
+// ExpandBraces returns the globs without braces that a glob stands for, at most
+// 256; it fails on a glob that CheckGlob refuses.
+func ExpandBraces(pattern string) ([]string, error) {
+	if err := CheckGlob(pattern); err != nil {
+		return nil, err
+	}
+	return expandBraces(pattern)
+}

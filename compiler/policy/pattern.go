@@ -25,6 +25,11 @@ type commandPattern struct {
 	word  bool      // a trailing " *" or ":*": nothing follows, or a space does
 }
 
+// maxHoled bounds the texts with holes that are compared, which takes time in
+// proportion to the pattern's length times the text's. A longer one counts as
+// matched.
+const maxHoled = 4096
+
 // piecewise is a text with a wildcard between every two pieces.
 type piecewise []string
 
@@ -143,7 +148,7 @@ func (p *commandPattern) holds(t string) bool {
 		return true
 	}
 	if strings.IndexByte(t, hole) >= 0 {
-		return p.loose.meets(t, p.word)
+		return len(t) > maxHoled || p.loose.meets(t, p.word)
 	}
 	return p.loose.match(t, p.word)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"modec.dev/modec/compiler/diag"
@@ -209,5 +210,43 @@ func TestRulesAreWhatCanMatch(t *testing.T) {
 	pair := mustSubject(t, p, ir.SubjectRef{Mode: "m", Role: "r"})
 	if got := len(pair.Rules(ir.Edit)); got != 2 {
 		t.Errorf("pair: got %d rules, want those of the side that states edit", got)
+	}
+}
+
+// One engine answers everybody at once.
+func TestConcurrentUse(t *testing.T) {
+	p := company(20)
+	p.Roles = []ir.Role{{Name: "r", Claims: map[string][]string{"roles": {"r"}}}}
+	e := New(p)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, ref := range append(p.Subjects(), ir.SubjectRef{Mode: "mode-0003", Role: "r"}) {
+				s, err := e.Subject(ref)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, d := range decisions {
+					if got := s.Decide(d.a); ref.Mode != "" && got.Decision != d.d {
+						t.Errorf("%s: %s: got %s, want %s", ref, d.name, got.Decision, d.d)
+					}
+				}
+			}
+			if _, held, err := e.Person(map[string][]string{"roles": {"r"}}, decisions[0].a); err != nil || len(held) != 1 {
+				t.Errorf("got %v, %v, want the role r", held, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A subject is compiled once.
+func TestSubjectsAreShared(t *testing.T) {
+	e := New(company(1))
+	a, _ := e.Subject(ir.SubjectRef{Mode: "mode-0000"})
+	b, _ := e.Subject(ir.SubjectRef{Mode: "mode-0000"})
+	if a != b {
+		t.Error("got two, want one")
 	}
 }

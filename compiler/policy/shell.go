@@ -17,7 +17,8 @@ const (
 	maxLine    = 64 << 10
 	maxDepth   = 16 // shells in shells
 	maxScripts = 64 // shells in one line
-	maxDirs    = 8  // folders that a relative path may be taken from
+	maxNesting = 256
+	maxDirs    = 8 // folders that a relative path may be taken from
 )
 
 // analysis is what a command line may do, whoever runs it: the simple commands
@@ -142,15 +143,24 @@ func (a *analysis) script(text string, in dirs) {
 	a.source = outer
 }
 
-// readable reports whether a line holds nothing that shells read differently:
-// control characters, text that is not UTF-8.
+// readable reports whether a line holds nothing that shells read differently
+// (control characters, text that is not UTF-8) and nothing that is made to be
+// slow.
 func readable(s string) bool {
 	if len(s) > maxLine {
 		return false
 	}
+	open := 0
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 && c != '\t' && c != '\n' || c == 0x7f {
+		switch c := s[i]; {
+		case c < 0x20 && c != '\t' && c != '\n' || c == 0x7f:
 			return false
+		case c == '(' || c == '{':
+			if open++; open > maxNesting {
+				return false
+			}
+		case c == ')' || c == '}':
+			open--
 		}
 	}
 	return utf8.ValidString(s)
@@ -221,7 +231,7 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	case *syntax.WhileClause:
 		return both(a.loop(in, func(in dirs) dirs { return a.list(x.Do, a.list(x.Cond, in)) }))
 	case *syntax.ForClause:
-		a.nested(x.Loop, in)
+		a.loopVariable(x.Loop, in)
 		return both(a.loop(in, func(in dirs) dirs { return a.list(x.Do, in) }))
 	case *syntax.CaseClause:
 		a.nested(x.Word, in)
@@ -237,7 +247,8 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	case *syntax.FuncDecl:
 		start := len(a.commands)
 		a.stmt(x.Body, dirs{unknown: true})
-		a.moves = a.moves || slices.ContainsFunc(a.commands[start:], func(c command) bool { return mayMove(c.words) })
+		a.moves = a.moves || slices.ContainsFunc(a.commands[start:], func(c command) bool { return mayMove(c.words) }) ||
+			x.Name == nil || movers[x.Name.Value] // a function called cd is no cd
 		return both(in)
 	case *syntax.TimeClause:
 		if x.Stmt == nil {
@@ -245,6 +256,9 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 		}
 		return a.stmt(x.Stmt, in)
 	case *syntax.CoprocClause:
+		if x.Name != nil {
+			a.setVariable(a.word(x.Name, in), in)
+		}
 		a.stmt(x.Stmt, in)
 		return both(in)
 	case *syntax.DeclClause:
@@ -279,6 +293,29 @@ func (a *analysis) loop(in dirs, body func(dirs) dirs) dirs {
 	return dirs{unknown: true}
 }
 
+// loopVariable judges the head of a for loop.
+func (a *analysis) loopVariable(l syntax.Loop, in dirs) {
+	w, ok := l.(*syntax.WordIter)
+	if !ok {
+		a.test(l, in) // arithmetic
+		return
+	}
+	a.nested(w, in)
+	a.setVariable(word{text: w.Name.Value}, in)
+}
+
+// setVariable judges a variable that gets a value without an assignment, as an
+// assignment. Names in lower case are left alone, but for those that zsh ties
+// to PATH and its like: "for PATH in ./x; do git log; done" runs another git.
+func (a *analysis) setVariable(name word, in dirs) {
+	if name.text == lowerASCII(name.text) && !name.holes && !tied[name.text] {
+		return
+	}
+	a.add(command{dirs: in, raw: name.text}, []word{{text: name.text + "=" + string(rune(hole)), holes: true, strict: true}}, nil)
+}
+
+var tied = set("path cdpath fpath manpath mailpath module_path fignore psvar watch status argv")
+
 // nested judges the substitutions inside a node that is no command itself.
 func (a *analysis) nested(n syntax.Node, in dirs) {
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -289,6 +326,8 @@ func (a *analysis) nested(n syntax.Node, in dirs) {
 		case *syntax.ProcSubst:
 			a.subshell(x.Stmts, in)
 			return false
+		case *syntax.ExtGlob:
+			a.opaque = true // its pattern is not parsed within
 		}
 		return true
 	})
@@ -296,6 +335,9 @@ func (a *analysis) nested(n syntax.Node, in dirs) {
 
 // redirect records the file that a redirect opens.
 func (a *analysis) redirect(r *syntax.Redirect, in dirs) {
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		a.setVariable(word{text: strings.Trim(r.N.Value, "{}")}, in) // {name}>file
+	}
 	var groups []ir.Group
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:

@@ -111,9 +111,10 @@ func (r *wordReader) part(part syntax.WordPart, quoted bool) {
 		r.strict = true
 		r.a.subshell(x.Stmts, r.in)
 	default:
-		// An extended glob may run code in zsh; what is not known is not read.
+		// An extended glob is not parsed within, and may run code in zsh.
 		r.hole()
 		r.strict = true
+		r.a.opaque = true
 		r.a.nested(part, r.in)
 	}
 }
@@ -127,19 +128,18 @@ func (r *wordReader) param(x *syntax.ParamExp) {
 		r.strict = true
 	}
 	if x.Exp != nil {
-		switch x.Exp.Op {
-		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
-			syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
-			if x.Exp.Word != nil {
-				if w := r.a.word(x.Exp.Word, r.in); w.strict {
-					r.strict = true
-				}
-			}
-			return
+		r.strict = r.strict || !plainExpansions[x.Exp.Op]
+		if x.Exp.Word != nil && r.a.word(x.Exp.Word, r.in).strict {
+			r.strict = true
 		}
-		r.strict = true
 	}
 	r.a.nested(x, r.in)
+}
+
+// plainExpansions give text and change nothing.
+var plainExpansions = map[syntax.ParExpOperator]bool{
+	syntax.AlternateUnset: true, syntax.AlternateUnsetOrNull: true, syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
+	syntax.RemSmallSuffix: true, syntax.RemLargeSuffix: true, syntax.RemSmallPrefix: true, syntax.RemLargePrefix: true,
 }
 
 // constant reports whether arithmetic holds numbers only: a variable in it may

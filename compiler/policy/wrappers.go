@@ -33,28 +33,29 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// base is a program's name without its folder.
-func base(program string) string { return program[strings.LastIndexByte(program, '/')+1:] }
+// base is the name by which a program is known: without its folder, in lower
+// case (file systems may not tell "GIT" from "git") and without ".exe".
+func base(program string) string {
+	name := program[strings.LastIndexAny(program, `/\`)+1:]
+	return strings.TrimSuffix(lowerASCII(name), ".exe")
+}
 
 // programs returns the places in a command where a program that it runs may
 // stand, its own first.
 func programs(words []word) []int {
 	at := []int{0}
-	switch b := base(words[0].text); {
-	case wrappers[b]:
-		for i, w := range words {
-			if i > 0 && w.text != "" && w.text[0] != '-' {
-				at = append(at, i)
-			}
+	first := base(words[0].text)
+	any := wrappers[first]
+	if !any && !finders[first] {
+		return at
+	}
+	for i := 1; i < len(words); i++ {
+		t := words[i].text
+		found := any && t != "" && t[0] != '-' || finderOptions[words[i-1].text]
+		if found {
+			at = append(at, i)
 		}
-	case finders[b]:
-		for i, w := range words {
-			if i+1 < len(words) && finderOptions[w.text] {
-				for _, j := range programs(words[i+1:]) {
-					at = append(at, i+1+j)
-				}
-			}
-		}
+		any = any || found && wrappers[base(t)]
 	}
 	return at
 }

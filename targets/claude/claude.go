@@ -1,0 +1,271 @@
+// Package claude emits the configuration of Claude Code: a settings file and an
+// argument vector for each role, a subagent for each mode, MCP servers, and the
+// PreToolUse hook that makes them exact.
+//
+// Sources: code.claude.com/docs (settings, permissions, hooks, sub-agents) and
+// the binary of @anthropic-ai/claude-code 2.1.329.
+//
+// # What holds what
+//
+// A role's settings file is given by --settings. Its rules deny and ask for
+// what Claude Code's grammar can say; its hook asks the compiled policy about
+// every tool call and answers deny, ask or allow. A mode's subagent lists the
+// tools that the mode may use at all; the hook in its front matter travels with
+// the repository and answers deny or ask only.
+//
+// Rules are an upper bound: without the hook Claude Code may prompt more, never
+// approve more. An allow is a rule only where Claude Code's grammar means no
+// more than the source: paths below a literal folder, commands, hosts, tools.
+//
+// # What the rules know of the agent
+//
+//   - A pattern without "/" holds at any depth, `dir/**` in a deny at any depth
+//     and in an allow below the working directory only.
+//   - Write(path), NotebookEdit(path) and Glob(path) are inert: Edit and Read
+//     stand for them.
+//   - Reading in the working directory and read-only commands (ls, cat, git
+//     status …) run without a prompt unless a rule names them; acceptEdits also
+//     runs mkdir, mv and the like. Rules ask for those that the source does not
+//     allow.
+//   - dontAsk refuses whatever it would ask about; plan refuses edits. Both are
+//     listed once a role.
+//   - defaultMode is always written: the plan's own default may be auto.
+//
+// # What is lost with hooks = false
+//
+// An edit or read list with a default of deny, a regex, a built-in command set,
+// a ceiling outside the project: what a rule cannot deny, the role's tool loses.
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+type claude struct{}
+
+// New returns the target.
+func New() target.Target { return claude{} }
+
+func (claude) Name() string { return "claude" }
+
+func (claude) Summary() string {
+	return "Claude Code: settings a role, a subagent a mode, MCP servers, hooks"
+}
+
+func (claude) Options() []target.Option {
+	return []target.Option{
+		{Name: "hooks", Type: target.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot hold back is left out."},
+	}
+}
+
+func (claude) Owns() []string {
+	return []string{".claude/modec/*", ".claude/agents/*.md", ".mcp.json"}
+}
+
+// Governs: settings, arguments and hooks hold both halves; a subagent's tools
+// hold access.
+func (claude) Governs(path string, g ir.Group) target.Halves {
+	switch {
+	case strings.HasPrefix(path, ".claude/modec/") && strings.HasSuffix(path, ".settings.json"):
+		return target.Both
+	case strings.HasPrefix(path, ".claude/agents/"):
+		return target.Access
+	case path == ".mcp.json", strings.HasSuffix(path, ".mcp.json"):
+		if g == ir.MCP {
+			return target.Access
+		}
+	}
+	return target.Neither
+}
+
+func (claude) Codes() []diag.Doc {
+	return []diag.Doc{
+		{Code: "claude-ask-mode", Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to ask about, so that every ask of the role is a refusal. That is the mode's purpose; the note is there once a role so that nobody is surprised."},
+		{Code: "claude-plan-mode", Text: "In the permission mode plan Claude Code makes no edits and runs nothing that changes the project, whatever the role allows."},
+		{Code: "claude-edit", Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that edit. Turn hooks on, or let edit default to ask."},
+		{Code: "claude-read", Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that read. Turn hooks on, or let read default to ask."},
+		{Code: "claude-command", Text: "Without the hook, Claude Code's rules cannot refuse every command that is not listed: the role or mode loses Bash. Turn hooks on, or let command default to ask."},
+		{Code: "claude-web", Text: "Without the hook, Claude Code's rules cannot refuse every host that is not listed: the role or mode loses WebFetch and WebSearch. Turn hooks on, or let web default to ask."},
+		{Code: "claude-regex", Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn hooks on, or write a glob."},
+		{Code: "claude-allow", Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
+		{Code: "claude-name-collision", Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
+		{Code: "claude-unknown-extra", Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
+		{Code: "claude-flags", Text: "A command line cannot carry this part of a role: flags have no list of rules to ask about, no hooks, and a rule with a closing parenthesis is torn apart. Use the settings file (`modec args ROLE`), which carries all of it."},
+	}
+}
+
+type emitter struct {
+	in    target.Input
+	hooks bool
+	diags diag.List
+}
+
+// Emit compiles roles, modes and servers.
+func (claude) Emit(in target.Input) ([]target.File, diag.List) {
+	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	e.checkNames()
+	var files []target.File
+	for i := range in.Project.Roles {
+		r := &in.Project.Roles[i]
+		settings, err := e.settings(r)
+		if err != nil {
+			e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+			continue
+		}
+		files = append(files, target.File{Path: settingsPath(r), Data: marshal(settings)})
+		if own, differs := e.roleServers(r); differs {
+			files = append(files, target.File{Path: serversPath(r), Data: e.serversJSON(own)})
+		}
+	}
+	for i := range in.Project.Modes {
+		m := &in.Project.Modes[i]
+		data, err := e.agent(m)
+		if err != nil {
+			e.diags.Errorf(m.Pos, "bad-pattern", "", "%v", err)
+			continue
+		}
+		files = append(files, target.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
+	}
+	if shared := e.sharedServers(); len(shared) > 0 {
+		files = append(files, target.File{Path: ".mcp.json", Data: e.serversJSON(shared)})
+	}
+	return files, e.diags
+}
+
+func settingsPath(r *ir.Role) string {
+	return ".claude/modec/" + target.PathName(r.Name) + ".settings.json"
+}
+
+func serversPath(r *ir.Role) string {
+	return ".claude/modec/" + target.PathName(r.Name) + ".mcp.json"
+}
+
+// Name is a server's or tool's name as Claude Code writes it in mcp__server__tool.
+func Name(s string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, s)
+}
+
+func (e *emitter) checkNames() {
+	seen := map[string]*ir.Server{}
+	for i := range e.in.Project.Servers {
+		s := &e.in.Project.Servers[i]
+		if other, ok := seen[Name(s.Name)]; ok {
+			e.diags = append(e.diags, diag.Diagnostic{Code: "claude-name-collision", Pos: s.Pos, Target: "claude", Message: fmt.Sprintf("got the servers %q and %q, which are one name to Claude Code, want names that differ in letters, digits, dashes or underscores", other.Name, s.Name)})
+		}
+		seen[Name(s.Name)] = s
+		tools := map[string]string{}
+		for _, t := range s.Tools {
+			if other, ok := tools[Name(t.Name)]; ok {
+				e.diags = append(e.diags, diag.Diagnostic{Code: "claude-name-collision", Pos: t.Pos, Target: "claude", Message: fmt.Sprintf("got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name)})
+			}
+			tools[Name(t.Name)] = t.Name
+		}
+	}
+}
+
+// sharedServers are those that somebody may use and that are on by default.
+func (e *emitter) sharedServers() []*ir.Server {
+	var list []*ir.Server
+	for i := range e.in.Project.Servers {
+		if s := &e.in.Project.Servers[i]; s.DefaultEnabled && e.in.Reach.Server(s.Name).Any() > ir.Deny {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// roleServers are those that a role may use; differs when they are not the
+// shared ones.
+func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		return nil, false
+	}
+	for i := range e.in.Project.Servers {
+		if sv := &e.in.Project.Servers[i]; usable(s, sv) {
+			list = append(list, sv)
+		}
+	}
+	return list, !slices.Equal(list, e.sharedServers())
+}
+
+func (e *emitter) serversJSON(servers []*ir.Server) []byte {
+	all := object{}
+	for _, s := range servers {
+		o := object{{"type", s.Type}}
+		if s.Type == "stdio" {
+			o = append(o, member{"command", s.Command})
+			if len(s.Args) > 0 {
+				o = append(o, member{"args", s.Args})
+			}
+			if len(s.Env) > 0 {
+				o = append(o, member{"env", s.Env})
+			}
+		} else {
+			o = append(o, member{"url", s.URL})
+			if len(s.Headers) > 0 {
+				o = append(o, member{"headers", s.Headers})
+			}
+		}
+		if s.TimeoutSeconds > 0 {
+			o = append(o, member{"timeout", s.TimeoutSeconds * 1000})
+		}
+		all = append(all, member{s.Name, o})
+	}
+	return marshal(object{{"mcpServers", all}})
+}
+
+// object is a JSON object in a fixed order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+func marshal(v any) []byte {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return nil // strings, lists and objects always encode
+	}
+	return []byte(b.String())
+}

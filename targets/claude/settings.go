@@ -1,0 +1,411 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// rules are the three lists of a settings file.
+type rules struct{ allow, ask, deny []string }
+
+func (r *rules) add(d ir.Decision, rule ...string) {
+	list := map[ir.Decision]*[]string{ir.Allow: &r.allow, ir.Ask: &r.ask, ir.Deny: &r.deny}[d]
+	for _, x := range rule {
+		if !slices.Contains(*list, x) {
+			*list = append(*list, x)
+		}
+	}
+}
+
+// settings builds a role's settings file.
+func (e *emitter) settings(r *ir.Role) (object, error) {
+	list, mode, err := e.compile(r)
+	if err != nil {
+		return nil, err
+	}
+	permissions := object{{"allow", orEmpty(list.allow)}, {"ask", orEmpty(list.ask)}, {"deny", orEmpty(list.deny)}, {"defaultMode", mode}}
+	if mode != "bypassPermissions" {
+		permissions = append(permissions, member{"disableBypassPermissionsMode", "disable"})
+	}
+	if mode != "auto" {
+		permissions = append(permissions, member{"disableAutoMode", "disable"})
+	}
+	o := object{{"permissions", permissions}}
+	if len(r.Env) > 0 {
+		o = append(o, member{"env", r.Env})
+	}
+	if e.hooks {
+		command, err := hookCommand("role:"+r.Name, true)
+		if err != nil {
+			return nil, err
+		}
+		hook := object{{"type", "command"}, {"command", command}, {"timeout", 10}}
+		o = append(o, member{"hooks", object{{"PreToolUse", []any{object{{"matcher", "*"}, {"hooks", []any{hook}}}}}}})
+	}
+	return o, nil
+}
+
+func orEmpty(l []string) []string {
+	if l == nil {
+		return []string{}
+	}
+	return l
+}
+
+// hookCommand is the command of a hook: the model anchored at the project, the
+// subject quoted, and a refusal where modec is missing.
+func hookCommand(subject string, mayAllow bool) (string, error) {
+	quoted, err := syntax.Quote(subject, syntax.LangPOSIX)
+	if err != nil {
+		return "", fmt.Errorf("the name %q cannot be quoted for a shell: %w", subject, err)
+	}
+	allow := ""
+	if mayAllow {
+		allow = " --may-allow"
+	}
+	return `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + quoted + allow + " || exit 2", nil
+}
+
+func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code, message, hint string) {
+	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint, Target: "claude", Subject: subject, Group: string(g), Loss: diag.Narrowing})
+}
+
+// compile turns a role's decisions into Claude Code's rules and its permission
+// mode.
+func (e *emitter) compile(r *ir.Role) (*rules, string, error) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		return nil, "", err
+	}
+	mode := r.PermissionMode
+	if mode == "" {
+		mode = "default"
+	}
+	c := &compiler{e: e, s: s, name: "role " + r.Name, pos: r.Pos, mode: mode, out: &rules{}}
+	c.files(ir.Read, "Read")
+	c.files(ir.Edit, "Edit")
+	c.commands()
+	c.web()
+	c.mcp()
+	c.modes()
+	for _, x := range r.ClaudeRules {
+		c.out.add(x.Decision, x.Text)
+	}
+	switch mode {
+	case "dontAsk":
+		e.loss(c.name, r.PermissionModePos, "", "claude-ask-mode", "the mode dontAsk refuses whatever the role asks about", "")
+	case "plan":
+		e.loss(c.name, r.PermissionModePos, ir.Edit, "claude-plan-mode", "the mode plan makes no edits, whatever the role allows", "")
+	}
+	return c.out, mode, nil
+}
+
+// compiler translates one role's decisions.
+type compiler struct {
+	e    *emitter
+	s    *policy.Subject
+	name string
+	pos  diag.Pos
+	mode string
+	out  *rules
+}
+
+// auto reports whether Claude Code approves by itself in this mode what no rule
+// names.
+func (c *compiler) auto() bool { return c.mode == "bypassPermissions" || c.mode == "auto" }
+
+// tools are the built-in tools of a group. A path rule of the first covers the
+// others; a bare rule takes only its own tool.
+var tools = map[ir.Group][]string{
+	ir.Read:    {"Read", "Glob", "Grep", "LSP"},
+	ir.Edit:    {"Edit", "Write", "NotebookEdit"},
+	ir.Command: {"Bash", "Monitor", "PowerShell"},
+	ir.Web:     {"WebFetch", "WebSearch"},
+}
+
+// drop denies a whole group.
+func (c *compiler) drop(g ir.Group) { c.out.add(ir.Deny, tools[g]...) }
+
+// without narrows what only the hook could hold: without it the group goes.
+func (c *compiler) without(g ir.Group, at diag.Pos, code, message string) bool {
+	if c.e.hooks {
+		return false
+	}
+	if at.IsZero() {
+		at = c.pos
+	}
+	c.e.loss(c.name, at, g, code, message+": the role loses the group "+string(g), "turn hooks on, or ask instead of denying")
+	c.drop(g)
+	return true
+}
+
+// closed reports whether a group denies everything.
+func (c *compiler) closed(g ir.Group) bool {
+	open := c.s.Default(g).Decision > ir.Deny
+	for _, r := range c.s.Rules(g) {
+		if r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
+			return true
+		}
+		open = open || r.Decision > ir.Deny
+	}
+	return !open
+}
+
+func (c *compiler) files(g ir.Group, tool string) {
+	if c.closed(g) {
+		c.drop(g)
+		if g == ir.Edit { // a path rule also holds for commands that Claude Code takes for edits
+			c.out.add(ir.Deny, "Edit(**)", "Edit(//**)")
+		}
+		return
+	}
+	def := c.s.Default(g)
+	if def.Decision == ir.Deny && c.without(g, def.Pos, "claude-"+string(g), "rules cannot refuse every path that is not listed") {
+		return
+	}
+	if out := c.s.Outside(g); out.Decision == ir.Deny && g == ir.Read && c.without(g, out.Pos, "claude-read", "rules cannot refuse every path outside the project") {
+		return
+	}
+	asksAll := def.Decision == ir.Ask && (g == ir.Read || c.auto() || c.mode == "acceptEdits")
+	for _, r := range c.s.Rules(g) {
+		switch {
+		case r.Pattern.Kind == ir.All && r.Decision == ir.Ask:
+			asksAll = true
+		case r.Pattern.Kind == ir.All:
+		case r.Pattern.Kind == ir.Regex:
+			if c.regex(g, tool, r) {
+				return
+			}
+		case r.Decision == ir.Allow:
+			c.allowFile(g, tool, r, def.Decision)
+		default:
+			c.holdFile(tool, r)
+		}
+	}
+	switch {
+	case asksAll:
+		c.out.add(ir.Ask, tool)
+		if g == ir.Edit {
+			c.out.add(ir.Ask, "Write", "NotebookEdit")
+		}
+	case def.Decision == ir.Allow && g == ir.Edit && (c.e.hooks || !c.hasRegexAsk(g)):
+		c.out.add(ir.Allow, "Edit(./**)")
+	}
+}
+
+func (c *compiler) hasRegexAsk(g ir.Group) bool {
+	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Pattern.Kind == ir.Regex && r.Decision == ir.Ask })
+}
+
+// regex handles a regular expression, which no rule can say; true when the
+// group is gone.
+func (c *compiler) regex(g ir.Group, tool string, r ir.Rule) bool {
+	switch {
+	case c.e.hooks && r.Decision != ir.Ask:
+		return false // the hook holds it; without it nothing is approved by a rule
+	case r.Decision == ir.Deny:
+		return c.without(g, r.Pos, "claude-regex", "rules have no regular expressions")
+	case r.Decision == ir.Ask:
+		c.out.add(ir.Ask, tool)
+		if !c.e.hooks {
+			c.e.loss(c.name, r.Pos, g, "claude-regex", "rules have no regular expressions: the whole group is asked about", "turn hooks on, or write a glob")
+		}
+	default:
+		c.e.loss(c.name, r.Pos, g, "claude-regex", "rules have no regular expressions: the allow is left out", "turn hooks on, or write a glob")
+	}
+	return false
+}
+
+// allowFile emits an allow only where Claude Code's pattern means no more: a
+// literal folder of the project and all below it.
+func (c *compiler) allowFile(g ir.Group, tool string, r ir.Rule, def ir.Decision) {
+	globs, err := policy.ExpandBraces(r.Pattern.Text)
+	if err != nil {
+		return
+	}
+	for _, glob := range globs {
+		dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")
+		switch {
+		case glob == "**":
+			c.out.add(ir.Allow, tool+"(./**)")
+		case ok && !strings.ContainsAny(dir, `*?[]{}\!# `) && !strings.HasPrefix(dir, "~"):
+			c.out.add(ir.Allow, tool+"("+dir+"/**)")
+		case !c.e.hooks && def != ir.Allow:
+			c.e.loss(c.name, r.Pos, g, "claude-allow", fmt.Sprintf("a rule for %q would match more than the source allows: it is left out", glob), "turn hooks on, or write the pattern as a folder")
+		}
+	}
+}
+
+// holdFile emits a deny or an ask: a gitignore pattern that matches at least
+// what the glob matches.
+func (c *compiler) holdFile(tool string, r ir.Rule) {
+	globs, err := policy.ExpandBraces(r.Pattern.Text)
+	if err != nil {
+		return
+	}
+	for _, glob := range globs {
+		glob = strings.TrimPrefix(glob, "/")
+		if strings.HasSuffix(glob, "/") {
+			glob += "**"
+		}
+		switch glob[0] {
+		case '!', '#', '~':
+			glob = "./" + glob
+		}
+		c.out.add(r.Decision, tool+"("+glob+")")
+	}
+}
+
+// readOnly are commands that Claude Code runs without a prompt because they
+// only read. The list is not published whole; those here were observed or are
+// documented, and the hook asks about the rest.
+var readOnly = []string{
+	"ls", "cat", "head", "tail", "grep", "rg", "find", "wc", "pwd", "echo", "which", "whoami", "id", "date", "du", "df", "diff", "stat", "file", "tree", "sort", "uniq", "cut", "tr", "jq", "env", "printenv", "uname", "hostname", "ps", "true", "sleep",
+	"git status", "git log", "git diff", "git show", "git branch", "git blame", "git remote", "git tag", "git rev-parse", "git ls-files", "git config --get", "git stash list", "git describe",
+}
+
+// accepted are commands that the mode acceptEdits runs without a prompt.
+var accepted = []string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed", "ln"}
+
+func (c *compiler) commands() {
+	g := ir.Command
+	if c.closed(g) {
+		c.drop(g)
+		return
+	}
+	def := c.s.Default(g)
+	if def.Decision == ir.Deny && c.without(g, def.Pos, "claude-command", "rules cannot refuse every command that is not listed") {
+		return
+	}
+	asksAll := def.Decision == ir.Ask && c.auto()
+	for _, r := range c.s.Rules(g) {
+		switch r.Pattern.Kind {
+		case ir.All:
+			asksAll = asksAll || r.Decision == ir.Ask
+		case ir.Builtin: // the hook's: as rules its prefixes would allow more
+			if !c.e.hooks {
+				c.e.loss(c.name, r.Pos, g, "claude-allow", fmt.Sprintf("rules cannot say which options of @%s only read: it is left out", r.Pattern.Text), "turn hooks on, or list commands")
+			}
+		default:
+			switch {
+			case r.Decision != ir.Allow:
+				c.out.add(r.Decision, "Bash("+r.Pattern.Text+")")
+			case r.Pattern.Text == "*":
+				c.out.add(ir.Allow, "Bash")
+			default:
+				c.out.add(ir.Allow, "Bash("+r.Pattern.Text+")")
+			}
+		}
+	}
+	switch {
+	case asksAll:
+		c.out.add(ir.Ask, "Bash")
+	case def.Decision == ir.Allow:
+		c.out.add(ir.Allow, "Bash")
+	default:
+		c.askReadOnly()
+	}
+}
+
+// askReadOnly asks about what Claude Code would run by itself and the source
+// does not allow. A command with an allow rule of its own is left to the hook:
+// an ask rule would shadow the allow.
+func (c *compiler) askReadOnly() {
+	names := readOnly
+	if c.mode == "acceptEdits" {
+		names = slices.Concat(readOnly, accepted)
+	}
+	for _, name := range names {
+		bare := c.s.Decide(policy.Action{Group: ir.Command, Arg: name}).Decision
+		with := c.s.Decide(policy.Action{Group: ir.Command, Arg: name + " modec-witness"}).Decision
+		if bare == ir.Allow || with == ir.Allow || slices.ContainsFunc(c.out.allow, func(r string) bool {
+			return strings.HasPrefix(r, "Bash("+name+" ") || strings.HasPrefix(r, "Bash("+name+")") || strings.HasPrefix(r, "Bash("+name+":")
+		}) {
+			continue
+		}
+		c.out.add(min(bare, with), "Bash("+name+" *)")
+	}
+}
+
+func (c *compiler) web() {
+	g := ir.Web
+	if c.closed(g) {
+		c.drop(g)
+		return
+	}
+	def := c.s.Default(g)
+	if def.Decision == ir.Deny && c.without(g, def.Pos, "claude-web", "rules cannot refuse every host that is not listed") {
+		return
+	}
+	asksAll := def.Decision == ir.Ask && c.auto()
+	for _, r := range c.s.Rules(g) {
+		switch {
+		case r.Pattern.Kind == ir.All:
+			asksAll = asksAll || r.Decision == ir.Ask
+		case r.Pattern.Text == "*" && r.Decision == ir.Deny:
+			c.drop(g)
+		default:
+			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
+		}
+	}
+	search := c.s.Decide(policy.Action{Group: g, Arg: ""}).Decision
+	switch {
+	case asksAll:
+		c.out.add(ir.Ask, "WebFetch", "WebSearch")
+		return
+	case def.Decision == ir.Allow:
+		c.out.add(ir.Allow, "WebFetch")
+	}
+	if search != ir.Ask || c.mode == "acceptEdits" {
+		c.out.add(search, "WebSearch")
+	}
+}
+
+// usable reports whether a subject may use any tool of a server.
+func usable(s *policy.Subject, sv *ir.Server) bool {
+	for _, t := range sv.Tools {
+		if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
+			return true
+		}
+	}
+	return len(sv.Tools) == 0 && s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}).Decision > ir.Deny
+}
+
+func (c *compiler) mcp() {
+	for i := range c.e.in.Project.Servers {
+		sv := &c.e.in.Project.Servers[i]
+		unknown := c.s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}).Decision
+		same := true
+		decisions := make([]ir.Decision, len(sv.Tools))
+		for j, t := range sv.Tools {
+			decisions[j] = c.s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision
+			same = same && decisions[j] == unknown
+		}
+		prefix := "mcp__" + Name(sv.Name)
+		if same {
+			c.out.add(unknown, prefix)
+			continue
+		}
+		for j, t := range sv.Tools {
+			c.out.add(decisions[j], prefix+"__"+Name(t.Name))
+		}
+	}
+	if c.auto() && c.s.Default(ir.MCP).Decision < ir.Allow {
+		c.out.add(c.s.Default(ir.MCP).Decision, "mcp__*")
+	}
+}
+
+func (c *compiler) modes() {
+	for i := range c.e.in.Project.Modes {
+		slug := c.e.in.Project.Modes[i].Slug
+		c.out.add(c.s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision, "Agent("+slug+")")
+	}
+}
