@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/target"
@@ -53,9 +51,7 @@ func (c *argsCmd) Run(e *env) error {
 	default:
 		quoted := make([]string, len(args))
 		for i, a := range args {
-			if quoted[i], err = syntax.Quote(a, syntax.LangPOSIX); err != nil {
-				return fmt.Errorf("an argument cannot be quoted for a shell: %w; --null writes it as it is", err)
-			}
+			quoted[i] = target.ShellQuote(a)
 		}
 		e.ui.printf("%s\n", strings.Join(quoted, " "))
 	}

@@ -58,11 +58,7 @@ func (e *emitter) agent(m *ir.Mode) ([]byte, error) {
 		return nil, err
 	}
 	if e.hooks {
-		command, err := hookCommand("mode:"+m.Slug, false)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "hooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n          command: %s\n          timeout: 10\n", quote(command))
+		fmt.Fprintf(&b, "hooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n          command: %s\n          timeout: 10\n", quote(hookCommand("mode:"+m.Slug, false)))
 	}
 	b.WriteString("---\n\n")
 	b.WriteString(prompt(m))

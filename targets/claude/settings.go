@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -43,11 +41,7 @@ func (e *emitter) settings(r *ir.Role) (object, error) {
 		o = append(o, member{"env", r.Env})
 	}
 	if e.hooks {
-		command, err := hookCommand("role:"+r.Name, true)
-		if err != nil {
-			return nil, err
-		}
-		hook := object{{"type", "command"}, {"command", command}, {"timeout", 10}}
+		hook := object{{"type", "command"}, {"command", hookCommand("role:"+r.Name, true)}, {"timeout", 10}}
 		o = append(o, member{"hooks", object{{"PreToolUse", []any{object{{"matcher", "*"}, {"hooks", []any{hook}}}}}}})
 	}
 	return o, nil
@@ -62,16 +56,12 @@ func orEmpty(l []string) []string {
 
 // hookCommand is the command of a hook: the model anchored at the project, the
 // subject quoted, and a refusal where modec is missing.
-func hookCommand(subject string, mayAllow bool) (string, error) {
-	quoted, err := syntax.Quote(subject, syntax.LangPOSIX)
-	if err != nil {
-		return "", fmt.Errorf("the name %q cannot be quoted for a shell: %w", subject, err)
-	}
+func hookCommand(subject string, mayAllow bool) string {
 	allow := ""
 	if mayAllow {
 		allow = " --may-allow"
 	}
-	return `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + quoted + allow + " || exit 2", nil
+	return `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + target.ShellQuote(subject) + allow + " || exit 2"
 }
 
 func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code, message, hint string) {

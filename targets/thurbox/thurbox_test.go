@@ -1,0 +1,130 @@
+package thurbox
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+func emit(t *testing.T, roles ...ir.Role) (map[string]string, diag.List) {
+	t.Helper()
+	p := &ir.Project{Version: ir.Version, Name: "acme", Roles: roles, ClosedInventory: true}
+	e := policy.New(p)
+	reach, err := target.NewReach(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		out[f.Path] = string(f.Data)
+	}
+	return out, diags
+}
+
+func commands(d ir.Decision, patterns ...string) ir.Can {
+	t := &ir.Table{}
+	for _, p := range patterns {
+		t.Rules = append(t.Rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: p}})
+	}
+	return ir.Can{Command: t}
+}
+
+type call struct {
+	Project string
+	Roles   []map[string]any
+}
+
+func roles(t *testing.T, files map[string]string) call {
+	t.Helper()
+	var c call
+	if err := json.Unmarshal([]byte(files[rolesPath]), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A permission mode is always written, and every rule is whole.
+func TestSetRoles(t *testing.T) {
+	files, _ := emit(t, ir.Role{Name: "dev", Description: "d", Can: commands(ir.Deny, "git push *")})
+	c := roles(t, files)
+	if c.Project != "acme" || c.Roles[0]["permission_mode"] != "default" || c.Roles[0]["description"] != "d" {
+		t.Errorf("got %+v", c)
+	}
+	if !strings.Contains(files[rolesPath], `"Bash(git push *)"`) {
+		t.Errorf("the deny is lost:\n%s", files[rolesPath])
+	}
+}
+
+// A comma tears a rule in Thurbox's database: an allow goes, a deny grows.
+func TestComma(t *testing.T) {
+	files, diags := emit(t, ir.Role{Name: "a", Can: commands(ir.Deny, "foo a,b")})
+	var denied []string
+	for _, d := range roles(t, files).Roles[0]["disallowed_tools"].([]any) {
+		if strings.Contains(d.(string), ",") {
+			t.Errorf("%q would be torn", d)
+		}
+		denied = append(denied, d.(string))
+	}
+	if !strings.Contains(strings.Join(denied, " "), "Bash") {
+		t.Errorf("got %v, want Bash denied", denied)
+	}
+	found := false
+	for _, d := range diags {
+		found = found || d.Code == "thurbox-comma" && d.Loss == diag.Narrowing
+	}
+	if !found {
+		t.Errorf("got %v, want thurbox-comma", diags)
+	}
+}
+
+// An allow that a rule to ask about may hold back is left out: flags cannot ask.
+func TestAskIsNotAllowed(t *testing.T) {
+	can := commands(ir.Allow, "git *")
+	can.Command.Rules = append(can.Command.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: "git push *"}})
+	files, _ := emit(t, ir.Role{Name: "a", Can: can})
+	if strings.Contains(files[rolesPath], `"Bash(git *)"`) {
+		t.Errorf("git push would run unasked:\n%s", files[rolesPath])
+	}
+}
+
+func TestLongName(t *testing.T) {
+	files, diags := emit(t, ir.Role{Name: strings.Repeat("é", 33)})
+	if n := len(roles(t, files).Roles); n != 0 {
+		t.Errorf("got %d roles, want none", n)
+	}
+	if len(diags) == 0 || diags[len(diags)-1].Code != "thurbox-name" {
+		t.Errorf("got %v, want thurbox-name", diags)
+	}
+	files, _ = emit(t, ir.Role{Name: strings.Repeat("é", 32)})
+	if n := len(roles(t, files).Roles); n != 1 {
+		t.Errorf("got %d roles, want one: 64 bytes are allowed", n)
+	}
+}
+
+// agents.toml names the settings file and survives hostile names.
+func TestAgents(t *testing.T) {
+	name := "it's \"ours\"\n[[agents]]"
+	files, _ := emit(t, ir.Role{Name: name})
+	var got agents
+	if err := toml.Unmarshal([]byte(files[agentsPath]), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Agents) != 1 || got.Agents[0].Name != name || got.Agents[0].Command != "claude" {
+		t.Errorf("got %+v", got)
+	}
+	if diff := cmp.Diff("--settings=.claude/modec/"+target.PathName(name)+".settings.json", got.Agents[0].Args[0]); diff != "" {
+		t.Error(diff)
+	}
+}
