@@ -1,4 +1,4 @@
 package schema
 
 func JSONSchema() ([]byte, error) { return nil, nil }
-func Reference() string { return "" }
+func Reference() string           { return "" }

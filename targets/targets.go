@@ -4,8 +4,10 @@ package targets
 import (
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
+	"modec.dev/modec/targets/cursor"
 	"modec.dev/modec/targets/model"
 	"modec.dev/modec/targets/roo"
+	"modec.dev/modec/targets/thurbox"
 )
 
 // All returns every target in the order in which it is printed. Adding a
@@ -14,7 +16,9 @@ func All() []target.Target {
 	return []target.Target{
 		roo.New(),
 		roo.NewZoo(),
+		cursor.New(),
 		claude.New(),
+		thurbox.New(),
 		model.New(),
 	}
 }

@@ -19,6 +19,7 @@ func TestCheckGlob(t *testing.T) {
 		"[a/b]":                    `got "[a/b]", want no "/" inside "[…]"`,
 		"[z-a]":                    `got "[z-a]", want the range "z-a" the other way round`,
 		"**.md":                    `got "**.md", want "**" as a whole name ("**/*.md")`,
+		"{,a}":                     `got "{,a}", want a name in every alternative of the braces`,
 		"{a,b":                     `got "{a,b", want a "}" that ends the "{"`,
 		"a\tb":                     `got "a\tb", want a pattern without control characters`,
 		"\xff":                     `got "\xff", want UTF-8`,

@@ -67,9 +67,7 @@ func parseGlob(pattern string) (glob, error) {
 		if err != nil {
 			return nil, fmt.Errorf("got %q, %w", pattern, err)
 		}
-		if len(a) > 0 {
-			g = append(g, a)
-		}
+		g = append(g, a)
 	}
 	return g, nil
 }
@@ -95,7 +93,7 @@ func parseAlternative(x string, anchored bool) (alternative, error) {
 	below := strings.HasSuffix(x, "/")
 	x = strings.TrimSuffix(x, "/")
 	if x == "" {
-		return nil, nil
+		return nil, errors.New("want a name in every alternative of the braces")
 	}
 	names, err := splitNames(x)
 	if err != nil {

@@ -120,7 +120,7 @@ func (claude) Args(in target.Input, ref ir.SubjectRef, opt target.ArgsOptions) (
 		e.diags = nil // said by the build
 		value := at(settingsPath(r))
 		if opt.Inline {
-			value = strings.TrimSpace(string(marshal(settings)))
+			value = strings.TrimSpace(string(target.JSON(settings)))
 		}
 		mode := r.PermissionMode
 		if mode == "" {

@@ -38,7 +38,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 			e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
 			continue
 		}
-		files = append(files, target.File{Path: settingsPath(r), Data: marshal(settings)})
+		files = append(files, target.File{Path: settingsPath(r), Data: target.JSON(settings)})
 		if own, differs := e.roleServers(r); differs {
 			files = append(files, target.File{Path: serversPath(r), Data: e.serversJSON(own)})
 		}
@@ -202,70 +201,27 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 }
 
 func (e *emitter) serversJSON(servers []*ir.Server) []byte {
-	all := object{}
+	all := target.Object{}
 	for _, s := range servers {
-		o := object{{"type", s.Type}}
+		o := target.Object{"type", s.Type}
 		if s.Type == "stdio" {
-			o = append(o, member{"command", s.Command})
+			o = append(o, "command", s.Command)
 			if len(s.Args) > 0 {
-				o = append(o, member{"args", s.Args})
+				o = append(o, "args", s.Args)
 			}
 			if len(s.Env) > 0 {
-				o = append(o, member{"env", s.Env})
+				o = append(o, "env", s.Env)
 			}
 		} else {
-			o = append(o, member{"url", s.URL})
+			o = append(o, "url", s.URL)
 			if len(s.Headers) > 0 {
-				o = append(o, member{"headers", s.Headers})
+				o = append(o, "headers", s.Headers)
 			}
 		}
 		if s.TimeoutSeconds > 0 {
-			o = append(o, member{"timeout", s.TimeoutSeconds * 1000})
+			o = append(o, "timeout", s.TimeoutSeconds*1000)
 		}
-		all = append(all, member{s.Name, o})
+		all = append(all, s.Name, o)
 	}
-	return marshal(object{{"mcpServers", all}})
-}
-
-// object is a JSON object in a fixed order.
-type object []member
-
-type member struct {
-	key   string
-	value any
-}
-
-// MarshalJSON writes the members in their order.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := json.Marshal(m.key)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return []byte(b.String()), nil
-}
-
-func marshal(v any) []byte {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return nil // strings, lists and objects always encode
-	}
-	return []byte(b.String())
+	return target.JSON(target.Object{"mcpServers", all})
 }

@@ -24,25 +24,25 @@ func (r *rules) add(d ir.Decision, rule ...string) {
 }
 
 // settings builds a role's settings file.
-func (e *emitter) settings(r *ir.Role) (object, error) {
+func (e *emitter) settings(r *ir.Role) (target.Object, error) {
 	list, mode, err := e.compile(r)
 	if err != nil {
 		return nil, err
 	}
-	permissions := object{{"allow", orEmpty(list.allow)}, {"ask", orEmpty(list.ask)}, {"deny", orEmpty(list.deny)}, {"defaultMode", mode}}
+	permissions := target.Object{"allow", orEmpty(list.allow), "ask", orEmpty(list.ask), "deny", orEmpty(list.deny), "defaultMode", mode}
 	if mode != "bypassPermissions" {
-		permissions = append(permissions, member{"disableBypassPermissionsMode", "disable"})
+		permissions = append(permissions, "disableBypassPermissionsMode", "disable")
 	}
 	if mode != "auto" {
-		permissions = append(permissions, member{"disableAutoMode", "disable"})
+		permissions = append(permissions, "disableAutoMode", "disable")
 	}
-	o := object{{"permissions", permissions}}
+	o := target.Object{"permissions", permissions}
 	if len(r.Env) > 0 {
-		o = append(o, member{"env", r.Env})
+		o = append(o, "env", r.Env)
 	}
 	if e.hooks {
-		hook := object{{"type", "command"}, {"command", hookCommand("role:"+r.Name, true)}, {"timeout", 10}}
-		o = append(o, member{"hooks", object{{"PreToolUse", []any{object{{"matcher", "*"}, {"hooks", []any{hook}}}}}}})
+		hook := target.Object{"type", "command", "command", hookCommand("role:"+r.Name, true), "timeout", 10}
+		o = append(o, "hooks", target.Object{"PreToolUse", []any{target.Object{"matcher", "*", "hooks", []any{hook}}}})
 	}
 	return o, nil
 }

@@ -176,65 +176,48 @@ func (e *emitter) deniedTool(m *ir.Mode, sv server, tool string, r *policy.Resul
 		fmt.Sprintf("deny the tool in every mode, or write an exception for \"mcp %s\"", sv.Name))
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// expand writes ${VAR} as Roo does, ${env:VAR}.
-func expand(s string) string { return variable.ReplaceAllString(s, "${env:$1}") }
-
-func expandAll(m map[string]string) map[string]string {
-	out := map[string]string{}
-	for k, v := range m {
-		out[k] = expand(v)
-	}
-	return out
-}
-
 // types are the transports under Roo's names.
 var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"}
 
 func (e *emitter) serversJSON(servers []server) []byte {
-	all := object{}
+	all := target.Object{}
 	for _, sv := range servers {
-		o := object{{"type", types[sv.Type]}}
+		o := target.Object{"type", types[sv.Type]}
 		if sv.Type == "stdio" {
-			o = append(o, member{"command", expand(sv.Command)})
+			o = append(o, "command", target.EnvRefs(sv.Command))
 			if len(sv.Args) > 0 {
-				args := []string{}
-				for _, a := range sv.Args {
-					args = append(args, expand(a))
-				}
-				o = append(o, member{"args", args})
+				o = append(o, "args", target.EnvRefsList(sv.Args))
 			}
 			if sv.Cwd != "" {
-				o = append(o, member{"cwd", expand(sv.Cwd)})
+				o = append(o, "cwd", target.EnvRefs(sv.Cwd))
 			}
 			if len(sv.Env) > 0 {
-				o = append(o, member{"env", expandAll(sv.Env)})
+				o = append(o, "env", target.EnvRefsAll(sv.Env))
 			}
 		} else {
-			o = append(o, member{"url", expand(sv.URL)})
+			o = append(o, "url", target.EnvRefs(sv.URL))
 			if len(sv.Headers) > 0 {
-				o = append(o, member{"headers", expandAll(sv.Headers)})
+				o = append(o, "headers", target.EnvRefsAll(sv.Headers))
 			}
 		}
 		if sv.TimeoutSeconds > 0 {
-			o = append(o, member{"timeout", sv.TimeoutSeconds})
+			o = append(o, "timeout", sv.TimeoutSeconds)
 		}
 		if sv.disabled {
-			o = append(o, member{"disabled", true})
+			o = append(o, "disabled", true)
 		}
 		if e.dialect == restrictions && !sv.DefaultEnabled {
-			o = append(o, member{"defaultEnabled", false})
+			o = append(o, "defaultEnabled", false)
 		}
 		if len(sv.unasked) > 0 {
-			o = append(o, member{"alwaysAllow", sv.unasked})
+			o = append(o, "alwaysAllow", sv.unasked)
 		}
 		if len(sv.banned) > 0 && !sv.disabled {
-			o = append(o, member{"disabledTools", sv.banned})
+			o = append(o, "disabledTools", sv.banned)
 		}
-		all = append(all, member{sv.Name, o})
+		all = append(all, sv.Name, o)
 	}
-	return marshal(object{{"mcpServers", all}})
+	return marshal(target.Object{"mcpServers", all})
 }
 
 var (

@@ -1,11 +1,11 @@
 package roo
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
+
+	"modec.dev/modec/compiler/target"
 )
 
 // cleaned are the characters that Roo rewrites in the raw text before it parses
@@ -138,77 +138,39 @@ func (m *mode) texts() []keyText {
 func writeJSON(modes []mode) []byte {
 	list := []any{}
 	for _, m := range modes {
-		o := object{{"slug", m.slug}}
+		o := target.Object{"slug", m.slug}
 		for _, f := range m.texts() {
-			o = append(o, member{f.key, f.text})
+			o = append(o, f.key, f.text)
 		}
 		groups := []any{}
 		for _, g := range m.groups {
 			if g.regex == "" {
 				groups = append(groups, g.name)
 			} else {
-				groups = append(groups, []any{g.name, object{{"fileRegex", g.regex}, {"description", g.description}}})
+				groups = append(groups, []any{g.name, target.Object{"fileRegex", g.regex, "description", g.description}})
 			}
 		}
-		o = append(o, member{"groups", groups})
+		o = append(o, "groups", groups)
 		if m.servers != nil {
-			o = append(o, member{"allowedMcpServers", *m.servers})
+			o = append(o, "allowedMcpServers", *m.servers)
 		}
 		if m.tools != nil {
 			tools := []any{}
 			for _, t := range *m.tools {
-				tools = append(tools, object{{"serverName", t.server}, {"toolName", t.tool}})
+				tools = append(tools, target.Object{"serverName", t.server, "toolName", t.tool})
 			}
-			o = append(o, member{"mcpRestrictions", object{{"allowedTools", tools}}})
+			o = append(o, "mcpRestrictions", target.Object{"allowedTools", tools})
 		}
 		list = append(list, o)
 	}
-	return marshal(object{{"customModes", list}})
-}
-
-// object is a JSON object in a fixed order.
-type object []member
-
-type member struct {
-	key   string
-	value any
-}
-
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		for j, part := range []any{m.key, m.value} {
-			if j > 0 {
-				b.WriteByte(':')
-			}
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false)
-			if err := e.Encode(part); err != nil {
-				return nil, err
-			}
-			b.Truncate(b.Len() - 1) // the encoder's line break
-		}
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return marshal(target.Object{"customModes", list})
 }
 
 // marshal writes JSON indented by two spaces, with what Roo would rewrite
 // escaped: outside of a string none of it can stand.
 func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return nil // strings, lists and objects always encode
-	}
 	var out strings.Builder
-	for _, r := range b.String() {
+	for _, r := range string(target.JSON(v)) {
 		if escaped(r) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {

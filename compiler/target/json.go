@@ -1,0 +1,48 @@
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Object is a JSON object in a fixed order: key, value, key, value.
+type Object []any
+
+// MarshalJSON writes the members in their order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	if len(o)%2 != 0 {
+		return nil, fmt.Errorf("an object of %d keys and values", len(o))
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, v := range o {
+		switch {
+		case i%2 == 1:
+			b.WriteByte(':')
+		case i > 0:
+			b.WriteByte(',')
+		}
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			return nil, err
+		}
+		b.Truncate(b.Len() - 1) // the encoder's line break
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// JSON writes a value of strings, numbers, lists, maps and Objects: indented by
+// two spaces, without HTML escapes, with a final line break.
+func JSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("target.JSON was given what JSON cannot say: %v", err)) // a defect of the caller, never of its input
+	}
+	return b.Bytes()
+}
