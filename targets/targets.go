@@ -5,6 +5,7 @@ import (
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/cursor"
+	"modec.dev/modec/targets/mcpnest"
 	"modec.dev/modec/targets/model"
 	"modec.dev/modec/targets/roo"
 	"modec.dev/modec/targets/thurbox"
@@ -18,6 +19,7 @@ func All() []target.Target {
 		roo.NewZoo(),
 		cursor.New(),
 		claude.New(),
+		mcpnest.New(),
 		thurbox.New(),
 		model.New(),
 	}

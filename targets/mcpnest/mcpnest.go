@@ -1,0 +1,257 @@
+// Package mcpnest emits TypeScript guards for NestJS applications that serve
+// MCP with MCP-Nest: for each tool of the source one decorator that hides and
+// blocks it together, a typed table of who may call what, and a check at
+// start-up that every tool carries its decorator.
+//
+// Sources: @rekog/mcp-nest 2.0.5 and 1.9.11. One stub cannot serve both majors:
+// in 2.x guards run in an RPC context, `@ToolGuards` is gone and listing is
+// filtered by `@ToolRoles` alone; in 1.9 `@ToolGuards` does both.
+//
+// # What the guards hold
+//
+// Access: whether a person may call a tool. A person's roles come from the
+// claims of the verified user on the raw request, never from the body, headers
+// or tool arguments: in 2.x the obvious switchToHttp().getRequest() of a guard
+// returns the caller's own arguments and can be forged. Whether a person
+// confirms a call is the client's matter; unheld_ask says what becomes of an
+// ask.
+//
+// # What is lost
+//
+// In 2.x a list is filtered by req.user.roles alone. A tool that some role may
+// call by another claim is blocked for others, not hidden from them. Resources
+// and prompts are not filtered by MCP-Nest at all, and not emitted.
+package mcpnest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+type mcpnest struct{}
+
+// New returns the target.
+func New() target.Target { return mcpnest{} }
+
+func (mcpnest) Name() string { return "mcpnest" }
+func (mcpnest) Summary() string {
+	return "MCP-Nest: guards, decorators and a policy table in TypeScript"
+}
+
+func (mcpnest) Options() []target.Option {
+	return []target.Option{
+		{Name: "extension", Type: target.String, Default: "none", Choices: []string{"none", "js"}, Doc: "js: relative imports end in .js, which ECMAScript modules need (Nest 12). none: CommonJS."},
+		{Name: "servers", Type: target.Strings, Doc: "The inventory servers that this application implements."},
+		{Name: "unheld_ask", Type: target.String, Choices: []string{"permit", "deny"}, Doc: "What becomes of an ask, which a server cannot put to a person. permit: the client in front asks. deny: refuse. Default: deny for tools with the risk destructive, permit for others."},
+		{Name: "version", Type: target.Int, Default: 2, Choices: []string{"1", "2"}, Doc: "The major version of MCP-Nest: 2, or 1 for 1.9.x."},
+	}
+}
+
+const dir = "mcp-nest/modec/"
+
+func (mcpnest) Owns() []string { return []string{dir + "*.ts"} }
+
+// Governs: guards hold access.
+func (mcpnest) Governs(p string, g ir.Group) target.Halves {
+	if g == ir.MCP && path.Dir(p)+"/" == dir {
+		return target.Access
+	}
+	return target.Neither
+}
+
+func (mcpnest) Codes() []diag.Doc {
+	return []diag.Doc{
+		{Code: "mcpnest-no-servers", Text: "The option servers names no server, so that there is nothing to guard. Name the inventory servers that the NestJS application implements: servers = [\"shop\"]."},
+		{Code: "mcpnest-unknown-server", Text: "The option servers names a server that the inventory does not have."},
+		{Code: "mcpnest-duplicate-tool", Text: "Two of the servers that the application implements have a tool of the same name. MCP-Nest knows tools by name only. Rename one, or guard the servers in two applications."},
+		{Code: "mcpnest-not-hidden", Text: "MCP-Nest 2 filters the list of tools by req.user.roles alone. This tool may be called by a role whose claims are others, so that it is listed to everybody and blocked for those who may not call it."},
+		{Code: "mcpnest-unheld-ask", Text: "A server cannot ask the person in front of the client. The source asks about this tool, and it is refused because unheld_ask is deny (the default for destructive tools). Set unheld_ask = \"permit\" where the client asks."},
+		{Code: "mcpnest-unclaimed", Text: "A role without claims is held by nobody: no token makes a person this role, and its permissions reach no guard. Write claims, or leave the role to the other targets."},
+	}
+}
+
+// tool is a row of the table: the roles that may call it.
+type tool struct {
+	name   string
+	roles  []string
+	hidden bool // req.user.roles alone decides, so that the list can be filtered
+}
+
+type emitter struct {
+	in    target.Input
+	diags diag.List
+}
+
+// Emit compiles the table and its guards.
+func (mcpnest) Emit(in target.Input) ([]target.File, diag.List) {
+	e := &emitter{in: in}
+	names := in.Options.Strings("servers")
+	if len(names) == 0 {
+		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-no-servers", Pos: diag.Pos{File: "modec.toml"}, Target: "mcpnest", Message: "got no servers that this application implements: nothing is emitted", Hint: "servers = [\"NAME\"] in [targets.mcpnest]"})
+		return nil, e.diags
+	}
+	tools := e.tools(names)
+	if e.diags.HasErrors() {
+		return nil, e.diags
+	}
+	suffix := ""
+	if in.Options.String("extension") == "js" {
+		suffix = ".js"
+	}
+	guards := guardsV2
+	if in.Options.Int("version") == 1 {
+		guards = guardsV1
+	}
+	return []target.File{
+		{Path: dir + "guards.ts", Data: []byte(guards(suffix))},
+		{Path: dir + "index.ts", Data: []byte(header + "export * from './guards" + suffix + "';\nexport * from './policy" + suffix + "';\n")},
+		{Path: dir + "policy.ts", Data: e.policyTS(tools)},
+	}, e.diags
+}
+
+func (e *emitter) tools(names []string) []tool {
+	var out []tool
+	seen := map[string]string{}
+	roles := e.claimed()
+	for _, name := range names {
+		sv := e.in.Project.Server(name)
+		if sv == nil {
+			e.diags.Errorf(e.in.Options.Pos("servers"), "mcpnest-unknown-server", "targets.mcpnest.servers", "got unknown server %q, want one of the inventory", name)
+			continue
+		}
+		for _, t := range sv.Tools {
+			if other, ok := seen[t.Name]; ok {
+				e.diags.Errorf(t.Pos, "mcpnest-duplicate-tool", "", "got the tool %q of %q, which %q has too, want distinct names in one application", t.Name, sv.Name, other)
+			}
+			seen[t.Name] = sv.Name
+			row := tool{name: t.Name, hidden: true, roles: []string{}}
+			for _, r := range roles {
+				if !e.permits(r, sv, &t) {
+					continue
+				}
+				row.roles = append(row.roles, r.Name)
+				if !rolesOnly(r) {
+					row.hidden = false
+				}
+			}
+			if !row.hidden && e.in.Options.Int("version") != 1 {
+				e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-not-hidden", Pos: t.Pos, Target: "mcpnest", Group: string(ir.MCP), Loss: diag.Text,
+					Message: fmt.Sprintf("the tool %q is listed to everybody and blocked for those who may not call it: a role that may has claims other than roles", t.Name), Hint: "give those roles the claim roles"})
+			}
+			out = append(out, row)
+		}
+	}
+	slices.SortFunc(out, func(a, b tool) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// claimed lists the roles that a token can make a person.
+func (e *emitter) claimed() []*ir.Role {
+	var out []*ir.Role
+	for i := range e.in.Project.Roles {
+		r := &e.in.Project.Roles[i]
+		if len(r.Claims) > 0 {
+			out = append(out, r)
+			continue
+		}
+		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-unclaimed", Pos: r.Pos, Target: "mcpnest", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
+			Message: fmt.Sprintf("the role %q has no claims: nobody holds it", r.Name), Hint: "write claims, such as claims: roles: [\"" + r.Name + "\"]"})
+	}
+	return out
+}
+
+// rolesOnly reports whether req.user.roles alone makes a person the role.
+func rolesOnly(r *ir.Role) bool {
+	_, ok := r.Claims["roles"]
+	return ok && len(r.Claims) == 1
+}
+
+func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+		return false
+	}
+	res := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+	if res.Decision != ir.Ask {
+		return res.Decision == ir.Allow
+	}
+	unheld := e.in.Options.String("unheld_ask")
+	if unheld == "permit" || unheld == "" && t.Risk != "destructive" {
+		return true
+	}
+	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-unheld-ask", Pos: res.Pos, Target: "mcpnest", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
+		Message: fmt.Sprintf("a server cannot ask about %q: it is refused", t.Name), Hint: "unheld_ask = \"permit\" leaves the question to the client"})
+	return false
+}
+
+const header = "// Written by modec from the project's source; edits are overwritten.\n\n"
+
+// text writes a TypeScript string literal: JSON, with the two line separators
+// that older parsers take for line breaks escaped, and nothing that could end a
+// script element.
+func text(s string) string {
+	b, err := json.Marshal(s) // escapes <, >, &, U+2028 and U+2029
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}
+
+func texts(list []string) string {
+	q := make([]string, len(list))
+	for i, s := range list {
+		q[i] = text(s)
+	}
+	return "[" + strings.Join(q, ", ") + "]"
+}
+
+func (e *emitter) policyTS(tools []tool) []byte {
+	var b strings.Builder
+	b.WriteString(header)
+	b.WriteString("/** Which claims of the verified user make a person a role: every claim must hold one of its values. */\nexport const ROLE_CLAIMS = {\n")
+	for i := range e.in.Project.Roles {
+		r := &e.in.Project.Roles[i]
+		if len(r.Claims) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s: {", text(r.Name))
+		for j, claim := range slices.Sorted(maps.Keys(r.Claims)) {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " %s: %s", text(claim), texts(r.Claims[claim]))
+		}
+		b.WriteString(" },\n")
+	}
+	b.WriteString("} as const satisfies Record<string, Record<string, readonly string[]>>;\n\nexport type RoleName = keyof typeof ROLE_CLAIMS;\n\n")
+	b.WriteString("export interface ToolPolicy {\n  /** The roles that may call the tool. */\n  readonly roles: readonly RoleName[];\n  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */\n  readonly hidden: boolean;\n  /** The values of `user.roles` that see the tool. */\n  readonly listed: readonly string[];\n}\n\n")
+	b.WriteString("/** Who may call what. */\nexport const TOOL_POLICY = {\n")
+	for _, t := range tools {
+		fmt.Fprintf(&b, "  %s: { roles: %s, hidden: %v, listed: %s },\n", text(t.name), texts(t.roles), t.hidden, texts(e.listed(t)))
+	}
+	b.WriteString("} as const satisfies Record<string, ToolPolicy>;\n\nexport type ToolName = keyof typeof TOOL_POLICY;\n")
+	return []byte(b.String())
+}
+
+// listed are the values of user.roles that see a tool.
+func (e *emitter) listed(t tool) []string {
+	out := []string{}
+	if !t.hidden {
+		return out
+	}
+	for _, name := range t.roles {
+		out = append(out, e.in.Project.Role(name).Claims["roles"]...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
