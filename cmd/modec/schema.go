@@ -29,13 +29,17 @@ func (c *schemaCmd) Run(e *env) error {
 	case c.Config:
 		e.ui.printf("%s", compiler.ConfigSchema(targets.All()))
 	case c.Reference:
-		e.ui.printf("%s", schema.Reference())
-	case e.ui.json:
-		b, err := schema.JSONSchema()
+		text, err := schema.Reference()
 		if err != nil {
 			return err
 		}
-		e.ui.printf("%s\n", b)
+		e.ui.printf("%s", text)
+	case e.ui.json:
+		b, err := compiler.JSONSchema()
+		if err != nil {
+			return err
+		}
+		e.ui.printf("%s", b)
 	default:
 		e.ui.printf("%s", schema.Text())
 	}

@@ -1,0 +1,101 @@
+package compiler
+
+import (
+	"slices"
+
+	"modec.dev/modec/compiler/target"
+)
+
+// JSONSchema writes the schema of a source as JSON Schema (draft 2020-12), for
+// editors of the YAML, JSON and TOML forms. It comes from the same shapes that
+// data is checked against.
+func JSONSchema() ([]byte, error) {
+	s, err := loadShapes()
+	if err != nil {
+		return nil, err
+	}
+	sections := target.Object{}
+	for _, name := range topLevel {
+		keys := target.Object{"type", "object", "propertyNames", target.Object{"pattern", nameRules[name].re.String()}, "additionalProperties", s.of[name].jsonSchema()}
+		sections = append(sections, name, keys)
+	}
+	return target.JSON(target.Object{
+		"$schema", "https://json-schema.org/draft/2020-12/schema",
+		"title", "A modec source", "type", "object", "additionalProperties", false, "properties", sections,
+	}), nil
+}
+
+var jsonTypes = []struct {
+	kind kind
+	name string
+}{{structKind, "object"}, {listKind, "array"}, {stringKind, "string"}, {intKind, "integer"}, {floatKind, "number"}, {boolKind, "boolean"}, {nullKind, "null"}}
+
+func (s *shape) jsonSchema() any {
+	if s.choices != nil || s.alts != nil {
+		var any []any
+		if s.choices != nil {
+			any = append(any, target.Object{"enum", s.choices})
+		}
+		for _, a := range s.alts {
+			any = append(any, a.jsonSchema())
+		}
+		if len(any) == 1 {
+			return any[0]
+		}
+		return target.Object{"anyOf", any}
+	}
+	var types []string
+	for _, t := range jsonTypes {
+		if s.kinds&t.kind != 0 {
+			types = append(types, t.name)
+		}
+	}
+	o := target.Object{}
+	if len(types) == 1 {
+		o = append(o, "type", types[0])
+	}
+	if s.kinds == listKind && s.elem != nil {
+		o = append(o, "items", s.elem.jsonSchema())
+	}
+	if s.kinds == structKind {
+		properties, required := target.Object{}, []string{}
+		for _, f := range s.fields {
+			properties = append(properties, f.name, f.shape.jsonSchema())
+			if f.required {
+				required = append(required, f.name)
+			}
+		}
+		o = append(o, "properties", properties)
+		if len(required) > 0 {
+			slices.Sort(required)
+			o = append(o, "required", required)
+		}
+		switch {
+		case s.pattern != nil:
+			o = append(o, "additionalProperties", s.pattern.jsonSchema())
+		case !s.open:
+			o = append(o, "additionalProperties", false)
+		}
+	}
+	for _, c := range s.checks {
+		o = append(o, c.jsonSchema()...)
+	}
+	return o
+}
+
+// jsonSchema writes a bound; CUE's and ECMAScript's expressions agree on those
+// that the schema uses.
+func (c check) jsonSchema() target.Object {
+	switch {
+	case c.re != nil:
+		return target.Object{"pattern", c.text}
+	case c.num != nil:
+		n, _ := c.num.Int64()
+		if key := map[string]string{">=": "minimum", "<=": "maximum"}[c.op.String()]; key != "" {
+			return target.Object{key, n}
+		}
+	case c.text == "":
+		return target.Object{"minLength", 1}
+	}
+	return nil
+}

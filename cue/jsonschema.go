@@ -1,4 +1,0 @@
-package schema
-
-func JSONSchema() ([]byte, error) { return nil, nil }
-func Reference() string           { return "" }
