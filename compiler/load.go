@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -71,7 +73,7 @@ func (l *loader) data() *node {
 		}
 		f, err := parse(name, b)
 		if err != nil {
-			l.syntax(err)
+			l.syntax(name, err)
 			continue
 		}
 		if l.header(f) {
@@ -197,15 +199,27 @@ func wrapExpr(name string, e ast.Expr) *ast.File {
 	return f
 }
 
-// syntax reports what a parser found.
-func (l *loader) syntax(err error) {
+// inText is the place that the YAML parser writes into its message.
+var inText = regexp.MustCompile(`^(?:yaml: )?(?:[^:]*:)?(?:line )?([0-9]+)(?::([0-9]+))?: (.*)$`)
+
+// syntax reports what a parser found in a file.
+func (l *loader) syntax(name string, err error) {
 	for _, e := range cueerrors.Errors(err) {
-		var pos diag.Pos
+		pos := diag.Pos{File: name}
 		if ps := cueerrors.Positions(e); len(ps) > 0 {
 			pos = position(ps[0])
 		}
 		format, args := e.Msg()
-		l.diags.Errorf(pos, "syntax", "", "%s", strings.TrimSuffix(fmt.Sprintf(format, args...), "."))
+		msg := fmt.Sprintf(format, args...)
+		if msg == "" {
+			msg, _, _ = strings.Cut(e.Error(), "\n")
+		}
+		if m := inText.FindStringSubmatch(msg); m != nil && pos.Line == 0 {
+			pos.Line, _ = strconv.Atoi(m[1])
+			pos.Col, _ = strconv.Atoi(m[2])
+			msg = m[3]
+		}
+		l.diags.Errorf(pos, "syntax", "", "%s", strings.TrimSuffix(msg, "."))
 	}
 }
 
@@ -260,11 +274,11 @@ func (l *loader) evaluate(files []*ast.File) *node {
 	inst := build.NewContext().NewInstance(l.dir, nil)
 	for _, f := range files {
 		if err := inst.AddSyntax(f); err != nil {
-			l.syntax(err)
+			l.syntax(f.Filename, err)
 		}
 	}
 	if err := inst.Complete(); err != nil {
-		l.syntax(err)
+		l.syntax(l.dir, err)
 	}
 	if l.diags.HasErrors() {
 		return nil

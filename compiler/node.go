@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -98,9 +99,12 @@ func merge(a, b *node, path string, diags *diag.List) *node {
 		return a
 	}
 	if !equal(a, b) {
-		*diags = append(*diags, diag.Diagnostic{Code: "conflict", Pos: b.pos, Path: path,
-			Message: fmt.Sprintf("got %s, which disagrees with %s at %s, want one value", b, a, a.pos),
-			Related: []diag.Related{{Pos: a.pos, Message: "set here first"}}})
+		d := diag.Diagnostic{Code: "conflict", Pos: b.pos, Path: path, Message: fmt.Sprintf("got %s, which disagrees with %s, want one value", b, a),
+			Related: []diag.Related{{Pos: a.pos, Message: "set here first"}}}
+		if slug, ok := strings.CutSuffix(strings.TrimPrefix(path, "modes."), ".name"); ok && strings.HasPrefix(path, "modes.") && a.pos.File != b.pos.File {
+			d.Code, d.Message = "duplicate-slug", fmt.Sprintf("got a second mode %s, called %s where the first is %s, want distinct slugs", slug, b, a)
+		}
+		*diags = append(*diags, d)
 	}
 	return a
 }

@@ -332,6 +332,8 @@ func (r *resolver) cycle(s *subject, way []*subject) {
 			d.Related = append(d.Related, diag.Related{Pos: x.extendsPos(), Message: x.String() + " extends on"})
 		}
 	}
+	last := way[len(way)-1] // the link back goes, so that the rest can be checked
+	last.parents = slices.DeleteFunc(slices.Clone(last.parents), func(p *subject) bool { return p == s })
 	d.Message = "got a cycle, " + strings.Join(append(names, s.name), " extends ") + ", want none"
 	r.diags = append(r.diags, d)
 }

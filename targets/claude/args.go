@@ -2,6 +2,7 @@ package claude
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -37,8 +38,13 @@ func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
 	lost := func(message, hint string) { e.loss("role "+r.Name, r.Pos, "", "claude-flags", message, hint) }
 	f.Allowed = list.allow
 	if len(list.ask) > 0 {
-		lost("flags have no list of rules to ask about: allows that such a rule would hold back are left out", "use the settings file")
+		lost("flags have no list of rules to ask about: what Claude Code would approve by itself is denied, and allows that such a rule would hold back are left out", "use the settings file")
 		f.Allowed = nil
+		for _, a := range list.ask {
+			if selfApproved(a) && !torn(a) {
+				f.Disallowed = append(f.Disallowed, a)
+			}
+		}
 		for _, a := range list.allow {
 			if !asked(a, list.ask) {
 				f.Allowed = append(f.Allowed, a)
@@ -58,6 +64,20 @@ func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
 		f.Disallowed = append(f.Disallowed, d)
 	}
 	return f, e.diags
+}
+
+// selfApproved reports whether Claude Code would run by itself what a rule asks
+// about: reading, and commands that only read.
+func selfApproved(rule string) bool {
+	if rule == "Bash" || strings.HasPrefix(rule, "Read") {
+		return true
+	}
+	for _, name := range slices.Concat(readOnly, accepted) {
+		if strings.HasPrefix(rule, "Bash("+name+" ") || rule == "Bash("+name+")" {
+			return true
+		}
+	}
+	return false
 }
 
 // asked reports whether a rule to ask about may concern what an allow names:

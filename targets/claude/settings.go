@@ -126,8 +126,8 @@ func (c *compiler) drop(g ir.Group) { c.out.add(ir.Deny, tools[g]...) }
 
 // without narrows what only the hook could hold: without it the group goes.
 func (c *compiler) without(g ir.Group, at diag.Pos, code, message string) bool {
-	if c.e.hooks {
-		return false
+	if c.e.hooks || c.mode == "dontAsk" && strings.Contains(message, "not listed") && g != ir.Read {
+		return false // dontAsk refuses by itself what no rule allows
 	}
 	if at.IsZero() {
 		at = c.pos

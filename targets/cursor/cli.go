@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
@@ -62,6 +63,9 @@ func prefix(pattern string) (words string, exact, ok bool) {
 func (e *emitter) shell(p *profile, t *tokens) {
 	var held []string // the starts of what must not be approved by a prefix
 	rules := p.subject.Rules(ir.Command)
+	if d := p.subject.Default(ir.Command); d.Decision == ir.Deny && e.unheld(p, t, d.Pos, ir.Command, "Shell(**)", "no token denies what is not listed") {
+		return
+	}
 	for _, r := range rules {
 		switch {
 		case r.Decision == ir.Allow:
@@ -74,8 +78,8 @@ func (e *emitter) shell(p *profile, t *tokens) {
 				t.add(ir.Deny, "Shell("+words+")")
 				continue
 			}
-			if r.Decision == ir.Deny && !e.hooks {
-				e.loss(p, r.Pos, ir.Command, "cursor-deny", fmt.Sprintf("no token is sure to match %s: it is asked about", r.Pattern), "turn hooks on, or write the pattern as a prefix")
+			if r.Decision == ir.Deny && e.unheld(p, t, r.Pos, ir.Command, "Shell(**)", fmt.Sprintf("no token is sure to match %s", r.Pattern)) {
+				return
 			}
 			start, _, _ := strings.Cut(r.Pattern.Text, "*")
 			held = append(held, strings.TrimSpace(start))
@@ -95,11 +99,30 @@ func (e *emitter) shell(p *profile, t *tokens) {
 	}
 }
 
+// unheld denies a whole group where the hooks, which could refuse a part of it,
+// are off: the CLI would ask about what the source denies.
+func (e *emitter) unheld(p *profile, t *tokens, at diag.Pos, g ir.Group, token, why string) bool {
+	if e.hooks {
+		return false
+	}
+	e.loss(p, at, g, "cursor-deny", why+": the subject loses the group "+string(g), "turn hooks on, or ask instead of denying")
+	t.add(ir.Deny, token)
+	return true
+}
+
 // files writes path globs. The CLI cannot be told to ask about a path, so that
 // an allow is written only in a group without an ask, and without a deny that
 // no token says.
 func (e *emitter) files(p *profile, t *tokens, g ir.Group, token string) {
 	def := p.subject.Default(g).Decision
+	if def == ir.Deny && e.unheld(p, t, p.subject.Default(g).Pos, g, token+"(**)", "no token denies what is not listed") {
+		return
+	}
+	if !e.hooks && p.subject.Outside(g).Decision == ir.Deny {
+		for _, outside := range []string{"/**", "~/**", "../**"} { // beside the workspace's own, which are relative
+			t.add(ir.Deny, token+"("+outside+")")
+		}
+	}
 	safe := true
 	var allow []string
 	for _, r := range p.subject.Rules(g) {
@@ -122,8 +145,8 @@ func (e *emitter) files(p *profile, t *tokens, g ir.Group, token string) {
 			}
 		case r.Decision == ir.Deny:
 			safe = false
-			if !e.hooks {
-				e.loss(p, r.Pos, g, "cursor-deny", fmt.Sprintf("no token says the expression %s: it is asked about", r.Pattern), "turn hooks on, or write a glob")
+			if e.unheld(p, t, r.Pos, g, token+"(**)", fmt.Sprintf("no token says the expression %s", r.Pattern)) {
+				return
 			}
 		case r.Pattern.Kind == ir.Plain:
 			if dir, ok := strings.CutSuffix(strings.TrimPrefix(r.Pattern.Text, "/"), "/**"); ok && literal(dir) && !strings.HasPrefix(dir, "~") {
@@ -163,6 +186,9 @@ func denyGlobs(glob string) []string {
 
 func (e *emitter) web(p *profile, t *tokens) {
 	def := p.subject.Default(ir.Web).Decision
+	if def == ir.Deny && e.unheld(p, t, p.subject.Default(ir.Web).Pos, ir.Web, "WebFetch(*)", "no token denies what is not listed") {
+		return
+	}
 	asks := def == ir.Ask
 	var allow []string
 	for _, r := range p.subject.Rules(ir.Web) {

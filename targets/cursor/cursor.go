@@ -94,8 +94,8 @@ func (cursor) Codes() []diag.Doc {
 		{Code: "cursor-not-held", Text: "Neither the option subject nor a baseline says whom this repository's Cursor is held to, so that no project-wide cli.json and hooks.json are written: nothing holds Cursor here. Set subject, or baseline in modec.toml."},
 		{Code: "cursor-unknown-subject", Text: "The option subject names no role or mode of the source."},
 		{Code: "cursor-name", Text: "Cursor's engine reads allowlist entries and tokens as globs. A server whose name holds a glob character is left out of the lists, so that its tools are asked about; the hooks still decide for it. Rename the server."},
-		{Code: "cursor-ask", Text: "Cursor's hooks for reading, editing and subagents can allow or deny, not ask: what the source asks about is refused there, with a message. Allow it or deny it, or work in the CLI, whose own prompt asks."},
-		{Code: "cursor-deny", Text: "Without hooks, this deny cannot be written as a token that is sure to match: Cursor asks instead of refusing. Turn hooks on, or write the pattern as a prefix or a glob."},
+		{Code: "cursor-ask", Text: "Cursor's hooks for reading, editing, the web and subagents can allow or deny, not ask: what the source asks about is refused there, with a message. Allow it or deny it, or work in the CLI, whose own prompt asks."},
+		{Code: "cursor-deny", Text: "Without hooks, this deny cannot be written as a token that is sure to match, so that the whole group is denied. Turn hooks on, write the pattern as a prefix or a glob, or ask instead of denying."},
 	}
 }
 
@@ -191,8 +191,11 @@ func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code, message, hint 
 
 // unaskable lists, once a group, what a hook refuses because it cannot ask.
 func (e *emitter) unaskable(p *profile) {
-	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Modes} {
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Web, ir.Modes} {
 		at, asks := p.subject.Default(g).Pos, p.subject.Default(g).Decision == ir.Ask
+		if slices.ContainsFunc(p.subject.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Kind == ir.All }) {
+			continue // nothing is left to ask about
+		}
 		for _, r := range p.subject.Rules(g) {
 			if r.Decision == ir.Ask && !asks {
 				at, asks = r.Pos, true

@@ -88,8 +88,8 @@ function claim(user: unknown, name: string): unknown {
 
 /** Whether the claims of a verified user make a person this role. */
 export function holds(user: unknown, role: RoleName): boolean {
-  const claims: Record<string, readonly string[]> = ROLE_CLAIMS[role];
-  return Object.entries(claims).every(([name, accepted]) => {
+  const claims = Object.entries<readonly string[]>(ROLE_CLAIMS[role]);
+  return claims.length > 0 && claims.every(([name, accepted]) => {
     const value = claim(user, name);
     const values: unknown[] = Array.isArray(value) ? value : [value];
     return values.some((v) => typeof v === 'string' && accepted.includes(v));
@@ -119,6 +119,20 @@ export function guardOf(roles: readonly RoleName[]): Type<CanActivate> {
 }
 
 const assertTS = `
+/** The methods of a class and of those that it extends. */
+function methods(type: unknown): Map<string, object> {
+  const found = new Map<string, object>();
+  let prototype: unknown = typeof type === 'function' ? type.prototype : undefined;
+  while (typeof prototype === 'object' && prototype !== null && prototype !== Object.prototype) {
+    for (const key of Object.getOwnPropertyNames(prototype)) {
+      const method: unknown = Object.getOwnPropertyDescriptor(prototype, key)?.value;
+      if (typeof method === 'function' && !found.has(key)) found.set(key, method);
+    }
+    prototype = Object.getPrototypeOf(prototype);
+  }
+  return found;
+}
+
 /**
  * Refuses to start an application whose tools are not those of the policy: call
  * it after NestFactory.create. Throws for a tool that the policy does not know,
@@ -128,11 +142,7 @@ export function assertPolicy(app: INestApplicationContext): void {
   const problems: string[] = [];
   for (const module of app.get(ModulesContainer, { strict: false }).values()) {
     for (const wrapper of [...module.controllers.values(), ...module.providers.values()]) {
-      const prototype: unknown = typeof wrapper.metatype === 'function' ? wrapper.metatype.prototype : undefined;
-      if (typeof prototype !== 'object' || prototype === null) continue;
-      for (const key of Object.getOwnPropertyNames(prototype)) {
-        const method: unknown = Object.getOwnPropertyDescriptor(prototype, key)?.value;
-        if (typeof method !== 'function') continue;
+      for (const [key, method] of methods(wrapper.metatype)) {
         const metadata: unknown = Reflect.getMetadata(MCP_TOOL_METADATA_KEY, method);
         if (metadata === undefined) continue;
         const named = own(metadata, 'name');

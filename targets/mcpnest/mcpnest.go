@@ -30,6 +30,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -73,7 +74,7 @@ func (mcpnest) Codes() []diag.Doc {
 		{Code: "mcpnest-no-servers", Text: "The option servers names no server, so that there is nothing to guard. Name the inventory servers that the NestJS application implements: servers = [\"shop\"]."},
 		{Code: "mcpnest-unknown-server", Text: "The option servers names a server that the inventory does not have."},
 		{Code: "mcpnest-duplicate-tool", Text: "Two of the servers that the application implements have a tool of the same name. MCP-Nest knows tools by name only. Rename one, or guard the servers in two applications."},
-		{Code: "mcpnest-not-hidden", Text: "MCP-Nest 2 filters the list of tools by req.user.roles alone. This tool may be called by a role whose claims are others, so that it is listed to everybody and blocked for those who may not call it."},
+		{Code: "mcpnest-not-hidden", Text: "MCP-Nest 2 filters the list of tools by req.user.roles alone. This tool may be called by a role that has no claim roles, so that it is listed to everybody and blocked for those who may not call it."},
 		{Code: "mcpnest-unheld-ask", Text: "A server cannot ask the person in front of the client. The source asks about this tool, and it is refused because unheld_ask is deny (the default for destructive tools). Set unheld_ask = \"permit\" where the client asks."},
 		{Code: "mcpnest-unclaimed", Text: "A role without claims is held by nobody: no token makes a person this role, and its permissions reach no guard. Write claims, or leave the role to the other targets."},
 	}
@@ -139,13 +140,13 @@ func (e *emitter) tools(names []string) []tool {
 					continue
 				}
 				row.roles = append(row.roles, r.Name)
-				if !rolesOnly(r) {
-					row.hidden = false
+				if _, ok := r.Claims["roles"]; !ok {
+					row.hidden = false // the list is filtered by user.roles alone
 				}
 			}
 			if !row.hidden && e.in.Options.Int("version") != 1 {
 				e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-not-hidden", Pos: t.Pos, Target: "mcpnest", Group: string(ir.MCP), Loss: diag.Text,
-					Message: fmt.Sprintf("the tool %q is listed to everybody and blocked for those who may not call it: a role that may has claims other than roles", t.Name), Hint: "give those roles the claim roles"})
+					Message: fmt.Sprintf("the tool %q is listed to everybody and blocked for those who may not call it: a role that may call it has no claim roles", t.Name), Hint: "give that role the claim roles too"})
 			}
 			out = append(out, row)
 		}
@@ -167,12 +168,6 @@ func (e *emitter) claimed() []*ir.Role {
 			Message: fmt.Sprintf("the role %q has no claims: nobody holds it", r.Name), Hint: "write claims, such as claims: roles: [\"" + r.Name + "\"]"})
 	}
 	return out
-}
-
-// rolesOnly reports whether req.user.roles alone makes a person the role.
-func rolesOnly(r *ir.Role) bool {
-	_, ok := r.Claims["roles"]
-	return ok && len(r.Claims) == 1
 }
 
 func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
@@ -204,7 +199,24 @@ func text(s string) string {
 	if err != nil {
 		return `""`
 	}
-	return string(b)
+	var out strings.Builder
+	for _, r := range string(b) {
+		if unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) && r <= 0xFFFF {
+			fmt.Fprintf(&out, `\u%04x`, r) // nothing that reorders what a reviewer reads
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// key writes an object's key: computed where a literal __proto__ would set the
+// prototype instead.
+func key(s string) string {
+	if s == "__proto__" {
+		return "[" + text(s) + "]"
+	}
+	return text(s)
 }
 
 func texts(list []string) string {
@@ -224,12 +236,12 @@ func (e *emitter) policyTS(tools []tool) []byte {
 		if len(r.Claims) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s: {", text(r.Name))
+		fmt.Fprintf(&b, "  %s: {", key(r.Name))
 		for j, claim := range slices.Sorted(maps.Keys(r.Claims)) {
 			if j > 0 {
 				b.WriteByte(',')
 			}
-			fmt.Fprintf(&b, " %s: %s", text(claim), texts(r.Claims[claim]))
+			fmt.Fprintf(&b, " %s: %s", key(claim), texts(r.Claims[claim]))
 		}
 		b.WriteString(" },\n")
 	}
@@ -237,7 +249,7 @@ func (e *emitter) policyTS(tools []tool) []byte {
 	b.WriteString("export interface ToolPolicy {\n  /** The roles that may call the tool. */\n  readonly roles: readonly RoleName[];\n  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */\n  readonly hidden: boolean;\n  /** The values of `user.roles` that see the tool. */\n  readonly listed: readonly string[];\n}\n\n")
 	b.WriteString("/** Who may call what. */\nexport const TOOL_POLICY = {\n")
 	for _, t := range tools {
-		fmt.Fprintf(&b, "  %s: { roles: %s, hidden: %v, listed: %s },\n", text(t.name), texts(t.roles), t.hidden, texts(e.listed(t)))
+		fmt.Fprintf(&b, "  %s: { roles: %s, hidden: %v, listed: %s },\n", key(t.name), texts(t.roles), t.hidden, texts(e.listed(t)))
 	}
 	b.WriteString("} as const satisfies Record<string, ToolPolicy>;\n\nexport type ToolName = keyof typeof TOOL_POLICY;\n")
 	return []byte(b.String())

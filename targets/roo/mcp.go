@@ -101,9 +101,18 @@ func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, o
 				continue
 			}
 			n++
-			if r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}); r.Decision > ir.Deny {
+			r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+			if r.Decision > ir.Deny {
 				tools = append(tools, t.Name)
-			} else if denied == nil && e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name, t.Risk == "destructive" || !sv.DefaultEnabled) == nil {
+				continue
+			}
+			if e.dialect == restrictions {
+				denied, name = &r, t.Name // said exactly: no exception is needed
+				continue
+			}
+			if x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name, t.Risk == "destructive" || !sv.DefaultEnabled); x != nil {
+				e.widened(m, ir.MCP, x, fmt.Sprintf("may call %s:%s, which the format cannot deny to one mode", sv.Name, t.Name))
+			} else if denied == nil {
 				denied, name = &r, t.Name
 			}
 		}

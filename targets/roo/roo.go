@@ -161,7 +161,7 @@ func (e *emitter) loss(m *ir.Mode, g ir.Group, code string, at diag.Pos, message
 
 // widened reports that an exception keeps what would have been left out.
 func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message string) {
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: message, Hint: "reason: " + x.Reason + ", until " + x.Until.Format("2006-01-02"),
+	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: message, Hint: "until " + x.Until.Format("2006-01-02") + ": " + x.Reason,
 		Target: e.name, Subject: "mode " + m.Slug, Group: string(g), Loss: diag.Widening})
 }
 

@@ -65,6 +65,7 @@ func (thurbox) Governs(path string, g ir.Group) target.Halves { return target.Bo
 func (thurbox) Codes() []diag.Doc {
 	return []diag.Doc{
 		{Code: "thurbox-comma", Text: "Thurbox tears a rule apart at every comma when it reads its database. An allow with a comma is left out; for a deny with a comma the whole tool is denied. agents.toml names the settings file, which carries both."},
+		{Code: "thurbox-no-roles", Text: "The source has no roles, and a Thurbox role is all that this target emits. An empty set_roles call would delete the roles of the project, so that nothing is written."},
 		{Code: "thurbox-name", Text: "Thurbox limits a role's name to 64 bytes, not characters. The role is left out of set_roles. Shorten the name."},
 	}
 }
@@ -94,6 +95,9 @@ type agent struct {
 // Emit compiles every role both ways.
 func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	var diags diag.List
+	if len(in.Project.Roles) == 0 { // an empty set_roles would delete a project's roles
+		return nil, diag.List{{Severity: diag.Warning, Code: "thurbox-no-roles", Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Message: "got no roles: nothing is emitted"}}
+	}
 	roles, list := []roleInput{}, agents{Agents: []agent{}}
 	for i := range in.Project.Roles {
 		r := &in.Project.Roles[i]

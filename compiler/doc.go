@@ -1,0 +1,35 @@
+// Package compiler turns a source into artifacts. The stages are functions from
+// value to value; only load reads and only write writes:
+//
+//	modec.toml ┐
+//	modec/*    ├ load ─ check ─ decode ─ resolve ─► ir.Project ─ emit ─► []target.File ─ write
+//	prompts    ┘ nodes  shapes    rules   inherit                policy.Engine
+//
+// Load (load.go, literal.go, node.go) reads every data file below the source
+// folder and unites what they say. Plain data is read from the syntax tree;
+// CUE's evaluator runs only when a file holds more than data (a reference, an
+// expression, an import), because it costs ten times as much and reports a
+// conflict far from its cause. Either way the result is a tree of nodes, each
+// with its place.
+//
+// Check (shape.go, schemas.go) holds each server, mode, role and policy against
+// its definition in the schema. The definitions are CUE (package schema); they
+// are read into shapes once, so that every problem is reported at its place and
+// in words, where CUE would report each branch of a failed disjunction and hide
+// its siblings. A test holds the verdict of both against each other.
+//
+// Decode (decode.go, sugar.go) turns nodes into rules with their places, and
+// Claude Code's own rule grammar into neutral rules where that says no more.
+//
+// Resolve (resolve.go, inherit.go) applies inheritance, checks every reference
+// and reads prompt files. CUE decides shape, Go decides references: a type
+// built out of the set of modes costs 45 seconds at a thousand of them. What
+// comes out is the model, ir.Project, which links no CUE.
+//
+// Emit (compile.go, emit.go) runs the targets side by side on the model and one
+// policy engine. A target returns files and losses; losses become errors where
+// modec.toml says on_loss = "error". The compiler knows no target by name.
+//
+// Write (write.go, lock.go) compares with what is there, refuses to touch what
+// is not modec's own, and puts all files in place or none.
+package compiler

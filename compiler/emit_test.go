@@ -1,0 +1,54 @@
+package compiler
+
+import (
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/target"
+)
+
+// narrow owns one folder.
+type narrow struct{ fake }
+
+func (narrow) Owns() []string { return []string{"own/**"} }
+
+func TestTargetsAreHeldToWhatTheyOwn(t *testing.T) {
+	for _, c := range []struct {
+		paths []string
+		code  string
+	}{
+		{[]string{"own/a"}, ""},
+		{[]string{"else/a"}, "foreign-path"},
+		{[]string{"own/../a"}, "foreign-path"},
+		{[]string{"/own/a"}, "foreign-path"},
+		{[]string{"../own/a"}, "foreign-path"},
+		{[]string{`own\a`}, "foreign-path"},
+		{[]string{"own/a", "own/a"}, "path-collision"},
+		{[]string{"own/a", "own/A"}, "path-collision"},
+	} {
+		r := &Result{Outputs: []Output{{Target: narrow{fake{name: "t"}}}}}
+		for _, p := range c.paths {
+			r.Outputs[0].Files = append(r.Outputs[0].Files, target.File{Path: p})
+		}
+		diags := r.checkPaths()
+		switch {
+		case c.code == "" && len(diags) > 0:
+			t.Errorf("%v: got %v, want nothing", c.paths, diags)
+		case c.code != "" && (len(diags) != 1 || diags[0].Code != c.code):
+			t.Errorf("%v: got %v, want %s", c.paths, diags, c.code)
+		}
+	}
+}
+
+// Every code of every stage has one paragraph.
+func TestCodesAreDistinct(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Codes() {
+		if seen[d.Code] {
+			t.Errorf("%s is documented twice", d.Code)
+		}
+		if seen[d.Code] = true; strings.ToLower(d.Code) != d.Code {
+			t.Errorf("%s is not lower case", d.Code)
+		}
+	}
+}

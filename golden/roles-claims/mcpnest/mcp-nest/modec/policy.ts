@@ -1,0 +1,30 @@
+// Written by modec from the project's source; edits are overwritten.
+
+/** Which claims of the verified user make a person a role: every claim must hold one of its values. */
+export const ROLE_CLAIMS = {
+  "clerk": { "roles": ["branch-manager", "clerk"] },
+  "customer": { "roles": ["customer"] },
+  "night shift": { "roles": ["clerk"], "shift": ["night"] },
+  "監査役": { "https://bank.example/claims/board": ["audit"] },
+} as const satisfies Record<string, Record<string, readonly string[]>>;
+
+export type RoleName = keyof typeof ROLE_CLAIMS;
+
+export interface ToolPolicy {
+  /** The roles that may call the tool. */
+  readonly roles: readonly RoleName[];
+  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */
+  readonly hidden: boolean;
+  /** The values of `user.roles` that see the tool. */
+  readonly listed: readonly string[];
+}
+
+/** Who may call what. */
+export const TOOL_POLICY = {
+  "close_account": { roles: [], hidden: true, listed: [] },
+  "get_balance": { roles: ["clerk", "customer", "night shift", "監査役"], hidden: false, listed: [] },
+  "list_transfers": { roles: ["clerk", "customer", "監査役"], hidden: false, listed: [] },
+  "transfer": { roles: ["clerk", "customer"], hidden: true, listed: ["branch-manager", "clerk", "customer"] },
+} as const satisfies Record<string, ToolPolicy>;
+
+export type ToolName = keyof typeof TOOL_POLICY;
