@@ -53,7 +53,7 @@ acme:
 
 e2e: npm acme
 	@$(call part,e2e,\
-		MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme node --test --test-concurrency=2 --test-reporter=spec targets/*/e2e/*.test.mjs)
+		MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures node --test --test-concurrency=2 --test-reporter=spec targets/*/e2e/*.test.mjs)
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,106 @@
+// Loads what modec emitted as Roo Code 3.52.1 does: clean the raw text, parse
+// YAML 1.2, check with the published schema. MODEC_OUT is a build of the
+// showcase project, MODEC_BIN the binary, MODEC_FIXTURES the other projects.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { customModesSettingsSchema } from '@roo-code/types';
+import stripBom from 'strip-bom';
+import YAML from 'yaml';
+
+const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURES: fixtures } = process.env;
+
+function build(name) {
+  const out = mkdtempSync(join(tmpdir(), 'modec-roo-'));
+  execFileSync(modec, ['-q', 'build', '-C', join(fixtures, name), '--out', out, '--target', 'roo', '--target', 'model'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return out;
+}
+
+const replaced = { '\u00A0': ' ', '\u200B': '', '\u200C': '', '\u200D': '', '\u2018': "'", '\u2019': "'", '\u201C': '"', '\u201D': '"' };
+const clean = (s) => s.replace(/[\u00A0\u200B-\u200D\u2010-\u2015\u2212\u2018\u2019\u201C\u201D]/g, (c) => replaced[c] ?? '-');
+
+function load(root, file) {
+  const raw = readFileSync(join(root, file), 'utf8');
+  const data = YAML.parse(clean(stripBom(raw)));
+  const result = customModesSettingsSchema.safeParse(data);
+  assert.ok(result.success, JSON.stringify(result.error?.issues));
+  return { raw: data, modes: result.data.customModes };
+}
+
+const model = (root) => JSON.parse(readFileSync(join(root, 'modec.model.json'), 'utf8'));
+
+function sameTexts(root, modes) {
+  for (const m of model(root).modes) {
+    const got = modes.find((x) => x.slug === m.slug);
+    assert.ok(got, `${m.slug} is missing`);
+    for (const field of ['name', 'roleDefinition', 'whenToUse', 'description', 'customInstructions']) {
+      assert.equal(got[field] ?? '', m[field] ?? '', `${m.slug}.${field} arrives to the letter`);
+    }
+  }
+}
+
+test('the showcase loads, and every text arrives to the letter', () => {
+  const { raw, modes } = load(acme, '.roomodes');
+  assert.deepEqual(modes, raw.customModes, 'stock Roo strips nothing of it');
+  sameTexts(acme, modes);
+});
+
+test('the built-in modes that the source does not name are shadowed', () => {
+  const { modes } = load(acme, '.roomodes');
+  for (const slug of ['architect', 'ask', 'code', 'debug', 'orchestrator']) {
+    assert.ok(modes.some((m) => m.slug === slug), slug);
+  }
+});
+
+test('hostile text survives cleaning and parsing', () => {
+  const root = build('unicode');
+  sameTexts(root, load(root, '.roomodes').modes);
+});
+
+test('every fileRegex compiles and agrees with modec about paths', () => {
+  const { modes } = load(acme, '.roomodes');
+  const paths = ['README.md', 'docs/a.md', 'docs/adr/0001-x.md', 'src/index.ts', 'package.json', '.roomodes', '.ROOMODES', '.claude/settings.json', 'modec/modes/code.cue', '../x.md', '/etc/passwd.md', 'docs/../../x.md', 'a//b.md', './a.md', 'docs\\a.md', '~/a.md', 'C:/a.md', '.git/config', '.env', 'x\n.md'];
+  let compared = 0;
+  for (const m of modes) {
+    const edit = m.groups.find((g) => g === 'edit' || g[0] === 'edit');
+    if (!model(acme).modes.some((x) => x.slug === m.slug)) continue;
+    for (const p of paths) {
+      const roo = edit !== undefined && (!edit[1]?.fileRegex || new RegExp(edit[1].fileRegex).test(p));
+      let decision;
+      try {
+        decision = JSON.parse(execFileSync(modec, ['explain', '-C', process.env.MODEC_FIXTURE, m.slug, 'edit', p, '--json'], { encoding: 'utf8' })).decision;
+      } catch (e) {
+        decision = JSON.parse(e.stdout).decision;
+      }
+      assert.ok(!roo || decision !== 'deny', `${m.slug} may edit ${JSON.stringify(p)} in Roo, and the source denies it`);
+      compared++;
+    }
+  }
+  assert.ok(compared >= 8 * paths.length);
+});
+
+test('the Zoo file has only the keys that Zoo adds', () => {
+  // Zoo adds the group web, which Roo's schema does not know.
+  const raw = YAML.parse(clean(readFileSync(join(acme, '.zoomodes'), 'utf8')));
+  for (const m of raw.customModes) {
+    for (const key of Object.keys(m)) {
+      assert.ok(['slug', 'name', 'roleDefinition', 'whenToUse', 'description', 'customInstructions', 'groups', 'allowedMcpServers'].includes(key), key);
+    }
+  }
+});
+
+test('mcp.json has the types and fields that Roo takes', () => {
+  const { mcpServers } = JSON.parse(readFileSync(join(acme, '.roo/mcp.json'), 'utf8'));
+  assert.ok(Object.keys(mcpServers).length > 0);
+  for (const [name, s] of Object.entries(mcpServers)) {
+    const remote = ['type', 'url', 'headers'], local = ['type', 'command', 'args', 'cwd', 'env'];
+    assert.ok(['stdio', 'sse', 'streamable-http'].includes(s.type), name);
+    for (const key of Object.keys(s)) {
+      assert.ok([...(s.type === 'stdio' ? local : remote), 'timeout', 'disabled', 'alwaysAllow', 'disabledTools'].includes(key), `${name}.${key}`);
+    }
+    for (const tool of s.alwaysAllow ?? []) assert.ok(!(s.disabledTools ?? []).includes(tool), `${name}:${tool} is on both lists`);
+  }
+});
