@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
@@ -126,62 +125,4 @@ func position(p token.Pos) diag.Pos {
 	}
 	pos := p.Position()
 	return diag.Pos{File: pos.Filename, Line: pos.Line, Col: pos.Column}
-}
-
-// fromValue turns evaluated data into nodes: regular fields only.
-func fromValue(v cue.Value) (*node, error) {
-	n := &node{pos: valuePos(v)}
-	switch v.Kind() {
-	case cue.StructKind:
-		n.kind = structKind
-		it, err := v.Fields()
-		if err != nil {
-			return nil, err
-		}
-		for it.Next() {
-			child, err := fromValue(it.Value())
-			if err != nil {
-				return nil, err
-			}
-			name := it.Selector().Unquoted()
-			pos := child.pos
-			if f, ok := it.Value().Source().(*ast.Field); ok {
-				pos = position(f.Label.Pos())
-			}
-			n.set(field{name, pos, child})
-		}
-		return n, nil
-	case cue.ListKind:
-		n.kind = listKind
-		it, err := v.List()
-		if err != nil {
-			return nil, err
-		}
-		for it.Next() {
-			child, err := fromValue(it.Value())
-			if err != nil {
-				return nil, err
-			}
-			n.elems = append(n.elems, child)
-		}
-		return n, nil
-	case cue.StringKind:
-		s, err := v.String()
-		n.kind, n.text = stringKind, s
-		return n, err
-	}
-	b, err := v.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	n.kind = map[cue.Kind]kind{cue.IntKind: intKind, cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind, cue.BytesKind: stringKind}[v.Kind()]
-	n.text = string(b)
-	return n, nil
-}
-
-func valuePos(v cue.Value) diag.Pos {
-	if f, ok := v.Source().(*ast.Field); ok && f.Value != nil {
-		return position(f.Value.Pos())
-	}
-	return position(v.Pos())
 }

@@ -1,0 +1,166 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/token"
+
+	"modec.dev/modec/compiler/diag"
+	schema "modec.dev/modec/cue"
+)
+
+// maxNodes is how many values a source may evaluate to: a few lines of CUE can
+// say a list of a billion.
+const maxNodes = 1_000_000
+
+// evaluate lets CUE evaluate the files together: one of them is more than
+// plain data. Only CUE's own packages and the schema can be imported, so that
+// nothing is read from the disk or the network.
+func (l *loader) evaluate(files []*ast.File) *node {
+	inst := newInstance(l.dir)
+	for _, f := range files {
+		if err := inst.AddSyntax(f); err != nil {
+			l.syntax(f.Filename, err)
+		}
+	}
+	if err := inst.Complete(); err != nil {
+		l.syntax(l.dir, err)
+	}
+	if l.diags.HasErrors() {
+		return nil
+	}
+	v := cuecontext.New().BuildInstance(inst)
+	r := valueReader{loader: l, left: maxNodes}
+	n := r.node(v, "")
+	if err := v.Validate(); err != nil && r.left > 0 {
+		l.evaluation(err)
+	}
+	return n
+}
+
+// newInstance returns an empty CUE package that can import the schema.
+func newInstance(dir string) *build.Instance {
+	var ctx *build.Context
+	ctx = build.NewContext(build.Loader(func(pos token.Pos, path string) *build.Instance {
+		if path != schemaImport {
+			return nil
+		}
+		inst := ctx.NewInstance(dir, nil)
+		inst.ImportPath, inst.PkgName = path, "schema"
+		for _, f := range schema.Files() {
+			if err := inst.AddFile(f.Name, f.Data); err != nil {
+				return nil
+			}
+		}
+		return inst
+	}))
+	return ctx.NewInstance(dir, nil)
+}
+
+// evaluation reports what CUE's evaluator found, with every place.
+func (l *loader) evaluation(err error) {
+	for _, e := range cueerrors.Errors(err) {
+		d := diag.Diagnostic{Code: "cue", Path: strings.Join(e.Path(), ".")}
+		for _, p := range cueerrors.Positions(e) {
+			at := position(p)
+			switch {
+			case strings.HasPrefix(at.File, "modec.dev/"):
+			case d.Pos.IsZero():
+				d.Pos = at
+			default:
+				d.Related = append(d.Related, diag.Related{Pos: at, Message: "and here"})
+			}
+		}
+		if d.Pos.IsZero() {
+			d.Pos.File = l.dir
+		}
+		text, args := e.Msg()
+		d.Message = fmt.Sprintf(text, args...)
+		if strings.HasPrefix(text, "conflicting values %s and %s") && len(args) >= 2 {
+			d.Code, d.Message = "conflict", fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
+		}
+		l.diags = append(l.diags, d)
+	}
+}
+
+// valueReader turns evaluated data into nodes.
+type valueReader struct {
+	*loader
+	left int // how many nodes may still come
+}
+
+// node returns a value's regular fields, recursively, nil for what is no data.
+// An error in a value is Validate's to report.
+func (r *valueReader) node(v cue.Value, path string) *node {
+	if r.left--; r.left <= 0 {
+		if r.left == 0 {
+			r.diags.Errorf(diag.Pos{File: r.dir}, "cue", path, "got more than %d values, want fewer", maxNodes)
+		}
+		return nil
+	}
+	if v.Err() != nil {
+		return nil
+	}
+	n := &node{pos: valuePos(v)}
+	switch v.Kind() {
+	case cue.StructKind:
+		n.kind = structKind
+		it, err := v.Fields()
+		for err == nil && it.Next() {
+			name := it.Selector().Unquoted()
+			child := r.node(it.Value(), join(path, label(name)))
+			if child == nil {
+				continue
+			}
+			pos := child.pos
+			if f, ok := it.Value().Source().(*ast.Field); ok {
+				pos = position(f.Label.Pos())
+			}
+			n.set(field{name, pos, child})
+		}
+		return n
+	case cue.ListKind:
+		n.kind = listKind
+		it, err := v.List()
+		for i := 0; err == nil && it.Next(); i++ {
+			if child := r.node(it.Value(), fmt.Sprintf("%s[%d]", path, i)); child != nil {
+				n.elems = append(n.elems, child)
+			}
+		}
+		return n
+	case cue.StringKind:
+		s, err := v.String()
+		if err != nil {
+			return nil
+		}
+		n.kind, n.text = stringKind, s
+		return n
+	case cue.BottomKind:
+		r.diags.Errorf(n.pos, "cue", path, "got %s, which is no single value, want one", syntaxOf(v))
+		return nil
+	}
+	n.kind, n.text = map[cue.Kind]kind{cue.IntKind: intKind, cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind}[v.Kind()], syntaxOf(v)
+	return n
+}
+
+func syntaxOf(v cue.Value) string {
+	b, err := format.Node(v.Syntax(cue.Final()))
+	if err != nil {
+		return "a value"
+	}
+	return short(strings.Join(strings.Fields(string(b)), " "))
+}
+
+func valuePos(v cue.Value) diag.Pos {
+	if f, ok := v.Source().(*ast.Field); ok && f.Value != nil {
+		return position(f.Value.Pos())
+	}
+	return position(v.Pos())
+}

@@ -1,0 +1,146 @@
+// Asks the real Claude Code what it decides under the emitted settings: a
+// stand-in for the Messages API on the loopback interface answers with one tool
+// call, and the agent's own result tells what became of it. No login, no
+// network. MODEC_OUT is a build of the showcase project, MODEC_BIN the binary.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
+const here = dirname(fileURLToPath(import.meta.url));
+const claude = join(here, 'node_modules/.bin/claude');
+
+let server, port, calls, offered;
+const root = mkdtempSync(join(tmpdir(), 'modec-claude-'));
+
+before(async () => {
+  cpSync(acme, root, { recursive: true });
+  for (const [name, text] of Object.entries({ 'README.md': 'read me\n', 'src/a.ts': 'let a = 1;\n', '.env': 'SECRET=1\n', 'package.json': '{}\n' })) {
+    mkdirSync(join(root, dirname(name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  mkdirSync(join(root, 'bin'));
+  symlinkSync(modec, join(root, 'bin/modec'));
+  server = createServer((req, res) => {
+    let body = '';
+    req.on('data', (d) => (body += d));
+    req.on('end', () => {
+      const data = body ? JSON.parse(body) : {};
+      if (!req.url.startsWith('/v1/messages') || req.url.includes('count_tokens')) {
+        res.setHeader('content-type', 'application/json');
+        return res.end('{"input_tokens":1}');
+      }
+      const last = JSON.stringify((data.messages ?? []).slice(-1));
+      const first = (data.tools ?? []).length > 0 && !last.includes('tool_result');
+      if (first) offered = data.tools.map((t) => t.name);
+      const content = first ? calls.map((c, i) => ({ type: 'tool_use', id: `toolu_${i}`, ...c })) : [{ type: 'text', text: 'done' }];
+      res.setHeader('content-type', 'text/event-stream');
+      const send = (type, o) => res.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...o })}\n\n`);
+      send('message_start', { message: { id: 'msg', type: 'message', role: 'assistant', model: data.model, content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } });
+      content.forEach((c, index) => {
+        if (c.type === 'text') {
+          send('content_block_start', { index, content_block: { type: 'text', text: '' } });
+          send('content_block_delta', { index, delta: { type: 'text_delta', text: c.text } });
+        } else {
+          send('content_block_start', { index, content_block: { type: 'tool_use', id: c.id, name: c.name, input: {} } });
+          send('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: JSON.stringify(c.input) } });
+        }
+        send('content_block_stop', { index });
+      });
+      send('message_delta', { delta: { stop_reason: first ? 'tool_use' : 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } });
+      send('message_stop', {});
+      res.end();
+    });
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  port = server.address().port;
+});
+
+after(() => server.close());
+
+// ask runs the agent with one turn of tool calls and returns, for each, allow,
+// ask or deny, and what it wrote to standard error.
+async function ask(tools, args, path = join(root, 'bin')) {
+  calls = tools;
+  offered = [];
+  const home = mkdtempSync(join(tmpdir(), 'modec-home-'));
+  const child = spawn(claude, ['-p', 'hi', '--output-format=stream-json', '--verbose', ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: `${path}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1' },
+  });
+  let out = '', err = '';
+  child.stdout.on('data', (d) => (out += d));
+  child.stderr.on('data', (d) => (err += d));
+  await new Promise((done) => child.on('close', done));
+  const results = {};
+  for (const line of out.split('\n').filter(Boolean)) {
+    const m = JSON.parse(line);
+    for (const c of m.type === 'user' ? m.message.content : []) {
+      if (c.type === 'tool_result') results[c.tool_use_id] = [c.is_error === true, JSON.stringify(c.content)];
+    }
+  }
+  return { err, offered, decisions: tools.map((_, i) => verdict(results[`toolu_${i}`], err + out)) };
+}
+
+function verdict(result, log) {
+  assert.ok(result, `the agent gave no result: ${log.slice(0, 2000)}`);
+  const [failed, text] = result;
+  if (!failed) return 'allow';
+  if (/requires approval|haven't granted|asks first|permission to use/i.test(text) && !/may not use/.test(text) && !/has been denied|denied by/.test(text)) return 'ask';
+  if (/denied|No such tool|may not use|hook error|blocked/i.test(text)) return 'deny';
+  return `error: ${text.slice(0, 300)}`;
+}
+
+const settings = (role) => [`--settings=${join(root, `.claude/modec/${role}.settings.json`)}`];
+const bash = (command) => ({ name: 'Bash', input: { command } });
+const write = (file) => ({ name: 'Write', input: { file_path: join(root, file), content: 'x\n' } });
+const read = (file) => ({ name: 'Read', input: { file_path: join(root, file) } });
+
+function explain(role, action, arg) {
+  try {
+    return JSON.parse(execFileSync(modec, ['explain', '-C', fixture, role, action, arg, '--json'], { encoding: 'utf8' })).decision;
+  } catch (e) {
+    return JSON.parse(e.stdout).decision;
+  }
+}
+
+// What Claude Code then decides is what the source says, call by call. In -p
+// nobody answers a question, so that an ask shows as a call not granted.
+const cases = [
+  ['git push origin main', 'command'], ['git push --force origin main', 'command'], ['ls -la', 'command'], ['pwd', 'command'], ['sh -c "sudo id"', 'command'], ['/usr/bin/sudo id', 'command'],
+  ['README.md', 'read'], ['.env', 'read'], ['src/b.ts', 'edit'], ['.env', 'edit'], ['modec/x.cue', 'edit'], ['package.json', 'read'],
+];
+const call = (arg, action) => (action === 'command' ? bash(arg) : action === 'read' ? read(arg) : write(arg));
+
+for (const role of ['developer', 'guided']) {
+  test(`the role ${role} is held to the source`, async () => {
+    const { decisions, err } = await ask(cases.map(([arg, action]) => call(arg, action)), settings(role));
+    assert.doesNotMatch(err, /skipped|did not load|Malformed|matches no known tool|is not matched/, 'every emitted rule is one that the agent takes');
+    assert.deepEqual(Object.fromEntries(cases.map(([arg, action], i) => [`${action} ${arg}`, decisions[i]])), Object.fromEntries(cases.map(([arg, action]) => [`${action} ${arg}`, explain(role, action, arg)])));
+  });
+}
+
+test('without modec on the path the hook refuses', async () => {
+  const { decisions } = await ask([bash('ls -la'), read('README.md')], settings('developer'), '/nonexistent');
+  assert.deepEqual(decisions, ['deny', 'deny']);
+});
+
+test('every settings file loads whole', async () => {
+  for (const role of ['auditor', 'ci-runner', 'reviewer']) {
+    const { err } = await ask([read('README.md')], settings(role));
+    assert.doesNotMatch(err, /skipped|did not load|Malformed|matches no known tool|is not matched/, role);
+  }
+});
+
+test('a mode is an agent with its own tools', async () => {
+  const { offered, decisions } = await ask([write('src/c.ts')], ['--agent=orchestrator', '--permission-mode=acceptEdits']);
+  assert.ok(!offered.includes('Write') && !offered.includes('Bash'), offered.join());
+  assert.deepEqual(decisions, ['deny']);
+  assert.match(readFileSync(join(root, '.claude/agents/orchestrator.md'), 'utf8'), /^---\nname: "orchestrator"/);
+});
