@@ -103,10 +103,12 @@ func (n *node) scalar(lit *ast.BasicLit) bool {
 		s, err := literal.Unquote(lit.Value)
 		n.kind, n.text = stringKind, s
 		return err == nil && lit.Value[0] != '\'' // a bytes literal is CUE's matter
-	case token.INT:
-		n.kind = intKind
-	case token.FLOAT:
-		n.kind = floatKind
+	case token.INT, token.FLOAT:
+		var num literal.NumInfo
+		if literal.ParseNum(lit.Value, &num) != nil {
+			return false
+		}
+		n.kind, n.text = map[bool]kind{true: intKind, false: floatKind}[lit.Kind == token.INT], num.String() // 1K is 1000
 	case token.TRUE, token.FALSE:
 		n.kind = boolKind
 	case token.NULL:

@@ -74,28 +74,40 @@ func (l *loader) data() *node {
 	if l.diags.HasErrors() {
 		return nil
 	}
-	if len(files) == 0 {
-		l.diags = append(l.diags, diag.Diagnostic{Code: "empty-project", Pos: diag.Pos{File: l.dir}, Message: "got no data file (.cue, .yaml, .json, .toml), want at least one", Hint: "`modec init` writes a source to start from"})
-		return nil
-	}
-	root, ok := &node{kind: structKind, pos: diag.Pos{File: l.dir}}, true
-	for _, f := range files {
-		var n *node
-		if n, ok = (literals{&l.diags}).file(f); !ok {
-			break
-		}
-		if n.kind != structKind {
-			l.diags.Errorf(n.pos, "wrong-type", "", "got %s, want a struct", n.typed())
-			continue
-		}
-		root = merge(root, n, "", &l.diags)
-	}
-	if !ok {
+	root := l.plain(files)
+	if root == nil {
 		root = l.evaluate(files)
 	}
 	if l.diags.HasErrors() {
 		return nil
 	}
+	if len(root.fields) == 0 {
+		l.diags = append(l.diags, diag.Diagnostic{Code: "empty-project", Pos: diag.Pos{File: l.dir}, Message: "got no data (.cue, .yaml, .json, .toml), want at least one mode or role", Hint: "`modec init` writes a source to start from"})
+		return nil
+	}
+	return root
+}
+
+// plain unites the files without CUE's evaluator. It returns nil where one of
+// them is more than plain data.
+func (l *loader) plain(files []*ast.File) *node {
+	var diags diag.List
+	root := &node{kind: structKind, pos: diag.Pos{File: l.dir}}
+	for _, f := range files {
+		n, ok := literals{&diags}.file(f)
+		switch {
+		case !ok:
+			return nil
+		case n.kind == structKind:
+			root = merge(root, n, "", &diags)
+		case n.kind != nullKind: // an empty YAML file is null
+			if n.pos.IsZero() {
+				n.pos.File = f.Filename
+			}
+			diags.Errorf(n.pos, "wrong-type", "", "got %s, want a struct", n.typed())
+		}
+	}
+	l.diags = append(l.diags, diags...)
 	return root
 }
 
@@ -125,27 +137,57 @@ func (l *loader) files() []string {
 // read returns a file of the project. at is the place that a problem is
 // reported at.
 func (l *loader) read(name string, at diag.Pos) ([]byte, bool) {
-	f, err := l.root.Open(name)
-	if err != nil {
-		l.diags.Errorf(at, "unreadable-file", "", "got %s, which cannot be read: %v", name, pathErr(err))
-		return nil, false
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	b, err := l.bytes(name)
 	switch {
+	case err != nil && pathErr(err).Error() == escapes:
+		l.diags.Errorf(at, "path-outside", "", "got %s, which leads outside the project, want a file inside it", name)
 	case err != nil:
-		l.diags.Errorf(at, "unreadable-file", "", "got %s, which cannot be read: %v", name, pathErr(err))
-		return nil, false
+		l.diags = append(l.diags, diag.Diagnostic{Code: "unreadable-file", Pos: at, Message: fmt.Sprintf("got %s, which cannot be read: %v", name, pathErr(err)), Hint: l.near(name)})
 	case len(b) > maxFile:
 		l.diags.Errorf(at, "file-too-large", "", "got %s of more than %d MiB, want a smaller file", name, maxFile>>20)
-		return nil, false
 	case !utf8.Valid(b):
 		l.diags.Errorf(notUTF8(name, b, at), "not-utf8", "", "got bytes that are not UTF-8 in %s, want UTF-8", name)
-		return nil, false
+	default:
+		fmt.Fprintf(l.hash, "%s\x00%d\x00", name, len(b))
+		l.hash.Write(b)
+		return b, true
 	}
-	fmt.Fprintf(l.hash, "%s\x00%d\x00", name, len(b))
-	l.hash.Write(b)
-	return b, true
+	return nil, false
+}
+
+// escapes is what os.Root says of a path or a link that leaves the root.
+const escapes = "path escapes from parent"
+
+// bytes reads a regular file, one byte more than maxFile at most.
+func (l *loader) bytes(name string) ([]byte, error) {
+	info, err := l.root.Stat(name) // before opening: a named pipe would wait for ever
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("it is %s", fileKind(info))
+	}
+	f, err := l.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// near hints at a file in the same folder whose name is almost the one given.
+func (l *loader) near(name string) string {
+	entries, err := fs.ReadDir(l.root.FS(), path.Dir(name))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != path.Base(name) {
+			names = append(names, e.Name())
+		}
+	}
+	return diag.DidYouMean(path.Base(name), names)
 }
 
 // notUTF8 returns the place of the first byte that is not UTF-8.

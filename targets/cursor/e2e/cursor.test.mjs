@@ -1,0 +1,107 @@
+// Holds the emitted files against Cursor's documented shapes, and runs the
+// emitted hook commands with its documented payloads. MODEC_OUT is a build of
+// the showcase project, MODEC_BIN the binary.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'jsonc-parser';
+import picomatch from 'picomatch';
+
+const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
+const profiles = readdirSync(join(acme, '.cursor/modec'));
+const text = (...p) => readFileSync(join(acme, ...p), 'utf8');
+
+test('the allowlist is JSONC with known keys and the safe grammar', () => {
+  for (const p of profiles) {
+    const errors = [];
+    const data = parse(text('.cursor/modec', p, 'permissions.json'), errors, { allowTrailingComma: false });
+    assert.deepEqual(errors, []);
+    assert.deepEqual(Object.keys(data).sort(), ['approvalMode', 'mcpAllowlist', 'terminalAllowlist']);
+    assert.equal(data.approvalMode, 'allowlist');
+    for (const entry of data.mcpAllowlist) assert.match(entry, /^[^:*]+:[^:*]+$|^[^:*]+:\*$|^\*:[^:*]+$|^\*:\*$/);
+    assert.equal(new Set(data.mcpAllowlist.map((e) => e.toLowerCase())).size, data.mcpAllowlist.length);
+  }
+});
+
+function explain(subject, action, arg) {
+  try {
+    return JSON.parse(execFileSync(modec, ['explain', '-C', fixture, subject, action, arg, '--json'], { encoding: 'utf8' })).decision;
+  } catch (e) {
+    return JSON.parse(e.stdout).decision;
+  }
+}
+
+// The engine's matching of an entry: both sides without case, each segment a
+// picomatch glob.
+function matches(entry, server, tool) {
+  const i = entry.indexOf(':');
+  const segment = (glob, name) => glob === '*' || picomatch.isMatch(name, glob);
+  return segment(entry.slice(0, i).toLowerCase(), server.toLowerCase()) && segment(entry.slice(i + 1).toLowerCase(), tool.toLowerCase());
+}
+
+test('what the lists approve and deny is what the source says, tool by tool', () => {
+  const { servers } = JSON.parse(text('modec.model.json'));
+  for (const p of profiles) {
+    const { mcpAllowlist } = parse(text('.cursor/modec', p, 'permissions.json'));
+    const { permissions } = JSON.parse(text('.cursor/modec', p, 'cli.json'));
+    assert.deepEqual(Object.keys(permissions), ['allow', 'deny']);
+    const mcp = (list) => list.filter((t) => t.startsWith('Mcp(')).map((t) => t.slice(4, -1));
+    for (const s of servers) {
+      for (const t of s.tools) {
+        const want = explain(`role:${decodeURIComponent(p)}`, 'mcp', `${s.name}:${t.name}`);
+        const hit = (list) => list.some((e) => matches(e, s.name, t.name));
+        assert.equal(hit(mcpAllowlist), want === 'allow', `${p} ${s.name}:${t.name} permissions.json`);
+        const cli = hit(mcp(permissions.deny)) ? 'deny' : hit(mcp(permissions.allow)) ? 'allow' : 'ask';
+        assert.equal(cli, want, `${p} ${s.name}:${t.name} cli.json`);
+      }
+    }
+  }
+});
+
+const events = ['beforeMCPExecution', 'beforeReadFile', 'beforeShellExecution', 'beforeTabFileRead', 'preToolUse', 'subagentStart'];
+
+test('hooks are there for every event that can refuse, and closed', () => {
+  const { version, hooks } = JSON.parse(text('.cursor/hooks.json'));
+  assert.equal(version, 1);
+  assert.deepEqual(Object.keys(hooks).sort(), events);
+  for (const [entry] of Object.values(hooks)) {
+    assert.equal(entry.failClosed, true);
+    assert.equal(entry.matcher, undefined);
+  }
+});
+
+// run executes the emitted command as Cursor does: a shell in the project's
+// folder, the payload on standard input.
+function run(event, payload, path = `${dirname(modec)}:${process.env.PATH}`) {
+  const { hooks } = JSON.parse(text('.cursor/hooks.json'));
+  const r = spawnSync('/bin/sh', ['-c', hooks[event][0].command], { cwd: acme, env: { PATH: path }, input: typeof payload === 'string' ? payload : JSON.stringify({ hook_event_name: event, workspace_roots: [acme], cursor_version: '3.20.17', ...payload }), encoding: 'utf8' });
+  return r.status === 0 ? (JSON.parse(r.stdout).permission ?? 'abstain') : `exit ${r.status}`;
+}
+
+test('hooks answer documented payloads as the source says', () => {
+  const shell = (command) => run('beforeShellExecution', { command, cwd: acme, sandbox: false });
+  assert.equal(shell('git status'), 'abstain'); // allowed: a hook of the repository does not approve
+  assert.equal(shell('git push --force origin main'), 'deny');
+  assert.equal(shell('git push origin main'), 'ask');
+  assert.equal(shell('echo $(sudo id)'), 'deny');
+  const mcp = (mcp_server_name, tool_name) => run('beforeMCPExecution', { mcp_server_name, tool_name, tool_input: '{}' });
+  assert.equal(mcp('github', 'list_issues'), 'abstain');
+  assert.equal(mcp('user-github', 'delete_branch'), 'deny');
+  assert.equal(mcp('project-0-acme-shop', 'refund_order'), 'deny');
+  assert.equal(mcp('admin', 'list_users'), 'deny');
+  assert.equal(run('beforeMCPExecution', { tool_name: 'x', tool_input: '{}' }), 'deny');
+  assert.equal(run('beforeReadFile', { file_path: join(acme, '.env'), content: '' }), 'deny');
+  assert.equal(run('beforeReadFile', { file_path: join(acme, '.roomodes'), content: '' }), 'abstain');
+  assert.equal(run('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, '.cursor/hooks.json') }, cwd: acme }), 'deny');
+  assert.equal(run('preToolUse', { tool_name: 'Shell', tool_input: { command: 'rm -rf /' }, cwd: acme }), 'abstain'); // beforeShellExecution decides
+});
+
+test('a hook that cannot decide refuses', () => {
+  for (const payload of ['', '{', '[]', '{"hook_event_name":"stop"}', '{"hook_event_name":"beforeShellExecution"}']) {
+    assert.notEqual(run('beforeShellExecution', payload), 'abstain', payload);
+    assert.match(run('beforeShellExecution', payload), /^(exit 2|deny)$/, payload);
+  }
+  assert.equal(run('beforeShellExecution', { command: 'ls', cwd: acme }, '/nonexistent'), 'exit 2');
+});
