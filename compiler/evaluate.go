@@ -13,7 +13,6 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"modec.dev/modec/compiler/diag"
-	schema "modec.dev/modec/cue"
 )
 
 // maxNodes is how many values a source may evaluate to: a few lines of CUE can
@@ -54,10 +53,8 @@ func newInstance(dir string) *build.Instance {
 		}
 		inst := ctx.NewInstance(dir, nil)
 		inst.ImportPath, inst.PkgName = path, "schema"
-		for _, f := range schema.Files() {
-			if err := inst.AddFile(f.Name, f.Data); err != nil {
-				return nil
-			}
+		if err := addSchema(inst); err != nil {
+			return nil
 		}
 		return inst
 	}))

@@ -12,6 +12,8 @@ import (
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/scanner"
+	"cuelang.org/go/cue/token"
 	"cuelang.org/go/encoding/json"
 	"cuelang.org/go/encoding/toml"
 	"cuelang.org/go/encoding/yaml"
@@ -33,14 +35,17 @@ func parse(name string, b []byte) (*ast.File, error) {
 	var err error
 	switch path.Ext(name) {
 	case ".cue":
+		if longChain(b) {
+			return nil, errTooDeep
+		}
 		f, err = parser.ParseFile(name, b, parser.ParseComments)
 	case ".json":
 		var e ast.Expr
 		e, err = json.Extract(name, b)
 		f = wrapExpr(name, e)
 	case ".toml":
-		if deepKey(b) {
-			return nil, tooDeep
+		if err := checkTOML(b); err != nil {
+			return nil, err
 		}
 		var e ast.Expr
 		e, err = toml.NewDecoder(name, bytes.NewReader(b)).Decode()
@@ -49,12 +54,12 @@ func parse(name string, b []byte) (*ast.File, error) {
 		f, err = yaml.Extract(name, b)
 	}
 	if err == nil && depthOf(f) > maxDepth {
-		err = tooDeep
+		err = errTooDeep
 	}
 	return f, err
 }
 
-var tooDeep = fmt.Errorf("got more than %d levels, want fewer", maxDepth)
+var errTooDeep = fmt.Errorf("got more than %d levels, want fewer", maxDepth)
 
 func wrapExpr(name string, e ast.Expr) *ast.File {
 	f := &ast.File{Filename: name}
@@ -78,19 +83,58 @@ func depthOf(f *ast.File) int {
 	return deepest
 }
 
-// deepKey reports whether a key of a TOML file has more than maxDepth parts,
-// for which CUE's decoder would take time and memory in the square.
-func deepKey(b []byte) bool {
-	var p unstable.Parser
-	p.Reset(b)
-	for p.NextExpression() {
-		if deepNode(p.Expression()) {
-			return true
+// longChain reports whether a large CUE file has an element with more
+// selectors, colons and operators than any data: "a.a.a…", "a: a: a: …". The
+// parser limits brackets itself, but recurses over these.
+func longChain(b []byte) bool {
+	const (
+		large   = 64 << 10 // below it the stack holds whatever comes
+		longest = 10_000
+	)
+	if len(b) < large {
+		return false
+	}
+	var s scanner.Scanner
+	s.Init(token.NewFile("", -1, len(b)), b, nil, 0)
+	for links := 0; links <= longest; {
+		switch _, tok, _ := s.Scan(); tok {
+		case token.EOF:
+			return false
+		case token.COMMA: // the scanner writes one at the end of a line that ends an element
+			links = 0
+		case token.IDENT, token.STRING, token.INT, token.FLOAT, token.INTERPOLATION, token.COMMENT,
+			token.LBRACE, token.RBRACE, token.LBRACK, token.RBRACK, token.LPAREN, token.RPAREN:
+		default:
+			links++
 		}
 	}
-	return false // what does not parse is the decoder's to report
+	return true
 }
 
+// maxTables is how many tables a TOML file may have: CUE's decoder takes time
+// in their square.
+const maxTables = 5000
+
+// checkTOML refuses the files on which CUE's decoder would take time or memory
+// out of proportion. What does not parse is the decoder's to report.
+func checkTOML(b []byte) error {
+	var p unstable.Parser
+	p.Reset(b)
+	for tables := 0; p.NextExpression(); {
+		n := p.Expression()
+		if deepNode(n) {
+			return errTooDeep
+		}
+		if n.Kind == unstable.Table || n.Kind == unstable.ArrayTable {
+			if tables++; tables > maxTables {
+				return fmt.Errorf("got more than %d tables, want them split over several files", maxTables)
+			}
+		}
+	}
+	return nil
+}
+
+// deepNode reports whether a key has more than maxDepth parts.
 func deepNode(n *unstable.Node) bool {
 	switch n.Kind {
 	case unstable.KeyValue, unstable.Table, unstable.ArrayTable:

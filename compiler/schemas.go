@@ -36,13 +36,25 @@ var loadShapes = sync.OnceValues(func() (*shapes, error) {
 
 func schemaValue() (cue.Value, error) {
 	inst := build.NewContext().NewInstance("", nil)
-	for _, f := range schema.Files() {
-		if err := inst.AddFile(f.Name, f.Data); err != nil {
-			return cue.Value{}, fmt.Errorf("the schema does not parse: %w", err)
-		}
+	if err := addSchema(inst); err != nil {
+		return cue.Value{}, err
 	}
 	v := cuecontext.New().BuildInstance(inst)
 	return v, v.Err()
+}
+
+// addSchema adds the schema's files to an instance.
+func addSchema(inst *build.Instance) error {
+	for _, f := range schema.Files() {
+		file, err := parse(f.Name, f.Data)
+		if err == nil {
+			err = inst.AddSyntax(file)
+		}
+		if err != nil {
+			return fmt.Errorf("the schema does not parse: %w", err)
+		}
+	}
+	return nil
 }
 
 // builtinData parses the built-in modes and policies, once a process and only

@@ -49,7 +49,7 @@ func scalar(s string, indent string) string {
 		return quote(s)
 	}
 	body := strings.TrimSuffix(s, "\n")
-	if body == "" || strings.HasSuffix(body, "\n") {
+	if body == "" || strings.HasSuffix(body, "\n") || strings.HasSuffix(body, " ") {
 		return quote(s)
 	}
 	lines := strings.Split(body, "\n")

@@ -1,0 +1,284 @@
+package claude
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/clauderule"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+func rule(d ir.Decision, text string) ir.Rule {
+	return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: diag.Pos{File: "f", Line: 1, Col: 1}}
+}
+
+// project has a role "dev" and a mode "code" with the same permissions.
+func project() *ir.Project {
+	can := ir.Can{
+		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{rule(ir.Deny, ".env")}},
+		Edit:    &ir.Table{Rules: []ir.Rule{rule(ir.Allow, "docs/**"), rule(ir.Ask, "src/**")}, Default: &ir.Default{Decision: ir.Deny}},
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{rule(ir.Allow, "git status"), rule(ir.Deny, "git push *")}},
+		Web:     &ir.Table{Rules: []ir.Rule{rule(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
+		Modes:   &ir.Table{Rules: []ir.Rule{rule(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
+		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true, Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{rule(ir.Allow, "get_*"), rule(ir.Ask, "put")}}},
+			Default: &ir.Default{Decision: ir.Deny}},
+	}
+	return &ir.Project{Version: ir.Version, ClosedInventory: true,
+		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true, Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
+		Modes:   []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
+		Roles:   []ir.Role{{Name: "dev", Can: can}},
+		Guards:  []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+	}
+}
+
+func hook(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) target.HookAnswer {
+	t.Helper()
+	return New().(target.Hooker).Hook(target.HookRequest{Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
+		Resolve: func(p string) (string, error) { return filepath.Clean(p), nil }})
+}
+
+// said reads an answer: allow, ask, deny, abstain or refused.
+func said(t *testing.T, a target.HookAnswer) string {
+	t.Helper()
+	if a.Exit != 0 {
+		if a.Exit != 2 || a.Stderr == "" || len(a.Stdout) > 0 {
+			t.Errorf("a refusal is exit code 2 with a reason and no answer, got %+v", a)
+		}
+		return "refused"
+	}
+	var o struct {
+		HookSpecificOutput *struct{ HookEventName, PermissionDecision, PermissionDecisionReason string }
+	}
+	if err := json.Unmarshal(a.Stdout, &o); err != nil {
+		t.Fatalf("%v: %s", err, a.Stdout)
+	}
+	if o.HookSpecificOutput == nil {
+		return "abstain"
+	}
+	if o.HookSpecificOutput.HookEventName != "PreToolUse" || o.HookSpecificOutput.PermissionDecisionReason == "" {
+		t.Errorf("an incomplete answer: %s", a.Stdout)
+	}
+	return o.HookSpecificOutput.PermissionDecision
+}
+
+func payloadOf(tool, input string) string {
+	return `{"hook_event_name":"PreToolUse","permission_mode":"default","cwd":"/p","tool_name":"` + tool + `","tool_input":` + input + `}`
+}
+
+func TestHook(t *testing.T) {
+	dev := ir.SubjectRef{Role: "dev"}
+	for _, c := range []struct{ tool, input, want string }{
+		{"Read", `{"file_path":"/p/a"}`, "allow"},
+		{"Read", `{"file_path":"/p/.env"}`, "deny"},
+		{"Read", `{"file_path":"/p/x/../.ENV"}`, "deny"},
+		{"Read", `{"file_path":"/etc/passwd"}`, "ask"},
+		{"Grep", `{"pattern":"x"}`, "abstain"}, // it may meet .env: the agent's rules leave that out
+		{"Edit", `{"file_path":"/p/docs/a"}`, "allow"},
+		{"Write", `{"file_path":"docs/a"}`, "allow"},
+		{"Write", `{"file_path":"/p/src/a"}`, "ask"},
+		{"NotebookEdit", `{"notebook_path":"/p/other"}`, "deny"},
+		{"Write", `{"file_path":"/p/.claude/settings.json"}`, "deny"},
+		{"Write", `{"file_path":"~/docs/a"}`, "deny"},
+		{"Write", `{}`, "deny"},
+		{"Write", `{"file_path":7}`, "deny"},
+		{"Bash", `{"command":"git status"}`, "allow"},
+		{"Bash", `{"command":"git status && git push x"}`, "deny"},
+		{"Bash", `{"command":"make"}`, "ask"},
+		{"Bash", `{}`, "deny"},
+		{"PowerShell", `{"command":"git status"}`, "deny"},
+		{"WebFetch", `{"url":"https://a.example.com:8443/x"}`, "allow"},
+		{"WebFetch", `{"url":"https://example.com@evil.test/"}`, "ask"},
+		{"WebFetch", `{"url":"file:///etc/passwd"}`, "deny"},
+		{"WebSearch", `{"query":"x"}`, "ask"},
+		{"Agent", `{"subagent_type":"code"}`, "allow"},
+		{"Task", `{"subagent_type":"general-purpose"}`, "deny"},
+		{"mcp__my_docs__get_x", `{}`, "allow"},
+		{"mcp__my_docs__put", `{}`, "ask"},
+		{"mcp__my_docs__del", `{}`, "deny"},
+		{"mcp__other__get_x", `{}`, "deny"},
+		{"ReadMcpResourceTool", `{"server":"my_docs","uri":"x"}`, "deny"},
+		{"TodoWrite", `{}`, "abstain"},
+		{"BrandNewTool", `{}`, "ask"},
+	} {
+		if got := said(t, hook(t, dev, true, payloadOf(c.tool, c.input))); got != c.want {
+			t.Errorf("%s %s: got %s, want %s", c.tool, c.input, got, c.want)
+		}
+	}
+}
+
+// Only a hook that did not travel with the repository approves, and never in
+// plan mode.
+func TestHookAbstainsFromAllow(t *testing.T) {
+	p := payloadOf("Bash", `{"command":"git status"}`)
+	for _, c := range []struct {
+		may     bool
+		payload string
+		want    string
+	}{
+		{true, p, "allow"},
+		{false, p, "abstain"},
+		{true, strings.Replace(p, `"default"`, `"plan"`, 1), "abstain"},
+		{false, payloadOf("Bash", `{"command":"git push x"}`), "deny"},
+	} {
+		if got := said(t, hook(t, ir.SubjectRef{Mode: "code"}, c.may, c.payload)); got != c.want {
+			t.Errorf("%v %s: got %s, want %s", c.may, c.payload, got, c.want)
+		}
+	}
+}
+
+func TestHookRefuses(t *testing.T) {
+	for _, payload := range []string{"", "{", "[]", `"x"`, `{}`, `{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{}}`, `{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[]}`} {
+		if got := said(t, hook(t, ir.SubjectRef{Role: "dev"}, true, payload)); got != "refused" {
+			t.Errorf("%q: got %s, want a refusal", payload, got)
+		}
+	}
+	if got := said(t, hook(t, ir.SubjectRef{Role: "nobody"}, true, payloadOf("Bash", `{"command":"x"}`))); got != "refused" {
+		t.Errorf("an unknown subject: got %s", got)
+	}
+}
+
+// Whatever an agent sends, the hook answers or refuses, and never allows what
+// it does not understand.
+func FuzzHook(f *testing.F) {
+	f.Add(payloadOf("Bash", `{"command":"git push $(x)"}`))
+	f.Add(payloadOf("Write", `{"file_path":"/p/../x"}`))
+	f.Add(payloadOf("mcp__a__b", `{}`))
+	f.Fuzz(func(t *testing.T, payload string) {
+		a := hook(t, ir.SubjectRef{Role: "dev"}, true, payload)
+		if !json.Valid([]byte(payload)) && a.Exit == 0 && said(t, a) == "allow" {
+			t.Errorf("%q is allowed", payload)
+		}
+	})
+}
+
+func emitted(t *testing.T, p *ir.Project, hooks bool) (map[string]string, diag.List) {
+	t.Helper()
+	e := policy.New(p)
+	reach, err := target.NewReach(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), map[string]any{"hooks": hooks}, nil)})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		out[f.Path] = string(f.Data)
+	}
+	return out, diags
+}
+
+type settingsFile struct {
+	Permissions struct {
+		Allow, Ask, Deny []string
+		DefaultMode      string
+	}
+}
+
+// Every rule is one that Claude Code takes, none of them is inert, and no allow
+// is wider than the source.
+func TestRules(t *testing.T) {
+	files, _ := emitted(t, project(), true)
+	var s settingsFile
+	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range slices.Concat(s.Permissions.Allow, s.Permissions.Ask, s.Permissions.Deny) {
+		parsed, err := clauderule.Parse(r)
+		if err != nil {
+			t.Errorf("%s: %v", r, err)
+		}
+		if parsed.HasSpec && slices.Contains([]string{"Write", "NotebookEdit", "Glob", "Grep", "MultiEdit"}, parsed.Tool) {
+			t.Errorf("%s is inert", r)
+		}
+	}
+	for list, want := range map[*[]string][]string{
+		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)", "mcp__my_docs__get_x", "Agent(code)"},
+		&s.Permissions.Ask:   {"Edit(src/**)", "mcp__my_docs__put", "Bash(ls *)"},
+		&s.Permissions.Deny:  {"Read(.env)", "Edit(.claude/**)", "Bash(git push *)", "mcp__my_docs__del"},
+	} {
+		for _, r := range want {
+			if !slices.Contains(*list, r) {
+				t.Errorf("%s is missing in %v", r, *list)
+			}
+		}
+	}
+	if s.Permissions.DefaultMode != "default" {
+		t.Errorf("got defaultMode %q, want it always written", s.Permissions.DefaultMode)
+	}
+}
+
+// Without hooks a group that rules cannot hold goes, with a loss.
+func TestWithoutHooks(t *testing.T) {
+	files, diags := emitted(t, project(), false)
+	if strings.Contains(files[".claude/modec/dev.settings.json"], "modec hook") || strings.Contains(files[".claude/agents/code.md"], "hooks:") {
+		t.Error("a hook is still there")
+	}
+	var s settingsFile
+	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"Edit", "Write", "NotebookEdit"} {
+		if !slices.Contains(s.Permissions.Deny, tool) {
+			t.Errorf("%s is not denied, and no rule refuses the paths that are not listed", tool)
+		}
+	}
+	if strings.Contains(files[".claude/agents/code.md"], `"Write"`) {
+		t.Error("the subagent keeps Write")
+	}
+	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-edit" && d.Loss == diag.Narrowing }) {
+		t.Errorf("no loss says so: %v", diags)
+	}
+}
+
+// No rule or prompt is torn apart: each is one argument.
+func TestArgs(t *testing.T) {
+	p := project()
+	p.Roles[0].AppendSystemPrompt = "--dangerous\n\"x\" $(y)"
+	p.Roles[0].Tools = &[]string{"Bash", "Read"}
+	e := policy.New(p)
+	reach, err := target.NewReach(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)}
+	args, diags := New().(target.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, target.ArgsOptions{Dir: "sub"})
+	if len(diags) > 0 {
+		t.Error(diags)
+	}
+	want := []string{"--settings=sub/.claude/modec/dev.settings.json", "--permission-mode=default", "--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
+	if !slices.Equal(args, want) {
+		t.Errorf("got %q, want %q", args, want)
+	}
+	args, diags = New().(target.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, target.ArgsOptions{FlagsOnly: true})
+	if !slices.Contains(args, "--disallowedTools=Bash(git push *)") || slices.Contains(args, "--allowedTools=Bash(git status)") {
+		t.Errorf("got %q: the deny must be there, and an allow beside a question of its tool must not", args)
+	}
+	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-flags" }) {
+		t.Errorf("got %v, want claude-flags", diags)
+	}
+}
+
+// A hostile name is data in the front matter and in the hook's command.
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\"b\\c": `"a\"b\\c"`,
+		"---\nx":  `"---\nx"`,
+		"\u2028":  `"\u2028"`,
+		"👩‍💻":     `"👩\u200D💻"`,
+	} {
+		if got := quote(in); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got, want := hookCommand("role:it's $(x)", false), `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' || exit 2`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
