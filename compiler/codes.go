@@ -6,6 +6,7 @@ import "modec.dev/modec/compiler/diag"
 // `modec explain --code`. Those of a target are its own.
 func Codes() []diag.Doc {
 	return []diag.Doc{
+		{Code: "ambiguous-parent", Text: "A name in extends belongs to a policy and to a mode or role as well. Which one is meant would decide about permissions, so that it is not guessed: rename one of them."},
 		{Code: "bad-choice", Text: "A field takes one of a few words, and got another. The message lists them all. A model may also be a full id such as claude-sonnet-4-5."},
 		{Code: "bad-claude-rule", Text: "A rule in allowedTools, askTools or disallowedTools is not one of Claude Code's: Tool or Tool(content). Claude Code would skip it with a warning, and a deny that is skipped holds nothing, so that it is an error here."},
 		{Code: "bad-command", Text: "A command pattern cannot be read: exact text, with * for any characters; a trailing \" *\" or \":*\" has a word boundary. @git_read and @readonly_filters are built-in sets."},
@@ -13,6 +14,7 @@ func Codes() []diag.Doc {
 		{Code: "bad-exception", Text: "The what of an [[exceptions]] entry cannot be read or names something that the inventory does not have. It is a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
 		{Code: "bad-glob", Text: "A file pattern is not a doublestar glob. There is no negation: write a deny instead. A pattern without a slash holds at any depth, one with a leading or inner slash from the root."},
 		{Code: "bad-host", Text: "A host pattern is a host name, *.host for its subdomains, or * for every host; no scheme, path or port."},
+		{Code: "bad-import", Text: "A CUE file imports a package that is neither CUE's own (\"strings\", \"list\") nor modec.dev/schema. A source is read from its folder alone, never from a module cache or the network: move what it needs into the folder, where all files are one package."},
 		{Code: "bad-lock", Text: "modec.lock cannot be read or was written by a newer modec. It tells which files are modec's own, so that a build does not guess without it. Restore it from version control, or build with --force."},
 		{Code: "bad-name", Text: "A name is not one that the agents accept: a server's has 1 to 256 characters without : and *, a tool's 1 to 128 letters, digits, _, . and -, a role's 1 to 64 characters without white space around them. Server names that can.mcp reserves (default, allow, ask, deny, resources, prompts) are refused too."},
 		{Code: "bad-package", Text: "A CUE file of the source belongs to another package. All of them are package modec."},
@@ -45,6 +47,7 @@ func Codes() []diag.Doc {
 		{Code: "parents-disagree", Text: "Two parents of a subject give a field different values and the subject gives none. Only permissions are united; of any other field the subject says which it takes."},
 		{Code: "path-collision", Text: "Two artifacts would have one path on a file system that folds case: the names behind them differ only in case."},
 		{Code: "path-outside", Text: "A prompt or rules file lies outside the project. Paths are relative to the file that names them and stay inside the project."},
+		{Code: "restrictions-replaced", Text: "A mode writes mcpRestrictions and extends a mode that has others. They would take the place of the parent's and open what the parent holds back. Write them in one of the two modes, or add what the child denies to its can.mcp."},
 		{Code: "syntax", Text: "A data file does not parse. The errors of all files are reported together, each where its parser stopped."},
 		{Code: "unknown-field", Text: "A field that the schema does not have: often a typo, which would otherwise drop what it says in silence. `modec schema --reference` lists the fields."},
 		{Code: "unknown-mode", Text: "A mode is referred to that the source does not define and that is no built-in mode (architect, ask, code, debug, orchestrator)."},

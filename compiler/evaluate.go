@@ -13,6 +13,7 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"modec.dev/modec/compiler/diag"
+	schema "modec.dev/modec/cue"
 )
 
 // maxNodes is how many values a source may evaluate to: a few lines of CUE can
@@ -44,7 +45,9 @@ func (l *loader) evaluate(files []*ast.File) *node {
 	return n
 }
 
-// newInstance returns an empty CUE package that can import the schema.
+// newInstance returns an empty CUE package that can import the schema. Its
+// definitions accept everything there: modec applies them itself afterwards,
+// and CUE's words for a failed disjunction never come up.
 func newInstance(dir string) *build.Instance {
 	var ctx *build.Context
 	ctx = build.NewContext(build.Loader(func(pos token.Pos, path string) *build.Instance {
@@ -53,7 +56,19 @@ func newInstance(dir string) *build.Instance {
 		}
 		inst := ctx.NewInstance(dir, nil)
 		inst.ImportPath, inst.PkgName = path, "schema"
-		if err := addSchema(inst); err != nil {
+		lax := &ast.File{Filename: schemaImport, Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}}
+		for _, f := range schema.Files() {
+			file, err := parse(f.Name, f.Data)
+			if err != nil {
+				return nil
+			}
+			for _, d := range file.Decls {
+				if def, ok := d.(*ast.Field); ok {
+					lax.Decls = append(lax.Decls, &ast.Field{Label: def.Label, Value: ast.NewIdent("_")})
+				}
+			}
+		}
+		if err := inst.AddSyntax(lax); err != nil {
 			return nil
 		}
 		return inst
@@ -68,7 +83,7 @@ func (l *loader) evaluation(err error) {
 		for _, p := range cueerrors.Positions(e) {
 			at := position(p)
 			switch {
-			case strings.HasPrefix(at.File, "modec.dev/"):
+			case at.File == schemaImport:
 			case d.Pos.IsZero():
 				d.Pos = at
 			default:
@@ -93,29 +108,22 @@ type valueReader struct {
 	left int // how many nodes may still come
 }
 
-// node returns a value's regular fields, recursively, nil for what is no data.
-// An error in a value is Validate's to report.
+// node returns a value's regular fields, recursively. What has no value is a
+// broken node; an error in it is Validate's to report.
 func (r *valueReader) node(v cue.Value, path string) *node {
+	n := &node{pos: valuePos(v)}
 	if r.left--; r.left <= 0 {
 		if r.left == 0 {
 			r.diags.Errorf(diag.Pos{File: r.dir}, "cue", path, "got more than %d values, want fewer", maxNodes)
 		}
-		return nil
+		return n
 	}
-	if v.Err() != nil {
-		return nil
-	}
-	n := &node{pos: valuePos(v)}
-	switch v.Kind() {
-	case cue.StructKind:
+	k := v.Kind()
+	if it, err := v.Fields(); err == nil { // also of a struct with an error in it
 		n.kind = structKind
-		it, err := v.Fields()
-		for err == nil && it.Next() {
+		for it.Next() {
 			name := it.Selector().Unquoted()
 			child := r.node(it.Value(), join(path, label(name)))
-			if child == nil {
-				continue
-			}
 			pos := child.pos
 			if f, ok := it.Value().Source().(*ast.Field); ok {
 				pos = position(f.Label.Pos())
@@ -123,29 +131,27 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 			n.set(field{name, pos, child})
 		}
 		return n
-	case cue.ListKind:
+	}
+	switch {
+	case k == cue.ListKind:
 		n.kind = listKind
 		it, err := v.List()
 		for i := 0; err == nil && it.Next(); i++ {
-			if child := r.node(it.Value(), fmt.Sprintf("%s[%d]", path, i)); child != nil {
-				n.elems = append(n.elems, child)
-			}
+			n.elems = append(n.elems, r.node(it.Value(), fmt.Sprintf("%s[%d]", path, i)))
 		}
-		return n
-	case cue.StringKind:
-		s, err := v.String()
-		if err != nil {
-			return nil
+	case k == cue.StringKind:
+		if s, err := v.String(); err == nil {
+			n.kind, n.text = stringKind, s
 		}
-		n.kind, n.text = stringKind, s
-		return n
-	case cue.BottomKind:
+	case scalarKinds[k] != 0:
+		n.kind, n.text = scalarKinds[k], syntaxOf(v)
+	case v.Err() == nil:
 		r.diags.Errorf(n.pos, "cue", path, "got %s, which is no single value, want one", syntaxOf(v))
-		return nil
 	}
-	n.kind, n.text = map[cue.Kind]kind{cue.IntKind: intKind, cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind}[v.Kind()], syntaxOf(v)
 	return n
 }
+
+var scalarKinds = map[cue.Kind]kind{cue.IntKind: intKind, cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind}
 
 func syntaxOf(v cue.Value) string {
 	b, err := format.Node(v.Syntax(cue.Final()))

@@ -54,7 +54,8 @@ func newLoader(src Source, config []byte) (*loader, error) {
 }
 
 // data reads every data file below the source folder and returns what they say
-// together, nil after an error.
+// together, nil where that is not known. After other errors it is what can
+// still be checked.
 func (l *loader) data() *node {
 	var files []*ast.File
 	for _, name := range l.files() {
@@ -78,10 +79,7 @@ func (l *loader) data() *node {
 	if root == nil {
 		root = l.evaluate(files)
 	}
-	if l.diags.HasErrors() {
-		return nil
-	}
-	if len(root.fields) == 0 {
+	if root != nil && len(root.fields) == 0 && !l.diags.HasErrors() {
 		l.diags = append(l.diags, diag.Diagnostic{Code: "empty-project", Pos: diag.Pos{File: l.dir}, Message: "got no data (.cue, .yaml, .json, .toml), want at least one mode or role", Hint: "`modec init` writes a source to start from"})
 		return nil
 	}

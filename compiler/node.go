@@ -11,6 +11,9 @@ import (
 // kind is the type of a node, a bit each so that a shape can accept several.
 type kind uint8
 
+// broken is the kind of a value that CUE could not evaluate.
+const broken kind = 0
+
 const (
 	structKind kind = 1 << iota
 	listKind

@@ -50,6 +50,7 @@ type subject struct {
 
 	state int    // of the walk for cycles: 0 new, 1 on the way, 2 done
 	can   ir.Can // united
+	sugar []sugarRule
 	rules []ir.ClaudeRule
 }
 
@@ -61,7 +62,8 @@ type resolver struct {
 	project  *ir.Project
 	subjects map[subjectKind]map[string]*subject
 	builtins map[subjectKind]map[string]*subject
-	referred map[string]bool // built-in modes that the source refers to
+	referred map[string]bool   // built-in modes that the source refers to
+	prompts  map[string]string // prompt files that were read, by path
 }
 
 // Load reads a source, checks it against the schema, applies inheritance and
@@ -81,7 +83,7 @@ func Load(src Source, settings Settings) (*ir.Project, diag.List) {
 	if err != nil {
 		return nil, diag.List{{Code: "bad-schema", Message: err.Error()}}
 	}
-	r := &resolver{loader: l, shapes: sh, referred: map[string]bool{},
+	r := &resolver{loader: l, shapes: sh, referred: map[string]bool{}, prompts: map[string]string{},
 		project:  &ir.Project{Version: ir.Version, Name: settings.Name, ClosedInventory: settings.ClosedInventory, Baseline: settings.Baseline, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}},
 		subjects: map[subjectKind]map[string]*subject{}, builtins: map[subjectKind]map[string]*subject{}}
 	r.check(data)
@@ -102,6 +104,9 @@ func (r *resolver) check(data *node) {
 		if !slices.Contains(topLevel, f.name) {
 			r.diags = append(r.diags, diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: f.name,
 				Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)), Hint: diag.DidYouMean(f.name, topLevel)})
+			continue
+		}
+		if f.node.kind == broken {
 			continue
 		}
 		if f.node.kind != structKind {
@@ -257,27 +262,45 @@ func (r *resolver) link(s *subject) {
 		return
 	}
 	for i, e := range elems(s.node.get("extends")) {
-		var parent *subject
-		for _, kind := range extendable[s.kind] {
-			if parent = r.subjects[kind][e.text]; parent != nil && !s.builtin {
-				break
-			}
-			if parent = r.builtin(kind, e.text); parent != nil {
-				r.link(parent)
-				break
-			}
-		}
-		if parent == s && s.kind != policyKind && !s.builtin {
-			if b := r.builtin(s.kind, s.name); b != nil { // a mode that builds on the built-in one of its name
-				parent = b
-			}
-		}
+		at := fmt.Sprintf("%s.extends[%d]", s.path, i)
+		parent := r.parent(s, e, at)
 		if parent == nil {
-			r.unknown("unknown-parent", string(s.kind)+" or policy", e, fmt.Sprintf("%s.extends[%d]", s.path, i), r.parentNames(s.kind))
+			r.unknown("unknown-parent", string(s.kind)+" or policy", e, at, r.parentNames(s.kind))
 			continue
+		}
+		if parent.builtin {
+			r.link(parent)
 		}
 		s.parents = append(s.parents, parent)
 	}
+}
+
+// parent looks a name up: what the source defines before what is built in, and
+// the subject itself last, so that a mode can build on the built-in one of its
+// name.
+func (r *resolver) parent(s *subject, e *node, at string) *subject {
+	var found, own *subject
+	for _, kind := range extendable[s.kind] {
+		switch p := r.subjects[kind][e.text]; {
+		case p == nil || s.builtin:
+		case p == s:
+			own = s
+		case found != nil:
+			r.diags = append(r.diags, diag.Diagnostic{Code: "ambiguous-parent", Pos: e.pos, Path: at, Message: fmt.Sprintf("got %q, which is a %s and a %s, want distinct names", e.text, found.kind, p.kind),
+				Related: []diag.Related{{Pos: found.pos, Message: found.String()}, {Pos: p.pos, Message: p.String()}}})
+		default:
+			found = p
+		}
+	}
+	for _, kind := range extendable[s.kind] {
+		if found == nil {
+			found = r.builtin(kind, e.text)
+		}
+	}
+	if found == nil {
+		return own
+	}
+	return found
 }
 
 func (r *resolver) parentNames(kind subjectKind) []string {
@@ -306,15 +329,12 @@ func (r *resolver) unite(s *subject, way []*subject) {
 	}
 	s.state = 2
 	s.can = r.decodeCan(s.node.get("can"), s.path)
-	for _, p := range s.parents {
-		inherit(&s.can, &p.can, p.String())
-		for _, c := range p.rules {
-			c.From = cmp.Or(c.From, p.String())
-			s.rules = append(s.rules, c)
-		}
-	}
 	if s.kind == roleKind {
 		r.sugar(s)
+	}
+	for _, p := range s.parents {
+		inherit(&s.can, &p.can, p.String())
+		inheritSugar(s, p)
 	}
 	settle(&s.can)
 }
@@ -456,71 +476,85 @@ func wildcard(pattern, s string) bool {
 
 // inherited returns the node of a field: the subject's own, else the parents'
 // in the order written; two parents that disagree are an error.
-func (r *resolver) inherited(s *subject, name string) *node {
-	if n := s.node.get(name); n != nil {
-		return n
+func (r *resolver) inherited(s *subject, name string) *node { return r.inheritedField(s, name).node }
+
+// inheritedField is inherited for a field that may be written under one of
+// several names.
+func (r *resolver) inheritedField(s *subject, names ...string) field {
+	for _, name := range names {
+		if n := s.node.get(name); n != nil {
+			return field{name: name, node: n}
+		}
 	}
-	var found *node
+	var found field
 	var from *subject
 	for _, p := range s.parents {
 		if p.kind == policyKind {
 			continue
 		}
-		n := r.inherited(p, name)
+		f := r.inheritedField(p, names...)
 		switch {
-		case n == nil:
-		case found == nil:
-			found, from = n, p
-		case !equal(found, n):
-			r.diags = append(r.diags, diag.Diagnostic{Code: "parents-disagree", Pos: s.extendsPos(), Path: s.path + "." + name,
-				Message: fmt.Sprintf("got two values of %s, from %s and %s, want the subject to say which", name, from, p),
-				Related: []diag.Related{{Pos: found.pos, Message: from.String()}, {Pos: n.pos, Message: p.String()}}})
+		case f.node == nil:
+		case found.node == nil:
+			found, from = f, p
+		case f.name != found.name || !equal(found.node, f.node):
+			r.diags = append(r.diags, diag.Diagnostic{Code: "parents-disagree", Pos: s.extendsPos(), Path: s.path + "." + names[0],
+				Message: fmt.Sprintf("got two values of %s, from %s and %s, want the subject to say which", names[0], from, p),
+				Related: []diag.Related{{Pos: found.node.pos, Message: from.String()}, {Pos: f.node.pos, Message: p.String()}}})
 		}
 	}
 	return found
 }
 
-// text returns a text field, written in place or in a file.
-func (r *resolver) text(s *subject, name string) string {
+// text returns a text field, written in place or in a file. ok is false when
+// the subject has none; a file that cannot be read or says nothing is reported.
+func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	own, file := s.node.get(name), s.node.get(name+"File")
 	if own != nil && file != nil {
 		r.diags = append(r.diags, diag.Diagnostic{Code: "conflict", Pos: file.pos, Path: s.path + "." + name + "File", Message: fmt.Sprintf("got %sFile beside %s, want one of them", name, name),
 			Related: []diag.Related{{Pos: own.pos, Message: "the text is here"}}})
-		return own.text
 	}
-	if own == nil && file == nil {
-		own, file = r.inherited(s, name), r.inherited(s, name+"File")
+	switch f := r.inheritedField(s, name, name+"File"); {
+	case f.node == nil:
+		return "", false
+	case f.name == name:
+		return f.node.text, true
+	default:
+		text, ok := r.prompt(f.node, s.path+"."+f.name)
+		if ok && strings.TrimSpace(text) == "" {
+			r.diags.Errorf(f.node.pos, "bad-value", s.path+"."+f.name, "got %q, which is empty, want text in it", f.node.text)
+		}
+		return text, true
 	}
-	switch {
-	case own != nil:
-		return own.text
-	case file != nil:
-		return r.prompt(file, s.path+"."+name+"File")
-	}
-	return ""
 }
 
 // prompt reads the file that a field names: relative to the file that names
 // it, inside the project.
-func (r *resolver) prompt(n *node, at string) string {
+func (r *resolver) prompt(n *node, at string) (string, bool) {
 	name := path.Join(path.Dir(n.pos.File), n.text)
 	if path.IsAbs(n.text) || strings.ContainsAny(n.text, "\\\x00") || name == ".." || strings.HasPrefix(name, "../") {
 		r.diags.Errorf(n.pos, "path-outside", at, "got %q, want a file inside the project", n.text)
-		return ""
+		return "", false
+	}
+	if text, ok := r.prompts[name]; ok {
+		return text, true
 	}
 	b, ok := r.read(name, n.pos)
 	if !ok {
-		return ""
+		return "", false
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(string(b), "\uFEFF"), "\r\n", "\n")
+	text := strings.ReplaceAll(strings.TrimPrefix(string(b), "\uFEFF"), "\r\n", "\n")
+	r.prompts[name] = text
+	return text, true
 }
 
 func (r *resolver) mode(s *subject) ir.Mode {
 	m := ir.Mode{Slug: s.name, Pos: s.pos, Name: text(s.node.get("name")), Can: s.can,
 		Description: text(r.inherited(s, "description")), WhenToUse: text(r.inherited(s, "whenToUse")), Model: text(r.inherited(s, "model")),
-		RoleDefinition: r.text(s, "roleDefinition"), CustomInstructions: r.text(s, "customInstructions"),
 		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")), Extra: decodeExtra(r.inherited(s, "extra")), Builtin: s.builtin}
-	if m.RoleDefinition == "" {
+	var ok bool
+	m.CustomInstructions, _ = r.text(s, "customInstructions")
+	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok {
 		r.diags.Errorf(s.node.pos, "missing-field", s.path, "got no roleDefinition, want roleDefinition or roleDefinitionFile")
 	}
 	r.restrictionRefs(s, m.Restrictions)
@@ -532,7 +566,8 @@ func (r *resolver) mode(s *subject) ir.Mode {
 			r.diags = append(r.diags, diag.Diagnostic{Code: "duplicate-rules-file", Pos: n.pos, Path: at, Message: fmt.Sprintf("got a second file called %q, want distinct names", name), Related: []diag.Related{{Pos: other, Message: "the first one"}}})
 		}
 		seen[name] = n.pos
-		m.Rules = append(m.Rules, ir.RuleFile{Name: name, Text: r.prompt(n, at), Pos: n.pos})
+		text, _ := r.prompt(n, at)
+		m.Rules = append(m.Rules, ir.RuleFile{Name: name, Text: text, Pos: n.pos})
 	}
 	return m
 }
@@ -543,6 +578,13 @@ func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
 	}
 	at := s.path + ".mcpRestrictions"
 	r.conflicts(m, at)
+	own := s.node.get("mcpRestrictions")
+	for _, p := range s.parents {
+		if n := r.inherited(p, "mcpRestrictions"); n != nil && !equal(n, own) {
+			r.diags = append(r.diags, diag.Diagnostic{Code: "restrictions-replaced", Pos: own.pos, Path: at, Message: fmt.Sprintf("got mcpRestrictions that would replace those of %s, want them in one place", p),
+				Hint: "a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies", Related: []diag.Related{{Pos: n.pos, Message: "inherited from here"}}})
+		}
+	}
 	for _, l := range []*[]ir.Item{m.AllowedServers, m.DisallowedServers} {
 		if l != nil {
 			for _, i := range *l {
@@ -561,12 +603,14 @@ func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
 }
 
 func (r *resolver) role(s *subject) ir.Role {
+	r.sweeten(s)
 	mode := r.inherited(s, "permissionMode")
 	role := ir.Role{Name: s.name, Pos: s.pos, Can: s.can, Description: text(r.inherited(s, "description")), PermissionMode: text(mode),
-		AppendSystemPrompt: r.text(s, "appendSystemPrompt"), Env: textMap(r.inherited(s, "env")), ClaudeRules: s.rules, Extra: decodeExtra(r.inherited(s, "extra"))}
+		Env: textMap(r.inherited(s, "env")), ClaudeRules: s.rules, Extra: decodeExtra(r.inherited(s, "extra"))}
 	if mode != nil {
 		role.PermissionModePos = mode.pos
 	}
+	role.AppendSystemPrompt, _ = r.text(s, "appendSystemPrompt")
 	if n := r.inherited(s, "tools"); n != nil {
 		l := texts(n)
 		role.Tools = &l

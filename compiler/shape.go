@@ -152,6 +152,9 @@ func (s *shape) scalar(v cue.Value) {
 
 // check reports every problem of a node, each at its place.
 func (s *shape) check(n *node, path string, diags *diag.List) {
+	if n.kind == broken {
+		return // reported where it broke
+	}
 	if s.choices != nil || s.alts != nil {
 		s.checkAlternatives(n, path, diags)
 		return

@@ -61,10 +61,12 @@ func (u *ui) note(format string, args ...any) {
 // failure prints an error of the environment.
 func (u *ui) failure(err error) { fmt.Fprintf(u.err, "modec: error: %s\n", diag.Clean(err.Error())) }
 
-// diagnostics prints a list to standard error, in text.
+// diagnostics prints a list to standard error, in text; notes with -v only.
 func (u *ui) diagnostics(list diag.List) {
 	for _, d := range list {
-		u.render.Render(u.err, d)
+		if d.Severity != diag.Note || u.verbose {
+			u.render.Render(u.err, d)
+		}
 	}
 	if n := list.Count(diag.Error); n > 0 && !u.quiet {
 		fmt.Fprintf(u.err, "%s\n", count(n, "error"))

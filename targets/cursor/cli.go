@@ -1,7 +1,6 @@
 package cursor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,208 +10,213 @@ import (
 	"modec.dev/modec/compiler/target"
 )
 
-// tokens are the two lists of cli.json.
-type tokens struct{ allow, deny []string }
+// tokens is a list of cli.json.
+type tokens []string
 
-func (t *tokens) add(d ir.Decision, token string) {
-	list := &t.allow
-	if d == ir.Deny {
-		list = &t.deny
-	}
-	if !slices.Contains(*list, token) {
-		*list = append(*list, token)
-	}
-}
-
-// cli writes the CLI's permissions: strict JSON, deny before allow, the rest is
-// asked.
-func (e *emitter) cli(p *profile) []byte {
-	t := &tokens{}
-	for _, entry := range e.entries(p, ir.Allow) {
-		t.add(ir.Allow, "Mcp("+entry+")")
-	}
-	for _, entry := range e.entries(p, ir.Deny) {
-		t.add(ir.Deny, "Mcp("+entry+")")
-	}
-	e.shell(p, t)
-	e.files(p, t, ir.Read, "Read")
-	e.files(p, t, ir.Edit, "Write")
-	e.web(p, t)
-	return target.JSON(target.Object{"permissions", target.Object{"allow", orEmpty(t.allow), "deny", orEmpty(t.deny)}})
-}
-
-// prefix returns the words that a command pattern starts with, where the
-// pattern is those words and whatever follows: "git log *" and "git log:*".
-// exact says that nothing may follow.
-func prefix(pattern string) (words string, exact, ok bool) {
-	words = pattern
-	switch {
-	case strings.HasSuffix(words, " *"):
-		words = strings.TrimSuffix(words, " *")
-	case strings.HasSuffix(words, ":*"):
-		words = strings.TrimSuffix(words, ":*")
-	default:
-		exact = true
-	}
-	return words, exact, words != "" && literal(words)
-}
-
-// shell writes commands. A token matches its words and whatever follows them,
-// so that an exact pattern is written for a deny only. An allow needs the hook
-// beside it, and no deny or ask below its words that a token cannot say.
-func (e *emitter) shell(p *profile, t *tokens) {
-	var held []string // the starts of what must not be approved by a prefix
-	rules := p.subject.Rules(ir.Command)
-	if d := p.subject.Default(ir.Command); d.Decision == ir.Deny && e.unheld(p, t, d.Pos, ir.Command, "Shell(**)", "no token denies what is not listed") {
-		return
-	}
-	for _, r := range rules {
-		switch {
-		case r.Decision == ir.Allow:
-		case r.Pattern.Kind == ir.All && r.Decision == ir.Deny:
-			t.add(ir.Deny, "Shell(**)")
-			return
-		default:
-			words, _, ok := prefix(r.Pattern.Text)
-			if ok && r.Decision == ir.Deny {
-				t.add(ir.Deny, "Shell("+words+")")
-				continue
-			}
-			if r.Decision == ir.Deny && e.unheld(p, t, r.Pos, ir.Command, "Shell(**)", fmt.Sprintf("no token is sure to match %s", r.Pattern)) {
-				return
-			}
-			start, _, _ := strings.Cut(r.Pattern.Text, "*")
-			held = append(held, strings.TrimSpace(start))
+// add appends KEYWORD(ENTRY) for each entry that is not there.
+func (t *tokens) add(keyword string, entries []string) {
+	for _, e := range entries {
+		if token := keyword + "(" + e + ")"; !slices.Contains(*t, token) {
+			*t = append(*t, token)
 		}
 	}
-	if !e.hooks {
-		return
+}
+
+// cli writes the CLI's permissions: strict JSON; a deny goes before an allow.
+func (e *emitter) cli(p *profile, c commands) []byte {
+	hosts, noHosts := e.hosts(p)
+	allow, deny := tokens{}, tokens{}
+	allow.add("Mcp", e.allowed(p))
+	deny.add("Mcp", e.denied(p))
+	allow.add("Shell", c.allow)
+	deny.add("Shell", c.deny)
+	deny.add("Read", e.paths(p, ir.Read))
+	deny.add("Write", e.paths(p, ir.Edit))
+	allow.add("WebFetch", hosts)
+	deny.add("WebFetch", noHosts)
+	return target.JSON(target.Object{"permissions", target.Object{"allow", []string(allow), "deny", []string(deny)}})
+}
+
+// everyPath denies a group of paths whole, for picomatch too.
+var everyPath = []string{"**", "**/.*", "**/.*/**"}
+
+// paths writes the paths that a subject may not use: what is denied, and what is
+// asked about, since the engine does not ask inside the workspace.
+func (e *emitter) paths(p *profile, g ir.Group) []string {
+	rules, def := p.subject.Rules(g), p.subject.Default(g)
+	permits := def.Decision == ir.Allow
+	var out []string
+	unsaid, at := "", diag.Pos{}
+	miss := func(pos diag.Pos, rule, what string) {
+		p.hold(pos, rule)
+		if unsaid == "" {
+			unsaid, at = what, pos
+		}
 	}
 	for _, r := range rules {
-		words, exact, ok := prefix(r.Pattern.Text)
-		if r.Decision != ir.Allow || r.Pattern.Kind != ir.Plain || exact || !ok || slices.ContainsFunc(held, func(h string) bool {
-			return strings.HasPrefix(h, words) || strings.HasPrefix(words, h)
-		}) {
+		if r.Decision == ir.Allow {
+			permits = true
 			continue
 		}
-		t.add(ir.Allow, "Shell("+words+")")
+		if r.Pattern.Kind == ir.All {
+			return everyPath
+		}
+		globs, err := []string(nil), error(nil)
+		if r.Pattern.Kind == ir.Plain {
+			globs, err = policy.ExpandBraces(r.Pattern.Text)
+		}
+		if err != nil || len(globs) == 0 || e.guardOpened(p, g, r) {
+			miss(r.Pos, r.Decision.String()+" "+r.Pattern.String(), r.Pattern.String())
+			continue
+		}
+		for _, glob := range globs {
+			out = append(out, pathTokens(glob, !e.hooks)...)
+		}
 	}
+	if !permits {
+		return everyPath
+	}
+	if def.Decision != ir.Allow {
+		miss(def.Pos, "the default of "+string(g), "what is not listed")
+	}
+	if !e.hooks && unsaid != "" && e.closed(p, g, at, unsaid) {
+		return everyPath
+	}
+	return out
 }
 
-// unheld denies a whole group where the hooks, which could refuse a part of it,
-// are off: the CLI would ask about what the source denies.
-func (e *emitter) unheld(p *profile, t *tokens, at diag.Pos, g ir.Group, token, why string) bool {
-	if e.hooks {
+// guardOpened reports whether a subject opens a path below a guard: a token for
+// the guard would close it again.
+func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
+	if g != ir.Edit || r.Pos.File != "modec:guards" {
 		return false
 	}
-	e.loss(p, at, g, "cursor-deny", why+": the subject loses the group "+string(g), "turn hooks on, or ask instead of denying")
-	t.add(ir.Deny, token)
-	return true
-}
-
-// files writes path globs. The CLI cannot be told to ask about a path, so that
-// an allow is written only in a group without an ask, and without a deny that
-// no token says.
-func (e *emitter) files(p *profile, t *tokens, g ir.Group, token string) {
-	def := p.subject.Default(g).Decision
-	if def == ir.Deny && e.unheld(p, t, p.subject.Default(g).Pos, g, token+"(**)", "no token denies what is not listed") {
-		return
+	can := e.can(p.ref)
+	if can == nil || can.Edit == nil {
+		return false
 	}
-	if !e.hooks && p.subject.Outside(g).Decision == ir.Deny {
-		for _, outside := range []string{"/**", "~/**", "../**"} { // beside the workspace's own, which are relative
-			t.add(ir.Deny, token+"("+outside+")")
+	dir := strings.TrimSuffix(r.Pattern.Text, "**")
+	for _, o := range can.Edit.Open {
+		if o.Path == r.Pattern.Text || dir != r.Pattern.Text && strings.HasPrefix(o.Path, dir) {
+			return true
 		}
 	}
-	safe := true
-	var allow []string
-	for _, r := range p.subject.Rules(g) {
-		switch {
-		case r.Pattern.Kind == ir.All && r.Decision == ir.Deny:
-			t.add(ir.Deny, token+"(**)")
-			return
-		case r.Decision == ir.Ask:
-			safe = false
-		case r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain:
-			globs, err := policy.ExpandBraces(r.Pattern.Text)
-			if err != nil {
-				safe = false
-				continue
-			}
-			for _, glob := range globs {
-				for _, x := range denyGlobs(glob) {
-					t.add(ir.Deny, token+"("+x+")")
-				}
-			}
-		case r.Decision == ir.Deny:
-			safe = false
-			if e.unheld(p, t, r.Pos, g, token+"(**)", fmt.Sprintf("no token says the expression %s", r.Pattern)) {
-				return
-			}
-		case r.Pattern.Kind == ir.Plain:
-			if dir, ok := strings.CutSuffix(strings.TrimPrefix(r.Pattern.Text, "/"), "/**"); ok && literal(dir) && !strings.HasPrefix(dir, "~") {
-				allow = append(allow, dir+"/**")
-			}
-		}
-	}
-	if !safe || !e.hooks {
-		return
-	}
-	if def == ir.Allow {
-		allow = []string{"**"}
-	}
-	for _, a := range allow {
-		t.add(ir.Allow, token+"("+a+")")
-	}
+	return false
 }
 
-// denyGlobs writes a glob for picomatch, at least as wide: without "/" at any
-// depth, and everything below what matches.
-func denyGlobs(glob string) []string {
-	below := strings.HasSuffix(glob, "/**")
-	trimmed := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/")
+func (e *emitter) can(ref ir.SubjectRef) *ir.Can {
+	if ref.Role != "" {
+		return &e.in.Project.Role(ref.Role).Can
+	}
+	return &e.in.Project.Mode(ref.Mode).Can
+}
+
+// pathTokens writes a glob without braces for a deny: everything that it
+// matches and everything below that. sure also covers the engine's reading,
+// which compares absolute paths, at the price of the same path in other folders.
+func pathTokens(glob string, sure bool) []string {
 	anchored := strings.Contains(strings.TrimSuffix(glob, "/"), "/")
-	if trimmed == "" {
-		return []string{"**"}
+	below := strings.HasSuffix(glob, "/**")
+	glob = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/"), "/")
+	switch glob {
+	case "", "*", "**", "**/*":
+		return everyPath
 	}
-	trimmed = strings.TrimPrefix(trimmed, "/")
-	if !anchored {
-		trimmed = "**/" + trimmed
+	glob = stars(glob)
+	bases := []string{"**/" + glob}
+	if anchored {
+		bases = []string{glob}
+		if sure && !strings.HasPrefix(glob, "**/") {
+			bases = append(bases, "**/"+glob)
+		}
 	}
-	if below {
-		return []string{trimmed + "/**"}
+	var out []string
+	for _, b := range bases {
+		if !below {
+			out = append(out, b)
+		}
+		out = append(out, b+"/**")
+		if sure {
+			out = append(out, b+"/**/.*", b+"/**/.*/**")
+		}
 	}
-	return []string{trimmed, trimmed + "/**"}
+	return out
 }
 
-func (e *emitter) web(p *profile, t *tokens) {
-	def := p.subject.Default(ir.Web).Decision
-	if def == ir.Deny && e.unheld(p, t, p.subject.Default(ir.Web).Pos, ir.Web, "WebFetch(*)", "no token denies what is not listed") {
-		return
-	}
-	asks := def == ir.Ask
-	var allow []string
-	for _, r := range p.subject.Rules(ir.Web) {
+// stars widens what only one of the matchers understands to `*`.
+func stars(glob string) string {
+	var b strings.Builder
+	for i := 0; i < len(glob); i++ {
+		c := glob[i]
 		switch {
-		case r.Pattern.Kind == ir.All && r.Decision == ir.Deny:
-			t.add(ir.Deny, "WebFetch(*)")
-			return
-		case r.Decision == ir.Deny:
-			t.add(ir.Deny, "WebFetch("+r.Pattern.Text+")")
-		case r.Decision == ir.Ask:
-			asks = true
-		default:
-			allow = append(allow, r.Pattern.Text)
+		case c == '[':
+			i += max(0, strings.IndexByte(glob[i:], ']'))
+		case c == '\\':
+			i++
+		case !strings.ContainsRune(`?()!+@|$^"]{}`, rune(c)):
+			b.WriteByte(c)
+			continue
+		}
+		if !strings.HasSuffix(b.String(), "*") {
+			b.WriteByte('*')
 		}
 	}
-	for _, host := range allow {
-		held := slices.ContainsFunc(p.subject.Rules(ir.Web), func(r ir.Rule) bool {
-			return r.Decision == ir.Ask && (strings.HasPrefix(host, "*") || strings.HasPrefix(r.Pattern.Text, "*") || r.Pattern.Text == host)
-		})
-		if !held {
-			t.add(ir.Allow, "WebFetch("+host+")")
+	return b.String()
+}
+
+// hosts writes hosts. A deny only keeps a host out of the allowlist, so that the
+// lists hold approval; the hook refuses.
+func (e *emitter) hosts(p *profile) (allow, deny []string) {
+	rules, def := p.subject.Rules(ir.Web), p.subject.Default(ir.Web)
+	decide := func(host string) ir.Decision {
+		return p.subject.Decide(policy.Action{Group: ir.Web, Arg: host}).Decision
+	}
+	held := false // something is not allowed
+	every := def.Decision == ir.Allow
+	for _, r := range rules {
+		if r.Decision == ir.Allow {
+			every = every || r.Pattern.Text == "*"
+			continue
+		}
+		held = true
+		if r.Decision != ir.Deny {
+			continue
+		}
+		host, ok := hostPattern(r.Pattern)
+		if apex, sub := strings.CutPrefix(host, "*."); !ok || sub && decide(apex) != ir.Deny {
+			p.hold(r.Pos, "deny "+r.Pattern.String())
+			continue
+		}
+		if host == "*" {
+			return nil, []string{"*"}
+		}
+		deny = append(deny, host)
+	}
+	if every && !held {
+		return []string{"*"}, nil
+	}
+	for _, r := range rules {
+		host, ok := hostPattern(r.Pattern)
+		if r.Decision != ir.Allow || !ok || host == "*" {
+			continue
+		}
+		apex, sub := strings.CutPrefix(host, "*.")
+		if decide(apex) == ir.Allow && !(sub && held) {
+			allow = append(allow, host)
 		}
 	}
-	if def == ir.Allow && !asks {
-		t.add(ir.Allow, "WebFetch(*)")
+	return allow, deny
+}
+
+// hostPattern writes a host as Cursor compares it: lower case, ASCII.
+func hostPattern(p ir.Pattern) (string, bool) {
+	if p.Kind == ir.All || p.Text == "*" {
+		return "*", true
 	}
+	bare, sub := strings.CutPrefix(p.Text, "*.")
+	host, ok := policy.Host(bare)
+	if sub {
+		host = "*." + host
+	}
+	return host, ok && p.Kind == ir.Plain && !strings.ContainsAny(host, "/()")
 }

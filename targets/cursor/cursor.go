@@ -1,42 +1,87 @@
-// Package cursor emits the configuration of Cursor: the MCP allowlist of the
-// IDE (permissions.json), the CLI's permissions (cli.json), MCP servers, and
-// the hooks that make them exact.
+// Package cursor emits the configuration of Cursor: the IDE's allowlists
+// (permissions.json), the permissions of its CLI (cli.json), MCP servers
+// (mcp.json), and the hooks that make all of them exact (hooks.json).
 //
-// Sources: cursor.com/docs (permissions, CLI, hooks), the engine in
-// @cursor/sdk 1.0.32, and recovered bundles up to 3.20.17. Nothing here was
-// observed in a running IDE.
+// Sources: Cursor's documentation of permissions, CLI permissions and hooks
+// (cursor.com/docs, autumn 2026), the agent engine in the npm package
+// @cursor/sdk 1.0.32, whose matcher and hook runner the end-to-end tests
+// execute, and bundles of the IDE up to 3.20.17. Nothing was observed in a
+// running IDE.
 //
 // # What holds what
 //
 // permissions.json says what runs without approval and cannot deny: what it
-// does not list is asked. cli.json allows and denies, and asks about the rest.
-// The hooks ask the compiled policy about every tool call; for shell commands
-// and MCP tools they answer deny, ask or allow, for reads, writes and subagents
-// they cannot ask, so that an ask is refused, with a message.
+// does not list is asked. cli.json allows, denies, and asks about the rest of
+// commands, MCP tools and hosts; a path it can only deny, since the engine
+// reads and writes inside the workspace without asking. The hooks ask the
+// compiled policy about every tool call. For commands and MCP tools they answer
+// deny, ask or nothing; for the rest there is no ask, so that an ask is refused
+// there, with a message (cursor-ask).
+//
+// A hook that came with the repository never answers allow. It abstains with an
+// object without a permission ({}), which the engine takes for "no opinion" and
+// goes on to its own lists. Empty output would block, as would output that is
+// no JSON.
+//
+// # How Cursor matches
+//
+// The engine (1.0.32) compares the whole text, `*` stands for any text, "/"
+// included, and every other character for itself. The documentation speaks of
+// globs, as picomatch reads them. Every token here means the same to both or,
+// where that cannot be, less for an allow and more for a deny: braces are
+// expanded, other glob characters of a deny become `*`, an allow holds none.
+//
+//   - Shell(git push) matches a simple command that is "git push" or starts
+//     with "git push ". The engine splits a line as a shell does and wants every
+//     part allowed, but lets it write into files of the workspace: therefore an
+//     allow is written only with the hooks beside it.
+//   - Shell(npm:ci) matches "npm ci" and nothing longer.
+//   - Shell(git:push*), as often seen, does not match `git push origin a/b` for
+//     picomatch. It is never written.
+//   - Read and Write tokens are compared with absolute paths; the documentation
+//     says that a relative one starts at the workspace. Without hooks both forms
+//     are written. An allow of a path is never written: `**` would open the
+//     whole disk.
+//   - WebFetch(*.host) matches the host itself too. A WebFetch deny only takes
+//     the host out of the allowlist: the fetch is then asked about.
+//   - Names are compared without case and surrounding space: names that become
+//     equal are errors (cursor-name-collision).
 //
 // # Hazards
 //
-//   - A user-level permissions.json with any allowlist switches off the user's
-//     own run mode. A build writes it beside the project, under .cursor/modec;
-//     nothing puts it into the home folder by itself.
-//   - A repository's own permissions.json was read, not applied, up to 3.20.17.
-//   - An empty allowlist meant "the IDE's list" in older builds: approvalMode
-//     "allowlist" is always written with it.
-//   - Entries are compared without case, and the engine reads them as globs: a
-//     name with a glob character is never written.
-//   - A `*` in a token does not cross "/": `Shell(git:push*)` does not match
-//     `git push origin feat/x`. Denies are written as prefixes, Shell(git push).
-//   - Whether Shell(git log) also matches `git log; rm x` is not known: a Shell
-//     allow is written only with the hooks beside it.
-//   - A server's id may carry a prefix, user- or project-N-NAME-. The hook
-//     strips one; `aliases = true` writes allowlist entries for them.
-//   - Cloud agents run no MCP hooks, and project hooks need a trusted workspace.
+//   - permissions.json in the home folder replaces the lists of the settings and,
+//     with any entry, switches off the user's own run mode. A build therefore
+//     writes it under .cursor/modec, and nothing else moves it.
+//   - A repository's own .cursor/permissions.json is read, and its lists were not
+//     applied, up to 3.20.17. None is written.
+//   - An empty list meant "the list of the settings" in older builds:
+//     approvalMode "allowlist" is always written beside the lists.
+//   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It
+//     would feed the last command of a list, so the command is one `{ …; }`.
+//   - A server's id may carry a prefix, user- or project-N-FOLDER-, and a suffix,
+//     ::mcpScope:…. The hook strips them; aliases = true writes the prefixed
+//     forms into the lists.
+//   - Project servers start disabled until the user enables them, and project
+//     hooks run in a trusted workspace only.
+//
+// # Known holes of the agent
+//
+//   - Cloud agents run no MCP hooks, and no hooks at all in read-only turns.
+//   - The engine takes an ask of beforeMCPExecution for no opinion: its own lists
+//     ask, unless the user chose Run Everything.
+//   - Grep over a folder also shows what lies below it and may not be read:
+//     only .cursorignore keeps files out of it.
+//   - Without hooks, tokens are compared with case, with links unresolved for
+//     reads, and only with the text of a command: `/usr/bin/git push` is another
+//     command than `git push`. Nothing confines reads to the workspace, and
+//     nothing holds subagents back.
+//   - On Windows the hooks' command is no PowerShell: every call is refused.
 package cursor
 
 import (
 	"fmt"
+	"path"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -46,7 +91,7 @@ import (
 
 type cursor struct{}
 
-// New returns the target.
+// New returns the target. It also answers Cursor's hooks (target.Hooker).
 func New() target.Target { return cursor{} }
 
 func (cursor) Name() string { return "cursor" }
@@ -57,9 +102,10 @@ func (cursor) Summary() string {
 
 func (cursor) Options() []target.Option {
 	return []target.Option{
-		{Name: "aliases", Type: target.Bool, Default: false, Doc: "Also allow servers under the ids user-NAME and project-0-PROJECT-NAME, which the IDE gives them."},
-		{Name: "hooks", Type: target.Bool, Default: true, Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid inside the IDE."},
-		{Name: "subject", Type: target.String, Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to. Default: the baseline. Without either, only the profiles under .cursor/modec are written."},
+		{Name: "aliases", Type: target.Bool, Default: false, Doc: "Also list servers under the ids that the IDE may give them, user-NAME and project-0-FOLDER-NAME."},
+		{Name: "folder", Type: target.String, Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. Default: the project's name."},
+		{Name: "hooks", Type: target.Bool, Default: true, Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid inside the IDE. Without them everything that tokens cannot say is narrowed."},
+		{Name: "subject", Type: target.String, Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", \"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under .cursor/modec are written."},
 	}
 }
 
@@ -67,82 +113,75 @@ func (cursor) Owns() []string {
 	return []string{".cursor/modec/**", ".cursor/cli.json", ".cursor/hooks.json", ".cursor/mcp.json"}
 }
 
-// Governs: see the package comment.
-func (cursor) Governs(path string, g ir.Group) target.Halves {
-	switch {
-	case strings.HasSuffix(path, "permissions.json"):
-		if g == ir.MCP || g == ir.Command {
-			return target.Approval
-		}
-	case strings.HasSuffix(path, "cli.json"):
-		if g != ir.Modes {
-			return target.Both
-		}
-	case strings.HasSuffix(path, "hooks.json"):
-		if g == ir.MCP || g == ir.Command {
-			return target.Both
-		}
-		if g != ir.Web {
-			return target.Access
-		}
-	}
-	return target.Neither
+// governs is the table of the package comment: which halves a file holds.
+var governs = map[string]map[ir.Group]target.Halves{
+	"permissions.json": {ir.MCP: target.Approval, ir.Command: target.Approval},
+	"cli.json":         {ir.MCP: target.Both, ir.Command: target.Both, ir.Web: target.Approval, ir.Read: target.Access, ir.Edit: target.Access},
+	"hooks.json": {ir.MCP: target.Both, ir.Command: target.Both, ir.Read: target.Access, ir.Edit: target.Access, ir.Web: target.Access,
+		ir.Modes: target.Access, ir.Unknown: target.Access},
 }
 
-func (cursor) Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: "cursor-not-held", Text: "Neither the option subject nor a baseline says whom this repository's Cursor is held to, so that no project-wide cli.json and hooks.json are written: nothing holds Cursor here. Set subject, or baseline in modec.toml."},
-		{Code: "cursor-unknown-subject", Text: "The option subject names no role or mode of the source."},
-		{Code: "cursor-name", Text: "Cursor's engine reads allowlist entries and tokens as globs. A server whose name holds a glob character is left out of the lists, so that its tools are asked about; the hooks still decide for it. Rename the server."},
-		{Code: "cursor-ask", Text: "Cursor's hooks for reading, editing, the web and subagents can allow or deny, not ask: what the source asks about is refused there, with a message. Allow it or deny it, or work in the CLI, whose own prompt asks."},
-		{Code: "cursor-deny", Text: "Without hooks, this deny cannot be written as a token that is sure to match, so that the whole group is denied. Turn hooks on, write the pattern as a prefix or a glob, or ask instead of denying."},
-	}
-}
+func (cursor) Governs(file string, g ir.Group) target.Halves { return governs[path.Base(file)][g] }
 
+// emitter compiles one project.
 type emitter struct {
 	in    target.Input
 	hooks bool
 	diags diag.List
 }
 
-// profile is what is compiled for one subject.
+// profile is one subject that files are written for.
 type profile struct {
 	ref     ir.SubjectRef
-	label   string // "role:developer"
+	label   string // "role:developer": what --subject takes
+	dir     string
 	subject *policy.Subject
 	pos     diag.Pos
+	held    []string // what only the hook holds, for one note
+	heldPos diag.Pos
 }
 
-// Emit compiles a profile for each role, and the project-wide files for the
-// chosen subject.
+// Emit compiles a profile for each role and for the chosen mode, and the
+// project-wide files for the chosen subject.
 func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
-	var files []target.File
+	e.checkNames()
+	e.checkExtras()
+	main, chosen := e.chosen()
+	refs := []ir.SubjectRef{}
 	for i := range in.Project.Roles {
-		r := &in.Project.Roles[i]
-		p, err := e.profile(ir.SubjectRef{Role: r.Name})
+		refs = append(refs, ir.SubjectRef{Role: in.Project.Roles[i].Name})
+	}
+	if chosen && main.Mode != "" {
+		refs = append(refs, main)
+	}
+	var files []target.File
+	for _, ref := range refs {
+		p, err := e.profile(ref)
 		if err != nil {
-			e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+			e.diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
 			continue
 		}
-		dir := ".cursor/modec/" + target.PathName(r.Name) + "/"
-		files = append(files, target.File{Path: dir + "permissions.json", Data: e.permissions(p)}, target.File{Path: dir + "cli.json", Data: e.cli(p)})
-		if e.hooks {
-			files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p)})
-			e.unaskable(p)
+		dirs := []string{p.dir}
+		if chosen && ref == main {
+			dirs = append(dirs, ".cursor/")
 		}
-	}
-	if main := e.mainProfile(); main != nil {
-		files = append(files, target.File{Path: ".cursor/cli.json", Data: e.cli(main)})
-		if e.hooks {
-			files = append(files, target.File{Path: ".cursor/hooks.json", Data: hooksJSON(main)})
-			if main.ref.Role == "" {
-				e.unaskable(main)
+		commands := e.commands(p)
+		permissions, cli := e.permissions(p, commands), e.cli(p, commands)
+		files = append(files, target.File{Path: p.dir + "permissions.json", Data: permissions})
+		for _, dir := range dirs {
+			files = append(files, target.File{Path: dir + "cli.json", Data: cli})
+			if e.hooks {
+				files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p)})
 			}
 		}
+		e.asks(p)
+		e.claudeRules(p)
+		e.heldByHook(p)
 	}
-	if data := e.servers(); data != nil {
-		files = append(files, target.File{Path: ".cursor/mcp.json", Data: data})
+	files = append(files, target.File{Path: ".cursor/mcp.json", Data: e.servers()})
+	if e.diags.HasErrors() {
+		return nil, e.diags
 	}
 	return files, e.diags
 }
@@ -153,35 +192,31 @@ func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
 		return nil, err
 	}
 	if ref.Role != "" {
-		return &profile{ref, "role:" + ref.Role, s, e.in.Project.Role(ref.Role).Pos}, nil
+		return &profile{ref: ref, label: "role:" + ref.Role, dir: ".cursor/modec/" + target.PathName(ref.Role) + "/", subject: s, pos: e.in.Project.Role(ref.Role).Pos}, nil
 	}
-	return &profile{ref, "mode:" + ref.Mode, s, e.in.Project.Mode(ref.Mode).Pos}, nil
+	label := "mode:" + ref.Mode
+	return &profile{ref: ref, label: label, dir: ".cursor/modec/" + target.PathName(label) + "/", subject: s, pos: e.in.Project.Mode(ref.Mode).Pos}, nil
 }
 
-// mainProfile is the subject of the project-wide files, nil when none is
-// chosen.
-func (e *emitter) mainProfile() *profile {
+// chosen returns the subject of the project-wide files; false when none is.
+func (e *emitter) chosen() (ir.SubjectRef, bool) {
 	name := e.in.Options.String("subject")
-	ref := ir.SubjectRef{Role: e.in.Project.Baseline}
-	if name != "" {
-		var err error
-		if ref, err = e.in.Project.ParseSubject(name, ""); err != nil {
-			e.diags.Errorf(e.in.Options.Pos("subject"), "cursor-unknown-subject", "targets.cursor.subject", "%v", err)
-			return nil
+	switch {
+	case name != "":
+		ref, err := e.in.Project.ParseSubject(name, "")
+		if err != nil {
+			e.diags = append(e.diags, diag.Diagnostic{Code: "cursor-unknown-subject", Pos: e.in.Options.Pos("subject"), Path: "targets.cursor.subject", Message: err.Error(), Target: "cursor"})
 		}
-	} else if ref.Role == "" {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-not-held", Target: "cursor", Pos: diag.Pos{File: "modec.toml"}, Message: "got neither subject nor baseline: nothing holds Cursor in this repository",
-			Hint: "set subject in [targets.cursor], or baseline"})
-		return nil
+		return ref, err == nil
+	case e.in.Project.Baseline != "":
+		return ir.SubjectRef{Role: e.in.Project.Baseline}, true
 	}
-	p, err := e.profile(ref)
-	if err != nil {
-		e.diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
-		return nil
-	}
-	return p
+	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-not-held", Pos: diag.Pos{File: "modec.toml"}, Target: "cursor",
+		Message: "got neither subject nor baseline: nothing holds Cursor in this repository", Hint: "set subject in [targets.cursor], or baseline"})
+	return ir.SubjectRef{}, false
 }
 
+// loss reports what a subject loses, at the place that the format cannot say.
 func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code, message, hint string) {
 	if at.IsZero() || at.File == "modec:guards" {
 		at = p.pos
@@ -189,149 +224,90 @@ func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code, message, hint 
 	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint, Target: "cursor", Subject: p.ref.String(), Group: string(g), Loss: diag.Narrowing})
 }
 
-// unaskable lists, once a group, what a hook refuses because it cannot ask.
-func (e *emitter) unaskable(p *profile) {
-	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Web, ir.Modes} {
-		at, asks := p.subject.Default(g).Pos, p.subject.Default(g).Decision == ir.Ask
-		if slices.ContainsFunc(p.subject.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Kind == ir.All }) {
-			continue // nothing is left to ask about
-		}
+// closed reports whether a whole group may be denied because a token cannot say
+// what its rules do. A written exception keeps it.
+func (e *emitter) closed(p *profile, g ir.Group, at diag.Pos, what string) bool {
+	if x := e.in.ExceptsGroup(p.ref, g); x != nil {
+		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: fmt.Sprintf("keeps %s, where no token denies %s", g, what), Hint: "reason: " + x.Reason + ", until " + x.Until.Format("2006-01-02"),
+			Target: "cursor", Subject: p.ref.String(), Group: string(g), Loss: diag.Widening})
+		return false
+	}
+	e.loss(p, at, g, "cursor-deny", fmt.Sprintf("no token denies %s, and hooks are off: the group %s is denied as a whole", what, g), fmt.Sprintf("turn hooks on, or write an exception for %q", g))
+	return true
+}
+
+// hold notes a deny or an ask that only the hook holds.
+func (p *profile) hold(at diag.Pos, what string) {
+	if len(p.held) == 0 {
+		p.heldPos = at
+	}
+	if !slices.Contains(p.held, what) {
+		p.held = append(p.held, what)
+	}
+}
+
+func (e *emitter) heldByHook(p *profile) {
+	if len(p.held) == 0 || !e.hooks {
+		return
+	}
+	at := p.heldPos
+	if at.IsZero() || at.File == "modec:guards" {
+		at = p.pos
+	}
+	more := ""
+	if n := len(p.held) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Note, Code: "cursor-hook-only", Pos: at, Message: fmt.Sprintf("cli.json cannot say %s%s of %s: the hook alone holds it", p.held[0], more, p.ref), Target: "cursor", Subject: p.ref.String()})
+}
+
+// asks lists, once a group, what is refused because Cursor cannot ask there.
+func (e *emitter) asks(p *profile) {
+	groups := []ir.Group{ir.Read, ir.Edit}
+	if e.hooks {
+		groups = append(groups, ir.Web, ir.Modes)
+	}
+	for _, g := range groups {
+		def := p.subject.Default(g)
+		at, asks := def.Pos, def.Decision == ir.Ask
 		for _, r := range p.subject.Rules(g) {
+			if r.Pattern.Kind == ir.All && r.Decision == ir.Deny {
+				asks = false
+				break
+			}
 			if r.Decision == ir.Ask && !asks {
 				at, asks = r.Pos, true
 			}
 		}
 		if asks {
-			e.loss(p, at, g, "cursor-ask", fmt.Sprintf("hooks for %s cannot ask: what the source asks about is refused in the IDE", g), "allow it or deny it")
+			e.loss(p, at, g, "cursor-ask", fmt.Sprintf("Cursor cannot ask about %s: what the source asks about is refused", g), "allow it or deny it")
 		}
 	}
 }
 
-// literal reports whether a name means itself where the engine reads globs.
-func literal(s string) bool {
-	return !strings.ContainsAny(s, `*?[]{}()!+@\|:`) && s == strings.TrimSpace(s)
-}
-
-// tools calls f for each inventory tool whose decision no tool that differs in
-// case only contradicts.
-func (e *emitter) tools(p *profile, f func(sv *ir.Server, tool string, d ir.Decision)) {
-	for i := range e.in.Project.Servers {
-		sv := &e.in.Project.Servers[i]
-		if !literal(sv.Name) {
-			continue
+func (e *emitter) checkExtras() {
+	check := func(x ir.Extra, ok bool) {
+		if ok && len(x.Fields) > 0 {
+			e.diags = append(e.diags, diag.Diagnostic{Code: "cursor-unknown-extra", Pos: x.Pos, Message: "got settings in extra.cursor, want none", Target: "cursor"})
 		}
-		for _, t := range sv.Tools {
-			d := ir.Allow
-			for _, other := range sv.Tools {
-				if strings.EqualFold(t.Name, other.Name) {
-					d = min(d, e.decide(p, sv.Name, other.Name))
-				}
-			}
-			f(sv, t.Name, d)
-		}
+	}
+	for i := range e.in.Project.Modes {
+		x, ok := e.in.Project.Modes[i].Extra["cursor"]
+		check(x, ok)
+	}
+	for i := range e.in.Project.Roles {
+		x, ok := e.in.Project.Roles[i].Extra["cursor"]
+		check(x, ok)
 	}
 }
 
-func (e *emitter) decide(p *profile, server, tool string) ir.Decision {
-	return p.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}).Decision
-}
-
-// entries lists the MCP tools of one decision as server:tool, a server whole
-// where every tool, listed or not, has it.
-func (e *emitter) entries(p *profile, want ir.Decision) []string {
-	whole := map[string]bool{}
-	var out []string
-	for i := range e.in.Project.Servers {
-		sv := &e.in.Project.Servers[i]
-		if !literal(sv.Name) {
-			continue
-		}
-		same := e.decide(p, sv.Name, target.UnknownTool) == want
-		for _, t := range sv.Tools {
-			same = same && e.decide(p, sv.Name, t.Name) == want
-		}
-		if same {
-			whole[sv.Name] = true
-			out = append(out, sv.Name+":*")
-		}
+// claudeRules reports the rules that only Claude Code can say.
+func (e *emitter) claudeRules(p *profile) {
+	if p.ref.Role == "" {
+		return
 	}
-	e.tools(p, func(sv *ir.Server, tool string, d ir.Decision) {
-		if d == want && !whole[sv.Name] && !slices.ContainsFunc(out, func(o string) bool { return strings.EqualFold(o, sv.Name+":"+tool) }) {
-			out = append(out, sv.Name+":"+tool)
-		}
-	})
-	slices.Sort(out)
-	return out
-}
-
-const provenance = "// Written by modec from the project's source; edits are overwritten.\n"
-
-// permissions writes the IDE's allowlist.
-func (e *emitter) permissions(p *profile) []byte {
-	list := e.entries(p, ir.Allow)
-	if e.in.Options.Bool("aliases") {
-		for _, entry := range slices.Clone(list) {
-			list = append(list, "user-"+entry, "project-0-"+e.in.Project.Name+"-"+entry)
-		}
-		slices.Sort(list)
+	for _, r := range e.in.Project.Role(p.ref.Role).ClaudeRules {
+		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-claude-rule", Pos: r.Pos, Message: fmt.Sprintf("the rule %q says something of Claude Code's own tools: it is left out", r.Text), Hint: "say it in can, where every target understands it",
+			Target: "cursor", Subject: p.ref.String(), Loss: diag.Text})
 	}
-	for i := range e.in.Project.Servers {
-		if sv := &e.in.Project.Servers[i]; !literal(sv.Name) {
-			e.loss(p, sv.Pos, ir.MCP, "cursor-name", fmt.Sprintf("the server name %q holds a character that Cursor reads as a glob: it is left out of the lists", sv.Name), "rename the server")
-		}
-	}
-	return append([]byte(provenance), target.JSON(target.Object{"approvalMode", "allowlist", "mcpAllowlist", orEmpty(list), "terminalAllowlist", []string{}})...)
-}
-
-func orEmpty(l []string) []string {
-	if l == nil {
-		return []string{}
-	}
-	return l
-}
-
-// events are the hooks that can refuse, with what they are asked about.
-var events = []string{"beforeMCPExecution", "beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preToolUse", "subagentStart"}
-
-// hooksJSON runs modec on every event that can refuse. A hook that fails,
-// prints nothing or is missing blocks the call.
-func hooksJSON(p *profile) []byte {
-	command := "modec hook cursor --model .modec/policy.json --subject " + target.ShellQuote(p.label) + " || exit 2"
-	hooks := target.Object{}
-	for _, ev := range events {
-		hooks = append(hooks, ev, []any{target.Object{"command", command, "type", "command", "timeout", 10, "failClosed", true}})
-	}
-	return target.JSON(target.Object{"version", 1, "hooks", hooks})
-}
-
-// servers writes the shared server list: what somebody may use and is on by
-// default.
-func (e *emitter) servers() []byte {
-	all := target.Object{}
-	for i := range e.in.Project.Servers {
-		s := &e.in.Project.Servers[i]
-		if !s.DefaultEnabled || e.in.Reach.Server(s.Name).Any() == ir.Deny {
-			continue
-		}
-		o := target.Object{}
-		if s.Type == "stdio" {
-			o = append(o, "type", "stdio", "command", target.EnvRefs(s.Command))
-			if len(s.Args) > 0 {
-				o = append(o, "args", target.EnvRefsList(s.Args))
-			}
-			if len(s.Env) > 0 {
-				o = append(o, "env", target.EnvRefsAll(s.Env))
-			}
-		} else {
-			o = append(o, "url", target.EnvRefs(s.URL))
-			if len(s.Headers) > 0 {
-				o = append(o, "headers", target.EnvRefsAll(s.Headers))
-			}
-		}
-		all = append(all, s.Name, o)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return target.JSON(target.Object{"mcpServers", all})
 }

@@ -1,10 +1,10 @@
 package cursor
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
@@ -13,14 +13,14 @@ import (
 )
 
 // payload is what Cursor sends to its hooks: the union of the events' fields.
-// Fields that are not needed are ignored.
+// Fields that are not needed are ignored; versions add to them.
 type payload struct {
 	Event        string          `json:"hook_event_name"`
 	Roots        []string        `json:"workspace_roots"`
 	Cwd          string          `json:"cwd"`
-	Command      string          `json:"command"` // a shell line, or a server's command
+	Command      string          `json:"command"` // a shell line, or an MCP server's command line
 	ToolName     string          `json:"tool_name"`
-	ToolInput    json.RawMessage `json:"tool_input"` // an object; a string for MCP
+	ToolInput    json.RawMessage `json:"tool_input"` // an object; a text that holds JSON for MCP
 	ServerName   string          `json:"mcp_server_name"`
 	ServerURL    string          `json:"mcp_server_url"`
 	URL          string          `json:"url"`
@@ -32,6 +32,7 @@ type payload struct {
 type question struct {
 	target.HookRequest
 	payload
+	input   map[string]json.RawMessage // tool_input of preToolUse
 	subject *policy.Subject
 }
 
@@ -41,8 +42,8 @@ type verdict struct {
 	none bool
 }
 
-// eventActions maps each event to what it is about. canAsk says that the event
-// has an answer that asks (beforeShellExecution and beforeMCPExecution do).
+// eventActions maps each event to what it is about, and says whether the event
+// has an answer that asks.
 var eventActions = map[string]struct {
 	act    func(*question) verdict
 	canAsk bool
@@ -55,31 +56,16 @@ var eventActions = map[string]struct {
 	"preToolUse":           {toolAction, false},
 }
 
-// toolActions maps the tools of preToolUse. Shell and MCP tools have events of
-// their own, which can ask; a tool that is not here is unknown.
-var toolActions = map[string]func(*question) verdict{
-	"Shell":     noAction,
-	"Read":      inputFile(ir.Read),
-	"Grep":      inputFile(ir.Read),
-	"Glob":      inputFile(ir.Read),
-	"LS":        inputFile(ir.Read),
-	"Write":     inputFile(ir.Edit),
-	"Delete":    inputFile(ir.Edit),
-	"Task":      inputSubagent,
-	"WebFetch":  inputHost,
-	"WebSearch": searchAction,
-	"TodoWrite": noAction,
-}
-
-// Hook answers one payload: one JSON object and exit code 0, or a refusal. An
-// object without a permission is valid and decides nothing (seen in the engine
-// of @cursor/sdk 1.0.32); an empty output would block.
+// Hook answers one payload: one JSON object and exit code 0, or a refusal with
+// exit code 2. Where it has no opinion, or may not answer allow, it answers an
+// object without a permission.
 func (cursor) Hook(req target.HookRequest) target.HookAnswer {
 	q := question{HookRequest: req}
-	if err := json.Unmarshal(req.Payload, &q.payload); err != nil {
+	body := bytes.TrimPrefix(req.Payload, []byte("\ufeff")) // PowerShell may put one there
+	if err := json.Unmarshal(body, &q.payload); err != nil {
 		return target.Refuse("the payload is no JSON object of Cursor: " + err.Error())
 	}
-	ev, ok := eventActions[q.Event]
+	event, ok := eventActions[q.Event]
 	if !ok {
 		return target.Refuse(fmt.Sprintf("got the event %q, want one that can refuse", q.Event))
 	}
@@ -88,57 +74,76 @@ func (cursor) Hook(req target.HookRequest) target.HookAnswer {
 		return target.Refuse(err.Error())
 	}
 	q.subject = s
-	v := ev.act(&q)
-	if v.none || v.Decision == ir.Allow && !req.MayAllow {
+	v := event.act(&q)
+	switch {
+	case v.none:
 		return target.HookAnswer{Stdout: []byte("{}\n")}
+	case v.Decision == ir.Allow && req.MayAllow:
+		return target.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}
+	case v.Decision == ir.Allow:
+		return target.HookAnswer{Stdout: []byte("{}\n")}
+	case v.Decision == ir.Ask && event.canAsk:
+		return answer(req.Subject, "ask", "must be asked first", v.Result)
+	case v.Decision == ir.Ask:
+		return answer(req.Subject, "deny", "must be asked first, and Cursor cannot ask here", v.Result)
 	}
-	d, extra := v.Decision, ""
-	if d == ir.Ask && !ev.canAsk {
-		d, extra = ir.Deny, "; Cursor cannot ask here, so that it is refused"
-	}
-	return answer(req.Subject, d, v.Result, extra)
+	return answer(req.Subject, "deny", "may not do this", v.Result)
 }
 
-func answer(ref ir.SubjectRef, d ir.Decision, r policy.Result, extra string) target.HookAnswer {
-	words := map[ir.Decision]string{ir.Deny: "may not do this", ir.Ask: "asks first", ir.Allow: "may do this"}
-	message := fmt.Sprintf("modec: %s %s, by %s", ref, words[r.Decision], r.Rule)
+func answer(ref ir.SubjectRef, permission, what string, r policy.Result) target.HookAnswer {
+	message := fmt.Sprintf("modec: %s %s, by %s", ref, what, r.Rule)
 	if p := r.Pos.String(); p != "" {
 		message += " (" + p + ")"
 	}
-	message += extra
-	b, err := json.Marshal(map[string]string{"permission": d.String(), "user_message": message, "agent_message": message})
-	if err != nil {
-		return target.Refuse(err.Error())
+	return target.HookAnswer{Stdout: target.JSON(target.Object{"permission", permission, "user_message", message, "agent_message", message})}
+}
+
+func refused(rule string) verdict { return verdict{Result: policy.Result{Rule: rule}} }
+
+func lower(a, b verdict) verdict {
+	if a.none || !b.none && b.Decision < a.Decision {
+		return b
 	}
-	return target.HookAnswer{Stdout: append(b, '\n')}
+	return a
 }
 
-func refused(rule string) verdict {
-	return verdict{Result: policy.Result{Decision: ir.Deny, Rule: rule}}
+// roots are the folders at which a relative path may start.
+func (q *question) roots() []string {
+	roots := q.Roots
+	if len(roots) == 0 {
+		roots = []string{q.Root}
+	}
+	if q.Cwd != "" {
+		roots = append(roots[:len(roots):len(roots)], q.Cwd)
+	}
+	return roots
 }
 
-func noAction(*question) verdict { return verdict{none: true} }
-
-// file decides a path as written and with links resolved; the lower holds.
+// file decides a path as written and with its links resolved, from every folder
+// at which it may start; the lowest holds.
 func (q *question) file(g ir.Group, p string) verdict {
-	if p == "" {
+	switch {
+	case p == "":
 		return refused("a call without a readable path")
-	}
-	if strings.HasPrefix(p, "~") || strings.ContainsRune(p, 0) {
+	case strings.HasPrefix(p, "~") || strings.ContainsRune(p, 0):
 		return verdict{Result: q.subject.DecideFile(g, p, "")}
+	case strings.Contains(p, "://"):
+		return refused("a path written as an address") // the engine reads file:// as a path
+	case filepath.IsAbs(p):
+		return q.absolute(g, p)
 	}
-	abs := p
-	if !filepath.IsAbs(abs) {
-		dir := q.Cwd
-		if dir == "" {
-			dir = q.Root
+	v := verdict{none: true}
+	for _, root := range q.roots() {
+		if !filepath.IsAbs(root) {
+			return refused("a relative path without a folder to start at")
 		}
-		if !filepath.IsAbs(dir) {
-			return refused("a relative path without a working directory")
-		}
-		abs = filepath.Join(dir, p)
+		v = lower(v, q.absolute(g, filepath.Join(root, p)))
 	}
-	resolved, err := q.Resolve(abs)
+	return v
+}
+
+func (q *question) absolute(g ir.Group, p string) verdict {
+	resolved, err := q.Resolve(p)
 	if err != nil {
 		return refused("a path whose links cannot be resolved")
 	}
@@ -146,156 +151,51 @@ func (q *question) file(g ir.Group, p string) verdict {
 	if err != nil {
 		return refused("a project root that cannot be resolved")
 	}
-	written := policy.Relative(q.Root, abs)
-	if filepath.IsAbs(written) {
-		written = policy.Relative(root, abs)
+	written := policy.Relative(q.Root, p)
+	if filepath.IsAbs(written) { // the workspace may be named by its resolved path
+		written = policy.Relative(root, p)
 	}
 	return verdict{Result: q.subject.DecideFile(g, written, policy.Relative(root, resolved))}
 }
 
 func readAction(q *question) verdict { return q.file(ir.Read, q.FilePath) }
 
-func shellAction(q *question) verdict {
-	if q.Command == "" {
+// shellAction decides a line in the folder that it runs in.
+func shellAction(q *question) verdict { return q.line(q.Command) }
+
+func (q *question) line(line string) verdict {
+	if line == "" {
 		return refused("a shell call without a readable command")
 	}
-	dir := "."
-	if q.Cwd != "" {
-		resolved, err := q.Resolve(q.Cwd)
-		root, err2 := q.Resolve(q.Root)
-		if err != nil || err2 != nil || !filepath.IsAbs(q.Cwd) {
+	folders := []string{q.Cwd}
+	if q.Cwd == "" {
+		folders = q.roots()
+	}
+	root, err := q.Resolve(q.Root)
+	if err != nil {
+		return refused("a project root that cannot be resolved")
+	}
+	v := verdict{none: true}
+	for _, folder := range folders {
+		resolved, err := q.Resolve(folder)
+		if err != nil || !filepath.IsAbs(folder) {
 			return refused("a working directory that cannot be resolved")
 		}
-		dir = policy.Relative(root, resolved)
+		dir := policy.Relative(root, resolved)
+		r := q.subject.DecideCommand(dir, line)
+		if filepath.IsAbs(dir) && r.Decision > ir.Ask {
+			r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
+		}
+		v = lower(v, verdict{Result: r})
 	}
-	r := q.subject.DecideCommand(dir, q.Command)
-	if filepath.IsAbs(dir) && r.Decision > ir.Ask {
-		r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
-	}
-	return verdict{Result: r}
+	return v
 }
 
-func subagentAction(q *question) verdict {
-	if q.SubagentType == "" {
+func subagentAction(q *question) verdict { return q.mode(q.SubagentType) }
+
+func (q *question) mode(slug string) verdict {
+	if slug == "" {
 		return refused("a subagent without a type")
 	}
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: q.SubagentType})}
-}
-
-// input reads one text of tool_input.
-func (q *question) input(names ...string) string {
-	var m map[string]any
-	if json.Unmarshal(q.ToolInput, &m) != nil {
-		return ""
-	}
-	for _, n := range names {
-		if s, ok := m[n].(string); ok && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-func inputFile(g ir.Group) func(*question) verdict {
-	return func(q *question) verdict {
-		p := q.input("file_path", "path", "target_file", "target_directory")
-		if p == "" && g == ir.Read && q.ToolName != "Read" {
-			p = "." // a search without a folder is one of the workspace
-		}
-		return q.file(g, p)
-	}
-}
-
-func inputSubagent(q *question) verdict {
-	if t := q.input("subagent_type"); t != "" {
-		q.SubagentType = t
-		return subagentAction(q)
-	}
-	return verdict{none: true} // subagentStart names the type and decides
-}
-
-func inputHost(q *question) verdict {
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: q.input("url")})}
-}
-
-func searchAction(q *question) verdict {
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: ""})}
-}
-
-func toolAction(q *question) verdict {
-	if strings.HasPrefix(q.ToolName, "MCP:") {
-		return verdict{none: true} // names no server: beforeMCPExecution decides
-	}
-	if act := toolActions[q.ToolName]; act != nil {
-		return act(q)
-	}
-	return verdict{Result: q.subject.UnknownTool()}
-}
-
-var (
-	userPrefix    = regexp.MustCompile(`^user-(.+)$`)
-	projectPrefix = regexp.MustCompile(`^project-[0-9]+-(.+)$`)
-)
-
-// servers returns the inventory's servers that a live id may stand for: an
-// exact name is never stripped; else one prefix is, once, and every reading of
-// project-N-NAME-SERVER counts.
-func (q *question) servers() []string {
-	p := q.Policy.Project()
-	name := strings.TrimSpace(q.ServerName)
-	var out []string
-	match := func(ok func(*ir.Server) bool) {
-		for i := range p.Servers {
-			if ok(&p.Servers[i]) {
-				out = append(out, p.Servers[i].Name)
-			}
-		}
-	}
-	if name == "" { // identified by what it is
-		url := q.ServerURL
-		if url == "" {
-			url = q.URL
-		}
-		match(func(s *ir.Server) bool {
-			return url != "" && s.URL == url || q.Command != "" && s.Command != "" && (q.Command == s.Command || q.Command == strings.Join(append([]string{s.Command}, s.Args...), " "))
-		})
-		return out
-	}
-	if match(func(s *ir.Server) bool { return strings.EqualFold(s.Name, name) }); len(out) > 0 {
-		return out
-	}
-	if m := userPrefix.FindStringSubmatch(name); m != nil {
-		match(func(s *ir.Server) bool { return strings.EqualFold(s.Name, m[1]) })
-	}
-	if m := projectPrefix.FindStringSubmatch(name); m != nil {
-		match(func(s *ir.Server) bool { return strings.HasSuffix(strings.ToLower(m[1]), "-"+strings.ToLower(s.Name)) })
-	}
-	return out
-}
-
-func mcpAction(q *question) verdict {
-	if q.ToolName == "" {
-		return refused("an MCP call without a tool")
-	}
-	tool := strings.TrimPrefix(q.ToolName, "MCP:")
-	readings := q.servers()
-	if len(readings) == 0 {
-		if q.ServerName == "" {
-			return refused("a server that nothing identifies")
-		}
-		r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: q.ServerName, Arg: tool})
-		r.Decision = min(r.Decision, ir.Ask) // no server of the inventory
-		return verdict{Result: r}
-	}
-	var lowest *policy.Result
-	for _, s := range readings {
-		r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: s, Arg: tool})
-		if lowest == nil || r.Decision < lowest.Decision {
-			lowest = &r
-		}
-	}
-	if len(readings) > 1 && lowest.Decision == ir.Allow {
-		lowest.Decision, lowest.Rule = ir.Ask, "a server id with more than one reading"
-	}
-	return verdict{Result: *lowest}
+	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug})}
 }

@@ -1,0 +1,120 @@
+// Holds the emitted tokens and hooks against Cursor's own engine, @cursor/sdk
+// 1.0.32. MODEC_OUT is a build of the showcase project, MODEC_BIN the binary,
+// MODEC_FIXTURES the other projects.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { hooks, permissions } from './engine.mjs';
+
+const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture, MODEC_FIXTURES: fixtures } = process.env;
+const json = (...p) => JSON.parse(readFileSync(join(...p), 'utf8'));
+const profiles = readdirSync(join(acme, '.cursor/modec'));
+const path = `${dirname(modec)}:${process.env.PATH}`;
+
+function explain(project, subject, group, arg) {
+  const r = spawnSync(modec, ['explain', '-C', project, subject, group, arg, '--json'], { encoding: 'utf8' });
+  return JSON.parse(r.stdout).decision;
+}
+
+test('the engine reads the MCP tokens as the source means them', async () => {
+  const { servers } = json(acme, '.modec/policy.json');
+  for (const p of ['developer', 'guided']) {
+    const engine = permissions(json(acme, '.cursor/modec', p, 'cli.json').permissions);
+    for (const s of servers) {
+      for (const t of s.tools) {
+        const want = explain(fixture, `role:${decodeURIComponent(p)}`, 'mcp', `${s.name}:${t.name}`);
+        for (const id of [s.name, `${s.name}::mcpScope:x`, s.name.toUpperCase()]) assert.equal(await engine.mcp(id, t.name), want, `${p} ${id}:${t.name}`);
+      }
+    }
+  }
+});
+
+// Behind every token: itself, more words, and a near miss.
+const lines = (tokens) =>
+  tokens
+    .filter((t) => t.startsWith('Shell('))
+    .map((t) => t.slice(6, -1).replace(':', ' '))
+    .filter((t) => !t.includes('*'))
+    .flatMap((t) => [t, `${t} more`, `${t}x`, `${t} a/b --c=d/e`]);
+
+test('the engine approves no command that the source does not allow', () => {
+  for (const p of profiles) {
+    const list = json(acme, '.cursor/modec', p, 'cli.json').permissions;
+    const engine = permissions(list);
+    let approved = 0;
+    for (const line of lines([...list.allow, ...list.deny])) {
+      const got = engine.command(line);
+      const want = explain(fixture, `role:${decodeURIComponent(p)}`, 'command', line);
+      if (got === 'allow') {
+        approved++;
+        assert.equal(want, 'allow', `${p}: ${line}`);
+      }
+      if (got === 'deny') assert.equal(want, 'deny', `${p}: ${line}`);
+    }
+    assert.ok(approved > 0 || !list.allow.some((t) => t.startsWith('Shell(')), `${p} approves something`);
+  }
+});
+
+test('the engine opens no path, and denies what the source denies', async () => {
+  const engine = permissions(json(acme, '.cursor/cli.json').permissions);
+  for (const [keyword, group] of [['Read', 'read'], ['Write', 'edit']]) {
+    for (const file of ['.env', 'a/.env', 'a/b/server.pem', 'secrets/key', 'a/secrets/b/c', 'src/index.ts', 'package.json', 'apps/web/package.json', '.github/workflows/ci.yml']) {
+      const want = explain(fixture, 'developer', group, file);
+      assert.equal(await engine.denies(keyword, `/home/me/shop/${file}`), want !== 'allow', `${keyword} ${file}`);
+      assert.equal(await engine.opens(keyword, `/home/me/shop/${file}`), false);
+    }
+  }
+  assert.equal(engine.host('docs.acme.example'), 'allow');
+  assert.equal(engine.host('evil.example'), 'ask');
+});
+
+test('without hooks the tokens hold what the source denies', async () => {
+  const project = join(fixtures, 'hooks-off');
+  const out = mkdtempSync(join(tmpdir(), 'modec-cursor-'));
+  execFileSync(modec, ['-q', 'build', '-C', project, '--out', out, '--target', 'cursor'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  assert.throws(() => json(out, '.cursor/hooks.json'));
+  for (const subject of readdirSync(join(out, '.cursor/modec'))) {
+    const engine = permissions(json(out, '.cursor/modec', subject, 'cli.json').permissions);
+    for (const line of ['go test', 'go test ./...', 'go test -exec rm', 'curl x', 'curl https://a.b/c', 'make', './run.sh', '/usr/bin/x']) {
+      const want = explain(project, `role:${subject}`, 'command', line);
+      const got = engine.command(line);
+      assert.notEqual(got, 'allow', `${subject}: ${line}`);
+      if (want === 'deny') assert.equal(got, 'deny', `${subject}: ${line}`);
+    }
+    for (const [keyword, group] of [['Read', 'read'], ['Write', 'edit']]) {
+      for (const file of ['secrets/key', 'a/secrets/b', 'x.pem', 'src/generated/a.go', 'src/a/b.go', 'README.md', '.hidden']) {
+        if (explain(project, `role:${subject}`, group, file) !== 'allow') assert.ok(await engine.denies(keyword, `/home/me/shop/${file}`), `${subject}: ${keyword} ${file}`);
+      }
+    }
+  }
+});
+
+for (const transport of ['stdin', 'legacy']) {
+  test(`the engine's hook runner, payload by ${transport}`, async () => {
+    const ask = hooks(json(acme, '.cursor/hooks.json'), acme, path, transport);
+    const shell = (command) => ask('beforeShellExecution', { command, cwd: acme, sandbox: false });
+    assert.equal(await shell('npm test'), 'none');
+    assert.equal(await shell('git push origin main'), 'ask');
+    assert.equal(await shell('git push --force origin main'), 'deny');
+    assert.equal(await shell("echo 'CURSOR_HOOK_EOF'\nsudo id"), 'deny');
+    const mcp = (mcp_server_name, tool_name) => ask('beforeMCPExecution', { mcp_server_name, tool_name, tool_input: '{"a":"it\'s"}', command: 'x' });
+    assert.equal(await mcp('github', 'list_issues'), 'none');
+    assert.equal(await mcp('user-github', 'delete_branch'), 'deny');
+    assert.equal(await ask('beforeReadFile', { file_path: join(acme, '.env'), content: 'A=1', attachments: [] }), 'deny');
+    assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'src/index.ts'), content: '', attachments: [] }), 'none');
+    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, '.cursor/hooks.json') }, tool_use_id: 'u' }), 'deny');
+    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'src/index.ts') }, tool_use_id: 'u' }), 'none');
+    assert.equal(await ask('preToolUse', { tool_name: 'Telepathy', tool_input: {}, tool_use_id: 'u' }), 'deny');
+  });
+
+  test(`without the binary everything is refused, payload by ${transport}`, async () => {
+    const ask = hooks(json(acme, '.cursor/hooks.json'), acme, '/nonexistent', transport);
+    assert.equal(await ask('beforeShellExecution', { command: 'npm test', cwd: acme, sandbox: false }), 'deny');
+    const open = json(acme, '.cursor/hooks.json'); // a version that does not know failClosed
+    for (const list of Object.values(open.hooks)) for (const h of list) delete h.failClosed;
+    assert.equal(await hooks(open, acme, '/nonexistent', transport)('preToolUse', { tool_name: 'Read', tool_input: {} }), 'deny');
+  });
+}

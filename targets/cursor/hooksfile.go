@@ -1,0 +1,24 @@
+package cursor
+
+import "modec.dev/modec/compiler/target"
+
+// events are the hooks that can refuse: the engine's gating events.
+var events = []string{"beforeMCPExecution", "beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preToolUse", "subagentStart"}
+
+// hookTimeout is how long Cursor waits, in seconds; modec itself refuses after
+// two.
+const hookTimeout = 10
+
+// hooksJSON runs modec on every event that can refuse. A hook that is missing,
+// fails or prints nothing blocks the call: exit code 2 does so in every version,
+// failClosed where it is known. The braces are for the engine's hook runner,
+// which may append a here-document to the command: without them the payload
+// would go to the exit.
+func hooksJSON(p *profile) []byte {
+	command := "{ modec hook cursor --model .modec/policy.json --subject " + target.ShellQuote(p.label) + " || exit 2; }"
+	hooks := target.Object{}
+	for _, event := range events {
+		hooks = append(hooks, event, []target.Object{{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true}})
+	}
+	return target.JSON(target.Object{"version", 1, "hooks", hooks})
+}
