@@ -1,5 +1,6 @@
 # make test    everything: lint, Go tests, and the end-to-end parts beside them
-# make bench   the benchmarks; make fuzz TIME=30s every fuzz target for a time
+# make bench   the benchmarks; RUNS=30 for the whole process
+# make fuzz    every fuzz target for a time, TIME=30s each
 # make golden  rewrite the golden trees after a deliberate change
 # make release binaries for every platform, with checksums
 
@@ -15,7 +16,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test go e2e lint unit race npm acme bench bench-process fuzz golden release clean
+.PHONY: test go e2e lint unit race npm acme bench fuzz golden release clean
 
 # The npm parts run beside the Go parts; a part's output is printed when it is done.
 test:
@@ -56,7 +57,8 @@ e2e: npm acme
 		MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures node --test --test-concurrency=2 --test-reporter=spec targets/*/e2e/*.test.mjs)
 
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	go test -run '^$$' -bench . -benchmem ./compiler/...
+	go test -run '^$$' -bench . -benchtime $(RUNS)x ./cmd/modec
 
 fuzz:
 	@for pkg in $$(go list ./...); do \
