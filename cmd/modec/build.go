@@ -194,10 +194,12 @@ func (u *ui) losses(list diag.List) {
 			}
 			more := ""
 			if n := len(group) - 1; n > 0 && !u.verbose {
-				more = fmt.Sprintf(" (and %d more%s)", n, places(group[1:]))
+				more = fmt.Sprintf(" (and %d more%s)", n, diag.Clean(places(group[1:])))
+			} else if d.Subject != "" && u.verbose {
+				more = " (" + diag.Clean(d.Subject) + ")"
 			}
 			u.printf("  %s %s: %s%s [%s]\n", lossWord[d.Loss], place(d), diag.Clean(d.Message), more, d.Code)
-			if d.Hint != "" && (i == len(group)-1 || !u.verbose) {
+			if d.Hint != "" {
 				u.printf("      hint: %s\n", diag.Clean(d.Hint))
 			}
 		}

@@ -79,10 +79,10 @@ func (c *explainCmd) Run(e *env) error {
 }
 
 func (u *ui) explain(x explanation) {
-	u.printf("%s: %s, %s %s\n", x.Decision, x.Subject, x.Action, diag.Clean(x.Arg))
+	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
 	if x.From != "" {
-		where = strings.TrimPrefix(where+", inherited from "+x.From, ", ")
+		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
 	}
 	if where != "" {
 		where = "  (" + where + ")"

@@ -55,7 +55,7 @@ func (c *listCmd) Run(e *env) error {
 			if len(i.Tools) > 0 {
 				about = count(len(i.Tools), "tool") + ": " + strings.Join(i.Tools, ", ")
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", i.Name, i.Pos, diag.Clean(about))
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", diag.Clean(i.Name), i.Pos, diag.Clean(about))
 		}
 	}
 	return w.Flush()
