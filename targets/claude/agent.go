@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
 )
 
 // harmless are the built-in tools that touch nothing: every subagent has them.
@@ -167,22 +168,5 @@ func (c *compiler) partly(g ir.Group) bool {
 
 // quote writes text as a double-quoted YAML scalar on one line.
 func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < ' ' || 0x7f <= r && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || 0xFFF0 <= r && r <= 0xFFFF || !strconv.IsPrint(r) && r <= 0xFFFF:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return target.QuoteYAML(s, func(r rune) bool { return !strconv.IsPrint(r) })
 }

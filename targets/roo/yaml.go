@@ -3,7 +3,6 @@ package roo
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"modec.dev/modec/compiler/target"
 )
@@ -16,31 +15,11 @@ const cleaned = "\u00A0\u200B\u200C\u200D\u2010\u2011\u2012\u2013\u2014\u2015\u2
 
 // escaped reports whether a character must not stand in the file as it is.
 func escaped(r rune) bool {
-	return strings.ContainsRune(cleaned, r) || r < ' ' && r != '\n' || 0x7f <= r && r <= 0x9f ||
-		r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == unicode.ReplacementChar || 0xFFF0 <= r && r <= 0xFFFF || unicode.Is(unicode.Bidi_Control, r)
+	return strings.ContainsRune(cleaned, r) || r != '\n' && target.Unprintable(r)
 }
 
-// quote writes text as a double-quoted scalar of YAML 1.2.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case escaped(r):
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
+// quote writes text as a double-quoted scalar that survives the cleaning.
+func quote(s string) string { return target.QuoteYAML(s, escaped) }
 
 // scalar writes text at an indentation: as a literal block where that says the
 // text to the letter, else double-quoted.
