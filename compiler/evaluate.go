@@ -18,7 +18,7 @@ import (
 
 // maxNodes is how many values a source may evaluate to: a few lines of CUE can
 // say a list of a billion.
-const maxNodes = 1_000_000
+const maxNodes = 500_000
 
 // evaluate lets CUE evaluate the files together: one of them is more than
 // plain data. Only CUE's own packages and the schema can be imported, so that
@@ -39,7 +39,10 @@ func (l *loader) evaluate(files []*ast.File) *node {
 	v := cuecontext.New().BuildInstance(inst)
 	r := valueReader{loader: l, left: maxNodes}
 	n := r.node(v, "")
-	if err := v.Validate(); err != nil && r.left > 0 {
+	if r.left <= 0 {
+		return nil // validation would look at every value
+	}
+	if err := v.Validate(); err != nil {
 		l.evaluation(err)
 	}
 	return n
@@ -118,21 +121,9 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 		}
 		return n
 	}
-	k := v.Kind()
-	if it, err := v.Fields(); err == nil { // also of a struct with an error in it
-		n.kind = structKind
-		for it.Next() {
-			name := it.Selector().Unquoted()
-			child := r.node(it.Value(), join(path, label(name)))
-			pos := child.pos
-			if f, ok := it.Value().Source().(*ast.Field); ok {
-				pos = position(f.Label.Pos())
-			}
-			n.set(field{name, pos, child})
-		}
-		return n
-	}
-	switch {
+	switch k := v.Kind(); {
+	case k == cue.StructKind, v.IncompleteKind() == cue.BottomKind: // a struct with an error in it is bottom, and has fields
+		r.fields(n, v, path)
 	case k == cue.ListKind:
 		n.kind = listKind
 		it, err := v.List()
@@ -143,6 +134,10 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 		if s, err := v.String(); err == nil {
 			n.kind, n.text = stringKind, s
 		}
+	case k == cue.IntKind:
+		if b, err := v.AppendInt(nil, 10); err == nil {
+			n.kind, n.text = intKind, string(b)
+		}
 	case scalarKinds[k] != 0:
 		n.kind, n.text = scalarKinds[k], syntaxOf(v)
 	case v.Err() == nil:
@@ -151,7 +146,25 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 	return n
 }
 
-var scalarKinds = map[cue.Kind]kind{cue.IntKind: intKind, cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind}
+// fields reads a struct, and leaves alone what is none.
+func (r *valueReader) fields(n *node, v cue.Value, path string) {
+	it, err := v.Fields()
+	if err != nil {
+		return
+	}
+	n.kind = structKind
+	for it.Next() {
+		name := it.Selector().Unquoted()
+		child := r.node(it.Value(), join(path, label(name)))
+		pos := child.pos
+		if f, ok := it.Value().Source().(*ast.Field); ok {
+			pos = position(f.Label.Pos())
+		}
+		n.set(field{name, pos, child})
+	}
+}
+
+var scalarKinds = map[cue.Kind]kind{cue.FloatKind: floatKind, cue.BoolKind: boolKind, cue.NullKind: nullKind}
 
 func syntaxOf(v cue.Value) string {
 	b, err := format.Node(v.Syntax(cue.Final()))

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,10 +49,32 @@ func (n *node) get(name string) *node {
 	if n == nil {
 		return nil
 	}
-	if i, ok := n.index[name]; ok {
+	if i, ok := n.index[name]; ok && i != removed {
 		return n.fields[i].node
 	}
 	return nil
+}
+
+// removed is the place of a field that was reported and taken out.
+const removed = -1
+
+// wrote reports whether a field is there, or was before it was taken out.
+func (n *node) wrote(name string) bool {
+	_, ok := n.index[name]
+	return ok
+}
+
+func (n *node) remove(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	n.fields = slices.DeleteFunc(n.fields, func(f field) bool { return slices.Contains(names, f.name) })
+	for i, f := range n.fields {
+		n.index[f.name] = i
+	}
+	for _, name := range names {
+		n.index[name] = removed
+	}
 }
 
 func (n *node) set(f field) {

@@ -86,8 +86,7 @@ func Load(src Source, settings Settings) (*ir.Project, diag.List) {
 	r := &resolver{loader: l, shapes: sh, referred: map[string]bool{}, prompts: map[string]string{},
 		project:  &ir.Project{Version: ir.Version, Name: settings.Name, ClosedInventory: settings.ClosedInventory, Baseline: settings.Baseline, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}},
 		subjects: map[subjectKind]map[string]*subject{}, builtins: map[subjectKind]map[string]*subject{}}
-	r.check(data)
-	if !r.diags.HasErrors() {
+	if r.check(data) {
 		r.resolve(data, settings)
 	}
 	r.diags.Sort()
@@ -98,19 +97,20 @@ func Load(src Source, settings Settings) (*ir.Project, diag.List) {
 	return r.project, r.diags
 }
 
-// check applies the schema to each server, mode, role and policy.
-func (r *resolver) check(data *node) {
+// check applies the schema to each server, mode, role and policy. It returns
+// false where a whole section cannot be used.
+func (r *resolver) check(data *node) bool {
+	usable := true
 	for _, f := range data.fields {
 		if !slices.Contains(topLevel, f.name) {
 			r.diags = append(r.diags, diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: f.name,
 				Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)), Hint: diag.DidYouMean(f.name, topLevel)})
 			continue
 		}
-		if f.node.kind == broken {
-			continue
-		}
 		if f.node.kind != structKind {
-			r.diags.Errorf(f.node.pos, "wrong-type", f.name, "got %s, want a struct", f.node.typed())
+			if usable = false; f.node.kind != broken {
+				r.diags.Errorf(f.node.pos, "wrong-type", f.name, "got %s, want a struct", f.node.typed())
+			}
 			continue
 		}
 		folded := map[string]field{}
@@ -126,7 +126,11 @@ func (r *resolver) check(data *node) {
 				folded[key] = item
 			}
 			r.shapes.of[f.name].check(item.node, at, &r.diags)
-			if f.name == "servers" && item.node.kind == structKind {
+			if item.node.kind != structKind {
+				*item.node = node{kind: structKind, pos: item.node.pos} // its name still exists
+				continue
+			}
+			if f.name == "servers" {
 				r.checkTransport(item, at)
 				if tools := item.node.get("tools"); tools != nil && tools.kind == structKind {
 					for _, t := range tools.fields {
@@ -136,6 +140,7 @@ func (r *resolver) check(data *node) {
 			}
 		}
 	}
+	return usable
 }
 
 var topLevel = []string{"servers", "modes", "roles", "policies"}
@@ -169,6 +174,7 @@ func (r *resolver) checkTransport(f field, at string) {
 	n := f.node
 	command, url, typ := n.get("command"), n.get("url"), text(n.get("type"))
 	switch {
+	case command == nil && url == nil && (n.wrote("command") || n.wrote("url")):
 	case command == nil && url == nil:
 		r.diags.Errorf(n.pos, "missing-field", at, "got neither command nor url, want one of them")
 	case command != nil && url != nil:
@@ -554,7 +560,7 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")), Extra: decodeExtra(r.inherited(s, "extra")), Builtin: s.builtin}
 	var ok bool
 	m.CustomInstructions, _ = r.text(s, "customInstructions")
-	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok {
+	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok && !s.node.wrote("roleDefinition") && !s.node.wrote("roleDefinitionFile") {
 		r.diags.Errorf(s.node.pos, "missing-field", s.path, "got no roleDefinition, want roleDefinition or roleDefinitionFile")
 	}
 	r.restrictionRefs(s, m.Restrictions)

@@ -150,41 +150,45 @@ func (s *shape) scalar(v cue.Value) {
 	}
 }
 
-// check reports every problem of a node, each at its place.
-func (s *shape) check(n *node, path string, diags *diag.List) {
+// check reports every problem of a node, each at its place, and takes out what
+// it reports, so that the rest can be checked further. It returns false when
+// nothing of the node can be used.
+func (s *shape) check(n *node, path string, diags *diag.List) bool {
 	if n.kind == broken {
-		return // reported where it broke
+		return false // reported where it broke
 	}
 	if s.choices != nil || s.alts != nil {
-		s.checkAlternatives(n, path, diags)
-		return
+		return s.checkAlternatives(n, path, diags)
 	}
 	if n.kind&s.kinds == 0 && !(n.kind == intKind && s.kinds&floatKind != 0) {
 		diags.Errorf(n.pos, "wrong-type", path, "got %s, want %s", n.typed(), s.want())
-		return
+		return false
 	}
 	switch n.kind {
 	case structKind:
-		s.checkStruct(n, path, diags)
+		return s.checkStruct(n, path, diags)
 	case listKind:
 		if s.elem != nil {
-			for i, e := range n.elems {
-				s.elem.check(e, fmt.Sprintf("%s[%d]", path, i), diags)
-			}
+			i := -1
+			n.elems = slices.DeleteFunc(n.elems, func(e *node) bool {
+				i++
+				return !s.elem.check(e, fmt.Sprintf("%s[%d]", path, i), diags)
+			})
 		}
 	default:
 		for _, c := range s.checks {
 			if !c.holds(n) {
 				diags.Errorf(n.pos, "bad-value", path, "got %s, want %s", n, c.want())
-				return
+				return false
 			}
 		}
 	}
+	return true
 }
 
-func (s *shape) checkAlternatives(n *node, path string, diags *diag.List) {
+func (s *shape) checkAlternatives(n *node, path string, diags *diag.List) bool {
 	if n.kind == stringKind && slices.Contains(s.choices, n.text) {
-		return
+		return true
 	}
 	var fit []*shape
 	for _, a := range s.alts {
@@ -193,13 +197,12 @@ func (s *shape) checkAlternatives(n *node, path string, diags *diag.List) {
 		}
 	}
 	if len(fit) == 1 && (n.kind != stringKind || s.choices == nil) {
-		fit[0].check(n, path, diags)
-		return
+		return fit[0].check(n, path, diags)
 	}
 	for _, a := range fit {
 		var list diag.List
 		if a.check(n, path, &list); len(list) == 0 {
-			return
+			return true
 		}
 	}
 	d := diag.Diagnostic{Code: "bad-choice", Pos: n.pos, Path: path, Message: fmt.Sprintf("got %s, want %s", n.typed(), s.want())}
@@ -209,17 +212,20 @@ func (s *shape) checkAlternatives(n *node, path string, diags *diag.List) {
 		d.Code = "wrong-type"
 	}
 	*diags = append(*diags, d)
+	return false
 }
 
-func (s *shape) checkStruct(n *node, path string, diags *diag.List) {
+func (s *shape) checkStruct(n *node, path string, diags *diag.List) bool {
+	var bad []string
 	for _, f := range n.fields {
 		at := join(path, label(f.name))
-		i, ok := s.index[f.name]
+		i, known := s.index[f.name]
+		ok := true
 		switch {
-		case ok:
-			s.fields[i].shape.check(f.node, at, diags)
+		case known:
+			ok = s.fields[i].shape.check(f.node, at, diags)
 		case s.pattern != nil:
-			s.pattern.check(f.node, at, diags)
+			ok = s.pattern.check(f.node, at, diags)
 		case !s.open:
 			var names []string
 			for _, known := range s.fields {
@@ -227,15 +233,23 @@ func (s *shape) checkStruct(n *node, path string, diags *diag.List) {
 					names = append(names, known.name)
 				}
 			}
-			d := diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: at, Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(s.names())), Hint: diag.DidYouMean(f.name, names)}
-			*diags = append(*diags, d)
+			*diags = append(*diags, diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: at, Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(s.names())), Hint: diag.DidYouMean(f.name, names)})
+			ok = false
+		}
+		if !ok {
+			bad = append(bad, f.name)
 		}
 	}
+	whole := true
 	for _, f := range s.fields {
 		if f.required && n.get(f.name) == nil {
 			diags.Errorf(n.pos, "missing-field", path, "got no %s, want %s", f.name, f.shape.want())
+			whole = false
 		}
+		whole = whole && !(f.required && slices.Contains(bad, f.name))
 	}
+	n.remove(bad)
+	return whole
 }
 
 func (s *shape) names() []string {
