@@ -204,6 +204,9 @@ func (l *loader) header(f *ast.File) bool {
 		return ok
 	}
 	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool {
+		if field, ok := d.(*ast.Field); ok && field.Constraint == token.OPTION {
+			return true // modes?: [string]: schema.#Mode constrains and says nothing
+		}
 		e, ok := d.(*ast.EmbedDecl)
 		if !ok {
 			return false

@@ -24,12 +24,13 @@ var loadShapes = sync.OnceValues(func() (*shapes, error) {
 		return nil, err
 	}
 	s := &shapes{of: map[string]*shape{}}
+	r := shapeReader{}
 	for sec, def := range map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"} {
 		d := v.LookupPath(cue.ParsePath(def))
 		if d.Err() != nil {
 			return nil, fmt.Errorf("the schema has no %s: %w", def, d.Err())
 		}
-		s.of[sec] = newShape(d)
+		s.of[sec] = r.shape(d)
 	}
 	return s, nil
 })

@@ -47,22 +47,33 @@ type check struct {
 	num  *big.Float
 }
 
-// newShape reads a definition.
-func newShape(v cue.Value) *shape {
+// shapeReader reads definitions, each once: it keeps those that others refer
+// to, by path.
+type shapeReader map[string]*shape
+
+func (r shapeReader) shape(v cue.Value) *shape {
+	_, ref := v.ReferencePath()
+	key := ref.String()
+	if s := r[key]; s != nil && key != "" {
+		return s
+	}
 	v = cue.Dereference(v)
 	s := &shape{kinds: kindsOf(v.IncompleteKind())}
 	op, args := v.Expr()
 	switch {
 	case op == cue.OrOp:
-		return newDisjunction(s, args)
+		r.disjunction(s, args)
 	case s.kinds == structKind:
-		s.structure(v)
+		r.structure(s, v)
 	case s.kinds == listKind:
 		if e := v.LookupPath(cue.MakePath(cue.AnyIndex)); e.Exists() {
-			s.elem = newShape(e)
+			s.elem = r.shape(e)
 		}
 	default:
 		s.scalar(v)
+	}
+	if key != "" {
+		r[key] = s
 	}
 	return s
 }
@@ -85,11 +96,11 @@ func kindsOf(k cue.Kind) kind {
 	return out
 }
 
-// newDisjunction gathers the literal strings of a disjunction; what remains
-// are alternatives.
-func newDisjunction(s *shape, args []cue.Value) *shape {
+// disjunction gathers the literal strings of a disjunction; what remains are
+// alternatives.
+func (r shapeReader) disjunction(s *shape, args []cue.Value) {
 	for _, a := range args {
-		alt := newShape(a)
+		alt := r.shape(a)
 		switch {
 		case alt.alts != nil:
 			s.alts = append(s.alts, alt.alts...)
@@ -100,10 +111,9 @@ func newDisjunction(s *shape, args []cue.Value) *shape {
 			s.alts = append(s.alts, alt)
 		}
 	}
-	return s
 }
 
-func (s *shape) structure(v cue.Value) {
+func (r shapeReader) structure(s *shape, v cue.Value) {
 	s.index = map[string]int{}
 	it, err := v.Fields(cue.Optional(true))
 	if err != nil {
@@ -113,11 +123,11 @@ func (s *shape) structure(v cue.Value) {
 		sel := it.Selector()
 		name := sel.Unquoted()
 		s.index[name] = len(s.fields)
-		s.fields = append(s.fields, fieldShape{name, newShape(it.Value()), sel.ConstraintType() == cue.RequiredConstraint})
+		s.fields = append(s.fields, fieldShape{name, r.shape(it.Value()), sel.ConstraintType() == cue.RequiredConstraint})
 	}
 	if p := v.LookupPath(cue.MakePath(cue.AnyString)); p.Exists() {
 		if s.open = p.IncompleteKind() == cue.TopKind; !s.open {
-			s.pattern = newShape(p)
+			s.pattern = r.shape(p)
 		}
 	} else if v.Allows(cue.AnyString) {
 		s.open = true
