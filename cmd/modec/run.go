@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/target"
 )
@@ -21,6 +22,10 @@ Example:
   modec run reviewer -- claude -p 'Review the last commit'`
 }
 
+// decisive are flags of the agent that would replace what the subject may do:
+// of two --settings Claude Code 2.1.329 keeps the last.
+var decisive = []string{"--settings", "--setting-sources", "--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--bare", "--safe-mode"}
+
 func (c *runCmd) Run(e *env) error {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
@@ -28,6 +33,11 @@ func (c *runCmd) Run(e *env) error {
 	}
 	if len(command) == 0 {
 		return fmt.Errorf("got no command, want one after --, such as claude")
+	}
+	for _, a := range command[1:] {
+		if flag, _, _ := strings.Cut(a, "="); slices.Contains(decisive, flag) {
+			return fmt.Errorf("got %s beside the subject's own settings, which it would replace; want a command without it", flag)
+		}
 	}
 	args, list, err := launchArgs(e, c.Subject, target.ArgsOptions{}, true)
 	if err != nil {

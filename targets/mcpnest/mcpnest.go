@@ -16,11 +16,21 @@
 // confirms a call is the client's matter; unheld_ask says what becomes of an
 // ask.
 //
+// # Who is listed what
+//
+// In 1.9 guards hide as they block. 2.x filters the list by req.user.roles
+// alone: `@ToolRoles` hides a tool whose every role is made by the claim roles
+// and no other. Where other claims decide, strategy.ts is emitted too: a
+// PolicyMcpStrategy that filters the list by the policy, and that assertPolicy
+// then demands.
+//
 // # What is lost
 //
-// In 2.x a list is filtered by req.user.roles alone. A tool that some role may
-// call by another claim is blocked for others, not hidden from them. Resources
-// and prompts are not filtered by MCP-Nest at all, and not emitted.
+// In 2.x `@ToolRoles` reads user.roles as a list only, so that a person whose
+// token has a string there is refused by MCP-Nest itself (narrower; the guard
+// takes both), and its refusals name the claim values that would have passed.
+// Tools registered at run time pass no guard. Resources and prompts are not
+// filtered by MCP-Nest at all, and not emitted: guardOf serves them too.
 package mcpnest
 
 import (
@@ -31,6 +41,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -72,9 +83,8 @@ func (mcpnest) Governs(p string, g ir.Group) target.Halves {
 func (mcpnest) Codes() []diag.Doc {
 	return []diag.Doc{
 		{Code: "mcpnest-no-servers", Text: "The option servers names no server, so that there is nothing to guard. Name the inventory servers that the NestJS application implements: servers = [\"shop\"]."},
-		{Code: "mcpnest-unknown-server", Text: "The option servers names a server that the inventory does not have."},
+		{Code: "mcpnest-unknown-server", Text: "The option servers names a server that the inventory does not have, so that its tools would be served without a guard. Correct the name, or add the server to servers in the source."},
 		{Code: "mcpnest-duplicate-tool", Text: "Two of the servers that the application implements have a tool of the same name. MCP-Nest knows tools by name only. Rename one, or guard the servers in two applications."},
-		{Code: "mcpnest-not-hidden", Text: "MCP-Nest 2 filters the list of tools by req.user.roles alone. This tool may be called by a role that has no claim roles, so that it is listed to everybody and blocked for those who may not call it."},
 		{Code: "mcpnest-unheld-ask", Text: "A server cannot ask the person in front of the client. The source asks about this tool, and it is refused because unheld_ask is deny (the default for destructive tools). Set unheld_ask = \"permit\" where the client asks."},
 		{Code: "mcpnest-unclaimed", Text: "A role without claims is held by nobody: no token makes a person this role, and its permissions reach no guard. Write claims, or leave the role to the other targets."},
 	}
@@ -84,7 +94,7 @@ func (mcpnest) Codes() []diag.Doc {
 type tool struct {
 	name   string
 	roles  []string
-	hidden bool // req.user.roles alone decides, so that the list can be filtered
+	hidden bool // user.roles alone decides, so that @ToolRoles can filter the list
 }
 
 type emitter struct {
@@ -104,26 +114,30 @@ func (mcpnest) Emit(in target.Input) ([]target.File, diag.List) {
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}
-	suffix := ""
+	form := stub{version: in.Options.Int("version")}
 	if in.Options.String("extension") == "js" {
-		suffix = ".js"
+		form.suffix = ".js"
 	}
-	guards := guardsV2
-	if in.Options.Int("version") == 1 {
-		guards = guardsV1
+	form.strategy = form.version != 1 && slices.ContainsFunc(tools, func(t tool) bool { return !t.hidden })
+	files := []target.File{
+		{Path: dir + "guards.ts", Data: []byte(form.guards())},
+		{Path: dir + "index.ts", Data: []byte(form.index())},
+		{Path: dir + "policy.ts", Data: e.policyTS(form, tools)},
 	}
-	return []target.File{
-		{Path: dir + "guards.ts", Data: []byte(guards(suffix))},
-		{Path: dir + "index.ts", Data: []byte(header + "export * from './guards" + suffix + "';\nexport * from './policy" + suffix + "';\n")},
-		{Path: dir + "policy.ts", Data: e.policyTS(tools)},
-	}, e.diags
+	if form.strategy {
+		files = append(files, target.File{Path: dir + "strategy.ts", Data: []byte(form.strategyTS())})
+	}
+	return files, e.diags
 }
 
 func (e *emitter) tools(names []string) []tool {
 	var out []tool
 	seen := map[string]string{}
 	roles := e.claimed()
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
 		sv := e.in.Project.Server(name)
 		if sv == nil {
 			e.diags.Errorf(e.in.Options.Pos("servers"), "mcpnest-unknown-server", "targets.mcpnest.servers", "got unknown server %q, want one of the inventory", name)
@@ -140,13 +154,9 @@ func (e *emitter) tools(names []string) []tool {
 					continue
 				}
 				row.roles = append(row.roles, r.Name)
-				if _, ok := r.Claims["roles"]; !ok {
-					row.hidden = false // the list is filtered by user.roles alone
+				if _, ok := r.Claims["roles"]; !ok || len(r.Claims) > 1 {
+					row.hidden = false
 				}
-			}
-			if !row.hidden && e.in.Options.Int("version") != 1 {
-				e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-not-hidden", Pos: t.Pos, Target: "mcpnest", Group: string(ir.MCP), Loss: diag.Text,
-					Message: fmt.Sprintf("the tool %q is listed to everybody and blocked for those who may not call it: a role that may call it has no claim roles", t.Name), Hint: "give that role the claim roles too"})
 			}
 			out = append(out, row)
 		}
@@ -192,8 +202,8 @@ func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 const header = "// Written by modec from the project's source; edits are overwritten.\n\n"
 
 // text writes a TypeScript string literal: JSON, with the two line separators
-// that older parsers take for line breaks escaped, and nothing that could end a
-// script element.
+// that older parsers take for line breaks escaped, nothing that could end a
+// script element, and no character that hides or reorders what a reviewer reads.
 func text(s string) string {
 	b, err := json.Marshal(s) // escapes <, >, &, U+2028 and U+2029
 	if err != nil {
@@ -201,10 +211,12 @@ func text(s string) string {
 	}
 	var out strings.Builder
 	for _, r := range string(b) {
-		if unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) && r <= 0xFFFF {
-			fmt.Fprintf(&out, `\u%04x`, r) // nothing that reorders what a reviewer reads
-		} else {
+		if !unicode.Is(unicode.Cf, r) {
 			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
 		}
 	}
 	return out.String()
@@ -227,7 +239,7 @@ func texts(list []string) string {
 	return "[" + strings.Join(q, ", ") + "]"
 }
 
-func (e *emitter) policyTS(tools []tool) []byte {
+func (e *emitter) policyTS(form stub, tools []tool) []byte {
 	var b strings.Builder
 	b.WriteString(header)
 	b.WriteString("/** Which claims of the verified user make a person a role: every claim must hold one of its values. */\nexport const ROLE_CLAIMS = {\n")
@@ -246,10 +258,17 @@ func (e *emitter) policyTS(tools []tool) []byte {
 		b.WriteString(" },\n")
 	}
 	b.WriteString("} as const satisfies Record<string, Record<string, readonly string[]>>;\n\nexport type RoleName = keyof typeof ROLE_CLAIMS;\n\n")
-	b.WriteString("export interface ToolPolicy {\n  /** The roles that may call the tool. */\n  readonly roles: readonly RoleName[];\n  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */\n  readonly hidden: boolean;\n  /** The values of `user.roles` that see the tool. */\n  readonly listed: readonly string[];\n}\n\n")
-	b.WriteString("/** Who may call what. */\nexport const TOOL_POLICY = {\n")
+	b.WriteString("export interface ToolPolicy {\n  /** The roles that may call the tool. */\n  readonly roles: readonly RoleName[];\n")
+	if form.version != 1 {
+		b.WriteString("  /** Whether `user.roles` alone decides, so that @ToolRoles filters the list by `listed`. */\n  readonly hidden: boolean;\n  /** The values of `user.roles` that see the tool. */\n  readonly listed: readonly string[];\n")
+	}
+	b.WriteString("}\n\n/** Who may call what. */\nexport const TOOL_POLICY = {\n")
 	for _, t := range tools {
-		fmt.Fprintf(&b, "  %s: { roles: %s, hidden: %v, listed: %s },\n", key(t.name), texts(t.roles), t.hidden, texts(e.listed(t)))
+		fmt.Fprintf(&b, "  %s: { roles: %s", key(t.name), texts(t.roles))
+		if form.version != 1 {
+			fmt.Fprintf(&b, ", hidden: %v, listed: %s", t.hidden, texts(e.listed(t)))
+		}
+		b.WriteString(" },\n")
 	}
 	b.WriteString("} as const satisfies Record<string, ToolPolicy>;\n\nexport type ToolName = keyof typeof TOOL_POLICY;\n")
 	return []byte(b.String())

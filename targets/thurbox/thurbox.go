@@ -11,8 +11,9 @@
 //     flags only: no rule to ask about, no hook, so that what only those hold
 //     is left out, as a loss.
 //   - .thurbox/agents.toml, [[agents]] for versions since v23, which know
-//     nothing of roles: a command with arguments. It names the settings file,
-//     and is exact.
+//     nothing of roles: a command with arguments, to be copied into
+//     ~/.config/thurbox/agents.toml. It names the settings file that the target
+//     claude writes, and is exact.
 //
 // # What is lost in set_roles
 //
@@ -22,12 +23,21 @@
 // command line, which Claude Code splits outside of parentheses only. A name is
 // at most 64 bytes. An omitted permission mode is "default", so it is always
 // written.
+//
+// # What is lost in agents.toml
+//
+// Thurbox's own hooks extension appends arguments to agents by their name: to
+// claude, and to any with hook_schema = "claude", a --settings of its own. Claude
+// Code 2.1.329 reads the last --settings only, so that every rule and hook of
+// the role would be gone: a role of such a name is left out, and hook_schema is
+// never written. {id} and {home} in a prompt are Thurbox's to replace.
 package thurbox
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -64,8 +74,10 @@ func (thurbox) Governs(path string, g ir.Group) target.Halves { return target.Bo
 
 func (thurbox) Codes() []diag.Doc {
 	return []diag.Doc{
+		{Code: "thurbox-agent-name", Text: "Thurbox's hooks extension appends arguments to the agents claude and aider, whatever they run. For claude that is a second --settings, which makes Claude Code forget the first one with every rule and hook in it. The role is left out of agents.toml. Give it another name."},
 		{Code: "thurbox-comma", Text: "Thurbox tears a rule apart at every comma when it reads its database. An allow with a comma is left out; for a deny with a comma the whole tool is denied. agents.toml names the settings file, which carries both."},
 		{Code: "thurbox-no-roles", Text: "The source has no roles, and a Thurbox role is all that this target emits. An empty set_roles call would delete the roles of the project, so that nothing is written."},
+		{Code: "thurbox-token", Text: "Thurbox replaces {id} and {home} in the arguments of an agent, also inside the system prompt that agents.toml passes. No permission is concerned. Write the words in another way, such as { home }."},
 		{Code: "thurbox-name", Text: "Thurbox limits a role's name to 64 bytes, not characters. The role is left out of set_roles. Shorten the name."},
 	}
 }
@@ -86,11 +98,32 @@ type agents struct {
 	Agents []agent `toml:"agents"`
 }
 
+// agent is what Thurbox starts: the command, its args always, and after them one
+// of the other lists, in which it replaces {id}.
 type agent struct {
-	Name    string   `toml:"name"`
-	Command string   `toml:"command"`
-	Args    []string `toml:"args,multiline"`
+	Name           string   `toml:"name"`
+	Command        string   `toml:"command"`
+	Args           []string `toml:"args,multiline"`
+	ResumeArgs     []string `toml:"resume_args"`
+	ForkArgs       []string `toml:"fork_args"`
+	NewSessionArgs []string `toml:"new_session_args"`
 }
+
+func newAgent(name string, args []string) agent {
+	return agent{
+		Name: name, Command: "claude", Args: args,
+		ResumeArgs:     []string{"--resume", "{id}"},
+		ForkArgs:       []string{"--resume", "{id}", "--fork-session"},
+		NewSessionArgs: []string{"--session-id", "{id}"},
+	}
+}
+
+// patched are the agents to whose arguments Thurbox's hooks extension appends
+// (extensions/hooks/extension.toml, agent_patches).
+var patched = []string{"aider", "claude"}
+
+// tokens are what Thurbox replaces in arguments.
+var tokens = []string{"{home}", "{id}"}
 
 // Emit compiles every role both ways.
 func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
@@ -108,7 +141,15 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		withHooks.Options = target.NewOptions(claude.New().Options(), nil, nil)
 		args, more := claude.New().(target.Launcher).Args(withHooks, ir.SubjectRef{Role: r.Name}, target.ArgsOptions{})
 		diags = append(diags, ours(more)...)
-		list.Agents = append(list.Agents, agent{Name: r.Name, Command: "claude", Args: args})
+		if slices.Contains(patched, r.Name) {
+			lost("thurbox-agent-name", fmt.Sprintf("Thurbox appends arguments of its own to the agent %q, which undo the role's: it is left out of agents.toml", r.Name), "give the role another name")
+		} else {
+			list.Agents = append(list.Agents, newAgent(r.Name, args))
+		}
+		if slices.ContainsFunc(tokens, func(token string) bool { return strings.Contains(r.AppendSystemPrompt, token) }) {
+			lost("thurbox-token", "Thurbox replaces {id} and {home} in the system prompt of agents.toml", "write { id } or { home }")
+			diags[len(diags)-1].Loss = diag.Text
+		}
 
 		if len(r.Name) > 64 {
 			lost("thurbox-name", fmt.Sprintf("the name has %d bytes and Thurbox takes 64: the role is left out of set_roles", len(r.Name)), "shorten the name")

@@ -124,7 +124,69 @@ func TestAgents(t *testing.T) {
 	if len(got.Agents) != 1 || got.Agents[0].Name != name || got.Agents[0].Command != "claude" {
 		t.Errorf("got %+v", got)
 	}
+	if diff := cmp.Diff([]string{"--session-id", "{id}"}, got.Agents[0].NewSessionArgs); diff != "" {
+		t.Error(diff)
+	}
 	if diff := cmp.Diff("--settings=.claude/modec/"+target.PathName(name)+".settings.json", got.Agents[0].Args[0]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Thurbox appends a --settings of its own to an agent of the name claude, and
+// the last one wins: such a role would run without its rules.
+func TestPatchedNamesAreNoAgents(t *testing.T) {
+	files, diags := emit(t, ir.Role{Name: "aider"}, ir.Role{Name: "claude"}, ir.Role{Name: "claude-strict"})
+	var got agents
+	if err := toml.Unmarshal([]byte(files[agentsPath]), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Agents) != 1 || got.Agents[0].Name != "claude-strict" {
+		t.Errorf("got %+v, want claude-strict alone", got)
+	}
+	if strings.Contains(files[agentsPath], "hook_schema") {
+		t.Error("hook_schema brings the same --settings")
+	}
+	var subjects []string
+	for _, d := range diags {
+		if d.Code == "thurbox-agent-name" && d.Loss == diag.Narrowing {
+			subjects = append(subjects, d.Subject)
+		}
+	}
+	if diff := cmp.Diff([]string{"role aider", "role claude"}, subjects); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(roles(t, files).Roles); n != 3 {
+		t.Errorf("got %d roles in set_roles, want all 3: they are no agents there", n)
+	}
+}
+
+func TestTokensInPrompts(t *testing.T) {
+	for prompt, want := range map[string]bool{"in {home}": true, "see {id}": true, "in { home }": false, "${HOME}": false} {
+		_, diags := emit(t, ir.Role{Name: "a", AppendSystemPrompt: prompt})
+		got := false
+		for _, d := range diags {
+			got = got || d.Code == "thurbox-token" && d.Loss == diag.Text
+		}
+		if got != want {
+			t.Errorf("%q: got a loss %v, want %v", prompt, got, want)
+		}
+	}
+}
+
+// A torn allow would allow its pieces: it is left out, the others stay.
+func TestCommaInAllow(t *testing.T) {
+	can := commands(ir.Allow, "foo a,b", "foo c")
+	can.Command.Default = &ir.Default{Decision: ir.Deny}
+	files, diags := emit(t, ir.Role{Name: "a", Can: can, PermissionMode: "dontAsk"})
+	text := files[rolesPath]
+	if strings.Contains(text, "a,b") || !strings.Contains(text, `"Bash(foo c)"`) {
+		t.Errorf("got\n%s", text)
+	}
+	found := false
+	for _, d := range diags {
+		found = found || d.Code == "thurbox-comma" && d.Loss == diag.Narrowing && d.Subject == "role a"
+	}
+	if !found {
+		t.Errorf("got %v, want thurbox-comma", diags)
 	}
 }

@@ -1,64 +1,93 @@
 // Compiles the emitted guards with the real packages of both majors, strictly,
 // and runs an application on them: what each person is offered and may call is
-// what the source says. MODEC_BIN is the binary, MODEC_FIXTURE the showcase.
+// what `modec explain` says of the source and the person's claims, never what
+// the emitted table says. MODEC_BIN is the binary, MODEC_FIXTURE the showcase.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as apps from './app.mjs';
 
 const { MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
 const here = dirname(fileURLToPath(import.meta.url));
+const temp = mkdtempSync(join(tmpdir(), 'modec-nest-'));
+after(() => rmSync(temp, { recursive: true, force: true }));
 
-// project compiles the showcase for one major and returns its model and guards.
-function project(version) {
-  const dir = mkdtempSync(join(tmpdir(), 'modec-nest-'));
-  cpSync(fixture, dir, { recursive: true });
-  writeFileSync(join(dir, 'modec.toml'), `baseline = "developer"\n[targets.mcpnest]\nservers = ["shop"]\nversion = ${version}\n[targets.model]\n`);
+const config = (server, options) => `[targets.mcpnest]\nservers = ["${server}"]\n${options}\n[targets.model]\n`;
+
+// build compiles a copy of a project with other options and returns its folder.
+function build(name, from, toml) {
+  const dir = join(temp, name);
+  cpSync(from, dir, { recursive: true });
+  writeFileSync(join(dir, 'modec.toml'), toml);
   execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: ['ignore', 'ignore', 'inherit'] });
   return dir;
 }
 
-// compile type-checks the guards and an application around them.
-function compile(version, guards, name, source) {
+// hostile is a project whose names are hostile to TypeScript and JavaScript.
+function hostile(version) {
+  const from = join(temp, `hostile-source-${version}`);
+  mkdirSync(join(from, 'modec'), { recursive: true });
+  const can = { mcp: { odd: 'allow' } };
+  writeFileSync(join(from, 'modec', 'project.json'), JSON.stringify({
+    servers: { odd: { url: 'http://127.0.0.1/mcp', tools: { ['__proto__']: {}, constructor: {}, toString: {}, 1: {}, '-.-': {} } } },
+    roles: {
+      ['__proto__']: { claims: { roles: 'a' }, can },
+      constructor: { claims: { 'realm.roles': ['b', 'c'] }, can },
+      '*/ ${x} `"\'\\ </script> \u2028\u202e👩‍💻': { claims: { 'https://a.example/roles': '</script>\u2029"' }, can },
+      7: { claims: { ['__proto__']: 'd' }, can },
+      both: { claims: { roles: ['e'], level: ['7'] }, can },
+    },
+  }));
+  return build(`hostile-${version}`, from, config('odd', `version = ${version}`));
+}
+
+const guardsOf = (dir) => join(dir, 'mcp-nest/modec');
+
+// compile type-checks folders of sources as strictly as TypeScript can and
+// returns where their JavaScript is. sources: path → text, or a folder to copy.
+function compile(version, name, sources, options = {}) {
   const gen = join(here, `v${version}`, 'gen', name);
   rmSync(gen, { recursive: true, force: true });
   mkdirSync(gen, { recursive: true });
-  cpSync(guards, join(gen, 'modec'), { recursive: true });
-  writeFileSync(join(gen, 'main.ts'), source);
-  writeFileSync(join(gen, 'tsconfig.json'), JSON.stringify({
-    compilerOptions: { strict: true, noImplicitOverride: true, noUncheckedIndexedAccess: true, target: 'es2022', module: 'commonjs', moduleResolution: 'node', ignoreDeprecations: '5.0', experimentalDecorators: true, emitDecoratorMetadata: true, isolatedModules: true, skipLibCheck: true, esModuleInterop: true, outDir: 'dist', types: ['node'] },
-    include: ['main.ts', 'modec/*.ts'],
-  }));
-  try {
-    execFileSync(join(here, `v${version}`, 'node_modules/.bin/tsc'), ['-p', gen], { encoding: 'utf8', stdio: 'pipe' });
-  } catch (e) {
-    assert.fail(`tsc --strict: ${e.stdout}`);
+  for (const [path, source] of Object.entries(sources)) {
+    if (existsSync(source)) cpSync(source, join(gen, path), { recursive: true });
+    else writeFileSync(join(gen, path), source);
   }
-  return join(gen, 'dist', 'main.js');
+  writeFileSync(join(gen, 'tsconfig.json'), JSON.stringify({
+    compilerOptions: {
+      strict: true, noImplicitOverride: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, noImplicitReturns: true,
+      noFallthroughCasesInSwitch: true, noPropertyAccessFromIndexSignature: true, noUnusedParameters: true, isolatedModules: true,
+      target: 'es2022', module: 'commonjs', moduleResolution: 'node', ignoreDeprecations: '5.0',
+      experimentalDecorators: true, emitDecoratorMetadata: true, skipLibCheck: true, esModuleInterop: true, outDir: 'dist', rootDir: '.', types: ['node'], ...options,
+    },
+    include: ['**/*.ts'],
+  }));
+  const tsc = spawnSync(join(here, `v${version}`, 'node_modules/.bin/tsc'), ['-p', gen], { encoding: 'utf8' });
+  assert.equal(tsc.status, 0, `tsc --strict: ${tsc.stdout}`);
+  return join(gen, 'dist');
 }
 
-// start runs an application until it is ready or refuses.
+// start runs an application until it is ready.
 async function start(file) {
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const app = { log: '', stop: () => child.kill() };
-  child.stderr.on('data', (d) => (app.log += d));
-  const line = await new Promise((done) => {
+  let log = '';
+  child.stderr.on('data', (d) => (log += d));
+  const port = await new Promise((done) => {
     child.stdout.on('data', (d) => {
-      app.log += d;
-      const m = /^(READY|REFUSED) (.*)$/m.exec(app.log);
-      if (m) done(m);
+      log += d;
+      const m = /^READY (\d+)$/m.exec(log);
+      if (m) done(m[1]);
     });
-    child.on('close', () => done(['', 'CLOSED', app.log]));
+    child.on('close', () => done(undefined));
   });
-  app.state = line[1];
-  app.message = line[2];
-  app.url = `http://127.0.0.1:${line[2]}/mcp`;
-  return app;
+  assert.ok(port, `the application does not start: ${log}`);
+  return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
 }
 
 function token(claims, secret = 'secret') {
@@ -67,10 +96,10 @@ function token(claims, secret = 'secret') {
   return `${head}.${createHmac('sha256', secret).update(head).digest('base64url')}`;
 }
 
-async function rpc(app, bearer, method, params) {
-  const res = await fetch(app.url, {
+async function rpc(app, bearer, method, params = {}, headers = {}) {
+  const res = await fetch(`${app.url}/mcp`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', authorization: `Bearer ${bearer}` },
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...(bearer && { authorization: `Bearer ${bearer}` }), ...headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
   const text = await res.text();
@@ -78,57 +107,142 @@ async function rpc(app, bearer, method, params) {
   return { status: res.status, body: JSON.parse(data ? data[1] : text) };
 }
 
-const called = async (app, name) => {
-  await new Promise((done) => setTimeout(done, 20)); // what the handler wrote arrives
-  return app.log.split('\n').filter((l) => l === `CALLED ${name}`).length;
+const listed = ({ body }) => body.result.tools.map((t) => t.name).sort();
+
+// The revision of 2026-07-28 has no sessions: each request says who asks.
+const modern = {
+  params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'e2e', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} } },
+  headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
 };
 
+// source returns the tools of the shop and, for claims, those that the source
+// lets a person call: the roles from the model, the decisions from explain. A
+// server cannot ask: of what the source asks about, it refuses the destructive.
+function source(dir) {
+  const model = JSON.parse(readFileSync(join(dir, 'modec.model.json'), 'utf8'));
+  const tools = model.servers.find((s) => s.name === 'shop').tools;
+  const may = Object.fromEntries(model.roles.map((role) => [role.name, tools.filter((tool) => {
+    const { stdout } = spawnSync(modec, ['explain', `role:${role.name}`, 'mcp', `shop:${tool.name}`, '-C', dir, '--json'], { encoding: 'utf8' });
+    const { decision } = JSON.parse(stdout);
+    return decision === 'allow' || (decision === 'ask' && tool.risk !== 'destructive');
+  }).map((t) => t.name)]));
+  const holds = (role, claims) => Object.keys(role.claims ?? {}).length > 0 && Object.entries(role.claims).every(([claim, values]) => [claims[claim]].flat().some((v) => values.includes(v)));
+  return {
+    names: tools.map((t) => t.name),
+    roles: model.roles,
+    allowed: (claims) => [...new Set(model.roles.filter((r) => holds(r, claims)).flatMap((r) => may[r.name]))].sort(),
+  };
+}
+
+// people are sets of claims: each role in full and by all but one of its claims,
+// two roles at once, and those who have none.
+function people(roles) {
+  const full = (r) => Object.fromEntries(Object.entries(r.claims).map(([c, values]) => [c, [values.at(-1)]]));
+  const list = [['nobody', {}], ['a stranger', { roles: ['stranger'] }], ['an odd one', { roles: [{ roles: 'developer' }, null, 7], department: {} }], ['an empty list', { roles: [] }]];
+  for (const r of roles.filter((r) => r.claims)) {
+    list.push([r.name, full(r)]);
+    if (Object.keys(r.claims).length < 2) continue;
+    for (const missing of Object.keys(r.claims)) list.push([`${r.name} without ${missing}`, { ...full(r), [missing]: undefined }]);
+  }
+  const [a, b] = roles.filter((r) => Object.keys(r.claims ?? {}).join() === 'roles');
+  list.push([`${a.name} and ${b.name}`, { roles: [a.claims.roles[0], b.claims.roles[0]] }]);
+  return list;
+}
+
 for (const version of [2, 1]) {
-  test(`MCP-Nest ${version}: every person is offered and may call what the source says`, async () => {
-    const dir = project(version);
-    const guards = join(dir, 'mcp-nest/modec');
-    const model = JSON.parse(readFileSync(join(dir, 'modec.model.json'), 'utf8'));
-    const names = model.servers.find((s) => s.name === 'shop').tools.map((t) => t.name);
-    const app = await start(compile(version, guards, 'app', apps[`v${version}`](names)));
+  test(`MCP-Nest ${version}: every person is offered and may call what the source says`, async (t) => {
+    const dir = build(`shop-${version}`, fixture, config('shop', `version = ${version}`));
+    const { names, roles, allowed } = source(dir);
+    const sources = { modec: guardsOf(dir), 'main.ts': apps.serve[version](names), 'judge.ts': apps.judge(version), hostile: guardsOf(hostile(version)) };
+    const dist = compile(version, 'app', sources);
+
+    const app = await start(join(dist, 'main.js'));
     try {
-      assert.equal(app.state, 'READY', app.message);
-      const { TOOL_POLICY, ROLE_CLAIMS } = (await import(join(here, `v${version}`, 'gen/app/dist/modec/policy.js'))).default;
-      const people = [['nobody', {}], ['a stranger', { roles: ['stranger'] }], ...Object.entries(ROLE_CLAIMS).map(([r, claims]) => [r, Object.fromEntries(Object.entries(claims).map(([c, v]) => [c, [v[0]]]))])];
-      let compared = 0;
-      for (const [person, claims] of people) {
+      const calls = async () => (await fetch(`${app.url}/calls`)).json();
+      const everything = {};
+      for (const [claim, values] of roles.flatMap((r) => Object.entries(r.claims ?? {}))) everything[claim] = [...(everything[claim] ?? []), ...values];
+      const forged = [{}, { user: everything }, { ...everything, claims: everything, request: { user: everything } }];
+      let refused = 0;
+      let served = 0;
+      for (const [person, claims] of people(roles)) {
         const bearer = token(claims);
-        const list = (await rpc(app, bearer, 'tools/list')).body.result.tools.map((t) => t.name);
+        const may = allowed(claims);
+        assert.deepEqual(listed(await rpc(app, bearer, 'tools/list')), may, `${person} is listed`);
+        if (version === 2) assert.deepEqual(listed(await rpc(app, bearer, 'tools/list', modern.params, modern.headers)), may, `${person} is listed (2026-07-28)`);
         for (const name of names) {
-          const may = TOOL_POLICY[name].roles.some((r) => Object.entries(ROLE_CLAIMS[r]).every(([c, v]) => (claims[c] ?? []).some((x) => v.includes(x))));
-          if (TOOL_POLICY[name].hidden || version === 1) assert.equal(list.includes(name), may, `${person}: ${name} listed`);
-          for (const args of [{}, { user: { roles: Object.values(ROLE_CLAIMS).flatMap((c) => c.roles ?? []) } }]) {
-            const before = await called(app, name);
-            const { body } = await rpc(app, bearer, 'tools/call', { name, arguments: args });
-            assert.equal(body.error === undefined && body.result?.isError !== true, may, `${person}: ${name} ${JSON.stringify(body)}`);
-            assert.equal((await called(app, name)) - before, may ? 1 : 0, `${person}: ${name} ran`);
-            compared++;
+          for (const args of forged) {
+            const before = (await calls())[name] ?? 0;
+            const { body } = await rpc(app, bearer, 'tools/call', { name, arguments: args, user: everything }, { user: JSON.stringify(everything), roles: 'developer' });
+            assert.equal(body.error === undefined && body.result?.isError !== true, may.includes(name), `${person} calls ${name} with ${JSON.stringify(args)}: ${JSON.stringify(body)}`);
+            assert.equal(((await calls())[name] ?? 0) - before, may.includes(name) ? 1 : 0, `${person}: the handler of ${name}`);
+            may.includes(name) ? served++ : refused++;
           }
         }
       }
-      assert.ok(compared >= 2 * names.length * 4);
-      assert.equal((await rpc(app, token({ roles: ['developer'] }, 'forged'), 'tools/list')).status, 401);
+      assert.ok(served > 0 && refused > 0, `served ${served}, refused ${refused}`);
+
+      // A string is a claim as a list of one is; where MCP-Nest 2 filters by
+      // user.roles itself, it wants a list and refuses.
+      const asked = await rpc(app, token({ roles: 'developer' }), 'tools/list');
+      const may = allowed({ roles: ['developer'] });
+      if (version === 1) assert.deepEqual(listed(asked), may);
+      else assert.deepEqual(listed(asked).filter((n) => !may.includes(n)), [], 'a string lists no more than a list');
+
+      for (const [what, bearer] of [
+        ['no token', undefined],
+        ['another key', token({ roles: ['developer'] }, 'forged')],
+        ['no signature', token({ roles: ['developer'] }).replace(/[^.]*$/, '')],
+      ]) {
+        assert.equal((await rpc(app, bearer, 'tools/list')).status, 401, what);
+        assert.equal((await rpc(app, bearer, 'tools/call', { name: names[0], arguments: {} })).status, 401, what);
+      }
     } finally {
       app.stop();
     }
+
+    await t.test('assertPolicy takes what is the policy and refuses the rest', () => {
+      const said = execFileSync(process.execPath, [join(dist, 'judge.js')], { encoding: 'utf8' }).trim().split('\n').map((line) => JSON.parse(line));
+      assert.deepEqual(Object.fromEntries(said), Object.fromEntries(Object.entries(apps.wrong[version]).map(([name, a]) => [name, a.says])));
+    });
+
+    await t.test('hostile names arrive as they are, and only own claims of the right kind count', () => {
+      const { holds, ROLE_CLAIMS, TOOL_POLICY } = createRequire(import.meta.url)(join(dist, 'hostile/index.js'));
+      const model = JSON.parse(readFileSync(join(temp, `hostile-${version}`, 'modec.model.json'), 'utf8'));
+      const sorted = (o) => Object.keys(o).sort();
+      assert.deepEqual(sorted(ROLE_CLAIMS), model.roles.map((r) => r.name).sort());
+      assert.deepEqual(sorted(TOOL_POLICY), model.servers[0].tools.map((x) => x.name).sort());
+      for (const tool of sorted(TOOL_POLICY)) assert.deepEqual([...TOOL_POLICY[tool].roles].sort(), sorted(ROLE_CLAIMS));
+      const odd = sorted(ROLE_CLAIMS).find((r) => r.startsWith('*/'));
+      for (const [user, role, want] of [
+        [{ roles: ['a'] }, '__proto__', true],
+        [{ roles: 'a' }, '__proto__', true],
+        [{ roles: 'ab' }, '__proto__', false],
+        [{ roles: ['A'] }, '__proto__', false],
+        [{ roles: { 0: 'a', length: 1 } }, '__proto__', false],
+        [{ roles: [['a']] }, '__proto__', false],
+        [Object.create({ roles: ['a'] }), '__proto__', false],
+        [undefined, '__proto__', false],
+        [null, '__proto__', false],
+        ['a', '__proto__', false],
+        [{ realm: { roles: ['c'] } }, 'constructor', true],
+        [{ 'realm.roles': 'b' }, 'constructor', true],
+        [{ 'realm.roles': 'no', realm: { roles: 'b' } }, 'constructor', false],
+        [{ realm: 'roles' }, 'constructor', false],
+        [{ 'https://a.example/roles': ['</script>\u2029"'] }, odd, true],
+        [{ 'https://a.example/roles': ['</script>'] }, odd, false],
+        [JSON.parse('{"__proto__": "d"}'), '7', true],
+        [{}, '7', false],
+        [{ roles: ['e'], level: ['7'] }, 'both', true],
+        [{ roles: ['e'], level: 7 }, 'both', false],
+        [{ roles: ['e'] }, 'both', false],
+      ]) {
+        assert.equal(holds(user, role), want, `${JSON.stringify(user)} as ${role}`);
+      }
+    });
   });
 
-  test(`MCP-Nest ${version}: assertPolicy refuses what is not the policy`, async () => {
-    const guards = join(project(version), 'mcp-nest/modec');
-    const wrong = (decorate) => apps[`v${version}`](['list_orders', 'get_order'], decorate);
-    for (const [name, source, message] of [
-      ['undecorated', wrong((n) => (n === 'get_order' ? '' : `@ToolPolicyFor(${JSON.stringify(n)})`)), /"get_order" has no @ToolPolicyFor/],
-      ['swapped', wrong(() => `@ToolPolicyFor('list_orders')`), /"get_order" has the decorator of "list_orders"/],
-      ['unknown', apps[`v${version}`](['list_orders', 'drop_all'], (n) => `@ToolPolicyFor('list_orders')`), /"drop_all" is not in the policy/],
-    ]) {
-      const app = await start(compile(version, guards, name, source));
-      app.stop();
-      assert.equal(app.state, 'REFUSED', name);
-      assert.match(app.message, message);
-    }
+  test(`MCP-Nest ${version}: ECMAScript modules`, () => {
+    const dir = build(`module-${version}`, fixture, config('shop', `version = ${version}\nextension = "js"`));
+    compile(version, 'module', { modec: guardsOf(dir), 'package.json': '{"type": "module"}' }, { module: 'nodenext', moduleResolution: 'nodenext', noEmit: true });
   });
 }

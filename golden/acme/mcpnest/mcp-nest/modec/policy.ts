@@ -14,7 +14,7 @@ export type RoleName = keyof typeof ROLE_CLAIMS;
 export interface ToolPolicy {
   /** The roles that may call the tool. */
   readonly roles: readonly RoleName[];
-  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */
+  /** Whether `user.roles` alone decides, so that @ToolRoles filters the list by `listed`. */
   readonly hidden: boolean;
   /** The values of `user.roles` that see the tool. */
   readonly listed: readonly string[];
@@ -24,9 +24,9 @@ export interface ToolPolicy {
 export const TOOL_POLICY = {
   "create_coupon": { roles: ["developer", "guided"], hidden: true, listed: ["developer", "maintainer", "support", "trainee"] },
   "delete_product": { roles: [], hidden: true, listed: [] },
-  "get_order": { roles: ["auditor", "developer", "guided", "reviewer"], hidden: true, listed: ["auditor", "developer", "lead", "maintainer", "reviewer", "support", "trainee"] },
+  "get_order": { roles: ["auditor", "developer", "guided", "reviewer"], hidden: false, listed: [] },
   "get_product": { roles: ["ci-runner", "developer", "guided", "reviewer"], hidden: true, listed: ["ci", "developer", "lead", "maintainer", "reviewer", "support", "trainee"] },
-  "list_orders": { roles: ["auditor", "developer", "guided", "reviewer"], hidden: true, listed: ["auditor", "developer", "lead", "maintainer", "reviewer", "support", "trainee"] },
+  "list_orders": { roles: ["auditor", "developer", "guided", "reviewer"], hidden: false, listed: [] },
   "refund_order": { roles: [], hidden: true, listed: [] },
   "search_products": { roles: ["ci-runner", "developer", "guided", "reviewer"], hidden: true, listed: ["ci", "developer", "lead", "maintainer", "reviewer", "support", "trainee"] },
   "update_stock": { roles: ["developer", "guided"], hidden: true, listed: ["developer", "maintainer", "support", "trainee"] },

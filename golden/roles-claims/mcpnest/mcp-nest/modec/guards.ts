@@ -3,7 +3,7 @@
 import 'reflect-metadata';
 import { applyDecorators, Injectable, mixin, SetMetadata } from '@nestjs/common';
 import type { CanActivate, ExecutionContext, INestApplicationContext, Type } from '@nestjs/common';
-import { MCP_TOOL_METADATA_KEY, ToolGuards } from '@rekog/mcp-nest';
+import { MCP_GUARDS_METADATA_KEY, MCP_TOOL_METADATA_KEY, ToolGuards } from '@rekog/mcp-nest';
 import { ModulesContainer } from '@nestjs/core';
 import { ROLE_CLAIMS, TOOL_POLICY } from './policy';
 import type { RoleName, ToolName, ToolPolicy } from './policy';
@@ -34,7 +34,7 @@ export function holds(user: unknown, role: RoleName): boolean {
 
 const guards = new Map<string, Type<CanActivate>>();
 
-/** The guard for a set of roles: any of them may pass. */
+/** The guard class of a role, or of several: any of them may pass. */
 export function guardOf(roles: readonly RoleName[]): Type<CanActivate> {
   const key = JSON.stringify(roles);
   let guard = guards.get(key);
@@ -60,7 +60,9 @@ function userOf(context: ExecutionContext): unknown {
 }
 
 /** The guards of every tool: list them in the providers of the module. */
-export const POLICY_GUARDS: Type<CanActivate>[] = Object.values(TOOL_POLICY).map((policy: ToolPolicy) => guardOf(policy.roles));
+export const POLICY_GUARDS: Type<CanActivate>[] = [
+  ...new Set(Object.values<ToolPolicy>(TOOL_POLICY).map((policy) => guardOf(policy.roles))),
+];
 
 /** Put this on the method of a tool, beside @Tool: it hides and blocks together. */
 export function ToolPolicyFor(tool: ToolName): MethodDecorator {
@@ -68,38 +70,48 @@ export function ToolPolicyFor(tool: ToolName): MethodDecorator {
   return applyDecorators(SetMetadata(MODEC_TOOL, tool), ToolGuards([guardOf(policy.roles)]));
 }
 
-/** The methods of a class and of those that it extends. */
-function methods(type: unknown): Map<string, object> {
-  const found = new Map<string, object>();
-  let prototype: unknown = typeof type === 'function' ? type.prototype : undefined;
-  while (typeof prototype === 'object' && prototype !== null && prototype !== Object.prototype) {
-    for (const key of Object.getOwnPropertyNames(prototype)) {
-      const method: unknown = Object.getOwnPropertyDescriptor(prototype, key)?.value;
-      if (typeof method === 'function' && !found.has(key)) found.set(key, method);
+/** Whether another @ToolGuards of the method has replaced the policy's: the last one written wins. */
+function overridden(method: object, policy: ToolPolicy): boolean {
+  const guards: unknown = Reflect.getMetadata(MCP_GUARDS_METADATA_KEY, method);
+  return !Array.isArray(guards) || !guards.includes(guardOf(policy.roles));
+}
+
+/** The methods of an object and of the prototypes that it has them from. */
+function methods(object: unknown, found: Map<string, object>): void {
+  for (let o: unknown = object; typeof o === 'object' && o !== null && o !== Object.prototype; o = Object.getPrototypeOf(o)) {
+    for (const key of Object.getOwnPropertyNames(o)) {
+      const method: unknown = Object.getOwnPropertyDescriptor(o, key)?.value;
+      if (key !== 'constructor' && typeof method === 'function' && !found.has(key)) found.set(key, method);
     }
-    prototype = Object.getPrototypeOf(prototype);
   }
-  return found;
 }
 
 /**
  * Refuses to start an application whose tools are not those of the policy: call
  * it after NestFactory.create. Throws for a tool that the policy does not know,
- * a tool without its decorator, and a tool with another tool's decorator.
+ * a tool without its decorator, a tool with another tool's decorator, and one
+ * whose other decorators take the policy back.
  */
 export function assertPolicy(app: INestApplicationContext): void {
   const problems: string[] = [];
   for (const module of app.get(ModulesContainer, { strict: false }).values()) {
     for (const wrapper of [...module.controllers.values(), ...module.providers.values()]) {
-      for (const [key, method] of methods(wrapper.metatype)) {
+      const found = new Map<string, object>();
+      methods(wrapper.instance, found); // of a factory or a value there is no class to look at
+      methods(typeof wrapper.metatype === 'function' ? wrapper.metatype.prototype : undefined, found);
+      for (const [key, method] of found) {
         const metadata: unknown = Reflect.getMetadata(MCP_TOOL_METADATA_KEY, method);
         if (metadata === undefined) continue;
         const named = own(metadata, 'name');
         const tool = typeof named === 'string' && named !== '' ? named : key;
         const decorated: unknown = Reflect.getMetadata(MODEC_TOOL, method);
-        if (!Object.hasOwn(TOOL_POLICY, tool)) problems.push(`tool ${JSON.stringify(tool)} is not in the policy`);
-        else if (decorated === undefined) problems.push(`tool ${JSON.stringify(tool)} has no @ToolPolicyFor`);
-        else if (decorated !== tool) problems.push(`tool ${JSON.stringify(tool)} has the decorator of ${JSON.stringify(decorated)}`);
+        const policies: Readonly<Record<string, ToolPolicy>> = TOOL_POLICY;
+        const policy = Object.hasOwn(policies, tool) ? policies[tool] : undefined;
+        const name = JSON.stringify(tool);
+        if (policy === undefined) problems.push(`tool ${name} is not in the policy`);
+        else if (decorated === undefined) problems.push(`tool ${name} has no @ToolPolicyFor`);
+        else if (decorated !== tool) problems.push(`tool ${name} has the decorator of ${JSON.stringify(decorated)}`);
+        else if (overridden(method, policy)) problems.push(`tool ${name} has another decorator that overrides @ToolPolicyFor`);
       }
     }
   }

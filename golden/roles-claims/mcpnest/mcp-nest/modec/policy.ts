@@ -13,18 +13,14 @@ export type RoleName = keyof typeof ROLE_CLAIMS;
 export interface ToolPolicy {
   /** The roles that may call the tool. */
   readonly roles: readonly RoleName[];
-  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */
-  readonly hidden: boolean;
-  /** The values of `user.roles` that see the tool. */
-  readonly listed: readonly string[];
 }
 
 /** Who may call what. */
 export const TOOL_POLICY = {
-  "close_account": { roles: [], hidden: true, listed: [] },
-  "get_balance": { roles: ["clerk", "customer", "night shift", "監査役"], hidden: false, listed: [] },
-  "list_transfers": { roles: ["clerk", "customer", "監査役"], hidden: false, listed: [] },
-  "transfer": { roles: ["clerk", "customer"], hidden: true, listed: ["branch-manager", "clerk", "customer"] },
+  "close_account": { roles: [] },
+  "get_balance": { roles: ["clerk", "customer", "night shift", "監査役"] },
+  "list_transfers": { roles: ["clerk", "customer", "監査役"] },
+  "transfer": { roles: ["clerk", "customer"] },
 } as const satisfies Record<string, ToolPolicy>;
 
 export type ToolName = keyof typeof TOOL_POLICY;

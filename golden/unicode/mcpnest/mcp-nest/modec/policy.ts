@@ -14,7 +14,7 @@ export type RoleName = keyof typeof ROLE_CLAIMS;
 export interface ToolPolicy {
   /** The roles that may call the tool. */
   readonly roles: readonly RoleName[];
-  /** Whether `user.roles` alone decides, so that the list of tools can be filtered by `listed`. */
+  /** Whether `user.roles` alone decides, so that @ToolRoles filters the list by `listed`. */
   readonly hidden: boolean;
   /** The values of `user.roles` that see the tool. */
   readonly listed: readonly string[];
