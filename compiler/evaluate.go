@@ -23,7 +23,13 @@ const maxNodes = 500_000
 // evaluate lets CUE evaluate the files together: one of them is more than
 // plain data. Only CUE's own packages and the schema can be imported, so that
 // nothing is read from the disk or the network.
-func (l *loader) evaluate(files []*ast.File) *node {
+func (l *loader) evaluate(files []*ast.File) (root *node) {
+	defer func() {
+		if x := recover(); x != nil { // the evaluator is not ours, and what it is given is anybody's
+			l.diags.Errorf(diag.Pos{File: l.dir}, "cue", "", "got a failure of CUE's evaluator, want a value: %v", x)
+			root = nil
+		}
+	}()
 	inst := newInstance(l.dir)
 	for _, f := range files {
 		if err := inst.AddSyntax(f); err != nil {
@@ -100,6 +106,9 @@ func (l *loader) evaluation(err error) {
 		d.Message = fmt.Sprintf(text, args...)
 		if strings.HasPrefix(text, "conflicting values %s and %s") && len(args) >= 2 {
 			d.Code, d.Message = "conflict", fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
+			if p := e.Path(); len(p) == 3 && p[0] == "modes" && p[2] == "name" && len(d.Related) > 0 && d.Related[0].Pos.File != d.Pos.File {
+				d.Code, d.Message = "duplicate-slug", fmt.Sprintf("got two modes %s, called %v and %v, want distinct slugs", p[1], args[0], args[1])
+			}
 		}
 		l.diags = append(l.diags, d)
 	}
@@ -146,15 +155,22 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 	return n
 }
 
-// fields reads a struct, and leaves alone what is none.
+// fields reads a struct, and leaves alone what is none. A list with an error in
+// it comes as fields too, by number.
 func (r *valueReader) fields(n *node, v cue.Value, path string) {
 	it, err := v.Fields()
 	if err != nil {
 		return
 	}
 	n.kind = structKind
-	for it.Next() {
-		name := it.Selector().Unquoted()
+	for i := 0; it.Next(); i++ {
+		sel := it.Selector()
+		if sel.LabelType() != cue.StringLabel {
+			n.kind = listKind
+			n.elems = append(n.elems, r.node(it.Value(), fmt.Sprintf("%s[%d]", path, i)))
+			continue
+		}
+		name := sel.Unquoted()
 		child := r.node(it.Value(), join(path, label(name)))
 		pos := child.pos
 		if f, ok := it.Value().Source().(*ast.Field); ok {

@@ -30,19 +30,19 @@ var jsonTypes = []struct {
 	name string
 }{{structKind, "object"}, {listKind, "array"}, {stringKind, "string"}, {intKind, "integer"}, {floatKind, "number"}, {boolKind, "boolean"}, {nullKind, "null"}}
 
-func (s *shape) jsonSchema() any {
+func (s *shape) jsonSchema() target.Object {
 	if s.choices != nil || s.alts != nil {
-		var any []any
+		var forms []target.Object
 		if s.choices != nil {
-			any = append(any, target.Object{"enum", s.choices})
+			forms = append(forms, target.Object{"enum", s.choices})
 		}
 		for _, a := range s.alts {
-			any = append(any, a.jsonSchema())
+			forms = append(forms, a.jsonSchema())
 		}
-		if len(any) == 1 {
-			return any[0]
+		if len(forms) == 1 {
+			return forms[0]
 		}
-		return target.Object{"anyOf", any}
+		return target.Object{"anyOf", forms}
 	}
 	var types []string
 	for _, t := range jsonTypes {
@@ -60,7 +60,11 @@ func (s *shape) jsonSchema() any {
 	if s.kinds == structKind {
 		properties, required := target.Object{}, []string{}
 		for _, f := range s.fields {
-			properties = append(properties, f.name, f.shape.jsonSchema())
+			schema := f.shape.jsonSchema()
+			if f.doc != "" {
+				schema = append(target.Object{"description", f.doc}, schema...)
+			}
+			properties = append(properties, f.name, schema)
 			if f.required {
 				required = append(required, f.name)
 			}

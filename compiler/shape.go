@@ -35,6 +35,7 @@ type shape struct {
 
 type fieldShape struct {
 	name     string
+	doc      string // what the schema's comment says
 	shape    *shape
 	required bool
 }
@@ -123,7 +124,7 @@ func (r shapeReader) structure(s *shape, v cue.Value) {
 		sel := it.Selector()
 		name := sel.Unquoted()
 		s.index[name] = len(s.fields)
-		s.fields = append(s.fields, fieldShape{name, r.shape(it.Value()), sel.ConstraintType() == cue.RequiredConstraint})
+		s.fields = append(s.fields, fieldShape{name, docOf(it.Value()), r.shape(it.Value()), sel.ConstraintType() == cue.RequiredConstraint})
 	}
 	if p := v.LookupPath(cue.MakePath(cue.AnyString)); p.Exists() {
 		if s.open = p.IncompleteKind() == cue.TopKind; !s.open {
@@ -132,6 +133,15 @@ func (r shapeReader) structure(s *shape, v cue.Value) {
 	} else if v.Allows(cue.AnyString) {
 		s.open = true
 	}
+}
+
+// docOf joins the comment before a field into one line. That of a definition
+// that the field refers to comes after it.
+func docOf(v cue.Value) string {
+	for _, g := range v.Doc() {
+		return strings.Join(strings.Fields(g.Text()), " ")
+	}
+	return ""
 }
 
 func (s *shape) scalar(v cue.Value) {

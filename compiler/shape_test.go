@@ -131,6 +131,18 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"roles": {"r": {"allowedTools": ["Bash(git *)", "mcp__s__t"], "extends": ["readonly"]}}}`), "json")
 	f.Add([]byte("[roles.r]\npermissionMode = \"plan\"\n"), "toml")
 	f.Add([]byte("package modec\nlet x = \"A\"\nmodes: a: {name: x, roleDefinition: \"\\(x)\"}\n"), "cue")
+	f.Add([]byte("{{{{A:[\"\"*\"\"]}}}}"), "cue") // an error in a list
+	for _, pattern := range []string{"../fixtures/*/modec/*", "../fixtures/*/modec/*/*"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			if b, err := os.ReadFile(file); err == nil {
+				f.Add(b, strings.TrimPrefix(filepath.Ext(file), "."))
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte, ext string) {
 		if len(data) > 4000 || !strings.Contains("cue yaml json toml", ext) || len(ext) < 3 {
 			return
@@ -138,6 +150,9 @@ func FuzzLoad(f *testing.F) {
 		dir := t.TempDir()
 		put(t, dir, "modec/f."+ext, string(data))
 		p, diags := Load(Source{Root: dir, Dir: "modec"}, Settings{ClosedInventory: true})
+		if strings.Contains(diags.Error(), "failure of CUE's evaluator") {
+			t.Errorf("a panic: %v", diags)
+		}
 		if (p == nil) != diags.HasErrors() {
 			t.Errorf("got a model %v with %v", p != nil, diags)
 		}

@@ -1,0 +1,102 @@
+package compiler
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// check applies the schema to each server, mode, role and policy. It returns
+// false where a whole section cannot be used.
+func (r *resolver) check(data *node) bool {
+	usable := true
+	for _, f := range data.fields {
+		if !slices.Contains(topLevel, f.name) {
+			r.diags = append(r.diags, diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: f.name,
+				Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)), Hint: diag.DidYouMean(f.name, topLevel)})
+			continue
+		}
+		if f.node.kind != structKind {
+			if usable = false; f.node.kind != broken {
+				r.diags.Errorf(f.node.pos, "wrong-type", f.name, "got %s, want a struct", f.node.typed())
+			}
+			continue
+		}
+		folded := map[string]field{}
+		for _, item := range f.node.fields {
+			at := f.name + "." + label(item.name)
+			r.checkName(f.name, item, at)
+			if f.name != "policies" {
+				key := strings.ToLower(item.name)
+				if other, ok := folded[key]; ok {
+					r.diags = append(r.diags, diag.Diagnostic{Code: "case-collision", Pos: item.pos, Path: at, Message: fmt.Sprintf("got %q beside %q, want names that differ in more than case", item.name, other.name),
+						Related: []diag.Related{{Pos: other.pos, Message: "the other one"}}})
+				}
+				folded[key] = item
+			}
+			r.shapes.of[f.name].check(item.node, at, &r.diags)
+			if item.node.kind != structKind {
+				*item.node = node{kind: structKind, pos: item.node.pos} // its name still exists
+				continue
+			}
+			if f.name == "servers" {
+				r.checkTransport(item, at)
+				if tools := item.node.get("tools"); tools != nil && tools.kind == structKind {
+					for _, t := range tools.fields {
+						r.checkName("tools", t, at+".tools."+label(t.name))
+					}
+				}
+			}
+		}
+	}
+	return usable
+}
+
+var topLevel = []string{"servers", "modes", "roles", "policies"}
+
+// nameRules say what a name may be, by section.
+var nameRules = map[string]struct {
+	re   *regexp.Regexp
+	code string
+	want string
+}{
+	"modes":    {regexp.MustCompile(`^[a-zA-Z0-9-]+$`), "bad-slug", "letters, digits and dashes"},
+	"roles":    {regexp.MustCompile(`^\S(.{0,62}\S)?$`), "bad-name", "1 to 64 characters without white space around them"},
+	"policies": {regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), "bad-name", "1 to 64 letters, digits, dashes and underscores"},
+	"servers":  {regexp.MustCompile(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`), "bad-name", "1 to 256 characters, not only white space, without \":\" and \"*\""},
+	"tools":    {regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`), "bad-name", "1 to 128 letters, digits, \"_\", \".\" and \"-\""},
+}
+
+var reservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
+
+func (r *resolver) checkName(sec string, f field, at string) {
+	rule := nameRules[sec]
+	switch {
+	case !rule.re.MatchString(f.name) || len([]rune(f.name)) > 256 || sec == "roles" && strings.TrimSpace(f.name) != f.name:
+		r.diags.Errorf(f.pos, rule.code, at, "got %q, want %s", short(f.name), rule.want)
+	case sec == "servers" && slices.Contains(reservedServers, f.name):
+		r.diags.Errorf(f.pos, "bad-name", at, "got %q, which can.mcp reserves, want another name", f.name)
+	}
+}
+
+func (r *resolver) checkTransport(f field, at string) {
+	n := f.node
+	command, url, typ := n.get("command"), n.get("url"), text(n.get("type"))
+	switch {
+	case command == nil && url == nil && (n.wrote("command") || n.wrote("url")):
+	case command == nil && url == nil:
+		r.diags.Errorf(n.pos, "missing-field", at, "got neither command nor url, want one of them")
+	case command != nil && url != nil:
+		r.diags.Errorf(url.pos, "bad-transport", at+".url", "got url beside command, want one of them")
+	case command != nil && typ != "" && typ != "stdio", url != nil && typ == "stdio":
+		r.diags.Errorf(n.get("type").pos, "bad-transport", at+".type", "got type %q, want one that fits: stdio with command, http or sse with url", typ)
+	}
+	for _, name := range map[bool][]string{true: {"headers"}, false: {"args", "env", "cwd"}}[command != nil] {
+		if x := n.get(name); x != nil && (command != nil) != (url != nil) {
+			r.diags.Errorf(x.pos, "bad-transport", at+"."+name, "got %s, want it only on a server with %s", name, map[bool]string{true: "url", false: "command"}[command != nil])
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package compiler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+func (r *resolver) unknown(code, what string, n *node, path string, known []string) {
+	slices.Sort(known)
+	known = slices.Compact(known)
+	shown := known
+	const most = 12
+	more := ""
+	if len(shown) > most {
+		shown, more = shown[:most], " …"
+	}
+	want := "want one of " + diag.Quote(shown) + more
+	if len(known) == 0 {
+		want = "want one that the source defines"
+	}
+	r.diags = append(r.diags, diag.Diagnostic{Code: code, Pos: n.pos, Path: path, Message: fmt.Sprintf("got unknown %s %q, %s", what, short(n.text), want), Hint: diag.DidYouMean(n.text, known)})
+}
+
+// modeRef checks a slug that refers to a mode.
+func (r *resolver) modeRef(n *node, path string) {
+	if r.subjects[modeKind][n.text] != nil {
+		return
+	}
+	if r.builtin(modeKind, n.text) != nil {
+		r.referred[n.text] = true
+		return
+	}
+	r.unknown("unknown-mode", "mode", n, path, append(slices.Collect(maps.Keys(r.subjects[modeKind])), r.builtinNames(modeKind)...))
+}
+
+// serverRef checks a key of can.mcp or a pattern of a restriction.
+func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
+	var names []string
+	found := false
+	for i := range r.project.Servers {
+		names = append(names, r.project.Servers[i].Name)
+		found = found || wildcard(name, r.project.Servers[i].Name)
+	}
+	switch {
+	case found || name == "*":
+	case strings.ContainsAny(name, "*?"):
+		r.diags.Warnf(pos, "matches-nothing", path, "got %q, which matches no server of the inventory", name)
+	default:
+		r.unknown("unknown-server", "server", &node{text: name, pos: pos}, path, names)
+	}
+}
+
+// toolRefs checks the tool names of an entry of can.mcp.
+func (r *resolver) toolRefs(e ir.MCPEntry, n *node, path string) {
+	for _, l := range lists {
+		for i, t := range elems(n.get(l.name)) {
+			if !strings.HasPrefix(t.text, "@") {
+				r.toolRef(e.Key, t.text, t.pos, fmt.Sprintf("%s.%s[%d]", path, l.name, i))
+			}
+		}
+	}
+}
+
+func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
+	if tool == "*" {
+		return
+	}
+	var names []string
+	servers, listed := 0, false
+	for i := range r.project.Servers {
+		s := &r.project.Servers[i]
+		if !wildcard(server, s.Name) {
+			continue
+		}
+		servers++
+		for j := range s.Tools {
+			listed = true
+			names = append(names, s.Tools[j].Name)
+			if wildcard(tool, s.Tools[j].Name) {
+				return
+			}
+		}
+	}
+	switch {
+	case servers == 0, !listed && !r.project.ClosedInventory:
+	case strings.ContainsAny(tool, "*?"):
+		r.diags.Warnf(pos, "matches-nothing", path, "got %q, which matches no tool of %s", tool, server)
+	default:
+		r.unknown("unknown-tool", "tool", &node{text: tool, pos: pos}, path, names)
+	}
+}
+
+// wildcard matches "*" and "?".
+func wildcard(pattern, s string) bool {
+	p, star, mark := 0, -1, 0
+	i := 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]) && pattern[p] != '*':
+			p, i = p+1, i+1
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case star >= 0:
+			p, mark = star+1, mark+1
+			i = mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
+	if m == nil || s.node.get("mcpRestrictions") == nil {
+		return
+	}
+	at := s.path + ".mcpRestrictions"
+	r.conflicts(m, at)
+	own := s.node.get("mcpRestrictions")
+	for _, p := range s.parents {
+		if n := r.inherited(p, "mcpRestrictions"); n != nil && !equal(n, own) {
+			r.diags = append(r.diags, diag.Diagnostic{Code: "restrictions-replaced", Pos: own.pos, Path: at, Message: fmt.Sprintf("got mcpRestrictions that would replace those of %s, want them in one place", p),
+				Hint: "a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies", Related: []diag.Related{{Pos: n.pos, Message: "inherited from here"}}})
+		}
+	}
+	for _, l := range []*[]ir.Item{m.AllowedServers, m.DisallowedServers} {
+		if l != nil {
+			for _, i := range *l {
+				r.serverRef(i.Name, i.Pos, at)
+			}
+		}
+	}
+	for _, l := range []*[]ir.ToolRef{m.AllowedTools, m.DisallowedTools} {
+		if l != nil {
+			for _, t := range *l {
+				r.serverRef(t.Server, t.Pos, at)
+				r.toolRef(t.Server, t.Tool, t.Pos, at)
+			}
+		}
+	}
+}
