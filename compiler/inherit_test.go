@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,5 +125,21 @@ func TestGuards(t *testing.T) {
 	want := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".thurbox/**"}, Pos: diag.Pos{File: "modec:guards", Line: len(guarded) + 2}}
 	if diff := cmp.Diff(want, last); diff != "" || len(p.Guards) != len(guarded)+1 {
 		t.Errorf("%d guards, the last: %s", len(p.Guards), diff)
+	}
+}
+
+// Parents that share their parents do not multiply the work, nor the rules.
+func TestDiamondsAreLinear(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("package modec\nmodes: \"a-0\": {name: \"A\", roleDefinition: \"r\", can: read: allow: [\"x\"]}\nmodes: \"b-0\": {name: \"B\", roleDefinition: \"r\"}\n")
+	const levels = 60
+	for i := 1; i <= levels; i++ {
+		for _, l := range []string{"a", "b"} {
+			fmt.Fprintf(&b, "modes: \"%s-%d\": {name: \"N\", extends: [\"a-%d\", \"b-%d\"]}\n", l, i, i-1, i-1)
+		}
+	}
+	p := source(t, map[string]string{"a.cue": b.String()})
+	if rules := p.Mode(fmt.Sprintf("a-%d", levels)).Can.Read.Rules; len(rules) != 1 {
+		t.Errorf("got %d rules, want 1", len(rules))
 	}
 }

@@ -46,10 +46,11 @@ type subject struct {
 	builtin bool
 	parents []*subject
 
-	state int    // of the walk for cycles: 0 new, 1 on the way, 2 done
-	can   ir.Can // united
-	sugar []sugarRule
-	rules []ir.ClaudeRule
+	state  int              // of the walk for cycles: 0 new, 1 on the way, 2 done
+	can    ir.Can           // united
+	fields map[string]field // inherited fields that were looked up
+	sugar  []sugarRule
+	rules  []ir.ClaudeRule
 }
 
 func (s *subject) String() string { return string(s.kind) + " " + s.name }

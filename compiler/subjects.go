@@ -15,8 +15,21 @@ import (
 func (r *resolver) inherited(s *subject, name string) *node { return r.inheritedField(s, name).node }
 
 // inheritedField is inherited for a field that may be written under one of
-// several names.
+// several names. Each is looked up once for a subject: parents that share their
+// parents would multiply the work.
 func (r *resolver) inheritedField(s *subject, names ...string) field {
+	f, ok := s.fields[names[0]]
+	if !ok {
+		f = r.lookUp(s, names)
+		if s.fields == nil {
+			s.fields = map[string]field{}
+		}
+		s.fields[names[0]] = f
+	}
+	return f
+}
+
+func (r *resolver) lookUp(s *subject, names []string) field {
 	for _, name := range names {
 		if n := s.node.get(name); n != nil {
 			return field{name: name, node: n}
