@@ -19,10 +19,11 @@ type layer struct {
 var layers = []layer{
 	{pkg: "compiler/diag"},
 	{pkg: "compiler/clauderule"},
+	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
 	{pkg: "compiler/ir", may: []string{"compiler/diag"}},
 	{pkg: "compiler/policy", may: []string{"compiler/diag", "compiler/ir"}},
 	{pkg: "compiler/target", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
-	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/clauderule", "targets", "targets/"}},
+	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/artifact", "compiler/clauderule", "targets", "targets/"}},
 	{pkg: "compiler", may: []string{"compiler/", "cue"}, cue: true},
 	{pkg: "cue", cue: true},
 }

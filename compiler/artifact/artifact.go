@@ -1,0 +1,278 @@
+// Package artifact reads the agents' configuration files with the place of
+// every value, so that whoever judges a file can name the line that decides.
+// JSON has the agents' own meaning: the last of two equal keys holds.
+package artifact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/tailscale/hujson"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// Kind is the type of a value.
+type Kind string
+
+const (
+	Object Kind = "an object"
+	List   Kind = "a list"
+	String Kind = "a string"
+	Number Kind = "a number"
+	Bool   Kind = "a bool"
+	Null   Kind = "null"
+)
+
+// Value is a piece of a file with its place. The methods take a nil Value for
+// one that is not there.
+type Value struct {
+	Kind    Kind
+	Text    string   // a scalar: the string itself, else its literal
+	Members []Member // of an object, in order; equal keys stay
+	Items   []*Value // of a list
+	Pos     diag.Pos
+}
+
+// Member is a key of an object and its value.
+type Member struct {
+	Key   string
+	Pos   diag.Pos // of the key
+	Value *Value
+}
+
+// Get returns a member's value, that of the last where several have the key,
+// and nil when there is none.
+func (v *Value) Get(key string) *Value {
+	if v == nil {
+		return nil
+	}
+	for i := len(v.Members) - 1; i >= 0; i-- {
+		if v.Members[i].Key == key {
+			return v.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// Is reports whether a value is there and of a kind.
+func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
+
+// Str returns a string's text, and whether it is one.
+func (v *Value) Str() (string, bool) {
+	if !v.Is(String) {
+		return "", false
+	}
+	return v.Text, true
+}
+
+// True reports whether a value is the literal true.
+func (v *Value) True() bool { return v.Is(Bool) && v.Text == "true" }
+
+// List returns a list's items, nil for what is none.
+func (v *Value) List() []*Value {
+	if !v.Is(List) {
+		return nil
+	}
+	return v.Items
+}
+
+// Line returns the place of a value, the zero Pos for one that is not there.
+func (v *Value) Line() diag.Pos {
+	if v == nil {
+		return diag.Pos{}
+	}
+	return v.Pos
+}
+
+// maxDepth is how deep a file may nest; an agent's configuration needs a
+// dozen levels, and the readers recurse.
+const maxDepth = 500
+
+// JSON reads a file of strict JSON. The error says where it is none.
+func JSON(name string, data []byte) (*Value, error) {
+	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if err == nil && !v.IsStandard() {
+		err = errors.New("got comments or trailing commas, want JSON without them")
+	}
+	return fromJSON(name, data, v, err)
+}
+
+// JSONC reads JSON with comments and trailing commas.
+func JSONC(name string, data []byte) (*Value, error) {
+	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	return fromJSON(name, data, v, err)
+}
+
+func fromJSON(name string, data []byte, v hujson.Value, err error) (*Value, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r := jsonReader{name: name, data: bytes.TrimPrefix(data, []byte("\uFEFF")), line: 1}
+	return r.value(v, 0)
+}
+
+// jsonReader counts lines as it goes: hujson gives offsets, in order.
+type jsonReader struct {
+	name        string
+	data        []byte
+	at          int // the offset up to which lines are counted
+	line, start int // the line there, and the offset where it starts
+}
+
+func (r *jsonReader) pos(offset int) diag.Pos {
+	for ; r.at < offset; r.at++ {
+		if r.data[r.at] == '\n' {
+			r.line, r.start = r.line+1, r.at+1
+		}
+	}
+	return diag.Pos{File: r.name, Line: r.line, Col: offset - r.start + 1}
+}
+
+func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
+	out := &Value{Pos: r.pos(v.StartOffset)}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%s: got more than %d levels, want fewer", out.Pos, maxDepth)
+	}
+	switch x := v.Value.(type) {
+	case *hujson.Object:
+		out.Kind = Object
+		for _, m := range x.Members {
+			key, err := r.value(m.Name, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			val, err := r.value(m.Value, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Members = append(out.Members, Member{key.Text, key.Pos, val})
+		}
+	case *hujson.Array:
+		out.Kind = List
+		for _, e := range x.Elements {
+			val, err := r.value(e, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Items = append(out.Items, val)
+		}
+	case hujson.Literal:
+		switch x.Kind() {
+		case '"':
+			out.Kind, out.Text = String, x.String()
+		case 't', 'f':
+			out.Kind, out.Text = Bool, string(x)
+		case 'n':
+			out.Kind = Null
+		default:
+			out.Kind, out.Text = Number, string(x)
+		}
+	}
+	return out, nil
+}
+
+// YAML reads the first document of a YAML file. An empty one is null. Anchors
+// are followed; a merge key is an ordinary key, as in YAML 1.2.
+func YAML(name string, data []byte) (*Value, error) {
+	f, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\uFEFF")), 0)
+	if err != nil {
+		var syntax yaml.Error
+		if errors.As(err, &syntax) && syntax.GetToken() != nil {
+			p := syntax.GetToken().Position
+			return nil, fmt.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, syntax.GetMessage())
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
+		return &Value{Kind: Null, Pos: diag.Pos{File: name, Line: 1, Col: 1}}, nil
+	}
+	r := yamlReader{name: name, anchors: map[string]*Value{}}
+	return r.value(f.Docs[0].Body, 0)
+}
+
+type yamlReader struct {
+	name    string
+	anchors map[string]*Value
+}
+
+func (r *yamlReader) pos(n ast.Node) diag.Pos {
+	p := n.GetToken().Position
+	return diag.Pos{File: r.name, Line: p.Line, Col: p.Column}
+}
+
+func (r *yamlReader) value(n ast.Node, depth int) (*Value, error) {
+	out := &Value{Pos: r.pos(n)}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%s: got more than %d levels, want fewer", out.Pos, maxDepth)
+	}
+	switch x := n.(type) {
+	case *ast.MappingNode:
+		out.Kind = Object
+		for _, m := range x.Values {
+			if err := r.member(out, m, depth); err != nil {
+				return nil, err
+			}
+		}
+	case *ast.MappingValueNode:
+		out.Kind = Object
+		if err := r.member(out, x, depth); err != nil {
+			return nil, err
+		}
+	case *ast.SequenceNode:
+		out.Kind = List
+		for _, e := range x.Values {
+			val, err := r.value(e, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Items = append(out.Items, val)
+		}
+	case *ast.AnchorNode:
+		val, err := r.value(x.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		r.anchors[x.Name.GetToken().Value] = val
+		return val, nil
+	case *ast.AliasNode:
+		val := r.anchors[x.Value.GetToken().Value]
+		if val == nil {
+			return nil, fmt.Errorf("%s: got an alias without its anchor", out.Pos)
+		}
+		return val, nil
+	case *ast.TagNode:
+		return r.value(x.Value, depth+1)
+	case *ast.StringNode:
+		out.Kind, out.Text = String, x.Value
+	case *ast.LiteralNode:
+		out.Kind, out.Text = String, x.Value.Value
+	case *ast.BoolNode:
+		out.Kind, out.Text = Bool, strconv.FormatBool(x.Value)
+	case *ast.NullNode:
+		out.Kind = Null
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		out.Kind, out.Text = Number, n.GetToken().Value
+	default:
+		return nil, fmt.Errorf("%s: got %s, want data", out.Pos, n.Type())
+	}
+	return out, nil
+}
+
+func (r *yamlReader) member(out *Value, m *ast.MappingValueNode, depth int) error {
+	key := m.Key.GetToken().Value
+	if s, ok := m.Key.(*ast.StringNode); ok {
+		key = s.Value
+	}
+	val, err := r.value(m.Value, depth+1)
+	if err != nil {
+		return err
+	}
+	out.Members = append(out.Members, Member{key, r.pos(m.Key), val})
+	return nil
+}
