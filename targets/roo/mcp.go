@@ -2,9 +2,7 @@ package roo
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -19,6 +17,9 @@ type server struct {
 	banned   []string // disabledTools: what every mode denies
 	unasked  []string // alwaysAllow
 }
+
+// bans reports whether every mode denies a tool.
+func (sv *server) bans(tool string) bool { return slices.Contains(sv.banned, tool) }
 
 // servers decides what holds for all modes at once.
 func (e *emitter) servers() []server {
@@ -46,7 +47,7 @@ func (e *emitter) servers() []server {
 }
 
 // approve finds the tools that may be called unasked in every mode that may
-// call them.
+// call them, a mode that an exception lets call them included.
 func (e *emitter) approve(servers []server) {
 	for i := range servers {
 		sv := &servers[i]
@@ -54,7 +55,7 @@ func (e *emitter) approve(servers []server) {
 			continue
 		}
 		for _, t := range sv.Tools {
-			if slices.Contains(sv.banned, t.Name) {
+			if sv.bans(t.Name) {
 				continue
 			}
 			allow, ask := "", diag.Pos{}
@@ -65,10 +66,11 @@ func (e *emitter) approve(servers []server) {
 				if err != nil {
 					continue // reported where the mode is emitted
 				}
-				switch r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}); r.Decision {
-				case ir.Allow:
+				r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+				switch {
+				case r.Decision == ir.Allow:
 					allow = m.Slug
-				case ir.Ask:
+				case r.Decision == ir.Ask || e.excepts(m, sv, &t) != nil:
 					asked, ask = true, r.Pos
 				}
 			}
@@ -83,106 +85,13 @@ func (e *emitter) approve(servers []server) {
 	}
 }
 
-// modeServers writes what a mode may call: its group mcp, and the limits of the
-// dialect.
-func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, out *mode) {
-	var full, partly []server
-	var permitted []toolRef
-	for _, sv := range servers {
-		if sv.disabled {
-			continue
-		}
-		var tools []string
-		var denied *policy.Result
-		name := ""
-		n := 0
-		for _, t := range sv.Tools {
-			if slices.Contains(sv.banned, t.Name) {
-				continue
-			}
-			n++
-			r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
-			if r.Decision > ir.Deny {
-				tools = append(tools, t.Name)
-				continue
-			}
-			if e.dialect == restrictions {
-				denied, name = &r, t.Name // said exactly: no exception is needed
-				continue
-			}
-			if x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name, t.Risk == "destructive" || !sv.DefaultEnabled); x != nil {
-				e.widened(m, ir.MCP, x, fmt.Sprintf("may call %s:%s, which the format cannot deny to one mode", sv.Name, t.Name))
-			} else if denied == nil {
-				denied, name = &r, t.Name
-			}
-		}
-		if unknown := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}); denied == nil && unknown.Decision == ir.Deny && (!e.in.Project.ClosedInventory || len(sv.Tools) == 0) {
-			denied, name = &unknown, "a tool that the inventory does not list"
-		}
-		switch {
-		case n > 0 && len(tools) == 0:
-			if denied != nil {
-				partly = append(partly, sv) // all denied: no loss where the server can be left out
-			}
-		case denied == nil:
-			full = append(full, sv)
-		default:
-			partly = append(partly, sv)
-			if e.dialect != restrictions {
-				e.deniedTool(m, sv, name, denied)
-			}
-		}
-		if n > 0 && len(tools) == n && denied == nil && e.in.Project.ClosedInventory {
-			permitted = append(permitted, toolRef{sv.Name, "*"})
-			continue
-		}
-		for _, t := range tools {
-			permitted = append(permitted, toolRef{sv.Name, t})
-		}
+// excepts returns the exception by which a mode may call a tool that it denies
+// and the dialect cannot deny to it alone.
+func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *target.Exception {
+	if e.dialect == restrictions {
+		return nil // every tool is said exactly
 	}
-	switch e.dialect {
-	case restrictions:
-		if len(permitted) > 0 {
-			out.groups, out.tools = append(out.groups, group{name: "mcp"}), &permitted
-		}
-	case zoo:
-		if len(full) == 0 {
-			return
-		}
-		out.groups = append(out.groups, group{name: "mcp"})
-		names := []string{}
-		for _, sv := range full {
-			names = append(names, sv.Name)
-		}
-		out.servers = &names
-	default:
-		if len(full) == 0 && len(permitted) == 0 {
-			return
-		}
-		if len(partly) == 0 {
-			out.groups = append(out.groups, group{name: "mcp"})
-			return
-		}
-		e.loss(m, ir.MCP, "roo-mcp", m.Pos, fmt.Sprintf("the group mcp is all or nothing and the mode denies tools of %s that others may use: it loses the group", names(partly)),
-			"deny them in every mode, use the dialect zoo or mcp-restrictions, or write an exception for \"mcp\"")
-	}
-}
-
-func names(servers []server) string {
-	var list []string
-	for _, s := range servers {
-		list = append(list, fmt.Sprintf("%q", s.Name))
-	}
-	return strings.Join(list, ", ")
-}
-
-// deniedTool reports what costs a mode its server (zoo).
-func (e *emitter) deniedTool(m *ir.Mode, sv server, tool string, r *policy.Result) {
-	if e.dialect != zoo {
-		return // reported once for the group
-	}
-	e.loss(m, ir.MCP, "roo-mcp", r.Pos, fmt.Sprintf("a mode lists whole servers and denies %s of %q, which others may use: it loses the server", tool, sv.Name),
-		fmt.Sprintf("deny the tool in every mode, or write an exception for \"mcp %s\"", sv.Name))
+	return e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name, t.Risk == "destructive" || !sv.DefaultEnabled)
 }
 
 // types are the transports under Roo's names.
@@ -227,44 +136,4 @@ func (e *emitter) serversJSON(servers []server) []byte {
 		all = append(all, sv.Name, o)
 	}
 	return marshal(target.Object{"mcpServers", all})
-}
-
-var (
-	dropped = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-	dashes  = regexp.MustCompile(`--+`)
-)
-
-// sanitize is Roo's sanitizeMcpName (src/utils/mcp-name.ts).
-func sanitize(s string) string {
-	s = dashes.ReplaceAllString(dropped.ReplaceAllString(strings.ReplaceAll(s, " ", "_"), ""), "-")
-	switch c := s + " "; {
-	case s == "":
-		return "_"
-	case c[0] != '_' && !(c[0] >= 'a' && c[0] <= 'z' || c[0] >= 'A' && c[0] <= 'Z'):
-		return "_" + s
-	}
-	return s
-}
-
-// toolName is how Roo offers an MCP tool to the model; it takes "-" and "_" for
-// the same when the model answers.
-func toolName(server, tool string) string {
-	n := "mcp--" + sanitize(server) + "--" + sanitize(tool)
-	return strings.ReplaceAll(n[:min(len(n), 64)], "-", "_")
-}
-
-// checkNames reports tools that Roo would not tell apart.
-func (e *emitter) checkNames() {
-	seen := map[string]string{}
-	for i := range e.in.Project.Servers {
-		sv := &e.in.Project.Servers[i]
-		for _, t := range sv.Tools {
-			key, full := toolName(sv.Name, t.Name), sv.Name+":"+t.Name
-			if other, ok := seen[key]; ok {
-				e.diags = append(e.diags, diag.Diagnostic{Code: "roo-tool-collision", Pos: t.Pos, Target: e.name,
-					Message: fmt.Sprintf("got the tools %s and %s, which are one name to Roo, want names that differ after it drops characters and cuts at 64", other, full)})
-			}
-			seen[key] = full
-		}
-	}
 }

@@ -22,20 +22,30 @@
 //
 // # What is lost
 //
-// The read, command and web groups are all or nothing: a mode that may not
-// read some path, run some command or fetch from some host loses the group,
-// unless every mode agrees (then the ignore file holds the path). A mode has no
-// model. An MCP tool that only some modes may call unasked is asked about in
-// all. Paths with characters that Unicode normalisation changes are refused
-// where a deny would have to compare them.
+//   - The read, command and web groups are all or nothing: a mode that may not
+//     read some path, run some command or fetch from some host loses the group.
+//     A path that no mode may read goes into the ignore file instead, which
+//     holds it for every tool: nobody can edit it either, nor name it to cat.
+//   - MCP is all or nothing in stock Roo and by server in Zoo. An MCP tool that
+//     only some modes may call unasked is asked about in all. A server that is
+//     off by default is disabled in stock Roo.
+//   - fileRegex refuses paths that are not clean and relative, that a deny would
+//     have to compare in another Unicode form, and over which an expression of
+//     the source would mean something else in Roo's engine (line separators and
+//     characters beyond U+FFFF, and beside a word boundary all but ASCII).
+//   - An expression with back references, named groups, a repeated assertion or
+//     a character beyond U+FFFF has no place in fileRegex.
+//   - A mode has no model.
 //
 // # Known holes of the agent
 //
 // Roo does not test the regex on a write without content, on the target of a
-// move in apply_patch, and in generate_image; it offers switch_mode and
-// new_task in every mode; stock Roo only hides MCP tools from the model of a
-// mode without the group. It reads outside the workspace with the user's
-// approval. Groups are not withheld because of these.
+// move in apply_patch, and in generate_image; a command that it runs may write
+// and read any file, so that the group command goes past fileRegex and the
+// ignore file. It offers switch_mode and new_task in every mode; stock Roo only
+// hides MCP tools from the model of a mode without the group. It reads outside
+// the workspace with the user's approval, where the ignore file says nothing.
+// Groups are not withheld because of these.
 package roo
 
 import (
@@ -104,10 +114,14 @@ func (t roo) Owns() []string {
 func (t roo) Governs(path string, g ir.Group) target.Halves {
 	switch path {
 	case ".roomodes", ".zoomodes":
-		if g == ir.Modes || g == ir.Web && path == ".roomodes" {
-			return target.Neither
+		switch g {
+		case ir.Read, ir.Edit, ir.Command, ir.MCP:
+			return target.Access
+		case ir.Web:
+			if path == ".zoomodes" {
+				return target.Access
+			}
 		}
-		return target.Access
 	case ".roo/mcp.json", ".zoo/mcp.json":
 		if g == ir.MCP {
 			return target.Both
@@ -131,8 +145,12 @@ type emitter struct {
 	name    string
 	dialect string
 	diags   diag.List
-	ignored map[string]bool // deny globs that .rooignore holds
+	// ignored are the deny globs that the ignore file holds, and their lines.
+	ignored map[string]string
 }
+
+// guardsFile is where the project's guards say they are written.
+const guardsFile = "modec:guards"
 
 // file returns the dialect's name of a file: ".roomodes" or ".zoomodes".
 func (e *emitter) file(name string) string {
@@ -152,7 +170,7 @@ func (e *emitter) dir() string {
 
 // loss reports what a mode loses, at the rule that the format cannot say.
 func (e *emitter) loss(m *ir.Mode, g ir.Group, code string, at diag.Pos, message, hint string) {
-	if at.IsZero() || at.File == "modec:guards" {
+	if at.IsZero() || at.File == guardsFile {
 		at = m.Pos
 	}
 	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint,
@@ -163,20 +181,4 @@ func (e *emitter) loss(m *ir.Mode, g ir.Group, code string, at diag.Pos, message
 func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message string) {
 	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: message, Hint: "until " + x.Until.Format("2006-01-02") + ": " + x.Reason,
 		Target: e.name, Subject: "mode " + m.Slug, Group: string(g), Loss: diag.Widening})
-}
-
-func (t roo) Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: "exception-used", Text: "A target keeps something that it cannot hold back, because an [[exceptions]] entry of modec.toml accepts that in writing. Every build lists it until the exception ends."},
-		{Code: "roo-read", Text: "A Roo mode has the group read or not: it cannot allow some paths and refuse others, and .rooignore holds a path only for all modes at once. A mode that may not read everything loses the group. Give every mode the same deny, allow reading as a whole, or accept the difference with an exception."},
-		{Code: "roo-edit", Text: "A rule over paths cannot be written as Roo's fileRegex (an expression with back references or named groups, a class beyond U+FFFF). An allow is left out; for a deny the mode loses the group edit. Write the rule as a glob."},
-		{Code: "roo-command", Text: "A Roo mode has the group command or not: which commands run unasked is the user's own setting. A mode that denies some command loses the group. Ask instead of denying, or accept the difference with an exception."},
-		{Code: "roo-web", Text: "A Zoo mode has the group web or not. A mode that denies some host loses the group. Ask instead of denying, or accept the difference with an exception."},
-		{Code: "roo-mcp", Text: "The format limits MCP for a mode only as a whole (Roo) or by server (Zoo). A mode that denies a tool of an enabled server, while another mode may use it, loses the group or that server. Deny the tool in every mode, use the mcp-restrictions dialect, or accept the difference with an exception."},
-		{Code: "roo-mcp-off", Text: "A server with defaultEnabled false is there for the modes that name it and for no other. Roo starts a server for all modes or for none, so it is written disabled. Enable the server by default, or use a dialect that limits servers by mode."},
-		{Code: "roo-mcp-approval", Text: "alwaysAllow in mcp.json holds for all modes at once. A tool that one mode may call unasked and another must ask about is asked about everywhere."},
-		{Code: "roo-model", Text: "A Roo mode names no model: the user chooses one for each mode. The source's model is left out."},
-		{Code: "roo-tool-collision", Text: "Roo names a tool mcp--server--tool, without characters other than letters, digits, dashes and underscores, and cut at 64 characters. Two tools of the inventory come out alike, and Roo would call the first for both. Rename one of them."},
-		{Code: "roo-unknown-extra", Text: "extra.roo and extra.zoo accept no setting: Roo ignores keys of a mode that it does not know, silently."},
-	}
 }

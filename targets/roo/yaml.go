@@ -21,30 +21,59 @@ func escaped(r rune) bool {
 // quote writes text as a double-quoted scalar that survives the cleaning.
 func quote(s string) string { return target.QuoteYAML(s, escaped) }
 
-// scalar writes text at an indentation: as a literal block where that says the
-// text to the letter, else double-quoted.
+// scalar writes text at an indentation: on one line where it is one, else as a
+// literal block where that says the text to the letter, else double-quoted with
+// one line of the file for each of the text.
 func scalar(s string, indent string) string {
-	if !strings.Contains(s, "\n") || strings.ContainsFunc(s, func(r rune) bool { return escaped(r) || r == '\t' }) || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") {
+	switch {
+	case !strings.Contains(strings.TrimRight(s, "\n"), "\n"):
 		return quote(s)
+	case literal(s):
+		chomp := "-"
+		if strings.HasSuffix(s, "\n") {
+			s, chomp = s[:len(s)-1], ""
+		}
+		return "|" + chomp + "\n" + indentLines(strings.Split(s, "\n"), indent)
 	}
-	body := strings.TrimSuffix(s, "\n")
-	if body == "" || strings.HasSuffix(body, "\n") || strings.HasSuffix(body, " ") {
-		return quote(s)
-	}
-	lines := strings.Split(body, "\n")
+	lines := strings.SplitAfter(s, "\n")
 	for i, l := range lines {
-		if l != "" && strings.TrimSpace(l) == "" {
-			return quote(s)
+		l = quote(l)
+		l = l[1 : len(l)-1]
+		if strings.HasPrefix(l, " ") {
+			l = `\` + l // else it would be taken for indentation
+		}
+		lines[i] = l + `\` // the text's line break is escaped, the file's is none
+	}
+	last := len(lines) - 1
+	lines[last] = strings.TrimSuffix(lines[last], `\`) + `"`
+	return `"\` + "\n" + indentLines(lines, indent)
+}
+
+// literal reports whether a literal block says the text to the letter: nothing
+// is escaped in it, its first line shows the indentation, and its end is plain.
+func literal(s string) bool {
+	if strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n\n") || strings.HasSuffix(strings.TrimSuffix(s, "\n"), " ") {
+		return false
+	}
+	for line := range strings.SplitSeq(s, "\n") {
+		if line != "" && strings.TrimSpace(line) == "" {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return escaped(r) || r == '\t' })
+}
+
+func indentLines(lines []string, indent string) string {
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
 		}
 		if l != "" {
-			lines[i] = indent + l
+			b.WriteString(indent + l)
 		}
 	}
-	chomp := "-"
-	if body != s {
-		chomp = ""
-	}
-	return "|" + chomp + "\n" + strings.Join(lines, "\n")
+	return b.String()
 }
 
 func writeYAML(modes []mode) []byte {

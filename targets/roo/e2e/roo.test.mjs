@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { customModesSettingsSchema } from '@roo-code/types';
+import ignore from 'ignore';
 import stripBom from 'strip-bom';
 import YAML from 'yaml';
 
@@ -20,10 +21,14 @@ function build(name) {
 }
 
 const replaced = { '\u00A0': ' ', '\u200B': '', '\u200C': '', '\u200D': '', '\u2018': "'", '\u2019': "'", '\u201C': '"', '\u201D': '"' };
+const testdata = (name) => readFileSync(new URL(`testdata/${name}`, import.meta.url), 'utf8');
 const clean = (s) => s.replace(/[\u00A0\u200B-\u200D\u2010-\u2015\u2212\u2018\u2019\u201C\u201D]/g, (c) => replaced[c] ?? '-');
 
 function load(root, file) {
-  const raw = readFileSync(join(root, file), 'utf8');
+  return parse(readFileSync(join(root, file), 'utf8'));
+}
+
+function parse(raw) {
   const data = YAML.parse(clean(stripBom(raw)));
   const result = customModesSettingsSchema.safeParse(data);
   assert.ok(result.success, JSON.stringify(result.error?.issues));
@@ -58,6 +63,39 @@ test('the built-in modes that the source does not name are shadowed', () => {
 test('hostile text survives cleaning and parsing', () => {
   const root = build('unicode');
   sameTexts(root, load(root, '.roomodes').modes);
+});
+
+for (const form of ['yaml', 'json']) {
+  test(`each hostile text arrives in each field, as ${form}`, () => {
+    const texts = JSON.parse(testdata('hostile.json'));
+    // Roo wants a name and a role of one character at least.
+    const raw = YAML.parse(clean(stripBom(testdata(`hostile.${form}.roomodes`))));
+    assert.equal(raw.customModes.length, texts.length);
+    texts.forEach((text, i) => {
+      const m = raw.customModes[i];
+      for (const field of ['name', 'roleDefinition', 'whenToUse', 'description', 'customInstructions']) {
+        assert.equal(m[field] ?? '', text, field);
+      }
+      assert.equal(m.groups[0][1].description ?? '', text, 'description of the group');
+    });
+  });
+}
+
+test('a fileRegex refuses what the source denies and takes plain paths that it allows', () => {
+  for (const c of JSON.parse(testdata('edit.json'))) {
+    const re = new RegExp(c.regex);
+    for (const p of c.denied) assert.ok(!re.test(p), `${JSON.stringify(p)} passes ${c.regex}`);
+    for (const p of c.edited) assert.ok(re.test(p), `${JSON.stringify(p)} does not pass ${c.regex}`);
+  }
+});
+
+test('a line of the ignore file holds what its deny holds', () => {
+  for (const c of JSON.parse(testdata('ignore.json'))) {
+    const file = ignore().add(c.line);
+    for (const p of c.denied) assert.ok(file.ignores(p), `${c.line} lets ${p} be read`);
+    const more = c.read.filter((p) => file.ignores(p));
+    assert.ok(more.every((p) => p === c.line.replaceAll(/[/*]|\[(.).\]/gu, '$1')), `${c.line} also holds ${more}`);
+  }
 });
 
 test('every fileRegex compiles and agrees with modec about paths', () => {

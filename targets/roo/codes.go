@@ -1,0 +1,21 @@
+package roo
+
+import "modec.dev/modec/compiler/diag"
+
+// Codes documents what the package reports.
+func (t roo) Codes() []diag.Doc {
+	return []diag.Doc{
+		{Code: "exception-used", Text: "A target keeps something that it cannot hold back, because an [[exceptions]] entry of modec.toml accepts that in writing. Every build lists it until the exception ends."},
+		{Code: "roo-read", Text: "A Roo mode has the group read or not: it cannot allow some paths and refuse others, and .rooignore holds a path only for all modes at once. A mode that may not read everything loses the group. Give every mode the same deny, allow reading as a whole, or accept the difference with an exception."},
+		{Code: "roo-ignore", Text: "What no mode may read is written into .rooignore, which costs no mode its group. Roo holds that file for every tool, so that a mode that may edit such a path cannot edit it either. Deny the path for edit too, or let one mode read it."},
+		{Code: "roo-edit", Text: "A rule over paths cannot be written as Roo's fileRegex: an expression with back references, named groups, a repeated assertion or a character beyond U+FFFF, or a glob with a class beyond U+FFFF. An allow is left out; for a deny the mode loses the group edit. Write the rule as a glob, or accept the difference with an exception."},
+		{Code: "roo-command", Text: "A Roo mode has the group command or not: which commands run unasked is the user's own setting. A mode that denies some command loses the group. Ask instead of denying, or accept the difference with an exception."},
+		{Code: "roo-web", Text: "A Zoo mode has the group web or not. A mode that denies some host loses the group. Ask instead of denying, or accept the difference with an exception."},
+		{Code: "roo-mcp", Text: "The format limits MCP for a mode only as a whole (Roo) or by server (Zoo). A mode that denies a tool of an enabled server, while another mode may use it, loses the group or that server. In an open inventory, and for a server without listed tools, the same holds for tools that nobody lists and for resources. Deny the tool in every mode, use the mcp-restrictions dialect, or accept the difference with an exception."},
+		{Code: "roo-mcp-off", Text: "A server with defaultEnabled false is there for the modes that name it and for no other. Roo starts a server for all modes or for none, so it is written disabled. Enable the server by default, or use a dialect that limits servers by mode."},
+		{Code: "roo-mcp-approval", Text: "alwaysAllow in mcp.json holds for all modes at once. A tool that one mode may call unasked and another must ask about is asked about everywhere."},
+		{Code: "roo-model", Text: "A Roo mode names no model: the user chooses one for each mode. The source's model is left out."},
+		{Code: "roo-tool-collision", Text: "Roo names a tool mcp--server--tool, without characters other than letters, digits, dashes and underscores, and cut at 64 characters. Two servers or two tools of the inventory come out alike, and Roo would call the first for both. Rename one of them."},
+		{Code: "roo-unknown-extra", Text: "extra.roo and extra.zoo accept no setting: Roo ignores keys of a mode that it does not know, silently."},
+	}
+}

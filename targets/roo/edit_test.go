@@ -1,0 +1,193 @@
+package roo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dlclark/regexp2"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+var editRules = []ir.Rule{
+	{Decision: ir.Allow, Pattern: ir.Pattern{Text: "docs/**"}},
+	{Decision: ir.Allow, Pattern: ir.Pattern{Text: "*.md"}},
+	{Decision: ir.Allow, Pattern: ir.Pattern{Kind: ir.Regex, Text: `^src/[a-z]+\.(ts|js)$`}},
+	{Decision: ir.Ask, Pattern: ir.Pattern{Text: "infra/"}},
+	{Decision: ir.Deny, Pattern: ir.Pattern{Text: "**/Secret?/*.{key,pem}"}},
+	{Decision: ir.Deny, Pattern: ir.Pattern{Text: "Straße"}},
+	{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: `_gen\.`}},
+}
+
+// editor is a project of one mode with the edit rules that mask picks.
+func editor(mask uint8, def ir.Decision, open bool) *ir.Project {
+	t := &ir.Table{Default: &ir.Default{Decision: def}}
+	for i, r := range editRules {
+		if mask&(1<<i) != 0 {
+			t.Rules = append(t.Rules, r)
+		}
+	}
+	if open {
+		t.Open = []ir.OpenPath{{Path: ".claude/x.md"}}
+	}
+	return &ir.Project{Version: ir.Version, ClosedInventory: true, Modes: []ir.Mode{{Slug: "m", Name: "M", RoleDefinition: "r", Can: ir.Can{Edit: t}}},
+		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}}}
+}
+
+func emitter1(t *testing.T, p *ir.Project) (*emitter, *policy.Subject) {
+	t.Helper()
+	e := policy.New(p)
+	s, err := e.Subject(ir.SubjectRef{Mode: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &emitter{in: target.Input{Project: p, Policy: e, Options: target.NewOptions(New().Options(), nil, nil)}, name: "roo", dialect: stock}, s
+}
+
+// neverWider holds an emitted fileRegex to the source: Roo may edit only what
+// the source does not deny, and every clean path that it does not.
+func neverWider(t *testing.T, mask uint8, def ir.Decision, open bool, path string) {
+	t.Helper()
+	projectNeverWider(t, editor(mask, def, open), path)
+}
+
+func projectNeverWider(t *testing.T, p *ir.Project, path string) {
+	t.Helper()
+	e, s := emitter1(t, p)
+	g, ok := e.edit(&p.Modes[0], s)
+	roo := false
+	if ok {
+		re, err := regexp2.Compile(g.regex, regexp2.ECMAScript)
+		if err != nil {
+			t.Fatalf("%q: %v", g.regex, err)
+		}
+		if roo, err = re.MatchString(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := s.Decide(policy.Action{Group: ir.Edit, Arg: path}).Decision
+	if roo && d == ir.Deny {
+		t.Errorf("Roo may edit %q, and the source denies it \n%+v\n%s", path, *p.Modes[0].Can.Edit, g.regex)
+	}
+	if !roo && d > ir.Deny && plain(path) && ok {
+		t.Errorf("the source lets %q be edited, and Roo does not\n%+v\n%s", path, *p.Modes[0].Can.Edit, g.regex)
+	}
+}
+
+// plain reports whether a path is one of those that cost nothing: clean, of
+// ASCII, and of a length that occurs.
+func plain(path string) bool {
+	return path != "" && len(path) < 1366 && clean(path) && strings.IndexFunc(path, func(r rune) bool { return r > 0x7e || r < 0x20 || strings.ContainsRune(`\:~`, r) }) < 0
+}
+
+func clean(p string) bool {
+	for _, s := range strings.Split(p, "/") {
+		if s == "" || s == "." || s == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// editPaths are clean and unclean, inside and outside, and hold the characters
+// over which engines and file systems differ.
+var editPaths = []string{"docs/a", "docs", "a.md", "x/a.md", "A.MD", "src/a.ts", "src/A.ts", "src/a.tsx", "infra/x/y", "infra", "INFRA/x", "a/secret1/x.key", "Secret1/X.PEM", "strasse", "STRASSE", "straße/x", "a_gen.md", "_GEN.md", ".claude/x.md", ".CLAUDE/y.md", ".claude/y.md",
+	"../a.md", "/a.md", "a//b.md", "./a.md", "docs/../.claude/x.md", `docs\a.md`, `.claude\x.md`, "~/a.md", "c:/a.md", "C:a.md", "docs/a\n.md", "\n.md", "e\u0301.md", "👩.md", "a\x00.md", "Secre\u0074\u0301/x.key",
+	"docs/", "docs/a/", "a.md/", "", ".", "docs/😀", "docs/\u2028.md", "docs/\u00a0.md", "\u212aey.md", "ékey.md", "key", "a key b.md", "docs/.", "docs/..", "docs/.hidden", "src/..ts", "d/" + strings.Repeat("x", 1400) + ".md"}
+
+func TestEditIsNeverWider(t *testing.T) {
+	for mask := range uint8(1 << len(editRules)) {
+		for _, def := range []ir.Decision{ir.Deny, ir.Allow} {
+			for _, path := range editPaths {
+				neverWider(t, mask, def, mask%2 == 0, path)
+			}
+		}
+	}
+}
+
+// Expressions that Roo's engine reads otherwise than modec's, or not at all.
+var oddRules = []struct {
+	name  string
+	def   ir.Decision
+	rules []ir.Rule
+}{
+	{"a deny over a line separator", ir.Allow, []ir.Rule{regexRule(ir.Deny, `docs/.\.md`)}},
+	{"an allow over a character of two halves", ir.Deny, []ir.Rule{regexRule(ir.Allow, `^docs/.{2}$`), regexRule(ir.Ask, `^[^a]{3}$`)}},
+	{"a word boundary beside a letter", ir.Deny, []ir.Rule{regexRule(ir.Allow, `\bkey`)}},
+	{"a deny with a word boundary", ir.Allow, []ir.Rule{regexRule(ir.Deny, `key\B`), regexRule(ir.Deny, `\Skey`)}},
+	{"an end that is no end", ir.Deny, []ir.Rule{regexRule(ir.Allow, `^docs/|^$|/$`)}},
+	{"several expressions", ir.Deny, []ir.Rule{regexRule(ir.Allow, `^(docs|src)/`), regexRule(ir.Deny, `(a|b)\.md$|\.ts$`), {Decision: ir.Allow, Pattern: ir.Pattern{Text: "*.md"}}}},
+	{"a lookbehind", ir.Deny, []ir.Rule{regexRule(ir.Allow, `(?<!\.d)\.(?=ts$)`), regexRule(ir.Deny, `(?!x)x`)}},
+	{"a guarded path that is open", ir.Allow, []ir.Rule{}},
+}
+
+func regexRule(d ir.Decision, text string) ir.Rule {
+	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: text}}
+}
+
+// odd is the project of one of the oddRules; the last opens a guarded path.
+func odd(i int) *ir.Project {
+	p := editor(0, oddRules[i].def, i == len(oddRules)-1)
+	p.Modes[0].Can.Edit.Rules = oddRules[i].rules
+	return p
+}
+
+func TestOddExpressionsAreNeverWider(t *testing.T) {
+	for i, c := range oddRules {
+		t.Run(c.name, func(t *testing.T) {
+			for _, path := range editPaths {
+				projectNeverWider(t, odd(i), path)
+			}
+		})
+	}
+}
+
+// What Roo's engine would refuse or read otherwise costs a mode the rule, since
+// one bad expression makes Roo drop every mode of the file.
+func TestExpressionsThatAreLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		re   string
+		want error
+	}{
+		{`^a\.md$`, nil},
+		{`(?:^|/)x(?=y)*`, nil},
+		{`^{a`, nil},
+		{`[$^\b*+]+(a|b)?`, nil},
+		{`(?:^)*a\$*`, nil},
+		{`a{2}{b}`, nil},
+		{`(a)\1`, errRefers},
+		{`(?<n>a)`, errNamed},
+		{`(?<n>a)\k<n>`, errNamed},
+		{`^*a`, errRepeat},
+		{`a$?`, errRepeat},
+		{`\b{2,}`, errRepeat},
+		{`(?<=a(b))+`, errRepeat},
+		{`[😀-😎]`, errBeyond},
+		{`a\😀`, errBeyond},
+	} {
+		if err := policy.CheckRegex(c.re); err != nil {
+			t.Fatalf("%s: %v", c.re, err)
+		}
+		if _, err := oddCharacters(c.re); err != c.want {
+			t.Errorf("%s: got %v, want %v", c.re, err, c.want)
+		}
+	}
+}
+
+func FuzzEditIsNeverWider(f *testing.F) {
+	for i, p := range editPaths {
+		f.Add(uint8(i*37), i%2 == 0, i%3 == 0, p)
+	}
+	f.Fuzz(func(t *testing.T, mask uint8, allow, open bool, path string) {
+		def := ir.Deny
+		if allow {
+			def = ir.Allow
+		}
+		if len(path) < 200 && path != "" && strings.ToValidUTF8(path, "") == path {
+			neverWider(t, mask&0x7f, def, open, path)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package roo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// hoistReads finds the read denies that every reading mode has and that
+// gitignore can say: the ignore file holds them for all modes at once, and
+// costs none its group. A mode that reads nothing agrees with every deny.
+func (e *emitter) hoistReads() {
+	var shared map[string]string
+	for i := range e.in.Project.Modes {
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: e.in.Project.Modes[i].Slug})
+		if err != nil {
+			return // reported where the mode is emitted
+		}
+		if !may(s, ir.Read) {
+			continue
+		}
+		own := map[string]string{}
+		for _, r := range s.Rules(ir.Read) {
+			if r.Decision != ir.Deny {
+				continue
+			}
+			_, everywhere := shared[r.Pattern.Text]
+			if line, ok := ignoreLine(r.Pattern); ok && (everywhere || shared == nil) {
+				own[r.Pattern.Text] = line
+			}
+		}
+		shared = own
+	}
+	e.ignored = shared
+}
+
+// may reports whether a subject may do anything at all in a group.
+func may(s *policy.Subject, g ir.Group) bool {
+	some := s.Default(g).Decision > ir.Deny
+	for _, r := range s.Rules(g) {
+		if r.Decision > ir.Deny {
+			some = true
+		} else if r.Pattern.Kind == ir.All {
+			return false
+		}
+	}
+	return some
+}
+
+// ignoreLine writes a deny as a line of a gitignore file that holds the same
+// paths. It takes plain globs only: no class, brace or escape, and no "?",
+// which is half a character above U+FFFF to Roo's reader ("ignore" on npm).
+// That reader ignores the case of ASCII letters; a class adds the long s and
+// the Kelvin sign, which are an s and a k as well.
+func ignoreLine(p ir.Pattern) (line string, ok bool) {
+	if p.Kind != ir.Plain || strings.ContainsFunc(p.Text, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._-@+*/", c))
+	}) {
+		return "", false
+	}
+	anchored := strings.Contains(strings.TrimSuffix(p.Text, "/"), "/")
+	text := strings.Trim(p.Text, "/")
+	for strings.HasSuffix(text, "/**") { // what is below counts in either file
+		text = strings.TrimRight(strings.TrimSuffix(text, "/**"), "/")
+	}
+	for name := range strings.SplitSeq(text, "/") {
+		if name == "" || name == "." || name == ".." {
+			return "", false
+		}
+	}
+	if anchored && !strings.Contains(text, "/") {
+		text = "/" + text
+	}
+	return strings.NewReplacer("k", "[k\u212A]", "K", "[K\u212A]", "s", "[s\u017F]", "S", "[S\u017F]").Replace(text), true
+}
+
+// ignoredEdits reports what a mode may edit and cannot, because the ignore file
+// holds for every tool.
+func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
+	denied := map[string]bool{}
+	for _, r := range s.Rules(ir.Edit) {
+		if r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain {
+			denied[r.Pattern.Text] = true
+		}
+	}
+	for _, r := range s.Rules(ir.Read) {
+		if !e.holds(r) || denied[r.Pattern.Text] {
+			continue
+		}
+		denied[r.Pattern.Text] = true
+		e.loss(m, ir.Edit, "roo-ignore", r.Pos, fmt.Sprintf("%s holds %s for every tool: the mode cannot edit it either", e.file("ignore"), r.Pattern),
+			"deny it for edit too, or let one mode read it")
+	}
+}
+
+// holds reports whether the ignore file holds a read rule.
+func (e *emitter) holds(r ir.Rule) bool {
+	_, ok := e.ignored[r.Pattern.Text]
+	return ok && r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain
+}
+
+// ignoreFile writes the ignore file, none when it would hold nothing.
+func (e *emitter) ignoreFile() []target.File {
+	if len(e.ignored) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, line := range e.ignored {
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	text := "# Written by modec: what no mode may read.\n" + strings.Join(slices.Compact(lines), "\n") + "\n"
+	return []target.File{{Path: e.file("ignore"), Data: []byte(text)}}
+}

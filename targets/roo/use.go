@@ -1,0 +1,190 @@
+package roo
+
+import (
+	"fmt"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// use is what one mode may do with one server, the tools apart that every mode
+// denies.
+type use struct {
+	*server
+	some      bool     // it may use something of it
+	tools     []string // the listed ones that it may call, by decision or by exception
+	denied    string   // something that it may not use; "" when it may use everything
+	at        diag.Pos // the rule that denies it
+	resources bool     // its resources are among what it may not use
+	widens    []widening
+}
+
+type widening struct {
+	by   *target.Exception
+	what string
+}
+
+func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
+	u := use{server: sv}
+	decide := func(a policy.Action, what string, x *target.Exception) bool {
+		r := s.Decide(a)
+		switch {
+		case r.Decision > ir.Deny:
+		case x != nil:
+			u.widens = append(u.widens, widening{x, what})
+		default:
+			if u.denied == "" {
+				u.denied, u.at = what, r.Pos
+			}
+			return false
+		}
+		u.some = true
+		return true
+	}
+	for i := range sv.Tools {
+		t := &sv.Tools[i]
+		if !sv.bans(t.Name) && decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}, t.Name, e.excepts(m, sv, t)) {
+			u.tools = append(u.tools, t.Name)
+		}
+	}
+	// A closed inventory says that no other tool exists, and that resources are
+	// there only where somebody writes of them: where they say less than the
+	// server's default.
+	closed := e.in.Project.ClosedInventory && len(sv.Tools) > 0
+	other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}
+	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, target.UnknownTool, !sv.DefaultEnabled)
+	if !closed {
+		by := x
+		if e.dialect == restrictions {
+			by = nil // the tools are listed: none is needed
+		}
+		decide(other, "tools that the inventory does not list", by)
+	}
+	if !closed || s.Decide(other).Decision > ir.Deny {
+		other.Kind = policy.Resource
+		u.resources = !decide(other, "resources", x)
+	}
+	return u
+}
+
+// modeServers writes what a mode may call: its group mcp, and the limits of the
+// dialect.
+func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, out *mode) {
+	var uses []use
+	for i := range servers {
+		if !servers[i].disabled {
+			uses = append(uses, e.use(m, s, &servers[i]))
+		}
+	}
+	kept := false
+	switch e.dialect {
+	case restrictions:
+		kept = e.listTools(m, uses, out)
+	case zoo:
+		kept = e.listServers(m, uses, out)
+	default:
+		kept = e.allServers(m, uses)
+	}
+	if kept {
+		out.groups = append(out.groups, group{name: "mcp"})
+	}
+}
+
+// maxNamed bounds what a message names one by one.
+const maxNamed = 3
+
+// allServers reports whether a mode keeps the group mcp with every server: when
+// it denies nothing of them.
+func (e *emitter) allServers(m *ir.Mode, uses []use) bool {
+	some := false
+	var denied []string
+	var at diag.Pos
+	for _, u := range uses {
+		some = some || u.some
+		if u.denied == "" {
+			continue
+		}
+		if denied == nil {
+			at = u.at
+		}
+		denied = append(denied, fmt.Sprintf("%s of %q", u.denied, u.Name))
+	}
+	switch {
+	case !some:
+		return false
+	case denied == nil:
+		e.usedExceptions(m, uses...)
+		return true
+	}
+	if more := len(denied) - maxNamed; more > 0 {
+		denied = append(denied[:maxNamed], fmt.Sprintf("something of %d more", more))
+	}
+	e.loss(m, ir.MCP, "roo-mcp", at, fmt.Sprintf("the group mcp is all or nothing and the mode denies %s, which others may use: it loses the group", strings.Join(denied, ", ")),
+		"deny them in every mode, use the dialect zoo or mcp-restrictions, or write an exception for \"mcp\"")
+	return false
+}
+
+// listServers writes the servers of which a mode denies nothing.
+func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
+	var names []string
+	for _, u := range uses {
+		switch {
+		case !u.some: // left out, which says it
+		case u.denied == "":
+			names = append(names, u.Name)
+			e.usedExceptions(m, u)
+		default:
+			e.loss(m, ir.MCP, "roo-mcp", u.at, fmt.Sprintf("a mode lists whole servers and denies %s of %q, which others may use: it loses the server", u.denied, u.Name),
+				fmt.Sprintf("deny that in every mode, or write an exception for \"mcp %s\"", u.Name))
+		}
+	}
+	if len(names) == 0 {
+		return false
+	}
+	out.servers = &names
+	return true
+}
+
+// listTools writes the tools that a mode may call. The plan's allowedTools
+// holds for every server, so that one list says it all; it has no word for
+// resources, and takes "?" in a name for any character.
+func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
+	var tools []toolRef
+	for _, u := range uses {
+		switch {
+		case !u.some:
+			continue
+		case u.resources:
+			e.loss(m, ir.MCP, "roo-mcp", u.at, fmt.Sprintf("mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name),
+				fmt.Sprintf("let resources say what the server's default says, or write an exception for \"mcp %s\"", u.Name))
+			continue
+		case strings.Contains(u.Name, "?"):
+			e.loss(m, ir.MCP, "roo-mcp", u.Pos, fmt.Sprintf("the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server", u.Name),
+				"rename the server without \"?\"")
+			continue
+		case u.denied == "":
+			tools = append(tools, toolRef{u.Name, "*"})
+		default:
+			for _, t := range u.tools {
+				tools = append(tools, toolRef{u.Name, t})
+			}
+		}
+		e.usedExceptions(m, u)
+	}
+	if len(tools) == 0 {
+		return false
+	}
+	out.tools = &tools
+	return true
+}
+
+func (e *emitter) usedExceptions(m *ir.Mode, uses ...use) {
+	for _, u := range uses {
+		for _, w := range u.widens {
+			e.widened(m, ir.MCP, w.by, fmt.Sprintf("may use %s of %q, which the format cannot deny to one mode", w.what, u.Name))
+		}
+	}
+}
