@@ -23,6 +23,7 @@ var layers = []layer{
 	{pkg: "compiler/ir", may: []string{"compiler/diag"}},
 	{pkg: "compiler/policy", may: []string{"compiler/diag", "compiler/ir"}},
 	{pkg: "compiler/target", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
+	{pkg: "compiler/verify", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}},
 	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/artifact", "compiler/clauderule", "targets", "targets/"}},
 	{pkg: "compiler", may: []string{"compiler/", "cue"}, cue: true},
 	{pkg: "cue", cue: true},

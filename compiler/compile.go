@@ -2,7 +2,9 @@ package compiler
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
+	"testing/fstest" // for its file system in memory; it links no test
 	"time"
 
 	"modec.dev/modec/compiler/diag"
@@ -51,6 +53,15 @@ func (r *Result) Files() []target.File {
 		files = append(files, o.Files...)
 	}
 	return append(files, r.Shared...)
+}
+
+// FS returns the files as the agents would find them.
+func (r *Result) FS() fs.FS {
+	out := fstest.MapFS{}
+	for _, f := range r.Files() {
+		out[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
+	}
+	return out
 }
 
 // Open loads a project without compiling it for any target: the model and the

@@ -107,7 +107,7 @@ func (r *resolver) resolve(data *node, settings Settings) {
 		}
 	}
 	for i, g := range append(slices.Clone(guarded), settings.Guards...) {
-		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: g}, Pos: diag.Pos{File: "modec:guards", Line: i + 1}}
+		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: g}, Pos: diag.Pos{File: ir.GuardsFile, Line: i + 1}}
 		if !slices.ContainsFunc(r.project.Guards, func(x ir.Rule) bool { return x.Pattern == rule.Pattern }) {
 			r.project.Guards = append(r.project.Guards, rule)
 		}

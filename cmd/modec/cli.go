@@ -20,6 +20,7 @@ type cli struct {
 
 	Init    initCmd    `cmd:"" help:"Write a project that builds at once."`
 	Build   buildCmd   `cmd:"" help:"Compile the project for its targets."`
+	Verify  verifyCmd  `cmd:"" help:"Prove that no artifact permits more than the source."`
 	Explain explainCmd `cmd:"" help:"Tell what a subject may do and which rule says so."`
 	List    listCmd    `cmd:"" help:"List modes, roles, servers and tools."`
 	Args    argsCmd    `cmd:"" help:"Print the arguments that start an agent as a subject."`

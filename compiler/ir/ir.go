@@ -62,6 +62,10 @@ const (
 // Groups lists the tool groups in the order in which they are printed.
 var Groups = []Group{Read, Edit, Command, Web, MCP, Modes}
 
+// GuardsFile is the file in the places of the project's guards, which modec
+// writes itself.
+const GuardsFile = "modec:guards"
+
 // Project is a whole compiled source.
 type Project struct {
 	Version    int    `json:"version"`

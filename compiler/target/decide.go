@@ -62,3 +62,20 @@ type Hole struct {
 	Decision ir.Decision
 	Why      string // one sentence: the tool or the input that goes past
 }
+
+// PersonDecider is a Decider whose subjects are people: it decides by the
+// claims of a verified token instead of by a role's name.
+type PersonDecider interface {
+	Decider
+	// DecidePerson returns what becomes of an action of somebody with these
+	// claims.
+	DecidePerson(claims map[string][]string, a policy.Action) Verdict
+}
+
+// Patterned is a Decider that tells which patterns its artifacts hold, in the
+// source's grammar as near as it goes. Witnesses are built from them too, so
+// that a rule which only the artifact has is met.
+type Patterned interface {
+	Decider
+	Patterns() map[ir.Group][]ir.Pattern
+}

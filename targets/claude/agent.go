@@ -155,7 +155,7 @@ func (c *compiler) partly(g ir.Group) bool {
 	for _, r := range c.s.Rules(g) {
 		if r.Decision == ir.Deny && !denied {
 			denied = true
-			if r.Pos.File != "modec:guards" {
+			if r.Pos.File != ir.GuardsFile {
 				at = r.Pos
 			}
 		}

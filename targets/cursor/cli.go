@@ -88,7 +88,7 @@ func (e *emitter) paths(p *profile, g ir.Group) []string {
 // guardOpened reports whether a subject opens a path below a guard: a token for
 // the guard would close it again.
 func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
-	if g != ir.Edit || r.Pos.File != "modec:guards" {
+	if g != ir.Edit || r.Pos.File != ir.GuardsFile {
 		return false
 	}
 	can := e.can(p.ref)

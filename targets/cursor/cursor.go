@@ -218,7 +218,7 @@ func (e *emitter) chosen() (ir.SubjectRef, bool) {
 
 // loss reports what a subject loses, at the place that the format cannot say.
 func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code, message, hint string) {
-	if at.IsZero() || at.File == "modec:guards" {
+	if at.IsZero() || at.File == ir.GuardsFile {
 		at = p.pos
 	}
 	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint, Target: "cursor", Subject: p.ref.String(), Group: string(g), Loss: diag.Narrowing})
@@ -251,7 +251,7 @@ func (e *emitter) heldByHook(p *profile) {
 		return
 	}
 	at := p.heldPos
-	if at.IsZero() || at.File == "modec:guards" {
+	if at.IsZero() || at.File == ir.GuardsFile {
 		at = p.pos
 	}
 	more := ""

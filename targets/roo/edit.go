@@ -70,7 +70,7 @@ func (w *editWriter) rule(r ir.Rule) error {
 	case r.Decision > ir.Deny:
 		w.permits = append(w.permits, source)
 		w.described = append(w.described, r.Pattern.Text)
-	case r.Pos.File == guardsFile && len(w.open) > 0:
+	case r.Pos.File == ir.GuardsFile && len(w.open) > 0:
 		w.guards = append(w.guards, source)
 	default:
 		w.denies = append(w.denies, source)

@@ -149,9 +149,6 @@ type emitter struct {
 	ignored map[string]string
 }
 
-// guardsFile is where the project's guards say they are written.
-const guardsFile = "modec:guards"
-
 // file returns the dialect's name of a file: ".roomodes" or ".zoomodes".
 func (e *emitter) file(name string) string {
 	if e.dialect == zoo {
@@ -170,7 +167,7 @@ func (e *emitter) dir() string {
 
 // loss reports what a mode loses, at the rule that the format cannot say.
 func (e *emitter) loss(m *ir.Mode, g ir.Group, code string, at diag.Pos, message, hint string) {
-	if at.IsZero() || at.File == guardsFile {
+	if at.IsZero() || at.File == ir.GuardsFile {
 		at = m.Pos
 	}
 	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint,

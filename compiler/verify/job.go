@@ -1,0 +1,285 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// job compares one subject on one surface.
+type job struct {
+	target  *Target
+	decider target.Decider
+	surface int // its place in the report
+	ref     ir.SubjectRef
+
+	out  Surface
+	held bool              // the surface holds the subject
+	once map[Finding]bool  // what has its example
+	gaps map[gap]governing // what is governed of each group
+}
+
+type gap struct {
+	group ir.Group
+	half  string
+}
+
+type governing bool
+
+func (j *job) compare(e *policy.Engine, universe []Witness) {
+	j.once = map[Finding]bool{}
+	j.gaps = map[gap]governing{}
+	if p, ok := j.decider.(target.PersonDecider); ok {
+		j.people(e, p, universe)
+		return
+	}
+	for i := range universe {
+		w := &universe[i]
+		v := j.decider.Decide(j.ref, w.Action)
+		if v.Governs != target.Neither || v.Bare != nil && v.Bare.Governs != target.Neither {
+			j.held = true
+		}
+		j.judge(w, v)
+	}
+}
+
+// people compares what people may do who hold a role by their claims: one with
+// all the values that the role accepts, and for each claim one with each of its
+// values and one with a value that nobody accepts.
+func (j *job) people(e *policy.Engine, d target.PersonDecider, universe []Witness) {
+	role := e.Project().Role(j.ref.Role)
+	if role == nil || j.ref.Mode != "" || len(role.Claims) == 0 {
+		return
+	}
+	persons := []map[string][]string{role.Claims}
+	for _, claim := range slices.Sorted(maps.Keys(role.Claims)) {
+		values := role.Claims[claim]
+		if len(values) > 1 {
+			for _, v := range values {
+				persons = append(persons, with(role.Claims, claim, v))
+			}
+		}
+		persons = append(persons, with(role.Claims, claim, "modec-unlisted-value"))
+	}
+	if first := slices.IndexFunc(e.Project().Roles, func(r ir.Role) bool { return len(r.Claims) > 0 }); e.Project().Roles[first].Name == role.Name {
+		persons = append(persons, map[string][]string{}) // somebody without claims, once
+	}
+	j.held = true
+	for _, person := range persons {
+		for _, w := range universe {
+			if w.Group != ir.MCP {
+				continue
+			}
+			source, _, err := e.Person(person, w.Action)
+			if err != nil {
+				source = policy.Result{Rule: err.Error()}
+			}
+			w.Source = source
+			j.judge(&w, d.DecidePerson(person, w.Action))
+		}
+	}
+}
+
+// with returns claims in which one has a single value.
+func with(claims map[string][]string, claim, value string) map[string][]string {
+	out := maps.Clone(claims)
+	out[claim] = []string{value}
+	return out
+}
+
+func (j *job) judge(w *Witness, v target.Verdict) {
+	bare := v.Governs
+	if v.Bare != nil {
+		bare |= v.Bare.Governs
+	}
+	j.govern(w.Group, v.Governs)
+	if bare == target.Neither {
+		return
+	}
+	j.out.Compared++
+	if w.Assumed {
+		j.out.Counts.Assumed++
+	}
+	wider := false
+	if v.Governs&target.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny) {
+		j.wider(w, "access", v.Answer, false)
+		wider = true
+	}
+	if j.approves(w, v.Answer, &j.out.Approval) && !wider {
+		j.wider(w, "approval", v.Answer, false)
+		wider = true
+	}
+	if !w.Assumed {
+		j.utility(w, v.Answer)
+	}
+	if v.Bare != nil {
+		if j.out.Bare == nil {
+			j.out.Bare = &Tally{}
+		}
+		if silent := j.approves(w, *v.Bare, j.out.Bare); silent && !wider {
+			j.wider(w, "approval", *v.Bare, true)
+		} else if !silent && !wider && w.Source.Decision == ir.Deny && v.Decision == ir.Deny && v.Bare.Decision > ir.Deny {
+			j.out.Counts.HookOnly++
+			j.example(&j.out.HookOnly, j.finding(w, "access", *v.Bare, true))
+		}
+	}
+	if h := v.Hole; h != nil && !wider && h.Decision > w.Source.Decision && v.Governs&target.Access != 0 {
+		j.out.Counts.Holes++
+		f := j.finding(w, "access", v.Answer, false)
+		f.Artifact, f.By = h.Decision, h.Why
+		j.example(&j.out.Holes, f)
+	}
+}
+
+// approves compares the approval half and reports whether the artifact's is
+// wider. Without the hook it is the only half: a refusal that becomes a question
+// is no widening.
+func (j *job) approves(w *Witness, a target.Answer, t *Tally) bool {
+	return a.Governs&target.Approval != 0 && t.add(w.Source.Decision == ir.Allow, a.Decision == ir.Allow)
+}
+
+func (j *job) wider(w *Witness, half string, a target.Answer, bare bool) {
+	f := j.finding(w, half, a, bare)
+	switch x := j.exception(w); {
+	case w.Assumed:
+		j.example(&j.out.Assumed, f)
+	case x != nil:
+		j.out.Counts.Accepted++
+		f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos
+		j.example(&j.out.Accepted, f)
+	default:
+		j.out.Findings = append(j.out.Findings, f)
+	}
+}
+
+// exception returns what accepts that an action is wider.
+func (j *job) exception(w *Witness) *target.Exception {
+	p := j.target.Input.Project
+	for _, ref := range []ir.SubjectRef{j.ref, {Mode: j.ref.Mode}, {Role: j.ref.Role}} {
+		switch {
+		case ref == ir.SubjectRef{}:
+			continue
+		case w.Group == ir.MCP:
+			literal := false
+			if sv := p.Server(w.Server); sv != nil {
+				t := sv.Tool(w.Arg)
+				literal = !sv.DefaultEnabled || t != nil && t.Risk == "destructive"
+			}
+			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, literal); x != nil {
+				return x
+			}
+			continue
+		case w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile:
+			// A guarded path is opened by its own name only.
+		default:
+			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
+				return x
+			}
+		}
+		for i := range j.target.Input.Exceptions {
+			x := &j.target.Input.Exceptions[i]
+			if x.Subject == ref && x.Group == w.Group && x.Pattern == w.Arg && w.Arg != "" {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+func (j *job) finding(w *Witness, half string, a target.Answer, bare bool) Finding {
+	return Finding{Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class, Half: half, Without: bare,
+		Source: w.Source.Decision, Artifact: a.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos, By: a.Rule, At: a.At}
+}
+
+// example keeps the first finding of each subject, group, half and reason.
+func (j *job) example(list *[]Finding, f Finding) {
+	key := Finding{Subject: f.Subject, Group: f.Group, Half: f.Half, Without: f.Without, By: f.By, At: f.At}
+	if list == &j.out.HookOnly || list == &j.out.Assumed {
+		key.By, key.At = "", f.At
+		key.At.Line, key.At.Col = 0, 0
+	}
+	// The lists are told apart by what no finding has.
+	switch list {
+	case &j.out.HookOnly:
+		key.Rule = "hook only"
+	case &j.out.Assumed:
+		key.Rule = "assumed"
+	case &j.out.Holes:
+		key.Rule = "hole"
+	}
+	if !j.once[key] {
+		j.once[key] = true
+		*list = append(*list, f)
+	}
+}
+
+// govern notes which halves of a group the surface holds for the subject.
+func (j *job) govern(g ir.Group, h target.Halves) {
+	for half, held := range map[string]bool{"access": h&target.Access != 0, "approval": h&target.Approval != 0} {
+		k := gap{g, half}
+		j.gaps[k] = j.gaps[k] || governing(held)
+	}
+}
+
+func (j *job) utility(w *Witness, a target.Answer) {
+	if j.ref.Mode != "" && j.ref.Role != "" {
+		return
+	}
+	survives := a.Decision
+	if a.Governs&target.Approval == 0 && survives > ir.Deny {
+		survives = ir.Allow
+	}
+	if a.Governs&target.Access == 0 && survives == ir.Deny {
+		survives = ir.Ask
+	}
+	switch w.Source.Decision {
+	case ir.Allow:
+		j.out.Utility.Allow.Of++
+		if survives == ir.Allow {
+			j.out.Utility.Allow.Kept++
+		}
+	case ir.Ask:
+		j.out.Utility.Ask.Of++
+		if survives > ir.Deny {
+			j.out.Utility.Ask.Kept++
+		}
+	}
+}
+
+// into adds what the job found to its surface.
+func (j *job) into(s *Surface) {
+	if !j.held {
+		return
+	}
+	o := &j.out
+	s.Subjects++
+	s.Compared += o.Compared
+	s.Access.sum(o.Access)
+	s.Approval.sum(o.Approval)
+	if o.Bare != nil {
+		if s.Bare == nil {
+			s.Bare = &Tally{}
+		}
+		s.Bare.sum(*o.Bare)
+	}
+	for _, u := range []struct{ to, from *Share }{{&s.Utility.Allow, &o.Utility.Allow}, {&s.Utility.Ask, &o.Utility.Ask}} {
+		u.to.Kept, u.to.Of = u.to.Kept+u.from.Kept, u.to.Of+u.from.Of
+	}
+	s.Findings = append(s.Findings, o.Findings...)
+	s.Accepted = append(s.Accepted, o.Accepted...)
+	s.Holes = append(s.Holes, o.Holes...)
+	s.HookOnly = append(s.HookOnly, o.HookOnly...)
+	s.Assumed = append(s.Assumed, o.Assumed...)
+	s.Counts.Accepted += o.Counts.Accepted
+	s.Counts.Holes += o.Counts.Holes
+	s.Counts.HookOnly += o.Counts.HookOnly
+	s.Counts.Assumed += o.Counts.Assumed
+	for k, held := range j.gaps {
+		if !held {
+			s.Ungoverned = append(s.Ungoverned, k.half+" of "+string(k.group))
+		}
+	}
+}

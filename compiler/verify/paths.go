@@ -1,0 +1,199 @@
+package verify
+
+import (
+	"math/rand/v2"
+	"path"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// dailyPaths are paths that no pattern need lead to: what agents read and
+// write every day, what nobody wants them to, and ways out of the project.
+var dailyPaths = []string{
+	"README.md", "src/index.ts", "src/a/b/c/deep.go", "docs/guide.md", "package.json", "Makefile", ".env", ".env.local", "config/.env", ".gitignore", ".npmrc",
+	"id_rsa", "server.pem", "secrets/token.txt", "node_modules/x/index.js", ".git/config", ".git/hooks/pre-commit", ".github/workflows/ci.yml",
+	".claude/settings.json", ".claude/settings.local.json", ".cursor/hooks.json", ".roomodes", ".ROOMODES", ".roo/mcp.json", "CLAUDE.md", "sub/CLAUDE.md", "AGENTS.md",
+	"modec.toml", "modec.lock", "modec/modes/x.cue", ".modec/policy.json", ".vscode/tasks.json", ".mcp.json",
+	".", "a", "é.md", "e\u0301.md", "日本語.md", "a b.md", "-rf", "#x", "$HOME", "{a,b}", "[a]", "*",
+	"/etc/passwd", "/", "~/.ssh/id_rsa", "~", "../other/file.md", "..", "docs/../../up.md", "C:/Windows/x.ini", `C:\x`, `\\host\share\x`, "//host/share", "a\x00.md", "x\n.md",
+}
+
+// dress are the ways in which a path may be written so that a careless matcher
+// takes it for another.
+var dress = []struct {
+	class string
+	do    func(string) string
+}{
+	{"below", func(s string) string { return s + "/inner.txt" }},
+	{"deeper", func(s string) string { return "zz/" + s }},
+	{"near: longer", func(s string) string { return s + "x" }},
+	{"near: shorter", func(s string) string { r := []rune(s); return string(r[:len(r)-1]) }},
+	{"near: before", func(s string) string { return path.Join(path.Dir(s), "x"+path.Base(s)) }},
+	{"near: other end", func(s string) string { return strings.TrimSuffix(s, path.Ext(s)) + ".zz" }},
+	{"case: upper", strings.ToUpper},
+	{"case: lower", strings.ToLower},
+	{"path: parent", func(s string) string { return "../" + s }},
+	{"path: escape", func(s string) string { return "a/../../" + s }},
+	{"path: around", func(s string) string { return "a/../" + s }},
+	{"path: dot", func(s string) string { return "./" + s }},
+	{"path: absolute", func(s string) string { return "/" + s }},
+	{"path: home", func(s string) string { return "~/" + s }},
+	{"path: drive", func(s string) string { return "C:/" + s }},
+	{"path: backslash", func(s string) string { return strings.ReplaceAll(s, "/", `\`) }},
+	{"path: double", func(s string) string { return strings.Replace(s, "/", "//", 1) }},
+	{"path: folder", func(s string) string { return s + "/" }},
+	{"path: space", func(s string) string { return s + " " }},
+	{"path: NUL", func(s string) string { return s + "\x00.txt" }},
+	{"path: line", func(s string) string { return s + "\n" }},
+	{"unicode: NFD", norm.NFD.String},
+	{"unicode: NFC", norm.NFC.String},
+	{"unicode: long s", func(s string) string { return strings.Replace(s, "s", "ſ", 1) }},
+	{"unicode: Kelvin", func(s string) string { return strings.Replace(s, "k", "\u212a", 1) }},
+}
+
+func (u *universe) files(g ir.Group, patterns []ir.Pattern, random *rand.Rand) {
+	for _, p := range dailyPaths {
+		u.add(g, p, "daily")
+	}
+	for _, p := range patterns {
+		for i, sample := range fileSamples(p) {
+			if sample == "" {
+				continue
+			}
+			u.add(g, sample, "match")
+			if i > 0 {
+				continue // the first is dressed up
+			}
+			for _, d := range dress {
+				u.add(g, d.do(sample), d.class)
+			}
+		}
+	}
+	u.fileCrossings(g)
+	words := vocabulary(patterns, "/*{},", "src", "a.md", "B", ".x")
+	for range randomArgs {
+		parts := make([]string, 1+random.IntN(4))
+		for i := range parts {
+			parts[i] = pick(random, words)
+		}
+		u.add(g, strings.Join(parts, "/"), "random")
+	}
+}
+
+// fills are what the wildcards of a glob become.
+var fills = []struct{ star, deep string }{
+	{"x", "a/b"},
+	{"Name.v2", ""},
+	{".hid", ".d"},
+}
+
+// fileSamples returns paths that a pattern matches.
+func fileSamples(p ir.Pattern) []string {
+	switch p.Kind {
+	case ir.Regex:
+		return regexSamples(p.Text)
+	case ir.Plain:
+	default:
+		return nil
+	}
+	globs, err := policy.ExpandBraces(p.Text)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, glob := range globs {
+		for _, f := range fills {
+			out = append(out, globSample(glob, f.star, f.deep))
+		}
+	}
+	return out
+}
+
+// globSample writes a path that a glob without braces matches.
+func globSample(glob, star, deep string) string {
+	var segments []string
+	for seg := range strings.SplitSeq(strings.TrimPrefix(glob, "/"), "/") {
+		switch seg {
+		case "**":
+			if deep != "" {
+				segments = append(segments, deep)
+			}
+		case "": // "dir/" is everything below it
+			segments = append(segments, star)
+		default:
+			segments = append(segments, segmentSample(seg, star))
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func segmentSample(seg, star string) string {
+	var b strings.Builder
+	for i := 0; i < len(seg); i++ {
+		switch c := seg[i]; c {
+		case '*':
+			b.WriteString(star)
+		case '?':
+			b.WriteByte('q')
+		case '\\':
+			if i++; i < len(seg) {
+				b.WriteByte(seg[i])
+			}
+		case '[':
+			end := strings.IndexByte(seg[i+1:], ']')
+			if end <= 0 {
+				b.WriteByte(c)
+				continue
+			}
+			class := seg[i+1 : i+1+end]
+			if class[0] == '^' || class[0] == '!' {
+				b.WriteByte('Z')
+			} else {
+				b.WriteByte(class[0])
+			}
+			i += end + 1
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// fileCrossings adds paths that two rules of different decisions may both
+// match: what one denies inside what the other allows.
+func (u *universe) fileCrossings(g ir.Group) {
+	for _, a := range u.subject.Rules(g) {
+		if a.Decision == ir.Deny {
+			continue
+		}
+		for _, d := range u.subject.Rules(g) {
+			if d.Decision >= a.Decision {
+				continue
+			}
+			for _, held := range firstSamples(d.Pattern) {
+				for _, free := range firstSamples(a.Pattern) {
+					u.add(g, path.Join(path.Dir(free), path.Base(held)), "crossing")
+					u.add(g, held+"/"+path.Base(free), "crossing")
+					u.add(g, path.Dir(free)+"/"+held, "crossing")
+				}
+			}
+		}
+	}
+}
+
+// firstSamples returns one sample for each alternative of a pattern.
+func firstSamples(p ir.Pattern) []string {
+	all := fileSamples(p)
+	if p.Kind == ir.Regex {
+		return all
+	}
+	var out []string
+	for i := 0; i < len(all); i += len(fills) {
+		out = append(out, all[i])
+	}
+	return out
+}

@@ -1,0 +1,292 @@
+// Package verify holds the artifacts against the source: translation
+// validation for permissions. It enumerates what each subject may try, asks the
+// policy of the source and each target's Decider, and tells where they differ.
+//
+// A decision has two halves, access (may it happen) and approval (without a
+// question). Each half that the artifacts govern is compared by itself: equal,
+// narrower (the artifact permits less) or wider. Wider is a defect, unless an
+// exception of modec.toml accepts it. With a hook the artifacts are compared a
+// second time as they stand without it: what they then approve silently and the
+// source does not is wider too; a refusal that becomes a question is held by
+// the hook only.
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"sync"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// Request says what to verify.
+type Request struct {
+	Policy  *policy.Engine // the source
+	Targets []Target
+	Seed    uint64 // of the random part of the universe
+	// Progress is called after each subject of a surface, from several
+	// goroutines one after the other; nil: not called.
+	Progress func(done, total int)
+}
+
+// Target is one target and where its artifacts lie.
+type Target struct {
+	Target target.Judged
+	Input  target.Input // its options and exceptions
+	Files  fs.FS        // the root that the agent would see
+}
+
+// Report is what a verification found.
+type Report struct {
+	Seed      uint64    `json:"seed"`
+	Decisions int       `json:"decisions"` // distinct ones: a subject, an action, a surface
+	Surfaces  []Surface `json:"surfaces"`
+	// Diagnostics are what the targets' readers say of the artifacts.
+	Diagnostics diag.List `json:"diagnostics"`
+}
+
+// Wider returns how many decisions are wider than the source.
+func (r *Report) Wider() int {
+	n := 0
+	for i := range r.Surfaces {
+		n += len(r.Surfaces[i].Findings)
+	}
+	return n
+}
+
+// Surface is what came out for one agent's way of deciding.
+type Surface struct {
+	Target   string `json:"target"`
+	Surface  string `json:"surface,omitempty"`
+	Subjects int    `json:"subjects"` // those that it holds
+	Compared int    `json:"compared"` // distinct decisions
+	Access   Tally  `json:"access"`
+	Approval Tally  `json:"approval"`
+	// Bare is approval where the agent does not run its hook; nil where no
+	// hook stands behind the artifacts.
+	Bare *Tally `json:"approvalWithoutHook,omitempty"`
+	// Utility tells what survives of the source's allows and asks.
+	Utility Utility `json:"utility"`
+
+	Findings []Finding `json:"wider"`    // each is a defect
+	Accepted []Finding `json:"accepted"` // wider, by an exception; one for each exception and action group
+	Holes    []Finding `json:"holes"`    // one for each reason and subject
+	HookOnly []Finding `json:"hookOnly"` // refused by the hook alone; one for each subject and group
+	Assumed  []Finding `json:"assumed"`  // wider on what a closed inventory says does not exist; one for each subject and class
+
+	Counts Counts `json:"counts"`
+
+	Assumes    []string `json:"assumes"`    // what the surface takes for granted
+	Ungoverned []string `json:"ungoverned"` // halves that nothing holds: "approval of edit"
+}
+
+// Counts are the numbers behind the lists, which hold an example each.
+type Counts struct {
+	Accepted int `json:"accepted"`
+	Holes    int `json:"holes"`
+	HookOnly int `json:"hookOnly"`
+	Assumed  int `json:"assumed"` // compared on what the inventory says does not exist
+}
+
+// Tally counts compared halves. Accepted ones count as wider here.
+type Tally struct {
+	Compared int `json:"compared"`
+	Equal    int `json:"equal"`
+	Narrower int `json:"narrower"`
+	Wider    int `json:"wider"`
+}
+
+func (t *Tally) add(source, artifact bool) (wider bool) {
+	t.Compared++
+	switch {
+	case source == artifact:
+		t.Equal++
+	case source:
+		t.Narrower++
+	default:
+		t.Wider++
+		return true
+	}
+	return false
+}
+
+func (t *Tally) sum(o Tally) {
+	t.Compared, t.Equal, t.Narrower, t.Wider = t.Compared+o.Compared, t.Equal+o.Equal, t.Narrower+o.Narrower, t.Wider+o.Wider
+}
+
+// Utility counts the source's allows and asks, and those of them that the
+// artifacts keep: an allow that is still allowed (where approval is not
+// governed: still possible), an ask that is not refused. Modes and roles only,
+// not their pairs; what does not exist does not count.
+type Utility struct {
+	Allow Share `json:"allow"`
+	Ask   Share `json:"ask"`
+}
+
+// Share is a part of a whole.
+type Share struct {
+	Kept int `json:"kept"`
+	Of   int `json:"of"`
+}
+
+// Percent returns the share, 100 for an empty whole.
+func (s Share) Percent() float64 {
+	if s.Of == 0 {
+		return 100
+	}
+	return 100 * float64(s.Kept) / float64(s.Of)
+}
+
+// Finding is one decision that differs.
+type Finding struct {
+	Subject  string      `json:"subject"`
+	Group    ir.Group    `json:"group"`
+	Action   string      `json:"action"` // as explain takes it: a path, a line, server:tool
+	Class    string      `json:"class"`  // how the witness was made
+	Half     string      `json:"half"`   // access or approval
+	Without  bool        `json:"withoutHook,omitempty"`
+	Source   ir.Decision `json:"source"`
+	Artifact ir.Decision `json:"artifact"`
+	Rule     string      `json:"rule"` // the source's
+	Pos      diag.Pos    `json:"pos"`
+	By       string      `json:"by"` // the artifact's rule, an exception's or a hole's reason
+	At       diag.Pos    `json:"at"` // where it stands
+}
+
+// Run verifies. It fails when the source does not compile; what it finds in
+// the artifacts is in the report.
+func Run(req Request) (*Report, error) {
+	report := &Report{Seed: req.Seed}
+	var jobs []*job
+	refs := subjects(req.Policy.Project())
+	more := map[ir.Group][]ir.Pattern{}
+	for _, t := range req.Targets {
+		deciders, diags := t.Target.Open(t.Files, t.Input.Options)
+		for i := range diags {
+			diags[i].Target = cmp.Or(diags[i].Target, t.Target.Name())
+		}
+		report.Diagnostics = append(report.Diagnostics, diags...)
+		for _, d := range deciders {
+			report.Surfaces = append(report.Surfaces, Surface{Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes()})
+			if p, ok := d.(target.Patterned); ok {
+				for g, list := range p.Patterns() {
+					more[g] = append(more[g], list...)
+				}
+			}
+			for _, ref := range refs {
+				jobs = append(jobs, &job{target: &t, decider: d, surface: len(report.Surfaces) - 1, ref: ref})
+			}
+		}
+	}
+	if err := run(req, refs, jobs, dedupe(more)); err != nil {
+		return nil, err
+	}
+	for _, j := range jobs {
+		j.into(&report.Surfaces[j.surface])
+	}
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		report.Decisions += s.Compared
+		s.finish()
+	}
+	report.Diagnostics.Sort()
+	return report, nil
+}
+
+// subjects returns every mode, every role, and every role in a mode that it may
+// enter.
+func subjects(p *ir.Project) []ir.SubjectRef {
+	refs := p.Subjects()
+	for i := range p.Roles {
+		for j := range p.Modes {
+			if m := p.Roles[i].Modes; m == nil || slices.Contains(*m, p.Modes[j].Slug) {
+				refs = append(refs, ir.SubjectRef{Role: p.Roles[i].Name, Mode: p.Modes[j].Slug})
+			}
+		}
+	}
+	return refs
+}
+
+func dedupe(more map[ir.Group][]ir.Pattern) map[ir.Group][]ir.Pattern {
+	for g, list := range more {
+		seen := map[ir.Pattern]bool{}
+		more[g] = slices.DeleteFunc(list, func(p ir.Pattern) bool {
+			was := seen[p]
+			seen[p] = true
+			return was
+		})
+	}
+	return more
+}
+
+// run works on the jobs side by side. The universe of a subject is made once
+// and shared by the surfaces.
+func run(req Request, refs []ir.SubjectRef, jobs []*job, more map[ir.Group][]ir.Pattern) error {
+	type shared struct {
+		once sync.Once
+		list []Witness
+		err  error
+	}
+	universes := map[ir.SubjectRef]*shared{}
+	for _, ref := range refs {
+		universes[ref] = &shared{}
+	}
+	queue := make(chan *job)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	done := 0
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for j := range queue {
+				u := universes[j.ref]
+				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more, req.Seed) })
+				if u.err == nil {
+					j.compare(req.Policy, u.list)
+				}
+				mu.Lock()
+				failed = cmp.Or(failed, u.err)
+				if done++; req.Progress != nil {
+					req.Progress(done, len(jobs))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, j := range jobs {
+		queue <- j
+	}
+	close(queue)
+	wg.Wait()
+	return failed
+}
+
+// finish sorts what came from several jobs.
+func (s *Surface) finish() {
+	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed} {
+		if *list == nil {
+			*list = []Finding{}
+		}
+	}
+	slices.Sort(s.Ungoverned)
+	s.Ungoverned = slices.Compact(s.Ungoverned)
+}
+
+// arg writes an action's argument as `modec explain` takes it.
+func arg(a policy.Action) string {
+	switch {
+	case a.Group != ir.MCP:
+		return a.Arg
+	case a.Kind == policy.Resource:
+		return fmt.Sprintf("%s (resource)", a.Server)
+	case a.Kind == policy.Prompt:
+		return fmt.Sprintf("%s (prompt)", a.Server)
+	}
+	return a.Server + ":" + a.Arg
+}

@@ -1,0 +1,130 @@
+package verify_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/verify"
+	"modec.dev/modec/targets"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// compile compiles the showcase project.
+func compile(t testing.TB, name string) *compiler.Result {
+	t.Helper()
+	res, diags := compiler.Compile(compiler.Request{Root: "../../fixtures/" + name, Targets: targets.All(), Today: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)})
+	if diags.HasErrors() {
+		t.Fatalf("%v", diags)
+	}
+	return res
+}
+
+// A universe holds each action once, the same ones for the same seed, and
+// others in its random part for another.
+func TestUniverse(t *testing.T) {
+	e := compile(t, "acme").Policy
+	ref := ir.SubjectRef{Role: "developer"}
+	make := func(seed uint64) map[policy.Action]verify.Witness {
+		list, err := verify.Universe(e, ref, nil, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[policy.Action]verify.Witness{}
+		for _, w := range list {
+			if _, twice := seen[w.Action]; twice {
+				t.Errorf("%+v is there twice", w.Action)
+			}
+			seen[w.Action] = w
+		}
+		return seen
+	}
+	one, again, other := make(1), make(1), make(2)
+	fixed := 0
+	for a, w := range one {
+		if again[a] != w {
+			t.Errorf("%+v: got %+v and %+v by one seed", a, w, again[a])
+		}
+		if _, ok := other[a]; ok {
+			fixed++
+		} else if w.Class != "random" {
+			t.Errorf("%+v (%s) depends on the seed", a, w.Class)
+		}
+	}
+	if fixed == len(one) {
+		t.Error("the seed changes nothing")
+	}
+	t.Logf("%d witnesses, %d of them fixed", len(one), fixed)
+}
+
+// Each rule of a source has a witness whose decision changes when the rule is
+// taken out. Those that have none are redundant: other rules or the default say
+// the same. They are listed, so that a universe that grows blind is noticed.
+func TestEveryRuleHasAWitness(t *testing.T) {
+	res := compile(t, "acme")
+	var redundant strings.Builder
+	for _, ref := range res.Project.Subjects() {
+		universe, err := verify.Universe(res.Policy, ref, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
+			table := tableOf(res.Project, ref, g)
+			if table == nil {
+				continue
+			}
+			whole := table.Rules
+			for i, r := range whole {
+				table.Rules = slices.Delete(slices.Clone(whole), i, i+1)
+				if !flips(t, res.Project, ref, g, universe) {
+					fmt.Fprintf(&redundant, "%s, %s: %s %s\n", ref, g, r.Decision, r.Pattern)
+				}
+			}
+			table.Rules = whole
+		}
+	}
+	const golden = "testdata/redundant.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(redundant.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), redundant.String()); d != "" {
+		t.Errorf("rules without a witness (-known +found); `go test ./compiler/verify -update` rewrites the list:\n%s", d)
+	}
+}
+
+func tableOf(p *ir.Project, ref ir.SubjectRef, g ir.Group) *ir.Table {
+	if ref.Mode != "" {
+		return p.Mode(ref.Mode).Can.Table(g)
+	}
+	return p.Role(ref.Role).Can.Table(g)
+}
+
+func flips(t *testing.T, p *ir.Project, ref ir.SubjectRef, g ir.Group, universe []verify.Witness) bool {
+	t.Helper()
+	s, err := policy.New(p).Subject(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range universe {
+		if w.Group == g && s.Decide(w.Action).Decision != w.Source.Decision {
+			return true
+		}
+	}
+	return false
+}
