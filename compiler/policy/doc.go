@@ -25,7 +25,7 @@
 //
 // A bare "deny" is a rule that matches everything; a bare "ask" or "allow" is a
 // default. A table that writes no default has deny for a mode and ask for a
-// role. A group that is not mentioned takes can.default; without one a mode
+// role (deny under dontAsk, where nobody can be asked). A group that is not mentioned takes can.default; without one a mode
 // denies, and a role does what its permissionMode says:
 //
 //	default, plan, auto   read allow, the rest ask (also when none is written)
@@ -41,7 +41,8 @@
 // that is off by default stays denied until an entry with its literal name
 // holds an ask or an allow: no default, no "*" and no other glob opens it. If
 // no rule matches, the entry's default decides (the literal entry before the
-// globs), then can.mcp.default, then 2. "@read", "@write" and "@destructive"
+// globs), then can.mcp.default, then 2. An entry that writes no default has the
+// lower of 2 and the next of these. "@read", "@write" and "@destructive"
 // match the inventory's risk; a tool of unknown risk matches @write and
 // @destructive in deny and ask, and nothing in allow. Resources and prompts
 // follow the server's default and may say less; a bare deny and a "*" in deny

@@ -218,27 +218,45 @@ func (m *mcpRules) opens(server string) bool {
 
 // defaultOf returns the decision for a server where no rule matches: the
 // default of its literal entry, else the lowest among the globs that match it,
-// else that of can.mcp. The default of a key is the subject's own where
-// written, else the lowest inherited one, else what an omitted default means.
+// else that of can.mcp. Where an entry leaves its default out, what an omitted
+// default means and what the next of these says are two answers, and the lower
+// one holds.
 func (m *mcpRules) defaultOf(server string) *Result {
-	if r := m.keyDefault(server, true); r != nil {
+	next := m.globDefault(server)
+	if next == nil {
+		next = m.fallback
+	}
+	r, written := m.keyDefault(server, true)
+	switch {
+	case r == nil:
+		return next
+	case written:
 		return r
 	}
-	var best *Result
-	for i := range m.entries {
-		if e := &m.entries[i]; !e.literal && e.matches(server) {
-			if r := m.keyDefault(e.key, false); best == nil || r.Decision < best.Decision {
-				best = r
-			}
-		}
-	}
-	if best != nil {
-		return best
-	}
-	return m.fallback
+	return lower(r, next)
 }
 
-func (m *mcpRules) keyDefault(key string, literal bool) *Result {
+func (m *mcpRules) globDefault(server string) *Result {
+	var best *Result
+	for i := range m.entries {
+		e := &m.entries[i]
+		if e.literal || !e.matches(server) {
+			continue
+		}
+		r, written := m.keyDefault(e.key, false)
+		if !written {
+			r = lower(r, m.fallback)
+		}
+		if best == nil || r.Decision < best.Decision {
+			best = r
+		}
+	}
+	return best
+}
+
+// keyDefault returns the default of a key: the subject's own where written,
+// else the lowest inherited one, else what an omitted default means.
+func (m *mcpRules) keyDefault(key string, literal bool) (r *Result, written bool) {
 	var own, inherited, omitted *Result
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -260,11 +278,11 @@ func (m *mcpRules) keyDefault(key string, literal bool) *Result {
 	}
 	switch {
 	case own != nil:
-		return own
+		return own, true
 	case inherited != nil:
-		return inherited
+		return inherited, true
 	}
-	return omitted
+	return omitted, false
 }
 
 // mcpTable holds the decision of every inventory tool.

@@ -103,6 +103,11 @@ func TestMCPEntries(t *testing.T) {
 		"github:mystery": ir.Ask, "docs:search": ir.Allow, "unlisted:x": ir.Allow})
 	testTools(t, "the omitted one too", can(mcp(entry("github", deny("delete_*")), with(entry("*"), otherwise(ir.Allow)))), tools{
 		"github:mystery": ir.Deny, "docs:search": ir.Allow})
+	role := func(m *ir.MCPTable) *Subject { return roleWith(t, ir.Role{Can: ir.Can{MCP: m}}) }
+	testTools(t, "an omitted one permits no more than the next", role(mcp(entry("github", deny("delete_*")), with(entry("*"), otherwise(ir.Deny)))), tools{"github:mystery": ir.Deny})
+	testTools(t, "nor than can.mcp.default", role(&ir.MCPTable{Default: def(ir.Deny), Entries: []ir.MCPEntry{entry("github", allow("list_*")), entry("d*")}}), tools{
+		"github:list_issues": ir.Allow, "github:mystery": ir.Deny, "docs:search": ir.Deny})
+	testTools(t, "and no more than ask", role(&ir.MCPTable{Default: def(ir.Allow), Entries: []ir.MCPEntry{entry("github", allow("list_*"))}}), tools{"github:mystery": ir.Ask, "docs:search": ir.Allow})
 	testTools(t, "among globs the lowest default", can(mcp(with(entry("*"), otherwise(ir.Allow)), with(entry("git*"), otherwise(ir.Ask)))), tools{
 		"github:mystery": ir.Ask, "docs:search": ir.Allow})
 	testTools(t, "can.mcp.default", can(&ir.MCPTable{Default: def(ir.Ask), Entries: []ir.MCPEntry{with(entry("docs"), otherwise(ir.Allow))}}), tools{

@@ -22,7 +22,7 @@ type naive struct {
 }
 
 func (n *naive) omitted() ir.Decision {
-	if n.role != nil {
+	if n.role != nil && n.role.PermissionMode != "dontAsk" {
 		return ir.Ask
 	}
 	return ir.Deny
@@ -120,7 +120,10 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 		case g == ir.Read && n.can.OutsideRead != nil:
 			ceiling = n.can.OutsideRead.Decision
 		case g == ir.Read:
-			ceiling = n.omitted()
+			ceiling = ir.Deny
+			if n.role != nil {
+				ceiling = ir.Ask
+			}
 		}
 		lowest = min(lowest, ceiling)
 	}
@@ -333,27 +336,32 @@ func (n *naive) tool(server, tool string) ir.Decision {
 	if matched {
 		return lowest
 	}
-	of := func(k *keyed) ir.Decision {
+	// What a table that leaves its default out gets is the lower of two
+	// readings: rule 2, and the next default in the order.
+	last := n.omitted()
+	if t.Default != nil {
+		last = t.Default.Decision
+	}
+	of := func(k *keyed, next ir.Decision) ir.Decision {
 		switch {
 		case k.own != nil:
 			return *k.own
 		case k.inherited != nil:
 			return *k.inherited
 		}
-		return n.omitted()
+		return min(n.omitted(), next)
 	}
-	if k := defaults[server]; k != nil {
-		return of(k)
-	}
+	literal := defaults[server]
+	delete(defaults, server)
+	next := last
 	if len(defaults) > 0 {
-		d := ir.Allow
+		next = ir.Allow
 		for _, k := range defaults {
-			d = min(d, of(k))
+			next = min(next, of(k, last))
 		}
-		return d
 	}
-	if t.Default != nil {
-		return t.Default.Decision
+	if literal != nil {
+		return of(literal, next)
 	}
-	return n.omitted()
+	return next
 }

@@ -31,7 +31,11 @@ type side struct {
 // newSide compiles what s names.
 func (e *Engine) newSide(s *side) (*side, error) {
 	s.unknown = s.unknownDefault()
-	s.outsideRead = s.outsideDefault(s.can.OutsideRead, s.omitted())
+	beyond := ir.Deny
+	if s.role != nil {
+		beyond = ir.Ask
+	}
+	s.outsideRead = s.outsideDefault(s.can.OutsideRead, beyond)
 	s.outsideEdit = s.outsideDefault(s.can.OutsideEdit, ir.Deny)
 	s.defaults = map[ir.Group]*Result{}
 	s.effective = map[ir.Group][]ir.Rule{}
@@ -89,10 +93,11 @@ func (s *side) states(g ir.Group) bool {
 	return false
 }
 
-// omitted is the default of a table that writes none.
+// omitted is the default of a table that writes none: ask for a role, unless
+// nobody is there to be asked.
 func (s *side) omitted() ir.Decision {
 	if s.role != nil {
-		return ir.Ask
+		return min(ir.Ask, s.permissionMode(ir.Unknown).Decision)
 	}
 	return ir.Deny
 }
