@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -40,7 +41,9 @@ func lowest(child, parent *ir.Default, from string) *ir.Default {
 func inheritRules(child, parent []ir.Rule, from string) []ir.Rule {
 	for _, p := range parent {
 		p.From = cmp.Or(p.From, from)
-		if !slices.ContainsFunc(child, func(c ir.Rule) bool { return c.Pos == p.Pos && c.Pattern == p.Pattern && c.Decision == p.Decision }) {
+		if !slices.ContainsFunc(child, func(c ir.Rule) bool {
+			return (c.Pos == p.Pos || c.From == p.From) && c.Pattern == p.Pattern && c.Decision == p.Decision
+		}) {
 			child = append(child, p) // a rule that comes on two ways counts once
 		}
 	}
@@ -78,11 +81,45 @@ func inheritMCP(child, parent *ir.MCPTable, from string) *ir.MCPTable {
 		e.Rules = inheritRules(nil, e.Rules, from)
 		e.Default = fromParent(e.Default, from)
 		e.Resources, e.Prompts = fromParent(e.Resources, from), fromParent(e.Prompts, from)
-		if !slices.ContainsFunc(child.Entries, func(c ir.MCPEntry) bool { return c.Key == e.Key && c.Pos == e.Pos }) {
+		if !slices.ContainsFunc(child.Entries, func(c ir.MCPEntry) bool { return c.Key == e.Key && (c.Pos == e.Pos || c.From == e.From) }) {
 			child.Entries = append(child.Entries, e)
 		}
 	}
 	return child
+}
+
+// placed returns what a built-in parent says as if it were written where a
+// subject extends it: its own places are in no file of the project.
+func placed(c *ir.Can, at diag.Pos) *ir.Can {
+	def := func(d *ir.Default) *ir.Default {
+		if d == nil {
+			return nil
+		}
+		return &ir.Default{Decision: d.Decision, Pos: at, From: d.From}
+	}
+	rules := func(list []ir.Rule) []ir.Rule {
+		out := slices.Clone(list)
+		for i := range out {
+			out[i].Pos = at
+		}
+		return out
+	}
+	table := func(t *ir.Table) *ir.Table {
+		if t == nil {
+			return nil
+		}
+		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Open: t.Open}
+	}
+	out := &ir.Can{Default: def(c.Default), Unknown: def(c.Unknown), OutsideRead: def(c.OutsideRead), OutsideEdit: def(c.OutsideEdit),
+		Read: table(c.Read), Edit: table(c.Edit), Command: table(c.Command), Web: table(c.Web), Modes: table(c.Modes)}
+	if c.MCP != nil {
+		out.MCP = &ir.MCPTable{Default: def(c.MCP.Default), Rules: rules(c.MCP.Rules)}
+		for _, e := range c.MCP.Entries {
+			e.Pos, e.Default, e.Rules, e.Resources, e.Prompts = at, def(e.Default), rules(e.Rules), def(e.Resources), def(e.Prompts)
+			out.MCP.Entries = append(out.MCP.Entries, e)
+		}
+	}
+	return out
 }
 
 func fromParent(d *ir.Default, from string) *ir.Default { return lowest(nil, d, from) }

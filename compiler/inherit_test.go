@@ -23,7 +23,9 @@ modes: {
 	parent: {name: "P", description: "d", whenToUse: "w", model: "opus", roleDefinition: "You are the parent.", extends: ["calm"], can: web: allow: ["example.com"]}
 	child: {name: "C", extends: ["parent", "base"], can: {command: allow: ["git push *", "make"], web: deny: ["*"]}}
 	own: {name: "O", roleDefinition: "r", extends: ["base", "calm"], can: command: default: "deny"}
+	reads: {name: "R", roleDefinition: "r", extends: ["base2", "git_read"]}
 }
+policies: base2: extends: ["git_read"]
 `})
 	for ask, want := range map[string]ir.Decision{
 		"parent command ls":       ir.Ask,
@@ -40,6 +42,9 @@ modes: {
 		if got := decide(t, p, ask); got != want {
 			t.Errorf("%s: got %s, want %s", ask, got, want)
 		}
+	}
+	if r := p.Mode("reads").Can.Command.Rules; len(r) != 1 || r[0].From != "policy git_read" || r[0].Pos != (diag.Pos{File: "modec/a.cue", Line: 12, Col: 28}) {
+		t.Errorf("got %+v, want the built-in rule where it is extended", r)
 	}
 	c := p.Mode("child")
 	if got, want := []string{c.Name, c.Description, c.WhenToUse, c.Model, c.RoleDefinition}, []string{"C", "d", "w", "opus", "You are the parent."}; !cmp.Equal(got, want) {

@@ -44,6 +44,7 @@ type subject struct {
 	node    *node
 	path    string
 	builtin bool
+	places  map[*subject]diag.Pos // where it extends its built-in parents
 	parents []*subject
 
 	state  int              // of the walk for cycles: 0 new, 1 on the way, 2 done
@@ -108,7 +109,7 @@ func (r *resolver) resolve(data *node, settings Settings) {
 	}
 	for i, g := range append(slices.Clone(guarded), settings.Guards...) {
 		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: g}, Pos: diag.Pos{File: ir.GuardsFile, Line: i + 1}}
-		if !slices.ContainsFunc(r.project.Guards, func(x ir.Rule) bool { return x.Pattern == rule.Pattern }) {
+		if !slices.ContainsFunc(r.project.Guards, func(x ir.Rule) bool { return covers(x.Pattern.Text, g) }) {
 			r.project.Guards = append(r.project.Guards, rule)
 		}
 	}
@@ -144,6 +145,12 @@ var guarded = []string{
 	"modec.toml", "modec.lock", "modec/**", ".modec/**",
 	".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
 	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**",
+}
+
+// covers reports whether a guard holds all that another one would.
+func covers(guard, other string) bool {
+	below, folder := strings.CutSuffix(guard, "**")
+	return guard == other || folder && strings.HasPrefix(other, below)
 }
 
 func (r *resolver) servers(n *node) {
@@ -185,6 +192,12 @@ func (r *resolver) link(s *subject) {
 			r.link(parent)
 		}
 		s.parents = append(s.parents, parent)
+		if parent.builtin && !s.builtin {
+			if s.places == nil {
+				s.places = map[*subject]diag.Pos{}
+			}
+			s.places[parent] = e.pos
+		}
 	}
 }
 
@@ -246,7 +259,11 @@ func (r *resolver) unite(s *subject, way []*subject) {
 		r.sugar(s)
 	}
 	for _, p := range s.parents {
-		inherit(&s.can, &p.can, p.String())
+		can := &p.can
+		if at, ok := s.places[p]; ok {
+			can = placed(can, at)
+		}
+		inherit(&s.can, can, p.String())
 		inheritSugar(s, p)
 	}
 	settle(&s.can)

@@ -139,7 +139,7 @@ func (r *resolver) role(s *subject) ir.Role {
 			r.modeRef(e, fmt.Sprintf("%s.modes[%d]", s.path, i))
 		}
 		l := texts(n)
-		role.Modes = &l
+		role.Modes, role.ModesPos = &l, n.pos
 	}
 	if n := r.inherited(s, "claims"); n != nil {
 		role.Claims = map[string][]string{}

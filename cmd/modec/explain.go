@@ -81,6 +81,9 @@ func (c *explainCmd) Run(e *env) error {
 func (u *ui) explain(x explanation) {
 	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
+	if strings.HasPrefix(where, ir.GuardsFile+":") {
+		where = "built in; can.edit.guarded opens one"
+	}
 	if x.From != "" {
 		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
 	}

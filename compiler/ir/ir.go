@@ -151,6 +151,7 @@ type Role struct {
 	AppendSystemPrompt string              `json:"appendSystemPrompt,omitempty"`
 	Env                map[string]string   `json:"env,omitempty"`
 	Modes              *[]string           `json:"modes,omitempty"`       // modes it may enter; nil: all, empty: none
+	ModesPos           diag.Pos            `json:"modesPos,omitzero"`     // where that list is written
 	Claims             map[string][]string `json:"claims,omitempty"`      // claim → accepted values, sorted; every claim must match, any of its values
 	ClaudeRules        []ClaudeRule        `json:"claudeRules,omitempty"` // what only Claude Code can say
 	Extra              map[string]Extra    `json:"extra,omitempty"`

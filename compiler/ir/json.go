@@ -31,7 +31,7 @@ func (p *Project) Decisions() *Project {
 	q.Roles = make([]Role, len(p.Roles))
 	for i, r := range p.Roles {
 		q.Roles[i] = Role{Name: r.Name, Pos: r.Pos, PermissionMode: r.PermissionMode, PermissionModePos: r.PermissionModePos,
-			Can: r.Can, Modes: r.Modes, Claims: r.Claims}
+			Can: r.Can, Modes: r.Modes, ModesPos: r.ModesPos, Claims: r.Claims}
 	}
 	q.Servers = make([]Server, len(p.Servers))
 	for i, s := range p.Servers {

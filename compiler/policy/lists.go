@@ -59,7 +59,7 @@ func (s *side) modesOfRole() []ir.Rule {
 		}
 	}
 	for _, slug := range *s.role.Modes {
-		listed := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: slug}, Pos: s.role.Pos}
+		listed := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: slug}, Pos: s.role.ModesPos}
 		for _, r := range own {
 			if r.Decision == ir.Ask && (r.Pattern.Kind == ir.All || r.Pattern.Text == "*" || r.Pattern.Text == slug) {
 				listed.Decision, listed.Pos, listed.From = ir.Ask, r.Pos, r.From

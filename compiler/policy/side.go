@@ -111,7 +111,7 @@ func (s *side) groupDefault(g ir.Group) Result {
 	}
 	switch {
 	case g == ir.Modes && s.role != nil && s.role.Modes != nil:
-		return result(ir.Deny, s.role.Pos, "", "modes of role ", strconv.Quote(s.role.Name))
+		return result(ir.Deny, s.role.ModesPos, "", "modes of role ", strconv.Quote(s.role.Name))
 	case written != nil:
 		return result(written.Decision, written.Pos, written.From, "default of ", string(g))
 	case s.can.Mentions(g):
