@@ -29,9 +29,13 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	r.Outputs = make([]Output, len(configs))
 	r.inputs = map[string]target.Input{}
 	problems := make([]diag.List, len(configs))
+	var beside []string
+	for _, tc := range append(slices.Clone(configs), r.Config.Targets...) {
+		beside = append(beside, tc.Target.Name())
+	}
 	var wg sync.WaitGroup
 	for i, tc := range configs {
-		in := target.Input{Project: r.Project, Policy: r.Policy, Reach: reach, Options: tc.Options, Exceptions: excs[tc.Target.Name()]}
+		in := target.Input{Project: r.Project, Policy: r.Policy, Reach: reach, Options: tc.Options, Exceptions: excs[tc.Target.Name()], Beside: beside}
 		r.inputs[tc.Target.Name()] = in
 		wg.Go(func() {
 			files, list := tc.Target.Emit(in)

@@ -39,6 +39,7 @@ type Input struct {
 	Reach      *Reach         // what anyone may do with each server and tool
 	Options    Options
 	Exceptions []Exception // those written for this target, none expired
+	Beside     []string    // names of the targets whose artifacts lie beside: those of modec.toml and those compiled with it
 }
 
 // Halves are the two halves of a decision that an artifact may govern: access

@@ -95,6 +95,7 @@ func (claude) Codes() []diag.Doc {
 		{Code: "claude-regex", Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn hooks on, or write a glob."},
 		{Code: "claude-allow", Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
 		{Code: "claude-name-collision", Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
+		{Code: "claude-server-field", Text: "Claude Code's .mcp.json has no working directory for a server: it is left out, and the server starts where Claude Code does. Let the server's command change into its folder."},
 		{Code: "claude-unknown-extra", Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
 		{Code: "claude-flags", Text: "A command line cannot carry this part of a role: flags have no list of rules to ask about, no hooks, and a rule with a closing parenthesis is torn apart. Use the settings file (`modec args ROLE`), which carries all of it."},
 	}
@@ -110,6 +111,7 @@ type emitter struct {
 func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	e.checkNames()
+	e.lostFields()
 	var files []target.File
 	for i := range in.Project.Roles {
 		r := &in.Project.Roles[i]
@@ -170,6 +172,16 @@ func (e *emitter) checkNames() {
 				e.diags = append(e.diags, diag.Diagnostic{Code: "claude-name-collision", Pos: t.Pos, Target: "claude", Message: fmt.Sprintf("got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name)})
 			}
 			tools[Name(t.Name)] = t.Name
+		}
+	}
+}
+
+// lostFields reports settings of servers that .mcp.json does not have.
+func (e *emitter) lostFields() {
+	for i := range e.in.Project.Servers {
+		if s := &e.in.Project.Servers[i]; s.Cwd != "" {
+			e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-server-field", Pos: s.Pos, Target: "claude", Loss: diag.Text,
+				Message: fmt.Sprintf(".mcp.json has no working directory: that of the server %q is left out", s.Name), Hint: "let the command change into it"})
 		}
 	}
 }

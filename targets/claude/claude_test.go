@@ -282,3 +282,35 @@ func TestQuote(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// dontAsk is a narrowing only where something would be asked; a working
+// directory has no place in .mcp.json.
+func TestNotes(t *testing.T) {
+	codes := func(r ir.Role) []string {
+		p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r}, Servers: []ir.Server{{Name: "s", Type: "stdio", Command: "x", Cwd: "sub", DefaultEnabled: true}}}
+		e := policy.New(p)
+		reach, err := target.NewReach(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)})
+		var out []string
+		for _, d := range diags {
+			out = append(out, d.Code)
+		}
+		return out
+	}
+	ask := &ir.Default{Decision: ir.Ask}
+	for _, c := range []struct {
+		role ir.Role
+		want []string
+	}{
+		{ir.Role{Name: "r", PermissionMode: "dontAsk"}, []string{"claude-server-field"}},
+		{ir.Role{Name: "r", PermissionMode: "dontAsk", Can: ir.Can{Web: &ir.Table{Default: ask}}}, []string{"claude-server-field", "claude-ask-mode"}},
+		{ir.Role{Name: "r", Can: ir.Can{Web: &ir.Table{Default: ask}}}, []string{"claude-server-field"}},
+	} {
+		if got := codes(c.role); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.role.PermissionMode, got, c.want)
+		}
+	}
+}

@@ -91,11 +91,19 @@ func (e *emitter) compile(r *ir.Role) (*rules, string, error) {
 	}
 	switch mode {
 	case "dontAsk":
-		e.loss(c.name, r.PermissionModePos, "", "claude-ask-mode", "the mode dontAsk refuses whatever the role asks about", "")
+		if !c.asks() {
+			break
+		}
+		e.loss(c.name, r.PermissionModePos, "", "claude-ask-mode", "the mode dontAsk refuses whatever the role asks about", "deny or allow it, or use another permissionMode")
 	case "plan":
-		e.loss(c.name, r.PermissionModePos, ir.Edit, "claude-plan-mode", "the mode plan makes no edits, whatever the role allows", "")
+		e.loss(c.name, r.PermissionModePos, ir.Edit, "claude-plan-mode", "the mode plan makes no edits, whatever the role allows", "Claude Code leaves the mode when the plan is accepted")
 	}
 	return c.out, mode, nil
+}
+
+// asks reports whether the role asks about anything.
+func (c *compiler) asks() bool {
+	return len(c.out.ask) > 0 || slices.ContainsFunc(ir.Groups, func(g ir.Group) bool { return c.s.Default(g).Decision == ir.Ask })
 }
 
 // compiler translates one role's decisions.

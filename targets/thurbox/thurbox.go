@@ -76,6 +76,7 @@ func (thurbox) Codes() []diag.Doc {
 	return []diag.Doc{
 		{Code: "thurbox-agent-name", Text: "Thurbox's hooks extension appends arguments to the agents claude and aider, whatever they run. For claude that is a second --settings, which makes Claude Code forget the first one with every rule and hook in it. The role is left out of agents.toml. Give it another name."},
 		{Code: "thurbox-comma", Text: "Thurbox tears a rule apart at every comma when it reads its database. An allow with a comma is left out; for a deny with a comma the whole tool is denied. agents.toml names the settings file, which carries both."},
+		{Code: "thurbox-no-claude", Text: "The agents of agents.toml start Claude Code with the settings file of a role, which the target claude writes. Without [targets.claude] there is no such file, and agents.toml is not written."},
 		{Code: "thurbox-no-roles", Text: "The source has no roles, and a Thurbox role is all that this target emits. An empty set_roles call would delete the roles of the project, so that nothing is written."},
 		{Code: "thurbox-token", Text: "Thurbox replaces {id} and {home} in the arguments of an agent, also inside the system prompt that agents.toml passes. No permission is concerned. Write the words in another way, such as { home }."},
 		{Code: "thurbox-name", Text: "Thurbox limits a role's name to 64 bytes, not characters. The role is left out of set_roles. Shorten the name."},
@@ -131,6 +132,11 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	if len(in.Project.Roles) == 0 { // an empty set_roles would delete a project's roles
 		return nil, diag.List{{Severity: diag.Warning, Code: "thurbox-no-roles", Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Message: "got no roles: nothing is emitted"}}
 	}
+	withSettings := slices.Contains(in.Beside, "claude")
+	if !withSettings {
+		diags = append(diags, diag.Diagnostic{Severity: diag.Warning, Code: "thurbox-no-claude", Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Loss: diag.Text,
+			Message: "got no [targets.claude], whose settings files agents.toml names: it is not written", Hint: "add [targets.claude]"})
+	}
 	roles, list := []roleInput{}, agents{Agents: []agent{}}
 	for i := range in.Project.Roles {
 		r := &in.Project.Roles[i]
@@ -141,9 +147,11 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		withHooks.Options = target.NewOptions(claude.New().Options(), nil, nil)
 		args, more := claude.New().(target.Launcher).Args(withHooks, ir.SubjectRef{Role: r.Name}, target.ArgsOptions{})
 		diags = append(diags, ours(more)...)
-		if slices.Contains(patched, r.Name) {
+		switch {
+		case !withSettings: // its arguments would name files that nobody writes
+		case slices.Contains(patched, r.Name):
 			lost("thurbox-agent-name", fmt.Sprintf("Thurbox appends arguments of its own to the agent %q, which undo the role's: it is left out of agents.toml", r.Name), "give the role another name")
-		} else {
+		default:
 			list.Agents = append(list.Agents, newAgent(r.Name, args))
 		}
 		if slices.ContainsFunc(tokens, func(token string) bool { return strings.Contains(r.AppendSystemPrompt, token) }) {
@@ -186,17 +194,25 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	if err := e.Encode(map[string]any{"project": project, "roles": roles}); err != nil {
 		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
 	}
+	files := []target.File{{Path: rolesPath, Data: b.Bytes()}}
+	if !withSettings {
+		return files, diags
+	}
 	text, err := toml.Marshal(list)
 	if err != nil {
 		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
 	}
-	return []target.File{{Path: rolesPath, Data: b.Bytes()}, {Path: agentsPath, Data: append([]byte("# Written by modec. Thurbox starts each agent in the project's folder.\n\n"), text...)}}, diags
+	return append(files, target.File{Path: agentsPath, Data: append([]byte("# Written by modec. Thurbox starts each agent in the project's folder.\n\n"), text...)}), diags
 }
 
-// ours makes the losses of Claude Code's flags losses of this target.
+// ours makes the losses of Claude Code's flags losses of this target: what a
+// hook would hold, the settings file of agents.toml holds.
 func ours(list diag.List) diag.List {
 	for i := range list {
 		list[i].Target = "thurbox"
+		if _, rest, ok := strings.Cut(list[i].Hint, "turn hooks on, "); ok {
+			list[i].Hint = "use agents.toml, " + rest
+		}
 	}
 	return list
 }

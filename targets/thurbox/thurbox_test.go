@@ -16,13 +16,18 @@ import (
 
 func emit(t *testing.T, roles ...ir.Role) (map[string]string, diag.List) {
 	t.Helper()
+	return emitBeside(t, []string{"claude"}, roles...)
+}
+
+func emitBeside(t *testing.T, beside []string, roles ...ir.Role) (map[string]string, diag.List) {
+	t.Helper()
 	p := &ir.Project{Version: ir.Version, Name: "acme", Roles: roles, ClosedInventory: true}
 	e := policy.New(p)
 	reach, err := target.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)})
+	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil), Beside: beside})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -188,5 +193,16 @@ func TestCommaInAllow(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("got %v, want thurbox-comma", diags)
+	}
+}
+
+// agents.toml names the settings files of the target claude.
+func TestWithoutClaude(t *testing.T) {
+	files, diags := emitBeside(t, []string{"roo"}, ir.Role{Name: "a"})
+	if _, ok := files[agentsPath]; ok || files[rolesPath] == "" {
+		t.Errorf("got %d files, want set_roles.json alone", len(files))
+	}
+	if len(diags) == 0 || diags[0].Code != "thurbox-no-claude" {
+		t.Errorf("got %v, want thurbox-no-claude", diags)
 	}
 }
