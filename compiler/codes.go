@@ -37,6 +37,7 @@ func Codes() []diag.Doc {
 		{Code: "exception-expired", Text: "The last day of an [[exceptions]] entry has passed. A widening that nobody stands behind any more is an error: remove it, or have somebody decide again."},
 		{Code: "file-too-large", Text: "A data or prompt file is larger than 4 MiB."},
 		{Code: "foreign-path", Text: "A target emitted a path that it does not own. That is a defect of modec; please report it."},
+		{Code: "foreign-widening", Text: "A file on disk permits more than the source, and it is not as the source makes it: somebody's own entry stands in it, it was edited, or the build is stale. The place is the line that permits. Take it out, build again, or write into the source what it permits."},
 		{Code: "inheritance-cycle", Text: "Policies, modes or roles extend each other in a circle. Every step of it is listed."},
 		{Code: "matches-nothing", Text: "A glob over servers or tools matches nothing of the inventory. It is a warning: the inventory may grow."},
 		{Code: "missing-field", Text: "A required field is not there. A mode needs a name and a roleDefinition (or a roleDefinitionFile); a server needs a command or a url."},
@@ -58,7 +59,9 @@ func Codes() []diag.Doc {
 		{Code: "unknown-subject", Text: "An exception names a mode or role that the source does not define."},
 		{Code: "unknown-target", Text: "A target is named that modec does not know. `modec targets` lists them."},
 		{Code: "unknown-tool", Text: "A tool is referred to that the inventory does not list for that server. A deny of a tool that does not exist would hold nothing."},
+		{Code: "unreadable-artifact", Text: "An artifact cannot be read as its agent would read it, so that what it permits is not known. Build again; where somebody else writes the file, correct it at the place given."},
 		{Code: "unreadable-file", Text: "A file of the source cannot be read: it does not exist, may not be read, or is reached by a link that leaves the project."},
+		{Code: "wider", Text: "An artifact permits more than the source, and no [[exceptions]] entry accepts it: the message says for which action, and by which line of the artifact. modec narrows what a format cannot say, so that this is a defect of it; please report it with the source. With --disk it may also be a file that an older build wrote."},
 		{Code: "wrong-type", Text: "A value has another type than the field: a list where text belongs, a number where a decision belongs."},
 	}
 }

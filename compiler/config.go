@@ -26,6 +26,7 @@ type Config struct {
 	Name     string
 	Source   string // the folder of the data files, relative to the root
 	Closed   bool   // inventory = "closed"
+	Verify   bool   // verify = true
 	Baseline string
 	Targets  []TargetConfig // in the order of the target table
 	// Hash covers the file's bytes; it goes into the source hash.
@@ -58,6 +59,7 @@ var projectOptions = []target.Option{
 	{Name: "name", Type: target.String, Doc: "The project's name, for people."},
 	{Name: "on_loss", Type: target.String, Default: "narrow", Choices: onLossChoices, Doc: "What happens where a target cannot say what the source says. narrow: leave out what the target cannot hold back, with a located warning. error: stop. A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}."},
 	{Name: "source", Type: target.String, Default: "modec", Doc: "The folder of the data files, relative to modec.toml."},
+	{Name: "verify", Type: target.Bool, Default: false, Doc: "Verify every build before it is written: a build whose artifacts permit more than the source fails, and nothing is written."},
 }
 
 var onLossChoices = []string{"narrow", "error"}
@@ -131,7 +133,7 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 		delete(top, k)
 	}
 	o := c.options("", projectOptions, top)
-	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed",
+	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"], Bytes: b}
 	if !localFolder(cfg.Source) {
 		c.diags.Errorf(c.vals["source"], "bad-config", "source", "got %q, want a folder inside the project", cfg.Source)

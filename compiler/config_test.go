@@ -69,7 +69,7 @@ version = 1
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "name = \"a", `modec.toml:1:9: error: unterminated basic string [config-syntax]`},
-		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", want one of "baseline", "exceptions", "inventory", "name", "on_loss", "source", "targets" [unknown-option]`},
+		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", want one of "baseline", "exceptions", "inventory", "name", "on_loss", "source", "targets", "verify" [unknown-option]`},
 		{"unknown target", "[targets.rooo]", `modec.toml:1:10: error: got unknown target "rooo", want one of "roo", "claude" [unknown-target]`},
 		{"bad choice", "inventory = \"ajar\"", `modec.toml:1:13: error: got "ajar", want one of "closed", "open" [bad-config]`},
 		{"wrong type", "name = 3", `modec.toml:1:8: error: got 3, want text [bad-config]`},

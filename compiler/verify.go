@@ -1,21 +1,102 @@
 package compiler
 
 import (
+	"bytes"
+	"fmt"
 	"io/fs"
+	"slices"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/verify"
 )
 
-// Verify holds files against the source of a compiled project: those that it
-// was compiled to, or others where fsys is a folder on disk. A target without
-// a model of its agent is left out.
-func (r *Result) Verify(fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, error) {
+// mostWider is how many wider decisions of a surface become diagnostics: they
+// tend to come in hundreds by one cause.
+const mostWider = 10
+
+// Verify holds the compiled files against the source. A target without a model
+// of its agent is left out. What is wider is a diagnostic, an error.
+func (r *Result) Verify(seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+	return r.verify(r.FS(), seed, progress)
+}
+
+// VerifyDisk holds the files as they lie below fsys against the source: what
+// people wrote beside modec's is judged with it. A wider decision by a file that
+// is not as the source makes it is a foreign widening.
+func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+	emitted := map[string][]byte{}
+	for _, f := range r.Files() {
+		emitted[f.Path] = f.Data
+	}
+	foreign := map[string]bool{}
+	report, diags := r.verify(fsys, seed, progress)
+	if report == nil {
+		return nil, diags
+	}
+	for i := range report.Surfaces {
+		for j := range report.Surfaces[i].Findings {
+			f := &report.Surfaces[i].Findings[j]
+			name := f.At.File
+			if _, known := foreign[name]; !known {
+				data, err := fs.ReadFile(fsys, name)
+				want, ours := emitted[name]
+				foreign[name] = err == nil && (!ours || !bytes.Equal(data, want))
+			}
+			f.Foreign = foreign[name]
+		}
+	}
+	return report, append(report.Diagnostics, widerDiagnostics(report)...)
+}
+
+func (r *Result) verify(fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(target.Judged); ok {
 			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys})
 		}
 	}
-	return verify.Run(req)
+	report, err := verify.Run(req)
+	if err != nil {
+		var diags diag.List
+		diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
+		return nil, diags
+	}
+	return report, append(slices.Clone(report.Diagnostics), widerDiagnostics(report)...)
+}
+
+// widerDiagnostics turns what is wider into errors at the source's rule.
+func widerDiagnostics(r *verify.Report) diag.List {
+	var diags diag.List
+	for i := range r.Surfaces {
+		s := &r.Surfaces[i]
+		for j, f := range s.Findings {
+			if j == mostWider {
+				diags = append(diags, diag.Diagnostic{Code: "wider", Target: s.Target, Message: fmt.Sprintf("got %d more wider decisions, want none", len(s.Findings)-j), Hint: "`modec verify -v` lists them"})
+				break
+			}
+			diags = append(diags, widerDiagnostic(s, f))
+		}
+	}
+	return diags
+}
+
+func widerDiagnostic(s *verify.Surface, f verify.Finding) diag.Diagnostic {
+	d := diag.Diagnostic{Code: "wider", Pos: f.Pos, Target: s.Target, Subject: f.Subject, Group: string(f.Group), Loss: diag.Widening,
+		Hint: "this is a defect of modec; please report it"}
+	without := ""
+	if f.Without {
+		without = " without the hook"
+	}
+	d.Message = fmt.Sprintf("got %s%s for %s %q (%s), want %s: %s", f.Artifact, without, f.Group, f.Action, f.Half, f.Source, f.Rule)
+	if f.Foreign {
+		d.Code, d.Hint = "foreign-widening", "take the entry out of the file, or say in the source what it permits"
+	}
+	if !f.At.IsZero() {
+		d.Related = []diag.Related{{Pos: f.At, Message: "permitted by " + f.By}}
+		if f.Foreign || d.Pos.IsZero() {
+			d.Pos, d.Related = f.At, []diag.Related{{Pos: f.Pos, Message: "decided by " + f.Rule}}
+		}
+	}
+	return d
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type buildCmd struct {
 	Target []string `placeholder:"NAME" help:"Compile for this target only; may be repeated. Default: the targets of modec.toml."`
 	Out    string   `placeholder:"DIR" help:"Output root, relative to the working directory, with a lock of its own. Default: the project folder."`
+	Check  bool     `help:"Write nothing; exit 1 when the files on disk are not what the source makes, or permit more than it."`
 	DryRun bool     `help:"Say what would be written, write nothing."`
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
@@ -29,6 +31,7 @@ A loss is a difference between what the source decides and what an artifact can 
 Examples:
   modec build
   modec build -C services/api --target claude --target cursor
+  modec build --check
   modec build --out /tmp/preview --dry-run --json`
 }
 
@@ -62,6 +65,18 @@ func (c *buildCmd) Run(e *env) error {
 			out = filepath.Join(e.cwd, out)
 		}
 	}
+	if c.Check {
+		return c.check(e, res, out, diags)
+	}
+	if res.Config.Verify {
+		_, list, err := e.verify(res, out, false, verifySeed)
+		if err != nil {
+			return err
+		}
+		if diags = append(diags, list...); diags.HasErrors() {
+			return e.ui.fail("build", diags)
+		}
+	}
 	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun})
 	diags = append(diags, list...)
 	if diags.HasErrors() {
@@ -75,6 +90,47 @@ func (c *buildCmd) Run(e *env) error {
 	e.ui.note("%s in %d ms\n", summary(res, changes, c.DryRun), time.Since(start).Milliseconds())
 	return nil
 }
+
+// verifySeed is the seed where nobody names one.
+const verifySeed = 1
+
+// check compares the files on disk with what a build would write, and judges
+// them as the agents would.
+func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List) error {
+	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), DryRun: true})
+	diags = append(diags, list...)
+	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
+	if _, err := os.Stat(out); err == nil {
+		_, list, err := e.verify(res, out, true, verifySeed)
+		if err != nil {
+			return err
+		}
+		diags = append(diags, list...)
+	}
+	failed := len(drift) > 0 || diags.HasErrors()
+	if e.ui.json {
+		status := "ok"
+		if failed {
+			status = "drift"
+		}
+		if err := e.ui.emit(buildReport{1, "build", status, true, targetReports(res, changes), orEmpty(diags)}); err != nil {
+			return err
+		}
+	} else {
+		e.ui.diagnostics(diags)
+		for _, d := range drift {
+			e.ui.printf("%s: %s\n", drifted[d.Action], d.Path)
+		}
+	}
+	if failed {
+		return exitCode(1)
+	}
+	e.ui.note("%s as the source makes them\n", count(len(changes), "file"))
+	return nil
+}
+
+// drifted says what is wrong with a file that a build would change.
+var drifted = map[compiler.Action]string{compiler.Create: "missing", compiler.Update: "stale", compiler.Remove: "orphaned"}
 
 func orEmpty[T any](list []T) []T {
 	if list == nil {

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -21,7 +22,7 @@ type explainCmd struct {
 }
 
 func (explainCmd) Help() string {
-	return `Prints the decision, the rule that decided and the place where it is written. Exits 1 when the decision is deny.
+	return `Prints the decision, the rule that decided and the place where it is written; then what each target's agent would do with what modec emits for it, by which line of which artifact. Exits 1 when the decision is deny.
 
 Examples:
   modec explain architect edit docs/plan.md
@@ -39,7 +40,20 @@ type explanation struct {
 	Rule     string                 `json:"rule"`
 	From     string                 `json:"from,omitempty"`
 	Pos      string                 `json:"pos"`
-	Targets  map[string]ir.Decision `json:"targets"`
+	Targets  map[string]ir.Decision `json:"targets"` // the most that any surface of a target does
+	Verdicts []verdict              `json:"verdicts"`
+}
+
+// verdict is what one agent would do with its artifacts.
+type verdict struct {
+	Target      string       `json:"target"`
+	Surface     string       `json:"surface,omitempty"`
+	Decision    ir.Decision  `json:"decision"`
+	Governs     string       `json:"governs"` // both, access or approval: the half of the decision that the artifacts hold
+	Rule        string       `json:"rule"`    // of the artifact
+	At          string       `json:"at"`
+	WithoutHook *ir.Decision `json:"withoutHook,omitempty"`
+	Hole        string       `json:"hole,omitempty"`
 }
 
 func (c *explainCmd) Run(e *env) error {
@@ -53,9 +67,11 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	res, diags := compiler.Open(e.request())
-	if diags.HasErrors() {
-		return e.ui.fail("explain", diags)
+	res, diags := compiler.Compile(e.request())
+	if diags.HasErrors() { // the source may still decide where a target cannot be emitted
+		if res, diags = compiler.Open(e.request()); diags.HasErrors() {
+			return e.ui.fail("explain", diags)
+		}
 	}
 	ref, err := res.Project.ParseSubject(c.Subject, c.Role)
 	if err != nil {
@@ -66,7 +82,11 @@ func (c *explainCmd) Run(e *env) error {
 		return err
 	}
 	r := s.Decide(action)
-	x := explanation{ref.String(), c.Action, c.Arg, r.Decision, r.Rule, r.From, r.Pos.String(), map[string]ir.Decision{}}
+	x := explanation{ref.String(), c.Action, c.Arg, r.Decision, r.Rule, r.From, r.Pos.String(), map[string]ir.Decision{}, []verdict{}}
+	for _, v := range verdicts(res, ref, action) {
+		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
+		x.Verdicts = append(x.Verdicts, v)
+	}
 	if e.ui.json {
 		err = e.ui.emit(x)
 	} else {
@@ -91,7 +111,60 @@ func (u *ui) explain(x explanation) {
 		where = "  (" + where + ")"
 	}
 	u.printf("  by %s%s\n", diag.Clean(x.Rule), where)
+	for _, v := range x.Verdicts {
+		note := ""
+		switch {
+		case v.Governs == "access" && v.Decision > ir.Deny:
+			note = ", whether it asks is not said there"
+		case v.Governs == "approval" && v.Decision < ir.Allow:
+			note = ", nothing there forbids it"
+		}
+		if v.WithoutHook != nil && *v.WithoutHook != v.Decision {
+			note += fmt.Sprintf(", %s without the hook", *v.WithoutHook)
+		}
+		if v.Hole != "" {
+			note += ", and a hole: " + v.Hole
+		}
+		u.printf("%s: %s%s\n", strings.TrimSpace(v.Target+" "+v.Surface), v.Decision, diag.Clean(note))
+		if u.verbose && v.Rule != "" {
+			u.printf("  by %s  (%s)\n", diag.Clean(v.Rule), diag.Clean(v.At))
+		}
+	}
 }
+
+// verdicts asks each target's model of its agent. A surface that does not hold
+// the subject says nothing.
+func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdict {
+	var out []verdict
+	files := res.FS()
+	for _, o := range res.Outputs {
+		j, ok := o.Target.(target.Judged)
+		if !ok {
+			continue
+		}
+		deciders, _ := j.Open(files, res.Input(o.Target).Options)
+		for _, d := range deciders {
+			v := d.Decide(ref, a)
+			if p, ok := d.(target.PersonDecider); ok && ref.Mode == "" {
+				v = p.DecidePerson(res.Project.Role(ref.Role).Claims, a)
+			}
+			if v.Governs == target.Neither {
+				continue
+			}
+			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision, Governs: halves[v.Governs], Rule: v.Rule, At: v.At.String()}
+			if v.Bare != nil && v.Bare.Governs != target.Neither {
+				x.WithoutHook = &v.Bare.Decision
+			}
+			if v.Hole != nil && v.Hole.Decision > v.Decision {
+				x.Hole = v.Hole.Why
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+var halves = map[target.Halves]string{target.Both: "both", target.Access: "access", target.Approval: "approval"}
 
 // parseAction reads an action as it is typed.
 func parseAction(group, arg string) (policy.Action, error) {

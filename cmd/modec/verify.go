@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -46,44 +45,50 @@ func (c *verifyCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail("verify", diags)
 	}
-	fsys := res.FS()
-	if c.Disk {
-		root, err := os.OpenRoot(e.dir)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		fsys = root.FS()
-	}
-	report, err := e.verify(res, fsys, c.Seed)
-	if err != nil {
+	report, diags, err := e.verify(res, e.dir, c.Disk, c.Seed)
+	switch {
+	case err != nil:
 		return err
+	case report == nil:
+		return e.ui.fail("verify", diags)
+	case len(report.Surfaces) == 0:
+		return fmt.Errorf("got no artifacts of a target that can be verified, want one of them: `modec verify --target claude`")
 	}
-	failed := report.Wider() > 0 || report.Diagnostics.HasErrors()
+	status := "ok"
+	if diags.HasErrors() {
+		status = "failed"
+	}
 	if e.ui.json {
-		status := "ok"
-		if failed {
-			status = "failed"
-		}
 		if err := e.ui.emit(verifyReport{1, "verify", status, c.Disk, report}); err != nil {
 			return err
 		}
 	} else {
-		e.ui.diagnostics(report.Diagnostics)
 		e.ui.verify(report)
+		e.ui.diagnostics(diags)
 		e.ui.note("%s compared in %.1f s: %s\n", count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), outcomeOf(report))
 	}
-	if failed {
+	if diags.HasErrors() {
 		return exitCode(1)
 	}
 	return nil
 }
 
-// verify runs with progress on a terminal.
-func (e *env) verify(res *compiler.Result, fsys fs.FS, seed uint64) (*verify.Report, error) {
+// verify runs with progress on a terminal: over what was compiled, or over the
+// files below dir.
+func (e *env) verify(res *compiler.Result, dir string, disk bool, seed uint64) (*verify.Report, diag.List, error) {
 	progress, end := e.ui.progress("verifying")
 	defer end()
-	return res.Verify(fsys, seed, progress)
+	if !disk {
+		report, diags := res.Verify(seed, progress)
+		return report, diags, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	report, diags := res.VerifyDisk(root.FS(), seed, progress)
+	return report, diags, nil
 }
 
 func outcomeOf(r *verify.Report) string {
@@ -110,7 +115,6 @@ func (u *ui) verify(r *verify.Report) {
 		if s.Utility.Allow.Of+s.Utility.Ask.Of > 0 {
 			u.printf("  keeps %.1f %% of the allows and %.1f %% of the asks\n", s.Utility.Allow.Percent(), s.Utility.Ask.Percent())
 		}
-		u.findings("wider   ", s.Findings, len(s.Findings))
 		u.findings("accepted", s.Accepted, s.Counts.Accepted)
 		u.findings("hole    ", s.Holes, s.Counts.Holes)
 		if u.verbose {

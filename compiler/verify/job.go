@@ -99,10 +99,11 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 	if bare == target.Neither {
 		return
 	}
-	j.out.Compared++
 	if w.Assumed {
-		j.out.Counts.Assumed++
+		j.assumed(w, v)
+		return
 	}
+	j.out.Compared++
 	wider := false
 	if v.Governs&target.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny) {
 		j.wider(w, "access", v.Answer, false)
@@ -112,9 +113,7 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 		j.wider(w, "approval", v.Answer, false)
 		wider = true
 	}
-	if !w.Assumed {
-		j.utility(w, v.Answer)
-	}
+	j.utility(w, v.Answer)
 	if v.Bare != nil {
 		if j.out.Bare == nil {
 			j.out.Bare = &Tally{}
@@ -134,6 +133,19 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 	}
 }
 
+// assumed compares what a closed inventory says does not exist, apart from
+// everything else.
+func (j *job) assumed(w *Witness, v target.Verdict) {
+	j.out.Counts.Assumed++
+	var apart Tally
+	switch {
+	case v.Governs&target.Access != 0 && apart.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny):
+		j.example(&j.out.Assumed, j.finding(w, "access", v.Answer, false))
+	case j.approves(w, v.Answer, &apart):
+		j.example(&j.out.Assumed, j.finding(w, "approval", v.Answer, false))
+	}
+}
+
 // approves compares the approval half and reports whether the artifact's is
 // wider. Without the hook it is the only half: a refusal that becomes a question
 // is no widening.
@@ -144,8 +156,6 @@ func (j *job) approves(w *Witness, a target.Answer, t *Tally) bool {
 func (j *job) wider(w *Witness, half string, a target.Answer, bare bool) {
 	f := j.finding(w, half, a, bare)
 	switch x := j.exception(w); {
-	case w.Assumed:
-		j.example(&j.out.Assumed, f)
 	case x != nil:
 		j.out.Counts.Accepted++
 		f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos

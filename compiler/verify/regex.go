@@ -37,7 +37,7 @@ func (s *regexSampler) write(b *strings.Builder, re *syntax.Regexp) {
 	case syntax.OpCharClass:
 		if len(re.Rune) > 0 {
 			i := s.choice % (len(re.Rune) / 2) * 2
-			b.WriteRune(re.Rune[i])
+			b.WriteRune(min(re.Rune[i]+rune(s.choice), re.Rune[i+1]))
 		}
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		b.WriteRune('x')

@@ -145,6 +145,9 @@ func (s Share) Percent() float64 {
 
 // Finding is one decision that differs.
 type Finding struct {
+	// Foreign is set by who reads the disk, for a file that is not as the
+	// source makes it: somebody's own entry, an edit, a stale build.
+	Foreign  bool        `json:"foreign,omitempty"`
 	Subject  string      `json:"subject"`
 	Group    ir.Group    `json:"group"`
 	Action   string      `json:"action"` // as explain takes it: a path, a line, server:tool

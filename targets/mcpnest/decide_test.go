@@ -100,7 +100,7 @@ func TestDecide(t *testing.T) {
 		{"1.9", stub{version: 1}, nil,
 			[]string{"list sell: clerk", "list sell: temp", "list list: auditor", "list list: clerk", "list list: temp", "call sell: clerk", "call sell: temp", "call list: auditor", "call list: clerk", "call list: temp"}},
 	} {
-		files := map[string]string{"policy.ts": "\n" + known2, "guards.ts": c.stub.guards()}
+		files := map[string]string{"policy.ts": known2, "guards.ts": c.stub.guards()}
 		maps.Copy(files, c.extra)
 		got := may(open(t, files, map[string]any{"servers": []string{"shop"}}), people, tools...)
 		if d := cmp.Diff(c.want, got); d != "" {
@@ -112,9 +112,9 @@ func TestDecide(t *testing.T) {
 // Code that nobody has tested may permit everything.
 func TestUnknownCode(t *testing.T) {
 	for _, files := range []map[string]string{
-		{"policy.ts": "\n" + known2, "guards.ts": stub{version: 2}.guards() + " "},
-		{"policy.ts": "\n" + known2},
-		{"policy.ts": "\n" + known2, "guards.ts": stub{version: 2, strategy: true}.guards()}, // no strategy.ts
+		{"policy.ts": known2, "guards.ts": stub{version: 2}.guards() + " "},
+		{"policy.ts": known2},
+		{"policy.ts": known2, "guards.ts": stub{version: 2, strategy: true}.guards()}, // no strategy.ts
 	} {
 		got := may(open(t, files, map[string]any{"servers": []string{"shop"}}), map[string]map[string][]string{"x": {}}, "sell")
 		if d := cmp.Diff([]string{"list sell: x", "call sell: x"}, got); d != "" {
@@ -125,7 +125,7 @@ func TestUnknownCode(t *testing.T) {
 
 // What is no tool of the application's own servers is nobody's to judge here.
 func TestNotGoverned(t *testing.T) {
-	d := open(t, map[string]string{"policy.ts": "\n" + known2, "guards.ts": stub{version: 2}.guards()}, map[string]any{"servers": []string{"shop"}})[0].(target.PersonDecider)
+	d := open(t, map[string]string{"policy.ts": known2, "guards.ts": stub{version: 2}.guards()}, map[string]any{"servers": []string{"shop"}})[0].(target.PersonDecider)
 	for _, a := range []policy.Action{
 		{Group: ir.MCP, Server: "docs", Arg: "sell"},
 		{Group: ir.MCP, Server: "shop", Arg: "x", Kind: policy.Resource},
@@ -143,14 +143,14 @@ func TestNotGoverned(t *testing.T) {
 func TestBadTables(t *testing.T) {
 	for _, text := range []string{
 		"",
-		"\nexport const ROLE_CLAIMS = {};",
-		"\nexport const ROLE_CLAIMS = {} as const satisfies X;\nexport const TOOL_POLICY = {\"a\": b} as const satisfies X;",
-		"\nexport const ROLE_CLAIMS = {\"a} as const satisfies X;",
-		"\nexport const ROLE_CLAIMS = [[[[[[[[[[[[[[[[[[[[",
-		"\nexport const ROLE_CLAIMS = {[a]: true} as const satisfies X;",
-		"\nexport const ROLE_CLAIMS = {\"a\" true} as const satisfies X;",
-		"\nexport const ROLE_CLAIMS = [true false] as const satisfies X;",
-		"\nexport const ROLE_CLAIMS = \"\\q\" as const satisfies X;",
+		"export const ROLE_CLAIMS = {};",
+		"export const ROLE_CLAIMS = {} as const satisfies X;\nexport const TOOL_POLICY = {\"a\": b} as const satisfies X;",
+		"export const ROLE_CLAIMS = {\"a} as const satisfies X;",
+		"export const ROLE_CLAIMS = [[[[[[[[[[[[[[[[[[[[",
+		"export const ROLE_CLAIMS = {[a]: true} as const satisfies X;",
+		"export const ROLE_CLAIMS = {\"a\" true} as const satisfies X;",
+		"export const ROLE_CLAIMS = [true false] as const satisfies X;",
+		"export const ROLE_CLAIMS = \"\\q\" as const satisfies X;",
 	} {
 		fsys := fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(text)}}
 		if d, diags := New().(target.Judged).Open(fsys, target.Options{}); !diags.HasErrors() || d != nil {
@@ -165,7 +165,7 @@ func TestBadTables(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	f.Add(known2)
 	f.Fuzz(func(t *testing.T, text string) {
-		fsys := fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte("\n" + text)}, dir + "guards.ts": &fstest.MapFile{Data: []byte(stub{version: 2}.guards())}}
+		fsys := fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(text)}, dir + "guards.ts": &fstest.MapFile{Data: []byte(stub{version: 2}.guards())}}
 		deciders, _ := New().(target.Judged).Open(fsys, target.NewOptions(New().Options(), map[string]any{"servers": []string{"shop"}}, nil))
 		may(deciders, map[string]map[string][]string{"clerk": {"roles": {"clerk"}}}, "sell", "")
 	})

@@ -14,11 +14,11 @@ import (
 // strings and booleans, which is what a table of data needs.
 func constant(file string, data []byte, name string) (*artifact.Value, error) {
 	head := "export const " + name + " = "
-	i := strings.Index(string(data), "\n"+head)
+	i := strings.Index("\n"+string(data), "\n"+head)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: got no %q, want the table of the policy", file, strings.TrimSpace(head))
 	}
-	r := literalReader{file: file, data: string(data), at: i + 1 + len(head)}
+	r := literalReader{file: file, data: string(data), at: i + len(head)}
 	v, err := r.value(0)
 	if err == nil && !strings.HasPrefix(r.data[r.at:], " as const satisfies ") {
 		err = r.wants("`as const satisfies`")

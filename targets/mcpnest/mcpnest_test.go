@@ -282,7 +282,7 @@ func TestCodes(t *testing.T) {
 	roles := []ir.Role{role("clerk", ir.Ask, claims("roles", "clerk")), role("x", ir.Allow, nil)}
 	_, all := emit(t, &ir.Project{Servers: []ir.Server{shop(), twin}, Roles: roles}, map[string]any{"servers": []string{"shop", "twin", "none"}})
 	_, none := emit(t, &ir.Project{}, nil)
-	_, unknown := New().(target.Judged).Open(fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte("\n" + known2)}}, target.Options{})
+	_, unknown := New().(target.Judged).Open(fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(known2)}}, target.Options{})
 	reported := slices.Concat(codes(all), codes(none), codes(unknown))
 	slices.Sort(reported)
 	slices.Sort(documented)

@@ -1,0 +1,283 @@
+package verify
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// stub is a decider that answers every action alike.
+type stub struct {
+	verdict target.Verdict
+	group   ir.Group // the only one that it holds
+}
+
+func (s stub) Surface() string   { return "" }
+func (s stub) Assumes() []string { return nil }
+func (s stub) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
+	if a.Group != s.group || ref.Role != "" {
+		return target.Verdict{}
+	}
+	return s.verdict
+}
+
+func answers(d ir.Decision, h target.Halves) target.Verdict {
+	return target.Verdict{Answer: target.Answer{Decision: d, Governs: h, Rule: "rule", At: diag.Pos{File: "f", Line: 1}}}
+}
+
+func bare(v target.Verdict, d ir.Decision) target.Verdict {
+	v.Bare = &target.Answer{Decision: d, Governs: target.Both, Rule: "bare rule"}
+	return v
+}
+
+// source decides the same for every tool of the server s.
+func source(d ir.Decision) *ir.Project {
+	return &ir.Project{Version: ir.Version, ClosedInventory: true,
+		Servers: []ir.Server{{Name: "s", DefaultEnabled: true, Tools: []ir.Tool{{Name: "t", Risk: "destructive"}}}},
+		Modes:   []ir.Mode{{Slug: "m", Can: ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{Decision: d}}}}}}
+}
+
+func judged(p *ir.Project, v target.Verdict, x ...target.Exception) Surface {
+	j := &job{target: &Target{Input: target.Input{Project: p, Exceptions: x}}, ref: ir.SubjectRef{Mode: "m"}, decider: stub{v, ir.MCP}}
+	e := policy.New(p)
+	list, err := Universe(e, j.ref, nil, 1)
+	if err != nil {
+		panic(err)
+	}
+	var tool []Witness
+	for _, w := range list {
+		if w.Group == ir.MCP && w.Arg == "t" {
+			tool = append(tool, w)
+		}
+	}
+	j.compare(e, tool)
+	var s Surface
+	j.into(&s)
+	return s
+}
+
+// The halves of a decision are compared one by one, each where it is governed.
+func TestHalves(t *testing.T) {
+	outcome := func(s Surface) string {
+		word := func(t Tally) string {
+			switch {
+			case t.Compared == 0:
+				return "-"
+			case t.Equal == 1:
+				return "equal"
+			case t.Narrower == 1:
+				return "narrower"
+			}
+			return "wider"
+		}
+		return word(s.Access) + " " + word(s.Approval)
+	}
+	for _, c := range []struct {
+		source, artifact ir.Decision
+		governs          target.Halves
+		want             string
+		wider            int
+	}{
+		{ir.Deny, ir.Deny, target.Both, "equal equal", 0},
+		{ir.Deny, ir.Ask, target.Both, "wider equal", 1},
+		{ir.Deny, ir.Allow, target.Both, "wider wider", 1},
+		{ir.Ask, ir.Deny, target.Both, "narrower equal", 0},
+		{ir.Ask, ir.Ask, target.Both, "equal equal", 0},
+		{ir.Ask, ir.Allow, target.Both, "equal wider", 1},
+		{ir.Allow, ir.Deny, target.Both, "narrower narrower", 0},
+		{ir.Allow, ir.Ask, target.Both, "equal narrower", 0},
+		{ir.Allow, ir.Allow, target.Both, "equal equal", 0},
+
+		{ir.Deny, ir.Deny, target.Access, "equal -", 0},
+		{ir.Deny, ir.Allow, target.Access, "wider -", 1},
+		{ir.Ask, ir.Allow, target.Access, "equal -", 0},
+		{ir.Ask, ir.Deny, target.Access, "narrower -", 0},
+
+		{ir.Deny, ir.Ask, target.Approval, "- equal", 0},
+		{ir.Deny, ir.Allow, target.Approval, "- wider", 1},
+		{ir.Ask, ir.Allow, target.Approval, "- wider", 1},
+		{ir.Allow, ir.Ask, target.Approval, "- narrower", 0},
+
+		{ir.Deny, ir.Allow, target.Neither, "- -", 0},
+	} {
+		s := judged(source(c.source), answers(c.artifact, c.governs))
+		if got := outcome(s); got != c.want || len(s.Findings) != c.wider {
+			t.Errorf("source %s, artifact %s, governs %d: got %s and %d findings, want %s and %d", c.source, c.artifact, c.governs, got, len(s.Findings), c.want, c.wider)
+		}
+	}
+}
+
+// Without its hook an artifact may ask about what the source denies, and never
+// approve it.
+func TestWithoutTheHook(t *testing.T) {
+	for _, c := range []struct {
+		source, hooked, bare ir.Decision
+		wider, hookOnly      int
+	}{
+		{ir.Deny, ir.Deny, ir.Deny, 0, 0},
+		{ir.Deny, ir.Deny, ir.Ask, 0, 1},
+		{ir.Deny, ir.Deny, ir.Allow, 1, 0},
+		{ir.Ask, ir.Ask, ir.Deny, 0, 0},
+		{ir.Ask, ir.Ask, ir.Allow, 1, 0},
+		{ir.Allow, ir.Allow, ir.Ask, 0, 0},
+		{ir.Allow, ir.Allow, ir.Allow, 0, 0},
+		{ir.Deny, ir.Ask, ir.Allow, 1, 0}, // wider with the hook already: told once
+	} {
+		s := judged(source(c.source), bare(answers(c.hooked, target.Both), c.bare))
+		if len(s.Findings) != c.wider || s.Counts.HookOnly != c.hookOnly {
+			t.Errorf("source %s, hook %s, without %s: got %d wider and %d by the hook, want %d and %d", c.source, c.hooked, c.bare, len(s.Findings), s.Counts.HookOnly, c.wider, c.hookOnly)
+		}
+	}
+}
+
+// An exception accepts what it names, and a destructive tool only by its name.
+func TestExceptions(t *testing.T) {
+	m := ir.SubjectRef{Mode: "m"}
+	until := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		x        target.Exception
+		accepted bool
+	}{
+		{target.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "t"}, true},
+		{target.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*"}, false},
+		{target.Exception{Subject: m, Group: ir.MCP}, false},
+		{target.Exception{Subject: m, Group: ir.Edit}, false},
+		{target.Exception{Subject: ir.SubjectRef{Mode: "n"}, Group: ir.MCP, Server: "s", Pattern: "t"}, false},
+	} {
+		c.x.Until = until
+		s := judged(source(ir.Deny), answers(ir.Allow, target.Both), c.x)
+		if got := len(s.Findings) == 0 && s.Counts.Accepted > 0 && len(s.Accepted) > 0; got != c.accepted {
+			t.Errorf("%+v: got accepted %v, want %v (%+v)", c.x, got, c.accepted, s.Findings)
+		}
+	}
+	p := source(ir.Deny)
+	p.Servers[0].Tools[0].Risk = "read"
+	if s := judged(p, answers(ir.Allow, target.Both), target.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*", Until: until}); len(s.Findings) > 0 {
+		t.Errorf("a server's other tools: got %+v", s.Findings)
+	}
+}
+
+// A guarded path is opened by its own name.
+func TestGuardedPathException(t *testing.T) {
+	m := ir.SubjectRef{Mode: "m"}
+	guard := &Witness{Action: policy.Action{Group: ir.Edit, Arg: "CLAUDE.md"}, Source: policy.Result{Pos: diag.Pos{File: ir.GuardsFile, Line: 1}}}
+	for pattern, want := range map[string]bool{"": false, "*": false, "CLAUDE.md": true, "x": false} {
+		j := &job{ref: m, target: &Target{Input: target.Input{Project: source(ir.Deny), Exceptions: []target.Exception{{Subject: m, Group: ir.Edit, Pattern: pattern}}}}}
+		if got := j.exception(guard) != nil; got != want {
+			t.Errorf("%q: got %v, want %v", pattern, got, want)
+		}
+	}
+}
+
+// A hole is counted apart, where the artifact itself is not wider.
+func TestHoles(t *testing.T) {
+	v := answers(ir.Deny, target.Access)
+	v.Hole = &target.Hole{Decision: ir.Allow, Why: "because"}
+	if s := judged(source(ir.Deny), v); len(s.Findings) != 0 || s.Counts.Holes != 1 || s.Holes[0].By != "because" {
+		t.Errorf("got %+v", s)
+	}
+	if s := judged(source(ir.Allow), v); s.Counts.Holes != 0 {
+		t.Errorf("a hole where the source allows: got %+v", s.Holes)
+	}
+}
+
+// What a closed inventory says does not exist is counted apart.
+func TestAssumed(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		p := source(ir.Deny)
+		p.ClosedInventory = closed
+		report, err := Run(Request{Policy: policy.New(p), Targets: []Target{{Target: one{v: answers(ir.Allow, target.Both)}, Input: target.Input{Project: p}, Files: fstest.MapFS{}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := report.Surfaces[0]
+		var wider []string
+		for _, f := range s.Findings {
+			wider = append(wider, f.Action)
+		}
+		want := []string{"s:t"}
+		if !closed {
+			want = []string{"s:t", "s:" + target.UnknownTool, "s (resource)", "s (prompt)", UnknownServer + ":" + target.UnknownTool}
+		}
+		if d := cmp.Diff(want, wider); d != "" {
+			t.Errorf("closed %v (-want +wider):\n%s", closed, d)
+		}
+		if closed != (s.Counts.Assumed > 0 && len(s.Assumed) > 0) {
+			t.Errorf("closed %v: got %d assumed", closed, s.Counts.Assumed)
+		}
+	}
+}
+
+// one is a target with one surface.
+type one struct {
+	target.Target
+	v target.Verdict
+}
+
+func (one) Name() string { return "one" }
+func (o one) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
+	return []target.Decider{stub{o.v, ir.MCP}}, nil
+}
+
+// A share of nothing is whole.
+func TestPercent(t *testing.T) {
+	for s, want := range map[Share]string{{}: "100.0", {1, 2}: "50.0", {3, 3}: "100.0"} {
+		if got := fmt.Sprintf("%.1f", s.Percent()); got != want {
+			t.Errorf("%+v: got %s, want %s", s, got, want)
+		}
+	}
+}
+
+func TestRegexSamples(t *testing.T) {
+	for re, want := range map[string][]string{
+		`^src/[a-c]+\.md$`: {"src/a.md", "src/bb.md", "src/c.md"},
+		`a|b|c`:            {"a", "b", "c"},
+		`x{2}y?`:           {"xx", "xxy", "xx"},
+		`(?!a)b`:           nil,
+		`(`:                nil,
+	} {
+		if d := cmp.Diff(want, regexSamples(re)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", re, d)
+		}
+	}
+}
+
+func TestGlobSamples(t *testing.T) {
+	for glob, want := range map[string][]string{
+		"docs/**/*.md": {"docs/a/b/x.md", "docs/Name.v2.md", "docs/.d/.hid.md"},
+		"/src/":        {"src/x", "src/Name.v2", "src/.hid"},
+		"{a,b}?":       {"aq", "aq", "aq", "bq", "bq", "bq"},
+		"[^a]x":        {"Zx", "Zx", "Zx"},
+		"[b-d]":        {"b", "b", "b"},
+		`\*`:           {"*", "*", "*"},
+		"[":            nil,
+	} {
+		if d := cmp.Diff(want, fileSamples(ir.Pattern{Text: glob})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", glob, d)
+		}
+	}
+}
+
+// Whatever a pattern is, making witnesses of it does not fail.
+func FuzzWitnesses(f *testing.F) {
+	f.Add("docs/**", "git push *", "*.a.org")
+	f.Add("[", "\\", "")
+	f.Fuzz(func(t *testing.T, glob, command, host string) {
+		p := source(ir.Deny)
+		rules := func(s string) *ir.Table {
+			return &ir.Table{Rules: []ir.Rule{{Decision: ir.Ask, Pattern: ir.Pattern{Text: s}}, {Pattern: ir.Pattern{Text: s + "x"}}}}
+		}
+		p.Modes[0].Can.Edit, p.Modes[0].Can.Command, p.Modes[0].Can.Web = rules(glob), rules(command), rules(host)
+		p.Modes[0].Can.Read = &ir.Table{Rules: []ir.Rule{{Decision: ir.Ask, Pattern: ir.Pattern{Kind: ir.Regex, Text: glob}}}}
+		_, _ = Universe(policy.New(p), ir.SubjectRef{Mode: "m"}, nil, 1)
+	})
+}

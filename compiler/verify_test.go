@@ -1,0 +1,86 @@
+package compiler
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// lax is a target whose agent allows whatever its file x.txt names, and asks
+// about everything else where there is no such file.
+type lax struct{ fake }
+
+func (lax) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
+	b, err := fs.ReadFile(fsys, "x.txt")
+	if err != nil {
+		return nil, nil
+	}
+	return []target.Decider{laxDecider(b)}, nil
+}
+
+type laxDecider string
+
+func (laxDecider) Surface() string   { return "" }
+func (laxDecider) Assumes() []string { return nil }
+func (d laxDecider) Decide(_ ir.SubjectRef, a policy.Action) target.Verdict {
+	v := target.Verdict{Answer: target.Answer{Governs: target.Both, Rule: string(d), At: diag.Pos{File: "x.txt", Line: 1}}}
+	if string(a.Group) == string(d) {
+		v.Decision = ir.Allow
+	}
+	return v
+}
+
+// laxly is a project that denies everything, compiled to a file that allows a
+// group.
+func laxly(group string) *Result {
+	r := built("lax", "x.txt", group)
+	r.Outputs[0].Target = lax{fake{name: "lax"}}
+	r.Project = &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "m", Pos: diag.Pos{File: "modec/m.cue", Line: 3}}}, ClosedInventory: true}
+	r.Policy = policy.New(r.Project)
+	return r
+}
+
+func TestVerify(t *testing.T) {
+	report, diags := laxly("web").Verify(1, nil)
+	if report.Wider() <= mostWider || diags.Count(diag.Error) != mostWider+1 {
+		t.Errorf("got %d wider decisions and %d errors, want many and %d", report.Wider(), diags.Count(diag.Error), mostWider+1)
+	}
+	d := diags[0]
+	if want := `got allow for web "example.com" (access), want deny: web is not mentioned`; d.Code != "wider" || d.Message != want || d.Pos.File != "modec/m.cue" || len(d.Related) != 1 || d.Related[0].Pos.File != "x.txt" {
+		t.Errorf("got %+v, want %s", d, want)
+	}
+	if report, diags := laxly("nothing").Verify(1, nil); report.Wider() != 0 || len(diags) != 0 || report.Decisions < 100 {
+		t.Errorf("got %d decisions, %d wider, %v", report.Decisions, report.Wider(), diags)
+	}
+}
+
+// Progress counts every subject of every surface once.
+func TestVerifyProgress(t *testing.T) {
+	var got []string
+	laxly("web").Verify(1, func(done, total int) { got = append(got, fmt.Sprintf("%d/%d", done, total)) })
+	if len(got) != 1 || got[0] != "1/1" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestVerifyDisk(t *testing.T) {
+	// The file lies there as it was compiled: the widening is modec's own.
+	_, diags := laxly("web").VerifyDisk(fstest.MapFS{"x.txt": {Data: []byte("web")}}, 1, nil)
+	if !diags.HasErrors() || diags[0].Code != "wider" {
+		t.Errorf("got %v, want wider", diags)
+	}
+	// Somebody changed it.
+	_, diags = laxly("nothing").VerifyDisk(fstest.MapFS{"x.txt": {Data: []byte("web")}}, 1, nil)
+	if !diags.HasErrors() || diags[0].Code != "foreign-widening" || diags[0].Pos.File != "x.txt" {
+		t.Errorf("got %v, want foreign-widening at x.txt", diags)
+	}
+	if _, diags = laxly("nothing").VerifyDisk(fstest.MapFS{}, 1, nil); len(diags) != 0 {
+		t.Errorf("nothing on disk: got %v", diags)
+	}
+}
