@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,17 +116,10 @@ func (u *ui) verify(r *verify.Report) {
 		if s.Utility.Allow.Of+s.Utility.Ask.Of > 0 {
 			u.printf("  keeps %.1f %% of the allows and %.1f %% of the asks\n", s.Utility.Allow.Percent(), s.Utility.Ask.Percent())
 		}
-		u.findings("accepted", s.Accepted, s.Counts.Accepted)
-		u.findings("hole    ", s.Holes, s.Counts.Holes)
-		if u.verbose {
-			u.findings("by hook ", s.HookOnly, s.Counts.HookOnly)
-			u.findings("assumed ", s.Assumed, len(s.Assumed))
-		} else if s.Counts.HookOnly > 0 {
-			u.printf("  held by the hook only: %s\n", count(s.Counts.HookOnly, "refusal"))
-		}
-		if s.Counts.Assumed > 0 {
-			u.printf("  assumed: %s on what a closed inventory says does not exist\n", count(s.Counts.Assumed, "decision"))
-		}
+		u.findings("accepted", s.Accepted)
+		u.findings("hole", s.Holes)
+		u.findings("held by the hook only", s.HookOnly)
+		u.findings("assumed not to exist", s.Assumed)
 		for _, a := range s.Assumes {
 			u.printf("  assumed: %s\n", diag.Clean(a))
 		}
@@ -139,31 +133,54 @@ func (u *ui) tally(half string, t verify.Tally) {
 	if t.Compared == 0 {
 		return
 	}
-	u.printf("  %-26s %7d compared %7d equal %6d narrower %4d wider\n", half, t.Compared, t.Equal, t.Narrower, t.Wider)
+	accepted := ""
+	if t.Accepted > 0 {
+		accepted = fmt.Sprintf(" %d accepted", t.Accepted)
+	}
+	u.printf("  %-25s %7d compared %7d equal %6d narrower %4d wider%s\n", half, t.Compared, t.Equal, t.Narrower, t.Wider, accepted)
 }
 
-// mostFindings is how many findings of a kind are printed without -v.
-const mostFindings = 10
-
-func (u *ui) findings(word string, list []verify.Finding, total int) {
-	for i, f := range list {
-		if i == mostFindings && !u.verbose {
-			break
-		}
-		without := ""
-		if f.Without {
-			without = ", without the hook"
-		}
-		u.printf("  %s %s, %s %s: %s%s: %s by the source, %s by the artifact\n", word, diag.Clean(f.Subject), f.Group, diag.Clean(fmt.Sprintf("%q", f.Action)), f.Half, without, f.Source, f.Artifact)
-		u.printf("      %s%s\n", diag.Clean(f.Rule), at(f.Pos))
-		u.printf("      %s%s\n", diag.Clean(f.By), at(f.At))
+// findings prints what is no defect: one line for each reason, with an example;
+// with -v each subject and line.
+func (u *ui) findings(word string, list []verify.Finding) {
+	type reason struct {
+		by       string
+		first    verify.Finding
+		count    int
+		subjects []string
 	}
-	shown := len(list)
-	if !u.verbose {
-		shown = min(shown, mostFindings)
+	var order []string
+	reasons := map[string]*reason{}
+	for _, f := range list {
+		key := f.By
+		if word == "held by the hook only" || word == "assumed not to exist" {
+			key = string(f.Group)
+		}
+		if u.verbose {
+			key += f.Subject + f.At.String()
+		}
+		r := reasons[key]
+		if r == nil {
+			r = &reason{by: f.By, first: f}
+			reasons[key] = r
+			order = append(order, key)
+		}
+		r.count += f.Count
+		if !slices.Contains(r.subjects, f.Subject) {
+			r.subjects = append(r.subjects, f.Subject)
+		}
 	}
-	if more := total - shown; more > 0 && shown > 0 {
-		u.printf("  %s … and %d more like these\n", word, more)
+	for _, key := range order {
+		r := reasons[key]
+		f := r.first
+		of := f.Subject
+		if len(r.subjects) > 1 {
+			of = count(len(r.subjects), "subject")
+		}
+		u.printf("  %s: %s of %s, as %s %s: %s by the source, %s here\n", word, count(r.count, "decision"), diag.Clean(of), f.Group, diag.Clean(fmt.Sprintf("%q", f.Action)), f.Source, f.Artifact)
+		if f.By != "" {
+			u.printf("      %s%s\n", diag.Clean(f.By), at(f.At))
+		}
 	}
 }
 

@@ -18,7 +18,6 @@ type job struct {
 
 	out  Surface
 	held bool              // the surface holds the subject
-	once map[Finding]bool  // what has its example
 	gaps map[gap]governing // what is governed of each group
 }
 
@@ -30,7 +29,6 @@ type gap struct {
 type governing bool
 
 func (j *job) compare(e *policy.Engine, universe []Witness) {
-	j.once = map[Finding]bool{}
 	j.gaps = map[gap]governing{}
 	if p, ok := j.decider.(target.PersonDecider); ok {
 		j.people(e, p, universe)
@@ -106,11 +104,11 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 	j.out.Compared++
 	wider := false
 	if v.Governs&target.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny) {
-		j.wider(w, "access", v.Answer, false)
+		j.wider(w, "access", v.Answer, false, &j.out.Access)
 		wider = true
 	}
-	if j.approves(w, v.Answer, &j.out.Approval) && !wider {
-		j.wider(w, "approval", v.Answer, false)
+	if j.approves(w, v.Answer, &j.out.Approval) {
+		j.wider(w, "approval", v.Answer, false, &j.out.Approval)
 		wider = true
 	}
 	j.utility(w, v.Answer)
@@ -118,8 +116,8 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 		if j.out.Bare == nil {
 			j.out.Bare = &Tally{}
 		}
-		if silent := j.approves(w, *v.Bare, j.out.Bare); silent && !wider {
-			j.wider(w, "approval", *v.Bare, true)
+		if silent := j.approves(w, *v.Bare, j.out.Bare); silent {
+			j.wider(w, "approval", *v.Bare, true, j.out.Bare)
 		} else if !silent && !wider && w.Source.Decision == ir.Deny && v.Decision == ir.Deny && v.Bare.Decision > ir.Deny {
 			j.out.Counts.HookOnly++
 			j.example(&j.out.HookOnly, j.finding(w, "access", *v.Bare, true))
@@ -153,16 +151,18 @@ func (j *job) approves(w *Witness, a target.Answer, t *Tally) bool {
 	return a.Governs&target.Approval != 0 && t.add(w.Source.Decision == ir.Allow, a.Decision == ir.Allow)
 }
 
-func (j *job) wider(w *Witness, half string, a target.Answer, bare bool) {
+func (j *job) wider(w *Witness, half string, a target.Answer, bare bool, t *Tally) {
 	f := j.finding(w, half, a, bare)
-	switch x := j.exception(w); {
-	case x != nil:
-		j.out.Counts.Accepted++
-		f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos
-		j.example(&j.out.Accepted, f)
-	default:
+	x := j.exception(w)
+	if x == nil {
 		j.out.Findings = append(j.out.Findings, f)
+		return
 	}
+	t.Wider--
+	t.Accepted++
+	j.out.Counts.Accepted++
+	f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos
+	j.example(&j.out.Accepted, f)
 }
 
 // exception returns what accepts that an action is wider.
@@ -201,29 +201,24 @@ func (j *job) exception(w *Witness) *target.Exception {
 
 func (j *job) finding(w *Witness, half string, a target.Answer, bare bool) Finding {
 	return Finding{Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class, Half: half, Without: bare,
-		Source: w.Source.Decision, Artifact: a.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos, By: a.Rule, At: a.At}
+		Count: 1, Source: w.Source.Decision, Artifact: a.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos, By: a.Rule, At: a.At}
 }
 
-// example keeps the first finding of each subject, group, half and reason.
+// example keeps the first finding of each subject, group, half and reason, and
+// counts the others.
 func (j *job) example(list *[]Finding, f Finding) {
-	key := Finding{Subject: f.Subject, Group: f.Group, Half: f.Half, Without: f.Without, By: f.By, At: f.At}
+	by := f.By
 	if list == &j.out.HookOnly || list == &j.out.Assumed {
-		key.By, key.At = "", f.At
-		key.At.Line, key.At.Col = 0, 0
+		by = "" // the rules that would answer instead do not matter
 	}
-	// The lists are told apart by what no finding has.
-	switch list {
-	case &j.out.HookOnly:
-		key.Rule = "hook only"
-	case &j.out.Assumed:
-		key.Rule = "assumed"
-	case &j.out.Holes:
-		key.Rule = "hole"
+	same := func(g Finding) bool {
+		return g.Group == f.Group && g.Half == f.Half && (by == "" || g.By == by && g.At == f.At)
 	}
-	if !j.once[key] {
-		j.once[key] = true
-		*list = append(*list, f)
+	if i := slices.IndexFunc(*list, same); i >= 0 {
+		(*list)[i].Count++
+		return
 	}
+	*list = append(*list, f)
 }
 
 // govern notes which halves of a group the surface holds for the subject.

@@ -94,12 +94,13 @@ type Counts struct {
 	Assumed  int `json:"assumed"` // compared on what the inventory says does not exist
 }
 
-// Tally counts compared halves. Accepted ones count as wider here.
+// Tally counts compared halves.
 type Tally struct {
 	Compared int `json:"compared"`
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
+	Accepted int `json:"accepted"` // wider, by an exception
 }
 
 func (t *Tally) add(source, artifact bool) (wider bool) {
@@ -117,7 +118,11 @@ func (t *Tally) add(source, artifact bool) (wider bool) {
 }
 
 func (t *Tally) sum(o Tally) {
-	t.Compared, t.Equal, t.Narrower, t.Wider = t.Compared+o.Compared, t.Equal+o.Equal, t.Narrower+o.Narrower, t.Wider+o.Wider
+	t.Compared += o.Compared
+	t.Equal += o.Equal
+	t.Narrower += o.Narrower
+	t.Wider += o.Wider
+	t.Accepted += o.Accepted
 }
 
 // Utility counts the source's allows and asks, and those of them that the
@@ -160,6 +165,9 @@ type Finding struct {
 	Pos      diag.Pos    `json:"pos"`
 	By       string      `json:"by"` // the artifact's rule, an exception's or a hole's reason
 	At       diag.Pos    `json:"at"` // where it stands
+	// Count is how many decisions this one stands for, where a list holds
+	// examples.
+	Count int `json:"count"`
 }
 
 // Run verifies. It fails when the source does not compile; what it finds in
