@@ -18,7 +18,7 @@ const mostWider = 10
 // Verify holds the compiled files against the source. A target without a model
 // of its agent is left out. What is wider is a diagnostic, an error.
 func (r *Result) Verify(seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
-	return r.verify(r.FS(), seed, progress)
+	return r.verify(r.FS(), nil, seed, progress)
 }
 
 // VerifyDisk holds the files as they lie below fsys against the source: what
@@ -30,7 +30,7 @@ func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total i
 		emitted[f.Path] = f.Data
 	}
 	foreign := map[string]bool{}
-	report, diags := r.verify(fsys, seed, progress)
+	report, diags := r.verify(fsys, r.FS(), seed, progress)
 	if report == nil {
 		return nil, diags
 	}
@@ -41,7 +41,7 @@ func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total i
 			if _, known := foreign[name]; !known {
 				data, err := fs.ReadFile(fsys, name)
 				want, ours := emitted[name]
-				foreign[name] = err == nil && (!ours || !bytes.Equal(data, want))
+				foreign[name] = err != nil || !ours || !bytes.Equal(data, want)
 			}
 			f.Foreign = foreign[name]
 		}
@@ -49,11 +49,11 @@ func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total i
 	return report, append(report.Diagnostics, widerDiagnostics(report)...)
 }
 
-func (r *Result) verify(fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(target.Judged); ok {
-			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys})
+			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled})
 		}
 	}
 	report, err := verify.Run(req)

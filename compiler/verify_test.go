@@ -80,7 +80,9 @@ func TestVerifyDisk(t *testing.T) {
 	if !diags.HasErrors() || diags[0].Code != "foreign-widening" || diags[0].Pos.File != "x.txt" {
 		t.Errorf("got %v, want foreign-widening at x.txt", diags)
 	}
-	if _, diags = laxly("nothing").VerifyDisk(fstest.MapFS{}, 1, nil); len(diags) != 0 {
+	// It is gone: nothing holds the subject any more.
+	report, diags := laxly("nothing").VerifyDisk(fstest.MapFS{}, 1, nil)
+	if !diags.HasErrors() || diags[0].Code != "foreign-widening" || report.Surfaces[0].Findings[0].By != "nothing: what holds it is gone" {
 		t.Errorf("nothing on disk: got %v", diags)
 	}
 }

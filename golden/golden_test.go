@@ -1,6 +1,8 @@
 // Package golden compares what every fixture compiles to with the trees beside
 // this file: golden/<case>/<target>/ holds a target's artifacts, whole, and
-// golden/<case>/losses.txt what the targets could not say. Missing, extra and
+// golden/<case>/losses.txt what the targets could not say, golden/<case>/verify.txt
+// what verify made of it: how much was compared, and what survives of the source's
+// allows and asks, so that no target becomes useless to be safe. Missing, extra and
 // stale files fail. After a deliberate change, `go test ./golden -update`
 // rewrites the trees; read the diff.
 package golden
@@ -18,6 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
 )
 
@@ -37,6 +41,7 @@ func TestGolden(t *testing.T) {
 			if again := compile(t, name); !cmp.Equal(got, again) {
 				t.Errorf("compiling twice differs:\n%s", cmp.Diff(got, again))
 			}
+			got["verify.txt"] = verified(t, name)
 			if *update {
 				write(t, name, got)
 				return
@@ -82,8 +87,7 @@ func cases(t *testing.T) []string {
 	return names
 }
 
-// compile returns a fixture's artifacts by their golden path, and its losses.
-func compile(t *testing.T, name string) map[string]string {
+func result(t *testing.T, name string) (*compiler.Result, diag.List) {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join(fixtures, name))
 	if err != nil {
@@ -93,6 +97,39 @@ func compile(t *testing.T, name string) map[string]string {
 	if diags.HasErrors() {
 		t.Fatal(diags.Error())
 	}
+	return res, diags
+}
+
+// verified proves a fixture's artifacts and returns the figures. The wider
+// decisions must be none.
+func verified(t *testing.T, name string) string {
+	t.Helper()
+	res, _ := result(t, name)
+	report, diags := res.Verify(1, nil)
+	for _, d := range diags {
+		t.Error(d)
+	}
+	var b strings.Builder
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		fmt.Fprintf(&b, "%s: %d decisions of %d subjects, keeps %.1f %% of the allows and %.1f %% of the asks\n", strings.TrimSpace(s.Target+" "+s.Surface), s.Compared, s.Subjects, s.Utility.Allow.Percent(), s.Utility.Ask.Percent())
+		for _, half := range []struct {
+			name string
+			*verify.Tally
+		}{{"access", &s.Access}, {"approval", &s.Approval}, {"approval without the hook", s.Bare}} {
+			if half.Tally != nil && half.Compared > 0 {
+				fmt.Fprintf(&b, "\t%s: %d equal, %d narrower, %d wider, %d accepted\n", half.name, half.Equal, half.Narrower, half.Wider, half.Accepted)
+			}
+		}
+		fmt.Fprintf(&b, "\t%d through holes, %d held by the hook only, %d assumed\n", s.Counts.Holes, s.Counts.HookOnly, s.Counts.Assumed)
+	}
+	return b.String()
+}
+
+// compile returns a fixture's artifacts by their golden path, and its losses.
+func compile(t *testing.T, name string) map[string]string {
+	t.Helper()
+	res, diags := result(t, name)
 	tree := map[string]string{}
 	var losses strings.Builder
 	for _, d := range diags {

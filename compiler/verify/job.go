@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
@@ -11,10 +12,11 @@ import (
 
 // job compares one subject on one surface.
 type job struct {
-	target  *Target
-	decider target.Decider
-	surface int // its place in the report
-	ref     ir.SubjectRef
+	target   *Target
+	decider  target.Decider
+	compiled target.Decider // nil where the decider's own artifacts are those compiled
+	surface  int            // its place in the report
+	ref      ir.SubjectRef
 
 	out  Surface
 	held bool              // the surface holds the subject
@@ -30,13 +32,16 @@ type governing bool
 
 func (j *job) compare(e *policy.Engine, universe []Witness) {
 	j.gaps = map[gap]governing{}
-	if p, ok := j.decider.(target.PersonDecider); ok {
+	if p, ok := j.decider.(target.PersonDecider); ok && personal(j.decider) {
 		j.people(e, p, universe)
 		return
 	}
 	for i := range universe {
 		w := &universe[i]
 		v := j.decider.Decide(j.ref, w.Action)
+		if j.compiled != nil {
+			j.unheld(w, v, j.compiled.Decide(j.ref, w.Action))
+		}
 		if v.Governs != target.Neither || v.Bare != nil && v.Bare.Governs != target.Neither {
 			j.held = true
 		}
@@ -76,9 +81,54 @@ func (j *job) people(e *policy.Engine, d target.PersonDecider, universe []Witnes
 				source = policy.Result{Rule: err.Error()}
 			}
 			w.Source = source
-			j.judge(&w, d.DecidePerson(person, w.Action))
+			v := d.DecidePerson(person, w.Action)
+			if j.compiled != nil {
+				j.unheld(&w, v, j.compiled.(target.PersonDecider).DecidePerson(person, w.Action))
+			}
+			j.judge(&w, v)
 		}
 	}
+}
+
+// unheld reports what the compiled artifacts hold and these do not: nothing is
+// there that would refuse or ask.
+func (j *job) unheld(w *Witness, v, compiled target.Verdict) {
+	gone := compiled.Governs &^ v.Governs
+	half := ""
+	switch {
+	case w.Assumed:
+	case gone&target.Access != 0 && w.Source.Decision == ir.Deny:
+		half = "access"
+	case gone&target.Approval != 0 && w.Source.Decision < ir.Allow:
+		half = "approval"
+	}
+	if half == "" {
+		return
+	}
+	a := compiled.Answer
+	a.Decision, a.Rule = ir.Allow, "nothing: what holds it is gone"
+	a.At = diag.Pos{File: a.At.File}
+	j.held = true
+	j.example(&j.out.Findings, j.finding(w, half, a, false))
+}
+
+// personal reports whether a decider's subjects are people, also where it
+// stands for an absent one.
+func personal(d target.Decider) bool {
+	if a, ok := d.(absent); ok {
+		d = a.Decider
+	}
+	_, ok := d.(target.PersonDecider)
+	return ok
+}
+
+// absent stands for a surface whose artifacts are gone.
+type absent struct{ target.Decider }
+
+func (absent) Decide(ir.SubjectRef, policy.Action) target.Verdict { return target.Verdict{} }
+
+func (absent) DecidePerson(map[string][]string, policy.Action) target.Verdict {
+	return target.Verdict{}
 }
 
 // with returns claims in which one has a single value.

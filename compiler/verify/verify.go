@@ -40,6 +40,9 @@ type Target struct {
 	Target target.Judged
 	Input  target.Input // its options and exceptions
 	Files  fs.FS        // the root that the agent would see
+	// Compiled is what the source makes, where Files is something else: a half
+	// that it holds and Files does not is taken for permitted. nil: Files is it.
+	Compiled fs.FS
 }
 
 // Report is what a verification found.
@@ -179,6 +182,16 @@ func Run(req Request) (*Report, error) {
 	more := map[ir.Group][]ir.Pattern{}
 	for _, t := range req.Targets {
 		deciders, diags := t.Target.Open(t.Files, t.Input.Options)
+		compiled := map[string]target.Decider{}
+		if t.Compiled != nil {
+			list, _ := t.Target.Open(t.Compiled, t.Input.Options)
+			for _, d := range list {
+				compiled[d.Surface()] = d
+				if !slices.ContainsFunc(deciders, func(x target.Decider) bool { return x.Surface() == d.Surface() }) {
+					deciders = append(deciders, absent{d})
+				}
+			}
+		}
 		for i := range diags {
 			diags[i].Target = cmp.Or(diags[i].Target, t.Target.Name())
 		}
@@ -191,7 +204,7 @@ func Run(req Request) (*Report, error) {
 				}
 			}
 			for _, ref := range refs {
-				jobs = append(jobs, &job{target: &t, decider: d, surface: len(report.Surfaces) - 1, ref: ref})
+				jobs = append(jobs, &job{target: &t, decider: d, compiled: compiled[d.Surface()], surface: len(report.Surfaces) - 1, ref: ref})
 			}
 		}
 	}

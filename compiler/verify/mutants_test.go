@@ -1,0 +1,286 @@
+package verify_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/verify"
+)
+
+// fate is what became of a mutant.
+type fate string
+
+const (
+	killed     fate = "killed"     // verify tells that it is wider, or that it cannot be read
+	equivalent fate = "equivalent" // decides as the artifact did
+	narrower   fate = "narrower"   // permits less somewhere and more nowhere
+	within     fate = "within"     // permits more than the artifact did, nowhere more than the source
+	missed     fate = "missed"     // wider, and verify did not tell
+)
+
+// Every change of an artifact that widens is caught. What survives is looked at
+// with other witnesses: it must be equivalent, narrower, or within the source.
+func TestMutants(t *testing.T) {
+	counts := map[string]map[fate]int{}
+	for _, name := range []string{"promise", "mcp-restrictions"} {
+		res := compile(t, name)
+		baseline := newCourt(t, res)
+		jobs := make(chan mutant)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			wg.Go(func() {
+				for m := range jobs {
+					f := baseline.judge(t, m)
+					key := fmt.Sprintf("%s %s, %s", name, kind(m.file), m.op)
+					mu.Lock()
+					if counts[key] == nil {
+						counts[key] = map[fate]int{}
+					}
+					counts[key][f]++
+					mu.Unlock()
+					if f == missed {
+						t.Errorf("verify misses %s", m)
+					}
+				}
+			})
+		}
+		for _, f := range res.Files() {
+			for _, m := range mutants(t, f.Path, f.Data) {
+				jobs <- m
+			}
+		}
+		close(jobs)
+		wg.Wait()
+	}
+	var b strings.Builder
+	total := map[fate]int{}
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%s:", key)
+		for _, f := range []fate{killed, equivalent, narrower, within} {
+			if n := counts[key][f]; n > 0 {
+				fmt.Fprintf(&b, " %d %s", n, f)
+				total[f] += n
+			}
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "total: %d killed, %d equivalent, %d narrower, %d within the source\n", total[killed], total[equivalent], total[narrower], total[within])
+	golden(t, "testdata/mutants.txt", b.String())
+}
+
+// kind names an artifact without its subject.
+func kind(file string) string {
+	switch dir := path.Dir(file); {
+	case strings.HasPrefix(file, ".claude/modec/"), strings.HasPrefix(file, ".cursor/modec/"):
+		base := path.Base(file)
+		return strings.SplitN(dir, "/", 3)[0] + " " + base[strings.IndexByte(base, '.')+1:] + " " + strings.TrimSuffix(base, path.Ext(base))[max(0, strings.LastIndexByte(strings.TrimSuffix(base, path.Ext(base)), '.')+1):]
+	case strings.HasPrefix(file, ".claude/agents/"):
+		return "subagent"
+	}
+	return file
+}
+
+// court decides what a mutant permits: the deciders of the artifacts as they
+// are, and witnesses that verify does not use.
+type court struct {
+	res      *compiler.Result
+	files    fstest.MapFS
+	original map[string][]target.Decider
+	dense    map[ir.SubjectRef][]verify.Witness
+	people   []map[string][]string
+}
+
+func newCourt(t *testing.T, res *compiler.Result) *court {
+	c := &court{res: res, files: fstest.MapFS{}, original: map[string][]target.Decider{}, dense: map[ir.SubjectRef][]verify.Witness{}}
+	for _, f := range res.Files() {
+		c.files[f.Path] = &fstest.MapFile{Data: f.Data}
+	}
+	for _, j := range judgedTargets(res) {
+		c.original[j.Target.Name()], _ = j.Target.Open(c.files, j.Input.Options)
+	}
+	refs := res.Project.Subjects()
+	for i := range res.Project.Roles {
+		r := &res.Project.Roles[i]
+		for _, m := range res.Project.Modes {
+			if r.Modes == nil || slices.Contains(*r.Modes, m.Slug) {
+				refs = append(refs, ir.SubjectRef{Role: r.Name, Mode: m.Slug})
+			}
+		}
+		c.people = append(c.people, r.Claims)
+	}
+	for _, ref := range refs {
+		for seed := range uint64(3) {
+			list, err := verify.Universe(res.Policy, ref, foreignPatterns, 100+seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.dense[ref] = append(c.dense[ref], list...)
+		}
+	}
+	return c
+}
+
+// foreignPatterns are patterns of no rule, so that the witnesses differ from
+// those of verify.
+var foreignPatterns = map[ir.Group][]ir.Pattern{
+	ir.Read:    {{Text: "secrets/**/x"}, {Text: "docs/legal/*.md"}, {Text: "src/ci/*"}, {Text: "src/gen/*"}},
+	ir.Edit:    {{Text: "secrets/**/x"}, {Text: "docs/legal/*.md"}, {Text: "src/ci/*"}, {Text: "src/gen/*"}, {Text: "go.lock"}},
+	ir.Command: {{Text: "go *"}, {Text: "git *"}, {Text: "make *"}, {Text: "go test ./... *"}},
+	ir.Web:     {{Text: "*.docs.example.com"}, {Text: "a.evil.example"}},
+}
+
+func judgedTargets(res *compiler.Result) []verify.Target {
+	var out []verify.Target
+	for _, o := range res.Outputs {
+		if j, ok := o.Target.(target.Judged); ok {
+			out = append(out, verify.Target{Target: j, Input: res.Input(o.Target)})
+		}
+	}
+	return out
+}
+
+func (c *court) judge(t *testing.T, m mutant) fate {
+	files := maps.Clone(c.files)
+	files[m.file] = &fstest.MapFile{Data: m.data}
+	out := equivalent
+	for _, j := range judgedTargets(c.res) {
+		if !reads(j.Target, m.file) {
+			continue
+		}
+		j.Files, j.Compiled = files, c.files
+		report, err := verify.Run(verify.Request{Policy: c.res.Policy, Targets: []verify.Target{j}, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Wider() > 0 || report.Diagnostics.HasErrors() {
+			return killed
+		}
+		out = worse(out, c.compare(j, files))
+	}
+	return out
+}
+
+// reads reports whether a target's agent reads a file. Every hook reads the
+// policy.
+func reads(t target.Judged, file string) bool {
+	if file == compiler.PolicyFile {
+		_, hooked := t.(target.Hooker)
+		return hooked || t.Name() == "thurbox"
+	}
+	if t.Name() == "thurbox" && strings.HasPrefix(file, ".claude/modec/") {
+		return true
+	}
+	return t.Governs(file, ir.MCP) != target.Neither || t.Governs(file, ir.Edit) != target.Neither
+}
+
+func worse(a, b fate) fate {
+	order := []fate{equivalent, narrower, within, missed}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// compare looks at a survivor with the court's own witnesses.
+func (c *court) compare(j verify.Target, files fstest.MapFS) fate {
+	mutated, _ := j.Target.Open(files, j.Input.Options)
+	original := c.original[j.Target.Name()]
+	bySurface := func(list []target.Decider, name string) target.Decider {
+		if i := slices.IndexFunc(list, func(d target.Decider) bool { return d.Surface() == name }); i >= 0 {
+			return list[i]
+		}
+		return nil
+	}
+	out := equivalent
+	for _, was := range original {
+		is := bySurface(mutated, was.Surface())
+		if is == nil { // the agent reads nothing of it: what then holds is not known
+			return missed
+		}
+		for ref, list := range c.dense {
+			for i := range list {
+				w := &list[i]
+				if w.Assumed {
+					continue
+				}
+				if p, ok := is.(target.PersonDecider); ok {
+					for _, person := range c.people {
+						source, _, err := c.res.Policy.Person(person, w.Action)
+						if err != nil {
+							return missed
+						}
+						x := verify.Witness{Action: w.Action, Source: source}
+						out = worse(out, versus(&x, was.(target.PersonDecider).DecidePerson(person, w.Action), p.DecidePerson(person, w.Action), j, ref))
+					}
+					continue
+				}
+				out = worse(out, versus(w, was.Decide(ref, w.Action), is.Decide(ref, w.Action), j, ref))
+			}
+		}
+	}
+	return out
+}
+
+// versus compares two verdicts on a witness, with the hook and without.
+func versus(w *verify.Witness, was, is target.Verdict, j verify.Target, ref ir.SubjectRef) fate {
+	out := equivalent
+	for _, pair := range [][2]*target.Answer{{&was.Answer, &is.Answer}, {was.Bare, is.Bare}} {
+		a, b := pair[0], pair[1]
+		if a == nil && b == nil {
+			continue
+		}
+		none := target.Answer{Decision: ir.Allow}
+		a, b = cmp.Or(a, &none), cmp.Or(b, &none)
+		bare := pair[0] == was.Bare
+		if !bare && b.Governs&target.Access != 0 && b.Decision > ir.Deny && w.Source.Decision == ir.Deny ||
+			b.Governs&target.Approval != 0 && b.Decision == ir.Allow && w.Source.Decision < ir.Allow {
+			if !excepted(w.Action, j, ref) {
+				return missed
+			}
+		}
+		switch {
+		case b.Governs != a.Governs && a.Governs&^b.Governs != 0:
+			out = worse(out, within) // holds less; what the source says is still held
+		case b.Decision > a.Decision:
+			out = worse(out, within)
+		case b.Decision < a.Decision:
+			out = worse(out, narrower)
+		}
+	}
+	return out
+}
+
+func excepted(a policy.Action, j verify.Target, ref ir.SubjectRef) bool {
+	return slices.ContainsFunc(j.Input.Exceptions, func(x target.Exception) bool { return x.Group == a.Group && x.Subject == ref })
+}
+
+// golden compares text with a file, and rewrites it with -update.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := gocmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got); `go test ./compiler/verify -update` rewrites it:\n%s", file, d)
+	}
+}
