@@ -6,6 +6,7 @@ import "modec.dev/modec/compiler/diag"
 func (t roo) Codes() []diag.Doc {
 	return []diag.Doc{
 		{Code: "exception-used", Text: "A target keeps something that it cannot hold back, because an [[exceptions]] entry of modec.toml accepts that in writing. Every build lists it until the exception ends."},
+		{Code: "roo-artifact", Text: "The agent would load nothing of a modes file or of mcp.json as it stands: one entry that its schema refuses costs all entries of the file, and its built-in modes or the user's own servers remain."},
 		{Code: "roo-read", Text: "A Roo mode has the group read or not: it cannot allow some paths and refuse others, and .rooignore holds a path only for all modes at once. A mode that may not read everything loses the group. Give every mode the same deny, allow reading as a whole, or accept the difference with an exception."},
 		{Code: "roo-ignore", Text: "What no mode may read is written into .rooignore, which costs no mode its group. Roo holds that file for every tool, so that a mode that may edit such a path cannot edit it either. Deny the path for edit too, or let one mode read it."},
 		{Code: "roo-edit", Text: "A rule over paths cannot be written as Roo's fileRegex: an expression with back references, named groups, a repeated assertion or a character beyond U+FFFF, or a glob with a class beyond U+FFFF. An allow is left out; for a deny the mode loses the group edit. Write the rule as a glob, or accept the difference with an exception."},

@@ -1,0 +1,272 @@
+package roo
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// judge decides as Roo Code 3.52.1 does, as a Roo with the restriction plan,
+// or as Zoo Code 3.82.0. It is a model of their code (the file that a rule is
+// taken from stands beside it) and knows nothing of what writes the artifacts.
+//
+// A mode's groups give it tools (src/shared/tools.ts): read read_file,
+// search_files, list_files and codebase_search; edit write_to_file,
+// apply_diff, apply_patch, edit, search_replace, edit_file and generate_image;
+// command execute_command; web, in Zoo, fetch_web_content; mcp the tools and
+// resources of the servers. switch_mode and new_task are in every mode.
+type judge struct {
+	dialect string
+	modes   map[string]*judgedMode
+	servers map[string]*judgedServer
+	mcpFile string
+	ignore  *judgedIgnore
+}
+
+// Open reads the modes, the ignore file and the project's MCP servers. Zoo
+// takes its own file where it is there and Roo's else, never both
+// (Zoo-Code 3.82.0, src/services/roo-config).
+func (t roo) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) {
+	j := &judge{dialect: t.dialect(o)}
+	modes, ignores, servers := []string{".roomodes"}, []string{".rooignore"}, []string{".roo/mcp.json"}
+	if j.dialect == zoo {
+		modes, ignores, servers = []string{".zoomodes", ".roomodes"}, []string{".zooignore", ".rooignore"}, []string{".zoo/mcp.json", ".roo/mcp.json"}
+	}
+	var diags, more diag.List
+	j.modes, diags = openModes(fsys, j.dialect, modes...)
+	j.servers, j.mcpFile, more = openServers(fsys, j.dialect, servers...)
+	j.ignore = openIgnore(fsys, ignores...)
+	diags = append(diags, more...)
+	for i := range diags {
+		diags[i].Target = t.Name()
+	}
+	return []target.Decider{j}, diags
+}
+
+// Surface is empty: Roo decides in one place.
+func (j *judge) Surface() string { return "" }
+
+// Assumes lists what Roo takes from the user and not from the project.
+func (j *judge) Assumes() []string {
+	a := []string{
+		"the user's auto-approve settings say what is asked about; alwaysAllow counts only where the user auto-approves MCP",
+		"the user has no global modes and MCP servers (custom_modes.yaml, mcp_settings.json), and no custom tools (an experiment), which run in every mode unasked",
+		"the workspace has one folder, its root is the project's, and paths are those of POSIX",
+	}
+	if j.dialect == restrictions {
+		a = append(a, "the agent knows mcpRestrictions and defaultEnabled; Roo Code 3.52.1 ignores both")
+	}
+	return a
+}
+
+// Decide answers for a mode; a session of Roo has no role.
+func (j *judge) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
+	m := j.modes[ref.Mode]
+	if m == nil || ref.Role != "" {
+		return target.Verdict{}
+	}
+	switch a.Group {
+	case ir.Read:
+		return j.read(m, a.Arg)
+	case ir.Edit:
+		return j.edit(m, a.Arg)
+	case ir.Command:
+		return j.command(m, a.Arg)
+	case ir.Web:
+		return j.web(m)
+	case ir.MCP:
+		return j.mcp(m, a)
+	case ir.Modes:
+		return answer(ir.Ask, target.Neither, "switch_mode and new_task are in every mode", m.at)
+	case ir.Unknown:
+		v := answer(ir.Deny, target.Neither, "a tool that Roo does not know is refused", m.at)
+		v.Hole = &target.Hole{Decision: ir.Allow, Why: "with the experiment for custom tools a tool of the user's runs in every mode, unasked"}
+		return v
+	}
+	return target.Verdict{}
+}
+
+func answer(d ir.Decision, governs target.Halves, rule string, at diag.Pos) target.Verdict {
+	return target.Verdict{Answer: target.Answer{Decision: d, Governs: governs, Rule: rule, At: at}}
+}
+
+// without is the answer where a mode has not the group. A mode with a terminal
+// reaches by it what the group would have given.
+func (m *judgedMode) without(group, byCommand string) target.Verdict {
+	v := answer(ir.Deny, target.Access, "no group "+group, m.at)
+	v.Hole = m.terminal(byCommand)
+	return v
+}
+
+func (m *judgedMode) terminal(does string) *target.Hole {
+	if _, ok := m.groups["command"]; !ok {
+		return nil
+	}
+	return &target.Hole{Decision: ir.Ask, Why: "a command of execute_command " + does}
+}
+
+const (
+	readsAny  = "may read any file: only the arguments of cat and its like are held against the ignore file"
+	writesAny = "may write any file: neither fileRegex nor the ignore file is asked"
+)
+
+// outside matches a path that some system takes for one outside the workspace.
+var outside = regexp.MustCompile(`^(?:[/~]|[A-Za-z]:)`)
+
+// leaves reports whether a path leads out of the workspace. Roo resolves ~ as a
+// folder; whoever means the home folder writes it as an absolute path.
+func leaves(path string) bool {
+	path = strings.ReplaceAll(path, `\`, "/")
+	_, inside := resolved(path)
+	return !inside || outside.MatchString(path)
+}
+
+// read: the group, and inside the workspace the ignore file
+// (src/core/tools/ReadFileTool.ts).
+func (j *judge) read(m *judgedMode, path string) target.Verdict {
+	g, ok := m.groups["read"]
+	if !ok {
+		return m.without("read", readsAny)
+	}
+	if strings.Contains(path, "\x00") {
+		return answer(ir.Deny, target.Neither, "Node opens no path with a NUL", m.at)
+	}
+	if leaves(path) {
+		v := answer(ir.Ask, target.Neither, g.text, g.at)
+		v.Hole = &target.Hole{Decision: ir.Ask, Why: "read_file opens files outside the workspace, where the ignore file says nothing"}
+		return v
+	}
+	if r := j.ignore.holds(path); r != nil {
+		v := answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		v.Hole = m.terminal(readsAny)
+		return v
+	}
+	return answer(ir.Ask, target.Access, g.text, g.at)
+}
+
+// edit: the group, its fileRegex on the path as it is written
+// (src/core/tools/validateToolUse.ts), and the ignore file on the path as it
+// resolves (each tool's own validateAccess).
+func (j *judge) edit(m *judgedMode, path string) target.Verdict {
+	g, ok := m.groups["edit"]
+	if !ok {
+		return m.without("edit", writesAny)
+	}
+	if r := j.ignore.holds(path); r != nil {
+		v := answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		v.Hole = m.terminal(writesAny)
+		return v
+	}
+	if g.regex != nil && !g.regex.test(path) {
+		v := answer(ir.Deny, target.Access, g.text, g.at)
+		v.Hole = &target.Hole{Decision: ir.Ask, Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in apply_patch, and on the picture of generate_image"}
+		return v
+	}
+	return answer(ir.Ask, target.Access, g.text, g.at)
+}
+
+// command: the group, and the ignore file for the arguments of what reads files
+// (src/core/tools/ExecuteCommandTool.ts, RooIgnoreController.validateCommand).
+func (j *judge) command(m *judgedMode, line string) target.Verdict {
+	g, ok := m.groups["command"]
+	if !ok {
+		return answer(ir.Deny, target.Access, "no group command", m.at)
+	}
+	if r := j.ignore.command(line); r != nil {
+		return answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+	}
+	return answer(ir.Ask, target.Access, g.text, g.at)
+}
+
+// web: Roo has no tool for it since the browser went; Zoo has one by the group.
+func (j *judge) web(m *judgedMode) target.Verdict {
+	if j.dialect != zoo {
+		return answer(ir.Deny, target.Neither, "Roo has no tool that fetches", m.at)
+	}
+	g, ok := m.groups["web"]
+	if !ok {
+		return m.without("web", "may fetch from any host")
+	}
+	return answer(ir.Ask, target.Access, g.text, g.at)
+}
+
+// mcp: the group, what limits servers by mode, and mcp.json for all modes.
+func (j *judge) mcp(m *judgedMode, a policy.Action) target.Verdict {
+	if a.Kind == policy.Prompt {
+		return answer(ir.Deny, target.Neither, "Roo does not offer the prompts of a server", m.at)
+	}
+	s := j.servers[a.Server]
+	if s != nil && s.disabled != nil {
+		return answer(ir.Deny, target.Both, "disabled: true", s.disabled.Pos)
+	}
+	if _, ok := m.groups["mcp"]; !ok {
+		v := answer(ir.Deny, target.Access, "no group mcp", m.at)
+		if inner := j.server(s, a); j.dialect == stock && a.Kind == policy.Tool && inner.Decision > ir.Deny {
+			// presentAssistantMessage hands mcp_tool_use over without
+			// validateToolUse; the plan and Zoo check in the tool itself, and a
+			// resource is read by an ordinary tool, which is checked.
+			v.Hole = &target.Hole{Decision: inner.Decision, Why: "without the group Roo hides the tools of servers from the model and runs one that is called nevertheless"}
+		}
+		return v
+	}
+	if rule, at, hidden := j.limited(m, s, a); hidden {
+		return answer(ir.Deny, target.Access, rule, at)
+	}
+	return j.server(s, a)
+}
+
+// limited returns what keeps a server or a tool from one mode.
+func (j *judge) limited(m *judgedMode, s *judgedServer, a policy.Action) (rule string, at diag.Pos, hidden bool) {
+	switch {
+	case j.dialect == zoo && m.servers != nil:
+		// mcpServerRestriction.ts: names as they are, no pattern.
+		for _, item := range m.servers.List() {
+			if name, _ := str(item); name == a.Server {
+				return "", diag.Pos{}, false
+			}
+		}
+		return "allowedMcpServers", m.servers.Pos, true
+	case j.dialect == restrictions:
+		r := m.restrictions
+		if r == nil {
+			r = &judgedRestrictions{}
+		}
+		var off *artifact.Value
+		if s != nil {
+			off = s.offByDefault
+		}
+		if rule, at, hidden = r.server(a.Server, off); hidden || a.Kind != policy.Tool {
+			return rule, at, hidden
+		}
+		return r.tool(a.Server, a.Arg)
+	}
+	return "", diag.Pos{}, false
+}
+
+// server is what mcp.json says for every mode: a tool runs unasked by
+// alwaysAllow; nothing there speaks of resources.
+func (j *judge) server(s *judgedServer, a policy.Action) target.Verdict {
+	if s == nil {
+		return answer(ir.Ask, target.Access, "no such server; the user may have one", diag.Pos{File: j.mcpFile})
+	}
+	if a.Kind != policy.Tool {
+		v := answer(ir.Ask, target.Access, "resources", s.at)
+		v.Hole = &target.Hole{Decision: ir.Allow, Why: "where the user auto-approves MCP, access_mcp_resource reads the resources of every server unasked: alwaysAllow is about tools"}
+		return v
+	}
+	if t := s.disabledTools[a.Arg]; t != nil {
+		return answer(ir.Deny, target.Both, "disabledTools: "+t.Text, t.Pos)
+	}
+	for _, name := range []string{a.Arg, "*"} {
+		if t := s.alwaysAllow[name]; t != nil {
+			return answer(ir.Allow, target.Both, "alwaysAllow: "+t.Text, t.Pos)
+		}
+	}
+	return answer(ir.Ask, target.Both, "alwaysAllow", s.at)
+}

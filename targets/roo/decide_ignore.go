@@ -1,0 +1,307 @@
+package roo
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/dlclark/regexp2"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// judgedIgnore is the ignore file as RooIgnoreController reads it
+// (src/core/ignore/RooIgnoreController.ts) with npm ignore 7.0.5, which says
+// more or less what gitignore does, whatever the case.
+type judgedIgnore struct {
+	file  string
+	rules []ignoreRule
+}
+
+type ignoreRule struct {
+	text     string
+	line     int // 0: a rule of the agent itself
+	negative bool
+	regex    *judgedRegex // nil: not an expression, which throws when tested
+}
+
+// openIgnore reads the first of the files that is there. No file, and an empty
+// one, hold nothing.
+func openIgnore(fsys fs.FS, names ...string) *judgedIgnore {
+	for _, name := range names {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			continue
+		}
+		g := &judgedIgnore{file: name}
+		if len(data) == 0 {
+			return g
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			g.add(strings.TrimSuffix(line, "\r"), i+1)
+		}
+		for _, name := range names {
+			g.add(name, 0)
+		}
+		return g
+	}
+	return &judgedIgnore{file: names[0]}
+}
+
+var (
+	blankLine    = regexp2.MustCompile(`^\s+$`, regexp2.ECMAScript)
+	openBackward = regexp.MustCompile(`(?:[^\\]|^)\\$`)
+)
+
+// add is RuleManager._add and createRule of npm ignore.
+func (g *judgedIgnore) add(line string, number int) {
+	if blank, err := blankLine.MatchString(line); line == "" || blank || err != nil || openBackward.MatchString(line) || line[0] == '#' {
+		return
+	}
+	body, negative := strings.CutPrefix(line, "!")
+	for _, c := range []string{"!", "#"} {
+		if strings.HasPrefix(body, `\`+c) {
+			body = body[1:]
+		}
+	}
+	r := ignoreRule{text: line, line: number, negative: negative}
+	if re, err := newJudgedRegex(ignoreExpression(body), true); err == nil {
+		r.regex = re
+	}
+	g.rules = append(g.rules, r)
+}
+
+// replacer is one of the replacements that turn a pattern into an expression.
+type replacer struct {
+	match *regexp2.Regexp
+	once  bool
+	with  func(m regexp2.Match, whole string) string
+}
+
+func replace(match string, once bool, with func(m regexp2.Match, whole string) string) replacer {
+	return replacer{regexp2.MustCompile(match, regexp2.ECMAScript), once, with}
+}
+
+func text(s string) func(regexp2.Match, string) string {
+	return func(regexp2.Match, string) string { return s }
+}
+
+func sub(m regexp2.Match, n int) string { return m.GroupByNumber(n).String() }
+
+// even cuts a run of backslashes to an even length.
+func even(s string) string { return s[:len(s)-len(s)%2] }
+
+// any is what "." matches in ECMAScript.
+const anyUnit = `[^\n\r\u2028\u2029]`
+
+// replacers are REPLACERS of npm ignore's index.js, in their order, and last
+// the one for a trailing wildcard.
+var replacers = []replacer{
+	replace(`^\uFEFF`, true, text("")),
+	replace(`((?:\\\\)*?)(\\?\s+)$`, true, func(m regexp2.Match, _ string) string {
+		if strings.HasPrefix(sub(m, 2), `\`) {
+			return sub(m, 1) + " "
+		}
+		return sub(m, 1)
+	}),
+	replace(`(\\+?)\s`, false, func(m regexp2.Match, _ string) string { return even(sub(m, 1)) + " " }),
+	replace(`[\\$.|*+(){^]`, false, func(m regexp2.Match, _ string) string { return `\` + m.String() }),
+	replace(`\?`, false, text(`[^/]`)),
+	replace(`^\/`, true, text(`^`)),
+	replace(`\/`, false, text(`\/`)),
+	replace(`^\^*\\\*\\\*\\\/`, true, text(`^(?:.*\/)?`)),
+	replace(`^(?=[^^])`, true, nil), // depends on the pattern: ignoreStart
+	replace(`\\\/\\\*\\\*(?=\\\/|$)`, false, func(m regexp2.Match, whole string) string {
+		if m.Index+6 < len([]rune(whole)) {
+			return `(?:\/[^\/]+)*`
+		}
+		return `\/.+`
+	}),
+	replace(`(^|[^\\]+)(\\\*)+(?=`+anyUnit+`+)`, false, func(m regexp2.Match, _ string) string { return sub(m, 1) + `[^\/]*` }),
+	replace(`\\\\\\(?=[$.|*+(){^])`, false, text(`\`)),
+	replace(`\\\\`, false, text(`\`)),
+	replace(`(\\)?\[([^\]/]*?)(\\*)($|\])`, false, ignoreRange),
+	replace(`[^*]$`, true, func(m regexp2.Match, _ string) string {
+		if m.String() == "/" {
+			return `/$`
+		}
+		return m.String() + `(?=$|\/$)`
+	}),
+	replace(`(^|\\\/)?\\\*$`, true, func(m regexp2.Match, _ string) string {
+		if p := sub(m, 1); p != "" {
+			return p + `[^/]+(?=$|\/$)`
+		}
+		return `[^/]*(?=$|\/$)`
+	}),
+}
+
+var rangeOfUnits = regexp.MustCompile(`([0-z])-([0-z])`)
+
+func ignoreRange(m regexp2.Match, _ string) string {
+	lead, in, backslashes, end := sub(m, 1), sub(m, 2), sub(m, 3), sub(m, 4)
+	switch {
+	case lead != "":
+		return `\[` + in + even(backslashes) + end
+	case end == "]" && len(backslashes)%2 == 0:
+		// A range out of order is no error in gitignore.
+		in = rangeOfUnits.ReplaceAllStringFunc(in, func(r string) string {
+			if r[0] > r[2] {
+				return ""
+			}
+			return r
+		})
+		return `[` + in + backslashes + `]`
+	}
+	return `[]`
+}
+
+// ignoreStart says where a pattern begins: at any depth when it has no slash
+// but a last one.
+func ignoreStart(pattern string) string {
+	if strings.Contains(strings.TrimSuffix(pattern, "/"), "/") {
+		return "^"
+	}
+	return `(?:^|\/)`
+}
+
+// ignoreExpression is makeRegexPrefix and IgnoreRule._make of npm ignore.
+func ignoreExpression(pattern string) string {
+	s := pattern
+	for _, r := range replacers {
+		count := -1
+		if r.once {
+			count = 1
+		}
+		with := func(m regexp2.Match) string {
+			if r.with == nil {
+				return ignoreStart(pattern)
+			}
+			return r.with(m, s)
+		}
+		if out, err := r.match.ReplaceFunc(s, with, -1, count); err == nil {
+			s = out
+		}
+	}
+	return s
+}
+
+// holds returns the rule that makes a path inaccessible to Roo's tools, nil
+// when none does (RooIgnoreController.validateAccess). The path is resolved
+// against the workspace, as on POSIX; one that leaves it is accessible.
+func (g *judgedIgnore) holds(path string) *ignoreRule {
+	path, inside := resolved(path)
+	if !inside || len(g.rules) == 0 {
+		return nil
+	}
+	// toPosix, on every system.
+	path = strings.ReplaceAll(path, `\`, "/")
+	if path == "" || relativeStart.MatchString(path) {
+		return nil // npm ignore throws, and Roo lets through what throws
+	}
+	r, ok := g.test(path)
+	if !ok {
+		return nil
+	}
+	return r
+}
+
+var relativeStart = regexp.MustCompile(`^\.{0,2}/|^\.{1,2}$`)
+
+// test is Ignore._t: a path below an ignored folder is ignored. It fails where
+// npm ignore throws.
+func (g *judgedIgnore) test(path string) (*ignoreRule, bool) {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i := 1; i < len(parts); i++ {
+		r, ok := g.match(strings.Join(parts[:i], "/") + "/")
+		if r != nil || !ok {
+			return r, ok
+		}
+	}
+	return g.match(path)
+}
+
+// match is RuleManager.test with checkUnignored false.
+func (g *judgedIgnore) match(path string) (*ignoreRule, bool) {
+	var held *ignoreRule
+	unignored := false
+	for i := range g.rules {
+		r := &g.rules[i]
+		ignored := held != nil
+		if unignored == r.negative && ignored != unignored || r.negative && !ignored && !unignored {
+			continue
+		}
+		if r.regex == nil {
+			return nil, false
+		}
+		if !r.regex.test(path) {
+			continue
+		}
+		held, unignored = r, r.negative
+		if r.negative {
+			held = nil
+		}
+	}
+	return held, true
+}
+
+// resolved is path.relative(cwd, path.resolve(cwd, path)) on POSIX, and whether
+// that lies below cwd.
+func resolved(path string) (string, bool) {
+	if strings.HasPrefix(path, "/") {
+		return path, false
+	}
+	var parts []string
+	for _, s := range strings.Split(path, "/") {
+		switch s {
+		case "", ".":
+		case "..":
+			if len(parts) == 0 {
+				return path, false
+			}
+			parts = parts[:len(parts)-1]
+		default:
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "/"), true
+}
+
+// readers are the commands whose arguments validateCommand takes for paths.
+var readers = map[string]bool{"cat": true, "less": true, "more": true, "head": true, "tail": true, "grep": true, "awk": true, "sed": true,
+	"get-content": true, "gc": true, "type": true, "select-string": true, "sls": true}
+
+// command returns the rule that keeps a command line from running, nil when
+// none does (RooIgnoreController.validateCommand): the first word names a
+// reader, and another word, quotes and all, an ignored path.
+func (g *judgedIgnore) command(line string) *ignoreRule {
+	words := strings.FieldsFunc(line, isSpaceUnit)
+	if len(words) == 0 || !readers[strings.ToLower(words[0])] {
+		return nil
+	}
+	for _, w := range words[1:] {
+		if strings.HasPrefix(w, "-") || strings.HasPrefix(w, "/") || strings.Contains(w, ":") {
+			continue
+		}
+		if r := g.holds(w); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func isSpaceUnit(r rune) bool {
+	for i := 0; i < len(spaces); i += 2 {
+		if spaces[i] <= r && r <= spaces[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
+// pos is where a rule stands.
+func (g *judgedIgnore) pos(r *ignoreRule) diag.Pos {
+	if r.line == 0 {
+		return diag.Pos{File: g.file}
+	}
+	return diag.Pos{File: g.file, Line: r.line, Col: 1}
+}
