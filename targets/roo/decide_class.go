@@ -209,12 +209,14 @@ func (p *regexParser) escape() (repeatable bool, err error) {
 		if !ok {
 			return false, errors.New("invalid named reference")
 		}
+		p.refers = true
 		p.references = append(p.references, name)
 		p.out.WriteString(reference(name))
 		return true, nil
 	case '1' <= c && c <= '9':
 		at := p.at
 		if n, _ := p.number(); n <= p.groups && n < math.MaxInt32 {
+			p.refers = true
 			fmt.Fprintf(&p.out, `(?:\%d)`, n)
 			return true, nil
 		}

@@ -150,15 +150,20 @@ func cleanedText(data []byte) string {
 // readYAML reads YAML as npm yaml 2 does: one document, and no key twice.
 func readYAML(file string, data []byte) (*artifact.Value, error) {
 	begun := false
-	for i, line := range strings.Split(string(data), "\n") {
+	lines := strings.Split(string(data), "\n")
+	for i, line := range lines {
+		if !begun && strings.HasPrefix(line, "%") {
+			lines[i] = "#" + line[1:] // a directive, which our parser does not know
+			continue
+		}
 		line = strings.TrimRight(line, " \t\r")
 		mark := line == "---" || strings.HasPrefix(line, "--- ")
 		if mark && begun {
 			return nil, fmt.Errorf("%s:%d: source contains multiple documents", file, i+1)
 		}
-		begun = begun || mark || line != "" && line[0] != '#' && line[0] != '%'
+		begun = begun || mark || line != "" && line[0] != '#'
 	}
-	v, err := artifact.YAML(file, data)
+	v, err := artifact.YAML(file, []byte(strings.Join(lines, "\n")))
 	if err != nil {
 		return nil, err
 	}

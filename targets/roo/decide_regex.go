@@ -17,7 +17,13 @@ import (
 // The engine used here reads much of that grammar otherwise, so that the
 // expression is parsed and written anew: every character as a class of units,
 // every assertion by lookaround, every group by its number.
-type judgedRegex struct{ re *regexp2.Regexp }
+//
+// One thing the engine cannot say: a group in a repetition forgets its match
+// with every round. A reference beside such a group counts as a match.
+type judgedRegex struct {
+	re     *regexp2.Regexp
+	unsure bool
+}
 
 // judgedTimeout bounds one evaluation. Roo has no bound; an evaluation that
 // takes longer here counts as a match, since it may become one there.
@@ -47,11 +53,14 @@ func newJudgedRegex(source string, ignoreCase bool) (*judgedRegex, error) {
 		return nil, fmt.Errorf("no engine for it: %w", err)
 	}
 	re.MatchTimeout = judgedTimeout
-	return &judgedRegex{re}, nil
+	return &judgedRegex{re: re, unsure: p.refers && p.repeats}, nil
 }
 
 // test is RegExp.prototype.test.
 func (r *judgedRegex) test(s string) bool {
+	if r.unsure {
+		return true
+	}
 	ok, err := r.re.MatchRunes(units(s))
 	return ok || err != nil
 }
@@ -92,6 +101,8 @@ type regexParser struct {
 	names  map[string]int // the number of each named group
 	// references are the names after \k, which may come before their group.
 	references []string
+	refers     bool // the expression refers to a group
+	repeats    bool // it repeats a group that captures
 }
 
 func reference(name string) string { return "\x00" + name + "\x00" }
@@ -172,14 +183,16 @@ func (p *regexParser) disjunction(depth int) error {
 			p.out.WriteByte('|')
 			continue
 		}
-		start := p.out.Len()
+		start, opened := p.out.Len(), p.opened
 		repeatable, err := p.term(depth)
 		if err != nil {
 			return err
 		}
+		end := p.at
 		if err := p.quantifier(start, repeatable); err != nil {
 			return err
 		}
+		p.repeats = p.repeats || p.at > end && p.opened > opened
 	}
 	return nil
 }

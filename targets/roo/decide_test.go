@@ -245,7 +245,13 @@ func TestWhichFile(t *testing.T) {
 		{"Roo without its own", stock, without(".roomodes", ".rooignore", ".roo/mcp.json"), "none none none"},
 		{"Zoo", zoo, all, "new new new"},
 		{"Zoo without its own", zoo, without(".zoomodes", ".zooignore", ".zoo/mcp.json"), "old old old"},
-		{"Zoo with a broken file", zoo, func() map[string]string { m := without(); m[".zoomodes"] = "{"; m[".zooignore"] = ""; m[".zoo/mcp.json"] = "{"; return m }(), "none none none"},
+		{"Zoo with a broken file", zoo, func() map[string]string {
+			m := without()
+			m[".zoomodes"] = "{"
+			m[".zooignore"] = ""
+			m[".zoo/mcp.json"] = "{"
+			return m
+		}(), "none none none"},
 	} {
 		d, _ := opened(t, c.dialect, tree(c.files))
 		got := []string{"none", "none", "none"}

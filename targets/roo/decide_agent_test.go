@@ -1,0 +1,239 @@
+package roo
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// TestJudgedData holds e2e/testdata/decide.json to what the decider says:
+// e2e/decide.test.mjs asks Roo's own schema, YAML reader, ignore reader and
+// expression engine the same.
+func TestJudgedData(t *testing.T) {
+	data := asJSON(t, map[string]any{"loads": loadCases(), "texts": regexTexts, "regexes": regexCases(), "paths": ignoreTried, "lines": linesTried, "ignores": judgedIgnoreCases(), "acme": acmeCases(t)})
+	path := filepath.Join("e2e", "testdata", "decide.json")
+	if *update {
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%s is stale (%v): `go test ./targets/roo -update` rewrites it", path, err)
+	}
+}
+
+// loadCase is a modes file, and the modes that it has with their groups; nil
+// where it does not load.
+type loadCase struct {
+	Text  string              `json:"text"`
+	Modes map[string][]string `json:"modes"`
+}
+
+func oneMode(groups, more string) string {
+	return "customModes:\n  - slug: a\n    name: n\n    roleDefinition: r\n    groups: " + groups + "\n" + more
+}
+
+// loadTexts are modes files with every corner of the loader.
+var loadTexts = []string{
+	"", "customModes:\n", "customModes: []\n", "customModes: 0\n", "customModes: x\n", "customModes: {}\n", "- slug: a\n", "x: 1\n", "{", "null", "~",
+	"customModes:\n\t- slug: a\n", "customModes: []\ncustomModes: []\n", "---\ncustomModes: []\n---\nx: 1\n", "---\ncustomModes: []\n", "# c\n---\ncustomModes: []\n", "customModes: []\n---\n", "customModes: []\n...\n", "%YAML 1.2\n---\ncustomModes: []\n",
+	oneMode("[]", ""), oneMode("[read, edit, command, mcp, modes]", ""), oneMode("[read, read]", ""), oneMode("[edit, [edit, {fileRegex: x}]]", ""),
+	oneMode("[browser, [browser, {}], [browser], read]", ""), oneMode("[web]", ""), oneMode("[foo]", ""), oneMode("[Read]", ""), oneMode("[1]", ""), oneMode("[null]", ""), oneMode("null", ""), oneMode("read", ""), oneMode("{read: {}}", ""),
+	oneMode(`[[edit, {fileRegex: "("}]]`, ""), oneMode(`[[read, {fileRegex: "("}]]`, ""), oneMode(`[[edit, {fileRegex: "(?i)\\.md$"}]]`, ""), oneMode(`[[edit, {fileRegex: "^(?!src/).*$"}]]`, ""), oneMode(`[[edit, {fileRegex: ""}]]`, ""), oneMode(`[[edit, {fileRegex: null}]]`, ""), oneMode(`[[edit, {fileRegex: 1}]]`, ""), oneMode(`[[edit, {fileRegex: 1_0}]]`, ""), oneMode(`[[edit, {description: 1}]]`, ""), oneMode(`[[edit, {description: d, more: 1}]]`, ""),
+	oneMode("[[edit]]", ""), oneMode("[[edit, {}, {}]]", ""), oneMode("[[edit, []]]", ""), oneMode("[[edit, null]]", ""), oneMode("[[mcp, {allowedMcpServers: [x]}]]", ""), oneMode("[{edit: {fileRegex: x}}]", ""), oneMode("[[]]", ""),
+	oneMode("\n      - read\n      - - edit\n        - fileRegex: \\.md$\n          description: md", ""),
+	oneMode("[read]", "    mcpRestrictions: {allowedServers: 1}\n    allowedMcpServers: [y]\n    rulesFiles: 1\n"),
+	oneMode("[read]", "    whenToUse: null\n"), oneMode("[read]", "    whenToUse: 1\n"), oneMode("[read]", "    description: yes\n"), oneMode("[read]", "    description: true\n"), oneMode("[read]", "    customInstructions: \"\"\n"), oneMode("[read]", "    source: project\n"), oneMode("[read]", "    source: organization\n"), oneMode("[read]", "    source: null\n"),
+	oneMode("[read]", "  - {slug: b, name: n, roleDefinition: r, groups: []}\n"), oneMode("[read]", "  - {slug: a, name: n, roleDefinition: r, groups: []}\n"), oneMode("[read]", "  - {slug: b, name: n, roleDefinition: r}\n"), oneMode("[read]", "  - null\n"), oneMode("[read]", "other: 1\n"),
+	strings.Replace(oneMode("[]", ""), "slug: a", "slug: a_b", 1), strings.Replace(oneMode("[]", ""), "slug: a", `slug: ""`, 1), strings.Replace(oneMode("[]", ""), "slug: a", `slug: "a\n"`, 1), strings.Replace(oneMode("[]", ""), "slug: a", "slug: 123", 1), strings.Replace(oneMode("[]", ""), "slug: a", "slug: A-1", 1), strings.Replace(oneMode("[]", ""), "slug: a", "slug: null", 1), strings.Replace(oneMode("[]", ""), "slug: a", "slug: 0o7", 1),
+	strings.Replace(oneMode("[]", ""), "name: n", "name: \"\"", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: ' '", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: yes", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: 1.5", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: [n]", 1), strings.Replace(oneMode("[]", ""), "name: n", "nam: n", 1),
+	// What cleaning does to the raw text.
+	strings.Replace(oneMode("[]", ""), "name: n", "name: \"He said “hi”\"", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: He said “hi”", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: 'It’s'", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: — b", 1), strings.Replace(oneMode("[]", ""), "name: n", "name: \u200b", 1), strings.Replace(oneMode("[]", ""), "name: n", "name:\u00a0n", 1), strings.Replace(oneMode("[read]", ""), "slug: a", "slug: a–b", 1), strings.Replace(oneMode("[read]", ""), "slug: a", "slug: a\u200d", 1),
+	"\uFEFF" + oneMode("[read]", ""),
+	// JSON, and the fallback to it.
+	`{"customModes":[{"slug":"a","name":"He “hi”","roleDefinition":"r — x","groups":["read"]}]}`, "\uFEFF" + `{"customModes":[{"slug":"a","name":"n","roleDefinition":"r","groups":["read"]}]}`, "\uFEFF" + `{"customModes":[{"slug":"a","name":"He “hi”","roleDefinition":"r","groups":["read"]}]}`,
+	"{\n// c\n\"customModes\":[]}", "{\n\t\"customModes\":[\n\t\t{\"slug\":\"a\",\"name\":\"n\",\"roleDefinition\":\"r\",\"groups\":[\"read\"]}\n\t]\n}", `{"customModes":[{"slug":"a","name":"n","roleDefinition":"r","groups":["read",]},]}`, `{"customModes":[],"customModes":[]}`, `{"customModes":[{"slug":"a","name":"“","roleDefinition":"r","groups":["read"],"groups":["edit"]}]}`,
+	// Anchors are followed, a merge key is an ordinary key.
+	"x: &x {roleDefinition: r, groups: [read]}\ncustomModes:\n  - <<: *x\n    slug: a\n    name: n\n", "customModes:\n  - slug: a\n    name: n\n    roleDefinition: &r hi\n    groups: &g [read]\n  - slug: b\n    name: n\n    roleDefinition: *r\n    groups: *g\n", "customModes: *x\n",
+}
+
+func loadCases() []loadCase {
+	var cases []loadCase
+	for _, text := range loadTexts {
+		c := loadCase{Text: text}
+		if modes, err := loadModes(".roomodes", []byte(text), stock); err == nil {
+			c.Modes = map[string][]string{}
+			for slug, m := range modes {
+				groups := []string{}
+				for name := range m.groups {
+					groups = append(groups, name)
+				}
+				slices.Sort(groups)
+				c.Modes[slug] = groups
+			}
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// regexCase is an expression and whether it matches texts, those of all where
+// Texts is nil; Match is nil where it is none. An unsure one matches more.
+type regexCase struct {
+	Source string   `json:"source"`
+	Fold   bool     `json:"fold,omitempty"`
+	Unsure bool     `json:"unsure,omitempty"`
+	Texts  []string `json:"texts,omitempty"`
+	Match  *string  `json:"match"`
+}
+
+// bits writes an answer for each of a list: 1 for yes.
+func bits(list []string, yes func(string) bool) string {
+	b := make([]byte, len(list))
+	for i, s := range list {
+		b[i] = '0'
+		if yes(s) {
+			b[i] = '1'
+		}
+	}
+	return string(b)
+}
+
+// regexSources are expressions with every corner of the grammar.
+var regexSources = []string{
+	"", "a", "^a$", `\.md$`, "a|b", "|", "(|a)", "()", "(?:)", "(", ")", "a)", "[", "[a", "]", "{", "}", "{}", "a{", "a{1", "a{,2}", "a{1,2", "x{2}", "^x{2,}$", "^x{1,2}?$", "x{2,1}", "{1}", "a**", "a*?", "a+?b", "a??", "*", "+", "?", "^*", "$+", `\b+`, "(?=a)*", "(?!a)+b", "(?<=a)*", "(?<!a)?", "(?<=a)b", "(?<!a)b", "(?=a)a", "(?i)a", "(?i:a)", "(?#c)", "(?>a)", "(?P<n>a)", "(?<n>a)", `(?<n>a)\k<n>`, `\k<n>`, `\k`, `(?<n>a)\k`, `(?<n>a)\k<m>`, `\k<n>(?<n>a)`, "(?<n>a)(?<n>b)", "(?<1>a)", "(?<>a)",
+	`(a)\1`, `\1(a)`, `(a)|b\1`, `\1`, `\2(a)`, `(a)\10`, `\07`, `\08`, `\377`, `\400`, `\8`, `\0`, `\x41`, `\x4`, `\u0041`, `\u41`, `\u{41}`, `\u{2}`, `\cA`, `\c`, `\c1`, `[\c1]`, `[\c]`, `\p{L}`, `\A`, `\Z`, `\z`, `\G`, `\a`, `\e`, `\Q`, `\-`, `\/`, "\\", `a\`, `[\]`, `[\]]`,
+	"[]", "[^]", "[]a]", "[^]a]", "[a-c]", "[c-a]", "[a-]", "[-a]", "[a-b-c]", `[\d-x]`, `[a-\d]`, `[\w-]`, `[\b]`, `[\B]`, `[\x41-\x43]`, "[a^]", "[[:alpha:]]", "[a-z-[b]]", "[.]", "[(]", `[\0]`, `[\1]`, `[\08]`,
+	".", "^.$", "^..$", "^.*$", `^[\s\S]*$`, `^\s$`, `^\S$`, `^\w$`, `^\W$`, `^\d$`, `\bé\b`, `\ba`, `a\b`, `\B`, "$", "^", "$a", "a$b", "😀", "^😀$", "[😀]", "^[😀]$", "^[^😀]$", "😀+", `^\uD83D`, `\uDE00$`, `^\uD83D\uDE00$`, "(?:a|ab)(?:c|bcd)(?:d*)", "(a*)*b", "(z)((a+)?(b+)?(c))*", "^(?:(a)|b)*\\1$", "(?=(a+))a*b\\1", "[ſ]", "ſ", "k", "\u212a", "[k]", "[^k]", "ß", "İ", "ı", "I", "Σ", "ς", "[α-ω]",
+}
+
+var regexTexts = []string{
+	"", "a", "b", "ab", "aa", "aab", "abcd", "x", "xx", "xxx", "zaacbbbcac", "n", "k", "K", "\u212a", "s", "S", "ſ", "i", "I", "İ", "ı", "ß", "ẞ", "σ", "ς", "Σ", "é", "É", "é a", "a.md", "a.MD", "a.md\n", "\n", "\r", "\u2028", "\u00a0", "\ufeff", "😀", "😀😀", "a😀", "\x00", "\x01", "\x07", "\b", "-", "^", "]", "[", "{", "}", "{,2}", "a{1", "a{,2}", "A", "AB", "8", "7", "\u00ff", "x4", "u41", "u{41}", "uu", "p{L}", "Z", "\\", "\\c", "c", "a:", "1", "_", "k<n>", "aba", "\u0080",
+}
+
+// randomRegex writes an expression of any shape out of a few letters.
+func randomRegex(r *rand.Rand, depth int) string {
+	atoms := []string{"a", "b", "A", ".", `\d`, `\w`, `\W`, `\s`, `[ab]`, `[^a]`, `[a-]`, `\b`, `\B`, "^", "$", `\1`, `\2`, "é", "😀", "ſ", "/", `\/`, `\.`, "-", `[^/]`, `(?:`, `{`, "]", `[😀-\uFFFF]`}
+	var b strings.Builder
+	for range 1 + r.IntN(4) {
+		switch k := r.IntN(10); {
+		case k < 6 || depth == 0:
+			b.WriteString(atoms[r.IntN(len(atoms))])
+		default:
+			open := []string{"(", "(?:", "(?=", "(?!", "(?<=", "(?<!"}[r.IntN(6)]
+			b.WriteString(open + randomRegex(r, depth-1) + ")")
+		}
+		if r.IntN(3) == 0 {
+			b.WriteString([]string{"*", "+", "?", "{0,2}", "*?", "{2}"}[r.IntN(6)])
+		}
+		if r.IntN(6) == 0 {
+			b.WriteByte('|')
+		}
+	}
+	return b.String()
+}
+
+func randomText(r *rand.Rand) string {
+	letters := []string{"a", "b", "A", "/", ".", "1", " ", "é", "😀", "s", "ſ", "\n", "-", "\u2028"}
+	var b strings.Builder
+	for range r.IntN(6) {
+		b.WriteString(letters[r.IntN(len(letters))])
+	}
+	return b.String()
+}
+
+func regexCases() []regexCase {
+	var cases []regexCase
+	add := func(source string, fold bool, texts []string) {
+		c := regexCase{Source: source, Fold: fold, Texts: texts}
+		if re, err := newJudgedRegex(source, fold); err == nil {
+			if texts == nil {
+				texts = regexTexts
+			}
+			match := bits(texts, re.test)
+			c.Match, c.Unsure = &match, re.unsure
+		}
+		cases = append(cases, c)
+	}
+	for _, source := range regexSources {
+		add(source, false, nil)
+		add(source, true, nil)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1500 {
+		texts := make([]string, 8)
+		for i := range texts {
+			texts[i] = randomText(r)
+		}
+		add(randomRegex(r, 2), r.IntN(3) == 0, texts)
+	}
+	return cases
+}
+
+// judgedIgnoreCase is an ignore file and which paths and command lines it keeps
+// from Roo's tools.
+type judgedIgnoreCase struct {
+	Text    string `json:"text"`
+	Held    string `json:"held"`
+	Refused string `json:"refused"`
+}
+
+var ignoreTexts = []string{
+	"", "\n", "# c\n", "*\n", "*\n!a\n", "a\n", "/a\n", "a/\n", "/a/\n", "a/b\n", "a/*\n", "a/**\n", "**/a\n", "**/a/b\n", "a/**/b\n", "**\n", "*.pem\n!ok.pem\n", "dir/\n!dir/x\n", "dir/*\n!dir/x\n", "!a\n", "\\!a\n", "\\#a\n", "#a\n", "a \n", "a\\ \n", "a\\\n", "a\\\\\n", " a\n", "  \n", "[ab]\n", "[!ab]\n", "[^ab]\n", "[b-a]\n", "[a\n", "a]\n", "[]\n", "?\n", "a?\n", "a*b\n", "*a*\n", "a**b\n", "***\n", "a.b\n", "a+b\n", "(a)\n", "{a,b}\n", "a|b\n", "$a\n", "^a\n", ".\n", "..\n", "./a\n", "../a\n", "/\n", "//\n", "a//b\n", "a\r\nb\r\n", "\uFEFFa\n", "\uFEFF#a\n", "é\n", "É\n", "K\n", "\u212a\n", "ſ\n", "ß\n", "Σ\n", "😀\n", "😀?\n", "[😀]\n", "a\u00a0\n", "a\tb\n", "[[:alpha:]]\n", "a[/]b\n", "\\a\n", "\\*\n", "\\[a]\n", "a\\/b\n", "*.[kK]ey\n[sſ]ecret[sſ]\n.env.*\n", "a\n!a\na\n", "a/\n!a/b\n", "!*\n*\n", ".rooignore\n", "!.rooignore\n", "a{2}\n", "(\n", "[z-a]\n[\n", "a[]b\n", "[a-\n", "x[\\]y\n", "*/\n", "*/b\n", "/*\n!/a\n", "/*/b\n",
+}
+
+var ignoreTried = []string{
+	"", ".", "..", "a", "A", "b", "ab", "a/b", "a/b/c", "x/a", "x/a/b", "x/y/b", "a/x/b", "a/x/y/b", "dir", "dir/x", "dir/y", "dir/x/z", "k.pem", "x/K.PEM", "ok.pem", ".env", ".env.local", "a.b", "axb", "a+b", "(a)", "{a,b}", "a|b", "$a", "^a", "#a", "!a", "a ", " a", "\\a", "a\\b", "*", "[a]", "]", "a]", "é", "É", "e\u0301", "k", "K", "\u212a", "s", "ſ", "x.Key", "x.\u212aey", "secrets/x", "ſecretſ", "ß", "ẞ", "σ", "ς", "😀", "😀x", "x😀", "a\u00a0", "a\tb", "alpha", "l", ".rooignore", "x/.rooignore", "./a", "a/", "x/../a", "../a", "/a", "a/../../a", "...", "..a", "a\nb", "aa", "a{2}", "a[]b", "x]y", "a/./b", "a\\..\\b", "z",
+}
+
+var linesTried = []string{"cat a", "CAT a", "cat 'a'", "cat -a", "cat /a", "cat x:a", "cat  x\ta", "echo a", "grep p a/b", "", " ", "cat", "sed\u00a0a", "type a\\b", "cat ../a", "cat ~/a", "cat b && cat a", "true; cat a", "Get-Content a"}
+
+func judgedIgnoreCases() []judgedIgnoreCase {
+	var cases []judgedIgnoreCase
+	for _, text := range ignoreTexts {
+		g := openIgnore(tree(map[string]string{".rooignore": text}), ".rooignore")
+		cases = append(cases, judgedIgnoreCase{
+			Text:    text,
+			Held:    bits(ignoreTried, func(p string) bool { return g.holds(p) != nil }),
+			Refused: bits(linesTried, func(line string) bool { return g.command(line) != nil }),
+		})
+	}
+	return cases
+}
+
+// acmeCase is what a mode of the showcase is denied in Roo. The artifacts are
+// those of golden, which e2e builds anew.
+type acmeCase struct {
+	Mode   string   `json:"mode"`
+	Group  ir.Group `json:"group"`
+	Tried  []string `json:"tried"`
+	Denied string   `json:"denied"`
+}
+
+func acmeCases(t *testing.T) []acmeCase {
+	t.Helper()
+	d, warned := opened(t, stock, os.DirFS(filepath.Join("..", "..", "golden", "acme", "roo")))
+	if warned != "" {
+		t.Fatal(warned)
+	}
+	var cases []acmeCase
+	for _, mode := range []string{"architect", "ask", "code", "debug", "docs-writer", "orchestrator", "release-manager", "security-review"} {
+		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command} {
+			tried := []string{"cat .env", "cat k.pem", "cat 'k.pem'", "rm -rf /"}
+			if g != ir.Command {
+				tried = slices.DeleteFunc(append(slices.Clone(editPaths), ignoreTried...), func(p string) bool { return strings.Contains(p, "\x00") })
+			}
+			cases = append(cases, acmeCase{mode, g, tried, bits(tried, func(arg string) bool {
+				return d.Decide(ir.SubjectRef{Mode: mode}, path(g, arg)).Decision == ir.Deny
+			})})
+		}
+	}
+	return cases
+}
