@@ -56,7 +56,9 @@ func (j *judge) Surface() string { return "" }
 func (j *judge) Assumes() []string {
 	a := []string{
 		"the user's auto-approve settings say what is asked about; alwaysAllow counts only where the user auto-approves MCP",
-		"the user has no global modes and MCP servers (custom_modes.yaml, mcp_settings.json), and no custom tools (an experiment), which run in every mode unasked",
+		"the user's own mcp_settings.json names no server as the project does, and custom_modes.yaml no mode that the project leaves to the agent",
+		"the experiment for custom tools is off",
+		"the code index was made with the ignore file in place: codebase_search does not ask it again",
 		"the workspace has one folder, its root is the project's, and paths are those of POSIX",
 	}
 	if j.dialect == restrictions {
@@ -160,7 +162,9 @@ func (j *judge) edit(m *judgedMode, path string) target.Verdict {
 	}
 	if r := j.ignore.holds(path); r != nil {
 		v := answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
-		v.Hole = m.terminal(writesAny)
+		if v.Hole = m.terminal(writesAny); v.Hole == nil && j.picture(path) {
+			v.Hole = &target.Hole{Decision: ir.Ask, Why: "generate_image holds the path against the ignore file before it adds .png or .jpg"}
+		}
 		return v
 	}
 	if g.regex != nil && !g.regex.test(path) {
@@ -169,6 +173,17 @@ func (j *judge) edit(m *judgedMode, path string) target.Verdict {
 		return v
 	}
 	return answer(ir.Ask, target.Access, g.text, g.at)
+}
+
+// picture reports whether generate_image writes an ignored path that it was
+// given without its extension (src/core/tools/GenerateImageTool.ts).
+func (j *judge) picture(path string) bool {
+	for _, extension := range []string{".png", ".jpg"} {
+		if name, ok := strings.CutSuffix(path, extension); ok && name != "" && j.ignore.holds(name) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // command: the group, and the ignore file for the arguments of what reads files
@@ -202,6 +217,8 @@ func (j *judge) mcp(m *judgedMode, a policy.Action) target.Verdict {
 		return answer(ir.Deny, target.Neither, "Roo does not offer the prompts of a server", m.at)
 	}
 	s := j.servers[a.Server]
+	// A disabled server also shadows one of the user's with its name: callTool
+	// and readResource take the project's first (McpHub.findConnection).
 	if s != nil && s.disabled != nil {
 		return answer(ir.Deny, target.Both, "disabled: true", s.disabled.Pos)
 	}

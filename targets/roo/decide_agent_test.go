@@ -61,6 +61,7 @@ var loadTexts = []string{
 	`{"customModes":[{"slug":"a","name":"He “hi”","roleDefinition":"r — x","groups":["read"]}]}`, "\uFEFF" + `{"customModes":[{"slug":"a","name":"n","roleDefinition":"r","groups":["read"]}]}`, "\uFEFF" + `{"customModes":[{"slug":"a","name":"He “hi”","roleDefinition":"r","groups":["read"]}]}`,
 	"{\n// c\n\"customModes\":[]}", "{\n\t\"customModes\":[\n\t\t{\"slug\":\"a\",\"name\":\"n\",\"roleDefinition\":\"r\",\"groups\":[\"read\"]}\n\t]\n}", `{"customModes":[{"slug":"a","name":"n","roleDefinition":"r","groups":["read",]},]}`, `{"customModes":[],"customModes":[]}`, `{"customModes":[{"slug":"a","name":"“","roleDefinition":"r","groups":["read"],"groups":["edit"]}]}`,
 	// Anchors are followed, a merge key is an ordinary key.
+	strings.Replace(oneMode("[read]", ""), "groups", "gro\tups", 1), strings.Replace(oneMode("[read]", ""), "slug: a", "slug:\ta", 1), strings.Replace(oneMode("[read]", ""), "slug: a", "slug: a\t# c", 1),
 	"x: &x {roleDefinition: r, groups: [read]}\ncustomModes:\n  - <<: *x\n    slug: a\n    name: n\n", "customModes:\n  - slug: a\n    name: n\n    roleDefinition: &r hi\n    groups: &g [read]\n  - slug: b\n    name: n\n    roleDefinition: *r\n    groups: *g\n", "customModes: *x\n",
 }
 

@@ -163,12 +163,16 @@ func readYAML(file string, data []byte) (*artifact.Value, error) {
 		}
 		begun = begun || mark || line != "" && line[0] != '#'
 	}
-	v, err := artifact.YAML(file, []byte(strings.Join(lines, "\n")))
+	v, err := artifact.YAML(file, innerTab.ReplaceAll([]byte(strings.Join(lines, "\n")), []byte("$1 $2")))
 	if err != nil {
 		return nil, err
 	}
 	return v, unique(v, map[*artifact.Value]bool{})
 }
+
+// innerTab is a tab inside a word, which our parser drops: a key "gro\tups"
+// would be groups.
+var innerTab = regexp.MustCompile(`([^\s:,\-\[\]{}?"'])\t+([^\s#])`)
 
 // unique fails on a key that an object has twice. An alias is the same value
 // again, so that seen ends what would grow without bound.

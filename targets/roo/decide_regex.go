@@ -65,31 +65,6 @@ func (r *judgedRegex) test(s string) bool {
 	return ok || err != nil
 }
 
-// units returns a text's UTF-16 units. The engine keeps texts as UTF-8 now and
-// then, which has no halves of a surrogate pair: those move to a plane of
-// their own.
-func units(s string) []rune {
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		if r <= 0xFFFF {
-			out = append(out, r)
-			continue
-		}
-		high, low := utf16.EncodeRune(r)
-		out = append(out, moved(high), moved(low))
-	}
-	return out
-}
-
-const movedBy = 0x100000
-
-func moved(unit rune) rune {
-	if utf16.IsSurrogate(unit) {
-		return unit + movedBy
-	}
-	return unit
-}
-
 // regexParser reads an expression and writes it for the engine.
 type regexParser struct {
 	src    []uint16

@@ -87,7 +87,7 @@ const threeServers = `{"mcpServers": {
 
 func TestDecide(t *testing.T) {
 	files := tree(map[string]string{
-		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "secrets/\n*.pem\n!ok.pem\n",
+		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "secrets/\n*.pem\n!ok.pem\n*.png\n",
 	})
 	type row struct {
 		mode   string
@@ -111,6 +111,9 @@ func TestDecide(t *testing.T) {
 		{"writer", path(ir.Edit, "docs/a.md"), "ask access", ""},
 		{"writer", path(ir.Edit, "docs/../../x.md"), "ask access", ""}, // the path as it is written
 		{"writer", path(ir.Edit, "docs/secrets/x.md"), "deny access", ""},
+		{"writer", path(ir.Edit, "a.png"), "deny access + ask", ""}, // generate_image with the path a
+		{"writer", path(ir.Edit, "secrets/a.png"), "deny access", ""},
+		{"writer", path(ir.Edit, ".png"), "deny access", ""},
 		{"writer", path(ir.Edit, "a.md"), "deny access + ask", ""},
 		{"writer", path(ir.Edit, "DOCS/a.md"), "deny access + ask", ""},
 		{"writer", path(ir.Command, "ls"), "deny access", ""},
