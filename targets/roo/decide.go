@@ -60,6 +60,7 @@ func (j *judge) Assumes() []string {
 		"the experiment for custom tools is off",
 		"the code index was made with the ignore file in place: codebase_search does not ask it again",
 		"the workspace has one folder, its root is the project's, and paths are those of POSIX",
+		"no symbolic link leads from a path that a fileRegex takes to one that it does not",
 	}
 	if j.dialect == restrictions {
 		a = append(a, "the agent knows mcpRestrictions and defaultEnabled; Roo Code 3.52.1 ignores both")
@@ -85,23 +86,23 @@ func (j *judge) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
 	case ir.MCP:
 		return j.mcp(m, a)
 	case ir.Modes:
-		return answer(ir.Ask, target.Neither, "switch_mode and new_task are in every mode", m.at)
+		return verdict(ir.Ask, target.Neither, "switch_mode and new_task are in every mode", m.at)
 	case ir.Unknown:
-		v := answer(ir.Deny, target.Neither, "a tool that Roo does not know is refused", m.at)
+		v := verdict(ir.Deny, target.Neither, "a tool that Roo does not know is refused", m.at)
 		v.Hole = &target.Hole{Decision: ir.Allow, Why: "with the experiment for custom tools a tool of the user's runs in every mode, unasked"}
 		return v
 	}
 	return target.Verdict{}
 }
 
-func answer(d ir.Decision, governs target.Halves, rule string, at diag.Pos) target.Verdict {
+func verdict(d ir.Decision, governs target.Halves, rule string, at diag.Pos) target.Verdict {
 	return target.Verdict{Answer: target.Answer{Decision: d, Governs: governs, Rule: rule, At: at}}
 }
 
 // without is the answer where a mode has not the group. A mode with a terminal
 // reaches by it what the group would have given.
 func (m *judgedMode) without(group, byCommand string) target.Verdict {
-	v := answer(ir.Deny, target.Access, "no group "+group, m.at)
+	v := verdict(ir.Deny, target.Access, "no group "+group, m.at)
 	v.Hole = m.terminal(byCommand)
 	return v
 }
@@ -118,15 +119,15 @@ const (
 	writesAny = "may write any file: neither fileRegex nor the ignore file is asked"
 )
 
-// outside matches a path that some system takes for one outside the workspace.
-var outside = regexp.MustCompile(`^(?:[/~]|[A-Za-z]:)`)
+// outsideStart matches a path that some system takes for one outside the workspace.
+var outsideStart = regexp.MustCompile(`^(?:[/~]|[A-Za-z]:)`)
 
 // leaves reports whether a path leads out of the workspace. Roo resolves ~ as a
 // folder; whoever means the home folder writes it as an absolute path.
 func leaves(path string) bool {
 	path = strings.ReplaceAll(path, `\`, "/")
-	_, inside := resolved(path)
-	return !inside || outside.MatchString(path)
+	_, inside := resolvedPath(path)
+	return !inside || outsideStart.MatchString(path)
 }
 
 // read: the group, and inside the workspace the ignore file
@@ -137,19 +138,19 @@ func (j *judge) read(m *judgedMode, path string) target.Verdict {
 		return m.without("read", readsAny)
 	}
 	if strings.Contains(path, "\x00") {
-		return answer(ir.Deny, target.Neither, "Node opens no path with a NUL", m.at)
+		return verdict(ir.Deny, target.Neither, "Node opens no path with a NUL", m.at)
 	}
 	if leaves(path) {
-		v := answer(ir.Ask, target.Neither, g.text, g.at)
+		v := verdict(ir.Ask, target.Neither, g.text, g.at)
 		v.Hole = &target.Hole{Decision: ir.Ask, Why: "read_file opens files outside the workspace, where the ignore file says nothing"}
 		return v
 	}
 	if r := j.ignore.holds(path); r != nil {
-		v := answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		v := verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
 		v.Hole = m.terminal(readsAny)
 		return v
 	}
-	return answer(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, target.Access, g.text, g.at)
 }
 
 // edit: the group, its fileRegex on the path as it is written
@@ -161,18 +162,18 @@ func (j *judge) edit(m *judgedMode, path string) target.Verdict {
 		return m.without("edit", writesAny)
 	}
 	if r := j.ignore.holds(path); r != nil {
-		v := answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		v := verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
 		if v.Hole = m.terminal(writesAny); v.Hole == nil && j.picture(path) {
 			v.Hole = &target.Hole{Decision: ir.Ask, Why: "generate_image holds the path against the ignore file before it adds .png or .jpg"}
 		}
 		return v
 	}
 	if g.regex != nil && !g.regex.test(path) {
-		v := answer(ir.Deny, target.Access, g.text, g.at)
+		v := verdict(ir.Deny, target.Access, g.text, g.at)
 		v.Hole = &target.Hole{Decision: ir.Ask, Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in apply_patch, and on the picture of generate_image"}
 		return v
 	}
-	return answer(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, target.Access, g.text, g.at)
 }
 
 // picture reports whether generate_image writes an ignored path that it was
@@ -191,39 +192,39 @@ func (j *judge) picture(path string) bool {
 func (j *judge) command(m *judgedMode, line string) target.Verdict {
 	g, ok := m.groups["command"]
 	if !ok {
-		return answer(ir.Deny, target.Access, "no group command", m.at)
+		return verdict(ir.Deny, target.Access, "no group command", m.at)
 	}
 	if r := j.ignore.command(line); r != nil {
-		return answer(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		return verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
 	}
-	return answer(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, target.Access, g.text, g.at)
 }
 
 // web: Roo has no tool for it since the browser went; Zoo has one by the group.
 func (j *judge) web(m *judgedMode) target.Verdict {
 	if j.dialect != zoo {
-		return answer(ir.Deny, target.Neither, "Roo has no tool that fetches", m.at)
+		return verdict(ir.Deny, target.Neither, "Roo has no tool that fetches", m.at)
 	}
 	g, ok := m.groups["web"]
 	if !ok {
 		return m.without("web", "may fetch from any host")
 	}
-	return answer(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, target.Access, g.text, g.at)
 }
 
 // mcp: the group, what limits servers by mode, and mcp.json for all modes.
 func (j *judge) mcp(m *judgedMode, a policy.Action) target.Verdict {
 	if a.Kind == policy.Prompt {
-		return answer(ir.Deny, target.Neither, "Roo does not offer the prompts of a server", m.at)
+		return verdict(ir.Deny, target.Neither, "Roo does not offer the prompts of a server", m.at)
 	}
 	s := j.servers[a.Server]
 	// A disabled server also shadows one of the user's with its name: callTool
 	// and readResource take the project's first (McpHub.findConnection).
 	if s != nil && s.disabled != nil {
-		return answer(ir.Deny, target.Both, "disabled: true", s.disabled.Pos)
+		return verdict(ir.Deny, target.Both, "disabled: true", s.disabled.Pos)
 	}
 	if _, ok := m.groups["mcp"]; !ok {
-		v := answer(ir.Deny, target.Access, "no group mcp", m.at)
+		v := verdict(ir.Deny, target.Access, "no group mcp", m.at)
 		if inner := j.server(s, a); j.dialect == stock && a.Kind == policy.Tool && inner.Decision > ir.Deny {
 			// presentAssistantMessage hands mcp_tool_use over without
 			// validateToolUse; the plan and Zoo check in the tool itself, and a
@@ -233,7 +234,7 @@ func (j *judge) mcp(m *judgedMode, a policy.Action) target.Verdict {
 		return v
 	}
 	if rule, at, hidden := j.limited(m, s, a); hidden {
-		return answer(ir.Deny, target.Access, rule, at)
+		return verdict(ir.Deny, target.Access, rule, at)
 	}
 	return j.server(s, a)
 }
@@ -244,7 +245,7 @@ func (j *judge) limited(m *judgedMode, s *judgedServer, a policy.Action) (rule s
 	case j.dialect == zoo && m.servers != nil:
 		// mcpServerRestriction.ts: names as they are, no pattern.
 		for _, item := range m.servers.List() {
-			if name, _ := str(item); name == a.Server {
+			if name, _ := schemaText(item); name == a.Server {
 				return "", diag.Pos{}, false
 			}
 		}
@@ -270,20 +271,20 @@ func (j *judge) limited(m *judgedMode, s *judgedServer, a policy.Action) (rule s
 // alwaysAllow; nothing there speaks of resources.
 func (j *judge) server(s *judgedServer, a policy.Action) target.Verdict {
 	if s == nil {
-		return answer(ir.Ask, target.Access, "no such server; the user may have one", diag.Pos{File: j.mcpFile})
+		return verdict(ir.Ask, target.Access, "no such server; the user may have one", diag.Pos{File: j.mcpFile})
 	}
 	if a.Kind != policy.Tool {
-		v := answer(ir.Ask, target.Access, "resources", s.at)
+		v := verdict(ir.Ask, target.Access, "resources", s.at)
 		v.Hole = &target.Hole{Decision: ir.Allow, Why: "where the user auto-approves MCP, access_mcp_resource reads the resources of every server unasked: alwaysAllow is about tools"}
 		return v
 	}
 	if t := s.disabledTools[a.Arg]; t != nil {
-		return answer(ir.Deny, target.Both, "disabledTools: "+t.Text, t.Pos)
+		return verdict(ir.Deny, target.Both, "disabledTools: "+t.Text, t.Pos)
 	}
 	for _, name := range []string{a.Arg, "*"} {
 		if t := s.alwaysAllow[name]; t != nil {
-			return answer(ir.Allow, target.Both, "alwaysAllow: "+t.Text, t.Pos)
+			return verdict(ir.Allow, target.Both, "alwaysAllow: "+t.Text, t.Pos)
 		}
 	}
-	return answer(ir.Ask, target.Both, "alwaysAllow", s.at)
+	return verdict(ir.Ask, target.Both, "alwaysAllow", s.at)
 }

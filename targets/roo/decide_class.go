@@ -13,10 +13,10 @@ import (
 	"golang.org/x/text/language"
 )
 
-// units returns a text's UTF-16 units. The engine keeps texts as UTF-8 now and
+// utf16Units returns a text's UTF-16 units. The engine keeps texts as UTF-8 now and
 // then, which has no halves of a surrogate pair: those move to a plane of
 // their own.
-func units(s string) []rune {
+func utf16Units(s string) []rune {
 	out := make([]rune, 0, len(s))
 	for _, r := range s {
 		if r <= 0xFFFF {
@@ -42,10 +42,10 @@ func moved(unit rune) rune {
 type unitSet []rune
 
 var (
-	lineBreaks = unitSet{'\n', '\n', '\r', '\r', 0x2028, 0x2029}
-	digits     = unitSet{'0', '9'}
+	breakUnits = unitSet{'\n', '\n', '\r', '\r', 0x2028, 0x2029}
+	digitUnits = unitSet{'0', '9'}
 	wordUnits  = unitSet{'0', '9', 'A', 'Z', '_', '_', 'a', 'z'}
-	spaces     = unitSet{'\t', '\r', ' ', ' ', 0xA0, 0xA0, 0x1680, 0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x202F, 0x205F, 0x205F, 0x3000, 0x3000, 0xFEFF, 0xFEFF}
+	spaceUnits = unitSet{'\t', '\r', ' ', ' ', 0xA0, 0xA0, 0x1680, 0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x202F, 0x205F, 0x205F, 0x3000, 0x3000, 0xFEFF, 0xFEFF}
 )
 
 // not returns the units that a set does not hold.
@@ -71,7 +71,7 @@ func (s unitSet) not() unitSet {
 }
 
 // classEscapes are the escapes that stand for a set.
-var classEscapes = map[uint16]unitSet{'d': digits, 'D': digits.not(), 'w': wordUnits, 'W': wordUnits.not(), 's': spaces, 'S': spaces.not()}
+var classEscapes = map[uint16]unitSet{'d': digitUnits, 'D': digitUnits.not(), 'w': wordUnits, 'W': wordUnits.not(), 's': spaceUnits, 'S': spaceUnits.not()}
 
 // write writes a set as a class of the engine.
 func (p *regexParser) write(s unitSet, negate bool) {

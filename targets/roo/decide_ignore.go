@@ -78,57 +78,58 @@ type replacer struct {
 	with  func(m regexp2.Match, whole string) string
 }
 
-func replace(match string, once bool, with func(m regexp2.Match, whole string) string) replacer {
+func replacing(match string, once bool, with func(m regexp2.Match, whole string) string) replacer {
 	return replacer{regexp2.MustCompile(match, regexp2.ECMAScript), once, with}
 }
 
-func text(s string) func(regexp2.Match, string) string {
+func literally(s string) func(regexp2.Match, string) string {
 	return func(regexp2.Match, string) string { return s }
 }
 
-func sub(m regexp2.Match, n int) string { return m.GroupByNumber(n).String() }
+func captured(m regexp2.Match, n int) string { return m.GroupByNumber(n).String() }
 
-// even cuts a run of backslashes to an even length.
-func even(s string) string { return s[:len(s)-len(s)%2] }
+// evenRun cuts a run of backslashes to an even length.
+func evenRun(s string) string { return s[:len(s)-len(s)%2] }
 
-// any is what "." matches in ECMAScript.
+// anyUnit is what "." matches in ECMAScript.
 const anyUnit = `[^\n\r\u2028\u2029]`
 
-// replacers are REPLACERS of npm ignore's index.js, in their order, and last
-// the one for a trailing wildcard.
+// replacers are REPLACERS of npm ignore's index.js (MIT licence, copyright 2013
+// Kael Zhang and contributors), in their order, and last the one for a trailing
+// wildcard.
 var replacers = []replacer{
-	replace(`^\uFEFF`, true, text("")),
-	replace(`((?:\\\\)*?)(\\?\s+)$`, true, func(m regexp2.Match, _ string) string {
-		if strings.HasPrefix(sub(m, 2), `\`) {
-			return sub(m, 1) + " "
+	replacing(`^\uFEFF`, true, literally("")),
+	replacing(`((?:\\\\)*?)(\\?\s+)$`, true, func(m regexp2.Match, _ string) string {
+		if strings.HasPrefix(captured(m, 2), `\`) {
+			return captured(m, 1) + " "
 		}
-		return sub(m, 1)
+		return captured(m, 1)
 	}),
-	replace(`(\\+?)\s`, false, func(m regexp2.Match, _ string) string { return even(sub(m, 1)) + " " }),
-	replace(`[\\$.|*+(){^]`, false, func(m regexp2.Match, _ string) string { return `\` + m.String() }),
-	replace(`\?`, false, text(`[^/]`)),
-	replace(`^\/`, true, text(`^`)),
-	replace(`\/`, false, text(`\/`)),
-	replace(`^\^*\\\*\\\*\\\/`, true, text(`^(?:.*\/)?`)),
-	replace(`^(?=[^^])`, true, nil), // depends on the pattern: ignoreStart
-	replace(`\\\/\\\*\\\*(?=\\\/|$)`, false, func(m regexp2.Match, whole string) string {
+	replacing(`(\\+?)\s`, false, func(m regexp2.Match, _ string) string { return evenRun(captured(m, 1)) + " " }),
+	replacing(`[\\$.|*+(){^]`, false, func(m regexp2.Match, _ string) string { return `\` + m.String() }),
+	replacing(`\?`, false, literally(`[^/]`)),
+	replacing(`^\/`, true, literally(`^`)),
+	replacing(`\/`, false, literally(`\/`)),
+	replacing(`^\^*\\\*\\\*\\\/`, true, literally(`^(?:.*\/)?`)),
+	replacing(`^(?=[^^])`, true, nil), // depends on the pattern: ignoreStart
+	replacing(`\\\/\\\*\\\*(?=\\\/|$)`, false, func(m regexp2.Match, whole string) string {
 		if m.Index+6 < len([]rune(whole)) {
 			return `(?:\/[^\/]+)*`
 		}
 		return `\/.+`
 	}),
-	replace(`(^|[^\\]+)(\\\*)+(?=`+anyUnit+`+)`, false, func(m regexp2.Match, _ string) string { return sub(m, 1) + `[^\/]*` }),
-	replace(`\\\\\\(?=[$.|*+(){^])`, false, text(`\`)),
-	replace(`\\\\`, false, text(`\`)),
-	replace(`(\\)?\[([^\]/]*?)(\\*)($|\])`, false, ignoreRange),
-	replace(`[^*]$`, true, func(m regexp2.Match, _ string) string {
+	replacing(`(^|[^\\]+)(\\\*)+(?=`+anyUnit+`+)`, false, func(m regexp2.Match, _ string) string { return captured(m, 1) + `[^\/]*` }),
+	replacing(`\\\\\\(?=[$.|*+(){^])`, false, literally(`\`)),
+	replacing(`\\\\`, false, literally(`\`)),
+	replacing(`(\\)?\[([^\]/]*?)(\\*)($|\])`, false, ignoreRange),
+	replacing(`[^*]$`, true, func(m regexp2.Match, _ string) string {
 		if m.String() == "/" {
 			return `/$`
 		}
 		return m.String() + `(?=$|\/$)`
 	}),
-	replace(`(^|\\\/)?\\\*$`, true, func(m regexp2.Match, _ string) string {
-		if p := sub(m, 1); p != "" {
+	replacing(`(^|\\\/)?\\\*$`, true, func(m regexp2.Match, _ string) string {
+		if p := captured(m, 1); p != "" {
 			return p + `[^/]+(?=$|\/$)`
 		}
 		return `[^/]*(?=$|\/$)`
@@ -138,10 +139,10 @@ var replacers = []replacer{
 var rangeOfUnits = regexp.MustCompile(`([0-z])-([0-z])`)
 
 func ignoreRange(m regexp2.Match, _ string) string {
-	lead, in, backslashes, end := sub(m, 1), sub(m, 2), sub(m, 3), sub(m, 4)
+	lead, in, backslashes, end := captured(m, 1), captured(m, 2), captured(m, 3), captured(m, 4)
 	switch {
 	case lead != "":
-		return `\[` + in + even(backslashes) + end
+		return `\[` + in + evenRun(backslashes) + end
 	case end == "]" && len(backslashes)%2 == 0:
 		// A range out of order is no error in gitignore.
 		in = rangeOfUnits.ReplaceAllStringFunc(in, func(r string) string {
@@ -189,7 +190,7 @@ func ignoreExpression(pattern string) string {
 // when none does (RooIgnoreController.validateAccess). The path is resolved
 // against the workspace, as on POSIX; one that leaves it is accessible.
 func (g *judgedIgnore) holds(path string) *ignoreRule {
-	path, inside := resolved(path)
+	path, inside := resolvedPath(path)
 	if !inside || len(g.rules) == 0 {
 		return nil
 	}
@@ -244,9 +245,9 @@ func (g *judgedIgnore) match(path string) (*ignoreRule, bool) {
 	return held, true
 }
 
-// resolved is path.relative(cwd, path.resolve(cwd, path)) on POSIX, and whether
+// resolvedPath is path.relative(cwd, path.resolve(cwd, path)) on POSIX, and whether
 // that lies below cwd.
-func resolved(path string) (string, bool) {
+func resolvedPath(path string) (string, bool) {
 	if strings.HasPrefix(path, "/") {
 		return path, false
 	}
@@ -266,8 +267,8 @@ func resolved(path string) (string, bool) {
 	return strings.Join(parts, "/"), true
 }
 
-// readers are the commands whose arguments validateCommand takes for paths.
-var readers = map[string]bool{"cat": true, "less": true, "more": true, "head": true, "tail": true, "grep": true, "awk": true, "sed": true,
+// fileReaders are the commands whose arguments validateCommand takes for paths.
+var fileReaders = map[string]bool{"cat": true, "less": true, "more": true, "head": true, "tail": true, "grep": true, "awk": true, "sed": true,
 	"get-content": true, "gc": true, "type": true, "select-string": true, "sls": true}
 
 // command returns the rule that keeps a command line from running, nil when
@@ -275,7 +276,7 @@ var readers = map[string]bool{"cat": true, "less": true, "more": true, "head": t
 // reader, and another word, quotes and all, an ignored path.
 func (g *judgedIgnore) command(line string) *ignoreRule {
 	words := strings.FieldsFunc(line, isSpaceUnit)
-	if len(words) == 0 || !readers[strings.ToLower(words[0])] {
+	if len(words) == 0 || !fileReaders[strings.ToLower(words[0])] {
 		return nil
 	}
 	for _, w := range words[1:] {
@@ -290,8 +291,8 @@ func (g *judgedIgnore) command(line string) *ignoreRule {
 }
 
 func isSpaceUnit(r rune) bool {
-	for i := 0; i < len(spaces); i += 2 {
-		if spaces[i] <= r && r <= spaces[i+1] {
+	for i := 0; i < len(spaceUnits); i += 2 {
+		if spaceUnits[i] <= r && r <= spaceUnits[i+1] {
 			return true
 		}
 	}

@@ -77,7 +77,7 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 		return nil, errors.New("a server is an object")
 	}
 	kind, isString := v.Get("type").Str()
-	if err := optional(v.Get("type"), isString && slices.Contains([]string{"stdio", "sse", "streamable-http"}, kind), "unknown type"); err != nil {
+	if err := checkField(v.Get("type"), isString && slices.Contains([]string{"stdio", "sse", "streamable-http"}, kind), "unknown type"); err != nil {
 		return nil, err
 	}
 	command, _ := v.Get("command").Str()
@@ -89,24 +89,24 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 	}
 	for _, field := range []string{"args", "alwaysAllow", "disabledTools", "watchPaths"} {
 		_, ok := stringList(v.Get(field))
-		if err := optional(v.Get(field), ok, field+" must be an array of strings"); err != nil {
+		if err := checkField(v.Get(field), ok, field+" must be an array of strings"); err != nil {
 			return nil, err
 		}
 	}
 	for _, field := range []string{"env", "headers"} {
 		ok := v.Get(field).Is(artifact.Object) && !slices.ContainsFunc(v.Get(field).Members, func(m artifact.Member) bool { return !m.Value.Is(artifact.String) })
-		if err := optional(v.Get(field), ok, field+" must be strings by name"); err != nil {
+		if err := checkField(v.Get(field), ok, field+" must be strings by name"); err != nil {
 			return nil, err
 		}
 	}
-	if err := optional(v.Get("disabled"), v.Get("disabled").Is(artifact.Bool), "disabled must be a bool"); err != nil {
+	if err := checkField(v.Get("disabled"), v.Get("disabled").Is(artifact.Bool), "disabled must be a bool"); err != nil {
 		return nil, err
 	}
 	seconds, ok := 0.0, v.Get("timeout").Is(artifact.Number)
 	if ok {
 		seconds, _ = strconv.ParseFloat(v.Get("timeout").Text, 64)
 	}
-	if err := optional(v.Get("timeout"), ok && 1 <= seconds && seconds <= 3600, "timeout must be a number from 1 to 3600"); err != nil {
+	if err := checkField(v.Get("timeout"), ok && 1 <= seconds && seconds <= 3600, "timeout must be a number from 1 to 3600"); err != nil {
 		return nil, err
 	}
 	s := &judgedServer{disabledTools: byText(v.Get("disabledTools")), alwaysAllow: byText(v.Get("alwaysAllow"))}
@@ -198,7 +198,7 @@ func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
 		to    *[]judgedPattern
 	}{{"allowedServers", &r.allowedServers}, {"disallowedServers", &r.disallowedServers}} {
 		_, ok := stringList(v.Get(list.field))
-		if err := optional(v.Get(list.field), ok, list.field+" must be an array of strings"); err != nil {
+		if err := checkField(v.Get(list.field), ok, list.field+" must be an array of strings"); err != nil {
 			return nil, err
 		}
 		for _, item := range v.Get(list.field).List() {
@@ -214,12 +214,12 @@ func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
 		field string
 		to    *[][2]judgedPattern
 	}{{"allowedTools", &r.allowedTools}, {"disallowedTools", &r.disallowedTools}} {
-		if err := optional(v.Get(list.field), v.Get(list.field).Is(artifact.List), list.field+" must be an array"); err != nil {
+		if err := checkField(v.Get(list.field), v.Get(list.field).Is(artifact.List), list.field+" must be an array"); err != nil {
 			return nil, err
 		}
 		for _, item := range v.Get(list.field).List() {
-			server, ok := str(item.Get("serverName"))
-			tool, also := str(item.Get("toolName"))
+			server, ok := schemaText(item.Get("serverName"))
+			tool, also := schemaText(item.Get("toolName"))
 			if !ok || !also {
 				return nil, fmt.Errorf("%s: an entry names a server and a tool", item.Pos)
 			}

@@ -167,16 +167,16 @@ func readYAML(file string, data []byte) (*artifact.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, unique(v, map[*artifact.Value]bool{})
+	return v, uniqueKeys(v, map[*artifact.Value]bool{})
 }
 
 // innerTab is a tab inside a word, which our parser drops: a key "gro\tups"
 // would be groups.
 var innerTab = regexp.MustCompile(`([^\s:,\-\[\]{}?"'])\t+([^\s#])`)
 
-// unique fails on a key that an object has twice. An alias is the same value
+// uniqueKeys fails on a key that an object has twice. An alias is the same value
 // again, so that seen ends what would grow without bound.
-func unique(v *artifact.Value, seen map[*artifact.Value]bool) error {
+func uniqueKeys(v *artifact.Value, seen map[*artifact.Value]bool) error {
 	if v == nil || seen[v] {
 		return nil
 	}
@@ -187,12 +187,12 @@ func unique(v *artifact.Value, seen map[*artifact.Value]bool) error {
 			return fmt.Errorf("%s: map keys must be unique", m.Pos)
 		}
 		keys[m.Key] = true
-		if err := unique(m.Value, seen); err != nil {
+		if err := uniqueKeys(m.Value, seen); err != nil {
 			return err
 		}
 	}
 	for _, item := range v.Items {
-		if err := unique(item, seen); err != nil {
+		if err := uniqueKeys(item, seen); err != nil {
 			return err
 		}
 	}
@@ -203,17 +203,16 @@ func unique(v *artifact.Value, seen map[*artifact.Value]bool) error {
 // parser takes for one (1_000, 0b1) is a string to npm yaml.
 var coreNumber = regexp.MustCompile(`^(?:[-+]?(?:[0-9]+|\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 
-// str returns a string as the schema sees it.
-func str(v *artifact.Value) (string, bool) {
+// schemaText returns a string as the schema sees it.
+func schemaText(v *artifact.Value) (string, bool) {
 	if v.Is(artifact.Number) && !coreNumber.MatchString(v.Text) {
 		return v.Text, true
 	}
 	return v.Str()
 }
 
-// check is a requirement of a schema: a field that must be there or be absent
-// or good.
-func optional(v *artifact.Value, good bool, what string) error {
+// checkField fails on a field that is there and is not good.
+func checkField(v *artifact.Value, good bool, what string) error {
 	if v == nil || good {
 		return nil
 	}
@@ -228,23 +227,23 @@ func loadMode(v *artifact.Value, dialect string) (string, *judgedMode, error) {
 	if !v.Is(artifact.Object) {
 		return "", nil, fmt.Errorf("expected object, received %s", v.Kind)
 	}
-	slug, _ := str(v.Get("slug"))
+	slug, _ := schemaText(v.Get("slug"))
 	if !slugPattern.MatchString(slug) {
 		return "", nil, errors.New("slug must contain only letters numbers and dashes")
 	}
 	for _, field := range []string{"name", "roleDefinition"} {
-		if s, _ := str(v.Get(field)); s == "" {
+		if s, _ := schemaText(v.Get(field)); s == "" {
 			return "", nil, fmt.Errorf("%s is required", field)
 		}
 	}
 	for _, field := range []string{"whenToUse", "description", "customInstructions"} {
-		_, ok := str(v.Get(field))
-		if err := optional(v.Get(field), ok, field+" must be a string"); err != nil {
+		_, ok := schemaText(v.Get(field))
+		if err := checkField(v.Get(field), ok, field+" must be a string"); err != nil {
 			return "", nil, err
 		}
 	}
-	source, _ := str(v.Get("source"))
-	if err := optional(v.Get("source"), source == "global" || source == "project", "source must be global or project"); err != nil {
+	source, _ := schemaText(v.Get("source"))
+	if err := checkField(v.Get("source"), source == "global" || source == "project", "source must be global or project"); err != nil {
 		return "", nil, err
 	}
 	m := &judgedMode{}
@@ -271,7 +270,7 @@ func stringList(v *artifact.Value) ([]string, bool) {
 	}
 	out := make([]string, 0, len(v.Items))
 	for _, item := range v.Items {
-		s, ok := str(item)
+		s, ok := schemaText(item)
 		if !ok {
 			return nil, false
 		}
@@ -295,7 +294,7 @@ func loadGroups(v *artifact.Value, dialect string) (map[string]judgedGroup, erro
 		if entry.Is(artifact.List) && len(entry.Items) > 0 {
 			first = entry.Items[0]
 		}
-		name, _ := str(first)
+		name, _ := schemaText(first)
 		if name == "browser" {
 			continue // deprecatedToolGroups: dropped before anything is checked
 		}
@@ -312,12 +311,12 @@ func loadGroups(v *artifact.Value, dialect string) (map[string]judgedGroup, erro
 		if _, ok := groups[name]; ok {
 			return nil, fmt.Errorf("%s: duplicate groups are not allowed", entry.Pos)
 		}
-		_, ok := str(options.Get("description"))
-		if err := optional(options.Get("description"), ok, "description must be a string"); err != nil {
+		_, ok := schemaText(options.Get("description"))
+		if err := checkField(options.Get("description"), ok, "description must be a string"); err != nil {
 			return nil, err
 		}
-		source, ok := str(options.Get("fileRegex"))
-		if err := optional(options.Get("fileRegex"), ok, "fileRegex must be a string"); err != nil {
+		source, ok := schemaText(options.Get("fileRegex"))
+		if err := checkField(options.Get("fileRegex"), ok, "fileRegex must be a string"); err != nil {
 			return nil, err
 		}
 		if source != "" {

@@ -61,7 +61,7 @@ func (r *judgedRegex) test(s string) bool {
 	if r.unsure {
 		return true
 	}
-	ok, err := r.re.MatchRunes(units(s))
+	ok, err := r.re.MatchRunes(utf16Units(s))
 	return ok || err != nil
 }
 
@@ -205,7 +205,7 @@ func (p *regexParser) term(depth int) (repeatable bool, err error) {
 		p.write(unitSet{'{', '{'}, false)
 	case '.':
 		p.at++
-		p.write(lineBreaks, true)
+		p.write(breakUnits, true)
 	case '[':
 		p.at++
 		return true, p.class()
