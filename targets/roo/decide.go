@@ -58,6 +58,7 @@ func (j *judge) Assumes() []string {
 		"the user's auto-approve settings say what is asked about; alwaysAllow counts only where the user auto-approves MCP",
 		"the user's own mcp_settings.json names no server as the project does, and custom_modes.yaml no mode that the project leaves to the agent",
 		"the experiment for custom tools is off",
+		"reading outside the workspace is the user's own decision: Roo asks about it, and no artifact says more",
 		"the code index was made with the ignore file in place: codebase_search does not ask it again",
 		"the workspace has one folder, its root is the project's, and paths are those of POSIX",
 		"no symbolic link leads from a path that a fileRegex takes to one that it does not",
