@@ -188,19 +188,6 @@ func (j *judge) picture(path string) bool {
 	return false
 }
 
-// command: the group, and the ignore file for the arguments of what reads files
-// (src/core/tools/ExecuteCommandTool.ts, RooIgnoreController.validateCommand).
-func (j *judge) command(m *judgedMode, line string) target.Verdict {
-	g, ok := m.groups["command"]
-	if !ok {
-		return verdict(ir.Deny, target.Access, "no group command", m.at)
-	}
-	if r := j.ignore.command(line); r != nil {
-		return verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
-	}
-	return verdict(ir.Ask, target.Access, g.text, g.at)
-}
-
 // web: Roo has no tool for it since the browser went; Zoo has one by the group.
 func (j *judge) web(m *judgedMode) target.Verdict {
 	if j.dialect != zoo {

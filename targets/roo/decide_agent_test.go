@@ -232,7 +232,7 @@ func acmeCases(t *testing.T) []acmeCase {
 				tried = slices.DeleteFunc(append(slices.Clone(editPaths), ignoreTried...), func(p string) bool { return strings.Contains(p, "\x00") })
 			}
 			cases = append(cases, acmeCase{mode, g, tried, bits(tried, func(arg string) bool {
-				return d.Decide(ir.SubjectRef{Mode: mode}, path(g, arg)).Decision == ir.Deny
+				return d.Decide(ir.SubjectRef{Mode: mode}, on(g, arg)).Decision == ir.Deny
 			})})
 		}
 	}

@@ -33,10 +33,10 @@ func TestBadModes(t *testing.T) {
 		if !strings.Contains(warned, c.warns) || strings.Count(warned, "\n") != 1 {
 			t.Errorf("%s: warned %q, want %q", c.name, warned, c.warns)
 		}
-		if v := d.Decide(ir.SubjectRef{Mode: "a"}, path(ir.Read, "x")); v != (target.Verdict{}) {
+		if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Read, "x")); v != (target.Verdict{}) {
 			t.Errorf("%s: the file's mode is there: %+v", c.name, v)
 		}
-		if v := d.Decide(ir.SubjectRef{Mode: "code"}, path(ir.Read, "x")); v.Decision != ir.Ask {
+		if v := d.Decide(ir.SubjectRef{Mode: "code"}, on(ir.Read, "x")); v.Decision != ir.Ask {
 			t.Errorf("%s: the built-in mode is gone: %+v", c.name, v)
 		}
 	}
@@ -160,7 +160,7 @@ func TestRestrictions(t *testing.T) {
 func TestSlowExpression(t *testing.T) {
 	d, _ := opened(t, stock, tree(map[string]string{".roomodes": oneMode(`[[edit, {fileRegex: "^(?:ab|a|b)+$"}]]`, "")}))
 	start := time.Now()
-	if v := d.Decide(ir.SubjectRef{Mode: "a"}, path(ir.Edit, strings.Repeat("ab", 60)+"c")); v.Decision != ir.Ask || time.Since(start) > 10*time.Second {
+	if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Edit, strings.Repeat("ab", 60)+"c")); v.Decision != ir.Ask || time.Since(start) > 10*time.Second {
 		t.Errorf("got %s after %s", inShort(v), time.Since(start))
 	}
 }
@@ -198,7 +198,7 @@ func FuzzDecide(f *testing.F) {
 func BenchmarkDecide(b *testing.B) {
 	to := roo{}
 	deciders, _ := to.Open(tree(map[string]string{".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "*.pem\nsecrets/\n.env\n.env.*\n"}), target.NewOptions(to.Options(), nil, nil))
-	for _, a := range []policy.Action{path(ir.Read, "docs/guide/a.md"), path(ir.Edit, "docs/guide/a.md"), path(ir.Command, "cat docs/guide/a.md"), tool("github", "list")} {
+	for _, a := range []policy.Action{on(ir.Read, "docs/guide/a.md"), on(ir.Edit, "docs/guide/a.md"), on(ir.Command, "cat docs/guide/a.md"), tool("github", "list")} {
 		b.Run(string(a.Group), func(b *testing.B) {
 			for range b.N {
 				deciders[0].Decide(ir.SubjectRef{Mode: "writer"}, a)

@@ -48,7 +48,7 @@ func inShort(v target.Verdict) string {
 	return s
 }
 
-func path(g ir.Group, arg string) policy.Action { return policy.Action{Group: g, Arg: arg} }
+func on(g ir.Group, arg string) policy.Action { return policy.Action{Group: g, Arg: arg} }
 
 func tool(server, name string) policy.Action {
 	return policy.Action{Group: ir.MCP, Server: server, Arg: name}
@@ -96,30 +96,30 @@ func TestDecide(t *testing.T) {
 		zoo    string // "": the same
 	}
 	rows := []row{
-		{"writer", path(ir.Read, "a.md"), "ask access", ""},
-		{"writer", path(ir.Read, "K.PEM"), "deny access", ""},
-		{"writer", path(ir.Read, "ok.pem"), "ask access", ""},
-		{"writer", path(ir.Read, "a/../secrets/x"), "deny access", ""},
-		{"writer", path(ir.Read, "../x.pem"), "ask - + ask", ""},
-		{"writer", path(ir.Read, "a/../../x"), "ask - + ask", ""},
-		{"writer", path(ir.Read, "/etc/passwd"), "ask - + ask", ""},
-		{"writer", path(ir.Read, "~/x"), "ask - + ask", ""},
-		{"writer", path(ir.Read, `C:\x`), "ask - + ask", ""},
-		{"writer", path(ir.Read, "a\x00"), "deny -", ""},
-		{"writer", path(ir.Read, ".rooignore"), "deny access", ""},
-		{"writer", path(ir.Read, ".zooignore"), "ask access", "deny access"},
-		{"writer", path(ir.Edit, "docs/a.md"), "ask access", ""},
-		{"writer", path(ir.Edit, "docs/../../x.md"), "ask access", ""}, // the path as it is written
-		{"writer", path(ir.Edit, "docs/secrets/x.md"), "deny access", ""},
-		{"writer", path(ir.Edit, "a.png"), "deny access + ask", ""}, // generate_image with the path a
-		{"writer", path(ir.Edit, "secrets/a.png"), "deny access", ""},
-		{"writer", path(ir.Edit, ".png"), "deny access", ""},
-		{"writer", path(ir.Edit, "a.md"), "deny access + ask", ""},
-		{"writer", path(ir.Edit, "DOCS/a.md"), "deny access + ask", ""},
-		{"writer", path(ir.Command, "ls"), "deny access", ""},
-		{"writer", path(ir.Web, "example.com"), "deny -", "deny access"},
-		{"writer", path(ir.Modes, "code"), "ask -", ""},
-		{"writer", path(ir.Unknown, "deploy"), "deny - + allow", ""},
+		{"writer", on(ir.Read, "a.md"), "ask access", ""},
+		{"writer", on(ir.Read, "K.PEM"), "deny access", ""},
+		{"writer", on(ir.Read, "ok.pem"), "ask access", ""},
+		{"writer", on(ir.Read, "a/../secrets/x"), "deny access", ""},
+		{"writer", on(ir.Read, "../x.pem"), "ask - + ask", ""},
+		{"writer", on(ir.Read, "a/../../x"), "ask - + ask", ""},
+		{"writer", on(ir.Read, "/etc/passwd"), "ask - + ask", ""},
+		{"writer", on(ir.Read, "~/x"), "ask - + ask", ""},
+		{"writer", on(ir.Read, `C:\x`), "ask - + ask", ""},
+		{"writer", on(ir.Read, "a\x00"), "deny -", ""},
+		{"writer", on(ir.Read, ".rooignore"), "deny access", ""},
+		{"writer", on(ir.Read, ".zooignore"), "ask access", "deny access"},
+		{"writer", on(ir.Edit, "docs/a.md"), "ask access", ""},
+		{"writer", on(ir.Edit, "docs/../../x.md"), "ask access", ""}, // the path as it is written
+		{"writer", on(ir.Edit, "docs/secrets/x.md"), "deny access", ""},
+		{"writer", on(ir.Edit, "a.png"), "deny access + ask", ""}, // generate_image with the path a
+		{"writer", on(ir.Edit, "secrets/a.png"), "deny access", ""},
+		{"writer", on(ir.Edit, ".png"), "deny access", ""},
+		{"writer", on(ir.Edit, "a.md"), "deny access + ask", ""},
+		{"writer", on(ir.Edit, "DOCS/a.md"), "deny access + ask", ""},
+		{"writer", on(ir.Command, "ls"), "deny access", ""},
+		{"writer", on(ir.Web, "example.com"), "deny -", "deny access"},
+		{"writer", on(ir.Modes, "code"), "ask -", ""},
+		{"writer", on(ir.Unknown, "deploy"), "deny - + allow", ""},
 		{"writer", tool("github", "list"), "allow both", ""},
 		{"writer", tool("github", "get"), "ask both", ""},
 		{"writer", tool("github", "drop"), "deny both", ""},
@@ -133,22 +133,22 @@ func TestDecide(t *testing.T) {
 		{"writer", resource("open"), "ask access + allow", "deny access"},
 		{"writer", policy.Action{Group: ir.MCP, Server: "github", Kind: policy.Prompt}, "deny -", ""},
 
-		{"runner", path(ir.Read, "a.md"), "ask access", ""}, // fileRegex of read says nothing
-		{"runner", path(ir.Read, "k.pem"), "deny access + ask", ""},
-		{"runner", path(ir.Edit, "a.md"), "deny access + ask", ""},
-		{"runner", path(ir.Command, "rm -rf /"), "ask access", ""},
-		{"runner", path(ir.Command, " CAT -n k.pem"), "deny access", ""},
-		{"runner", path(ir.Command, "cat 'k.pem'"), "ask access", ""}, // quotes and all
-		{"runner", path(ir.Command, "cat ../k.pem"), "ask access", ""},
-		{"runner", path(ir.Command, "cat /k.pem"), "ask access", ""},
-		{"runner", path(ir.Command, "cat c:k.pem"), "ask access", ""},
-		{"runner", path(ir.Command, "true && cat k.pem"), "ask access", ""},
-		{"runner", path(ir.Command, ""), "ask access", ""},
-		{"runner", path(ir.Web, "example.com"), "deny -", "deny access + ask"},
+		{"runner", on(ir.Read, "a.md"), "ask access", ""}, // fileRegex of read says nothing
+		{"runner", on(ir.Read, "k.pem"), "deny access + ask", ""},
+		{"runner", on(ir.Edit, "a.md"), "deny access + ask", ""},
+		{"runner", on(ir.Command, "rm -rf /"), "ask access", ""},
+		{"runner", on(ir.Command, " CAT -n k.pem"), "deny access", ""},
+		{"runner", on(ir.Command, "cat 'k.pem'"), "ask access", ""}, // quotes and all
+		{"runner", on(ir.Command, "cat ../k.pem"), "ask access", ""},
+		{"runner", on(ir.Command, "cat /k.pem"), "ask access", ""},
+		{"runner", on(ir.Command, "cat c:k.pem"), "ask access", ""},
+		{"runner", on(ir.Command, "true && cat k.pem"), "ask access", ""},
+		{"runner", on(ir.Command, ""), "ask access", ""},
+		{"runner", on(ir.Web, "example.com"), "deny -", "deny access + ask"},
 		{"runner", tool("github", "list"), "allow both", "deny access"},
 
-		{"nobody", path(ir.Read, "a"), "deny access", ""},
-		{"nobody", path(ir.Edit, "a"), "deny access", ""},
+		{"nobody", on(ir.Read, "a"), "deny access", ""},
+		{"nobody", on(ir.Edit, "a"), "deny access", ""},
 		{"nobody", tool("github", "list"), "deny access + allow", "deny access"},
 		{"nobody", tool("github", "get"), "deny access + ask", "deny access"},
 		{"nobody", tool("github", "drop"), "deny access", ""},
@@ -157,13 +157,13 @@ func TestDecide(t *testing.T) {
 		{"nobody", resource("github"), "deny access", ""},
 
 		// The built-in modes are there as well.
-		{"architect", path(ir.Edit, "a.md"), "ask access", ""},
-		{"architect", path(ir.Edit, "a.go"), "deny access + ask", ""},
-		{"ask", path(ir.Edit, "a.md"), "deny access", ""},
-		{"code", path(ir.Edit, "../a.go"), "ask access", ""},
-		{"code", path(ir.Web, "example.com"), "deny -", "ask access"},
-		{"orchestrator", path(ir.Read, "a"), "deny access", ""},
-		{"no-such", path(ir.Read, "a"), "deny -", ""},
+		{"architect", on(ir.Edit, "a.md"), "ask access", ""},
+		{"architect", on(ir.Edit, "a.go"), "deny access + ask", ""},
+		{"ask", on(ir.Edit, "a.md"), "deny access", ""},
+		{"code", on(ir.Edit, "../a.go"), "ask access", ""},
+		{"code", on(ir.Web, "example.com"), "deny -", "ask access"},
+		{"orchestrator", on(ir.Read, "a"), "deny access", ""},
+		{"no-such", on(ir.Read, "a"), "deny -", ""},
 	}
 	for _, dialect := range []string{stock, zoo} {
 		d, warned := opened(t, dialect, files)
@@ -184,7 +184,7 @@ func TestDecide(t *testing.T) {
 			}
 		}
 		for _, ref := range []ir.SubjectRef{{Role: "r"}, {Role: "r", Mode: "code"}, {}} {
-			if v := d.Decide(ref, path(ir.Read, "a")); v != (target.Verdict{}) {
+			if v := d.Decide(ref, on(ir.Read, "a")); v != (target.Verdict{}) {
 				t.Errorf("%s: %v: got %+v, want no verdict: Roo has no roles", dialect, ref, v)
 			}
 		}
@@ -201,16 +201,16 @@ func TestPlaces(t *testing.T) {
 		action policy.Action
 		want   string
 	}{
-		{"writer", path(ir.Read, "a"), ".roomodes:6:9 - read"},
-		{"writer", path(ir.Edit, "x"), `.roomodes:8:22 fileRegex: ^docs/.*\.md$`},
-		{"writer", path(ir.Read, "k.pem"), ".rooignore:3:1 *.pem"},
-		{"writer", path(ir.Read, ".rooignore"), ".rooignore .rooignore"},
-		{"writer", path(ir.Command, "ls"), ".roomodes:6:7 no group command"},
+		{"writer", on(ir.Read, "a"), ".roomodes:6:9 - read"},
+		{"writer", on(ir.Edit, "x"), `.roomodes:8:22 fileRegex: ^docs/.*\.md$`},
+		{"writer", on(ir.Read, "k.pem"), ".rooignore:3:1 *.pem"},
+		{"writer", on(ir.Read, ".rooignore"), ".rooignore .rooignore"},
+		{"writer", on(ir.Command, "ls"), ".roomodes:6:7 no group command"},
 		{"writer", tool("github", "list"), ".roo/mcp.json:2:46 alwaysAllow: list"},
 		{"writer", tool("github", "drop"), ".roo/mcp.json:2:73 disabledTools: drop"},
 		{"writer", tool("off", "x"), ".roo/mcp.json:3:38 disabled: true"},
 		{"writer", tool("no", "x"), ".roo/mcp.json no such server; the user may have one"},
-		{"ask", path(ir.Read, "a"), ".roomodes built-in mode ask: read"},
+		{"ask", on(ir.Read, "a"), ".roomodes built-in mode ask: read"},
 	} {
 		v := d.Decide(ir.SubjectRef{Mode: c.mode}, c.action)
 		if got := v.At.String() + " " + v.Rule; got != c.want {
@@ -259,10 +259,10 @@ func TestWhichFile(t *testing.T) {
 		d, _ := opened(t, c.dialect, tree(c.files))
 		got := []string{"none", "none", "none"}
 		for _, age := range []string{"old", "new"} {
-			if d.Decide(ir.SubjectRef{Mode: age}, path(ir.Read, "x")).Decision > ir.Deny {
+			if d.Decide(ir.SubjectRef{Mode: age}, on(ir.Read, "x")).Decision > ir.Deny {
 				got[0] = age
 			}
-			if d.Decide(ir.SubjectRef{Mode: "ask"}, path(ir.Read, age+".txt")).Decision == ir.Deny {
+			if d.Decide(ir.SubjectRef{Mode: "ask"}, on(ir.Read, age+".txt")).Decision == ir.Deny {
 				got[1] = age
 			}
 			if d.Decide(ir.SubjectRef{Mode: "ask"}, tool(age, "x")).Decision == ir.Deny {
