@@ -151,7 +151,6 @@ func (s *Subject) command(dir, line string) Result {
 	}
 	// A redirect to a path that is not literal makes the line match no list.
 	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return t.path == "" })
-	var reads []touch
 	for _, side := range s.stating(ir.Command) {
 		t := &side.commands
 		if a.opaque || hidden && !t.open {
@@ -165,23 +164,32 @@ func (s *Subject) command(dir, line string) Result {
 				for _, f := range files {
 					read.touch(ir.Read, f, a.commands[i].dirs)
 				}
-				reads = append(reads, read.touches...)
+				s.touches(side, read.touches, judge)
 			}
 		}
 	}
-	for _, list := range [][]touch{a.touches, reads} {
-		for _, t := range list {
-			if t.path == "" {
-				judge(s.anyFile(t.group))
-			} else {
-				judge(s.file(t.group, t.path))
-			}
-		}
-	}
+	s.touches(nil, a.touches, judge)
 	if worst == nil {
 		worst = &s.stating(ir.Command)[0].commands.opaque
 	}
 	return *worst
+}
+
+// touches judges the files that a line touches: those of a side's own filter by
+// what that side says of files, if it says anything, else by what the subject
+// says.
+func (s *Subject) touches(side *side, list []touch, judge func(*Result)) {
+	for _, t := range list {
+		of := s
+		if side != nil && len(s.sides) > 1 && side.states(t.group) {
+			of = side.alone
+		}
+		if t.path == "" {
+			judge(of.anyFile(t.group))
+		} else {
+			judge(of.file(t.group, t.path))
+		}
+	}
 }
 
 // anyFile decides a path that is not known: never above ask, and not above what

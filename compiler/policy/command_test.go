@@ -307,3 +307,30 @@ func TestIntersect(t *testing.T) {
 		}
 	}
 }
+
+// A role in a mode gets the lower of the two decisions: the files that one
+// side's filter reads are no business of the other's command list.
+func TestFilterOfOneSide(t *testing.T) {
+	p := &ir.Project{
+		Modes: []ir.Mode{
+			{Slug: "asks", Can: ir.Can{Read: table(deny("secrets/"), allow("**")), Command: bare(ir.Ask)}},
+			{Slug: "silent", Can: ir.Can{Command: bare(ir.Ask)}},
+		},
+		Roles: []ir.Role{{Name: "reader", Can: ir.Can{Read: table(deny("*.pem"), allow("**")), Command: table(allow("@readonly_filters"))}}},
+	}
+	for _, c := range []struct {
+		mode, line string
+		want       ir.Decision
+	}{
+		{"asks", "cat a.md", ir.Ask},
+		{"asks", "cat secrets/a", ir.Ask},
+		{"asks", "cat k.pem", ir.Deny},
+		{"asks", "cat < secrets/a", ir.Deny}, // a redirect is read by both
+		{"silent", "cat ../x", ir.Ask},
+	} {
+		s := mustSubject(t, p, ir.SubjectRef{Role: "reader", Mode: c.mode})
+		if got := s.DecideCommand("", c.line); got.Decision != c.want {
+			t.Errorf("%s: %s: got %s (%s), want %s", c.mode, c.line, got.Decision, got.Rule, c.want)
+		}
+	}
+}

@@ -127,7 +127,8 @@
 // # 8. Role in mode
 //
 // The lower of two decisions, over what each side states: a group that one
-// side neither mentions nor covers with can.default is left to the other. A
+// side neither mentions nor covers with can.default is left to the other. The
+// files that a filter of one side reads are judged by that side. A
 // server that is off by default is open to the pair when either side names it,
 // at what that side says; an explicit deny on either side wins.
 //

@@ -159,6 +159,11 @@ func outsidePrefix(raw string, backslash bool) bool {
 		len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z')
 }
 
+// Elsewhere reports whether a path names a place by itself: absolute, in
+// somebody's home, on a drive or a share, whatever this system makes of it. A
+// hook decides such a path as it is written, and never below a folder.
+func Elsewhere(name string) bool { return outsidePrefix(name, true) || strings.ContainsRune(name, 0) }
+
 // leavesRoot reports whether a path, in either reading, lies outside the root.
 func leavesRoot(raw string) bool {
 	var p filePath

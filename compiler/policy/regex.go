@@ -12,7 +12,7 @@ import (
 
 // RegexTimeout bounds one evaluation of a regex. Above it a deny and an ask
 // count as matched and an allow as unmatched.
-const RegexTimeout = 50 * time.Millisecond
+const RegexTimeout = 250 * time.Millisecond
 
 // CheckRegex reports why a text is not a regex that every agent reads alike:
 // ECMAScript without flags. It refuses what the engine used here

@@ -26,10 +26,12 @@ type side struct {
 	outsideRead, outsideEdit Result
 
 	effective map[ir.Group][]ir.Rule
+	alone     *Subject // the side by itself
 }
 
 // newSide compiles what s names.
 func (e *Engine) newSide(s *side) (*side, error) {
+	s.alone = &Subject{engine: e, sides: []*side{s}}
 	s.unknown = s.unknownDefault()
 	beyond := ir.Deny
 	if s.role != nil {

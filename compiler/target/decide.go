@@ -45,6 +45,9 @@ type Verdict struct {
 	// Hole is what the agent permits past its own artifacts, by a tool or an
 	// input that it does not check; nil where no such way is known.
 	Hole *Hole
+	// BareHole is the same where the agent does not run its hook: what it
+	// approves by itself and no rule of its format could hold back alone.
+	BareHole *Hole
 }
 
 // Answer is a decision and the halves of it that the artifacts govern. Without

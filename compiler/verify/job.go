@@ -19,6 +19,7 @@ type job struct {
 	ref      ir.SubjectRef
 
 	out  Surface
+	role *policy.Subject   // of a role in a mode, by itself
 	held bool              // the surface holds the subject
 	gaps map[gap]governing // what is governed of each group
 }
@@ -166,19 +167,46 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 		if j.out.Bare == nil {
 			j.out.Bare = &Tally{}
 		}
-		if silent := j.approves(w, *v.Bare, j.out.Bare); silent {
+		if silent := j.approves(w, *v.Bare, j.out.Bare); silent && j.roleAllows(w) {
+			j.out.Bare.Wider--
+			j.out.Counts.HookOnly++
+			j.example(&j.out.HookOnly, j.finding(w, "approval", *v.Bare, true))
+		} else if silent {
 			j.wider(w, "approval", *v.Bare, true, j.out.Bare)
 		} else if !silent && !wider && w.Source.Decision == ir.Deny && v.Decision == ir.Deny && v.Bare.Decision > ir.Deny {
 			j.out.Counts.HookOnly++
 			j.example(&j.out.HookOnly, j.finding(w, "access", *v.Bare, true))
 		}
 	}
-	if h := v.Hole; h != nil && !wider && h.Decision > w.Source.Decision && v.Governs&target.Access != 0 {
-		j.out.Counts.Holes++
-		f := j.finding(w, "access", v.Answer, false)
-		f.Artifact, f.By = h.Decision, h.Why
-		j.example(&j.out.Holes, f)
+	if h := v.Hole; h != nil && !wider && h.Decision > w.Source.Decision {
+		j.hole(w, "access", h, v.Answer, false)
+	} else if h := v.BareHole; h != nil && !wider && h.Decision == ir.Allow && w.Source.Decision < ir.Allow && v.Bare.Decision < ir.Allow {
+		j.hole(w, "approval", h, *v.Bare, true)
 	}
+}
+
+func (j *job) hole(w *Witness, half string, h *target.Hole, a target.Answer, bare bool) {
+	j.out.Counts.Holes++
+	f := j.finding(w, half, a, bare)
+	f.Artifact, f.By = h.Decision, h.Why
+	j.example(&j.out.Holes, f)
+}
+
+// roleAllows reports whether a role in a mode may do by itself what it may not
+// in the mode. No format has rules for a mode inside a role's session: there the
+// hook alone holds the mode, and without it the role's own rules hold.
+func (j *job) roleAllows(w *Witness) bool {
+	if j.ref.Role == "" || j.ref.Mode == "" {
+		return false
+	}
+	if j.role == nil {
+		s, err := j.target.Input.Policy.Subject(ir.SubjectRef{Role: j.ref.Role})
+		if err != nil {
+			return false
+		}
+		j.role = s
+	}
+	return j.role.Decide(w.Action).Decision == ir.Allow
 }
 
 // assumed compares what a closed inventory says does not exist, apart from
@@ -283,8 +311,13 @@ func (j *job) utility(w *Witness, a target.Answer) {
 	if j.ref.Mode != "" && j.ref.Role != "" {
 		return
 	}
+	// What a person is asked in a session that holds no role is that session's.
+	governs := a.Governs
+	if a.At.File != "" {
+		governs &= j.target.Target.Governs(a.At.File, w.Group)
+	}
 	survives := a.Decision
-	if a.Governs&target.Approval == 0 && survives > ir.Deny {
+	if governs&target.Approval == 0 && survives > ir.Deny {
 		survives = ir.Allow
 	}
 	if a.Governs&target.Access == 0 && survives == ir.Deny {

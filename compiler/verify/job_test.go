@@ -48,7 +48,7 @@ func source(d ir.Decision) *ir.Project {
 }
 
 func judged(p *ir.Project, v target.Verdict, x ...target.Exception) Surface {
-	j := &job{target: &Target{Input: target.Input{Project: p, Exceptions: x}}, ref: ir.SubjectRef{Mode: "m"}, decider: stub{v, ir.MCP}}
+	j := &job{target: &Target{Target: one{}, Input: target.Input{Project: p, Exceptions: x}}, ref: ir.SubjectRef{Mode: "m"}, decider: stub{v, ir.MCP}}
 	e := policy.New(p)
 	list, err := Universe(e, j.ref, nil, 1)
 	if err != nil {
@@ -225,7 +225,8 @@ type one struct {
 	v target.Verdict
 }
 
-func (one) Name() string { return "one" }
+func (one) Name() string                           { return "one" }
+func (one) Governs(string, ir.Group) target.Halves { return target.Both }
 func (o one) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
 	return []target.Decider{stub{o.v, ir.MCP}}, nil
 }

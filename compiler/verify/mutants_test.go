@@ -103,11 +103,13 @@ type court struct {
 	files    fstest.MapFS
 	original map[string][]target.Decider
 	dense    map[ir.SubjectRef][]verify.Witness
+	before   map[ir.SubjectRef]map[target.Decider][]target.Verdict // of the original, in the order of dense
 	people   []map[string][]string
+	verified verify.Universes
 }
 
 func newCourt(t *testing.T, res *compiler.Result) *court {
-	c := &court{res: res, files: fstest.MapFS{}, original: map[string][]target.Decider{}, dense: map[ir.SubjectRef][]verify.Witness{}}
+	c := &court{res: res, files: fstest.MapFS{}, original: map[string][]target.Decider{}, dense: map[ir.SubjectRef][]verify.Witness{}, before: map[ir.SubjectRef]map[target.Decider][]target.Verdict{}}
 	for _, f := range res.Files() {
 		c.files[f.Path] = &fstest.MapFile{Data: f.Data}
 	}
@@ -125,12 +127,26 @@ func newCourt(t *testing.T, res *compiler.Result) *court {
 		c.people = append(c.people, r.Claims)
 	}
 	for _, ref := range refs {
+		seen := map[policy.Action]bool{}
 		for seed := range uint64(3) {
 			list, err := verify.Universe(res.Policy, ref, foreignPatterns, 100+seed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.dense[ref] = append(c.dense[ref], list...)
+			for _, w := range list {
+				if !w.Assumed && !seen[w.Action] {
+					seen[w.Action] = true
+					c.dense[ref] = append(c.dense[ref], w)
+				}
+			}
+		}
+		c.before[ref] = map[target.Decider][]target.Verdict{}
+		for _, list := range c.original {
+			for _, d := range list {
+				for _, w := range c.dense[ref] {
+					c.before[ref][d] = append(c.before[ref][d], d.Decide(ref, w.Action))
+				}
+			}
 		}
 	}
 	return c
@@ -164,7 +180,7 @@ func (c *court) judge(t *testing.T, m mutant) fate {
 			continue
 		}
 		j.Files, j.Compiled = files, c.files
-		report, err := verify.Run(verify.Request{Policy: c.res.Policy, Targets: []verify.Target{j}, Seed: 1})
+		report, err := verify.Run(verify.Request{Policy: c.res.Policy, Targets: []verify.Target{j}, Seed: 1, Universes: &c.verified})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,9 +229,6 @@ func (c *court) compare(j verify.Target, files fstest.MapFS) fate {
 		for ref, list := range c.dense {
 			for i := range list {
 				w := &list[i]
-				if w.Assumed {
-					continue
-				}
 				if p, ok := is.(target.PersonDecider); ok {
 					for _, person := range c.people {
 						source, _, err := c.res.Policy.Person(person, w.Action)
@@ -227,7 +240,7 @@ func (c *court) compare(j verify.Target, files fstest.MapFS) fate {
 					}
 					continue
 				}
-				out = worse(out, versus(w, was.Decide(ref, w.Action), is.Decide(ref, w.Action), j, ref))
+				out = worse(out, versus(w, c.before[ref][was][i], is.Decide(ref, w.Action), j, ref))
 			}
 		}
 	}

@@ -30,6 +30,9 @@ type Request struct {
 	Policy  *policy.Engine // the source
 	Targets []Target
 	Seed    uint64 // of the random part of the universe
+	// Universes are those of an earlier Run over the same policy by the same
+	// seed, which verifies many sets of files; nil: made anew.
+	Universes *Universes
 	// Progress is called after each subject of a surface, from several
 	// goroutines one after the other; nil: not called.
 	Progress func(done, total int)
@@ -208,7 +211,7 @@ func Run(req Request) (*Report, error) {
 			}
 		}
 	}
-	if err := run(req, refs, jobs, dedupe(more)); err != nil {
+	if err := run(req, jobs, dedupe(more)); err != nil {
 		return nil, err
 	}
 	for _, j := range jobs {
@@ -249,17 +252,36 @@ func dedupe(more map[ir.Group][]ir.Pattern) map[ir.Group][]ir.Pattern {
 	return more
 }
 
-// run works on the jobs side by side. The universe of a subject is made once
-// and shared by the surfaces.
-func run(req Request, refs []ir.SubjectRef, jobs []*job, more map[ir.Group][]ir.Pattern) error {
-	type shared struct {
-		once sync.Once
-		list []Witness
-		err  error
+// Universes keeps each subject's universe: it is made once and shared by the
+// surfaces.
+type Universes struct {
+	mu sync.Mutex
+	of map[ir.SubjectRef]*sharedUniverse
+}
+
+type sharedUniverse struct {
+	once sync.Once
+	list []Witness
+	err  error
+}
+
+func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.of[ref] == nil {
+		if u.of == nil {
+			u.of = map[ir.SubjectRef]*sharedUniverse{}
+		}
+		u.of[ref] = &sharedUniverse{}
 	}
-	universes := map[ir.SubjectRef]*shared{}
-	for _, ref := range refs {
-		universes[ref] = &shared{}
+	return u.of[ref]
+}
+
+// run works on the jobs side by side.
+func run(req Request, jobs []*job, more map[ir.Group][]ir.Pattern) error {
+	universes := req.Universes
+	if universes == nil {
+		universes = &Universes{}
 	}
 	queue := make(chan *job)
 	var wg sync.WaitGroup
@@ -269,7 +291,7 @@ func run(req Request, refs []ir.SubjectRef, jobs []*job, more map[ir.Group][]ir.
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for j := range queue {
-				u := universes[j.ref]
+				u := universes.get(j.ref)
 				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more, req.Seed) })
 				if u.err == nil {
 					j.compare(req.Policy, u.list)

@@ -181,11 +181,12 @@ func searchAction(names ...string) func(*question) opinion {
 
 // file decides a path as written and with its links resolved; the lower holds.
 func (q *question) file(g ir.Group, p string) policy.Result {
-	if strings.HasPrefix(p, "~") || strings.ContainsRune(p, 0) {
-		return q.subject.DecideFile(g, p, "")
-	}
 	abs := p
-	if !filepath.IsAbs(abs) {
+	switch {
+	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
+	case policy.Elsewhere(p):
+		return q.subject.DecideFile(g, p, "")
+	default:
 		if !filepath.IsAbs(q.Cwd) {
 			return policy.Result{Decision: ir.Deny, Rule: "a relative path without a working directory"}
 		}

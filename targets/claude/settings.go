@@ -172,6 +172,7 @@ func (c *compiler) files(g ir.Group, tool string) {
 	if out := c.s.Outside(g); out.Decision == ir.Deny && g == ir.Read && c.without(g, out.Pos, "claude-read", "rules cannot refuse every path outside the project") {
 		return
 	}
+	holds := false
 	asksAll := def.Decision == ir.Ask && (g == ir.Read || c.auto() || c.mode == "acceptEdits")
 	for _, r := range c.s.Rules(g) {
 		switch {
@@ -186,7 +187,11 @@ func (c *compiler) files(g ir.Group, tool string) {
 			c.allowFile(g, tool, r, def.Decision)
 		default:
 			c.holdFile(tool, r)
+			holds = true
 		}
+	}
+	if holds && !asksAll {
+		c.out.add(ir.Ask, tool+oddNames)
 	}
 	switch {
 	case asksAll:
@@ -198,6 +203,10 @@ func (c *compiler) files(g ir.Group, tool string) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
 }
+
+// oddNames are the names with a long s or a Kelvin sign, which a file system
+// may take for an s and a k; Claude Code folds the case of ASCII letters only.
+const oddNames = "(*[ſ\u212a]*)"
 
 func (c *compiler) hasRegexAsk(g ir.Group) bool {
 	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Pattern.Kind == ir.Regex && r.Decision == ir.Ask })
@@ -250,9 +259,11 @@ func (c *compiler) holdFile(tool string, r ir.Rule) {
 		return
 	}
 	for _, glob := range globs {
+		// A folder is named without what follows: it then holds itself and all
+		// that is in it.
 		glob = strings.TrimPrefix(glob, "/")
-		if strings.HasSuffix(glob, "/") {
-			glob += "**"
+		if dir := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/"); dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**")) {
+			glob = dir
 		}
 		switch glob[0] {
 		case '!', '#', '~':
@@ -396,8 +407,28 @@ func (c *compiler) mcp() {
 			c.out.add(decisions[j], prefix+"__"+Name(t.Name))
 		}
 	}
+	c.resources()
 	if c.auto() && c.s.Default(ir.MCP).Decision < ir.Allow {
 		c.out.add(c.s.Default(ir.MCP).Decision, "mcp__*")
+	}
+}
+
+// resources holds the tools that list and read the servers' resources, which ask
+// for nothing and have no rules by server: they are denied where no server's
+// resources may be read, and asked about where some may not be.
+func (c *compiler) resources() {
+	least, most := ir.Allow, ir.Deny
+	for i := range c.e.in.Project.Servers {
+		d := c.s.Decide(policy.Action{Group: ir.MCP, Server: c.e.in.Project.Servers[i].Name, Kind: policy.Resource, Arg: "*"}).Decision
+		least, most = min(least, d), max(most, d)
+	}
+	if most == ir.Deny {
+		least = ir.Deny
+	} else if least < ir.Allow {
+		least = ir.Ask
+	}
+	if least < ir.Allow {
+		c.out.add(least, "ListMcpResourcesTool", "ReadMcpResourceTool")
 	}
 }
 

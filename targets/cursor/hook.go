@@ -125,12 +125,12 @@ func (q *question) file(g ir.Group, p string) verdict {
 	switch {
 	case p == "":
 		return refused("a call without a readable path")
-	case strings.HasPrefix(p, "~") || strings.ContainsRune(p, 0):
-		return verdict{Result: q.subject.DecideFile(g, p, "")}
 	case strings.Contains(p, "://"):
 		return refused("a path written as an address") // the engine reads file:// as a path
-	case filepath.IsAbs(p):
+	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
 		return q.absolute(g, p)
+	case policy.Elsewhere(p):
+		return verdict{Result: q.subject.DecideFile(g, p, "")}
 	}
 	v := verdict{none: true}
 	for _, root := range q.roots() {

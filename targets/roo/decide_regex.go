@@ -27,7 +27,7 @@ type judgedRegex struct {
 
 // judgedTimeout bounds one evaluation. Roo has no bound; an evaluation that
 // takes longer here counts as a match, since it may become one there.
-const judgedTimeout = 100 * time.Millisecond
+const judgedTimeout = time.Second
 
 // newJudgedRegex fails where `new RegExp` throws a SyntaxError.
 func newJudgedRegex(source string, ignoreCase bool) (*judgedRegex, error) {
