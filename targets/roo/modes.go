@@ -14,7 +14,7 @@ import (
 type mode struct {
 	slug, name, role, when, description, custom string
 	groups                                      []group
-	servers                                     *[]string // zoo: allowedMcpServers
+	servers                                     *[]string // allowedMcpServers; with tools, allowedServers
 	tools                                       *[]toolRef
 }
 

@@ -148,11 +148,12 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 	return true
 }
 
-// listTools writes the tools that a mode may call. The plan's allowedTools
-// holds for every server, so that one list says it all; it has no word for
-// resources, and takes "?" in a name for any character.
+// listTools writes the servers and the tools that a mode may call. The plan's
+// allowedTools holds for the tools of every server, and a server that no list
+// names would still show its resources; it takes "?" in a name for any character.
 func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 	var tools []toolRef
+	var servers []string
 	for _, u := range uses {
 		switch {
 		case !u.some:
@@ -172,12 +173,13 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 				tools = append(tools, toolRef{u.Name, t})
 			}
 		}
+		servers = append(servers, u.Name)
 		e.usedExceptions(m, u)
 	}
 	if len(tools) == 0 {
 		return false
 	}
-	out.tools = &tools
+	out.servers, out.tools = &servers, &tools
 	return true
 }
 

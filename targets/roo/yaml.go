@@ -101,18 +101,14 @@ func writeYAML(modes []mode) []byte {
 			}
 			fmt.Fprintf(&b, "      - - %s\n        - fileRegex: %s\n          description: %s\n", g.name, quote(g.regex), quote(g.description))
 		}
-		if m.servers != nil {
-			b.WriteString("    allowedMcpServers:" + list(*m.servers, "      "))
-		}
-		if m.tools != nil {
-			b.WriteString("    mcpRestrictions:\n      allowedTools:")
-			if len(*m.tools) == 0 {
-				b.WriteString(" []")
-			}
-			b.WriteByte('\n')
+		switch {
+		case m.tools != nil:
+			b.WriteString("    mcpRestrictions:\n      allowedServers:" + list(*m.servers, "        ") + "      allowedTools:\n")
 			for _, t := range *m.tools {
 				fmt.Fprintf(&b, "        - serverName: %s\n          toolName: %s\n", quote(t.server), quote(t.tool))
 			}
+		case m.servers != nil:
+			b.WriteString("    allowedMcpServers:" + list(*m.servers, "      "))
 		}
 	}
 	return []byte(b.String())
@@ -159,15 +155,15 @@ func writeJSON(modes []mode) []byte {
 			}
 		}
 		o = append(o, "groups", groups)
-		if m.servers != nil {
-			o = append(o, "allowedMcpServers", *m.servers)
-		}
-		if m.tools != nil {
+		switch {
+		case m.tools != nil:
 			tools := []any{}
 			for _, t := range *m.tools {
 				tools = append(tools, target.Object{"serverName", t.server, "toolName", t.tool})
 			}
-			o = append(o, "mcpRestrictions", target.Object{"allowedTools", tools})
+			o = append(o, "mcpRestrictions", target.Object{"allowedServers", *m.servers, "allowedTools", tools})
+		case m.servers != nil:
+			o = append(o, "allowedMcpServers", *m.servers)
 		}
 		list = append(list, o)
 	}
