@@ -1,0 +1,177 @@
+package claude
+
+import (
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// rule is what rules and mode make of a call, before any hook: a deny rule
+// first, then an ask rule, then the mode and the allow rules. Observed on
+// 2.1.329, default to plan with disableAutoMode; without that switch plan hands
+// what it would ask about to a classifier, which is taken to approve it.
+func (s *session) rule(c *call) ruling {
+	switch c.Group {
+	case ir.Read:
+		return s.readRule(c)
+	case ir.Edit:
+		return s.editRule(c)
+	case ir.Command:
+		return s.lineRule(c.line)
+	case ir.Web:
+		return s.fetchRule(c)
+	case ir.MCP:
+		if c.Kind == policy.Resource {
+			return s.freeRule(c.tool) // a resource is read without a question
+		}
+		return s.mcpRule(c)
+	case ir.Modes:
+		return s.agentRule(c)
+	}
+	return s.freeRule(c.tool)
+}
+
+func byDeny(p *place) ruling  { return ruling{Decision: ir.Deny, place: *p, held: true, rule: true} }
+func byAsk(p *place) ruling   { return ruling{Decision: ir.Ask, place: *p, held: true, rule: true} }
+func byAllow(p *place) ruling { return ruling{Decision: ir.Allow, place: *p} }
+
+// byMode is a decision of the mode itself.
+func (s *session) byMode(d ir.Decision, what string) ruling {
+	return ruling{Decision: d, place: place{what + " in the mode " + s.mode, s.at}}
+}
+
+// otherwise is what becomes of a call that no rule is about.
+func (s *session) otherwise(what string) ruling {
+	switch {
+	case s.mode == "bypassPermissions", s.mode == "auto", s.mode == "plan" && !s.noAuto:
+		return s.byMode(ir.Allow, what)
+	}
+	return s.byMode(ir.Ask, what)
+}
+
+// first returns the first rule that matched.
+func first(rules ...*place) *place {
+	for _, r := range rules {
+		if r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *session) readRule(c *call) ruling {
+	deny, ask, allow := &s.rules[ir.Deny], &s.rules[ir.Ask], &s.rules[ir.Allow]
+	if r := matchPath(deny.read, c.file); r != nil {
+		return byDeny(r)
+	}
+	if r := first(ask.tool(c.tool), matchPath(ask.read, c.file)); r != nil {
+		return byAsk(r)
+	}
+	if c.file.inside {
+		return s.byMode(ir.Allow, "reading in the project")
+	}
+	// Who may edit a path may read it.
+	if r := first(allow.tool(c.tool), allow.tool("Read"), matchPath(allow.read, c.file), matchPath(allow.edit, c.file)); r != nil {
+		return byAllow(r)
+	}
+	return s.otherwise("reading outside the project")
+}
+
+// editRule: a Read deny holds writing back too. Plan asks about every edit,
+// whatever rule or hook allows it.
+func (s *session) editRule(c *call) ruling {
+	deny, ask, allow := &s.rules[ir.Deny], &s.rules[ir.Ask], &s.rules[ir.Allow]
+	if r := first(matchPath(deny.edit, c.file), matchPath(deny.read, c.file)); r != nil {
+		return byDeny(r)
+	}
+	if r := first(ask.tool(c.tool), matchPath(ask.edit, c.file)); r != nil {
+		return byAsk(r)
+	}
+	if s.mode == "bypassPermissions" {
+		return s.byMode(ir.Allow, "editing")
+	}
+	if c.file.protected {
+		r := s.byMode(ir.Ask, "editing a protected path")
+		r.held = true
+		return r
+	}
+	if s.mode == "plan" {
+		r := s.byMode(ir.Ask, "editing")
+		r.held = true
+		return r
+	}
+	if s.mode == "acceptEdits" && c.file.inside {
+		return s.byMode(ir.Allow, "editing in the project")
+	}
+	if r := first(allow.tool(c.tool), allow.tool("Edit"), matchPath(allow.edit, c.file)); r != nil {
+		return byAllow(r)
+	}
+	return s.otherwise("editing")
+}
+
+func (s *session) fetchRule(c *call) ruling {
+	if r := s.rules[ir.Deny].host(c.host); r != nil {
+		return byDeny(r)
+	}
+	if r := first(s.rules[ir.Ask].tool(c.tool), s.rules[ir.Ask].host(c.host)); r != nil {
+		return byAsk(r)
+	}
+	if r := first(s.rules[ir.Allow].tool(c.tool), s.rules[ir.Allow].host(c.host)); r != nil {
+		return byAllow(r)
+	}
+	for _, h := range documentation {
+		if c.host == h {
+			return s.byMode(ir.Allow, "fetching documentation that Claude Code trusts")
+		}
+	}
+	return s.otherwise("fetching")
+}
+
+// documentation are hosts that are fetched without a question. Claude Code has
+// more of them; these were observed on 2.1.329.
+var documentation = []string{"code.claude.com", "docs.python.org"}
+
+func (s *session) mcpRule(c *call) ruling {
+	if r := s.rules[ir.Ask].tool(c.tool); r != nil {
+		return byAsk(r)
+	}
+	if r := s.rules[ir.Allow].tool(c.tool); r != nil {
+		return byAllow(r)
+	}
+	return s.otherwise("a tool of a server")
+}
+
+// agentRule: starting a subagent asks for nothing.
+func (s *session) agentRule(c *call) ruling {
+	list := func(rs *ruleSet) *place {
+		if c.tool == "Skill" {
+			return named(rs.skills, c.Arg)
+		}
+		return first(named(rs.agents, c.Arg), rs.tool("Task"))
+	}
+	if r := list(&s.rules[ir.Deny]); r != nil {
+		return byDeny(r)
+	}
+	if r := first(s.rules[ir.Ask].tool(c.tool), list(&s.rules[ir.Ask])); r != nil {
+		return byAsk(r)
+	}
+	if r := first(s.rules[ir.Allow].tool(c.tool), list(&s.rules[ir.Allow])); r != nil {
+		return byAllow(r)
+	}
+	if c.tool == "Skill" {
+		return s.otherwise("a skill")
+	}
+	return s.byMode(ir.Allow, "starting a subagent")
+}
+
+// freeRule is for tools that ask for nothing of themselves: CronCreate,
+// ScheduleWakeup, SendMessage, Workflow and the reading of MCP resources run in
+// every mode. A tool that nobody knows yet is taken to be one of them.
+func (s *session) freeRule(tool string) ruling {
+	if r := s.rules[ir.Ask].tool(tool); r != nil {
+		return byAsk(r)
+	}
+	if r := s.rules[ir.Allow].tool(tool); r != nil {
+		return byAllow(r)
+	}
+	return s.byMode(ir.Allow, "a tool that asks for nothing")
+}

@@ -1,0 +1,186 @@
+package claude
+
+import (
+	"strings"
+
+	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// settings is a settings file, or what flags say in its place.
+type settings struct {
+	file    string
+	rules   [ir.Allow + 1]ruleSet
+	mode    string
+	noAuto  bool
+	noPass  bool
+	noHooks bool
+	hooks   []*listener
+	tools   []*toolList
+	servers []string // with strict
+	strict  bool
+}
+
+// permissionModes are the values of defaultMode; any other keeps the whole file
+// from loading.
+var permissionModes = map[string]bool{"default": true, "manual": true, "plan": true, "acceptEdits": true, "dontAsk": true, "auto": true, "bypassPermissions": true, "delegate": true}
+
+// settings reads a settings file, nil for one that Claude Code does not load.
+// base is the folder that a rule's leading / stands for. The mode auto is not
+// taken from a file of the project.
+func (o *opener) settings(name string, data []byte, base string, ofProject bool) *settings {
+	v, err := artifact.JSON(name, data)
+	if err != nil || !v.Is(artifact.Object) {
+		o.warn(diag.Pos{File: name}, "got settings that do not load: %v", err)
+		return nil
+	}
+	s := &settings{file: name}
+	p := v.Get("permissions")
+	if mode := p.Get("defaultMode"); mode != nil {
+		text, ok := mode.Str()
+		if !ok || !permissionModes[text] {
+			o.warn(mode.Line(), "got the mode %q, for which the whole file does not load", text)
+			return nil
+		}
+		if s.mode = text; ofProject && text == "auto" {
+			s.mode = ""
+		}
+	}
+	for list, key := range [...]string{ir.Deny: "deny", ir.Ask: "ask", ir.Allow: "allow"} {
+		for _, r := range p.Get(key).List() {
+			text, ok := r.Str()
+			if !ok {
+				o.warn(r.Line(), "got a rule in %s that is no text", key)
+				continue
+			}
+			if err := s.rules[list].add(ir.Decision(list), text, r.Line(), base); err != nil {
+				o.warn(r.Line(), "got the rule %q in %s, which Claude Code leaves out: %v", text, key, err)
+			}
+		}
+	}
+	disable := func(key string) bool { text, _ := p.Get(key).Str(); return text == "disable" }
+	s.noAuto, s.noPass = disable("disableAutoMode"), disable("disableBypassPermissionsMode")
+	s.noHooks = v.Get("disableAllHooks").True()
+	s.hooks = o.hooksOf(v.Get("hooks"))
+	return s
+}
+
+// toolList is a list of tools: a subagent's tools, its disallowedTools, or
+// --tools, which speaks of built-in tools only.
+type toolList struct {
+	patterns [][]string // names, cut at each *
+	not      bool
+	builtin  bool
+}
+
+// newToolList reads names with or without a specifier, which scopes nothing
+// here.
+func newToolList(names []string, not, builtin bool) *toolList {
+	l := &toolList{not: not, builtin: builtin}
+	for _, n := range names {
+		if i := strings.IndexByte(n, '('); i >= 0 {
+			n = n[:i]
+		}
+		if n = strings.TrimSpace(n); n == "Task" {
+			n = "Agent"
+		}
+		if n != "" {
+			l.patterns = append(l.patterns, strings.Split(n, "*"))
+		}
+	}
+	return l
+}
+
+// names reports whether a list of tools to be offered holds one.
+func (l *toolList) names(tool string) bool { return !l.not && l.match(tool) }
+
+func (l *toolList) offers(tool string) bool {
+	return l.builtin && strings.HasPrefix(tool, "mcp__") || l.match(tool) != l.not
+}
+
+func (l *toolList) match(tool string) bool {
+	for _, p := range l.patterns {
+		if wild(p, tool) || len(p) == 1 && strings.HasPrefix(p[0], "mcp__") && !strings.Contains(p[0][5:], "__") && strings.HasPrefix(tool, p[0]+"__") {
+			return true
+		}
+	}
+	return false
+}
+
+// agent is a subagent.
+type agent struct {
+	name  string
+	at    diag.Pos
+	tools []*toolList
+	mode  string
+	hooks []*listener
+}
+
+// agent reads a subagent's file, nil for one that Claude Code does not load.
+// tools and disallowedTools are a list or a text with commas; without tools the
+// subagent has all of the session's.
+func (o *opener) agent(name string, data []byte) *agent {
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	rest, ok := strings.CutPrefix(text, "---\n")
+	front, _, closed := strings.Cut("\n"+rest, "\n---\n")
+	if !closed {
+		front, closed = strings.CutSuffix("\n"+rest, "\n---")
+	}
+	if !ok || !closed {
+		o.warn(diag.Pos{File: name}, "got a file without front matter, which is no subagent")
+		return nil
+	}
+	v, err := artifact.YAML(name, []byte(front)) // the cut's line break stands for the dashes' line
+	if err != nil {
+		o.warn(diag.Pos{File: name}, "got front matter that does not load: %v", err)
+		return nil
+	}
+	a := &agent{at: diag.Pos{File: name}}
+	if a.name, ok = v.Get("name").Str(); !ok || a.name == "" {
+		o.warn(a.at, "got a subagent without a name")
+		return nil
+	}
+	if t := v.Get("tools"); t != nil && !t.Is(artifact.Null) {
+		a.tools = append(a.tools, newToolList(toolNames(t), false, false))
+		a.at = t.Line()
+	}
+	if t := v.Get("disallowedTools"); t != nil {
+		a.tools = append(a.tools, newToolList(toolNames(t), true, false))
+	}
+	if mode, ok := v.Get("permissionMode").Str(); ok {
+		if a.mode = mode; !permissionModes[mode] {
+			o.warn(v.Get("permissionMode").Line(), "got the mode %q, which Claude Code leaves out", mode)
+			a.mode = ""
+		}
+	}
+	a.hooks = o.hooksOf(v.Get("hooks"))
+	return a
+}
+
+func toolNames(v *artifact.Value) []string {
+	if text, ok := v.Str(); ok {
+		return splitRules(text, false)
+	}
+	var names []string
+	for _, item := range v.List() {
+		if text, ok := item.Str(); ok {
+			names = append(names, text)
+		}
+	}
+	return names
+}
+
+// enter lays a subagent over its session. Its own mode holds unless the session
+// has one that Claude Code does not let a subagent lower.
+func (s *session) enter(a *agent) {
+	s.tools = append(s.tools, a.tools...)
+	s.hooks = append(s.hooks, a.hooks...)
+	switch s.mode {
+	case "bypassPermissions", "acceptEdits", "auto":
+	default:
+		if a.mode != "" {
+			s.mode = a.mode
+		}
+	}
+}
