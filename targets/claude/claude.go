@@ -96,6 +96,7 @@ func (claude) Codes() []diag.Doc {
 		{Code: "claude-allow", Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
 		{Code: "claude-name-collision", Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
 		{Code: "claude-server-field", Text: "Claude Code's .mcp.json has no working directory for a server: it is left out, and the server starts where Claude Code does. Let the server's command change into its folder."},
+		{Code: "claude-ignored", Text: "modec verify read the artifacts as Claude Code does, and it would leave this part out: a rule that it does not parse or that matches nothing, a file that does not load, a hook that is not modec's. What it seems to hold back is not held. Build again, or correct the file if it is yours."},
 		{Code: "claude-unknown-extra", Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
 		{Code: "claude-flags", Text: "A command line cannot carry this part of a role: flags have no list of rules to ask about, no hooks, and a rule with a closing parenthesis is torn apart. Use the settings file (`modec args ROLE`), which carries all of it."},
 	}

@@ -2,16 +2,16 @@ package claude
 
 import (
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// bashRule is Bash(pattern): without * the exact text; a trailing " *" or ":*"
-// has a word boundary and matches the bare command too; any other * matches
-// whatever stands there.
+// bashRule is Bash(pattern): without * the exact text; a " *" or ":*" at the end
+// that is its only wildcard matches the bare command too; any other * matches
+// whatever stands there. So Bash(git push * -f *) does not match `git push x -f`:
+// observed on 2.1.329.
 type bashRule struct {
 	place
 	all      bool
@@ -26,8 +26,11 @@ func newBashRule(p place, spec string) bashRule {
 	if !ok {
 		text, ok = strings.CutSuffix(spec, " *")
 	}
-	if ok {
+	switch {
+	case ok && !strings.Contains(text, "*"):
 		r.boundary, spec = true, text
+	case strings.HasSuffix(spec, ":*"):
+		spec = text + " *"
 	}
 	for _, piece := range strings.Split(spec, "*") {
 		r.pieces = append(r.pieces, strings.ReplaceAll(piece, "\x00", "*"))
@@ -42,14 +45,12 @@ func (r *bashRule) match(text string) bool {
 	if !r.boundary {
 		return wild(r.pieces, text)
 	}
-	if len(r.pieces) == 1 {
-		rest, ok := strings.CutPrefix(text, r.pieces[0])
-		return ok && (rest == "" || rest[0] == ' ')
-	}
-	last := len(r.pieces) - 1
-	more := append(slices.Clone(r.pieces[:last]), r.pieces[last]+" ", "")
-	return wild(r.pieces, text) || wild(more, text)
+	rest, ok := strings.CutPrefix(text, r.pieces[0])
+	return ok && (rest == "" || rest[0] == ' ')
 }
+
+// exact reports a rule without a wildcard.
+func (r *bashRule) exact() bool { return !r.boundary && len(r.pieces) == 1 }
 
 // line is a command line, taken apart.
 type line struct {
@@ -192,7 +193,9 @@ func (l *line) redirect(r *syntax.Redirect) {
 	}
 	switch r.Op {
 	case syntax.RdrIn:
-		l.ins = append(l.ins, w)
+		if w != "/dev/null" {
+			l.ins = append(l.ins, w)
+		}
 	case syntax.RdrInOut:
 		l.ins, l.outs = append(l.ins, w), append(l.outs, w)
 	default:
@@ -242,6 +245,11 @@ func (l *line) word(w *syntax.Word) (string, bool) {
 				ok = ok && !p.Dollar
 			case *syntax.DblQuoted:
 				parts(p.Parts, true)
+			case *syntax.ParamExp:
+				if !p.Short || p.Param.Value != "HOME" { // the one that is known before
+					ok = false
+				}
+				b.WriteString(home)
 			case *syntax.ArithmExp:
 				b.WriteByte('0')
 				before := l.opaque
@@ -280,7 +288,8 @@ func unescaped(b *strings.Builder, s string) {
 }
 
 // texts writes down what the rules are tried on. Observed on 2.1.329: quotes,
-// escapes and runs of blanks do not hide a command from any rule. Allow rules
+// escapes and runs of blanks do not hide a command from a rule with a wildcard,
+// while an exact allow rule wants single blanks. Allow rules
 // see through timeout, time, nice, nohup, stdbuf and command; deny and ask rules
 // also through assignments, env, sudo, xargs, exec and the folder of the
 // program, and not through sh -c.
@@ -289,17 +298,17 @@ func (s *simple) texts() {
 		return
 	}
 	if !s.env {
-		s.free = append(s.free, strings.Join(s.words, " "))
+		s.free = append(s.free, s.raw, joined(s.words))
 		if w := unwrap(s.words, allowWrappers); len(w) < len(s.words) {
-			s.free = append(s.free, strings.Join(w, " "))
+			s.free = append(s.free, joined(w))
 		}
 	}
 	s.held = append(s.held, s.raw)
 	for w := s.words; len(w) > 0; {
-		s.held = append(s.held, strings.Join(w, " "))
+		s.held = append(s.held, joined(w))
 		if base := path.Base(w[0]); base != w[0] && base != "/" {
 			w = append([]string{base}, w[1:]...)
-			s.held = append(s.held, strings.Join(w, " "))
+			s.held = append(s.held, joined(w))
 		}
 		next := unwrapOne(w, denyWrappers)
 		if len(next) == len(w) {
@@ -307,6 +316,22 @@ func (s *simple) texts() {
 		}
 		w = next
 	}
+}
+
+// joined writes words with one blank between them, and in quotes those that hold
+// one.
+func joined(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if strings.ContainsAny(w, " \t\n") {
+			w = "'" + w + "'"
+		}
+		b.WriteString(w)
+	}
+	return b.String()
 }
 
 // wrappers maps a program that runs another to the options of its own that take

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -10,6 +11,19 @@ func matchBash(rules []bashRule, texts []string) *place {
 	for i := range rules {
 		for _, t := range texts {
 			if rules[i].match(t) {
+				return &rules[i].place
+			}
+		}
+	}
+	return nil
+}
+
+// allowedBy returns the rule that allows a command, unwrapped or not.
+func (c *simple) allowedBy(rules []bashRule) *place {
+	spaced := strings.Join(strings.Fields(c.raw), " ") != c.raw
+	for i := range rules {
+		for _, t := range c.free {
+			if rules[i].match(t) && !(spaced && rules[i].exact() && t != c.raw) {
 				return &rules[i].place
 			}
 		}
@@ -53,7 +67,7 @@ func (s *session) lineRule(l *line) ruling {
 			return byAllow(&allow.bash[i].place)
 		}
 	}
-	if l.opaque || touched != nothing {
+	if l.opaque || touched != nothing || len(l.outs) > 0 && !slices.ContainsFunc(l.simple, func(c *simple) bool { return len(c.words) > 0 }) {
 		return s.otherwise("a command that is not looked through")
 	}
 	var by *place
@@ -82,7 +96,7 @@ func (s *session) simpleRule(c *simple, allow *ruleSet) (*place, string) {
 	case s.pathsOutside(c):
 		return nil, ""
 	}
-	if r := matchBash(allow.bash, c.free); r != nil {
+	if r := c.allowedBy(allow.bash); r != nil {
 		return r, ""
 	}
 	switch {
@@ -173,6 +187,9 @@ func (s *session) pathsOutside(c *simple) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.paths(), func(p string) bool {
+		if p[0] == '~' && p != "~" && p[1] != '/' || slices.Contains(strings.Split(p, "/"), "..") {
+			return true // somebody's home, or a way that is not followed
+		}
 		f := newFile(p)
 		return !f.inside && matchPath(s.rules[ir.Allow].read, f) == nil || edits && f.protected
 	})

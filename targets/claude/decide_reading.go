@@ -1,6 +1,9 @@
 package claude
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // reading lists the programs that Claude Code 2.1.329 runs without a question
 // because they only read, each with what its arguments must be. Every entry was
@@ -92,7 +95,7 @@ var gitReading = map[string]bool{
 
 // gitFlags are the long flags that keep a command from only reading; one that
 // git does not know does so too, and the universe's --two and --x stand for it.
-var gitFlags = []string{"--output", "--ext-diff", "--textconv", "--two", "--x", "-D", "-d", "-m", "-M", "--delete", "--edit-description", "--open-files-in-pager", "-O", "--upload-pack", "--exec"}
+var gitFlags = []string{"--output", "--ext-diff", "--textconv", "--two", "--x", "--open-files-in-pager", "-O", "--upload-pack", "--exec"}
 
 func gitReads(args []string) bool {
 	if len(args) == 0 {
@@ -108,8 +111,20 @@ func gitReads(args []string) bool {
 		return len(rest) > 0 && rest[0] == "list"
 	}
 	takes, ok := gitReading[args[0]]
-	return ok && !flag(rest, gitFlags...) && (takes || !free(rest, "-"))
+	if !takes && flag(rest, "-D", "-d", "-m", "-M", "--delete", "--move", "--edit-description") {
+		return false
+	}
+	return ok && !flag(rest, gitFlags...) && (takes || !free(rest, "-")) && !slices.ContainsFunc(rest, aliasFormat)
 }
+
+// aliasFormat reports a --pretty that names a format of the user's own.
+func aliasFormat(arg string) bool {
+	name, ok := strings.CutPrefix(arg, "--pretty=")
+	return ok && !strings.Contains(name, "%") && !strings.HasPrefix(name, "format:") && !strings.HasPrefix(name, "tformat:") && !prettyFormats[name]
+}
+
+// prettyFormats are git's own (git-log, PRETTY FORMATS).
+var prettyFormats = map[string]bool{"oneline": true, "short": true, "medium": true, "full": true, "fuller": true, "reference": true, "email": true, "mboxrd": true, "raw": true}
 
 // known takes the wrappers away through which Claude Code still knows a command
 // that only reads: timeout, command and builtin, but not nice, nohup or time.
