@@ -96,7 +96,7 @@ func (*decider) Assumes() []string {
 	return []string{
 		"Claude Code 2.1.329 on Linux or macOS, with no managed settings and none of the user's own",
 		"a role is started with its settings file and, where it has one, its own list of servers (modec args ROLE); a shorter list of built-in tools (tools) is not counted",
-		"the project's folder is trusted, so that the allow rules of .claude/settings.json hold",
+		"a person has trusted the project's folder: else a mode's hook does not run at all, and the allow rules of .claude/settings.json do not hold (claude -p never asks for it)",
 		"modec is on the path wherever a hook calls it",
 		"an MCP tool that the plan mode runs by its rule is one that its server calls read-only",
 		"a prompt of an MCP server is started by a person, not by the agent",

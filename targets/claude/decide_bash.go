@@ -308,7 +308,9 @@ func (s *simple) texts() {
 		s.held = append(s.held, joined(w))
 		if base := path.Base(w[0]); base != w[0] && base != "/" {
 			w = append([]string{base}, w[1:]...)
-			s.held = append(s.held, joined(w))
+			if _, wraps := denyWrappers[base]; !wraps { // /usr/bin/sudo is not met by Bash(sudo *)
+				s.held = append(s.held, joined(w))
+			}
 		}
 		next := unwrapOne(w, denyWrappers)
 		if len(next) == len(w) {

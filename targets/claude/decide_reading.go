@@ -20,22 +20,22 @@ var reading = map[string]func(args []string) bool{
 	"which": anything,
 
 	"pwd": none, "whoami": none,
-	"date":     func(a []string) bool { return !flag(a, "-s", "--set") && !free(a, "+") },
+	"date":     func(a []string) bool { return !given(a, "-s", "--set") && !free(a, "+") },
 	"hostname": func(a []string) bool { return !free(a, "-") },
-	"printf":   func(a []string) bool { return !flag(a, "-v") },
-	"ps":       func(a []string) bool { return !flag(a, "e") },
-	"tail":     func(a []string) bool { return !flag(a, "--pid") },
-	"man":      func(a []string) bool { return !flag(a, "-P", "--pager") },
-	"file":     func(a []string) bool { return !flag(a, "-C", "--compile") },
-	"tree":     func(a []string) bool { return !flag(a, "-o") },
-	"sort":     func(a []string) bool { return !flag(a, "-o", "--output", "--compress-program") },
+	"printf":   func(a []string) bool { return !given(a, "-v") },
+	"ps":       func(a []string) bool { return !given(a, "e") },
+	"tail":     func(a []string) bool { return !given(a, "--pid") },
+	"man":      func(a []string) bool { return !given(a, "-P", "--pager") },
+	"file":     func(a []string) bool { return !given(a, "-C", "--compile") },
+	"tree":     func(a []string) bool { return !given(a, "-o") },
+	"sort":     func(a []string) bool { return !given(a, "-o", "--output", "--compress-program") },
 	"uniq":     func(a []string) bool { return !free(a, "-") },
-	"rg":       func(a []string) bool { return !flag(a, "--pre") },
+	"rg":       func(a []string) bool { return !given(a, "--pre") },
 	"jq": func(a []string) bool {
-		return !flag(a, "-f", "--from-file") && !strings.Contains(strings.Join(a, " "), "env")
+		return !given(a, "-f", "--from-file") && !strings.Contains(strings.Join(a, " "), "env")
 	},
 	"find": func(a []string) bool {
-		return !flag(a, "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls")
+		return !given(a, "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls")
 	},
 	"sed":     sedReads,
 	"xargs":   func(a []string) bool { return len(a) == 0 || a[0] == "echo" || a[0] == "grep" },
@@ -49,8 +49,8 @@ var reading = map[string]func(args []string) bool{
 func anything([]string) bool  { return true }
 func none(args []string) bool { return len(args) == 0 }
 
-// flag reports whether one of the flags is given, also as --flag=value.
-func flag(args []string, flags ...string) bool {
+// given reports whether one of the flags is given, also as --flag=value.
+func given(args []string, flags ...string) bool {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a, "=")
 		for _, f := range flags {
@@ -72,11 +72,11 @@ func free(args []string, prefix string) bool {
 	return false
 }
 
-func only(args []string, one ...string) bool { return len(args) == 1 && flag(args, one...) }
+func only(args []string, one ...string) bool { return len(args) == 1 && given(args, one...) }
 
 // sedReads: `sed -n 1,5p FILE` only reads, and so does s/// over standard input.
 func sedReads(args []string) bool {
-	if flag(args, "-i", "--in-place") || len(args) == 0 {
+	if given(args, "-i", "--in-place") || len(args) == 0 {
 		return false
 	}
 	if args[0] == "-n" && len(args) > 1 {
@@ -111,10 +111,10 @@ func gitReads(args []string) bool {
 		return len(rest) > 0 && rest[0] == "list"
 	}
 	takes, ok := gitReading[args[0]]
-	if !takes && flag(rest, "-D", "-d", "-m", "-M", "--delete", "--move", "--edit-description") {
+	if !takes && given(rest, "-D", "-d", "-m", "-M", "--delete", "--move", "--edit-description") {
 		return false
 	}
-	return ok && !flag(rest, gitFlags...) && (takes || !free(rest, "-")) && !slices.ContainsFunc(rest, aliasFormat)
+	return ok && !given(rest, gitFlags...) && (takes || !free(rest, "-")) && !slices.ContainsFunc(rest, aliasFormat)
 }
 
 // aliasFormat reports a --pretty that names a format of the user's own.
