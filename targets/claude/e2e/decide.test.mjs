@@ -80,7 +80,7 @@ after(() => server.close());
 let sessions = 0;
 
 // decide runs one session in a project of its own and returns a letter for each
-// call: a(llowed), k (asked), d(enied).
+// call: a(llowed), k (asked), d(enied), c for a classifier that is not here.
 async function decide(subject, args, { hooks = true } = {}) {
   const session = `s${sessions++}`;
   const root = join(scratch, session, 'project');
@@ -125,16 +125,13 @@ async function decide(subject, args, { hooks = true } = {}) {
       if (c.type === 'tool_result') results[c.tool_use_id] ??= [c.is_error === true, JSON.stringify(c.content)];
     }
   }
-  if (process.env.DBG) for (const i of process.env.DBG.split(',')) console.log('DBG', subject.role ?? subject.agent, hooks, calls[i].action, JSON.stringify(results[`toolu_${i}`]).slice(0, 400));
   return calls.map((_, i) => letter(results[`toolu_${i}`], err + out));
 }
 
 function letter(result, log) {
   assert.ok(result, `the agent gave no result: ${log.slice(0, 2000)}`);
   const [failed, text] = result;
-  // In plan without disableAutoMode a classifier is asked, which is not here and
-  // might have approved.
-  if (failed && text.includes('Auto mode is unavailable')) return 'a';
+  if (failed && text.includes('Auto mode is unavailable')) return 'c';
   if (text.includes(asked)) return 'k';
   if (failed && /has been denied|denied by your permission|No such tool available|modec: |covered by a Read deny|blocked by a deny rule|denied access to domain|not run/.test(text)) return 'd';
   return 'a'; // it ran, whatever came of it
@@ -164,7 +161,10 @@ test('the agent decides as the decider says', { concurrency: 3 }, async (t) => {
     }));
     if (s.flags) {
       all.push(t.test(`${s.role} by flags only`, async () => {
-        assert.deepEqual(table(await decide(s, [...s.flags, '--'])), table(s.byFlags));
+        const got = await decide(s, [...s.flags, '--']);
+        // Plan without disableAutoMode asks a classifier, which might approve.
+        // Agent's deny rules come after it.
+        assert.deepEqual(table(got.map((l, i) => (l === 'c' && s.byFlags[i] !== 'k' ? s.byFlags[i] : l))), table(s.byFlags));
       }));
     }
   }
