@@ -234,6 +234,8 @@ func bracketed(host string) string {
 
 // searchHole: a search in the project's folder looks into every file that no
 // Read rule denies, also into those that only the hook would refuse to open.
+// Observed on 2.1.329: Grep over the folder printed a line of a file that Read,
+// and Grep of that file, were refused.
 func (s *session) searchHole(a policy.Action, with *ruling) *target.Hole {
 	if a.Group != ir.Read || with.Decision != ir.Deny || !with.hooked() {
 		return nil

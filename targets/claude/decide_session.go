@@ -192,8 +192,8 @@ func (s *session) calls(a policy.Action) []call {
 }
 
 // offered: a tool that a deny rule names is taken away, and so is one that a
-// list of tools leaves out. Grep, Glob and LSP are offered where a list names
-// them.
+// list of tools leaves out. Grep and Glob are there where --tools names them or
+// Bash is not; LSP where a list names it. Observed on 2.1.329.
 func (s *session) offered(tool string) bool {
 	rule := s.rules[ir.Deny].tool(tool)
 	if tool == "Agent" && rule == nil {
@@ -202,15 +202,18 @@ func (s *session) offered(tool string) bool {
 	if rule != nil {
 		return false
 	}
-	listed := false
+	listed, flagged := false, false
 	for _, l := range s.tools {
 		if !l.offers(tool) {
 			return false
 		}
 		listed = listed || l.names(tool)
+		flagged = flagged || l.builtin && l.names(tool)
 	}
 	switch tool {
-	case "Grep", "Glob", "LSP":
+	case "Grep", "Glob":
+		return flagged || !s.offered("Bash")
+	case "LSP":
 		return listed
 	}
 	return true

@@ -139,7 +139,7 @@ func hooked(t testing.TB, mode, line string, rules ...string) target.Decider {
 		`,"hooks":{"PreToolUse":[{"matcher":"*","hooks":[{"type":"command","command":` + string(command) + `}]}]}}`
 	return opened(t, settings, fstest.MapFS{
 		".modec/policy.json": {Data: model},
-		".claude/agents/m.md": {Data: []byte("---\nname: m\ndescription: d\ntools: [Read, Edit, Write, Grep, Bash, mcp__my_docs__get_x]\nhooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n          command: " +
+		".claude/agents/m.md": {Data: []byte("---\nname: m\ndescription: d\ntools: [Read, Edit, Write, Grep, mcp__my_docs__get_x]\nhooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n          command: " +
 			`'modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject mode:code || exit 2'` + "\n---\nYou code.\n")},
 	})
 }
@@ -226,6 +226,10 @@ func TestDecideMode(t *testing.T) {
 	// Grep over the project meets what the hook would refuse to open.
 	if v := d.Decide(mode, policy.Action{Group: ir.Read, Arg: ".env"}); v.Decision != ir.Deny || v.Hole == nil || v.Hole.Decision != ir.Allow {
 		t.Errorf("got %+v, want a refusal with a hole", v)
+	}
+	// Where Bash is offered, Grep is not.
+	if v := d.Decide(roleR, policy.Action{Group: ir.Read, Arg: ".env"}); v.Hole != nil {
+		t.Errorf("got the hole %q in a session with Bash", v.Hole.Why)
 	}
 	if v := d.Decide(mode, policy.Action{Group: ir.Edit, Arg: "x"}); v.Governs != target.Both || v.Bare.Governs != target.Access {
 		t.Errorf("a subagent holds both halves with its hook and access without: got %+v", v)
