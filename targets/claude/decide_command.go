@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -71,20 +72,33 @@ func (s *session) lineRule(l *line) ruling {
 		return s.otherwise("a command that is not looked through")
 	}
 	var by *place
+	loose := ""
 	for _, c := range l.simple {
 		r, why := s.simpleRule(c, allow)
-		if why == "" && r == nil {
+		switch {
+		case r != nil:
+			by, loose = r, cmp.Or(loose, c.looselyAllowed(allow.bash))
+		case why == "":
 			return s.otherwise("a command")
-		}
-		if r != nil {
-			by = r
+		case why != acceptsEdits:
+			loose = cmp.Or(loose, c.looselyRead(allow.bash))
 		}
 	}
+	switch {
+	case l.unknown:
+		loose = looseOpen
+	case len(l.simple) == 0:
+		loose = looseNothing
+	}
+	r := s.byMode(ir.Allow, "a command that only reads")
 	if by != nil {
-		return byAllow(by)
+		r = byAllow(by)
 	}
-	return s.byMode(ir.Allow, "a command that only reads")
+	r.loose = loose
+	return r
 }
+
+const acceptsEdits = "edits"
 
 // simpleRule returns the rule that allows a command, or why none is needed.
 func (s *session) simpleRule(c *simple, allow *ruleSet) (*place, string) {
@@ -105,7 +119,7 @@ func (s *session) simpleRule(c *simple, allow *ruleSet) (*place, string) {
 	case c.onlyReads():
 		return nil, "only reads"
 	case s.mode == "acceptEdits" && c.edits():
-		return nil, "edits"
+		return nil, acceptsEdits
 	}
 	return nil, ""
 }

@@ -136,10 +136,10 @@ func TestDecideE2E(t *testing.T) {
 		for _, c := range calls {
 			want, v := byPolicy.Decide(c.action).Decision, d.Decide(ref, c.action)
 			s.Source += letter(want)
-			s.WithHooks += letter(v.Decision)
-			s.WithoutHook += letter(v.Bare.Decision)
+			s.WithHooks += letter(does(v))
+			s.WithoutHook += letter(doesBare(v))
 			if byFlags != nil {
-				s.ByFlags += letter(byFlags.Decide(c.action).Decision)
+				s.ByFlags += letter(does(byFlags.Decide(c.action)))
 			}
 			if v.Decision > want {
 				t.Errorf("%s, %s: got %s by %s, and the source says %s", ref, c.Action, v.Decision, v.Rule, want)

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -33,6 +35,22 @@ func (s *session) rule(c *call) ruling {
 func byDeny(p *place) ruling  { return ruling{Decision: ir.Deny, place: *p, held: true, rule: true} }
 func byAsk(p *place) ruling   { return ruling{Decision: ir.Ask, place: *p, held: true, rule: true} }
 func byAllow(p *place) ruling { return ruling{Decision: ir.Allow, place: *p} }
+
+// byPath is an allow of a path, loose where its rule is in another case.
+func byPath(p *place, f *file, rules ...[]pathRule) ruling {
+	r := byAllow(p)
+	r.loose = f.oddName()
+	named := false // by a rule about paths, and not about the whole tool
+	for _, list := range rules {
+		if m := matchPath(list, f); m != nil && *m == *p {
+			named = true
+		}
+	}
+	if named && !slices.ContainsFunc(rules, func(list []pathRule) bool { return matchesCase(list, f) }) {
+		r.loose = looseCase
+	}
+	return r
+}
 
 // byMode is a decision of the mode itself.
 func (s *session) byMode(d ir.Decision, what string) ruling {
@@ -67,11 +85,13 @@ func (s *session) readRule(c *call) ruling {
 		return byAsk(r)
 	}
 	if c.file.inside {
-		return s.byMode(ir.Allow, "reading in the project")
+		r := s.byMode(ir.Allow, "reading in the project")
+		r.loose = c.file.oddName()
+		return r
 	}
 	// Who may edit a path may read it.
 	if r := first(allow.tool(c.tool), allow.tool("Read"), matchPath(allow.read, c.file), matchPath(allow.edit, c.file)); r != nil {
-		return byAllow(r)
+		return byPath(r, c.file, allow.read, allow.edit)
 	}
 	return s.otherwise("reading outside the project")
 }
@@ -100,10 +120,12 @@ func (s *session) editRule(c *call) ruling {
 		return r
 	}
 	if s.mode == "acceptEdits" && c.file.inside {
-		return s.byMode(ir.Allow, "editing in the project")
+		r := s.byMode(ir.Allow, "editing in the project")
+		r.loose = c.file.oddName()
+		return r
 	}
 	if r := first(allow.tool(c.tool), allow.tool("Edit"), matchPath(allow.edit, c.file)); r != nil {
-		return byAllow(r)
+		return byPath(r, c.file, allow.edit)
 	}
 	return s.otherwise("editing")
 }
@@ -160,7 +182,9 @@ func (s *session) agentRule(c *call) ruling {
 	if c.tool == "Skill" {
 		return s.otherwise("a skill")
 	}
-	return s.byMode(ir.Allow, "starting a subagent")
+	r := s.byMode(ir.Allow, "starting a subagent")
+	r.loose = looseAgent
+	return r
 }
 
 // freeRule is for tools that ask for nothing of themselves: CronCreate,
@@ -173,5 +197,9 @@ func (s *session) freeRule(tool string) ruling {
 	if r := s.rules[ir.Allow].tool(tool); r != nil {
 		return byAllow(r)
 	}
-	return s.byMode(ir.Allow, "a tool that asks for nothing")
+	r := s.byMode(ir.Allow, "a tool that asks for nothing")
+	if tool != "ReadMcpResourceTool" { // which a rule can name
+		r.loose = looseTool
+	}
+	return r
 }

@@ -15,8 +15,9 @@ import (
 // well, so that Edit(*.md) allows x.md/run.sh. Both observed on 2.1.329.
 type pathRule struct {
 	place
-	base string // the folder that the pattern is relative to
-	re   *regexp.Regexp
+	base  string // the folder that the pattern is relative to
+	re    *regexp.Regexp
+	exact *regexp.Regexp // in the case in which it is written
 }
 
 // newPathRule compiles a pattern. //x is absolute, ~/x below the home, /x below
@@ -43,7 +44,9 @@ func newPathRule(p place, spec string, list ir.Decision, base string) (pathRule,
 		return r, false
 	}
 	var err error
-	r.re, err = regexp.Compile(ignorePattern(fold(spec)))
+	if r.re, err = regexp.Compile(ignorePattern(fold(spec))); err == nil {
+		r.exact, err = regexp.Compile(ignorePattern(spec))
+	}
 	return r, err == nil
 }
 
@@ -147,13 +150,22 @@ type file struct {
 	clean     string // absolute
 	inside    bool   // the project
 	protected bool
+	backslash bool // as written
+}
+
+// oddName says why a path is no matter of rules; "" where it is.
+func (f *file) oddName() string {
+	if f.backslash {
+		return looseName
+	}
+	return ""
 }
 
 var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]|^\\\\`)
 
 // newFile reads a path as Claude Code does in the project's folder.
 func newFile(arg string) *file {
-	f := &file{}
+	f := &file{backslash: strings.Contains(arg, `\`)}
 	switch arg = portable(arg); {
 	case arg == "~", strings.HasPrefix(arg, "~/"):
 		f.clean = path.Clean(home + arg[1:])

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"net"
 	"strings"
 
@@ -38,6 +39,9 @@ type ruling struct {
 	// or the mode does.
 	held bool
 	rule bool // an ask rule holds it: dontAsk then refuses even what a hook asks about
+	// loose says why an allow is Claude Code's own and not what the rules say;
+	// "" where it is.
+	loose string
 }
 
 // call is one use of a native tool.
@@ -89,19 +93,21 @@ func (s *session) verdict(a policy.Action) target.Verdict {
 		return target.Verdict{}
 	}
 	var with, without *ruling
+	var hole, bareHole *target.Hole
 	hooked := len(s.hooks) > 0 && !s.noHooks
 	for _, c := range s.calls(a) {
 		r := s.rule(&c)
-		if without == nil || r.Decision > without.Decision {
-			w := r
-			w.Decision = s.confirmed(w)
+		w, h := s.strictly(r)
+		w.Decision = s.confirmed(w)
+		if bareHole = cmp.Or(bareHole, h); without == nil || w.Decision > without.Decision {
 			without = &w
 		}
 		if hooked {
 			r = s.ask(&c, r)
 		}
+		r, h = s.strictly(r)
 		r.Decision = s.confirmed(r)
-		if with == nil || r.Decision > with.Decision {
+		if hole = cmp.Or(hole, h); with == nil || r.Decision > with.Decision {
 			with = &r
 		}
 	}
@@ -110,12 +116,19 @@ func (s *session) verdict(a policy.Action) target.Verdict {
 		without = with
 	}
 	v := target.Verdict{Answer: target.Answer{Decision: with.Decision, Governs: s.approval, Rule: with.text, At: with.at}}
-	if hooked {
-		v.Bare = &target.Answer{Decision: without.Decision, Governs: s.bare, Rule: without.text, At: without.at}
-		v.Hole = s.searchHole(a, with)
+	if v.Hole = hole; hooked {
+		v.Bare, v.BareHole = &target.Answer{Decision: without.Decision, Governs: s.bare, Rule: without.text, At: without.at}, bareHole
+		v.Hole = cmp.Or(hole, s.searchHole(a, with))
+	}
+	if !hooked && v.Decision == ir.Ask && !s.named(a) {
+		v.Governs &^= target.Access // rules alone ask about what they cannot refuse
 	}
 	return v
 }
+
+// named reports whether rules can refuse an action by its name, one by one: a
+// tool of a server, a mode. Of paths, commands and hosts they can refuse some.
+func (s *session) named(a policy.Action) bool { return a.Group == ir.MCP && a.Kind == policy.Tool }
 
 // confirmed turns an ask into what the mode makes of it.
 func (s *session) confirmed(r ruling) ir.Decision {

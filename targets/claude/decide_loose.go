@@ -1,0 +1,89 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+// Claude Code approves more than a rule's text says, and some things by itself
+// that no rule can ask about without asking about what is allowed beside them.
+// Those are holes of the agent: the ruling says why, the answer is what the rules
+// say, and the hook closes every one of them. All observed on 2.1.329.
+const (
+	looseOpen    = "Claude Code tries its rules on a line that is no shell line"
+	looseGlob    = "Claude Code does not look at the file names that the shell puts into a command"
+	looseWrapper = "Claude Code takes `command` off before it tries a rule"
+	looseNothing = "Claude Code runs a line without a program, and cd, test and the like, without a rule"
+	looseBelow   = "Claude Code does not look through the folder that a command reads"
+	looseRest    = "Claude Code takes the arguments of a command that only reads for harmless, and a rule that asks about them would ask about the allowed ones"
+	looseCase    = "Claude Code compares paths without case, in allow rules too"
+	looseName    = "a backslash is part of a name here, and no rule of Claude Code's is about it"
+	looseAgent   = "Claude Code starts a subagent that no rule names without a question"
+	looseTool    = "a tool that asks for nothing of itself runs without a rule"
+)
+
+// strictly returns what the rules say of a call, and the hole by which Claude
+// Code approves it all the same.
+func (s *session) strictly(r ruling) (ruling, *target.Hole) {
+	if r.Decision != ir.Allow || r.loose == "" || s.mode == "bypassPermissions" || s.mode == "auto" {
+		return r, nil
+	}
+	why := r.loose
+	r.Decision, r.loose = ir.Ask, ""
+	return r, &target.Hole{Decision: ir.Allow, Why: why}
+}
+
+// plainWrappers are those that a rule's author expects to be seen through.
+var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohup": "", "stdbuf": ""}
+
+// globs reports words that the shell replaces by file names.
+func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
+
+// looselyAllowed says why an allow rule matched a command that its text does not
+// name; "" where it does.
+func (c *simple) looselyAllowed(rules []bashRule) string {
+	if c.globs() {
+		return looseGlob
+	}
+	texts := []string{c.raw, joined(c.words), joined(unwrap(c.words, plainWrappers))}
+	if matchBash(rules, texts) == nil {
+		return looseWrapper
+	}
+	return ""
+}
+
+// looselyRead says why no rule could ask about a command that Claude Code takes
+// for reading; "" where one could.
+func (c *simple) looselyRead(allow []bashRule) string {
+	if len(c.words) == 0 {
+		return looseNothing
+	}
+	args := c.words[1:]
+	switch name := c.words[0]; {
+	case slices.Contains([]string{"cd", "[", "test", ":", "false"}, name):
+		return looseNothing
+	case allowWrappers[name] != "" || name == "command" || name == "nohup":
+		return looseWrapper
+	case c.globs():
+		return looseGlob
+	case given(args, "-r", "-R", "--recursive"), slices.Contains([]string{"rg", "fd", "find", "tree"}, name):
+		return looseBelow
+	}
+	for i := range allow {
+		if words := strings.Fields(allow[i].pieces[0]); len(words) > 0 && words[0] == c.words[0] && (words[0] != "git" || len(words) < 2 || len(args) > 0 && words[1] == args[0]) {
+			return looseRest
+		}
+	}
+	return ""
+}
+
+// matches reports whether a path rule matches in the case in which it is written.
+func matchesCase(rules []pathRule, f *file) bool {
+	return slices.ContainsFunc(rules, func(r pathRule) bool {
+		rel, ok := below(r.base, f.clean)
+		return ok && r.exact.MatchString(rel)
+	})
+}
