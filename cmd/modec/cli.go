@@ -25,6 +25,7 @@ type cli struct {
 	List    listCmd    `cmd:"" help:"List modes, roles, servers and tools."`
 	Args    argsCmd    `cmd:"" help:"Print the arguments that start an agent as a subject."`
 	Run     runCmd     `cmd:"" help:"Start an agent as a subject."`
+	Cursor  cursorCmd  `cmd:"" help:"Check and edit Cursor's list of MCP tools."`
 	Hook    hookCmd    `cmd:"" help:"Answer an agent's hook from the compiled policy."`
 	Targets targetsCmd `cmd:"" help:"List the targets, their artifacts and options."`
 	Schema  schemaCmd  `cmd:"" help:"Print the schema of the source or of modec.toml."`

@@ -16,7 +16,7 @@ type Checked struct {
 	Ran
 	Mode    RunMode
 	At      diag.Pos  // of the entry that lets it run
-	Ignored diag.List // entries that Cursor's settings do not read
+	Ignored diag.List // entries that Cursor's settings do not read; its engine may read a glob
 }
 
 // CheckTool tells whether a tool would run without a question by a
@@ -26,6 +26,9 @@ func CheckTool(name string, data []byte, mode RunMode, server, tool string) (Che
 	f, diags := readPermissions(name, data)
 	if f == nil {
 		return Checked{}, errors.New(diags[0].Message)
+	}
+	for i := range diags { // the file is the person's own
+		diags[i].Hint, diags[i].Target = "write the tools one by one, or SERVER:*", ""
 	}
 	run := f.mcp
 	if mode != "" {

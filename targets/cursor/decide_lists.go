@@ -53,7 +53,7 @@ func readPermissions(name string, data []byte) (*permissionsFile, diag.List) {
 		}
 		e, err := ParseEntry(text)
 		if err != nil {
-			diags = append(diags, ignored(item.Pos, "Cursor's settings match nothing by this entry: "+err.Error()))
+			diags = append(diags, ignored(item.Pos, "Cursor's settings match nothing by this entry, though its engine may: "+err.Error()))
 			continue
 		}
 		f.mcp.List, f.entries = append(f.mcp.List, e), append(f.entries, item.Pos)
