@@ -10,9 +10,9 @@ import (
 
 // event is the union of Cursor's payloads, as the engine sends them.
 type event struct {
-	Event        string   `json:"hook_event_name"`
-	Version      string   `json:"cursor_version"`
-	Roots        []string `json:"workspace_roots"`
+	Event        string   `json:"hook_event_name,omitempty"`
+	Version      string   `json:"cursor_version,omitempty"`
+	Roots        []string `json:"workspace_roots,omitempty"`
 	Cwd          string   `json:"cwd,omitempty"`
 	Command      *string  `json:"command,omitempty"`
 	ToolName     string   `json:"tool_name,omitempty"`

@@ -1,6 +1,7 @@
-// Loads two classes of Cursor's agent engine out of the bundle of @cursor/sdk:
-// the permissions service, which matches the tokens, and the hook runner. The
-// rest of the bundle is replaced by stubs: neither class needs it.
+// Loads three classes of Cursor's agent engine out of the bundle of @cursor/sdk:
+// the permissions service, which matches the tokens, the hook runner, and the
+// reader of hooks.json. The rest of the bundle is replaced by stubs: none of
+// the classes needs it.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -30,7 +31,7 @@ function stub() {
 
 function load() {
   const source = readFileSync(chunk, 'utf8');
-  const exported = `{Permissions:()=>${classBefore(source, 'matchesMcpPattern({pattern:')},Hooks:()=>${classBefore(source, 'getCommandHookPayloadTransportMode(){')},`;
+  const exported = `{Permissions:()=>${classBefore(source, 'matchesMcpPattern({pattern:')},Hooks:()=>${classBefore(source, 'getCommandHookPayloadTransportMode(){')},HooksReader:()=>${classBefore(source, 'parseAndValidate(e,t){')},`;
   const bundle = { exports: {} };
   runInThisContext(`(function(exports,require){${source.replace('{createLocalExecutor:()=>', `${exported}createLocalExecutor:()=>`)}\n})`, { filename: chunk })(bundle.exports, require);
   const found = {};
@@ -45,7 +46,7 @@ function load() {
   return found;
 }
 
-const { Permissions, Hooks } = load();
+const { Permissions, Hooks, HooksReader } = load();
 
 // permissions decides by the tokens of a cli.json as the engine does.
 export function permissions({ allow, deny }) {
@@ -85,4 +86,9 @@ function shell(path) {
 export function hooks(projectHooks, workspace, path, transport) {
   const runner = new Hooks({ projectHooks, configDirs: {} }, workspace, { cursor_version: '3.20.17' }, shell(path), undefined, undefined, undefined, { commandHookPayloadTransport: transport });
   return async (event, request) => (await runner.executeHookForStep(event, { conversation_id: 'c', generation_id: 'g', model: 'm', ...request }))?.permission ?? 'none';
+}
+
+// takesHooks reports whether the engine takes the text of a hooks.json.
+export function takesHooks(text) {
+  return HooksReader.prototype.parseAndValidate.call(Object.create(HooksReader.prototype), text, 'project').config !== undefined;
 }
