@@ -241,8 +241,14 @@ func (d *decider) judge(s setup, a policy.Action) target.Verdict {
 			v = wider(v, w)
 		}
 	}
-	if s.hooks != nil {
+	switch {
+	case s.hooks != nil:
 		v.Hole = d.hole(s, a, v.Answer)
+	case d.surface == "cli" && v.Decision > ir.Deny:
+		if tok, why := s.cli.meant(a); tok != nil {
+			v.Hole = &target.Hole{Decision: v.Decision, Why: why}
+			v.Decision, v.Rule, v.At = ir.Deny, tok.text, tok.at
+		}
 	}
 	return v
 }

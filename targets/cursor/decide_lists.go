@@ -1,6 +1,8 @@
 package cursor
 
 import (
+	"strings"
+
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -8,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/target"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
 // permissionsFile is a permissions.json as the IDE takes it from the home
@@ -123,7 +126,7 @@ func shellDecision(deny, allow []token, line, file string) (ir.Decision, string,
 	all := l.redirects
 	for _, c := range l.commands {
 		matches := func(t *token) bool { return t.matchesShell(c) }
-		if t := find(deny, "Shell", matches); t != nil && !l.broken {
+		if t := find(deny, "Shell", matches); t != nil && !l.doubtful {
 			return ir.Deny, t.text, t.at
 		}
 		t := find(allow, "Shell", matches)
@@ -196,6 +199,31 @@ func (t *cliFile) decide(a policy.Action, id string) target.Answer {
 		return target.Answer{Decision: ir.Allow, Rule: "no token for this group", At: out.At}
 	}
 	return out
+}
+
+// meant is what the deny tokens of a path or a command line are there for: it
+// compares without case, line breaks and kinds of slash, and a line without a
+// command as it stands. What the engine then lets pass goes past the token by
+// its spelling alone.
+func (t *cliFile) meant(a policy.Action) (*token, string) {
+	if t == nil {
+		return nil, ""
+	}
+	switch a.Group {
+	case ir.Read, ir.Edit:
+		keyword := map[ir.Group]string{ir.Read: "Read", ir.Edit: "Write"}[a.Group]
+		p := spelling(absolute(strings.ReplaceAll(a.Arg, `\`, "/")))
+		return find(t.deny, keyword, func(tok *token) bool { return tok.folded.match(p) }), "tokens are compared with case, as written, and not at all with a path that holds a line break"
+	case ir.Command:
+		if l := splitShell(a.Arg); len(l.commands) == 0 || l.doubtful {
+			return find(t.shellDeny, "Shell", func(tok *token) bool { return tok.matchesShell(strings.Join(strings.Fields(a.Arg), " ")) }), "the engine asks about a line in which it finds no command, instead of comparing it"
+		}
+	}
+	return nil, ""
+}
+
+func spelling(s string) string {
+	return policy.Fold(strings.NewReplacer("\n", " ", "\r", " ", "\u2028", " ", "\u2029", " ").Replace(norm.NFC.String(s)))
 }
 
 // hostname is the host of an address as the engine's URL reads it.

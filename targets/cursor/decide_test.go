@@ -263,6 +263,39 @@ func TestForeignHooks(t *testing.T) {
 	}
 }
 
+// Without hooks, what goes past a deny token by its spelling is a hole of the
+// engine, and what no token was there for is not.
+func TestSpellingHoles(t *testing.T) {
+	_, cli, _ := openFiles(t, files(t, map[string]string{".cursor/modec/dev/hooks.json": "", ".cursor/modec/dev/cli.json": `{"permissions": {"allow": ["Shell(ls)"], "deny": ["Read(**/secrets/**)", "Shell(rm*)", "Shell(*)"]}}`}))
+	for _, c := range []struct {
+		group    ir.Group
+		arg      string
+		decision ir.Decision
+		hole     ir.Decision // Deny: none
+	}{
+		{ir.Read, "secrets/x", ir.Deny, ir.Deny},
+		{ir.Read, "SECRETS/x", ir.Deny, ir.Allow},
+		{ir.Read, "ſecrets/x", ir.Deny, ir.Allow},
+		{ir.Read, "secrets/x\ny", ir.Deny, ir.Allow},
+		{ir.Read, `secrets\x`, ir.Deny, ir.Allow},
+		{ir.Read, "src/x", ir.Allow, ir.Deny},
+		{ir.Edit, "secrets/x", ir.Allow, ir.Deny},
+		{ir.Command, "make", ir.Deny, ir.Deny},
+		{ir.Command, "X=1", ir.Deny, ir.Ask},
+		{ir.Command, "&&", ir.Deny, ir.Ask},
+		{ir.Command, "; ls", ir.Deny, ir.Allow},
+	} {
+		v := cli.Decide(dev, policy.Action{Group: c.group, Arg: c.arg})
+		hole := ir.Deny
+		if v.Hole != nil {
+			hole = v.Hole.Decision
+		}
+		if v.Decision != c.decision || hole != c.hole || v.Bare != nil {
+			t.Errorf("%s %q: got %s by %q and the hole %+v, want %s, %s", c.group, c.arg, v.Decision, v.Rule, v.Hole, c.decision, c.hole)
+		}
+	}
+}
+
 // Which files decide for whom.
 func TestFiles(t *testing.T) {
 	const guided = ".cursor/modec/dev/"

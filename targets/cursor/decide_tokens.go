@@ -19,6 +19,7 @@ type token struct {
 
 	full       string // Shell: all that stands inside
 	whole      glob
+	folded     glob // Read, Write: without regard to spelling
 	command    glob // Shell(command:args), Mcp(server:tool)
 	args       glob
 	pair       bool // there is a `:`
@@ -44,7 +45,7 @@ func newToken(text string, at diag.Pos) (token, bool) {
 		t.keyword = "Shell"
 		t.whole, t.command, t.args = newGlob(t.full), newGlob(first), newGlob(second)
 	case "Read", "Write":
-		t.whole = newGlob(expandTilde(t.full))
+		t.whole, t.folded = newGlob(expandTilde(t.full)), newGlob(spelling(expandTilde(t.full)))
 	case "Mcp":
 		first, second = lowered(first), lowered(second)
 		t.command, t.args, t.any1, t.any2 = newGlob(first), newGlob(second), first == "*", second == "*"
