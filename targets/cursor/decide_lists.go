@@ -3,14 +3,14 @@ package cursor
 import (
 	"strings"
 
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
+
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
-
-	"golang.org/x/net/idna"
-	"golang.org/x/text/unicode/norm"
 )
 
 // permissionsFile is a permissions.json as the IDE takes it from the home

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -360,6 +361,23 @@ func TestProfileOf(t *testing.T) {
 	if _, ok := o.profileOf("%zz"); ok {
 		t.Error("%zz is a name")
 	}
+}
+
+func TestConcurrent(t *testing.T) {
+	ide, cli, _ := openFiles(t, files(t, nil))
+	var wg sync.WaitGroup
+	for _, d := range []target.Decider{ide, cli, ide, cli} {
+		wg.Go(func() {
+			for range 20 {
+				for _, line := range []string{"git log", "git push", "make"} {
+					if v := d.Decide(dev, policy.Action{Group: ir.Command, Arg: line}); v.Rule == "" {
+						t.Errorf("%s: got no rule", line)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestAssumes(t *testing.T) {
