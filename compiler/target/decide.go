@@ -75,10 +75,10 @@ type PersonDecider interface {
 	DecidePerson(claims map[string][]string, a policy.Action) Verdict
 }
 
-// Patterned is a Decider that tells which patterns its artifacts hold, in the
-// source's grammar as near as it goes. Witnesses are built from them too, so
+// Patterned is a Decider that tells which patterns a subject's artifacts hold, in
+// the source's grammar as near as it goes. Witnesses are built from them too, so
 // that a rule which only the artifact has is met.
 type Patterned interface {
 	Decider
-	Patterns() map[ir.Group][]ir.Pattern
+	Patterns(ir.SubjectRef) map[ir.Group][]ir.Pattern
 }

@@ -53,7 +53,11 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 		for _, r := range s.Rules(g) {
 			patterns = append(patterns, r.Pattern)
 		}
-		patterns = append(patterns, more[g]...)
+		for _, p := range more[g] {
+			if !slices.Contains(patterns, p) {
+				patterns = append(patterns, p)
+			}
+		}
 		switch g {
 		case ir.Read, ir.Edit:
 			u.files(g, patterns, random)

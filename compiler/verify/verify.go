@@ -182,7 +182,7 @@ func Run(req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	var jobs []*job
 	refs := subjects(req.Policy.Project())
-	more := map[ir.Group][]ir.Pattern{}
+	more := map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
 	for _, t := range req.Targets {
 		deciders, diags := t.Target.Open(t.Files, t.Input.Options)
 		compiled := map[string]target.Decider{}
@@ -201,17 +201,20 @@ func Run(req Request) (*Report, error) {
 		report.Diagnostics = append(report.Diagnostics, diags...)
 		for _, d := range deciders {
 			report.Surfaces = append(report.Surfaces, Surface{Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes()})
-			if p, ok := d.(target.Patterned); ok {
-				for g, list := range p.Patterns() {
-					more[g] = append(more[g], list...)
-				}
-			}
 			for _, ref := range refs {
+				if p, ok := d.(target.Patterned); ok {
+					if more[ref] == nil {
+						more[ref] = map[ir.Group][]ir.Pattern{}
+					}
+					for g, list := range p.Patterns(ref) {
+						more[ref][g] = append(more[ref][g], list...)
+					}
+				}
 				jobs = append(jobs, &job{target: &t, decider: d, compiled: compiled[d.Surface()], surface: len(report.Surfaces) - 1, ref: ref})
 			}
 		}
 	}
-	if err := run(req, jobs, dedupe(more)); err != nil {
+	if err := run(req, jobs, more); err != nil {
 		return nil, err
 	}
 	for _, j := range jobs {
@@ -240,18 +243,6 @@ func subjects(p *ir.Project) []ir.SubjectRef {
 	return refs
 }
 
-func dedupe(more map[ir.Group][]ir.Pattern) map[ir.Group][]ir.Pattern {
-	for g, list := range more {
-		seen := map[ir.Pattern]bool{}
-		more[g] = slices.DeleteFunc(list, func(p ir.Pattern) bool {
-			was := seen[p]
-			seen[p] = true
-			return was
-		})
-	}
-	return more
-}
-
 // Universes keeps each subject's universe: it is made once and shared by the
 // surfaces.
 type Universes struct {
@@ -278,7 +269,7 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 }
 
 // run works on the jobs side by side.
-func run(req Request, jobs []*job, more map[ir.Group][]ir.Pattern) error {
+func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Pattern) error {
 	universes := req.Universes
 	if universes == nil {
 		universes = &Universes{}
@@ -292,7 +283,7 @@ func run(req Request, jobs []*job, more map[ir.Group][]ir.Pattern) error {
 		wg.Go(func() {
 			for j := range queue {
 				u := universes.get(j.ref)
-				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more, req.Seed) })
+				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
 				if u.err == nil {
 					j.compare(req.Policy, u.list)
 				}

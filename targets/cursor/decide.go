@@ -214,9 +214,7 @@ func wider(a, b target.Verdict) target.Verdict {
 	if a.Bare == nil || b.Bare != nil && b.Bare.Decision > a.Bare.Decision {
 		a.Bare = b.Bare
 	}
-	if a.Hole == nil {
-		a.Hole = b.Hole
-	}
+	a.Hole, a.BareHole = cmp.Or(a.Hole, b.Hole), cmp.Or(a.BareHole, b.BareHole)
 	return a
 }
 
@@ -229,11 +227,14 @@ func (d *decider) judge(s setup, a policy.Action) target.Verdict {
 	ids := d.ids(d.surface, a.Server)
 	var v target.Verdict
 	for i, calls := range tools {
-		bare := d.lists(s, a, ids[i%len(ids)])
-		w := target.Verdict{Answer: bare}
+		lists := d.lists(s, a, ids[i%len(ids)])
+		bare, hole := lists, (*target.Hole)(nil)
+		if a.Group == ir.Command {
+			bare, hole = strictly(lists, a.Arg)
+		}
+		w := target.Verdict{Answer: bare, Hole: hole}
 		if s.hooks != nil {
-			w.Bare = &bare
-			w.Answer = d.hooked(s.hooks, a, bare, calls)
+			w = target.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
 		}
 		if i == 0 {
 			v = w
@@ -246,7 +247,11 @@ func (d *decider) judge(s setup, a policy.Action) target.Verdict {
 		v.Hole = d.hole(s, a, v.Answer)
 	case d.surface == "cli" && v.Decision > ir.Deny:
 		if tok, why := s.cli.meant(a); tok != nil {
-			v.Hole = &target.Hole{Decision: v.Decision, Why: why}
+			may := v.Decision
+			if v.Hole != nil {
+				may = max(may, v.Hole.Decision)
+			}
+			v.Hole = &target.Hole{Decision: may, Why: why}
 			v.Decision, v.Rule, v.At = ir.Deny, tok.text, tok.at
 		}
 	}

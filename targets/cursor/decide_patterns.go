@@ -8,9 +8,9 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Patterns returns what the tokens and the terminal's entries hold, in the
+// Patterns returns what a subject's tokens and terminal entries hold, in the
 // source's grammar as near as it goes: Shell(git push) is `git push *`.
-func (d *decider) Patterns() map[ir.Group][]ir.Pattern {
+func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	out := map[ir.Group][]ir.Pattern{}
 	add := func(list []token) {
 		for i := range list {
@@ -19,15 +19,13 @@ func (d *decider) Patterns() map[ir.Group][]ir.Pattern {
 			}
 		}
 	}
-	for _, setups := range d.setups {
-		for _, s := range setups {
-			if d.surface == "cli" && s.cli != nil {
-				add(s.cli.allow)
-				add(s.cli.deny)
-			}
-			if d.surface == "ide" && s.permissions != nil {
-				add(s.permissions.shell)
-			}
+	for _, s := range d.setups[ref] {
+		if d.surface == "cli" && s.cli != nil {
+			add(s.cli.allow)
+			add(s.cli.deny)
+		}
+		if d.surface == "ide" && s.permissions != nil {
+			add(s.permissions.shell)
 		}
 	}
 	for g, list := range out {

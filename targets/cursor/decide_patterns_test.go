@@ -17,7 +17,7 @@ func TestPatterns(t *testing.T) {
 		cli: {ir.Command: "[git push * npm ci]", ir.Web: "[*.docs.example]", ir.Read: "[**/.env]", ir.Edit: "[src/**]", ir.MCP: "[]", ir.Modes: "[]"},
 		ide: {ir.Command: "[make *]", ir.Read: "[]", ir.Edit: "[]", ir.Web: "[]"},
 	} {
-		got := d.(target.Patterned).Patterns()
+		got := d.(target.Patterned).Patterns(dev)
 		for g, text := range want {
 			texts := []string{}
 			for _, p := range got[g] {
