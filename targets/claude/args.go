@@ -46,13 +46,17 @@ func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
 			}
 		}
 		for _, a := range list.allow {
-			if !asked(a, list.ask) {
+			if !asked(a, list.ask) || readsOnly(a) {
 				f.Allowed = append(f.Allowed, a)
 			}
 		}
 		if mode != "default" && mode != "plan" && mode != "dontAsk" {
 			f.PermissionMode = "default" // the mode would approve what a rule asks about
 		}
+	}
+	if mode == "plan" { // without disableAutoMode, which no flag sets, a classifier answers what plan would ask
+		f.PermissionMode = "default"
+		lost("flags cannot keep the mode plan from answering its own questions: the mode is default", "use the settings file")
 	}
 	f.Allowed = plain(f.Allowed)
 	for _, d := range list.deny {
@@ -78,6 +82,12 @@ func selfApproved(rule string) bool {
 		}
 	}
 	return false
+}
+
+// readsOnly reports a rule for a bare command that Claude Code runs by itself: it
+// permits nothing, and tells that the source allows the command.
+func readsOnly(rule string) bool {
+	return slices.ContainsFunc(readOnly, func(name string) bool { return rule == "Bash("+name+")" })
 }
 
 // asked reports whether a rule to ask about may concern what an allow names:

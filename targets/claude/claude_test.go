@@ -258,7 +258,7 @@ func TestArgs(t *testing.T) {
 		t.Errorf("got %q, want %q", args, want)
 	}
 	args, diags = New().(target.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, target.ArgsOptions{FlagsOnly: true})
-	if !slices.Contains(args, "--disallowedTools=Bash(git push *)") || slices.Contains(args, "--allowedTools=Bash(git status)") {
+	if !slices.Contains(args, "--disallowedTools=Bash(git push *)") || slices.Contains(args, "--allowedTools=Edit(docs/**)") {
 		t.Errorf("got %q: the deny must be there, and an allow beside a question of its tool must not", args)
 	}
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-flags" }) {

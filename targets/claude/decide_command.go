@@ -77,7 +77,9 @@ func (s *session) lineRule(l *line) ruling {
 		r, why := s.simpleRule(c, allow)
 		switch {
 		case r != nil:
-			by, loose = r, cmp.Or(loose, c.looselyAllowed(allow.bash))
+			if by, loose = r, cmp.Or(loose, c.looselyAllowed(allow.bash)); c.hidesAnother(s) {
+				loose = looseTail
+			}
 		case why == "":
 			return s.otherwise("a command")
 		case why != acceptsEdits:
@@ -85,6 +87,8 @@ func (s *session) lineRule(l *line) ruling {
 		}
 	}
 	switch {
+	case s.passesRules(l):
+		loose = looseRedirect
 	case l.unknown:
 		loose = looseOpen
 	case len(l.simple) == 0:

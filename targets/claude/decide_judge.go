@@ -142,7 +142,9 @@ func (s *session) fetchRule(c *call) ruling {
 	}
 	for _, h := range documentation {
 		if c.host == h {
-			return s.byMode(ir.Allow, "fetching documentation that Claude Code trusts")
+			r := s.byMode(ir.Allow, "fetching documentation that Claude Code trusts")
+			r.loose = looseHost
+			return r
 		}
 	}
 	return s.otherwise("fetching")

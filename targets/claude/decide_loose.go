@@ -13,16 +13,19 @@ import (
 // Those are holes of the agent: the ruling says why, the answer is what the rules
 // say, and the hook closes every one of them. All observed on 2.1.329.
 const (
-	looseOpen    = "Claude Code tries its rules on a line that is no shell line"
-	looseGlob    = "Claude Code does not look at the file names that the shell puts into a command"
-	looseWrapper = "Claude Code takes `command` off before it tries a rule"
-	looseNothing = "Claude Code runs a line without a program, and cd, test and the like, without a rule"
-	looseBelow   = "Claude Code does not look through the folder that a command reads"
-	looseRest    = "Claude Code takes the arguments of a command that only reads for harmless, and a rule that asks about them would ask about the allowed ones"
-	looseCase    = "Claude Code compares paths without case, in allow rules too"
-	looseName    = "a backslash is part of a name here, and no rule of Claude Code's is about it"
-	looseAgent   = "Claude Code starts a subagent that no rule names without a question"
-	looseTool    = "a tool that asks for nothing of itself runs without a rule"
+	looseOpen     = "Claude Code tries its rules on a line that is no shell line"
+	looseGlob     = "Claude Code does not look at the file names that the shell puts into a command"
+	looseWrapper  = "Claude Code takes `command` off before it tries a rule"
+	looseNothing  = "Claude Code runs a line without a program, and cd, test and the like, without a rule"
+	looseBelow    = "Claude Code does not look through the folder that a command reads"
+	looseRest     = "Claude Code takes the arguments of a command that only reads for harmless, and a rule that asks about them would ask about the allowed ones"
+	looseRedirect = "Claude Code lets a redirect past rules that ask about reading or editing, and past a tool that is taken away"
+	looseTail     = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseCase     = "Claude Code compares paths without case, in allow rules too"
+	looseName     = "a backslash is part of a name here, and no rule of Claude Code's is about it"
+	looseHost     = "Claude Code fetches documentation from hosts of its own choice without a rule"
+	looseAgent    = "Claude Code starts a subagent that no rule names without a question"
+	looseTool     = "a tool that asks for nothing of itself runs without a rule"
 )
 
 // strictly returns what the rules say of a call, and the hole by which Claude
@@ -42,6 +45,30 @@ var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohu
 // globs reports words that the shell replaces by file names.
 func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
 
+// passesRules reports whether a line's redirects touch what a rule would hold back
+// from the tools that read and edit.
+func (s *session) passesRules(l *line) bool {
+	holds := func(tool string, rules func(*ruleSet) []pathRule, p string) bool {
+		for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
+			if s.rules[d].tool(tool) != nil || p != "" && matchPath(rules(&s.rules[d]), newFile(p)) != nil {
+				return true
+			}
+		}
+		return false
+	}
+	for _, p := range l.ins {
+		if holds("Read", func(r *ruleSet) []pathRule { return r.read }, p) {
+			return true
+		}
+	}
+	for _, p := range l.outs {
+		if holds("Edit", func(r *ruleSet) []pathRule { return r.edit }, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // looselyAllowed says why an allow rule matched a command that its text does not
 // name; "" where it does.
 func (c *simple) looselyAllowed(rules []bashRule) string {
@@ -53,6 +80,18 @@ func (c *simple) looselyAllowed(rules []bashRule) string {
 		return looseWrapper
 	}
 	return ""
+}
+
+// hidesAnother reports whether what a command may run in its turn, by its
+// arguments, is held back by a rule.
+func (c *simple) hidesAnother(s *session) bool {
+	for i := 1; i < len(c.words); i++ {
+		tail := []string{joined(c.words[i:])}
+		if matchBash(s.rules[ir.Deny].bash, tail) != nil || matchBash(s.rules[ir.Ask].bash, tail) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // looselyRead says why no rule could ask about a command that Claude Code takes

@@ -278,7 +278,9 @@ func (c *compiler) holdFile(tool string, r ir.Rule) {
 // documented, and the hook asks about the rest.
 var readOnly = []string{
 	"ls", "cat", "head", "tail", "grep", "rg", "find", "wc", "pwd", "echo", "which", "whoami", "id", "date", "du", "df", "diff", "stat", "file", "tree", "sort", "uniq", "cut", "tr", "jq", "env", "printenv", "uname", "hostname", "ps", "true", "sleep",
-	"git status", "git log", "git diff", "git show", "git branch", "git blame", "git remote", "git tag", "git rev-parse", "git ls-files", "git config --get", "git stash list", "git describe",
+	"arch", "base64", "basename", "cal", "cmp", "column", "comm", "dirname", "docker images", "docker ps", "expand", "expr", "fd", "fmt", "fold", "free", "groups", "help", "hexdump", "history", "locale", "lsof", "man", "md5sum", "netstat", "nl", "nproc", "od", "paste", "pgrep",
+	"printf", "readlink", "realpath", "rev", "sed", "seq", "sha1sum", "sha256sum", "ss", "strings", "tac", "tput", "tsort", "type", "uptime", "xargs",
+	"git status", "git log", "git diff", "git show", "git branch", "git blame", "git remote", "git tag", "git rev-parse", "git ls-files", "git config --get", "git stash list", "git describe", "git shortlog", "git cat-file", "git for-each-ref", "git rev-list", "git merge-base", "git grep", "git ls-remote", "git reflog",
 }
 
 // accepted are commands that the mode acceptEdits runs without a prompt.
@@ -335,6 +337,9 @@ func (c *compiler) askReadOnly() {
 	for _, name := range names {
 		bare := c.s.Decide(policy.Action{Group: ir.Command, Arg: name}).Decision
 		with := c.s.Decide(policy.Action{Group: ir.Command, Arg: name + " modec-witness"}).Decision
+		if bare == ir.Allow {
+			c.out.add(ir.Allow, "Bash("+name+")") // no more than that: what it may be given is the hook's
+		}
 		if bare == ir.Allow || with == ir.Allow || slices.ContainsFunc(c.out.allow, func(r string) bool {
 			return strings.HasPrefix(r, "Bash("+name+" ") || strings.HasPrefix(r, "Bash("+name+")") || strings.HasPrefix(r, "Bash("+name+":")
 		}) {
