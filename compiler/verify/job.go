@@ -31,13 +31,16 @@ type gap struct {
 
 type governing bool
 
-func (j *job) compare(e *policy.Engine, universe []Witness) {
+func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
 	j.gaps = map[gap]governing{}
 	if p, ok := j.decider.(target.PersonDecider); ok && personal(j.decider) {
 		j.people(e, p, universe)
 		return
 	}
 	for i := range universe {
+		if untilWider && len(j.out.Findings) > 0 {
+			return
+		}
 		w := &universe[i]
 		v := j.decider.Decide(j.ref, w.Action)
 		if j.compiled != nil {

@@ -60,7 +60,7 @@ func judged(p *ir.Project, v target.Verdict, x ...target.Exception) Surface {
 			tool = append(tool, w)
 		}
 	}
-	j.compare(e, tool)
+	j.compare(e, tool, false)
 	var s Surface
 	j.into(&s)
 	return s

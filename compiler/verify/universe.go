@@ -53,11 +53,6 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 		for _, r := range s.Rules(g) {
 			patterns = append(patterns, r.Pattern)
 		}
-		for _, p := range more[g] {
-			if !slices.Contains(patterns, p) {
-				patterns = append(patterns, p)
-			}
-		}
 		switch g {
 		case ir.Read, ir.Edit:
 			u.files(g, patterns, random)
@@ -67,6 +62,11 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 			u.hosts(patterns, random)
 		case ir.Modes:
 			u.slugs()
+		}
+		for _, p := range more[g] {
+			for _, sample := range samples(g, p) {
+				u.add(g, sample, "match of an artifact")
+			}
 		}
 	}
 	u.tools()
@@ -86,6 +86,22 @@ func (u *universe) action(a policy.Action, class string, assumed bool) {
 	}
 	u.seen[a] = true
 	u.list = append(u.list, Witness{Action: a, Class: class, Source: u.subject.Decide(a), Assumed: assumed})
+}
+
+// samples returns arguments that a pattern of a group matches.
+func samples(g ir.Group, p ir.Pattern) []string {
+	var list []string
+	switch g {
+	case ir.Read, ir.Edit:
+		list = fileSamples(p)
+	case ir.Command:
+		sample := commandSample(p)
+		list = []string{sample, sample + " one --two=3"}
+	case ir.Web:
+		host := strings.TrimPrefix(p.Text, "*.")
+		list = []string{host, "www." + host}
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
 func (u *universe) slugs() {

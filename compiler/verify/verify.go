@@ -33,6 +33,11 @@ type Request struct {
 	// Universes are those of an earlier Run over the same policy by the same
 	// seed, which verifies many sets of files; nil: made anew.
 	Universes *Universes
+	// Subjects limits the verification; nil: every mode, every role, and every
+	// role in a mode that it may enter.
+	Subjects []ir.SubjectRef
+	// UntilWider stops at the first decision that is wider.
+	UntilWider bool
 	// Progress is called after each subject of a surface, from several
 	// goroutines one after the other; nil: not called.
 	Progress func(done, total int)
@@ -181,7 +186,10 @@ type Finding struct {
 func Run(req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	var jobs []*job
-	refs := subjects(req.Policy.Project())
+	refs := req.Subjects
+	if refs == nil {
+		refs = subjects(req.Policy.Project())
+	}
 	more := map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
 	for _, t := range req.Targets {
 		deciders, diags := t.Target.Open(t.Files, t.Input.Options)
@@ -268,6 +276,13 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 	return u.of[ref]
 }
 
+// Put makes a subject's universe one that the caller chose: a part of the whole
+// catches no more than the whole.
+func (u *Universes) Put(ref ir.SubjectRef, list []Witness) {
+	s := u.get(ref)
+	s.once.Do(func() { s.list = list })
+}
+
 // run works on the jobs side by side.
 func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Pattern) error {
 	universes := req.Universes
@@ -278,16 +293,23 @@ func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Patt
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
-	done := 0
+	done, stop := 0, false
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for j := range queue {
+				mu.Lock()
+				over := stop
+				mu.Unlock()
+				if over {
+					continue
+				}
 				u := universes.get(j.ref)
 				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
 				if u.err == nil {
-					j.compare(req.Policy, u.list)
+					j.compare(req.Policy, u.list, req.UntilWider)
 				}
 				mu.Lock()
+				stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
 				failed = cmp.Or(failed, u.err)
 				if done++; req.Progress != nil {
 					req.Progress(done, len(jobs))

@@ -63,7 +63,7 @@ var observedRules = map[ir.Decision][]string{
 		"[ -f foo ] && foo a", "cat docs/a.md | foo a",
 	},
 	ir.Ask: {
-		"cat /etc/hostname", "ls > out", "mkdir x", "ask a", "ask b && ls", "FOO=1 foo a", "env foo a", "foo a > out2", "foo a > /tmp/hclzz", "foo $(ls)",
+		"cat /etc/hostname", "ls > out", "mkdir x", "ask a", "ask b && ls", "FOO=1 foo a", "env foo a", "foo a > out2", "foo a > /tmp/zz", "foo $(ls)",
 		"foo $X", "sh -c 'den a'", "foo a &", "(foo a)", "{ foo a; }", "foo {a,b}", "foo <<E\nx\nE", "f() { foo; }; f", "for i in a; do foo $i; done",
 		"foo <(ls)", "FOO a", "fooa", "echo a > .env", "xargs cat .env", "foo\\\n a", "foo a", "ask a > /dev/null", "FOO=1 ask a", "export Z=1; foo a",
 		"foo a > $X", "foo a > docs/../n3",
@@ -83,8 +83,8 @@ var observedDefault = map[ir.Decision][]string{
 	},
 	ir.Ask: {
 		"mkdir x", "mkdir -p a/b", "touch x", "rm x", "rm -r a", "rmdir zz", "mv README.md r2", "cp r2 r3", "sed -i s/a/b/ r2", "sed s/a/b/ r2",
-		"ln -s a b", "chmod +x r2", "tee zz", "touch /tmp/hclyy", "rm /tmp/hclyy", "touch sec/x", "mkdir .git/x", "touch .claude/x", "cp /etc/hostname x",
-		"rm -rf src", "foo > x", "cat README.md > x", "ls > sec/y", "ls > /tmp/hclyy", "ls > .git/yy", "touch $X", "timeout 5 touch y", "X=1 touch y",
+		"ln -s a b", "chmod +x r2", "tee zz", "touch /tmp/yy", "rm /tmp/yy", "touch sec/x", "mkdir .git/x", "touch .claude/x", "cp /etc/hostname x",
+		"rm -rf src", "foo > x", "cat README.md > x", "ls > sec/y", "ls > /tmp/yy", "ls > .git/yy", "touch $X", "timeout 5 touch y", "X=1 touch y",
 		"nohup touch y", "touch y && ls", "touch y; foo", "(touch y)", "patch x", "dd if=a of=b", "git add .", "truncate x", "awk 1 r2", "rm ../zz",
 		"touch ../zz", "cat /etc/hostname", "ls > docs/x",
 	},
@@ -100,8 +100,8 @@ var observedAccept = map[ir.Decision][]string{
 		"touch sec/x", "rm -rf src", "cat README.md > x", "ls > sec/y", "touch y && ls", "cat ok.txt", "okc /etc/x", "ls > ok/x", "ls > docs/x",
 	},
 	ir.Ask: {
-		"ln -s a b", "chmod +x r2", "tee zz", "touch /tmp/hclyy", "rm /tmp/hclyy", "mkdir .git/x", "touch .claude/x", "cp /etc/hostname x", "foo > x",
-		"ls > /tmp/hclyy", "ls > .git/yy", "touch $X", "timeout 5 touch y", "X=1 touch y", "nohup touch y", "touch y; foo", "(touch y)", "patch x",
+		"ln -s a b", "chmod +x r2", "tee zz", "touch /tmp/yy", "rm /tmp/yy", "mkdir .git/x", "touch .claude/x", "cp /etc/hostname x", "foo > x",
+		"ls > /tmp/yy", "ls > .git/yy", "touch $X", "timeout 5 touch y", "X=1 touch y", "nohup touch y", "touch y; foo", "(touch y)", "patch x",
 		"dd if=a of=b", "git add .", "truncate x", "awk 1 r2", "rm ../zz", "touch ../zz", "cat /etc/hostname",
 	},
 	ir.Deny: {
@@ -112,7 +112,7 @@ var observedAccept = map[ir.Decision][]string{
 // observedWhole has Bash in allow, Bash(den *) and Edit(.env) in deny.
 var observedWhole = map[ir.Decision][]string{
 	ir.Allow: {
-		"ls > x", "foo $(x)", "(foo)", "cat /etc/hostname", "foo > /tmp/hclyy", "foo 'a", "cd /tmp && ls",
+		"ls > x", "foo $(x)", "(foo)", "cat /etc/hostname", "foo > /tmp/yy", "foo 'a", "cd /tmp && ls",
 	},
 	ir.Ask: {
 		"ls > .git/x",

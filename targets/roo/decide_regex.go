@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf16"
 
@@ -23,11 +24,16 @@ import (
 type judgedRegex struct {
 	re     *regexp2.Regexp
 	unsure bool
+	late   atomic.Int32 // evaluations that took too long
 }
 
 // judgedTimeout bounds one evaluation. Roo has no bound; an evaluation that
-// takes longer here counts as a match, since it may become one there.
-const judgedTimeout = time.Second
+// takes longer here counts as a match, since it may become one there. An
+// expression that is late judgedLate times is not tried any more.
+const (
+	judgedTimeout = 250 * time.Millisecond
+	judgedLate    = 3
+)
 
 // newJudgedRegex fails where `new RegExp` throws a SyntaxError.
 func newJudgedRegex(source string, ignoreCase bool) (*judgedRegex, error) {
@@ -58,10 +64,13 @@ func newJudgedRegex(source string, ignoreCase bool) (*judgedRegex, error) {
 
 // test is RegExp.prototype.test.
 func (r *judgedRegex) test(s string) bool {
-	if r.unsure {
+	if r.unsure || r.late.Load() >= judgedLate {
 		return true
 	}
 	ok, err := r.re.MatchRunes(utf16Units(s))
+	if err != nil {
+		r.late.Add(1)
+	}
 	return ok || err != nil
 }
 
