@@ -35,6 +35,10 @@
 // policy engine. A target returns files and losses; losses become errors where
 // modec.toml says on_loss = "error". The compiler knows no target by name.
 //
+// Verify (verify.go, package verify) asks each target's model of its agent what
+// it would do with the files, and compares that with the policy. It knows the
+// source and the files, and nothing of how one became the other.
+//
 // Write (write.go, lock.go) compares with what is there, refuses to touch what
 // is not modec's own, and puts all files in place or none.
 package compiler

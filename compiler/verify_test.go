@@ -52,7 +52,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("got %d wider decisions and %d errors, want many and %d", report.Wider(), diags.Count(diag.Error), mostWider+1)
 	}
 	d := diags[0]
-	if want := `got allow for web "example.com" (access), want deny: web is not mentioned`; d.Code != "wider" || d.Message != want || d.Pos.File != "modec/m.cue" || len(d.Related) != 1 || d.Related[0].Pos.File != "x.txt" {
+	if want := `got allow for web "docs.python.org" (access), want deny: web is not mentioned`; d.Code != "wider" || d.Message != want || d.Pos.File != "modec/m.cue" || len(d.Related) != 1 || d.Related[0].Pos.File != "x.txt" {
 		t.Errorf("got %+v, want %s", d, want)
 	}
 	if report, diags := laxly("nothing").Verify(1, nil); report.Wider() != 0 || len(diags) != 0 || report.Decisions < 100 {

@@ -290,7 +290,10 @@ func widen(key, s string) [][2]string {
 	case key == "fileRegex":
 		add("widen a pattern", "", ".", strings.TrimPrefix(s, "^"), strings.TrimSuffix(s, "$"))
 	case m != nil:
-		add("widen a rule", m[1], m[1]+"(*)", m[1]+"(**)")
+		add("widen a rule", m[1], m[1]+"(*)")
+		if m[1] != "Bash" && m[1] != "Shell" {
+			add("widen a rule", m[1]+"(**)")
+		}
 		if i := strings.LastIndexAny(m[2], " :/"); i > 0 {
 			add("widen a rule", m[1]+"("+m[2][:i+1]+"*)")
 		}

@@ -128,3 +128,33 @@ func flips(t *testing.T, p *ir.Project, ref ir.SubjectRef, g ir.Group, universe 
 	}
 	return false
 }
+
+// BenchmarkVerify compares all of the showcase project: 35 subjects, five agents.
+func BenchmarkVerify(b *testing.B) {
+	res := compile(b, "acme")
+	for b.Loop() {
+		report, diags := res.Verify(1, nil)
+		if diags.HasErrors() {
+			b.Fatal(diags)
+		}
+		b.ReportMetric(float64(report.Decisions), "decisions/op")
+	}
+}
+
+// The promise on the showcase project: what is compared, and what survives.
+func TestPromise(t *testing.T) {
+	res := compile(t, "acme")
+	report, diags := res.Verify(1, nil)
+	for _, d := range diags {
+		t.Error(d)
+	}
+	const least = 50_000
+	if report.Decisions < least {
+		t.Errorf("got %d distinct decisions, want %d at least", report.Decisions, least)
+	}
+	for _, s := range report.Surfaces {
+		if s.Subjects == 0 || s.Compared == 0 {
+			t.Errorf("%s %s: nothing is compared", s.Target, s.Surface)
+		}
+	}
+}

@@ -73,7 +73,8 @@ func (o *opener) hook(h listener, line string, at diag.Pos) *listener {
 		o.warn(at, "got a hook for %q, want claude", l.Agent)
 		return nil
 	case !l.FailClosed:
-		o.warn(at, "got a hook that permits where modec is missing, want `|| exit 2` after it")
+		o.warn(at, "got a hook that permits where modec is missing or fails, and holds nothing for sure: want `|| exit 2` after it")
+		return nil
 	}
 	h.at, h.mayAllow = at, l.MayAllow
 	model, ok := strings.CutPrefix(l.Model, "${CLAUDE_PROJECT_DIR}/")
