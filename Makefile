@@ -37,7 +37,7 @@ unit: lint
 	@$(call part,unit,go test ./...)
 
 race: unit
-	@$(call part,race,go test -race ./compiler ./compiler/policy)
+	@$(call part,race,go test -race ./compiler ./compiler/policy; go test -race -run Promise ./compiler/verify)
 
 npm:
 	@$(call part,npm,\

@@ -43,7 +43,7 @@ func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
 		}
 		w := &universe[i]
 		v := j.decider.Decide(j.ref, w.Action)
-		if j.compiled != nil {
+		if j.compiled != nil && v.Governs != target.Both {
 			j.unheld(w, v, j.compiled.Decide(j.ref, w.Action))
 		}
 		if v.Governs != target.Neither || v.Bare != nil && v.Bare.Governs != target.Neither {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -28,6 +29,7 @@ type opened struct {
 	folder  string // of the workspace, in the IDE's server ids
 	root    string
 	setups  map[ir.SubjectRef][]setup
+	answers sync.Map // hookCall → opinion
 }
 
 // setup is a set of files that Cursor decides by at one time.

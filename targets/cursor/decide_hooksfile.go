@@ -291,8 +291,26 @@ func (e *hookEntry) answer(payload []byte, o *opened) opinion {
 	return none
 }
 
-// hook runs the real entry point. `modec hook` refuses where it panics.
-func (o *opened) hook(e *hookEntry, payload []byte) (said opinion) {
+// hookCall is what a hook's answer depends on.
+type hookCall struct {
+	subject ir.SubjectRef
+	allows  bool
+	payload string
+}
+
+// hook asks the entry point, once for both surfaces and all files that call it.
+func (o *opened) hook(e *hookEntry, payload []byte) opinion {
+	key := hookCall{e.subject, e.allows, string(payload)}
+	if said, ok := o.answers.Load(key); ok {
+		return said.(opinion)
+	}
+	said := o.run(e, payload)
+	o.answers.Store(key, said)
+	return said
+}
+
+// run runs the real entry point. `modec hook` refuses where it panics.
+func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 	defer func() {
 		if recover() != nil {
 			said = denied
