@@ -52,8 +52,11 @@ class JwtGuard implements CanActivate {
     const request = context.switchToHttp().getRequest();
     const [head = '', body = '', mac] = String(request.headers.authorization ?? '').replace('Bearer ', '').split('.');
     const want = createHmac('sha256', 'secret').update(head + '.' + body).digest('base64url');
-    if (mac !== want) throw new UnauthorizedException('invalid token');
-    request.user = JSON.parse(Buffer.from(body, 'base64url').toString());
+    const part = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (mac !== want || part(head).alg !== 'HS256') throw new UnauthorizedException('invalid token');
+    const claims = part(body);
+    if (!(claims.exp > Date.now() / 1000) || claims.aud !== 'shop') throw new UnauthorizedException('invalid token');
+    request.user = claims;
     return true;
   }
 }

@@ -90,9 +90,9 @@ async function start(file) {
   return { url: `http://127.0.0.1:${port}`, stop: () => child.kill() };
 }
 
-function token(claims, secret = 'secret') {
+function token(claims, { secret = 'secret', alg = 'HS256', ...standard } = {}) {
   const part = (o) => Buffer.from(JSON.stringify(o)).toString('base64url');
-  const head = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`;
+  const head = `${part({ alg, typ: 'JWT' })}.${part({ exp: Math.floor(Date.now() / 1000) + 600, aud: 'shop', ...claims, ...standard })}`;
   return `${head}.${createHmac('sha256', secret).update(head).digest('base64url')}`;
 }
 
@@ -177,6 +177,10 @@ for (const version of [2, 1]) {
             assert.equal(((await calls())[name] ?? 0) - before, may.includes(name) ? 1 : 0, `${person}: the handler of ${name}`);
             may.includes(name) ? served++ : refused++;
           }
+          if (version === 2) {
+            const { body } = await rpc(app, bearer, 'tools/call', { ...modern.params, name, arguments: forged[1] }, { ...modern.headers, 'mcp-method': 'tools/call', 'mcp-name': name });
+            assert.equal(body.error === undefined && body.result?.isError !== true, may.includes(name), `${person} calls ${name} (2026-07-28): ${JSON.stringify(body)}`);
+          }
         }
       }
       assert.ok(served > 0 && refused > 0, `served ${served}, refused ${refused}`);
@@ -190,11 +194,17 @@ for (const version of [2, 1]) {
 
       for (const [what, bearer] of [
         ['no token', undefined],
-        ['another key', token({ roles: ['developer'] }, 'forged')],
+        ['another key', token({ roles: ['developer'] }, { secret: 'forged' })],
         ['no signature', token({ roles: ['developer'] }).replace(/[^.]*$/, '')],
+        ['alg none, unsigned', token({ roles: ['developer'] }, { alg: 'none' }).replace(/[^.]*$/, '')],
+        ['alg none, signed', token({ roles: ['developer'] }, { alg: 'none' })],
+        ['expired', token({ roles: ['developer'] }, { exp: 1 })],
+        ['no expiry', token({ roles: ['developer'] }, { exp: undefined })],
+        ['another audience', token({ roles: ['developer'] }, { aud: 'billing' })],
       ]) {
         assert.equal((await rpc(app, bearer, 'tools/list')).status, 401, what);
         assert.equal((await rpc(app, bearer, 'tools/call', { name: names[0], arguments: {} })).status, 401, what);
+        assert.equal((await rpc(app, bearer, 'tools/list', modern.params, modern.headers)).status, 401, `${what} (2026-07-28)`);
       }
     } finally {
       app.stop();
