@@ -31,10 +31,39 @@
 //     listed once a role.
 //   - defaultMode is always written: the plan's own default may be auto.
 //
+// # Where the binary differs from what is written about it (2.1.329)
+//
+//   - `command` is taken off before an allow rule is tried, beside timeout, time,
+//     nice, nohup and stdbuf. Without a rule only timeout, command and builtin
+//     leave a reading command without a question.
+//   - A path pattern folds the case of ASCII letters, in allow rules too, and holds
+//     what is below a matched folder: Edit(*.md) allows x.md/run.sh.
+//   - `Bash(git push * -f *)` does not match `git push x -f`: a trailing " *" has a
+//     word boundary only where it is the only wildcard.
+//   - A hook's ask is put to a person in dontAsk as well; only an ask rule is refused
+//     there. A hook's allow skips neither deny and ask rules nor plan.
+//   - plan asks about edits, whatever rule or hook allows them, and without
+//     disableAutoMode hands its questions to a classifier: flags alone, which cannot
+//     set that, never start it.
+//   - .git, .vscode, .claude and .mcp.json are asked about even where a rule allows.
+//   - Under acceptEdits a redirect passes rules that ask about an edit, and `<` passes
+//     those about reading.
+//   - In a folder that nobody has trusted a subagent's hook does not run.
+//
+// # Known holes of the agent
+//
+// Grep over a folder shows what only the hook would refuse to open; it is there in
+// a subagent without Bash. Without the hook, some approvals come of Claude Code
+// itself and no rule closes them alone: the arguments of a command that it takes
+// for reading, lines without a program, a command among the arguments of another,
+// subagents and tools that no rule names. Verify counts them (decide_loose.go).
+//
 // # What is lost with hooks = false
 //
 // An edit or read list with a default of deny, a regex, a built-in command set,
 // a ceiling outside the project: what a rule cannot deny, the role's tool loses.
+// Rules alone ask about what they cannot refuse (a path outside, a wrapped
+// command): without the hook they hold approval, and access of named tools only.
 package claude
 
 import (

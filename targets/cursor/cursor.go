@@ -67,14 +67,18 @@
 // # Known holes of the agent
 //
 //   - Cloud agents run no MCP hooks, and no hooks at all in read-only turns.
-//   - The engine takes an ask of beforeMCPExecution for no opinion: its own lists
-//     ask, unless the user chose Run Everything.
+//   - The engine takes an ask of beforeMCPExecution, and any allow, for no opinion:
+//     its own lists ask, unless the user chose Run Everything.
 //   - Grep over a folder also shows what lies below it and may not be read:
 //     only .cursorignore keeps files out of it.
 //   - Without hooks, tokens are compared with case, with links unresolved for
 //     reads, and only with the text of a command: `/usr/bin/git push` is another
 //     command than `git push`. Nothing confines reads to the workspace, and
 //     nothing holds subagents back.
+//   - Assignments, redirects inside the workspace and tests are no part of a command
+//     to the engine: without hooks `npm ci > .env` runs where npm ci is listed, and
+//     the words after a redirect are not compared (`rm > x -rf /`).
+//   - `*` crosses "/" and no line break: a path that holds one passes Write(**).
 //   - On Windows the hooks' command is no PowerShell: every call is refused.
 package cursor
 

@@ -44,8 +44,10 @@
 // and read any file, so that the group command goes past fileRegex and the
 // ignore file. It offers switch_mode and new_task in every mode; stock Roo only
 // hides MCP tools from the model of a mode without the group. It reads outside
-// the workspace with the user's approval, where the ignore file says nothing.
-// Groups are not withheld because of these.
+// the workspace with the user's approval, where the ignore file says nothing. The
+// resources of a server are read unasked where the user auto-approves MCP, since
+// alwaysAllow is about tools; generate_image looks at the ignore file before it
+// adds an extension; custom tools run in every mode. Groups are not withheld because of these.
 package roo
 
 import (
