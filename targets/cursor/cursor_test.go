@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -452,6 +453,27 @@ func TestCodes(t *testing.T) {
 		for _, d := range diags {
 			if !seen[d.Code] || d.Pos.IsZero() {
 				t.Errorf("got %v, want a documented code with a place", d)
+			}
+		}
+	}
+}
+
+// A subject's name must not read as a comment: the engine would drop every hook.
+func TestHooksFileWithoutComments(t *testing.T) {
+	for _, label := range []string{"role:a//b", "role:a/*b*/c", "role:http://x///y/*"} {
+		data := hooksJSON(&profile{label: label})
+		if bytes.Contains(data, []byte("//")) || bytes.Contains(data, []byte("/*")) {
+			t.Errorf("%s: got a comment in %s", label, data)
+		}
+		var doc struct {
+			Hooks map[string][]struct{ Command string }
+		}
+		if err := json.Unmarshal(data, &doc); err != nil {
+			t.Fatal(err)
+		}
+		for event, entries := range doc.Hooks {
+			if h, err := target.ParseHookLine(entries[0].Command); err != nil || h.Subject != label {
+				t.Errorf("%s, %s: got %q, %v", label, event, h.Subject, err)
 			}
 		}
 	}

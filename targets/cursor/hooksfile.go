@@ -1,6 +1,10 @@
 package cursor
 
-import "modec.dev/modec/compiler/target"
+import (
+	"bytes"
+
+	"modec.dev/modec/compiler/target"
+)
 
 // events are the hooks that can refuse: the engine's gating events.
 var events = []string{"beforeMCPExecution", "beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preToolUse", "subagentStart"}
@@ -20,5 +24,12 @@ func hooksJSON(p *profile) []byte {
 	for _, event := range events {
 		hooks = append(hooks, event, []target.Object{{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true}})
 	}
-	return target.JSON(target.Object{"version", 1, "hooks", hooks})
+	return withoutComments(target.JSON(target.Object{"version", 1, "hooks", hooks}))
+}
+
+// withoutComments escapes what looks like a comment inside a string: the engine
+// cuts comments out of hooks.json before it reads the JSON, in strings too, and a
+// file that then breaks switches off every hook (@cursor/sdk 1.0.32).
+func withoutComments(data []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("//"), []byte(`\u002f\u002f`)), []byte("/*"), []byte(`\u002f*`))
 }
