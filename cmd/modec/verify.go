@@ -137,6 +137,9 @@ func (u *ui) tally(half string, t verify.Tally) {
 	if t.Accepted > 0 {
 		accepted = fmt.Sprintf(" %d accepted", t.Accepted)
 	}
+	if t.HookOnly > 0 {
+		accepted += fmt.Sprintf(" %d by the hook only", t.HookOnly)
+	}
 	u.printf("  %-25s %7d compared %7d equal %6d narrower %4d wider%s\n", half, t.Compared, t.Equal, t.Narrower, t.Wider, accepted)
 }
 

@@ -172,6 +172,7 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 		}
 		if silent := j.approves(w, *v.Bare, j.out.Bare); silent && j.roleAllows(w) {
 			j.out.Bare.Wider--
+			j.out.Bare.HookOnly++
 			j.out.Counts.HookOnly++
 			j.example(&j.out.HookOnly, j.finding(w, "approval", *v.Bare, true))
 		} else if silent {

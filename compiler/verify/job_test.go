@@ -284,3 +284,31 @@ func FuzzWitnesses(f *testing.F) {
 		_, _ = Universe(policy.New(p), ir.SubjectRef{Mode: "m"}, nil, 1)
 	})
 }
+
+// Without the hook a role in a mode is held by the role's own rules: what they
+// permit to the role is no widening, anything more is.
+func TestRoleInModeWithoutTheHook(t *testing.T) {
+	for _, c := range []struct {
+		role            ir.Decision
+		wider, hookOnly int
+	}{{ir.Allow, 0, 1}, {ir.Ask, 1, 0}, {ir.Deny, 1, 0}} {
+		p := source(ir.Deny)
+		p.Roles = []ir.Role{{Name: "r", Can: ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{Decision: c.role}}}}}
+		e := policy.New(p)
+		ref := ir.SubjectRef{Role: "r", Mode: "m"}
+		list, err := Universe(e, ref, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &job{target: &Target{Target: one{}, Input: target.Input{Project: p, Policy: e}}, ref: ref}
+		for i := range list {
+			if list[i].Group == ir.MCP && list[i].Arg == "t" {
+				j.gaps = map[gap]governing{}
+				j.judge(&list[i], bare(answers(ir.Deny, target.Both), ir.Allow))
+			}
+		}
+		if len(j.out.Findings) != c.wider || j.out.Bare.HookOnly != c.hookOnly {
+			t.Errorf("a role that is told %s: got %d wider and %d by the hook, want %d and %d", c.role, len(j.out.Findings), j.out.Bare.HookOnly, c.wider, c.hookOnly)
+		}
+	}
+}

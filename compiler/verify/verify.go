@@ -112,6 +112,9 @@ type Tally struct {
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
 	Accepted int `json:"accepted"` // wider, by an exception
+	// HookOnly counts what a role may do without a question and a mode that it
+	// works in may not: without the hook the role's rules decide.
+	HookOnly int `json:"hookOnly"`
 }
 
 func (t *Tally) add(source, artifact bool) (wider bool) {
@@ -134,6 +137,7 @@ func (t *Tally) sum(o Tally) {
 	t.Narrower += o.Narrower
 	t.Wider += o.Wider
 	t.Accepted += o.Accepted
+	t.HookOnly += o.HookOnly
 }
 
 // Utility counts the source's allows and asks, and those of them that the
