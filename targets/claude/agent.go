@@ -138,10 +138,24 @@ func (e *emitter) agentTools(m *ir.Mode, s *policy.Subject) []string {
 		}
 		names = append(names, some...)
 	}
+	if e.readsResources(s) {
+		names = append(names, "ListMcpResourcesTool", "ReadMcpResourceTool")
+	}
 	if !c.closed(ir.Modes) {
 		names = append(names, "Agent")
 	}
 	return names
+}
+
+// readsResources reports whether a mode gets the tools that read the servers'
+// resources: they are there for all servers, and only the hook tells these apart.
+func (e *emitter) readsResources(s *policy.Subject) bool {
+	least, most := ir.Allow, ir.Deny
+	for i := range e.in.Project.Servers {
+		d := s.Decide(policy.Action{Group: ir.MCP, Server: e.in.Project.Servers[i].Name, Kind: policy.Resource, Arg: "*"}).Decision
+		least, most = min(least, d), max(most, d)
+	}
+	return most > ir.Deny && (e.hooks || least > ir.Deny)
 }
 
 // partly reports, with its loss, whether a mode denies something of a group: a

@@ -201,8 +201,8 @@ func TestRules(t *testing.T) {
 	}
 	for list, want := range map[*[]string][]string{
 		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)", "mcp__my_docs__get_x", "Agent(code)"},
-		&s.Permissions.Ask:   {"Edit(src)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
-		&s.Permissions.Deny:  {"Read(.env)", "Edit(.claude)", "Bash(git push *)", "mcp__my_docs__del", "ReadMcpResourceTool"},
+		&s.Permissions.Ask:   {"Edit(src)", "Edit(.claude)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
+		&s.Permissions.Deny:  {"Read(.env)", "Edit(.claude/*)", "Bash(git push *)", "mcp__my_docs__del", "ReadMcpResourceTool"},
 	} {
 		for _, r := range want {
 			if !slices.Contains(*list, r) {

@@ -260,14 +260,24 @@ func (c *compiler) holdFile(tool string, r ir.Rule) {
 	}
 	for _, glob := range globs {
 		// A folder is named without what follows: it then holds itself and all
-		// that is in it.
+		// that is in it, at any depth where it is one name.
+		rooted := strings.Contains(strings.TrimSuffix(glob, "/"), "/")
 		glob = strings.TrimPrefix(glob, "/")
-		if dir := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/"); dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**")) {
+		dir := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/")
+		folder := dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**"))
+		if folder {
 			glob = dir
 		}
 		switch glob[0] {
 		case '!', '#', '~':
 			glob = "./" + glob
+		}
+		if folder && rooted && r.Decision == ir.Deny && !strings.Contains(dir, "/") {
+			// Only what is in the folder can be said of the project's own; the
+			// name itself asks, wherever it stands.
+			c.out.add(ir.Deny, tool+"("+glob+"/*)")
+			c.out.add(ir.Ask, tool+"("+glob+")")
+			continue
 		}
 		c.out.add(r.Decision, tool+"("+glob+")")
 	}
