@@ -18,7 +18,11 @@ const mostWider = 10
 // Verify holds the compiled files against the source. A target without a model
 // of its agent is left out. What is wider is a diagnostic, an error.
 func (r *Result) Verify(seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
-	return r.verify(r.FS(), nil, seed, progress)
+	report, diags := r.verify(r.FS(), nil, seed, progress)
+	if report == nil {
+		return nil, diags
+	}
+	return report, append(diags, widerDiagnostics(report)...)
 }
 
 // VerifyDisk holds the files as they lie below fsys against the source: what
@@ -46,9 +50,10 @@ func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total i
 			f.Foreign = foreign[name]
 		}
 	}
-	return report, append(report.Diagnostics, widerDiagnostics(report)...)
+	return report, append(diags, widerDiagnostics(report)...)
 }
 
+// verify runs, and returns what the readers of the artifacts say.
 func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {
@@ -62,7 +67,7 @@ func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, t
 		diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
 		return nil, diags
 	}
-	return report, append(slices.Clone(report.Diagnostics), widerDiagnostics(report)...)
+	return report, slices.Clone(report.Diagnostics)
 }
 
 // widerDiagnostics turns what is wider into errors at the source's rule.

@@ -116,6 +116,11 @@ func (u *ui) verify(r *verify.Report) {
 		if s.Utility.Allow.Of+s.Utility.Ask.Of > 0 {
 			u.printf("  keeps %.1f %% of the allows and %.1f %% of the asks\n", s.Utility.Allow.Percent(), s.Utility.Ask.Percent())
 		}
+		if u.verbose { // the diagnostics hold the first of each surface
+			for _, f := range s.Findings {
+				u.printf("  wider: %s, %s %s: %s by the source, %s here%s\n", diag.Clean(f.Subject), f.Group, diag.Clean(fmt.Sprintf("%q", f.Action)), f.Source, f.Artifact, at(f.At))
+			}
+		}
 		u.findings("accepted", s.Accepted)
 		u.findings("hole", s.Holes)
 		u.findings("held by the hook only", s.HookOnly)

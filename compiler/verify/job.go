@@ -19,21 +19,14 @@ type job struct {
 	surface  int            // its place in the report
 	ref      ir.SubjectRef
 
-	out  Surface
-	role *policy.Subject   // of a role in a mode, by itself
-	held bool              // the surface holds the subject
-	gaps map[gap]governing // what is governed of each group
+	out     Surface
+	role    *policy.Subject            // of a role in a mode, by itself
+	held    bool                       // the surface holds the subject
+	governs map[ir.Group]target.Halves // what the surface holds of each group at all
 }
-
-type gap struct {
-	group ir.Group
-	half  string
-}
-
-type governing bool
 
 func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
-	j.gaps = map[gap]governing{}
+	j.governs = map[ir.Group]target.Halves{}
 	if p, ok := j.decider.(target.PersonDecider); ok && personal(j.decider) {
 		j.people(e, p, universe)
 		return
@@ -148,7 +141,7 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 	if v.Bare != nil {
 		bare |= v.Bare.Governs
 	}
-	j.govern(w.Group, v.Governs)
+	j.governs[w.Group] |= v.Governs
 	if bare == target.Neither {
 		return
 	}
@@ -306,14 +299,6 @@ func (j *job) example(list *[]Finding, f Finding) {
 	*list = append(*list, f)
 }
 
-// govern notes which halves of a group the surface holds for the subject.
-func (j *job) govern(g ir.Group, h target.Halves) {
-	for half, held := range map[string]bool{"access": h&target.Access != 0, "approval": h&target.Approval != 0} {
-		k := gap{g, half}
-		j.gaps[k] = j.gaps[k] || governing(held)
-	}
-}
-
 func (j *job) utility(w *Witness, a target.Answer) {
 	if j.ref.Mode != "" && j.ref.Role != "" {
 		return
@@ -372,9 +357,12 @@ func (j *job) into(s *Surface) {
 	s.Counts.Holes += o.Counts.Holes
 	s.Counts.HookOnly += o.Counts.HookOnly
 	s.Counts.Assumed += o.Counts.Assumed
-	for k, held := range j.gaps {
-		if !held {
-			s.Ungoverned = append(s.Ungoverned, k.half+" of "+string(k.group))
+	for g, held := range j.governs {
+		if held&target.Access == 0 {
+			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))
+		}
+		if held&target.Approval == 0 {
+			s.Ungoverned = append(s.Ungoverned, "approval of "+string(g))
 		}
 	}
 }

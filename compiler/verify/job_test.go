@@ -303,7 +303,7 @@ func TestRoleInModeWithoutTheHook(t *testing.T) {
 		j := &job{target: &Target{Target: one{}, Input: target.Input{Project: p, Policy: e}}, ref: ref}
 		for i := range list {
 			if list[i].Group == ir.MCP && list[i].Arg == "t" {
-				j.gaps = map[gap]governing{}
+				j.governs = map[ir.Group]target.Halves{}
 				j.judge(&list[i], bare(answers(ir.Deny, target.Both), ir.Allow))
 			}
 		}
