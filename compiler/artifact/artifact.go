@@ -82,6 +82,17 @@ func (v *Value) List() []*Value {
 	return v.Items
 }
 
+// Strings returns the texts of a list, without what is no string.
+func (v *Value) Strings() []string {
+	var out []string
+	for _, item := range v.List() {
+		if s, ok := item.Str(); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Line returns the place of a value, the zero Pos for one that is not there.
 func (v *Value) Line() diag.Pos {
 	if v == nil {

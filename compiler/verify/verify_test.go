@@ -3,13 +3,10 @@ package verify_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/ir"
@@ -93,19 +90,7 @@ func TestEveryRuleHasAWitness(t *testing.T) {
 			table.Rules = whole
 		}
 	}
-	const golden = "testdata/redundant.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(redundant.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), redundant.String()); d != "" {
-		t.Errorf("rules without a witness (-known +found); `go test ./compiler/verify -update` rewrites the list:\n%s", d)
-	}
+	golden(t, "testdata/redundant.txt", redundant.String())
 }
 
 func tableOf(p *ir.Project, ref ir.SubjectRef, g ir.Group) *ir.Table {

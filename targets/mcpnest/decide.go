@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -106,7 +105,7 @@ func (d *decider) read(name string, data []byte) error {
 	for _, role := range claims.Members {
 		accepted := map[string][]string{}
 		for _, c := range role.Value.Members {
-			accepted[c.Key] = strs(c.Value)
+			accepted[c.Key] = c.Value.Strings()
 		}
 		d.roles[role.Key] = accepted
 	}
@@ -117,19 +116,9 @@ func (d *decider) read(name string, data []byte) error {
 	d.at = policies.Pos
 	d.tools = map[string]row{}
 	for _, t := range policies.Members {
-		d.tools[t.Key] = row{roles: strs(t.Value.Get("roles")), hidden: t.Value.Get("hidden").True(), listed: strs(t.Value.Get("listed")), at: t.Pos}
+		d.tools[t.Key] = row{roles: t.Value.Get("roles").Strings(), hidden: t.Value.Get("hidden").True(), listed: t.Value.Get("listed").Strings(), at: t.Pos}
 	}
 	return nil
-}
-
-func strs(v *artifact.Value) []string {
-	var out []string
-	for _, item := range v.List() {
-		if s, ok := item.Str(); ok {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 func (d *decider) Surface() string { return d.surface }

@@ -101,12 +101,7 @@ func (d *decider) roles(fsys fs.FS, data []byte) (diags diag.List) {
 
 // stored is what comes back of a list of rules.
 func stored(v *artifact.Value) []string {
-	var rules []string
-	for _, item := range v.List() {
-		if text, ok := item.Str(); ok {
-			rules = append(rules, text)
-		}
-	}
+	rules := v.Strings()
 	var torn []string
 	for part := range strings.SplitSeq(strings.Join(rules, ","), ",") {
 		if part = strings.TrimSpace(part); part != "" {
