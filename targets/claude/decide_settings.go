@@ -162,13 +162,7 @@ func toolNames(v *artifact.Value) []string {
 	if text, ok := v.Str(); ok {
 		return splitRules(text, false)
 	}
-	var names []string
-	for _, item := range v.List() {
-		if text, ok := item.Str(); ok {
-			names = append(names, text)
-		}
-	}
-	return names
+	return v.Strings()
 }
 
 // enter lays a subagent over its session. Its own mode holds unless the session
