@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
 
 // check applies the schema to each server, mode, role and policy. It returns
@@ -87,15 +88,16 @@ func (r *resolver) checkTransport(f field, at string) {
 	command, url, typ := n.get("command"), n.get("url"), text(n.get("type"))
 	switch {
 	case command == nil && url == nil && (n.wrote("command") || n.wrote("url")):
-	case command == nil && url == nil:
-		r.diags.Errorf(n.pos, "missing-field", at, "got neither command nor url, want one of them")
+	case command == nil && url == nil && typ != ir.External:
+		r.diags = append(r.diags, diag.Diagnostic{Code: "missing-field", Pos: n.pos, Path: at, Message: "got neither command nor url, want one of them",
+			Hint: "`type: \"external\"` names a server that the user's own settings start"})
 	case command != nil && url != nil:
 		r.diags.Errorf(url.pos, "bad-transport", at+".url", "got url beside command, want one of them")
-	case command != nil && typ != "" && typ != "stdio", url != nil && typ == "stdio":
-		r.diags.Errorf(n.get("type").pos, "bad-transport", at+".type", "got type %q, want one that fits: stdio with command, http or sse with url", typ)
+	case command != nil && typ != "" && typ != "stdio", url != nil && (typ == "stdio" || typ == ir.External):
+		r.diags.Errorf(n.get("type").pos, "bad-transport", at+".type", "got type %q, want one that fits: stdio with command, http or sse with url, external without either", typ)
 	}
 	for _, name := range map[bool][]string{true: {"headers"}, false: {"args", "env", "cwd"}}[command != nil] {
-		if x := n.get(name); x != nil && (command != nil) != (url != nil) {
+		if x := n.get(name); x != nil && ((command != nil) != (url != nil) || typ == ir.External) {
 			r.diags.Errorf(x.pos, "bad-transport", at+"."+name, "got %s, want it only on a server with %s", name, map[bool]string{true: "url", false: "command"}[command != nil])
 		}
 	}

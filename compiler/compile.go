@@ -20,6 +20,7 @@ const PolicyFile = ".modec/policy.json"
 // Request says what to compile.
 type Request struct {
 	Root    string          // the project's folder
+	FS      fs.FS           // the files to compile instead of those below Root; nil: those
 	Targets []target.Target // every target there is, in printing order
 	Only    []string        // names of the targets to compile; empty: those of modec.toml
 	Today   time.Time       // the day on which exceptions are judged
@@ -68,7 +69,7 @@ func (r *Result) FS() fs.FS {
 // engine that decides by it. The config is returned even where the model is
 // not.
 func Open(req Request) (*Result, diag.List) {
-	cfg, diags := LoadConfig(req.Root, req.Targets)
+	cfg, diags := LoadConfig(req.Root, req.FS, req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -76,7 +77,7 @@ func Open(req Request) (*Result, diag.List) {
 	for _, t := range req.Targets {
 		owned = append(owned, t.Owns()...)
 	}
-	p, list := Load(Source{Root: req.Root, Dir: cfg.Source}, Settings{
+	p, list := Load(Source{Root: req.Root, FS: req.FS, Dir: cfg.Source}, Settings{
 		Name: cfg.Name, ClosedInventory: cfg.Closed, Baseline: cfg.Baseline, Guards: owned, Config: cfg.Bytes})
 	diags = append(diags, list...)
 	if p == nil || diags.HasErrors() {

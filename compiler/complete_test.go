@@ -70,7 +70,7 @@ func TestEveryFieldArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.root.Close()
+	defer l.close()
 	data := l.data()
 	if data == nil {
 		t.Fatal(l.diags)

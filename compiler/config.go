@@ -3,6 +3,7 @@ package compiler
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -73,17 +74,17 @@ var exceptionKeys = []target.Option{
 	{Name: "what", Type: target.String, Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
 }
 
-// LoadConfig reads and checks modec.toml at the root. all are the targets that
-// it may name.
-func LoadConfig(root string, all []target.Target) (*Config, diag.List) {
+// LoadConfig reads and checks modec.toml at the root, or among the files given
+// instead. all are the targets that it may name.
+func LoadConfig(root string, instead fs.FS, all []target.Target) (*Config, diag.List) {
 	var diags diag.List
-	r, err := os.OpenRoot(root)
+	fsys, end, err := openRoot(root, instead)
 	if err != nil {
 		diags.Errorf(diag.Pos{}, "no-project", "", "got folder %q, which cannot be opened: %v", root, pathErr(err))
 		return nil, diags
 	}
-	defer r.Close()
-	b, err := r.ReadFile(ConfigFile)
+	defer end()
+	b, err := fs.ReadFile(fsys, ConfigFile)
 	if err != nil {
 		d := diag.Diagnostic{Code: "no-project", Message: fmt.Sprintf("got a folder without a readable %s, want a project: %v", ConfigFile, pathErr(err)),
 			Hint: "`modec init` writes one, `-C DIR` names another folder"}

@@ -26,7 +26,7 @@ func loadConfig(t *testing.T, text string) (*Config, diag.List) {
 	t.Helper()
 	dir := t.TempDir()
 	put(t, dir, ConfigFile, text)
-	return LoadConfig(dir, configTargets)
+	return LoadConfig(dir, nil, configTargets)
 }
 
 func TestConfig(t *testing.T) {
@@ -90,7 +90,7 @@ func TestConfigErrors(t *testing.T) {
 }
 
 func TestNoConfig(t *testing.T) {
-	_, diags := LoadConfig(t.TempDir(), nil)
+	_, diags := LoadConfig(t.TempDir(), nil, nil)
 	if len(diags) != 1 || diags[0].Code != "no-project" {
 		t.Errorf("got %v, want no-project", diags)
 	}

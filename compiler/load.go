@@ -23,6 +23,7 @@ import (
 // Source is where a project's data files are.
 type Source struct {
 	Root string // the project's folder
+	FS   fs.FS  // the files to read instead of those below Root; nil: those
 	Dir  string // the folder of the data files, relative to Root
 }
 
@@ -37,18 +38,32 @@ const schemaImport = "modec.dev/schema"
 
 // loader reads a source. Every file that it reads goes into the hash.
 type loader struct {
-	root  *os.Root
+	fsys  fs.FS
+	close func() error
 	dir   string
 	hash  hash.Hash
 	diags diag.List
 }
 
+// openRoot returns the files of a folder, out of which no link leads, or those
+// given in its place.
+func openRoot(folder string, instead fs.FS) (fs.FS, func() error, error) {
+	if instead != nil {
+		return instead, func() error { return nil }, nil
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	return root.FS(), root.Close, nil
+}
+
 func newLoader(src Source, config []byte) (*loader, error) {
-	root, err := os.OpenRoot(src.Root)
+	fsys, end, err := openRoot(src.Root, src.FS)
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{root: root, dir: path.Clean(src.Dir), hash: sha256.New()}
+	l := &loader{fsys: fsys, close: end, dir: path.Clean(src.Dir), hash: sha256.New()}
 	l.hash.Write(config)
 	return l, nil
 }
@@ -112,7 +127,7 @@ func (l *loader) plain(files []*ast.File) *node {
 // files lists the data files, sorted.
 func (l *loader) files() []string {
 	var names []string
-	err := fs.WalkDir(l.root.FS(), l.dir, func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(l.fsys, l.dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -158,14 +173,14 @@ const escapes = "path escapes from parent"
 
 // bytes reads a regular file, one byte more than maxFile at most.
 func (l *loader) bytes(name string) ([]byte, error) {
-	info, err := l.root.Stat(name) // before opening: a named pipe would wait for ever
+	info, err := fs.Stat(l.fsys, name) // before opening: a named pipe would wait for ever
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("it is %s", fileKind(info))
 	}
-	f, err := l.root.Open(name)
+	f, err := l.fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +190,7 @@ func (l *loader) bytes(name string) ([]byte, error) {
 
 // near hints at a file in the same folder whose name is almost the one given.
 func (l *loader) near(name string) string {
-	entries, err := fs.ReadDir(l.root.FS(), path.Dir(name))
+	entries, err := fs.ReadDir(l.fsys, path.Dir(name))
 	if err != nil {
 		return ""
 	}

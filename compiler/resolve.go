@@ -73,7 +73,7 @@ func Load(src Source, settings Settings) (*ir.Project, diag.List) {
 	if err != nil {
 		return nil, diag.List{{Code: "no-project", Message: fmt.Sprintf("got folder %q, which cannot be opened: %v", src.Root, pathErr(err))}}
 	}
-	defer l.root.Close()
+	defer l.close()
 	data := l.data()
 	if data == nil {
 		l.diags.Sort()

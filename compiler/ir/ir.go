@@ -87,12 +87,16 @@ type Project struct {
 	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none
 }
 
+// External is the type of a server that the user's own settings start: modec
+// knows its name and its tools, and no list of servers holds it.
+const External = "external"
+
 // Server is an MCP server of the inventory.
 type Server struct {
 	Name string   `json:"name"`
 	Pos  diag.Pos `json:"pos"`
 
-	// Type is "stdio", "http" (streamable HTTP) or "sse".
+	// Type is "stdio", "http" (streamable HTTP), "sse", or External.
 	Type    string            `json:"type"`
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`

@@ -67,6 +67,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,6 +125,7 @@ func (claude) Codes() []diag.Doc {
 		{Code: "claude-regex", Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn hooks on, or write a glob."},
 		{Code: "claude-allow", Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
 		{Code: "claude-name-collision", Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
+		{Code: "claude-external", Text: "A role that may not use what .mcp.json lists, or may use more, is started with a list of its own and --strict-mcp-config, which takes the servers of the user's own settings away: an external server is then not there. Say how it is started, or let the role use the servers that everybody may use."},
 		{Code: "claude-server-field", Text: "Claude Code's .mcp.json has no working directory for a server: it is left out, and the server starts where Claude Code does. Let the server's command change into its folder."},
 		{Code: "claude-ignored", Text: "modec verify read the artifacts as Claude Code does, and it would leave this part out: a rule that it does not parse or that matches nothing, a file that does not load, a hook that is not modec's. What it seems to hold back is not held. Build again, or correct the file if it is yours."},
 		{Code: "claude-unknown-extra", Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
@@ -220,7 +222,7 @@ func (e *emitter) lostFields() {
 func (e *emitter) sharedServers() []*ir.Server {
 	var list []*ir.Server
 	for i := range e.in.Project.Servers {
-		if s := &e.in.Project.Servers[i]; s.DefaultEnabled && e.in.Reach.Server(s.Name).Any() > ir.Deny {
+		if s := &e.in.Project.Servers[i]; s.Type != ir.External && s.DefaultEnabled && e.in.Reach.Server(s.Name).Any() > ir.Deny {
 			list = append(list, s)
 		}
 	}
@@ -234,12 +236,21 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	if err != nil {
 		return nil, false
 	}
+	var external *ir.Server
 	for i := range e.in.Project.Servers {
-		if sv := &e.in.Project.Servers[i]; usable(s, sv) {
+		switch sv := &e.in.Project.Servers[i]; {
+		case !usable(s, sv):
+		case sv.Type == ir.External:
+			external = cmp.Or(external, sv)
+		default:
 			list = append(list, sv)
 		}
 	}
-	return list, !slices.Equal(list, e.sharedServers())
+	if differs = !slices.Equal(list, e.sharedServers()); differs && external != nil {
+		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-external", Pos: external.Pos, Target: "claude", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
+			Message: fmt.Sprintf("a role with servers of its own is started without any other: the external server %q is left out", external.Name), Hint: "say how it is started (command or url)"})
+	}
+	return list, differs
 }
 
 func (e *emitter) serversJSON(servers []*ir.Server) []byte {

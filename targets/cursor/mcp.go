@@ -223,7 +223,7 @@ func (e *emitter) servers() []byte {
 	all := target.Object{}
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
-		if e.in.Reach.Server(s.Name).Any() == ir.Deny || !s.DefaultEnabled && !e.opened(s) {
+		if s.Type == ir.External || e.in.Reach.Server(s.Name).Any() == ir.Deny || !s.DefaultEnabled && !e.opened(s) {
 			continue
 		}
 		e.lostFields(s)

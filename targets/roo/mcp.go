@@ -36,7 +36,7 @@ func (e *emitter) servers() []server {
 				Hint: "the dialects zoo and mcp-restrictions limit servers by mode", Target: e.name, Group: string(ir.MCP), Loss: diag.Narrowing})
 		}
 		for _, t := range sv.Tools {
-			if e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
+			if sv.Type != ir.External && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
 				sv.banned = append(sv.banned, t.Name)
 			}
 		}
@@ -75,6 +75,9 @@ func (e *emitter) approve(servers []server) {
 				}
 			}
 			switch {
+			case allow != "" && sv.Type == ir.External:
+				e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "roo-mcp-approval", Pos: sv.Pos, Message: fmt.Sprintf("the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name),
+					Hint: "say how the server is started (command or url)", Target: e.name, Subject: "mode " + allow, Group: string(ir.MCP), Loss: diag.Narrowing})
 			case allow != "" && !asked:
 				sv.unasked = append(sv.unasked, t.Name)
 			case allow != "":
@@ -100,6 +103,12 @@ var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse"
 func (e *emitter) serversJSON(servers []server) []byte {
 	all := target.Object{}
 	for _, sv := range servers {
+		if sv.Type == ir.External {
+			if sv.disabled { // a server of the project shadows the user's own, and this one never starts
+				all = append(all, sv.Name, target.Object{"type", "stdio", "command", "false", "disabled", true})
+			}
+			continue
+		}
 		o := target.Object{"type", types[sv.Type]}
 		if sv.Type == "stdio" {
 			o = append(o, "command", target.EnvRefs(sv.Command))
