@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/tailscale/hujson"
 
@@ -37,6 +38,10 @@ type Value struct {
 	Members []Member // of an object, in order; equal keys stay
 	Items   []*Value // of a list
 	Pos     diag.Pos
+	// Comment is the text of the comments before the value (of a member: before
+	// its key) and after it on its line, without comment marks; "" where there
+	// are none. Lines are separated by "\n".
+	Comment string
 }
 
 // Member is a key of an object and its value.
@@ -153,7 +158,9 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 	switch x := v.Value.(type) {
 	case *hujson.Object:
 		out.Kind = Object
+		var last *Value
 		for _, m := range x.Members {
+			before := trailing(last, m.Name.BeforeExtra)
 			key, err := r.value(m.Name, depth+1)
 			if err != nil {
 				return nil, err
@@ -162,17 +169,25 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 			if err != nil {
 				return nil, err
 			}
+			val.comment(before)
+			last = val
 			out.Members = append(out.Members, Member{key.Text, key.Pos, val})
 		}
+		trailing(last, x.AfterExtra)
 	case *hujson.Array:
 		out.Kind = List
+		var last *Value
 		for _, e := range x.Elements {
+			before := trailing(last, e.BeforeExtra)
 			val, err := r.value(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
+			val.comment(before)
+			last = val
 			out.Items = append(out.Items, val)
 		}
+		trailing(last, x.AfterExtra)
 	case hujson.Literal:
 		switch x.Kind() {
 		case '"':
@@ -191,7 +206,8 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 // YAML reads the first document of a YAML file. An empty one is null. Anchors
 // are followed; a merge key is an ordinary key, as in YAML 1.2.
 func YAML(name string, data []byte) (*Value, error) {
-	f, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\uFEFF")), 0)
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(data, []byte("\uFEFF"))))
+	f, err := parser.Parse(tokens, 0)
 	if err != nil {
 		var syntax yaml.Error
 		if errors.As(err, &syntax) && syntax.GetToken() != nil {
@@ -203,13 +219,14 @@ func YAML(name string, data []byte) (*Value, error) {
 	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
 		return &Value{Kind: Null, Pos: diag.Pos{File: name, Line: 1, Col: 1}}, nil
 	}
-	r := yamlReader{name: name, anchors: map[string]*Value{}}
+	r := yamlReader{name: name, anchors: map[string]*Value{}, comments: commentLines(tokens)}
 	return r.value(f.Docs[0].Body, 0)
 }
 
 type yamlReader struct {
-	name    string
-	anchors map[string]*Value
+	name     string
+	anchors  map[string]*Value
+	comments map[int]comment // by line
 }
 
 func (r *yamlReader) pos(n ast.Node) diag.Pos {
@@ -242,6 +259,7 @@ func (r *yamlReader) value(n ast.Node, depth int) (*Value, error) {
 			if err != nil {
 				return nil, err
 			}
+			val.comment(r.comment(val.Pos.Line))
 			out.Items = append(out.Items, val)
 		}
 	case *ast.AnchorNode:
@@ -284,6 +302,8 @@ func (r *yamlReader) member(out *Value, m *ast.MappingValueNode, depth int) erro
 	if err != nil {
 		return err
 	}
-	out.Members = append(out.Members, Member{key, r.pos(m.Key), val})
+	at := r.pos(m.Key)
+	val.comment(r.comment(at.Line))
+	out.Members = append(out.Members, Member{key, at, val})
 	return nil
 }

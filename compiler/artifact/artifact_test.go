@@ -97,3 +97,25 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestComments(t *testing.T) {
+	for _, c := range []struct {
+		name, src string
+		read      func(string, []byte) (*Value, error)
+		want      map[string]string
+	}{
+		{"yaml", "# top\n\n# the\n# list\nlist: # here\n  # first\n  - one\n  - two # second\ntext: |\n  # no comment\n  x\nlast: 1\n", YAML,
+			map[string]string{"list": "the\nlist\nhere", "list.0": "first", "list.1": "second", "text": "", "last": ""}},
+		{"jsonc", "{\n  // the\n  /* list */ \"list\": [\n    // first\n    \"one\", // here\n    \"two\" // second\n  ],\n  \"text\": \"// none\",\n  /* a\n   * block */\n  \"last\": 1 // end\n}\n", JSONC,
+			map[string]string{"list": "the\nlist", "list.0": "first\nhere", "list.1": "second", "text": "", "last": "a\nblock\nend"}},
+	} {
+		v, err := c.read("f", []byte(c.src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{"list": v.Get("list").Comment, "list.0": v.Get("list").Items[0].Comment, "list.1": v.Get("list").Items[1].Comment, "text": v.Get("text").Comment, "last": v.Get("last").Comment}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", c.name, diff)
+		}
+	}
+}
