@@ -43,6 +43,11 @@ type Source struct {
 	Files []string
 	// Args is a command line to import in place of files.
 	Args []string
+	// Approved are the groups of which the caller says that a person need not
+	// confirm what the files permit, where a setting of the user decides that
+	// and not the files (Roo's auto-approve settings). For any other group such
+	// a file's permission is an ask.
+	Approved []ir.Group
 	// Repair mends what the agent itself refuses to load, with a note for each
 	// repair.
 	Repair bool
@@ -52,8 +57,11 @@ type Source struct {
 type Imported struct {
 	// Files are what was read, as places name them.
 	Files []string
-	// Project holds servers, modes and roles, each sorted by name, without
-	// inheritance, and with the place of everything. Guards are not part of it.
+	// Project holds servers, modes and roles, each sorted by name and with the
+	// place of everything. Guards are not part of it. A rule, a default or an
+	// entry that several subjects share has the same place in each and says From
+	// "policy NAME": it is written once, as that policy. Everything else is the
+	// subject's own.
 	Project *ir.Project
 	// Comments are the comments of the files: of the mode, role, server, tool,
 	// default or rule at a place, without comment marks.
