@@ -1,0 +1,319 @@
+package render
+
+import (
+	"slices"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// tables lists the groups of a table with the key that names them.
+var tables = []struct {
+	group ir.Group
+	key   string
+	of    func(*ir.Can) **ir.Table
+}{
+	{ir.Read, "read", func(c *ir.Can) **ir.Table { return &c.Read }},
+	{ir.Edit, "edit", func(c *ir.Can) **ir.Table { return &c.Edit }},
+	{ir.Command, "command", func(c *ir.Can) **ir.Table { return &c.Command }},
+	{ir.Web, "web", func(c *ir.Can) **ir.Table { return &c.Web }},
+	{ir.Modes, "modes", func(c *ir.Can) **ir.Table { return &c.Modes }},
+}
+
+// sources calls f with where each thing of a can comes from.
+func sources(can *ir.Can, f func(from string)) {
+	rules := func(rules []ir.Rule) {
+		for _, r := range rules {
+			f(r.From)
+		}
+	}
+	fallback := func(d *ir.Default) {
+		if d != nil {
+			f(d.From)
+		}
+	}
+	for _, t := range tables {
+		if x := *t.of(can); x != nil {
+			rules(x.Rules)
+			fallback(x.Default)
+		}
+	}
+	if m := can.MCP; m != nil {
+		rules(m.Rules)
+		fallback(m.Default)
+		for _, e := range m.Entries {
+			f(e.From)
+		}
+	}
+}
+
+// part returns what a can has from one source, and of how many things it is.
+func part(can *ir.Can, from string) (*ir.Can, int) {
+	out, n := &ir.Can{}, 0
+	pick := func(rules []ir.Rule) []ir.Rule {
+		var own []ir.Rule
+		for _, r := range rules {
+			if r.From == from {
+				r.From = ""
+				own = append(own, r)
+				n++
+			}
+		}
+		return own
+	}
+	fallback := func(d *ir.Default) *ir.Default {
+		if d == nil || d.From != from {
+			return nil
+		}
+		n++
+		return &ir.Default{Decision: d.Decision, Pos: d.Pos}
+	}
+	for _, t := range tables {
+		if x := *t.of(can); x != nil {
+			if own := (ir.Table{Rules: pick(x.Rules), Default: fallback(x.Default)}); own.Rules != nil || own.Default != nil {
+				*t.of(out) = &own
+			}
+		}
+	}
+	if m := can.MCP; m != nil {
+		own := ir.MCPTable{Rules: pick(m.Rules), Default: fallback(m.Default)}
+		for _, e := range m.Entries {
+			if e.From == from {
+				e.From = ""
+				e.Rules = slices.Clone(e.Rules)
+				for i := range e.Rules {
+					e.Rules[i].From = ""
+				}
+				own.Entries = append(own.Entries, e)
+				n++
+			}
+		}
+		if own.Rules != nil || own.Default != nil || own.Entries != nil {
+			out.MCP = &own
+		}
+	}
+	return out, n
+}
+
+// can writes what a subject may do by itself: without what the policies that it
+// extends say. It is nil where nothing is left.
+func (w *writer) can(can *ir.Can, extends []string) *tree {
+	t := &tree{}
+	inherited := func(from string) bool {
+		return slices.ContainsFunc(extends, func(name string) bool { return from == policyPrefix+name })
+	}
+	if can.Default != nil {
+		t.set("default", w.decision(can.Default))
+	}
+	for _, g := range tables {
+		x := *g.of(can)
+		if x == nil {
+			continue
+		}
+		own := ir.Table{Open: x.Open}
+		if x.Default != nil && !inherited(x.Default.From) {
+			own.Default = x.Default
+		}
+		for _, r := range x.Rules {
+			if !inherited(r.From) {
+				own.Rules = append(own.Rules, r)
+			}
+		}
+		more := len(own.Rules) < len(x.Rules) || own.Default != x.Default
+		if more && own.Default == nil && own.Rules == nil && own.Open == nil {
+			continue // a policy says it all
+		}
+		t.set(g.key, w.table(&own, g.group, more))
+	}
+	if can.MCP != nil {
+		if m := w.mcp(can.MCP, inherited); m != nil {
+			t.set("mcp", m)
+		}
+	}
+	if can.Unknown != nil {
+		t.set("unknown", w.decision(can.Unknown))
+	}
+	w.outside(t, can)
+	if len(t.fields) == 0 {
+		return nil
+	}
+	return t
+}
+
+func (w *writer) outside(t *tree, can *ir.Can) {
+	r, e := can.OutsideRead, can.OutsideEdit
+	if r == nil && e == nil {
+		return
+	}
+	if r != nil && e != nil && r.Decision == e.Decision {
+		t.set("outside", w.decision(r))
+		return
+	}
+	x := &tree{}
+	if r != nil {
+		x.set("read", w.decision(r))
+	}
+	if e != nil {
+		x.set("edit", w.decision(e))
+	}
+	t.set("outside", x)
+}
+
+func (w *writer) decision(d *ir.Default) *tree {
+	return w.noted(text(d.Decision.String()), d.Pos)
+}
+
+// denied returns the rule that denies everything, if there is one.
+func denied(rules []ir.Rule) *ir.Rule {
+	for i := range rules {
+		if rules[i].Pattern.Kind == ir.All && rules[i].Decision == ir.Deny {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// table writes the table of a group; more is set where a policy adds rules to
+// it.
+func (w *writer) table(t *ir.Table, g ir.Group, more bool) *tree {
+	if r := denied(t.Rules); r != nil {
+		return w.noted(text("deny"), r.Pos)
+	}
+	if len(t.Rules) == 0 && len(t.Open) == 0 {
+		switch {
+		case t.Default == nil:
+			return &tree{} // mentioned, and nothing else
+		case t.Default.Decision == ir.Deny && more:
+			x := &tree{}
+			x.set("default", w.decision(t.Default))
+			return x
+		}
+		return w.decision(t.Default)
+	}
+	all := "*"
+	if g == ir.Read || g == ir.Edit {
+		all = "**"
+	}
+	x := &tree{}
+	w.rules(x, t.Rules, all)
+	if len(t.Open) > 0 {
+		open := list()
+		for _, o := range t.Open {
+			open.list = append(open.list, w.noted(text(o.Path), o.Pos))
+		}
+		x.set("guarded", open)
+	}
+	if t.Default != nil {
+		x.set("default", w.decision(t.Default))
+	}
+	return x
+}
+
+// rules writes the lists of a table; all is the pattern for everything.
+func (w *writer) rules(x *tree, rules []ir.Rule, all string) {
+	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
+		items := list()
+		for _, r := range rules {
+			if r.Decision == d {
+				items.list = append(items.list, w.noted(pattern(r.Pattern, all), r.Pos))
+			}
+		}
+		if len(items.list) > 0 {
+			x.set(d.String(), items)
+		}
+	}
+}
+
+func pattern(p ir.Pattern, all string) *tree {
+	switch p.Kind {
+	case ir.Regex:
+		x := &tree{}
+		x.set("regex", raw(p.Text))
+		return x
+	case ir.Builtin, ir.Risk:
+		return text("@" + p.Text)
+	case ir.All:
+		return text(all)
+	}
+	return text(p.Text)
+}
+
+func (w *writer) mcp(m *ir.MCPTable, inherited func(string) bool) *tree {
+	var rules []ir.Rule
+	for _, r := range m.Rules {
+		if !inherited(r.From) {
+			rules = append(rules, r)
+		}
+	}
+	if r := denied(rules); r != nil {
+		return w.noted(text("deny"), r.Pos)
+	}
+	var fallback *ir.Default
+	if m.Default != nil && !inherited(m.Default.From) {
+		fallback = m.Default
+	}
+	x := &tree{}
+	for _, e := range merged(m.Entries, inherited) {
+		x.set(e.Key, w.entry(&e))
+	}
+	switch {
+	case len(x.fields) == 0 && fallback == nil:
+		return nil
+	case len(x.fields) == 0 && fallback.Decision != ir.Deny:
+		return w.decision(fallback)
+	case fallback != nil:
+		x.set("default", w.decision(fallback))
+	}
+	return x
+}
+
+// merged joins the entries that are written as a subject's own: one key may
+// come from several places.
+func merged(entries []ir.MCPEntry, inherited func(string) bool) []ir.MCPEntry {
+	var out []ir.MCPEntry
+	for _, e := range entries {
+		if inherited(e.From) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(x ir.MCPEntry) bool { return x.Key == e.Key })
+		if i < 0 {
+			e.Rules = slices.Clone(e.Rules)
+			out = append(out, e)
+			continue
+		}
+		x := &out[i]
+		x.Rules = append(x.Rules, e.Rules...)
+		x.Default, x.Resources, x.Prompts = lower(x.Default, e.Default), lower(x.Resources, e.Resources), lower(x.Prompts, e.Prompts)
+	}
+	return out
+}
+
+func lower(a, b *ir.Default) *ir.Default {
+	if a == nil || b != nil && b.Decision < a.Decision {
+		return b
+	}
+	return a
+}
+
+func (w *writer) entry(e *ir.MCPEntry) *tree {
+	if r := denied(e.Rules); r != nil {
+		return w.noted(text("deny"), e.Pos)
+	}
+	if len(e.Rules) == 0 && e.Resources == nil && e.Prompts == nil {
+		if e.Default == nil {
+			return w.noted(&tree{}, e.Pos)
+		}
+		return w.noted(text(e.Default.Decision.String()), e.Pos)
+	}
+	x := w.noted(&tree{}, e.Pos)
+	w.rules(x, e.Rules, "*")
+	if e.Default != nil {
+		x.set("default", w.decision(e.Default))
+	}
+	if e.Resources != nil {
+		x.set("resources", w.decision(e.Resources))
+	}
+	if e.Prompts != nil {
+		x.set("prompts", w.decision(e.Prompts))
+	}
+	return x
+}

@@ -1,0 +1,331 @@
+// Package render writes a model as the data files of a source: the inverse of
+// loading one. What it writes compiles to the model that it was given.
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+// Source writes the files of a project: servers.cue, and one file for each
+// policy, mode and role, in folders of their names below dir. Long prompts and
+// rules files become Markdown beside them. What a subject has From "policy
+// NAME" is written as that policy, once, where the subject has all of it; what
+// it inherits from anything else is written as its own. comments are those of
+// what stands at a place.
+func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]target.File, error) {
+	w := writer{dir: dir, comments: comments}
+	if len(p.Servers) > 0 {
+		root := &tree{}
+		servers := &tree{}
+		for i := range p.Servers {
+			servers.set(p.Servers[i].Name, w.server(&p.Servers[i]))
+		}
+		root.set("servers", servers)
+		w.data("servers", root)
+	}
+	w.findPolicies(p)
+	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
+		can := w.can(w.policies[name], nil)
+		if can == nil {
+			continue
+		}
+		root, policies, policy := &tree{}, &tree{}, &tree{}
+		policy.set("can", can)
+		policies.set(name, policy)
+		root.set("policies", policies)
+		w.data("policies/"+target.PathName(name), root)
+	}
+	for i := range p.Modes {
+		root, modes := &tree{}, &tree{}
+		modes.set(p.Modes[i].Slug, w.mode(&p.Modes[i]))
+		root.set("modes", modes)
+		w.data("modes/"+p.Modes[i].Slug, root)
+	}
+	for i := range p.Roles {
+		root, roles := &tree{}, &tree{}
+		roles.set(p.Roles[i].Name, w.role(&p.Roles[i]))
+		root.set("roles", roles)
+		w.data("roles/"+target.PathName(p.Roles[i].Name), root)
+	}
+	slices.SortFunc(w.files, func(a, b target.File) int { return cmp.Compare(a.Path, b.Path) })
+	return w.files, w.err
+}
+
+type writer struct {
+	dir      string
+	comments map[diag.Pos]string
+	policies map[string]*ir.Can
+	files    []target.File
+	err      error
+}
+
+func (w *writer) data(name string, root *tree) {
+	b, err := file(root)
+	if err != nil {
+		w.err = cmp.Or(w.err, fmt.Errorf("%s: %w", name, err))
+	}
+	w.files = append(w.files, target.File{Path: path.Join(w.dir, name+".cue"), Data: b})
+}
+
+// noted gives a tree the comment of a place.
+func (w *writer) noted(t *tree, at diag.Pos) *tree {
+	t.comment = w.comments[at]
+	return t
+}
+
+// long is the length in bytes from which a text goes into a file of its own.
+const long = 600
+
+// prompt sets a text field, or the field of its file.
+func (w *writer) prompt(t *tree, field, s, file string) {
+	switch {
+	case s == "":
+	case (len(s) >= long || strings.Count(s, "\n") > 12) && !strings.Contains(s, "\r") && !strings.HasPrefix(s, "\uFEFF"):
+		t.set(field+"File", text(path.Base(file)))
+		w.files = append(w.files, target.File{Path: path.Join(w.dir, file), Data: []byte(s)})
+	default:
+		t.setText(field, s)
+	}
+}
+
+func (w *writer) server(s *ir.Server) *tree {
+	t := w.noted(&tree{}, s.Pos)
+	t.setText("command", s.Command)
+	if len(s.Args) > 0 {
+		t.set("args", texts(s.Args))
+	}
+	t.setText("cwd", s.Cwd)
+	w.textMap(t, "env", s.Env)
+	t.setText("url", s.URL)
+	if s.Type == ir.External || s.Type == "sse" {
+		t.setText("type", s.Type)
+	}
+	w.textMap(t, "headers", s.Headers)
+	if s.TimeoutSeconds > 0 {
+		t.set("timeout", scalar(strconv.Itoa(s.TimeoutSeconds)))
+	}
+	if !s.DefaultEnabled {
+		t.set("defaultEnabled", scalar("false"))
+	}
+	if len(s.Tools) > 0 {
+		tools := &tree{}
+		for _, tool := range s.Tools {
+			x := w.noted(&tree{}, tool.Pos)
+			x.setText("description", tool.Description)
+			x.setText("risk", tool.Risk)
+			tools.set(tool.Name, x)
+		}
+		t.set("tools", tools)
+	}
+	return t
+}
+
+func (w *writer) textMap(t *tree, key string, m map[string]string) {
+	if len(m) == 0 {
+		return
+	}
+	x := &tree{}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		x.set(k, text(m[k]))
+	}
+	t.set(key, x)
+}
+
+func (w *writer) mode(m *ir.Mode) *tree {
+	t := w.noted(&tree{}, m.Pos)
+	t.setText("name", m.Name)
+	t.setText("description", m.Description)
+	t.setText("whenToUse", m.WhenToUse)
+	w.prompt(t, "roleDefinition", m.RoleDefinition, "modes/"+m.Slug+".md")
+	w.prompt(t, "customInstructions", m.CustomInstructions, "modes/"+m.Slug+".instructions.md")
+	t.setText("model", m.Model)
+	if len(m.Rules) > 0 {
+		rules := list()
+		for _, r := range m.Rules {
+			rules.list = append(rules.list, text("../rules/"+m.Slug+"/"+r.Name))
+			w.files = append(w.files, target.File{Path: path.Join(w.dir, "rules", m.Slug, r.Name), Data: []byte(r.Text)})
+		}
+		t.set("rules", rules)
+	}
+	w.permissions(t, &m.Can)
+	if m.Restrictions != nil {
+		t.set("mcpRestrictions", w.restrictions(m.Restrictions))
+	}
+	w.extra(t, m.Extra)
+	return t
+}
+
+func (w *writer) role(r *ir.Role) *tree {
+	t := w.noted(&tree{}, r.Pos)
+	t.setText("description", r.Description)
+	t.setText("permissionMode", r.PermissionMode)
+	w.prompt(t, "appendSystemPrompt", r.AppendSystemPrompt, "roles/"+target.PathName(r.Name)+".md")
+	if r.Modes != nil {
+		t.set("modes", texts(*r.Modes))
+	}
+	if len(r.Claims) > 0 {
+		claims := &tree{}
+		for _, k := range slices.Sorted(maps.Keys(r.Claims)) {
+			claims.set(k, texts(r.Claims[k]))
+		}
+		t.set("claims", claims)
+	}
+	if r.Tools != nil {
+		t.set("tools", texts(*r.Tools))
+	}
+	w.textMap(t, "env", r.Env)
+	w.permissions(t, &r.Can)
+	for _, l := range []struct {
+		key string
+		of  ir.Decision
+	}{{"allowedTools", ir.Allow}, {"askTools", ir.Ask}, {"disallowedTools", ir.Deny}} {
+		rules := list()
+		for _, c := range r.ClaudeRules {
+			if c.Decision == l.of {
+				rules.list = append(rules.list, w.noted(text(c.Text), c.Pos))
+			}
+		}
+		if len(rules.list) > 0 {
+			t.set(l.key, rules)
+		}
+	}
+	w.extra(t, r.Extra)
+	return t
+}
+
+// permissions writes extends and can.
+func (w *writer) permissions(t *tree, can *ir.Can) {
+	var extends []string
+	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
+		if w.extends(can, name) {
+			extends = append(extends, name)
+		}
+	}
+	if len(extends) > 0 {
+		t.set("extends", texts(extends))
+	}
+	if x := w.can(can, extends); x != nil {
+		t.set("can", x)
+	}
+}
+
+func (w *writer) restrictions(m *ir.MCPRestrictions) *tree {
+	t := &tree{}
+	servers := func(key string, l *[]ir.Item) {
+		if l == nil {
+			return
+		}
+		x := list()
+		for _, i := range *l {
+			x.list = append(x.list, w.noted(text(i.Name), i.Pos))
+		}
+		t.set(key, x)
+	}
+	tools := func(key string, l *[]ir.ToolRef) {
+		if l == nil {
+			return
+		}
+		x := list()
+		for _, r := range *l {
+			ref := &tree{}
+			ref.setText("serverName", r.Server)
+			ref.setText("toolName", r.Tool)
+			x.list = append(x.list, w.noted(ref, r.Pos))
+		}
+		t.set(key, x)
+	}
+	servers("allowedServers", m.AllowedServers)
+	servers("disallowedServers", m.DisallowedServers)
+	tools("allowedTools", m.AllowedTools)
+	tools("disallowedTools", m.DisallowedTools)
+	return t
+}
+
+func (w *writer) extra(t *tree, extra map[string]ir.Extra) {
+	x := &tree{}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if fields := extra[name].Fields; len(fields) > 0 {
+			x.set(name, w.any(fields))
+		}
+	}
+	if len(x.fields) > 0 {
+		t.set("extra", x)
+	}
+}
+
+// any writes a value of JSON.
+func (w *writer) any(v any) *tree {
+	switch v := v.(type) {
+	case string:
+		return text(v)
+	case map[string]any:
+		t := &tree{}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			t.set(k, w.any(v[k]))
+		}
+		return t
+	case []any:
+		t := list()
+		for _, x := range v {
+			t.list = append(t.list, w.any(x))
+		}
+		return t
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		w.err = cmp.Or(w.err, err)
+	}
+	return scalar(strings.TrimSpace(b.String()))
+}
+
+const policyPrefix = "policy "
+
+// findPolicies collects what subjects have from policies: of each policy what
+// the subject has that has most of it.
+func (w *writer) findPolicies(p *ir.Project) {
+	w.policies = map[string]*ir.Can{}
+	size := map[string]int{}
+	collect := func(can *ir.Can) {
+		names := map[string]bool{}
+		from := func(f string) {
+			if name, ok := strings.CutPrefix(f, policyPrefix); ok {
+				names[name] = true
+			}
+		}
+		sources(can, from)
+		for name := range names {
+			part, n := part(can, policyPrefix+name)
+			if n > size[name] {
+				w.policies[name], size[name] = part, n
+			}
+		}
+	}
+	for i := range p.Modes {
+		collect(&p.Modes[i].Can)
+	}
+	for i := range p.Roles {
+		collect(&p.Roles[i].Can)
+	}
+}
+
+// extends reports whether a subject has all of a policy. Only then it extends
+// it: part of one is written as its own.
+func (w *writer) extends(can *ir.Can, name string) bool {
+	own, n := part(can, policyPrefix+name)
+	return n > 0 && reflect.DeepEqual(own, w.policies[name])
+}

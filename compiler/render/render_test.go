@@ -1,0 +1,141 @@
+package render_test
+
+import (
+	"bytes"
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"cuelang.org/go/cue/format"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/render"
+	"modec.dev/modec/targets"
+)
+
+// bare returns a model without places and origins, and its rules in one order:
+// what is left is what it means.
+func bare(p *ir.Project) *ir.Project {
+	q := *p
+	q.SourceHash = ""
+	q.Modes, q.Roles, q.Builtins = slices.Clone(p.Modes), slices.Clone(p.Roles), nil
+	for i := range q.Modes {
+		q.Modes[i].Can = bareCan(q.Modes[i].Can)
+	}
+	for i := range q.Roles {
+		q.Roles[i].Can = bareCan(q.Roles[i].Can)
+		slices.SortStableFunc(q.Roles[i].ClaudeRules, func(a, b ir.ClaudeRule) int { return cmp.Compare(a.Decision, b.Decision) })
+	}
+	return &q
+}
+
+func bareCan(c ir.Can) ir.Can {
+	rules := func(in []ir.Rule) []ir.Rule {
+		var out []ir.Rule
+		for _, r := range in {
+			if r.Pattern.Kind == ir.All && r.Decision == ir.Deny {
+				return []ir.Rule{{Decision: ir.Deny, Pattern: r.Pattern}} // nothing else matters
+			}
+			out = append(out, ir.Rule{Decision: r.Decision, Pattern: r.Pattern})
+		}
+		slices.SortFunc(out, func(a, b ir.Rule) int {
+			return cmp.Or(cmp.Compare(a.Decision, b.Decision), cmp.Compare(a.Pattern.Kind, b.Pattern.Kind), cmp.Compare(a.Pattern.Text, b.Pattern.Text))
+		})
+		return slices.Compact(out)
+	}
+	for _, t := range []**ir.Table{&c.Read, &c.Edit, &c.Command, &c.Web, &c.Modes} {
+		if *t == nil {
+			continue
+		}
+		x := **t
+		x.Rules = rules(x.Rules)
+		if len(x.Rules) == 1 && x.Rules[0].Pattern.Kind == ir.All {
+			x.Default = nil
+		}
+		*t = &x
+	}
+	if c.MCP != nil {
+		x := *c.MCP
+		x.Rules, x.Entries = rules(x.Rules), nil
+		for _, e := range c.MCP.Entries {
+			e.Rules, e.From = rules(e.Rules), ""
+			x.Entries = append(x.Entries, e)
+		}
+		c.MCP = &x
+	}
+	return c
+}
+
+// same ignores places and origins.
+var same = gocmp.Options{
+	gocmp.Transformer("pos", func(diag.Pos) string { return "" }),
+	gocmp.FilterPath(func(p gocmp.Path) bool { return p.Last().String() == ".From" }, gocmp.Ignore()),
+	gocmp.Comparer(func(a, b []ir.Rule) bool { return len(a) == len(b) && (len(a) == 0 || slices.Equal(a, b)) }),
+}
+
+func compile(t *testing.T, files fstest.MapFS) *compiler.Result {
+	t.Helper()
+	res, diags := compiler.Open(compiler.Request{FS: files, Targets: targets.All(), Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return res
+}
+
+// TestRoundTrip renders the model of every fixture: it compiles to the same
+// model, and is formatted as cue fmt would.
+func TestRoundTrip(t *testing.T) {
+	dirs, err := filepath.Glob("../../fixtures/*/modec.toml")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no fixtures", err)
+	}
+	for _, config := range dirs {
+		dir := filepath.Dir(config)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			files := fstest.MapFS{}
+			if err := fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					b, err := os.ReadFile(filepath.Join(dir, p))
+					files[p] = &fstest.MapFile{Data: b}
+					return err
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			res := compile(t, files)
+			out, err := render.Source(res.Project, res.Config.Source, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := fstest.MapFS{"modec.toml": files["modec.toml"]}
+			for _, f := range out {
+				again[f.Path] = &fstest.MapFile{Data: f.Data}
+				if strings.HasSuffix(f.Path, ".cue") {
+					formatted, err := format.Source(f.Data)
+					if err != nil || !bytes.Equal(formatted, f.Data) {
+						t.Errorf("%s is not formatted: %v", f.Path, err)
+					}
+				}
+			}
+			got := compile(t, again)
+			if d := gocmp.Diff(bare(res.Project), bare(got.Project), same); d != "" {
+				t.Errorf("the model (-was +is)\n%s", d)
+			}
+			if os.Getenv("SHOW") != "" {
+				for _, f := range out {
+					t.Logf("%s\n%s", f.Path, f.Data)
+				}
+			}
+		})
+	}
+}
