@@ -9,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
 )
 
 // Settings are what modec.toml says of the source.
@@ -293,4 +294,24 @@ func (s *subject) extendsPos() diag.Pos {
 		return e.pos
 	}
 	return s.pos
+}
+
+// Guards lists the paths that every subject of a project is kept from editing:
+// modec's own, the agents', and what the targets own.
+func Guards(all []target.Target) []string {
+	var list []string
+	add := func(g string) {
+		if !slices.ContainsFunc(list, func(x string) bool { return covers(x, g) }) {
+			list = append(list, g)
+		}
+	}
+	for _, g := range guarded {
+		add(g)
+	}
+	for _, t := range all {
+		for _, g := range t.Owns() {
+			add(g)
+		}
+	}
+	return list
 }

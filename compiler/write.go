@@ -73,6 +73,64 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 	return changes, w.diags
 }
 
+// Put writes files that are people's own from then on: all of them or none. It
+// refuses to replace a file unless it is forced to, and never writes outside the
+// folder or through a symbolic link.
+func Put(dir string, files []target.File, force bool) diag.List {
+	w := writer{opt: WriteOptions{Dir: dir}}
+	if err := w.open(); err != nil {
+		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		return w.diags
+	}
+	defer w.root.Close()
+	var changed []target.File
+	for _, f := range files {
+		b, err := w.read(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && force && !bytes.Equal(b, f.Data):
+			changed = append(changed, f)
+		case err == nil && bytes.Equal(b, f.Data):
+		case err == nil:
+			w.diags = append(w.diags, diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: f.Path}, Message: "got a file that is there already, want to leave it alone", Hint: "move it away, or `--force` overwrites it"})
+		default:
+			w.diags.Errorf(diag.Pos{File: f.Path}, "cannot-write", "", "%v", pathErr(err))
+		}
+	}
+	if w.diags.HasErrors() {
+		w.diags.Sort()
+		return w.diags
+	}
+	if err := w.put(changed); err != nil {
+		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+	}
+	return w.diags
+}
+
+// put stages files beside their places and renames them.
+func (w *writer) put(files []target.File) (err error) {
+	defer func() {
+		if err != nil {
+			for _, f := range files {
+				w.root.Remove(temp(f.Path))
+			}
+		}
+	}()
+	for _, f := range files {
+		if err := w.stage(f.Path, f.Data); err != nil {
+			return err
+		}
+	}
+	if err := flush(w.root); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := w.root.Rename(temp(f.Path), f.Path); err != nil {
+			return fmt.Errorf("cannot put %s in place: %w", f.Path, pathErr(err))
+		}
+	}
+	return nil
+}
+
 type writer struct {
 	opt     WriteOptions
 	root    *os.Root // nil in a dry run into a folder that does not exist

@@ -82,6 +82,7 @@ type Original struct {
 	Files    fs.FS
 	Options  map[string]any  // for Open
 	Subjects []ir.SubjectRef // whom the file holds
+	Surface  string          // the surface of the decider that judges it; "" each
 }
 
 // NoteKind says what became of something in a file.

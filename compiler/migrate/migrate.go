@@ -1,0 +1,311 @@
+// Package migrate turns the files that a team already has into a source: it
+// lets each target import its own, joins what they understood, writes it as CUE,
+// compiles that, and proves on the result that nothing was widened. Nothing of it
+// touches the disk.
+package migrate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"testing/fstest" // for its file system in memory; it links no test
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/render"
+	"modec.dev/modec/compiler/target"
+)
+
+// Request says what to migrate.
+type Request struct {
+	Root    fs.FS // the repository
+	Home    fs.FS // the user's home folder; nil: it is not looked at
+	Name    string
+	Targets []target.Target // every target there is, in printing order
+	// From is a format that some importer knows; "" is any.
+	From  string
+	Files []string // below Root; nil: whatever the importers look for
+	Args  []string // a command line in place of files
+	// Approved and Repair: see target.Source.
+	Approved []ir.Group
+	Repair   bool
+	Out      string // the folder of the data files, relative to Root
+	Today    time.Time
+	Seed     uint64
+	// Progress is called while the result is proved; nil: not called.
+	Progress func(done, total int)
+}
+
+// Result is a migrated project.
+type Result struct {
+	Project  *ir.Project   // as it was understood
+	Files    []target.File // the source, and modec.toml where there was none
+	Report   Report
+	Compiled *compiler.Result
+}
+
+// Report tells what became of what was read.
+type Report struct {
+	Files   []string      `json:"files"`   // that were read
+	Targets []string      `json:"targets"` // that the new project compiles for
+	Modes   []string      `json:"modes"`
+	Roles   []string      `json:"roles"`
+	Servers []string      `json:"servers"`
+	Notes   []target.Note `json:"notes"`
+	Rules   Share         `json:"rules"` // those that are understood, of all
+	Proof   []Proof       `json:"proof"` // one a file that decides
+}
+
+// Share is a part of a whole.
+type Share struct {
+	Understood int `json:"understood"`
+	Of         int `json:"of"`
+}
+
+// Percent returns the share, 100 for an empty whole.
+func (s Share) Percent() float64 {
+	if s.Of == 0 {
+		return 100
+	}
+	return 100 * float64(s.Understood) / float64(s.Of)
+}
+
+// Formats lists what From may be, with the importer of each.
+func Formats(all []target.Target) map[string]target.Importer {
+	out := map[string]target.Importer{}
+	for _, t := range all {
+		if im, ok := t.(target.Importer); ok {
+			for _, f := range im.Formats() {
+				out[f] = im
+			}
+		}
+	}
+	return out
+}
+
+// Run migrates. The result is nil when a diagnostic is an error: a file that
+// its agent would not load, a source that does not compile, a decision that
+// would be wider than the original's.
+func Run(req Request) (*Result, diag.List) {
+	m := newMerger()
+	res := &Result{Project: m.project}
+	var diags diag.List
+	configs := config{name: req.Name}
+	var originals []original
+	taken := map[string]bool{}
+	formats := Formats(req.Targets)
+	for _, t := range req.Targets {
+		im, ok := t.(target.Importer)
+		if !ok || req.From != "" && formats[req.From] != im {
+			continue
+		}
+		got, list := im.Import(target.Source{Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args, Approved: req.Approved, Repair: req.Repair})
+		for i := range list {
+			if list[i].Target == "" {
+				list[i].Target = t.Name()
+			}
+		}
+		diags = append(diags, list...)
+		if len(got.Files) == 0 && len(got.Notes) == 0 {
+			continue
+		}
+		m.add(got)
+		res.Report.Files = append(res.Report.Files, got.Files...)
+		for _, f := range got.Files {
+			taken[f] = true
+		}
+		if judged, ok := t.(target.Judged); ok {
+			for _, o := range got.Originals {
+				originals = append(originals, original{judged, o})
+			}
+		}
+		configs.add(t, got.Options)
+	}
+	for _, f := range req.Files {
+		if !taken[path.Clean(f)] && !diags.HasErrors() {
+			diags = append(diags, diag.Diagnostic{Code: "unknown-format", Pos: diag.Pos{File: f}, Message: "got a file that no importer knows by its name, want one of an agent", Hint: "`--from` says whose it is"})
+		}
+	}
+	if diags.HasErrors() {
+		diags.Sort()
+		return nil, diags
+	}
+	p := m.project
+	if len(p.Modes)+len(p.Roles) == 0 {
+		diags = append(diags, diag.Diagnostic{Code: "nothing-to-migrate", Message: "got no file that holds a mode or a role, want one of an agent", Hint: "name the files, or `--user` looks into the home folder too"})
+		return nil, diags
+	}
+	dropGuards(p, req.Targets)
+	files, err := render.Source(p, req.Out, m.comments)
+	if err != nil {
+		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
+		return nil, diags
+	}
+	tree, hasConfig, list := existing(req.Root, req.Out)
+	diags = append(diags, list...)
+	if !hasConfig {
+		files = append(files, target.File{Path: compiler.ConfigFile, Data: configs.toml(p, req.Out)})
+	}
+	for _, f := range files {
+		tree[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
+	}
+	compiled, list := compiler.Compile(compiler.Request{FS: tree, Targets: req.Targets, Only: configs.names(), Today: req.Today})
+	diags = append(diags, list...)
+	if diags.HasErrors() {
+		diags.Sort()
+		return nil, diags
+	}
+	res.Files, res.Compiled = files, compiled
+	res.report(m, configs.names())
+	proof, list := prove(compiled, originals, req.Seed, req.Progress)
+	res.Report.Proof = proof
+	diags = append(diags, list...)
+	diags.Sort()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return res, diags
+}
+
+func (r *Result) report(m *merger, targets []string) {
+	rep, p := &r.Report, m.project
+	rep.Targets, rep.Modes, rep.Roles, rep.Servers = targets, []string{}, []string{}, []string{}
+	for i := range p.Modes {
+		rep.Modes = append(rep.Modes, p.Modes[i].Slug)
+	}
+	for i := range p.Roles {
+		rep.Roles = append(rep.Roles, p.Roles[i].Name)
+	}
+	for i := range p.Servers {
+		rep.Servers = append(rep.Servers, p.Servers[i].Name)
+	}
+	slices.Sort(rep.Files)
+	rep.Files = slices.Compact(rep.Files)
+	rep.Notes = m.notes
+	slices.SortStableFunc(rep.Notes, func(a, b target.Note) int { return a.Pos.Compare(b.Pos) })
+	rep.Notes = slices.CompactFunc(rep.Notes, func(a, b target.Note) bool { return a == b })
+	for _, n := range rep.Notes {
+		if n.Rule {
+			rep.Rules.Of++
+			if n.Kind == target.Understood {
+				rep.Rules.Understood++
+			}
+		}
+	}
+}
+
+// dropGuards takes out what every project denies anyway.
+func dropGuards(p *ir.Project, all []target.Target) {
+	guards := compiler.Guards(all)
+	drop := func(can *ir.Can) {
+		if can.Edit == nil {
+			return
+		}
+		t := *can.Edit
+		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), func(r ir.Rule) bool {
+			return r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain && slices.Contains(guards, r.Pattern.Text)
+		})
+		can.Edit = &t
+	}
+	for i := range p.Modes {
+		drop(&p.Modes[i].Can)
+	}
+	for i := range p.Roles {
+		drop(&p.Roles[i].Can)
+	}
+}
+
+// existing returns the project that is already there, so that the new files
+// compile beside it.
+func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags diag.List) {
+	tree = fstest.MapFS{}
+	config, err := target.ReadImport(root, compiler.ConfigFile)
+	if err != nil {
+		return tree, false, nil
+	}
+	tree[compiler.ConfigFile] = &fstest.MapFile{Data: config}
+	var table struct {
+		Source string `toml:"source"`
+	}
+	if err := toml.Unmarshal(config, &table); err == nil && table.Source != "" && path.Clean(table.Source) != path.Clean(out) || err == nil && table.Source == "" && path.Clean(out) != "modec" {
+		diags.Errorf(diag.Pos{File: compiler.ConfigFile}, "bad-config", "", "got the source folder %q, want %q, which is written to", table.Source, out)
+	}
+	err = fs.WalkDir(root, path.Clean(out), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := target.ReadImport(root, name)
+		if err == nil {
+			tree[name] = &fstest.MapFile{Data: data}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		diags.Errorf(diag.Pos{File: out}, "unreadable-file", "", "cannot be read: %v", err)
+	}
+	return tree, true, diags
+}
+
+// config collects what modec.toml says.
+type config struct {
+	name    string
+	targets []configTarget
+}
+
+type configTarget struct {
+	name    string
+	options map[string]any
+}
+
+func (c *config) add(t target.Target, options map[string]any) {
+	c.targets = append(c.targets, configTarget{t.Name(), options})
+}
+
+func (c *config) names() []string {
+	var names []string
+	for _, t := range c.targets {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// toml writes modec.toml. Nobody knows yet that the inventory is complete, so
+// that it is open.
+func (c *config) toml(p *ir.Project, out string) []byte {
+	var b bytes.Buffer
+	set := func(key string, value any) {
+		line, err := toml.Marshal(map[string]any{key: value})
+		if err != nil {
+			panic(fmt.Sprintf("an option that TOML cannot say: %v", err)) // a defect of the importer, never of its input
+		}
+		b.Write(line)
+	}
+	set("name", c.name)
+	if out != "modec" {
+		set("source", out)
+	}
+	if p.Role(baseline) != nil {
+		set("baseline", baseline)
+	}
+	b.WriteString("\n# Servers may offer tools that the source does not list. Where it lists all of\n# them, \"closed\" lets the targets say more.\n")
+	set("inventory", "open")
+	for _, t := range c.targets {
+		fmt.Fprintf(&b, "\n[targets.%s]\n", t.name)
+		for _, k := range slices.Sorted(maps.Keys(t.options)) {
+			set(k, t.options[k])
+		}
+	}
+	return b.Bytes()
+}
+
+// baseline is the role that Claude Code's own settings of a project become: the
+// session that names no role.
+const baseline = "claude"

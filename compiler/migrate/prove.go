@@ -1,0 +1,156 @@
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/verify"
+)
+
+// Proof compares what an imported file decides with what the new project does:
+// with its source, and with what is built from it for the same agent. A half of a
+// decision counts where the file governs it.
+type Proof struct {
+	Target  string `json:"target"`
+	Surface string `json:"surface,omitempty"`
+	File    string `json:"file"`
+	Source  Tally  `json:"source"` // the new source
+	Built   Tally  `json:"built"`  // what is built from it
+}
+
+// Tally counts compared halves of decisions.
+type Tally struct {
+	Compared int `json:"compared"`
+	Equal    int `json:"equal"`
+	Narrower int `json:"narrower"`
+	Wider    int `json:"wider"`
+}
+
+// Total sums the proofs.
+func (r *Report) Total() (source, built Tally) {
+	for _, p := range r.Proof {
+		source.sum(p.Source)
+		built.sum(p.Built)
+	}
+	return source, built
+}
+
+func (t *Tally) sum(o Tally) {
+	t.Compared, t.Equal, t.Narrower, t.Wider = t.Compared+o.Compared, t.Equal+o.Equal, t.Narrower+o.Narrower, t.Wider+o.Wider
+}
+
+// add compares one half and reports whether the new one permits more.
+func (t *Tally) add(was, is bool) bool {
+	t.Compared++
+	switch {
+	case was == is:
+		t.Equal++
+	case was:
+		t.Narrower++
+	default:
+		t.Wider++
+		return true
+	}
+	return false
+}
+
+// mostWider is how many wider decisions of a file become diagnostics.
+const mostWider = 5
+
+type original struct {
+	target target.Judged
+	target.Original
+}
+
+// prove compares every original with the compiled project.
+func prove(c *compiler.Result, originals []original, seed uint64, progress func(done, total int)) ([]Proof, diag.List) {
+	proofs, diags := []Proof{}, diag.List{}
+	for i, o := range originals {
+		was, _ := o.target.Open(o.Files, target.NewOptions(o.target.Options(), o.Options, nil))
+		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
+		for _, d := range was {
+			if o.Surface != "" && d.Surface() != o.Surface {
+				continue
+			}
+			p := prover{policy: c.Policy, original: o, was: d, seed: seed, Proof: Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File}}
+			for _, x := range is {
+				if x.Surface() == d.Surface() {
+					p.is = x
+				}
+			}
+			for _, ref := range o.Subjects {
+				p.subject(ref)
+			}
+			proofs = append(proofs, p.Proof)
+			diags = append(diags, p.diags...)
+		}
+		if progress != nil {
+			progress(i+1, len(originals))
+		}
+	}
+	return proofs, diags
+}
+
+type prover struct {
+	Proof
+	original
+	policy *policy.Engine
+	was    target.Decider
+	is     target.Decider // nil where nothing is built for the surface
+	seed   uint64
+	diags  diag.List
+}
+
+func (p *prover) subject(ref ir.SubjectRef) {
+	var more map[ir.Group][]ir.Pattern
+	if patterned, ok := p.was.(target.Patterned); ok {
+		more = patterned.Patterns(ref)
+	}
+	universe, err := verify.Universe(p.policy, ref, more, p.seed)
+	if err != nil {
+		p.diags.Errorf(diag.Pos{File: p.original.File}, "bad-pattern", "", "%v", err)
+		return
+	}
+	for i := range universe {
+		w := &universe[i]
+		was := p.was.Decide(ref, w.Action)
+		source := target.Answer{Decision: w.Source.Decision, Governs: target.Both, Rule: w.Source.Rule, At: w.Source.Pos}
+		p.compare(ref, w.Action, was, source, &p.Source)
+		if p.is == nil {
+			continue
+		}
+		if is := p.is.Decide(ref, w.Action); is.Governs != target.Neither {
+			p.compare(ref, w.Action, was, is.Answer, &p.Built)
+		}
+	}
+}
+
+// compare holds an answer of the new project against that of the original.
+func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict, is target.Answer, t *Tally) {
+	half := ""
+	governed := was.Governs & is.Governs
+	if governed&target.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
+		half = "access"
+	}
+	if governed&target.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
+		half = "approval"
+	}
+	if half == "" || t.Wider > mostWider {
+		return
+	}
+	arg := a.Arg
+	if a.Group == ir.MCP {
+		arg = a.Server + ":" + a.Arg
+	}
+	d := diag.Diagnostic{Code: "import-widens", Pos: cmp.Or(was.At, diag.Pos{File: p.original.File}), Target: p.original.target.Name(), Subject: ref.String(), Group: string(a.Group), Loss: diag.Widening,
+		Message: fmt.Sprintf("got %s for %s %q (%s), want %s as %s has it: %s", is.Decision, a.Group, arg, half, was.Decision, p.original.File, was.Rule), Hint: "this is a defect of modec; please report it"}
+	if !is.At.IsZero() {
+		d.Related = []diag.Related{{Pos: is.At, Message: "permitted by " + is.Rule}}
+	}
+	p.diags = append(p.diags, d)
+}
