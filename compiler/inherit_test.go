@@ -127,8 +127,8 @@ func TestGuards(t *testing.T) {
 		t.Fatal(diags)
 	}
 	last := p.Guards[len(p.Guards)-1]
-	want := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".thurbox/**"}, Pos: diag.Pos{File: "modec:guards", Line: len(guarded) + 2}}
-	if diff := cmp.Diff(want, last); diff != "" || len(p.Guards) != len(guarded)+1 {
+	want := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".thurbox/**"}, Pos: diag.Pos{File: "modec:guards", Line: len(ir.GuardedPaths) + 2}}
+	if diff := cmp.Diff(want, last); diff != "" || len(p.Guards) != len(ir.GuardedPaths)+1 {
 		t.Errorf("%d guards, the last: %s", len(p.Guards), diff)
 	}
 }

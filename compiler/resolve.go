@@ -108,7 +108,7 @@ func (r *resolver) resolve(data *node, settings Settings) {
 			}
 		}
 	}
-	for i, g := range append(slices.Clone(guarded), settings.Guards...) {
+	for i, g := range append(slices.Clone(ir.GuardedPaths), settings.Guards...) {
 		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: g}, Pos: diag.Pos{File: ir.GuardsFile, Line: i + 1}}
 		if !slices.ContainsFunc(r.project.Guards, func(x ir.Rule) bool { return covers(x.Pattern.Text, g) }) {
 			r.project.Guards = append(r.project.Guards, rule)
@@ -138,14 +138,6 @@ func (r *resolver) resolve(data *node, settings Settings) {
 		m.Builtin = true
 		r.project.Builtins = append(r.project.Builtins, m)
 	}
-}
-
-// guarded are the paths that no subject may edit unless it opens them: the
-// source itself and every agent's own rules.
-var guarded = []string{
-	"modec.toml", "modec.lock", "modec/**", ".modec/**",
-	".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
-	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**",
 }
 
 // covers reports whether a guard holds all that another one would.
@@ -305,7 +297,7 @@ func Guards(all []target.Target) []string {
 			list = append(list, g)
 		}
 	}
-	for _, g := range guarded {
+	for _, g := range ir.GuardedPaths {
 		add(g)
 	}
 	for _, t := range all {

@@ -66,6 +66,15 @@ var Groups = []Group{Read, Edit, Command, Web, MCP, Modes}
 // writes itself.
 const GuardsFile = "modec:guards"
 
+// GuardedPaths are the paths that no subject of any project may edit unless it
+// opens them: the source itself and every agent's own rules. What the targets own
+// comes on top.
+var GuardedPaths = []string{
+	"modec.toml", "modec.lock", "modec/**", ".modec/**",
+	".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
+	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**",
+}
+
 // Project is a whole compiled source.
 type Project struct {
 	Version    int    `json:"version"`

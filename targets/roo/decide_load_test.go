@@ -15,11 +15,11 @@ import (
 func TestBadModes(t *testing.T) {
 	for _, c := range []struct{ name, dialect, text, warns string }{
 		{"a bad slug", stock, strings.Replace(oneMode("[]", ""), "slug: a", "slug: a_b", 1), "slug must contain only letters numbers and dashes"},
-		{"web in Roo", stock, oneMode("[web]", ""), ".roomodes:5:14: invalid group"},
-		{"two of a group", stock, oneMode("[read, read]", ""), ".roomodes:5:20: duplicate groups are not allowed"},
-		{"no expression", stock, oneMode(`[[edit, {fileRegex: "("}]]`, ""), ".roomodes:5:33: invalid regular expression pattern: unterminated group"},
+		{"web in Roo", stock, oneMode("[web]", ""), ".roomodes:5:14: customModes.0.groups.0: invalid group"},
+		{"two of a group", stock, oneMode("[read, read]", ""), ".roomodes:5:20: customModes.0.groups.1: duplicate groups are not allowed"},
+		{"no expression", stock, oneMode(`[[edit, {fileRegex: "("}]]`, ""), ".roomodes:5:33: customModes.0.groups.0.1.fileRegex: invalid regular expression pattern: unterminated group"},
 		{"two of a slug", stock, oneMode("[]", "  - {slug: a, name: n, roleDefinition: r, groups: []}\n"), "duplicate mode slugs are not allowed"},
-		{"no text", stock, oneMode("[]", "    whenToUse: 1\n"), ".roomodes:6:16: whenToUse must be a string"},
+		{"no text", stock, oneMode("[]", "    whenToUse: 1\n"), ".roomodes:6:16: customModes.0.whenToUse: whenToUse must be a string"},
 		{"no modes", stock, "x: 1\n", "it has no customModes"},
 		{"no YAML and no JSON", stock, "{", ".roomodes"},
 		{"one server as text", zoo, oneMode("[]", "    allowedMcpServers: x\n"), "allowedMcpServers must be an array of strings"},

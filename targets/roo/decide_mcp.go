@@ -61,7 +61,7 @@ func loadServers(file string, data []byte, dialect string) (map[string]*judgedSe
 			continue
 		}
 		if servers[m.Key], err = loadServer(m.Value, dialect); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Key, err)
+			return nil, within(err, m.Value, "mcpServers."+m.Key)
 		}
 		servers[m.Key].at = m.Pos
 	}
@@ -77,7 +77,7 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 		return nil, errors.New("a server is an object")
 	}
 	kind, isString := v.Get("type").Str()
-	if err := checkField(v.Get("type"), isString && slices.Contains([]string{"stdio", "sse", "streamable-http"}, kind), "unknown type"); err != nil {
+	if err := checkField(v.Get("type"), isString && slices.Contains([]string{"stdio", "sse", "streamable-http"}, kind), "type", fmt.Sprintf("server type must be stdio, sse or streamable-http, received %q", kind)); err != nil {
 		return nil, err
 	}
 	command, _ := v.Get("command").Str()
@@ -89,24 +89,24 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 	}
 	for _, field := range []string{"args", "alwaysAllow", "disabledTools", "watchPaths"} {
 		_, ok := stringList(v.Get(field))
-		if err := checkField(v.Get(field), ok, field+" must be an array of strings"); err != nil {
+		if err := checkField(v.Get(field), ok, field, field+" must be an array of strings"); err != nil {
 			return nil, err
 		}
 	}
 	for _, field := range []string{"env", "headers"} {
 		ok := v.Get(field).Is(artifact.Object) && !slices.ContainsFunc(v.Get(field).Members, func(m artifact.Member) bool { return !m.Value.Is(artifact.String) })
-		if err := checkField(v.Get(field), ok, field+" must be strings by name"); err != nil {
+		if err := checkField(v.Get(field), ok, field, field+" must be strings by name"); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkField(v.Get("disabled"), v.Get("disabled").Is(artifact.Bool), "disabled must be a bool"); err != nil {
+	if err := checkField(v.Get("disabled"), v.Get("disabled").Is(artifact.Bool), "disabled", "disabled must be a bool"); err != nil {
 		return nil, err
 	}
 	seconds, ok := 0.0, v.Get("timeout").Is(artifact.Number)
 	if ok {
 		seconds, _ = strconv.ParseFloat(v.Get("timeout").Text, 64)
 	}
-	if err := checkField(v.Get("timeout"), ok && 1 <= seconds && seconds <= 3600, "timeout must be a number from 1 to 3600"); err != nil {
+	if err := checkField(v.Get("timeout"), ok && 1 <= seconds && seconds <= 3600, "timeout", "timeout must be a number from 1 to 3600"); err != nil {
 		return nil, err
 	}
 	s := &judgedServer{disabledTools: byText(v.Get("disabledTools")), alwaysAllow: byText(v.Get("alwaysAllow"))}
@@ -198,7 +198,7 @@ func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
 		to    *[]judgedPattern
 	}{{"allowedServers", &r.allowedServers}, {"disallowedServers", &r.disallowedServers}} {
 		_, ok := stringList(v.Get(list.field))
-		if err := checkField(v.Get(list.field), ok, list.field+" must be an array of strings"); err != nil {
+		if err := checkField(v.Get(list.field), ok, list.field, list.field+" must be an array of strings"); err != nil {
 			return nil, err
 		}
 		for _, item := range v.Get(list.field).List() {
@@ -207,28 +207,28 @@ func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
 	}
 	r.servers = v.Get("allowedServers") != nil
 	if r.servers && v.Get("disallowedServers") != nil {
-		return nil, errors.New("mcpRestrictions has both server lists")
+		return nil, &schemaError{v.Pos, "", "mcpRestrictions has both server lists"}
 	}
 	seen := map[[2]string]bool{}
 	for _, list := range []struct {
 		field string
 		to    *[][2]judgedPattern
 	}{{"allowedTools", &r.allowedTools}, {"disallowedTools", &r.disallowedTools}} {
-		if err := checkField(v.Get(list.field), v.Get(list.field).Is(artifact.List), list.field+" must be an array"); err != nil {
+		if err := checkField(v.Get(list.field), v.Get(list.field).Is(artifact.List), list.field, list.field+" must be an array"); err != nil {
 			return nil, err
 		}
 		for _, item := range v.Get(list.field).List() {
 			server, ok := schemaText(item.Get("serverName"))
 			tool, also := schemaText(item.Get("toolName"))
 			if !ok || !also {
-				return nil, fmt.Errorf("%s: an entry names a server and a tool", item.Pos)
+				return nil, &schemaError{item.Pos, list.field, "an entry names a server and a tool"}
 			}
 			if strings.TrimSpace(server) == "" || strings.TrimSpace(tool) == "" {
 				continue // an empty entry of the editor's form
 			}
 			key := [2]string{server, tool}
 			if list.field == "disallowedTools" && seen[key] {
-				return nil, fmt.Errorf("%s: a tool is allowed and disallowed", item.Pos)
+				return nil, &schemaError{item.Pos, list.field, "a tool is allowed and disallowed"}
 			}
 			seen[key] = true
 			*list.to = append(*list.to, [2]judgedPattern{newJudgedPattern(server, item.Pos), newJudgedPattern(tool, item.Pos)})

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
@@ -95,6 +96,30 @@ func openModes(fsys fs.FS, dialect string, names ...string) (map[string]*judgedM
 // loadModes reads a modes file: clean the raw text, read it as YAML, else the
 // original as JSON; a file without customModes has none.
 func loadModes(file string, data []byte, dialect string) (map[string]*judgedMode, error) {
+	list, err := modeList(file, data)
+	if err != nil {
+		return nil, err
+	}
+	modes := map[string]*judgedMode{}
+	for i, v := range list {
+		slug, m, err := loadMode(v, dialect)
+		if err != nil {
+			return nil, within(err, v, fmt.Sprintf("customModes.%d", i))
+		}
+		if modes[slug] != nil {
+			return nil, &schemaError{v.Pos, "customModes", "duplicate mode slugs are not allowed"}
+		}
+		modes[slug] = m
+	}
+	return modes, nil
+}
+
+// errNoModes is a file that loads and holds no list of modes: Roo takes it for
+// one without modes and says nothing.
+var errNoModes = errors.New("it has no customModes")
+
+// modeList reads the entries of a modes file, unchecked.
+func modeList(file string, data []byte) ([]*artifact.Value, error) {
 	root, err := readYAML(file, []byte(cleanedText(bytes.TrimPrefix(data, []byte("\uFEFF")))))
 	if err != nil {
 		if !json.Valid(data) {
@@ -106,23 +131,43 @@ func loadModes(file string, data []byte, dialect string) (map[string]*judgedMode
 	}
 	list := root.Get("customModes")
 	if !root.Is(artifact.Object) || falsy(list) {
-		return nil, errors.New("it has no customModes")
+		return nil, errNoModes
 	}
 	if !list.Is(artifact.List) {
-		return nil, fmt.Errorf("%s: customModes: expected array, received %s", list.Pos, list.Kind)
+		return nil, &schemaError{list.Pos, "customModes", "expected array, received " + string(list.Kind)}
 	}
-	modes := map[string]*judgedMode{}
-	for i, v := range list.Items {
-		slug, m, err := loadMode(v, dialect)
-		if err != nil {
-			return nil, fmt.Errorf("%s: customModes.%d: %w", v.Pos, i, err)
-		}
-		if modes[slug] != nil {
-			return nil, fmt.Errorf("%s: duplicate mode slugs are not allowed", v.Pos)
-		}
-		modes[slug] = m
+	return list.Items, nil
+}
+
+// schemaError is what the schema has against a file: where, in which field, and
+// what, in the words of zod where it has any.
+type schemaError struct {
+	at   diag.Pos
+	path string // customModes.0.groups.1
+	what string
+}
+
+func (e *schemaError) Error() string {
+	if e.path == "" {
+		return fmt.Sprintf("%s: %s", e.at, e.what)
 	}
-	return modes, nil
+	return fmt.Sprintf("%s: %s: %s", e.at, e.path, e.what)
+}
+
+// within puts a field before the path of an error.
+func within(err error, v *artifact.Value, field string) error {
+	var s *schemaError
+	if !errors.As(err, &s) {
+		return &schemaError{v.Line(), field, err.Error()}
+	}
+	if s.path != "" {
+		field += "." + s.path
+	}
+	at := s.at
+	if at.IsZero() {
+		at = v.Line()
+	}
+	return &schemaError{at, field, s.what}
 }
 
 // falsy reports what JavaScript takes for false.
@@ -212,11 +257,19 @@ func schemaText(v *artifact.Value) (string, bool) {
 }
 
 // checkField fails on a field that is there and is not good.
-func checkField(v *artifact.Value, good bool, what string) error {
+func checkField(v *artifact.Value, good bool, field, what string) error {
 	if v == nil || good {
 		return nil
 	}
-	return fmt.Errorf("%s: %s", v.Pos, what)
+	return &schemaError{v.Pos, field, what}
+}
+
+// missing is the message for a field that is not there at all.
+func missing(v *artifact.Value, otherwise string) string {
+	if v == nil {
+		return "required"
+	}
+	return otherwise
 }
 
 var slugPattern = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
@@ -225,43 +278,45 @@ var slugPattern = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
 // dropped, anything else that is wrong costs the whole file.
 func loadMode(v *artifact.Value, dialect string) (string, *judgedMode, error) {
 	if !v.Is(artifact.Object) {
-		return "", nil, fmt.Errorf("expected object, received %s", v.Kind)
+		return "", nil, &schemaError{v.Line(), "", fmt.Sprintf("expected an object, received %s", v.Kind)}
 	}
 	slug, _ := schemaText(v.Get("slug"))
 	if !slugPattern.MatchString(slug) {
-		return "", nil, errors.New("slug must contain only letters numbers and dashes")
+		return "", nil, &schemaError{v.Get("slug").Line(), "slug", missing(v.Get("slug"), "slug must contain only letters numbers and dashes")}
 	}
 	for _, field := range []string{"name", "roleDefinition"} {
 		if s, _ := schemaText(v.Get(field)); s == "" {
-			return "", nil, fmt.Errorf("%s is required", field)
+			return "", nil, &schemaError{v.Get(field).Line(), field, missing(v.Get(field), field+" is required")}
 		}
 	}
 	for _, field := range []string{"whenToUse", "description", "customInstructions"} {
 		_, ok := schemaText(v.Get(field))
-		if err := checkField(v.Get(field), ok, field+" must be a string"); err != nil {
+		if err := checkField(v.Get(field), ok, field, field+" must be a string"); err != nil {
 			return "", nil, err
 		}
 	}
 	source, _ := schemaText(v.Get("source"))
-	if err := checkField(v.Get("source"), source == "global" || source == "project", "source must be global or project"); err != nil {
+	if err := checkField(v.Get("source"), source == "global" || source == "project" || dialect == kilo && source == "organization", "source", fmt.Sprintf("source must be global or project, received %q", source)); err != nil {
 		return "", nil, err
 	}
 	m := &judgedMode{}
 	var err error
 	if m.groups, err = loadGroups(v.Get("groups"), dialect); err != nil {
-		return "", nil, err
+		return "", nil, within(err, v.Get("groups"), "groups")
 	}
 	m.at = v.Get("groups").Line()
 	switch list := v.Get("allowedMcpServers"); {
 	case dialect == zoo && list != nil:
 		if _, ok := stringList(list); !ok {
-			return "", nil, errors.New("allowedMcpServers must be an array of strings")
+			return "", nil, &schemaError{list.Pos, "allowedMcpServers", "allowedMcpServers must be an array of strings"}
 		}
 		m.servers = list
 	case dialect == restrictions && v.Get("mcpRestrictions") != nil:
-		m.restrictions, err = loadRestrictions(v.Get("mcpRestrictions"))
+		if m.restrictions, err = loadRestrictions(v.Get("mcpRestrictions")); err != nil {
+			return "", nil, within(err, v.Get("mcpRestrictions"), "mcpRestrictions")
+		}
 	}
-	return slug, m, err
+	return slug, m, nil
 }
 
 func stringList(v *artifact.Value) ([]string, bool) {
@@ -282,47 +337,53 @@ func stringList(v *artifact.Value) ([]string, bool) {
 // loadGroups is groupEntryArraySchema: a name or a pair of a name and options.
 func loadGroups(v *artifact.Value, dialect string) (map[string]judgedGroup, error) {
 	if !v.Is(artifact.List) {
-		return nil, errors.New("groups must be an array")
+		return nil, &schemaError{v.Line(), "", missing(v, "groups must be an array")}
 	}
 	known := []string{"read", "edit", "command", "mcp", "modes"}
-	if dialect == zoo {
+	switch dialect {
+	case zoo:
 		known = append(known, "web")
+	case kilo:
+		known = append(known, "browser")
 	}
 	groups := map[string]judgedGroup{}
-	for _, entry := range v.Items {
+	for i, entry := range v.Items {
+		bad := func(at *artifact.Value, format string, args ...any) error {
+			return &schemaError{at.Pos, strconv.Itoa(i), fmt.Sprintf(format, args...)}
+		}
 		first, options := entry, (*artifact.Value)(nil)
 		if entry.Is(artifact.List) && len(entry.Items) > 0 {
 			first = entry.Items[0]
 		}
 		name, _ := schemaText(first)
-		if name == "browser" {
+		if name == "browser" && dialect != kilo {
 			continue // deprecatedToolGroups: dropped before anything is checked
 		}
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%s: invalid group", entry.Pos)
+			return nil, bad(entry, "invalid group %q, expected one of %s", name, diag.Quote(known))
 		}
 		g := judgedGroup{at: entry.Pos, text: "- " + name}
 		if entry.Is(artifact.List) {
 			if len(entry.Items) != 2 || !entry.Items[1].Is(artifact.Object) {
-				return nil, fmt.Errorf("%s: a group is a name or a pair of a name and options", entry.Pos)
+				return nil, bad(entry, "a group is a name or a list of a name and one object of options, received a list of %d", len(entry.Items))
 			}
 			options = entry.Items[1]
 		}
 		if _, ok := groups[name]; ok {
-			return nil, fmt.Errorf("%s: duplicate groups are not allowed", entry.Pos)
+			return nil, bad(entry, "duplicate groups are not allowed: %q", name)
 		}
 		_, ok := schemaText(options.Get("description"))
-		if err := checkField(options.Get("description"), ok, "description must be a string"); err != nil {
-			return nil, err
+		if err := checkField(options.Get("description"), ok, "", "description must be a string"); err != nil {
+			return nil, within(err, entry, strconv.Itoa(i)+".1.description")
 		}
 		source, ok := schemaText(options.Get("fileRegex"))
-		if err := checkField(options.Get("fileRegex"), ok, "fileRegex must be a string"); err != nil {
-			return nil, err
+		if err := checkField(options.Get("fileRegex"), ok, "", "fileRegex must be a string"); err != nil {
+			return nil, within(err, entry, strconv.Itoa(i)+".1.fileRegex")
 		}
 		if source != "" {
 			re, err := newJudgedRegex(source, false)
 			if err != nil {
-				return nil, fmt.Errorf("%s: invalid regular expression pattern: %w", options.Get("fileRegex").Pos, err)
+				return nil, &schemaError{options.Get("fileRegex").Pos, strconv.Itoa(i) + ".1.fileRegex", fmt.Sprintf("invalid regular expression pattern: %v", err)}
 			}
 			if name == "edit" { // in any other group it says nothing
 				g = judgedGroup{at: options.Get("fileRegex").Pos, text: "fileRegex: " + source, regex: re}

@@ -60,6 +60,7 @@ const (
 	stock        = "stock"
 	restrictions = "mcp-restrictions"
 	zoo          = "zoo"
+	kilo         = "kilo" // Kilo Code's legacy extension: imported, never emitted
 )
 
 type roo struct{ zoo bool }
