@@ -14,6 +14,8 @@ BIN := $(CURDIR)/bin
 SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
 E2E := $(filter-out $(SKIPPED),$(sort $(dir $(wildcard targets/*/e2e/package.json targets/*/e2e/*/package.json))))
 TESTS := $(filter-out $(SKIPPED),$(sort $(wildcard targets/*/e2e/*.test.mjs)))
+# Real files of public repositories, tried where they are.
+export MODEC_CORPUS ?= $(wildcard $(CURDIR)/../shared/corpus)
 TIME ?= 30s
 RUNS ?= 30
 

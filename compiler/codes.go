@@ -46,7 +46,7 @@ func Codes() []diag.Doc {
 		{Code: "no-targets", Text: "modec.toml has no [targets.NAME] table, so that there is nothing to compile for. An empty table takes a target with its defaults."},
 		{Code: "not-ours", Text: "A build would replace a file that modec did not write. It stops, and nothing is written. Move the file away, or overwrite it with --force."},
 		{Code: "not-utf8", Text: "A file holds bytes that are not UTF-8, at the place given. Every data, prompt and rules file is UTF-8 text."},
-		{Code: "nothing-to-migrate", Text: "No file of an agent was found that holds a mode or a role: .roomodes, .claude/settings.json, .claude/agents, .cursor/permissions.json and their like. Name the files, or look into the home folder with --user."},
+		{Code: "nothing-to-migrate", Text: "No file of an agent was found that holds a mode, a role or a server: .roomodes, .claude/settings.json, .claude/agents, .cursor/permissions.json and their like. Name the files, or look into the home folder with --user."},
 		{Code: "parents-disagree", Text: "Two parents of a subject give a field different values and the subject gives none. Only permissions are united; of any other field the subject says which it takes."},
 		{Code: "path-collision", Text: "Two artifacts would have one path on a file system that folds case: the names behind them differ only in case."},
 		{Code: "path-outside", Text: "A prompt or rules file lies outside the project. Paths are relative to the file that names them and stay inside the project."},

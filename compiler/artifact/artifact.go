@@ -98,6 +98,14 @@ func (v *Value) Strings() []string {
 	return out
 }
 
+// Fields returns an object's members, nil for what is none.
+func (v *Value) Fields() []Member {
+	if !v.Is(Object) {
+		return nil
+	}
+	return v.Members
+}
+
 // Line returns the place of a value, the zero Pos for one that is not there.
 func (v *Value) Line() diag.Pos {
 	if v == nil {

@@ -139,8 +139,8 @@ func Run(req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	p := m.project
-	if len(p.Modes)+len(p.Roles) == 0 {
-		diags = append(diags, diag.Diagnostic{Code: "nothing-to-migrate", Message: "got no file that holds a mode or a role, want one of an agent", Hint: "name the files, or `--user` looks into the home folder too"})
+	if len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
+		diags = append(diags, diag.Diagnostic{Code: "nothing-to-migrate", Message: "got no file that holds a mode, a role or a server, want one of an agent", Hint: "name the files, or `--user` looks into the home folder too"})
 		return nil, diags
 	}
 	dropGuards(p, req.Targets)

@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"fmt"
+	"path"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
@@ -118,7 +119,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 	for i := range universe {
 		w := &universe[i]
-		was := p.was.Decide(ref, w.Action)
+		was := p.original.decide(p.was, ref, w.Action)
 		source := target.Answer{Decision: w.Source.Decision, Governs: target.Both, Rule: w.Source.Rule, At: w.Source.Pos}
 		p.compare(ref, w.Action, was, source, &p.Source)
 		if p.is == nil {
@@ -128,6 +129,22 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			p.compare(ref, w.Action, was, is.Answer, &p.Built)
 		}
 	}
+}
+
+// decide asks the original. Some agents compare a path as it is written, and the
+// source as it is cleaned: a file is what may be done to it by either name.
+func (o original) decide(d target.Decider, ref ir.SubjectRef, a policy.Action) target.Verdict {
+	v := d.Decide(ref, a)
+	if a.Group != ir.Read && a.Group != ir.Edit {
+		return v
+	}
+	if clean := path.Clean(a.Arg); clean != a.Arg && a.Arg != "" {
+		a.Arg = clean
+		if other := d.Decide(ref, a); other.Decision > v.Decision {
+			return other
+		}
+	}
+	return v
 }
 
 // compare holds an answer of the new project against that of the original.

@@ -109,7 +109,7 @@ func (t *tree) value(b *strings.Builder, depth int) {
 		b.WriteString(literal.String.WithGraphicOnly().WithOptionalTabIndent(depth + 1).Quote(t.text))
 	case t.scalar != "":
 		b.WriteString(t.scalar)
-	case t.short(oneLine):
+	case t.short(oneLine), len(t.fields) == 1 && t.short(4*oneLine):
 		t.inline(b)
 	case t.isList:
 		b.WriteString("[\n")

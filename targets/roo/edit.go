@@ -96,7 +96,7 @@ func (w *editWriter) group() group {
 	}
 	if w.all {
 		b.WriteString(`[\s\S]+$`)
-		return group{name: "edit", regex: b.String(), description: "Everything but the project's guarded and denied paths"}
+		return group{name: "edit", regex: b.String(), description: everythingElse}
 	}
 	b.WriteString("(?:" + strings.Join(w.permits, "|") + ")$")
 	return group{name: "edit", regex: b.String(), description: strings.Join(w.described, ", ")}

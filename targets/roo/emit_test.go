@@ -190,8 +190,10 @@ func TestMCP(t *testing.T) {
 			[]string{"22 mode m0 roo-mcp narrowing"}, []string{"22 mode m0 roo-mcp narrowing"}, []string{"22 mode m0 roo-mcp narrowing"}},
 		{"tools that nobody lists, in an open inventory", []*ir.MCPTable{mcp(entry("docs", ir.Deny, rule(ir.Ask, "*d", 20), rule(ir.Ask, "write", 20)))}, true, nil, "", "", "",
 			[]string{"90 mode m0 roo-mcp narrowing"}, []string{"90 mode m0 roo-mcp narrowing"}, []string{"90 mode m0 roo-mcp narrowing"}},
-		{"an exception for the whole server holds for those", []*ir.MCPTable{mcp(entry("docs", ir.Deny, rule(ir.Ask, "*d", 20), rule(ir.Ask, "write", 20)))}, true, []string{"m0 mcp docs *"}, "mcp", "mcp docs", "mcp docs:read docs:write",
-			[]string{"60 mode m0 exception-used widening", "60 mode m0 exception-used widening"}, []string{"60 mode m0 exception-used widening", "60 mode m0 exception-used widening"}, []string{"60 mode m0 exception-used widening"}},
+		{"an exception for the whole server holds for those", []*ir.MCPTable{mcp(entry("docs", ir.Deny, rule(ir.Ask, "*d", 20), rule(ir.Ask, "write", 20)))}, true, []string{"m0 mcp docs *"}, "", "mcp docs", "mcp docs:read docs:write",
+			[]string{"10 mode m0 roo-mcp narrowing"}, []string{"60 mode m0 exception-used widening", "60 mode m0 exception-used widening"}, []string{"60 mode m0 exception-used widening"}},
+		{"everything is permitted, of servers that nobody lists too", []*ir.MCPTable{{Default: &ir.Default{Decision: ir.Ask, Pos: at(23)}}}, true, nil, "mcp", "mcp", "mcp", nil, nil, nil},
+		{"one server is permitted, and others are not", []*ir.MCPTable{all}, true, nil, "", "mcp docs", "mcp docs:*", []string{"10 mode m0 roo-mcp narrowing"}, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for dialect, want := range map[string]struct {

@@ -2,6 +2,7 @@ package roo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -79,11 +80,17 @@ func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, o
 			uses = append(uses, e.use(m, s, &servers[i]))
 		}
 	}
+	if other, ok := e.unlisted(m, s); ok {
+		uses = append(uses, other)
+	}
 	kept := false
-	switch e.dialect {
-	case restrictions:
+	switch {
+	case e.dialect != stock && !e.in.Project.ClosedInventory && everything(uses):
+		kept = true // servers that nobody lists are meant, too: no list
+		e.usedExceptions(m, uses...)
+	case e.dialect == restrictions:
 		kept = e.listTools(m, uses, out)
-	case zoo:
+	case e.dialect == zoo:
 		kept = e.listServers(m, uses, out)
 	default:
 		kept = e.allServers(m, uses)
@@ -91,6 +98,33 @@ func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, o
 	if kept {
 		out.groups = append(out.groups, group{name: "mcp"})
 	}
+}
+
+// unlisted is what a mode may do with the servers that an open inventory does not
+// list: all of them are one.
+func (e *emitter) unlisted(m *ir.Mode, s *policy.Subject) (use, bool) {
+	if e.in.Project.ClosedInventory {
+		return use{}, false
+	}
+	u := use{server: &server{Server: &ir.Server{}}}
+	r := s.Decide(policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: target.UnknownTool})
+	if r.Decision == ir.Deny {
+		u.denied, u.at = "servers that the inventory does not list", r.Pos
+		if x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, ir.MCP); x != nil {
+			u.denied, u.widens = "", []widening{{x, u.denied}}
+		}
+		return u, true
+	}
+	u.some = true
+	return u, true
+}
+
+// unlistedServer is a name that no inventory has.
+const unlistedServer = "modec-unlisted-server"
+
+// everything reports whether a mode may use all that it could.
+func everything(uses []use) bool {
+	return !slices.ContainsFunc(uses, func(u use) bool { return !u.some || u.denied != "" })
 }
 
 // maxNamed bounds what a message names one by one.
@@ -110,7 +144,11 @@ func (e *emitter) allServers(m *ir.Mode, uses []use) bool {
 		if denied == nil {
 			at = u.at
 		}
-		denied = append(denied, fmt.Sprintf("%s of %q", u.denied, u.Name))
+		what := u.denied
+		if u.Name != "" {
+			what = fmt.Sprintf("%s of %q", u.denied, u.Name)
+		}
+		denied = append(denied, what)
 	}
 	switch {
 	case !some:
@@ -132,7 +170,7 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 	var names []string
 	for _, u := range uses {
 		switch {
-		case !u.some: // left out, which says it
+		case !u.some, u.Name == "": // left out, which says it
 		case u.denied == "":
 			names = append(names, u.Name)
 			e.usedExceptions(m, u)
@@ -156,7 +194,7 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 	var servers []string
 	for _, u := range uses {
 		switch {
-		case !u.some:
+		case !u.some, u.Name == "":
 			continue
 		case u.resources:
 			e.loss(m, ir.MCP, "roo-mcp", u.at, fmt.Sprintf("mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name),
@@ -186,7 +224,11 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 func (e *emitter) usedExceptions(m *ir.Mode, uses ...use) {
 	for _, u := range uses {
 		for _, w := range u.widens {
-			e.widened(m, ir.MCP, w.by, fmt.Sprintf("may use %s of %q, which the format cannot deny to one mode", w.what, u.Name))
+			what := w.what
+			if u.Name != "" {
+				what = fmt.Sprintf("%s of %q", w.what, u.Name)
+			}
+			e.widened(m, ir.MCP, w.by, fmt.Sprintf("may use %s, which the format cannot deny to one mode", what))
 		}
 	}
 }

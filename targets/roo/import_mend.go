@@ -1,0 +1,221 @@
+package roo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/target"
+)
+
+var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
+
+// mendFile reads a modes file that the agent refuses as a whole: tabs for
+// indentation, typographic quotes that end a text when the agent replaces them, a
+// list without customModes.
+func (im *importer) mendFile(file string, data []byte) ([]*artifact.Value, error) {
+	text := bytes.TrimPrefix(data, []byte("\uFEFF"))
+	note := func(what, why string) {
+		im.out.Note(target.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", what, why)
+	}
+	root, err := readYAML(file, []byte(cleanedText(text)))
+	if err != nil && json.Valid(text) {
+		if root, err = artifact.JSON(file, text); err == nil {
+			note("byte order mark", "it is taken away, so that the file is JSON")
+		}
+	}
+	if err != nil {
+		if v, again := readYAML(file, text); again == nil {
+			root, err = v, nil
+			note("typographic characters", "they stay: the agent would replace them, and a quote would end its text")
+		}
+	}
+	if err != nil {
+		spaces := leadingTabs.ReplaceAllFunc(text, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\t"), []byte("  ")) })
+		if v, again := readYAML(file, spaces); again == nil {
+			root, err = v, nil
+			note("tabs", "two spaces stand in place of each that indents a line")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := root.Get("customModes")
+	switch {
+	case root.Is(artifact.List):
+		note("list", "it is taken for the list customModes")
+		return root.Items, nil
+	case root.Is(artifact.Object) && list.Is(artifact.Object):
+		note("customModes", "an object in place of a list: its values are the modes, and its keys their slugs")
+		var items []*artifact.Value
+		for _, m := range list.Members {
+			if m.Value.Is(artifact.Object) && m.Value.Get("slug") == nil {
+				m.Value.Members = append(m.Value.Members, artifact.Member{Key: "slug", Pos: m.Pos, Value: &artifact.Value{Kind: artifact.String, Text: m.Key, Pos: m.Pos}})
+			}
+			items = append(items, m.Value)
+		}
+		return items, nil
+	case list.Is(artifact.List):
+		return list.Items, nil
+	}
+	return nil, errNoModes
+}
+
+// mendMode changes a mode that the schema refuses into one that it takes: what
+// cannot be mended stays as it is, and is refused.
+func (im *importer) mendMode(v *artifact.Value, index int) {
+	if !v.Is(artifact.Object) {
+		return
+	}
+	subject := ""
+	if s, _ := schemaText(v.Get("slug")); s != "" {
+		subject = "mode " + s
+	}
+	note := func(at *artifact.Value, what, why string) {
+		pos := at.Line()
+		if pos.IsZero() {
+			pos = v.Pos
+		}
+		im.out.Note(target.Repaired, pos, subject, what, why)
+	}
+	set := func(key, text string) {
+		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == key })
+		v.Members = append(v.Members, artifact.Member{Key: key, Pos: v.Pos, Value: &artifact.Value{Kind: artifact.String, Text: text, Pos: v.Pos}})
+	}
+	slug, _ := schemaText(v.Get("slug"))
+	name, _ := schemaText(v.Get("name"))
+	if !slugPattern.MatchString(slug) {
+		from := slug
+		if from == "" {
+			from = name
+		}
+		if fixed := slugged(from); fixed != "" {
+			note(v.Get("slug"), "slug "+slug, "it is "+fixed+" now")
+			set("slug", fixed)
+			slug = fixed
+		}
+	}
+	if name == "" && slug != "" {
+		note(v.Get("name"), "name", "the slug stands in its place")
+		set("name", slug)
+	}
+	if role, _ := schemaText(v.Get("roleDefinition")); role == "" {
+		for _, key := range []string{"customInstructions", "description", "whenToUse", "name"} {
+			if s, _ := schemaText(v.Get(key)); s != "" {
+				note(v.Get("roleDefinition"), "roleDefinition", "there is none: "+key+" stands in its place")
+				set("roleDefinition", s)
+				break
+			}
+		}
+	}
+	for _, key := range []string{"whenToUse", "description", "customInstructions"} {
+		x := v.Get(key)
+		if _, ok := schemaText(x); x == nil || ok {
+			continue
+		}
+		note(x, key, "it is "+string(x.Kind)+" in place of a text, and is left out")
+		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == key })
+	}
+	if source, _ := schemaText(v.Get("source")); v.Get("source") != nil && source != "global" && source != "project" {
+		note(v.Get("source"), "source "+source, "it says project now; the agent overwrites it")
+		set("source", "project")
+	}
+	im.mendGroups(v, note)
+}
+
+func slugged(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-':
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(s))
+	for strings.Contains(s, "--") {
+		s = strings.ReplaceAll(s, "--", "-")
+	}
+	return strings.Trim(s, "-")
+}
+
+// mendGroups makes a list of groups that the schema takes and that permits no
+// more: what it cannot read is left out.
+func (im *importer) mendGroups(v *artifact.Value, note func(at *artifact.Value, what, why string)) {
+	list := v.Get("groups")
+	if !list.Is(artifact.List) {
+		note(list, "groups", "there is no list of groups: the mode has none")
+		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == "groups" })
+		v.Members = append(v.Members, artifact.Member{Key: "groups", Pos: v.Pos, Value: &artifact.Value{Kind: artifact.List, Pos: v.Pos}})
+		return
+	}
+	var out []*artifact.Value
+	seen := map[string]bool{}
+	for _, entry := range list.Items {
+		name, fixed := im.mendGroup(entry, note)
+		one := &artifact.Value{Kind: artifact.List, Pos: list.Pos, Items: []*artifact.Value{fixed}}
+		var err error
+		if fixed != nil {
+			_, err = loadGroups(one, im.dialect)
+		}
+		switch {
+		case fixed == nil || err != nil:
+			why := "no group of the agent"
+			var s *schemaError
+			if errors.As(err, &s) {
+				why = s.what
+			}
+			note(entry, "group "+name, "it is left out: "+why)
+		case seen[name]:
+			note(entry, "group "+name, "it stands there twice: the first holds")
+		default:
+			seen[name] = true
+			out = append(out, fixed)
+		}
+	}
+	list.Items = out
+}
+
+// mendGroup returns an entry as a name or a pair, nil for what is neither.
+func (im *importer) mendGroup(entry *artifact.Value, note func(at *artifact.Value, what, why string)) (string, *artifact.Value) {
+	switch {
+	case entry.Is(artifact.Object) && len(entry.Members) == 1:
+		m := entry.Members[0]
+		first := &artifact.Value{Kind: artifact.String, Text: m.Key, Pos: m.Pos}
+		if !m.Value.Is(artifact.Object) {
+			if m.Value.Is(artifact.Null) {
+				note(entry, "group "+m.Key, "an object in place of a name")
+				return m.Key, first
+			}
+			return m.Key, nil
+		}
+		note(entry, "group "+m.Key, "an object in place of a pair")
+		return m.Key, &artifact.Value{Kind: artifact.List, Pos: entry.Pos, Items: []*artifact.Value{first, m.Value}}
+	case entry.Is(artifact.List) && len(entry.Items) > 0:
+		name, _ := schemaText(entry.Items[0])
+		options := &artifact.Value{Kind: artifact.Object, Pos: entry.Pos}
+		for _, item := range entry.Items[1:] {
+			if !item.Is(artifact.Object) {
+				return name, nil
+			}
+			for _, m := range item.Members {
+				if options.Get(m.Key) != nil {
+					return name, nil
+				}
+				options.Members = append(options.Members, m)
+			}
+		}
+		if len(entry.Items) != 2 {
+			note(entry, "group "+name, "its options stood in several list items: they are one object now")
+		}
+		return name, &artifact.Value{Kind: artifact.List, Pos: entry.Pos, Items: []*artifact.Value{entry.Items[0], options}}
+	}
+	name, ok := schemaText(entry)
+	if !ok {
+		return "", nil
+	}
+	return name, entry
+}

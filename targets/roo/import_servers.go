@@ -1,0 +1,267 @@
+package roo
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+// importedServer is a server and what mcp.json says of it for every mode.
+type importedServer struct {
+	server ir.Server
+	rules  []ir.Rule // alwaysAllow and disabledTools
+}
+
+// tool makes sure that the inventory has a tool that somebody names.
+func (s *importedServer) tool(name string, at diag.Pos) bool {
+	if strings.ContainsAny(name, "*?") {
+		return true
+	}
+	if !toolNames.MatchString(name) {
+		return false
+	}
+	if s.server.Tool(name) == nil {
+		s.server.Tools = append(s.server.Tools, ir.Tool{Name: name, Pos: at})
+		slices.SortFunc(s.server.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return true
+}
+
+var (
+	toolNames       = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+	serverNames     = regexp.MustCompile(`^[^:*]{1,256}$`)
+	reservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
+)
+
+// server returns a server that a mode names, one of the user's own settings
+// where no file of the project has it; nil for a name that the source does not
+// take. A pattern is nobody's name.
+func (im *importer) server(name string, at diag.Pos, subject string) *importedServer {
+	if s := im.servers[name]; s != nil {
+		return s
+	}
+	if strings.ContainsAny(name, "*?") {
+		return &importedServer{}
+	}
+	if !serverNames.MatchString(name) || strings.TrimSpace(name) == "" || slices.Contains(reservedServers, name) {
+		im.out.NoteRule(target.Refused, at, subject, name, "the source does not take this name of a server")
+		return nil
+	}
+	s := &importedServer{server: ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}}
+	im.servers[name] = s
+	return s
+}
+
+// serversFile reads mcp.json.
+func (im *importer) serversFile(file string, data []byte) {
+	if _, err := loadServers(file, data, im.dialect); err != nil {
+		im.refuse(file, err)
+		return
+	}
+	im.originals[file] = data
+	root, err := artifact.JSON(file, data)
+	if err != nil {
+		im.refuse(file, err)
+		return
+	}
+	all := root.Get("mcpServers")
+	for _, m := range root.Members {
+		if m.Key != "mcpServers" {
+			im.out.Note(target.Left, m.Pos, "", m.Key, "the agent drops this key")
+		}
+	}
+	for _, m := range all.Members {
+		if all.Get(m.Key) != m.Value {
+			im.out.Note(target.Left, m.Pos, "server "+m.Key, m.Key, "a later entry of that name holds")
+			continue
+		}
+		im.mcpServer(m)
+	}
+}
+
+// dollar is a reference as the agent's settings write it.
+var (
+	envRef    = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+	otherRefs = regexp.MustCompile(`\$\{[^}]*[:.][^}]*\}|\$\{workspaceFolder[^}]*\}`)
+)
+
+func (im *importer) mcpServer(m artifact.Member) {
+	subject := "server " + m.Key
+	if old := im.servers[m.Key]; old != nil && old.server.Type != ir.External {
+		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the project's server at "+old.server.Pos.String()+" shadows it")
+		return
+	}
+	if !serverNames.MatchString(m.Key) || strings.TrimSpace(m.Key) == "" || slices.Contains(reservedServers, m.Key) {
+		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
+		return
+	}
+	v := m.Value
+	ref := func(s string, at diag.Pos) string {
+		s = envRef.ReplaceAllString(s, "$${$1}")
+		if x := otherRefs.FindString(s); x != "" {
+			im.out.Note(target.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
+		}
+		return s
+	}
+	text := func(key string) string { s, _ := v.Get(key).Str(); return ref(s, v.Get(key).Line()) }
+	textMap := func(key string) map[string]string {
+		out := map[string]string{}
+		for _, x := range v.Get(key).Fields() {
+			out[x.Key] = ref(x.Value.Text, x.Pos)
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	}
+	s := &importedServer{server: ir.Server{Name: m.Key, Pos: m.Pos, Command: text("command"), Cwd: text("cwd"), Env: textMap("env"), URL: text("url"), Headers: textMap("headers"),
+		DefaultEnabled: !v.Get("disabled").True(), Tools: []ir.Tool{}}}
+	for _, a := range v.Get("args").List() {
+		s.server.Args = append(s.server.Args, ref(a.Text, a.Pos))
+	}
+	kind, _ := v.Get("type").Str()
+	switch {
+	case s.server.Command != "":
+		s.server.Type = "stdio"
+	case kind == "streamable-http":
+		s.server.Type = "http"
+	default:
+		s.server.Type = "sse"
+	}
+	if s.server.URL != "" && !strings.HasPrefix(s.server.URL, "http://") && !strings.HasPrefix(s.server.URL, "https://") {
+		im.out.Note(target.Refused, v.Get("url").Line(), subject, "url "+s.server.URL, "want http or https: the server is known by its name alone")
+		s.server = ir.Server{Name: m.Key, Pos: m.Pos, Type: ir.External, DefaultEnabled: s.server.DefaultEnabled, Tools: []ir.Tool{}}
+	}
+	if t := v.Get("timeout"); t != nil {
+		seconds, _ := strconv.ParseFloat(t.Text, 64)
+		s.server.TimeoutSeconds = int(seconds)
+	}
+	if m.Value.Comment != "" {
+		im.out.Comments[m.Pos] = m.Value.Comment
+	}
+	if v.Get("disabled").True() {
+		im.out.NoteRule(target.Understood, v.Get("disabled").Pos, subject, "disabled", "off by default, and no mode opens it")
+	}
+	if on := v.Get("defaultEnabled"); on != nil {
+		if on.Is(artifact.Bool) && !on.True() {
+			s.server.DefaultEnabled = false
+			im.out.NoteRule(target.Understood, on.Pos, subject, "defaultEnabled: false", "Roo Code 3.52.1 drops this key; it only holds back")
+		} else {
+			im.out.Note(target.Left, on.Pos, subject, "defaultEnabled", "it is on by default")
+		}
+	}
+	for _, l := range []struct {
+		key string
+		d   ir.Decision
+	}{{"disabledTools", ir.Deny}, {"alwaysAllow", ir.Allow}} {
+		for _, item := range v.Get(l.key).List() {
+			im.toolRule(s, l.key, l.d, item)
+		}
+	}
+	for _, x := range v.Members {
+		switch x.Key {
+		case "type", "command", "args", "cwd", "env", "url", "headers", "timeout", "disabled", "defaultEnabled", "alwaysAllow", "disabledTools":
+		case "watchPaths":
+			im.out.Note(target.Left, x.Pos, subject, x.Key, "the source has no word for it")
+		default:
+			im.out.Note(target.Left, x.Pos, subject, x.Key, "the agent drops this key")
+		}
+	}
+	if old := im.servers[m.Key]; old != nil {
+		for _, t := range old.server.Tools {
+			s.tool(t.Name, t.Pos)
+		}
+	}
+	im.servers[m.Key] = s
+}
+
+// toolRule translates an entry of alwaysAllow or disabledTools. "*" stands for
+// every tool in alwaysAllow only.
+func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item *artifact.Value) {
+	subject := "server " + s.server.Name
+	name := item.Text
+	p := ir.Pattern{Text: name}
+	every := name == "*" && d == ir.Allow
+	if !every && !toolNames.MatchString(name) {
+		if d == ir.Allow {
+			im.out.NoteRule(target.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: it is asked about")
+			return
+		}
+		im.out.NoteRule(target.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: the whole server is denied")
+		p = ir.Pattern{Kind: ir.All}
+	} else {
+		im.out.NoteRule(target.Understood, item.Pos, subject, key+" "+name, "")
+		if !every {
+			s.tool(name, item.Pos)
+		}
+	}
+	s.rules = append(s.rules, ir.Rule{Decision: d, Pattern: p, Pos: item.Pos})
+	if item.Comment != "" {
+		im.out.Comments[item.Pos] = item.Comment
+	}
+}
+
+// sharedPolicy is what mcp.json and the ignore file hold for every mode.
+const (
+	sharedServers = "policy mcp_json"
+	sharedIgnore  = "policy ignore_file"
+)
+
+// shared adds to a mode what holds for all modes.
+func (im *importer) shared(m *ir.Mode) {
+	if t := m.Can.MCP; t != nil {
+		// A mode that lists its servers opens no other by an entry of the shared
+		// policy: it has its own.
+		listed := len(t.Entries) > 0 || t.Default.Decision == ir.Deny
+		for _, name := range sortedServers(im.servers) {
+			s := im.servers[name]
+			if len(s.rules) == 0 {
+				continue
+			}
+			e := ir.MCPEntry{Key: name, Literal: true, Pos: s.server.Pos, From: sharedServers, Rules: slices.Clone(s.rules)}
+			if !s.server.DefaultEnabled { // what permits something would open it
+				e.Rules = slices.DeleteFunc(e.Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
+				if len(e.Rules) == 0 {
+					continue
+				}
+			} else {
+				e.Default = &ir.Default{Decision: t.Default.Decision, Pos: s.server.Pos, From: sharedServers}
+			}
+			if listed {
+				own := slices.IndexFunc(t.Entries, func(x ir.MCPEntry) bool { return x.Key == name && x.From == "" })
+				if own >= 0 {
+					t.Entries[own].Rules = e.Rules
+				}
+				continue
+			}
+			for i := range e.Rules {
+				e.Rules[i].From = sharedServers
+			}
+			t.Entries = append(t.Entries, e)
+		}
+	}
+	for _, t := range []**ir.Table{&m.Can.Read, &m.Can.Edit} {
+		if len(im.ignores) == 0 {
+			break
+		}
+		if *t == nil {
+			*t = &ir.Table{}
+		}
+		(*t).Rules = append((*t).Rules, im.ignores...)
+	}
+}
+
+func sortedServers(m map[string]*importedServer) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
