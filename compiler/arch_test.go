@@ -18,14 +18,16 @@ type layer struct {
 
 var layers = []layer{
 	{pkg: "compiler/diag"},
-	{pkg: "compiler/clauderule"},
 	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
 	{pkg: "compiler/ir", may: []string{"compiler/diag"}},
 	{pkg: "compiler/policy", may: []string{"compiler/diag", "compiler/ir"}},
+	{pkg: "compiler/clauderule", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
 	{pkg: "compiler/target", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
 	{pkg: "compiler/verify", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}},
 	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/artifact", "compiler/clauderule", "targets", "targets/"}},
+	{pkg: "compiler/render", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}, cue: true},
 	{pkg: "compiler", may: []string{"compiler/", "cue"}, cue: true},
+	{pkg: "compiler/migrate", may: []string{"compiler", "compiler/", "cue"}, cue: true},
 	{pkg: "cue", cue: true},
 }
 

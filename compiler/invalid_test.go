@@ -31,6 +31,9 @@ var elsewhere = map[string]string{
 	"path-collision":      "TestTargetsAreHeldToWhatTheyOwn",
 	"unreadable-artifact": "mcpnest.TestBadTables",
 	"wider":               "TestVerify",
+	"import-widens":       "compiler/migrate: TestWider",
+	"nothing-to-migrate":  "compiler/migrate: TestRefuses",
+	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
 }
 

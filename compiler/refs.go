@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 func (r *resolver) unknown(code, what string, n *node, path string, known []string) {
@@ -44,7 +45,7 @@ func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
 	found := false
 	for i := range r.project.Servers {
 		names = append(names, r.project.Servers[i].Name)
-		found = found || wildcard(name, r.project.Servers[i].Name)
+		found = found || policy.Wildcard(name, r.project.Servers[i].Name)
 	}
 	switch {
 	case found || name == "*":
@@ -74,14 +75,14 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 	servers, listed := 0, false
 	for i := range r.project.Servers {
 		s := &r.project.Servers[i]
-		if !wildcard(server, s.Name) {
+		if !policy.Wildcard(server, s.Name) {
 			continue
 		}
 		servers++
 		for j := range s.Tools {
 			listed = true
 			names = append(names, s.Tools[j].Name)
-			if wildcard(tool, s.Tools[j].Name) {
+			if policy.Wildcard(tool, s.Tools[j].Name) {
 				return
 			}
 		}
@@ -93,30 +94,6 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 	default:
 		r.unknown("unknown-tool", "tool", &node{text: tool, pos: pos}, path, names)
 	}
-}
-
-// wildcard matches "*" and "?".
-func wildcard(pattern, s string) bool {
-	p, star, mark := 0, -1, 0
-	i := 0
-	for i < len(s) {
-		switch {
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]) && pattern[p] != '*':
-			p, i = p+1, i+1
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case star >= 0:
-			p, mark = star+1, mark+1
-			i = mark
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
 }
 
 func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {

@@ -85,8 +85,8 @@ func CheckPath(text string) error {
 	return nil
 }
 
-// wildcard reports whether name matches a pattern of "*" and "?".
-func wildcard(pattern, name string) bool {
+// Wildcard reports whether name matches a pattern of "*" and "?".
+func Wildcard(pattern, name string) bool {
 	i, at, star, back := 0, 0, -1, 0
 	for {
 		switch {

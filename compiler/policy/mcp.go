@@ -122,7 +122,7 @@ func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 var kindNames = map[MCPKind]string{Tool: "tools", Resource: "resources", Prompt: "prompts"}
 
 func (e *mcpEntry) matches(server string) bool {
-	return e.key == server || !e.literal && wildcard(e.key, server)
+	return e.key == server || !e.literal && Wildcard(e.key, server)
 }
 
 // matches reports whether a rule of a decision matches a tool of a risk. A
@@ -136,7 +136,7 @@ func (r *toolRule) matches(kind MCPKind, tool, risk string) bool {
 	case kind != Tool:
 		return r.kind == ir.Plain && r.text == "*" && d != ir.Allow
 	case r.kind == ir.Plain:
-		return wildcard(r.text, tool)
+		return Wildcard(r.text, tool)
 	case risk == "":
 		return d != ir.Allow && r.text != "read"
 	}
@@ -360,7 +360,7 @@ func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, to
 		return nil
 	}
 	for i := range r.servers {
-		if wildcard((*r.in.DisallowedServers)[i].Name, server) {
+		if Wildcard((*r.in.DisallowedServers)[i].Name, server) {
 			return &r.servers[i]
 		}
 	}
@@ -368,9 +368,9 @@ func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, to
 	found := r.in.AllowedTools == nil
 	if !found {
 		for _, t := range *r.in.AllowedTools {
-			if wildcard(t.Server, server) {
+			if Wildcard(t.Server, server) {
 				listed = true
-				found = found || kind != Tool || wildcard(t.Tool, tool)
+				found = found || kind != Tool || Wildcard(t.Tool, tool)
 			}
 		}
 	}
@@ -378,14 +378,14 @@ func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, to
 	if r.in.AllowedServers != nil {
 		visible = false
 		for _, s := range *r.in.AllowedServers {
-			visible = visible || wildcard(s.Name, server)
+			visible = visible || Wildcard(s.Name, server)
 		}
 	}
 	if !visible {
 		return &r.hidden
 	}
 	for i := range r.tools {
-		if t := (*r.in.DisallowedTools)[i]; wildcard(t.Server, server) && (t.Tool == "*" || kind == Tool && wildcard(t.Tool, tool)) {
+		if t := (*r.in.DisallowedTools)[i]; Wildcard(t.Server, server) && (t.Tool == "*" || kind == Tool && Wildcard(t.Tool, tool)) {
 			return &r.tools[i]
 		}
 	}

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
@@ -117,26 +119,38 @@ type agent struct {
 	hooks []*listener
 }
 
-// agent reads a subagent's file, nil for one that Claude Code does not load.
-// tools and disallowedTools are a list or a text with commas; without tools the
-// subagent has all of the session's.
-func (o *opener) agent(name string, data []byte) *agent {
-	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+// frontMatter cuts a Markdown file into its front matter and the rest. Places in
+// the front matter are those of the file.
+func frontMatter(name string, data []byte) (v *artifact.Value, body string, err error) {
+	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\uFEFF"), "\r\n", "\n")
 	rest, ok := strings.CutPrefix(text, "---\n")
-	front, _, closed := strings.Cut("\n"+rest, "\n---\n")
+	front, body, closed := strings.Cut("\n"+rest, "\n---\n")
 	if !closed {
 		front, closed = strings.CutSuffix("\n"+rest, "\n---")
 	}
 	if !ok || !closed {
-		o.warn(diag.Pos{File: name}, "got a file without front matter, which is no subagent")
-		return nil
+		return nil, "", errNoFrontMatter
 	}
-	v, err := artifact.YAML(name, []byte(front)) // the cut's line break stands for the dashes' line
+	v, err = artifact.YAML(name, []byte(front)) // the cut's line break stands for the dashes' line
 	if err != nil {
-		o.warn(diag.Pos{File: name}, "got front matter that does not load: %v", err)
+		return nil, "", fmt.Errorf("got front matter that does not load: %w", err)
+	}
+	return v, body, nil
+}
+
+var errNoFrontMatter = errors.New("got a file without front matter, which is no subagent")
+
+// agent reads a subagent's file, nil for one that Claude Code does not load.
+// tools and disallowedTools are a list or a text with commas; without tools the
+// subagent has all of the session's.
+func (o *opener) agent(name string, data []byte) *agent {
+	v, _, err := frontMatter(name, data)
+	if err != nil {
+		o.warn(diag.Pos{File: name}, "%v", err)
 		return nil
 	}
 	a := &agent{at: diag.Pos{File: name}}
+	var ok bool
 	if a.name, ok = v.Get("name").Str(); !ok || a.name == "" {
 		o.warn(a.at, "got a subagent without a name")
 		return nil
