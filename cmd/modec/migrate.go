@@ -246,6 +246,9 @@ func (u *ui) migrated(res *migrate.Result, dry bool) {
 		u.printf("; of %d what is built from it has %d equal, %d narrower, %d wider", built.Compared, built.Equal, built.Narrower, built.Wider)
 	}
 	u.printf("\n")
+	if source.Parts > 0 {
+		u.printf("       %s that the agent asks about unseen, and allows part by part, are allowed\n", count(source.Parts, "command line"))
+	}
 }
 
 func (u *ui) migrateNote(n target.Note) {

@@ -211,11 +211,11 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 	return out, nil
 }
 
-// YAML reads the first document of a YAML file. An empty one is null. Anchors
-// are followed; a merge key is an ordinary key, as in YAML 1.2.
+// YAML reads the first document of a YAML file. An empty one is null. Equal keys
+// stay, as in JSON. Anchors are followed; a merge key is an ordinary key, as in YAML 1.2.
 func YAML(name string, data []byte) (*Value, error) {
 	tokens := lexer.Tokenize(string(bytes.TrimPrefix(data, []byte("\uFEFF"))))
-	f, err := parser.Parse(tokens, 0)
+	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		var syntax yaml.Error
 		if errors.As(err, &syntax) && syntax.GetToken() != nil {

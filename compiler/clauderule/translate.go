@@ -64,7 +64,7 @@ func (t *translation) translate(rule Rule) bool {
 		if !rule.HasSpec {
 			return t.whole(ir.Command, "*")
 		}
-		return policy.CheckCommand(rule.Spec) == nil && !strings.HasPrefix(rule.Spec, "@") && t.add(ir.Command, "", ir.Pattern{Text: rule.Spec})
+		return policy.CheckCommand(rule.Spec) == nil && !strings.ContainsAny(rule.Spec, "|;&\n") && !strings.HasPrefix(rule.Spec, "@") && t.add(ir.Command, "", ir.Pattern{Text: rule.Spec})
 	case "Read", "Glob", "Grep":
 		return t.file(ir.Read, rule, rule.Tool == "Read")
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":

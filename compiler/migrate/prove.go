@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
@@ -30,6 +32,12 @@ type Tally struct {
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
+	// Kept counts what the original denies by a rule that is kept for its own agent
+	// alone: the source asks about it.
+	Kept int `json:"kept"`
+	// Parts counts command lines that the original asks about because it does not
+	// look through them (a subshell, a variable), and each part of which it allows.
+	Parts int `json:"parts"`
 }
 
 // Total sums the proofs.
@@ -43,6 +51,7 @@ func (r *Report) Total() (source, built Tally) {
 
 func (t *Tally) sum(o Tally) {
 	t.Compared, t.Equal, t.Narrower, t.Wider = t.Compared+o.Compared, t.Equal+o.Equal, t.Narrower+o.Narrower, t.Wider+o.Wider
+	t.Kept, t.Parts = t.Kept+o.Kept, t.Parts+o.Parts
 }
 
 // add compares one half and reports whether the new one permits more.
@@ -119,6 +128,9 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 	for i := range universe {
 		w := &universe[i]
+		if w.Group == ir.Command && strings.TrimSpace(w.Arg) == "" || strings.ContainsRune(w.Arg, 0) {
+			continue // nothing is run, and no system opens such a path
+		}
 		was := p.original.decide(p.was, ref, w.Action)
 		source := target.Answer{Decision: w.Source.Decision, Governs: target.Both, Rule: w.Source.Rule, At: w.Source.Pos}
 		p.compare(ref, w.Action, was, source, &p.Source)
@@ -131,18 +143,44 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 }
 
-// decide asks the original. Some agents compare a path as it is written, and the
-// source as it is cleaned: a file is what may be done to it by either name.
+// keeps reports whether a role keeps a rule for its own agent.
+func (p *prover) keeps(ref ir.SubjectRef, rule string) bool {
+	r := p.policy.Project().Role(ref.Role)
+	return r != nil && slices.ContainsFunc(r.ClaudeRules, func(c ir.ClaudeRule) bool { return c.Text == rule && c.Decision == ir.Deny })
+}
+
+// allParts reports whether the original allows every part of a command line.
+func (p *prover) allParts(ref ir.SubjectRef, line string) bool {
+	list, ok := parts(line)
+	return ok && !slices.ContainsFunc(list, func(a policy.Action) bool {
+		return p.original.decide(p.was, ref, a).Decision < ir.Allow
+	})
+}
+
+// decide asks the original: what its agent does, by its own gaps too. Some agents
+// compare a path as it is written, and the source as it is cleaned: a file is what
+// may be done to it by either name.
 func (o original) decide(d target.Decider, ref ir.SubjectRef, a policy.Action) target.Verdict {
-	v := d.Decide(ref, a)
+	v := permitted(d.Decide(ref, a))
 	if a.Group != ir.Read && a.Group != ir.Edit {
 		return v
 	}
-	if clean := path.Clean(a.Arg); clean != a.Arg && a.Arg != "" {
-		a.Arg = clean
-		if other := d.Decide(ref, a); other.Decision > v.Decision {
-			return other
+	for _, name := range []string{path.Clean(a.Arg), path.Clean(strings.ReplaceAll(a.Arg, `\`, "/"))} {
+		if name == a.Arg || a.Arg == "" {
+			continue
 		}
+		other := a
+		other.Arg = name
+		if w := permitted(d.Decide(ref, other)); w.Decision > v.Decision {
+			v = w
+		}
+	}
+	return v
+}
+
+func permitted(v target.Verdict) target.Verdict {
+	if v.Hole != nil && v.Hole.Decision > v.Decision {
+		v.Decision = v.Hole.Decision
 	}
 	return v
 }
@@ -152,10 +190,18 @@ func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict,
 	half := ""
 	governed := was.Governs & is.Governs
 	if governed&target.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
-		half = "access"
+		if half = "access"; t == &p.Source && is.Decision == ir.Ask && p.keeps(ref, was.Rule) {
+			t.Wider--
+			t.Kept++
+			half = ""
+		}
 	}
 	if governed&target.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
-		half = "approval"
+		if half = "approval"; a.Group == ir.Command && was.Decision == ir.Ask && p.allParts(ref, a.Arg) {
+			t.Wider--
+			t.Parts++
+			half = ""
+		}
 	}
 	if half == "" || t.Wider > mostWider {
 		return

@@ -3,6 +3,7 @@ package claude
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
@@ -132,10 +133,32 @@ func frontMatter(name string, data []byte) (v *artifact.Value, body string, err 
 		return nil, "", errNoFrontMatter
 	}
 	v, err = artifact.YAML(name, []byte(front)) // the cut's line break stands for the dashes' line
-	if err != nil {
-		return nil, "", fmt.Errorf("got front matter that does not load: %w", err)
+	if err == nil {
+		return v, body, nil
 	}
-	return v, body, nil
+	if v, again := artifact.YAML(name, []byte(quoted(front))); again == nil {
+		return v, body, nil
+	}
+	return nil, "", fmt.Errorf("got front matter that does not load: %w", err)
+}
+
+var oneLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):[ \t]+(.+)$`)
+
+// quoted quotes the values that are no YAML by themselves, as in `description: Use
+// when: always`. Observed on 2.1.329: such a subagent loads, its other fields as
+// they stand; one whose value goes on over further lines does not.
+func quoted(front string) string {
+	lines := strings.Split(front, "\n")
+	for i, l := range lines {
+		m := oneLine.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		if _, err := artifact.YAML("", []byte(l)); err != nil {
+			lines[i] = m[1] + ": " + quote(strings.TrimSpace(m[2]))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 var errNoFrontMatter = errors.New("got a file without front matter, which is no subagent")
