@@ -423,6 +423,20 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		im.out.NoteRule(target.Refused, at, subject, what, "the source does not take this name of a server: what no rule names is asked about")
 		return
 	}
+	if d == ir.Allow && !r.HasSpec {
+		switch g := wholeTool(r.Tool); {
+		case r.Tool == "Glob" || r.Tool == "Grep" || r.Tool == "LSP":
+			im.out.NoteRule(target.Understood, at, subject, what, "reading in the project needs no rule")
+			return
+		case g != "" && r.Tool != "Edit" && r.Tool != "Read" && r.Tool != "Bash":
+			im.out.NoteRule(target.Refused, at, subject, what, fmt.Sprintf("the source does not tell the tools of a group apart: what can.%s says holds", g))
+			return
+		case r.Tool == "Agent" || r.Tool == "Task":
+			rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}, d, at})
+			im.out.NoteRule(target.Understood, at, subject, what, "")
+			return
+		}
+	}
 	neutral, ok := clauderule.Translate(r, d, importInventory{im, at})
 	if ok && d == ir.Allow && im.wider(r, neutral) {
 		ok = false

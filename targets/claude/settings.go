@@ -87,6 +87,10 @@ func (e *emitter) compile(r *ir.Role) (*rules, string, error) {
 	c.mcp()
 	c.modes()
 	for _, x := range r.ClaudeRules {
+		if g := wholeTool(x.Text); x.Decision == ir.Allow && g != "" {
+			e.loss(c.name, x.Pos, g, "claude-tool", fmt.Sprintf("the rule %q allows a tool whatever it is given, beside what can.%s decides: it is left out", x.Text, g), fmt.Sprintf("say it in can.%s", g))
+			continue
+		}
 		c.out.add(x.Decision, x.Text)
 	}
 	switch mode {
@@ -99,6 +103,20 @@ func (e *emitter) compile(r *ir.Role) (*rules, string, error) {
 		e.loss(c.name, r.PermissionModePos, ir.Edit, "claude-plan-mode", "the mode plan makes no edits, whatever the role allows", "Claude Code leaves the mode when the plan is accepted")
 	}
 	return c.out, mode, nil
+}
+
+// wholeTool returns the group of a bare rule whose tool is one of several that read,
+// edit or run commands; "" for any other rule.
+func wholeTool(rule string) ir.Group {
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command} {
+		if slices.Contains(tools[g], rule) {
+			return g
+		}
+	}
+	if rule == "MultiEdit" {
+		return ir.Edit
+	}
+	return ""
 }
 
 // asks reports whether the role asks about anything.
@@ -320,7 +338,7 @@ func (c *compiler) commands() {
 			case r.Decision != ir.Allow:
 				c.out.add(r.Decision, "Bash("+r.Pattern.Text+")")
 			case r.Pattern.Text == "*":
-				c.out.add(ir.Allow, "Bash")
+				c.everyCommand(r.Pos)
 			default:
 				c.out.add(ir.Allow, "Bash("+r.Pattern.Text+")")
 			}
@@ -330,9 +348,18 @@ func (c *compiler) commands() {
 	case asksAll:
 		c.out.add(ir.Ask, "Bash")
 	case def.Decision == ir.Allow:
-		c.out.add(ir.Allow, "Bash")
+		c.everyCommand(def.Pos)
 	default:
 		c.askReadOnly()
+	}
+}
+
+// everyCommand leaves an allow of every command to the hook: the rule Bash would
+// also let each of them write by a redirect, to guarded paths and outside of the
+// project.
+func (c *compiler) everyCommand(at diag.Pos) {
+	if !c.e.hooks && c.mode != "bypassPermissions" {
+		c.e.loss(c.name, at, ir.Command, "claude-allow", "the rule Bash would allow redirects to any file too: it is left out", "turn hooks on, or list commands")
 	}
 }
 
