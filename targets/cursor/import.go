@@ -1,0 +1,604 @@
+package cursor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing/fstest" // for its file system in memory; it links no test
+
+	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// Formats is the one that Cursor has.
+func (cursor) Formats() []string { return []string{"cursor"} }
+
+// The roles that Cursor's files become: the IDE and the CLI decide by files of
+// their own.
+const (
+	ideRole = "cursor"
+	cliRole = "cursor-cli"
+)
+
+// importer collects what Cursor's files say.
+type importer struct {
+	src     target.Source
+	out     target.Imported
+	diags   diag.List
+	servers map[string]*ir.Server
+	roles   map[string]*ir.Role
+	tokens  [2][]string // of the CLI's files: allow, deny
+}
+
+// Import reads the IDE's lists, the CLI's tokens and the servers.
+func (cursor) Import(src target.Source) (target.Imported, diag.List) {
+	if src.Args != nil {
+		return target.Imported{}, nil
+	}
+	im := &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
+	im.read()
+	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+		return target.Imported{}, im.diags
+	}
+	im.finish()
+	im.diags.Sort()
+	return im.out, im.diags
+}
+
+func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
+	data, err := target.ReadImport(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false
+	case err != nil:
+		im.diags.Errorf(diag.Pos{File: at}, "cursor-import", "", "got a file that cannot be imported: %v", err)
+		return nil, false
+	}
+	im.out.Files = append(im.out.Files, at)
+	return data, true
+}
+
+func (im *importer) read() {
+	type source struct {
+		fsys     fs.FS
+		name, at string
+	}
+	var servers, ide, cli []source
+	root := func(name string) source { return source{im.src.Root, name, name} }
+	switch {
+	case im.src.Files != nil:
+		for _, name := range im.src.Files {
+			name = path.Clean(name)
+			if im.src.Format == "" && path.Base(path.Dir(name)) != ".cursor" {
+				continue
+			}
+			switch path.Base(name) {
+			case "mcp.json":
+				servers = append(servers, root(name))
+			case "permissions.json":
+				ide = append(ide, root(name))
+			case "cli.json", "cli-config.json":
+				cli = append(cli, root(name))
+			default:
+				if im.src.Format != "" {
+					im.diags.Errorf(diag.Pos{File: name}, "cursor-import", "", "got a file of no name that Cursor knows, want permissions.json, cli.json, cli-config.json or mcp.json")
+				}
+			}
+		}
+	default:
+		servers, ide, cli = []source{root(".cursor/mcp.json")}, []source{root(".cursor/permissions.json")}, []source{root(".cursor/cli-config.json"), root(".cursor/cli.json")}
+		if im.src.Home != nil {
+			home := func(name string) source { return source{im.src.Home, name, "~/" + name} }
+			servers = append(servers, home(".cursor/mcp.json"))
+			ide = append([]source{home(".cursor/permissions.json")}, ide...)
+			cli = append([]source{home(".config/cursor/cli-config.json"), home(".cursor/cli-config.json")}, cli...)
+		}
+		im.left()
+	}
+	for _, s := range servers {
+		if data, ok := im.file(s.fsys, s.name, s.at); ok {
+			im.serversFile(s.at, data)
+		}
+	}
+	for _, s := range ide {
+		if data, ok := im.file(s.fsys, s.name, s.at); ok {
+			im.permissionsFile(s.at, data)
+		}
+	}
+	for _, s := range cli {
+		if data, ok := im.file(s.fsys, s.name, s.at); ok {
+			im.tokensFile(s.at, data)
+		}
+	}
+}
+
+// left notes what lies beside and is not imported.
+func (im *importer) left() {
+	for name, why := range map[string]string{
+		".cursor/hooks.json":   "programs decide, which the source cannot say",
+		".cursor/sandbox.json": "what a sandbox confines is no permission of a role",
+		".cursor/modes.json":   "Cursor does not read it",
+		".cursor/agents":       "a subagent of Cursor has all of the session's tools",
+		".cursor/rules":        "instructions for every session, which no mode owns",
+		".cursorignore":        "it hides files from Cursor's own tools: deny them in can.read",
+	} {
+		info, err := fs.Stat(im.src.Root, name)
+		if err != nil {
+			continue
+		}
+		if data, _ := fs.ReadFile(im.src.Root, name); !info.IsDir() && strings.Contains(string(data), "modec hook cursor") {
+			continue // modec's own
+		}
+		im.out.Note(target.Left, diag.Pos{File: name}, "", path.Base(name), why)
+	}
+}
+
+// role returns a role with what Cursor does by itself: it reads and edits in the
+// workspace and starts subagents without a question, and asks about commands, tools
+// and hosts.
+func (im *importer) role(name string, at diag.Pos) *ir.Role {
+	if r := im.roles[name]; r != nil {
+		return r
+	}
+	allow, ask := &ir.Default{Decision: ir.Allow, Pos: at}, &ir.Default{Decision: ir.Ask, Pos: at}
+	r := &ir.Role{Name: name, Pos: at, Can: ir.Can{
+		Read: &ir.Table{Default: allow}, Edit: &ir.Table{Default: allow}, Command: &ir.Table{Default: ask}, Web: &ir.Table{Default: ask}, Modes: &ir.Table{Default: allow}, MCP: &ir.MCPTable{Default: ask}}}
+	im.roles[name] = r
+	return r
+}
+
+// unrestricted makes a role one that is asked about nothing.
+func unrestricted(r *ir.Role, at diag.Pos) {
+	r.PermissionMode, r.PermissionModePos = "bypassPermissions", at
+	for _, t := range []*ir.Table{r.Can.Command, r.Can.Web} {
+		t.Default = &ir.Default{Decision: ir.Allow, Pos: at}
+	}
+	r.Can.MCP.Default = &ir.Default{Decision: ir.Allow, Pos: at}
+}
+
+// permissionsFile reads the IDE's lists.
+func (im *importer) permissionsFile(file string, data []byte) {
+	v, err := artifact.JSONC(file, data)
+	if err == nil && !v.Is(artifact.Object) {
+		err = errors.New("want an object")
+	}
+	if err != nil {
+		im.diags.Errorf(placeOf(file, err), "cursor-import", "", "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		return
+	}
+	at := diag.Pos{File: file, Line: 1, Col: 1}
+	if im.roles[ideRole] != nil {
+		im.out.Note(target.Refused, at, "role "+ideRole, path.Base(file), "the user's own file holds for the IDE; its lists are imported")
+		return
+	}
+	r := im.role(ideRole, at)
+	subject := "role " + ideRole
+	mode, _ := v.Get("approvalMode").Str()
+	manual := mode == string(AskEveryTime)
+	switch RunMode(mode) {
+	case RunEverything:
+		im.out.NoteRule(target.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
+		unrestricted(r, v.Get("approvalMode").Pos)
+	case AskEveryTime, UseAllowlist:
+		im.out.NoteRule(target.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
+	default:
+		im.out.Note(target.NeedsDecision, at, subject, "approvalMode", "the run mode is a setting of each user (Auto-review may approve what no list holds): what no list holds is asked about")
+	}
+	if !strings.HasPrefix(file, "~/") {
+		im.out.Note(target.Left, at, subject, path.Base(file), "up to 3.20.17 Cursor did not apply the lists of a repository; the documentation says that it does")
+	}
+	for _, l := range []struct {
+		key string
+		add func(*ir.Role, string, ir.Decision, diag.Pos) string
+	}{{"mcpAllowlist", im.tool}, {"terminalAllowlist", im.command}} {
+		for _, item := range v.Get(l.key).List() {
+			text, ok := item.Str()
+			switch {
+			case !ok:
+				im.out.NoteRule(target.Refused, item.Pos, subject, l.key, "Cursor drops what is no text")
+			case manual:
+				im.out.NoteRule(target.Left, item.Pos, subject, l.key+" "+text, "the run mode asks every time")
+			default:
+				im.entry(r, l.add, text, ir.Allow, item, subject, l.key+" "+text)
+			}
+		}
+	}
+	for _, m := range v.Members {
+		switch m.Key {
+		case "mcpAllowlist", "terminalAllowlist", "approvalMode", "$schema":
+		case "autoRun", "autoReview":
+			im.out.Note(target.Left, m.Pos, subject, m.Key, "sentences for a classifier, which hold nothing for sure")
+		default:
+			im.out.Note(target.Left, m.Pos, subject, m.Key, "Cursor drops this key")
+		}
+	}
+	im.original(file, data, ideRole, "permissions.json", "ide")
+}
+
+// entry adds what an entry says and notes what became of it: add returns why it
+// is not imported.
+func (im *importer) entry(r *ir.Role, add func(*ir.Role, string, ir.Decision, diag.Pos) string, text string, d ir.Decision, item *artifact.Value, subject, what string) {
+	if item.Comment != "" {
+		im.out.Comments[item.Pos] = item.Comment
+	}
+	if why := add(r, text, d, item.Pos); why != "" {
+		im.out.NoteRule(target.Refused, item.Pos, subject, what, why)
+		return
+	}
+	im.out.NoteRule(target.Understood, item.Pos, subject, what, "")
+}
+
+func (im *importer) original(file string, data []byte, role, name, surface string) {
+	im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: fstest.MapFS{".cursor/modec/" + target.PathName(role) + "/" + name: {Data: data}}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface})
+}
+
+// tokensFile reads the CLI's tokens. Of a project's file only permissions counts.
+func (im *importer) tokensFile(file string, data []byte) {
+	v, err := artifact.JSON(file, data)
+	if err == nil && !v.Is(artifact.Object) {
+		err = errors.New("want an object")
+	}
+	if err != nil {
+		im.diags.Errorf(placeOf(file, err), "cursor-import", "", "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		return
+	}
+	at := diag.Pos{File: file, Line: 1, Col: 1}
+	r := im.role(cliRole, at)
+	subject := "role " + cliRole
+	global := path.Base(file) == "cli-config.json"
+	for _, m := range v.Members {
+		switch {
+		case m.Key == "permissions", m.Key == "version", m.Key == "$schema":
+		case m.Key == "approvalMode" && global:
+			mode, _ := m.Value.Str()
+			if mode == "unrestricted" {
+				unrestricted(r, m.Pos)
+			}
+			im.out.NoteRule(target.Understood, m.Pos, subject, "approvalMode "+mode, "")
+		case global:
+			im.out.Note(target.Left, m.Pos, subject, m.Key, "no permission of a role")
+		default:
+			im.out.Note(target.Left, m.Pos, subject, m.Key, "of a project's file the CLI takes permissions only")
+		}
+	}
+	for i, l := range []struct {
+		key string
+		d   ir.Decision
+	}{{"allow", ir.Allow}, {"deny", ir.Deny}} {
+		for _, item := range v.Get("permissions").Get(l.key).List() {
+			text, ok := item.Str()
+			tok, read := newToken(text, item.Pos)
+			if !ok || !read {
+				im.out.NoteRule(target.Refused, item.Pos, subject, l.key+" "+text, "Cursor matches nothing by it")
+				continue
+			}
+			im.tokens[i] = append(im.tokens[i], text)
+			im.entry(r, func(r *ir.Role, _ string, d ir.Decision, at diag.Pos) string { return im.token(r, &tok, d, at) }, text, l.d, item, subject, l.key+" "+text)
+		}
+	}
+}
+
+func (im *importer) finish() {
+	p := &ir.Project{Version: ir.Version}
+	for _, s := range im.servers {
+		p.Servers = append(p.Servers, *s)
+	}
+	for _, r := range im.roles {
+		p.Roles = append(p.Roles, *r)
+	}
+	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Roles, func(a, b ir.Role) int { return strings.Compare(a.Name, b.Name) })
+	im.out.Project = p
+	if r := im.roles[cliRole]; r != nil { // the files together are what the CLI goes by
+		data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": orEmpty(im.tokens[0]), "deny": orEmpty(im.tokens[1])}})
+		if err == nil && r.PermissionMode == "" {
+			im.original(r.Pos.File, data, cliRole, "cli.json", "cli")
+		}
+	}
+	switch {
+	case im.roles[ideRole] != nil:
+		im.out.Options = map[string]any{"subject": "role:" + ideRole}
+	case im.roles[cliRole] != nil:
+		im.out.Options = map[string]any{"subject": "role:" + cliRole}
+	}
+}
+
+var linePattern = regexp.MustCompile(`line (\d+), column (\d+)`)
+
+// placeOf finds the place that a reader's error names.
+func placeOf(file string, err error) diag.Pos {
+	at := diag.Pos{File: file}
+	if m := linePattern.FindStringSubmatch(err.Error()); m != nil {
+		fmt.Sscan(m[1], &at.Line)
+		fmt.Sscan(m[2], &at.Col)
+	}
+	return at
+}
+
+// command adds an entry of terminalAllowlist, or the inside of a Shell token. It
+// returns why an entry is not imported.
+func (im *importer) command(r *ir.Role, text string, d ir.Decision, at diag.Pos) string {
+	p, why := commandPattern(strings.TrimSpace(text), d)
+	if why != "" {
+		return why
+	}
+	if err := policy.CheckCommand(p); err != nil || strings.HasPrefix(p, "@") {
+		return "the source does not take it for a command"
+	}
+	r.Can.Command.Rules = append(r.Can.Command.Rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: p}, Pos: at})
+	return ""
+}
+
+// special are the characters that mean something to picomatch beside "*".
+const special = `?[]{}()!+@|\`
+
+// commandPattern writes an entry as a pattern of the source. COMMAND is a prefix up
+// to a word's end, COMMAND:ARGS the command with exactly these arguments; "*" is any
+// text. Of an entry with other wildcards a deny means whatever they may.
+func commandPattern(text string, d ir.Decision) (pattern, why string) {
+	if text == "" {
+		return "", "it is empty"
+	}
+	command, args, pair := strings.Cut(text, ":")
+	glob := func(s string) (string, bool) {
+		ok := !strings.ContainsAny(s, special)
+		s = strings.Map(func(c rune) rune {
+			if strings.ContainsRune(special, c) {
+				return '*'
+			}
+			return c
+		}, s)
+		for strings.Contains(s, "**") {
+			s = strings.ReplaceAll(s, "**", "*")
+		}
+		return s, ok
+	}
+	command, plain := glob(command)
+	args, plainArgs := glob(args)
+	if d == ir.Allow && (!plain || !plainArgs) {
+		return "", "a pattern that Cursor's engine and its documentation read in two ways: it is asked about"
+	}
+	switch {
+	case !pair && command == "*":
+		return "*", ""
+	case !pair && strings.HasSuffix(command, "*"):
+		return command, ""
+	case !pair:
+		return command + " *", ""
+	case d == ir.Allow && strings.Contains(command, "*"):
+		return "", "a pattern over programs with arguments: it is asked about"
+	case args == "":
+		return command, ""
+	case d == ir.Deny && !strings.HasSuffix(args, "*"):
+		return command + " " + args + " *", ""
+	}
+	return command + " " + args, ""
+}
+
+// token adds a token of the CLI.
+func (im *importer) token(r *ir.Role, t *token, d ir.Decision, at diag.Pos) string {
+	switch t.keyword {
+	case "Shell":
+		return im.command(r, t.full, d, at)
+	case "Mcp":
+		return im.tool(r, t.full, d, at)
+	case "WebFetch":
+		if d == ir.Deny {
+			d = ir.Ask // it takes the host out of what is allowed, no more
+		}
+		if err := policy.CheckHost(t.full); err != nil {
+			return "the source does not take it for a host"
+		}
+		r.Can.Web.Rules = append(r.Can.Web.Rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: t.full}, Pos: at})
+		return ""
+	}
+	table, outside := r.Can.Read, &r.Can.OutsideRead
+	if t.keyword == "Write" {
+		table, outside = r.Can.Edit, &r.Can.OutsideEdit
+	}
+	if d == ir.Allow {
+		return "" // in the workspace it needs no token, and what lies outside is asked about or denied
+	}
+	if strings.HasPrefix(t.full, "/") || strings.HasPrefix(t.full, "~") {
+		*outside = &ir.Default{Decision: ir.Deny, Pos: at}
+		if !strings.HasPrefix(t.full, "/**") {
+			return ""
+		}
+	}
+	glob := t.full
+	if strings.ContainsAny(glob, `!()+@|\`) {
+		glob = strings.Map(func(c rune) rune {
+			if strings.ContainsRune(`!()+@|\`, c) {
+				return '*'
+			}
+			return c
+		}, glob)
+	}
+	if !strings.Contains(glob, "/") {
+		glob = "/" + glob // from the workspace's root
+	}
+	if glob == "/**" || glob == "/*" {
+		glob = "**"
+	}
+	if policy.CheckGlob(glob) != nil {
+		glob = "**"
+	}
+	table.Rules = append(table.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: glob}, Pos: at})
+	return ""
+}
+
+// prefixed is a server's name as the IDE may write it.
+var prefixed = regexp.MustCompile(`^(?:user-|project-\d+-)`)
+
+// tool adds an entry SERVER:TOOL.
+func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) string {
+	server, tool, pair := strings.Cut(strings.TrimSpace(text), ":")
+	server, tool = strings.TrimSpace(server), strings.TrimSpace(tool)
+	switch {
+	case !pair || server == "" || tool == "":
+		return "Cursor matches nothing by it: want SERVER:TOOL"
+	case strings.ContainsAny(tool, special) || server != "*" && strings.ContainsAny(server, special+"*"):
+		if d == ir.Deny { // whatever it may mean
+			server, tool = "*", "*"
+			break
+		}
+		return "a pattern that Cursor's settings and its engine read in two ways: it is asked about"
+	}
+	if server != "*" {
+		s := im.server(server, at)
+		if s == nil {
+			return "the source does not take this name of a server"
+		}
+		server = s.Name
+		if !strings.Contains(tool, "*") {
+			if !toolNames.MatchString(tool) {
+				return "the source does not take this name of a tool"
+			}
+			if s.Tool(tool) == nil {
+				s.Tools = append(s.Tools, ir.Tool{Name: tool, Pos: at})
+				slices.SortFunc(s.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
+			}
+		}
+	}
+	if policy.CheckToolGlob(tool) != nil {
+		return "the source does not take this name of a tool"
+	}
+	p := ir.Pattern{Text: tool}
+	if d == ir.Deny && tool == "*" {
+		p = ir.Pattern{Kind: ir.All}
+	}
+	t := r.Can.MCP
+	i := slices.IndexFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == server })
+	if i < 0 {
+		t.Entries = append(t.Entries, ir.MCPEntry{Key: server, Literal: server != "*", Pos: at, Default: t.Default})
+		slices.SortFunc(t.Entries, func(a, b ir.MCPEntry) int { return strings.Compare(a.Key, b.Key) })
+		i = slices.IndexFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == server })
+	}
+	t.Entries[i].Rules = append(t.Entries[i].Rules, ir.Rule{Decision: d, Pattern: p, Pos: at})
+	return ""
+}
+
+var (
+	toolNames   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+	serverNames = regexp.MustCompile(`^[^:*]{1,256}$`)
+	reserved    = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
+)
+
+// server returns the server of a name, whatever its case and the prefix that the
+// IDE puts before it; one of the user's own settings where no file has it.
+func (im *importer) server(name string, at diag.Pos) *ir.Server {
+	for _, s := range im.servers {
+		if strings.EqualFold(s.Name, name) {
+			return s
+		}
+	}
+	if loc := prefixed.FindStringIndex(name); loc != nil {
+		rest := name[loc[1]:]
+		for _, s := range im.servers {
+			if strings.EqualFold(s.Name, rest) || strings.HasPrefix(name, "project-") && strings.HasSuffix(strings.ToLower(rest), "-"+strings.ToLower(s.Name)) {
+				return s
+			}
+		}
+	}
+	if !serverNames.MatchString(name) || slices.Contains(reserved, strings.ToLower(name)) {
+		return nil
+	}
+	s := &ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
+	im.servers[name] = s
+	return s
+}
+
+var (
+	envRef   = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+	otherRef = regexp.MustCompile(`\$\{(?:userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/)\}`)
+)
+
+// serversFile reads mcp.json.
+func (im *importer) serversFile(file string, data []byte) {
+	v, err := artifact.JSONC(file, data)
+	if err != nil {
+		im.diags.Errorf(placeOf(file, err), "cursor-import", "", "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		return
+	}
+	all := v.Get("mcpServers")
+	for _, m := range all.Fields() {
+		if all.Get(m.Key) == m.Value {
+			im.mcpServer(m)
+		}
+	}
+	for _, m := range v.Fields() {
+		if m.Key != "mcpServers" {
+			im.out.Note(target.Left, m.Pos, "", m.Key, "Cursor drops this key")
+		}
+	}
+}
+
+func (im *importer) mcpServer(m artifact.Member) {
+	subject := "server " + m.Key
+	v := m.Value
+	for name, old := range im.servers {
+		if strings.EqualFold(name, m.Key) {
+			im.out.Note(target.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
+			return
+		}
+	}
+	if !serverNames.MatchString(m.Key) || strings.TrimSpace(m.Key) == "" || slices.Contains(reserved, m.Key) {
+		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
+		return
+	}
+	ref := func(s string, at diag.Pos) string {
+		s = envRef.ReplaceAllString(s, "$${$1}")
+		if x := otherRef.FindString(s); x != "" {
+			im.out.Note(target.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
+		}
+		return s
+	}
+	text := func(key string) string { s, _ := v.Get(key).Str(); return ref(s, v.Get(key).Line()) }
+	textMap := func(key string) map[string]string {
+		var out map[string]string
+		for _, x := range v.Get(key).Fields() {
+			if s, ok := x.Value.Str(); ok {
+				if out == nil {
+					out = map[string]string{}
+				}
+				out[x.Key] = ref(s, x.Pos)
+			}
+		}
+		return out
+	}
+	s := &ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
+	switch command, url := text("command"), text("url"); {
+	case command != "":
+		s.Type, s.Command, s.Env = "stdio", command, textMap("env")
+		for _, a := range v.Get("args").List() {
+			if arg, ok := a.Str(); ok {
+				s.Args = append(s.Args, ref(arg, a.Pos))
+			}
+		}
+	case strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://"):
+		s.Type, s.URL, s.Headers = "http", url, textMap("headers")
+		if kind, _ := v.Get("type").Str(); kind == "sse" {
+			s.Type = "sse"
+		}
+	default:
+		s.Type = ir.External
+		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "it has neither a command nor an http address: the server is known by its name alone")
+	}
+	if v.Comment != "" {
+		im.out.Comments[m.Pos] = v.Comment
+	}
+	for _, x := range v.Fields() {
+		if !slices.Contains([]string{"type", "command", "args", "env", "url", "headers"}, x.Key) {
+			im.out.Note(target.Left, x.Pos, subject, x.Key, "the source has no word for it")
+		}
+	}
+	im.servers[m.Key] = s
+}
