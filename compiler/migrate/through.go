@@ -19,7 +19,7 @@ import (
 func parts(line string) (out []policy.Action, ok bool) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil { // no shell that is known runs it: as any command
-		return []policy.Action{{Group: ir.Command, Arg: "modec-unlisted-command --any word"}}, true
+		return []policy.Action{{Group: ir.Command, Arg: anyCommand}}, true
 	}
 	ok = true
 	syntax.Walk(f, func(n syntax.Node) bool {
@@ -56,7 +56,7 @@ func parts(line string) (out []policy.Action, ok bool) {
 				out = append(out, policy.Action{Group: ir.Command, Arg: strings.Join(line, " ")})
 			}
 		case *syntax.DeclClause, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CoprocClause, *syntax.FuncDecl:
-			ok = false
+			out = append(out, policy.Action{Group: ir.Command, Arg: anyCommand})
 		}
 		return true
 	})
@@ -64,6 +64,9 @@ func parts(line string) (out []policy.Action, ok bool) {
 }
 
 var braces = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
+
+// anyCommand is what only a rule for every command allows.
+const anyCommand = "modec-unlisted-command --any word"
 
 // unwrapped takes off what runs another command without changing what it is, and
 // leaves nothing of a test, and of `cd` to a folder of the project (design §3.6).

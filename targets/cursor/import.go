@@ -36,6 +36,8 @@ type importer struct {
 	servers map[string]*ir.Server
 	roles   map[string]*ir.Role
 	tokens  [2][]string // of the CLI's files: allow, deny
+	// replaced are the lists of the IDE's settings that a permissions.json has.
+	replaced map[string]bool
 }
 
 // Import reads the IDE's lists, the CLI's tokens and the servers.
@@ -43,7 +45,7 @@ func (cursor) Import(src target.Source) (target.Imported, diag.List) {
 	if src.Args != nil {
 		return target.Imported{}, nil
 	}
-	im := &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
+	im := &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
 	im.read()
 	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
 		return target.Imported{}, im.diags
@@ -71,13 +73,13 @@ func (im *importer) read() {
 		fsys     fs.FS
 		name, at string
 	}
-	var servers, ide, cli []source
+	var servers, ide, cli, states []source
 	root := func(name string) source { return source{im.src.Root, name, name} }
 	switch {
 	case im.src.Files != nil:
 		for _, name := range im.src.Files {
 			name = path.Clean(name)
-			if im.src.Format == "" && path.Base(path.Dir(name)) != ".cursor" {
+			if im.src.Format == "" && path.Base(path.Dir(name)) != ".cursor" && path.Base(name) != "state.vscdb" {
 				continue
 			}
 			switch path.Base(name) {
@@ -87,6 +89,8 @@ func (im *importer) read() {
 				ide = append(ide, root(name))
 			case "cli.json", "cli-config.json":
 				cli = append(cli, root(name))
+			case "state.vscdb":
+				states = append(states, root(name))
 			default:
 				if im.src.Format != "" {
 					im.diags.Errorf(diag.Pos{File: name}, "cursor-import", "", "got a file of no name that Cursor knows, want permissions.json, cli.json, cli-config.json or mcp.json")
@@ -99,6 +103,9 @@ func (im *importer) read() {
 			home := func(name string) source { return source{im.src.Home, name, "~/" + name} }
 			servers = append(servers, home(".cursor/mcp.json"))
 			ide = append([]source{home(".cursor/permissions.json")}, ide...)
+			for _, name := range stateFiles {
+				states = append(states, home(name))
+			}
 			cli = append([]source{home(".config/cursor/cli-config.json"), home(".cursor/cli-config.json")}, cli...)
 		}
 		im.left()
@@ -112,6 +119,9 @@ func (im *importer) read() {
 		if data, ok := im.file(s.fsys, s.name, s.at); ok {
 			im.permissionsFile(s.at, data)
 		}
+	}
+	for _, s := range states {
+		im.stateFile(s.fsys, s.name, s.at)
 	}
 	for _, s := range cli {
 		if data, ok := im.file(s.fsys, s.name, s.at); ok {
@@ -199,6 +209,7 @@ func (im *importer) permissionsFile(file string, data []byte) {
 		key string
 		add func(*ir.Role, string, ir.Decision, diag.Pos) string
 	}{{"mcpAllowlist", im.tool}, {"terminalAllowlist", im.command}} {
+		im.replaced[l.key] = im.replaced[l.key] || v.Get(l.key) != nil
 		for _, item := range v.Get(l.key).List() {
 			text, ok := item.Str()
 			switch {

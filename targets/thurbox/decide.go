@@ -84,7 +84,7 @@ func (d *decider) roles(fsys fs.FS, data []byte) (diags diag.List) {
 		}
 		args := []string{"--permission-mode", mode}
 		for _, list := range []struct{ key, flag string }{{"allowed_tools", "--allowed-tools"}, {"disallowed_tools", "--disallowed-tools"}} {
-			if rules := stored(r.Get(list.key)); len(rules) > 0 {
+			if rules := stored(r.Get(list.key).Strings()); len(rules) > 0 {
 				args = append(args, list.flag, strings.Join(rules, " "))
 			}
 		}
@@ -100,8 +100,7 @@ func (d *decider) roles(fsys fs.FS, data []byte) (diags diag.List) {
 }
 
 // stored is what comes back of a list of rules.
-func stored(v *artifact.Value) []string {
-	rules := v.Strings()
+func stored(rules []string) []string {
 	var torn []string
 	for part := range strings.SplitSeq(strings.Join(rules, ","), ",") {
 		if part = strings.TrimSpace(part); part != "" {
