@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 	"github.com/tailscale/hujson"
 
 	"modec.dev/modec/compiler/diag"
@@ -215,6 +216,9 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 // stay, as in JSON. Anchors are followed; a merge key is an ordinary key, as in YAML 1.2.
 func YAML(name string, data []byte) (*Value, error) {
 	tokens := lexer.Tokenize(string(bytes.TrimPrefix(data, []byte("\uFEFF"))))
+	if at := tooDeep(tokens); at != nil {
+		return nil, fmt.Errorf("%s:%d:%d: got more than %d levels, want fewer", name, at.Position.Line, at.Position.Column, maxDepth)
+	}
 	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		var syntax yaml.Error
@@ -229,6 +233,29 @@ func YAML(name string, data []byte) (*Value, error) {
 	}
 	r := yamlReader{name: name, anchors: map[string]*Value{}, comments: commentLines(tokens)}
 	return r.value(f.Docs[0].Body, 0)
+}
+
+// tooDeep returns the token at which a file nests too deep on one line or in
+// brackets, for which the parser's work grows with the square.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, line, entries := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, entries = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			brackets++
+		case token.MappingEndType, token.SequenceEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType:
+			entries++
+		}
+		if brackets > maxDepth || entries > maxDepth {
+			return t
+		}
+	}
+	return nil
 }
 
 type yamlReader struct {

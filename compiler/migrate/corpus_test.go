@@ -30,12 +30,14 @@ func corpus(t *testing.T) string {
 	return dir
 }
 
+var today = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 func run(files map[string]string, change func(*migrate.Request)) (*migrate.Result, diag.List) {
 	tree := fstest.MapFS{}
 	for name, text := range files {
 		tree[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
 	}
-	req := migrate.Request{Root: tree, Name: "example", Targets: targets.All(), Out: "modec", Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1}
+	req := migrate.Request{Root: tree, Name: "example", Targets: targets.All(), Out: "modec", Today: today, Seed: 1}
 	if change != nil {
 		change(&req)
 	}

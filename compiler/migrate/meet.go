@@ -29,7 +29,7 @@ func explicit(can ir.Can, at diag.Pos, role *ir.Role, off map[string]bool) side 
 		mode = cmp.Or(role.PermissionMode, "default")
 		omitted, outsideRead = min(ir.Ask, policy.PermissionModeDefault(mode, ir.Unknown)), ir.Ask
 	}
-	def := func(d ir.Decision) *ir.Default { return &ir.Default{Decision: d, Pos: at} }
+	def := func(d ir.Decision) *ir.Default { return &ir.Default{Decision: d, Pos: diag.Pos{File: at.File}} }
 	unsaid := func(g ir.Group) *ir.Default {
 		switch {
 		case can.Default != nil:
@@ -155,6 +155,37 @@ func meet(a, b side) ir.Can {
 	out.OutsideEdit = lower(a.can.OutsideEdit, b.can.OutsideEdit)
 	own(&out)
 	return out
+}
+
+// implicit takes out what a subject decides as it is left unsaid: the inverse of
+// explicit, as far as nothing is lost.
+func implicit(can *ir.Can, role *ir.Role) {
+	omitted, outsideRead := ir.Deny, ir.Deny
+	if role != nil {
+		omitted, outsideRead = min(ir.Ask, policy.PermissionModeDefault(cmp.Or(role.PermissionMode, "default"), ir.Unknown)), ir.Ask
+	}
+	drop := func(d **ir.Default, unsaid ir.Decision) {
+		if *d != nil && (*d).Decision == unsaid {
+			*d = nil
+		}
+	}
+	drop(&can.Unknown, omitted)
+	drop(&can.OutsideRead, outsideRead)
+	drop(&can.OutsideEdit, ir.Deny)
+	if role != nil {
+		return // a group that a role does not mention does what its mode says
+	}
+	for _, g := range tables {
+		t := g.of(can)
+		if (*t).Default.Decision > ir.Deny {
+			continue
+		}
+		if !slices.ContainsFunc((*t).Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny }) {
+			*t = nil
+			continue
+		}
+		(*t).Default = nil
+	}
 }
 
 // own makes everything a subject's own: what two sources say together is no

@@ -94,6 +94,7 @@ func TestMeetIsLower(t *testing.T) {
 		p := &ir.Project{Version: ir.Version, Servers: servers, Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: "CLAUDE.md"}}}}
 		if n%2 == 0 {
 			p.Modes = []ir.Mode{{Slug: "a", Can: a}, {Slug: "b", Can: b}, {Slug: "m", Can: meet(explicit(a, diag.Pos{}, nil, off), explicit(b, diag.Pos{}, nil, off))}}
+			implicit(&p.Modes[2].Can, nil)
 		} else {
 			modes := []string{"", "default", "plan", "acceptEdits", "dontAsk", "bypassPermissions"}
 			ra, rb := ir.Role{Name: "a", Can: a, PermissionMode: pick(d, modes...)}, ir.Role{Name: "b", Can: b, PermissionMode: pick(d, modes...)}
@@ -108,6 +109,7 @@ func TestMeetIsLower(t *testing.T) {
 			}
 			met := meetRoles(ra, rb, off)
 			met.Name = "m"
+			implicit(&met.Can, &met)
 			p.Roles = []ir.Role{ra, rb, met}
 		}
 		e := policy.New(p)

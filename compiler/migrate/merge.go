@@ -201,6 +201,7 @@ func (m *merger) mode(a, b *ir.Mode, off map[string]bool) {
 		}
 	}
 	a.Can = m.met(explicit(a.Can, a.Pos, nil, off), explicit(b.Can, b.Pos, nil, off), a.Pos, b.Pos, subject)
+	implicit(&a.Can, nil)
 	a.Restrictions = meetRestrictions(a.Restrictions, b.Restrictions)
 	a.Extra = m.extra(a.Extra, b.Extra, subject)
 }
@@ -282,6 +283,7 @@ func (m *merger) role(a, b *ir.Role, off map[string]bool) {
 	}
 	m.met(explicit(a.Can, a.Pos, a, off), explicit(b.Can, b.Pos, b, off), a.Pos, b.Pos, subject) // for its note
 	met := meetRoles(*a, *b, off)
+	implicit(&met.Can, &met)
 	met.Extra = m.extra(a.Extra, b.Extra, subject)
 	*a = met
 }

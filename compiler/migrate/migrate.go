@@ -6,12 +6,14 @@ package migrate
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"testing/fstest" // for its file system in memory; it links no test
 	"time"
 
@@ -40,6 +42,9 @@ type Request struct {
 	Out      string // the folder of the data files, relative to Root
 	Today    time.Time
 	Seed     uint64
+	// Options are settings of [targets.NAME] beside those of the importers, by the
+	// target's name.
+	Options map[string]map[string]any
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 }
@@ -101,13 +106,13 @@ func Run(req Request) (*Result, diag.List) {
 	configs := config{name: req.Name}
 	var originals []original
 	taken := map[string]bool{}
-	formats := Formats(req.Targets)
+	formats, guards := Formats(req.Targets), compiler.Guards(req.Targets)
 	for _, t := range req.Targets {
 		im, ok := t.(target.Importer)
 		if !ok || req.From != "" && formats[req.From] != im {
 			continue
 		}
-		got, list := im.Import(target.Source{Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args, Approved: req.Approved, Repair: req.Repair})
+		got, list := im.Import(target.Source{Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args, Approved: req.Approved, Guards: guards, Repair: req.Repair})
 		for i := range list {
 			if list[i].Target == "" {
 				list[i].Target = t.Name()
@@ -127,7 +132,14 @@ func Run(req Request) (*Result, diag.List) {
 				originals = append(originals, original{judged, o})
 			}
 		}
-		configs.add(t, got.Options)
+		options := maps.Clone(got.Options)
+		for k, v := range req.Options[t.Name()] {
+			if options == nil {
+				options = map[string]any{}
+			}
+			options[k] = v
+		}
+		configs.add(t, options)
 	}
 	for _, f := range req.Files {
 		if !taken[path.Clean(f)] && !diags.HasErrors() {
@@ -143,7 +155,7 @@ func Run(req Request) (*Result, diag.List) {
 		diags = append(diags, diag.Diagnostic{Code: "nothing-to-migrate", Message: "got no file that holds a mode, a role or a server, want one of an agent", Hint: "name the files, or `--user` looks into the home folder too"})
 		return nil, diags
 	}
-	dropGuards(p, req.Targets)
+	dropGuards(p, guards)
 	files, err := render.Source(p, req.Out, m.comments)
 	if err != nil {
 		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
@@ -202,16 +214,16 @@ func (r *Result) report(m *merger, targets []string) {
 	}
 }
 
-// dropGuards takes out what every project denies anyway.
-func dropGuards(p *ir.Project, all []target.Target) {
-	guards := compiler.Guards(all)
+// dropGuards takes out what every project denies anyway: a guard's deny wins over
+// whatever else is said of its paths.
+func dropGuards(p *ir.Project, guards []string) {
 	drop := func(can *ir.Can) {
 		if can.Edit == nil {
 			return
 		}
 		t := *can.Edit
 		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), func(r ir.Rule) bool {
-			return r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain && slices.Contains(guards, r.Pattern.Text)
+			return r.Pattern.Kind == ir.Plain && slices.ContainsFunc(guards, func(g string) bool { return guardHolds(g, r.Pattern.Text) })
 		})
 		can.Edit = &t
 	}
@@ -221,6 +233,25 @@ func dropGuards(p *ir.Project, all []target.Target) {
 	for i := range p.Roles {
 		drop(&p.Roles[i].Can)
 	}
+}
+
+// guardHolds reports whether every path of a pattern is one of a guard. Both are
+// compared as text, in the forms in which a name and what lies below it are
+// written.
+func guardHolds(guard, pattern string) bool {
+	folder, below := strings.CutSuffix(guard, "/**")
+	rest := pattern
+	if name := strings.TrimPrefix(rest, "**/"); !strings.Contains(strings.TrimSuffix(name, "/**"), "/") {
+		if strings.Contains(guard, "/") && name != rest {
+			return false // at any depth, and the guard at the root
+		}
+		rest = name
+	}
+	rest = strings.TrimPrefix(rest, "/")
+	if !below {
+		return rest == guard || strings.TrimSuffix(rest, "/**") == guard
+	}
+	return strings.HasPrefix(rest, folder+"/") && !strings.Contains(rest, "..")
 }
 
 // existing returns the project that is already there, so that the new files
@@ -282,11 +313,13 @@ func (c *config) names() []string {
 func (c *config) toml(p *ir.Project, out string) []byte {
 	var b bytes.Buffer
 	set := func(key string, value any) {
-		line, err := toml.Marshal(map[string]any{key: value})
-		if err != nil {
+		var line bytes.Buffer
+		e := json.NewEncoder(&line) // JSON's texts, lists, numbers and booleans are TOML's too
+		e.SetEscapeHTML(false)
+		if err := e.Encode(value); err != nil {
 			panic(fmt.Sprintf("an option that TOML cannot say: %v", err)) // a defect of the importer, never of its input
 		}
-		b.Write(line)
+		fmt.Fprintf(&b, "%s = %s", key, line.Bytes())
 	}
 	set("name", c.name)
 	if out != "modec" {

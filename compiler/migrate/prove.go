@@ -32,11 +32,13 @@ type Tally struct {
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
-	// Kept counts what the original denies by a rule that is kept for its own agent
-	// alone: the source asks about it.
+	// Kept counts what the original denies, what is built for its agent denies too,
+	// and the source asks about: a rule that is kept for one agent, a file's rule that
+	// the agent holds against commands as well.
 	Kept int `json:"kept"`
-	// Parts counts command lines that the original asks about because it does not
-	// look through them (a subshell, a variable), and each part of which it allows.
+	// Parts counts command lines that the original asks about or refuses because it
+	// does not look through them (a subshell, a variable), and each part of which it
+	// allows.
 	Parts int `json:"parts"`
 }
 
@@ -131,16 +133,58 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		if w.Group == ir.Command && strings.TrimSpace(w.Arg) == "" || strings.ContainsRune(w.Arg, 0) {
 			continue // nothing is run, and no system opens such a path
 		}
+		if (w.Group == ir.Read || w.Group == ir.Edit) && path.Clean(w.Arg) == "." {
+			continue // the project's folder is no file
+		}
 		was := p.original.decide(p.was, ref, w.Action)
 		source := target.Answer{Decision: w.Source.Decision, Governs: target.Both, Rule: w.Source.Rule, At: w.Source.Pos}
-		p.compare(ref, w.Action, was, source, &p.Source)
-		if p.is == nil {
-			continue
+		var built *target.Answer
+		if p.is != nil {
+			if is := p.is.Decide(ref, w.Action); is.Governs != target.Neither {
+				built = &is.Answer
+			}
 		}
-		if is := p.is.Decide(ref, w.Action); is.Governs != target.Neither {
-			p.compare(ref, w.Action, was, is.Answer, &p.Built)
+		p.compare(ref, w.Action, was, source, &p.Source, built)
+		if built != nil {
+			p.compare(ref, w.Action, was, *built, &p.Built, nil)
 		}
 	}
+}
+
+// compare holds an answer of the new project against that of the original. For the
+// source, built is what is built from it for the same agent.
+func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict, is target.Answer, t *Tally, built *target.Answer) {
+	half := ""
+	governed := was.Governs & is.Governs
+	if a.Group == ir.Command && is.Decision > was.Decision && is.Decision == ir.Allow && !p.keeps(ref, was.Rule) && p.allParts(ref, a.Arg) {
+		t.Compared++
+		t.Parts++
+		return
+	}
+	if governed&target.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
+		half = "access"
+		if is.Decision == ir.Ask && (built != nil && built.Decision == ir.Deny || t == &p.Source && p.keeps(ref, was.Rule)) {
+			t.Wider--
+			t.Kept++
+			half = ""
+		}
+	}
+	if governed&target.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
+		half = "approval"
+	}
+	if half == "" || t.Wider > mostWider {
+		return
+	}
+	arg := a.Arg
+	if a.Group == ir.MCP {
+		arg = a.Server + ":" + a.Arg
+	}
+	d := diag.Diagnostic{Code: "import-widens", Pos: cmp.Or(was.At, diag.Pos{File: p.original.File}), Target: p.original.target.Name(), Subject: ref.String(), Group: string(a.Group), Loss: diag.Widening,
+		Message: fmt.Sprintf("got %s for %s %q (%s), want %s as %s has it: %s", is.Decision, a.Group, arg, half, was.Decision, p.original.File, was.Rule), Hint: "this is a defect of modec; please report it"}
+	if !is.At.IsZero() {
+		d.Related = []diag.Related{{Pos: is.At, Message: "permitted by " + is.Rule}}
+	}
+	p.diags = append(p.diags, d)
 }
 
 // keeps reports whether a role keeps a rule for its own agent.
@@ -158,14 +202,22 @@ func (p *prover) allParts(ref ir.SubjectRef, line string) bool {
 }
 
 // decide asks the original: what its agent does, by its own gaps too. Some agents
-// compare a path as it is written, and the source as it is cleaned: a file is what
-// may be done to it by either name.
+// compare a path or a host as it is written, and the source as it is cleaned: a
+// file is what may be done to it by either name, and a folder what may be done to
+// what lies in it.
 func (o original) decide(d target.Decider, ref ir.SubjectRef, a policy.Action) target.Verdict {
 	v := permitted(d.Decide(ref, a))
+	if a.Group == ir.Web {
+		a.Arg = strings.TrimSuffix(strings.ToLower(a.Arg), ".")
+		if w := permitted(d.Decide(ref, a)); w.Decision > v.Decision {
+			return w
+		}
+		return v
+	}
 	if a.Group != ir.Read && a.Group != ir.Edit {
 		return v
 	}
-	for _, name := range []string{path.Clean(a.Arg), path.Clean(strings.ReplaceAll(a.Arg, `\`, "/"))} {
+	for _, name := range []string{path.Clean(a.Arg), path.Clean(strings.ReplaceAll(a.Arg, `\`, "/")), path.Join(a.Arg, "modec-unlisted")} {
 		if name == a.Arg || a.Arg == "" {
 			continue
 		}
@@ -183,37 +235,4 @@ func permitted(v target.Verdict) target.Verdict {
 		v.Decision = v.Hole.Decision
 	}
 	return v
-}
-
-// compare holds an answer of the new project against that of the original.
-func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict, is target.Answer, t *Tally) {
-	half := ""
-	governed := was.Governs & is.Governs
-	if governed&target.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
-		if half = "access"; t == &p.Source && is.Decision == ir.Ask && p.keeps(ref, was.Rule) {
-			t.Wider--
-			t.Kept++
-			half = ""
-		}
-	}
-	if governed&target.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
-		if half = "approval"; a.Group == ir.Command && was.Decision == ir.Ask && p.allParts(ref, a.Arg) {
-			t.Wider--
-			t.Parts++
-			half = ""
-		}
-	}
-	if half == "" || t.Wider > mostWider {
-		return
-	}
-	arg := a.Arg
-	if a.Group == ir.MCP {
-		arg = a.Server + ":" + a.Arg
-	}
-	d := diag.Diagnostic{Code: "import-widens", Pos: cmp.Or(was.At, diag.Pos{File: p.original.File}), Target: p.original.target.Name(), Subject: ref.String(), Group: string(a.Group), Loss: diag.Widening,
-		Message: fmt.Sprintf("got %s for %s %q (%s), want %s as %s has it: %s", is.Decision, a.Group, arg, half, was.Decision, p.original.File, was.Rule), Hint: "this is a defect of modec; please report it"}
-	if !is.At.IsZero() {
-		d.Related = []diag.Related{{Pos: is.At, Message: "permitted by " + is.Rule}}
-	}
-	p.diags = append(p.diags, d)
 }

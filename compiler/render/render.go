@@ -145,7 +145,7 @@ func (w *writer) textMap(t *tree, key string, m map[string]string) {
 }
 
 func (w *writer) mode(m *ir.Mode) *tree {
-	t := w.noted(&tree{}, m.Pos)
+	t := w.noted(&tree{block: true}, m.Pos)
 	t.setText("name", m.Name)
 	t.setText("description", m.Description)
 	t.setText("whenToUse", m.WhenToUse)
@@ -169,7 +169,7 @@ func (w *writer) mode(m *ir.Mode) *tree {
 }
 
 func (w *writer) role(r *ir.Role) *tree {
-	t := w.noted(&tree{}, r.Pos)
+	t := w.noted(&tree{block: true}, r.Pos)
 	t.setText("description", r.Description)
 	t.setText("permissionMode", r.PermissionMode)
 	w.prompt(t, "appendSystemPrompt", r.AppendSystemPrompt, "roles/"+target.PathName(r.Name)+".md")

@@ -21,6 +21,7 @@ type tree struct {
 	list    []*tree
 	isList  bool
 	fields  []*tree
+	block   bool // a struct on lines of its own, however short
 }
 
 func text(s string) *tree       { return &tree{text: s, isText: true} }
@@ -109,7 +110,7 @@ func (t *tree) value(b *strings.Builder, depth int) {
 		b.WriteString(literal.String.WithGraphicOnly().WithOptionalTabIndent(depth + 1).Quote(t.text))
 	case t.scalar != "":
 		b.WriteString(t.scalar)
-	case t.short(oneLine), len(t.fields) == 1 && t.short(4*oneLine):
+	case !t.block && t.short(oneLine), !t.block && len(t.fields) == 1 && t.short(4*oneLine):
 		t.inline(b)
 	case t.isList:
 		b.WriteString("[\n")
@@ -172,6 +173,10 @@ func (t *tree) inline(b *strings.Builder) {
 				b.WriteString(", ")
 			}
 			b.WriteString(label(f.key) + ": ")
+			for len(f.fields) == 1 {
+				f = f.fields[0]
+				b.WriteString(label(f.key) + ": ")
+			}
 			f.inline(b)
 		}
 		b.WriteByte('}')

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -48,6 +49,9 @@ type Source struct {
 	// and not the files (Roo's auto-approve settings). For any other group such
 	// a file's permission is an ask.
 	Approved []ir.Group
+	// Guards are the globs that every project keeps from editing: an import need
+	// not say them again.
+	Guards []string
 	// Repair mends what the agent itself refuses to load, with a note for each
 	// repair.
 	Repair bool
@@ -178,4 +182,37 @@ func fileKind(m fs.FileMode) string {
 		return "a folder"
 	}
 	return "no regular file"
+}
+
+// CommandsOn returns patterns of commands that are given a path which a deny glob
+// matches: some agents hold a file's rule against `cat FILE` too. They match more
+// than that, never less of what is written plainly.
+func CommandsOn(glob string) []string {
+	text := strings.TrimPrefix(glob, "./")
+	anchored := strings.Contains(strings.TrimSuffix(text, "/"), "/") && !strings.HasPrefix(text, "**/")
+	text = strings.Trim(strings.TrimPrefix(text, "**/"), "/")
+	text = strings.TrimSuffix(text, "/**")
+	text = strings.Map(func(c rune) rune {
+		if strings.ContainsRune("?[]{}\\,", c) {
+			return '*'
+		}
+		return c
+	}, text)
+	for strings.Contains(text, "**") {
+		text = strings.ReplaceAll(text, "**", "*")
+	}
+	if text == "" || text == "*" {
+		return []string{"*"}
+	}
+	var out []string
+	starts := []string{"* " + text, "* ./" + text}
+	if !anchored {
+		starts = []string{"* " + text, "* */" + text}
+	}
+	for _, start := range starts {
+		if out = append(out, start, start+" *"); !strings.HasSuffix(text, "*") {
+			out = append(out, start+"/*")
+		}
+	}
+	return out
 }

@@ -138,13 +138,13 @@ func (im *importer) read() {
 		}
 	}
 	for _, s := range settings {
-		if data, ok := im.file(s.fsys, s.name, s.at); ok {
+		if data, ok := im.file(s.fsys, s.name, s.at); ok && !im.written(s.at, data) {
 			layers = append(layers, layer{s.at, data, !strings.HasPrefix(s.at, "~/")})
 		}
 	}
 	im.settings(layers)
 	for _, s := range agents {
-		if data, ok := im.file(s.fsys, s.name, s.at); ok {
+		if data, ok := im.file(s.fsys, s.name, s.at); ok && !im.written(s.at, data) {
 			im.agents = append(im.agents, agentFile{s.at, data})
 		}
 	}
@@ -152,6 +152,16 @@ func (im *importer) read() {
 	if im.src.Files == nil {
 		im.profiles()
 	}
+}
+
+// written reports, with a note, a file that modec wrote and whose hook holds more
+// than its rules: what its source says is in the source.
+func (im *importer) written(at string, data []byte) bool {
+	if !strings.Contains(string(data), "modec hook claude --model") {
+		return false
+	}
+	im.out.Note(target.Left, diag.Pos{File: at}, "", path.Base(at), "modec wrote it: its hook decides by a source that is there already")
+	return true
 }
 
 // glob lists the Markdown files below a folder, sorted.
@@ -174,7 +184,7 @@ func (im *importer) profiles() {
 	files, _ := fs.Glob(im.src.Root, ".claude/modec/*.settings.json")
 	for _, name := range files {
 		role, ok := subjectName(strings.TrimSuffix(path.Base(name), ".settings.json"))
-		if data, there := im.file(im.src.Root, name, name); ok && there {
+		if data, there := im.file(im.src.Root, name, name); ok && there && !im.written(name, data) {
 			r, rules := im.role(role, []layer{{name, data, false}})
 			if rules != nil {
 				im.roles[role] = r
@@ -305,11 +315,26 @@ func (im *importer) role(name string, layers []layer) (ir.Role, *importedRules) 
 		rules.mode = "default" // switched off
 	}
 	rules.session = s
+	rules.inMode()
 	role.PermissionMode, role.PermissionModePos = rules.mode, rules.modePos
 	rules.into(&role.Can, &role, "")
 	role.ClaudeRules = rules.kept
 	habits(&role)
 	return role, rules
+}
+
+// inMode makes rules what the permission mode makes of them.
+func (rules *importedRules) inMode() {
+	switch rules.mode {
+	case "dontAsk": // nobody is asked: what a rule asks about is refused
+		for i := range rules.neutral {
+			if rules.neutral[i].decision == ir.Ask {
+				rules.neutral[i].decision = ir.Deny
+			}
+		}
+	case "plan": // it asks about edits, whatever a rule allows
+		rules.neutral = slices.DeleteFunc(rules.neutral, func(n neutralRule) bool { return n.Group == ir.Edit && n.decision == ir.Allow })
+	}
 }
 
 // What Claude Code does by itself and a role of the source would not, as policies.
@@ -328,6 +353,9 @@ func habits(role *ir.Role) {
 	mode := role.PermissionMode
 	if mode == "" {
 		mode = "default"
+	}
+	if mode == "dontAsk" {
+		role.Can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
 	}
 	if role.Can.Modes == nil {
 		role.Can.Modes = &ir.Table{Default: &ir.Default{Decision: policy.PermissionModeDefault(mode, ir.Modes), Pos: role.Pos}}
@@ -363,22 +391,28 @@ func allows(rules []ir.Rule) bool {
 // whose paths Claude Code looks at.
 func guardCommands(can *ir.Can, at diag.Pos) {
 	t := can.Command
-	if t == nil || !slices.ContainsFunc(t.Rules, func(r ir.Rule) bool {
-		if r.Decision != ir.Allow || r.Pattern.Kind != ir.Plain {
-			return false
-		}
-		words := strings.FieldsFunc(r.Pattern.Text, func(c rune) bool { return c == ' ' || c == ':' })
-		if len(words) == 0 || words[0] == "*" {
-			return false
-		}
-		c := newLine(words[0] + " x").simple
-		return len(c) == 1 && (c[0].readsPaths() || c[0].edits())
-	}) {
+	if t == nil || !reads(t.Rules) {
 		return
 	}
 	for _, p := range []string{"* /*", "* ~*", "* ..", "* ../*", "*/..", "*/../*"} {
 		t.Rules = append(t.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: p}, Pos: at, From: outsidePaths})
 	}
+}
+
+// reads reports whether a program is allowed whose paths Claude Code looks at, or
+// any program is.
+func reads(rules []ir.Rule) bool {
+	return slices.ContainsFunc(rules, func(r ir.Rule) bool {
+		if r.Decision != ir.Allow {
+			return false
+		}
+		words := strings.FieldsFunc(r.Pattern.Text, func(c rune) bool { return c == ' ' || c == ':' })
+		if r.Pattern.Kind != ir.Plain || len(words) == 0 || words[0] == "*" {
+			return true
+		}
+		c := newLine(words[0] + " x").simple
+		return len(c) == 1 && (c[0].readsPaths() || c[0].edits())
+	})
 }
 
 // placeOf finds the place that a reader's error names.
@@ -447,10 +481,17 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		return
 	}
 	for _, n := range neutral {
+		if n.Pattern.Text == oddCase {
+			n.Pattern = ir.Pattern{Kind: ir.Regex, Text: "[\u017F\u212A]"}
+		}
 		rules.neutral = append(rules.neutral, neutralRule{n, d, at})
 	}
 	im.out.NoteRule(target.Understood, at, subject, what, "")
 }
+
+// oddCase is a name with the long s or the Kelvin sign, which the source takes for
+// an s and a k in a glob that asks or denies.
+const oddCase = "*[\u017F\u212A]*"
 
 // beside says of a rule that is kept for Claude Code what the neutral vocabulary
 // can say of it, so that no other agent does more, and returns what that is.
@@ -461,7 +502,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 	switch g := map[string]ir.Group{"Read": ir.Read, "Edit": ir.Edit}[r.Tool]; {
 	case d == ir.Allow:
 	case g != "" && outsidePath(r.Spec):
-		rules.outside = true
+		rules.outside = rules.outside || g == ir.Read // what lies outside is never edited
 		if inner, ok := strings.CutPrefix(r.Spec, "//**/"); ok && policy.CheckGlob("**/"+inner) == nil {
 			add(d, g, "**/"+inner)
 			return "inside the project it holds for every agent, and outside nothing is read or edited"
@@ -521,6 +562,23 @@ func (rules *importedRules) into(can *ir.Can, role *ir.Role, from string) {
 			*t = &ir.Table{Default: unsaid(n.Group, n.pos)}
 		}
 		(*t).Rules = append((*t).Rules, rule)
+	}
+	// A deny of reading holds for editing and for the commands that read, too.
+	for _, n := range rules.neutral {
+		if n.Group != ir.Read || n.decision != ir.Deny || n.Pattern.Kind != ir.Plain {
+			continue
+		}
+		if can.Edit == nil && role != nil {
+			can.Edit = &ir.Table{Default: unsaid(ir.Edit, n.pos)}
+		}
+		if can.Edit != nil {
+			can.Edit.Rules = append(can.Edit.Rules, ir.Rule{Decision: ir.Deny, Pattern: n.Pattern, Pos: n.pos, From: from})
+		}
+		if t := can.Command; t != nil && (t.Default != nil && t.Default.Decision == ir.Allow || reads(t.Rules)) {
+			for _, p := range target.CommandsOn(n.Pattern.Text) {
+				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: p}, Pos: n.pos, From: from})
+			}
+		}
 	}
 	if rules.outside && role != nil {
 		can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}

@@ -201,7 +201,7 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 	if any("Agent") {
 		c.Modes = &ir.Table{Default: pick(ir.Ask)}
 	}
-	im.agentServers(m, v, pick(ir.Ask))
+	im.agentServers(m, v, s, pick(ir.Ask))
 	for _, key := range []string{"tools", "disallowedTools"} {
 		for _, name := range toolNames(v.Get(key)) {
 			why := ""
@@ -226,7 +226,7 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 }
 
 // agentServers says which tools of servers a subagent has.
-func (im *importer) agentServers(m *ir.Mode, v *artifact.Value, def *ir.Default) {
+func (im *importer) agentServers(m *ir.Mode, v *artifact.Value, s *session, def *ir.Default) {
 	t := &ir.MCPTable{Default: def}
 	m.Can.MCP = t
 	if list := v.Get("tools"); list != nil && !list.Is(artifact.Null) {
@@ -248,6 +248,11 @@ func (im *importer) agentServers(m *ir.Mode, v *artifact.Value, def *ir.Default)
 			case !im.knows(server, tool, list.Pos):
 			default:
 				im.grant(t, rest, def, list.Pos)
+			}
+		}
+		for i := range t.Entries {
+			if !s.offered("ReadMcpResourceTool") {
+				t.Entries[i].Resources = &ir.Default{Decision: ir.Deny, Pos: list.Pos}
 			}
 		}
 	}

@@ -127,6 +127,7 @@ func ImportArgs(fsys fs.FS, name string, args []string, at diag.Pos) (target.Imp
 	}
 	im.settingsFlag(settings, fsys, &role, rules, subject, at)
 	role.PermissionMode, role.PermissionModePos = rules.mode, rules.modePos
+	rules.inMode()
 	rules.into(&role.Can, &role, "")
 	role.ClaudeRules = rules.kept
 	habits(&role)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -120,6 +121,9 @@ func (im *importer) read() {
 			im.permissionsFile(s.at, data)
 		}
 	}
+	if im.src.Files == nil {
+		im.profiles()
+	}
 	for _, s := range states {
 		im.stateFile(s.fsys, s.name, s.at)
 	}
@@ -127,6 +131,74 @@ func (im *importer) read() {
 		if data, ok := im.file(s.fsys, s.name, s.at); ok {
 			im.tokensFile(s.at, data)
 		}
+	}
+}
+
+// profiles reads the files that modec wrote for roles: one of the lists alone may
+// permit more than both together, so that an allow counts where both have it.
+func (im *importer) profiles() {
+	dirs, _ := fs.ReadDir(im.src.Root, ".cursor/modec")
+	for _, d := range dirs {
+		dir := ".cursor/modec/" + d.Name()
+		name, err := url.PathUnescape(d.Name())
+		if err != nil || strings.HasPrefix(name, "mode:") {
+			im.out.Note(target.Left, diag.Pos{File: dir}, "", d.Name(), "modec wrote it for a mode: its source says what it may do")
+			continue
+		}
+		if data, err := target.ReadImport(im.src.Root, dir+"/hooks.json"); err == nil && strings.Contains(string(data), "modec hook cursor") {
+			im.out.Note(target.Left, diag.Pos{File: dir}, "", d.Name(), "modec wrote it: its hook decides by a source that is there already")
+			continue
+		}
+		cli, hasCLI := im.file(im.src.Root, dir+"/cli.json", dir+"/cli.json")
+		ide, hasIDE := im.file(im.src.Root, dir+"/permissions.json", dir+"/permissions.json")
+		if !hasCLI || !hasIDE || im.roles[name] != nil {
+			continue
+		}
+		one := func(read func(*importer)) *ir.Role {
+			own := &importer{src: target.Source{Root: im.src.Root}, servers: im.servers, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: target.Imported{Comments: im.out.Comments}}
+			read(own)
+			im.diags = append(im.diags, own.diags...)
+			for _, n := range own.out.Notes {
+				if n.Rule {
+					n.Subject = "role " + name
+					im.out.Notes = append(im.out.Notes, n)
+				}
+			}
+			for _, r := range own.roles {
+				return r
+			}
+			return nil
+		}
+		r := one(func(own *importer) { own.tokensFile(dir+"/cli.json", cli) })
+		lists := one(func(own *importer) { own.permissionsFile(dir+"/permissions.json", ide) })
+		if r == nil || lists == nil {
+			continue
+		}
+		r.Name = name
+		both(r, lists)
+		im.roles[name] = r
+		im.out.Originals = append(im.out.Originals, target.Original{File: dir + "/cli.json", Subjects: []ir.SubjectRef{{Role: name}},
+			Files: fstest.MapFS{".cursor/modec/" + d.Name() + "/cli.json": {Data: cli}, ".cursor/modec/" + d.Name() + "/permissions.json": {Data: ide}}})
+	}
+}
+
+// both takes out what a role is allowed and the lists of the IDE do not hold.
+func both(r, lists *ir.Role) {
+	keep := func(own, other []ir.Rule) []ir.Rule {
+		return slices.DeleteFunc(own, func(x ir.Rule) bool {
+			return x.Decision == ir.Allow && !slices.ContainsFunc(other, func(y ir.Rule) bool { return y.Decision == ir.Allow && y.Pattern == x.Pattern })
+		})
+	}
+	r.Can.Command.Rules = keep(r.Can.Command.Rules, lists.Can.Command.Rules)
+	for i := range r.Can.MCP.Entries {
+		e := &r.Can.MCP.Entries[i]
+		var other []ir.Rule
+		for _, x := range lists.Can.MCP.Entries {
+			if x.Key == e.Key {
+				other = x.Rules
+			}
+		}
+		e.Rules = keep(e.Rules, other)
 	}
 }
 
@@ -303,6 +375,9 @@ func (im *importer) finish() {
 		p.Servers = append(p.Servers, *s)
 	}
 	for _, r := range im.roles {
+		for _, t := range []*ir.Table{r.Can.Read, r.Can.Edit, r.Can.Command} {
+			implied(t)
+		}
 		p.Roles = append(p.Roles, *r)
 	}
 	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
@@ -320,6 +395,27 @@ func (im *importer) finish() {
 	case im.roles[cliRole] != nil:
 		im.out.Options = map[string]any{"subject": "role:" + cliRole}
 	}
+}
+
+// implied takes out the denies that another one says already: a deny of the source
+// holds below what it matches, with dot files, for which Cursor needs tokens of their
+// own.
+func implied(t *ir.Table) {
+	deny := func(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain }
+	if i := slices.IndexFunc(t.Rules, func(r ir.Rule) bool { return deny(r) && (r.Pattern.Text == "*" || r.Pattern.Text == "**") }); i >= 0 {
+		t.Rules = []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: t.Rules[i].Pos}}
+		return
+	}
+	rules := slices.Clone(t.Rules)
+	seen := map[ir.Pattern]bool{}
+	t.Rules = slices.DeleteFunc(t.Rules, func(r ir.Rule) bool {
+		if !deny(r) {
+			return false
+		}
+		twice := seen[r.Pattern]
+		seen[r.Pattern] = true
+		return twice || slices.ContainsFunc(rules, func(o ir.Rule) bool { return deny(o) && strings.HasPrefix(r.Pattern.Text, o.Pattern.Text+"/") })
+	})
 }
 
 var linePattern = regexp.MustCompile(`line (\d+), column (\d+)`)

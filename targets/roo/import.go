@@ -60,7 +60,8 @@ type importer struct {
 	diags     diag.List
 	servers   map[string]*importedServer
 	modes     map[string]ir.Mode
-	ignores   []ir.Rule // what the ignore file denies
+	ignores   []ir.Rule       // what the ignore file denies
+	guards    map[string]bool // what known returns, made once
 	originals map[string][]byte
 	unsure    bool // approval is the user's own setting, for something that a mode may do
 }

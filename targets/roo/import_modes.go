@@ -223,7 +223,7 @@ func (im *importer) edit(m *ir.Mode, source string, at, group diag.Pos, what str
 	t := &ir.Table{}
 	m.Can.Edit = t
 	decision := im.decision(ir.Edit, at).Decision
-	permits, denies, all := stripInside(source)
+	permits, denies, all := stripInside(source, im.known())
 	if all {
 		t.Default = &ir.Default{Decision: decision, Pos: at}
 	}
@@ -247,11 +247,27 @@ func (im *importer) edit(m *ir.Mode, source string, at, group diag.Pos, what str
 			im.out.NoteRule(target.Refused, at, subject, what, fmt.Sprintf("the mode loses the group: %v", err))
 			return
 		}
-		t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: re}, Pos: at})
+		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: re}, Pos: at}
+		if !slices.Contains(t.Rules, rule) {
+			t.Rules = append(t.Rules, rule)
+		}
 	}
 	if len(t.Rules) > 0 || all {
 		im.out.NoteRule(target.Understood, at, subject, what, "")
 	}
+}
+
+// known are the denies that a mode has from elsewhere: guarded paths, and the ignore
+// file.
+func (im *importer) known() map[string]bool {
+	if im.guards == nil {
+		globs := slices.Clone(im.src.Guards)
+		for _, r := range im.ignores {
+			globs = append(globs, r.Pattern.Text)
+		}
+		im.guards = written(globs)
+	}
+	return im.guards
 }
 
 // limits translates what a mode says of servers.

@@ -13,9 +13,9 @@ const everythingElse = "Everything but the project's guarded and denied paths"
 
 // stripInside takes a fileRegex that modec wrote apart: what may be edited, what
 // may not, and whether everything else may. What refuses paths that are no clean
-// paths below the root, and the guarded paths, every project has. An expression of
-// somebody else is the one thing that it permits.
-func stripInside(source string) (permits, denies []string, all bool) {
+// paths below the root, and what is known from elsewhere, every project has. An
+// expression of somebody else is the one thing that it permits.
+func stripInside(source string, known map[string]bool) (permits, denies []string, all bool) {
 	rest, ok := strings.CutPrefix(source, "^"+inside)
 	if !ok {
 		return []string{source}, nil, false
@@ -24,7 +24,7 @@ func stripInside(source string) (permits, denies []string, all bool) {
 	if body, tail, ok := lookahead(rest, "(?!(?:", ")$)"); ok {
 		rest = tail
 		for _, d := range alternatives(body) {
-			if !guards[d] {
+			if !known[d] {
 				denies = append(denies, unwrapped(d, true))
 			}
 		}
@@ -44,16 +44,16 @@ func stripInside(source string) (permits, denies []string, all bool) {
 	return []string{source}, nil, false // edited since
 }
 
-// guards are the guarded paths as the emitter writes them.
-var guards = func() map[string]bool {
+// written are globs as the emitter writes them in a deny.
+func written(globs []string) map[string]bool {
 	out := map[string]bool{}
-	for _, g := range append(append([]string{}, ir.GuardedPaths...), roo{}.Owns()...) {
+	for _, g := range globs {
 		if source, _, err := policy.ECMAScript(g, ir.Deny); err == nil {
 			out[source] = true
 		}
 	}
 	return out
-}()
+}
 
 // lookahead cuts a group off that begins and ends as given, at its own end.
 func lookahead(s, open, end string) (body, rest string, ok bool) {
