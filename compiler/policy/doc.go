@@ -62,7 +62,8 @@
 //
 // A regex is ECMAScript, unanchored and without flags, tested on the cleaned
 // path ("." for the root itself). One that takes longer than [RegexTimeout]
-// counts as matched in deny and ask and as unmatched in allow.
+// counts as matched in deny and ask and as unmatched in allow, and one that does so
+// again and again is not tried any more.
 //
 // Paths are relative to the root and cleaned first. A path that leaves the
 // root ("..", absolute, "~", a drive letter, a UNC prefix, a NUL) is never

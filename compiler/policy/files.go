@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dlclark/regexp2"
-
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -15,7 +13,7 @@ import (
 type patterns struct {
 	mu    sync.Mutex
 	globs map[globKey]glob
-	regex map[string]*regexp2.Regexp
+	regex map[string]*expression
 }
 
 type globKey struct {
@@ -45,18 +43,19 @@ func (p *patterns) glob(text string, fold bool) (glob, error) {
 	return g, nil
 }
 
-func (p *patterns) regexp(text string) (*regexp2.Regexp, error) {
+func (p *patterns) regexp(text string) (*expression, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if re, ok := p.regex[text]; ok {
 		return re, nil
 	}
-	re, err := compileRegex(text)
+	compiled, err := compileRegex(text)
 	if err != nil {
 		return nil, err
 	}
+	re := &expression{re: compiled}
 	if p.regex == nil {
-		p.regex = map[string]*regexp2.Regexp{}
+		p.regex = map[string]*expression{}
 	}
 	p.regex[text] = re
 	return re, nil

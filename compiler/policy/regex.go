@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -13,6 +14,16 @@ import (
 // RegexTimeout bounds one evaluation of a regex. Above it a deny and an ask
 // count as matched and an allow as unmatched.
 const RegexTimeout = 250 * time.Millisecond
+
+// regexLate is how often an expression of a project may take too long: after that
+// it counts as late without being tried, so that nobody waits for it again.
+const regexLate = 8
+
+// expression is a regex compiled for a project.
+type expression struct {
+	re   *regexp2.Regexp
+	late atomic.Int32
+}
 
 // CheckRegex reports why a text is not a regex that every agent reads alike:
 // ECMAScript without flags. It refuses what the engine used here
@@ -184,7 +195,7 @@ func allHex(s string, n int) bool {
 // pathRegex is a regex rule over paths.
 type pathRegex struct {
 	rank int
-	re   *regexp2.Regexp
+	re   *expression
 }
 
 // holds reports whether a deny or ask regex matches: the path as it is or in
@@ -205,7 +216,10 @@ func (r *pathRegex) allows(s string) bool {
 	return ok && err == nil
 }
 
-var errSeparator = errors.New("the path holds a line separator")
+var (
+	errSeparator = errors.New("the path holds a line separator")
+	errLate      = errors.New("the expression took too long before")
+)
 
 // match fails when there is no answer in time, and on U+2028 and U+2029, which
 // "." matches in this engine and not in ECMAScript.
@@ -213,5 +227,12 @@ func (r *pathRegex) match(s string) (bool, error) {
 	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") {
 		return false, errSeparator
 	}
-	return r.re.MatchString(s)
+	if r.re.late.Load() >= regexLate {
+		return false, errLate
+	}
+	ok, err := r.re.re.MatchString(s)
+	if err != nil {
+		r.re.late.Add(1)
+	}
+	return ok, err
 }

@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// An expression that always takes too long costs a bounded time, and fails on the
+// safe side whether it is tried or not.
+func TestLateRegex(t *testing.T) {
+	const slow = `^(a+)+$`
+	table := func(d ir.Decision) *ir.Table {
+		return &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: slow}}}}
+	}
+	e := New(&ir.Project{Modes: []ir.Mode{{Slug: "m", Can: ir.Can{Read: table(ir.Deny), Edit: table(ir.Allow)}}}})
+	s, err := e.Subject(ir.SubjectRef{Mode: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Repeat("a", 60) + "!"
+	start := time.Now()
+	for range 100 {
+		if d := s.Decide(Action{Group: ir.Read, Arg: path}).Decision; d != ir.Deny {
+			t.Fatalf("a deny that is late: got %s", d)
+		}
+		if d := s.Decide(Action{Group: ir.Edit, Arg: path}).Decision; d != ir.Ask {
+			t.Fatalf("an allow that is late: got %s", d)
+		}
+	}
+	if took := time.Since(start); took > 3*regexLate*RegexTimeout {
+		t.Errorf("took %s", took)
+	}
+}
