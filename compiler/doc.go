@@ -39,6 +39,10 @@
 // it would do with the files, and compares that with the policy. It knows the
 // source and the files, and nothing of how one became the other.
 //
+// Migrate (package migrate) goes the other way: each target imports its agent's own
+// files into a model, these are joined, rendered as CUE (package render), compiled,
+// and compared with what the agent decides from the files.
+//
 // Write (write.go, lock.go) compares with what is there, refuses to touch what
 // is not modec's own, and puts all files in place or none.
 package compiler
