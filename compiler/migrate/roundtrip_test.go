@@ -159,12 +159,15 @@ func FuzzImport(f *testing.F) {
 	for i, name := range names {
 		for _, tree := range []string{"roo", "zoo", "cursor", "claude", "thurbox"} {
 			for _, kase := range []string{"promise", "unicode", "minimal"} {
-				if b, err := os.ReadFile(filepath.Join("../../golden", kase, tree, name)); err == nil {
+				if b, err := os.ReadFile(filepath.Join("../../golden", kase, tree, name)); err == nil && len(b) < 1500 { // a long one is minimised for a minute
 					f.Add(uint8(i), string(b))
 				}
 			}
 		}
 	}
+	f.Add(uint8(0), "customModes:\n  - slug: a\n    name: A\n    roleDefinition: |\n      a\n    groups:\n      - read\n      - [edit, {fileRegex: '^(src|docs)/.*\\.md$', description: d}]\n      - mcp\n")
+	f.Add(uint8(3), `{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["*", "b"], "disabledTools": ["c"]}, "d": {"url": "https://d", "type": "sse", "disabled": true}}}`)
+	f.Add(uint8(11), `{"roles": [{"name": "a", "description": "", "allowed_tools": ["Bash(a,b)"], "tools": ""}]}`)
 	f.Add(uint8(6), "---\nname: a\ndescription: b: c\ntools: Read, mcp__x__y, Bash(git *)\n---\nbody")
 	f.Add(uint8(5), `{"permissions": {"allow": ["Bash(a:*)", "Edit(/b/**)", "mcp__x__y*"], "deny": ["Read(~/.ssh)", "Bash(a | b)"], "defaultMode": "plan"}}`)
 	f.Add(uint8(8), `{"mcpAllowlist": ["a:b*"], "terminalAllowlist": ["git:*", "x ?"]}`)

@@ -131,11 +131,30 @@ func ImportArgs(fsys fs.FS, name string, args []string, at diag.Pos) (target.Imp
 	rules.into(&role.Can, &role, "")
 	role.ClaudeRules = rules.kept
 	habits(&role)
+	limit(&role, at)
 	im.roles[name] = role
 	im.finish()
 	im.out.Originals = nil // a command line is no file that Open finds
 	im.diags.Sort()
 	return im.out, im.diags
+}
+
+// limit denies the groups of which --tools leaves no tool: other agents know no such
+// list.
+func limit(role *ir.Role, at diag.Pos) {
+	if role.Tools == nil {
+		return
+	}
+	for g, t := range map[ir.Group]**ir.Table{ir.Read: &role.Can.Read, ir.Edit: &role.Can.Edit, ir.Command: &role.Can.Command, ir.Web: &role.Can.Web, ir.Modes: &role.Can.Modes} {
+		names := tools[g]
+		if g == ir.Modes {
+			names = []string{"Agent", "Task", "Skill"}
+		}
+		if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(*role.Tools, n) }) {
+			*t = &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at}}}
+		}
+	}
+	role.Can.Unknown = &ir.Default{Decision: ir.Deny, Pos: at}
 }
 
 // settingsFlag reads what --settings names: a file, or JSON.
