@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/goccy/go-yaml"
@@ -113,6 +114,18 @@ func (v *Value) Line() diag.Pos {
 		return diag.Pos{}
 	}
 	return v.Pos
+}
+
+var syntaxPlace = regexp.MustCompile(`line (\d+), column (\d+)`)
+
+// PlaceOf finds the place that an error of the readers names in a file.
+func PlaceOf(file string, err error) diag.Pos {
+	at := diag.Pos{File: file}
+	if m := syntaxPlace.FindStringSubmatch(err.Error()); m != nil {
+		at.Line, _ = strconv.Atoi(m[1])
+		at.Col, _ = strconv.Atoi(m[2])
+	}
+	return at
 }
 
 // maxDepth is how deep a file may nest; an agent's configuration needs a

@@ -8,6 +8,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -125,6 +126,13 @@ func (s *Server) Tool(name string) *Tool {
 		return &s.Tools[i]
 	}
 	return nil
+}
+
+// AddTool puts a tool of a name in its place in the list, unless it is there.
+func (s *Server) AddTool(t Tool) {
+	if i, ok := find(s.Tools, t.Name, func(t *Tool) string { return t.Name }); !ok {
+		s.Tools = slices.Insert(s.Tools, i, t)
+	}
 }
 
 // Tool is a tool of an MCP server.

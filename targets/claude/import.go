@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing/fstest" // for its file system in memory; it links no test
@@ -75,16 +74,7 @@ func (claude) Import(src target.Source) (target.Imported, diag.List) {
 
 // file reads a file if it is there. at is its name in places.
 func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
-	data, err := target.ReadImport(fsys, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false
-	case err != nil:
-		im.diags.Errorf(diag.Pos{File: at}, "claude-import", "", "got a file that cannot be imported: %v", err)
-		return nil, false
-	}
-	im.out.Files = append(im.out.Files, at)
-	return data, true
+	return im.out.Read(fsys, name, at, "claude-import", &im.diags)
 }
 
 // layer is a settings file in the order in which Claude Code lays them over each
@@ -276,7 +266,7 @@ func (im *importer) role(name string, layers []layer) (ir.Role, *importedRules) 
 			err = errors.New("want an object")
 		}
 		if err != nil {
-			im.diags.Errorf(placeOf(l.at, err), "claude-import", "", "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
+			im.diags.Errorf(artifact.PlaceOf(l.at, err), "claude-import", "", "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
 			return role, nil
 		}
 		p := v.Get("permissions")
@@ -414,18 +404,6 @@ func reads(rules []ir.Rule) bool {
 		return len(c) == 1 && (c[0].readsPaths() || c[0].edits())
 	})
 }
-
-// placeOf finds the place that a reader's error names.
-func placeOf(file string, err error) diag.Pos {
-	at := diag.Pos{File: file}
-	if m := linePattern.FindStringSubmatch(err.Error()); m != nil {
-		fmt.Sscan(m[1], &at.Line)
-		fmt.Sscan(m[2], &at.Col)
-	}
-	return at
-}
-
-var linePattern = regexp.MustCompile(`line (\d+), column (\d+)`)
 
 // rule translates one rule of a list.
 func (im *importer) rule(rules *importedRules, subject string, d ir.Decision, item *artifact.Value, key string) {
@@ -590,7 +568,6 @@ func (rules *importedRules) into(can *ir.Can, role *ir.Role, from string) {
 func addTool(t *ir.MCPTable, server string, rule ir.Rule, from string) {
 	i := slices.IndexFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == server && e.From == from })
 	if i < 0 {
-		i = len(t.Entries)
 		def := *t.Default
 		def.From = from
 		t.Entries = append(t.Entries, ir.MCPEntry{Key: server, Literal: !strings.ContainsAny(server, "*?"), Pos: rule.Pos, From: from, Default: &def})
@@ -624,22 +601,9 @@ func (i importInventory) UnknownServer(string, []string) bool { return false }
 func (i importInventory) Tool(server, tool string) { i.tool(i.servers[server], tool, i.at) }
 
 func (im *importer) tool(s *ir.Server, name string, at diag.Pos) {
-	if s == nil || strings.ContainsAny(name, "*?") || !toolPattern.MatchString(name) || s.Tool(name) != nil {
-		return
+	if s != nil && target.ToolName(name) {
+		s.AddTool(ir.Tool{Name: name, Pos: at})
 	}
-	s.Tools = append(s.Tools, ir.Tool{Name: name, Pos: at})
-	slices.SortFunc(s.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
-}
-
-var (
-	toolPattern   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-	serverPattern = regexp.MustCompile(`^[^:*]{1,256}$`)
-	slugPattern   = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
-	reserved      = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
-)
-
-func goodServer(name string) bool {
-	return serverPattern.MatchString(name) && strings.TrimSpace(name) != "" && !slices.Contains(reserved, name)
 }
 
 // knows makes sure that the inventory has the server of a rule: one that no file
@@ -657,7 +621,7 @@ func (im *importer) knows(server, tool string, at diag.Pos) bool {
 			return true
 		}
 	}
-	if !goodServer(server) {
+	if !target.ServerName(server) {
 		return false
 	}
 	im.servers[server] = &ir.Server{Name: server, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
@@ -683,7 +647,7 @@ func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject strin
 			}
 		case "disabledMcpjsonServers":
 			for _, item := range m.Value.List() {
-				if name, ok := item.Str(); ok && goodServer(name) && im.knows(name, "", item.Pos) {
+				if name, ok := item.Str(); ok && target.ServerName(name) && im.knows(name, "", item.Pos) {
 					rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.MCP, Server: name, Pattern: ir.Pattern{Kind: ir.All}}, ir.Deny, item.Pos})
 					im.out.NoteRule(target.Understood, item.Pos, subject, m.Key+" "+name, "")
 				}

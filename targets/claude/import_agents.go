@@ -47,13 +47,13 @@ func (im *importer) noAgent(f agentFile, err error) {
 }
 
 func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) {
-	slug := name
-	if !slugPattern.MatchString(name) {
-		slug = slugged(name)
-		if slug == "" {
-			im.noAgent(f, errors.New("got a name without a letter or digit"))
-			return
-		}
+	slug := target.Slug(name)
+	switch slug {
+	case name:
+	case "":
+		im.noAgent(f, errors.New("got a name without a letter or digit"))
+		return
+	default:
 		im.out.Note(target.Repaired, v.Get("name").Line(), "mode "+slug, "name "+name, "a slug has letters, digits and dashes: it is "+slug)
 	}
 	subject := "mode " + slug
@@ -101,20 +101,6 @@ func renamed(data []byte, name, slug string) []byte {
 		}
 	}
 	return []byte(strings.Join(lines, "\n"))
-}
-
-func slugged(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-':
-			return r
-		}
-		return '-'
-	}, strings.TrimSpace(s))
-	for strings.Contains(s, "--") {
-		s = strings.ReplaceAll(s, "--", "-")
-	}
-	return strings.Trim(s, "-")
 }
 
 // agentFields reads what is no permission.
@@ -300,7 +286,7 @@ func (im *importer) grantRule(t *ir.MCPTable, written string, rule func(tool str
 		if !ok {
 			tool = ""
 		}
-		if tool != "" && !strings.ContainsAny(tool, "*") && !toolPattern.MatchString(tool) {
+		if tool != "" && !strings.ContainsAny(tool, "*") && !target.ToolName(tool) {
 			continue
 		}
 		im.tool(im.servers[s.Name], tool, at)

@@ -173,7 +173,7 @@ func (im *importer) settingsFlag(value string, fsys fs.FS, role *ir.Role, rules 
 	}
 	v, err := artifact.JSON(name, data)
 	if err != nil {
-		im.diags.Errorf(placeOf(name, err), "claude-import", "", "got settings that Claude Code does not load: %v", err)
+		im.diags.Errorf(artifact.PlaceOf(name, err), "claude-import", "", "got settings that Claude Code does not load: %v", err)
 		return
 	}
 	o := &opener{fsys: fstest.MapFS{}, engines: map[string]*policy.Engine{}}

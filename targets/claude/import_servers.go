@@ -14,7 +14,7 @@ import (
 func (im *importer) serversFile(file string, data []byte) {
 	v, err := artifact.JSON(file, data)
 	if err != nil {
-		im.diags.Errorf(placeOf(file, err), "claude-import", "", "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(artifact.PlaceOf(file, err), "claude-import", "", "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	if file == ".mcp.json" {
@@ -45,7 +45,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
 		return
 	}
-	if !goodServer(m.Key) {
+	if !target.ServerName(m.Key) {
 		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}

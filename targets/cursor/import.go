@@ -3,7 +3,6 @@ package cursor
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"path"
@@ -56,17 +55,9 @@ func (cursor) Import(src target.Source) (target.Imported, diag.List) {
 	return im.out, im.diags
 }
 
+// file reads a file if it is there. at is its name in places.
 func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
-	data, err := target.ReadImport(fsys, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false
-	case err != nil:
-		im.diags.Errorf(diag.Pos{File: at}, "cursor-import", "", "got a file that cannot be imported: %v", err)
-		return nil, false
-	}
-	im.out.Files = append(im.out.Files, at)
-	return data, true
+	return im.out.Read(fsys, name, at, "cursor-import", &im.diags)
 }
 
 func (im *importer) read() {
@@ -253,7 +244,7 @@ func (im *importer) permissionsFile(file string, data []byte) {
 		err = errors.New("want an object")
 	}
 	if err != nil {
-		im.diags.Errorf(placeOf(file, err), "cursor-import", "", "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(artifact.PlaceOf(file, err), "cursor-import", "", "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
@@ -330,7 +321,7 @@ func (im *importer) tokensFile(file string, data []byte) {
 		err = errors.New("want an object")
 	}
 	if err != nil {
-		im.diags.Errorf(placeOf(file, err), "cursor-import", "", "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(artifact.PlaceOf(file, err), "cursor-import", "", "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
@@ -416,18 +407,6 @@ func implied(t *ir.Table) {
 		seen[r.Pattern] = true
 		return twice || slices.ContainsFunc(rules, func(o ir.Rule) bool { return deny(o) && strings.HasPrefix(r.Pattern.Text, o.Pattern.Text+"/") })
 	})
-}
-
-var linePattern = regexp.MustCompile(`line (\d+), column (\d+)`)
-
-// placeOf finds the place that a reader's error names.
-func placeOf(file string, err error) diag.Pos {
-	at := diag.Pos{File: file}
-	if m := linePattern.FindStringSubmatch(err.Error()); m != nil {
-		fmt.Sscan(m[1], &at.Line)
-		fmt.Sscan(m[2], &at.Col)
-	}
-	return at
 }
 
 // command adds an entry of terminalAllowlist, or the inside of a Shell token. It
@@ -566,13 +545,10 @@ func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) st
 		}
 		server = s.Name
 		if !strings.Contains(tool, "*") {
-			if !toolNames.MatchString(tool) {
+			if !target.ToolName(tool) {
 				return "the source does not take this name of a tool"
 			}
-			if s.Tool(tool) == nil {
-				s.Tools = append(s.Tools, ir.Tool{Name: tool, Pos: at})
-				slices.SortFunc(s.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
-			}
+			s.AddTool(ir.Tool{Name: tool, Pos: at})
 		}
 	}
 	if policy.CheckToolGlob(tool) != nil {
@@ -593,12 +569,6 @@ func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) st
 	return ""
 }
 
-var (
-	toolNames   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-	serverNames = regexp.MustCompile(`^[^:*]{1,256}$`)
-	reserved    = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
-)
-
 // server returns the server of a name, whatever its case and the prefix that the
 // IDE puts before it; one of the user's own settings where no file has it.
 func (im *importer) server(name string, at diag.Pos) *ir.Server {
@@ -615,7 +585,7 @@ func (im *importer) server(name string, at diag.Pos) *ir.Server {
 			}
 		}
 	}
-	if !serverNames.MatchString(name) || slices.Contains(reserved, strings.ToLower(name)) {
+	if !target.ServerName(strings.ToLower(name)) {
 		return nil
 	}
 	s := &ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
@@ -632,7 +602,7 @@ var (
 func (im *importer) serversFile(file string, data []byte) {
 	v, err := artifact.JSONC(file, data)
 	if err != nil {
-		im.diags.Errorf(placeOf(file, err), "cursor-import", "", "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(artifact.PlaceOf(file, err), "cursor-import", "", "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	all := v.Get("mcpServers")
@@ -657,7 +627,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 			return
 		}
 	}
-	if !serverNames.MatchString(m.Key) || strings.TrimSpace(m.Key) == "" || slices.Contains(reserved, m.Key) {
+	if !target.ServerName(m.Key) {
 		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}

@@ -140,16 +140,7 @@ func (im *importer) any(names ...string) bool {
 
 // file reads a file if it is there. at is its name in places.
 func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
-	data, err := target.ReadImport(fsys, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false
-	case err != nil:
-		im.diags.Errorf(diag.Pos{File: at}, "roo-import", "", "got a file that cannot be imported: %v", err)
-		return nil, false
-	}
-	im.out.Files = append(im.out.Files, at)
-	return data, true
+	return im.out.Read(fsys, name, at, "roo-import", &im.diags)
 }
 
 // read finds the files and reads them, servers first: what they approve and

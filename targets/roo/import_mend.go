@@ -6,7 +6,6 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
@@ -94,7 +93,7 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 		if from == "" {
 			from = name
 		}
-		if fixed := slugged(from); fixed != "" {
+		if fixed := target.Slug(from); fixed != "" {
 			note(v.Get("slug"), "slug "+slug, "it is "+fixed+" now")
 			set("slug", fixed)
 			slug = fixed
@@ -126,20 +125,6 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 		set("source", "project")
 	}
 	im.mendGroups(v, note)
-}
-
-func slugged(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-':
-			return r
-		}
-		return '-'
-	}, strings.TrimSpace(s))
-	for strings.Contains(s, "--") {
-		s = strings.ReplaceAll(s, "--", "-")
-	}
-	return strings.Trim(s, "-")
 }
 
 // mendGroups makes a list of groups that the schema takes and that permits no

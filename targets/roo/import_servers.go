@@ -23,21 +23,12 @@ func (s *importedServer) tool(name string, at diag.Pos) bool {
 	if strings.ContainsAny(name, "*?") {
 		return true
 	}
-	if !toolNames.MatchString(name) {
+	if !target.ToolName(name) {
 		return false
 	}
-	if s.server.Tool(name) == nil {
-		s.server.Tools = append(s.server.Tools, ir.Tool{Name: name, Pos: at})
-		slices.SortFunc(s.server.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
-	}
+	s.server.AddTool(ir.Tool{Name: name, Pos: at})
 	return true
 }
-
-var (
-	toolNames       = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-	serverNames     = regexp.MustCompile(`^[^:*]{1,256}$`)
-	reservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
-)
 
 // server returns a server that a mode names, one of the user's own settings
 // where no file of the project has it; nil for a name that the source does not
@@ -49,7 +40,7 @@ func (im *importer) server(name string, at diag.Pos, subject string) *importedSe
 	if strings.ContainsAny(name, "*?") {
 		return &importedServer{}
 	}
-	if !serverNames.MatchString(name) || strings.TrimSpace(name) == "" || slices.Contains(reservedServers, name) {
+	if !target.ServerName(name) {
 		im.out.NoteRule(target.Refused, at, subject, name, "the source does not take this name of a server")
 		return nil
 	}
@@ -97,7 +88,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the project's server at "+old.server.Pos.String()+" shadows it")
 		return
 	}
-	if !serverNames.MatchString(m.Key) || strings.TrimSpace(m.Key) == "" || slices.Contains(reservedServers, m.Key) {
+	if !target.ServerName(m.Key) {
 		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}
@@ -188,7 +179,7 @@ func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item 
 	name := item.Text
 	p := ir.Pattern{Text: name}
 	every := name == "*" && d == ir.Allow
-	if !every && !toolNames.MatchString(name) {
+	if !every && !target.ToolName(name) {
 		if d == ir.Allow {
 			im.out.NoteRule(target.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: it is asked about")
 			return

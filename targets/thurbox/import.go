@@ -3,7 +3,6 @@ package thurbox
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"maps"
 	"path"
@@ -74,15 +73,10 @@ func (thurbox) Import(src target.Source) (target.Imported, diag.List) {
 
 // file reads the arguments of set_roles or the answer of list_roles.
 func (im *importer) file(fsys fs.FS, name, at string) {
-	data, err := target.ReadImport(fsys, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return
-	case err != nil:
-		im.diags.Errorf(diag.Pos{File: at}, "thurbox-import", "", "got a file that cannot be imported: %v", err)
+	data, ok := im.out.Read(fsys, name, at, "thurbox-import", &im.diags)
+	if !ok {
 		return
 	}
-	im.out.Files = append(im.out.Files, at)
 	v, err := artifact.JSON(at, data)
 	if err != nil {
 		im.diags.Errorf(diag.Pos{File: at}, "thurbox-import", "", "got no JSON: %s", strings.TrimPrefix(err.Error(), at+": "))
@@ -227,10 +221,7 @@ func (im *importer) server(s ir.Server) {
 		old, s = s, old
 	}
 	for _, t := range s.Tools {
-		if old.Tool(t.Name) == nil {
-			old.Tools = append(old.Tools, t)
-			slices.SortFunc(old.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
-		}
+		old.AddTool(t)
 	}
 	im.servers[s.Name] = old
 }

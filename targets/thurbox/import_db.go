@@ -146,7 +146,7 @@ func list(joined string) []string {
 func (im *importer) serverRow(at diag.Pos, row []string) {
 	s := ir.Server{Name: row[0], Pos: at, Type: "stdio", Command: row[1], DefaultEnabled: true, Tools: []ir.Tool{}}
 	subject := "server " + s.Name
-	if s.Name == "" || strings.ContainsAny(s.Name, ":*") || len([]rune(s.Name)) > 256 || slices.Contains([]string{"default", "allow", "ask", "deny", "resources", "prompts"}, s.Name) {
+	if !target.ServerName(s.Name) {
 		im.out.NoteRule(target.Refused, at, subject, s.Name, "the source does not take this name of a server")
 		return
 	}
