@@ -1,5 +1,5 @@
 // Package schema holds the schema of a modec source as CUE, for the compiler
-// and for users' editors, the built-in modes and policies, and the template of
+// and for users' editors, the built-in modes and policies, and the templates of
 // a new project.
 package schema
 
@@ -7,6 +7,7 @@ import (
 	"embed"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -40,13 +41,61 @@ func in(dir string) []File {
 	return out
 }
 
-// Template returns the files of a new project.
-func Template() fs.FS {
-	sub, err := fs.Sub(files, "template")
+// common is the part of every template.
+const common = "common"
+
+// TemplateInfo is a template of a new project.
+type TemplateInfo struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // one line: the first comment of its modec.toml
+}
+
+// Templates lists the templates, the default one first.
+func Templates() []TemplateInfo {
+	entries, err := files.ReadDir("template")
 	if err != nil {
-		return embed.FS{}
+		return nil // the folder is embedded: it is always there
 	}
-	return sub
+	var out []TemplateInfo
+	for _, e := range entries {
+		b, err := files.ReadFile(path.Join("template", e.Name(), "modec.toml"))
+		if err != nil {
+			continue // the common part
+		}
+		line, _, _ := strings.Cut(string(b), "\n")
+		t := TemplateInfo{e.Name(), strings.TrimPrefix(line, "# ")}
+		if t.Name == "default" {
+			out = append([]TemplateInfo{t}, out...)
+		} else {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Template returns the files of a new project, sorted by name; nil for a template
+// that there is not.
+func Template(name string) []File {
+	var out []File
+	for _, dir := range []string{name, common} {
+		tree, err := fs.Sub(files, "template/"+dir)
+		if err != nil {
+			return nil
+		}
+		err = fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := fs.ReadFile(tree, p)
+			out = append(out, File{p, b})
+			return err
+		})
+		if err != nil {
+			return nil
+		}
+	}
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // Vendor returns what editors and cue vet need beside a source: the module file

@@ -17,7 +17,7 @@ import (
 )
 
 // project writes a new project as `modec init` does.
-func project(t *testing.T) string {
+func project(t *testing.T, template string) string {
 	t.Helper()
 	dir := t.TempDir()
 	put := func(name string, data []byte) {
@@ -29,17 +29,8 @@ func project(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	tree := schema.Template()
-	err := fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(tree, p)
-		put(p, b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, f := range schema.Template(template) {
+		put(f.Name, f.Data)
 	}
 	for _, f := range schema.Vendor() {
 		put(f.Name, f.Data)
@@ -74,10 +65,15 @@ func vet(t *testing.T, dir string) error {
 // Editors and cue vet understand a new project without a network, and see what
 // is wrong in it.
 func TestTemplateVets(t *testing.T) {
-	dir := project(t)
-	if err := vet(t, dir); err != nil {
-		t.Errorf("the template: %v", err)
+	for _, template := range schema.Templates() {
+		if err := vet(t, project(t, template.Name)); err != nil {
+			t.Errorf("the template %s: %v", template.Name, err)
+		}
+		if len(template.Doc) < 20 || !strings.HasSuffix(template.Doc, ".") {
+			t.Errorf("the template %s says of itself %q", template.Name, template.Doc)
+		}
 	}
+	dir := project(t, "default")
 	for text, want := range map[string]string{
 		`modes: x: {name: "X", modle: "opus"}`:  "modle",
 		`modes: x: {name: "X", model: "gpt-9"}`: "modes.x.model",
@@ -96,17 +92,12 @@ func TestTemplateVets(t *testing.T) {
 // Every CUE file here is formatted as `cue fmt` does.
 func TestFormatted(t *testing.T) {
 	files := append(schema.Files(), schema.Builtins()...)
-	tree := schema.Template()
-	err := fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(p, ".cue") {
-			return err
+	for _, template := range schema.Templates() {
+		for _, f := range schema.Template(template.Name) {
+			if strings.HasSuffix(f.Name, ".cue") {
+				files = append(files, schema.File{Name: template.Name + "/" + f.Name, Data: f.Data})
+			}
 		}
-		b, err := fs.ReadFile(tree, p)
-		files = append(files, schema.File{Name: p, Data: b})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if len(files) < 10 {
 		t.Fatalf("got %d files, want them all", len(files))

@@ -8,22 +8,34 @@ import (
 	"path"
 	"path/filepath"
 
+	"modec.dev/modec/compiler/diag"
 	schema "modec.dev/modec/cue"
 )
 
 type initCmd struct {
-	Into string `arg:"" optional:"" name:"dir" help:"The folder to write into; created when missing. Default: the project folder."`
+	Template      string `default:"default" placeholder:"NAME" help:"What to start from: --list-templates lists the names."`
+	ListTemplates bool   `help:"List the templates and write nothing."`
+	Into          string `arg:"" optional:"" name:"dir" help:"The folder to write into; created when missing. Default: the project folder."`
 }
 
 func (initCmd) Help() string {
-	return `Writes modec.toml, a small source in modec/ and, under cue.mod/pkg, the schema, so that editors and cue vet understand the source offline. Files that exist are never overwritten: then nothing is written.
+	return `Writes modec.toml, a small source in modec/ and, under cue.mod/pkg, the schema, so that editors and cue vet understand the source offline. Files that exist are never overwritten: then nothing is written. A template is a project of its own for a common case: a reviewer, a pipeline, writers who change documents only.
 
 Examples:
   modec init
+  modec init --list-templates
+  modec init --template reviewer
   modec init services/api && modec build -C services/api`
 }
 
 func (c *initCmd) Run(e *env) error {
+	if c.ListTemplates {
+		return e.ui.templates(schema.Templates())
+	}
+	files, err := initFiles(c.Template)
+	if err != nil {
+		return err
+	}
 	dir := e.dir
 	if c.Into != "" {
 		if dir = c.Into; !filepath.IsAbs(dir) {
@@ -38,10 +50,6 @@ func (c *initCmd) Run(e *env) error {
 		return err
 	}
 	defer root.Close()
-	files, err := initFiles()
-	if err != nil {
-		return err
-	}
 	for _, f := range files {
 		if _, err := root.Lstat(f.path); err == nil {
 			return fmt.Errorf("got a folder that already has %s, want none of the files of a new project", f.path)
@@ -60,7 +68,7 @@ func (c *initCmd) Run(e *env) error {
 		paths = append(paths, f.path)
 	}
 	if e.ui.json {
-		return e.ui.emit(map[string]any{"version": 1, "command": "init", "status": "ok", "files": paths})
+		return e.ui.emit(map[string]any{"version": 1, "command": "init", "status": "ok", "template": c.Template, "files": paths})
 	}
 	for _, p := range paths {
 		e.ui.note("wrote %s\n", p)
@@ -79,19 +87,29 @@ type initFile struct {
 }
 
 // initFiles lists a new project's files: the template's, then the schema's.
-func initFiles() ([]initFile, error) {
-	var files []initFile
-	tree := schema.Template()
-	err := fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+func initFiles(template string) ([]initFile, error) {
+	all := schema.Template(template)
+	if all == nil {
+		var names []string
+		for _, t := range schema.Templates() {
+			names = append(names, t.Name)
 		}
-		b, err := fs.ReadFile(tree, p)
-		files = append(files, initFile{p, b})
-		return err
-	})
-	for _, f := range schema.Vendor() {
+		return nil, fmt.Errorf("got template %q, want one of %s%s", template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
+	}
+	var files []initFile
+	for _, f := range append(all, schema.Vendor()...) {
 		files = append(files, initFile{f.Name, f.Data})
 	}
-	return files, err
+	return files, nil
+}
+
+// templates lists what a project can start from.
+func (u *ui) templates(list []schema.TemplateInfo) error {
+	if u.json {
+		return u.emit(map[string]any{"version": 1, "command": "init", "status": "ok", "templates": list})
+	}
+	for _, t := range list {
+		u.printf("%-18s %s\n", t.Name, t.Doc)
+	}
+	return nil
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	schema "modec.dev/modec/cue"
+)
+
+// Every template is a project that builds, with nothing to say but how its formats
+// are narrower, that is proved, and that is then up to date.
+func TestTemplates(t *testing.T) {
+	if len(schema.Templates()) < 9 {
+		t.Fatalf("got %v", schema.Templates())
+	}
+	for _, template := range schema.Templates() {
+		t.Run(template.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			modec := func(args ...string) (string, string) {
+				t.Helper()
+				var stdout, stderr bytes.Buffer
+				if code := run(append([]string{"-C", dir}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+					t.Fatalf("modec %v: exit %d\n%s%s", args, code, stdout.String(), stderr.String())
+				}
+				return stdout.String(), stderr.String()
+			}
+			modec("init", "--template", template.Name)
+			if _, stderr := modec("build"); stderr != "" {
+				t.Errorf("build says %s", stderr)
+			}
+			out, _ := modec("verify", "--json")
+			var report struct {
+				Surfaces []struct {
+					Wider []any `json:"wider"`
+				} `json:"surfaces"`
+			}
+			if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Surfaces) == 0 {
+				t.Fatal(err, out)
+			}
+			for _, s := range report.Surfaces {
+				if len(s.Wider) > 0 {
+					t.Errorf("wider: %v", s.Wider)
+				}
+			}
+			modec("build", "--check")
+			if _, err := os.Stat(dir + "/modec/schema.cue"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
