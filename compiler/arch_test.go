@@ -28,6 +28,7 @@ var layers = []layer{
 	{pkg: "compiler/render", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}, cue: true},
 	{pkg: "compiler", may: []string{"compiler/", "cue"}, cue: true},
 	{pkg: "compiler/migrate", may: []string{"compiler", "compiler/", "cue"}, cue: true},
+	{pkg: "compiler/suggest", may: []string{"compiler", "compiler/", "cue"}, cue: true},
 	{pkg: "cue", cue: true},
 }
 

@@ -21,6 +21,7 @@ type cli struct {
 	Init    initCmd    `cmd:"" help:"Write a project that builds at once."`
 	Migrate migrateCmd `cmd:"" help:"Import what the agents' own files say into a source."`
 	Build   buildCmd   `cmd:"" help:"Compile the project for its targets."`
+	Lint    lintCmd    `cmd:"" help:"Check the source, and suggest where it could permit less."`
 	Verify  verifyCmd  `cmd:"" help:"Prove that no artifact permits more than the source."`
 	Explain explainCmd `cmd:"" help:"Tell what a subject may do and which rule says so."`
 	List    listCmd    `cmd:"" help:"List modes, roles, servers and tools."`

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/suggest"
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
@@ -190,7 +191,7 @@ func parseAction(group, arg string) (policy.Action, error) {
 }
 
 func (c *explainCmd) code(e *env) error {
-	docs := compiler.Codes()
+	docs := append(compiler.Codes(), suggest.Codes()...)
 	for _, t := range targets.All() {
 		docs = append(docs, t.Codes()...)
 	}

@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/suggest"
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
@@ -25,6 +26,8 @@ type migrateCmd struct {
 	User     bool     `help:"Look into the home folder too: global modes, user settings, Cursor's own allowlist."`
 	Approved []string `placeholder:"GROUP" help:"Tool groups that your agent's own settings approve without a question (Roo's auto-approve): read, edit, command, web, mcp, modes. Without it they are asked about."`
 	Repair   bool     `help:"Mend what the agent itself would refuse to load, and say what was mended."`
+	Suggest  bool     `help:"Tell where the new source permits more than it seems to need, with a patch for each."`
+	Apply    bool     `help:"Write the patches of the suggestions too."`
 	DryRun   bool     `help:"Print the report and write nothing."`
 	Force    bool     `help:"Overwrite files of the source that are there already."`
 }
@@ -49,7 +52,9 @@ type migrateReport struct {
 	Status  string   `json:"status"` // ok, or dry-run where nothing was written
 	Written []string `json:"written"`
 	*migrate.Report
-	Diagnostics diag.List `json:"diagnostics"`
+	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
+	Patches     []patch              `json:"patches,omitempty"`
+	Diagnostics diag.List            `json:"diagnostics"`
 }
 
 func (c *migrateCmd) Run(e *env) error {
@@ -73,6 +78,16 @@ func (c *migrateCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail("migrate", diags)
 	}
+	found := &suggest.Result{}
+	if c.Suggest || c.Apply {
+		var list diag.List
+		if found, list = suggest.Project(res.FS, compiler.Request{Targets: req.Targets, Today: req.Today}, res.Compiled); list.HasErrors() {
+			return e.ui.fail("migrate", list)
+		}
+	}
+	if c.Apply {
+		res.Files = patched(res.Files, found.Files)
+	}
 	status, written := "ok", []string{}
 	if c.DryRun {
 		status = "dry-run"
@@ -86,9 +101,16 @@ func (c *migrateCmd) Run(e *env) error {
 		if diags == nil {
 			diags = diag.List{}
 		}
-		return e.ui.emit(migrateReport{1, "migrate", status, written, &res.Report, diags})
+		report := migrateReport{Version: 1, Command: "migrate", Status: status, Written: written, Report: &res.Report, Suggestions: found.Suggestions, Diagnostics: diags}
+		for _, f := range found.Files {
+			report.Patches = append(report.Patches, patch{f.Path, string(f.Data)})
+		}
+		return e.ui.emit(report)
 	}
 	e.ui.migrated(res, c.DryRun)
+	if c.Suggest || c.Apply {
+		e.ui.suggestions(res.FS, found)
+	}
 	if !c.DryRun {
 		e.ui.note("next: modec build\n")
 	}
@@ -97,6 +119,19 @@ func (c *migrateCmd) Run(e *env) error {
 		e.ui.note("%.1f s\n", time.Since(start).Seconds())
 	}
 	return nil
+}
+
+// patched lays patches over files.
+func patched(files, patches []target.File) []target.File {
+	out := slices.Clone(files)
+	for _, p := range patches {
+		if i := slices.IndexFunc(out, func(f target.File) bool { return f.Path == p.Path }); i >= 0 {
+			out[i] = p
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // options checks what was asked for.

@@ -55,6 +55,7 @@ type Result struct {
 	Files    []target.File // the source, and modec.toml where there was none
 	Report   Report
 	Compiled *compiler.Result
+	FS       fs.FS // the project as it will be: the source that was compiled
 }
 
 // Report tells what became of what was read.
@@ -175,7 +176,7 @@ func Run(req Request) (*Result, diag.List) {
 		diags.Sort()
 		return nil, diags
 	}
-	res.Files, res.Compiled = files, compiled
+	res.Files, res.Compiled, res.FS = files, compiled, tree
 	res.report(m, configs.names())
 	proof, list := prove(compiled, originals, req.Seed, req.Progress)
 	res.Report.Proof = proof
