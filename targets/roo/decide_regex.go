@@ -31,7 +31,7 @@ type judgedRegex struct {
 // takes longer here counts as a match, since it may become one there. An
 // expression that is late judgedLate times is not tried any more.
 const (
-	judgedTimeout = 250 * time.Millisecond
+	judgedTimeout = 2 * time.Second
 	judgedLate    = 3
 )
 
