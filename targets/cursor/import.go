@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -38,6 +39,11 @@ type importer struct {
 	tokens  [2][]string // of the CLI's files: allow, deny
 	// replaced are the lists of the IDE's settings that a permissions.json has.
 	replaced map[string]bool
+	// pinned is the run mode that a permissions.json makes the IDE's: its
+	// approvalMode, or that of a list with entries; "" where the settings have it.
+	pinned RunMode
+	// folder is the workspace's, as the entries of the IDE name it.
+	folder string
 }
 
 // Import reads the IDE's lists, the CLI's tokens and the servers.
@@ -256,6 +262,12 @@ func (im *importer) permissionsFile(file string, data []byte) {
 	subject := "role " + ideRole
 	mode, _ := v.Get("approvalMode").Str()
 	manual := mode == string(AskEveryTime)
+	if len(v.Get("mcpAllowlist").List())+len(v.Get("terminalAllowlist").List()) > 0 {
+		im.pinned = UseAllowlist
+	}
+	if m := RunMode(mode); m == RunEverything || m == AskEveryTime || m == UseAllowlist {
+		im.pinned = m
+	}
 	switch RunMode(mode) {
 	case RunEverything:
 		im.out.NoteRule(target.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
@@ -311,7 +323,11 @@ func (im *importer) entry(r *ir.Role, add func(*ir.Role, string, ir.Decision, di
 }
 
 func (im *importer) original(file string, data []byte, role, name, surface string) {
-	im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: fstest.MapFS{".cursor/modec/" + target.PathName(role) + "/" + name: {Data: data}}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface})
+	var options map[string]any
+	if im.folder != "" {
+		options = map[string]any{"folder": im.folder}
+	}
+	im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: fstest.MapFS{".cursor/modec/" + target.PathName(role) + "/" + name: {Data: data}}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface, Options: options})
 }
 
 // tokensFile reads the CLI's tokens. Of a project's file only permissions counts.
@@ -366,9 +382,10 @@ func (im *importer) finish() {
 		p.Servers = append(p.Servers, *s)
 	}
 	for _, r := range im.roles {
-		for _, t := range []*ir.Table{r.Can.Read, r.Can.Edit, r.Can.Command} {
-			implied(t)
-		}
+		heldBack(r.Can.Command)
+		implied(r.Can.Read, true)
+		implied(r.Can.Edit, true)
+		implied(r.Can.Command, false)
 		p.Roles = append(p.Roles, *r)
 	}
 	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
@@ -388,10 +405,9 @@ func (im *importer) finish() {
 	}
 }
 
-// implied takes out the denies that another one says already: a deny of the source
-// holds below what it matches, with dot files, for which Cursor needs tokens of their
-// own.
-func implied(t *ir.Table) {
+// implied takes out the denies that another one says already: one of a path holds
+// below what it matches, with dot files, for which Cursor needs tokens of their own.
+func implied(t *ir.Table, paths bool) {
 	deny := func(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain }
 	if i := slices.IndexFunc(t.Rules, func(r ir.Rule) bool { return deny(r) && (r.Pattern.Text == "*" || r.Pattern.Text == "**") }); i >= 0 {
 		t.Rules = []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: t.Rules[i].Pos}}
@@ -405,68 +421,8 @@ func implied(t *ir.Table) {
 		}
 		twice := seen[r.Pattern]
 		seen[r.Pattern] = true
-		return twice || slices.ContainsFunc(rules, func(o ir.Rule) bool { return deny(o) && strings.HasPrefix(r.Pattern.Text, o.Pattern.Text+"/") })
+		return twice || slices.ContainsFunc(rules, func(o ir.Rule) bool { return paths && deny(o) && strings.HasPrefix(r.Pattern.Text, o.Pattern.Text+"/") })
 	})
-}
-
-// command adds an entry of terminalAllowlist, or the inside of a Shell token. It
-// returns why an entry is not imported.
-func (im *importer) command(r *ir.Role, text string, d ir.Decision, at diag.Pos) string {
-	p, why := commandPattern(strings.TrimSpace(text), d)
-	if why != "" {
-		return why
-	}
-	if err := policy.CheckCommand(p); err != nil || strings.HasPrefix(p, "@") {
-		return "the source does not take it for a command"
-	}
-	r.Can.Command.Rules = append(r.Can.Command.Rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: p}, Pos: at})
-	return ""
-}
-
-// special are the characters that mean something to picomatch beside "*".
-const special = `?[]{}()!+@|\`
-
-// commandPattern writes an entry as a pattern of the source. COMMAND is a prefix up
-// to a word's end, COMMAND:ARGS the command with exactly these arguments; "*" is any
-// text. Of an entry with other wildcards a deny means whatever they may.
-func commandPattern(text string, d ir.Decision) (pattern, why string) {
-	if text == "" {
-		return "", "it is empty"
-	}
-	command, args, pair := strings.Cut(text, ":")
-	glob := func(s string) (string, bool) {
-		ok := !strings.ContainsAny(s, special)
-		s = strings.Map(func(c rune) rune {
-			if strings.ContainsRune(special, c) {
-				return '*'
-			}
-			return c
-		}, s)
-		for strings.Contains(s, "**") {
-			s = strings.ReplaceAll(s, "**", "*")
-		}
-		return s, ok
-	}
-	command, plain := glob(command)
-	args, plainArgs := glob(args)
-	if d == ir.Allow && (!plain || !plainArgs) {
-		return "", "a pattern that Cursor's engine and its documentation read in two ways: it is asked about"
-	}
-	switch {
-	case !pair && command == "*":
-		return "*", ""
-	case !pair && strings.HasSuffix(command, "*"):
-		return command, ""
-	case !pair:
-		return command + " *", ""
-	case d == ir.Allow && strings.Contains(command, "*"):
-		return "", "a pattern over programs with arguments: it is asked about"
-	case args == "":
-		return command, ""
-	case d == ir.Deny && !strings.HasSuffix(args, "*"):
-		return command + " " + args + " *", ""
-	}
-	return command + " " + args, ""
 }
 
 // token adds a token of the CLI.
@@ -477,52 +433,13 @@ func (im *importer) token(r *ir.Role, t *token, d ir.Decision, at diag.Pos) stri
 	case "Mcp":
 		return im.tool(r, t.full, d, at)
 	case "WebFetch":
-		if d == ir.Deny {
-			d = ir.Ask // it takes the host out of what is allowed, no more
-		}
-		if err := policy.CheckHost(t.full); err != nil {
-			return "the source does not take it for a host"
-		}
-		r.Can.Web.Rules = append(r.Can.Web.Rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: t.full}, Pos: at})
-		return ""
+		return im.hosts(r, t.full, d, at)
 	}
-	table, outside := r.Can.Read, &r.Can.OutsideRead
-	if t.keyword == "Write" {
-		table, outside = r.Can.Edit, &r.Can.OutsideEdit
+	if d == ir.Deny { // in the workspace it needs no token, and what lies outside is asked about or denied
+		im.files(r, t.keyword, t.full, at)
 	}
-	if d == ir.Allow {
-		return "" // in the workspace it needs no token, and what lies outside is asked about or denied
-	}
-	if strings.HasPrefix(t.full, "/") || strings.HasPrefix(t.full, "~") {
-		*outside = &ir.Default{Decision: ir.Deny, Pos: at}
-		if !strings.HasPrefix(t.full, "/**") {
-			return ""
-		}
-	}
-	glob := t.full
-	if strings.ContainsAny(glob, `!()+@|\`) {
-		glob = strings.Map(func(c rune) rune {
-			if strings.ContainsRune(`!()+@|\`, c) {
-				return '*'
-			}
-			return c
-		}, glob)
-	}
-	if !strings.Contains(glob, "/") {
-		glob = "/" + glob // from the workspace's root
-	}
-	if glob == "/**" || glob == "/*" {
-		glob = "**"
-	}
-	if policy.CheckGlob(glob) != nil {
-		glob = "**"
-	}
-	table.Rules = append(table.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: glob}, Pos: at})
 	return ""
 }
-
-// prefixed is a server's name as the IDE may write it.
-var prefixed = regexp.MustCompile(`^(?:user-|project-\d+-)`)
 
 // tool adds an entry SERVER:TOOL.
 func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) string {
@@ -531,26 +448,63 @@ func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) st
 	switch {
 	case !pair || server == "" || tool == "":
 		return "Cursor matches nothing by it: want SERVER:TOOL"
+	case d == ir.Deny:
+		server, tool = deniedTool(server, tool)
 	case strings.ContainsAny(tool, special) || server != "*" && strings.ContainsAny(server, special+"*"):
-		if d == ir.Deny { // whatever it may mean
-			server, tool = "*", "*"
-			break
-		}
 		return "a pattern that Cursor's settings and its engine read in two ways: it is asked about"
 	}
+	spellings := []string{tool}
 	if server != "*" {
-		s := im.server(server, at)
-		if s == nil {
+		s := im.server(server, at, r.Name == ideRole)
+		switch {
+		case s == nil && d == ir.Deny:
+			server = "*"
+		case s == nil:
 			return "the source does not take this name of a server"
+		default:
+			server = s.Name
 		}
-		server = s.Name
-		if !strings.Contains(tool, "*") {
+		if lower := strings.ToLower(tool); d == ir.Deny && lower != tool {
+			spellings = append(spellings, lower) // Cursor compares without case
+		}
+		for _, tool := range spellings {
+			if s == nil || strings.Contains(tool, "*") {
+				break
+			}
 			if !target.ToolName(tool) {
 				return "the source does not take this name of a tool"
 			}
 			s.AddTool(ir.Tool{Name: tool, Pos: at})
 		}
 	}
+	for _, tool := range spellings {
+		if why := addTool(r.Can.MCP, server, tool, d, at); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// deniedTool writes what the source has no word for in a denied tool as any text,
+// which may match more.
+func deniedTool(server, tool string) (string, string) {
+	if i := strings.IndexAny(tool, special); i >= 0 {
+		tool = tool[:i] + "*"
+	}
+	tool = strings.Map(func(c rune) rune {
+		if c != '*' && !target.ToolName(string(c)) {
+			return '*'
+		}
+		return c
+	}, tool)
+	if strings.ContainsAny(server, special+"*") {
+		server = "*"
+	}
+	return server, collapsed(tool)
+}
+
+// addTool adds a rule about the tools of a server.
+func addTool(t *ir.MCPTable, server, tool string, d ir.Decision, at diag.Pos) string {
 	if policy.CheckToolGlob(tool) != nil {
 		return "the source does not take this name of a tool"
 	}
@@ -558,7 +512,6 @@ func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) st
 	if d == ir.Deny && tool == "*" {
 		p = ir.Pattern{Kind: ir.All}
 	}
-	t := r.Can.MCP
 	i := slices.IndexFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == server })
 	if i < 0 {
 		t.Entries = append(t.Entries, ir.MCPEntry{Key: server, Literal: server != "*", Pos: at, Default: t.Default})
@@ -569,20 +522,22 @@ func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) st
 	return ""
 }
 
-// server returns the server of a name, whatever its case and the prefix that the
-// IDE puts before it; one of the user's own settings where no file has it.
-func (im *importer) server(name string, at diag.Pos) *ir.Server {
-	for _, s := range im.servers {
-		if strings.EqualFold(s.Name, name) {
+// server returns the server of a name, whatever its case; one of the user's own
+// settings where no file has it. The IDE puts user- or project-0-FOLDER- before it,
+// the CLI nothing.
+func (im *importer) server(name string, at diag.Pos, ide bool) *ir.Server {
+	for _, known := range slices.Sorted(maps.Keys(im.servers)) {
+		s := im.servers[known]
+		if strings.EqualFold(s.Name, name) || ide && strings.EqualFold("user-"+s.Name, name) {
 			return s
 		}
-	}
-	if loc := prefixed.FindStringIndex(name); loc != nil {
-		rest := name[loc[1]:]
-		for _, s := range im.servers {
-			if strings.EqualFold(s.Name, rest) || strings.HasPrefix(name, "project-") && strings.HasSuffix(strings.ToLower(rest), "-"+strings.ToLower(s.Name)) {
-				return s
-			}
+		folder, ok := strings.CutPrefix(strings.ToLower(name), "project-0-")
+		if !ok || !ide {
+			continue
+		}
+		if folder, ok = strings.CutSuffix(folder, "-"+strings.ToLower(s.Name)); ok && (im.folder == "" || im.folder == folder) {
+			im.folder = folder
+			return s
 		}
 	}
 	if !target.ServerName(strings.ToLower(name)) {

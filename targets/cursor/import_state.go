@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -64,11 +65,24 @@ func (im *importer) state(v *artifact.Value, at diag.Pos) {
 	subject := "role " + ideRole
 	fresh := im.roles[ideRole] == nil
 	r := im.role(ideRole, at)
-	if fresh && v.Get("yoloEnableRunEverything").True() {
+	if fresh && v.Get("yoloEnableRunEverything").True() && autoRuns(v) {
 		unrestricted(r, at)
 		im.out.NoteRule(target.Understood, at, subject, "yoloEnableRunEverything", "")
-	} else if fresh && !v.Get("useYoloMode").True() {
-		im.out.Note(target.NeedsDecision, at, subject, "run mode", "the mode of each kind of session decides whether the lists hold; what no list holds is asked about")
+		if v.Get("yoloMcpToolsDisabled").True() {
+			r.Can.MCP.Default = &ir.Default{Decision: ir.Ask, Pos: at}
+		}
+	}
+	lists := autoRuns(v)
+	if im.pinned != "" {
+		lists = im.pinned != AskEveryTime
+	}
+	if !lists {
+		im.out.Note(target.NeedsDecision, at, subject, "run mode", "Cursor is not set to run by itself what the lists hold: everything is asked about, and what they deny stays denied")
+	}
+	for _, key := range []string{"yoloDeleteFileDisabled", "yoloDotFilesDisabled", "yoloOutsideWorkspaceDisabled", "playwrightProtection"} {
+		if v.Get(key).True() {
+			im.out.Note(target.Left, at, subject, key, "Cursor's own protection, which the source has no word for: Cursor asks where the source may not")
+		}
 	}
 	for _, l := range []struct {
 		key, file string
@@ -85,9 +99,32 @@ func (im *importer) state(v *artifact.Value, at diag.Pos) {
 				im.out.NoteRule(target.Refused, at, subject, l.key, "Cursor drops what is no text")
 				continue
 			}
+			if why := held(v, l.key); l.d == ir.Allow && (!lists || why != "") {
+				im.out.NoteRule(target.NeedsDecision, at, subject, l.key+" "+text, cmp.Or(why, "the run mode asks every time"))
+				continue
+			}
 			placed := *item
 			placed.Pos = at
 			im.entry(r, l.add, text, l.d, &placed, subject, l.key+" "+text)
 		}
 	}
+}
+
+// autoRuns reports whether the IDE's agent runs by itself what its lists hold: the
+// setting of the agent's mode, or in older builds that of every mode.
+func autoRuns(v *artifact.Value) bool {
+	for _, m := range v.Get("modes4").List() {
+		if id, _ := m.Get("id").Str(); id == "agent" && m.Get("autoRun") != nil {
+			return m.Get("autoRun").True()
+		}
+	}
+	return v.Get("useYoloMode").True()
+}
+
+// held says why a list is void.
+func held(v *artifact.Value, list string) string {
+	if list == "mcpAllowedTools" && v.Get("yoloMcpToolsDisabled").True() {
+		return "a setting of Cursor asks about every tool of a server"
+	}
+	return ""
 }
