@@ -160,10 +160,11 @@ func (a *analysis) holdTexts(c *command, assigns []word) {
 		if i > 0 {
 			tail = text[starts[i]:runEnd(words, starts, i, len(text))]
 		}
+		if i > 0 || starts[0] > 0 {
+			c.hold = append(c.hold, tail)
+		}
 		if name := base(words[i].text); name != words[i].text {
 			tail = name + tail[len(words[i].text):]
-			c.hold = append(c.hold, tail)
-		} else if i > 0 || starts[0] > 0 {
 			c.hold = append(c.hold, tail)
 		}
 		if feeds && i > 0 {

@@ -125,6 +125,13 @@ func TestDenySeesWhatIsRun(t *testing.T) {
 		"bash --version": ir.Allow, "env git log": ir.Allow, "git -C x log": ir.Allow, "git": ir.Allow, "echo 'git push' | cat": ir.Allow})
 }
 
+func TestDenySeesAProgramWithAPath(t *testing.T) {
+	testLines(t, "a path is held behind what runs it", commands(allow("*"), nil, deny("bin/x *", "./a.sh *")), lines{
+		"bin/x y": ir.Deny, "FOO=1 bin/x y": ir.Deny, "env bin/x y": ir.Deny, "sudo bin/x": ir.Deny, "time bin/x y": ir.Deny,
+		"./a.sh": ir.Deny, "sudo ./a.sh": ir.Deny, "nohup ./a.sh b": ir.Deny, "A=1 nice ./a.sh": ir.Deny,
+		"bin/y": ir.Allow, "FOO=1 bin/y x": ir.Allow, "sudo ./b.sh": ir.Allow, "x y": ir.Allow})
+}
+
 func TestAllowStripsOnlyHarmlessWrappers(t *testing.T) {
 	testLines(t, "stripped", commands(allow("go test *")), lines{
 		"timeout 60 go test": ir.Allow, "timeout -k 5s 1m go test ./...": ir.Allow, "timeout --signal=KILL --foreground 5 go test": ir.Allow,
