@@ -39,6 +39,7 @@ type importer struct {
 	agents  []agentFile
 	tree    fstest.MapFS // the files as Open finds them
 	shared  importedRules
+	folder  string // that a path with a leading slash starts from: "" the project's, ~/.claude
 }
 
 type agentFile struct {
@@ -260,7 +261,11 @@ func (im *importer) role(name string, layers []layer) (ir.Role, *importedRules) 
 	rules := &importedRules{}
 	o := &opener{fsys: fstest.MapFS{}, engines: map[string]*policy.Engine{}}
 	s := &session{mode: "default", skills: map[string]bool{}, approval: target.Both}
+	defer func() { im.folder = "" }()
 	for _, l := range layers {
+		if im.folder = ""; !l.project {
+			im.folder = path.Dir(l.at)
+		}
 		v, err := artifact.JSON(l.at, l.data)
 		if err == nil && !v.Is(artifact.Object) {
 			err = errors.New("want an object")
@@ -431,6 +436,9 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		im.out.NoteRule(target.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
 		return
 	}
+	if r.HasSpec && slices.Contains([]ir.Group{ir.Read, ir.Edit}, wholeTool(r.Tool)) {
+		r.Spec = im.fromRoot(r.Spec)
+	}
 	if server, tool, mcp := r.MCP(); mcp && !im.knows(server, tool, at) {
 		im.out.NoteRule(target.Refused, at, subject, what, "the source does not take this name of a server: what no rule names is asked about")
 		return
@@ -465,6 +473,18 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		rules.neutral = append(rules.neutral, neutralRule{n, d, at})
 	}
 	im.out.NoteRule(target.Understood, at, subject, what, "")
+}
+
+// fromRoot writes a path with a leading slash, which starts from the folder of the
+// file that it stands in, as one that starts from the project's.
+func (im *importer) fromRoot(spec string) string {
+	switch {
+	case im.folder == "", !strings.HasPrefix(spec, "/"), strings.HasPrefix(spec, "//"):
+		return spec
+	case strings.HasPrefix(im.folder, "~"):
+		return im.folder + spec
+	}
+	return strings.TrimSuffix(path.Join("/", im.folder), "/") + spec
 }
 
 // oddCase is a name with the long s or the Kelvin sign, which the source takes for

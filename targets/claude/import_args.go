@@ -126,6 +126,7 @@ func ImportArgs(fsys fs.FS, name string, args []string, at diag.Pos) (target.Imp
 		}
 	}
 	im.settingsFlag(settings, fsys, &role, rules, subject, at)
+	im.folder = ""
 	role.PermissionMode, role.PermissionModePos = rules.mode, rules.modePos
 	rules.inMode()
 	rules.into(&role.Can, &role, "")
@@ -170,6 +171,7 @@ func (im *importer) settingsFlag(value string, fsys fs.FS, role *ir.Role, rules 
 			im.diags.Errorf(at, "claude-import", "", "got the settings file %q, which is not there: claude does not start", value)
 			return
 		}
+		im.folder = path.Dir(name)
 	}
 	v, err := artifact.JSON(name, data)
 	if err != nil {
@@ -180,8 +182,13 @@ func (im *importer) settingsFlag(value string, fsys fs.FS, role *ir.Role, rules 
 	if s := o.settings(name, data, root, false); s == nil {
 		im.diags.Errorf(diag.Pos{File: name}, "claude-import", "", "got settings that Claude Code does not load: %s", fmt.Sprint(o.diags))
 		return
-	} else if s.mode != "" && rules.mode == "" {
-		rules.mode, rules.modePos = s.mode, v.Get("permissions").Get("defaultMode").Line()
+	} else {
+		if s.mode != "" && rules.mode == "" {
+			rules.mode, rules.modePos = s.mode, v.Get("permissions").Get("defaultMode").Line()
+		}
+		if rules.mode == "bypassPermissions" && s.noPass || rules.mode == "auto" && s.noAuto {
+			rules.mode = "default" // switched off, for a flag too
+		}
 	}
 	for _, l := range []struct {
 		key string
