@@ -96,7 +96,7 @@ func openModes(fsys fs.FS, dialect string, names ...string) (map[string]*judgedM
 // loadModes reads a modes file: clean the raw text, read it as YAML, else the
 // original as JSON; a file without customModes has none.
 func loadModes(file string, data []byte, dialect string) (map[string]*judgedMode, error) {
-	list, err := modeList(file, data)
+	_, list, err := modeList(file, data)
 	if err != nil {
 		return nil, err
 	}
@@ -118,25 +118,25 @@ func loadModes(file string, data []byte, dialect string) (map[string]*judgedMode
 // one without modes and says nothing.
 var errNoModes = errors.New("it has no customModes")
 
-// modeList reads the entries of a modes file, unchecked.
-func modeList(file string, data []byte) ([]*artifact.Value, error) {
-	root, err := readYAML(file, []byte(cleanedText(bytes.TrimPrefix(data, []byte("\uFEFF")))))
+// modeList reads a modes file and the entries in it, unchecked.
+func modeList(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
+	root, err = readYAML(file, []byte(cleanedText(bytes.TrimPrefix(data, []byte("\uFEFF")))))
 	if err != nil {
 		if !json.Valid(data) {
-			return nil, err
+			return nil, nil, err
 		}
 		if root, err = artifact.JSON(file, data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	list := root.Get("customModes")
 	if !root.Is(artifact.Object) || falsy(list) {
-		return nil, errNoModes
+		return nil, nil, errNoModes
 	}
 	if !list.Is(artifact.List) {
-		return nil, &schemaError{list.Pos, "customModes", "expected array, received " + string(list.Kind)}
+		return nil, nil, &schemaError{list.Pos, "customModes", "expected array, received " + string(list.Kind)}
 	}
-	return list.Items, nil
+	return root, list.Items, nil
 }
 
 // schemaError is what the schema has against a file: where, in which field, and
@@ -195,7 +195,9 @@ func cleanedText(data []byte) string {
 // readYAML reads YAML as npm yaml 2 does: one document, and no key twice.
 func readYAML(file string, data []byte) (*artifact.Value, error) {
 	begun := false
-	lines := strings.Split(string(data), "\n")
+	// Our parser folds no line that ends in CR LF, and a block at the end of a
+	// file has its last line break whether or not it is written.
+	lines := strings.Split(strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\r\n", "\n")+"\n", "\n")
 	for i, line := range lines {
 		if !begun && strings.HasPrefix(line, "%") {
 			lines[i] = "#" + line[1:] // a directive, which our parser does not know
@@ -208,16 +210,47 @@ func readYAML(file string, data []byte) (*artifact.Value, error) {
 		}
 		begun = begun || mark || line != "" && line[0] != '#'
 	}
-	v, err := artifact.YAML(file, innerTab.ReplaceAll([]byte(strings.Join(lines, "\n")), []byte("$1 $2")))
+	text := strings.Join(lines, "\n")
+	tab := standIn(text)
+	v, err := artifact.YAML(file, innerTab.ReplaceAllFunc([]byte(text), func(m []byte) []byte { return bytes.ReplaceAll(m, []byte("\t"), []byte(tab)) }))
 	if err != nil {
 		return nil, err
 	}
+	putBack(v, tab, map[*artifact.Value]bool{})
 	return v, uniqueKeys(v, map[*artifact.Value]bool{})
 }
 
-// innerTab is a tab inside a word, which our parser drops: a key "gro\tups"
-// would be groups.
-var innerTab = regexp.MustCompile(`([^\s:,\-\[\]{}?"'])\t+([^\s#])`)
+// innerTab is what stands before a tab inside a word, and the tab: our parser
+// drops it, and a key "gro\tups" would be groups.
+var innerTab = regexp.MustCompile(`[^\s:,\-\[\]{}?"'](?:[ \t]*\t[ \t]*[^\s#])+`)
+
+// standIn returns a noncharacter that a text has not, to stand for its inner
+// tabs while it is read.
+func standIn(text string) string {
+	for r := '\uFDD0'; r < '\uFDEF'; r++ {
+		if !strings.ContainsRune(text, r) {
+			return string(r)
+		}
+	}
+	return " "
+}
+
+// putBack writes tabs again where something stands for them.
+func putBack(v *artifact.Value, tab string, seen map[*artifact.Value]bool) {
+	if v == nil || seen[v] || tab == " " {
+		return
+	}
+	seen[v] = true
+	v.Text = strings.ReplaceAll(v.Text, tab, "\t")
+	v.Comment = strings.ReplaceAll(v.Comment, tab, "\t")
+	for i := range v.Members {
+		v.Members[i].Key = strings.ReplaceAll(v.Members[i].Key, tab, "\t")
+		putBack(v.Members[i].Value, tab, seen)
+	}
+	for _, item := range v.Items {
+		putBack(item, tab, seen)
+	}
+}
 
 // uniqueKeys fails on a key that an object has twice. An alias is the same value
 // again, so that seen ends what would grow without bound.

@@ -1,14 +1,17 @@
 package roo
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"testing/fstest" // for its file system in memory; it links no test
 
+	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/target"
@@ -63,8 +66,18 @@ type importer struct {
 	ignores   []ir.Rule       // what the ignore file denies
 	guards    map[string]bool // what known returns, made once
 	originals map[string][]byte
-	unsure    bool // approval is the user's own setting, for something that a mode may do
+	kinds     map[string]kind // of the files that were read
+	unsure    bool            // approval is the user's own setting, for something that a mode may do
 }
+
+// kind is what a file is for.
+type kind int
+
+const (
+	modesKind kind = iota + 1
+	serversKind
+	ignoreKind
+)
 
 // Import reads modes, servers, the ignore file and rules folders.
 func (t roo) Import(src target.Source) (target.Imported, diag.List) {
@@ -81,7 +94,7 @@ func (t roo) Import(src target.Source) (target.Imported, diag.List) {
 	var diags diag.List
 	all.Project = &ir.Project{Version: ir.Version}
 	for _, d := range dialects {
-		im := &importer{layout: layouts[d], src: src, servers: map[string]*importedServer{}, modes: map[string]ir.Mode{}, originals: map[string][]byte{}}
+		im := &importer{layout: layouts[d], src: src, servers: map[string]*importedServer{}, modes: map[string]ir.Mode{}, originals: map[string][]byte{}, kinds: map[string]kind{}}
 		im.out.Comments = map[diag.Pos]string{}
 		if d == zoo && src.Format == "" && src.Files == nil && !im.any(".zoomodes", ".zoo") {
 			continue // the files are Roo's
@@ -143,6 +156,9 @@ func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
 	return im.out.Read(fsys, name, at, "roo-import", &im.diags)
 }
 
+// home begins the name of a file below the home folder, in places.
+const home = "~/"
+
 // read finds the files and reads them, servers first: what they approve and
 // disable holds for every mode.
 func (im *importer) read() {
@@ -165,8 +181,8 @@ func (im *importer) read() {
 				name string
 				read func(string, []byte)
 			}{{"mcp_settings.json", im.serversFile}, {"custom_modes.yaml", im.modesFile}} {
-				if data, ok := im.file(im.src.Home, dir+"/"+f.name, "~/"+dir+"/"+f.name); ok {
-					f.read("~/"+dir+"/"+f.name, data)
+				if data, ok := im.file(im.src.Home, dir+"/"+f.name, home+dir+"/"+f.name); ok {
+					f.read(home+dir+"/"+f.name, data)
 				}
 			}
 		}
@@ -187,27 +203,29 @@ func (im *importer) first(names []string, read func(string, []byte)) {
 // named reads the files that somebody named: all of them in the dialect's
 // format, else those whose names it knows.
 func (im *importer) named() {
-	var modes, servers []string
+	var modes, servers, ignores []string
 	for _, name := range im.src.Files {
 		name = path.Clean(name)
 		base := path.Base(name)
 		isServers := base == "mcp_settings.json" || base == "mcp.json" && path.Base(path.Dir(name)) == path.Dir(im.layout.servers[0])
 		isModes := base == im.layout.modes[0] || strings.HasSuffix(base, im.layout.modes[0]) || im.dialect == stock && slices.Contains([]string{"custom_modes.yaml", "custom_modes.yml", "custom_modes.json"}, base)
 		switch {
+		case base == im.layout.ignore[0]:
+			ignores = append(ignores, name)
 		case isServers, im.src.Format != "" && base == "mcp.json":
 			servers = append(servers, name)
 		case isModes, im.src.Format != "":
 			modes = append(modes, name)
 		}
 	}
-	for _, name := range servers {
-		if data, ok := im.file(im.src.Root, name, name); ok {
-			im.serversFile(name, data)
-		}
-	}
-	for _, name := range modes {
-		if data, ok := im.file(im.src.Root, name, name); ok {
-			im.modesFile(name, data)
+	for _, f := range []struct {
+		names []string
+		read  func(string, []byte)
+	}{{servers, im.serversFile}, {ignores, im.ignoreFile}, {modes, im.modesFile}} {
+		for _, name := range f.names {
+			if data, ok := im.file(im.src.Root, name, name); ok {
+				f.read(name, data)
+			}
 		}
 	}
 }
@@ -243,11 +261,6 @@ func (im *importer) finish() {
 	im.layOut(p)
 }
 
-// isModes reports whether a file that was read is one of modes.
-func (im *importer) isModes(file string) bool {
-	return !strings.HasSuffix(file, ".json") || strings.HasSuffix(file, "modes.json")
-}
-
 // layOut puts the originals where Open finds them, one tree for each modes file:
 // with the servers and the ignore file that hold beside it.
 func (im *importer) layOut(p *ir.Project) {
@@ -256,28 +269,65 @@ func (im *importer) layOut(p *ir.Project) {
 	if at.dialect == kilo {
 		at = layouts[stock]
 	}
+	beside := fstest.MapFS{}
+	if servers := im.allServers(); servers != nil {
+		beside[at.servers[0]] = &fstest.MapFile{Data: servers}
+	}
+	for _, f := range im.out.Files {
+		if im.kinds[f] == ignoreKind {
+			beside[at.ignore[0]] = &fstest.MapFile{Data: im.originals[f]}
+		}
+	}
 	for _, f := range im.out.Files {
 		data := im.originals[f]
-		if data == nil || !im.isModes(f) {
+		if data == nil || im.kinds[f] != modesKind {
 			continue
 		}
-		tree := fstest.MapFS{at.modes[0]: {Data: data}}
+		tree := maps.Clone(beside)
+		tree[at.modes[0]] = &fstest.MapFile{Data: data}
 		var refs []ir.SubjectRef
 		for i := range p.Modes {
 			if p.Modes[i].Pos.File == f {
 				refs = append(refs, ir.SubjectRef{Mode: p.Modes[i].Slug})
 			}
 		}
-		for _, other := range im.out.Files {
-			switch {
-			case strings.HasSuffix(other, "mcp.json") || strings.HasSuffix(other, "mcp_settings.json"):
-				tree[at.servers[0]] = &fstest.MapFile{Data: im.originals[other]}
-			case strings.HasSuffix(other, "ignore"):
-				tree[at.ignore[0]] = &fstest.MapFile{Data: im.originals[other]}
-			}
-		}
 		im.out.Originals = append(im.out.Originals, target.Original{File: f, Files: tree, Options: options, Subjects: refs})
 	}
+}
+
+// allServers is the file of servers as it was read; several become one, in which
+// the first server of a name holds, as it does for the agent.
+func (im *importer) allServers() []byte {
+	var files [][]byte
+	for _, f := range im.out.Files {
+		if im.kinds[f] == serversKind && im.originals[f] != nil {
+			files = append(files, im.originals[f])
+		}
+	}
+	if len(files) < 2 {
+		return slices.Concat(files...)
+	}
+	var all struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	all.Servers = map[string]json.RawMessage{}
+	for _, data := range files {
+		one := all
+		one.Servers = nil
+		if json.Unmarshal(data, &one) != nil {
+			continue // it was read before: this cannot be
+		}
+		for name, server := range one.Servers {
+			if all.Servers[name] == nil {
+				all.Servers[name] = server
+			}
+		}
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // refuse reports a file that the agent would not load.
@@ -295,6 +345,11 @@ func (im *importer) refuse(file string, err error) {
 		fmt.Sscanf(rest, "%d:%d: ", &at.Line, &at.Col)
 		if _, tail, ok := strings.Cut(rest, ": "); ok && at.Line > 0 {
 			text = tail
+		}
+	}
+	if at.Line == 0 { // an error of the JSON reader, or one of the whole file
+		if at = artifact.PlaceOf(file, err); at.Line == 0 {
+			at.Line, at.Col = 1, 1
 		}
 	}
 	d := diag.Diagnostic{Code: "roo-import", Pos: at, Message: "got a file of which the agent loads nothing: " + strings.TrimSpace(text)}

@@ -12,7 +12,12 @@ import (
 // ignoreFile reads what no mode may read or edit. A line that the source cannot
 // say denies more: every special character becomes "*".
 func (im *importer) ignoreFile(file string, data []byte) {
-	im.originals[file] = data
+	im.originals[file], im.kinds[file] = data, ignoreKind
+	if len(data) > 0 { // the agent adds the names of the file itself
+		for _, name := range im.layout.ignore {
+			im.ignores = append(im.ignores, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: name}, Pos: diag.Pos{File: file, Line: 1, Col: 1}, From: sharedIgnore})
+		}
+	}
 	note := ""
 	for i, line := range strings.Split(string(data), "\n") {
 		at := diag.Pos{File: file, Line: i + 1, Col: 1}

@@ -17,12 +17,12 @@ var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
 // mendFile reads a modes file that the agent refuses as a whole: tabs for
 // indentation, typographic quotes that end a text when the agent replaces them, a
 // list without customModes.
-func (im *importer) mendFile(file string, data []byte) ([]*artifact.Value, error) {
+func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
 	text := bytes.TrimPrefix(data, []byte("\uFEFF"))
 	note := func(what, why string) {
 		im.out.Note(target.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", what, why)
 	}
-	root, err := readYAML(file, []byte(cleanedText(text)))
+	root, err = readYAML(file, []byte(cleanedText(text)))
 	if err != nil && json.Valid(text) {
 		if root, err = artifact.JSON(file, text); err == nil {
 			note("byte order mark", "it is taken away, so that the file is JSON")
@@ -42,13 +42,13 @@ func (im *importer) mendFile(file string, data []byte) ([]*artifact.Value, error
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	list := root.Get("customModes")
 	switch {
 	case root.Is(artifact.List):
 		note("list", "it is taken for the list customModes")
-		return root.Items, nil
+		return nil, root.Items, nil
 	case root.Is(artifact.Object) && list.Is(artifact.Object):
 		note("customModes", "an object in place of a list: its values are the modes, and its keys their slugs")
 		var items []*artifact.Value
@@ -58,11 +58,11 @@ func (im *importer) mendFile(file string, data []byte) ([]*artifact.Value, error
 			}
 			items = append(items, m.Value)
 		}
-		return items, nil
+		return root, items, nil
 	case list.Is(artifact.List):
-		return list.Items, nil
+		return root, list.Items, nil
 	}
-	return nil, errNoModes
+	return nil, nil, errNoModes
 }
 
 // mendMode changes a mode that the schema refuses into one that it takes: what

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
@@ -20,10 +22,11 @@ import (
 // modesFile reads a file of modes: what the agent would not load is an error,
 // or is mended.
 func (im *importer) modesFile(file string, data []byte) {
-	list, err := modeList(file, data)
+	im.kinds[file] = modesKind
+	root, list, err := modeList(file, data)
 	mended := false
 	if err != nil && im.src.Repair {
-		list, err = im.mendFile(file, data)
+		root, list, err = im.mendFile(file, data)
 		mended = err == nil
 	}
 	switch {
@@ -37,7 +40,14 @@ func (im *importer) modesFile(file string, data []byte) {
 	if im.dialect == stock && im.isJSON(data) {
 		im.option("format", "json")
 	}
-	exact := exactTexts(file, data)
+	for _, m := range root.Fields() {
+		if m.Key != "customModes" {
+			im.out.Note(target.Left, m.Pos, "", m.Key, "the agent drops this key")
+		}
+	}
+	if i := slices.IndexFunc(list, func(v *artifact.Value) bool { return v.Get("source") != nil }); i >= 0 && !mended {
+		im.out.Note(target.Left, list[i].Get("source").Line(), "", "source", "the agent says by the file where a mode comes from")
+	}
 	slugs := map[string]diag.Pos{}
 	for i, v := range list {
 		slug, _, err := loadMode(v, im.dialect)
@@ -64,11 +74,7 @@ func (im *importer) modesFile(file string, data []byte) {
 			im.out.Note(target.Refused, v.Pos, "mode "+slug, slug, fmt.Sprintf("the project's mode at %s replaces it whole", old.Pos))
 			continue
 		}
-		var text *artifact.Value
-		if i < len(exact) {
-			text = exact[i]
-		}
-		im.modes[slug] = im.mode(slug, v, text)
+		im.modes[slug] = im.mode(slug, v)
 	}
 	if !mended {
 		im.originals[file] = data
@@ -86,26 +92,10 @@ func (im *importer) option(name string, value any) {
 	im.out.Options[name] = value
 }
 
-// exactTexts reads the entries of a modes file once more for their texts:
-// readYAML gives up tabs inside words so that no key is taken for another.
-func exactTexts(file string, data []byte) []*artifact.Value {
-	if !bytes.ContainsRune(data, '\t') {
-		return nil
-	}
-	root, err := artifact.YAML(file, []byte(cleanedText(bytes.TrimPrefix(data, []byte("\uFEFF")))))
-	if err != nil {
-		return nil
-	}
-	return root.Get("customModes").List()
-}
-
 // mode translates a mode that the agent loads.
-func (im *importer) mode(slug string, v, exact *artifact.Value) ir.Mode {
+func (im *importer) mode(slug string, v *artifact.Value) ir.Mode {
 	field := func(name string) string {
 		s, _ := schemaText(v.Get(name))
-		if t, ok := schemaText(exact.Get(name)); ok && strings.ContainsRune(t, '\t') {
-			s = t
-		}
 		return s
 	}
 	m := ir.Mode{Slug: slug, Pos: v.Pos, Name: field("name"), Description: field("description"), WhenToUse: field("whenToUse"), RoleDefinition: field("roleDefinition"), CustomInstructions: field("customInstructions")}
@@ -174,6 +164,11 @@ func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
 		}
 		if text := comment(entry, options); text != "" {
 			im.out.Comments[entry.Pos] = text
+		}
+		for _, o := range options.Fields() {
+			if o.Key != "fileRegex" && o.Key != "description" {
+				im.out.Note(target.Left, o.Pos, subject, name+" "+o.Key, "the agent drops this option")
+			}
 		}
 		g := neutral[name]
 		if g == ir.Edit && regex != "" {
@@ -284,7 +279,9 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 			t.Default = &ir.Default{Decision: ir.Deny, Pos: list.Pos}
 			for i, name := range names {
 				pos := list.Items[i].Pos
-				if s := im.server(name, pos, subject); s != nil {
+				if strings.ContainsAny(name, "*?") {
+					im.out.NoteRule(target.Refused, pos, subject, "allowedMcpServers "+name, "the agent takes it for a name, and the source for a pattern: it permits nothing")
+				} else if s := im.server(name, pos, subject); s != nil {
 					t.Entries = append(t.Entries, ir.MCPEntry{Key: s.server.Name, Literal: true, Default: &ir.Default{Decision: at.Decision, Pos: pos}, Pos: pos})
 					im.out.NoteRule(target.Understood, pos, subject, "allowedMcpServers "+name, "")
 				}
@@ -345,16 +342,24 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 
 // rulesFiles reads the rules of an export: the text is in the file.
 func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
+	if !list.Is(artifact.List) {
+		im.out.Note(target.Left, list.Pos, "mode "+m.Slug, "rulesFiles", "it is no list")
+	}
 	for _, item := range list.List() {
-		name, ok := schemaText(item.Get("relativePath"))
-		text, _ := schemaText(item.Get("content"))
-		if !ok {
+		name, _ := schemaText(item.Get("relativePath"))
+		text, ok := schemaText(item.Get("content"))
+		if strings.TrimSpace(name) == "" {
 			im.diags.Errorf(item.Pos, "roo-import", "", "got a rules file without relativePath, want one")
 			continue
 		}
-		clean := path.Clean(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "rules-"+m.Slug+"/"))
-		if path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains(clean, ":") {
+		slashed := strings.ReplaceAll(name, `\`, "/")
+		clean := path.Clean(strings.TrimPrefix(slashed, "rules-"+m.Slug+"/"))
+		if path.IsAbs(slashed) || path.IsAbs(clean) || slices.Contains(strings.Split(slashed, "/"), "..") || clean == "." || strings.Contains(clean, ":") {
 			im.diags.Errorf(item.Get("relativePath").Line(), "roo-import", "", "got the rules file %q, which leads outside the rules folder, want a path inside it", name)
+			continue
+		}
+		if !ok {
+			im.out.Note(target.Left, item.Pos, "mode "+m.Slug, name, "it has no content")
 			continue
 		}
 		im.rule(m, clean, text, item.Pos)
@@ -363,44 +368,64 @@ func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
 
 // rule adds a rules file under a name of its own.
 func (im *importer) rule(m *ir.Mode, name, text string, at diag.Pos) {
-	base := strings.ReplaceAll(name, "/", "-")
-	if base != name {
-		im.out.Note(target.Repaired, at, "mode "+m.Slug, name, "rules files have one folder here: it is called "+base)
+	base := strings.Map(func(c rune) rune {
+		if c == '/' || c == '\\' || !unicode.IsPrint(c) || strings.ContainsRune(`<>:"|?*`, c) {
+			return '-'
+		}
+		return c
+	}, name)
+	base = strings.TrimLeft(strings.TrimSpace(base), ".")
+	extension := path.Ext(base)
+	stem := strings.TrimSuffix(base, extension)
+	taken := func(name string) bool {
+		return name == "" || slices.ContainsFunc(m.Rules, func(r ir.RuleFile) bool { return strings.EqualFold(r.Name, name) })
 	}
-	if slices.ContainsFunc(m.Rules, func(r ir.RuleFile) bool { return r.Name == base }) {
-		im.out.Note(target.Refused, at, "mode "+m.Slug, name, "a rules file of that name is there already")
-		return
+	for n := 2; taken(base); n++ {
+		base = fmt.Sprintf("%s-%d%s", stem, n, extension)
+	}
+	if base != name {
+		im.out.Note(target.Repaired, at, "mode "+m.Slug, name, "rules files have one folder here, and a name each: it is called "+base)
 	}
 	m.Rules = append(m.Rules, ir.RuleFile{Name: base, Text: text, Pos: at})
 }
 
-// rulesFolders reads the rules of each mode: every file of its folder, or its
-// single file where there is no folder.
+// rulesFolders reads the rules of each mode: every file of its folders, the user's
+// own first, or its single file where there is no folder.
 func (im *importer) rulesFolders() {
-	for slug, m := range im.modes {
+	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
+		m := im.modes[slug]
+		before := len(m.Rules)
 		for _, prefix := range im.layout.rules {
-			dir := prefix + slug
-			err := fs.WalkDir(im.src.Root, dir, func(name string, d fs.DirEntry, err error) error {
-				if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
-					return err
-				}
-				if data, ok := im.file(im.src.Root, name, name); ok {
-					im.rule(&m, strings.TrimPrefix(name, dir+"/"), string(data), diag.Pos{File: name})
-				}
-				return nil
-			})
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				im.diags.Errorf(diag.Pos{File: dir}, "roo-import", "", "got a folder that cannot be read: %v", err)
+			if im.src.Home != nil {
+				im.rulesFolder(&m, im.src.Home, prefix+slug, home)
 			}
+			im.rulesFolder(&m, im.src.Root, prefix+slug, "")
 		}
-		if len(m.Rules) == 0 {
-			for _, prefix := range im.layout.single {
-				if data, ok := im.file(im.src.Root, prefix+slug, prefix+slug); ok {
-					im.rule(&m, "rules.md", string(data), diag.Pos{File: prefix + slug})
-					break
-				}
+		for _, prefix := range im.layout.single {
+			if len(m.Rules) > before {
+				break
+			}
+			if data, ok := im.file(im.src.Root, prefix+slug, prefix+slug); ok {
+				im.rule(&m, "rules.md", string(data), diag.Pos{File: prefix + slug})
+				break
 			}
 		}
 		im.modes[slug] = m
+	}
+}
+
+// rulesFolder reads every file of a folder. at begins its name in places.
+func (im *importer) rulesFolder(m *ir.Mode, fsys fs.FS, dir, at string) {
+	err := fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		if data, ok := im.file(fsys, name, at+name); ok {
+			im.rule(m, strings.TrimPrefix(name, dir+"/"), string(data), diag.Pos{File: at + name})
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		im.diags.Errorf(diag.Pos{File: at + dir}, "roo-import", "", "got a folder that cannot be read: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ const everythingElse = "Everything but the project's guarded and denied paths"
 func stripInside(source string, known map[string]bool) (permits, denies []string, all bool) {
 	rest, ok := strings.CutPrefix(source, "^"+inside)
 	if !ok {
-		return []string{source}, nil, false
+		return []string{agreed(source)}, nil, false
 	}
 	rest = strings.TrimPrefix(rest, `(?![\s\S]*`+policy.Decomposed()+")")
 	if body, tail, ok := lookahead(rest, "(?!(?:", ")$)"); ok {
@@ -29,8 +29,15 @@ func stripInside(source string, known map[string]bool) (permits, denies []string
 			}
 		}
 	}
-	if _, tail, ok := lookahead(rest, "(?=(?:", ")$))"); ok {
-		rest = tail // guarded paths, some of which the mode opens
+	if body, tail, ok := lookahead(rest, "(?=(?:", ")$))"); ok {
+		// Guarded paths, some of which the mode opens.
+		_, guards, _ := strings.Cut(body, ")$|(?!(?:")
+		for _, g := range alternatives(guards) {
+			if !known[g] {
+				return []string{agreed(source)}, nil, false
+			}
+		}
+		rest = tail
 	}
 	switch {
 	case rest == `[\s\S]+$`:
@@ -41,7 +48,7 @@ func stripInside(source string, known map[string]bool) (permits, denies []string
 		}
 		return permits, denies, false
 	}
-	return []string{source}, nil, false // edited since
+	return []string{agreed(source)}, nil, false // edited since
 }
 
 // written are globs as the emitter writes them in a deny.
@@ -176,8 +183,8 @@ func groupBody(s string) (string, bool) {
 
 func globOfOne(re string) (string, bool) {
 	anyFolder := false
-	for _, prefix := range []string{"(^|/)", "(?:^|/)", "(?:.*/)?", "(.*/)?"} {
-		if rest, ok := strings.CutPrefix(re, prefix); ok && prefix[len(prefix)-1] == ')' {
+	for _, prefix := range []string{"(^|/)", "(?:^|/)"} {
+		if rest, ok := strings.CutPrefix(re, prefix); ok {
 			re, anyFolder = rest, true
 			break
 		}
@@ -194,7 +201,7 @@ func globOfOne(re string) (string, bool) {
 		body = strings.TrimSuffix(body, ".*")
 	}
 	g, ok := globText(body)
-	if !ok || g == "" || head && anyFolder {
+	if !ok || g == "" || head && (anyFolder || strings.HasPrefix(g, "/")) || mayBeEmpty(g) {
 		return "", false
 	}
 	switch {
@@ -212,11 +219,8 @@ func globOfOne(re string) (string, bool) {
 		if !strings.Contains(g, "/") {
 			g = "/" + g
 		}
-		return g, !strings.HasPrefix(g, "//") && !strings.HasSuffix(g, "/")
+		return g, !strings.HasSuffix(g, "/")
 	case head: // anything behind it
-		if strings.HasPrefix(g, "/") {
-			return "", false
-		}
 		if strings.HasSuffix(g, "/") {
 			return g + "**/*", true
 		}
@@ -231,6 +235,86 @@ func globOfOne(re string) (string, bool) {
 		return "**/*" + g, true
 	}
 	return "*" + g, true
+}
+
+// mayBeEmpty reports whether a name of a glob can be nothing but an alternative
+// without text: no path has an empty name, and the glob would lose its slash.
+func mayBeEmpty(glob string) bool {
+	for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(glob, "/"), "/"), "/") {
+		for strings.HasPrefix(name, "{") {
+			body, rest, _ := strings.Cut(name[1:], "}")
+			if body != "" && body[0] != ',' && !strings.HasSuffix(body, ",") && !strings.Contains(body, ",,") {
+				break
+			}
+			name = rest
+		}
+		if name == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeCharacters begins an expression over paths without characters beyond
+// U+FFFF.
+const wholeCharacters = `^(?![\s\S]*[^\u0000-\uFFFF])[\s\S]*?(?:`
+
+// agreed returns an expression of somebody else's that matches no path which the
+// agent's own engine does not match. To that engine a character beyond U+FFFF is
+// two: "^.$" matches none of them there.
+func agreed(re string) string {
+	if !countsCharacters(re) {
+		return re
+	}
+	return wholeCharacters + re + ")"
+}
+
+// countsCharacters reports whether an expression may match a path because a
+// character beyond U+FFFF is one and not two: something that matches one stands
+// without a repetition that has no end, or something must not match.
+func countsCharacters(re string) bool {
+	beyond := func(s string) bool { return strings.ContainsFunc(s, func(r rune) bool { return r > 0xFFFF }) }
+	wide := beyond(re)
+	for i := 0; i < len(re); {
+		n, takes := 1, false // the length of an item, and whether it takes such a character
+		switch c := re[i]; {
+		case c == '\\' && i+1 < len(re):
+			n = 1 + len(string([]rune(re[i+1:])[:1]))
+			takes = strings.IndexByte("WDS", re[i+1]) >= 0
+		case c == '[':
+			n = len(classOf(re[i:]))
+			text := re[i : i+n]
+			takes = strings.HasPrefix(text, "[^") || strings.Contains(text, `\W`) || strings.Contains(text, `\D`) || strings.Contains(text, `\S`) || strings.Contains(text, `\u`) || strings.ContainsFunc(text, func(r rune) bool { return r >= 0xD800 })
+		case c == '.':
+			takes = true
+		case c >= 0xF0:
+			n = 4
+			rest := re[i+n:]
+			takes = rest != "" && strings.IndexByte("*+?{", rest[0]) >= 0
+			if takes {
+				return true // of two halves the repetition would hold for the second
+			}
+		}
+		i += n
+		wide = wide || takes
+		if takes && (i == len(re) || re[i] != '*' && re[i] != '+') {
+			return true
+		}
+	}
+	return wide && (strings.Contains(re, "(?!") || strings.Contains(re, "(?<!"))
+}
+
+// classOf returns the class that an expression begins with.
+func classOf(re string) string {
+	for i := 1; i < len(re); i++ {
+		switch re[i] {
+		case '\\':
+			i++
+		case ']':
+			return re[:i+1]
+		}
+	}
+	return re
 }
 
 // globText writes the inside of an expression as a glob.

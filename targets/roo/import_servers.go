@@ -14,8 +14,9 @@ import (
 
 // importedServer is a server and what mcp.json says of it for every mode.
 type importedServer struct {
-	server ir.Server
-	rules  []ir.Rule // alwaysAllow and disabledTools
+	server   ir.Server
+	rules    []ir.Rule // alwaysAllow and disabledTools
+	disabled bool      // for every mode, whatever a mode says
 }
 
 // tool makes sure that the inventory has a tool that somebody names.
@@ -55,7 +56,7 @@ func (im *importer) serversFile(file string, data []byte) {
 		im.refuse(file, err)
 		return
 	}
-	im.originals[file] = data
+	im.originals[file], im.kinds[file] = data, serversKind
 	root, err := artifact.JSON(file, data)
 	if err != nil {
 		im.refuse(file, err)
@@ -116,6 +117,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 	for _, a := range v.Get("args").List() {
 		s.server.Args = append(s.server.Args, ref(a.Text, a.Pos))
 	}
+	s.disabled = !s.server.DefaultEnabled
 	kind, _ := v.Get("type").Str()
 	switch {
 	case s.server.Command != "":
@@ -204,37 +206,31 @@ const (
 	sharedIgnore  = "policy ignore_file"
 )
 
-// shared adds to a mode what holds for all modes.
+// shared adds to a mode what holds for all modes. What a server's file does not
+// approve is asked about, whatever the user's settings are.
 func (im *importer) shared(m *ir.Mode) {
 	if t := m.Can.MCP; t != nil {
 		// A mode that lists its servers opens no other by an entry of the shared
-		// policy: it has its own.
+		// policy: it has its own, and none for a server that is off.
 		listed := len(t.Entries) > 0 || t.Default.Decision == ir.Deny
+		t.Entries = slices.DeleteFunc(t.Entries, func(e ir.MCPEntry) bool { return im.servers[e.Key].disabled })
 		for _, name := range sortedServers(im.servers) {
 			s := im.servers[name]
-			if len(s.rules) == 0 {
-				continue
-			}
-			e := ir.MCPEntry{Key: name, Literal: true, Pos: s.server.Pos, From: sharedServers, Rules: slices.Clone(s.rules)}
-			if !s.server.DefaultEnabled { // what permits something would open it
-				e.Rules = slices.DeleteFunc(e.Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
-				if len(e.Rules) == 0 {
-					continue
+			own := slices.IndexFunc(t.Entries, func(x ir.MCPEntry) bool { return x.Key == name && x.From == "" })
+			switch {
+			case listed && own < 0:
+			case listed:
+				t.Entries[own].Rules = slices.Clone(s.rules)
+				if s.server.Type != ir.External {
+					t.Entries[own].Default.Decision = ir.Ask
 				}
-			} else {
-				e.Default = &ir.Default{Decision: t.Default.Decision, Pos: s.server.Pos, From: sharedServers}
-			}
-			if listed {
-				own := slices.IndexFunc(t.Entries, func(x ir.MCPEntry) bool { return x.Key == name && x.From == "" })
-				if own >= 0 {
-					t.Entries[own].Rules = e.Rules
+			case s.disabled && m.Restrictions != nil: // else it could open the server
+				t.Entries = append(t.Entries, ir.MCPEntry{Key: name, Literal: true, Pos: s.server.Pos, Rules: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: s.server.Pos}}})
+			case len(s.rules) > 0 || t.Default.Decision == ir.Allow && s.server.Type != ir.External:
+				if e, ok := s.entry(); ok {
+					t.Entries = append(t.Entries, e)
 				}
-				continue
 			}
-			for i := range e.Rules {
-				e.Rules[i].From = sharedServers
-			}
-			t.Entries = append(t.Entries, e)
 		}
 	}
 	for _, t := range []**ir.Table{&m.Can.Read, &m.Can.Edit} {
@@ -246,6 +242,29 @@ func (im *importer) shared(m *ir.Mode) {
 		}
 		(*t).Rules = append((*t).Rules, im.ignores...)
 	}
+	// The agent holds the ignore file against the commands that read as well.
+	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision == ir.Allow {
+		for _, r := range im.ignores {
+			for _, p := range target.CommandsOn(r.Pattern.Text) {
+				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: p}, Pos: r.Pos, From: sharedIgnore})
+			}
+		}
+	}
+}
+
+// entry is what the file of a server says of it, as a part of the shared policy.
+// One that is off by default gets denies only: whatever else is said opens it.
+func (s *importedServer) entry() (ir.MCPEntry, bool) {
+	e := ir.MCPEntry{Key: s.server.Name, Literal: true, Pos: s.server.Pos, From: sharedServers, Rules: slices.Clone(s.rules)}
+	if s.server.DefaultEnabled {
+		e.Default = &ir.Default{Decision: ir.Ask, Pos: s.server.Pos, From: sharedServers}
+	} else {
+		e.Rules = slices.DeleteFunc(e.Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
+	}
+	for i := range e.Rules {
+		e.Rules[i].From = sharedServers
+	}
+	return e, e.Default != nil || len(e.Rules) > 0
 }
 
 func sortedServers(m map[string]*importedServer) []string {
