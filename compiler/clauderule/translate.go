@@ -64,6 +64,9 @@ func (t *translation) translate(rule Rule) bool {
 		if !rule.HasSpec {
 			return t.whole(ir.Command, "*")
 		}
+		if t.decision == ir.Allow && strings.TrimSpace(rule.Spec) != rule.Spec {
+			return false // a blank at an end is a part of the rule
+		}
 		return policy.CheckCommand(rule.Spec) == nil && !strings.ContainsAny(rule.Spec, "|;&\n") && !strings.HasPrefix(rule.Spec, "@") && t.add(ir.Command, "", ir.Pattern{Text: rule.Spec})
 	case "Read", "Glob", "Grep":
 		return t.file(ir.Read, rule, rule.Tool == "Read")
@@ -102,7 +105,9 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 		return "", false
 	}
 	glob, anchored := strings.CutPrefix(spec, "./")
-	if dir, ok := strings.CutSuffix(glob, "/**"); ok && !strings.Contains(dir, "/") && d != ir.Allow {
+	if dir, ok := strings.CutSuffix(glob, "/**"); ok && dir == "" {
+		glob = "**"
+	} else if ok && !strings.Contains(dir, "/") && d != ir.Allow {
 		glob = "**/" + glob // observed: such a deny or ask holds at any depth
 	} else if anchored && !strings.Contains(glob, "/") {
 		glob = "/" + glob

@@ -83,7 +83,10 @@ type original struct {
 func prove(c *compiler.Result, originals []original, seed uint64, progress func(done, total int)) ([]Proof, diag.List) {
 	proofs, diags := []Proof{}, diag.List{}
 	for i, o := range originals {
-		was, _ := o.target.Open(o.Files, target.NewOptions(o.target.Options(), o.Options, nil))
+		was := o.Opened
+		if was == nil {
+			was, _ = o.target.Open(o.Files, target.NewOptions(o.target.Options(), o.Options, nil))
+		}
 		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
 		for _, d := range was {
 			if o.Surface != "" && d.Surface() != o.Surface {
@@ -156,7 +159,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict, is target.Answer, t *Tally, built *target.Answer) {
 	half := ""
 	governed := was.Governs & is.Governs
-	if a.Group == ir.Command && is.Decision > was.Decision && is.Decision == ir.Allow && !p.keeps(ref, was.Rule) && p.allParts(ref, a.Arg) {
+	if a.Group == ir.Command && is.Decision > was.Decision && !p.keeps(ref, was.Rule) && p.allParts(ref, a.Arg) {
 		t.Compared++
 		t.Parts++
 		return

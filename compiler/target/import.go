@@ -87,6 +87,7 @@ type Original struct {
 	Options  map[string]any  // for Open
 	Subjects []ir.SubjectRef // whom the file holds
 	Surface  string          // the surface of the decider that judges it; "" each
+	Opened   []Decider       // in place of Open, for what is no file
 }
 
 // NoteKind says what became of something in a file.

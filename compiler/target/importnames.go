@@ -54,6 +54,8 @@ func (im *Imported) Read(fsys fs.FS, name, at, code string, diags *diag.List) ([
 		diags.Errorf(diag.Pos{File: at}, code, "", "got a file that cannot be imported: %v", err)
 		return nil, false
 	}
-	im.Files = append(im.Files, at)
+	if !slices.Contains(im.Files, at) {
+		im.Files = append(im.Files, at)
+	}
 	return data, true
 }

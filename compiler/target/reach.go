@@ -9,6 +9,9 @@ import (
 // of a server that the source does not list.
 const UnknownTool = "modec-unlisted-tool"
 
+// UnknownServer is a server name that no inventory holds.
+const UnknownServer = "modec-unlisted-server"
+
 // Most is the most that any mode, and any role, may do.
 type Most struct{ Modes, Roles ir.Decision }
 

@@ -207,7 +207,7 @@ func TestAssumed(t *testing.T) {
 		}
 		want := []string{"s:t"}
 		if !closed {
-			want = []string{"s:t", "s:" + target.UnknownTool, "s (resource)", "s (prompt)", UnknownServer + ":" + target.UnknownTool}
+			want = []string{"s:t", "s:" + target.UnknownTool, "s (resource)", "s (prompt)", target.UnknownServer + ":" + target.UnknownTool}
 		}
 		wider = slices.Compact(wider) // both halves
 		if d := cmp.Diff(want, wider); d != "" {

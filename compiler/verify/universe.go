@@ -22,9 +22,6 @@ type Witness struct {
 	Assumed bool
 }
 
-// UnknownServer is a server name that no inventory holds.
-const UnknownServer = "modec-unlisted-server"
-
 // universe makes the witnesses of one subject. Each is there once, whatever the
 // number of patterns that lead to it.
 type universe struct {
@@ -138,7 +135,7 @@ func (u *universe) tools() {
 			u.action(a, k.name, closed && u.subject.Decide(a).Decision == fallback)
 		}
 	}
-	u.action(policy.Action{Group: ir.MCP, Server: UnknownServer, Arg: target.UnknownTool}, "unlisted server", closed)
+	u.action(policy.Action{Group: ir.MCP, Server: target.UnknownServer, Arg: target.UnknownTool}, "unlisted server", closed)
 }
 
 // vocabulary returns the distinct words of patterns, for the random part.

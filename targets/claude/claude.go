@@ -74,6 +74,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
 )
 
@@ -232,7 +233,7 @@ func (e *emitter) sharedServers() []*ir.Server {
 }
 
 // roleServers are those that a role may use; differs when they are not the
-// shared ones.
+// shared ones, or when there may be others of which the role may use none.
 func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
@@ -248,7 +249,9 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 			list = append(list, sv)
 		}
 	}
-	if differs = !slices.Equal(list, e.sharedServers()); differs && external != nil {
+	other := s.Decide(policy.Action{Group: ir.MCP, Server: target.UnknownServer, Arg: target.UnknownTool}).Decision
+	differs = !slices.Equal(list, e.sharedServers()) || !e.in.Project.ClosedInventory && len(list) > 0 && other == ir.Deny
+	if differs && external != nil {
 		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-external", Pos: external.Pos, Target: "claude", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
 			Message: fmt.Sprintf("a role with servers of its own is started without any other: the external server %q is left out", external.Name), Hint: "say how it is started (command or url)"})
 	}

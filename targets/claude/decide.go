@@ -27,8 +27,12 @@ type opener struct {
 	fsys    fs.FS
 	diags   diag.List
 	engines map[string]*policy.Engine // by the policy's path; nil where there is none
-	shared  []*settings               // of the project: settings.json, settings.local.json
+	shared  []*settings               // settings.json and settings.local.json, under them the user's
 	servers []string                  // of .mcp.json, as the agent writes them
+}
+
+func newOpener(fsys fs.FS) *opener {
+	return &opener{fsys: fsys, engines: map[string]*policy.Engine{}}
 }
 
 // decider answers for the sessions that the artifacts describe: a role is a
@@ -44,17 +48,23 @@ type decider struct {
 // Open reads what Claude Code reads: the roles' settings and servers, the
 // subagents, .mcp.json, and the settings of the project beside them.
 func (claude) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
-	o := &opener{fsys: fsys, engines: map[string]*policy.Engine{}}
-	d := &decider{roles: map[string]*settings{}, modes: map[string]*agent{}, open: o, all: map[ir.SubjectRef]*session{}}
-	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
-		if data := o.read(name); data != nil {
-			if s := o.settings(name, data, root, true); s != nil {
+	o := newOpener(fsys)
+	for _, f := range projectSettings {
+		if data := o.read(f.name); data != nil {
+			if s := o.settings(f.name, data, root, true); s != nil {
 				o.shared = append(o.shared, s)
 			}
 		}
 	}
+	d := o.decider()
+	return []target.Decider{d}, o.diags
+}
+
+// decider joins what was opened into sessions.
+func (o *opener) decider() *decider {
+	d := &decider{roles: map[string]*settings{}, modes: map[string]*agent{}, open: o, all: map[ir.SubjectRef]*session{}}
 	o.servers = o.serverNames(".mcp.json")
-	files, _ := fs.Glob(fsys, ".claude/modec/*.settings.json")
+	files, _ := fs.Glob(o.fsys, ".claude/modec/*.settings.json")
 	for _, name := range files {
 		base := strings.TrimSuffix(name, ".settings.json")
 		role, ok := subjectName(path.Base(base))
@@ -71,7 +81,7 @@ func (claude) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
 		}
 		d.roles[role] = s
 	}
-	files, _ = fs.Glob(fsys, ".claude/agents/*.md")
+	files, _ = fs.Glob(o.fsys, ".claude/agents/*.md")
 	for _, name := range files {
 		if a := o.agent(name, o.read(name)); a != nil {
 			d.modes[a.name] = a
@@ -87,7 +97,7 @@ func (claude) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
 		d.all[ir.SubjectRef{Mode: mode}] = o.session(nil, a)
 	}
 	o.diags.Sort()
-	return []target.Decider{d}, o.diags
+	return d
 }
 
 func (*decider) Surface() string { return "" }
@@ -148,6 +158,10 @@ func (o *opener) serverNames(name string) []string {
 	if data == nil {
 		return nil
 	}
+	return o.serversIn(name, data)
+}
+
+func (o *opener) serversIn(name string, data []byte) []string {
 	v, err := artifact.JSON(name, data)
 	if err != nil {
 		o.warn(diag.Pos{File: name}, "got a list of servers that does not load: %v", err)
@@ -186,9 +200,11 @@ func (o *opener) session(role *settings, mode *agent) *session {
 	if role != nil {
 		layers = append(layers, role)
 	}
+	agent := ""
 	for _, l := range layers {
 		s.add(l)
 		s.at = cmp.Or(s.at, diag.Pos{File: l.file})
+		agent = cmp.Or(l.agent, agent)
 	}
 	s.servers, s.approval = o.servers, target.Both
 	if role != nil {
@@ -197,9 +213,12 @@ func (o *opener) session(role *settings, mode *agent) *session {
 			s.servers, s.strict = role.servers, true
 		}
 	}
-	if mode != nil {
+	switch {
+	case mode != nil:
 		s.at = mode.at
 		s.enter(mode)
+	case agent != "":
+		o.asAgent(s, agent)
 	}
 	if role == nil && len(s.hooks) == 0 {
 		s.approval = target.Access

@@ -20,9 +20,9 @@ type settings struct {
 	noPass  bool
 	noHooks bool
 	hooks   []*listener
-	tools   []*toolList
 	servers []string // with strict
 	strict  bool
+	agent   string // as which subagent the session runs
 }
 
 // permissionModes are the values of defaultMode; any other keeps the whole file
@@ -65,6 +65,7 @@ func (o *opener) settings(name string, data []byte, base string, ofProject bool)
 	disable := func(key string) bool { text, _ := p.Get(key).Str(); return text == "disable" }
 	s.noAuto, s.noPass = disable("disableAutoMode"), disable("disableBypassPermissionsMode")
 	s.noHooks = v.Get("disableAllHooks").True()
+	s.agent, _ = v.Get("agent").Str()
 	s.hooks = o.hooksOf(v.Get("hooks"))
 	return s
 }

@@ -74,7 +74,7 @@ func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) 
 		im.out.Comments[at] = v.Comment
 	}
 	im.agentFields(&m, v, subject)
-	o := &opener{fsys: fstest.MapFS{}, engines: map[string]*policy.Engine{}}
+	o := newOpener(fstest.MapFS{})
 	a := o.agent(f.name, f.data)
 	s := &session{mode: "default", skills: map[string]bool{}, approval: target.Access}
 	if im.shared.session != nil {
@@ -181,13 +181,13 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 	case any("Bash", "Monitor", "PowerShell"):
 		c.Command = &ir.Table{Default: pick(ir.Ask)}
 	}
-	if any("WebFetch", "WebSearch") {
+	if any("WebFetch") { // a search names no host
 		c.Web = &ir.Table{Default: pick(ir.Ask)}
 	}
 	if any("Agent") {
 		c.Modes = &ir.Table{Default: pick(ir.Ask)}
 	}
-	im.agentServers(m, v, s, pick(ir.Ask))
+	c.MCP = im.agentServers(subject, v, s, pick(ir.Ask))
 	for _, key := range []string{"tools", "disallowedTools"} {
 		for _, name := range toolNames(v.Get(key)) {
 			why := ""
@@ -205,16 +205,18 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 			im.out.NoteRule(target.Refused, mode.Pos, subject, "permissionMode "+text, "Claude Code leaves it out")
 		}
 	}
-	im.sharedInto(c)
+	im.sharedInto(c, s.mode)
 	if c.Edit != nil && !bypass {
-		guardEdits(c, at, ir.Deny)
+		guardEdits(c, at, ir.Deny, s.mode)
+	}
+	if !bypass {
+		guardCommands(c, at, s.mode)
 	}
 }
 
 // agentServers says which tools of servers a subagent has.
-func (im *importer) agentServers(m *ir.Mode, v *artifact.Value, s *session, def *ir.Default) {
+func (im *importer) agentServers(subject string, v *artifact.Value, s *session, def *ir.Default) *ir.MCPTable {
 	t := &ir.MCPTable{Default: def}
-	m.Can.MCP = t
 	if list := v.Get("tools"); list != nil && !list.Is(artifact.Null) {
 		t.Default = &ir.Default{Decision: ir.Deny, Pos: list.Pos}
 		for _, name := range toolNames(list) {
@@ -227,23 +229,21 @@ func (im *importer) agentServers(m *ir.Mode, v *artifact.Value, s *session, def 
 			}
 			server, tool, _ := strings.Cut(rest, "__")
 			switch {
-			case server == "*" || server == "":
+			case (server == "*" || server == "") && (tool == "" || tool == "*"):
 				t.Default = def
-			case strings.Contains(server, "*"): // several servers, of which the inventory need not tell all
-				im.out.Note(target.Left, list.Pos, "mode "+m.Slug, name, "a pattern over servers: none of them is permitted by it")
+			case strings.Contains(server, "*") || server == "": // several servers, of which the inventory need not tell all
+				im.out.Note(target.Left, list.Pos, subject, name, "a pattern over servers: none of them is permitted by it")
 			case !im.knows(server, tool, list.Pos):
 			default:
 				im.grant(t, rest, def, list.Pos)
 			}
 		}
-		for i := range t.Entries {
-			if !s.offered("ReadMcpResourceTool") {
-				t.Entries[i].Resources = &ir.Default{Decision: ir.Deny, Pos: list.Pos}
-			}
-		}
 	}
 	for _, name := range toolNames(v.Get("disallowedTools")) {
 		rest, ok := strings.CutPrefix(name, "mcp__")
+		if name == "*" {
+			rest, ok = "*", true
+		}
 		if !ok {
 			continue
 		}
@@ -262,6 +262,10 @@ func (im *importer) agentServers(m *ir.Mode, v *artifact.Value, s *session, def 
 			}, at)
 		}
 	}
+	if !s.offered("ReadMcpResourceTool") {
+		withoutResources(t, def.Pos)
+	}
+	return t
 }
 
 // grant lets a subagent call what a name of its tools stands for: a server, or a
@@ -297,33 +301,55 @@ func (im *importer) grantRule(t *ir.MCPTable, written string, rule func(tool str
 // sharedInto lays the rules of the project's settings over a subagent's groups. A
 // group that it does not have stays denied, whatever they allow; tools of servers
 // are its own, since its list of tools limits them.
-func (im *importer) sharedInto(c *ir.Can) {
-	var others, tools importedRules
-	for _, n := range im.shared.neutral {
-		if n.Group == ir.MCP {
-			tools.neutral = append(tools.neutral, n)
-		} else {
-			others.neutral = append(others.neutral, n)
-		}
+func (im *importer) sharedInto(c *ir.Can, mode string) {
+	rules := importedRules{mode: mode, neutral: slices.Clone(im.shared.neutral)}
+	for i := range rules.neutral {
+		n := &rules.neutral[i]
+		n.decision = min(n.decision, n.kept)
 	}
-	others.into(c, nil, sharedRules)
-	for _, n := range tools.neutral {
-		rule := ir.Rule{Decision: n.decision, Pattern: n.Pattern, Pos: n.pos}
-		covered := c.MCP.Default.Decision > ir.Deny
-		for i := range c.MCP.Entries {
-			covered = covered || c.MCP.Entries[i].Key == n.Server
-		}
-		switch {
-		case n.decision == ir.Deny && strings.ContainsAny(n.Server, "*?"), n.decision == ir.Deny && covered, n.decision > ir.Deny && c.MCP.Default.Decision > ir.Deny:
-			addTool(c.MCP, n.Server, rule, "")
-		}
-	}
+	rules.inMode()
+	tools := rules.neutral
+	rules.neutral = slices.DeleteFunc(slices.Clone(tools), func(n neutralRule) bool { return n.Group == ir.MCP })
+	rules.into(c, nil, sharedRules)
+	toolsInto(c.MCP, tools)
 	if len(c.MCP.Entries) == 0 && len(c.MCP.Rules) == 0 && c.MCP.Default.Decision == ir.Deny {
 		c.MCP = nil
 	}
 	for _, t := range []**ir.Table{&c.Read, &c.Edit, &c.Command, &c.Web, &c.Modes} {
 		if len((*t).Rules) == 1 && (*t).Rules[0].Pattern.Kind == ir.All && (*t).Rules[0].From == "" {
 			*t = nil // not mentioned: no rule of the settings speaks of it either
+		}
+	}
+}
+
+// toolsInto lays the rules of a session for tools of servers over those that a list
+// of tools leaves: what it does not hold stays denied, whatever they allow or ask
+// about.
+func toolsInto(t *ir.MCPTable, rules []neutralRule) {
+	for _, n := range rules {
+		if n.Group != ir.MCP {
+			continue
+		}
+		rule := ir.Rule{Decision: n.decision, Pattern: n.Pattern, Pos: n.pos}
+		if t.Default.Decision > ir.Deny || n.decision == ir.Deny && strings.ContainsAny(n.Server, "*?") {
+			addTool(t, n.Server, rule, "")
+			continue
+		}
+		for i := range t.Entries {
+			e := &t.Entries[i]
+			switch {
+			case e.Key != n.Server && !policy.Wildcard(n.Server, e.Key), n.decision == ir.Allow:
+			case n.decision == ir.Deny:
+				e.Rules = append(e.Rules, rule)
+			default: // of the tools that are there, those that the rule speaks of
+				for _, has := range slices.Clone(e.Rules) {
+					if all := n.Pattern.Kind == ir.All; has.Decision == ir.Allow && (all || policy.Wildcard(n.Pattern.Text, has.Pattern.Text)) {
+						e.Rules = append(e.Rules, ir.Rule{Decision: ir.Ask, Pattern: has.Pattern, Pos: n.pos})
+					} else if has.Decision == ir.Allow && policy.Wildcard(has.Pattern.Text, n.Pattern.Text) {
+						e.Rules = append(e.Rules, rule)
+					}
+				}
+			}
 		}
 	}
 }

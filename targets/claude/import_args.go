@@ -1,202 +1,263 @@
 package claude
 
 import (
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"testing/fstest"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
 )
 
-// ImportArgs turns a command line of claude into a role: its flags, and the
-// settings file that it names below root. at is where the command line stands.
-func ImportArgs(fsys fs.FS, name string, args []string, at diag.Pos) (target.Imported, diag.List) {
-	im := newImporter(target.Source{Root: fsys})
-	role := ir.Role{Name: name, Pos: at}
-	subject := "role " + name
+// ImportArgs turns a command line of claude into a role: its flags, the files that
+// they name below the source's root, and the settings and servers of the project
+// in which it starts. at is where the command line stands. The original holds the
+// files that were read, and the decider of the session.
+func ImportArgs(src target.Source, name string, args []string, at diag.Pos) (target.Imported, diag.List) {
+	im := newImporter(src)
 	im.out.Files = []string{at.File}
-	rules := &importedRules{}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		args = args[1:] // the program
-	}
-	note := func(kind target.NoteKind, what, why string) { im.out.Note(kind, at, subject, what, why) }
-	var settings string
-	for i := 0; i < len(args); i++ {
-		flag, value, joined := strings.Cut(args[i], "=")
-		next := func() string {
-			if joined {
-				return value
-			}
-			if i+1 >= len(args) {
-				im.diags.Errorf(at, "claude-import", "", "got %s without a value, want one", flag)
-				return ""
-			}
-			i++
-			return args[i]
-		}
-		several := func() []string {
-			if joined {
-				return []string{value}
-			}
-			var all []string
-			for i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
-				i++
-				all = append(all, args[i])
-			}
-			return all
-		}
-		list := func(d ir.Decision) {
-			for _, v := range several() {
-				for _, text := range splitRules(v, true) {
-					im.ruleText(rules, subject, d, text, at, flag+" "+text)
-				}
-			}
-		}
-		switch flag {
-		case "--permission-mode":
-			mode := next()
-			if !permissionModes[mode] {
-				im.diags.Errorf(at, "claude-import", "", "got the permission mode %q, which claude refuses, want default, plan, acceptEdits, dontAsk, auto or bypassPermissions", mode)
-			}
-			if mode == "manual" || mode == "delegate" {
-				mode = "default"
-			}
-			rules.mode, rules.modePos = mode, at
-			im.out.NoteRule(target.Understood, at, subject, flag+" "+mode, "")
-		case "--dangerously-skip-permissions":
-			rules.mode, rules.modePos = "bypassPermissions", at
-			im.out.NoteRule(target.Understood, at, subject, flag, "")
-		case "--allowedTools", "--allowed-tools":
-			list(ir.Allow)
-		case "--disallowedTools", "--disallowed-tools":
-			list(ir.Deny)
-		case "--tools":
-			names := []string{}
-			for _, v := range several() {
-				names = append(names, splitRules(v, true)...)
-			}
-			names = slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, "(") })
-			if !slices.Contains(names, "default") {
-				role.Tools = &names
-			}
-			im.out.NoteRule(target.Understood, at, subject, flag+" "+strings.Join(names, ","), "")
-		case "--settings":
-			settings = next()
-		case "--append-system-prompt":
-			role.AppendSystemPrompt = next()
-		case "--append-system-prompt-file":
-			file := path.Clean(next())
-			data, err := target.ReadImport(fsys, file)
-			if err != nil {
-				im.diags.Errorf(at, "claude-import", "", "got the prompt file %q: %v", file, err)
-			}
-			role.AppendSystemPrompt = strings.TrimSpace(string(data))
-		case "--mcp-config":
-			for _, v := range several() {
-				if strings.HasPrefix(strings.TrimSpace(v), "{") {
-					im.serversFile(at.File, []byte(v))
-				} else if data, ok := im.file(fsys, path.Clean(v), path.Clean(v)); ok {
-					im.serversFile(path.Clean(v), data)
-				}
-			}
-		case "--strict-mcp-config":
-			note(target.Left, flag, "modec starts a role with its own servers where they differ from those of the project")
-		case "--model", "--session-id", "--effort", "--agent", "--setting-sources", "--max-turns", "--system-prompt", "--system-prompt-file", "--output-format", "--input-format", "--debug-file", "--fallback-model", "--json-schema", "--permission-prompt-tool":
-			note(target.Left, flag+" "+next(), "no permission of a role")
-		case "--add-dir", "--betas", "--plugin-dir":
-			note(target.Left, flag+" "+strings.Join(several(), " "), "the source knows one project folder")
-		case "--resume", "-r", "--continue", "-c", "-p", "--print", "--verbose", "--fork-session":
-			if flag == "--resume" || flag == "-r" {
-				several()
-			}
-			note(target.Left, flag, "no permission of a role")
-		case "--":
-			i = len(args) // a prompt
-		default:
-			if strings.HasPrefix(flag, "-") {
-				im.diags.Errorf(at, "claude-import", "", "got the flag %q, which modec does not know: it may permit something", flag)
-			}
-		}
-	}
-	im.settingsFlag(settings, fsys, &role, rules, subject, at)
-	im.folder = ""
-	role.PermissionMode, role.PermissionModePos = rules.mode, rules.modePos
-	rules.inMode()
-	rules.into(&role.Can, &role, "")
-	role.ClaudeRules = rules.kept
-	habits(&role)
-	limit(&role, at)
-	im.roles[name] = role
-	im.finish()
-	im.out.Originals = nil // a command line is no file that Open finds
+	im.arguments(name, args, at)
 	im.diags.Sort()
 	return im.out, im.diags
 }
 
-// limit denies the groups of which --tools leaves no tool: other agents know no such
-// list.
-func limit(role *ir.Role, at diag.Pos) {
-	if role.Tools == nil {
+func (im *importer) arguments(name string, args []string, at diag.Pos) {
+	bad := func(format string, args ...any) { im.diags.Errorf(at, "claude-import", "", format, args...) }
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		args = args[1:] // the program
+	}
+	c, err := readFlags(args)
+	if err != nil {
+		bad("%v", err)
+		return
+	}
+	for _, flag := range c.unknown {
+		bad("got the flag %q, which modec does not know: it may permit something", flag)
+	}
+	own := []string{} // servers
+	for _, v := range c.servers {
+		if isJSON(v) {
+			own = append(own, im.serversFile(at.File, []byte(v))...)
+		} else if data, ok := im.projectFile(path.Clean(v)); ok {
+			own = append(own, im.serversFile(path.Clean(v), data)...)
+		} else {
+			bad("got the servers file %q, which is not there: claude does not start", v)
+		}
+	}
+	slices.Sort(own)
+	if own = slices.Compact(own); !c.strict {
+		own = nil
+		if data, ok := im.projectFile(".mcp.json"); ok {
+			im.serversFile(".mcp.json", data)
+		}
+	}
+	var layers []layer
+	if data, ok := im.homeFile(userSettings); ok && c.reads("user") {
+		layers = append(layers, layer{"~/" + userSettings, data, false, path.Dir("~/" + userSettings)})
+	}
+	for _, f := range projectSettings {
+		if data, ok := im.projectFile(f.name); ok && c.reads(f.source) {
+			layers = append(layers, layer{f.name, data, true, ""})
+		}
+	}
+	shared := layers
+	switch {
+	case c.settings == "":
+	case isJSON(c.settings):
+		layers = append(layers, layer{at.File, []byte(c.settings), false, ""})
+	default:
+		file := path.Clean(c.settings)
+		data, ok := im.projectFile(file)
+		if !ok {
+			bad("got the settings file %q, which is not there: claude does not start", c.settings)
+			return
+		}
+		layers = append(layers, layer{file, data, false, path.Dir(file)})
+	}
+	role, rules := im.role(name, at, layers, &c, own)
+	if rules == nil {
+		return
+	}
+	role.AppendSystemPrompt = c.prompt
+	if c.promptFile != "" {
+		data, err := target.ReadImport(im.src.Root, path.Clean(c.promptFile))
+		if err != nil {
+			bad("got the prompt file %q: %v", c.promptFile, err)
+		}
+		// Observed on 2.1.329: the file's text stands first, wherever its flag does.
+		role.AppendSystemPrompt = strings.TrimSpace(string(data) + "\n\n" + c.prompt)
+	}
+	for _, o := range c.others {
+		im.out.Note(target.Left, at, "role "+name, o.text, o.why)
+	}
+	im.roles[name] = role
+	im.finish()
+	im.out.Originals = nil
+	o := im.opener(shared)
+	s, err := o.started(&c, at)
+	if err != nil {
+		bad("%v", err)
+		return
+	}
+	s.hooks = nil // somebody else's hooks hold nothing for sure
+	ref := ir.SubjectRef{Role: name}
+	im.out.Originals = []target.Original{{File: at.File, Files: im.tree, Subjects: []ir.SubjectRef{ref},
+		Opened: []target.Decider{&decider{open: o, all: map[ir.SubjectRef]*session{ref: s}}}}}
+}
+
+// projectFile reads a file of the project into the tree of the originals.
+func (im *importer) projectFile(name string) ([]byte, bool) {
+	data, ok := im.file(im.src.Root, name, name)
+	if ok {
+		im.tree[name] = &fstest.MapFile{Data: data}
+	}
+	return data, ok
+}
+
+func (im *importer) homeFile(name string) ([]byte, bool) {
+	if im.src.Home == nil {
+		return nil, false
+	}
+	return im.file(im.src.Home, name, "~/"+name)
+}
+
+// flags adds to rules what the flags of a command line say.
+func (im *importer) flags(c *commandLine, rules *importedRules, role *ir.Role, subject string, at diag.Pos) {
+	if c.mode != "" {
+		rules.mode, rules.modePos = c.mode, at
+		rules.session.mode = c.mode
+		im.out.NoteRule(target.Understood, at, subject, c.modeWritten, "")
+	}
+	for _, l := range []struct {
+		flag  string
+		d     ir.Decision
+		rules []string
+	}{{"--allowedTools", ir.Allow, c.allowed}, {"--disallowedTools", ir.Deny, c.disallowed}} {
+		for _, text := range l.rules {
+			im.ruleText(rules, subject, l.d, text, at, l.flag+" "+text)
+			// A rule that is left out is noted by then.
+			_ = rules.session.rules[l.d].add(l.d, text, at, root)
+		}
+	}
+	if c.tools != nil {
+		if names := c.builtins(); names != nil {
+			role.Tools = names
+			rules.session.tools = append(rules.session.tools, newToolList(*names, false, true))
+		}
+		im.out.NoteRule(target.Understood, at, subject, "--tools "+strings.Join(*c.tools, ","), "")
+	}
+	if c.strict {
+		im.out.NoteRule(target.Understood, at, subject, "--strict-mcp-config", "")
+	}
+}
+
+// limit denies the groups of which a session has no tool: other agents know no
+// list of tools.
+func limit(role *ir.Role, s *session, at diag.Pos, def *ir.Default) {
+	if len(s.tools) == 0 {
 		return
 	}
 	for g, t := range map[ir.Group]**ir.Table{ir.Read: &role.Can.Read, ir.Edit: &role.Can.Edit, ir.Command: &role.Can.Command, ir.Web: &role.Can.Web, ir.Modes: &role.Can.Modes} {
 		names := tools[g]
-		if g == ir.Modes {
-			names = []string{"Agent", "Task", "Skill"}
+		switch g {
+		case ir.Modes:
+			names = []string{"Agent"}
+		case ir.Web:
+			names = []string{"WebFetch"} // a search names no host
 		}
-		if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(*role.Tools, n) }) {
+		if !slices.ContainsFunc(names, s.offered) {
 			*t = &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at}}}
 		}
 	}
 	role.Can.Unknown = &ir.Default{Decision: ir.Deny, Pos: at}
+	if !s.offered("ReadMcpResourceTool") {
+		if role.Can.MCP == nil {
+			role.Can.MCP = &ir.MCPTable{Default: def}
+		}
+		withoutResources(role.Can.MCP, at)
+	}
 }
 
-// settingsFlag reads what --settings names: a file, or JSON.
-func (im *importer) settingsFlag(value string, fsys fs.FS, role *ir.Role, rules *importedRules, subject string, at diag.Pos) {
-	if value == "" {
-		return
+// withoutResources denies the resources of every server.
+func withoutResources(t *ir.MCPTable, at diag.Pos) {
+	none := &ir.Default{Decision: ir.Deny, Pos: at}
+	for i := range t.Entries {
+		t.Entries[i].Resources = none
 	}
-	name, data := at.File, []byte(value)
-	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
-		var ok bool
-		name = path.Clean(value)
-		if data, ok = im.file(fsys, name, name); !ok {
-			im.diags.Errorf(at, "claude-import", "", "got the settings file %q, which is not there: claude does not start", value)
-			return
+	if t.Default.Decision > ir.Deny {
+		def := *t.Default
+		t.Entries = append([]ir.MCPEntry{{Key: "*", Pos: at, Default: &def, Resources: none}}, t.Entries...)
+	}
+}
+
+// strictly leaves a role the servers of its own list alone.
+func strictly(can *ir.Can, names []string, def *ir.Default) {
+	t := can.MCP
+	if t == nil {
+		t = &ir.MCPTable{Default: def}
+		can.MCP = t
+	}
+	own := &ir.MCPTable{Default: &ir.Default{Decision: ir.Deny, Pos: def.Pos}, Rules: t.Rules}
+	for _, name := range names {
+		e := ir.MCPEntry{Key: name, Literal: true, Pos: def.Pos, Default: t.Default}
+		for _, of := range t.Entries {
+			if of.Key == name || !of.Literal && policy.Wildcard(of.Key, name) {
+				e.Rules = append(e.Rules, of.Rules...)
+				if of.Literal {
+					e.Default, e.Pos = of.Default, of.Pos
+				}
+			}
 		}
-		im.folder = path.Dir(name)
+		own.Entries = append(own.Entries, e)
 	}
-	v, err := artifact.JSON(name, data)
-	if err != nil {
-		im.diags.Errorf(artifact.PlaceOf(name, err), "claude-import", "", "got settings that Claude Code does not load: %v", err)
-		return
-	}
-	o := &opener{fsys: fstest.MapFS{}, engines: map[string]*policy.Engine{}}
-	if s := o.settings(name, data, root, false); s == nil {
-		im.diags.Errorf(diag.Pos{File: name}, "claude-import", "", "got settings that Claude Code does not load: %s", fmt.Sprint(o.diags))
-		return
-	} else {
-		if s.mode != "" && rules.mode == "" {
-			rules.mode, rules.modePos = s.mode, v.Get("permissions").Get("defaultMode").Line()
+	can.MCP = own
+}
+
+// asAgent limits a role to the tools of the subagent as which its session runs.
+// known is false where no file of the project or of the user describes it.
+func (im *importer) asAgent(role *ir.Role, rules *importedRules, name, subject string, at diag.Pos, def *ir.Default) (known bool) {
+	for _, f := range im.agentFiles() {
+		v, _, err := frontMatter(f.name, f.data)
+		if err != nil {
+			continue
 		}
-		if rules.mode == "bypassPermissions" && s.noPass || rules.mode == "auto" && s.noAuto {
-			rules.mode = "default" // switched off, for a flag too
+		if n, _ := v.Get("name").Str(); n != name {
+			continue
+		}
+		im.file(f.fsys, strings.TrimPrefix(f.name, "~/"), f.name)
+		im.tree[".claude/agents/modec-agent.md"] = &fstest.MapFile{Data: f.data}
+		a := newOpener(fstest.MapFS{}).agent(f.name, f.data)
+		rules.session.tools = append(rules.session.tools, a.tools...)
+		if v.Get("tools") != nil || v.Get("disallowedTools") != nil {
+			t := im.agentServers(subject, v, rules.session, def)
+			toolsInto(t, rules.neutral)
+			role.Can.MCP = t
+		}
+		im.out.NoteRule(target.Understood, at, subject, "agent "+name, "its tools limit the session; its prompt is its own mode's")
+		return true
+	}
+	return false
+}
+
+// agentFiles lists the subagents' files, those of the project first: of two with a
+// name Claude Code takes the project's. Observed on 2.1.329.
+func (im *importer) agentFiles() (files []agentFile) {
+	for _, at := range []struct {
+		fsys   fs.FS
+		prefix string
+	}{{im.src.Root, ""}, {im.src.Home, "~/"}} {
+		if at.fsys == nil {
+			continue
+		}
+		for _, name := range im.glob(at.fsys, ".claude/agents") {
+			if data, err := target.ReadImport(at.fsys, name); err == nil {
+				files = append(files, agentFile{at.prefix + name, data, at.fsys})
+			}
 		}
 	}
-	for _, l := range []struct {
-		key string
-		d   ir.Decision
-	}{{"deny", ir.Deny}, {"ask", ir.Ask}, {"allow", ir.Allow}} {
-		for _, item := range v.Get("permissions").Get(l.key).List() {
-			im.rule(rules, subject, l.d, item, l.key)
-		}
-	}
-	im.otherKeys(role, rules, subject, v)
+	return files
 }

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,21 +12,18 @@ import (
 	"modec.dev/modec/compiler/target"
 )
 
-// serversFile reads the mcpServers of .mcp.json or ~/.claude.json.
-func (im *importer) serversFile(file string, data []byte) {
+// serversFile reads the mcpServers of .mcp.json or ~/.claude.json, and returns the
+// names of those that the source takes.
+func (im *importer) serversFile(file string, data []byte) (names []string) {
 	v, err := artifact.JSON(file, data)
 	if err != nil {
 		im.diags.Errorf(artifact.PlaceOf(file, err), "claude-import", "", "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
-		return
-	}
-	if file == ".mcp.json" {
-		im.tree[file] = nil
-		delete(im.tree, file)
+		return nil
 	}
 	all := v.Get("mcpServers")
 	if all != nil && !all.Is(artifact.Object) {
 		im.diags.Errorf(all.Pos, "claude-import", "mcpServers", "got %s, want an object", all.Kind)
-		return
+		return nil
 	}
 	for _, m := range v.Fields() {
 		if m.Key != "mcpServers" && !strings.HasSuffix(file, ".claude.json") {
@@ -34,17 +33,19 @@ func (im *importer) serversFile(file string, data []byte) {
 	for _, m := range all.Fields() {
 		if all.Get(m.Key) == m.Value {
 			im.mcpServer(m)
+			if im.servers[m.Key] != nil {
+				names = append(names, m.Key)
+			}
 		}
 	}
+	slices.Sort(names)
+	return names
 }
 
 func (im *importer) mcpServer(m artifact.Member) {
 	subject := "server " + m.Key
 	v := m.Value
-	if old := im.servers[m.Key]; old != nil {
-		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
-		return
-	}
+	old := im.servers[m.Key]
 	if !target.ServerName(m.Key) {
 		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
@@ -86,6 +87,14 @@ func (im *importer) mcpServer(m artifact.Member) {
 	default:
 		bad(v.Get("type").Line(), "the source has no transport "+kind)
 	}
+	switch {
+	case old == nil, old.Type == ir.External:
+	case old.Type == s.Type && old.Command == s.Command && old.URL == s.URL && slices.Equal(old.Args, s.Args) && maps.Equal(old.Env, s.Env) && maps.Equal(old.Headers, s.Headers):
+		return
+	default:
+		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
+		return
+	}
 	if t := v.Get("timeout"); t.Is(artifact.Number) {
 		if ms, err := strconv.ParseFloat(t.Text, 64); err == nil && ms >= 1000 && ms <= 3_600_000 {
 			s.TimeoutSeconds = int(ms / 1000)
@@ -97,6 +106,9 @@ func (im *importer) mcpServer(m artifact.Member) {
 		default:
 			im.out.Note(target.Left, x.Pos, subject, x.Key, "the source has no word for it")
 		}
+	}
+	if old != nil {
+		s.Tools = old.Tools
 	}
 	im.servers[m.Key] = s
 }

@@ -148,6 +148,9 @@ func (im *importer) profiles() {
 		}
 		cli, hasCLI := im.file(im.src.Root, dir+"/cli.json", dir+"/cli.json")
 		ide, hasIDE := im.file(im.src.Root, dir+"/permissions.json", dir+"/permissions.json")
+		if hasCLI != hasIDE {
+			im.out.Note(target.Left, diag.Pos{File: dir}, "role "+name, d.Name(), "modec writes cli.json and permissions.json for a role: one alone tells half of it")
+		}
 		if !hasCLI || !hasIDE || im.roles[name] != nil {
 			continue
 		}
@@ -285,6 +288,9 @@ func (im *importer) permissionsFile(file string, data []byte) {
 		add func(*ir.Role, string, ir.Decision, diag.Pos) string
 	}{{"mcpAllowlist", im.tool}, {"terminalAllowlist", im.command}} {
 		im.replaced[l.key] = im.replaced[l.key] || v.Get(l.key) != nil
+		if list := v.Get(l.key); list != nil && !list.Is(artifact.List) {
+			im.out.NoteRule(target.Refused, list.Line(), subject, l.key, "Cursor takes a list only")
+		}
 		for _, item := range v.Get(l.key).List() {
 			text, ok := item.Str()
 			switch {
@@ -349,6 +355,10 @@ func (im *importer) tokensFile(file string, data []byte) {
 		case m.Key == "permissions", m.Key == "version", m.Key == "$schema":
 		case m.Key == "approvalMode" && global:
 			mode, _ := m.Value.Str()
+			if mode == "auto-review" {
+				im.out.NoteRule(target.NeedsDecision, m.Pos, subject, "approvalMode "+mode, "a classifier approves what no list holds: it is asked about")
+				continue
+			}
 			if mode == "unrestricted" {
 				unrestricted(r, m.Pos)
 			}

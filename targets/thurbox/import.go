@@ -29,6 +29,7 @@ type importer struct {
 	roles   map[string]ir.Role
 	servers map[string]ir.Server
 	read    map[string][]importedRole // by file, as Thurbox has them
+	beside  fstest.MapFS              // the project's settings and servers, which hold in its sessions
 }
 
 // importedRole is a role as Thurbox keeps it.
@@ -42,7 +43,7 @@ func (thurbox) Import(src target.Source) (target.Imported, diag.List) {
 	if src.Args != nil {
 		return target.Imported{}, nil
 	}
-	im := &importer{src: src, roles: map[string]ir.Role{}, servers: map[string]ir.Server{}, read: map[string][]importedRole{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
+	im := &importer{src: src, roles: map[string]ir.Role{}, servers: map[string]ir.Server{}, read: map[string][]importedRole{}, beside: fstest.MapFS{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
 	switch {
 	case src.Files != nil:
 		for _, name := range src.Files {
@@ -173,12 +174,26 @@ func (im *importer) role(file string, r importedRole) {
 	if r.Tools != nil {
 		args = append(args, "--tools", *r.Tools)
 	}
-	got, diags := claude.ImportArgs(im.src.Root, name, args, r.at)
+	got, diags := claude.ImportArgs(im.src, name, args, r.at)
 	for i := range diags {
 		diags[i].Code = "thurbox-import"
 	}
 	im.diags = append(im.diags, diags...)
-	im.out.Notes = append(im.out.Notes, got.Notes...)
+	joined := map[string]bool{}
+	for _, n := range got.Notes {
+		switch {
+		case n.Pos.File == r.at.File:
+			im.out.Notes = append(im.out.Notes, n)
+		case !joined[n.Pos.File] && n.Rule: // told rule by rule where the file is imported by itself
+			joined[n.Pos.File] = true
+			im.out.Note(target.Understood, r.at, subject, n.Pos.File, "its rules hold in every session of the project: they are part of the role")
+		}
+	}
+	for _, o := range got.Originals {
+		if tree, ok := o.Files.(fstest.MapFS); ok {
+			maps.Copy(im.beside, tree)
+		}
+	}
 	if got.Project == nil || len(got.Project.Roles) == 0 {
 		return
 	}
@@ -251,6 +266,8 @@ func (im *importer) finish() {
 		if err != nil {
 			continue
 		}
-		im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: fstest.MapFS{rolesPath: {Data: data}}, Subjects: refs, Surface: "set_roles"})
+		tree := maps.Clone(im.beside)
+		tree[rolesPath] = &fstest.MapFile{Data: data}
+		im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: tree, Subjects: refs, Surface: "set_roles"})
 	}
 }

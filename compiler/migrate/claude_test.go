@@ -1,0 +1,247 @@
+package migrate_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/policy"
+)
+
+// claudeRules are rules of every kind, with what Claude Code reads otherwise than
+// the source among them.
+var claudeRules = []string{
+	"*", "Bash", "Bash(git *)", "Bash(git push:*)", "Bash(cat *)", "Bash(rm *)", "Bash( git * )", "Bash(@x)", "Bash(a && b)", "Bash(sudo:*)",
+	"Edit", "Edit(src/**)", "Edit(/x/**)", "Edit(*.md)", "Edit(**)", "Edit(src/{a,b}.ts)", `Edit(a\ b.txt)`, "Write", "Write(x)", "NotebookEdit",
+	"Read", "Read(.env)", "Read(./secrets/**)", "Read(//etc/**)", "Read(~/.ssh/**)", "Read(**)", "Read(/**)", "Grep", "Glob",
+	"WebFetch", "WebFetch(domain:a.org)", "WebSearch", "Agent", "Agent(x)", "Task", "Skill", "CronCreate",
+	"mcp__s__t", "mcp__s", "mcp__s__*", "mcp__*", "mcp__*__get", "mcp__u__t",
+}
+
+var (
+	claudeModes = []string{"", "default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions"}
+	claudeTools = []string{"Read, Bash, mcp__s__t", "Read", "'*'", "Edit, mcp__s", "mcp__*__get, Read", "Bash", "Read, Grep, Glob, WebFetch", "Agent, Edit"}
+)
+
+// someone makes up what a team may have.
+type someone struct{ *rand.Rand }
+
+func (r someone) one(of []string) string { return of[r.IntN(len(of))] }
+
+func (r someone) rules(most int) []string {
+	out := []string{}
+	for range r.IntN(most + 1) {
+		out = append(out, r.one(claudeRules))
+	}
+	return out
+}
+
+func (r someone) settings() string {
+	permissions := map[string]any{"allow": r.rules(3), "deny": r.rules(2), "ask": r.rules(1)}
+	if mode := r.one(claudeModes); mode != "" {
+		permissions["defaultMode"] = mode
+	}
+	all := map[string]any{"permissions": permissions}
+	if r.IntN(12) == 0 {
+		all["agent"] = "x"
+	}
+	data, _ := json.Marshal(all)
+	return string(data)
+}
+
+func (r someone) agent(name string) string {
+	var b strings.Builder
+	b.WriteString("---\nname: " + name + "\ndescription: d\n")
+	for _, field := range []string{"tools", "disallowedTools"} {
+		if r.IntN(3) == 0 {
+			b.WriteString(field + ": " + r.one(claudeTools) + "\n")
+		}
+	}
+	if mode := r.one(claudeModes); mode != "" {
+		b.WriteString("permissionMode: " + mode + "\n")
+	}
+	return b.String() + "---\nprompt\n"
+}
+
+func (r someone) files() map[string]string {
+	files := map[string]string{".mcp.json": `{"mcpServers": {"s": {"command": "x"}, "o": {"command": "y"}}}`, "m.json": `{"mcpServers": {"u": {"command": "x"}}}`}
+	for _, name := range []string{"settings.json", "settings.local.json", "modec/own.settings.json"} {
+		if r.IntN(2) == 0 {
+			files[".claude/"+name] = r.settings()
+		}
+	}
+	for _, name := range []string{"x", "y"} {
+		if name == "x" || r.IntN(2) == 0 {
+			files[".claude/agents/"+name+".md"] = r.agent(name)
+		}
+	}
+	return files
+}
+
+func (r someone) flags() []string {
+	var args []string
+	for _, f := range [][]string{
+		{"--permission-mode", r.one(claudeModes[1:])},
+		{"--allowedTools", strings.Join(append(r.rules(3), "Glob"), ",")},
+		{"--disallowedTools", strings.Join(append(r.rules(2), "Glob"), ",")},
+		{"--tools", r.one([]string{"", "Read", "Bash,Read", "default", "Edit,Write", "Read,Edit,Agent"})},
+		{"--mcp-config", "m.json"},
+		{"--strict-mcp-config"},
+		{"--agent", "x"},
+		{"--settings", r.settings()},
+		{"--setting-sources", r.one([]string{"project", "user,local", ""})},
+	} {
+		if r.IntN(3) == 0 {
+			args = append(args, f...)
+		}
+	}
+	return append(args, "-p")
+}
+
+// TestClaudeNeverWidens imports made-up settings, subagents and command lines: each
+// becomes a source, and the proof that ends an import finds nothing wider.
+func TestClaudeNeverWidens(t *testing.T) {
+	r := someone{rand.New(rand.NewPCG(1, 2))}
+	for range 60 {
+		files, args := r.files(), r.flags()
+		home := fstest.MapFS{}
+		if r.IntN(3) == 0 {
+			home[".claude/settings.json"] = &fstest.MapFile{Data: []byte(r.settings())}
+		}
+		for _, from := range []string{"claude", "claude-args"} {
+			res, diags := run(files, func(q *migrate.Request) {
+				q.From, q.Home = from, home
+				if from == "claude-args" {
+					q.Args = args
+				}
+			})
+			if res == nil {
+				t.Errorf("%s: %q %q %v\n%v", from, files, args, home, diags)
+			}
+		}
+	}
+}
+
+// TestClaudeSessions: what is imported decides as the session does, where other
+// agents could take it to mean more.
+func TestClaudeSessions(t *testing.T) {
+	const agents, settings, local = ".claude/agents/x.md", ".claude/settings.json", ".claude/settings.local.json"
+	edit, read, command := ir.Edit, ir.Read, ir.Command
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		home  string // ~/.claude/settings.json
+		args  []string
+		ref   ir.SubjectRef
+		want  map[policy.Action]ir.Decision
+	}{
+		{"a deny of the project holds for a command line", map[string]string{settings: `{"permissions": {"deny": ["Edit(src/**)"], "allow": ["Bash(make *)"]}}`}, "",
+			[]string{"--permission-mode", "acceptEdits"}, ir.SubjectRef{Role: "claude-args"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/a"}: ir.Deny, {Group: edit, Arg: "a"}: ir.Allow, {Group: command, Arg: "make x"}: ir.Allow}},
+		{"not where the sources leave it out", map[string]string{settings: `{"permissions": {"deny": ["Edit(src/**)"]}}`}, "",
+			[]string{"--permission-mode", "acceptEdits", "--setting-sources", "user"}, ir.SubjectRef{Role: "claude-args"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/a"}: ir.Allow}},
+		{"an agent's tools limit a command line", map[string]string{agents: "---\nname: x\ndescription: d\ntools: Read, mcp__s__t\n---\np\n", ".mcp.json": `{"mcpServers": {"s": {"command": "x"}}}`}, "",
+			[]string{"--agent", "x", "--permission-mode", "bypassPermissions"}, ir.SubjectRef{Role: "claude-args"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "a"}: ir.Deny, {Group: read, Arg: "a"}: ir.Allow, {Group: command, Arg: "ls"}: ir.Deny,
+				{Group: ir.MCP, Server: "s", Arg: "t"}: ir.Allow, {Group: ir.MCP, Server: "s", Arg: "u"}: ir.Deny}},
+		{"and so they do where settings name it", map[string]string{agents: "---\nname: x\ndescription: d\ntools: Read\n---\np\n", settings: `{"agent": "x"}`}, "",
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "a"}: ir.Deny, {Group: read, Arg: "a"}: ir.Allow}},
+		{"its own list of servers is all that there is", map[string]string{"m.json": `{"mcpServers": {"u": {"command": "x"}}}`, ".mcp.json": `{"mcpServers": {"s": {"command": "x"}}}`}, "",
+			[]string{"--mcp-config", "m.json", "--strict-mcp-config"}, ir.SubjectRef{Role: "claude-args"},
+			map[policy.Action]ir.Decision{{Group: ir.MCP, Server: "u", Arg: "t"}: ir.Ask, {Group: ir.MCP, Server: "s", Arg: "t"}: ir.Deny}},
+		{"braces in a deny", map[string]string{settings: `{"permissions": {"deny": ["Edit(src/{a,b}.ts)"], "defaultMode": "acceptEdits"}}`}, "",
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/{a,b}.ts"}: ir.Ask, {Group: edit, Arg: "a"}: ir.Allow}},
+		{"and for a subagent, which keeps no rules", map[string]string{settings: `{"permissions": {"deny": ["Edit(src/{a,b}.ts)"], "defaultMode": "acceptEdits"}}`, agents: "---\nname: x\ndescription: d\n---\np\n"}, "",
+			nil, ir.SubjectRef{Mode: "x"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/{a,b}.ts"}: ir.Deny, {Group: edit, Arg: "a"}: ir.Allow}},
+		{"a bare Write", map[string]string{settings: `{"permissions": {"deny": ["Write"], "defaultMode": "acceptEdits"}}`}, "",
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "a"}: ir.Ask}},
+		{"everything in bypassPermissions", map[string]string{settings: `{"permissions": {"deny": ["Agent(x)", "WebSearch", "Bash(@x)", "CronCreate", "Read(//etc/**)", "Edit(src/**)"], "defaultMode": "bypassPermissions"}}`}, "",
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: ir.Modes, Arg: "x"}: ir.Ask, {Group: ir.Web, Arg: "a.org"}: ir.Ask, {Group: command, Arg: "@x"}: ir.Ask, {Group: ir.Unknown, Arg: "CronCreate"}: ir.Ask,
+				{Group: command, Arg: "cat /etc/passwd"}: ir.Ask, {Group: command, Arg: "rm src/a"}: ir.Ask, {Group: command, Arg: "make"}: ir.Allow}},
+		{"a deny of everything", map[string]string{settings: `{"permissions": {"deny": ["*"], "allow": ["Bash(ls *)"], "defaultMode": "bypassPermissions"}}`}, "",
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "ls x"}: ir.Deny, {Group: ir.MCP, Server: "s", Arg: "t"}: ir.Deny, {Group: ir.Unknown, Arg: "X"}: ir.Deny}},
+		{"a blank at an end of an allow", map[string]string{settings: `{"permissions": {"allow": ["Bash( git * )"]}}`}, "",
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: command, Arg: "git add ."}: ir.Ask}},
+		{"a path from the user's folder, kept as it was meant", map[string]string{settings: `{}`, local: `{"permissions": {"deny": ["Read(/**)"]}}`}, `{"permissions": {"allow": ["Edit(/x/**)", "Bash(make *)"]}}`,
+			nil, ir.SubjectRef{Role: "claude"},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "x/a"}: ir.Deny, {Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "make x"}: ir.Deny}},
+		{"questions of the settings in a subagent that asks none", map[string]string{settings: `{"permissions": {"ask": ["Bash(git push *)"], "allow": ["Bash(git *)", "Bash(cat *)"]}}`, agents: "---\nname: x\ndescription: d\npermissionMode: dontAsk\n---\np\n"}, "",
+			nil, ir.SubjectRef{Mode: "x"},
+			map[policy.Action]ir.Decision{{Group: command, Arg: "git push x"}: ir.Deny, {Group: command, Arg: "git log"}: ir.Allow, {Group: command, Arg: "cat ../x"}: ir.Deny}},
+		{"a pattern over servers in a list of tools", map[string]string{agents: "---\nname: x\ndescription: d\ntools: mcp__*__get, Read\n---\np\n", ".mcp.json": `{"mcpServers": {"s": {"command": "x"}}}`}, "",
+			nil, ir.SubjectRef{Mode: "x"},
+			map[policy.Action]ir.Decision{{Group: ir.MCP, Server: "s", Arg: "drop"}: ir.Deny}},
+	} {
+		home := fstest.MapFS{}
+		if c.home != "" {
+			home[".claude/settings.json"] = &fstest.MapFile{Data: []byte(c.home)}
+		}
+		res, diags := run(c.files, func(q *migrate.Request) {
+			q.From, q.Home = "claude", home
+			if c.args != nil {
+				q.From, q.Args = "claude-args", c.args
+			}
+		})
+		if res == nil {
+			t.Errorf("%s: %v", c.name, diags)
+			continue
+		}
+		s, err := policy.New(res.Project).Subject(c.ref)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for a, want := range c.want {
+			if got := s.Decide(a); got.Decision != want {
+				t.Errorf("%s: %s %s%s: got %s by %s, want %s", c.name, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)
+			}
+		}
+	}
+}
+
+// TestClaudeArgsErrors: what claude does not start with, and what may permit more
+// than is known, is an error.
+func TestClaudeArgsErrors(t *testing.T) {
+	for want, args := range map[string][]string{
+		`got the permission mode "yolo"`:              {"--permission-mode", "yolo"},
+		"got --settings without a value":              {"--settings"},
+		`got the settings file "no.json"`:             {"--settings", "no.json"},
+		`got the servers file "no.json"`:              {"--mcp-config", "no.json"},
+		`got the agent "nobody"`:                      {"--agent", "nobody"},
+		`got the setting source "system"`:             {"--setting-sources", "system"},
+		`got the flag "--brand-new"`:                  {"--brand-new"},
+		`got the prompt file "no.md"`:                 {"--append-system-prompt-file", "no.md"},
+		"got settings that Claude Code does not load": {"--settings", "{"},
+		"got servers that Claude Code does not load":  {"--mcp-config", "{"},
+	} {
+		res, diags := run(map[string]string{}, func(q *migrate.Request) { q.From, q.Args = "claude-args", args })
+		if res != nil || !strings.Contains(diags.Error(), want) {
+			t.Errorf("%q: got %v, want %s", args, diags, want)
+		}
+	}
+}
+
+// TestClaudePrompts: the text of a file stands before that of the flag.
+func TestClaudePrompts(t *testing.T) {
+	res, diags := run(map[string]string{"p.md": "from the file\n"}, func(q *migrate.Request) {
+		q.From, q.Args = "claude-args", []string{"--append-system-prompt", "from the flag", "--append-system-prompt-file", "p.md"}
+	})
+	if res == nil {
+		t.Fatal(diags)
+	}
+	if got := res.Project.Roles[0].AppendSystemPrompt; strings.Join(strings.Fields(got), " ") != "from the file from the flag" {
+		t.Errorf("got %q", got)
+	}
+}
