@@ -19,6 +19,7 @@ type layer struct {
 var layers = []layer{
 	{pkg: "compiler/diag"},
 	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
+	{pkg: "compiler/merge"},
 	{pkg: "compiler/ir", may: []string{"compiler/diag"}},
 	{pkg: "compiler/policy", may: []string{"compiler/diag", "compiler/ir"}},
 	{pkg: "compiler/clauderule", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},

@@ -29,6 +29,7 @@ var elsewhere = map[string]string{
 	"not-ours":            "TestWriteLeavesForeignAndEditedFilesAlone",
 	"foreign-path":        "TestTargetsAreHeldToWhatTheyOwn",
 	"path-collision":      "TestTargetsAreHeldToWhatTheyOwn",
+	"cannot-merge":        "cmd/modec: build-shared.txtar",
 	"unreadable-artifact": "mcpnest.TestBadTables",
 	"wider":               "TestVerify",
 	"import-widens":       "compiler/migrate: TestWider",

@@ -53,7 +53,7 @@ func (l literals) decl(n *node, d ast.Decl, path string) bool {
 			return false
 		}
 		if i, ok := n.index[name]; ok {
-			n.fields[i].node = merge(n.fields[i].node, value, path, l.diags)
+			n.fields[i].node = unify(n.fields[i].node, value, path, l.diags)
 		} else {
 			n.set(field{name, position(d.Label.Pos()), value})
 		}

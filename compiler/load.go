@@ -112,7 +112,7 @@ func (l *loader) plain(files []*ast.File) *node {
 		case !ok:
 			return nil
 		case n.kind == structKind:
-			root = merge(root, n, "", &diags)
+			root = unify(root, n, "", &diags)
 		case n.kind != nullKind: // an empty YAML file is null
 			if n.pos.IsZero() {
 				n.pos.File = f.Filename

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"modec.dev/modec/compiler/merge"
 )
 
 // LockFile records what the last build wrote, never what is right: nothing is
@@ -24,13 +26,20 @@ const lockHeader = `# Written by modec build; commit it. It tells which files mo
 // Lock is modec.lock: TOML, a line for each artifact, sorted by path.
 type Lock struct {
 	Version   int               `toml:"version"`
-	Modec     string            `toml:"modec"`  // version of modec that built
-	Source    string            `toml:"source"` // hash over every file read
+	Modec     string            `toml:"modec"`                        // version of modec that built
+	Schema    string            `toml:"schema"`                       // hash of the schema that checked the source
+	Source    string            `toml:"source"`                       // hash over every file read
+	Accepted  []string          `toml:"accepted,omitempty,multiline"` // losses that [[exceptions]] accept
 	Artifacts map[string]string `toml:"artifacts"`
+	// Entries are what modec wrote into files that people write too, by path.
+	Entries map[string]merge.Entries `toml:"entries,omitempty"`
 }
 
-// artifact is the value of one line: "roo sha256:…".
-func artifact(target, hash string) string { return target + " " + hash }
+// sharedFile stands for the hash of a file that people write too.
+const sharedFile = "shared"
+
+// artifactLine is the value of one line: "roo sha256:…".
+func artifactLine(target, hash string) string { return target + " " + hash }
 
 func splitArtifact(v string) (target, hash string) {
 	target, hash, _ = strings.Cut(v, " ")

@@ -109,10 +109,10 @@ func (n *node) typed() string {
 	return n.String()
 }
 
-// merge unifies b into a, as CUE would two files' data: structs field by field,
+// unify joins b into a, as CUE would two files' data: structs field by field,
 // scalars and lists when they are equal. What disagrees is reported with both
 // places.
-func merge(a, b *node, path string, diags *diag.List) *node {
+func unify(a, b *node, path string, diags *diag.List) *node {
 	if a.kind == structKind && b.kind == structKind {
 		for _, f := range b.fields {
 			i, ok := a.index[f.name]
@@ -120,7 +120,7 @@ func merge(a, b *node, path string, diags *diag.List) *node {
 				a.set(f)
 				continue
 			}
-			a.fields[i].node = merge(a.fields[i].node, f.node, join(path, label(f.name)), diags)
+			a.fields[i].node = unify(a.fields[i].node, f.node, join(path, label(f.name)), diags)
 		}
 		return a
 	}

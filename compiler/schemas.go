@@ -69,7 +69,7 @@ var builtinData = sync.OnceValue(func() *node {
 		}
 		var diags diag.List
 		if n, ok := (literals{&diags}).file(file); ok {
-			root = merge(root, n, "", &diags)
+			root = unify(root, n, "", &diags)
 		}
 	}
 	return root

@@ -40,7 +40,7 @@ func compareVerdicts(t *testing.T, name string, files map[string][]byte) int {
 		if !ok || len(diags) > 0 || n.kind != structKind {
 			return 0 // not plain data, or files that disagree
 		}
-		if root = merge(root, n, "", &diags); len(diags) > 0 {
+		if root = unify(root, n, "", &diags); len(diags) > 0 {
 			return 0
 		}
 		if err := inst.AddSyntax(f); err != nil {

@@ -8,11 +8,15 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/merge"
 	"modec.dev/modec/compiler/target"
+	schema "modec.dev/modec/cue"
 )
 
 // Action is what a build does to one path.
@@ -25,6 +29,17 @@ const (
 	Remove    Action = "remove"
 )
 
+// State is how a file on disk differs from what the source makes.
+type State string
+
+const (
+	Missing  State = "missing"  // it is not there
+	Stale    State = "stale"    // as modec wrote it, from another source
+	Edited   State = "edited"   // somebody changed it since modec wrote it
+	Foreign  State = "foreign"  // modec did not write it
+	Orphaned State = "orphaned" // as modec wrote it, and the source no longer makes it
+)
+
 // Change is one artifact and what happens to it.
 type Change struct {
 	Target string `json:"target"` // "modec" for what every build writes
@@ -32,8 +47,15 @@ type Change struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"` // "sha256:…"; "" for a removal
 	Action Action `json:"action"`
+	// Shared is set for a file that people write too: Bytes and SHA256 are those of
+	// the whole.
+	Shared bool `json:"shared,omitempty"`
+	// State tells why it would change; "" for a file that would not.
+	State State `json:"state,omitempty"`
 
-	data []byte
+	data    []byte
+	have    []byte        // what is on disk
+	entries merge.Entries // of a shared file: what is modec's in it
 }
 
 // WriteOptions say where artifacts go and how much may be overwritten.
@@ -42,7 +64,13 @@ type WriteOptions struct {
 	Version string // of modec, for the lock
 	Force   bool   // overwrite files that modec did not write, or that changed since
 	DryRun  bool   // plan only
+	// Check plans only, and takes a file that the build would stop at for one that
+	// it would overwrite: the State tells it apart.
+	Check bool
 }
+
+// Texts returns what is on disk and what would be.
+func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
 
 // pendingLock holds the lock of a build that is being written. An interrupted
 // build leaves it behind, and the next one recognises the files of both.
@@ -53,6 +81,7 @@ const pendingLock = ".modec/lock.next"
 // or that changed since. Files that would not change are not touched. Nothing
 // is written outside the output root, nor through a symbolic link.
 func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
+	opt.DryRun = opt.DryRun || opt.Check
 	w := writer{opt: opt}
 	if err := w.open(); err != nil {
 		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
@@ -63,6 +92,9 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 	}
 	w.readLocks()
 	changes := w.plan(r)
+	if opt.Check {
+		changes = append(changes, w.checkLock(r, changes)...)
+	}
 	if w.diags.HasErrors() || opt.DryRun {
 		w.diags.Sort()
 		return changes, w.diags
@@ -208,8 +240,14 @@ func (w *writer) plan(r *Result) []Change {
 	emitted := map[string]bool{}
 	add := func(name string, f target.File) {
 		emitted[f.Path] = true
+		if f.Shared != nil {
+			if c, ok := w.merge(name, f.Path, f.Data, f.Shared); ok {
+				changes = append(changes, c)
+			}
+			return
+		}
 		c := Change{Target: name, Path: f.Path, Bytes: len(f.Data), SHA256: Sum(f.Data), data: f.Data}
-		c.Action = w.judge(c)
+		w.judge(&c)
 		changes = append(changes, c)
 	}
 	for _, o := range r.Outputs {
@@ -228,39 +266,112 @@ func (w *writer) plan(r *Result) []Change {
 		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(known)) {
-		name, _ := splitArtifact(known[p])
+		name, hash := splitArtifact(known[p])
 		if emitted[p] || !compiled[name] {
 			continue
 		}
-		if c := (Change{Target: name, Path: p, Action: Remove}); w.removable(c) {
+		if hash == sharedFile {
+			if c, ok := w.merge(name, p, nil, nil); ok {
+				changes = append(changes, c)
+			}
+			continue
+		}
+		if c := (Change{Target: name, Path: p, Action: Remove}); w.removable(&c) {
 			changes = append(changes, c)
 		}
 	}
 	return changes
 }
 
-// judge decides what happens to the path of an emitted file, and reports one
-// that is not modec's to replace.
-func (w *writer) judge(c Change) Action {
-	b, err := w.read(c.Path)
+// merge decides what happens to a file that people write too; want is nil where it
+// is no longer emitted. ok is false where nothing happens to it, or where it is in the
+// way.
+func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change, ok bool) {
+	have, err := w.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Create
+		if want == nil {
+			return c, false
+		}
+	case errors.Is(err, errNotRegular) && want == nil:
+		return c, false
+	case err != nil:
+		w.diags.Errorf(diag.Pos{File: p}, "cannot-write", "", "%v", pathErr(err))
+		return c, false
+	}
+	var owned []merge.Entries
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil && l.Entries[p] != nil {
+			owned = append(owned, l.Entries[p])
+		}
+	}
+	res, err := merge.Merge(have, want, patterns, owned, w.opt.Force)
+	state := Stale
+	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
+		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x merge.Conflict) bool { return x.Edited }) {
+			state = Edited
+		}
+		res, err = merge.Merge(have, want, patterns, owned, true)
+	}
+	if err != nil {
+		at := artifact.PlaceOf(p, err)
+		w.diags = append(w.diags, diag.Diagnostic{Code: "cannot-merge", Pos: at, Target: name, Message: fmt.Sprintf("got a file that is no JSON, want to add modec's entries to it: %v", err), Hint: "mend it, or move it away"})
+		return c, false
+	}
+	for _, x := range res.Conflicts {
+		d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: p, Line: x.Line, Col: 1}, Target: name, Hint: "rename one of the two, or `--force` overwrites it"}
+		switch {
+		case x.Got != "":
+			d.Message, d.Hint = fmt.Sprintf("got %s at %q, want what modec's entries fit into", x.Got, x.Place), "mend it, or move the file away"
+		case x.Edited:
+			d.Code, d.Message, d.Hint = "edited", fmt.Sprintf("got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place), "move the change into the source, or `--force` overwrites it"
+		default:
+			d.Message = fmt.Sprintf("got an entry %q that modec did not write, want to leave it alone", x.Place)
+		}
+		w.diags = append(w.diags, d)
+	}
+	if len(res.Conflicts) > 0 {
+		return c, false
+	}
+	c = Change{Target: name, Path: p, Bytes: len(res.Data), SHA256: Sum(res.Data), Shared: true, data: res.Data, have: have, entries: res.Entries, Action: Update, State: state}
+	switch {
+	case res.Data == nil:
+		c.Action, c.SHA256, c.State = Remove, "", Orphaned
+	case have == nil:
+		c.Action, c.State = Create, Missing
+	case bytes.Equal(have, res.Data):
+		c.Action, c.State = Unchanged, ""
+	case want == nil:
+		c.State = Orphaned
+	}
+	return c, want != nil || c.Action != Unchanged
+}
+
+// judge decides what happens to the path of an emitted file, and reports one
+// that is not modec's to replace.
+func (w *writer) judge(c *Change) {
+	var err error
+	c.have, err = w.read(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.Action, c.State = Create, Missing
 	case err != nil:
 		if !errors.Is(err, errNotRegular) || !w.opt.Force {
 			w.diags.Errorf(diag.Pos{File: c.Path}, "cannot-write", "", "%v", pathErr(err))
 		}
-		return Update
-	case bytes.Equal(b, c.data):
-		return Unchanged
+		c.Action, c.State = Update, Foreign
+	case bytes.Equal(c.have, c.data):
+		c.Action = Unchanged
+	default:
+		c.Action, c.State = Update, Stale
+		w.mine(c)
 	}
-	w.mine(c, b)
-	return Update
 }
 
-// mine reports a file that modec did not write or that changed since.
-func (w *writer) mine(c Change, onDisk []byte) bool {
-	sum, recorded := Sum(onDisk), false
+// mine reports whether a file may be replaced or removed, and otherwise that modec did
+// not write it or that it changed since.
+func (w *writer) mine(c *Change) bool {
+	sum, recorded := Sum(c.have), false
 	for _, l := range []*Lock{w.lock, w.pending} {
 		if l == nil {
 			continue
@@ -272,7 +383,10 @@ func (w *writer) mine(c Change, onDisk []byte) bool {
 			}
 		}
 	}
-	if w.opt.Force {
+	if c.State = Foreign; recorded {
+		c.State = Edited
+	}
+	if w.opt.Force || w.opt.Check {
 		return true
 	}
 	d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: c.Path}, Target: c.Target, Message: "got a file that modec did not write, want to leave it alone",
@@ -284,8 +398,9 @@ func (w *writer) mine(c Change, onDisk []byte) bool {
 	return false
 }
 
-func (w *writer) removable(c Change) bool {
-	b, err := w.read(c.Path)
+func (w *writer) removable(c *Change) bool {
+	var err error
+	c.have, err = w.read(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false
@@ -295,7 +410,8 @@ func (w *writer) removable(c Change) bool {
 		w.diags.Errorf(diag.Pos{File: c.Path}, "cannot-write", "", "%v", pathErr(err))
 		return false
 	}
-	return w.mine(c, b)
+	c.State = Orphaned
+	return w.mine(c)
 }
 
 // apply stages every changed file beside its place, flushes once, renames, and
@@ -351,24 +467,70 @@ func (w *writer) apply(r *Result, changes []Change) (err error) {
 	return w.root.Rename(pendingLock, LockFile)
 }
 
+// checkLock tells of a lock that remembers something else than this build would,
+// where nothing else differs. Which modec wrote it is no difference.
+func (w *writer) checkLock(r *Result, changes []Change) []Change {
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
+		return nil
+	}
+	next := w.nextLock(r, changes)
+	c := Change{Target: "modec", Path: LockFile, Action: Update, State: Stale, have: w.lockRaw}
+	if w.lock == nil {
+		c.Action, c.State = Create, Missing
+	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(next, w.lock) {
+		return nil
+	}
+	c.data, _ = next.marshal()
+	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
+	return []Change{c}
+}
+
 // nextLock is the lock after this build: what it wrote, and what earlier
 // builds wrote for targets that this one does not compile.
 func (w *writer) nextLock(r *Result, changes []Change) *Lock {
-	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Source: r.Project.SourceHash, Artifacts: map[string]string{}}
+	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Schema: schema.Hash(), Source: r.Project.SourceHash, Artifacts: map[string]string{}}
 	compiled := map[string]bool{"modec": true}
 	for _, o := range r.Outputs {
 		compiled[o.Target.Name()] = true
+		for _, d := range o.Losses {
+			if d.Loss == diag.Widening {
+				l.Accepted = append(l.Accepted, fmt.Sprintf("%s: %s: %s", d.Target, d.Subject, d.Message))
+			}
+		}
+	}
+	if w.lock != nil {
+		for _, line := range w.lock.Accepted {
+			if name, _, _ := strings.Cut(line, ":"); !compiled[name] {
+				l.Accepted = append(l.Accepted, line)
+			}
+		}
+	}
+	slices.Sort(l.Accepted)
+	l.Accepted = slices.Compact(l.Accepted)
+	remember := func(p string, entries merge.Entries) {
+		if l.Entries == nil {
+			l.Entries = map[string]merge.Entries{}
+		}
+		l.Entries[p] = entries
 	}
 	if w.lock != nil {
 		for p, v := range w.lock.Artifacts {
 			if name, _ := splitArtifact(v); !compiled[name] {
 				l.Artifacts[p] = v
+				if e := w.lock.Entries[p]; e != nil {
+					remember(p, e)
+				}
 			}
 		}
 	}
 	for _, c := range changes {
-		if c.Action != Remove {
-			l.Artifacts[c.Path] = artifact(c.Target, c.SHA256)
+		switch {
+		case c.Action == Remove:
+		case !c.Shared:
+			l.Artifacts[c.Path] = artifactLine(c.Target, c.SHA256)
+		case len(c.entries) > 0:
+			l.Artifacts[c.Path] = artifactLine(c.Target, sharedFile)
+			remember(c.Path, c.entries)
 		}
 	}
 	return l

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/target"
+	schema "modec.dev/modec/cue"
 )
 
 // fake is a target in name only.
@@ -262,6 +263,34 @@ func TestBadLockStopsTheBuild(t *testing.T) {
 	}
 }
 
+// What the source no longer accepts goes from the lock; what was accepted for a target
+// that this build does not compile stays.
+func TestLockRemembersAcceptedLosses(t *testing.T) {
+	opt := WriteOptions{Dir: t.TempDir()}
+	loss := func(target string) *Result {
+		r := built(target, target+".txt", "1")
+		r.Outputs[0].Losses = diag.List{{Target: target, Subject: "mode a", Message: "keeps x", Loss: diag.Widening}, {Target: target, Subject: "mode a", Message: "narrowed", Loss: diag.Narrowing}}
+		return r
+	}
+	mustWrite(t, loss("roo"), opt)
+	mustWrite(t, loss("zoo"), opt)
+	want := []string{"roo: mode a: keeps x", "zoo: mode a: keeps x"}
+	for _, next := range []*Result{nil, built("roo", "roo.txt", "1")} {
+		if next != nil {
+			mustWrite(t, next, opt)
+			want = want[1:]
+		}
+		b, err := os.ReadFile(filepath.Join(opt.Dir, LockFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := parseLock(b)
+		if err != nil || !cmp.Equal(l.Accepted, want) {
+			t.Errorf("got %q, %v, want %q", l.Accepted, err, want)
+		}
+	}
+}
+
 // The lock is a line for each artifact, sorted, so that two branches merge.
 func TestLockForm(t *testing.T) {
 	opt := WriteOptions{Dir: t.TempDir(), Version: "v1"}
@@ -271,7 +300,7 @@ func TestLockForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := Sum([]byte("1"))
-	want := strings.Join([]string{"version = 1", "modec = 'v1'", "source = 'sha256:source'", "", "[artifacts]",
+	want := strings.Join([]string{"version = 1", "modec = 'v1'", "schema = '" + schema.Hash() + "'", "source = 'sha256:source'", "", "[artifacts]",
 		"'.a/c d' = 'roo " + sum + "'", "b = 'roo " + sum + "'", ""}, "\n")
 	if diff := cmp.Diff(lockHeader+want, string(b)); diff != "" {
 		t.Error(diff)

@@ -4,11 +4,14 @@
 package schema
 
 import (
+	"crypto/sha256"
 	"embed"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed cue.mod/module.cue schema builtin all:template
@@ -22,6 +25,16 @@ type File struct {
 
 // Files returns the schema, sorted by name.
 func Files() []File { return in("schema") }
+
+// Hash is the hash of the schema and of what is built in: with another one the same
+// source may mean something else.
+var Hash = sync.OnceValue(func() string {
+	h := sha256.New()
+	for _, f := range slices.Concat(Files(), Builtins()) {
+		fmt.Fprintf(h, "%s %d\n%s", f.Name, len(f.Data), f.Data)
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+})
 
 // Builtins returns the built-in modes and policies as data files.
 func Builtins() []File { return in("builtin") }

@@ -21,6 +21,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/merge"
 	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
 )
@@ -137,6 +138,11 @@ func compile(t *testing.T, name string) map[string]string {
 	}
 	for _, o := range res.Outputs {
 		for _, f := range o.Files {
+			if f.Shared != nil {
+				if err := merge.Covers(f.Data, f.Shared); err != nil {
+					t.Errorf("%s: %v", f.Path, err)
+				}
+			}
 			tree[o.Target.Name()+"/"+f.Path] = string(f.Data)
 		}
 		for _, d := range o.Losses {

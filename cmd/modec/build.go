@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/textdiff"
 )
 
 type buildCmd struct {
@@ -20,11 +21,14 @@ type buildCmd struct {
 	Out    string   `placeholder:"DIR" help:"Output root, relative to the working directory, with a lock of its own. Default: the project folder."`
 	Check  bool     `help:"Write nothing; exit 1 when the files on disk are not what the source makes, or permit more than it."`
 	DryRun bool     `help:"Say what would be written, write nothing."`
+	Diff   bool     `help:"Print what would change, line by line, and write nothing."`
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
 
 func (buildCmd) Help() string {
-	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build.
+	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build. Files that people write too (.mcp.json, .roo/mcp.json, .cursor/mcp.json, .cursor/cli.json, .cursor/hooks.json) are merged: modec adds, changes and removes its own entries, and everything else keeps its bytes.
+
+With --check it tells how each file differs: missing, stale (as modec wrote it, from another source), edited (by hand: the difference is printed), foreign (modec did not write it) or orphaned (the source no longer makes it).
 
 A loss is a difference between what the source decides and what an artifact can say. Losses are grouped; -v prints each.
 
@@ -32,6 +36,7 @@ Examples:
   modec build
   modec build -C services/api --target claude --target cursor
   modec build --check
+  modec build --diff
   modec build --out /tmp/preview --dry-run --json`
 }
 
@@ -77,13 +82,18 @@ func (c *buildCmd) Run(e *env) error {
 			return e.ui.fail("build", diags)
 		}
 	}
-	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun})
+	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff})
 	diags = append(diags, list...)
 	if diags.HasErrors() {
 		return e.ui.fail("build", diags)
 	}
+	if c.Diff && !e.ui.json {
+		e.ui.diagnostics(diags)
+		e.ui.diffs(changes, func(compiler.Change) bool { return true })
+		return nil
+	}
 	if e.ui.json {
-		return e.ui.emit(buildReport{1, "build", "ok", c.DryRun, targetReports(res, changes), orEmpty(diags)})
+		return e.ui.emit(buildReport{1, "build", "ok", c.DryRun || c.Diff, targetReports(res, changes), orEmpty(diags)})
 	}
 	e.ui.diagnostics(diags)
 	e.ui.build(res, changes)
@@ -97,7 +107,7 @@ const verifySeed = 1
 // check compares the files on disk with what a build would write, and judges
 // them as the agents would.
 func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List) error {
-	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), DryRun: true})
+	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Check: true})
 	diags = append(diags, list...)
 	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
 	if _, err := os.Stat(out); err == nil {
@@ -119,8 +129,9 @@ func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.Li
 	} else {
 		e.ui.diagnostics(diags)
 		for _, d := range drift {
-			e.ui.printf("%s: %s\n", drifted[d.Action], d.Path)
+			e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
 		}
+		e.ui.diffs(drift, func(d compiler.Change) bool { return c.Diff || d.State == compiler.Edited })
 	}
 	if failed {
 		return exitCode(1)
@@ -129,8 +140,24 @@ func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.Li
 	return nil
 }
 
-// drifted says what is wrong with a file that a build would change.
-var drifted = map[compiler.Action]string{compiler.Create: "missing", compiler.Update: "stale", compiler.Remove: "orphaned"}
+// diffs prints what a build would do to files, as a patch from what is on disk.
+func (u *ui) diffs(changes []compiler.Change, of func(compiler.Change) bool) {
+	const context = 3
+	for _, c := range changes {
+		if c.Action == compiler.Unchanged || !of(c) {
+			continue
+		}
+		have, want := c.Texts()
+		from, to := "a/"+c.Path, "b/"+c.Path
+		if c.Action == compiler.Create {
+			from = "/dev/null"
+		}
+		if c.Action == compiler.Remove {
+			to = "/dev/null"
+		}
+		u.unified(textdiff.Unified(from, to, string(have), string(want), context))
+	}
+}
 
 func orEmpty[T any](list []T) []T {
 	if list == nil {

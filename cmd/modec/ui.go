@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -22,12 +23,16 @@ type ui struct {
 	json     bool
 	quiet    bool
 	verbose  bool
+	colour   bool // of results
 	render   diag.Renderer
 }
 
 func newUI(stdout, stderr io.Writer, g *globals, dir string) *ui {
 	u := &ui{out: stdout, err: stderr, json: g.JSON || g.Format == "json", quiet: g.Quiet, verbose: g.Verbose}
-	u.render.Color = g.Color == "always" || g.Color == "auto" && terminal(stderr) && os.Getenv("NO_COLOR") == ""
+	coloured := func(w io.Writer) bool {
+		return g.Color == "always" || g.Color == "auto" && terminal(w) && os.Getenv("NO_COLOR") == ""
+	}
+	u.colour, u.render.Color = coloured(stdout), coloured(stderr)
 	u.render.Source = func(file string) ([]byte, error) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -70,6 +75,33 @@ func (u *ui) diagnostics(list diag.List) {
 	}
 	if n := list.Count(diag.Error); n > 0 && !u.quiet {
 		fmt.Fprintf(u.err, "%s\n", count(n, "error"))
+	}
+}
+
+// unified prints a patch, in colour on a terminal.
+func (u *ui) unified(patch string) {
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSuffix(line, "\n")
+		colour := ""
+		switch {
+		case !u.colour:
+		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
+			colour = "1"
+		case strings.HasPrefix(line, "-"):
+			colour = "31"
+		case strings.HasPrefix(line, "+"):
+			colour = "32"
+		case strings.HasPrefix(line, "@@"):
+			colour = "36"
+		}
+		parts := strings.Split(line, "\t")
+		for i := range parts {
+			parts[i] = diag.Clean(parts[i])
+		}
+		if line = strings.Join(parts, "\t"); colour != "" {
+			line = "\x1b[" + colour + "m" + line + "\x1b[0m"
+		}
+		u.printf("%s\n", line)
 	}
 }
 

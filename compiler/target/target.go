@@ -57,7 +57,13 @@ const (
 type File struct {
 	Path string // slash-separated, relative to the output root, matched by Owns
 	Data []byte
+	// Shared tells the places of a JSON file that people write too where modec's
+	// entries stand, as the patterns of package merge; nil: the file is modec's whole.
+	Shared []string
 }
+
+// MCPServers is the shared place of the files that list MCP servers.
+var MCPServers = []string{"/mcpServers/*"}
 
 // Exception is a widening that the source permits in writing
 // ([[exceptions]] in modec.toml).

@@ -170,7 +170,7 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 		files = append(files, target.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {
-		files = append(files, target.File{Path: ".mcp.json", Data: e.serversJSON(shared)})
+		files = append(files, target.File{Path: ".mcp.json", Data: e.serversJSON(shared), Shared: target.MCPServers})
 	}
 	return files, e.diags
 }

@@ -174,16 +174,20 @@ func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 		permissions, cli := e.permissions(p, commands), e.cli(p, commands)
 		files = append(files, target.File{Path: p.dir + "permissions.json", Data: permissions})
 		for _, dir := range dirs {
-			files = append(files, target.File{Path: dir + "cli.json", Data: cli})
+			var lists, hooks []string // the project's own files are people's too
+			if dir != p.dir {
+				lists, hooks = []string{"/permissions/allow/-", "/permissions/deny/-"}, []string{"/version", "/hooks/*/-"}
+			}
+			files = append(files, target.File{Path: dir + "cli.json", Data: cli, Shared: lists})
 			if e.hooks {
-				files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p)})
+				files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p), Shared: hooks})
 			}
 		}
 		e.asks(p)
 		e.claudeRules(p)
 		e.heldByHook(p)
 	}
-	files = append(files, target.File{Path: ".cursor/mcp.json", Data: e.servers()})
+	files = append(files, target.File{Path: ".cursor/mcp.json", Data: e.servers(), Shared: target.MCPServers})
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}

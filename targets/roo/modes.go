@@ -62,7 +62,7 @@ func (e *emitter) emit() ([]target.File, diag.List) {
 	}
 	files := []target.File{{Path: e.file("modes"), Data: write(modes)}}
 	if len(p.Servers) > 0 {
-		files = append(files, target.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers)})
+		files = append(files, target.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers), Shared: target.MCPServers})
 	}
 	files = append(files, e.ignoreFile()...)
 	for i := range p.Modes {

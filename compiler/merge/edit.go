@@ -1,0 +1,397 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// merger edits a parsed file.
+type merger struct {
+	have          []byte
+	root          *hujson.Value
+	owned         []Entries
+	force         bool
+	newline, unit string
+	out           Entries
+	conflicts     []Conflict
+}
+
+// owns returns what an earlier build wrote at a place, "none" where it wrote nothing.
+func (m *merger) owns(place string) string {
+	for _, e := range m.owned {
+		if v, ok := e[place]; ok {
+			return v
+		}
+	}
+	return "none"
+}
+
+// wrote reports whether modec wrote what a value says at a place.
+func (m *merger) wrote(place string, v hujson.Value) bool {
+	sum := hash(canonical(v))
+	return slices.ContainsFunc(m.owned, func(e Entries) bool { return e[place] == sum })
+}
+
+// measure takes the line break and the indentation of the file.
+func (m *merger) measure() {
+	if bytes.Contains(m.have, []byte("\r\n")) {
+		m.newline = "\r\n"
+	}
+	if object := m.root.Value.(*hujson.Object); len(object.Members) > 0 {
+		if indent, ok := lastLine(object.Members[0].Name.BeforeExtra); ok && indent != "" {
+			m.unit = indent
+		}
+	}
+}
+
+// lastLine is the white space behind the last line break of an extra.
+func lastLine(e hujson.Extra) (indent string, ok bool) {
+	i := bytes.LastIndexByte(e, '\n')
+	if i < 0 {
+		return "", false
+	}
+	return string(e[i+1:]), len(bytes.TrimSpace(e[i+1:])) == 0
+}
+
+// find returns the value at a place, nil where there is none. Of equal keys the last
+// one is meant, as the agents read it.
+func find(v *hujson.Value, tokens []string) *hujson.Value {
+	for _, t := range tokens {
+		object, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return nil
+		}
+		i := memberIndex(object, t)
+		if i < 0 {
+			return nil
+		}
+		v = &object.Members[i].Value
+	}
+	return v
+}
+
+func memberIndex(o *hujson.Object, name string) int {
+	for i := len(o.Members) - 1; i >= 0; i-- {
+		if nameOf(&o.Members[i]) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// put adds an entry or brings it up to date.
+func (m *merger) put(e entry) {
+	there := find(m.root, e.tokens)
+	switch {
+	case e.container:
+		m.container(e, there)
+	case e.item:
+		m.item(e, there)
+	case there == nil:
+		m.member(e.tokens, m.formatted(e.value, len(e.tokens)))
+		m.out[e.place] = e.sum()
+	case canonical(*there) == canonical(e.value):
+		if m.owns(e.place) != "none" {
+			m.out[e.place] = e.sum()
+		}
+	case m.wrote(e.place, *there) || m.force:
+		there.Value = m.formatted(e.value, len(e.tokens)).Value
+		m.out[e.place] = e.sum()
+	default:
+		m.conflict(e.place, there)
+	}
+}
+
+func (m *merger) conflict(place string, v *hujson.Value) {
+	m.conflicts = append(m.conflicts, Conflict{Place: place, Line: lineOf(m.have, v.StartOffset), Edited: m.owns(place) != "none"})
+}
+
+// container makes sure of an object or a list.
+func (m *merger) container(e entry, there *hujson.Value) {
+	switch {
+	case there == nil:
+		v := hujson.Value{Value: &hujson.Object{}}
+		if _, list := e.value.Value.(*hujson.Array); list {
+			v.Value = &hujson.Array{}
+		}
+		m.member(e.tokens, v)
+		m.out[e.place] = Container
+	case kindOf(*there) != kindOf(e.value):
+		m.conflicts = append(m.conflicts, Conflict{Place: e.place, Line: lineOf(m.have, there.StartOffset), Got: kindOf(*there)})
+	case m.owns(e.place) == Container:
+		m.out[e.place] = Container
+	}
+}
+
+// item adds an item to a list, unless it is in it.
+func (m *merger) item(e entry, list *hujson.Value) {
+	if list == nil {
+		return // its container is in conflict
+	}
+	array, ok := list.Value.(*hujson.Array)
+	if !ok {
+		return
+	}
+	want := text(e.value)
+	if slices.ContainsFunc(array.Elements, func(v hujson.Value) bool { return text(v) == want }) {
+		if m.owns(e.place) != "none" {
+			m.out[e.place] = ""
+		}
+		return
+	}
+	v := m.formatted(e.value, len(e.tokens)+1)
+	var last *hujson.Value
+	if n := len(array.Elements); n > 0 {
+		last = &array.Elements[n-1]
+		v.BeforeExtra, array.AfterExtra = m.append(last.BeforeExtra, array.AfterExtra, last.AfterExtra != nil, len(e.tokens)+1)
+		if last.AfterExtra != nil {
+			v.AfterExtra = hujson.Extra{}
+		}
+	} else {
+		v.BeforeExtra, array.AfterExtra = m.first(array.AfterExtra, len(e.tokens)+1)
+	}
+	array.Elements = append(array.Elements, v)
+	m.out[e.place] = ""
+}
+
+// member adds a member to an object that is there.
+func (m *merger) member(tokens []string, v hujson.Value) {
+	parent := find(m.root, tokens[:len(tokens)-1])
+	if parent == nil {
+		return // in conflict
+	}
+	object, ok := parent.Value.(*hujson.Object)
+	if !ok {
+		return
+	}
+	name := hujson.Value{Value: hujson.String(tokens[len(tokens)-1])}
+	v.BeforeExtra = hujson.Extra(" ")
+	if n := len(object.Members); n > 0 {
+		last := &object.Members[n-1]
+		name.BeforeExtra, object.AfterExtra = m.append(last.Name.BeforeExtra, object.AfterExtra, last.Value.AfterExtra != nil, len(tokens))
+		if last.Value.AfterExtra != nil {
+			v.AfterExtra = hujson.Extra{}
+		}
+	} else {
+		name.BeforeExtra, object.AfterExtra = m.first(object.AfterExtra, len(tokens))
+	}
+	object.Members = append(object.Members, hujson.ObjectMember{Name: name, Value: v})
+}
+
+// append divides what stands before a closing bracket: comments go before the new
+// last one, the rest after it. Behind a trailing comma all of it goes before.
+func (m *merger) append(sibling, tail hujson.Extra, comma bool, depth int) (before, after hujson.Extra) {
+	indent, lines := lastLine(sibling)
+	if !lines && len(bytes.TrimSpace(sibling)) == 0 && !bytes.Contains(tail, []byte("\n")) { // all on one line
+		if len(sibling) == 0 && !comma {
+			return hujson.Extra(" "), tail
+		}
+		return slices.Clone(sibling), tail
+	}
+	if !lines {
+		indent = strings.Repeat(m.unit, depth)
+	}
+	comments, closing := cut(tail) // a bracket on the line of the last one stays so
+	return hujson.Extra(string(comments) + m.newline + indent), closing
+}
+
+// first does so for an object or a list that is empty.
+func (m *merger) first(tail hujson.Extra, depth int) (before, after hujson.Extra) {
+	comments, closing := cut(tail)
+	if closing == nil {
+		closing = hujson.Extra(m.newline + strings.Repeat(m.unit, depth-1))
+		if len(bytes.TrimSpace(comments)) == 0 {
+			comments = nil
+		}
+	}
+	return hujson.Extra(string(comments) + m.newline + strings.Repeat(m.unit, depth)), closing
+}
+
+// cut divides an extra before its last line break, if only white space follows. The
+// line break of a line comment belongs to the comment.
+func cut(e hujson.Extra) (comments, closing hujson.Extra) {
+	if _, ok := lastLine(e); !ok {
+		return e, nil
+	}
+	i := bytes.LastIndexByte(e, '\n')
+	if i > 0 && e[i-1] == '\r' {
+		i--
+	}
+	return e[:i], e[i:]
+}
+
+// formatted writes an emitted value as it stands at a depth of this file.
+func (m *merger) formatted(v hujson.Value, depth int) hujson.Value {
+	v = v.Clone()
+	v.BeforeExtra, v.AfterExtra = nil, nil
+	var b bytes.Buffer
+	if json.Indent(&b, v.Pack(), strings.Repeat(m.unit, depth), m.unit) == nil {
+		data := b.Bytes()
+		if m.newline != "\n" {
+			data = bytes.ReplaceAll(data, []byte("\n"), []byte(m.newline))
+		}
+		if again, err := hujson.Parse(data); err == nil {
+			again.BeforeExtra, again.AfterExtra = nil, nil
+			return again
+		}
+	}
+	return v
+}
+
+// removals takes out what modec wrote and no longer emits, the deepest first.
+func (m *merger) removals(entries []entry) {
+	emitted := map[string]bool{"": true}
+	for i := range entries {
+		emitted[entries[i].place] = true
+	}
+	places := map[string]bool{}
+	for _, e := range m.owned {
+		for place := range e {
+			if !emitted[place] {
+				places[place] = true
+			}
+		}
+	}
+	list := make([]string, 0, len(places))
+	for p := range places {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		if d := strings.Count(b, "/") - strings.Count(a, "/"); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, place := range list {
+		m.remove(place, m.owns(place))
+	}
+}
+
+func (m *merger) remove(place, sum string) {
+	tokens := split(place)
+	parent, name := find(m.root, tokens[:len(tokens)-1]), tokens[len(tokens)-1]
+	if parent == nil {
+		return // taken away by somebody
+	}
+	if sum == "" {
+		array, ok := parent.Value.(*hujson.Array)
+		if !ok {
+			return
+		}
+		for i := len(array.Elements) - 1; i >= 0; i-- {
+			if text(array.Elements[i]) == name {
+				m.takeItem(array, i)
+				return
+			}
+		}
+		return
+	}
+	object, ok := parent.Value.(*hujson.Object)
+	if !ok {
+		return
+	}
+	i := memberIndex(object, name)
+	switch {
+	case i < 0:
+	case sum == Container:
+		if m.empty(&object.Members[i].Value) {
+			m.takeMember(object, i)
+		}
+	case m.wrote(place, object.Members[i].Value), m.force:
+		m.takeMember(object, i)
+	default:
+		m.conflict(place, &object.Members[i].Value)
+	}
+}
+
+// empty reports an object or a list with nothing in it, no comment either.
+func (m *merger) empty(v *hujson.Value) bool {
+	switch x := v.Value.(type) {
+	case *hujson.Object:
+		return len(x.Members) == 0 && len(bytes.TrimSpace(x.AfterExtra)) == 0
+	case *hujson.Array:
+		return len(x.Elements) == 0 && len(bytes.TrimSpace(x.AfterExtra)) == 0
+	}
+	return false
+}
+
+func (m *merger) takeItem(a *hujson.Array, i int) {
+	before := a.Elements[i].BeforeExtra
+	comments := above(before)
+	last := i == len(a.Elements)-1
+	comma := a.Elements[len(a.Elements)-1].AfterExtra != nil
+	a.Elements = slices.Delete(a.Elements, i, i+1)
+	switch {
+	case !last:
+		moved(&a.Elements[i].BeforeExtra, before, comments, i == 0)
+	default:
+		a.AfterExtra = joined(comments, a.AfterExtra)
+		if i > 0 {
+			ends(&a.Elements[i-1].AfterExtra, comma)
+		} else {
+			a.AfterExtra = closed(a.AfterExtra)
+		}
+	}
+}
+
+func (m *merger) takeMember(o *hujson.Object, i int) {
+	before := o.Members[i].Name.BeforeExtra
+	comments := above(before)
+	last := i == len(o.Members)-1
+	comma := o.Members[len(o.Members)-1].Value.AfterExtra != nil
+	o.Members = slices.Delete(o.Members, i, i+1)
+	switch {
+	case !last:
+		moved(&o.Members[i].Name.BeforeExtra, before, comments, i == 0)
+	default:
+		o.AfterExtra = joined(comments, o.AfterExtra)
+		if i > 0 {
+			ends(&o.Members[i-1].Value.AfterExtra, comma)
+		} else {
+			o.AfterExtra = closed(o.AfterExtra)
+		}
+	}
+}
+
+// moved gives the one that follows what is taken away its comments, and the white
+// space of the first one.
+func moved(next *hujson.Extra, before, comments hujson.Extra, first bool) {
+	if first && len(bytes.TrimSpace(before)) == 0 && len(bytes.TrimSpace(*next)) == 0 {
+		*next = before
+		return
+	}
+	*next = joined(comments, *next)
+}
+
+// above is what stands before the line of a value: comments.
+func above(before hujson.Extra) hujson.Extra {
+	comments, line := cut(before)
+	if line == nil && len(bytes.TrimSpace(comments)) == 0 {
+		return nil
+	}
+	return comments
+}
+
+func joined(comments, rest hujson.Extra) hujson.Extra { return append(slices.Clip(comments), rest...) }
+
+// ends makes a value the last one, with a trailing comma or without.
+func ends(after *hujson.Extra, comma bool) {
+	switch {
+	case !comma:
+		*after = nil
+	case *after == nil:
+		*after = hujson.Extra{}
+	}
+}
+
+// closed is what stands in an object or a list that is empty now.
+func closed(e hujson.Extra) hujson.Extra {
+	if len(bytes.TrimSpace(e)) == 0 {
+		return nil
+	}
+	return e
+}

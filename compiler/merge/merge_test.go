@@ -1,0 +1,295 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tailscale/hujson"
+)
+
+var (
+	servers     = []string{"/mcpServers/*"}
+	permissions = []string{"/permissions/allow/-", "/permissions/deny/-", "/version"}
+)
+
+func merged(t *testing.T, have, want string, patterns []string, owned ...Entries) Result {
+	t.Helper()
+	var w []byte
+	if want != "" {
+		w = []byte(want)
+	}
+	r, err := Merge([]byte(have), w, patterns, owned, false)
+	if err != nil || len(r.Conflicts) > 0 {
+		t.Fatalf("%s: got %v, %v", have, err, r.Conflicts)
+	}
+	return r
+}
+
+func TestEverythingElseKeepsItsBytes(t *testing.T) {
+	const one = `{"mcpServers": {"docs": {"command": "d"}}}`
+	const rules = `{"version": 1, "permissions": {"allow": ["a", "b"], "deny": []}}`
+	for _, c := range []struct {
+		name, have, want string
+		patterns         []string
+		then             string
+	}{
+		{"a server", "{\n  // mine\n  \"mcpServers\": {\n    \"my\": {\"command\": \"m\"} // keep\n  },\n  \"other\": [1,2]\n}\n", one, servers,
+			"{\n  // mine\n  \"mcpServers\": {\n    \"my\": {\"command\": \"m\"}, // keep\n    \"docs\": {\n      \"command\": \"d\"\n    }\n  },\n  \"other\": [1,2]\n}\n"},
+		{"a trailing comma", "{\n\t\"mcpServers\": {\n\t\t\"my\": {},\n\t},\n}", one, servers,
+			"{\n\t\"mcpServers\": {\n\t\t\"my\": {},\n\t\t\"docs\": {\n\t\t\t\"command\": \"d\"\n\t\t},\n\t},\n}"},
+		{"no servers yet", "{\"x\": 1}\n", one, servers, "{\"x\": 1, \"mcpServers\": {\n    \"docs\": {\n      \"command\": \"d\"\n    }\n  }}\n"},
+		{"CR LF", "{\r\n    \"x\": 1\r\n}\r\n", one, servers, "{\r\n    \"x\": 1,\r\n    \"mcpServers\": {\r\n        \"docs\": {\r\n            \"command\": \"d\"\r\n        }\r\n    }\r\n}\r\n"},
+		{"lists", "{\n  \"permissions\": {\n    \"deny\": [\"x\"], // no\n    \"allow\": [\n      \"b\", /* why */\n      \"mine\"\n    ]\n  }\n}\n", rules, permissions,
+			"{\n  \"permissions\": {\n    \"deny\": [\"x\"], // no\n    \"allow\": [\n      \"b\", /* why */\n      \"mine\",\n      \"a\"\n    ]\n  },\n  \"version\": 1\n}\n"},
+		{"an empty object", "{}", rules, permissions, "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\",\n      \"b\"\n    ],\n    \"deny\": []\n  },\n  \"version\": 1\n}"},
+		{"a byte order mark", "\uFEFF{\n  \"mcpServers\": {\"a\": 1}\n}", one, servers, "\uFEFF{\n  \"mcpServers\": {\"a\": 1, \"docs\": {\n      \"command\": \"d\"\n    }}\n}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := merged(t, c.have, c.want, c.patterns)
+			if d := cmp.Diff(c.then, string(r.Data)); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+			if again := merged(t, string(r.Data), c.want, c.patterns, r.Entries); !bytes.Equal(again.Data, r.Data) || !cmp.Equal(again.Entries, r.Entries) {
+				t.Errorf("a second build: got %s, %v", again.Data, again.Entries)
+			}
+			if back := merged(t, string(r.Data), "", nil, r.Entries); string(back.Data) != c.have {
+				t.Errorf("taken out: got %q, want %q", back.Data, c.have)
+			}
+		})
+	}
+}
+
+func TestAFileOfModecsOwnGoesWithItsEntries(t *testing.T) {
+	const want = `{"permissions": {"allow": ["a"], "deny": ["d"]}}`
+	r := merged(t, "", want, permissions)
+	if string(r.Data) != want {
+		t.Fatalf("got %s, want it as it is emitted", r.Data)
+	}
+	if gone := merged(t, want, "", nil, r.Entries); gone.Data != nil {
+		t.Errorf("got %s, want nothing", gone.Data)
+	}
+	mine := merged(t, `{"permissions": {"allow": ["a", "mine"], "deny": ["d"]}}`, "", nil, r.Entries)
+	if got := canonicalText(t, mine.Data); got != `{"permissions":{"allow":["mine"]}}` {
+		t.Errorf("got %s, want the person's rule alone", got)
+	}
+}
+
+func canonicalText(t *testing.T, data []byte) string {
+	t.Helper()
+	v, err := hujson.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return canonical(v)
+}
+
+func TestAPersonsEntriesStay(t *testing.T) {
+	// "mine" is in both: it was there before, and stays when the source drops it.
+	r := merged(t, `{"permissions": {"allow": ["mine"]}}`, `{"permissions": {"allow": ["mine", "ours"], "deny": []}}`, permissions)
+	next := merged(t, string(r.Data), `{"permissions": {"allow": [], "deny": []}}`, permissions, r.Entries)
+	if got := canonicalText(t, next.Data); got != `{"permissions":{"allow":["mine"],"deny":[]}}` {
+		t.Errorf("got %s", got)
+	}
+	// A deny that a person added stays, and so does a key that no place covers.
+	next = merged(t, `{"permissions": {"allow": ["mine", "ours"], "deny": ["no"]}, "model": "x"}`, `{"permissions": {"allow": [], "deny": []}}`, permissions, r.Entries)
+	if got := canonicalText(t, next.Data); got != `{"model":"x","permissions":{"allow":["mine"],"deny":["no"]}}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	const want = `{"mcpServers": {"docs": {"command": "ours"}}}`
+	owned := merged(t, "{}", `{"mcpServers": {"docs": {"command": "before"}}}`, servers).Entries
+	for _, c := range []struct {
+		name, have string
+		owned      []Entries
+		want       []Conflict
+		forced     string
+	}{
+		{"a person's server of that name", "{\"mcpServers\": {\n\"docs\": {\"command\": \"theirs\"}}}", nil, []Conflict{{Place: "/mcpServers/docs", Line: 2}}, `{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"one that was edited", "{\"mcpServers\": {\"docs\": {\"command\": \"theirs\"}}}", []Entries{owned}, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}, `{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"one as modec wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"as an interrupted build wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{{"/mcpServers/docs": "0"}, owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"a list of servers", "{\n\n\"mcpServers\": []}", nil, []Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, `{"mcpServers":[]}`},
+		{"no object", "[1]", nil, []Conflict{{Line: 1, Got: "a list"}}, ""},
+	} {
+		r, err := Merge([]byte(c.have), []byte(want), servers, c.owned, false)
+		if err != nil || !cmp.Equal(r.Conflicts, c.want) {
+			t.Errorf("%s: got %v, %v, want %v", c.name, r.Conflicts, err, c.want)
+		}
+		if len(c.want) > 0 && r.Data != nil {
+			t.Errorf("%s: got %s beside a conflict", c.name, r.Data)
+		}
+		forced, err := Merge([]byte(c.have), []byte(want), servers, c.owned, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.forced != "" {
+			if got := canonicalText(t, forced.Data); got != c.forced {
+				t.Errorf("%s: got %s when forced, want %s", c.name, got, c.forced)
+			}
+		}
+	}
+	if _, err := Merge([]byte("{ no"), []byte(want), servers, nil, true); err == nil {
+		t.Error("no JSON: got no error")
+	}
+	// Taken out of the source after somebody edited it.
+	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, nil, []Entries{owned}, false)
+	if err != nil || !cmp.Equal(r.Conflicts, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}) {
+		t.Errorf("got %v, %v", r.Conflicts, err)
+	}
+}
+
+func TestCovers(t *testing.T) {
+	for want, ok := range map[string]bool{
+		`{"version": 1, "permissions": {"allow": [], "deny": ["x"]}}`: true,
+		`{"permissions": {"ask": []}}`:                                false,
+		`{"other": 1}`:                                                false,
+	} {
+		if err := Covers([]byte(want), permissions); (err == nil) != ok {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+}
+
+// made writes a file as a person might.
+type person struct{ *rand.Rand }
+
+func (p person) space(newline bool) string {
+	all := []string{"", " ", "\n  ", "\n\t", " /* c */ ", " // c\n  ", "\n\n  // d\n  "}
+	if !newline {
+		all = all[:2]
+	}
+	return all[p.IntN(len(all))]
+}
+
+func (p person) list(open, close string, items []string) string {
+	var b strings.Builder
+	b.WriteString(open)
+	for i, item := range items {
+		b.WriteString(p.space(true) + item)
+		if i < len(items)-1 || p.IntN(5) == 0 {
+			b.WriteString(",")
+		}
+	}
+	if len(items) > 0 {
+		b.WriteString(p.space(true))
+	}
+	return b.String() + close
+}
+
+func (p person) file() string {
+	var members []string
+	if p.IntN(2) == 0 {
+		members = append(members, `"x": `+p.list("[", "]", []string{"1", `"//"`}))
+	}
+	if p.IntN(3) > 0 {
+		var rules []string
+		for _, r := range []string{`"a"`, `"b"`, `"c"`, `"mine"`} {
+			if p.IntN(2) == 0 {
+				rules = append(rules, r)
+			}
+		}
+		inner := []string{`"allow": ` + p.list("[", "]", rules)}
+		if p.IntN(2) == 0 {
+			inner = append(inner, `"ask": []`)
+		}
+		members = append(members, `"permissions":`+p.space(false)+p.list("{", "}", inner))
+	}
+	if p.IntN(2) == 0 {
+		members = append(members, `"version": 1`)
+	}
+	return p.list("{", "}", members) + p.space(true)
+}
+
+func (p person) want() []byte {
+	rules := []string{}
+	for _, r := range []string{"a", "b", "c", "ours"} {
+		if p.IntN(2) == 0 {
+			rules = append(rules, r)
+		}
+	}
+	b, _ := json.MarshalIndent(map[string]any{"version": 1, "permissions": map[string]any{"allow": rules, "deny": []string{"z"}}}, "", "  ")
+	return b
+}
+
+// TestMergeAndBack: whatever a person wrote, what is merged in can be taken out to
+// the byte, a second merge changes nothing, and a build after another leaves the same
+// as one alone.
+func TestMergeAndBack(t *testing.T) {
+	for seed := range uint64(3000) {
+		p := person{rand.New(rand.NewPCG(seed, 1))}
+		have, first, second := p.file(), p.want(), p.want()
+		r := merged(t, have, string(first), permissions)
+		if _, err := hujson.Parse(r.Data); err != nil {
+			t.Fatalf("seed %d: %q became %q: %v", seed, have, r.Data, err)
+		}
+		if back := merged(t, string(r.Data), "", nil, r.Entries); hollow(back.Data) != hollow([]byte(have)) {
+			t.Fatalf("seed %d: %q became %q, and then %q", seed, have, r.Data, back.Data)
+		}
+		if again := merged(t, string(r.Data), string(first), permissions, r.Entries); !bytes.Equal(again.Data, r.Data) {
+			t.Fatalf("seed %d: a second time %q became %q", seed, r.Data, again.Data)
+		}
+		both := merged(t, string(r.Data), string(second), permissions, r.Entries)
+		alone := merged(t, have, string(second), permissions)
+		if a, b := sortedLists(t, both.Data), sortedLists(t, alone.Data); a != b {
+			t.Fatalf("seed %d: %s after %s, %s alone", seed, a, first, b)
+		}
+		if !slices.Equal(both.Entries.Places(), alone.Entries.Places()) {
+			t.Fatalf("seed %d: %v and %v", seed, both.Entries, alone.Entries)
+		}
+		if back := merged(t, string(both.Data), "", nil, both.Entries); hollow(back.Data) != hollow([]byte(have)) {
+			t.Fatalf("seed %d: after two builds %q became %q", seed, have, back.Data)
+		}
+	}
+}
+
+// hollow leaves out what stands in brackets with nothing in them: whether they stood
+// on one line is not remembered.
+func hollow(data []byte) string { return string(inBrackets.ReplaceAll(data, []byte("$1$2"))) }
+
+var inBrackets = regexp.MustCompile(`([\[{])\s+([\]}])`)
+
+func sortedLists(t *testing.T, data []byte) string {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(canonicalText(t, data)), &v); err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := v["permissions"].(map[string]any); ok {
+		for _, list := range p {
+			slices.SortFunc(list.([]any), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// FuzzMerge: no file makes a merge panic, lose what it does not own or write what
+// does not parse.
+func FuzzMerge(f *testing.F) {
+	f.Add([]byte(`{"permissions": {"allow": ["a"], /* c */ "allow": []}}`))
+	f.Add([]byte("{\r\n// x\r\n}"))
+	f.Fuzz(func(t *testing.T, have []byte) {
+		want := []byte(`{"version": 1, "permissions": {"allow": ["a", "b"], "deny": ["z"]}}`)
+		r, err := Merge(have, want, permissions, nil, false)
+		if err != nil || len(r.Conflicts) > 0 {
+			return
+		}
+		if _, err := hujson.Parse(bytes.TrimPrefix(r.Data, []byte("\uFEFF"))); err != nil {
+			t.Fatalf("%q became %q: %v", have, r.Data, err)
+		}
+		again, err := Merge(r.Data, want, permissions, []Entries{r.Entries}, false)
+		if err != nil || !bytes.Equal(again.Data, r.Data) {
+			t.Fatalf("a second time %q became %q: %v", r.Data, again.Data, err)
+		}
+		if _, err := Merge(r.Data, nil, nil, []Entries{r.Entries}, false); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
