@@ -37,6 +37,9 @@ type Result struct {
 	inputs map[string]target.Input
 }
 
+// Empty returns a project of which nobody is a part.
+func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
+
 // Input returns what a compiled target was given.
 func (r *Result) Input(t target.Target) target.Input { return r.inputs[t.Name()] }
 

@@ -53,6 +53,22 @@ type rawException struct {
 	at                            map[string]diag.Pos // of its values
 }
 
+// Accepted is a widening that modec.toml accepts in writing.
+type Accepted struct {
+	Target, Subject, What string
+	Until                 time.Time
+	Pos                   diag.Pos
+}
+
+// Accepted lists the [[exceptions]], in the order written.
+func (c *Config) Accepted() []Accepted {
+	var out []Accepted
+	for _, e := range c.exceptions {
+		out = append(out, Accepted{e.target, e.subject, e.what, e.until, e.pos})
+	}
+	return out
+}
+
 // projectOptions declares the top level of modec.toml.
 var projectOptions = []target.Option{
 	{Name: "baseline", Type: target.String, Doc: "The role of a session that names none. It decides what files shared by several roles may allow."},

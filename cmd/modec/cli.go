@@ -7,7 +7,7 @@ Exit codes: 0 clean; 1 findings, drift or denied; 2 usage or environment.`
 // globals are the flags of every command.
 type globals struct {
 	Dir     string `short:"C" name:"dir" placeholder:"DIR" default:"." help:"Project folder: the one that holds modec.toml."`
-	Format  string `enum:"text,json" default:"text" help:"Form of the output: text or json."`
+	Format  string `enum:"text,json,markdown,sarif,github" default:"text" help:"Form of the output: text or json; for diff markdown and github too, for lint sarif and github."`
 	JSON    bool   `name:"json" help:"Short for --format=json."`
 	Color   string `enum:"auto,always,never" default:"auto" help:"Colour: auto (on a terminal, unless NO_COLOR is set), always or never."`
 	Quiet   bool   `short:"q" help:"Print results and errors only."`
@@ -23,6 +23,7 @@ type cli struct {
 	Build   buildCmd   `cmd:"" help:"Compile the project for its targets."`
 	Lint    lintCmd    `cmd:"" help:"Check the source, and suggest where it could permit less."`
 	Verify  verifyCmd  `cmd:"" help:"Prove that no artifact permits more than the source."`
+	Diff    diffCmd    `cmd:"" help:"Tell what changes in permissions between two sources or revisions."`
 	Explain explainCmd `cmd:"" help:"Tell what a subject may do and which rule says so."`
 	List    listCmd    `cmd:"" help:"List modes, roles, servers and tools."`
 	Args    argsCmd    `cmd:"" help:"Print the arguments that start an agent as a subject."`

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -77,7 +78,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		fmt.Fprintf(stderr, "modec: error: %v\n", err)
 		return 2
 	}
-	err = ctx.Run(e)
+	command, _, _ := strings.Cut(ctx.Command(), " ")
+	if err = e.ui.checkFormat(command); err == nil {
+		err = ctx.Run(e)
+	}
 	var c exitCode
 	switch {
 	case err == nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -21,6 +22,7 @@ import (
 type ui struct {
 	out, err io.Writer
 	json     bool
+	format   string
 	quiet    bool
 	verbose  bool
 	colour   bool // of results
@@ -28,7 +30,7 @@ type ui struct {
 }
 
 func newUI(stdout, stderr io.Writer, g *globals, dir string) *ui {
-	u := &ui{out: stdout, err: stderr, json: g.JSON || g.Format == "json", quiet: g.Quiet, verbose: g.Verbose}
+	u := &ui{out: stdout, err: stderr, json: g.JSON || g.Format == "json", format: g.Format, quiet: g.Quiet, verbose: g.Verbose}
 	coloured := func(w io.Writer) bool {
 		return g.Color == "always" || g.Color == "auto" && terminal(w) && os.Getenv("NO_COLOR") == ""
 	}
@@ -103,6 +105,18 @@ func (u *ui) unified(patch string) {
 		}
 		u.printf("%s\n", line)
 	}
+}
+
+// formats are the forms of the output that a command has beside text and json.
+var formats = map[string][]string{"diff": {"markdown", "github"}}
+
+// checkFormat refuses a form of the output that a command does not have.
+func (u *ui) checkFormat(command string) error {
+	has := append([]string{"text", "json"}, formats[command]...)
+	if u.json || slices.Contains(has, u.format) {
+		return nil
+	}
+	return fmt.Errorf("got --format %s, want one of %s for %s", u.format, strings.Join(has, ", "), command)
 }
 
 // emit writes a value as JSON on standard output.

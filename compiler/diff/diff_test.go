@@ -1,0 +1,137 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+func rule(d ir.Decision, text string) ir.Rule {
+	return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: diag.Pos{File: "m.cue", Line: len(text)}}
+}
+
+func def(d ir.Decision) *ir.Default { return &ir.Default{Decision: d} }
+
+func github(rules ...ir.Rule) *ir.MCPTable {
+	return &ir.MCPTable{Default: def(ir.Deny), Entries: []ir.MCPEntry{{Key: "github", Literal: true, Default: def(ir.Deny), Rules: rules}}}
+}
+
+func with(roles ...ir.Role) *ir.Project {
+	return &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: roles,
+		Servers: []ir.Server{{Name: "github", Type: "stdio", Command: "gh", DefaultEnabled: true, Tools: []ir.Tool{{Name: "create_issue"}, {Name: "list_issues"}}}}}
+}
+
+func lines(r *Report) (out []string) {
+	for _, c := range r.Changes {
+		out = append(out, fmt.Sprintf("%s: %s %s %s %s %s", c.Subject, c.Group, c.What, c.Before.Decision, c.After.Decision, c.Kind))
+	}
+	for _, o := range r.Others {
+		out = append(out, fmt.Sprintf("%s: %s %s", o.What, o.Text, o.Kind))
+	}
+	return out
+}
+
+func TestProjects(t *testing.T) {
+	role := func(can ir.Can) ir.Role { return ir.Role{Name: "reviewer", Can: can} }
+	for _, c := range []struct {
+		name          string
+		before, after *ir.Project
+		want          []string
+	}{
+		{"nothing", with(role(ir.Can{})), with(role(ir.Can{})), nil},
+		{"a place, a prompt and a description", with(ir.Role{Name: "reviewer", Pos: diag.Pos{File: "a", Line: 1}}),
+			with(ir.Role{Name: "reviewer", Pos: diag.Pos{File: "b", Line: 2}, AppendSystemPrompt: "x", Description: "y"}), nil},
+		{"a tool", with(role(ir.Can{MCP: github()})), with(role(ir.Can{MCP: github(rule(ir.Ask, "create_issue"))})),
+			[]string{"role reviewer: mcp github:create_issue deny ask widened"}},
+		{"a server's default", with(role(ir.Can{MCP: github()})), with(role(ir.Can{MCP: &ir.MCPTable{Default: def(ir.Deny), Entries: []ir.MCPEntry{{Key: "github", Literal: true, Default: def(ir.Allow)}}}})),
+			[]string{"role reviewer: mcp github:* deny allow widened"}},
+		{"a new deny of commands, and another default", with(role(ir.Can{Command: &ir.Table{Default: def(ir.Ask)}})),
+			with(role(ir.Can{Command: &ir.Table{Default: def(ir.Allow), Rules: []ir.Rule{rule(ir.Deny, "rm *")}}})),
+			[]string{"role reviewer: command anything else ask allow widened", "role reviewer: command a line that is not literal ask deny narrowed", "role reviewer: command rm * ask deny narrowed"}},
+		{"a deny that goes", with(role(ir.Can{Edit: &ir.Table{Default: def(ir.Allow), Rules: []ir.Rule{rule(ir.Deny, "secret/**")}}})), with(role(ir.Can{Edit: &ir.Table{Default: def(ir.Allow)}})),
+			[]string{"role reviewer: edit secret/** deny allow widened"}},
+		{"the widened subject first", with(ir.Role{Name: "a", Can: ir.Can{Web: &ir.Table{Default: def(ir.Allow)}}}, ir.Role{Name: "b", Can: ir.Can{Web: &ir.Table{Default: def(ir.Deny)}}}),
+			with(ir.Role{Name: "a", Can: ir.Can{Web: &ir.Table{Default: def(ir.Deny)}}}, ir.Role{Name: "b", Can: ir.Can{Web: &ir.Table{Default: def(ir.Ask)}}}),
+			[]string{"role b: web anything else deny ask widened", "role a: web anything else allow deny narrowed"}},
+		{"Claude Code's own rules", with(ir.Role{Name: "r", ClaudeRules: []ir.ClaudeRule{{Decision: ir.Deny, Text: "Skill(x)"}, {Decision: ir.Allow, Text: "Monitor"}}}),
+			with(ir.Role{Name: "r", ClaudeRules: []ir.ClaudeRule{{Decision: ir.Allow, Text: "WebSearch"}}}),
+			[]string{"role r: has the rule allow WebSearch for Claude Code alone widened", "role r: no longer has the rule deny Skill(x) for Claude Code alone widened", "role r: no longer has the rule allow Monitor for Claude Code alone narrowed"}},
+		{"tools and claims", with(ir.Role{Name: "r", Tools: &[]string{"Read"}}), with(ir.Role{Name: "r", Claims: map[string][]string{"team": {"x", "y"}}}),
+			[]string{"role r: has more of Claude Code's tools widened", "role r: is held by team: x or y, and was by nobody changed"}},
+	} {
+		r, err := Projects(policy.New(c.before), policy.New(c.after), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, lines(r)); d != "" {
+			t.Errorf("%s (-want +got)\n%s", c.name, d)
+		}
+		back, err := Projects(policy.New(c.after), policy.New(c.before), 1)
+		if err != nil || back.Widened != r.Narrowed || back.Narrowed != r.Widened {
+			t.Errorf("%s: there %d and %d, and back %d and %d (%v)", c.name, r.Widened, r.Narrowed, back.Widened, back.Narrowed, err)
+		}
+	}
+}
+
+// A change names the rules and places of both sides, and actions that it is about.
+func TestChange(t *testing.T) {
+	p := func(d ir.Decision) *policy.Engine {
+		return policy.New(with(ir.Role{Name: "r", Can: ir.Can{Command: &ir.Table{Default: def(ir.Ask), Rules: []ir.Rule{rule(d, "git push *")}}}}))
+	}
+	r, err := Projects(p(ir.Deny), p(ir.Allow), 1)
+	if err != nil || len(r.Changes) == 0 {
+		t.Fatal(err, r)
+	}
+	c := r.Changes[slices.IndexFunc(r.Changes, func(c Change) bool { return c.What == "git push *" })]
+	at := diag.Pos{File: "m.cue", Line: len("git push *")}
+	if c.What != "git push *" || c.Before.Pos != at || c.After.Pos != at || c.Before.Rule != `deny "git push *"` || c.After.Rule != `allow "git push *"` {
+		t.Errorf("got %+v", c)
+	}
+	if c.Count < len(c.Examples) || len(c.Examples) == 0 || !strings.HasPrefix(c.Examples[0], "git push") {
+		t.Errorf("got %d actions, as %q", c.Count, c.Examples)
+	}
+}
+
+// A subject of one side alone is a line for each group, with the most that it may.
+func TestSubjectOfOneSide(t *testing.T) {
+	is := with(ir.Role{Name: "r", PermissionMode: "dontAsk", Can: ir.Can{Read: &ir.Table{Default: def(ir.Allow)}, MCP: github(rule(ir.Ask, "list_issues"))}})
+	r, err := Projects(policy.New(with()), policy.New(is), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"role r: read * deny allow widened", "role r: mcp github:* deny ask widened", "role r: modes * deny allow widened"}
+	if d := cmp.Diff(want, lines(r)); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	for _, c := range r.Changes {
+		if c.Only != "after" {
+			t.Errorf("got %+v", c)
+		}
+	}
+}
+
+func TestServersAndExceptions(t *testing.T) {
+	a, b := with(), with()
+	b.Servers = []ir.Server{{Name: "docs", Type: "http", URL: "https://x"}, a.Servers[0]}
+	b.Servers[1].Command, b.Servers[1].Env = "other", map[string]string{"TOKEN": "secret"}
+	r, err := Projects(policy.New(a), policy.New(b), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Exceptions([]Exception{{Text: "old"}, {Text: "kept"}}, []Exception{{Text: "kept"}, {Text: "new"}})
+	want := []string{"server docs: is new: http https://x changed", "server github: is started as other, and was as gh changed", "server github: has another environment changed",
+		"exception: accepts for new widened", "exception: no longer accepts for old narrowed"}
+	if d := cmp.Diff(want, lines(r)); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if strings.Contains(fmt.Sprint(lines(r)), "secret") {
+		t.Error("the value of a variable is told")
+	}
+}

@@ -1,0 +1,194 @@
+// Package gittree reads the files of a git revision, or of the index, without
+// checking anything out. It runs git a fixed number of times, whatever the number of
+// files, never for the network, and with none of the programs that a repository's
+// configuration may name.
+package gittree
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+	"testing/fstest" // for its file system in memory; it links no test
+)
+
+// Index is the revision that stands for the index: what the next commit would hold.
+const Index = ":index"
+
+// most is the most bytes of a file that is read.
+const most = 16 << 20
+
+// Tree is the files of a folder of a repository, as a revision has them. A file is
+// read when it is opened first. Links and submodules are no files of it.
+type Tree struct {
+	Commit string // the full name of the commit; "" of the index
+	files  fstest.MapFS
+	object map[string]string // of a file that was not read
+	batch  *batch
+}
+
+// Open reads the names of the files below dir, as rev has them. The tree must be
+// closed.
+func Open(ctx context.Context, dir, rev string) (*Tree, error) {
+	g := git{ctx, dir}
+	t := &Tree{files: fstest.MapFS{}, object: map[string]string{}}
+	var list []byte
+	var err error
+	if rev == Index {
+		list, err = g.run("ls-files", "--stage", "-z")
+	} else {
+		var commit, prefix []byte
+		if commit, err = g.run("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}"); err != nil {
+			if _, ok := errors.AsType[*exec.ExitError](err); ok {
+				err = fmt.Errorf("got %q, which is neither a folder with a modec.toml nor a revision of git", rev)
+			}
+			return nil, err
+		}
+		t.Commit = strings.TrimSpace(string(commit))
+		if prefix, err = g.run("rev-parse", "--show-prefix"); err != nil {
+			return nil, err
+		}
+		at := t.Commit + ":" + strings.TrimSuffix(strings.TrimSuffix(string(prefix), "\n"), "/")
+		list, err = g.run("ls-tree", "-r", "-z", "--full-tree", at)
+		if err != nil {
+			return nil, fmt.Errorf("got revision %q, which has no such folder: %w", rev, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for record := range bytes.SplitSeq(list, []byte{0}) {
+		about, name, ok := strings.Cut(string(record), "\t")
+		fields := strings.Fields(about) // MODE TYPE OBJECT of a tree, MODE OBJECT STAGE of the index
+		if !ok || len(fields) != 3 || !strings.HasPrefix(fields[0], "100") || !fs.ValidPath(name) {
+			continue
+		}
+		object := fields[2]
+		if rev == Index {
+			if fields[2] != "0" {
+				return nil, fmt.Errorf("got %s with a conflict that nobody resolved, want none in the index", name)
+			}
+			object = fields[1]
+		}
+		t.files[name] = &fstest.MapFile{Mode: 0o644}
+		t.object[name] = object
+	}
+	t.batch, err = g.batch()
+	return t, err
+}
+
+// Open opens a file or a folder.
+func (t *Tree) Open(name string) (fs.File, error) {
+	if object, ok := t.object[name]; ok {
+		data, err := t.batch.read(object)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		t.files[name].Data = data
+		delete(t.object, name)
+	}
+	return t.files.Open(name)
+}
+
+// Sub returns the files of a folder of the tree.
+func (t *Tree) Sub(dir string) (fs.FS, error) {
+	if dir = path.Clean(dir); dir == "." {
+		return t, nil
+	}
+	return fs.Sub(struct{ fs.FS }{t}, dir)
+}
+
+// Close ends git.
+func (t *Tree) Close() error {
+	if t.batch == nil {
+		return nil
+	}
+	t.batch.in.Close()
+	return t.batch.cmd.Wait()
+}
+
+type git struct {
+	ctx context.Context
+	dir string
+}
+
+func (g git) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(g.ctx, "git", append([]string{"-C", g.dir, "-c", "core.fsmonitor=false", "--no-replace-objects", "--no-pager"}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1")
+	return cmd
+}
+
+func (g git) run(args ...string) ([]byte, error) {
+	cmd := g.command(args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	switch text := strings.TrimSpace(stderr.String()); {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("got no git, want it on the path to read a revision")
+	case err != nil && text != "":
+		first, _, _ := strings.Cut(text, "\n")
+		return nil, fmt.Errorf("git says: %s", strings.TrimPrefix(first, "fatal: "))
+	}
+	return out, err
+}
+
+// batch is a git that answers with objects.
+type batch struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (g git) batch() (*batch, error) {
+	cmd := g.command("cat-file", "--batch")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &batch{cmd, in, bufio.NewReader(out)}, nil
+}
+
+func (b *batch) read(object string) ([]byte, error) {
+	if _, err := fmt.Fprintln(b.in, object); err != nil {
+		return nil, err
+	}
+	header, err := b.out.ReadString('\n') // OBJECT blob SIZE
+	if err != nil {
+		return nil, err
+	}
+	fields := strings.Fields(header)
+	if len(fields) != 3 || fields[1] != "blob" {
+		return nil, fmt.Errorf("got %q of git, want a file", strings.TrimSpace(header))
+	}
+	size, err := strconv.Atoi(fields[2])
+	if err != nil {
+		return nil, err
+	}
+	if size > most {
+		if _, err := io.CopyN(io.Discard, b.out, int64(size)+1); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("got %d bytes, want %d MiB at most", size, most>>20)
+	}
+	data := make([]byte, size+1) // and a line break
+	if _, err := io.ReadFull(b.out, data); err != nil {
+		return nil, err
+	}
+	return data[:size], nil
+}
