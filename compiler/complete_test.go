@@ -39,6 +39,7 @@ policies: p: {
 		}
 	}
 }
+policies: nobody: can: edit: "deny"
 policies: q: can: {browser: {allow: ["a"], ask: ["b"], deny: ["c"], default: "ask"}, mcp: "deny"}
 modes: m: {
 	name: "M", description: "D", whenToUse: "W", roleDefinition: "R", customInstructions: "C", model: "opus"

@@ -16,6 +16,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/target"
 )
 
@@ -30,6 +31,10 @@ type Config struct {
 	Verify   bool   // verify = true
 	Baseline string
 	Targets  []TargetConfig // in the order of the target table
+	// Lint holds the severities of lint's rules where they differ from the rules' own,
+	// and PromptLimit its limit.
+	Lint        map[string]string
+	PromptLimit int
 	// Hash covers the file's bytes; it goes into the source hash.
 	Bytes []byte
 
@@ -146,7 +151,7 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 	c.locate(b)
 
 	top := maps.Clone(doc)
-	for _, k := range []string{"targets", "exceptions"} {
+	for _, k := range []string{"targets", "exceptions", "lint"} {
 		delete(top, k)
 	}
 	o := c.options("", projectOptions, top)
@@ -157,7 +162,35 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 	}
 	c.targets(cfg, doc["targets"], all, o.String("on_loss"))
 	c.exceptions(cfg, doc["exceptions"], all)
+	c.lint(cfg, doc["lint"])
 	return cfg
+}
+
+// lintOptions declares [lint].
+func lintOptions() []target.Option {
+	list := []target.Option{{Name: "prompt_limit", Type: target.Int, Default: lint.DefaultPromptLimit, Doc: "The most bytes of a prompt (long-prompt)."}}
+	for _, r := range lint.All() {
+		doc, _, _ := strings.Cut(r.Doc, ". ")
+		list = append(list, target.Option{Name: r.ID, Type: target.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
+	}
+	slices.SortFunc(list, func(a, b target.Option) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func (c *configReader) lint(cfg *Config, v any) {
+	table, ok := v.(map[string]any)
+	if v != nil && !ok {
+		c.diags.Errorf(c.vals["lint"], "bad-config", "lint", "got %s, want a table [lint]", describe(v))
+		return
+	}
+	o := c.options("lint", lintOptions(), table)
+	cfg.Lint, cfg.PromptLimit = map[string]string{}, o.Int("prompt_limit")
+	if cfg.PromptLimit < 1 {
+		c.diags.Errorf(c.vals["lint.prompt_limit"], "bad-config", "lint.prompt_limit", "got %d, want at least 1", cfg.PromptLimit)
+	}
+	for _, r := range lint.All() {
+		cfg.Lint[r.ID] = o.String(r.ID)
+	}
 }
 
 func localFolder(p string) bool {

@@ -45,6 +45,12 @@ func ConfigSchema(all []target.Target) string {
 	}
 	w.depth--
 	w.line("}]")
+	w.line("")
+	w.doc("What modec lint looks for: the severity of each rule, or off.")
+	w.open("lint?: {")
+	w.options(lintOptions())
+	w.trim()
+	w.close()
 	w.close()
 	w.line("")
 	w.line("#OnLoss: " + cueStrings(onLossChoices))
@@ -83,9 +89,16 @@ func (w *schemaWriter) doc(text string) {
 func (w *schemaWriter) options(options []target.Option) {
 	for _, o := range options {
 		w.doc(o.Doc)
-		w.line(o.Name + "?: " + cueType(o))
+		w.line(label(o.Name) + "?: " + cueType(o))
 		w.line("")
 	}
+}
+
+// trim takes the last empty line away.
+func (w *schemaWriter) trim() {
+	text := strings.TrimSuffix(w.b.String(), "\n")
+	w.b.Reset()
+	w.b.WriteString(text)
 }
 
 // cueType writes an option's type, its default marked with *.

@@ -43,6 +43,10 @@
 // files into a model, these are joined, rendered as CUE (package render), compiled,
 // and compared with what the agent decides from the files.
 //
+// Lint (package lint) looks at the model for what a valid source probably does not
+// mean, and diff (package diff) decides the same actions by two of them.
+//
 // Write (write.go, lock.go) compares with what is there, refuses to touch what
-// is not modec's own, and puts all files in place or none.
+// is not modec's own, merges modec's entries into files that people write too
+// (package merge), and puts all files in place or none.
 package compiler

@@ -124,6 +124,7 @@ func (r *resolver) resolve(data *node, settings Settings) {
 			r.unite(r.subjects[kind][name], nil)
 		}
 	}
+	r.unextended()
 	for _, slug := range slices.Sorted(maps.Keys(r.subjects[modeKind])) {
 		r.project.Modes = append(r.project.Modes, r.mode(r.subjects[modeKind][slug]))
 	}
@@ -137,6 +138,23 @@ func (r *resolver) resolve(data *node, settings Settings) {
 		m := r.mode(s)
 		m.Builtin = true
 		r.project.Builtins = append(r.project.Builtins, m)
+	}
+}
+
+// unextended notes the policies that nobody extends.
+func (r *resolver) unextended() {
+	used := map[*subject]bool{}
+	for _, subjects := range r.subjects {
+		for _, s := range subjects {
+			for _, p := range s.parents {
+				used[p] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.subjects[policyKind])) {
+		if s := r.subjects[policyKind][name]; !used[s] && !s.builtin {
+			r.project.Unextended = append(r.project.Unextended, ir.Item{Name: name, Pos: s.pos})
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/suggest"
 	"modec.dev/modec/compiler/target"
@@ -190,11 +191,20 @@ func parseAction(group, arg string) (policy.Action, error) {
 	return policy.Action{Group: g, Server: server, Arg: tool}, nil
 }
 
-func (c *explainCmd) code(e *env) error {
+// allCodes documents everything that modec reports.
+func allCodes() []diag.Doc {
 	docs := append(compiler.Codes(), suggest.Codes()...)
 	for _, t := range targets.All() {
 		docs = append(docs, t.Codes()...)
 	}
+	for _, r := range lint.All() {
+		docs = append(docs, diag.Doc{Code: r.ID, Text: r.Doc})
+	}
+	return docs
+}
+
+func (c *explainCmd) code(e *env) error {
+	docs := allCodes()
 	var names []string
 	for _, d := range docs {
 		if d.Code == c.Code {

@@ -31,6 +31,7 @@ func TestTemplates(t *testing.T) {
 			if _, stderr := modec("build"); stderr != "" {
 				t.Errorf("build says %s", stderr)
 			}
+			modec("lint")
 			out, _ := modec("verify", "--json")
 			var report struct {
 				Surfaces []struct {

@@ -108,7 +108,7 @@ func (u *ui) unified(patch string) {
 }
 
 // formats are the forms of the output that a command has beside text and json.
-var formats = map[string][]string{"diff": {"markdown", "github"}}
+var formats = map[string][]string{"diff": {"markdown", "github"}, "lint": {"sarif", "github"}}
 
 // checkFormat refuses a form of the output that a command does not have.
 func (u *ui) checkFormat(command string) error {

@@ -95,6 +95,10 @@ type Project struct {
 
 	ClosedInventory bool   `json:"closedInventory"`    // only the servers and tools listed exist
 	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none
+
+	// Unextended are the policies of the source that nothing extends. They decide
+	// nothing, and are no part of the model.
+	Unextended []Item `json:"-"`
 }
 
 // External is the type of a server that the user's own settings start: modec

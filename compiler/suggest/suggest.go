@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/format"
@@ -308,7 +307,7 @@ func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
 	if len(files) == 0 {
 		return nil
 	}
-	tree, err := overlay(f.fsys, f.res.Config.Source, files)
+	tree, err := compiler.Overlay(f.fsys, f.res.Config.Source, files)
 	if err != nil {
 		return diag.List{{Code: "unreadable-file", Message: err.Error()}}
 	}
@@ -336,34 +335,4 @@ func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
 		}
 	}
 	return out
-}
-
-// layered is a file system whose source folder is another's.
-type layered struct {
-	top   fstest.MapFS
-	under fs.FS
-}
-
-func (l layered) Open(name string) (fs.File, error) {
-	if f, err := l.top.Open(name); err == nil {
-		return f, nil
-	}
-	return l.under.Open(name)
-}
-
-// overlay lays files over those of a project's source folder.
-func overlay(fsys fs.FS, source string, files []target.File) (fs.FS, error) {
-	top := fstest.MapFS{}
-	err := fs.WalkDir(fsys, path.Clean(source), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(fsys, name)
-		top[name] = &fstest.MapFile{Data: data}
-		return err
-	})
-	for _, f := range files {
-		top[f.Path] = &fstest.MapFile{Data: f.Data}
-	}
-	return layered{top, fsys}, err
 }

@@ -1,0 +1,103 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+)
+
+// Fixes returns the sources without the items that findings take away, by file; files
+// in which nothing changes are left out. A place at which no plain item of a list
+// stands stays as it is, and so do files that are no CUE.
+func Fixes(sources map[string]string, findings []Finding) map[string]string {
+	byFile := map[string][]Finding{}
+	for _, f := range findings {
+		if f.Fix != nil && strings.HasSuffix(f.Fix.Pos.File, ".cue") {
+			byFile[f.Fix.Pos.File] = append(byFile[f.Fix.Pos.File], f)
+		}
+	}
+	out := map[string]string{}
+	for file, list := range byFile {
+		text, ok := sources[file]
+		if !ok {
+			continue
+		}
+		slices.SortFunc(list, func(a, b Finding) int { return b.Fix.Pos.Compare(a.Fix.Pos) }) // from the end
+		list = slices.CompactFunc(list, func(a, b Finding) bool { return a.Fix.Pos == b.Fix.Pos })
+		fixed := text
+		for _, f := range list {
+			if at := offset(fixed, f.Fix.Pos.Line, f.Fix.Pos.Col); at >= 0 {
+				fixed = without(fixed, at)
+			}
+		}
+		if fixed != text {
+			out[file] = fixed
+		}
+	}
+	return out
+}
+
+// offset is where a place begins, -1 where it is not in the text.
+func offset(text string, line, col int) int {
+	at := 0
+	for range line - 1 {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return -1
+		}
+		at += i + 1
+	}
+	if at += col - 1; at >= len(text) || col < 1 {
+		return -1
+	}
+	return at
+}
+
+// without takes a quoted item out of its list, with the comma that divides it from a
+// neighbour.
+func without(text string, at int) string {
+	end := quoted(text, at)
+	if end < 0 {
+		return text
+	}
+	lineStart, lineEnd := strings.LastIndexByte(text[:at], '\n')+1, len(text)
+	if i := strings.IndexByte(text[end:], '\n'); i >= 0 {
+		lineEnd = end + i + 1
+	}
+	after := end + len(text[end:]) - len(strings.TrimLeft(text[end:], " \t"))
+	before := len(strings.TrimRight(text[:at], " \t\n\r"))
+	switch {
+	case after < len(text) && text[after] == ',':
+		after++
+		if strings.TrimSpace(text[lineStart:at]) == "" && strings.TrimSpace(text[after:lineEnd]) == "" { // alone on its line
+			return text[:lineStart] + text[lineEnd:]
+		}
+		rest := strings.TrimLeft(text[after:], " \t")
+		if rest != "" && (rest[0] == ']' || rest[0] == '\n') { // the last one: what stood before the comma stays
+			return strings.TrimRight(text[:at], " \t") + text[after:]
+		}
+		return text[:at] + rest
+	case before > 0 && text[before-1] == ',' && after < len(text) && text[after] == ']':
+		return text[:before-1] + text[end:]
+	case before > 0 && text[before-1] == '[' && after < len(text) && text[after] == ']':
+		return text[:at] + text[end:]
+	}
+	return text
+}
+
+// quoted is the end of a text in plain quotes, -1 where none stands.
+func quoted(text string, at int) int {
+	if text[at] != '"' || strings.HasPrefix(text[at:], `"""`) {
+		return -1
+	}
+	for i := at + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		case '\n':
+			return -1
+		}
+	}
+	return -1
+}
