@@ -20,6 +20,7 @@ var layers = []layer{
 	{pkg: "compiler/diag"},
 	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
 	{pkg: "compiler/merge"},
+	{pkg: "compiler/record", may: []string{"compiler/diag"}},
 	{pkg: "compiler/textdiff"},
 	{pkg: "compiler/gittree"},
 	{pkg: "compiler/diff", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/verify"}},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -59,16 +60,22 @@ func (r *resolver) check(data *node) bool {
 var topLevel = []string{"servers", "modes", "roles", "policies"}
 
 // nameRules say what a name may be, by section.
-var nameRules = map[string]struct {
-	re   *regexp.Regexp
-	code string
-	want string
-}{
-	"modes":    {regexp.MustCompile(`^[a-zA-Z0-9-]+$`), "bad-slug", "letters, digits and dashes"},
-	"roles":    {regexp.MustCompile(`^\S(.{0,62}\S)?$`), "bad-name", "1 to 64 characters without white space around them"},
-	"policies": {regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`), "bad-name", "1 to 64 letters, digits, dashes and underscores"},
-	"servers":  {regexp.MustCompile(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`), "bad-name", "1 to 256 characters, not only white space, without \":\" and \"*\""},
-	"tools":    {regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`), "bad-name", "1 to 128 letters, digits, \"_\", \".\" and \"-\""},
+var nameRules = map[string]nameCheck{
+	"modes":    nameRule(`^[a-zA-Z0-9-]+$`, "bad-slug", "letters, digits and dashes"),
+	"roles":    nameRule(`^\S(.{0,62}\S)?$`, "bad-name", "1 to 64 characters without white space around them"),
+	"policies": nameRule(`^[a-zA-Z0-9_-]{1,64}$`, "bad-name", "1 to 64 letters, digits, dashes and underscores"),
+	"servers":  nameRule(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`, "bad-name", "1 to 256 characters, not only white space, without \":\" and \"*\""),
+	"tools":    nameRule(`^[A-Za-z0-9_.-]{1,128}$`, "bad-name", "1 to 128 letters, digits, \"_\", \".\" and \"-\""),
+}
+
+type nameCheck struct {
+	pattern    string
+	re         func() *regexp.Regexp // compiled when it is first asked
+	code, want string
+}
+
+func nameRule(pattern, code, want string) nameCheck {
+	return nameCheck{pattern, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }), code, want}
 }
 
 var reservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
@@ -76,7 +83,7 @@ var reservedServers = []string{"default", "allow", "ask", "deny", "resources", "
 func (r *resolver) checkName(sec string, f field, at string) {
 	rule := nameRules[sec]
 	switch {
-	case !rule.re.MatchString(f.name) || len([]rune(f.name)) > 256 || sec == "roles" && strings.TrimSpace(f.name) != f.name:
+	case !rule.re().MatchString(f.name) || len([]rune(f.name)) > 256 || sec == "roles" && strings.TrimSpace(f.name) != f.name:
 		r.diags.Errorf(f.pos, rule.code, at, "got %q, want %s", short(f.name), rule.want)
 	case sec == "servers" && slices.Contains(reservedServers, f.name):
 		r.diags.Errorf(f.pos, "bad-name", at, "got %q, which can.mcp reserves, want another name", f.name)

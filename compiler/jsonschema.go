@@ -16,7 +16,7 @@ func JSONSchema() ([]byte, error) {
 	}
 	sections := target.Object{}
 	for _, name := range topLevel {
-		keys := target.Object{"type", "object", "propertyNames", target.Object{"pattern", nameRules[name].re.String()}, "additionalProperties", s.of[name].jsonSchema()}
+		keys := target.Object{"type", "object", "propertyNames", target.Object{"pattern", nameRules[name].pattern}, "additionalProperties", s.of[name].jsonSchema()}
 		sections = append(sections, name, keys)
 	}
 	return target.JSON(target.Object{

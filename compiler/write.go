@@ -72,9 +72,9 @@ type WriteOptions struct {
 // Texts returns what is on disk and what would be.
 func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
 
-// pendingLock holds the lock of a build that is being written. An interrupted
+// PendingLock holds the lock of a build that is being written. An interrupted
 // build leaves it behind, and the next one recognises the files of both.
-const pendingLock = ".modec/lock.next"
+const PendingLock = ".modec/lock.next"
 
 // Write puts a compiled project on disk: all of it or nothing. It refuses,
 // with nothing written, to replace or remove a file that modec did not write
@@ -200,7 +200,7 @@ func (w *writer) readLocks() {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.Pos{File: LockFile}, "bad-lock", "", "cannot be read: %v", pathErr(err))
 	}
-	if b, err := w.read(pendingLock); err == nil {
+	if b, err := w.read(PendingLock); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
 	}
 }
@@ -429,7 +429,7 @@ func (w *writer) apply(r *Result, changes []Change) (err error) {
 	}
 	removed := slices.ContainsFunc(changes, func(c Change) bool { return c.Action == Remove })
 	if len(staged) == 0 && !removed && bytes.Equal(lock, w.lockRaw) {
-		return w.remove(pendingLock)
+		return w.remove(PendingLock)
 	}
 	defer func() {
 		if err != nil {
@@ -438,10 +438,10 @@ func (w *writer) apply(r *Result, changes []Change) (err error) {
 			}
 		}
 	}()
-	if err := w.stage(pendingLock, lock); err != nil {
+	if err := w.stage(PendingLock, lock); err != nil {
 		return err
 	}
-	if err := w.root.Rename(temp(pendingLock), pendingLock); err != nil {
+	if err := w.root.Rename(temp(PendingLock), PendingLock); err != nil {
 		return err
 	}
 	for _, c := range staged {
@@ -464,7 +464,7 @@ func (w *writer) apply(r *Result, changes []Change) (err error) {
 			}
 		}
 	}
-	return w.root.Rename(pendingLock, LockFile)
+	return w.root.Rename(PendingLock, LockFile)
 }
 
 // checkLock tells of a lock that remembers something else than this build would,

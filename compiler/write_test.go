@@ -236,7 +236,7 @@ func TestInterruptedBuildIsFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.root.Close()
-	put(t, opt.Dir, pendingLock, string(lock))
+	put(t, opt.Dir, PendingLock, string(lock))
 	put(t, opt.Dir, "a", "2")
 	put(t, opt.Dir, temp("b"), "2")
 

@@ -36,6 +36,34 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
+// BenchmarkUnchanged measures a build, and a check, of a project in which nothing
+// changed.
+func BenchmarkUnchanged(b *testing.B) {
+	b.Setenv("CI", "")
+	b.Setenv("XDG_CACHE_HOME", b.TempDir())
+	for _, n := range []int{10, 1000} {
+		for _, layout := range []string{"few", "each"} {
+			for _, check := range []string{"", "--check"} {
+				b.Run(fmt.Sprintf("modes=%d/files=%s%s", n, layout, check), func(b *testing.B) {
+					dir := memoryDir(b)
+					project(b, dir, n, layout)
+					args := []string{"build", "-C", dir}
+					if out, err := exec.Command(binary(b), args...).CombinedOutput(); err != nil {
+						b.Fatalf("%v\n%s", err, out)
+					}
+					if check != "" {
+						args = append(args, check)
+						if out, err := exec.Command(binary(b), args...).CombinedOutput(); err != nil {
+							b.Fatalf("%v\n%s", err, out)
+						}
+					}
+					measure(b, func() *exec.Cmd { return exec.Command(binary(b), args...) })
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkHook measures `modec hook` as an agent runs it.
 func BenchmarkHook(b *testing.B) {
 	dir := memoryDir(b)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/textdiff"
 )
 
@@ -27,6 +29,8 @@ type buildCmd struct {
 
 func (buildCmd) Help() string {
 	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build. Files that people write too (.mcp.json, .roo/mcp.json, .cursor/mcp.json, .cursor/cli.json, .cursor/hooks.json) are merged: modec adds, changes and removes its own entries, and everything else keeps its bytes.
+
+What the last build read and left is remembered in your own cache folder, by the hashes of all of it: where nothing changed, build and --check say so without compiling. Nothing is remembered with CI or MODEC_CACHE=off set.
 
 With --check it tells how each file differs: missing, stale (as modec wrote it, from another source), edited (by hand: the difference is printed), foreign (modec did not write it) or orphaned (the source no longer makes it).
 
@@ -60,18 +64,31 @@ func (c *buildCmd) Run(e *env) error {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
-	res, diags := compiler.Compile(req)
-	if diags.HasErrors() {
-		return e.ui.fail("build", diags)
-	}
 	out := e.dir
 	if c.Out != "" {
 		if out = c.Out; !filepath.IsAbs(out) {
 			out = filepath.Join(e.cwd, out)
 		}
 	}
+	m := c.memory(e, req, out)
+	if s := m.recall(); s != nil {
+		if c.Check {
+			e.ui.diagnostics(s.Diagnostics)
+		}
+		c.unchanged(e, *s, start)
+		return nil
+	}
+	root, err := os.OpenRoot(e.dir)
+	if err == nil {
+		defer root.Close()
+		req.FS = m.reading(root.FS())
+	}
+	res, diags := compiler.Compile(req)
+	if diags.HasErrors() {
+		return e.ui.fail("build", diags)
+	}
 	if c.Check {
-		return c.check(e, res, out, diags)
+		return c.check(e, res, out, diags, m, start)
 	}
 	if res.Config.Verify {
 		_, list, err := e.verify(res, out, false, verifySeed)
@@ -95,10 +112,120 @@ func (c *buildCmd) Run(e *env) error {
 	if e.ui.json {
 		return e.ui.emit(buildReport{1, "build", "ok", c.DryRun || c.Diff, targetReports(res, changes), orEmpty(diags)})
 	}
+	s := summaryOf(res, changes, diags)
+	if !c.DryRun {
+		m.remember(res, changes, nil, s)
+	}
+	if !e.ui.verbose && !c.DryRun && !slices.ContainsFunc(changes, func(c compiler.Change) bool { return c.Action != compiler.Unchanged }) {
+		c.unchanged(e, s, start)
+		return nil
+	}
 	e.ui.diagnostics(diags)
 	e.ui.build(res, changes)
 	e.ui.note("%s in %d ms\n", summary(res, changes, c.DryRun), time.Since(start).Milliseconds())
 	return nil
+}
+
+// unchanged is all that a build says which finds its files as it would write them.
+func (c *buildCmd) unchanged(e *env, s record.Summary, start time.Time) {
+	if c.Check {
+		e.ui.note("%s as the source makes them\n", count(s.Files, "file"))
+		return
+	}
+	more := ""
+	if s.Warnings > 0 {
+		more += ", " + count(s.Warnings, "warning")
+	}
+	if s.Losses > 0 {
+		more += fmt.Sprintf(", %d losses", s.Losses)
+	}
+	if more != "" {
+		more += " (-v lists them)"
+	}
+	e.ui.note("up to date: %s of %s%s in %d ms\n", count(s.Files, "file"), count(s.Targets, "target"), more, time.Since(start).Milliseconds())
+}
+
+func summaryOf(res *compiler.Result, changes []compiler.Change, diags diag.List) record.Summary {
+	s := record.Summary{Targets: len(res.Outputs), Warnings: diags.Count(diag.Warning)}
+	for _, d := range diags {
+		if d.Severity != diag.Note {
+			s.Diagnostics = append(s.Diagnostics, d)
+		}
+	}
+	for _, o := range res.Outputs {
+		s.Losses += len(o.Losses)
+	}
+	for _, c := range changes {
+		if c.Action != compiler.Remove {
+			s.Files++
+		}
+	}
+	return s
+}
+
+// memory is what a build remembers of the one before, and for the next.
+type memory struct {
+	place, program string
+	today          time.Time
+	dir, out       string
+	reads          *record.Reads
+}
+
+// memory finds the place of a build's record. What is asked for in full, and what
+// writes nothing or anything, is not remembered.
+func (c *buildCmd) memory(e *env, req compiler.Request, out string) *memory {
+	m := &memory{program: record.Program(version()), today: req.Today, dir: e.dir, out: out}
+	if !e.ui.json && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
+		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.dir, out}, c.Target...)...)
+	}
+	return m
+}
+
+// recall returns what the build before had to say, if nothing changed since.
+func (m *memory) recall() *record.Summary {
+	if r := record.Load(m.place, m.program, m.today, m.dir, m.out); r != nil {
+		return &r.Summary
+	}
+	return nil
+}
+
+// reading notes what is read of the project.
+func (m *memory) reading(fsys fs.FS) fs.FS {
+	if m.place == "" {
+		return fsys
+	}
+	m.reads = record.NewReads(fsys)
+	return m.reads
+}
+
+// remember notes what a build left, and what a check read of it.
+func (m *memory) remember(res *compiler.Result, changes []compiler.Change, disk *record.Reads, s record.Summary) {
+	if m.reads == nil {
+		return
+	}
+	r := record.New(m.program, m.today)
+	project, ok := m.reads.States()
+	if !ok {
+		return
+	}
+	r.Project, r.Summary = project, s
+	if disk != nil {
+		if r.Output, ok = disk.States(); !ok {
+			return
+		}
+	}
+	for i := range changes {
+		if _, data := changes[i].Texts(); changes[i].Action != compiler.Remove && changes[i].Path != compiler.LockFile {
+			r.File(changes[i].Path, data)
+		}
+	}
+	lock, err := os.ReadFile(filepath.Join(m.out, compiler.LockFile))
+	if err != nil {
+		return
+	}
+	r.File(compiler.LockFile, lock)
+	r.Missing(compiler.PendingLock)
+	r.Save(m.place)
 }
 
 // verifySeed is the seed where nobody names one.
@@ -106,15 +233,19 @@ const verifySeed = 1
 
 // check compares the files on disk with what a build would write, and judges
 // them as the agents would.
-func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List) error {
+func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List, m *memory, start time.Time) error {
 	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Check: true})
 	diags = append(diags, list...)
 	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
+	disk := (*record.Reads)(nil)
 	if _, err := os.Stat(out); err == nil {
-		_, list, err := e.verify(res, out, true, verifySeed)
+		root, err := os.OpenRoot(out)
 		if err != nil {
 			return err
 		}
+		defer root.Close()
+		disk = record.NewReads(root.FS())
+		_, list := e.verifyDisk(res, disk, verifySeed)
 		diags = append(diags, list...)
 	}
 	failed := len(drift) > 0 || diags.HasErrors()
@@ -136,7 +267,9 @@ func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.Li
 	if failed {
 		return exitCode(1)
 	}
-	e.ui.note("%s as the source makes them\n", count(len(changes), "file"))
+	s := summaryOf(res, changes, diags)
+	m.remember(res, changes, disk, s)
+	c.unchanged(e, s, start)
 	return nil
 }
 

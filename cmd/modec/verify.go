@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -77,9 +78,9 @@ func (c *verifyCmd) Run(e *env) error {
 // verify runs with progress on a terminal: over what was compiled, or over the
 // files below dir.
 func (e *env) verify(res *compiler.Result, dir string, disk bool, seed uint64) (*verify.Report, diag.List, error) {
-	progress, end := e.ui.progress("verifying")
-	defer end()
 	if !disk {
+		progress, end := e.ui.progress("verifying")
+		defer end()
 		report, diags := res.Verify(seed, progress)
 		return report, diags, nil
 	}
@@ -88,8 +89,15 @@ func (e *env) verify(res *compiler.Result, dir string, disk bool, seed uint64) (
 		return nil, nil, err
 	}
 	defer root.Close()
-	report, diags := res.VerifyDisk(root.FS(), seed, progress)
+	report, diags := e.verifyDisk(res, root.FS(), seed)
 	return report, diags, nil
+}
+
+// verifyDisk runs with progress over the files of an output root.
+func (e *env) verifyDisk(res *compiler.Result, fsys fs.FS, seed uint64) (*verify.Report, diag.List) {
+	progress, end := e.ui.progress("verifying")
+	defer end()
+	return res.VerifyDisk(fsys, seed, progress)
 }
 
 func outcomeOf(r *verify.Report) string {

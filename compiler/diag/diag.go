@@ -30,6 +30,16 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText writes the severity's name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads a severity's name.
+func (s *Severity) UnmarshalText(text []byte) error {
+	i := slices.Index(severityNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("got severity %q, want one of %s", text, strings.Join(severityNames[:], ", "))
+	}
+	*s = Severity(i)
+	return nil
+}
+
 // Pos is a place in a source file. Line and Col are 1-based, Col counts bytes.
 // File is slash-separated and relative to the project root. The zero Pos means
 // that no place is known, and prints nothing.

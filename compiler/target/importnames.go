@@ -3,36 +3,49 @@ package target
 import (
 	"errors"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
 )
 
-var (
-	slugPattern   = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
-	serverPattern = regexp.MustCompile(`^[^:*]{1,256}$`)
-	toolPattern   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-	reserved      = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
+// reserved are words of can.mcp, which no server may have for a name.
+var reserved = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
+
+// Limits of names, in characters. No expression says them: one that counts costs every
+// start of modec a part of a millisecond.
+const (
+	mostServerName = 256
+	mostToolName   = 128
 )
 
 // ServerName reports whether the source takes a server's name.
 func ServerName(name string) bool {
-	return serverPattern.MatchString(name) && strings.TrimSpace(name) != "" && !slices.Contains(reserved, name)
+	return utf8.RuneCountInString(name) <= mostServerName && !strings.ContainsAny(name, ":*") && strings.TrimSpace(name) != "" && !slices.Contains(reserved, name)
 }
 
 // ToolName reports whether the source takes a tool's name.
-func ToolName(name string) bool { return toolPattern.MatchString(name) }
+func ToolName(name string) bool {
+	return name != "" && len(name) <= mostToolName && all(name, func(c rune) bool { return slugCharacter(c) || c == '_' || c == '.' })
+}
+
+func slugCharacter(c rune) bool {
+	return c == '-' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+func all(s string, ok func(rune) bool) bool {
+	return strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
+}
 
 // Slug returns the slug that is nearest to a name: itself where it is one, "" for a
 // name without a letter or digit.
 func Slug(name string) string {
-	if slugPattern.MatchString(name) {
+	if name != "" && all(name, slugCharacter) {
 		return name
 	}
 	s := strings.Map(func(r rune) rune {
-		if r == '-' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+		if slugCharacter(r) {
 			return r
 		}
 		return '-'

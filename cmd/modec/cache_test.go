@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answer is what a run says and ends with, times left out.
+func answer(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(args, strings.NewReader(""), &stdout, &stderr)
+	return milliseconds.ReplaceAllString(fmt.Sprintf("exit %d\n%s%s", code, stdout.String(), stderr.String()), "N ms")
+}
+
+var milliseconds = regexp.MustCompile(`\d+ ms`)
+
+// tree reads every file below a folder, and what links point to.
+func treeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, name)
+		if d.Type()&os.ModeSymlink != 0 {
+			out[rel], err = os.Readlink(name)
+			return err
+		}
+		data, err := os.ReadFile(name)
+		out[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// change does something to one file of a project.
+type change struct {
+	name string
+	do   func(t *testing.T, r *rand.Rand, dir string)
+}
+
+func pick(t *testing.T, r *rand.Rand, dir string, of func(name string) bool) string {
+	var names []string
+	for name := range treeOf(t, dir) {
+		if of(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		t.Fatal("no such file")
+	}
+	return filepath.Join(dir, names[r.IntN(len(names))])
+}
+
+func mustWrite(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func source(name string) bool {
+	return strings.HasPrefix(name, "modec"+string(filepath.Separator))
+}
+func made(name string) bool { return !source(name) && name != "modec.toml" && name != "modec.lock" }
+
+// flip changes one letter of a file and keeps its size and its times.
+func flip(t *testing.T, r *rand.Rand, file string) {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if i := r.IntN(len(data)); 'a' <= data[i] && data[i] < 'z' {
+			data[i]++
+			break
+		}
+	}
+	mustWrite(t, file, data)
+	if err := os.Chtimes(file, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var changes = []change{
+	{"nothing", func(*testing.T, *rand.Rand, string) {}},
+	{"the same bytes again", func(t *testing.T, r *rand.Rand, dir string) {
+		file := pick(t, r, dir, func(string) bool { return true })
+		data, _ := os.ReadFile(file)
+		mustWrite(t, file, data)
+	}},
+	{"a letter of the source", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, source)) }},
+	{"a letter of modec.toml", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, filepath.Join(dir, "modec.toml")) }},
+	{"a letter of an artifact", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, made)) }},
+	{"a letter of the lock", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, filepath.Join(dir, "modec.lock")) }},
+	{"a new source file", func(t *testing.T, r *rand.Rand, dir string) {
+		mustWrite(t, filepath.Join(dir, "modec", "roles", "zz.cue"), []byte("package modec\n\nroles: zz: can: read: \"allow\"\n"))
+	}},
+	{"a new folder of the source", func(t *testing.T, r *rand.Rand, dir string) {
+		mustWrite(t, filepath.Join(dir, "modec", "more", "zz.yaml"), []byte("roles: {zz: {can: {read: allow}}}\n"))
+	}},
+	{"a source file that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, source)) }},
+	{"an artifact that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, made)) }},
+	{"a lock that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(filepath.Join(dir, "modec.lock")) }},
+	{"an interrupted build", func(t *testing.T, r *rand.Rand, dir string) {
+		mustWrite(t, filepath.Join(dir, ".modec", "lock.next"), []byte("version = 1\n"))
+	}},
+	{"a link in the place of an artifact", func(t *testing.T, r *rand.Rand, dir string) {
+		file := pick(t, r, dir, made)
+		data, _ := os.ReadFile(file)
+		mustWrite(t, file+".real", data)
+		os.Remove(file)
+		if err := os.Symlink(filepath.Base(file)+".real", file); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{"a folder in the place of an artifact", func(t *testing.T, r *rand.Rand, dir string) {
+		file := pick(t, r, dir, made)
+		os.Remove(file)
+		os.MkdirAll(file, 0o755)
+	}},
+	{"an entry of somebody's own", func(t *testing.T, r *rand.Rand, dir string) {
+		mustWrite(t, filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {"mine": {"command": "x"}}}`))
+	}},
+	{"settings of the project, which a check judges", func(t *testing.T, r *rand.Rand, dir string) {
+		mustWrite(t, filepath.Join(dir, ".claude", "settings.json"), []byte(`{"permissions": {"allow": ["Bash(rm *)"]}}`))
+	}},
+	{"a skill, which a check looks for", func(t *testing.T, r *rand.Rand, dir string) {
+		mustWrite(t, filepath.Join(dir, ".claude", "skills", "code", "SKILL.md"), []byte("x"))
+	}},
+}
+
+// TestTheCacheIsNeverWrong: whatever changes, a build and a check that may use the
+// record of the one before say and do what they do without.
+func TestTheCacheIsNeverWrong(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	pristine := t.TempDir()
+	for name, text := range cached {
+		mustWrite(t, filepath.Join(pristine, name), []byte(text))
+	}
+	if s := answer(t, "-C", pristine, "build"); !strings.HasPrefix(s, "exit 0") {
+		t.Fatal(s)
+	}
+	for round := range 3 {
+		for _, c := range changes {
+			if round > 0 && !strings.HasPrefix(c.name, "a letter") {
+				continue // it is the same each time
+			}
+			// Two projects at one place, one after the other: the record is that of the
+			// place.
+			dir := filepath.Join(t.TempDir(), "project")
+			run := func(cache string) (out []string, tree map[string]string) {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.CopyFS(dir, os.DirFS(pristine)); err != nil {
+					t.Fatal(err)
+				}
+				for _, args := range [][]string{{"build"}, {"build", "--check"}} {
+					answer(t, append([]string{"-C", dir}, args...)...) // what is remembered
+				}
+				c.do(t, rand.New(rand.NewPCG(uint64(round), 7)), dir) // the same to both
+				t.Setenv("MODEC_CACHE", cache)
+				defer t.Setenv("MODEC_CACHE", "")
+				for _, args := range [][]string{{"build", "--check"}, {"build"}, {"build", "--check"}, {"build", "--target", "model"}} {
+					out = append(out, strings.Join(args, " ")+": "+answer(t, append([]string{"-C", dir}, args...)...))
+				}
+				return out, treeOf(t, dir)
+			}
+			with, withTree := run("")
+			without, withoutTree := run("off")
+			if d := cmp.Diff(without, with); d != "" {
+				t.Errorf("%s, round %d (-without +with the cache)\n%s", c.name, round, d)
+			}
+			if d := cmp.Diff(withoutTree, withTree); d != "" {
+				t.Errorf("%s, round %d: the files (-without +with the cache)\n%s", c.name, round, d)
+			}
+		}
+	}
+}
+
+// cached is a small project with a prompt in a file.
+var cached = map[string]string{
+	"modec.toml":           "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n[targets.model]\n",
+	"modec/servers.cue":    "package modec\n\nservers: docs: {command: \"docs-mcp\", tools: {search: {}, drop: risk: \"destructive\"}}\n",
+	"modec/modes/code.cue": "package modec\n\nmodes: code: {\n\tname: \"Code\"\n\twhenToUse: \"always\"\n\troleDefinitionFile: \"code.md\"\n\tcan: {read: \"allow\", edit: {allow: [\"src/**\"]}, mcp: docs: {allow: [\"search\"]}}\n}\n",
+	"modec/modes/code.md":  "You write code and read it again.\n",
+	"modec/roles/dev.cue":  "package modec\n\nroles: dev: {permissionMode: \"default\", can: {command: {allow: [\"make test\"], deny: [\"rm *\"], default: \"ask\"}, mcp: docs: {allow: [\"search\"]}}}\n",
+}
+
+// TestTheCacheSkipsWork: the second of two builds is recognised, also after a check.
+func TestTheCacheSkipsWork(t *testing.T) {
+	t.Setenv("CI", "")
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	dir := t.TempDir()
+	for name, text := range cached {
+		mustWrite(t, filepath.Join(dir, name), []byte(text))
+	}
+	e := &env{ui: newUI(&bytes.Buffer{}, &bytes.Buffer{}, &globals{}, dir), dir: dir, cwd: dir}
+	recall := func(c *buildCmd) bool { return c.memory(e, e.request(), dir).recall() != nil }
+	for _, c := range []*buildCmd{{}, {Check: true}} {
+		if recall(c) {
+			t.Errorf("check %v: remembered before it ran", c.Check)
+		}
+		args := []string{"-C", dir, "build"}
+		if c.Check {
+			args = append(args, "--check")
+		}
+		answer(t, args...)
+		if !recall(c) {
+			t.Errorf("check %v: not remembered", c.Check)
+		}
+	}
+	t.Setenv("CI", "true")
+	if recall(&buildCmd{}) {
+		t.Error("with CI set the record counts")
+	}
+	t.Setenv("CI", "")
+	t.Setenv("MODEC_CACHE", "off")
+	if recall(&buildCmd{}) {
+		t.Error("with MODEC_CACHE=off the record counts")
+	}
+	t.Setenv("MODEC_CACHE", "")
+	// A record of another program, another day or another form is none.
+	m := (&buildCmd{}).memory(e, e.request(), dir)
+	for name, change := range map[string]func(*memory){
+		"program": func(m *memory) { m.program += "x" },
+		"day":     func(m *memory) { m.today = m.today.AddDate(0, 0, 1) },
+		"output":  func(m *memory) { m.out = t.TempDir() },
+	} {
+		other := *m
+		change(&other)
+		if other.recall() != nil {
+			t.Errorf("another %s: the record counts", name)
+		}
+	}
+	for _, bad := range []string{"", "{", "null", `{"version": 0}`, `{"version": 1, "program": ""}`} {
+		mustWrite(t, m.place, []byte(bad))
+		if m.recall() != nil {
+			t.Errorf("%q counts", bad)
+		}
+	}
+	for name := range treeOf(t, cache) {
+		if strings.Contains(name, "new-") {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+}

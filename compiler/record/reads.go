@@ -1,0 +1,148 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+// most is the most bytes of a file that is kept while it is noted; a run that reads a
+// larger one is not remembered.
+const most = 16 << 20
+
+// Reads is a file system that notes the state of whatever is read of it. The state of a
+// file is that of the bytes that were handed out.
+type Reads struct {
+	fsys fs.FS
+
+	mu     sync.Mutex
+	states map[string]string
+	bad    bool // something was read of which no state is known
+}
+
+// NewReads notes what is read of a file system.
+func NewReads(fsys fs.FS) *Reads { return &Reads{fsys: fsys, states: map[string]string{}} }
+
+// States returns what was noted; ok is false where that is not all.
+func (r *Reads) States() (states map[string]string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.states, !r.bad
+}
+
+// note keeps a state. A path that had two while the run went on has none.
+func (r *Reads) note(name, state string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch old := r.states[name]; {
+	case old == "", old == folder, old == there && state != absent, old == state:
+		r.states[name] = state
+	case state == folder && strings.HasPrefix(old, names), state == there && old != absent:
+	default:
+		r.bad = true
+	}
+}
+
+func (r *Reads) spoil() {
+	r.mu.Lock()
+	r.bad = true
+	r.mu.Unlock()
+}
+
+// Stat tells of a file or a folder without opening it.
+func (r *Reads) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(r.fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.note(name, absent)
+	case err != nil:
+		r.spoil()
+	case info.IsDir():
+		r.note(name, folder)
+	case info.Mode().IsRegular():
+		r.note(name, there)
+	default:
+		r.spoil()
+	}
+	return info, err
+}
+
+// Open opens a file or a folder.
+func (r *Reads) Open(name string) (fs.File, error) {
+	f, err := r.fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.note(name, absent)
+		return nil, err
+	}
+	if err != nil {
+		r.spoil()
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		r.spoil()
+		return f, nil
+	}
+	switch {
+	case info.IsDir():
+		r.note(name, folder)
+		if d, ok := f.(fs.ReadDirFile); ok {
+			return &readFolder{d, r, name}, nil
+		}
+		r.spoil()
+		return f, nil
+	case !info.Mode().IsRegular() || info.Size() > most:
+		r.spoil()
+		return f, nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil || len(data) > most {
+		r.spoil()
+		return nil, &fs.PathError{Op: "read", Path: name, Err: orGrew(err)}
+	}
+	r.note(name, sum(data))
+	return &readFile{bytes.NewReader(data), info}, nil
+}
+
+var errGrew = errors.New("it grew while it was read")
+
+func orGrew(err error) error {
+	if err == nil {
+		return errGrew
+	}
+	return err
+}
+
+// readFile is a file that was read whole.
+type readFile struct {
+	*bytes.Reader
+	info fs.FileInfo
+}
+
+func (f *readFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *readFile) Close() error               { return nil }
+
+// readFolder notes the names in a folder when they are asked for.
+type readFolder struct {
+	fs.ReadDirFile
+	reads *Reads
+	name  string
+}
+
+func (d *readFolder) ReadDir(n int) ([]fs.DirEntry, error) {
+	entries, err := d.ReadDirFile.ReadDir(n)
+	if n > 0 || err != nil {
+		d.reads.spoil()
+		return entries, err
+	}
+	list := make([]string, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, e.Name()+kind(e.Type()))
+	}
+	d.reads.note(d.name, listing(list))
+	return entries, nil
+}
