@@ -105,6 +105,55 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 	return changes, w.diags
 }
 
+// Clean takes out what modec wrote, as the lock of the output root remembers it: its
+// own files, its entries in files that people write too, and the lock. Like Write it
+// does all of it or nothing, and leaves alone what somebody edited.
+func Clean(opt WriteOptions) ([]Change, diag.List) {
+	dry := opt.DryRun
+	opt.DryRun = true // so that no folder is made
+	w := writer{opt: opt}
+	if err := w.open(); err != nil {
+		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		return nil, w.diags
+	}
+	if w.root == nil {
+		return nil, nil
+	}
+	defer w.root.Close()
+	w.readLocks()
+	changes := w.removals(func(string, string) bool { return true })
+	if w.diags.HasErrors() || dry {
+		w.diags.Sort()
+		return changes, w.diags
+	}
+	if err := w.takeOut(changes); err != nil {
+		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+	}
+	return changes, w.diags
+}
+
+// takeOut puts shared files in place without modec's entries, removes the others, and
+// the lock last.
+func (w *writer) takeOut(changes []Change) error {
+	var shared []target.File
+	for _, c := range changes {
+		if c.Action == Update {
+			shared = append(shared, target.File{Path: c.Path, Data: c.data})
+		}
+	}
+	if err := w.put(shared); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.Action == Remove {
+			if err := w.remove(c.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(w.remove(PendingLock), w.remove(LockFile))
+}
+
 // Put writes files that are people's own from then on: all of them or none. It
 // refuses to replace a file unless it is forced to, and never writes outside the
 // folder or through a symbolic link.
@@ -259,6 +308,12 @@ func (w *writer) plan(r *Result) []Change {
 	for _, f := range r.Shared {
 		add("modec", f)
 	}
+	return append(changes, w.removals(func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+}
+
+// removals are what becomes of the artifacts that the locks know, of those that no
+// build emits any more.
+func (w *writer) removals(gone func(target, path string) bool) (changes []Change) {
 	known := map[string]string{}
 	for _, l := range []*Lock{w.lock, w.pending} {
 		if l != nil {
@@ -267,7 +322,7 @@ func (w *writer) plan(r *Result) []Change {
 	}
 	for _, p := range slices.Sorted(maps.Keys(known)) {
 		name, hash := splitArtifact(known[p])
-		if emitted[p] || !compiled[name] {
+		if !gone(name, p) {
 			continue
 		}
 		if hash == sharedFile {

@@ -32,5 +32,6 @@ type cli struct {
 	Hook    hookCmd    `cmd:"" help:"Answer an agent's hook from the compiled policy."`
 	Targets targetsCmd `cmd:"" help:"List the targets, their artifacts and options."`
 	Schema  schemaCmd  `cmd:"" help:"Print the schema of the source or of modec.toml."`
+	Clean   cleanCmd   `cmd:"" help:"Take out exactly what modec wrote."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
