@@ -2,13 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -24,6 +28,7 @@ type buildCmd struct {
 	Check  bool     `help:"Write nothing; exit 1 when the files on disk are not what the source makes, or permit more than it."`
 	DryRun bool     `help:"Say what would be written, write nothing."`
 	Diff   bool     `help:"Print what would change, line by line, and write nothing."`
+	Watch  bool     `help:"Build again whenever the source changes, a line a build, until it is interrupted."`
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
 
@@ -41,6 +46,7 @@ Examples:
   modec build -C services/api --target claude --target cursor
   modec build --check
   modec build --diff
+  modec build --watch
   modec build --out /tmp/preview --dry-run --json`
 }
 
@@ -61,6 +67,18 @@ type targetReport struct {
 }
 
 func (c *buildCmd) Run(e *env) error {
+	if !c.Watch {
+		return c.build(e)
+	}
+	if c.Check || c.DryRun || c.Diff || e.ui.json {
+		return errors.New("got --watch beside a flag that writes nothing or prints one value, want it alone")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return c.watch(ctx, e)
+}
+
+func (c *buildCmd) build(e *env) error {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
