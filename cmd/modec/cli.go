@@ -18,20 +18,22 @@ type globals struct {
 type cli struct {
 	globals
 
-	Init    initCmd    `cmd:"" help:"Write a project that builds at once."`
-	Migrate migrateCmd `cmd:"" help:"Import what the agents' own files say into a source."`
-	Build   buildCmd   `cmd:"" help:"Compile the project for its targets."`
-	Lint    lintCmd    `cmd:"" help:"Check the source, and suggest where it could permit less."`
-	Verify  verifyCmd  `cmd:"" help:"Prove that no artifact permits more than the source."`
-	Diff    diffCmd    `cmd:"" help:"Tell what changes in permissions between two sources or revisions."`
-	Explain explainCmd `cmd:"" help:"Tell what a subject may do and which rule says so."`
-	List    listCmd    `cmd:"" help:"List modes, roles, servers and tools."`
-	Args    argsCmd    `cmd:"" help:"Print the arguments that start an agent as a subject."`
-	Run     runCmd     `cmd:"" help:"Start an agent as a subject."`
-	Cursor  cursorCmd  `cmd:"" help:"Check and edit Cursor's list of MCP tools."`
-	Hook    hookCmd    `cmd:"" help:"Answer an agent's hook from the compiled policy."`
-	Targets targetsCmd `cmd:"" help:"List the targets, their artifacts and options."`
-	Schema  schemaCmd  `cmd:"" help:"Print the schema of the source or of modec.toml."`
-	Clean   cleanCmd   `cmd:"" help:"Take out exactly what modec wrote."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Init       initCmd       `cmd:"" help:"Write a project that builds at once."`
+	Migrate    migrateCmd    `cmd:"" help:"Import what the agents' own files say into a source."`
+	Build      buildCmd      `cmd:"" help:"Compile the project for its targets."`
+	Lint       lintCmd       `cmd:"" help:"Check the source, and suggest where it could permit less."`
+	Verify     verifyCmd     `cmd:"" help:"Prove that no artifact permits more than the source."`
+	Diff       diffCmd       `cmd:"" help:"Tell what changes in permissions between two sources or revisions."`
+	Explain    explainCmd    `cmd:"" help:"Tell what a subject may do and which rule says so."`
+	List       listCmd       `cmd:"" help:"List modes, roles, servers and tools."`
+	Args       argsCmd       `cmd:"" help:"Print the arguments that start an agent as a subject."`
+	Run        runCmd        `cmd:"" help:"Start an agent as a subject."`
+	Cursor     cursorCmd     `cmd:"" help:"Check and edit Cursor's list of MCP tools."`
+	Hook       hookCmd       `cmd:"" help:"Answer an agent's hook from the compiled policy."`
+	Targets    targetsCmd    `cmd:"" help:"List the targets, their artifacts and options."`
+	Schema     schemaCmd     `cmd:"" help:"Print the schema of the source or of modec.toml."`
+	Clean      cleanCmd      `cmd:"" help:"Take out exactly what modec wrote."`
+	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
+	Complete   completeCmd   `cmd:"" hidden:""`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/targets"
+)
+
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+func (completionCmd) Help() string {
+	return `Prints a script by which a shell completes commands, flags and their values, and the modes and roles of the project at hand.
+
+Examples:
+  source <(modec completion bash)                                    # in ~/.bashrc
+  modec completion zsh > "${fpath[1]}/_modec"                        # once
+  modec completion fish > ~/.config/fish/completions/modec.fish      # once`
+}
+
+// The scripts hand over the words before the cursor, the one at it included, and take
+// a candidate a line.
+var completionScripts = map[string]string{
+	"bash": `_modec() {
+	local IFS=$'\n'
+	COMPREPLY=($(modec --quiet complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+	[ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o filenames -F _modec modec
+`,
+	"zsh": `#compdef modec
+_modec() {
+	local -a found
+	found=("${(@f)$(modec --quiet complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	found=("${(@)found:#}")
+	if (( ${#found} )); then compadd -Q -- "${found[@]}"; else _files; fi
+}
+if [ "${funcstack[1]}" = "_modec" ]; then _modec "$@"; else compdef _modec modec; fi
+`,
+	"fish": `function __modec_complete
+	set -l words (commandline -opc) (commandline -ct)
+	modec --quiet complete -- $words[2..-1] 2>/dev/null
+end
+complete -c modec -f -a '(__modec_complete)'
+complete -c modec -n 'test -z (__modec_complete | string collect)' -F
+`,
+}
+
+func (c *completionCmd) Run(e *env) error {
+	e.ui.printf("%s", completionScripts[c.Shell])
+	return nil
+}
+
+// completeCmd answers the scripts.
+type completeCmd struct {
+	Words []string `arg:"" optional:"" passthrough:""`
+}
+
+func (c *completeCmd) Run(e *env, k *kong.Kong) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	for i, w := range words[:len(words)-1] {
+		if dir, ok := strings.CutPrefix(w, "--dir="); ok {
+			e.chdir(dir)
+		} else if w == "-C" || w == "--dir" {
+			e.chdir(words[i+1])
+		}
+	}
+	for _, s := range completions(k.Model, words, e.subjectNames) {
+		e.ui.printf("%s\n", diag.Clean(s))
+	}
+	return nil
+}
+
+func (e *env) chdir(dir string) {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.cwd, dir)
+	}
+	e.dir = dir
+}
+
+// subjectNames are the modes and roles of the project, none where it does not load.
+func (e *env) subjectNames() (names []string) {
+	res, diags := compiler.Open(e.request())
+	if diags.HasErrors() {
+		return nil
+	}
+	for _, ref := range res.Project.Subjects() {
+		names = append(names, cmp.Or(ref.Role, ref.Mode))
+	}
+	return names
+}
+
+// completions are the words that may stand in the place of the last one.
+func completions(app *kong.Application, words []string, subjects func() []string) []string {
+	last := words[len(words)-1]
+	node, positionals := app.Node, 0
+	var waiting *kong.Flag // for a value
+	flags := app.Flags
+	for _, w := range words[:len(words)-1] {
+		switch {
+		case waiting != nil:
+			waiting = nil
+		case strings.HasPrefix(w, "-"):
+			if f := flagOf(flags, w); f != nil && !f.IsBool() && !strings.Contains(w, "=") {
+				waiting = f
+			}
+		default:
+			i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w || slices.Contains(n.Aliases, w) })
+			if i < 0 {
+				positionals++
+				continue
+			}
+			node = node.Children[i]
+			flags = append(flags, node.Flags...)
+		}
+	}
+	var all []string
+	name, value, joined := strings.Cut(last, "=")
+	switch {
+	case waiting != nil:
+		all = values(waiting.Value, subjects)
+	case strings.HasPrefix(last, "-") && joined:
+		if f := flagOf(flags, name); f != nil {
+			for _, v := range values(f.Value, subjects) {
+				if strings.HasPrefix(v, value) {
+					all = append(all, name+"="+v)
+				}
+			}
+		}
+	case strings.HasPrefix(last, "-"):
+		for _, f := range flags {
+			if !f.Hidden {
+				all = append(all, "--"+f.Name)
+			}
+		}
+	default:
+		for _, n := range node.Children {
+			if !n.Hidden {
+				all = append(all, n.Name)
+			}
+		}
+		if positionals < len(node.Positional) {
+			all = append(all, values(node.Positional[positionals], subjects)...)
+		}
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, last) })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func flagOf(flags []*kong.Flag, word string) *kong.Flag {
+	word, _, _ = strings.Cut(word, "=")
+	for _, f := range flags {
+		if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
+			return f
+		}
+	}
+	return nil
+}
+
+// values are what a flag or an argument takes, where that is a list.
+func values(v *kong.Value, subjects func() []string) []string {
+	switch {
+	case v.Enum != "":
+		return v.EnumSlice()
+	case v.Name == "target" || v.Name == "targets":
+		var names []string
+		for _, t := range targets.All() {
+			names = append(names, t.Name())
+		}
+		return names
+	case v.Name == "subject" || v.Name == "role" || v.Name == "mode":
+		return subjects()
+	}
+	return nil
+}
