@@ -67,6 +67,8 @@ type WriteOptions struct {
 	// Check plans only, and takes a file that the build would stop at for one that
 	// it would overwrite: the State tells it apart.
 	Check bool
+	// FS are the files to check in place of those below Dir: a git index.
+	FS fs.FS
 }
 
 // Texts returns what is on disk and what would be.
@@ -222,6 +224,9 @@ type writer struct {
 }
 
 func (w *writer) open() error {
+	if w.opt.FS != nil {
+		return nil
+	}
 	if !w.opt.DryRun {
 		if err := os.MkdirAll(w.opt.Dir, 0o755); err != nil {
 			return fmt.Errorf("cannot create the output folder: %w", err)
@@ -257,17 +262,22 @@ func (w *writer) readLocks() {
 // read returns a regular file's bytes; it does not follow a link at the end of
 // the path, and os.Root refuses one on the way that leaves the root.
 func (w *writer) read(p string) ([]byte, error) {
-	if w.root == nil {
+	stat, read := func(p string) (fs.FileInfo, error) { return fs.Stat(w.opt.FS, p) }, func(p string) ([]byte, error) { return fs.ReadFile(w.opt.FS, p) }
+	switch {
+	case w.opt.FS != nil:
+	case w.root == nil:
 		return nil, fs.ErrNotExist
+	default:
+		stat, read = w.root.Lstat, w.root.ReadFile
 	}
-	info, err := w.root.Lstat(p)
+	info, err := stat(p)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: got %s, want a regular file", errNotRegular, fileKind(info))
 	}
-	return w.root.ReadFile(p)
+	return read(p)
 }
 
 var errNotRegular = errors.New("not a regular file")

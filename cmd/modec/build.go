@@ -29,6 +29,7 @@ type buildCmd struct {
 	DryRun bool     `help:"Say what would be written, write nothing."`
 	Diff   bool     `help:"Print what would change, line by line, and write nothing."`
 	Watch  bool     `help:"Build again whenever the source changes, a line a build, until it is interrupted."`
+	Staged bool     `help:"With --check: look at the index of git, source and artifacts, in place of the working tree."`
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
 
@@ -45,6 +46,7 @@ Examples:
   modec build
   modec build -C services/api --target claude --target cursor
   modec build --check
+  modec build --check --staged
   modec build --diff
   modec build --watch
   modec build --out /tmp/preview --dry-run --json`
@@ -82,6 +84,9 @@ func (c *buildCmd) build(e *env) error {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
+	if c.Staged {
+		return c.staged(e, req, start)
+	}
 	out := e.dir
 	if c.Out != "" {
 		if out = c.Out; !filepath.IsAbs(out) {
@@ -246,15 +251,30 @@ func (m *memory) remember(res *compiler.Result, changes []compiler.Change, disk 
 	r.Save(m.place)
 }
 
+// staged checks what the next commit would hold.
+func (c *buildCmd) staged(e *env, req compiler.Request, start time.Time) error {
+	if !c.Check || c.Out != "" {
+		return errors.New("got --staged, want --check beside it, and no --out")
+	}
+	tree, err := e.index()
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	req.FS = tree
+	res, diags := compiler.Compile(req)
+	if diags.HasErrors() {
+		return e.ui.fail("build", diags)
+	}
+	return c.compare(e, res, compiler.WriteOptions{FS: tree, Version: version(), Check: true}, record.NewReads(tree), diags, &memory{}, start)
+}
+
 // verifySeed is the seed where nobody names one.
 const verifySeed = 1
 
 // check compares the files on disk with what a build would write, and judges
 // them as the agents would.
 func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List, m *memory, start time.Time) error {
-	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Check: true})
-	diags = append(diags, list...)
-	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
 	disk := (*record.Reads)(nil)
 	if _, err := os.Stat(out); err == nil {
 		root, err := os.OpenRoot(out)
@@ -263,6 +283,16 @@ func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.Li
 		}
 		defer root.Close()
 		disk = record.NewReads(root.FS())
+	}
+	return c.compare(e, res, compiler.WriteOptions{Dir: out, Version: version(), Check: true}, disk, diags, m, start)
+}
+
+// compare does so; disk is nil where there is no output root.
+func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptions, disk *record.Reads, diags diag.List, m *memory, start time.Time) error {
+	changes, list := res.Write(opt)
+	diags = append(diags, list...)
+	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
+	if disk != nil {
 		_, list := e.verifyDisk(res, disk, verifySeed)
 		diags = append(diags, list...)
 	}

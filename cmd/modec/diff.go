@@ -164,6 +164,15 @@ func (c *diffCmd) load(ctx context.Context, e *env, side string) (diffSide, diag
 	return p, diags, nil
 }
 
+// index opens the index of git, from which the lines around a diagnostic come then.
+func (e *env) index() (*gittree.Tree, error) {
+	tree, err := gittree.Open(context.Background(), e.dir, gittree.Index)
+	if err == nil {
+		e.ui.render.Source = func(file string) ([]byte, error) { return fs.ReadFile(tree, file) }
+	}
+	return tree, err
+}
+
 // folder returns the folder that an argument names, if it is a project.
 func (e *env) folder(name string) (string, bool) {
 	if name == "" {

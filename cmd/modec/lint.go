@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
-	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/suggest"
 	"modec.dev/modec/compiler/target"
@@ -80,13 +78,12 @@ func (c *lintCmd) Run(e *env) error {
 	}
 	req := e.request()
 	if c.Staged {
-		tree, err := gittree.Open(context.Background(), e.dir, gittree.Index)
+		tree, err := e.index()
 		if err != nil {
 			return err
 		}
 		defer tree.Close()
 		req.FS = tree
-		e.ui.render.Source = func(file string) ([]byte, error) { return fs.ReadFile(tree, file) }
 	}
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {

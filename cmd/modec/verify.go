@@ -17,6 +17,7 @@ type verifyCmd struct {
 	Target []string `placeholder:"NAME" help:"Verify this target only; may be repeated. Default: the targets of modec.toml."`
 	Seed   uint64   `default:"1" help:"Seed of the random part of the universe: the same seed asks the same questions."`
 	Disk   bool     `help:"Judge the files as they lie in the project folder, people's own entries included."`
+	Staged bool     `help:"Take the source, and with --disk the files, from the index of git."`
 }
 
 func (verifyCmd) Help() string {
@@ -27,7 +28,8 @@ Exits 0 when nothing is wider than the source, 1 when something is. What modec.t
 Examples:
   modec verify
   modec verify --target claude --json
-  modec verify --disk`
+  modec verify --disk
+  modec verify --staged`
 }
 
 // verifyReport is the JSON of a verification.
@@ -43,11 +45,25 @@ func (c *verifyCmd) Run(e *env) error {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
+	if c.Staged {
+		tree, err := e.index()
+		if err != nil {
+			return err
+		}
+		defer tree.Close()
+		req.FS = tree
+	}
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {
 		return e.ui.fail("verify", diags)
 	}
-	report, diags, err := e.verify(res, e.dir, c.Disk, c.Seed)
+	var report *verify.Report
+	var err error
+	if c.Disk && c.Staged {
+		report, diags = e.verifyDisk(res, req.FS, c.Seed)
+	} else {
+		report, diags, err = e.verify(res, e.dir, c.Disk, c.Seed)
+	}
 	switch {
 	case err != nil:
 		return err
