@@ -29,6 +29,7 @@ var layers = []layer{
 	{pkg: "compiler/clauderule", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
 	{pkg: "compiler/target", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
 	{pkg: "compiler/lint", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/clauderule"}},
+	{pkg: "compiler/why", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/textdiff"}},
 	{pkg: "compiler/verify", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}},
 	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/artifact", "compiler/clauderule", "targets", "targets/"}},
 	{pkg: "compiler/render", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}, cue: true},

@@ -14,6 +14,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
 )
 
@@ -66,6 +67,38 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	}
 	r.Shared = []target.File{{Path: PolicyFile, Data: policyFile}}
 	return append(diags, r.checkPaths()...)
+}
+
+// Emitter returns a function that writes one artifact from another model, as this
+// result's target does with its own; false where the result has no such artifact.
+func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok bool) {
+	if path == PolicyFile {
+		return func(p *ir.Project) ([]byte, bool) {
+			data, err := decisionsJSON(p)
+			return data, err == nil
+		}, true
+	}
+	for _, o := range r.Outputs {
+		if !slices.ContainsFunc(o.Files, func(f target.File) bool { return f.Path == path }) {
+			continue
+		}
+		return func(p *ir.Project) ([]byte, bool) {
+			in := r.inputs[o.Target.Name()]
+			in.Project, in.Policy = p, policy.New(p)
+			reach, err := target.NewReach(in.Policy)
+			if err != nil {
+				return nil, false
+			}
+			in.Reach = reach
+			files, diags := o.Target.Emit(in)
+			i := slices.IndexFunc(files, func(f target.File) bool { return f.Path == path })
+			if diags.HasErrors() || i < 0 {
+				return nil, false
+			}
+			return files[i].Data, true
+		}, true
+	}
+	return nil, false
 }
 
 func (t TargetConfig) onLoss(g ir.Group) string {

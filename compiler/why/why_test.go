@@ -1,0 +1,130 @@
+package why_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/why"
+	"modec.dev/modec/targets"
+)
+
+const source = `package modec
+
+servers: docs: {
+	command: "docs-mcp"
+	args: ["--stdio"]
+	tools: {search: {}, drop: {}}
+}
+policies: house: can: command: deny: ["rm -rf *"]
+modes: writer: {
+	name:           "Writer"
+	whenToUse:      "When text is due."
+	roleDefinition: "You write."
+	extends: ["house"]
+	can: {
+		read: "allow"
+		edit: allow: ["docs/**"]
+		mcp: docs: {allow: ["search"], deny: ["drop"]}
+	}
+}
+roles: dev: {
+	extends: ["house"]
+	permissionMode: "acceptEdits"
+	can: command: {
+		allow: ["make test", "make lint"]
+		deny: ["rm -rf *"]
+		default: "ask"
+	}
+}
+`
+
+func compiled(t *testing.T) *compiler.Result {
+	t.Helper()
+	res, diags := compiler.Compile(compiler.Request{FS: fstest.MapFS{"modec.toml": {Data: []byte("[targets.roo]\n[targets.claude]\n")}, "modec/a.cue": {Data: []byte(source)}},
+		Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return res
+}
+
+// TestLine finds the part behind lines of several artifacts.
+func TestLine(t *testing.T) {
+	res := compiled(t)
+	for _, c := range []struct {
+		file, line string
+		want       []string
+	}{
+		{".roomodes", `name: "Writer"`, []string{"name of mode writer at 9 changes"}},
+		{".roomodes", `roleDefinition: "You write."`, []string{"roleDefinition of mode writer at 9 changes"}},
+		{".claude/modec/dev.settings.json", `"Bash(make lint)",`, []string{`allow "make lint" in can.command of role dev at 24 makes`}},
+		// Two make it, and each is enough.
+		{".claude/modec/dev.settings.json", `"Bash(rm -rf *)"`, []string{`deny "rm -rf *" in can.command of policy house of role dev at 8 makes`, `deny "rm -rf *" in can.command of role dev at 25 makes`}},
+		{".mcp.json", `"command": "docs-mcp",`, []string{"command of server docs at 3 changes"}},
+		{".mcp.json", `"--stdio"`, []string{"args of server docs at 3 makes"}},
+		{".mcp.json", `{`, []string{"server docs at 3 makes"}},
+		{".claude/agents/writer.md", `You write.`, []string{"roleDefinition of mode writer at 9 changes"}},
+	} {
+		emit, ok := res.Emitter(c.file)
+		if !ok {
+			t.Fatalf("no %s", c.file)
+		}
+		data, _ := emit(res.Project)
+		line := 0
+		for i, l := range strings.Split(string(data), "\n") {
+			if strings.TrimSpace(l) == c.line {
+				line = i + 1
+				break
+			}
+		}
+		if line == 0 {
+			t.Errorf("%s has no line %s:\n%s", c.file, c.line, data)
+			continue
+		}
+		tried := 0
+		causes, err := why.Line(res.Project, emit, line, func(done, total int) {
+			if tried++; done > total {
+				t.Errorf("%d of %d", done, total)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range causes {
+			of, effect := "", "changes"
+			if x.Of != "" {
+				of = " of " + x.Of
+			}
+			if x.Gone {
+				effect = "makes"
+			}
+			got = append(got, fmt.Sprintf("%s%s at %d %s", x.What, of, x.Pos.Line, effect))
+		}
+		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %s\ngot  %q\nwant %q", c.file, c.line, got, c.want)
+		}
+		if tried == 0 {
+			t.Error("no progress")
+		}
+	}
+}
+
+func TestNoLine(t *testing.T) {
+	res := compiled(t)
+	emit, _ := res.Emitter(".mcp.json")
+	data, _ := emit(res.Project)
+	n := strings.Count(string(data), "\n")
+	for line, ok := range map[int]bool{-1: false, 0: false, 1: true, n: true, n + 1: false} {
+		if _, err := why.Line(res.Project, emit, line, nil); (err == nil) != ok {
+			t.Errorf("line %d of %d: got %v", line, n, err)
+		}
+	}
+	if _, ok := res.Emitter("README.md"); ok {
+		t.Error("README.md is an artifact")
+	}
+}
