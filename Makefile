@@ -2,7 +2,7 @@
 # make bench   the benchmarks; RUNS=30 for the whole process
 # make fuzz    every fuzz target for a time, TIME=30s each
 # make golden  rewrite the golden trees after a deliberate change
-# make release binaries for every platform, with checksums
+# make release binaries for every platform, an SBOM and checksums
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -81,12 +81,13 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo devel)
 
 release:
-	@mkdir -p $(BIN)/release
+	@rm -rf $(BIN)/release && mkdir -p $(BIN)/release
 	@for p in $(PLATFORMS); do \
 		out=$(BIN)/release/modec-$(VERSION)-$${p%/*}-$${p#*/}; [ $${p%/*} != windows ] || out=$$out.exe; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=$(VERSION)" -o $$out ./cmd/modec; \
 	done
-	@cd $(BIN)/release && sha256sum modec-$(VERSION)-* > SHA256SUMS && cat SHA256SUMS
+	@go run ./cmd/sbom $(BIN)/release/modec-$(VERSION)-linux-amd64 > $(BIN)/release/modec-$(VERSION).cdx.json
+	@cd $(BIN)/release && sha256sum modec-$(VERSION)-* modec-$(VERSION).cdx.json > SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf $(BIN) out
