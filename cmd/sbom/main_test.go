@@ -27,7 +27,9 @@ func TestDocument(t *testing.T) {
 		t.Errorf("a second document is another (%v)", err)
 	}
 	var doc struct {
-		Metadata   struct{ Component struct{ Version, PURL string } }
+		Metadata struct {
+			Component struct{ Version, PURL string }
+		}
 		Components []struct{ Name, Version, PURL string }
 	}
 	if err := json.Unmarshal(a.Bytes(), &doc); err != nil {
