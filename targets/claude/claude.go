@@ -283,3 +283,8 @@ func (e *emitter) serversJSON(servers []*ir.Server) []byte {
 	}
 	return target.JSON(target.Object{"mcpServers", all})
 }
+
+// Agent is Claude Code's command line.
+func (claude) Agent() target.Agent {
+	return target.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.329"}
+}

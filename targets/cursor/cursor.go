@@ -319,3 +319,8 @@ func (e *emitter) claudeRules(p *profile) {
 			Target: "cursor", Subject: p.ref.String(), Loss: diag.Text})
 	}
 }
+
+// Agent is Cursor's editor and its command line, by its new and its old name.
+func (cursor) Agent() target.Agent {
+	return target.Agent{Name: "Cursor", Programs: []string{"cursor", "cursor-agent"}}
+}

@@ -45,7 +45,7 @@ var layouts = map[string]layout{
 // globalFolders are where editors keep the storage of an extension, below the
 // home folder: VS Code and its relatives, on Linux, macOS and Windows.
 func globalFolders(dialect string) []string {
-	extension := map[string]string{stock: "rooveterinaryinc.roo-cline", zoo: "zoocodeorganization.zoo-code", kilo: "kilocode.kilo-code"}[dialect]
+	extension := extensions[dialect]
 	var out []string
 	for _, base := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
 		for _, editor := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"} {

@@ -182,3 +182,14 @@ func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message s
 	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: message, Hint: "until " + x.Until.Format("2006-01-02") + ": " + x.Reason,
 		Target: e.name, Subject: "mode " + m.Slug, Group: string(g), Loss: diag.Widening})
 }
+
+// Agent is an extension of VS Code.
+func (t roo) Agent() target.Agent {
+	if t.zoo {
+		return target.Agent{Name: "Zoo Code", Extension: extensions[zoo]}
+	}
+	return target.Agent{Name: "Roo Code", Extension: extensions[stock], Observed: "3.52.1"}
+}
+
+// extensions are the identifiers of the extensions, by dialect.
+var extensions = map[string]string{stock: "rooveterinaryinc.roo-cline", zoo: "zoocodeorganization.zoo-code", kilo: "kilocode.kilo-code"}

@@ -218,3 +218,8 @@ func ours(list diag.List) diag.List {
 	}
 	return list
 }
+
+// Agent is Thurbox.
+func (thurbox) Agent() target.Agent {
+	return target.Agent{Name: "Thurbox", Programs: []string{"thurbox"}}
+}
