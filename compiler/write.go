@@ -67,6 +67,8 @@ type WriteOptions struct {
 	// Check plans only, and takes a file that the build would stop at for one that
 	// it would overwrite: the State tells it apart.
 	Check bool
+	// Targets are those whose artifacts Clean takes out.
+	Targets []target.Target
 	// FS are the files to check in place of those below Dir: a git index.
 	FS fs.FS
 }
@@ -123,7 +125,7 @@ func Clean(opt WriteOptions) ([]Change, diag.List) {
 	}
 	defer w.root.Close()
 	w.readLocks()
-	changes := w.removals(func(string, string) bool { return true })
+	changes := w.removals(opt.Targets, func(string, string) bool { return true })
 	if w.diags.HasErrors() || dry {
 		w.diags.Sort()
 		return changes, w.diags
@@ -318,12 +320,20 @@ func (w *writer) plan(r *Result) []Change {
 	for _, f := range r.Shared {
 		add("modec", f)
 	}
-	return append(changes, w.removals(func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+	var all []target.Target
+	for _, o := range r.Outputs {
+		all = append(all, o.Target)
+	}
+	return append(changes, w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
 }
 
 // removals are what becomes of the artifacts that the locks know, of those that no
-// build emits any more.
-func (w *writer) removals(gone func(target, path string) bool) (changes []Change) {
+// build emits any more. A path that its target does not own is none of modec's,
+// whatever a lock says.
+func (w *writer) removals(all []target.Target, gone func(target, path string) bool) (changes []Change) {
+	mine := func(name, p string) bool {
+		return name == "modec" && p == PolicyFile || slices.ContainsFunc(all, func(t target.Target) bool { return t.Name() == name && owns(t, p) })
+	}
 	known := map[string]string{}
 	for _, l := range []*Lock{w.lock, w.pending} {
 		if l != nil {
@@ -332,7 +342,7 @@ func (w *writer) removals(gone func(target, path string) bool) (changes []Change
 	}
 	for _, p := range slices.Sorted(maps.Keys(known)) {
 		name, hash := splitArtifact(known[p])
-		if !gone(name, p) {
+		if !gone(name, p) || !mine(name, p) {
 			continue
 		}
 		if hash == sharedFile {

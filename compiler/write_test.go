@@ -263,6 +263,35 @@ func TestBadLockStopsTheBuild(t *testing.T) {
 	}
 }
 
+// owner is a target that owns one path.
+type owner struct {
+	fake
+	path string
+}
+
+func (o owner) Owns() []string { return []string{o.path} }
+
+// A lock that claims a file which no target owns does not make it modec's.
+func TestALockClaimsNothing(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "README.md", "mine")
+	put(t, dir, "old.txt", "made")
+	lock, err := (&Lock{Version: lockVersion, Artifacts: map[string]string{"README.md": artifactLine("roo", Sum([]byte("mine"))), "old.txt": artifactLine("roo", Sum([]byte("made")))}}).marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, LockFile, string(lock))
+	r := built("roo")
+	r.Outputs[0].Target = owner{fake{name: "roo"}, "old.txt"}
+	if changes, diags := Clean(WriteOptions{Dir: dir, DryRun: true, Targets: []target.Target{r.Outputs[0].Target}}); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
+		t.Errorf("got %v, %v", changes, diags)
+	}
+	mustWrite(t, r, WriteOptions{Dir: dir})
+	if got := tree(t, dir); got["README.md"] != "mine" || got["old.txt"] != "" {
+		t.Errorf("got %v", got)
+	}
+}
+
 // What the source no longer accepts goes from the lock; what was accepted for a target
 // that this build does not compile stays.
 func TestLockRemembersAcceptedLosses(t *testing.T) {

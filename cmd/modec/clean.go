@@ -5,6 +5,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/targets"
 )
 
 type cleanCmd struct {
@@ -41,7 +42,7 @@ func (c *cleanCmd) Run(e *env) error {
 			out = filepath.Join(e.cwd, out)
 		}
 	}
-	changes, diags := compiler.Clean(compiler.WriteOptions{Dir: out, Force: c.Force, DryRun: c.DryRun})
+	changes, diags := compiler.Clean(compiler.WriteOptions{Dir: out, Force: c.Force, DryRun: c.DryRun, Targets: targets.All()})
 	if diags.HasErrors() {
 		return e.ui.fail("clean", diags)
 	}

@@ -250,36 +250,38 @@ func (p *pass) dontAsk() {
 	}
 }
 
-func (p *pass) regexOutsideEdit() {
+// pathRules calls f with each rule over paths that a person wrote.
+func (p *pass) pathRules(f func(s subject, g ir.Group, r ir.Rule)) {
 	for _, s := range p.subjects() {
-		if s.can.Read == nil {
-			continue
-		}
-		for _, r := range s.can.Read.Rules {
-			if r.Pattern.Kind == ir.Regex && own(r.From) && ofSource(r.Pos) {
-				p.add(r.Pos, s.name, "write a glob", "got the expression %s for reading, which Roo can say of edits alone", r.Pattern)
+		for _, g := range []ir.Group{ir.Read, ir.Edit} {
+			if t := s.can.Table(g); t != nil {
+				for _, r := range t.Rules {
+					if own(r.From) && ofSource(r.Pos) {
+						f(s, g, r)
+					}
+				}
 			}
 		}
 	}
+}
+
+func (p *pass) regexOutsideEdit() {
+	p.pathRules(func(s subject, g ir.Group, r ir.Rule) {
+		if g == ir.Read && r.Pattern.Kind == ir.Regex {
+			p.add(r.Pos, s.name, "write a glob", "got the expression %s for reading, which Roo can say of edits alone", r.Pattern)
+		}
+	})
 }
 
 // systemFolders are the first folders of absolute paths.
 var systemFolders = []string{"etc", "home", "usr", "var", "tmp", "root", "opt", "Users", "private", "Library", "System", "proc", "dev", "sys", "mnt", "Volumes"}
 
 func (p *pass) absolutePaths() {
-	for _, s := range p.subjects() {
-		for _, g := range []ir.Group{ir.Read, ir.Edit} {
-			t := s.can.Table(g)
-			if t == nil {
-				continue
-			}
-			for _, r := range t.Rules {
-				if r.Pattern.Kind == ir.Plain && own(r.From) && ofSource(r.Pos) && absolute(r.Pattern.Text) {
-					p.add(r.Pos, s.name, "what lies outside is decided by can.outside", "got %s %q, whose slash starts from the project's root and not the system's", r.Decision, r.Pattern.Text)
-				}
-			}
+	p.pathRules(func(s subject, _ ir.Group, r ir.Rule) {
+		if r.Pattern.Kind == ir.Plain && absolute(r.Pattern.Text) {
+			p.add(r.Pos, s.name, "what lies outside is decided by can.outside", "got %s %q, whose slash starts from the project's root and not the system's", r.Decision, r.Pattern.Text)
 		}
-	}
+	})
 }
 
 func absolute(text string) bool {
@@ -315,19 +317,11 @@ func (p *pass) inert() {
 }
 
 func (p *pass) slowRegex() {
-	for _, s := range p.subjects() {
-		for _, g := range []ir.Group{ir.Read, ir.Edit} {
-			t := s.can.Table(g)
-			if t == nil {
-				continue
-			}
-			for _, r := range t.Rules {
-				if r.Pattern.Kind == ir.Regex && own(r.From) && ofSource(r.Pos) && backtracks(r.Pattern.Text) {
-					p.add(r.Pos, s.name, "repeat once", "got %s, which repeats a repetition: an engine that backtracks may never end", r.Pattern)
-				}
-			}
+	p.pathRules(func(s subject, _ ir.Group, r ir.Rule) {
+		if r.Pattern.Kind == ir.Regex && backtracks(r.Pattern.Text) {
+			p.add(r.Pos, s.name, "repeat once", "got %s, which repeats a repetition: an engine that backtracks may never end", r.Pattern)
 		}
-	}
+	})
 }
 
 var looking = regexp.MustCompile(`\(\?<?[=!]`)
