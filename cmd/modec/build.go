@@ -82,17 +82,12 @@ func (c *buildCmd) Run(e *env) error {
 
 func (c *buildCmd) build(e *env) error {
 	start := time.Now()
+	if c.Staged {
+		return c.staged(e, start)
+	}
 	req := e.request()
 	req.Only = c.Target
-	if c.Staged {
-		return c.staged(e, req, start)
-	}
-	out := e.dir
-	if c.Out != "" {
-		if out = c.Out; !filepath.IsAbs(out) {
-			out = filepath.Join(e.cwd, out)
-		}
-	}
+	out := e.output(c.Out)
 	m := c.memory(e, req, out)
 	if s := m.recall(); s != nil {
 		if c.Check {
@@ -104,7 +99,7 @@ func (c *buildCmd) build(e *env) error {
 	root, err := os.OpenRoot(e.dir)
 	if err == nil {
 		defer root.Close()
-		req.FS = m.reading(root.FS())
+		req.FS = m.noting(&m.project, root.FS())
 	}
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {
@@ -114,10 +109,7 @@ func (c *buildCmd) build(e *env) error {
 		return c.check(e, res, out, diags, m, start)
 	}
 	if res.Config.Verify {
-		_, list, err := e.verify(res, out, false, verifySeed)
-		if err != nil {
-			return err
-		}
+		_, list := e.verify(res, nil, verifySeed)
 		if diags = append(diags, list...); diags.HasErrors() {
 			return e.ui.fail("build", diags)
 		}
@@ -137,7 +129,7 @@ func (c *buildCmd) build(e *env) error {
 	}
 	s := summaryOf(res, changes, diags)
 	if !c.DryRun {
-		m.remember(res, changes, nil, s)
+		m.remember(changes, s)
 	}
 	if !e.ui.verbose && !c.DryRun && !slices.ContainsFunc(changes, func(c compiler.Change) bool { return c.Action != compiler.Unchanged }) {
 		c.unchanged(e, s, start)
@@ -191,7 +183,7 @@ type memory struct {
 	place, program string
 	today          time.Time
 	dir, out       string
-	reads          *record.Reads
+	project, disk  *record.Reads // what was read of the project, and of the output root
 }
 
 // memory finds the place of a build's record. What is asked for in full, and what
@@ -212,28 +204,28 @@ func (m *memory) recall() *record.Summary {
 	return nil
 }
 
-// reading notes what is read of the project.
-func (m *memory) reading(fsys fs.FS) fs.FS {
+// noting notes what is read of a file system, where anything is to be remembered.
+func (m *memory) noting(reads **record.Reads, fsys fs.FS) fs.FS {
 	if m.place == "" {
 		return fsys
 	}
-	m.reads = record.NewReads(fsys)
-	return m.reads
+	*reads = record.NewReads(fsys)
+	return *reads
 }
 
 // remember notes what a build left, and what a check read of it.
-func (m *memory) remember(res *compiler.Result, changes []compiler.Change, disk *record.Reads, s record.Summary) {
-	if m.reads == nil {
+func (m *memory) remember(changes []compiler.Change, s record.Summary) {
+	if m.project == nil {
 		return
 	}
 	r := record.New(m.program, m.today)
-	project, ok := m.reads.States()
-	if !ok {
+	r.Summary = s
+	var ok bool
+	if r.Project, ok = m.project.States(); !ok {
 		return
 	}
-	r.Project, r.Summary = project, s
-	if disk != nil {
-		if r.Output, ok = disk.States(); !ok {
+	if m.disk != nil {
+		if r.Output, ok = m.disk.States(); !ok {
 			return
 		}
 	}
@@ -252,21 +244,21 @@ func (m *memory) remember(res *compiler.Result, changes []compiler.Change, disk 
 }
 
 // staged checks what the next commit would hold.
-func (c *buildCmd) staged(e *env, req compiler.Request, start time.Time) error {
+func (c *buildCmd) staged(e *env, start time.Time) error {
 	if !c.Check || c.Out != "" {
 		return errors.New("got --staged, want --check beside it, and no --out")
 	}
-	tree, err := e.index()
+	req, done, err := e.source(true)
 	if err != nil {
 		return err
 	}
-	defer tree.Close()
-	req.FS = tree
+	defer done()
+	req.Only = c.Target
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {
 		return e.ui.fail("build", diags)
 	}
-	return c.compare(e, res, compiler.WriteOptions{FS: tree, Version: version(), Check: true}, record.NewReads(tree), diags, &memory{}, start)
+	return c.compare(e, res, compiler.WriteOptions{FS: req.FS, Version: version(), Check: true}, req.FS, diags, &memory{}, start)
 }
 
 // verifySeed is the seed where nobody names one.
@@ -275,25 +267,25 @@ const verifySeed = 1
 // check compares the files on disk with what a build would write, and judges
 // them as the agents would.
 func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List, m *memory, start time.Time) error {
-	disk := (*record.Reads)(nil)
+	var disk fs.FS
 	if _, err := os.Stat(out); err == nil {
 		root, err := os.OpenRoot(out)
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		disk = record.NewReads(root.FS())
+		disk = m.noting(&m.disk, root.FS())
 	}
 	return c.compare(e, res, compiler.WriteOptions{Dir: out, Version: version(), Check: true}, disk, diags, m, start)
 }
 
 // compare does so; disk is nil where there is no output root.
-func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptions, disk *record.Reads, diags diag.List, m *memory, start time.Time) error {
+func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptions, disk fs.FS, diags diag.List, m *memory, start time.Time) error {
 	changes, list := res.Write(opt)
 	diags = append(diags, list...)
 	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
 	if disk != nil {
-		_, list := e.verifyDisk(res, disk, verifySeed)
+		_, list := e.verify(res, disk, verifySeed)
 		diags = append(diags, list...)
 	}
 	failed := len(drift) > 0 || diags.HasErrors()
@@ -316,27 +308,19 @@ func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptio
 		return exitCode(1)
 	}
 	s := summaryOf(res, changes, diags)
-	m.remember(res, changes, disk, s)
+	m.remember(changes, s)
 	c.unchanged(e, s, start)
 	return nil
 }
 
 // diffs prints what a build would do to files, as a patch from what is on disk.
 func (u *ui) diffs(changes []compiler.Change, of func(compiler.Change) bool) {
-	const context = 3
 	for _, c := range changes {
 		if c.Action == compiler.Unchanged || !of(c) {
 			continue
 		}
 		have, want := c.Texts()
-		from, to := "a/"+c.Path, "b/"+c.Path
-		if c.Action == compiler.Create {
-			from = "/dev/null"
-		}
-		if c.Action == compiler.Remove {
-			to = "/dev/null"
-		}
-		u.unified(textdiff.Unified(from, to, string(have), string(want), context))
+		u.unified(textdiff.Patch(c.Path, have, want))
 	}
 }
 

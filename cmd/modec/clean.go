@@ -1,8 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/targets"
@@ -36,13 +34,7 @@ type cleanReport struct {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	out := e.dir
-	if c.Out != "" {
-		if out = c.Out; !filepath.IsAbs(out) {
-			out = filepath.Join(e.cwd, out)
-		}
-	}
-	changes, diags := compiler.Clean(compiler.WriteOptions{Dir: out, Force: c.Force, DryRun: c.DryRun, Targets: targets.All()})
+	changes, diags := compiler.Clean(compiler.WriteOptions{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: targets.All()})
 	if diags.HasErrors() {
 		return e.ui.fail("clean", diags)
 	}

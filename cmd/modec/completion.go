@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,22 +73,15 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 	}
 	for i, w := range words[:len(words)-1] {
 		if dir, ok := strings.CutPrefix(w, "--dir="); ok {
-			e.chdir(dir)
+			e.dir = e.abs(dir)
 		} else if w == "-C" || w == "--dir" {
-			e.chdir(words[i+1])
+			e.dir = e.abs(words[i+1])
 		}
 	}
 	for _, s := range completions(k.Model, words, e.subjectNames) {
 		e.ui.printf("%s\n", diag.Clean(s))
 	}
 	return nil
-}
-
-func (e *env) chdir(dir string) {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.cwd, dir)
-	}
-	e.dir = dir
 }
 
 // subjectNames are the modes and roles of the project, none where it does not load.

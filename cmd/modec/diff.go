@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,13 +165,20 @@ func (c *diffCmd) load(ctx context.Context, e *env, side string) (diffSide, diag
 	return p, diags, nil
 }
 
-// index opens the index of git, from which the lines around a diagnostic come then.
-func (e *env) index() (*gittree.Tree, error) {
-	tree, err := gittree.Open(context.Background(), e.dir, gittree.Index)
-	if err == nil {
-		e.ui.render.Source = func(file string) ([]byte, error) { return fs.ReadFile(tree, file) }
+// source asks for the project as it lies on disk or, staged, as the index of git has
+// it; the lines around a diagnostic come from there then. done ends what that needs.
+func (e *env) source(staged bool) (req compiler.Request, done func(), err error) {
+	req = e.request()
+	if !staged {
+		return req, func() {}, nil
 	}
-	return tree, err
+	tree, err := gittree.Open(context.Background(), e.dir, gittree.Index)
+	if err != nil {
+		return req, nil, err
+	}
+	e.ui.render.Source = func(file string) ([]byte, error) { return fs.ReadFile(tree, file) }
+	req.FS = tree
+	return req, func() { tree.Close() }, nil
 }
 
 // folder returns the folder that an argument names, if it is a project.
@@ -178,10 +186,7 @@ func (e *env) folder(name string) (string, bool) {
 	if name == "" {
 		return "", false
 	}
-	dir := name
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.cwd, dir)
-	}
+	dir := e.abs(name)
 	info, err := os.Stat(filepath.Join(dir, compiler.ConfigFile))
 	return dir, err == nil && info.Mode().IsRegular()
 }
@@ -204,11 +209,11 @@ func (p diffSide) exceptions() (out []diff.Exception) {
 	return out
 }
 
-func (p diffSide) files() map[string]string {
-	out := map[string]string{}
+func (p diffSide) files() map[string][]byte {
+	out := map[string][]byte{}
 	if p.res != nil {
 		for _, f := range p.res.Files() {
-			out[f.Path] = string(f.Data)
+			out[f.Path] = f.Data
 		}
 	}
 	return out
@@ -216,27 +221,12 @@ func (p diffSide) files() map[string]string {
 
 // text compares the artifacts of both sides.
 func (c *diffCmd) text(e *env, before, after diffSide) error {
-	const context = 3
 	a, b := before.files(), after.files()
-	var paths []string
-	for _, files := range []map[string]string{a, b} {
-		for p := range files {
-			if !slices.Contains(paths, p) {
-				paths = append(paths, p)
-			}
-		}
-	}
-	slices.Sort(paths)
+	all := maps.Clone(a)
+	maps.Copy(all, b)
 	files := []fileDiff{}
-	for _, p := range paths {
-		from, to := "a/"+p, "b/"+p
-		if _, ok := a[p]; !ok {
-			from = "/dev/null"
-		}
-		if _, ok := b[p]; !ok {
-			to = "/dev/null"
-		}
-		if patch := textdiff.Unified(from, to, a[p], b[p], context); patch != "" {
+	for _, p := range slices.Sorted(maps.Keys(all)) {
+		if patch := textdiff.Patch(p, a[p], b[p]); patch != "" {
 			files = append(files, fileDiff{p, patch})
 		}
 	}
@@ -252,7 +242,7 @@ func (c *diffCmd) text(e *env, before, after diffSide) error {
 		for _, f := range files {
 			e.ui.unified(f.Patch)
 		}
-		e.ui.note("%s of %s differ\n", count(len(files), "file"), count(len(paths), "file"))
+		e.ui.note("%s of %s differ\n", count(len(files), "file"), count(len(all), "file"))
 	}
 	if c.FailOn == "change" && len(files) > 0 {
 		return exitCode(1)

@@ -36,12 +36,7 @@ func (c *initCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	dir := e.dir
-	if c.Into != "" {
-		if dir = c.Into; !filepath.IsAbs(dir) {
-			dir = filepath.Join(e.cwd, dir)
-		}
-	}
+	dir := e.output(c.Into)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot create the folder: %w", err)
 	}

@@ -76,15 +76,11 @@ func (c *lintCmd) Run(e *env) error {
 	if c.Staged && (c.Fix || c.Apply) {
 		return errors.New("got --staged with what writes the working tree, want one of them")
 	}
-	req := e.request()
-	if c.Staged {
-		tree, err := e.index()
-		if err != nil {
-			return err
-		}
-		defer tree.Close()
-		req.FS = tree
+	req, done, err := e.source(c.Staged)
+	if err != nil {
+		return err
 	}
+	defer done()
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {
 		if e.ui.format == "sarif" || e.ui.format == "github" {
@@ -197,11 +193,7 @@ func (c *lintCmd) fails(s diag.Severity) bool {
 // line, or in one of those folders.
 func (e *env) below(file string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(e.cwd, p)
-		}
-		rel, err := filepath.Rel(p, filepath.Join(e.dir, filepath.FromSlash(file)))
-		return err == nil && file != "" && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+		return file != "" && below(e.abs(p), filepath.Join(e.dir, filepath.FromSlash(file)))
 	})
 }
 

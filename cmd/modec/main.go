@@ -99,9 +99,25 @@ func (c *cli) env(stdin io.Reader, stdout, stderr io.Writer) (*env, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the working directory: %w", err)
 	}
-	dir := c.Dir
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(cwd, dir)
+	e := &env{stdin: stdin, cwd: cwd}
+	e.dir = filepath.Clean(e.abs(c.Dir))
+	e.ui = newUI(stdout, stderr, &c.globals, e.dir)
+	return e, nil
+}
+
+// abs makes a path of the command line absolute: it is relative to the working
+// directory.
+func (e *env) abs(p string) string {
+	if filepath.IsAbs(p) {
+		return p
 	}
-	return &env{ui: newUI(stdout, stderr, &c.globals, dir), stdin: stdin, dir: filepath.Clean(dir), cwd: cwd}, nil
+	return filepath.Join(e.cwd, p)
+}
+
+// output is the output root that --out names, the project folder where it names none.
+func (e *env) output(out string) string {
+	if out == "" {
+		return e.dir
+	}
+	return e.abs(out)
 }

@@ -206,9 +206,7 @@ func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) 
 func named(e *env, paths []string) (folder string, files []string, err error) {
 	var abs []string
 	for _, p := range paths {
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(e.cwd, p)
-		}
+		p = e.abs(p)
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:

@@ -43,30 +43,31 @@ type verifyReport struct {
 
 func (c *verifyCmd) Run(e *env) error {
 	start := time.Now()
-	req := e.request()
-	req.Only = c.Target
-	if c.Staged {
-		tree, err := e.index()
-		if err != nil {
-			return err
-		}
-		defer tree.Close()
-		req.FS = tree
+	req, done, err := e.source(c.Staged)
+	if err != nil {
+		return err
 	}
+	defer done()
+	req.Only = c.Target
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {
 		return e.ui.fail("verify", diags)
 	}
-	var report *verify.Report
-	var err error
-	if c.Disk && c.Staged {
-		report, diags = e.verifyDisk(res, req.FS, c.Seed)
-	} else {
-		report, diags, err = e.verify(res, e.dir, c.Disk, c.Seed)
-	}
+	var disk fs.FS // nil: what was compiled
 	switch {
-	case err != nil:
-		return err
+	case !c.Disk:
+	case c.Staged:
+		disk = req.FS
+	default:
+		root, err := os.OpenRoot(e.dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		disk = root.FS()
+	}
+	report, diags := e.verify(res, disk, c.Seed)
+	switch {
 	case report == nil:
 		return e.ui.fail("verify", diags)
 	case len(report.Surfaces) == 0:
@@ -91,29 +92,15 @@ func (c *verifyCmd) Run(e *env) error {
 	return nil
 }
 
-// verify runs with progress on a terminal: over what was compiled, or over the
-// files below dir.
-func (e *env) verify(res *compiler.Result, dir string, disk bool, seed uint64) (*verify.Report, diag.List, error) {
-	if !disk {
-		progress, end := e.ui.progress("verifying")
-		defer end()
-		report, diags := res.Verify(seed, progress)
-		return report, diags, nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer root.Close()
-	report, diags := e.verifyDisk(res, root.FS(), seed)
-	return report, diags, nil
-}
-
-// verifyDisk runs with progress over the files of an output root.
-func (e *env) verifyDisk(res *compiler.Result, fsys fs.FS, seed uint64) (*verify.Report, diag.List) {
+// verify runs with progress on a terminal: over the files of a disk, or over what was
+// compiled where disk is nil.
+func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List) {
 	progress, end := e.ui.progress("verifying")
 	defer end()
-	return res.VerifyDisk(fsys, seed, progress)
+	if disk == nil {
+		return res.Verify(seed, progress)
+	}
+	return res.VerifyDisk(disk, seed, progress)
 }
 
 func outcomeOf(r *verify.Report) string {

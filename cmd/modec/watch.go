@@ -97,12 +97,10 @@ func (c *buildCmd) again(e *env) {
 	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
 		line = line[i+1:]
 	}
-	var code exitCode
-	switch {
-	case errors.As(err, &code):
-		line = "failed: the files stay as they were"
-	case err != nil:
-		e.ui.failure(err)
+	if err != nil {
+		if code := exitCode(0); !errors.As(err, &code) { // else it was told
+			e.ui.failure(err)
+		}
 		line = "failed: the files stay as they were"
 	}
 	e.ui.printf("%s %s\n", time.Now().Format(time.TimeOnly), diag.Clean(line))

@@ -9,7 +9,6 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/textdiff"
 	"modec.dev/modec/compiler/why"
 )
 
@@ -45,12 +44,9 @@ func (c *whyCmd) Run(e *env) error {
 			file, line = file[:i], n
 		}
 	}
-	full := file
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(e.cwd, file)
-		if _, err := os.Stat(full); err != nil {
-			full = filepath.Join(e.dir, file)
-		}
+	full := e.abs(file)
+	if _, err := os.Stat(full); err != nil && !filepath.IsAbs(file) {
+		full = filepath.Join(e.dir, file)
 	}
 	rel, err := filepath.Rel(e.dir, full)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -71,7 +67,7 @@ func (c *whyCmd) Run(e *env) error {
 	} else {
 		data, _ := emit(res.Project)
 		var made int
-		if made, report.Text, err = e.emittedLine(rel, line, string(data)); err == nil {
+		if made, report.Text, err = e.emittedLine(rel, line, data); err == nil {
 			progress, end := e.ui.progress("trying")
 			report.Causes, err = why.Line(res.Project, emit, made, progress)
 			end()
@@ -109,7 +105,7 @@ func (c *whyCmd) Run(e *env) error {
 
 // emittedLine finds the line of an artifact as it is emitted that stands at a line of
 // the file on disk, in which others may write too.
-func (e *env) emittedLine(file string, line int, emitted string) (made int, text string, err error) {
+func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text string, err error) {
 	data, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(file)))
 	if err != nil {
 		return 0, "", fmt.Errorf("got %s, which is not there: `modec build` writes it", file)
@@ -119,20 +115,8 @@ func (e *env) emittedLine(file string, line int, emitted string) (made int, text
 		return 0, "", fmt.Errorf("got line %d of %s, want one of 1 to %d", line, file, len(disk))
 	}
 	text = disk[line-1]
-	if string(data) == emitted {
-		return line, text, nil
-	}
-	plain := func(s string) string {
-		var b strings.Builder
-		for l := range strings.Lines(s) {
-			b.WriteString(strings.TrimRight(strings.TrimSpace(l), ",") + "\n")
-		}
-		return b.String()
-	}
-	for _, l := range textdiff.Lines(plain(string(data)), plain(emitted)) {
-		if l.Old == line && l.Op == textdiff.Same {
-			return l.New, text, nil
-		}
+	if made = why.Emitted(data, emitted, line); made > 0 {
+		return made, text, nil
 	}
 	return 0, "", fmt.Errorf("got line %d of %s, which is not of this source: somebody else wrote it, or the file is stale (`modec build --check`)", line, file)
 }

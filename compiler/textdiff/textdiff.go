@@ -82,6 +82,21 @@ func Unified(from, to, a, b string, context int) string {
 	return out.String()
 }
 
+// around is how many lines of context a patch has on each side of a change.
+const around = 3
+
+// Patch writes what changes in a file as git does; nil is a file that is not there.
+func Patch(path string, before, after []byte) string {
+	from, to := "a/"+path, "b/"+path
+	if before == nil {
+		from = "/dev/null"
+	}
+	if after == nil {
+		to = "/dev/null"
+	}
+	return Unified(from, to, string(before), string(after), around)
+}
+
 func writeHunk(out *strings.Builder, lines []Line, start, end int) {
 	var old, added, before, after int
 	for i := range start { // the numbers of the lines before the hunk

@@ -25,6 +25,22 @@ func TestUnified(t *testing.T) {
 	}
 }
 
+func TestPatch(t *testing.T) {
+	for _, c := range []struct {
+		before, after []byte
+		want          string
+	}{
+		{nil, []byte("a\n"), "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"},
+		{[]byte("a\n"), nil, "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"},
+		{[]byte("a\n"), []byte("b\n"), "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"},
+		{[]byte("a\n"), []byte("a\n"), ""},
+	} {
+		if d := cmp.Diff(c.want, Patch("x", c.before, c.after)); d != "" {
+			t.Errorf("(-want +got)\n%s", d)
+		}
+	}
+}
+
 // TestPatchApplies: the patch of two made-up texts turns one into the other.
 func TestPatchApplies(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {

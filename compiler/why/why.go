@@ -100,6 +100,17 @@ func plain(data []byte) string {
 	return b.String()
 }
 
+// Emitted is the line of an emitted artifact that stands at a line of its file on disk,
+// in which others may write too; 0 where that line is none of the artifact's.
+func Emitted(disk, emitted []byte, line int) int {
+	for _, l := range textdiff.Lines(plain(disk), plain(emitted)) {
+		if l.Old == line && l.Op == textdiff.Same {
+			return l.New
+		}
+	}
+	return 0
+}
+
 // without reports whether the line is another one without a part, and whether it is
 // gone altogether. Without a subject or a server the artifact itself may be gone.
 func (t *trial) without(x part, whole bool) (effect, gone bool) {
