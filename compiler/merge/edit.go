@@ -18,6 +18,7 @@ type merger struct {
 	newline, unit string
 	out           Entries
 	conflicts     []Conflict
+	items         map[*hujson.Array]map[string]bool // what lists hold that are added to
 }
 
 // owns returns what an earlier build wrote at a place, "none" where it wrote nothing.
@@ -136,25 +137,24 @@ func (m *merger) item(e entry, list *hujson.Value) {
 	if !ok {
 		return
 	}
+	there, ok := m.items[array]
+	if !ok {
+		there = map[string]bool{}
+		for i := range array.Elements {
+			there[text(array.Elements[i])] = true
+		}
+		m.items[array] = there
+	}
 	want := text(e.value)
-	if slices.ContainsFunc(array.Elements, func(v hujson.Value) bool { return text(v) == want }) {
+	if there[want] {
 		if m.owns(e.place) != "none" {
 			m.out[e.place] = ""
 		}
 		return
 	}
-	v := m.formatted(e.value, len(e.tokens)+1)
-	var last *hujson.Value
-	if n := len(array.Elements); n > 0 {
-		last = &array.Elements[n-1]
-		v.BeforeExtra, array.AfterExtra = m.append(last.BeforeExtra, array.AfterExtra, last.AfterExtra != nil, len(e.tokens)+1)
-		if last.AfterExtra != nil {
-			v.AfterExtra = hujson.Extra{}
-		}
-	} else {
-		v.BeforeExtra, array.AfterExtra = m.first(array.AfterExtra, len(e.tokens)+1)
-	}
-	array.Elements = append(array.Elements, v)
+	there[want] = true
+	depth := len(e.tokens) + 1
+	array.Elements = add(m, array.Elements, m.formatted(e.value, depth), itemSlot, &array.AfterExtra, depth)
 	m.out[e.place] = ""
 }
 
@@ -170,16 +170,7 @@ func (m *merger) member(tokens []string, v hujson.Value) {
 	}
 	name := hujson.Value{Value: hujson.String(tokens[len(tokens)-1])}
 	v.BeforeExtra = hujson.Extra(" ")
-	if n := len(object.Members); n > 0 {
-		last := &object.Members[n-1]
-		name.BeforeExtra, object.AfterExtra = m.append(last.Name.BeforeExtra, object.AfterExtra, last.Value.AfterExtra != nil, len(tokens))
-		if last.Value.AfterExtra != nil {
-			v.AfterExtra = hujson.Extra{}
-		}
-	} else {
-		name.BeforeExtra, object.AfterExtra = m.first(object.AfterExtra, len(tokens))
-	}
-	object.Members = append(object.Members, hujson.ObjectMember{Name: name, Value: v})
+	object.Members = add(m, object.Members, hujson.ObjectMember{Name: name, Value: v}, memberSlot, &object.AfterExtra, len(tokens))
 }
 
 // append divides what stands before a closing bracket: comments go before the new
@@ -284,7 +275,7 @@ func (m *merger) remove(place, sum string) {
 		}
 		for i := len(array.Elements) - 1; i >= 0; i-- {
 			if text(array.Elements[i]) == name {
-				m.takeItem(array, i)
+				array.Elements = take(array.Elements, i, itemSlot, &array.AfterExtra)
 				return
 			}
 		}
@@ -299,10 +290,10 @@ func (m *merger) remove(place, sum string) {
 	case i < 0:
 	case sum == Container:
 		if m.empty(&object.Members[i].Value) {
-			m.takeMember(object, i)
+			object.Members = take(object.Members, i, memberSlot, &object.AfterExtra)
 		}
 	case m.wrote(place, object.Members[i].Value), m.force:
-		m.takeMember(object, i)
+		object.Members = take(object.Members, i, memberSlot, &object.AfterExtra)
 	default:
 		m.conflict(place, &object.Members[i].Value)
 	}
@@ -319,42 +310,49 @@ func (m *merger) empty(v *hujson.Value) bool {
 	return false
 }
 
-func (m *merger) takeItem(a *hujson.Array, i int) {
-	before := a.Elements[i].BeforeExtra
-	comments := above(before)
-	last := i == len(a.Elements)-1
-	comma := a.Elements[len(a.Elements)-1].AfterExtra != nil
-	a.Elements = slices.Delete(a.Elements, i, i+1)
-	switch {
-	case !last:
-		moved(&a.Elements[i].BeforeExtra, before, comments, i == 0)
-	default:
-		a.AfterExtra = joined(comments, a.AfterExtra)
-		if i > 0 {
-			ends(&a.Elements[i-1].AfterExtra, comma)
-		} else {
-			a.AfterExtra = closed(a.AfterExtra)
-		}
-	}
+// slot is what stands before and after an item of a list, or a member of an object.
+type slot struct{ before, after *hujson.Extra }
+
+func itemSlot(v *hujson.Value) slot { return slot{&v.BeforeExtra, &v.AfterExtra} }
+
+func memberSlot(m *hujson.ObjectMember) slot {
+	return slot{&m.Name.BeforeExtra, &m.Value.AfterExtra}
 }
 
-func (m *merger) takeMember(o *hujson.Object, i int) {
-	before := o.Members[i].Name.BeforeExtra
+// add puts a new one behind the others; tail is what stands before the closing bracket.
+func add[T any](m *merger, list []T, x T, of func(*T) slot, tail *hujson.Extra, depth int) []T {
+	list = append(list, x)
+	added := of(&list[len(list)-1])
+	if len(list) == 1 {
+		*added.before, *tail = m.first(*tail, depth)
+		return list
+	}
+	last := of(&list[len(list)-2])
+	comma := *last.after != nil
+	*added.before, *tail = m.append(*last.before, *tail, comma, depth)
+	if comma {
+		*added.after = hujson.Extra{}
+	}
+	return list
+}
+
+// take takes one out.
+func take[T any](list []T, i int, of func(*T) slot, tail *hujson.Extra) []T {
+	before := *of(&list[i]).before
 	comments := above(before)
-	last := i == len(o.Members)-1
-	comma := o.Members[len(o.Members)-1].Value.AfterExtra != nil
-	o.Members = slices.Delete(o.Members, i, i+1)
+	last := i == len(list)-1
+	comma := *of(&list[len(list)-1]).after != nil
+	list = slices.Delete(list, i, i+1)
 	switch {
 	case !last:
-		moved(&o.Members[i].Name.BeforeExtra, before, comments, i == 0)
+		moved(of(&list[i]).before, before, comments, i == 0)
+	case i > 0:
+		*tail = joined(comments, *tail)
+		ends(of(&list[i-1]).after, comma)
 	default:
-		o.AfterExtra = joined(comments, o.AfterExtra)
-		if i > 0 {
-			ends(&o.Members[i-1].Value.AfterExtra, comma)
-		} else {
-			o.AfterExtra = closed(o.AfterExtra)
-		}
+		*tail = closed(joined(comments, *tail))
 	}
+	return list
 }
 
 // moved gives the one that follows what is taken away its comments, and the white

@@ -60,7 +60,7 @@ type Result struct {
 // entries that modec wrote before, by one build or an interrupted one. With force a
 // conflict is resolved for want.
 func Merge(have, want []byte, patterns []string, owned []Entries, force bool) (Result, error) {
-	m := merger{owned: owned, force: force, newline: "\n", unit: "  ", out: Entries{}}
+	m := merger{owned: owned, force: force, newline: "\n", unit: "  ", out: Entries{}, items: map[*hujson.Array]map[string]bool{}}
 	var bom []byte
 	if rest, ok := bytes.CutPrefix(have, []byte("\uFEFF")); ok {
 		bom, have = []byte("\uFEFF"), rest
