@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/format"
@@ -19,10 +20,10 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
-	"modec.dev/modec/compiler/verify"
 )
 
 // Suggestion is one place at which the source could say less.
@@ -208,10 +209,12 @@ func (f *finder) replace(at diag.Pos, from, to string) (file string, ok bool) {
 
 // dangerName is what tools are called that change something, where nobody says what
 // they risk.
-var dangerName = regexp.MustCompile(`(?i)(?:^|[_.-])(?:delete|drop|remove|destroy|purge|create|update|write|push|send|merge|exec|execute|deploy|kill|transfer|publish)(?:$|[_.-]|[A-Z])`)
+var dangerName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:^|[_.-])(?:delete|drop|remove|destroy|purge|create|update|write|push|send|merge|exec|execute|deploy|kill|transfer|publish)(?:$|[_.-]|[A-Z])`)
+})
 
 func dangerous(t ir.Tool) bool {
-	return t.Risk == "write" || t.Risk == "destructive" || t.Risk == "" && dangerName.MatchString(t.Name)
+	return t.Risk == "write" || t.Risk == "destructive" || t.Risk == "" && dangerName().MatchString(t.Name)
 }
 
 // mentioned returns the words of everything that a mode is told.
@@ -222,7 +225,7 @@ func mentioned(m *ir.Mode) map[string]bool {
 	}
 	words := map[string]bool{}
 	for _, t := range texts {
-		for _, w := range wordPattern.FindAllString(strings.ToLower(t), -1) {
+		for _, w := range wordPattern().FindAllString(strings.ToLower(t), -1) {
 			words[strings.TrimRight(w, "-_.")] = true
 			for _, part := range strings.FieldsFunc(w, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
 				words[part] = true
@@ -232,7 +235,7 @@ func mentioned(m *ir.Mode) map[string]bool {
 	return words
 }
 
-var wordPattern = regexp.MustCompile(`[\pL\pN][\pL\pN_.-]*`)
+var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN][\pL\pN_.-]*`) })
 
 // speaksOf reports whether words name a server, a word of its name, or a tool.
 func speaksOf(words map[string]bool, sv *ir.Server) bool {
@@ -316,22 +319,14 @@ func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
+	changes, err := diff.Projects(f.res.Policy, after.Policy, 1)
+	if err != nil {
+		return diag.List{{Code: "bad-pattern", Message: err.Error()}}
+	}
 	var out diag.List
-	for _, ref := range f.res.Project.Subjects() {
-		universe, err := verify.Universe(f.res.Policy, ref, nil, 1)
-		if err != nil {
-			continue
-		}
-		s, err := after.Policy.Subject(ref)
-		if err != nil {
-			out.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
-			continue
-		}
-		for i := range universe {
-			if r := s.Decide(universe[i].Action); r.Decision > universe[i].Source.Decision {
-				out.Errorf(r.Pos, "suggestion-widens", "", "got %s for %s %q of %s by a suggestion, want no more than %s", r.Decision, universe[i].Group, universe[i].Arg, ref, universe[i].Source.Decision)
-				break
-			}
+	for _, c := range changes.Changes {
+		if c.Kind == diff.Widened {
+			out.Errorf(c.After.Pos, "suggestion-widens", "", "got %s for %s %q of %s by a suggestion, want no more than %s", c.After.Decision, c.Group, c.Examples[0], c.Subject, c.Before.Decision)
 		}
 	}
 	return out

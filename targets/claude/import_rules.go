@@ -184,7 +184,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 		if inner := strings.TrimLeft(r.Spec, "/.~"); r.Tool == "Read" && strings.Trim(inner, "*/") == "" {
 			ask(ir.Command, outsideCommands...)
 		} else if r.Tool == "Read" {
-			ask(ir.Command, rules.commandsOn("**/"+inner)...)
+			ask(ir.Command, commandsOn("**/"+inner)...)
 		}
 		if inner, ok := strings.CutPrefix(r.Spec, "//**/"); ok && policy.CheckGlob("**/"+inner) == nil {
 			rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: g, Pattern: ir.Pattern{Text: "**/" + inner}}, d, at, d})
@@ -213,7 +213,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 		}
 		ask(g, glob)
 		if r.Tool == "Read" {
-			ask(ir.Command, rules.commandsOn(glob)...)
+			ask(ir.Command, commandsOn(glob)...)
 		}
 		return "other agents ask about " + glob
 	case r.HasSpec && g == ir.Edit:
@@ -236,7 +236,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 
 // commandsOn are the patterns of the commands that are given a path which a glob
 // matches.
-func (rules *importedRules) commandsOn(glob string) []string {
+func commandsOn(glob string) []string {
 	return slices.DeleteFunc(target.CommandsOn(glob), func(p string) bool { return policy.CheckCommand(p) != nil })
 }
 
@@ -321,7 +321,7 @@ func (rules *importedRules) into(can *ir.Can, role *ir.Role, from string) {
 			can.Command = &ir.Table{Default: unsaid(ir.Command, n.pos)}
 		}
 		if t := can.Command; t != nil && (role == nil || closed || t.Default != nil && t.Default.Decision == ir.Allow || reads(t.Rules)) {
-			for _, p := range rules.commandsOn(n.Pattern.Text) {
+			for _, p := range commandsOn(n.Pattern.Text) {
 				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: p}, Pos: n.pos, From: from})
 			}
 		}
@@ -356,7 +356,7 @@ func (rules *importedRules) editing(can *ir.Can, role *ir.Role, from string, uns
 		}
 		var patterns []string
 		if n.Pattern.Kind == ir.Plain {
-			patterns = rules.commandsOn(n.Pattern.Text)
+			patterns = commandsOn(n.Pattern.Text)
 		}
 		if role == nil && n.decision == ir.Deny && len(patterns) > 0 && patterns[0] != "*" {
 			for _, p := range patterns {
