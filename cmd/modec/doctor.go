@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -155,7 +156,7 @@ func some(names []string) string {
 // patience is how long an agent may take to tell its version.
 const patience = 10 * time.Second
 
-var versionNumber = regexp.MustCompile(`\d+\.\d+(?:\.\d+)*`)
+var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+(?:\.\d+)*`) })
 
 // agent looks for the agent behind a target.
 func (d *doctor) agent(o compiler.Output) {
@@ -173,7 +174,7 @@ func (d *doctor) agent(o compiler.Output) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		out, err := exec.CommandContext(ctx, file, "--version").Output()
 		cancel()
-		number := versionNumber.FindString(string(out))
+		number := versionNumber().FindString(string(out))
 		if err != nil || number == "" {
 			number = "of a version that it does not tell"
 		}
@@ -204,7 +205,7 @@ func (d *doctor) extensions(a target.Agent) (found []string) {
 		}
 		for _, e := range entries {
 			if rest, ok := strings.CutPrefix(strings.ToLower(e.Name()), a.Extension+"-"); ok {
-				found = append(found, strings.TrimPrefix(editor, ".")+" "+versionNumber.FindString(rest))
+				found = append(found, strings.TrimPrefix(editor, ".")+" "+versionNumber().FindString(rest))
 			}
 		}
 	}

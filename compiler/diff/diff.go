@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -83,8 +84,8 @@ type Report struct {
 func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 	r := &Report{Changes: []Change{}, Others: []Other{}}
 	a, b := before.Project().Decisions(), after.Project().Decisions()
-	same := fingerprint(ir.Project{Servers: a.Servers, Guards: a.Guards, ClosedInventory: a.ClosedInventory}) == fingerprint(ir.Project{Servers: b.Servers, Guards: b.Guards, ClosedInventory: b.ClosedInventory})
-	for _, ref := range union(a.Subjects(), b.Subjects()) {
+	same := surroundings(a) == surroundings(b)
+	for _, ref := range union(a, b) {
 		if same && unchanged(a, b, ref) {
 			continue
 		}
@@ -171,42 +172,39 @@ func claims(c map[string][]string) string {
 	return cmp.Or(strings.Join(out, " and "), "nobody")
 }
 
-func union(a, b []ir.SubjectRef) []ir.SubjectRef {
-	out := slices.Clone(a)
-	for _, ref := range b {
-		if !slices.Contains(out, ref) {
-			out = append(out, ref)
-		}
+// union are the subjects of two projects.
+func union(a, b *ir.Project) []ir.SubjectRef {
+	return append(a.Subjects(), slices.DeleteFunc(b.Subjects(), func(ref ir.SubjectRef) bool { return has(a, ref) })...)
+}
+
+// surroundings is what every subject's decisions depend on beside the subject.
+func surroundings(p *ir.Project) string {
+	slugs := make([]ir.Mode, 0, len(p.Modes))
+	for i := range p.Modes {
+		slugs = append(slugs, ir.Mode{Slug: p.Modes[i].Slug})
 	}
-	return out
+	return fingerprint(ir.Project{Servers: p.Servers, Guards: p.Guards, ClosedInventory: p.ClosedInventory, Modes: slugs})
 }
 
 // places are those of the source, which are no part of what it says.
-var places = regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
+var places = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`) })
 
 func fingerprint(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("%p", v) // like nothing else
 	}
-	return string(places.ReplaceAll(data, nil))
+	return string(places().ReplaceAll(data, nil))
 }
 
 // unchanged reports whether both projects say the same of a subject.
 func unchanged(a, b *ir.Project, ref ir.SubjectRef) bool {
 	if ref.Role != "" {
 		x, y := a.Role(ref.Role), b.Role(ref.Role)
-		return x != nil && y != nil && fingerprint(x) == fingerprint(y) && fingerprint(slugs(a)) == fingerprint(slugs(b))
+		return x != nil && y != nil && fingerprint(x) == fingerprint(y)
 	}
 	x, y := a.Mode(ref.Mode), b.Mode(ref.Mode)
-	return x != nil && y != nil && fingerprint(x) == fingerprint(y) && fingerprint(slugs(a)) == fingerprint(slugs(b))
-}
-
-func slugs(p *ir.Project) (out []string) {
-	for i := range p.Modes {
-		out = append(out, p.Modes[i].Slug)
-	}
-	return out
+	return x != nil && y != nil && fingerprint(x) == fingerprint(y)
 }
 
 func has(p *ir.Project, ref ir.SubjectRef) bool {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -18,7 +19,9 @@ type comment struct {
 	used   bool
 }
 
-var ignoring = regexp.MustCompile(`^(?://|#)\s*modec:ignore(?:\s+(\S+))?(?:\s+(.*\S))?\s*$`)
+var ignoring = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?://|#)\s*modec:ignore(?:\s+(\S+))?(?:\s+(.*\S))?\s*$`)
+})
 
 // comments finds the comments of a file that silence rules: at the end of a line for
 // that line, on a line of their own for the next line that is none.
@@ -34,7 +37,7 @@ func comments(file, text string) []comment {
 		if at < 0 || !strings.Contains(line[at:], "modec:ignore") {
 			continue
 		}
-		m := ignoring.FindStringSubmatch(strings.TrimRight(line[at:], " \t\r"))
+		m := ignoring().FindStringSubmatch(strings.TrimRight(line[at:], " \t\r"))
 		if m == nil {
 			continue
 		}

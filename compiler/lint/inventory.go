@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -105,32 +106,36 @@ func (p *pass) longPrompts() {
 	}
 }
 
-var (
+// secretForms are how secrets look. They are compiled when lint first asks: a hook
+// never does.
+var secretForms = sync.OnceValue(func() (f struct{ token, name, variable, plain *regexp.Regexp }) {
 	// The forms of widely used tokens: GitHub, GitLab, Slack, OpenAI and Anthropic,
 	// AWS, Google, npm, a JSON Web Token, a private key.
-	tokenForm  = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY`)
-	secretName = regexp.MustCompile(`(?i)(?:^|[_-])(?:token|secret|password|passwd|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie)(?:$|[_-])`)
-	variable   = regexp.MustCompile(`\$\{[^}]+\}|\$[A-Za-z_][A-Za-z0-9_]*`)
-	plainValue = regexp.MustCompile(`^(?i:true|false|none|null|bearer|basic|[0-9]{1,5}|x+|changeme|<[^>]*>)?$`)
-)
+	f.token = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY`)
+	f.name = regexp.MustCompile(`(?i)(?:^|[_-])(?:token|secret|password|passwd|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie)(?:$|[_-])`)
+	f.variable = regexp.MustCompile(`\$\{[^}]+\}|\$[A-Za-z_][A-Za-z0-9_]*`)
+	f.plain = regexp.MustCompile(`^(?i:true|false|none|null|bearer|basic|[0-9]{1,5}|x+|changeme|<[^>]*>)?$`)
+	return f
+})
 
 func (p *pass) secrets() {
+	form := secretForms()
 	for i := range p.Project.Servers {
 		s := &p.Project.Servers[i]
 		for where, values := range map[string]map[string]string{"the variable": s.Env, "the header": s.Headers} {
 			for _, name := range slices.Sorted(maps.Keys(values)) {
 				value := values[name]
-				rest := strings.TrimSpace(variable.ReplaceAllString(value, ""))
+				rest := strings.TrimSpace(form.variable.ReplaceAllString(value, ""))
 				for _, scheme := range []string{"Bearer", "Basic", "Token"} {
 					rest = strings.TrimSpace(strings.TrimPrefix(rest, scheme))
 				}
-				if tokenForm.MatchString(value) || secretName.MatchString(name) && len(rest) >= 8 && !plainValue.MatchString(rest) {
+				if form.token.MatchString(value) || form.name.MatchString(name) && len(rest) >= 8 && !form.plain.MatchString(rest) {
 					p.add(s.Pos, "server "+s.Name, "write ${"+variableName(s.Name, name)+"} and set the variable where the agent runs", "got %s %s with what looks like a secret, want a reference to a variable", where, name)
 				}
 			}
 		}
 		for _, a := range s.Args {
-			if tokenForm.MatchString(a) {
+			if form.token.MatchString(a) {
 				p.add(s.Pos, "server "+s.Name, "write ${NAME} and set the variable where the agent runs", "got an argument with what looks like a secret, want a reference to a variable")
 			}
 		}

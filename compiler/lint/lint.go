@@ -113,6 +113,7 @@ type pass struct {
 	off      []string
 	found    []Finding
 	engines  map[ir.SubjectRef]*policy.Subject
+	everyone []subject
 }
 
 func (p *pass) add(at diag.Pos, subject, hint, format string, args ...any) *Finding {
@@ -130,8 +131,12 @@ type subject struct {
 	role *ir.Role // nil of a mode
 }
 
+// subjects lists the modes and roles, made once.
 func (p *pass) subjects() []subject {
-	var out []subject
+	if p.everyone != nil {
+		return p.everyone
+	}
+	out := []subject{}
 	for i := range p.Project.Modes {
 		m := &p.Project.Modes[i]
 		out = append(out, subject{ir.SubjectRef{Mode: m.Slug}, "mode " + m.Slug, m.Pos, &m.Can, m, nil})
@@ -140,6 +145,7 @@ func (p *pass) subjects() []subject {
 		r := &p.Project.Roles[i]
 		out = append(out, subject{ir.SubjectRef{Role: r.Name}, "role " + r.Name, r.Pos, &r.Can, nil, r})
 	}
+	p.everyone = out
 	return out
 }
 

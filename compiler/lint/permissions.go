@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -324,12 +325,12 @@ func (p *pass) slowRegex() {
 	})
 }
 
-var looking = regexp.MustCompile(`\(\?<?[=!]`)
+var looking = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]`) })
 
 // backtracks reports an expression with a repetition of what is itself nothing but
 // repetitions.
 func backtracks(text string) bool {
-	re, err := syntax.Parse(looking.ReplaceAllString(text, "(?:"), syntax.Perl)
+	re, err := syntax.Parse(looking().ReplaceAllString(text, "(?:"), syntax.Perl)
 	if err != nil {
 		return false
 	}
