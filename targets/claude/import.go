@@ -44,6 +44,14 @@ type importer struct {
 	folder  string          // that a path with a leading slash starts from: "" the project's, ~/.claude
 }
 
+// newLayer is a settings file of the project, or of the user by its name in places.
+func newLayer(at string, data []byte) layer {
+	if strings.HasPrefix(at, "~/") {
+		return layer{at, data, false, path.Dir(at)}
+	}
+	return layer{at, data, true, ""}
+}
+
 // userSettings are the user's own, below the home folder.
 const userSettings = ".claude/settings.json"
 
@@ -139,11 +147,7 @@ func (im *importer) read() {
 	}
 	for _, s := range settings {
 		if data, ok := im.file(s.fsys, s.name, s.at); ok && !im.written(s.at, data) {
-			if strings.HasPrefix(s.at, "~/") {
-				layers = append(layers, layer{s.at, data, false, path.Dir(s.at)})
-			} else {
-				layers = append(layers, layer{s.at, data, true, ""})
-			}
+			layers = append(layers, newLayer(s.at, data))
 		}
 	}
 	im.settings(layers)
@@ -190,8 +194,9 @@ func (im *importer) profiles() {
 		role, ok := subjectName(strings.TrimSuffix(path.Base(name), ".settings.json"))
 		if data, there := im.file(im.src.Root, name, name); ok && there && !im.written(name, data) {
 			var own []string
-			if list, ok := im.projectFile(strings.TrimSuffix(name, ".settings.json") + ".mcp.json"); ok {
-				own = append([]string{}, im.serversFile(strings.TrimSuffix(name, ".settings.json")+".mcp.json", list)...)
+			servers := strings.TrimSuffix(name, ".settings.json") + ".mcp.json"
+			if list, ok := im.projectFile(servers); ok {
+				own = append([]string{}, im.serversFile(servers, list)...)
 			}
 			r, rules := im.role(role, diag.Pos{File: name, Line: 1, Col: 1}, append(slices.Clip(im.layers), layer{name, data, false, path.Dir(name)}), nil, own)
 			if rules != nil {
@@ -216,21 +221,9 @@ func (im *importer) settings(layers []layer) {
 	im.tree[".claude/modec/"+importedRole+".settings.json"] = &fstest.MapFile{Data: []byte("{}")}
 }
 
+// finish makes the project, and the originals of it that files are.
 func (im *importer) finish() {
-	p := &ir.Project{Version: ir.Version}
-	for _, s := range im.servers {
-		p.Servers = append(p.Servers, *s)
-	}
-	for _, m := range im.modes {
-		p.Modes = append(p.Modes, m)
-	}
-	for _, r := range im.roles {
-		p.Roles = append(p.Roles, r)
-	}
-	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
-	slices.SortFunc(p.Roles, func(a, b ir.Role) int { return strings.Compare(a.Name, b.Name) })
-	im.out.Project = p
+	p := im.joined()
 	refs := map[string][]ir.SubjectRef{}
 	for i := range p.Roles {
 		refs[p.Roles[i].Pos.File] = append(refs[p.Roles[i].Pos.File], ir.SubjectRef{Role: p.Roles[i].Name})
@@ -247,6 +240,25 @@ func (im *importer) finish() {
 			im.out.Originals = append(im.out.Originals, target.Original{File: f, Files: im.tree, Subjects: refs[f], Opened: opened})
 		}
 	}
+}
+
+// joined makes the project of what was read.
+func (im *importer) joined() *ir.Project {
+	p := &ir.Project{Version: ir.Version}
+	for _, s := range im.servers {
+		p.Servers = append(p.Servers, *s)
+	}
+	for _, m := range im.modes {
+		p.Modes = append(p.Modes, m)
+	}
+	for _, r := range im.roles {
+		p.Roles = append(p.Roles, r)
+	}
+	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
+	slices.SortFunc(p.Roles, func(a, b ir.Role) int { return strings.Compare(a.Name, b.Name) })
+	im.out.Project = p
+	return p
 }
 
 // opener opens what was read, with settings files under those of each role.

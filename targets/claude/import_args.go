@@ -57,11 +57,11 @@ func (im *importer) arguments(name string, args []string, at diag.Pos) {
 	}
 	var layers []layer
 	if data, ok := im.homeFile(userSettings); ok && c.reads("user") {
-		layers = append(layers, layer{"~/" + userSettings, data, false, path.Dir("~/" + userSettings)})
+		layers = append(layers, newLayer("~/"+userSettings, data))
 	}
 	for _, f := range projectSettings {
 		if data, ok := im.projectFile(f.name); ok && c.reads(f.source) {
-			layers = append(layers, layer{f.name, data, true, ""})
+			layers = append(layers, newLayer(f.name, data))
 		}
 	}
 	shared := layers
@@ -95,8 +95,7 @@ func (im *importer) arguments(name string, args []string, at diag.Pos) {
 		im.out.Note(target.Left, at, "role "+name, o.text, o.why)
 	}
 	im.roles[name] = role
-	im.finish()
-	im.out.Originals = nil
+	im.joined()
 	o := im.opener(shared)
 	s, err := o.started(&c, at)
 	if err != nil {
@@ -199,7 +198,6 @@ func strictly(can *ir.Can, names []string, def *ir.Default) {
 	t := can.MCP
 	if t == nil {
 		t = &ir.MCPTable{Default: def}
-		can.MCP = t
 	}
 	own := &ir.MCPTable{Default: &ir.Default{Decision: ir.Deny, Pos: def.Pos}, Rules: t.Rules}
 	for _, name := range names {
