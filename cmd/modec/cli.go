@@ -33,6 +33,7 @@ type cli struct {
 	Targets    targetsCmd    `cmd:"" help:"List the targets, their artifacts and options."`
 	Schema     schemaCmd     `cmd:"" help:"Print the schema of the source or of modec.toml."`
 	Doctor     doctorCmd     `cmd:"" help:"Check the machine and the repository."`
+	Fmt        fmtCmd        `cmd:"" help:"Write the CUE files of the source in CUE's own format."`
 	Why        whyCmd        `cmd:"" help:"Tell which part of the source made a line of an artifact."`
 	Clean      cleanCmd      `cmd:"" help:"Take out exactly what modec wrote."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"slices"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/textdiff"
+)
+
+type fmtCmd struct {
+	Path  []string `arg:"" optional:"" help:"Only these files and folders of the source."`
+	Check bool     `help:"Write nothing; exit 1 when a file is not as it would be written."`
+	Diff  bool     `help:"Print what would change, line by line, and write nothing."`
+}
+
+func (fmtCmd) Help() string {
+	return `Writes the CUE files of the source in CUE's own format, as cue fmt does. Comments stay where they are, and what the files say does not change. Files of YAML, JSON and TOML are left alone. A file that does not parse stops it, and nothing is written.
+
+Examples:
+  modec fmt
+  modec fmt modec/roles
+  modec fmt --check
+  modec fmt --diff`
+}
+
+// fmtReport is the JSON of a formatting.
+type fmtReport struct {
+	Version int      `json:"version"`
+	Command string   `json:"command"`
+	Status  string   `json:"status"` // ok, or findings with --check
+	Files   []string `json:"files"`  // those that change
+}
+
+func (c *fmtCmd) Run(e *env) error {
+	req := e.request()
+	files, diags := compiler.Format(req)
+	if diags.HasErrors() {
+		return e.ui.fail("fmt", diags)
+	}
+	if len(c.Path) > 0 {
+		files = slices.DeleteFunc(files, func(f compiler.Formatted) bool { return !e.below(f.Path, c.Path) })
+	}
+	report := fmtReport{1, "fmt", "ok", []string{}}
+	var written []target.File
+	for _, f := range files {
+		report.Files = append(report.Files, f.Path)
+		written = append(written, target.File{Path: f.Path, Data: f.Now})
+	}
+	var end error
+	if c.Check && len(files) > 0 {
+		report.Status, end = "findings", exitCode(1)
+	}
+	if c.Diff && !e.ui.json {
+		for _, f := range files {
+			e.ui.unified(textdiff.Patch(f.Path, f.Was, f.Now))
+		}
+		return end
+	}
+	if !c.Check && !c.Diff {
+		if diags := compiler.Put(e.dir, written, true); diags.HasErrors() {
+			return e.ui.fail("fmt", diags)
+		}
+	}
+	if e.ui.json {
+		if err := e.ui.emit(report); err != nil {
+			return err
+		}
+		return end
+	}
+	for _, name := range report.Files {
+		e.ui.printf("%s\n", diag.Clean(name))
+	}
+	return end
+}

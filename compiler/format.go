@@ -1,0 +1,59 @@
+package compiler
+
+import (
+	"bytes"
+	"path"
+
+	"cuelang.org/go/cue/format"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// Formatted is a file of the source in CUE's own format.
+type Formatted struct {
+	Path     string
+	Was, Now []byte
+}
+
+// Format returns the CUE files of a project's source that cue fmt would change, as it
+// would leave them. A file that does not parse is an error, and nothing is returned.
+func Format(req Request) ([]Formatted, diag.List) {
+	cfg, diags := LoadConfig(req.Root, req.FS, req.Targets)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	l, err := newLoader(Source{Root: req.Root, FS: req.FS, Dir: cfg.Source}, nil)
+	if err != nil {
+		diags.Errorf(diag.Pos{}, "no-project", "", "%v", err)
+		return nil, diags
+	}
+	defer l.close()
+	var out []Formatted
+	for _, name := range l.files() {
+		if path.Ext(name) != ".cue" {
+			continue
+		}
+		data, ok := l.read(name, diag.Pos{File: name})
+		if !ok {
+			continue
+		}
+		f, err := parse(name, data)
+		if err != nil {
+			l.syntax(name, err)
+			continue
+		}
+		nice, err := format.Node(f)
+		if err != nil {
+			l.syntax(name, err)
+			continue
+		}
+		if !bytes.Equal(nice, data) {
+			out = append(out, Formatted{name, data, nice})
+		}
+	}
+	if l.diags.HasErrors() {
+		l.diags.Sort()
+		return nil, l.diags
+	}
+	return out, nil
+}
