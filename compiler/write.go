@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -221,7 +222,8 @@ type writer struct {
 	root    *os.Root // nil in a dry run into a folder that does not exist
 	lock    *Lock    // nil when there is none
 	lockRaw []byte
-	pending *Lock // of an interrupted build
+	pending *Lock       // of an interrupted build
+	mode    fs.FileMode // of new files; 0: 0644
 	diags   diag.List
 }
 
@@ -389,23 +391,10 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		res, err = merge.Merge(have, want, patterns, owned, true)
 	}
 	if err != nil {
-		at := artifact.PlaceOf(p, err)
-		w.diags = append(w.diags, diag.Diagnostic{Code: "cannot-merge", Pos: at, Target: name, Message: fmt.Sprintf("got a file that is no JSON, want to add modec's entries to it: %v", err), Hint: "mend it, or move it away"})
+		w.unmerged(name, p, err)
 		return c, false
 	}
-	for _, x := range res.Conflicts {
-		d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: p, Line: x.Line, Col: 1}, Target: name, Hint: "rename one of the two, or `--force` overwrites it"}
-		switch {
-		case x.Got != "":
-			d.Message, d.Hint = fmt.Sprintf("got %s at %q, want what modec's entries fit into", x.Got, x.Place), "mend it, or move the file away"
-		case x.Edited:
-			d.Code, d.Message, d.Hint = "edited", fmt.Sprintf("got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place), "move the change into the source, or `--force` overwrites it"
-		default:
-			d.Message = fmt.Sprintf("got an entry %q that modec did not write, want to leave it alone", x.Place)
-		}
-		w.diags = append(w.diags, d)
-	}
-	if len(res.Conflicts) > 0 {
+	if w.conflicts(name, p, res.Conflicts, "rename one of the two, or `--force` overwrites it") {
 		return c, false
 	}
 	c = Change{Target: name, Path: p, Bytes: len(res.Data), SHA256: Sum(res.Data), Shared: true, data: res.Data, have: have, entries: res.Entries, Action: Update, State: state}
@@ -420,6 +409,29 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		c.State = Orphaned
 	}
 	return c, want != nil || c.Action != Unchanged
+}
+
+// unmerged reports a shared file that cannot be read.
+func (w *writer) unmerged(name, p string, err error) {
+	w.diags = append(w.diags, diag.Diagnostic{Code: "cannot-merge", Pos: artifact.PlaceOf(p, err), Target: name, Message: fmt.Sprintf("got a file that is no JSON, want to add modec's entries to it: %v", err), Hint: "mend it, or move it away"})
+}
+
+// conflicts reports the entries of a shared file that are a person's; true where
+// there are any. hint says what becomes of one that was there before.
+func (w *writer) conflicts(name, p string, list []merge.Conflict, hint string) bool {
+	for _, x := range list {
+		d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: p, Line: x.Line, Col: 1}, Target: name, Hint: hint}
+		switch {
+		case x.Got != "":
+			d.Message, d.Hint = fmt.Sprintf("got %s at %q, want what modec's entries fit into", x.Got, x.Place), "mend it, or move the file away"
+		case x.Edited:
+			d.Code, d.Message, d.Hint = "edited", fmt.Sprintf("got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place), "move the change into the source, or `--force` overwrites it"
+		default:
+			d.Message = fmt.Sprintf("got an entry %q that modec did not write, want to leave it alone", x.Place)
+		}
+		w.diags = append(w.diags, d)
+	}
+	return len(list) > 0
 }
 
 // judge decides what happens to the path of an emitted file, and reports one
@@ -613,6 +625,8 @@ func (w *writer) nextLock(r *Result, changes []Change) *Lock {
 
 func temp(p string) string { return p + ".modec-tmp" }
 
+// stage writes a file beside its place, with the permissions of the one that it will
+// replace.
 func (w *writer) stage(p string, data []byte) error {
 	if dir := path.Dir(p); dir != "." {
 		if err := w.root.MkdirAll(dir, 0o755); err != nil {
@@ -622,15 +636,21 @@ func (w *writer) stage(p string, data []byte) error {
 	if err := w.remove(temp(p)); err != nil { // never write through a link that waits there
 		return err
 	}
-	f, err := w.root.OpenFile(temp(p), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	mode, keep := cmp.Or(w.mode, 0o644), false
+	if info, err := w.root.Lstat(p); err == nil && info.Mode().IsRegular() {
+		mode, keep = info.Mode().Perm(), true
+	}
+	f, err := w.root.OpenFile(temp(p), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", p, pathErr(err))
 	}
-	if _, err := f.Write(data); err != nil {
-		f.Close()
+	if _, err = f.Write(data); err == nil && keep {
+		err = f.Chmod(mode) // whatever the umask takes
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("cannot write %s: %w", p, pathErr(err))
 	}
-	return f.Close()
+	return nil
 }
 
 // remove deletes a file if it is there, and the folders that this leaves

@@ -79,15 +79,27 @@ func launchArgs(e *env, subject string, opt target.ArgsOptions, fresh bool) ([]s
 		return nil, nil, err
 	}
 	if fresh {
-		changes, list := res.Write(compiler.WriteOptions{Dir: e.dir, Version: version(), DryRun: true, Force: true})
-		stale := slices.DeleteFunc(changes, func(c compiler.Change) bool { return c.Action == compiler.Unchanged || c.Action == compiler.Remove })
-		if list.HasErrors() || len(stale) > 0 {
-			return nil, nil, fmt.Errorf("the artifacts are not those of the source (%s differs); run `modec build` first", stale[0].Path)
+		if err := e.fresh(res); err != nil {
+			return nil, nil, err
 		}
 	}
 	opt.Dir = relativeDir(e)
 	args, list := launcher.Args(res.Input(launcher), ref, opt)
 	return args, append(diags, list...), nil
+}
+
+// fresh reports an error where the artifacts on disk are not those of the source.
+func (e *env) fresh(res *compiler.Result) error {
+	changes, list := res.Write(compiler.WriteOptions{Dir: e.dir, Version: version(), DryRun: true, Force: true})
+	if list.HasErrors() {
+		return fmt.Errorf("the artifacts cannot be read: %s", list[0])
+	}
+	for _, c := range changes {
+		if c.Action != compiler.Unchanged && c.Action != compiler.Remove {
+			return fmt.Errorf("the artifacts are not those of the source (%s differs); run `modec build` first", c.Path)
+		}
+	}
+	return nil
 }
 
 // relativeDir is the project folder as the caller can name it: relative to the

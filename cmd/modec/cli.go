@@ -28,6 +28,8 @@ type cli struct {
 	List       listCmd       `cmd:"" help:"List modes, roles, servers and tools."`
 	Args       argsCmd       `cmd:"" help:"Print the arguments that start an agent as a subject."`
 	Run        runCmd        `cmd:"" help:"Start an agent as a subject."`
+	Install    installCmd    `cmd:"" help:"Hold the agents of your machine to a subject, in your home folder."`
+	Uninstall  uninstallCmd  `cmd:"" help:"Take out again what install put into your home folder."`
 	Cursor     cursorCmd     `cmd:"" help:"Check and edit Cursor's list of MCP tools."`
 	Hook       hookCmd       `cmd:"" help:"Answer an agent's hook from the compiled policy."`
 	Targets    targetsCmd    `cmd:"" help:"List the targets, their artifacts and options."`

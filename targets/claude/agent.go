@@ -59,7 +59,7 @@ func (e *emitter) agent(m *ir.Mode) ([]byte, error) {
 		return nil, err
 	}
 	if e.hooks {
-		fmt.Fprintf(&b, "hooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n          command: %s\n          timeout: 10\n", quote(hookCommand("mode:"+m.Slug, false)))
+		fmt.Fprintf(&b, "hooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n          command: %s\n          timeout: 10\n", quote(hookCommand(projectModel, "mode:"+m.Slug, false)))
 	}
 	b.WriteString("---\n\n")
 	b.WriteString(prompt(m))

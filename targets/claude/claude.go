@@ -7,9 +7,11 @@
 //
 // # What holds what
 //
-// A role's settings file is given by --settings. Its rules deny and ask for
-// what Claude Code's grammar can say; its hook asks the compiled policy about
-// every tool call and answers deny, ask or allow. A mode's subagent lists the
+// A role's settings file is given by --settings, or installed in the home folder. Its
+// rules deny and ask for what Claude Code's grammar can say; its hook asks the compiled
+// policy about every tool call and answers deny, ask or allow. The project's own
+// settings file, under every session, has what all roles refuse and ask about, or holds
+// everybody to one role (the option subject). A mode's subagent lists the
 // tools that the mode may use at all; the hook in its front matter travels with
 // the repository and answers deny or ask only.
 //
@@ -92,18 +94,19 @@ func (claude) Summary() string {
 func (claude) Options() []target.Option {
 	return []target.Option{
 		{Name: "hooks", Type: target.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot hold back is left out."},
+		{Name: "subject", Type: target.String, Doc: "The role that .claude/settings.json holds every session in this repository to, by rules and a hook; one that is started as another role may then do what both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, and the baseline's mode."},
 	}
 }
 
 func (claude) Owns() []string {
-	return []string{".claude/modec/*", ".claude/agents/*.md", ".mcp.json"}
+	return []string{".claude/modec/*", ".claude/agents/*.md", sharedSettings, ".mcp.json"}
 }
 
 // Governs: settings, arguments and hooks hold both halves; a subagent's tools
 // hold access.
 func (claude) Governs(path string, g ir.Group) target.Halves {
 	switch {
-	case strings.HasPrefix(path, ".claude/modec/") && strings.HasSuffix(path, ".settings.json"):
+	case path == sharedSettings, strings.HasPrefix(path, ".claude/modec/") && strings.HasSuffix(path, ".settings.json"):
 		return target.Both
 	case strings.HasPrefix(path, ".claude/agents/"):
 		return target.Access
@@ -128,7 +131,10 @@ func (claude) Codes() []diag.Doc {
 		{Code: "claude-allow", Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
 		{Code: "claude-name-collision", Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
 		{Code: "claude-import", Text: "A file to import is one that Claude Code itself would not load, or a command line that it would not take: the session then runs without any of its rules. Mend it first."},
+		{Code: "claude-install", Text: "An installation writes a role's settings into the home folder. A mode is a subagent of the project and cannot be installed; the role's list of built-in tools and its own servers are no settings, so that only `modec args` carries them; and without the hook no allow is written, since it would hold in every folder of the machine."},
 		{Code: "claude-external", Text: "A role that may not use what .mcp.json lists, or may use more, is started with a list of its own and --strict-mcp-config, which takes the servers of the user's own settings away: an external server is then not there. Say how it is started, or let the role use the servers that everybody may use."},
+		{Code: "claude-subject", Text: "The option subject of [targets.claude] puts one role's rules and hook into .claude/settings.json. Claude Code joins them with those of every session in the repository, so that one started as another role may do only what both may. Leave the option out, and start sessions as a role with `modec args`."},
+		{Code: "claude-unknown-subject", Text: "The option subject of [targets.claude] names no role of the source. A mode is a subagent and has no settings of its own."},
 		{Code: "claude-server-field", Text: "Claude Code's .mcp.json has no working directory for a server: it is left out, and the server starts where Claude Code does. Let the server's command change into its folder."},
 		{Code: "claude-ignored", Text: "modec verify read the artifacts as Claude Code does, and it would leave this part out: a rule that it does not parse or that matches nothing, a file that does not load, a hook that is not modec's. What it seems to hold back is not held. Build again, or correct the file if it is yours."},
 		{Code: "claude-unknown-extra", Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
@@ -137,9 +143,10 @@ func (claude) Codes() []diag.Doc {
 }
 
 type emitter struct {
-	in    target.Input
-	hooks bool
-	diags diag.List
+	in       target.Input
+	hooks    bool
+	compiled map[*ir.Role]compiled
+	diags    diag.List
 }
 
 // Emit compiles roles, modes and servers.
@@ -168,6 +175,9 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 			continue
 		}
 		files = append(files, target.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
+	}
+	if f, ok := e.everybody(); ok {
+		files = append(files, f)
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {
 		files = append(files, target.File{Path: ".mcp.json", Data: e.serversJSON(shared), Shared: target.MCPServers})

@@ -278,7 +278,7 @@ func TestQuote(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got, want := hookCommand("role:it's $(x)", false), `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' || exit 2`; got != want {
+	if got, want := hookCommand(projectModel, "role:it's $(x)", false), `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' || exit 2`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

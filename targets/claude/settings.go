@@ -29,6 +29,11 @@ func (e *emitter) settings(r *ir.Role) (target.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.settingsOf(r, list, mode, projectModel), nil
+}
+
+// settingsOf writes rules, mode and environment, and a hook on a model.
+func (e *emitter) settingsOf(r *ir.Role, list *rules, mode, model string) target.Object {
 	permissions := target.Object{"allow", orEmpty(list.allow), "ask", orEmpty(list.ask), "deny", orEmpty(list.deny), "defaultMode", mode}
 	if mode != "bypassPermissions" {
 		permissions = append(permissions, "disableBypassPermissionsMode", "disable")
@@ -41,10 +46,15 @@ func (e *emitter) settings(r *ir.Role) (target.Object, error) {
 		o = append(o, "env", r.Env)
 	}
 	if e.hooks {
-		hook := target.Object{"type", "command", "command", hookCommand("role:"+r.Name, true), "timeout", 10}
-		o = append(o, "hooks", target.Object{"PreToolUse", []any{target.Object{"matcher", "*", "hooks", []any{hook}}}})
+		o = append(o, "hooks", preToolUse(hookCommand(model, "role:"+r.Name, true)))
 	}
-	return o, nil
+	return o
+}
+
+// preToolUse runs a command before every tool call.
+func preToolUse(command string) target.Object {
+	hook := target.Object{"type", "command", "command", command, "timeout", 10}
+	return target.Object{"PreToolUse", []any{target.Object{"matcher", "*", "hooks", []any{hook}}}}
 }
 
 func orEmpty(l []string) []string {
@@ -54,14 +64,18 @@ func orEmpty(l []string) []string {
 	return l
 }
 
-// hookCommand is the command of a hook: the model anchored at the project, the
+// projectModel is the policy in the project that a session runs in, as a word of the
+// shell.
+const projectModel = `"${CLAUDE_PROJECT_DIR}/.modec/policy.json"`
+
+// hookCommand is the command of a hook: the model as a word of the shell, the
 // subject quoted, and a refusal where modec is missing.
-func hookCommand(subject string, mayAllow bool) string {
+func hookCommand(model, subject string, mayAllow bool) string {
 	allow := ""
 	if mayAllow {
 		allow = " --may-allow"
 	}
-	return `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + target.ShellQuote(subject) + allow + " || exit 2"
+	return "modec hook claude --model " + model + " --subject " + target.ShellQuote(subject) + allow + " || exit 2"
 }
 
 func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code, message, hint string) {
@@ -69,8 +83,27 @@ func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code, message, h
 }
 
 // compile turns a role's decisions into Claude Code's rules and its permission
-// mode.
+// mode, once.
 func (e *emitter) compile(r *ir.Role) (*rules, string, error) {
+	c, ok := e.compiled[r]
+	if !ok {
+		c.rules, c.mode, c.err = e.compileRole(r)
+		if e.compiled == nil {
+			e.compiled = map[*ir.Role]compiled{}
+		}
+		e.compiled[r] = c
+	}
+	return c.rules, c.mode, c.err
+}
+
+// compiled is what came out for a role.
+type compiled struct {
+	rules *rules
+	mode  string
+	err   error
+}
+
+func (e *emitter) compileRole(r *ir.Role) (*rules, string, error) {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
 		return nil, "", err

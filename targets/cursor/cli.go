@@ -22,8 +22,8 @@ func (t *tokens) add(keyword string, entries []string) {
 	}
 }
 
-// cli writes the CLI's permissions: strict JSON; a deny goes before an allow.
-func (e *emitter) cli(p *profile, c commands) []byte {
+// tokens are the CLI's permissions; a deny goes before an allow.
+func (e *emitter) tokens(p *profile, c commands) target.Object {
 	hosts, noHosts := e.hosts(p)
 	allow, deny := tokens{}, tokens{}
 	allow.add("Mcp", e.allowed(p))
@@ -34,7 +34,7 @@ func (e *emitter) cli(p *profile, c commands) []byte {
 	deny.add("Write", e.paths(p, ir.Edit))
 	allow.add("WebFetch", hosts)
 	deny.add("WebFetch", noHosts)
-	return target.JSON(target.Object{"permissions", target.Object{"allow", []string(allow), "deny", []string(deny)}})
+	return target.Object{"permissions", target.Object{"allow", []string(allow), "deny", []string(deny)}}
 }
 
 // everyPath denies a group of paths whole, for picomatch too.

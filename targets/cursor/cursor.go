@@ -171,16 +171,16 @@ func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 			dirs = append(dirs, ".cursor/")
 		}
 		commands := e.commands(p)
-		permissions, cli := e.permissions(p, commands), e.cli(p, commands)
+		permissions, cli := e.permissions(p, commands), target.JSON(e.tokens(p, commands))
 		files = append(files, target.File{Path: p.dir + "permissions.json", Data: permissions})
 		for _, dir := range dirs {
 			var lists, hooks []string // the project's own files are people's too
 			if dir != p.dir {
-				lists, hooks = []string{"/permissions/allow/-", "/permissions/deny/-"}, []string{"/version", "/hooks/*/-"}
+				lists, hooks = cliPlaces, hookPlaces
 			}
 			files = append(files, target.File{Path: dir + "cli.json", Data: cli, Shared: lists})
 			if e.hooks {
-				files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p), Shared: hooks})
+				files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p, policyFile), Shared: hooks})
 			}
 		}
 		e.asks(p)

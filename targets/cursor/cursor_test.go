@@ -461,7 +461,7 @@ func TestCodes(t *testing.T) {
 // A subject's name must not read as a comment: the engine would drop every hook.
 func TestHooksFileWithoutComments(t *testing.T) {
 	for _, label := range []string{"role:a//b", "role:a/*b*/c", "role:http://x///y/*"} {
-		data := hooksJSON(&profile{label: label})
+		data := hooksJSON(&profile{label: label}, policyFile)
 		if bytes.Contains(data, []byte("//")) || bytes.Contains(data, []byte("/*")) {
 			t.Errorf("%s: got a comment in %s", label, data)
 		}

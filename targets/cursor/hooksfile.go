@@ -17,9 +17,10 @@ const hookTimeout = 10
 // fails or prints nothing blocks the call: exit code 2 does so in every version,
 // failClosed where it is known. The braces are for the engine's hook runner,
 // which may append a here-document to the command: without them the payload
-// would go to the exit.
-func hooksJSON(p *profile) []byte {
-	command := "{ modec hook cursor --model .modec/policy.json --subject " + target.ShellQuote(p.label) + " || exit 2; }"
+// would go to the exit. model is a path from the project's root, where its own hooks
+// run, or an absolute one.
+func hooksJSON(p *profile, model string) []byte {
+	command := "{ modec hook cursor --model " + target.ShellQuote(model) + " --subject " + target.ShellQuote(p.label) + " || exit 2; }"
 	hooks := target.Object{}
 	for _, event := range events {
 		hooks = append(hooks, event, []target.Object{{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true}})

@@ -179,6 +179,11 @@ const provenance = "// Written by modec for %s from the project's source; edits 
 // permissions writes the IDE's allowlists: JSONC, whose comments carry what a
 // key could not, since Cursor's own schema refuses unknown keys.
 func (e *emitter) permissions(p *profile, c commands) []byte {
+	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), target.JSON(e.lists(p, c))...)
+}
+
+// lists are the IDE's run mode and allowlists.
+func (e *emitter) lists(p *profile, c commands) target.Object {
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
 		for _, t := range sv.Tools {
@@ -194,8 +199,7 @@ func (e *emitter) permissions(p *profile, c commands) []byte {
 			}
 		}
 	}
-	o := target.Object{"approvalMode", "allowlist", "mcpAllowlist", orEmpty(e.allowed(p)), "terminalAllowlist", orEmpty(c.allow)}
-	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), target.JSON(o)...)
+	return target.Object{"approvalMode", "allowlist", "mcpAllowlist", orEmpty(e.allowed(p)), "terminalAllowlist", orEmpty(c.allow)}
 }
 
 // comment makes a name fit for a line comment: no line break, and nothing that

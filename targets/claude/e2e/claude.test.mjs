@@ -4,7 +4,7 @@
 // network. MODEC_OUT is a build of the showcase project, MODEC_BIN the binary.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -65,12 +65,11 @@ after(() => server.close());
 
 // ask runs the agent with one turn of tool calls and returns, for each, allow,
 // ask or deny, and what it wrote to standard error.
-async function ask(tools, args, path = join(root, 'bin')) {
+async function ask(tools, args, path = join(root, 'bin'), { home = mkdtempSync(join(tmpdir(), 'modec-home-')), cwd = root } = {}) {
   calls = tools;
   offered = [];
-  const home = mkdtempSync(join(tmpdir(), 'modec-home-'));
   const child = spawn(claude, ['-p', 'hi', '--output-format=stream-json', '--verbose', ...args], {
-    cwd: root,
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: `${path}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1' },
   });
@@ -125,6 +124,25 @@ for (const role of ['developer', 'guided']) {
     assert.deepEqual(Object.fromEntries(cases.map(([arg, action], i) => [`${action} ${arg}`, decisions[i]])), Object.fromEntries(cases.map(([arg, action]) => [`${action} ${arg}`, explain(role, action, arg)])));
   });
 }
+
+// What modec install leaves in the home folder holds a session that names nothing,
+// and everything outside the project is outside to it.
+test('an installed role is held to the source', async () => {
+  const [home, project, elsewhere] = ['home', 'project', 'elsewhere'].map((name) => mkdtempSync(join(tmpdir(), `modec-${name}-`)));
+  cpSync(fixture, project, { recursive: true });
+  execFileSync(modec, ['build', '-C', project]);
+  execFileSync(modec, ['install', 'developer', '-C', project, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
+  for (const name of ['README.md', 'package.json', '.env']) writeFileSync(join(project, name), 'x\n');
+  const there = (arg, action) => JSON.parse(JSON.stringify(call(arg, action)).replaceAll(root, project));
+  const { decisions, err } = await ask(cases.map(([arg, action]) => there(arg, action)), [], undefined, { home, cwd: project });
+  assert.doesNotMatch(err, /skipped|did not load|Malformed|matches no known tool|is not matched/);
+  assert.deepEqual(Object.fromEntries(cases.map(([arg, action], i) => [`${action} ${arg}`, decisions[i]])), Object.fromEntries(cases.map(([arg, action]) => [`${action} ${arg}`, explain('developer', action, arg)])));
+  writeFileSync(join(elsewhere, 'README.md'), 'x\n');
+  const outside = { name: 'Write', input: { file_path: join(elsewhere, 'src/new.ts'), content: 'x\n' } };
+  assert.equal((await ask([outside], [], undefined, { home, cwd: elsewhere })).decisions[0], explain('developer', 'edit', outside.input.file_path));
+  execFileSync(modec, ['uninstall', '--home', home], { stdio: 'pipe' });
+  assert.deepEqual(existsSync(join(home, '.claude/settings.json')), false);
+});
 
 test('without modec on the path the hook refuses', async () => {
   const { decisions } = await ask([bash('ls -la'), read('README.md')], settings('developer'), '/nonexistent');

@@ -1,0 +1,60 @@
+package claude
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+)
+
+// settingsPlaces are where modec's entries stand in settings that people write too.
+var settingsPlaces = []string{
+	"/permissions/allow/-", "/permissions/ask/-", "/permissions/deny/-",
+	"/permissions/defaultMode", "/permissions/disableBypassPermissionsMode", "/permissions/disableAutoMode",
+	"/env/*", "/hooks/PreToolUse/-",
+}
+
+// Home lists the user's own settings.
+func (claude) Home() []string { return []string{".claude/settings.json"} }
+
+// Install writes a role's settings for the home folder, with the hook on the project's
+// policy. They hold in every folder: paths outside the project are outside to the
+// hook, and without it an allow would hold in other projects too, so that none is
+// written.
+func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target.HomeFile, diag.List) {
+	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	if ref.Role == "" || ref.Mode != "" {
+		e.diags = append(e.diags, diag.Diagnostic{Code: "claude-install", Target: "claude", Message: fmt.Sprintf("got %s, want a role: Claude Code has no settings for a mode in the home folder", ref),
+			Hint: "name a role, or `--target cursor`"})
+		return nil, e.diags
+	}
+	r := in.Project.Role(ref.Role)
+	list, mode, err := e.compile(r)
+	if err != nil {
+		e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+		return nil, e.diags
+	}
+	e.diags = nil // said by the build
+	artifact := target.File{Path: settingsPath(r), Data: target.JSON(e.settingsOf(r, list, mode, projectModel))}
+	warn := func(g ir.Group, message string) {
+		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-install", Pos: r.Pos, Target: "claude", Subject: "role " + r.Name, Group: string(g), Message: message, Hint: "`modec args " + target.ShellQuote(r.Name) + "` starts a session that has it"})
+	}
+	if !e.hooks && len(list.allow) > 0 {
+		list = &rules{ask: list.ask, deny: list.deny}
+		warn("", "without the hook an allow would hold in every folder of the machine: none is installed")
+	}
+	if r.Tools != nil {
+		warn("", "settings cannot say which built-in tools there are: tools is not installed")
+	}
+	if _, differs := e.roleServers(r); differs {
+		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook only")
+	}
+	model := target.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
+	return []target.HomeFile{{
+		File:     target.File{Path: ".claude/settings.json", Data: target.JSON(e.settingsOf(r, list, mode, model)), Shared: settingsPlaces},
+		Strict:   true,
+		Artifact: artifact,
+	}}, e.diags
+}
