@@ -114,10 +114,12 @@ func TestPeers(t *testing.T) {
 			})
 			settings := p.read(".claude/settings.json")
 			p.modec(0, "build")
+			p.has(".claude/settings.json", `{"permissions": {"deny": ["Bash(shutdown:*)", "`, true)
 			p.has(".cursor/cli.json", "Shell(shutdown)", true)
 			p.has(".cursor/cli.json", "Shell(mine)", true)
-			if p.read(".claude/settings.json") != settings {
-				t.Error("the settings were touched")
+			p.modec(0, "clean")
+			if got := p.read(".claude/settings.json"); got != settings {
+				t.Errorf("got %s after a clean, want the settings as they were", got)
 			}
 		},
 		"09 an allow that is revoked goes": func(t *testing.T) {

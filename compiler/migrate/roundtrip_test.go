@@ -27,7 +27,7 @@ var formats = []string{"roo", "zoo", "cursor", "claude", "thurbox"}
 var withoutHooks = map[string]map[string]any{"claude": {"hooks": false}, "cursor": {"hooks": false}}
 
 // TestRoundTrip imports what modec itself emitted for every fixture, builds it,
-// imports that again and builds again: after two rounds nothing changes, and no step
+// imports that again and builds again: after a few rounds nothing changes, and no step
 // is wider.
 func TestRoundTrip(t *testing.T) {
 	fixtures, err := filepath.Glob("../../fixtures/*/modec.toml")
@@ -46,12 +46,15 @@ func TestRoundTrip(t *testing.T) {
 				if !ok {
 					third = second // servers that nobody may use are built for nobody
 				}
-				if !cmp.Equal(second, third, sortedJSON) { // what the first import made narrower may make more needless
-					if second, ok = rebuilt(t, from, third); !ok {
+				// What the first import made narrower may make more needless, and the project's
+				// settings become a role's file before they are read as one.
+				for round := 0; round < 2 && !cmp.Equal(second, third, sortedJSON); round++ {
+					second = third
+					if third, ok = rebuilt(t, from, second); !ok {
 						t.Fatal("what was built holds nothing")
 					}
 				}
-				if d := cmp.Diff(third, second, sortedJSON); d != "" {
+				if d := cmp.Diff(second, third, sortedJSON); d != "" {
 					t.Errorf("built from the import, and from its import (-want +got)\n%s", d)
 				}
 			})
