@@ -71,3 +71,13 @@ func (r *Reach) Server(name string) Most { return r.servers[name] }
 
 // Tool returns the most that anyone may do with a tool.
 func (r *Reach) Tool(server, tool string) Most { return r.tools[[2]string{server, tool}] }
+
+// Usable reports whether a subject may use any tool of a server.
+func Usable(s *policy.Subject, sv *ir.Server) bool {
+	for _, t := range sv.Tools {
+		if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
+			return true
+		}
+	}
+	return len(sv.Tools) == 0 && s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: UnknownTool}).Decision > ir.Deny
+}

@@ -133,7 +133,7 @@ func (e *emitter) agentTools(m *ir.Mode, s *policy.Subject) []string {
 				some = append(some, "mcp__"+Name(sv.Name)+"__"+Name(t.Name))
 			}
 		}
-		if len(some) == 0 && usable(s, sv) {
+		if len(some) == 0 && target.Usable(s, sv) {
 			some = []string{"mcp__" + Name(sv.Name)}
 		}
 		names = append(names, some...)

@@ -252,7 +252,7 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	var external *ir.Server
 	for i := range e.in.Project.Servers {
 		switch sv := &e.in.Project.Servers[i]; {
-		case !usable(s, sv):
+		case !target.Usable(s, sv):
 		case sv.Type == ir.External:
 			external = cmp.Or(external, sv)
 		default:

@@ -33,46 +33,60 @@ type opinion struct {
 	abstain bool
 }
 
+// toolAction is what a built-in tool does: the group that it belongs to, "" for one
+// that touches nothing, and how a call of it is judged.
+type toolAction struct {
+	group ir.Group
+	judge func(*question) opinion
+}
+
 // toolActions maps every built-in tool of Claude Code 2.1.329 to what it does
 // (https://code.claude.com/docs/en/tools-reference). A tool that is not here
 // and is no MCP tool is unknown.
-var toolActions = map[string]func(*question) opinion{
-	"Read":                 fileAction(ir.Read, "file_path"),
-	"NotebookRead":         fileAction(ir.Read, "notebook_path"),
-	"LSP":                  searchAction("filePath", "file_path", "path"),
-	"Glob":                 searchAction("path"),
-	"Grep":                 searchAction("path"),
-	"LS":                   searchAction("path"),
-	"Edit":                 fileAction(ir.Edit, "file_path"),
-	"MultiEdit":            fileAction(ir.Edit, "file_path"),
-	"Write":                fileAction(ir.Edit, "file_path"),
-	"NotebookEdit":         fileAction(ir.Edit, "notebook_path"),
-	"Bash":                 bashAction,
-	"Monitor":              bashAction,
-	"PowerShell":           powerShellAction,
-	"WebFetch":             fetchAction,
-	"WebSearch":            searchWebAction,
-	"Agent":                slugAction("subagent_type"),
-	"Task":                 slugAction("subagent_type"),
-	"Skill":                slugAction("skill", "command"),
-	"ListMcpResourcesTool": resourceAction,
-	"ReadMcpResourceTool":  resourceAction,
-	"AskUserQuestion":      noAction,
-	"EndConversation":      noAction,
-	"EnterPlanMode":        noAction,
-	"ExitPlanMode":         noAction,
-	"ListAgents":           noAction,
-	"ReportFindings":       noAction,
-	"StructuredOutput":     noAction,
-	"TaskCreate":           noAction,
-	"TaskGet":              noAction,
-	"TaskList":             noAction,
-	"TaskOutput":           noAction,
-	"TaskStop":             noAction,
-	"TaskUpdate":           noAction,
-	"TodoWrite":            noAction,
-	"ToolSearch":           noAction,
-	"WaitForMcpServers":    noAction,
+var toolActions = map[string]toolAction{
+	"Read":                 {ir.Read, fileAction(ir.Read, "file_path")},
+	"NotebookRead":         {ir.Read, fileAction(ir.Read, "notebook_path")},
+	"LSP":                  {ir.Read, searchAction("filePath", "file_path", "path")},
+	"Glob":                 {ir.Read, searchAction("path")},
+	"Grep":                 {ir.Read, searchAction("path")},
+	"LS":                   {ir.Read, searchAction("path")},
+	"Edit":                 {ir.Edit, fileAction(ir.Edit, "file_path")},
+	"MultiEdit":            {ir.Edit, fileAction(ir.Edit, "file_path")},
+	"Write":                {ir.Edit, fileAction(ir.Edit, "file_path")},
+	"NotebookEdit":         {ir.Edit, fileAction(ir.Edit, "notebook_path")},
+	"Bash":                 {ir.Command, bashAction},
+	"Monitor":              {ir.Command, bashAction},
+	"PowerShell":           {ir.Command, powerShellAction},
+	"WebFetch":             {ir.Web, fetchAction},
+	"WebSearch":            {ir.Web, searchWebAction},
+	"Agent":                {ir.Modes, slugAction("subagent_type")},
+	"Task":                 {ir.Modes, slugAction("subagent_type")},
+	"Skill":                {ir.Modes, slugAction("skill", "command")},
+	"ListMcpResourcesTool": {ir.MCP, resourceAction},
+	"ReadMcpResourceTool":  {ir.MCP, resourceAction},
+	"AskUserQuestion":      {"", noAction},
+	"EndConversation":      {"", noAction},
+	"EnterPlanMode":        {"", noAction},
+	"ExitPlanMode":         {"", noAction},
+	"ListAgents":           {"", noAction},
+	"ReportFindings":       {"", noAction},
+	"StructuredOutput":     {"", noAction},
+	"TaskCreate":           {"", noAction},
+	"TaskGet":              {"", noAction},
+	"TaskList":             {"", noAction},
+	"TaskOutput":           {"", noAction},
+	"TaskStop":             {"", noAction},
+	"TaskUpdate":           {"", noAction},
+	"TodoWrite":            {"", noAction},
+	"ToolSearch":           {"", noAction},
+	"WaitForMcpServers":    {"", noAction},
+}
+
+// ToolGroup returns the tool group of a built-in tool, "" for one that touches
+// nothing; false for a tool that Claude Code does not have.
+func ToolGroup(tool string) (ir.Group, bool) {
+	a, ok := toolActions[tool]
+	return a.group, ok
 }
 
 // question is a payload with what is needed to answer it.
@@ -127,8 +141,8 @@ func answer(ref ir.SubjectRef, tool string, r policy.Result) target.HookAnswer {
 }
 
 func (q *question) opinion() opinion {
-	if act := toolActions[q.Tool]; act != nil {
-		return act(q)
+	if a, ok := toolActions[q.Tool]; ok {
+		return a.judge(q)
 	}
 	if rest, ok := strings.CutPrefix(q.Tool, "mcp__"); ok {
 		return q.mcp(rest)

@@ -453,16 +453,6 @@ func (c *compiler) web() {
 	}
 }
 
-// usable reports whether a subject may use any tool of a server.
-func usable(s *policy.Subject, sv *ir.Server) bool {
-	for _, t := range sv.Tools {
-		if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
-			return true
-		}
-	}
-	return len(sv.Tools) == 0 && s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}).Decision > ir.Deny
-}
-
 func (c *compiler) mcp() {
 	for i := range c.e.in.Project.Servers {
 		sv := &c.e.in.Project.Servers[i]
@@ -512,4 +502,14 @@ func (c *compiler) modes() {
 		slug := c.e.in.Project.Modes[i].Slug
 		c.out.add(c.s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision, "Agent("+slug+")")
 	}
+}
+
+// Settings returns a role's settings file.
+func Settings(in target.Input, r *ir.Role) ([]byte, error) {
+	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	o, err := e.settings(r)
+	if err != nil {
+		return nil, err
+	}
+	return target.JSON(o), nil
 }

@@ -1,0 +1,40 @@
+package roo
+
+import (
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// toolGroups maps the tools of Roo Code 3.52.1 and Zoo Code 3.82.0 to groups
+// (src/shared/tools.ts: TOOL_GROUPS, ALWAYS_AVAILABLE_TOOLS, TOOL_ALIASES), with those
+// of earlier versions that agents still name. "" touches nothing.
+var toolGroups = map[string]ir.Group{
+	"read_file": ir.Read, "search_files": ir.Read, "list_files": ir.Read, "codebase_search": ir.Read, "list_code_definition_names": ir.Read,
+	"write_to_file": ir.Edit, "write_file": ir.Edit, "apply_diff": ir.Edit, "apply_patch": ir.Edit, "edit_file": ir.Edit,
+	"search_replace": ir.Edit, "search_and_replace": ir.Edit, "insert_content": ir.Edit, "generate_image": ir.Edit,
+	"execute_command": ir.Command, "read_command_output": ir.Command,
+	"fetch_web_content": ir.Web, "browser_action": ir.Web,
+	"use_mcp_tool": ir.MCP, "access_mcp_resource": ir.MCP,
+	"switch_mode": ir.Modes, "new_task": ir.Modes,
+	"ask_followup_question": "", "attempt_completion": "", "update_todo_list": "", "run_slash_command": "", "skill": "",
+}
+
+// ToolGroup returns the tool group of a tool, "" for one that touches nothing; false
+// for a tool that neither agent has. Roo's tool "edit" is the group of that name.
+func ToolGroup(tool string) (ir.Group, bool) {
+	g, ok := toolGroups[tool]
+	return g, ok
+}
+
+// FileRegex returns the expression that Roo tests a path against before a mode edits
+// it, in ECMAScript's grammar; "" where the mode edits nothing.
+func FileRegex(e *policy.Engine, m *ir.Mode) string {
+	s, err := e.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return ""
+	}
+	em := emitter{in: target.Input{Project: e.Project(), Policy: e}, name: "roo"}
+	g, _ := em.edit(m, s)
+	return g.regex
+}
