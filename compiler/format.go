@@ -57,3 +57,6 @@ func Format(req Request) ([]Formatted, diag.List) {
 	}
 	return out, nil
 }
+
+// FormatCUE writes the text of a CUE file in CUE's own format.
+func FormatCUE(text string) ([]byte, error) { return format.Source([]byte(text)) }

@@ -31,6 +31,7 @@ type cli struct {
 	Install    installCmd    `cmd:"" help:"Hold the agents of your machine to a subject, in your home folder."`
 	Uninstall  uninstallCmd  `cmd:"" help:"Take out again what install put into your home folder."`
 	Cursor     cursorCmd     `cmd:"" help:"Check and edit Cursor's list of MCP tools."`
+	Serve      serveCmd      `cmd:"" help:"Serve the compiled project over the Model Context Protocol."`
 	Hook       hookCmd       `cmd:"" help:"Answer an agent's hook from the compiled policy."`
 	Targets    targetsCmd    `cmd:"" help:"List the targets, their artifacts and options."`
 	Schema     schemaCmd     `cmd:"" help:"Print the schema of the source or of modec.toml."`

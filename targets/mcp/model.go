@@ -1,0 +1,126 @@
+package mcp
+
+import (
+	"bytes"
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// Where a mode comes from.
+const (
+	FromProject = "project" // the project's own source
+	FromGlobal  = "global"  // the user's
+	FromBuiltin = "builtin" // modec's, as Roo's built-in modes are
+)
+
+// Model is what a server serves: a project, and under it the modes that the user has
+// everywhere and the built-in ones. It does not change; a reload makes another.
+type Model struct {
+	Project *ir.Project // with the modes of every layer
+	Policy  *policy.Engine
+	// Root is the project's folder as an absolute path, which paths in questions are
+	// taken relative to; "": only relative paths are inside.
+	Root string
+
+	sources map[string]string // of the modes, by slug
+}
+
+//go:embed builtin.json
+var builtinJSON []byte
+
+// builtins are the built-in modes, compiled.
+var builtins = sync.OnceValue(func() *ir.Project {
+	p, err := ir.Unmarshal(bytes.NewReader(builtinJSON))
+	if err != nil {
+		panic(err) // a test holds the file to what the compiler makes
+	}
+	return p
+})
+
+// NewModel lays a project over the user's own and the built-in modes: of two modes
+// with a slug the project's holds, then the user's. Roles and guards are the
+// project's, and so are the servers of a name.
+func NewModel(root string, project *ir.Project, global ...*ir.Project) *Model {
+	p := *project
+	p.Builtins = nil
+	m := &Model{Root: root, Project: &p, sources: map[string]string{}}
+	p.Modes, p.Servers = nil, slices.Clone(project.Servers)
+	add := func(source string, modes []ir.Mode) {
+		for _, mode := range modes {
+			if _, ok := m.sources[mode.Slug]; !ok {
+				m.sources[mode.Slug] = source
+				p.Modes = append(p.Modes, mode)
+			}
+		}
+	}
+	add(FromProject, project.Modes)
+	for _, g := range global {
+		add(FromGlobal, g.Modes)
+		for _, s := range g.Servers {
+			if project.Server(s.Name) == nil && !slices.ContainsFunc(p.Servers, func(o ir.Server) bool { return o.Name == s.Name }) {
+				p.Servers = append(p.Servers, s)
+			}
+		}
+	}
+	add(FromBuiltin, builtins().Modes)
+	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
+	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
+	m.Policy = policy.New(&p)
+	return m
+}
+
+// Source tells where a mode comes from.
+func (m *Model) Source(slug string) string { return m.sources[slug] }
+
+// prompt is the system prompt of a mode: its role, its instructions and its rules.
+func prompt(m *ir.Mode) string {
+	parts := []string{m.RoleDefinition, m.CustomInstructions}
+	for _, r := range m.Rules {
+		parts = append(parts, r.Text)
+	}
+	var out []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// servers are the servers of which a subject may use anything, in the model's order.
+func (m *Model) servers(s *policy.Subject) []string {
+	out := []string{}
+	for i := range m.Project.Servers {
+		if target.Usable(s, &m.Project.Servers[i]) {
+			out = append(out, m.Project.Servers[i].Name)
+		}
+	}
+	return out
+}
+
+// most is the most that a subject may do in a group, whatever the argument: what an
+// agent that does not name one is told.
+func (m *Model) most(s *policy.Subject, g ir.Group) policy.Result {
+	if g == ir.MCP {
+		if len(m.servers(s)) > 0 {
+			return policy.Result{Decision: ir.Allow, Rule: "some servers of can.mcp"}
+		}
+		return s.Default(ir.MCP)
+	}
+	best := s.Default(g)
+	for _, r := range s.Rules(g) {
+		switch {
+		case r.Decision == ir.Deny && r.Pattern.Kind == ir.All:
+			return policy.Result{Decision: ir.Deny, Rule: "deny everything", Pos: r.Pos, From: r.From}
+		case r.Decision > best.Decision:
+			best = policy.Result{Decision: r.Decision, Rule: r.Decision.String() + " " + r.Pattern.String(), Pos: r.Pos, From: r.From}
+		}
+	}
+	return best
+}

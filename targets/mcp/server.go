@@ -1,0 +1,296 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// Options say how a server serves. Only the version has no default.
+type Options struct {
+	Version string        // of modec
+	Logger  *slog.Logger  // nil: nothing is logged
+	Mode    string        // the working mode of every call that names none; "": none
+	Role    string        // the role of every session; "": each names its own
+	Store   Store         // nil: in memory
+	Limits  Limits        // zero fields: DefaultLimits
+	Timeout time.Duration // of one call; default 30 s
+	// Writer changes the source; nil: the tools that write are not there.
+	Writer Writer
+	// Verify proves the artifacts; nil: the tool verify is not there.
+	Verify func(context.Context) (*Verification, error)
+}
+
+// Writer changes the project's source. Calls come one after the other.
+type Writer interface {
+	// SetRoles puts roles in the place of those that were set before.
+	SetRoles(context.Context, []RoleInput) (*Written, error)
+	// SetRestrictions puts a mode's MCP restrictions in the place of those that were
+	// set before.
+	SetRestrictions(context.Context, string, *RestrictionsInput) (*Written, error)
+}
+
+// Written is what became of a change of the source.
+type Written struct {
+	File        string    // that was written; "" where nothing was
+	Diagnostics diag.List // of the whole project with the change
+}
+
+// Verification is what verify found.
+type Verification struct {
+	Decisions int      `json:"decisions" jsonschema:"distinct decisions that were compared"`
+	Wider     int      `json:"wider" jsonschema:"decisions by which an artifact permits more than the source"`
+	Targets   []string `json:"targets" jsonschema:"the targets that were verified"`
+	Findings  []string `json:"findings" jsonschema:"the wider decisions, the first of them"`
+}
+
+// Server serves one model at a time. It is safe for concurrent use.
+type Server struct {
+	opt    Options
+	model  atomic.Pointer[Model]
+	broken atomic.Pointer[string] // why the source that lies on the disk is not served
+
+	mu     sync.Mutex
+	scopes map[string]*scope // by the mode of their endpoint
+
+	writing sync.Mutex
+	stop    context.CancelFunc
+}
+
+// scope is the server of one endpoint: its working mode is fixed.
+type scope struct {
+	*Server
+	mode  string
+	sdk   *sdk.Server
+	shown map[string]any // resources and prompts as they are registered, by URI or name
+}
+
+// New returns a server of a model. Close ends it.
+func New(m *Model, opt Options) (*Server, error) {
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opt.Store == nil {
+		opt.Store = NewMemory()
+	}
+	for _, d := range []struct{ field, def *int }{
+		{&opt.Limits.Sessions, &DefaultLimits.Sessions}, {&opt.Limits.Messages, &DefaultLimits.Messages},
+		{&opt.Limits.Text, &DefaultLimits.Text}, {&opt.Limits.Depth, &DefaultLimits.Depth},
+	} {
+		if *d.field == 0 {
+			*d.field = *d.def
+		}
+	}
+	if opt.Limits.Timeout == 0 {
+		opt.Limits.Timeout = DefaultLimits.Timeout
+	}
+	if opt.Limits.Cleanup == 0 {
+		opt.Limits.Cleanup = DefaultLimits.Cleanup
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = 30 * time.Second
+	}
+	if opt.Role != "" && m.Project.Role(opt.Role) == nil {
+		return nil, fmt.Errorf("got role %q, want one of %s", opt.Role, diag.Quote(roleNames(m.Project)))
+	}
+	if opt.Mode != "" && m.Project.Mode(opt.Mode) == nil {
+		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(modeNames(m.Project)))
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{opt: opt, scopes: map[string]*scope{}, stop: stop}
+	s.model.Store(m)
+	go s.clean(ctx)
+	return s, nil
+}
+
+func roleNames(p *ir.Project) (names []string) {
+	for i := range p.Roles {
+		names = append(names, p.Roles[i].Name)
+	}
+	return names
+}
+
+func modeNames(p *ir.Project) (names []string) {
+	for i := range p.Modes {
+		names = append(names, p.Modes[i].Slug)
+	}
+	return names
+}
+
+// Close ends the cleaning and the store.
+func (s *Server) Close() error {
+	s.stop()
+	return s.opt.Store.Close()
+}
+
+// clean removes sessions long after they expired: until then a caller learns that they
+// did.
+func (s *Server) clean(ctx context.Context) {
+	t := time.NewTicker(s.opt.Limits.Cleanup)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			n, err := s.opt.Store.Clean(time.Now().Add(-2 * s.opt.Limits.Timeout))
+			if err != nil {
+				s.opt.Logger.Error("sessions were not cleaned", "error", err)
+			} else if n > 0 {
+				s.opt.Logger.Info("sessions cleaned", "count", n)
+			}
+		}
+	}
+}
+
+// Model returns what is served now.
+func (s *Server) Model() *Model { return s.model.Load() }
+
+// Reload serves another model from now on. Connections stay, and learn which resources
+// changed.
+func (s *Server) Reload(m *Model) {
+	old := s.model.Swap(m)
+	s.broken.Store(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sc := range s.scopes {
+		sc.register(m)
+		for _, uri := range changed(old, m) {
+			if err := sc.sdk.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+				s.opt.Logger.Warn("a client did not learn of a change", "uri", uri, "error", err)
+			}
+		}
+	}
+	s.opt.Logger.Info("serving a new model", "source", m.Project.SourceHash, "modes", len(m.Project.Modes), "roles", len(m.Project.Roles))
+}
+
+// Broken tells that the source on the disk cannot be served: the last good model stays.
+func (s *Server) Broken(why string) {
+	s.broken.Store(&why)
+	s.opt.Logger.Error("the source does not compile; the last good model is served", "error", why)
+}
+
+// scope returns the server of an endpoint.
+func (s *Server) scope(mode string) *scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sc := s.scopes[mode]; sc != nil {
+		return sc
+	}
+	sc := &scope{Server: s, mode: mode, shown: map[string]any{}}
+	sc.sdk = sdk.NewServer(&sdk.Implementation{Name: "modec", Title: "modec", Version: s.opt.Version}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Logger:       s.opt.Logger,
+		Capabilities: &sdk.ServerCapabilities{
+			Tools:      &sdk.ToolCapabilities{},
+			Resources:  &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
+			Prompts:    &sdk.PromptCapabilities{ListChanged: true},
+			Extensions: map[string]any{skillsExtension: map[string]any{}},
+		},
+		CompletionHandler:  sc.complete,
+		SubscribeHandler:   func(_ context.Context, r *sdk.SubscribeRequest) error { return sc.known(r.Params.URI) },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		// The model may change at any time; whoever may ask is told the same.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
+		SchemaCache:  schemas,
+	})
+	sc.sdk.AddReceivingMiddleware(sc.guard)
+	sc.tools()
+	sc.templates()
+	sc.skills()
+	sc.register(s.model.Load())
+	s.scopes[mode] = sc
+	return sc
+}
+
+// schemas are inferred once a process, however many endpoints there are.
+var schemas = sdk.NewSchemaCache()
+
+const instructions = `modec knows which modes and roles this project has, what each may do, and which rule of the source says so. Ask validate_tool_use before an action whose permission is in doubt; list_modes and get_mode_info tell what there is. create_task starts a task in a mode and returns a session_id, which the other calls take. What a rule refuses, do not attempt by another way.`
+
+// guard is around every request: a panic becomes an error, a call ends in time, and
+// every error is one of the protocol.
+func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				s.opt.Logger.Error("a handler panicked", "method", method, "panic", r, "stack", string(debug.Stack()))
+				res, err = nil, fail(internalError, "the server failed at %s", method)
+			}
+		}()
+		if method == "tools/call" || method == "resources/read" || method == "prompts/get" {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, s.opt.Timeout)
+			defer cancel()
+		}
+		res, err = next(ctx, method, req)
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) && wire.Code == jsonrpc.CodeInvalidParams && wire.Data == nil {
+			err = fail(validationError, "%s", wire.Message) // of the SDK: an unknown tool or prompt
+		}
+		if err != nil && (!errors.As(err, &wire) || wire.Code == 0) && !errors.Is(err, context.Canceled) {
+			s.opt.Logger.Error("a request failed", "method", method, "error", err)
+		}
+		return res, err
+	}
+}
+
+// Run serves a pair of streams, standard input and output, until the input ends or the
+// context does.
+func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	err := s.scope(s.opt.Mode).sdk.Run(ctx, &lines{in, out})
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// register brings the resources and prompts of an endpoint up to a model's.
+func (sc *scope) register(m *Model) {
+	next := map[string]any{}
+	for _, r := range resources(m) {
+		next[r.URI] = *r
+		if old, ok := sc.shown[r.URI]; !ok || !same(old, *r) {
+			sc.sdk.AddResource(r, sc.read)
+		}
+	}
+	for _, p := range prompts(m) {
+		next["prompt "+p.Name] = *p
+		if old, ok := sc.shown["prompt "+p.Name]; !ok || !same(old, *p) {
+			sc.sdk.AddPrompt(p, sc.prompt)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(sc.shown)) {
+		if _, ok := next[key]; ok {
+			continue
+		}
+		if p, ok := sc.shown[key].(sdk.Prompt); ok {
+			sc.sdk.RemovePrompts(p.Name)
+		} else {
+			sc.sdk.RemoveResources(key)
+		}
+	}
+	sc.shown = next
+}
+
+// same compares what is registered, by what goes over the wire.
+func same(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

@@ -1,0 +1,725 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/targets/claude"
+	"modec.dev/modec/targets/roo"
+)
+
+const source = `package modec
+
+servers: {
+	github: {command: "github-mcp", tools: {list_issues: risk: "read", create_issue: risk: "write"}}
+	docs: {command: "docs-mcp", defaultEnabled: false}
+}
+modes: {
+	architect: {name: "Architect", description: "Plans.", whenToUse: "Before code.", roleDefinition: "You plan.", customInstructions: "Write plans.",
+		can: {read: "allow", edit: allow: ["**/*.md"], mcp: github: {allow: ["list_*"]}}}
+	code: {name: "Code", roleDefinition: "You write code.", can: {read: "allow", edit: {default: "allow", deny: [".env"]}, command: {default: "ask", deny: ["git push *"]}, mcp: github: "ask", modes: "allow"}}
+	locked: {name: "Locked", roleDefinition: "You stay.", can: {read: "allow", modes: "deny"}}
+}
+roles: {
+	dev: {description: "Works.", can: {read: "allow", edit: "allow", command: "ask", mcp: github: "allow"}}
+	planner: {modes: ["architect"], can: read: "allow"}
+}
+`
+
+// compiled makes a model of a source.
+func compiled(t testing.TB, text string) *Model {
+	t.Helper()
+	fsys := fstest.MapFS{"modec.toml": {Data: []byte("name = \"shop\"\n[targets.roo]\n")}, "modec/a.cue": {Data: []byte(text)}}
+	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []target.Target{roo.New(), claude.New()}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return NewModel("/project", res.Project)
+}
+
+func serve(t testing.TB, opt Options) *Server {
+	t.Helper()
+	opt.Version = "test"
+	s, err := New(compiled(t, source), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// eras are a revision with sessions and one without.
+var eras = []string{"2025-11-25", "2026-07-28"}
+
+// connect returns a client of an endpoint.
+func connect(t testing.TB, s *Server, mode, era string, opt *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	if opt == nil {
+		opt = &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}}
+	}
+	server, client := sdk.NewInMemoryTransports()
+	ss, err := s.scope(mode).sdk.Connect(context.Background(), server, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opt).Connect(context.Background(), client, &sdk.ClientSessionOptions{ProtocolVersion: era})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cs.Close(); ss.Wait() })
+	return cs
+}
+
+// call calls a tool, holds the output against the tool's own schema, and decodes it.
+func call[Out any](t testing.TB, cs *sdk.ClientSession, name string, args map[string]any) (out Out, refused bool) {
+	t.Helper()
+	res, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	b, err := json.Marshal(res.StructuredContent)
+	if err != nil || res.StructuredContent == nil {
+		t.Fatalf("%s: got no structured content: %v %+v", name, err, res.Content)
+	}
+	var v any
+	if err := errors.Join(json.Unmarshal(b, &v), json.Unmarshal(b, &out)); err != nil {
+		t.Fatal(err)
+	}
+	sh, ok := shapes.Load(name)
+	if !ok {
+		t.Fatalf("no tool %s", name)
+	}
+	r, err := sh.(*shape).out.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Validate(v); err != nil {
+		t.Errorf("%s: the output is not what its schema says: %v\n%s", name, err, b)
+	}
+	if text := res.Content[0].(*sdk.TextContent).Text; !json.Valid([]byte(text)) {
+		t.Errorf("%s: got text that is no JSON: %s", name, text)
+	}
+	return out, res.IsError
+}
+
+// fails calls a tool that is to fail, and returns the error's data.
+func fails(t testing.TB, cs *sdk.ClientSession, name string, args map[string]any, want code) map[string]any {
+	t.Helper()
+	_, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: name, Arguments: args})
+	return wireData(t, err, want)
+}
+
+func wireData(t testing.TB, err error, want code) map[string]any {
+	t.Helper()
+	var e *jsonrpc.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an error %s", err, want)
+	}
+	var data map[string]any
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		t.Fatalf("%v: %s", err, e.Data)
+	}
+	if n, ok := specCodes[want]; data["code"] != string(want) || ok && data["specCode"] != float64(n) || e.Code != jsonrpc.CodeInvalidParams {
+		t.Errorf("got %d %s, want %s", e.Code, e.Data, want)
+	}
+	return data
+}
+
+// TestWalk goes through the specification's examples in both eras: a task in code, a
+// write that is allowed, another mode, and a write that is refused there.
+func TestWalk(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			cs := connect(t, serve(t, Options{}), "", era, nil)
+			task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "code", "initial_message": "Say hello."})
+			if !strings.HasPrefix(task.SessionID, "ses_") || task.ModeSlug != "code" || task.SystemPrompt != "You write code." {
+				t.Errorf("got %+v", task)
+			}
+			write := map[string]any{"session_id": task.SessionID, "tool_name": "write_to_file", "file_path": "hello.py"}
+			v, refused := call[validateOutput](t, cs, "validate_tool_use", write)
+			if !v.Allowed || refused || v.Mode != "code" || v.ToolName != "write_to_file" {
+				t.Errorf("got %+v", v)
+			}
+			sw, _ := call[switchModeOutput](t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "architect", "reason": "to plan"})
+			if sw.OldMode != "code" || sw.NewMode != "architect" || !slices.Equal(sw.LostGroups, []string{"command", "modes"}) || len(sw.GainedGroups) != 0 {
+				t.Errorf("got %+v", sw)
+			}
+			v, refused = call[validateOutput](t, cs, "validate_tool_use", write)
+			if v.Allowed || !refused || v.Code != "FILE_RESTRICTION_ERROR" || v.SpecCode != -32006 || v.Restriction != "file" || !strings.Contains(v.Place, "modec/a.cue:") {
+				t.Errorf("got %+v", v)
+			}
+			done, _ := call[completeTaskOutput](t, cs, "complete_task", map[string]any{"session_id": task.SessionID, "result": "said"})
+			if done.Status != "completed" || done.TaskID != task.TaskID {
+				t.Errorf("got %+v", done)
+			}
+			info, _ := call[taskInfoOutput](t, cs, "get_task_info", map[string]any{"session_id": task.SessionID, "include_messages": true, "include_hierarchy": true})
+			if info.Status != "completed" || info.Result != "said" || len(info.ModeHistory) != 2 || info.ModeHistory[1].Reason != "to plan" || info.Messages[0].Text != "Say hello." {
+				t.Errorf("got %+v", info)
+			}
+			fails(t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"}, validationError)
+			fails(t, cs, "complete_task", map[string]any{"session_id": task.SessionID}, validationError)
+		})
+	}
+}
+
+// TestValidate asks by the names of every agent.
+func TestValidate(t *testing.T) {
+	cs := connect(t, serve(t, Options{}), "", eras[0], nil)
+	for _, c := range []struct {
+		args string
+		want string // decision, restriction, code
+	}{
+		{`{"mode": "architect", "tool_name": "read_file", "file_path": "a.go"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "Write", "file_path": "/project/docs/a.md"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "Edit", "file_path": "/elsewhere/a.md"}`, "deny file FILE_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "edit", "file_path": "docs/../a.md"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "apply_diff", "file_path": ".mcp.json"}`, "deny file FILE_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "edit"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "execute_command", "command": "ls"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "execute_command", "command": "ls && git push origin main"}`, "deny command TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "Bash", "command": "ls"}`, "ask  "},
+		{`{"mode": "code", "role": "dev", "tool_name": "Bash", "command": "git push"}`, "deny command TOOL_RESTRICTION_ERROR"},
+		{`{"role": "dev", "tool_name": "Bash"}`, "ask  "},
+		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github", "mcp_tool": "list_issues"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github", "mcp_tool": "create_issue"}`, "deny server TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "use_mcp_tool"}`, "allow  "},
+		{`{"mode": "locked", "tool_name": "mcp"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "mcp__github__create_issue"}`, "ask  "},
+		{`{"mode": "code", "tool_name": "mcp__nobody__x"}`, "deny server TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "fetch_web_content", "url": "https://example.com/x"}`, "deny host TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "switch_mode", "target_mode": "architect"}`, "allow  "},
+		{`{"role": "planner", "tool_name": "new_task", "target_mode": "code"}`, "deny mode TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "attempt_completion"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "TodoWrite"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "brand_new_tool"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "list_files"}`, "allow  "},
+	} {
+		var args map[string]any
+		if err := json.Unmarshal([]byte(c.args), &args); err != nil {
+			t.Fatal(err)
+		}
+		v, refused := call[validateOutput](t, cs, "validate_tool_use", args)
+		if got := v.Decision + " " + v.Restriction + " " + v.Code; got != c.want || refused != (v.Decision == "deny") || v.Allowed == refused || v.Rule == "" {
+			t.Errorf("%s: got %s (%+v), want %s", c.args, got, v, c.want)
+		}
+	}
+	for args, want := range map[string]code{
+		`{"tool_name": "edit"}`:                                             validationError,
+		`{"mode": "code", "tool_name": ""}`:                                 validationError,
+		`{"mode": "nope", "tool_name": "edit"}`:                             modeNotFound,
+		`{"role": "nope", "tool_name": "edit"}`:                             roleNotFound,
+		`{"session_id": "ses_x", "tool_name": "edit"}`:                      taskNotFound,
+		`{"session_id": "ses_x", "mode": "code", "tool_name": "edit"}`:      validationError,
+		`{"mode": "code", "tool_name": "mcp__"}`:                            validationError,
+		`{"mode": "code", "tool_name": "web", "url": "https://"}`:           validationError,
+		`{"mode": "code", "tool_name": "edit", "file_path": "a\u0000b"}`:    validationError,
+		`{"mode": "code", "tool_name": "use_mcp_tool", "mcp_tool": "list"}`: validationError,
+	} {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(args), &v); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, cs, "validate_tool_use", v, want)
+	}
+}
+
+// TestEveryToolSaysWhatThePolicySays compares answers with the engine for every subject
+// and group.
+func TestAnswersAreThePolicys(t *testing.T) {
+	s := serve(t, Options{})
+	cs := connect(t, s, "", eras[1], nil)
+	m := s.Model()
+	for i := range m.Project.Modes {
+		slug := m.Project.Modes[i].Slug
+		for _, p := range []string{"a.md", "src/x.go", ".env", "modec.toml"} {
+			for _, g := range []string{"read", "edit"} {
+				x, _ := call[explainOutput](t, cs, "explain", map[string]any{"mode": slug, "action": g, "arg": p})
+				v, _ := call[validateOutput](t, cs, "validate_tool_use", map[string]any{"mode": slug, "tool_name": g, "file_path": p})
+				if x.Decision != v.Decision {
+					t.Errorf("%s %s %s: explain says %s and validate_tool_use %s", slug, g, p, x.Decision, v.Decision)
+				}
+			}
+		}
+	}
+}
+
+// TestRoles holds a role to the modes that it may enter.
+func TestRoles(t *testing.T) {
+	cs := connect(t, serve(t, Options{}), "", eras[0], nil)
+	if o, refused := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "code", "role": "planner", "initial_message": "x"}); !refused || o.SessionID != "" || o.Refused == nil || o.Refused.Code != "TOOL_RESTRICTION_ERROR" {
+		t.Errorf("got %+v", o)
+	}
+	task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "architect", "role": "planner", "initial_message": "x"})
+	if o, refused := call[switchModeOutput](t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"}); !refused || o.OldMode != "architect" || o.Refused == nil || !strings.Contains(o.Refused.Reason, "role planner may not work in mode code") {
+		t.Errorf("got %+v", o)
+	}
+	locked, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "locked", "initial_message": "x"})
+	if o, refused := call[switchModeOutput](t, cs, "switch_mode", map[string]any{"session_id": locked.SessionID, "new_mode_slug": "code"}); !refused || o.Refused == nil {
+		t.Errorf("got %+v", o)
+	}
+	child, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "architect", "parent_session_id": task.SessionID, "initial_message": "y"})
+	if child.Role != "planner" || child.ParentSessionID != task.SessionID {
+		t.Errorf("a child does not have its parent's role: %+v", child)
+	}
+	info, _ := call[taskInfoOutput](t, cs, "get_task_info", map[string]any{"session_id": child.SessionID, "include_hierarchy": true})
+	if len(info.Ancestors) != 1 || info.Ancestors[0].SessionID != task.SessionID {
+		t.Errorf("got %+v", info)
+	}
+	info, _ = call[taskInfoOutput](t, cs, "get_task_info", map[string]any{"session_id": task.SessionID, "include_hierarchy": true})
+	if len(info.Children) != 1 || info.Children[0].SessionID != child.SessionID {
+		t.Errorf("got %+v", info)
+	}
+	fails(t, cs, "create_task", map[string]any{"mode_slug": "architect", "parent_session_id": task.SessionID, "role": "dev", "initial_message": "y"}, validationError)
+	fails(t, cs, "create_task", map[string]any{"mode_slug": "architect", "role": "nope", "initial_message": "y"}, roleNotFound)
+	fails(t, cs, "create_task", map[string]any{"mode_slug": "architect", "parent_session_id": "ses_nope", "initial_message": "y"}, taskNotFound)
+}
+
+// TestLists looks at what there is.
+func TestLists(t *testing.T) {
+	cs := connect(t, serve(t, Options{}), "", eras[0], nil)
+	count := map[string]int{}
+	all, _ := call[listModesOutput](t, cs, "list_modes", nil)
+	for _, m := range all.Modes {
+		count[m.Source]++
+	}
+	if want := map[string]int{"project": 3, "builtin": 3}; !cmp.Equal(count, want) { // architect and code are the project's
+		t.Errorf("got %v, want %v", count, want)
+	}
+	some, _ := call[listModesOutput](t, cs, "list_modes", map[string]any{"source": "project"})
+	if len(some.Modes) != 3 || some.Modes[0].Slug != "architect" || !slices.Equal(some.Modes[0].Groups, []string{"read", "edit", "mcp"}) {
+		t.Errorf("got %+v", some)
+	}
+	fails(t, cs, "list_modes", map[string]any{"source": "mine"}, validationError)
+	info, _ := call[modeInfo](t, cs, "get_mode_info", map[string]any{"mode_slug": "architect", "include_system_prompt": true})
+	if info.SystemPrompt != "You plan.\n\nWrite plans." || info.WhenToUse != "Before code." || !slices.Equal(info.Servers, []string{"github"}) ||
+		!strings.Contains(info.ToolGroups[1].FileRegex, "md") || len(info.FileRestrictions) != 1 || info.FileRestrictions[0].Pattern != "**/*.md" {
+		t.Errorf("got %+v", info)
+	}
+	fails(t, cs, "get_mode_info", map[string]any{"mode_slug": "architekt"}, modeNotFound)
+	roles, _ := call[listRolesOutput](t, cs, "list_roles", map[string]any{"project": "shop"})
+	if len(roles.Roles) != 2 || roles.Roles[0].Name != "dev" || roles.Roles[0].Description != "Works." {
+		t.Errorf("got %+v", roles)
+	}
+	fails(t, cs, "list_roles", map[string]any{"project": "else"}, validationError)
+	servers, _ := call[serversOutput](t, cs, "list_servers_for_mode", map[string]any{"mode_slug": "architect"})
+	if len(servers.Servers) != 1 || servers.Servers[0].Tools[0].Decision != "deny" || servers.Servers[0].Tools[1].Decision != "allow" {
+		t.Errorf("got %+v", servers)
+	}
+	r, _ := call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": map[string]any{"allowedTools": []any{map[string]any{"serverName": "github", "toolName": "list_*"}}, "allowedServers": []string{"nobody"}}})
+	if !r.Valid || len(r.Problems) != 1 || r.Problems[0].Code != "matches-nothing" || len(r.Servers) != 0 {
+		t.Errorf("got %+v", r)
+	}
+	r, _ = call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": map[string]any{"allowedServers": []string{"github"}, "disallowedServers": []string{"github"}}})
+	if r.Valid {
+		t.Errorf("got %+v", r)
+	}
+	for _, args := range []map[string]any{{"mode_slug": 5}, {"mode_slug": "code", "more": 1}, {}} {
+		res, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: "get_mode_info", Arguments: args})
+		if err != nil || !res.IsError || !strings.Contains(res.Content[0].(*sdk.TextContent).Text, "VALIDATION_ERROR") {
+			t.Errorf("%v: got %v %+v", args, err, res)
+		}
+	}
+	fails(t, cs, "nope", nil, validationError)
+	fails(t, cs, "set_roles", map[string]any{"roles": []any{}}, validationError) // not there without --allow-writes
+}
+
+// TestResources reads every resource that is listed, and by the templates.
+func TestResources(t *testing.T) {
+	ctx := context.Background()
+	for _, era := range eras {
+		cs := connect(t, serve(t, Options{}), "", era, nil)
+		read := func(uri string) (string, error) {
+			res, err := cs.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+			if err != nil {
+				return "", err
+			}
+			return res.Contents[0].Text, nil
+		}
+		n := 0
+		for r, err := range cs.Resources(ctx, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := read(r.URI)
+			if err != nil || r.MIMEType == jsonType && !json.Valid([]byte(text)) {
+				t.Errorf("%s: %v %s", r.URI, err, text)
+			}
+			n++
+		}
+		if want := 6*3 + 2*5 + 2 + 6; n != want {
+			t.Errorf("got %d resources, want %d", n, want)
+		}
+		templates := 0
+		for _, err := range cs.ResourceTemplates(ctx, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			templates++
+		}
+		if templates != 9 {
+			t.Errorf("got %d templates", templates)
+		}
+		if text, err := read("mode://architect/system_prompt"); err != nil || text != "You plan.\n\nWrite plans." {
+			t.Errorf("got %q, %v", text, err)
+		}
+		if text, err := read("mode://architect/config"); err != nil || !strings.Contains(text, `"groups": [`) {
+			t.Errorf("got %q, %v", text, err)
+		}
+		if text, err := read("role://dev/claude_args"); err != nil || !strings.Contains(text, "--settings=") {
+			t.Errorf("got %q, %v", text, err)
+		}
+		for uri, want := range map[string]code{"mode://nope": modeNotFound, "mode://code/": resourceNotFound, "mode://code/else": resourceNotFound, "role://nope/settings": roleNotFound,
+			"server://nope": serverNotFound, "skill://modes/nope/SKILL.md": resourceNotFound, "file:///etc/passwd": resourceNotFound, "mode://": modeNotFound, "mode://..%2f": modeNotFound} {
+			_, err := read(uri)
+			if err == nil {
+				t.Errorf("%s was read", uri)
+				continue
+			}
+			var e *jsonrpc.Error
+			if !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams || !strings.Contains(string(e.Data), `"uri"`) && !strings.Contains(string(e.Data), string(want)) {
+				t.Errorf("%s: got %v %s, want %s", uri, err, e.Data, want)
+			}
+		}
+		for p, err := range cs.Prompts(ctx, nil) {
+			if err != nil || p.Description == "" {
+				t.Fatal(err, p)
+			}
+		}
+		p, err := cs.GetPrompt(ctx, &sdk.GetPromptParams{Name: "architect"})
+		if err != nil || p.Messages[0].Content.(*sdk.TextContent).Text != "You plan.\n\nWrite plans." {
+			t.Errorf("got %+v, %v", p, err)
+		}
+		_, err = cs.GetPrompt(ctx, &sdk.GetPromptParams{Name: "nope"})
+		wireData(t, err, validationError)
+		c, err := cs.Complete(ctx, &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "mode://{slug}"}, Argument: sdk.CompleteParamsArgument{Name: "slug", Value: "a"}})
+		if err != nil || !slices.Equal(c.Completion.Values, []string{"architect", "ask"}) {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		_, err = cs.Complete(ctx, &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "file://x"}, Argument: sdk.CompleteParamsArgument{Name: "slug", Value: "a"}})
+		wireData(t, err, resourceNotFound)
+	}
+}
+
+// TestFixed fixes the mode by the endpoint and the role by the server.
+func TestFixed(t *testing.T) {
+	s := serve(t, Options{Role: "planner"})
+	cs := connect(t, s, "architect", eras[1], nil)
+	v, _ := call[validateOutput](t, cs, "validate_tool_use", map[string]any{"tool_name": "edit", "file_path": "a.md"})
+	if v.Mode != "architect" || v.Role != "planner" {
+		t.Errorf("got %+v", v)
+	}
+	fails(t, cs, "validate_tool_use", map[string]any{"mode": "code", "tool_name": "edit"}, validationError)
+	fails(t, cs, "validate_tool_use", map[string]any{"role": "dev", "tool_name": "edit"}, validationError)
+	fails(t, cs, "create_task", map[string]any{"mode_slug": "code", "initial_message": "x"}, validationError)
+	fails(t, cs, "create_task", map[string]any{"role": "dev", "initial_message": "x"}, validationError)
+	task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"initial_message": "x"})
+	if task.ModeSlug != "architect" || task.Role != "planner" {
+		t.Errorf("got %+v", task)
+	}
+	fails(t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"}, validationError)
+	for _, opt := range []Options{{Mode: "nope"}, {Role: "nope"}} {
+		if _, err := New(compiled(t, source), opt); err == nil {
+			t.Errorf("%+v is served", opt)
+		}
+	}
+}
+
+// stores are made anew for each test.
+func stores(t *testing.T) map[string]func() Store {
+	return map[string]func() Store{
+		"memory": NewMemory,
+		"sqlite": func() Store {
+			s, err := OpenSQLite(filepath.Join(t.TempDir(), "a b", "sessions.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+	}
+}
+
+// TestLimits holds every limit on both sides.
+func TestLimits(t *testing.T) {
+	for name, store := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			limits := Limits{Sessions: 3, Messages: 4, Text: 10, Depth: 2, Timeout: time.Hour}
+			cs := connect(t, serve(t, Options{Limits: limits, Store: store()}), "", eras[0], nil)
+			create := func(more map[string]any) map[string]any {
+				args := map[string]any{"mode_slug": "code", "initial_message": strings.Repeat("x", 10)}
+				for k, v := range more {
+					args[k] = v
+				}
+				return args
+			}
+			fails(t, cs, "create_task", create(map[string]any{"initial_message": strings.Repeat("x", 11)}), limitReached)
+			fails(t, cs, "create_task", create(map[string]any{"initial_message": ""}), validationError)
+			one, _ := call[createTaskOutput](t, cs, "create_task", create(nil))
+			two, _ := call[createTaskOutput](t, cs, "create_task", create(map[string]any{"parent_session_id": one.SessionID}))
+			fails(t, cs, "create_task", create(map[string]any{"parent_session_id": two.SessionID}), limitReached) // depth
+			call[createTaskOutput](t, cs, "create_task", create(nil))
+			fails(t, cs, "create_task", create(nil), limitReached) // sessions
+			turn := map[string]any{"session_id": one.SessionID, "new_mode_slug": "code", "reason": strings.Repeat("x", 10)}
+			for range 2 {
+				call[switchModeOutput](t, cs, "switch_mode", turn)
+			}
+			fails(t, cs, "switch_mode", turn, limitReached) // messages
+			turn["reason"] = strings.Repeat("x", 11)
+			fails(t, cs, "switch_mode", turn, limitReached)
+			fails(t, cs, "complete_task", map[string]any{"session_id": one.SessionID, "result": strings.Repeat("x", 11)}, limitReached)
+			fails(t, cs, "complete_task", map[string]any{"session_id": one.SessionID, "status": "active"}, validationError)
+			done, _ := call[completeTaskOutput](t, cs, "complete_task", map[string]any{"session_id": one.SessionID, "status": "cancelled", "result": strings.Repeat("x", 10)})
+			if done.Status != "cancelled" {
+				t.Errorf("got %+v", done)
+			}
+		})
+	}
+}
+
+// TestSessionsExpire: an expired session says so until it is cleaned, and is unknown
+// then.
+func TestSessionsExpire(t *testing.T) {
+	for name, store := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			const timeout = 100 * time.Millisecond
+			s := serve(t, Options{Limits: Limits{Timeout: timeout, Cleanup: 20 * time.Millisecond}, Store: store()})
+			cs := connect(t, s, "", eras[1], nil)
+			task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "code", "initial_message": "x"})
+			for range 5 { // use keeps it
+				time.Sleep(timeout / 3)
+				call[taskInfoOutput](t, cs, "get_task_info", map[string]any{"session_id": task.SessionID})
+			}
+			time.Sleep(timeout + timeout/5)
+			fails(t, cs, "get_task_info", map[string]any{"session_id": task.SessionID}, sessionExpired)
+			fails(t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"}, sessionExpired)
+			deadline := time.Now().Add(5 * time.Second)
+			for {
+				if s, err := s.opt.Store.Get(task.SessionID); err != nil {
+					t.Fatal(err)
+				} else if s == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("an expired session stays")
+				}
+				time.Sleep(timeout / 4)
+			}
+			fails(t, cs, "get_task_info", map[string]any{"session_id": task.SessionID}, taskNotFound)
+		})
+	}
+}
+
+// TestReload serves another model on the same connection: what changed is told, lists
+// are new, and a session goes on.
+func TestReload(t *testing.T) {
+	for _, era := range eras {
+		t.Run(era, func(t *testing.T) {
+			s := serve(t, Options{})
+			var mu sync.Mutex
+			var updated []string
+			lists := make(chan struct{}, 100)
+			cs := connect(t, s, "", era, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{},
+				ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+					mu.Lock()
+					updated = append(updated, r.Params.URI)
+					mu.Unlock()
+				},
+				PromptListChangedHandler: func(context.Context, *sdk.PromptListChangedRequest) { lists <- struct{}{} },
+			})
+			if era == eras[0] {
+				if err := cs.Subscribe(context.Background(), &sdk.SubscribeParams{URI: "mode://code/system_prompt"}); err != nil {
+					t.Fatal(err)
+				}
+				if err := cs.Subscribe(context.Background(), &sdk.SubscribeParams{URI: "mode://nope"}); err == nil {
+					t.Error("a resource that there is not was subscribed to")
+				}
+			}
+			task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "code", "initial_message": "x"})
+			next := strings.Replace(source, "You write code.", "You write good code.", 1)
+			next = strings.Replace(next, "locked: {", "closed: {", 1)
+			s.Reload(compiled(t, next))
+			if era == eras[0] {
+				select {
+				case <-lists:
+				case <-time.After(5 * time.Second):
+					t.Error("nobody was told of the new list")
+				}
+				deadline := time.Now().Add(5 * time.Second)
+				for {
+					mu.Lock()
+					got := slices.Clone(updated)
+					mu.Unlock()
+					if slices.Equal(got, []string{"mode://code/system_prompt"}) {
+						break
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("got updates of %v", got)
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			}
+			if _, err := cs.GetPrompt(context.Background(), &sdk.GetPromptParams{Name: "closed"}); err != nil {
+				t.Error(err)
+			}
+			if _, err := cs.GetPrompt(context.Background(), &sdk.GetPromptParams{Name: "locked"}); err == nil {
+				t.Error("a mode that is gone has a prompt")
+			}
+			info, _ := call[taskInfoOutput](t, cs, "get_task_info", map[string]any{"session_id": task.SessionID})
+			if info.ModeSlug != "code" {
+				t.Errorf("got %+v", info)
+			}
+			s.Broken("modec/a.cue:1:1: error: got nothing")
+			list, _ := call[listModesOutput](t, cs, "list_modes", nil)
+			if !strings.Contains(list.Broken, "got nothing") {
+				t.Errorf("got %q", list.Broken)
+			}
+		})
+	}
+}
+
+// TestPanicIsAnError lets a handler panic: the connection lives.
+func TestPanicIsAnError(t *testing.T) {
+	s := serve(t, Options{Verify: func(context.Context) (*Verification, error) { panic("no") }, Logger: slog.New(slog.DiscardHandler)})
+	cs := connect(t, s, "", eras[0], nil)
+	_, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: "verify"})
+	var e *jsonrpc.Error
+	if !errors.As(err, &e) || e.Code != jsonrpc.CodeInternalError {
+		t.Errorf("got %v", err)
+	}
+	call[listModesOutput](t, cs, "list_modes", nil)
+}
+
+// TestTimeout ends a call that takes too long.
+func TestTimeout(t *testing.T) {
+	s := serve(t, Options{Timeout: 20 * time.Millisecond, Verify: func(ctx context.Context) (*Verification, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	cs := connect(t, s, "", eras[0], nil)
+	start := time.Now()
+	fails(t, cs, "verify", nil, validationError)
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("it took %s", d)
+	}
+}
+
+// TestSchemasArePortable looks for what dialects of models cannot read.
+func TestSchemasArePortable(t *testing.T) {
+	s := serve(t, Options{Writer: noWriter{}, Verify: func(context.Context) (*Verification, error) { return &Verification{}, nil }})
+	cs := connect(t, s, "", eras[1], nil)
+	n := 0
+	for tool, err := range cs.Tools(context.Background(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		for _, v := range []any{tool.InputSchema, tool.OutputSchema} {
+			b, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var schema jsonschema.Schema
+			if err := json.Unmarshal(b, &schema); err != nil {
+				t.Fatal(err)
+			}
+			walk(&schema, func(s *jsonschema.Schema) {
+				if len(s.Types) > 0 {
+					t.Errorf("%s: got the types %v, want one", tool.Name, s.Types)
+				}
+			})
+		}
+		if tool.Annotations.ReadOnlyHint == slices.Contains([]string{"set_roles", "update_mode_restrictions"}, tool.Name) {
+			t.Errorf("%s: got readOnlyHint %v", tool.Name, tool.Annotations.ReadOnlyHint)
+		}
+	}
+	if n != 14 {
+		t.Errorf("got %d tools", n)
+	}
+}
+
+func walk(s *jsonschema.Schema, fn func(*jsonschema.Schema)) {
+	if s == nil {
+		return
+	}
+	fn(s)
+	for _, p := range s.Properties {
+		walk(p, fn)
+	}
+	walk(s.Items, fn)
+	walk(s.AdditionalProperties, fn)
+}
+
+type noWriter struct{}
+
+func (noWriter) SetRoles(context.Context, []RoleInput) (*Written, error) { return &Written{}, nil }
+func (noWriter) SetRestrictions(context.Context, string, *RestrictionsInput) (*Written, error) {
+	return &Written{}, nil
+}
+
+// TestLayers: of two modes with a slug the project's holds, then the user's.
+func TestLayers(t *testing.T) {
+	project := &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "code", Name: "mine"}}, Servers: []ir.Server{{Name: "b", Command: "project"}}}
+	global := &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "ask", Name: "user's"}, {Slug: "code", Name: "user's"}}, Servers: []ir.Server{{Name: "a"}, {Name: "b", Command: "user"}}}
+	m := NewModel("", project, global)
+	got := map[string]string{}
+	for i := range m.Project.Modes {
+		got[m.Project.Modes[i].Slug] = m.Source(m.Project.Modes[i].Slug) + " " + m.Project.Modes[i].Name
+	}
+	if got["code"] != "project mine" || got["ask"] != "global user's" || !strings.HasPrefix(got["debug"], "builtin ") || len(got) != 5 {
+		t.Errorf("got %v", got)
+	}
+	if len(m.Project.Servers) != 2 || m.Project.Server("b").Command != "project" {
+		t.Errorf("got %+v", m.Project.Servers)
+	}
+	if len(project.Modes) != 1 || !reflect.DeepEqual(global.Modes[0].Slug, "ask") {
+		t.Error("the layers were changed")
+	}
+}
+
+// TestHandlesAreRandom draws some.
+func TestHandlesAreRandom(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		h := handle("ses_")
+		if seen[h] || len(h) < len("ses_")+26 {
+			t.Fatalf("got %s", h)
+		}
+		seen[h] = true
+	}
+}
+
+func ExampleNewModel() {
+	m := NewModel("", &ir.Project{Version: ir.Version})
+	for i := range m.Project.Modes {
+		fmt.Println(m.Project.Modes[i].Slug, m.Source(m.Project.Modes[i].Slug))
+	}
+	// Output:
+	// architect builtin
+	// ask builtin
+	// code builtin
+	// debug builtin
+	// orchestrator builtin
+}

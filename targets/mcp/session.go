@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Status is what became of a task.
+type Status string
+
+const (
+	Active    Status = "active"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Session is a task and the mode that it is worked on in.
+type Session struct {
+	ID       string    `json:"session_id"` // ses_…: a handle, no authentication
+	Task     string    `json:"task_id"`    // tsk_…
+	Mode     string    `json:"mode_slug"`
+	Role     string    `json:"role,omitempty"`
+	Parent   string    `json:"parent_session_id,omitempty"`
+	Status   Status    `json:"status"`
+	Result   string    `json:"result,omitempty"`
+	Created  time.Time `json:"created_at"`
+	Used     time.Time `json:"last_used_at"`
+	Messages []Message `json:"messages"`
+	History  []Switch  `json:"mode_history"`
+}
+
+// Message is one message of a task.
+type Message struct {
+	Role string    `json:"role"` // user, or system for what the server notes
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
+}
+
+// Switch is one change of mode; the first is how a task began.
+type Switch struct {
+	From   string    `json:"from,omitempty"`
+	To     string    `json:"to"`
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// clone copies a session, so that nobody holds what the store changes.
+func (s *Session) clone() *Session {
+	c := *s
+	c.Messages, c.History = slices.Clone(s.Messages), slices.Clone(s.History)
+	return &c
+}
+
+// Limits bound what sessions take.
+type Limits struct {
+	Sessions int           // at once; default 10,000
+	Messages int           // of a session, switches included; default 1,000
+	Text     int           // bytes of a message, a reason or a result; default 64 KiB
+	Depth    int           // of the hierarchy; default 32
+	Timeout  time.Duration // without use; default an hour
+	Cleanup  time.Duration // between two cleanings; default 5 minutes
+}
+
+// DefaultLimits are those of a server that is not told otherwise.
+var DefaultLimits = Limits{Sessions: 10_000, Messages: 1_000, Text: 64 << 10, Depth: 32, Timeout: time.Hour, Cleanup: 5 * time.Minute}
+
+// text checks a text of a call.
+func (l *Limits) text(field, s string) error {
+	switch {
+	case len(s) > l.Text:
+		return fail(limitReached, "got %s of %d bytes, want at most %d", field, len(s), l.Text)
+	case !utf8.ValidString(s):
+		return fail(validationError, "got %s that is no UTF-8", field)
+	}
+	return nil
+}
+
+func handle(prefix string) string { return prefix + rand.Text() }
+
+// Store keeps sessions. What a call has returned is kept, also where the process
+// then ends at once. Implementations are safe for concurrent use.
+type Store interface {
+	// Add keeps a new session, unless there are limit already.
+	Add(s *Session, limit int) error
+	// Get returns a session, which is not to be changed; nil where there is none of
+	// that id.
+	Get(id string) (*Session, error)
+	// Update changes a session by fn, alone; what fn refuses is not kept. The id
+	// may be unknown: then fn is not called, and the session is nil.
+	Update(id string, fn func(*Session) error) (*Session, error)
+	// Children returns the sessions of which one is the parent, the oldest first.
+	Children(id string) ([]*Session, error)
+	// Clean removes sessions that nobody used since a time, and tells how many.
+	Clean(before time.Time) (int, error)
+	Close() error
+}
+
+// memory is a Store that ends with the process.
+type memory struct {
+	mu       sync.Mutex
+	sessions map[string]*Session
+}
+
+// NewMemory returns a Store in memory.
+func NewMemory() Store { return &memory{sessions: map[string]*Session{}} }
+
+func (m *memory) Add(s *Session, limit int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.sessions) >= limit {
+		return tooMany(limit)
+	}
+	m.sessions[s.ID] = s.clone()
+	return nil
+}
+
+func tooMany(limit int) error {
+	return fail(limitReached, "got a session more than %d, want some to end first: they do after a time without use", limit)
+}
+
+func (m *memory) Get(id string) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sessions[id], nil
+}
+
+func (m *memory) Update(id string, fn func(*Session) error) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[id]
+	if s == nil {
+		return nil, nil
+	}
+	c := s.clone()
+	if err := fn(c); err != nil {
+		return nil, err
+	}
+	m.sessions[id] = c // what was read before stays as it was
+	return c, nil
+}
+
+func (m *memory) Children(id string) ([]*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*Session
+	for _, s := range m.sessions {
+		if s.Parent == id {
+			out = append(out, s)
+		}
+	}
+	sortOldest(out)
+	return out, nil
+}
+
+func sortOldest(list []*Session) {
+	slices.SortFunc(list, func(a, b *Session) int { return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID)) })
+}
+
+func (m *memory) Clean(before time.Time) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for id, s := range m.sessions {
+		if s.Used.Before(before) {
+			delete(m.sessions, id)
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (m *memory) Close() error { return nil }
+
+// storeFailed is what a caller learns of a store that fails.
+func storeFailed(err error) error {
+	return fail(internalError, "%v", fmt.Errorf("the sessions cannot be kept: %w", err))
+}

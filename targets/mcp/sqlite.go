@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
+)
+
+// database is a Store in a file of SQLite. Several servers may share it: nothing is
+// kept in memory, and a change is one transaction.
+type database struct{ db *sql.DB }
+
+// stateSchema is the form of the file, by user_version.
+const stateSchema = 1
+
+// OpenSQLite opens a store in a file, which it makes where there is none: for its
+// owner alone. Every change is on the disk when it is acknowledged (WAL,
+// synchronous=FULL).
+func OpenSQLite(file string) (Store, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("the sessions cannot be kept: %w", err)
+	}
+	if f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, fmt.Errorf("the sessions cannot be kept: %w", err)
+	} else if err := f.Close(); err != nil {
+		return nil, err
+	}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, "_txlock": {"immediate"}}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, err
+	}
+	d := &database{db}
+	if err := d.prepare(); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("%s cannot keep sessions: %w", file, err)
+	}
+	return d, nil
+}
+
+func (d *database) prepare() error {
+	return d.write(func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		switch version {
+		case stateSchema:
+			return nil
+		case 0:
+			var tables int
+			if err := tx.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+				return err
+			}
+			if tables > 0 {
+				return errors.New("got a database of something else, want a new file")
+			}
+		default:
+			return fmt.Errorf("got version %d of the file, want %d: a newer modec wrote it", version, stateSchema)
+		}
+		_, err := tx.Exec(`CREATE TABLE sessions (id TEXT PRIMARY KEY, parent TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL) STRICT, WITHOUT ROWID;
+			CREATE INDEX sessions_parent ON sessions (parent) WHERE parent <> '';
+			CREATE INDEX sessions_used ON sessions (used);
+			PRAGMA user_version = 1`)
+		return err
+	})
+}
+
+// write runs fn in a transaction that nobody else writes beside.
+func (d *database) write(fn func(*sql.Tx) error) error {
+	tx, err := d.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func decodeSession(data string) (*Session, error) {
+	var s Session
+	if err := json.Unmarshal([]byte(data), &s); err != nil {
+		return nil, fmt.Errorf("got a session that cannot be read: %w", err)
+	}
+	return &s, nil
+}
+
+func (d *database) Add(s *Session, limit int) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return d.write(func(tx *sql.Tx) error {
+		var n int
+		if err := tx.QueryRow("SELECT count(*) FROM sessions").Scan(&n); err != nil {
+			return err
+		}
+		if n >= limit {
+			return tooMany(limit)
+		}
+		_, err := tx.Exec("INSERT INTO sessions VALUES (?, ?, ?, ?)", s.ID, s.Parent, s.Used.UnixNano(), string(data))
+		return err
+	})
+}
+
+func (d *database) Get(id string) (*Session, error) {
+	var data string
+	switch err := d.db.QueryRow("SELECT data FROM sessions WHERE id = ?", id).Scan(&data); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return decodeSession(data)
+}
+
+func (d *database) Update(id string, fn func(*Session) error) (s *Session, err error) {
+	err = d.write(func(tx *sql.Tx) error {
+		var data string
+		switch err := tx.QueryRow("SELECT data FROM sessions WHERE id = ?", id).Scan(&data); {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		have, err := decodeSession(data)
+		if err != nil {
+			return err
+		}
+		if err := fn(have); err != nil {
+			return err
+		}
+		b, err := json.Marshal(have)
+		if err != nil {
+			return err
+		}
+		s = have
+		_, err = tx.Exec("UPDATE sessions SET used = ?, data = ? WHERE id = ?", have.Used.UnixNano(), string(b), id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *database) Children(id string) ([]*Session, error) {
+	rows, err := d.db.Query("SELECT data FROM sessions WHERE parent = ? AND parent <> ''", id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []*Session
+	for rows.Next() {
+		var data string
+		if err := rows.Scan(&data); err != nil {
+			return nil, err
+		}
+		s, err := decodeSession(data)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	sortOldest(out)
+	return out, rows.Err()
+}
+
+func (d *database) Clean(before time.Time) (int, error) {
+	res, err := d.db.Exec("DELETE FROM sessions WHERE used < ?", before.UnixNano())
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+func (d *database) Close() error { return d.db.Close() }

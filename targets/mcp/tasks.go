@@ -1,0 +1,431 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+type createTaskInput struct {
+	ModeSlug        string `json:"mode_slug,omitempty" jsonschema:"the mode to work in; default: the one that the endpoint fixes"`
+	InitialMessage  string `json:"initial_message" jsonschema:"what is to be done"`
+	ParentSessionID string `json:"parent_session_id,omitempty" jsonschema:"the session that starts this one"`
+	Role            string `json:"role,omitempty" jsonschema:"the role to work as; default: the parent's, or the one that the server fixes"`
+}
+
+type createTaskOutput struct {
+	SessionID       string      `json:"session_id" jsonschema:"the handle that the other calls take"`
+	TaskID          string      `json:"task_id"`
+	ModeSlug        string      `json:"mode_slug"`
+	Role            string      `json:"role,omitempty"`
+	ParentSessionID string      `json:"parent_session_id,omitempty"`
+	Status          string      `json:"status"`
+	ToolGroups      []toolGroup `json:"tool_groups" jsonschema:"what the task may do at most"`
+	SystemPrompt    string      `json:"system_prompt" jsonschema:"the mode's system prompt"`
+	Refused         *refusal    `json:"refused,omitempty" jsonschema:"why a policy refused: no task was created"`
+}
+
+// refusal is a result that says why a policy refused.
+type refusal struct {
+	Allowed  bool   `json:"allowed"`
+	Code     string `json:"code"`
+	SpecCode int    `json:"spec_code"`
+	Rule     string `json:"rule"`
+	Place    string `json:"place,omitempty"`
+	Reason   string `json:"reason"`
+}
+
+// refused is the error of a policy's refusal: a result that the model sees.
+type refused struct{ refusal }
+
+func (r *refused) Error() string { return r.Reason }
+
+func refuse(r policy.Result, reason string) error {
+	return &refused{refusal{Code: string(toolRestriction), SpecCode: specCodes[toolRestriction], Rule: ruleText(r), Place: placeOf(r.Pos), Reason: reason + ", by " + ruleText(r)}}
+}
+
+// mode returns a mode of the model.
+func mode(m *Model, slug string) (*ir.Mode, error) {
+	mode := m.Project.Mode(slug)
+	if mode == nil {
+		hint := diag.DidYouMean(slug, modeNames(m.Project))
+		if hint != "" {
+			hint = "; " + hint
+		}
+		return nil, failData(modeNotFound, map[string]any{"mode_slug": slug}, "got mode %q, want one of %s%s", slug, diag.Quote(modeNames(m.Project)), hint)
+	}
+	return mode, nil
+}
+
+func role(m *Model, name string) (*ir.Role, error) {
+	r := m.Project.Role(name)
+	if r == nil {
+		return nil, failData(roleNotFound, map[string]any{"role": name}, "got role %q, want one of %s", name, diag.Quote(roleNames(m.Project)))
+	}
+	return r, nil
+}
+
+// enters reports an error where a role may not enter a mode.
+func enters(m *Model, name, slug string) error {
+	if name == "" {
+		return nil
+	}
+	s, err := m.Policy.Subject(ir.SubjectRef{Role: name})
+	if err != nil {
+		return storeFailed(err)
+	}
+	if r := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}); r.Decision == ir.Deny {
+		return refuse(r, "role "+name+" may not work in mode "+slug)
+	}
+	return nil
+}
+
+// session finds one that is in use. Its time without use begins anew.
+func (sc *scope) session(id string) (*Session, error) {
+	s, err := sc.opt.Store.Get(id)
+	switch {
+	case err != nil:
+		return nil, storeFailed(err)
+	case s == nil:
+		return nil, unknownSession(id)
+	}
+	now := time.Now()
+	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
+		return nil, expired(id, idle)
+	} else if idle < sc.opt.Limits.Timeout/20 { // so that a question seldom writes
+		return s, nil
+	}
+	return sc.change(id, func(*Session) error { return nil })
+}
+
+func unknownSession(id string) error {
+	return failData(taskNotFound, map[string]any{"session_id": id}, "got session %q, which there is none of: create_task starts one, and it ends after a time without use", id)
+}
+
+func expired(id string, idle time.Duration) error {
+	return failData(sessionExpired, map[string]any{"session_id": id}, "got session %q, which nobody used for %s: create_task starts another", id, idle.Round(time.Second))
+}
+
+// change changes a session that is in use.
+func (sc *scope) change(id string, fn func(*Session) error) (*Session, error) {
+	s, err := sc.opt.Store.Update(id, func(s *Session) error {
+		now := time.Now()
+		if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
+			return expired(id, idle)
+		}
+		s.Used = now
+		return fn(s)
+	})
+	var wire *jsonrpc.Error
+	var no *refused
+	switch {
+	case errors.As(err, &wire), errors.As(err, &no):
+		return nil, err
+	case err != nil:
+		return nil, storeFailed(err)
+	case s == nil:
+		return nil, unknownSession(id)
+	}
+	return s, nil
+}
+
+func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskOutput, error) {
+	m := sc.Model()
+	slug, as := in.ModeSlug, in.Role
+	if slug == "" {
+		slug = sc.mode
+	}
+	switch {
+	case slug == "":
+		return nil, fail(validationError, "got no mode_slug, want one of %s", diag.Quote(modeNames(m.Project)))
+	case sc.mode != "" && slug != sc.mode:
+		return nil, fail(validationError, "got mode_slug %q, want %q: the endpoint fixes the mode", slug, sc.mode)
+	case sc.opt.Role != "" && as != "" && as != sc.opt.Role:
+		return nil, fail(validationError, "got role %q, want %q: the server fixes the role", as, sc.opt.Role)
+	case in.InitialMessage == "":
+		return nil, fail(validationError, "got an empty initial_message, want what is to be done")
+	}
+	if err := sc.opt.Limits.text("an initial_message", in.InitialMessage); err != nil {
+		return nil, err
+	}
+	md, err := mode(m, slug)
+	if err != nil {
+		return nil, err
+	}
+	if as == "" {
+		as = sc.opt.Role
+	}
+	if in.ParentSessionID != "" {
+		parent, err := sc.session(in.ParentSessionID)
+		if err != nil {
+			return nil, err
+		}
+		if as == "" {
+			as = parent.Role
+		} else if parent.Role != "" && as != parent.Role {
+			return nil, fail(validationError, "got role %q, want that of the parent session, %q", as, parent.Role)
+		}
+		depth, err := sc.depth(parent)
+		if err != nil {
+			return nil, err
+		}
+		if depth >= sc.opt.Limits.Depth {
+			return nil, fail(limitReached, "got a session below %d others, want at most %d", depth, sc.opt.Limits.Depth-1)
+		}
+	}
+	if as != "" {
+		if _, err := role(m, as); err != nil {
+			return nil, err
+		}
+	}
+	if err := enters(m, as, slug); err != nil {
+		return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}, err
+	}
+	now := time.Now()
+	s := &Session{ID: handle("ses_"), Task: handle("tsk_"), Mode: slug, Role: as, Parent: in.ParentSessionID, Status: Active, Created: now, Used: now,
+		Messages: []Message{{"user", in.InitialMessage, now}}, History: []Switch{{To: slug, At: now}}}
+	groups, err := sc.groupsOf(m, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := sc.opt.Store.Add(s, sc.opt.Limits.Sessions); err != nil {
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) {
+			return nil, wire
+		}
+		return nil, storeFailed(err)
+	}
+	return &createTaskOutput{SessionID: s.ID, TaskID: s.Task, ModeSlug: slug, Role: as, ParentSessionID: s.Parent, Status: string(s.Status), ToolGroups: groups, SystemPrompt: prompt(md)}, nil
+}
+
+// depth counts a session and those above it.
+func (sc *scope) depth(s *Session) (int, error) {
+	n := 1
+	for s.Parent != "" && n <= sc.opt.Limits.Depth {
+		up, err := sc.opt.Store.Get(s.Parent)
+		if err != nil {
+			return 0, storeFailed(err)
+		}
+		if up == nil {
+			break
+		}
+		s = up
+		n++
+	}
+	return n, nil
+}
+
+// subject is whom a session's decisions are about.
+func (s *Session) subject() ir.SubjectRef { return ir.SubjectRef{Mode: s.Mode, Role: s.Role} }
+
+func (sc *scope) groupsOf(m *Model, s *Session) ([]toolGroup, error) {
+	sub, err := m.Policy.Subject(s.subject())
+	if err != nil {
+		return nil, fail(modeNotFound, "%v", err)
+	}
+	return m.groups(sub, ""), nil
+}
+
+type switchModeInput struct {
+	SessionID   string `json:"session_id"`
+	NewModeSlug string `json:"new_mode_slug"`
+	Reason      string `json:"reason,omitempty" jsonschema:"why, for the session's history"`
+}
+
+type switchModeOutput struct {
+	SessionID    string   `json:"session_id"`
+	OldMode      string   `json:"old_mode"`
+	NewMode      string   `json:"new_mode"`
+	GainedGroups []string `json:"gained_groups" jsonschema:"tool groups that the new mode has and the old one has not"`
+	LostGroups   []string `json:"lost_groups"`
+	SystemPrompt string   `json:"system_prompt"`
+	Refused      *refusal `json:"refused,omitempty" jsonschema:"why a policy refused: the mode is the old one"`
+}
+
+func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeOutput, error) {
+	m := sc.Model()
+	if err := sc.opt.Limits.text("a reason", in.Reason); err != nil {
+		return nil, err
+	}
+	md, err := mode(m, in.NewModeSlug)
+	if err != nil {
+		return nil, err
+	}
+	if sc.mode != "" && in.NewModeSlug != sc.mode {
+		return nil, fail(validationError, "got new_mode_slug %q, want %q: the endpoint fixes the mode", in.NewModeSlug, sc.mode)
+	}
+	out := &switchModeOutput{SessionID: in.SessionID, NewMode: in.NewModeSlug, GainedGroups: []string{}, LostGroups: []string{}, SystemPrompt: prompt(md)}
+	_, err = sc.change(in.SessionID, func(s *Session) error {
+		out.OldMode = s.Mode
+		if s.Status != Active {
+			return fail(validationError, "got a session that is %s, want one that is active", s.Status)
+		}
+		if err := enters(m, s.Role, in.NewModeSlug); err != nil {
+			return err
+		}
+		if from, err := m.Policy.Subject(s.subject()); err == nil && m.Project.Mode(s.Mode) != nil {
+			if r := from.Decide(policy.Action{Group: ir.Modes, Arg: in.NewModeSlug}); s.Mode != in.NewModeSlug && r.Decision == ir.Deny && explicit(m, s.Mode) {
+				return refuse(r, "mode "+s.Mode+" may not hand over to mode "+in.NewModeSlug)
+			}
+			to := *s
+			to.Mode = in.NewModeSlug
+			next, err := sc.groupsOf(m, &to)
+			if err != nil {
+				return err
+			}
+			old := m.groups(from, "")
+			for i := range old {
+				switch {
+				case next[i].Enabled && !old[i].Enabled:
+					out.GainedGroups = append(out.GainedGroups, next[i].Group)
+				case old[i].Enabled && !next[i].Enabled:
+					out.LostGroups = append(out.LostGroups, old[i].Group)
+				}
+			}
+		}
+		if len(s.History)+len(s.Messages) >= sc.opt.Limits.Messages {
+			return fail(limitReached, "got a session of %d messages and switches, want at most %d", len(s.History)+len(s.Messages), sc.opt.Limits.Messages)
+		}
+		s.History = append(slices.Clip(s.History), Switch{s.Mode, in.NewModeSlug, in.Reason, s.Used})
+		s.Mode = in.NewModeSlug
+		return nil
+	})
+	return out, err
+}
+
+// explicit reports whether a mode says anything of the modes that may follow it. One
+// that does not leaves that to the session's role and to the person.
+func explicit(m *Model, slug string) bool {
+	md := m.Project.Mode(slug)
+	return md != nil && md.Can.Mentions(ir.Modes)
+}
+
+type taskInfoInput struct {
+	SessionID        string `json:"session_id"`
+	IncludeMessages  bool   `json:"include_messages,omitempty"`
+	IncludeHierarchy bool   `json:"include_hierarchy,omitempty" jsonschema:"also the sessions above and below"`
+}
+
+type taskInfoOutput struct {
+	SessionID       string        `json:"session_id"`
+	TaskID          string        `json:"task_id"`
+	ModeSlug        string        `json:"mode_slug"`
+	Role            string        `json:"role,omitempty"`
+	Status          string        `json:"status"`
+	Result          string        `json:"result,omitempty"`
+	CreatedAt       string        `json:"created_at"`
+	LastUsedAt      string        `json:"last_used_at"`
+	ExpiresAt       string        `json:"expires_at" jsonschema:"when the session ends without further use"`
+	MessageCount    int           `json:"message_count"`
+	ModeHistory     []switchInfo  `json:"mode_history"`
+	Messages        []messageInfo `json:"messages,omitempty"`
+	ParentSessionID string        `json:"parent_session_id,omitempty"`
+	Ancestors       []taskBrief   `json:"ancestors,omitempty"`
+	Children        []taskBrief   `json:"children,omitempty"`
+}
+
+type switchInfo struct {
+	OldMode string `json:"old_mode,omitempty"`
+	NewMode string `json:"new_mode"`
+	Reason  string `json:"reason,omitempty"`
+	At      string `json:"at"`
+}
+
+type messageInfo struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+	At   string `json:"at"`
+}
+
+type taskBrief struct {
+	SessionID string `json:"session_id"`
+	TaskID    string `json:"task_id"`
+	ModeSlug  string `json:"mode_slug"`
+	Status    string `json:"status"`
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func brief(s *Session) taskBrief { return taskBrief{s.ID, s.Task, s.Mode, string(s.Status)} }
+
+func (sc *scope) taskInfo(_ context.Context, in taskInfoInput) (*taskInfoOutput, error) {
+	s, err := sc.session(in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	out := &taskInfoOutput{SessionID: s.ID, TaskID: s.Task, ModeSlug: s.Mode, Role: s.Role, Status: string(s.Status), Result: s.Result, ParentSessionID: s.Parent,
+		CreatedAt: stamp(s.Created), LastUsedAt: stamp(s.Used), ExpiresAt: stamp(s.Used.Add(sc.opt.Limits.Timeout)), MessageCount: len(s.Messages), ModeHistory: []switchInfo{}}
+	for _, h := range s.History {
+		out.ModeHistory = append(out.ModeHistory, switchInfo{h.From, h.To, h.Reason, stamp(h.At)})
+	}
+	if in.IncludeMessages {
+		for _, x := range s.Messages {
+			out.Messages = append(out.Messages, messageInfo{x.Role, x.Text, stamp(x.At)})
+		}
+	}
+	if !in.IncludeHierarchy {
+		return out, nil
+	}
+	for up := s; up.Parent != "" && len(out.Ancestors) < sc.opt.Limits.Depth; {
+		if up, err = sc.opt.Store.Get(up.Parent); err != nil {
+			return nil, storeFailed(err)
+		}
+		if up == nil {
+			break
+		}
+		out.Ancestors = append(out.Ancestors, brief(up))
+	}
+	children, err := sc.opt.Store.Children(s.ID)
+	if err != nil {
+		return nil, storeFailed(err)
+	}
+	for _, c := range children {
+		out.Children = append(out.Children, brief(c))
+	}
+	return out, nil
+}
+
+type completeTaskInput struct {
+	SessionID string `json:"session_id"`
+	Status    string `json:"status,omitempty" jsonschema:"completed (the default), failed or cancelled"`
+	Result    string `json:"result,omitempty" jsonschema:"what came out"`
+}
+
+type completeTaskOutput struct {
+	SessionID string `json:"session_id"`
+	TaskID    string `json:"task_id"`
+	ModeSlug  string `json:"mode_slug"`
+	Status    string `json:"status"`
+}
+
+func (sc *scope) completeTask(_ context.Context, in completeTaskInput) (*completeTaskOutput, error) {
+	status := Status(in.Status)
+	switch status {
+	case "":
+		status = Completed
+	case Completed, Failed, Cancelled:
+	default:
+		return nil, fail(validationError, "got status %q, want completed, failed or cancelled", in.Status)
+	}
+	if err := sc.opt.Limits.text("a result", in.Result); err != nil {
+		return nil, err
+	}
+	s, err := sc.change(in.SessionID, func(s *Session) error {
+		if s.Status != Active {
+			return fail(validationError, "got a session that is %s already, want one that is active", s.Status)
+		}
+		s.Status, s.Result = status, in.Result
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &completeTaskOutput{s.ID, s.Task, s.Mode, string(s.Status)}, nil
+}

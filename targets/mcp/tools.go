@@ -1,0 +1,423 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// tool is a tool with typed input and output. What the handler returns as an error is
+// an error of the protocol; a refusal of a policy comes with an output and is a result
+// with isError, so that the model sees it.
+type tool[In, Out any] struct {
+	name, title, doc string
+	writes           bool // changes the source
+	handle           func(context.Context, In) (*Out, error)
+	failed           func(*Out, *refusal) bool // whether an output is a refusal; nil: never
+}
+
+// shape is a tool's schemas, made once a process.
+type shape struct {
+	in, out *jsonschema.Schema
+	// resolved is what a call is held against, made when there is one.
+	resolved func() *jsonschema.Resolved
+}
+
+var shapes sync.Map // the tool's name → *shape
+
+func shapeOf[In, Out any](name string) *shape {
+	if s, ok := shapes.Load(name); ok {
+		return s.(*shape)
+	}
+	s := &shape{in: schemaFor[In](), out: schemaFor[Out]()}
+	s.resolved = sync.OnceValue(func() *jsonschema.Resolved {
+		r, err := s.in.Resolve(nil)
+		if err != nil {
+			panic(err) // the schema is inferred from a type of this package
+		}
+		return r
+	})
+	shapes.Store(name, s)
+	return s
+}
+
+func schemaFor[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err)
+	}
+	portable(s)
+	return s
+}
+
+// portable writes lists as lists: inference says "null or a list" of a slice, which
+// some models' dialects cannot read, and modec never writes null.
+func portable(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
+		s.Type, s.Types = s.Types[1-i], nil
+	}
+	for _, p := range s.Properties {
+		portable(p)
+	}
+	portable(s.Items)
+	portable(s.AdditionalProperties)
+}
+
+// add registers a tool. The input is held against the schema; the output is what its
+// type says.
+func add[In, Out any](sc *scope, t tool[In, Out]) {
+	sh := shapeOf[In, Out](t.name)
+	sc.sdk.AddTool(&sdk.Tool{Name: t.name, Title: t.title, Description: t.doc, InputSchema: sh.in, OutputSchema: sh.out,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, IdempotentHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: &t.writes}},
+		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			var in In
+			args := req.Params.Arguments
+			if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+				args = []byte("{}")
+			}
+			if err := decode(sh.resolved(), args, &in); err != nil {
+				res := &sdk.CallToolResult{}
+				res.SetError(fmt.Errorf("%s: %s: %w", validationError, t.name, err))
+				return res, nil
+			}
+			out, err := t.handle(ctx, in)
+			var no *refused
+			if err != nil && (!errors.As(err, &no) || out == nil) {
+				return nil, wire(err)
+			}
+			var why *refusal
+			if no != nil {
+				why = &no.refusal
+			}
+			res := &sdk.CallToolResult{IsError: t.failed != nil && t.failed(out, why)}
+			b, err := json.Marshal(out)
+			if err != nil {
+				return nil, fail(internalError, "%v", err)
+			}
+			res.StructuredContent, res.Content = json.RawMessage(b), []sdk.Content{&sdk.TextContent{Text: string(b)}}
+			return res, nil
+		})
+}
+
+// decode reads a tool's arguments and holds them against its schema.
+func decode(schema *jsonschema.Resolved, args json.RawMessage, in any) error {
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return fmt.Errorf("got arguments that are no JSON: %w", err)
+	}
+	if err := schema.Validate(v); err != nil {
+		return err
+	}
+	return json.Unmarshal(args, in)
+}
+
+// wire makes an error one of the protocol, whatever it was.
+func wire(err error) error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return fail(internalError, "%v", err)
+}
+
+// tools registers every tool.
+func (sc *scope) tools() {
+	add(sc, tool[listModesInput, listModesOutput]{name: "list_modes", title: "List modes", doc: "Lists the modes of the project, the user and modec, with where each comes from.", handle: sc.listModes})
+	add(sc, tool[modeInfoInput, modeInfo]{name: "get_mode_info", title: "Describe a mode", doc: "Tells what a mode is for and what it may do: tool groups, restrictions of files, MCP servers, and its system prompt on demand.", handle: sc.modeInfo})
+	add(sc, tool[createTaskInput, createTaskOutput]{name: "create_task", title: "Start a task", doc: "Starts a task in a mode and returns a session's handle. A role that may not work in the mode is refused.", handle: sc.createTask,
+		failed: func(o *createTaskOutput, r *refusal) bool { o.Refused = r; return r != nil }})
+	add(sc, tool[switchModeInput, switchModeOutput]{name: "switch_mode", title: "Switch the mode", doc: "Goes on with a task in another mode, and tells which tool groups are gained and lost. A mode that the role may not enter is refused.", handle: sc.switchMode,
+		failed: func(o *switchModeOutput, r *refusal) bool { o.Refused = r; return r != nil }})
+	add(sc, tool[taskInfoInput, taskInfoOutput]{name: "get_task_info", title: "Describe a task", doc: "Tells the state of a task: its mode, how it came there, and on demand its messages and the tasks above and below.", handle: sc.taskInfo})
+	add(sc, tool[validateInput, validateOutput]{name: "validate_tool_use", title: "May this tool be used", doc: "Tells whether a session, a mode or a role may use a tool on a path, a command, a server or a host, with the rule that decides and where it is written. What is refused is an error result: do not attempt it by another way.", handle: sc.validate,
+		failed: func(o *validateOutput, _ *refusal) bool { return !o.Allowed }})
+	add(sc, tool[completeTaskInput, completeTaskOutput]{name: "complete_task", title: "End a task", doc: "Ends a task as completed, failed or cancelled.", handle: sc.completeTask})
+	add(sc, tool[listRolesInput, listRolesOutput]{name: "list_roles", title: "List roles", doc: "Lists the roles of the project as flags of Claude Code carry them, sorted by name.", handle: sc.listRoles})
+	add(sc, tool[serversInput, serversOutput]{name: "list_servers_for_mode", title: "List the servers of a mode", doc: "Lists the MCP servers of which a mode may use anything, with the tools and what may happen with each.", handle: sc.serversForMode})
+	add(sc, tool[restrictionsInput, restrictionsOutput]{name: "validate_restrictions", title: "Check MCP restrictions", doc: "Checks a mode's MCP restrictions before they are written: contradictions, names that the inventory does not have, and what they would leave available.", handle: sc.validateRestrictions})
+	add(sc, tool[explainInput, explainOutput]{name: "explain", title: "Explain a decision", doc: "Tells what a mode or a role may do with an action (read, edit, command, web, mcp, modes), by which rule, and which other rules of the group there are.", handle: sc.explain})
+	if sc.opt.Verify != nil {
+		add(sc, tool[struct{}, Verification]{name: "verify", title: "Prove the artifacts", doc: "Compiles the project in memory and compares every artifact with the source, decision by decision. Nothing may be wider.", handle: func(ctx context.Context, _ struct{}) (*Verification, error) {
+			v, err := sc.opt.Verify(ctx)
+			if err != nil {
+				return nil, fail(validationError, "%v", err)
+			}
+			return v, nil
+		}, failed: func(v *Verification, _ *refusal) bool { return v.Wider > 0 }})
+	}
+	if sc.opt.Writer != nil {
+		sc.writers()
+	}
+}
+
+type listModesInput struct {
+	Source string `json:"source,omitempty" jsonschema:"builtin, global, project or all (the default)"`
+}
+
+type listModesOutput struct {
+	Modes []modeBrief `json:"modes"`
+	// Broken tells that the source on the disk does not compile.
+	Broken string `json:"broken,omitempty" jsonschema:"why the source as it lies on the disk is not served; what is served is the last that compiled"`
+}
+
+type modeBrief struct {
+	Slug        string   `json:"slug"`
+	Name        string   `json:"name"`
+	Source      string   `json:"source"`
+	Description string   `json:"description,omitempty"`
+	WhenToUse   string   `json:"when_to_use,omitempty"`
+	Groups      []string `json:"groups" jsonschema:"the tool groups in which the mode may do anything"`
+}
+
+func (sc *scope) listModes(_ context.Context, in listModesInput) (*listModesOutput, error) {
+	switch in.Source {
+	case "", "all", FromBuiltin, FromGlobal, FromProject:
+	default:
+		return nil, fail(validationError, "got source %q, want builtin, global, project or all", in.Source)
+	}
+	m := sc.Model()
+	out := &listModesOutput{Modes: []modeBrief{}}
+	if why := sc.broken.Load(); why != nil {
+		out.Broken = *why
+	}
+	for i := range m.Project.Modes {
+		md := &m.Project.Modes[i]
+		source := m.Source(md.Slug)
+		if in.Source != "" && in.Source != "all" && in.Source != source {
+			continue
+		}
+		c, err := m.config(md)
+		if err != nil {
+			return nil, err
+		}
+		out.Modes = append(out.Modes, modeBrief{md.Slug, md.Name, source, md.Description, md.WhenToUse, c.Groups})
+	}
+	return out, nil
+}
+
+type modeInfoInput struct {
+	ModeSlug            string `json:"mode_slug"`
+	IncludeSystemPrompt bool   `json:"include_system_prompt,omitempty"`
+}
+
+func (sc *scope) modeInfo(_ context.Context, in modeInfoInput) (*modeInfo, error) {
+	m := sc.Model()
+	md, err := mode(m, in.ModeSlug)
+	if err != nil {
+		return nil, err
+	}
+	return m.info(md, in.IncludeSystemPrompt)
+}
+
+func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput, error) {
+	m := sc.Model()
+	ref, err := sc.asked(m, in.SessionID, in.Mode, in.Role)
+	if err != nil {
+		return nil, err
+	}
+	if in.ToolName == "" {
+		return nil, fail(validationError, "got an empty tool_name, want a tool of an agent, or a group")
+	}
+	s, err := m.Policy.Subject(ref)
+	if err != nil {
+		return nil, fail(modeNotFound, "%v", err)
+	}
+	j, err := m.judge(s, &in)
+	if err != nil {
+		return nil, err
+	}
+	return answer(ref, &in, j), nil
+}
+
+// asked is whom a question is about: a session, or a mode, a role or both; else whom
+// the server fixes.
+func (sc *scope) asked(m *Model, session, slug, name string) (ir.SubjectRef, error) {
+	var ref ir.SubjectRef
+	if session != "" {
+		if slug != "" || name != "" {
+			return ref, fail(validationError, "got a session_id beside a mode or a role, want one of them")
+		}
+		s, err := sc.session(session)
+		if err != nil {
+			return ref, err
+		}
+		slug, name = s.Mode, s.Role
+	}
+	if sc.mode != "" && slug != "" && slug != sc.mode {
+		return ref, fail(validationError, "got mode %q, want %q: the endpoint fixes the mode", slug, sc.mode)
+	}
+	if sc.opt.Role != "" && name != "" && name != sc.opt.Role {
+		return ref, fail(validationError, "got role %q, want %q: the server fixes the role", name, sc.opt.Role)
+	}
+	if slug == "" && (name == "" || sc.mode != "") {
+		slug = sc.mode
+	}
+	if name == "" {
+		name = sc.opt.Role
+	}
+	if slug == "" && name == "" {
+		return ref, fail(validationError, "got neither session_id nor mode nor role, want one of them")
+	}
+	if slug != "" {
+		if _, err := mode(m, slug); err != nil {
+			return ref, err
+		}
+	}
+	if name != "" {
+		if _, err := role(m, name); err != nil {
+			return ref, err
+		}
+	}
+	return ir.SubjectRef{Mode: slug, Role: name}, nil
+}
+
+type listRolesInput struct {
+	Project string `json:"project,omitempty" jsonschema:"the project's name; there is one, and it may be left out"`
+}
+
+type listRolesOutput struct {
+	Roles []Role `json:"roles"`
+}
+
+func (sc *scope) listRoles(_ context.Context, in listRolesInput) (*listRolesOutput, error) {
+	m := sc.Model()
+	if in.Project != "" && in.Project != m.Project.Name {
+		return nil, fail(validationError, "got project %q, want %q or none", in.Project, m.Project.Name)
+	}
+	out := &listRolesOutput{Roles: []Role{}}
+	in2, err := m.input()
+	if err != nil {
+		return nil, fail(internalError, "%v", err)
+	}
+	for i := range m.Project.Roles {
+		r, err := flagsOf(in2, &m.Project.Roles[i])
+		if err != nil {
+			return nil, fail(internalError, "%v", err)
+		}
+		out.Roles = append(out.Roles, *r)
+	}
+	return out, nil
+}
+
+type serversInput struct {
+	ModeSlug string `json:"mode_slug"`
+	Role     string `json:"role,omitempty" jsonschema:"a role that works in the mode"`
+}
+
+type serversOutput struct {
+	ModeSlug string       `json:"mode_slug"`
+	Servers  []modeServer `json:"servers"`
+}
+
+type modeServer struct {
+	Name           string     `json:"name"`
+	DefaultEnabled bool       `json:"default_enabled"`
+	Tools          []toolRule `json:"tools"`
+	OtherTools     string     `json:"other_tools" jsonschema:"what may happen with a tool that the inventory does not list"`
+}
+
+type toolRule struct {
+	Name     string `json:"name"`
+	Decision string `json:"decision" jsonschema:"deny, ask or allow"`
+	Rule     string `json:"rule"`
+}
+
+func (sc *scope) serversForMode(_ context.Context, in serversInput) (*serversOutput, error) {
+	m := sc.Model()
+	ref, err := sc.asked(m, "", in.ModeSlug, in.Role)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.Policy.Subject(ref)
+	if err != nil {
+		return nil, fail(modeNotFound, "%v", err)
+	}
+	out := &serversOutput{ModeSlug: ref.Mode, Servers: []modeServer{}}
+	for _, name := range m.servers(s) {
+		out.Servers = append(out.Servers, serverRules(s, m.Project.Server(name)))
+	}
+	return out, nil
+}
+
+type explainInput struct {
+	Mode   string `json:"mode,omitempty" jsonschema:"a mode's slug"`
+	Role   string `json:"role,omitempty" jsonschema:"a role's name, alone or in the mode"`
+	Action string `json:"action" jsonschema:"read, edit, command, web, mcp or modes"`
+	Arg    string `json:"arg" jsonschema:"a path, a line, a host, SERVER:TOOL or a mode's slug"`
+}
+
+type explainOutput struct {
+	Subject  string        `json:"subject"`
+	Decision string        `json:"decision"`
+	Rule     string        `json:"rule"`
+	Place    string        `json:"place,omitempty"`
+	Default  string        `json:"default" jsonschema:"what happens where no rule matches"`
+	Rules    []explainRule `json:"rules" jsonschema:"every rule of the group; a deny holds against an ask, and an ask against an allow"`
+}
+
+type explainRule struct {
+	Decision string `json:"decision"`
+	Pattern  string `json:"pattern"`
+	Place    string `json:"place,omitempty"`
+	From     string `json:"from,omitempty" jsonschema:"where it is inherited from"`
+}
+
+func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, error) {
+	m := sc.Model()
+	ref, err := sc.asked(m, "", in.Mode, in.Role)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.Policy.Subject(ref)
+	if err != nil {
+		return nil, fail(modeNotFound, "%v", err)
+	}
+	a, err := actionOf(in.Action, in.Arg)
+	if err != nil {
+		return nil, err
+	}
+	r := s.Decide(a)
+	out := &explainOutput{Subject: ref.String(), Decision: r.Decision.String(), Rule: ruleText(r), Place: placeOf(r.Pos), Default: s.Default(a.Group).Decision.String(), Rules: []explainRule{}}
+	if a.Group != ir.MCP { // whose rules are by server
+		for _, rule := range s.Rules(a.Group) {
+			out.Rules = append(out.Rules, explainRule{rule.Decision.String(), rule.Pattern.String(), placeOf(rule.Pos), rule.From})
+		}
+	}
+	return out, nil
+}
+
+// problems writes diagnostics for a reply.
+func problems(list diag.List) []problem {
+	out := []problem{}
+	for _, d := range list {
+		out = append(out, problem{d.Severity.String(), d.Code, d.Pos.String(), d.Message, d.Hint})
+	}
+	return out
+}
+
+type problem struct {
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Place    string `json:"place,omitempty"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+// ReadOnlyTools are the tools that change nothing, of a server of any options.
+func ReadOnlyTools() []string {
+	return []string{"explain", "get_mode_info", "get_task_info", "list_modes", "list_roles", "list_servers_for_mode", "validate_restrictions", "validate_tool_use"}
+}

@@ -1,0 +1,264 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/targets/claude"
+)
+
+// RoleInput is a role in Thurbox's form, as set_roles takes it.
+type RoleInput struct {
+	Name               string            `json:"name"`
+	Description        string            `json:"description"`
+	PermissionMode     string            `json:"permission_mode,omitempty" jsonschema:"a permission mode of Claude Code"`
+	AllowedTools       []string          `json:"allowed_tools,omitempty" jsonschema:"rules of Claude Code, each an item of its own"`
+	DisallowedTools    []string          `json:"disallowed_tools,omitempty"`
+	Tools              *string           `json:"tools,omitempty" jsonschema:"the built-in tools there are, with commas; empty: none"`
+	AppendSystemPrompt string            `json:"append_system_prompt,omitempty"`
+	Env                map[string]string `json:"env,omitempty"`
+}
+
+// RestrictionsInput are MCP restrictions as Roo's plan writes them. A list that is
+// absent does not restrict; an empty allowedTools allows none.
+type RestrictionsInput struct {
+	AllowedServers    *[]string      `json:"allowedServers,omitempty"`
+	DisallowedServers *[]string      `json:"disallowedServers,omitempty"`
+	AllowedTools      *[]ToolPattern `json:"allowedTools,omitempty"`
+	DisallowedTools   *[]ToolPattern `json:"disallowedTools,omitempty"`
+}
+
+// ToolPattern names tools by two patterns with * and ?.
+type ToolPattern struct {
+	ServerName string `json:"serverName"`
+	ToolName   string `json:"toolName"`
+}
+
+func (r *RestrictionsInput) model() *ir.MCPRestrictions {
+	items := func(in *[]string) *[]ir.Item {
+		if in == nil {
+			return nil
+		}
+		out := []ir.Item{}
+		for _, s := range *in {
+			out = append(out, ir.Item{Name: s})
+		}
+		return &out
+	}
+	tools := func(in *[]ToolPattern) *[]ir.ToolRef {
+		if in == nil {
+			return nil
+		}
+		out := []ir.ToolRef{}
+		for _, t := range *in {
+			out = append(out, ir.ToolRef{Server: t.ServerName, Tool: t.ToolName})
+		}
+		return &out
+	}
+	return &ir.MCPRestrictions{AllowedServers: items(r.AllowedServers), DisallowedServers: items(r.DisallowedServers), AllowedTools: tools(r.AllowedTools), DisallowedTools: tools(r.DisallowedTools)}
+}
+
+type restrictionsInput struct {
+	ModeSlug     string            `json:"mode_slug"`
+	Restrictions RestrictionsInput `json:"restrictions"`
+}
+
+type restrictionsOutput struct {
+	ModeSlug string       `json:"mode_slug"`
+	Valid    bool         `json:"valid"`
+	Problems []problem    `json:"problems"`
+	Servers  []modeServer `json:"servers" jsonschema:"what the restrictions leave available"`
+}
+
+// validateRestrictions tells what restrictions would do, without writing them.
+func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (*restrictionsOutput, error) {
+	m := sc.Model()
+	if _, err := mode(m, in.ModeSlug); err != nil {
+		return nil, err
+	}
+	out := &restrictionsOutput{ModeSlug: in.ModeSlug, Valid: true, Problems: checkRestrictions(m, &in.Restrictions), Servers: []modeServer{}}
+	for _, p := range out.Problems {
+		out.Valid = out.Valid && p.Severity != "error"
+	}
+	p := *m.Project
+	p.Modes = slices.Clone(p.Modes)
+	i := slices.IndexFunc(p.Modes, func(md ir.Mode) bool { return md.Slug == in.ModeSlug })
+	p.Modes[i].Restrictions = in.Restrictions.model()
+	with := &Model{Root: m.Root, Project: &p, Policy: policy.New(&p), sources: m.sources}
+	s, err := with.Policy.Subject(ir.SubjectRef{Mode: in.ModeSlug})
+	if err != nil {
+		return nil, fail(validationError, "%v", err)
+	}
+	for _, name := range with.servers(s) {
+		out.Servers = append(out.Servers, serverRules(s, p.Server(name)))
+	}
+	return out, nil
+}
+
+// serverRules tells what a subject may do with each tool of a server.
+func serverRules(s *policy.Subject, sv *ir.Server) modeServer {
+	decide := func(tool string) policy.Result {
+		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool})
+	}
+	out := modeServer{Name: sv.Name, DefaultEnabled: sv.DefaultEnabled, Tools: []toolRule{}, OtherTools: decide(target.UnknownTool).Decision.String()}
+	for _, t := range sv.Tools {
+		r := decide(t.Name)
+		out.Tools = append(out.Tools, toolRule{t.Name, r.Decision.String(), ruleText(r)})
+	}
+	return out
+}
+
+// checkRestrictions looks for contradictions and for names that the inventory lacks.
+func checkRestrictions(m *Model, r *RestrictionsInput) []problem {
+	out := []problem{}
+	say := func(severity, code, format string, args ...any) {
+		out = append(out, problem{Severity: severity, Code: code, Message: fmt.Sprintf(format, args...)})
+	}
+	list := func(l *[]string) []string {
+		if l == nil {
+			return nil
+		}
+		return *l
+	}
+	tools := func(l *[]ToolPattern) []ToolPattern {
+		if l == nil {
+			return nil
+		}
+		return *l
+	}
+	for _, s := range list(r.AllowedServers) {
+		if slices.Contains(list(r.DisallowedServers), s) {
+			say("error", "conflicting-restrictions", "got the server %q in allowedServers and in disallowedServers, want it in one of them", s)
+		}
+	}
+	for _, t := range tools(r.AllowedTools) {
+		if slices.Contains(tools(r.DisallowedTools), t) {
+			say("error", "conflicting-restrictions", "got %s:%s in allowedTools and in disallowedTools, want it in one of them", t.ServerName, t.ToolName)
+		}
+	}
+	server := func(pattern string) bool {
+		return slices.ContainsFunc(m.Project.Servers, func(sv ir.Server) bool { return policy.Wildcard(pattern, sv.Name) })
+	}
+	for _, s := range slices.Concat(list(r.AllowedServers), list(r.DisallowedServers)) {
+		if s == "" {
+			say("error", "bad-value", "got an empty server pattern, want a name")
+		} else if !server(s) {
+			say("warning", "matches-nothing", "got the server pattern %q, which matches no server of the inventory", s)
+		}
+	}
+	for _, t := range slices.Concat(tools(r.AllowedTools), tools(r.DisallowedTools)) {
+		switch {
+		case t.ServerName == "" || t.ToolName == "":
+			say("error", "bad-value", "got a tool without serverName or toolName, want both")
+		case !slices.ContainsFunc(m.Project.Servers, func(sv ir.Server) bool {
+			return policy.Wildcard(t.ServerName, sv.Name) && (len(sv.Tools) == 0 || slices.ContainsFunc(sv.Tools, func(x ir.Tool) bool { return policy.Wildcard(t.ToolName, x.Name) }))
+		}):
+			say("warning", "matches-nothing", "got the tool pattern %s:%s, which matches nothing of the inventory", t.ServerName, t.ToolName)
+		}
+	}
+	return out
+}
+
+type setRolesInput struct {
+	Project string      `json:"project,omitempty" jsonschema:"the project's name; there is one, and it may be left out"`
+	Roles   []RoleInput `json:"roles" jsonschema:"every role that this tool sets: those that it set before and that are not here go"`
+}
+
+type writeOutput struct {
+	Changed  bool      `json:"changed"`
+	File     string    `json:"file,omitempty" jsonschema:"the file of the source that was written"`
+	Roles    []Role    `json:"roles,omitempty" jsonschema:"what was set, in the order of the call"`
+	Problems []problem `json:"problems" jsonschema:"what the project with the change says: an error changes nothing"`
+}
+
+type updateRestrictionsInput struct {
+	ModeSlug     string             `json:"mode_slug"`
+	Restrictions *RestrictionsInput `json:"restrictions,omitempty" jsonschema:"absent: those that this tool set before go"`
+}
+
+// writers registers the tools that change the source.
+func (sc *scope) writers() {
+	failed := func(o *writeOutput, _ *refusal) bool { return !o.Changed }
+	add(sc, tool[setRolesInput, writeOutput]{name: "set_roles", title: "Set roles", doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. The whole project has to validate with the change; a duplicate or invalid role changes nothing.", writes: true, handle: sc.setRoles, failed: failed})
+	add(sc, tool[updateRestrictionsInput, writeOutput]{name: "update_mode_restrictions", title: "Set MCP restrictions", doc: "Replaces the MCP restrictions that this tool set before for a mode. The whole project has to validate with the change.", writes: true, handle: sc.updateRestrictions, failed: failed})
+}
+
+func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, error) {
+	if m := sc.Model(); in.Project != "" && in.Project != m.Project.Name {
+		return nil, fail(validationError, "got project %q, want %q or none", in.Project, m.Project.Name)
+	}
+	seen := map[string]bool{}
+	for i := range in.Roles {
+		r := &in.Roles[i]
+		if r.Name = strings.TrimSpace(r.Name); r.Name == "" {
+			return nil, fail(validationError, "got role %d without a name, want one", i+1)
+		}
+		if seen[r.Name] {
+			return nil, fail(validationError, "got the role %q twice, want it once: nothing was changed", r.Name)
+		}
+		seen[r.Name] = true
+	}
+	out, err := sc.write(func() (*Written, error) { return sc.opt.Writer.SetRoles(ctx, in.Roles) })
+	if err != nil || !out.Changed {
+		return out, err
+	}
+	for _, r := range in.Roles {
+		out.Roles = append(out.Roles, Role(r))
+	}
+	return out, nil
+}
+
+func (sc *scope) updateRestrictions(ctx context.Context, in updateRestrictionsInput) (*writeOutput, error) {
+	if _, err := mode(sc.Model(), in.ModeSlug); err != nil {
+		return nil, err
+	}
+	if sc.Model().Source(in.ModeSlug) != FromProject {
+		return nil, fail(validationError, "got mode %q, which is %s, want one of the project", in.ModeSlug, sc.Model().Source(in.ModeSlug))
+	}
+	return sc.write(func() (*Written, error) { return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions) })
+}
+
+// write changes the source, one call after the other.
+func (sc *scope) write(change func() (*Written, error)) (*writeOutput, error) {
+	sc.writing.Lock()
+	defer sc.writing.Unlock()
+	w, err := change()
+	if err != nil {
+		return nil, fail(internalError, "%v", err)
+	}
+	return &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}, nil
+}
+
+// actionOf reads an action as it is typed.
+func actionOf(group, arg string) (policy.Action, error) {
+	g := ir.Group(group)
+	if group == "browser" {
+		g = ir.Web
+	}
+	if !slices.Contains(ir.Groups, g) {
+		return policy.Action{}, fail(validationError, "got action %q, want one of read, edit, command, web, mcp, modes", group)
+	}
+	a := policy.Action{Group: g, Arg: arg}
+	if g == ir.MCP {
+		var ok bool
+		if a.Server, a.Arg, ok = strings.Cut(arg, ":"); !ok || a.Server == "" || a.Arg == "" {
+			return a, fail(validationError, "got %q, want SERVER:TOOL", arg)
+		}
+	}
+	return a, nil
+}
+
+// flagsOf writes a role in Thurbox's form.
+func flagsOf(in target.Input, r *ir.Role) (*Role, error) {
+	f, diags := claude.RoleFlags(in, r)
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("%s", diags[0])
+	}
+	return &Role{Name: r.Name, Description: r.Description, PermissionMode: f.PermissionMode, AllowedTools: f.Allowed, DisallowedTools: f.Disallowed,
+		Tools: f.Tools, AppendSystemPrompt: f.AppendSystemPrompt, Env: f.Env}, nil
+}
