@@ -221,9 +221,9 @@ func (c *serveCmd) fromFile(e *env) error {
 	return c.check()
 }
 
-// under fills in what is not said.
+// under fills in what is not said. An empty variable of the environment says nothing.
 func under[T any](p **T, file *T) {
-	if *p == nil {
+	if *p == nil || any(**p) == "" {
 		*p = file
 	}
 }
@@ -252,7 +252,7 @@ func (c *serveCmd) check() error {
 
 // logger writes to standard error or a file, never to standard output.
 func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
-	level, end := slog.LevelWarn, func() {}
+	level := slog.LevelWarn
 	if or(c.HTTP, "") != "" {
 		level = slog.LevelInfo
 	}
@@ -261,15 +261,15 @@ func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 			return nil, nil, fmt.Errorf("got log-level %q, want debug, info, warn or error", *c.LogLevel)
 		}
 	}
-	var h slog.Handler = slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{Level: level})
-	if c.LogFile != nil {
-		f, err := os.OpenFile(e.abs(*c.LogFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			return nil, nil, fmt.Errorf("the log cannot be written: %w", err)
-		}
-		h, end = slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level}), func() { f.Close() }
+	if c.LogFile == nil {
+		out := newPatient(e.ui.err)
+		return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), out.Close, nil
 	}
-	return slog.New(h), end, nil
+	f, err := os.OpenFile(e.abs(*c.LogFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the log cannot be written: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level})), func() { f.Close() }, nil
 }
 
 // http serves until the context ends, and lets requests that are under way end.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -29,7 +30,7 @@ func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
 		opt.Idle = time.Hour
 	}
 	at := func(r *http.Request) *sdk.Server { return s.scope(s.modeOf(r)).sdk }
-	options := sdk.StreamableHTTPOptions{Logger: s.opt.Logger, MaxRequestBodyBytes: opt.Body, SessionTimeout: opt.Idle,
+	options := sdk.StreamableHTTPOptions{Logger: s.sdkLogger, MaxRequestBodyBytes: opt.Body, SessionTimeout: opt.Idle,
 		DisableLocalhostProtection: true} // hosts are checked below, whatever the address
 	stateless := options
 	stateless.Stateless, stateless.JSONResponse, stateless.PropagateRequestCancellation, stateless.SessionTimeout = true, true, true, 0
@@ -56,7 +57,33 @@ func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
 	if s.opt.Mode == "" {
 		mux.Handle("/mcp/{mode}", endpoint)
 	}
-	return hosts(opt.Hosts, sameOrigin(origins.Handler(mux), origins)), nil
+	return hosts(opt.Hosts, sameOrigin(origins.Handler(inTime(mux, s.opt.Timeout)), origins)), nil
+}
+
+// inTime ends a request whose body does not come in time. Streams that are read from
+// afterwards may stay open.
+func inTime(next http.Handler, limit time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if r.ContentLength != 0 && control.SetReadDeadline(time.Now().Add(limit)) == nil {
+			r.Body = &timedBody{r.Body, func() { _ = control.SetReadDeadline(time.Time{}) }}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// timedBody tells when it was read to its end.
+type timedBody struct {
+	io.ReadCloser
+	done func()
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.done()
+	}
+	return n, err
 }
 
 // modeOf is the working mode of a request.

@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -112,6 +114,31 @@ func TestHTTPRefuses(t *testing.T) {
 	}
 	if _, err := serve(t, Options{}).Handler(HTTPOptions{Origins: []string{"no origin"}}); err == nil {
 		t.Error("an origin that is none was taken")
+	}
+}
+
+// TestHTTPEndsSlowBodies: a body that does not come is not waited for, and an answer
+// that takes longer than a body may is.
+func TestHTTPEndsSlowBodies(t *testing.T) {
+	s := serve(t, Options{Timeout: 200 * time.Millisecond, Verify: func(context.Context) (*Verification, error) {
+		time.Sleep(400 * time.Millisecond)
+		return &Verification{Targets: []string{}, Findings: []string{}}, nil
+	}})
+	url := listen(t, s, HTTPOptions{})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{")
+	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || strings.Contains(line, "200") {
+		t.Errorf("got %q, %v", line, err)
+	}
+	cs := dial(t, url+"/mcp", eras[0])
+	if v, refused := call[Verification](t, cs, "verify", nil); refused || v.Wider != 0 {
+		t.Errorf("got %+v", v)
 	}
 }
 

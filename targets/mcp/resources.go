@@ -285,12 +285,6 @@ func cut(uri string) (scheme, name, suffix string, ok bool) {
 	return scheme, name, suffix, true
 }
 
-// known reports an error for an address that is none.
-func (sc *scope) known(uri string) error {
-	_, _, err := content(sc.Model(), uri)
-	return err
-}
-
 func (sc *scope) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	text, mime, err := content(sc.Model(), req.Params.URI)
 	if err != nil {
@@ -381,13 +375,14 @@ func (m *Model) input() (target.Input, error) {
 	return target.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: target.NewOptions(claude.New().Options(), nil, nil)}, err
 }
 
-// claudeArgs are the arguments that start Claude Code as a role, the settings in them.
+// claudeArgs are the arguments that start Claude Code as a role, naming the files that a
+// build writes: what starts its servers stays there.
 func (m *Model) claudeArgs(r *ir.Role) (any, error) {
 	in, err := m.input()
 	if err != nil {
 		return nil, err
 	}
-	args, diags := claude.New().(target.Launcher).Args(in, ir.SubjectRef{Role: r.Name}, target.ArgsOptions{Inline: true})
+	args, diags := claude.New().(target.Launcher).Args(in, ir.SubjectRef{Role: r.Name}, target.ArgsOptions{Dir: m.Root})
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].String())
 	}

@@ -61,9 +61,10 @@ type Verification struct {
 
 // Server serves one model at a time. It is safe for concurrent use.
 type Server struct {
-	opt    Options
-	model  atomic.Pointer[Model]
-	broken atomic.Pointer[string] // why the source that lies on the disk is not served
+	opt       Options
+	sdkLogger *slog.Logger
+	model     atomic.Pointer[Model]
+	broken    atomic.Pointer[string] // why the source that lies on the disk is not served
 
 	mu     sync.Mutex
 	scopes map[string]*scope // by the mode of their endpoint
@@ -84,6 +85,10 @@ type scope struct {
 func New(m *Model, opt Options) (*Server, error) {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	sdkLogger := opt.Logger
+	if !sdkLogger.Enabled(context.Background(), slog.LevelDebug) {
+		sdkLogger = slog.New(warnings{opt.Logger.Handler()}) // else two lines a request
 	}
 	if opt.Store == nil {
 		opt.Store = NewMemory()
@@ -112,7 +117,7 @@ func New(m *Model, opt Options) (*Server, error) {
 		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(modeNames(m.Project)))
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{opt: opt, scopes: map[string]*scope{}, stop: stop}
+	s := &Server{opt: opt, sdkLogger: sdkLogger, scopes: map[string]*scope{}, stop: stop}
 	s.model.Store(m)
 	go s.clean(ctx)
 	return s, nil
@@ -195,15 +200,16 @@ func (s *Server) scope(mode string) *scope {
 	sc := &scope{Server: s, mode: mode, shown: map[string]any{}}
 	sc.sdk = sdk.NewServer(&sdk.Implementation{Name: "modec", Title: "modec", Version: s.opt.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Logger:       s.opt.Logger,
+		Logger:       s.sdkLogger,
 		Capabilities: &sdk.ServerCapabilities{
 			Tools:      &sdk.ToolCapabilities{},
 			Resources:  &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
 			Prompts:    &sdk.PromptCapabilities{ListChanged: true},
 			Extensions: map[string]any{skillsExtension: map[string]any{}},
 		},
-		CompletionHandler:  sc.complete,
-		SubscribeHandler:   func(_ context.Context, r *sdk.SubscribeRequest) error { return sc.known(r.Params.URI) },
+		CompletionHandler: sc.complete,
+		// A resource that there is none of may come with the next model.
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		// The model may change at any time; whoever may ask is told the same.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
@@ -294,3 +300,14 @@ func same(a, b any) bool {
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
+
+// warnings is a log's warnings and errors.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+func (w warnings) WithAttrs(a []slog.Attr) slog.Handler { return warnings{w.Handler.WithAttrs(a)} }
+
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
