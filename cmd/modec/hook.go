@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -90,7 +89,7 @@ func (c *hookCmd) answer(e *env) target.HookAnswer {
 		return target.Refuse(fmt.Sprintf("got a payload over %d bytes", hookPayload))
 	}
 	return hooker.Hook(target.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
-		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: resolveLinks})
+		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: target.ResolveLinks})
 }
 
 func findHooker(name string) target.Hooker {
@@ -113,28 +112,4 @@ func readPolicy(file string) (*ir.Project, error) {
 		return nil, fmt.Errorf("the policy %s cannot be used: %w", file, err)
 	}
 	return p, nil
-}
-
-// resolveLinks follows the links of a path as far as the path exists, and
-// keeps the rest as written.
-func resolveLinks(path string) (string, error) {
-	rest := ""
-	for p := filepath.Clean(path); ; {
-		real, err := filepath.EvalSymlinks(p)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if !errors.Is(err, os.ErrNotExist) {
-			return "", err
-		}
-		if _, err := os.Lstat(p); err == nil {
-			return "", fmt.Errorf("%s: a link that leads nowhere", p) // writing through it would create its target
-		}
-		parent := filepath.Dir(p)
-		if parent == p {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(p), rest)
-		p = parent
-	}
 }

@@ -1,8 +1,14 @@
 package target
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // PathName turns a subject's or server's name into one path segment that is
@@ -20,4 +26,48 @@ func PathName(name string) string {
 		}
 	}
 	return b.String()
+}
+
+// DecideAt decides an absolute path at the disk, as it is written and with its links
+// resolved, for a project whose folder is root; the lower decision holds. resolve is
+// HookRequest's.
+func DecideAt(s *policy.Subject, g ir.Group, root, path string, resolve func(string) (string, error)) policy.Result {
+	resolved, err := resolve(path)
+	if err != nil {
+		return policy.Result{Decision: ir.Deny, Rule: "a path whose links cannot be resolved"}
+	}
+	real, err := resolve(root)
+	if err != nil {
+		return policy.Result{Decision: ir.Deny, Rule: "a project root that cannot be resolved"}
+	}
+	written := policy.Relative(root, path)
+	if filepath.IsAbs(written) { // the project may be named by its resolved path
+		written = policy.Relative(real, path)
+	}
+	return s.DecideFile(g, written, policy.Relative(real, resolved))
+}
+
+// ResolveLinks follows the links of an absolute path as far as the path exists, and
+// keeps the rest as written. A link that leads nowhere is an error: writing through it
+// would create its target.
+func ResolveLinks(path string) (string, error) {
+	rest := ""
+	for p := filepath.Clean(path); ; {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+		if _, err := os.Lstat(p); err == nil {
+			return "", fmt.Errorf("%s: a link that leads nowhere", p)
+		}
+		parent := filepath.Dir(p)
+		if parent == p {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(p), rest)
+		p = parent
+	}
 }

@@ -206,19 +206,7 @@ func (q *question) file(g ir.Group, p string) policy.Result {
 		}
 		abs = filepath.Join(q.Cwd, p)
 	}
-	resolved, err := q.Resolve(abs)
-	if err != nil {
-		return policy.Result{Decision: ir.Deny, Rule: "a path whose links cannot be resolved"}
-	}
-	root, err := q.Resolve(q.Root)
-	if err != nil {
-		return policy.Result{Decision: ir.Deny, Rule: "a project root that cannot be resolved"}
-	}
-	written := policy.Relative(q.Root, abs)
-	if filepath.IsAbs(written) {
-		written = policy.Relative(root, abs)
-	}
-	return q.subject.DecideFile(g, written, policy.Relative(root, resolved))
+	return target.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
 }
 
 func bashAction(q *question) opinion {

@@ -143,19 +143,7 @@ func (q *question) file(g ir.Group, p string) verdict {
 }
 
 func (q *question) absolute(g ir.Group, p string) verdict {
-	resolved, err := q.Resolve(p)
-	if err != nil {
-		return refused("a path whose links cannot be resolved")
-	}
-	root, err := q.Resolve(q.Root)
-	if err != nil {
-		return refused("a project root that cannot be resolved")
-	}
-	written := policy.Relative(q.Root, p)
-	if filepath.IsAbs(written) { // the workspace may be named by its resolved path
-		written = policy.Relative(root, p)
-	}
-	return verdict{Result: q.subject.DecideFile(g, written, policy.Relative(root, resolved))}
+	return verdict{Result: target.DecideAt(q.subject, g, q.Root, p, q.Resolve)}
 }
 
 func readAction(q *question) verdict { return q.file(ir.Read, q.FilePath) }

@@ -71,6 +71,7 @@ type Server struct {
 
 	writing sync.Mutex
 	stop    context.CancelFunc
+	now     func() time.Time // of sessions
 }
 
 // scope is the server of one endpoint: its working mode is fixed.
@@ -117,7 +118,7 @@ func New(m *Model, opt Options) (*Server, error) {
 		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(modeNames(m.Project)))
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{opt: opt, sdkLogger: sdkLogger, scopes: map[string]*scope{}, stop: stop}
+	s := &Server{opt: opt, sdkLogger: sdkLogger, scopes: map[string]*scope{}, stop: stop, now: time.Now}
 	s.model.Store(m)
 	go s.clean(ctx)
 	return s, nil
@@ -153,13 +154,17 @@ func (s *Server) clean(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			n, err := s.opt.Store.Clean(time.Now().Add(-2 * s.opt.Limits.Timeout))
-			if err != nil {
-				s.opt.Logger.Error("sessions were not cleaned", "error", err)
-			} else if n > 0 {
-				s.opt.Logger.Info("sessions cleaned", "count", n)
-			}
+			s.cleanOnce()
 		}
+	}
+}
+
+func (s *Server) cleanOnce() {
+	n, err := s.opt.Store.Clean(s.now().Add(-2 * s.opt.Limits.Timeout))
+	if err != nil {
+		s.opt.Logger.Error("sessions were not cleaned", "error", err)
+	} else if n > 0 {
+		s.opt.Logger.Info("sessions cleaned", "count", n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -212,6 +213,7 @@ func TestValidate(t *testing.T) {
 		{`{"mode": "code", "tool_name": "mcp__nobody__x"}`, "deny server TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "code", "tool_name": "fetch_web_content", "url": "https://example.com/x"}`, "deny host TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "code", "tool_name": "switch_mode", "target_mode": "architect"}`, "allow  "},
+		{`{"role": "planner", "mode": "code", "tool_name": "read_file", "file_path": "a"}`, "deny mode TOOL_RESTRICTION_ERROR"},
 		{`{"role": "planner", "tool_name": "new_task", "target_mode": "code"}`, "deny mode TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "architect", "tool_name": "attempt_completion"}`, "allow  "},
 		{`{"mode": "architect", "tool_name": "TodoWrite"}`, "allow  "},
@@ -500,35 +502,71 @@ func TestLimits(t *testing.T) {
 }
 
 // TestSessionsExpire: an expired session says so until it is cleaned, and is unknown
-// then.
+// then. Use keeps one.
 func TestSessionsExpire(t *testing.T) {
 	for name, store := range stores(t) {
 		t.Run(name, func(t *testing.T) {
-			const timeout = 100 * time.Millisecond
-			s := serve(t, Options{Limits: Limits{Timeout: timeout, Cleanup: 20 * time.Millisecond}, Store: store()})
+			s := serve(t, Options{Limits: Limits{Timeout: time.Hour}, Store: store()})
+			now := time.Now()
+			s.now = func() time.Time { return now }
 			cs := connect(t, s, "", eras[1], nil)
 			task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "code", "initial_message": "x"})
-			for range 5 { // use keeps it
-				time.Sleep(timeout / 3)
-				call[taskInfoOutput](t, cs, "get_task_info", map[string]any{"session_id": task.SessionID})
+			for range 5 {
+				now = now.Add(time.Hour)
+				call[validateOutput](t, cs, "validate_tool_use", map[string]any{"session_id": task.SessionID, "tool_name": "edit"})
 			}
-			time.Sleep(timeout + timeout/5)
+			now = now.Add(time.Hour + time.Second)
 			fails(t, cs, "get_task_info", map[string]any{"session_id": task.SessionID}, sessionExpired)
 			fails(t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"}, sessionExpired)
-			deadline := time.Now().Add(5 * time.Second)
-			for {
-				if s, err := s.opt.Store.Get(task.SessionID); err != nil {
-					t.Fatal(err)
-				} else if s == nil {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatal("an expired session stays")
-				}
-				time.Sleep(timeout / 4)
-			}
+			s.cleanOnce()
+			fails(t, cs, "get_task_info", map[string]any{"session_id": task.SessionID}, sessionExpired)
+			now = now.Add(time.Hour)
+			s.cleanOnce()
 			fails(t, cs, "get_task_info", map[string]any{"session_id": task.SessionID}, taskNotFound)
 		})
+	}
+}
+
+// TestCleaning runs by itself.
+func TestCleaning(t *testing.T) {
+	s := serve(t, Options{Limits: Limits{Timeout: time.Nanosecond, Cleanup: time.Millisecond}})
+	if err := s.opt.Store.Add(&Session{ID: "ses_a", Used: time.Now()}, 1); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if got, _ := s.opt.Store.Get("ses_a"); got == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("an expired session stays")
+		}
+	}
+}
+
+// TestValidateFollowsLinks: a link inside the project does not lead past a rule.
+func TestValidateFollowsLinks(t *testing.T) {
+	root := t.TempDir()
+	outside := t.TempDir()
+	for link, to := range map[string]string{"notes.md": ".env", "out": outside, "nowhere.md": "missing"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, ".env"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := compiled(t, source)
+	m.Root = root
+	s, err := New(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cs := connect(t, s, "", eras[0], nil)
+	for file, want := range map[string]string{"notes.txt": "allow", "notes.md": "deny", "out/x.go": "deny", "nowhere.md": "deny", filepath.Join(root, "a.go"): "allow", filepath.Join(outside, "a.go"): "deny"} {
+		if v, _ := call[validateOutput](t, cs, "validate_tool_use", map[string]any{"mode": "code", "tool_name": "edit", "file_path": file}); v.Decision != want {
+			t.Errorf("%s: got %+v, want %s", file, v, want)
+		}
 	}
 }
 

@@ -43,12 +43,15 @@ type refusal struct {
 }
 
 // refused is the error of a policy's refusal: a result that the model sees.
-type refused struct{ refusal }
+type refused struct {
+	refusal
+	policy.Result
+}
 
-func (r *refused) Error() string { return r.Reason }
+func (r *refused) Error() string { return r.refusal.Reason }
 
 func refuse(r policy.Result, reason string) error {
-	return &refused{refusal{Code: string(toolRestriction), SpecCode: specCodes[toolRestriction], Rule: ruleText(r), Place: placeOf(r.Pos), Reason: reason + ", by " + ruleText(r)}}
+	return &refused{refusal{Code: string(toolRestriction), SpecCode: specCodes[toolRestriction], Rule: ruleText(r), Place: placeOf(r.Pos), Reason: reason + ", by " + ruleText(r)}, r}
 }
 
 // mode returns a mode of the model.
@@ -74,7 +77,7 @@ func role(m *Model, name string) (*ir.Role, error) {
 
 // enters reports an error where a role may not enter a mode.
 func enters(m *Model, name, slug string) error {
-	if name == "" {
+	if name == "" || slug == "" {
 		return nil
 	}
 	s, err := m.Policy.Subject(ir.SubjectRef{Role: name})
@@ -96,7 +99,7 @@ func (sc *scope) session(id string) (*Session, error) {
 	case s == nil:
 		return nil, unknownSession(id)
 	}
-	now := time.Now()
+	now := sc.now()
 	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
 		return nil, expired(id, idle)
 	} else if idle < sc.opt.Limits.Timeout/20 { // so that a question seldom writes
@@ -116,7 +119,7 @@ func expired(id string, idle time.Duration) error {
 // change changes a session that is in use.
 func (sc *scope) change(id string, fn func(*Session) error) (*Session, error) {
 	s, err := sc.opt.Store.Update(id, func(s *Session) error {
-		now := time.Now()
+		now := sc.now()
 		if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
 			return expired(id, idle)
 		}
@@ -188,7 +191,7 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if err := enters(m, as, slug); err != nil {
 		return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}, err
 	}
-	now := time.Now()
+	now := sc.now()
 	s := &Session{ID: handle("ses_"), Task: handle("tsk_"), Mode: slug, Role: as, Parent: in.ParentSessionID, Status: Active, Created: now, Used: now,
 		Messages: []Message{{"user", in.InitialMessage, now}}, History: []Switch{{To: slug, At: now}}}
 	groups, err := sc.groupsOf(m, s)

@@ -236,6 +236,12 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 	if err != nil {
 		return nil, fail(modeNotFound, "%v", err)
 	}
+	var no *refused
+	if err := enters(m, ref.Role, ref.Mode); errors.As(err, &no) {
+		return answer(ref, &in, judgement{no.Result, "mode"}), nil
+	} else if err != nil {
+		return nil, err
+	}
 	j, err := m.judge(s, &in)
 	if err != nil {
 		return nil, err

@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/roo"
 )
@@ -89,10 +91,7 @@ func (m *Model) judge(s *policy.Subject, in *validateInput) (judgement, error) {
 		case p == "" || whole.Decision == ir.Deny:
 			return whole, nil
 		}
-		if m.Root != "" {
-			p = policy.Relative(m.Root, p)
-		}
-		return judgement{s.DecideFile(g, p, p), "file"}, nil
+		return judgement{m.file(s, g, p), "file"}, nil
 	case ir.Command:
 		if in.Command == "" || whole.Decision == ir.Deny {
 			return whole, nil
@@ -114,6 +113,18 @@ func (m *Model) judge(s *policy.Subject, in *validateInput) (judgement, error) {
 		return judgement{s.Decide(policy.Action{Group: g, Arg: in.TargetMode}), "mode"}, nil
 	}
 	return m.judgeMCP(s, in, whole)
+}
+
+// file decides a path: at the disk where the project's folder is known, so that a link
+// does not lead past a rule.
+func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
+	switch {
+	case m.Root == "", !filepath.IsAbs(p) && policy.Elsewhere(p):
+		return s.DecideFile(g, p, "")
+	case !filepath.IsAbs(p):
+		p = filepath.Join(m.Root, p)
+	}
+	return target.DecideAt(s, g, m.Root, p, target.ResolveLinks)
 }
 
 func (m *Model) judgeMCP(s *policy.Subject, in *validateInput, whole judgement) (judgement, error) {
