@@ -44,7 +44,7 @@ unit: lint
 	@$(call part,unit,go test ./...)
 
 race: unit
-	@$(call part,race,go test -race ./compiler ./compiler/policy ./targets/mcp; go test -race -run Promise ./compiler/verify)
+	@$(call part,race,go test -race -skip 'Install|Killed' ./compiler ./compiler/policy ./targets/mcp; go test -race -run Promise ./compiler/verify)
 
 npm:
 	@$(call part,npm,\

@@ -82,14 +82,11 @@ func or[T any](p *T, def T) T {
 }
 
 func (c *serveCmd) Run(e *env) error {
-	if c.PrintConfig != "" && c.Install != "" {
-		return errors.New("got --print-config and --install, want one of them")
-	}
 	if err := c.fromFile(e); err != nil {
 		return err
 	}
-	if client := c.PrintConfig + c.Install; client != "" {
-		return c.entry(e, client)
+	if c.PrintConfig != "" || c.Install != "" {
+		return c.entry(e)
 	}
 	log, end, err := c.logger(e)
 	if err != nil {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
@@ -34,8 +37,27 @@ var clients = map[string]client{
 	"vscode": {file: ".vscode/mcp.json", field: "servers", remote: "http", typed: true},
 }
 
+// clientName is a client on the command line; printed stands for the one that
+// --print-config names.
+type clientName string
+
+const printed clientName = " "
+
+// Decode takes the value that follows, if one does.
+func (c *clientName) Decode(ctx *kong.DecodeContext) error {
+	*c = printed
+	if t := ctx.Scan.Peek(); t.IsValue() {
+		*c = clientName(ctx.Scan.Pop().String())
+	}
+	return nil
+}
+
 // entry prints a client's entry, or merges it into the client's file.
-func (c *serveCmd) entry(e *env, name string) error {
+func (c *serveCmd) entry(e *env) error {
+	name := cmp.Or(strings.TrimSpace(string(c.Install)), c.PrintConfig)
+	if c.PrintConfig != "" && name != c.PrintConfig {
+		return fmt.Errorf("got --print-config %s and --install %s, want one client", c.PrintConfig, name)
+	}
 	cl, ok := clients[name]
 	if !ok {
 		return fmt.Errorf("got client %q, want claude, cursor, roo or vscode", name)
