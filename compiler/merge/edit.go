@@ -18,6 +18,7 @@ type merger struct {
 	newline, unit string
 	out           Entries
 	conflicts     []Conflict
+	taken         []string
 	items         map[*hujson.Array]map[string]bool // what lists hold that are added to
 }
 
@@ -276,6 +277,7 @@ func (m *merger) remove(place, sum string) {
 		for i := len(array.Elements) - 1; i >= 0; i-- {
 			if text(array.Elements[i]) == name {
 				array.Elements = take(array.Elements, i, itemSlot, &array.AfterExtra)
+				m.taken = append(m.taken, place)
 				return
 			}
 		}
@@ -294,6 +296,7 @@ func (m *merger) remove(place, sum string) {
 		}
 	case m.wrote(place, object.Members[i].Value), m.force:
 		object.Members = take(object.Members, i, memberSlot, &object.AfterExtra)
+		m.taken = append(m.taken, place)
 	default:
 		m.conflict(place, &object.Members[i].Value)
 	}
@@ -374,7 +377,37 @@ func above(before hujson.Extra) hujson.Extra {
 	return comments
 }
 
-func joined(comments, rest hujson.Extra) hujson.Extra { return append(slices.Clip(comments), rest...) }
+// joined puts comments before the rest. A line comment keeps its line: what would
+// follow on it would become part of it.
+func joined(comments, rest hujson.Extra) hujson.Extra {
+	if lineComment(comments) && !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r"), []byte("\n")) {
+		rest = append(hujson.Extra("\n"), rest...)
+	}
+	return append(slices.Clip(comments), rest...)
+}
+
+// lineComment reports comments that end inside a line comment.
+func lineComment(e hujson.Extra) bool {
+	for len(e) > 0 {
+		switch {
+		case bytes.HasPrefix(e, []byte("//")):
+			i := bytes.IndexByte(e, '\n')
+			if i < 0 {
+				return true
+			}
+			e = e[i+1:]
+		case bytes.HasPrefix(e, []byte("/*")):
+			i := bytes.Index(e, []byte("*/"))
+			if i < 0 {
+				return false
+			}
+			e = e[i+2:]
+		default:
+			e = e[1:]
+		}
+	}
+	return false
+}
 
 // ends makes a value the last one, with a trailing comma or without.
 func ends(after *hujson.Extra, comma bool) {

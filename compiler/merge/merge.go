@@ -53,12 +53,13 @@ type Result struct {
 	Data      []byte // nil: nothing is left of the file
 	Entries   Entries
 	Conflicts []Conflict
+	Taken     []string // the places of what was modec's and is taken out
 }
 
 // Merge puts the entries of want into have: those that a build emits. Either may be
 // nil, for a file that is not there and one that is no longer emitted. owned are the
 // entries that modec wrote before, by one build or an interrupted one. With force a
-// conflict is resolved for want.
+// conflict is resolved for want, unless another kind of value is in the way.
 func Merge(have, want []byte, patterns []string, owned []Entries, force bool) (Result, error) {
 	m := merger{owned: owned, force: force, newline: "\n", unit: "  ", out: Entries{}, items: map[*hujson.Array]map[string]bool{}}
 	var bom []byte
@@ -93,16 +94,24 @@ func Merge(have, want []byte, patterns []string, owned []Entries, force bool) (R
 	for _, e := range entries {
 		m.put(e)
 	}
-	if len(m.conflicts) > 0 && !force {
+	// What stands where a list or an object has to be is in the way, forced or not.
+	if force {
+		m.conflicts = slices.DeleteFunc(m.conflicts, func(c Conflict) bool { return c.Got == "" })
+	}
+	if len(m.conflicts) > 0 {
 		return Result{Conflicts: m.conflicts}, nil
 	}
 	if want == nil && m.owns("") == Container && m.empty(&root) {
-		return Result{Entries: Entries{}}, nil
+		return Result{Entries: Entries{}, Taken: m.taken}, nil
 	}
 	if m.owns("") == Container {
 		m.out[""] = Container
 	}
-	return Result{Data: append(bom, root.Pack()...), Entries: m.out}, nil
+	data := root.Pack()
+	if _, err := hujson.Parse(data); err != nil {
+		return Result{}, fmt.Errorf("got a file in which entries cannot be changed without breaking it: %w", err)
+	}
+	return Result{Data: append(bom, data...), Entries: m.out, Taken: m.taken}, nil
 }
 
 // entry is one thing that a target writes.

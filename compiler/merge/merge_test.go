@@ -117,7 +117,7 @@ func TestConflicts(t *testing.T) {
 		{"one that was edited", "{\"mcpServers\": {\"docs\": {\"command\": \"theirs\"}}}", []Entries{owned}, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}, `{"mcpServers":{"docs":{"command":"ours"}}}`},
 		{"one as modec wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
 		{"as an interrupted build wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{{"/mcpServers/docs": "0"}, owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
-		{"a list of servers", "{\n\n\"mcpServers\": []}", nil, []Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, `{"mcpServers":[]}`},
+		{"a list of servers", "{\n\n\"mcpServers\": []}", nil, []Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, ""},
 		{"no object", "[1]", nil, []Conflict{{Line: 1, Got: "a list"}}, ""},
 	} {
 		r, err := Merge([]byte(c.have), []byte(want), servers, c.owned, false)
@@ -130,6 +130,9 @@ func TestConflicts(t *testing.T) {
 		forced, err := Merge([]byte(c.have), []byte(want), servers, c.owned, true)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.forced == "" && forced.Data != nil {
+			t.Errorf("%s: got %s when forced, want the conflict", c.name, forced.Data)
 		}
 		if c.forced != "" {
 			if got := canonicalText(t, forced.Data); got != c.forced {
@@ -292,4 +295,86 @@ func FuzzMerge(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestCommentsAndEntriesSurvive: somebody writes comments and entries anywhere among
+// modec's, and takes line breaks away; when modec's entries go, the file parses and
+// holds what is a person's.
+func TestCommentsAndEntriesSurvive(t *testing.T) {
+	for seed := range uint64(4000) {
+		p := person{rand.New(rand.NewPCG(seed, 9))}
+		have := p.file()
+		r, err := Merge([]byte(have), p.want(), permissions, nil, false)
+		if err != nil || len(r.Conflicts) > 0 {
+			continue
+		}
+		root, err := hujson.Parse(r.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var extras []*hujson.Extra
+		var lists []*hujson.Array
+		root.Range(func(v *hujson.Value) bool {
+			extras = append(extras, &v.BeforeExtra)
+			if v.AfterExtra != nil {
+				extras = append(extras, &v.AfterExtra)
+			}
+			switch x := v.Value.(type) {
+			case *hujson.Object:
+				extras = append(extras, &x.AfterExtra)
+			case *hujson.Array:
+				extras = append(extras, &x.AfterExtra)
+				lists = append(lists, x)
+			}
+			return true
+		})
+		for range 1 + p.IntN(3) {
+			e := extras[p.IntN(len(extras))]
+			*e = append(hujson.Extra([]string{"// mine\n", " // mine\n  ", "/* mine */", "\n"}[p.IntN(4)]), *e...)
+		}
+		if len(lists) > 0 && p.IntN(2) == 0 {
+			l := lists[p.IntN(len(lists))]
+			i := p.IntN(len(l.Elements) + 1)
+			l.Elements = slices.Insert(l.Elements, i, hujson.Value{Value: hujson.String("late")})
+		}
+		edited := root.Pack()
+		want, err := hujson.Parse(edited)
+		if err != nil {
+			t.Fatalf("the test breaks %q", edited)
+		}
+		for place, sum := range r.Entries { // what is modec's
+			tokens := split(place)
+			if list := find(&want, tokens[:max(0, len(tokens)-1)]); sum == "" && list != nil {
+				a := list.Value.(*hujson.Array)
+				i := slices.IndexFunc(a.Elements, func(v hujson.Value) bool { return text(v) == tokens[len(tokens)-1] })
+				a.Elements = slices.Delete(a.Elements, i, i+1)
+			}
+		}
+		back, err := Merge(edited, nil, nil, []Entries{r.Entries}, false)
+		if err != nil || len(back.Conflicts) > 0 {
+			t.Fatalf("%q: %v %v", edited, err, back.Conflicts)
+		}
+		for _, list := range []string{"/permissions/allow", "/permissions/deny"} {
+			if got, want := itemsAt(t, back.Data, list), itemsAt(t, want.Pack(), list); !slices.Equal(got, want) {
+				t.Fatalf("%q became %q: got %v in %s, want %v", edited, back.Data, got, list, want)
+			}
+		}
+	}
+}
+
+func itemsAt(t *testing.T, data []byte, place string) (items []string) {
+	t.Helper()
+	if data == nil {
+		return nil
+	}
+	root, err := hujson.Parse(data)
+	if err != nil {
+		t.Fatalf("%q does not parse: %v", data, err)
+	}
+	if list := find(&root, split(place)); list != nil {
+		for _, v := range list.Value.(*hujson.Array).Elements {
+			items = append(items, text(v))
+		}
+	}
+	return items
 }
