@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
+	"strings"
 	"testing/fstest"
 
 	"github.com/pelletier/go-toml/v2"
@@ -27,6 +29,7 @@ const (
 	stateDir    = ".local/state/modec/"
 	StateFile   = stateDir + "install.toml"
 	originalDir = stateDir + "original/"
+	stateLock   = stateDir + "lock"
 )
 
 // stateVersion is the version of the state's form.
@@ -36,11 +39,16 @@ const stateHeader = `# Written by modec install. It tells what is modec's in you
 # modec uninstall takes it out.
 `
 
-// state is StateFile.
+// state is StateFile. It is written twice by each change: before the files, when it
+// holds what was and what will be, and after them.
 type state struct {
 	Version int                  `toml:"version"`
-	Modec   string               `toml:"modec"` // version of modec that installed last
-	Files   map[string]Installed `toml:"files"` // by their path
+	Modec   string               `toml:"modec"`           // version of modec that installed last
+	Files   map[string]Installed `toml:"files,omitempty"` // by their path
+	// Before are the records that a change takes the place of, until it is done.
+	Before map[string]Installed `toml:"before,omitempty"`
+	// Folders are those that modec made.
+	Folders []string `toml:"folders,omitempty,multiline"`
 }
 
 // Installed is one file of a home folder that holds entries of modec.
@@ -48,11 +56,11 @@ type Installed struct {
 	Target  string `toml:"target"`
 	Project string `toml:"project"` // its folder
 	Subject string `toml:"subject"`
-	// Written are the hashes of the file as modec left it: where it still is, the
+	// Written is the hash of the file as modec left it: where it still is, the
 	// original takes its place again.
-	Written []string `toml:"written,multiline"`
-	// Original is the hash of what was there before, kept below originalDir; "" where
-	// nothing was.
+	Written string `toml:"written"`
+	// Original is the hash of what was there before, by which it is kept below
+	// originalDir; "" where nothing was.
 	Original string        `toml:"original,omitempty"`
 	Entries  merge.Entries `toml:"entries"`
 }
@@ -65,26 +73,32 @@ type InstallOptions struct {
 	DryRun  bool   // plan only
 	// Targets are those that are installed or taken out.
 	Targets []target.Target
+
+	step     func() // called before each change of the disk, for tests
+	unjudged bool   // for tests of the files alone
 }
 
 // home is a home folder that is read and written.
 type home struct {
 	writer
-	state state
-	raw   []byte // of the state
+	had    state // as it was read
+	next   state // as it will be
+	locked bool  // by this process
+	unlock func()
 }
 
-// openHome reads the state of a home folder.
+// openHome reads the state of a home folder, and keeps others from changing it.
 func openHome(opt InstallOptions) (*home, diag.List) {
-	h := &home{writer: writer{opt: WriteOptions{Dir: opt.Home, Version: opt.Version, Force: opt.Force, DryRun: opt.DryRun}, mode: 0o600}}
+	h := &home{writer: writer{opt: WriteOptions{Dir: opt.Home, Version: opt.Version, Force: opt.Force, DryRun: opt.DryRun}, mode: 0o600, step: opt.step}, unlock: func() {}}
 	info, err := os.Stat(opt.Home)
 	if err != nil || !info.IsDir() {
 		err = fmt.Errorf("got no home folder at %s", opt.Home)
-	} else {
-		err = h.open()
+	} else if err = h.open(); err == nil && !opt.DryRun {
+		err = h.exclude()
 	}
 	if err != nil {
 		h.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		h.close()
 		return nil, h.diags
 	}
 	data, err := h.read(StateFile)
@@ -95,20 +109,106 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 	default:
 		d := toml.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&h.state); err != nil || h.state.Version != stateVersion {
+		if err := d.Decode(&h.had); err != nil || h.had.Version != stateVersion {
 			h.diags = append(h.diags, diag.Diagnostic{Code: "bad-lock", Pos: diag.Pos{File: StateFile}, Message: "got a state of the installation that cannot be read, or a newer modec's", Hint: "what was there before lies in " + originalDir + "; put it back, and remove the state"})
 		}
 	}
 	if h.diags.HasErrors() {
-		h.root.Close()
+		defer h.close()
 		return nil, h.told()
 	}
-	h.raw = data
-	h.state.Version, h.state.Modec = stateVersion, opt.Version
-	if h.state.Files == nil {
-		h.state.Files = map[string]Installed{}
+	h.next = state{Version: stateVersion, Modec: opt.Version, Files: maps.Clone(h.had.Files), Folders: append(slices.Clone(h.had.Folders), h.next.Folders...)}
+	if h.next.Files == nil {
+		h.next.Files = map[string]Installed{}
+	}
+	for p, r := range h.had.Before { // of a change that was interrupted
+		if _, ok := h.next.Files[p]; !ok {
+			h.next.Files[p] = r
+		}
 	}
 	return h, nil
+}
+
+func (h *home) close() {
+	if h.locked && len(h.had.Files)+len(h.had.Before) == 0 {
+		if _, err := h.root.Lstat(StateFile); err != nil { // nothing came of it
+			h.next.Files = nil
+			h.tidy()
+		}
+	}
+	h.unlock()
+	if h.root != nil {
+		h.root.Close()
+	}
+}
+
+// exclude takes the lock of the state, and notes the folders that are made for it.
+func (h *home) exclude() error {
+	h.made(stateLock)
+	if err := h.root.MkdirAll(path.Dir(stateLock), 0o700); err != nil {
+		return fmt.Errorf("cannot create the folder of the state: %w", pathErr(err))
+	}
+	f, err := h.root.OpenFile(stateLock, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot write the state: %w", pathErr(err))
+	}
+	if err := lockFile(f); err != nil {
+		f.Close()
+		return fmt.Errorf("another modec changes this home folder: %w", err)
+	}
+	h.locked, h.unlock = true, func() { f.Close() }
+	h.sweep()
+	return nil
+}
+
+// sweep removes what an interrupted change left half-written.
+func (h *home) sweep() {
+	h.root.Remove(temp(StateFile))
+	dir, err := h.root.Open(strings.TrimSuffix(originalDir, "/"))
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, n := range names {
+		if strings.HasSuffix(n, temp("")) {
+			h.root.Remove(originalDir + n)
+		}
+	}
+}
+
+// made notes the folders above a path that are not there yet.
+func (h *home) made(p string) {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if _, err := h.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(h.next.Folders, dir) {
+			h.next.Folders = append(h.next.Folders, dir)
+		}
+	}
+}
+
+// records are those that may be true of a file: after an interruption two.
+func (h *home) records(p string) (list []Installed) {
+	for _, m := range []map[string]Installed{h.had.Files, h.had.Before} {
+		if r, ok := m[p]; ok {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func originalOf(hash string) string { return originalDir + strings.TrimPrefix(hash, "sha256:") }
+
+// original reads what was there before a record; nil where nothing was, or where the
+// copy is gone.
+func (h *home) original(r Installed) (data []byte, ok bool) {
+	if r.Original == "" {
+		return nil, true
+	}
+	data, err := h.read(originalOf(r.Original))
+	if err != nil || Sum(data) != r.Original {
+		return nil, false
+	}
+	return data, true
 }
 
 // restored returns a file as it would be without modec: the original, where nothing
@@ -116,52 +216,77 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 // they replaced. An entry that somebody edited is a person's by now. nil: no file;
 // false: it cannot be told.
 func (h *home) restored(p string, have []byte) ([]byte, bool) {
-	in, ok := h.state.Files[p]
-	if !ok || have == nil {
+	records := h.records(p)
+	if len(records) == 0 || have == nil {
 		return have, true
 	}
-	var original []byte
-	if in.Original != "" {
-		b, err := h.read(originalDir + p)
-		if err != nil || Sum(b) != in.Original {
-			h.diags.Warnf(diag.Pos{File: originalDir + p}, "cannot-write", "modec's entries are taken out one by one", "got no copy of what was there before, want it to put it back")
-		} else {
-			original = b
+	var before []byte // what was there, as far as it is known
+	for _, r := range records {
+		if r.Original == Sum(have) { // an interrupted change came to its end, or not to this file
+			return have, true
+		}
+		data, ok := h.original(r)
+		if !ok {
+			h.diags.Warnf(diag.Pos{File: originalOf(r.Original)}, "cannot-write", "modec's entries are taken out one by one", "got no copy of what was there before %s, want it to put it back", p)
+			continue
+		}
+		if r.Written == Sum(have) {
+			return data, true
+		}
+		if before == nil {
+			before = data
 		}
 	}
-	if slices.Contains(in.Written, Sum(have)) && (in.Original == "") == (original == nil) {
-		return original, true
+	var owned []merge.Entries
+	for _, r := range records {
+		owned = append(owned, maps.Clone(r.Entries))
 	}
-	entries := maps.Clone(in.Entries)
-	res, err := merge.Merge(have, nil, nil, []merge.Entries{entries}, false)
+	res, err := merge.Merge(have, nil, nil, owned, false)
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
 			h.diags.Warnf(diag.Pos{File: p, Line: x.Line, Col: 1}, "edited", "", "got an entry %q that was edited since modec wrote it: it stays", x.Place)
-			delete(entries, x.Place)
+			for _, e := range owned {
+				delete(e, x.Place)
+			}
 		}
-		res, err = merge.Merge(have, nil, nil, []merge.Entries{entries}, false)
+		res, err = merge.Merge(have, nil, nil, owned, false)
 	}
 	if err != nil {
-		h.unmerged(in.Target, p, err)
+		h.unmerged(records[0].Target, p, err)
 		return nil, false
 	}
-	if h.conflicts(in.Target, p, res.Conflicts, "") {
+	if h.conflicts(records[0].Target, p, res.Conflicts, "") {
 		return nil, false
 	}
-	if original == nil || res.Data == nil {
+	h.missing(p, owned[0], res.Taken)
+	if before == nil || res.Data == nil {
 		return res.Data, true
 	}
-	var replaced []string
-	for _, place := range entries.Places() {
-		if v := entries[place]; v != "" && v != merge.Container {
+	var replaced []string // where modec's value stood in the place of another
+	for _, place := range res.Taken {
+		if v := cmp.Or(owned[0][place], owned[len(owned)-1][place]); v != "" && v != merge.Container {
 			replaced = append(replaced, place)
 		}
 	}
-	back, err := merge.Merge(res.Data, original, replaced, nil, false)
+	back, err := merge.Merge(res.Data, before, replaced, nil, false)
 	if err != nil || len(back.Conflicts) > 0 {
 		return res.Data, true // a person's own word since
 	}
 	return back.Data, true
+}
+
+// missing tells of items that are not there any more as modec wrote them: a hook that
+// somebody edited goes on to run.
+func (h *home) missing(p string, entries merge.Entries, taken []string) {
+	n := 0
+	for place, sum := range entries {
+		if sum == "" && !slices.Contains(taken, place) {
+			n++
+		}
+	}
+	if n > 0 {
+		h.diags.Warnf(diag.Pos{File: p}, "edited", "look for what is left of them, such as `modec hook`", "got a file without %d of the entries that modec wrote: somebody edited or removed them", n)
+	}
 }
 
 // Install puts a subject's files for the agents of a compiled project into a home
@@ -172,7 +297,7 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	defer h.root.Close()
+	defer h.close()
 	var changes []Change
 	var originals []target.File
 	judged := map[string]target.File{} // what is judged, by the artifact
@@ -195,21 +320,20 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 			if !ok {
 				continue
 			}
-			in := h.state.Files[f.Path]
-			in.Target, in.Project, in.Subject, in.Entries = t.Name(), root, ref.String(), c.entries
-			in.Written = append(slices.DeleteFunc(in.Written, func(sum string) bool { return sum != Sum(c.have) || sum == c.SHA256 }), c.SHA256)
-			if in.Original = ""; original != nil {
+			in := Installed{Target: t.Name(), Project: root, Subject: ref.String(), Written: c.SHA256, Entries: c.entries}
+			if original != nil {
 				in.Original = Sum(original)
-				originals = append(originals, target.File{Path: originalDir + f.Path, Data: original})
+				originals = append(originals, target.File{Path: originalOf(in.Original), Data: original})
 			}
-			h.state.Files[f.Path] = in
+			h.made(f.Path)
+			h.next.Files[f.Path] = in
 			changes = append(changes, c)
-			if res, err := merge.Merge(original, f.Artifact.Data, f.Shared, nil, true); err == nil {
+			if res, err := merge.Merge(original, f.Artifact.Data, f.Shared, nil, true); err == nil && len(res.Conflicts) == 0 {
 				judged[f.Artifact.Path], names[f.Artifact.Path] = target.File{Path: f.Artifact.Path, Data: res.Data}, "~/"+f.Path
 			}
 		}
-		for _, p := range slices.Sorted(maps.Keys(h.state.Files)) {
-			if h.state.Files[p].Target == t.Name() && !kept[p] {
+		for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
+			if h.next.Files[p].Target == t.Name() && !kept[p] && slices.Contains(installer.Home(), p) {
 				changes = append(changes, h.takeOut(p)...)
 			}
 		}
@@ -223,7 +347,9 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 			return nil, diags
 		}
 	}
-	diags = append(h.told(), diags...)
+	if diags = append(h.told(), diags...); opt.unjudged {
+		return changes, diags
+	}
 	return changes, append(diags, r.judgeInstalled(ref, opt.Targets, judged, names)...)
 }
 
@@ -248,10 +374,17 @@ func (h *home) add(name string, f target.HomeFile) (c Change, original []byte, o
 	if original, ok = h.restored(f.Path, have); !ok {
 		return c, nil, false
 	}
+	refuse := func(message, hint string) (Change, []byte, bool) {
+		h.diags = append(h.diags, diag.Diagnostic{Code: "cannot-merge", Pos: diag.Pos{File: f.Path}, Target: name, Message: message, Hint: hint})
+		return Change{}, nil, false
+	}
 	if f.Strict && original != nil && !json.Valid(original) {
-		_, err := artifact.JSON(f.Path, original)
-		h.diags = append(h.diags, diag.Diagnostic{Code: "cannot-merge", Pos: artifact.PlaceOf(f.Path, err), Target: name, Message: "got a file that is no strict JSON, want one: the agent loads nothing of it, comments and trailing commas included", Hint: "mend it, or move it away"})
-		return c, nil, false
+		return refuse("got a file that is no strict JSON, want one: the agent loads nothing of it, comments and trailing commas included", "mend it, or move it away")
+	}
+	if f.Off != "" && original != nil {
+		if v, err := artifact.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
+			return refuse(fmt.Sprintf("got %s, under which the agent runs no hook, want it out", f.Off), "the hook is what holds the subject")
+		}
 	}
 	base := original
 	if base == nil {
@@ -275,9 +408,14 @@ func (h *home) add(name string, f target.HomeFile) (c Change, original []byte, o
 	return c, original, true
 }
 
-// takeOut plans to bring a file back to what it would be without modec.
+// takeOut plans to bring a file back to what it would be without modec. Of one that is
+// not there, what was kept stays: it may come back.
 func (h *home) takeOut(p string) []Change {
 	have, err := h.read(p)
+	if errors.Is(err, fs.ErrNotExist) && h.next.Files[p].Original != "" {
+		h.diags.Warnf(diag.Pos{File: p}, "edited", "once it is back, `modec uninstall` takes modec's entries out", "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(h.next.Files[p].Original))
+		return nil
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		h.diags.Errorf(diag.Pos{File: p}, "cannot-write", "", "%v", pathErr(err))
 		return nil
@@ -286,8 +424,8 @@ func (h *home) takeOut(p string) []Change {
 	if !ok {
 		return nil
 	}
-	c := Change{Target: h.state.Files[p].Target, Path: p, Bytes: len(data), SHA256: Sum(data), Action: Update, Shared: true, data: data, have: have}
-	delete(h.state.Files, p)
+	c := Change{Target: h.next.Files[p].Target, Path: p, Bytes: len(data), SHA256: Sum(data), Action: Update, Shared: true, data: data, have: have}
+	delete(h.next.Files, p)
 	switch {
 	case have == nil:
 		c.Action, c.SHA256 = Unchanged, "" // somebody removed it
@@ -299,48 +437,123 @@ func (h *home) takeOut(p string) []Change {
 	return []Change{c}
 }
 
-// apply writes what was there before and the state, then the files: whenever it stops,
-// the next installation or uninstallation knows each file.
+// apply writes in an order that can be interrupted anywhere: a state that holds the
+// records of before and after, what was there before, the files, and the state of after.
 func (h *home) apply(changes []Change, originals []target.File) error {
-	var files []target.File
-	for _, o := range originals {
-		if have, err := h.read(o.Path); err != nil || !bytes.Equal(have, o.Data) {
-			files = append(files, o)
+	for _, c := range changes { // of a run that was interrupted
+		h.root.Remove(temp(c.Path))
+	}
+	between := h.next
+	between.Files = maps.Clone(h.next.Files)
+	between.Before = map[string]Installed{}
+	for p, r := range h.had.Files {
+		if now, ok := between.Files[p]; !ok || now.Written != r.Written {
+			between.Before[p] = r
 		}
 	}
-	b, err := toml.Marshal(h.state)
-	if err != nil {
-		return err
+	for p, r := range h.had.Before { // still not known to be done
+		if _, ok := between.Before[p]; !ok && between.Files[p].Written != r.Written {
+			between.Before[p] = r
+		}
 	}
-	if b = append([]byte(stateHeader), b...); len(h.state.Files) > 0 && !bytes.Equal(b, h.raw) {
-		files = append(files, target.File{Path: StateFile, Data: b})
-	}
+	var files []target.File
 	for _, c := range changes {
 		if c.Action == Create || c.Action == Update {
 			files = append(files, target.File{Path: c.Path, Data: c.data})
 		}
 	}
-	if len(files) > 0 {
+	removed := slices.ContainsFunc(changes, func(c Change) bool { return c.Action == Remove })
+	if len(files) > 0 || removed {
+		if err := h.save(between); err != nil {
+			return err
+		}
+		for _, o := range originals {
+			if _, err := h.read(o.Path); err == nil {
+				continue // by its hash
+			}
+			if err := h.put([]target.File{o}); err != nil {
+				return err
+			}
+		}
 		if err := h.put(files); err != nil {
 			return err
 		}
-	}
-	for _, c := range changes {
-		if c.Action == Remove {
-			if err := h.remove(c.Path); err != nil {
-				return err
-			}
-		}
-		if h.state.Files[c.Path].Original == "" {
-			if err := h.remove(originalDir + c.Path); err != nil {
-				return err
+		for _, c := range changes {
+			if c.Action == Remove {
+				h.changes()
+				if err := h.root.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return fmt.Errorf("cannot remove %s: %w", c.Path, pathErr(err))
+				}
 			}
 		}
 	}
-	if len(h.state.Files) == 0 {
-		return h.remove(StateFile)
+	if err := h.forget(); err != nil {
+		return err
+	}
+	if err := h.save(h.next); err != nil {
+		return err
+	}
+	h.tidy()
+	return nil
+}
+
+// save writes the state, where it changes.
+func (h *home) save(s state) error {
+	if len(s.Files) == 0 && len(s.Before) == 0 {
+		h.changes()
+		if err := h.root.Remove(StateFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove the state: %w", pathErr(err))
+		}
+		return nil
+	}
+	b, err := toml.Marshal(s)
+	if err != nil {
+		return err
+	}
+	b = append([]byte(stateHeader), b...)
+	if have, err := h.read(StateFile); err == nil && bytes.Equal(have, b) {
+		return nil
+	}
+	return h.put([]target.File{{Path: StateFile, Data: b}})
+}
+
+// forget removes the originals that are in place again. One that no record names may be
+// somebody's only copy, of a state that was lost.
+func (h *home) forget() error {
+	needed := map[string]bool{}
+	for _, r := range h.next.Files {
+		needed[r.Original] = true
+	}
+	for _, m := range []map[string]Installed{h.had.Files, h.had.Before} {
+		for _, r := range m {
+			if r.Original == "" || needed[r.Original] {
+				continue
+			}
+			h.changes()
+			if err := h.root.Remove(originalOf(r.Original)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("cannot remove what was kept: %w", pathErr(err))
+			}
+		}
 	}
 	return nil
+}
+
+// tidy removes, once nothing is installed, the lock and the folders that modec made and
+// that are empty.
+func (h *home) tidy() {
+	if len(h.next.Files) > 0 {
+		return
+	}
+	h.unlock()
+	h.locked, h.unlock = false, func() {}
+	h.root.Remove(stateLock)
+	own := append(h.next.Folders, strings.TrimSuffix(originalDir, "/"), strings.TrimSuffix(stateDir, "/"))
+	slices.SortFunc(own, func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range own {
+		if info, err := h.root.Lstat(dir); err == nil && info.IsDir() {
+			h.root.Remove(dir) // where it is empty
+		}
+	}
 }
 
 // Uninstall brings the files of a home folder back to what they would be without
@@ -350,12 +563,12 @@ func Uninstall(opt InstallOptions) ([]Change, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	defer h.root.Close()
+	defer h.close()
 	var changes []Change
-	for _, p := range slices.Sorted(maps.Keys(h.state.Files)) {
+	for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
 		if slices.ContainsFunc(opt.Targets, func(t target.Target) bool {
 			i, ok := t.(target.Installer)
-			return ok && t.Name() == h.state.Files[p].Target && slices.Contains(i.Home(), p)
+			return ok && t.Name() == h.next.Files[p].Target && slices.Contains(i.Home(), p)
 		}) {
 			changes = append(changes, h.takeOut(p)...)
 		}

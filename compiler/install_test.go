@@ -58,13 +58,13 @@ func installers(res *Result) (list []target.Target) {
 func TestInstallAndUninstall(t *testing.T) {
 	res, root := installProject(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 16 {
+	for i := range 60 {
 		home := t.TempDir()
 		for p, text := range madeUpHome(rng) {
 			put(t, home, p, text)
 		}
 		before := tree(t, home)
-		opt := InstallOptions{Home: home, Force: true, Targets: installers(res)}
+		opt := InstallOptions{Home: home, Force: true, Targets: installers(res), unjudged: i > 3}
 		for range 1 + rng.IntN(3) {
 			ref := ir.SubjectRef{Role: []string{"dev", "reader"}[rng.IntN(2)]}
 			some := opt
@@ -166,45 +166,227 @@ func TestUninstallKeepsWhatPeopleWroteSince(t *testing.T) {
 	}
 }
 
-// TestInstallIsFinished stops an installation after each file that it writes: the next
-// uninstallation brings back what was there.
-func TestInstallIsFinished(t *testing.T) {
+// TestInterruptedAnywhere kills installations and uninstallations before each change of
+// the disk: the next uninstallation brings back what was there.
+func TestInterruptedAnywhere(t *testing.T) {
 	res, root := installProject(t)
-	opt := InstallOptions{Targets: installers(res)}
-	installed := t.TempDir()
-	const mine = `{"mcpAllowlist": ["mine:*"]}`
-	put(t, installed, ".cursor/permissions.json", mine)
-	before := tree(t, installed)
-	opt.Home = installed
+	all := installers(res)
+	dev, reader := ir.SubjectRef{Role: "dev"}, ir.SubjectRef{Role: "reader"}
+	before := map[string]string{
+		".cursor/permissions.json": `{"mcpAllowlist": ["mine:*"], "approvalMode": "unrestricted"}`,
+		".claude/settings.json":    `{"model": "opus", "permissions": {"defaultMode": "acceptEdits"}}`,
+	}
+	edited := `{"mcpAllowlist": ["mine:*", "docs:*", "late:*"], "approvalMode": "allowlist", "terminalAllowlist": []}`
+	type step func(opt InstallOptions) diag.List
+	install := func(ref ir.SubjectRef) step {
+		return func(opt InstallOptions) diag.List { _, d := res.Install(ref, root, opt); return d }
+	}
+	some := func(s step, of ...target.Target) step {
+		return func(opt InstallOptions) diag.List { opt.Targets = of; return s(opt) }
+	}
+	uninstall := func(opt InstallOptions) diag.List { _, d := Uninstall(opt); return d }
+	edit := func(opt InstallOptions) diag.List {
+		put(t, opt.Home, ".cursor/permissions.json", edited)
+		return nil
+	}
+	for name, c := range map[string]struct {
+		done   []step
+		killed step
+		edited bool
+	}{
+		"a first installation":        {nil, install(dev), false},
+		"another over it":             {[]step{install(dev)}, install(reader), false},
+		"another over an edited file": {[]step{install(dev), edit}, install(reader), true},
+		"an uninstallation":           {[]step{install(dev)}, uninstall, false},
+		"one of an edited file":       {[]step{install(dev), edit}, uninstall, true},
+		"one of a part":               {[]step{install(dev)}, some(uninstall, all[0]), false},
+		"an installation of a part":   {[]step{install(dev)}, some(install(reader), all[1]), false},
+		"another after one of a part": {[]step{install(dev), some(uninstall, all[0])}, install(reader), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := 0; ; n++ {
+				home := t.TempDir()
+				for p, text := range before {
+					put(t, home, p, text)
+				}
+				opt := InstallOptions{Home: home, Force: true, Targets: all, unjudged: true}
+				for _, s := range c.done {
+					if d := s(opt); d.HasErrors() {
+						t.Fatal(d)
+					}
+				}
+				left := n
+				killed := func() (killed bool) {
+					defer func() { killed = recover() != nil }()
+					with := opt
+					with.step = func() {
+						if left--; left < 0 {
+							panic("killed")
+						}
+					}
+					if d := c.killed(with); d.HasErrors() {
+						t.Fatal(d)
+					}
+					return false
+				}()
+				if n%2 == 1 { // or somebody goes on first
+					if d := install(dev)(opt); d.HasErrors() {
+						t.Fatal(d)
+					}
+				}
+				if d := uninstall(opt); d.HasErrors() {
+					t.Fatal(d)
+				}
+				got := tree(t, home)
+				if c.edited {
+					if got := canonicalJSON(t, got[".cursor/permissions.json"]); got != `{"approvalMode":"unrestricted","mcpAllowlist":["mine:*","late:*"]}` && got != `{"approvalMode":"unrestricted","mcpAllowlist":["mine:*","late:*"],"terminalAllowlist":[]}` {
+						t.Fatalf("step %d: got %s", n, got)
+					}
+					got[".cursor/permissions.json"] = before[".cursor/permissions.json"]
+				}
+				if d := cmp.Diff(before, got); d != "" {
+					t.Fatalf("step %d: (-before +after)\n%s", n, d)
+				}
+				if !killed {
+					if n < 3 {
+						t.Fatalf("got %d steps", n)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+func canonicalJSON(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestInstallsExcludeEachOther: one runs at a time, and the other says so.
+func TestInstallsExcludeEachOther(t *testing.T) {
+	res, root := installProject(t)
+	home := t.TempDir()
+	opt := InstallOptions{Home: home, Targets: installers(res)}
+	inside := opt
+	done := false
+	inside.step = func() {
+		if !done {
+			done = true
+			if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); !diags.HasErrors() || !strings.Contains(diags[0].Message, "another modec") {
+				t.Errorf("got %v, want a refusal", diags)
+			}
+		}
+	}
+	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, inside); diags.HasErrors() || !done {
+		t.Error(diags, done)
+	}
+}
+
+// TestHomesOfLinks: a folder that is a link into the home stays one, and one that leads
+// out of it is refused.
+func TestHomesOfLinks(t *testing.T) {
+	res, root := installProject(t)
+	home := t.TempDir()
+	put(t, home, "dotfiles/cursor/mine.txt", "mine")
+	if err := os.Symlink("dotfiles/cursor", filepath.Join(home, ".cursor")); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, home)
+	opt := InstallOptions{Home: home, Targets: installers(res)}
 	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	after := tree(t, installed)
-	state, originals := after[StateFile], map[string]string{}
-	for p, text := range after {
-		if strings.Contains(p, "/original/") {
-			originals[p] = text
+	if _, err := os.Stat(filepath.Join(home, "dotfiles/cursor/hooks.json")); err != nil {
+		t.Error(err)
+	}
+	if _, diags := Uninstall(opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if d := cmp.Diff(before, tree(t, home)); d != "" {
+		t.Error(d)
+	}
+	if info, err := os.Lstat(filepath.Join(home, ".cursor")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v", err)
+	}
+	if err := os.Remove(filepath.Join(home, ".cursor")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(home, ".cursor")); err != nil {
+		t.Fatal(err)
+	}
+	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); !diags.HasErrors() {
+		t.Error("an installation left the home folder")
+	}
+	if err := os.Remove(filepath.Join(home, ".cursor")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if _, diags := Uninstall(opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for dir, want := range map[string]bool{".cursor": true, ".claude": false, ".local": false} {
+		if _, err := os.Stat(filepath.Join(home, dir)); (err == nil) != want {
+			t.Errorf("%s: %v, want it to be there: %v", dir, err, want)
 		}
 	}
-	files := []string{".claude/settings.json", ".cursor/cli-config.json", ".cursor/hooks.json", ".cursor/permissions.json"}
-	for n := range len(files) + 1 {
+}
+
+// TestMissingFilesKeepTheirOriginals: a file that is moved away for a while gets back
+// what was there once it is back.
+func TestMissingFilesKeepTheirOriginals(t *testing.T) {
+	res, root := installProject(t)
+	home := t.TempDir()
+	const mine = `{"approvalMode": "unrestricted"}`
+	put(t, home, ".cursor/permissions.json", mine)
+	file := filepath.Join(home, ".cursor/permissions.json")
+	opt := InstallOptions{Home: home, Force: true, Targets: installers(res)}
+	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if err := os.Rename(file, file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, diags := Uninstall(opt); diags.HasErrors() || !strings.Contains(fmt.Sprint(diags), "which stays in") {
+		t.Errorf("got %v", diags)
+	}
+	if err := os.Rename(file+".away", file); err != nil {
+		t.Fatal(err)
+	}
+	if _, diags := Uninstall(opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if d := cmp.Diff(map[string]string{".cursor/permissions.json": mine}, tree(t, home)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestInstallRefusesWhatHoldsNothing: with hooks switched off, or with another value in
+// the place of a list, the installed file would hold less than it says.
+func TestInstallRefusesWhatHoldsNothing(t *testing.T) {
+	res, root := installProject(t)
+	for _, text := range []string{`{"disableAllHooks": true}`, `{"hooks": null}`, `{"permissions": {"deny": null}}`, `{"permissions": []}`} {
 		home := t.TempDir()
-		for p, text := range before {
-			put(t, home, p, text)
-		}
-		maps.Copy(originals, map[string]string{StateFile: state})
-		for p, text := range originals {
-			put(t, home, p, text)
-		}
-		for _, p := range files[:n] {
-			put(t, home, p, after[p])
-		}
-		opt.Home = home
-		if _, diags := Uninstall(opt); diags.HasErrors() {
-			t.Fatal(diags)
+		put(t, home, ".claude/settings.json", text)
+		before := tree(t, home)
+		if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, InstallOptions{Home: home, Force: true, Targets: installers(res)}); !diags.HasErrors() {
+			t.Errorf("%s: it is installed", text)
 		}
 		if d := cmp.Diff(before, tree(t, home)); d != "" {
-			t.Errorf("%d files: (-before +after)\n%s", n, d)
+			t.Errorf("%s: %s", text, d)
 		}
 	}
 }
@@ -243,9 +425,12 @@ func TestUninstallTouchesOnlyWhatTargetsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data = append(data, []byte("\n[files.'.ssh/config']\ntarget = 'claude'\nproject = ''\nsubject = ''\nwritten = ['"+Sum([]byte("mine\n"))+"']\n[files.'.ssh/config'.entries]\n")...)
+	data = append(data, []byte("\n[files.'.ssh/config']\ntarget = 'claude'\nproject = ''\nsubject = ''\nwritten = '"+Sum([]byte("mine\n"))+"'\n[files.'.ssh/config'.entries]\n")...)
 	if err := os.WriteFile(state, data, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); diags.HasErrors() {
+		t.Fatal(diags)
 	}
 	if _, diags := Uninstall(opt); diags.HasErrors() {
 		t.Fatal(diags)

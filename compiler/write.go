@@ -210,11 +210,18 @@ func (w *writer) put(files []target.File) (err error) {
 		return err
 	}
 	for _, f := range files {
+		w.changes()
 		if err := w.root.Rename(temp(f.Path), f.Path); err != nil {
 			return fmt.Errorf("cannot put %s in place: %w", f.Path, pathErr(err))
 		}
 	}
 	return nil
+}
+
+func (w *writer) changes() {
+	if w.step != nil {
+		w.step()
+	}
 }
 
 type writer struct {
@@ -224,6 +231,7 @@ type writer struct {
 	lockRaw []byte
 	pending *Lock       // of an interrupted build
 	mode    fs.FileMode // of new files; 0: 0644
+	step    func()      // called before each change of the disk; nil: nothing
 	diags   diag.List
 }
 
@@ -665,8 +673,8 @@ func (w *writer) remove(p string) error {
 		return nil
 	}
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-		if w.root.Remove(dir) != nil {
-			break // not empty
+		if info, err := w.root.Lstat(dir); err != nil || !info.IsDir() || w.root.Remove(dir) != nil {
+			break // a link to somebody's folder, or not empty
 		}
 	}
 	return nil

@@ -127,7 +127,7 @@ func (c *uninstallCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail("uninstall", diags)
 	}
-	return c.tell(e, "uninstall", opt, changes, diags, "nothing of modec is left for "+names(opt.Targets, " and "))
+	return c.tell(e, "uninstall", opt, changes, diags, "modec's entries are out of the files of "+names(opt.Targets, " and "))
 }
 
 // installers are the targets whose agents read files of a home folder.

@@ -24,6 +24,9 @@ type HomeFile struct {
 	// Strict is set where the agent loads nothing of a file with comments or trailing
 	// commas.
 	Strict bool
+	// Off is a key of the file that switches the agent's hooks off where it is true, and
+	// with them what holds the subject; "": there is none, or no hook.
+	Off string
 	// Start is what the file begins with where there is none; nil: Data alone.
 	Start []byte
 	// Artifact is the project's file that says the same. The installed file is

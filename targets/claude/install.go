@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -31,12 +32,19 @@ func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 		return nil, e.diags
 	}
 	r := in.Project.Role(ref.Role)
-	list, mode, err := e.compile(r)
+	as := r
+	if !e.hooks && r.PermissionMode == "dontAsk" { // any project's own mode goes before it
+		held := *r
+		held.PermissionMode = "default"
+		as = &held
+	}
+	list, _, err := e.compile(as)
 	if err != nil {
 		e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
 		return nil, e.diags
 	}
 	e.diags = nil // said by the build
+	mode := cmp.Or(r.PermissionMode, "default")
 	artifact := target.File{Path: settingsPath(r), Data: target.JSON(e.settingsOf(r, list, mode, projectModel))}
 	warn := func(g ir.Group, message string) {
 		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-install", Pos: r.Pos, Target: "claude", Subject: "role " + r.Name, Group: string(g), Message: message, Hint: "`modec args " + target.ShellQuote(r.Name) + "` starts a session that has it"})
@@ -52,9 +60,14 @@ func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook only")
 	}
 	model := target.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
+	off := ""
+	if e.hooks {
+		off = "disableAllHooks"
+	}
 	return []target.HomeFile{{
 		File:     target.File{Path: ".claude/settings.json", Data: target.JSON(e.settingsOf(r, list, mode, model)), Shared: settingsPlaces},
 		Strict:   true,
+		Off:      off,
 		Artifact: artifact,
 	}}, e.diags
 }

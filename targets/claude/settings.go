@@ -246,10 +246,7 @@ func (c *compiler) files(g ir.Group, tool string) {
 	}
 	switch {
 	case asksAll:
-		c.out.add(ir.Ask, tool)
-		if g == ir.Edit {
-			c.out.add(ir.Ask, "Write", "NotebookEdit")
-		}
+		c.askWhole(g)
 	case def.Decision == ir.Allow && g == ir.Edit && (c.e.hooks || !c.hasRegexAsk(g)):
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
@@ -263,6 +260,9 @@ func (c *compiler) hasRegexAsk(g ir.Group) bool {
 	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Pattern.Kind == ir.Regex && r.Decision == ir.Ask })
 }
 
+// askWhole asks about every tool of a group of paths: a bare rule is of its own tool.
+func (c *compiler) askWhole(g ir.Group) { c.out.add(ir.Ask, tools[g]...) }
+
 // regex handles a regular expression, which no rule can say; true when the
 // group is gone.
 func (c *compiler) regex(g ir.Group, tool string, r ir.Rule) bool {
@@ -272,7 +272,7 @@ func (c *compiler) regex(g ir.Group, tool string, r ir.Rule) bool {
 	case r.Decision == ir.Deny:
 		return c.without(g, r.Pos, "claude-regex", "rules have no regular expressions")
 	case r.Decision == ir.Ask:
-		c.out.add(ir.Ask, tool)
+		c.askWhole(g)
 		if !c.e.hooks {
 			c.e.loss(c.name, r.Pos, g, "claude-regex", "rules have no regular expressions: the whole group is asked about", "turn hooks on, or write a glob")
 		}

@@ -62,8 +62,8 @@ func (e *emitter) everybody() (target.File, bool) {
 		joint, noBypass, noAuto = *list, mode != "bypassPermissions", mode != "auto"
 		e.heldToo(role)
 	}
-	if mode == "acceptEdits" || mode == "bypassPermissions" || mode == "auto" {
-		mode = "default" // what it approves, a mode may have to ask about
+	if mode == "acceptEdits" || mode == "bypassPermissions" || mode == "auto" || mode == "plan" && !noAuto {
+		mode = "default" // what it approves, a mode may have to ask about; plan asks a classifier where nothing forbids it
 	}
 	permissions := target.Object{"ask", orEmpty(joint.ask), "deny", orEmpty(joint.deny), "defaultMode", mode}
 	if noBypass {

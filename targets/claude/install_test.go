@@ -1,0 +1,63 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
+)
+
+// installed returns the rules of an installation without hooks.
+func installed(t *testing.T, r ir.Role) string {
+	t.Helper()
+	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{r}}
+	e := policy.New(p)
+	reach, err := target.NewReach(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, diags := claude{}.Install(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), map[string]any{"hooks": false}, nil)}, ir.SubjectRef{Role: r.Name}, "/project")
+	if diags.HasErrors() || len(files) != 1 {
+		t.Fatal(files, diags)
+	}
+	return string(files[0].Data)
+}
+
+// TestInstallWithoutHooks: no allow is written, and what only the mode dontAsk would
+// refuse is denied by rule, since a project's own mode goes before an installed one.
+func TestInstallWithoutHooks(t *testing.T) {
+	deny := &ir.Default{Decision: ir.Deny}
+	got := installed(t, ir.Role{Name: "ci", PermissionMode: "dontAsk", Can: ir.Can{
+		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}},
+		Edit:    &ir.Table{Default: deny, Rules: []ir.Rule{{Decision: ir.Allow, Pattern: ir.Pattern{Text: "src/**"}}}},
+		Command: &ir.Table{Default: deny, Rules: []ir.Rule{{Decision: ir.Allow, Pattern: ir.Pattern{Text: "make *"}}}},
+	}})
+	for _, want := range []string{`"Edit"`, `"Write"`, `"Bash"`, `"defaultMode": "dontAsk"`, `"allow": []`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not there: %s", want, got)
+		}
+	}
+	if strings.Contains(got, "src/**") || strings.Contains(got, "hook") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestAskingAboutReads asks about every tool that reads: where Bash is gone, Grep and
+// Glob are there.
+func TestAskingAboutReads(t *testing.T) {
+	ask := &ir.Default{Decision: ir.Ask}
+	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "r", Can: ir.Can{Read: &ir.Table{Default: ask}}}}}
+	e := &emitter{in: target.Input{Project: p, Policy: policy.New(p)}, hooks: true}
+	list, _, err := e.compile(&p.Roles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"Read", "Glob", "Grep", "LSP"} {
+		if !slices.Contains(list.ask, tool) {
+			t.Errorf("%s is not asked about: %v", tool, list.ask)
+		}
+	}
+}
