@@ -29,9 +29,9 @@ import (
 )
 
 type serveCmd struct {
-	Config      string `env:"MODEC_CONFIG" placeholder:"FILE" help:"Settings as TOML, by the names of the flags below. The environment wins over it, and flags over both."`
-	PrintConfig string `placeholder:"CLIENT" help:"Print the entry for a client's list of servers, and end: claude, cursor, roo or vscode."`
-	Install     string `placeholder:"CLIENT" help:"Merge that entry into the client's file in the project, and end."`
+	Config      string     `env:"MODEC_CONFIG" placeholder:"FILE" help:"Settings as TOML, by the names of the flags below. The environment wins over it, and flags over both."`
+	PrintConfig string     `placeholder:"CLIENT" help:"Print the entry for a client's list of servers, and end: claude, cursor, roo or vscode."`
+	Install     clientName `placeholder:"CLIENT" help:"Merge that entry into the client's file in the project, and end. Beside --print-config it needs no name."`
 	serveSettings
 }
 
