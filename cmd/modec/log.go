@@ -13,8 +13,9 @@ type patient struct {
 	lines chan []byte
 	done  chan struct{}
 
-	mu   sync.Mutex
-	lost int
+	mu     sync.Mutex
+	lost   int
+	closed bool
 }
 
 // waiting is how many lines wait at most.
@@ -37,6 +38,9 @@ func newPatient(to io.Writer) *patient {
 func (p *patient) Write(line []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return len(line), nil
+	}
 	if p.lost > 0 {
 		select {
 		case p.lines <- []byte("log lines were lost\n"):
@@ -55,7 +59,10 @@ func (p *patient) Write(line []byte) (int, error) {
 // Close writes what waits, for a moment.
 func (p *patient) Close() {
 	p.mu.Lock()
-	close(p.lines)
+	if !p.closed {
+		p.closed = true
+		close(p.lines)
+	}
 	p.mu.Unlock()
 	select {
 	case <-p.done:

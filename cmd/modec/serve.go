@@ -107,7 +107,7 @@ func (c *serveCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail("serve", diags)
 	}
-	opt := mcp.Options{Version: version(), Logger: log, Mode: or(c.Mode, ""), Role: or(c.Role, ""), Timeout: or(c.RequestTimeout, 0),
+	opt := mcp.Options{Version: version(), Logger: log, Mode: or(c.Mode, ""), Role: or(c.Role, ""), Timeout: or(c.RequestTimeout, 0), HideEnv: or(c.HTTP, "") != "",
 		Limits: mcp.Limits{Sessions: or(c.MaxSessions, 0), Messages: or(c.MaxMessages, 0), Text: or(c.MaxText, 0), Timeout: or(c.Timeout, 0), Cleanup: or(c.Cleanup, 0)}}
 	if l.file == "" {
 		opt.Verify = l.verify

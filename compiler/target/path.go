@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,28 @@ func DecideAt(s *policy.Subject, g ir.Group, root, path string, resolve func(str
 		written = policy.Relative(real, path)
 	}
 	return s.DecideFile(g, written, policy.Relative(real, resolved))
+}
+
+// WebHost reads the host that a fetch of an address or of a bare host goes to; false
+// where agents and browsers may read it otherwise.
+func WebHost(raw string) (string, bool) {
+	scheme, _, ok := strings.Cut(raw, ":")
+	if lower := strings.ToLower(scheme); !ok || lower != "http" && lower != "https" {
+		if strings.Contains(raw, "://") {
+			return "", false // of another scheme
+		}
+		raw = "https://" + raw
+	} else if !strings.HasPrefix(raw[len(scheme):], "://") {
+		return "", false // https:/host is https://host to a browser
+	}
+	if strings.ContainsAny(raw, "\\ \t\r\n") {
+		return "", false
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return "", false
+	}
+	return u.Hostname(), true
 }
 
 // ResolveLinks follows the links of an absolute path as far as the path exists, and

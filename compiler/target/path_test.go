@@ -38,3 +38,17 @@ func FuzzPathName(f *testing.F) {
 		}
 	})
 }
+
+func TestWebHost(t *testing.T) {
+	for raw, want := range map[string]string{
+		"example.com": "example.com", "example.com:8443/x": "example.com", "https://Example.com/a?b": "Example.com", "http://[::1]:80/": "::1",
+		"https://a@evil.test/": "evil.test", "HTTPS://x.test": "x.test", "localhost:8080/x": "localhost",
+		"https:/evil.test/x": "", `https:\\evil.test`: "", "https:evil.test": "", "file://localhost/etc/passwd": "", "ftp://x": "", "https://": "", "": "",
+		`https://a\@evil.test`: "", "https://a b": "", "https://a\n.test": "",
+	} {
+		got, ok := WebHost(raw)
+		if got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", raw, got, ok, want)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -87,6 +86,25 @@ var toolActions = map[string]toolAction{
 func ToolGroup(tool string) (ir.Group, bool) {
 	a, ok := toolActions[tool]
 	return a.group, ok
+}
+
+// Judge decides a call of a tool by its input as Claude Code writes it, in the project's
+// folder. A search that may meet what the subject may not read is an ask at most: the
+// hook leaves it to Claude Code's own rules.
+func Judge(req target.HookRequest, tool string, input map[string]any) (policy.Result, error) {
+	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}}
+	var err error
+	if q.subject, err = req.Policy.Subject(req.Subject); err != nil {
+		return policy.Result{}, err
+	}
+	o := q.opinion()
+	switch {
+	case o.none:
+		o.Result = policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}
+	case o.abstain && o.Decision == ir.Allow:
+		o.Decision, o.Rule = ir.Ask, o.Rule+", and some of what is below may not be read"
+	}
+	return o.Result, nil
 }
 
 // question is a payload with what is needed to answer it.
@@ -251,14 +269,11 @@ func fetchAction(q *question) opinion {
 	if !ok || raw == "" {
 		return missing("url")
 	}
-	if !strings.Contains(raw, "://") {
-		raw = "https://" + raw
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	host, ok := target.WebHost(raw)
+	if !ok {
 		return missing("url")
 	}
-	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: u.Hostname()})}
+	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: host})}
 }
 
 func searchWebAction(q *question) opinion {

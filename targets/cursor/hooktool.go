@@ -2,11 +2,11 @@ package cursor
 
 import (
 	"encoding/json"
-	"net/url"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/target"
 )
 
 // toolActions maps the tools that preToolUse names: those that the engine of
@@ -147,14 +147,11 @@ func typed(q *question) verdict { return q.line(`"$typed"`) }
 // differently is refused.
 func fetches(q *question) verdict {
 	raw, _ := q.text("url")
-	if !strings.Contains(raw, "://") {
-		raw = "https://" + raw
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(raw, "\\ ") {
+	host, ok := target.WebHost(raw)
+	if !ok {
 		return refused("an address that cannot be read")
 	}
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: u.Hostname()})}
+	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: host})}
 }
 
 // looksUp judges a search of the web, which names no host.

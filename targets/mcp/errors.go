@@ -19,6 +19,7 @@ const (
 	toolRestriction  code = "TOOL_RESTRICTION_ERROR"
 	fileRestriction  code = "FILE_RESTRICTION_ERROR"
 	internalError    code = "INTERNAL_ERROR"
+	timedOut         code = "TIMEOUT"
 	roleNotFound     code = "ROLE_NOT_FOUND"
 	serverNotFound   code = "SERVER_NOT_FOUND"
 	limitReached     code = "LIMIT_REACHED"
@@ -48,7 +49,7 @@ func failData(c code, more map[string]any, format string, args ...any) *jsonrpc.
 	}
 	b, _ := json.Marshal(data)
 	n := int64(jsonrpc.CodeInvalidParams)
-	if c == internalError {
+	if c == internalError || c == timedOut {
 		n = jsonrpc.CodeInternalError
 	}
 	return &jsonrpc.Error{Code: n, Message: fmt.Sprintf(format, args...), Data: b}

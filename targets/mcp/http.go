@@ -1,11 +1,15 @@
 package mcp
 
 import (
+	"cmp"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,48 +20,99 @@ const statelessSince = "2026-07-28"
 
 // HTTPOptions say how a server answers HTTP.
 type HTTPOptions struct {
-	Body    int64         // most bytes of a request; 0: 4 MiB
-	Idle    time.Duration // after which a session of the protocol ends; 0: an hour
-	Origins []string      // origins that browsers may ask from, beside the server's own
-	Hosts   []string      // host names beside those of the loopback interface that requests may name
+	Body        int64         // most bytes of a request; 0: 4 MiB
+	BodyTime    time.Duration // within which they have to come; 0: 30 s
+	Idle        time.Duration // after which a session of the protocol ends; 0: half an hour
+	Connections int           // most sessions of the protocol at once; 0: 1,000
+	Origins     []string      // origins that browsers may ask from, beside the server's own
+	Hosts       []string      // host names beside those of the loopback interface that requests may name
 }
+
+// maxHello is the longest request that starts a session of the protocol, in bytes: what
+// it says is kept as long as the session.
+const maxHello = 64 << 10
 
 // Handler serves /mcp, and /mcp/MODE with the working mode fixed, in every revision
 // that the SDK speaks: requests of 2026-07-28 and later one by one, earlier ones in
-// sessions.
+// sessions, which belong to their endpoint.
 func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
-	if opt.Idle == 0 {
-		opt.Idle = time.Hour
-	}
-	at := func(r *http.Request) *sdk.Server { return s.scope(s.modeOf(r)).sdk }
-	options := sdk.StreamableHTTPOptions{Logger: s.sdkLogger, MaxRequestBodyBytes: opt.Body, SessionTimeout: opt.Idle,
-		DisableLocalhostProtection: true} // hosts are checked below, whatever the address
-	stateless := options
-	stateless.Stateless, stateless.JSONResponse, stateless.PropagateRequestCancellation, stateless.SessionTimeout = true, true, true, 0
-	inSessions, alone := sdk.NewStreamableHTTPHandler(at, &options), sdk.NewStreamableHTTPHandler(at, &stateless)
+	opt.Idle, opt.Connections = cmp.Or(opt.Idle, 30*time.Minute), cmp.Or(opt.Connections, 1000)
+	opt.BodyTime = cmp.Or(opt.BodyTime, 30*time.Second)
 	origins := http.NewCrossOriginProtection()
 	for _, o := range opt.Origins {
 		if err := origins.AddTrustedOrigin(o); err != nil {
 			return nil, err
 		}
 	}
-	endpoint := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if mode := s.modeOf(r); mode != "" && s.Model().Project.Mode(mode) == nil {
-			http.Error(w, "got a mode that there is none of", http.StatusNotFound)
-			return
-		}
-		if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
-			alone.ServeHTTP(w, r)
-			return
-		}
-		inSessions.ServeHTTP(w, r)
-	})
+	h := &endpoints{Server: s, opt: opt, byMode: map[string]*endpoint{}}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", endpoint)
-	if s.opt.Mode == "" {
-		mux.Handle("/mcp/{mode}", endpoint)
+	mux.Handle("/mcp", h)
+	mux.Handle("/mcp/{mode}", h)
+	return hosts(opt.Hosts, sameOrigin(opt.Origins, origins, inTime(mux, opt.BodyTime))), nil
+}
+
+// endpoints are the paths of a server, made when they are first asked for.
+type endpoints struct {
+	*Server
+	opt HTTPOptions
+
+	mu     sync.Mutex
+	byMode map[string]*endpoint
+}
+
+type endpoint struct{ inSessions, alone http.Handler }
+
+func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	mode := r.PathValue("mode")
+	switch fixed := h.Server.opt.Mode; {
+	case fixed != "" && mode != "" && mode != fixed, mode != "" && h.Model().Project.Mode(mode) == nil:
+		http.Error(w, "got a mode that is not served here", http.StatusNotFound)
+		return
+	case fixed != "":
+		mode = fixed
 	}
-	return hosts(opt.Hosts, sameOrigin(origins.Handler(inTime(mux, s.opt.Timeout)), origins)), nil
+	e := h.at(mode)
+	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
+		e.alone.ServeHTTP(w, r)
+		return
+	}
+	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+		if h.connections() >= h.opt.Connections {
+			http.Error(w, "got a session more than there may be, want some to end first", http.StatusServiceUnavailable)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxHello)
+	}
+	e.inSessions.ServeHTTP(w, r)
+}
+
+// connections counts the sessions of the protocol.
+func (h *endpoints) connections() (n int) {
+	h.Server.mu.Lock()
+	scopes := slices.Collect(maps.Values(h.scopes))
+	h.Server.mu.Unlock()
+	for _, sc := range scopes {
+		for range sc.sdk.Sessions() {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *endpoints) at(mode string) *endpoint {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.byMode[mode]
+	if e == nil {
+		server := func(*http.Request) *sdk.Server { return h.scope(mode).sdk }
+		// Hosts are checked for every address, not only where the SDK would.
+		options := sdk.StreamableHTTPOptions{Logger: h.sdkLogger, MaxRequestBodyBytes: h.opt.Body, SessionTimeout: h.opt.Idle, DisableLocalhostProtection: true}
+		alone := options
+		alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation, alone.SessionTimeout = true, true, true, 0
+		e = &endpoint{sdk.NewStreamableHTTPHandler(server, &options), sdk.NewStreamableHTTPHandler(server, &alone)}
+		h.byMode[mode] = e
+	}
+	return e
 }
 
 // inTime ends a request whose body does not come in time. Streams that are read from
@@ -95,10 +150,23 @@ func (s *Server) modeOf(r *http.Request) string {
 }
 
 // sameOrigin refuses what comes from another origin, requests that only read too: an
-// event stream does.
-func sameOrigin(next http.Handler, p *http.CrossOriginProtection) http.Handler {
+// event stream does. Pages of a trusted origin may read the answers.
+func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
+	next = p.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header.Get("Origin"); origin != "" && r.Method != http.MethodOptions {
+		origin := r.Header.Get("Origin")
+		if slices.Contains(trusted, origin) {
+			h := w.Header()
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+			h.Add("Vary", "Origin")
+			if r.Method == http.MethodOptions {
+				h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+				h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, Last-Event-Id, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		} else if origin != "" {
 			probe := r.Clone(r.Context())
 			probe.Method = http.MethodPost
 			if err := p.Check(probe); err != nil {

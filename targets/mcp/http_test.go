@@ -87,6 +87,8 @@ func TestHTTPRefuses(t *testing.T) {
 		{"an unknown path", "POST", "/", hello, nil, 404},
 		{"a mode's path", "POST", "/mcp/code", hello, nil, 200},
 		{"an unknown session", "POST", "/mcp", hello, map[string]string{"Mcp-Session-Id": "x"}, 404},
+		{"a page asks first", "OPTIONS", "/mcp", "", map[string]string{"Origin": "https://trusted.example", "Access-Control-Request-Method": "POST"}, 204},
+		{"another page asks first", "OPTIONS", "/mcp", "", map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}, 403},
 		{"a wrong type", "POST", "/mcp", hello, map[string]string{"Content-Type": "text/plain"}, 415},
 	} {
 		req, err := http.NewRequest(c.method, url+c.path, strings.NewReader(c.body))
@@ -117,14 +119,110 @@ func TestHTTPRefuses(t *testing.T) {
 	}
 }
 
+// TestHTTPSessions: a session of the protocol belongs to its endpoint, there are so many
+// and no more, and what starts one is short.
+func TestHTTPSessions(t *testing.T) {
+	url := listen(t, serve(t, Options{}), HTTPOptions{Connections: 3})
+	ask := func(path, id, body string) (int, string) {
+		req, err := http.NewRequest("POST", url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if id != "" {
+			req.Header.Set("Mcp-Session-Id", id)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		io.Copy(io.Discard, res.Body)
+		return res.StatusCode, res.Header.Get("Mcp-Session-Id")
+	}
+	first, _, _ := strings.Cut(hello, "\n")
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	code, id := ask("/mcp", "", first)
+	if code != 200 || id == "" {
+		t.Fatal(code, id)
+	}
+	if code, _ := ask("/mcp", id, list); code != 200 {
+		t.Errorf("got %d", code)
+	}
+	if code, _ := ask("/mcp/architect", id, list); code != 404 {
+		t.Errorf("a session was used at another endpoint: got %d", code)
+	}
+	if code, _ := ask("/mcp/code", "", strings.Replace(first, `"x"`, `"`+strings.Repeat("x", maxHello)+`"`, 1)); code < 400 {
+		t.Errorf("a long greeting was taken: got %d", code)
+	}
+	for _, want := range []int{200, 200, 503} {
+		if code, _ := ask("/mcp/code", "", first); code != want {
+			t.Errorf("got %d, want %d", code, want)
+		}
+	}
+	fixed := listen(t, serve(t, Options{Mode: "code"}), HTTPOptions{})
+	for path, want := range map[string]int{"/mcp": 200, "/mcp/code": 200, "/mcp/architect": 404} {
+		req, _ := http.NewRequest("POST", fixed+path, strings.NewReader(first))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%s: got %d, want %d", path, res.StatusCode, want)
+		}
+	}
+}
+
+// TestHTTPReloadWaitsForNobody reloads while a client does not read its stream: others
+// are answered.
+func TestHTTPReloadWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{})
+	url := listen(t, s, HTTPOptions{})
+	stalled, err := sdk.NewClient(&sdk.Implementation{Name: "stalled", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}}).
+		Connect(context.Background(), &sdk.StreamableClientTransport{Endpoint: url + "/mcp", DisableStandaloneSSE: true}, &sdk.ClientSessionOptions{ProtocolVersion: eras[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Model().Project.Modes {
+		if err := stalled.Subscribe(context.Background(), &sdk.SubscribeParams{URI: "mode://" + s.Model().Project.Modes[i].Slug}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n\r\n", stalled.ID())
+	models := []*Model{compiled(t, source), compiled(t, strings.ReplaceAll(source, "You ", "Now you "+strings.Repeat("x", 10_000)))}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 600 {
+			s.Reload(models[i%2])
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(60 * time.Second):
+		t.Fatal("a reload waits for a client that does not read")
+	}
+	call[listModesOutput](t, dial(t, url+"/mcp", eras[0]), "list_modes", nil)
+}
+
 // TestHTTPEndsSlowBodies: a body that does not come is not waited for, and an answer
 // that takes longer than a body may is.
 func TestHTTPEndsSlowBodies(t *testing.T) {
-	s := serve(t, Options{Timeout: 200 * time.Millisecond, Verify: func(context.Context) (*Verification, error) {
+	s := serve(t, Options{Verify: func(context.Context) (*Verification, error) {
 		time.Sleep(400 * time.Millisecond)
 		return &Verification{Targets: []string{}, Findings: []string{}}, nil
 	}})
-	url := listen(t, s, HTTPOptions{})
+	url := listen(t, s, HTTPOptions{BodyTime: 200 * time.Millisecond})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		t.Fatal(err)

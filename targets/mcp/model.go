@@ -104,23 +104,58 @@ func (m *Model) servers(s *policy.Subject) []string {
 	return out
 }
 
-// most is the most that a subject may do in a group, whatever the argument: what an
-// agent that does not name one is told.
-func (m *Model) most(s *policy.Subject, g ir.Group) policy.Result {
-	if g == ir.MCP {
-		if len(m.servers(s)) > 0 {
-			return policy.Result{Decision: ir.Allow, Rule: "some servers of can.mcp"}
-		}
-		return s.Default(ir.MCP)
+// most is the most that a subject may do in a group, whatever the argument, and whether
+// all of the group is so decided. A role in a mode may do no more than either of them,
+// of those that say anything of the group.
+func (m *Model) most(ref ir.SubjectRef, s *policy.Subject, g ir.Group) (policy.Result, bool) {
+	best, all := m.mostOf(s, g)
+	if ref.Mode == "" || ref.Role == "" {
+		return best, all
 	}
-	best := s.Default(g)
+	md, r := m.Project.Mode(ref.Mode), m.Project.Role(ref.Role)
+	for _, side := range []struct {
+		ref ir.SubjectRef
+		can *ir.Can
+	}{{ir.SubjectRef{Mode: ref.Mode}, &md.Can}, {ir.SubjectRef{Role: ref.Role}, &r.Can}} {
+		if !side.can.Mentions(g) && side.can.Default == nil {
+			continue
+		}
+		own, err := m.Policy.Subject(side.ref)
+		if err != nil {
+			return policy.Result{Decision: ir.Deny, Rule: err.Error()}, true
+		}
+		if r, whole := m.mostOf(own, g); r.Decision < best.Decision {
+			best, all = r, whole
+		} else {
+			all = all && whole
+		}
+	}
+	return best, all
+}
+
+func (m *Model) mostOf(s *policy.Subject, g ir.Group) (best policy.Result, all bool) {
+	if g == ir.MCP {
+		best = s.Default(ir.MCP)
+		all = true
+		for i := range m.Project.Servers {
+			r := m.someOf(s, m.Project.Servers[i].Name)
+			all = all && r.Decision == best.Decision
+			if r.Decision > best.Decision {
+				best = r
+			}
+		}
+		return best, all && best.Decision != ir.Ask
+	}
+	best, all = s.Default(g), true
 	for _, r := range s.Rules(g) {
 		switch {
 		case r.Decision == ir.Deny && r.Pattern.Kind == ir.All:
-			return policy.Result{Decision: ir.Deny, Rule: "deny everything", Pos: r.Pos, From: r.From}
+			return policy.Result{Decision: ir.Deny, Rule: "deny everything", Pos: r.Pos, From: r.From}, true
 		case r.Decision > best.Decision:
-			best = policy.Result{Decision: r.Decision, Rule: r.Decision.String() + " " + r.Pattern.String(), Pos: r.Pos, From: r.From}
+			best, all = policy.Result{Decision: r.Decision, Rule: r.Decision.String() + " " + r.Pattern.String(), Pos: r.Pos, From: r.From}, false
+		case r.Decision < best.Decision:
+			all = false
 		}
 	}
-	return best
+	return best, all
 }

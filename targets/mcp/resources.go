@@ -59,10 +59,10 @@ type modeConfig struct {
 }
 
 // groups lists the tool groups of a subject; regex is of edit.
-func (m *Model) groups(s *policy.Subject, regex string) []toolGroup {
+func (m *Model) groups(ref ir.SubjectRef, s *policy.Subject, regex string) []toolGroup {
 	var out []toolGroup
 	for _, g := range ir.Groups {
-		r := m.most(s, g)
+		r, _ := m.most(ref, s, g)
 		t := toolGroup{Group: string(g), Enabled: r.Decision > ir.Deny, Decision: r.Decision.String()}
 		if g == ir.Edit && t.Enabled {
 			t.FileRegex = regex
@@ -99,7 +99,7 @@ func (m *Model) info(mode *ir.Mode, withPrompt bool) (*modeInfo, error) {
 		return nil, err
 	}
 	i := &modeInfo{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Description: mode.Description, WhenToUse: mode.WhenToUse,
-		RoleDefinition: mode.RoleDefinition, ToolGroups: m.groups(s, roo.FileRegex(m.Policy, mode)), FileRestrictions: fileRules(s),
+		RoleDefinition: mode.RoleDefinition, ToolGroups: m.groups(ir.SubjectRef{Mode: mode.Slug}, s, roo.FileRegex(m.Policy, mode)), FileRestrictions: fileRules(s),
 		CustomInstructions: mode.CustomInstructions, Servers: m.servers(s)}
 	if withPrompt {
 		i.SystemPrompt = prompt(mode)
@@ -113,7 +113,7 @@ func (m *Model) config(mode *ir.Mode) (*modeConfig, error) {
 		return nil, err
 	}
 	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []string{}}
-	for _, g := range m.groups(s, "") {
+	for _, g := range m.groups(ir.SubjectRef{Mode: mode.Slug}, s, "") {
 		if g.Enabled {
 			c.Groups = append(c.Groups, g.Group)
 		}
@@ -138,7 +138,7 @@ func (m *Model) roleInfo(r *ir.Role) (*roleInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &roleInfo{Name: r.Name, Description: r.Description, PermissionMode: r.PermissionMode, Modes: []string{}, ToolGroups: m.groups(s, ""),
+	i := &roleInfo{Name: r.Name, Description: r.Description, PermissionMode: r.PermissionMode, Modes: []string{}, ToolGroups: m.groups(ir.SubjectRef{Role: r.Name}, s, ""),
 		FileRestrictions: fileRules(s), Servers: m.servers(s), AppendSystemPrompt: r.AppendSystemPrompt}
 	for j := range m.Project.Modes {
 		if slug := m.Project.Modes[j].Slug; s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny {
@@ -242,7 +242,11 @@ func resources(m *Model) (out []*sdk.Resource) {
 				if p.title != "" {
 					r.Title, r.Description = title+": "+p.title, ""
 				}
-				out = append(out, r)
+				// A name that is no host of an address is read by the template alone: the SDK
+				// takes no other resources.
+				if _, err := url.Parse(r.URI); err == nil {
+					out = append(out, r)
+				}
 			}
 		}
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Timeout time.Duration // of one call; default 30 s
 	// Writer changes the source; nil: the tools that write are not there.
 	Writer Writer
+	// HideEnv keeps the values of roles' environments from whoever asks.
+	HideEnv bool
 	// Verify proves the artifacts; nil: the tool verify is not there.
 	Verify func(context.Context) (*Verification, error)
 }
@@ -66,8 +68,10 @@ type Server struct {
 	model     atomic.Pointer[Model]
 	broken    atomic.Pointer[string] // why the source that lies on the disk is not served
 
-	mu     sync.Mutex
-	scopes map[string]*scope // by the mode of their endpoint
+	mu        sync.Mutex
+	scopes    map[string]*scope // by the mode of their endpoint
+	reloading sync.Mutex        // so that of two reloads the later one holds
+	proving   sync.Mutex        // one verification at a time
 
 	writing sync.Mutex
 	stop    context.CancelFunc
@@ -77,9 +81,13 @@ type Server struct {
 // scope is the server of one endpoint: its working mode is fixed.
 type scope struct {
 	*Server
-	mode  string
-	sdk   *sdk.Server
-	shown map[string]any // resources and prompts as they are registered, by URI or name
+	mode string
+	sdk  *sdk.Server
+
+	mu      sync.Mutex
+	shown   map[string]any  // resources and prompts as they are registered, by URI or name
+	untold  map[string]bool // resources that changed and of which clients do not know yet
+	telling bool
 }
 
 // New returns a server of a model. Close ends it.
@@ -117,8 +125,12 @@ func New(m *Model, opt Options) (*Server, error) {
 	if opt.Mode != "" && m.Project.Mode(opt.Mode) == nil {
 		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(modeNames(m.Project)))
 	}
+	if err := enters(m, opt.Role, opt.Mode); err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{opt: opt, sdkLogger: sdkLogger, scopes: map[string]*scope{}, stop: stop, now: time.Now}
+	s.prepare(m)
 	s.model.Store(m)
 	go s.clean(ctx)
 	return s, nil
@@ -174,19 +186,72 @@ func (s *Server) Model() *Model { return s.model.Load() }
 // Reload serves another model from now on. Connections stay, and learn which resources
 // changed.
 func (s *Server) Reload(m *Model) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	s.prepare(m)
 	old := s.model.Swap(m)
 	s.broken.Store(nil)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sc := range s.scopes {
-		sc.register(m)
-		for _, uri := range changed(old, m) {
-			if err := sc.sdk.ResourceUpdated(context.Background(), &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-				s.opt.Logger.Warn("a client did not learn of a change", "uri", uri, "error", err)
-			}
-		}
+	scopes := slices.Collect(maps.Values(s.scopes))
+	s.mu.Unlock()
+	uris := changed(old, m)
+	for _, sc := range scopes {
+		sc.register()
+		sc.tell(uris)
 	}
 	s.opt.Logger.Info("serving a new model", "source", m.Project.SourceHash, "modes", len(m.Project.Modes), "roles", len(m.Project.Roles))
+}
+
+// prepare hides what not everybody who reaches the server may see.
+func (s *Server) prepare(m *Model) {
+	if !s.opt.HideEnv {
+		return
+	}
+	m.Project.Roles = slices.Clone(m.Project.Roles)
+	for i := range m.Project.Roles {
+		r := &m.Project.Roles[i]
+		hidden := map[string]string{}
+		for name := range r.Env {
+			hidden[name] = "***"
+		}
+		if len(hidden) > 0 {
+			r.Env = hidden
+		}
+	}
+}
+
+// tell tells clients of changed resources, beside the caller: one that does not read
+// holds nobody up but itself.
+func (sc *scope) tell(uris []string) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	for _, u := range uris {
+		sc.untold[u] = true
+	}
+	if sc.telling || len(sc.untold) == 0 {
+		return
+	}
+	sc.telling = true
+	go func() {
+		for {
+			sc.mu.Lock()
+			next := slices.Sorted(maps.Keys(sc.untold))
+			clear(sc.untold)
+			if len(next) == 0 {
+				sc.telling = false
+				sc.mu.Unlock()
+				return
+			}
+			sc.mu.Unlock()
+			for _, uri := range next {
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				if err := sc.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+					sc.opt.Logger.Warn("a client did not learn of a change", "uri", uri, "error", err)
+				}
+				cancel()
+			}
+		}
+	}()
 }
 
 // Broken tells that the source on the disk cannot be served: the last good model stays.
@@ -202,7 +267,7 @@ func (s *Server) scope(mode string) *scope {
 	if sc := s.scopes[mode]; sc != nil {
 		return sc
 	}
-	sc := &scope{Server: s, mode: mode, shown: map[string]any{}}
+	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, untold: map[string]bool{}}
 	sc.sdk = sdk.NewServer(&sdk.Implementation{Name: "modec", Title: "modec", Version: s.opt.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       s.sdkLogger,
@@ -224,7 +289,7 @@ func (s *Server) scope(mode string) *scope {
 	sc.tools()
 	sc.templates()
 	sc.skills()
-	sc.register(s.model.Load())
+	sc.register()
 	s.scopes[mode] = sc
 	return sc
 }
@@ -234,22 +299,24 @@ var schemas = sdk.NewSchemaCache()
 
 const instructions = `modec knows which modes and roles this project has, what each may do, and which rule of the source says so. Ask validate_tool_use before an action whose permission is in doubt; list_modes and get_mode_info tell what there is. create_task starts a task in a mode and returns a session_id, which the other calls take. What a rule refuses, do not attempt by another way.`
 
-// guard is around every request: a panic becomes an error, a call ends in time, and
-// every error is one of the protocol.
+// guard is around every request: a panic becomes an error, a call is answered in time,
+// and every error is one of the protocol.
 func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+	safely := func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 		defer func() {
 			if r := recover(); r != nil {
 				s.opt.Logger.Error("a handler panicked", "method", method, "panic", r, "stack", string(debug.Stack()))
 				res, err = nil, fail(internalError, "the server failed at %s", method)
 			}
 		}()
-		if method == "tools/call" || method == "resources/read" || method == "prompts/get" {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.opt.Timeout)
-			defer cancel()
+		return next(ctx, method, req)
+	}
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+		if s.mayTakeLong(method, req) {
+			res, err = s.inTime(ctx, method, req, safely)
+		} else {
+			res, err = safely(ctx, method, req)
 		}
-		res, err = next(ctx, method, req)
 		var wire *jsonrpc.Error
 		if errors.As(err, &wire) && wire.Code == jsonrpc.CodeInvalidParams && wire.Data == nil {
 			err = fail(validationError, "%s", wire.Message) // of the SDK: an unknown tool or prompt
@@ -261,18 +328,76 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
+// mayTakeLong reports the calls that wait for something: the others are a matter of
+// microseconds.
+func (s *Server) mayTakeLong(method string, req sdk.Request) bool {
+	if method != "tools/call" {
+		return false
+	}
+	p, ok := req.GetParams().(*sdk.CallToolParamsRaw)
+	return !ok || p.Name != "validate_tool_use" && p.Name != "explain"
+}
+
+// inTime answers at the deadline, whether or not the handler is done by then.
+func (s *Server) inTime(ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
+	type answer struct {
+		res sdk.Result
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		defer cancel()
+		res, err := next(ctx, method, req)
+		done <- answer{res, err}
+	}()
+	select {
+	case a := <-done:
+		return a.res, a.err
+	case <-ctx.Done():
+		select {
+		case a := <-done: // both at once
+			return a.res, a.err
+		default:
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, fail(timedOut, "got no answer within %s", s.opt.Timeout)
+		}
+		return nil, ctx.Err()
+	}
+}
+
 // Run serves a pair of streams, standard input and output, until the input ends or the
 // context does.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	err := s.scope(s.opt.Mode).sdk.Run(ctx, &lines{in, out})
+	done := make(chan error, 1)
+	go func() { done <- s.scope(s.opt.Mode).sdk.Run(ctx, &lines{in, out}) }()
+	select {
+	case err := <-done:
+		return ended(err)
+	case <-ctx.Done():
+	}
+	select { // a client that does not read its answers does not keep the server
+	case err := <-done:
+		return ended(err)
+	case <-time.After(patience):
+		return nil
+	}
+}
+
+func ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
-// register brings the resources and prompts of an endpoint up to a model's.
-func (sc *scope) register(m *Model) {
+// register brings the resources and prompts of an endpoint up to those of the model that
+// is served.
+func (sc *scope) register() {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	m := sc.Model()
 	next := map[string]any{}
 	for _, r := range resources(m) {
 		next[r.URI] = *r

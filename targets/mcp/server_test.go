@@ -198,7 +198,16 @@ func TestValidate(t *testing.T) {
 		{`{"mode": "architect", "tool_name": "Edit", "file_path": "/elsewhere/a.md"}`, "deny file FILE_RESTRICTION_ERROR"},
 		{`{"mode": "architect", "tool_name": "edit", "file_path": "docs/../a.md"}`, "allow  "},
 		{`{"mode": "architect", "tool_name": "apply_diff", "file_path": ".mcp.json"}`, "deny file FILE_RESTRICTION_ERROR"},
-		{`{"mode": "architect", "tool_name": "edit"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "edit"}`, "ask  "},
+		{`{"mode": "architect", "tool_name": "Edit"}`, "ask  "},
+		{`{"mode": "architect", "tool_name": "read"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "Grep"}`, "allow  "},
+		{`{"mode": "code", "tool_name": "PowerShell", "command": "ls"}`, "deny command TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "WebSearch"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "ReadMcpResourceTool", "server": "github"}`, "deny server TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "architect", "tool_name": "ListMcpResourcesTool"}`, "deny server TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "mcp__"}`, "deny server TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "role": "dev", "tool_name": "Edit", "file_path": ".env"}`, "deny file FILE_RESTRICTION_ERROR"},
 		{`{"mode": "architect", "tool_name": "execute_command", "command": "ls"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "code", "tool_name": "execute_command", "command": "ls && git push origin main"}`, "deny command TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "code", "tool_name": "Bash", "command": "ls"}`, "ask  "},
@@ -206,12 +215,12 @@ func TestValidate(t *testing.T) {
 		{`{"role": "dev", "tool_name": "Bash"}`, "ask  "},
 		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github", "mcp_tool": "list_issues"}`, "allow  "},
 		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github", "mcp_tool": "create_issue"}`, "deny server TOOL_RESTRICTION_ERROR"},
-		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github"}`, "allow  "},
-		{`{"mode": "architect", "tool_name": "use_mcp_tool"}`, "allow  "},
+		{`{"mode": "architect", "tool_name": "use_mcp_tool", "server": "github"}`, "ask  "},
+		{`{"mode": "architect", "tool_name": "use_mcp_tool"}`, "ask  "},
 		{`{"mode": "locked", "tool_name": "mcp"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "code", "tool_name": "mcp__github__create_issue"}`, "ask  "},
 		{`{"mode": "code", "tool_name": "mcp__nobody__x"}`, "deny server TOOL_RESTRICTION_ERROR"},
-		{`{"mode": "code", "tool_name": "fetch_web_content", "url": "https://example.com/x"}`, "deny host TOOL_RESTRICTION_ERROR"},
+		{`{"mode": "code", "tool_name": "fetch_web_content", "url": "https://example.com/x"}`, "deny tool_group TOOL_RESTRICTION_ERROR"},
 		{`{"mode": "code", "tool_name": "switch_mode", "target_mode": "architect"}`, "allow  "},
 		{`{"role": "planner", "mode": "code", "tool_name": "read_file", "file_path": "a"}`, "deny mode TOOL_RESTRICTION_ERROR"},
 		{`{"role": "planner", "tool_name": "new_task", "target_mode": "code"}`, "deny mode TOOL_RESTRICTION_ERROR"},
@@ -236,7 +245,7 @@ func TestValidate(t *testing.T) {
 		`{"role": "nope", "tool_name": "edit"}`:                             roleNotFound,
 		`{"session_id": "ses_x", "tool_name": "edit"}`:                      taskNotFound,
 		`{"session_id": "ses_x", "mode": "code", "tool_name": "edit"}`:      validationError,
-		`{"mode": "code", "tool_name": "mcp__"}`:                            validationError,
+		`{"mode": "code", "tool_name": "web", "url": "https:/evil.test"}`:   validationError,
 		`{"mode": "code", "tool_name": "web", "url": "https://"}`:           validationError,
 		`{"mode": "code", "tool_name": "edit", "file_path": "a\u0000b"}`:    validationError,
 		`{"mode": "code", "tool_name": "use_mcp_tool", "mcp_tool": "list"}`: validationError,
@@ -483,7 +492,7 @@ func TestLimits(t *testing.T) {
 			two, _ := call[createTaskOutput](t, cs, "create_task", create(map[string]any{"parent_session_id": one.SessionID}))
 			fails(t, cs, "create_task", create(map[string]any{"parent_session_id": two.SessionID}), limitReached) // depth
 			call[createTaskOutput](t, cs, "create_task", create(nil))
-			fails(t, cs, "create_task", create(nil), limitReached) // sessions
+			fails(t, cs, "create_task", create(nil), limitReached) // sessions, of which none expired
 			turn := map[string]any{"session_id": one.SessionID, "new_mode_slug": "code", "reason": strings.Repeat("x", 10)}
 			for range 2 {
 				call[switchModeOutput](t, cs, "switch_mode", turn)
@@ -647,18 +656,164 @@ func TestPanicIsAnError(t *testing.T) {
 	call[listModesOutput](t, cs, "list_modes", nil)
 }
 
-// TestTimeout ends a call that takes too long.
+// TestTimeout answers in time, whatever the handler does.
 func TestTimeout(t *testing.T) {
-	s := serve(t, Options{Timeout: 20 * time.Millisecond, Verify: func(ctx context.Context) (*Verification, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	end := make(chan struct{})
+	s := serve(t, Options{Timeout: 50 * time.Millisecond, Verify: func(context.Context) (*Verification, error) {
+		<-end
+		return &Verification{Targets: []string{}, Findings: []string{}}, nil
 	}})
 	cs := connect(t, s, "", eras[0], nil)
-	start := time.Now()
-	fails(t, cs, "verify", nil, validationError)
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("it took %s", d)
+	for _, want := range []code{timedOut, limitReached} { // the first is under way still
+		_, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: "verify"})
+		var e *jsonrpc.Error
+		if !errors.As(err, &e) || !strings.Contains(string(e.Data), string(want)) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
+	close(end)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if res, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: "verify"}); err == nil && !res.IsError {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no verification any more")
+		}
+	}
+}
+
+// TestNames serves roles and servers whose names are no hosts of an address.
+func TestNames(t *testing.T) {
+	s, err := New(compiled(t, `package modec
+
+servers: {"git hub": {command: "x", tools: a: {}}, "a%b": {command: "x"}}
+roles: {"senior dev": {can: read: "allow"}, "a:b": {}, "ré/sumé": {}}
+`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cs := connect(t, s, "", eras[1], nil)
+	for _, uri := range []string{"role://senior%20dev", "role://a%3Ab/settings", "role://r%C3%A9%2Fsum%C3%A9/config", "server://git%20hub", "server://a%25b"} {
+		if _, err := cs.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: uri}); err != nil {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	s.Reload(compiled(t, "package modec\n\nroles: \"still here\": {}\n"))
+	if l, _ := call[listRolesOutput](t, cs, "list_roles", nil); len(l.Roles) != 1 {
+		t.Errorf("got %+v", l)
+	}
+}
+
+// TestPairs: a role in a mode may do no more than either, also where the question names
+// nothing, and nothing in a mode that it may not enter.
+func TestPairs(t *testing.T) {
+	s, err := New(compiled(t, `package modec
+
+modes: {
+	m: {name: "M", roleDefinition: "x", can: edit: allow: ["src/**"]}
+	open: {name: "O", roleDefinition: "x", can: edit: "allow"}
+	narrow: {name: "N", roleDefinition: "x", can: modes: allow: ["m"]}
+	shut: {name: "S", roleDefinition: "x", can: default: "deny"}
+}
+roles: {
+	r: can: edit: {default: "ask", allow: ["lib/**"]}
+	reader: {modes: ["m"], can: read: "allow"}
+}
+`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cs := connect(t, s, "", eras[0], nil)
+	for args, want := range map[string]string{
+		`{"mode": "m", "role": "r", "tool_name": "edit"}`:                                  "ask",
+		`{"mode": "open", "role": "reader", "tool_name": "edit", "file_path": "src/a.go"}`: "deny",
+		`{"mode": "m", "role": "reader", "tool_name": "edit", "file_path": "src/a.go"}`:    "allow",
+	} {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(args), &v); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := call[validateOutput](t, cs, "validate_tool_use", v); got.Decision != want {
+			t.Errorf("%s: got %+v, want %s", args, got, want)
+		}
+	}
+	for _, tool := range []string{"explain", "list_servers_for_mode"} {
+		res, err := cs.CallTool(context.Background(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{"explain": map[string]any{"mode": "open", "role": "reader", "action": "edit", "arg": "a"}, "list_servers_for_mode": map[string]any{"mode_slug": "open", "role": "reader"}}[tool]})
+		if err != nil || !res.IsError || !strings.Contains(res.Content[0].(*sdk.TextContent).Text, "may not work in mode open") {
+			t.Errorf("%s: got %+v, %v", tool, res, err)
+		}
+	}
+	start := func(mode string) string {
+		o, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": mode, "initial_message": "x"})
+		return o.SessionID
+	}
+	narrow, shut := start("narrow"), start("shut")
+	if o, refused := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "open", "parent_session_id": narrow, "initial_message": "x"}); !refused || o.SessionID != "" {
+		t.Errorf("a mode handed over to one that it may not: %+v", o)
+	}
+	if o, refused := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "m", "parent_session_id": narrow, "initial_message": "x"}); refused || o.SessionID == "" {
+		t.Errorf("got %+v", o)
+	}
+	if o, refused := call[switchModeOutput](t, cs, "switch_mode", map[string]any{"session_id": shut, "new_mode_slug": "m"}); !refused {
+		t.Errorf("got %+v", o)
+	}
+	call[completeTaskOutput](t, cs, "complete_task", map[string]any{"session_id": narrow})
+	fails(t, cs, "create_task", map[string]any{"mode_slug": "m", "parent_session_id": narrow, "initial_message": "x"}, validationError)
+	if _, err := New(s.Model(), Options{Role: "reader", Mode: "open"}); err == nil {
+		t.Error("a role is served in a mode that it may not enter")
+	}
+}
+
+// TestSessionsBelongToTheirEndpoint: a server or an endpoint that fixes a role or a mode
+// knows no others.
+func TestSessionsBelongToTheirEndpoint(t *testing.T) {
+	store := NewMemory()
+	anybody, planner := serve(t, Options{Store: store}), serve(t, Options{Store: store, Role: "planner"})
+	cs := connect(t, anybody, "", eras[0], nil)
+	task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "architect", "role": "dev", "initial_message": "x"})
+	none, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "architect", "initial_message": "x"})
+	for _, other := range []*sdk.ClientSession{connect(t, planner, "", eras[0], nil), connect(t, anybody, "code", eras[0], nil)} {
+		for _, id := range []string{task.SessionID, none.SessionID} {
+			fails(t, other, "get_task_info", map[string]any{"session_id": id}, taskNotFound)
+			fails(t, other, "switch_mode", map[string]any{"session_id": id, "new_mode_slug": "code"}, taskNotFound)
+			fails(t, other, "complete_task", map[string]any{"session_id": id}, taskNotFound)
+			fails(t, other, "validate_tool_use", map[string]any{"session_id": id, "tool_name": "edit"}, taskNotFound)
+			fails(t, other, "create_task", map[string]any{"parent_session_id": id, "mode_slug": "code", "initial_message": "x"}, taskNotFound)
+		}
+	}
+	anybody.Reload(compiled(t, strings.Replace(source, "dev: {description", "worker: {description", 1)))
+	fails(t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"}, roleNotFound)
+	fails(t, cs, "validate_tool_use", map[string]any{"session_id": task.SessionID, "tool_name": "edit"}, roleNotFound)
+}
+
+// TestEnvIsHidden keeps values from whoever reaches a server over HTTP.
+func TestEnvIsHidden(t *testing.T) {
+	const with = "package modec\n\nroles: ci: env: TOKEN: \"s3cret\"\n"
+	s, err := New(compiled(t, with), Options{HideEnv: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cs := connect(t, s, "", eras[0], nil)
+	look := func(when string) {
+		l, _ := call[listRolesOutput](t, cs, "list_roles", nil)
+		text := fmt.Sprint(l)
+		for _, uri := range []string{"role://ci", "role://ci/config", "role://ci/settings", "role://ci/claude_args"} {
+			res, err := cs.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: uri})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += res.Contents[0].Text
+		}
+		if strings.Contains(text, "s3cret") || !strings.Contains(text, "TOKEN") {
+			t.Errorf("%s: got %s", when, text)
+		}
+	}
+	look("at first")
+	s.Reload(compiled(t, with+"modes: a: {name: \"A\", roleDefinition: \"x\"}\n"))
+	look("after a reload")
 }
 
 // TestSchemasArePortable looks for what dialects of models cannot read.

@@ -51,6 +51,21 @@ type Switch struct {
 	At     time.Time `json:"at"`
 }
 
+// sessionTexts is how many texts of the longest kind a session holds.
+const sessionTexts = 16
+
+// size is how many bytes the texts of a session take.
+func (s *Session) size() int {
+	n := len(s.Result)
+	for _, m := range s.Messages {
+		n += len(m.Text)
+	}
+	for _, h := range s.History {
+		n += len(h.Reason)
+	}
+	return n
+}
+
 // clone copies a session, so that nobody holds what the store changes.
 func (s *Session) clone() *Session {
 	c := *s

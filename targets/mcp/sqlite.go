@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
@@ -16,7 +17,13 @@ import (
 
 // database is a Store in a file of SQLite. Several servers may share it: nothing is
 // kept in memory, and a change is one transaction.
-type database struct{ db *sql.DB }
+type database struct {
+	db *sql.DB
+	mu sync.Mutex // of writers: SQLite has one at a time, and those of this process wait here
+}
+
+// connections is how many are open at most: each takes files.
+const connections = 4
 
 // stateSchema is the form of the file, by user_version.
 const stateSchema = 1
@@ -38,7 +45,8 @@ func OpenSQLite(file string) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{db}
+	db.SetMaxOpenConns(connections)
+	d := &database{db: db}
 	if err := d.prepare(); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("%s cannot keep sessions: %w", file, err)
@@ -76,6 +84,8 @@ func (d *database) prepare() error {
 
 // write runs fn in a transaction that nobody else writes beside.
 func (d *database) write(fn func(*sql.Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	tx, err := d.db.BeginTx(context.Background(), nil)
 	if err != nil {
 		return err
@@ -176,11 +186,14 @@ func (d *database) Children(id string) ([]*Session, error) {
 }
 
 func (d *database) Clean(before time.Time) (int, error) {
-	res, err := d.db.Exec("DELETE FROM sessions WHERE used < ?", before.UnixNano())
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
+	var n int64
+	err := d.write(func(tx *sql.Tx) error {
+		res, err := tx.Exec("DELETE FROM sessions WHERE used < ?", before.UnixNano())
+		if err == nil {
+			n, err = res.RowsAffected()
+		}
+		return err
+	})
 	return int(n), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,7 +98,7 @@ func (c *lineConn) line(r *bufio.Reader) (line []byte, err error) {
 			continue
 		}
 		if long {
-			c.tell(jsonrpc.CodeInvalidRequest, fmt.Sprintf("got a message of more than %d bytes", maxLine))
+			c.send(errorMessage(json.RawMessage("null"), jsonrpc.CodeInvalidRequest, fmt.Sprintf("got a message of more than %d bytes", maxLine)), nil)
 			return nil, err
 		}
 		return line, err
@@ -122,16 +123,28 @@ func (c *lineConn) take(line []byte) bool {
 	}
 	b := &batch{}
 	var messages []jsonrpc.Message
+	ids := map[jsonrpc.ID]bool{}
 	for _, p := range parts {
 		msg, err := jsonrpc.DecodeMessage(p)
-		if err != nil {
-			c.refuse(line, err)
-			return true
-		}
-		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
+		req, ok := msg.(*jsonrpc.Request)
+		switch {
+		case err != nil:
 			b.left++
+			b.answers = append(b.answers, errorMessage(idOf(p), jsonrpc.CodeInvalidRequest, "got JSON that is no message: "+err.Error()))
+			continue
+		case ok && req.IsCall() && (ids[req.ID] || c.waits(req.ID)):
+			b.left++
+			b.answers = append(b.answers, errorMessage(idOf(p), jsonrpc.CodeInvalidRequest, "got the id of a request that is not answered yet"))
+			continue
+		case ok && req.IsCall():
+			b.left++
+			ids[req.ID] = true
 		}
 		messages = append(messages, msg)
+	}
+	if b.left > 0 && len(b.answers) == b.left { // nothing is left to wait for
+		data, err := json.Marshal(b.answers)
+		c.send(data, err)
 	}
 	for _, msg := range messages {
 		if !c.pass(msg, b) {
@@ -141,16 +154,43 @@ func (c *lineConn) take(line []byte) bool {
 	return true
 }
 
+// waits reports an id whose request is not answered yet.
+func (c *lineConn) waits(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.pending[id]
+	return ok
+}
+
+// idOf is the id of what is no message, null where it has none.
+func idOf(data []byte) json.RawMessage {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(data, &m) != nil || len(m.ID) == 0 || m.ID[0] != '"' && (m.ID[0] < '0' || m.ID[0] > '9') && m.ID[0] != '-' {
+		return json.RawMessage("null")
+	}
+	return m.ID
+}
+
+func errorMessage(id json.RawMessage, code int64, message string) json.RawMessage {
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
+	if err != nil {
+		return json.RawMessage("null") // of values that are all texts and numbers
+	}
+	return b
+}
+
 func (c *lineConn) pass(msg jsonrpc.Message, b *batch) bool {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
 		c.mu.Lock()
 		_, twice := c.pending[req.ID]
-		if !twice {
+		if !twice && req.Method != untilTold {
 			c.pending[req.ID] = b
 		}
 		c.mu.Unlock()
 		if twice {
-			c.tell(jsonrpc.CodeInvalidRequest, "got the id of a request that is not answered yet")
+			c.send(errorMessage(json.RawMessage("null"), jsonrpc.CodeInvalidRequest, "got the id of a request that is not answered yet"), nil)
 			return true
 		}
 	}
@@ -162,25 +202,28 @@ func (c *lineConn) pass(msg jsonrpc.Message, b *batch) bool {
 	}
 }
 
+// untilTold is the method whose answer comes when the client has heard enough: the end of
+// the input does not wait for it.
+const untilTold = "subscriptions/listen"
+
 // refuse answers what is no message: as one that does not parse, or that is none of
 // the protocol's.
 func (c *lineConn) refuse(line []byte, err error) {
 	if json.Valid(line) {
-		c.tell(jsonrpc.CodeInvalidRequest, "got JSON that is no message: "+err.Error())
+		c.send(errorMessage(idOf(line), jsonrpc.CodeInvalidRequest, "got JSON that is no message: "+err.Error()), nil)
 		return
 	}
-	c.tell(jsonrpc.CodeParseError, "got a line that is no JSON")
+	c.send(errorMessage(json.RawMessage("null"), jsonrpc.CodeParseError, "got a line that is no JSON"), nil)
 }
 
-// tell sends an error that answers no request.
-func (c *lineConn) tell(code int64, message string) {
-	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
+// send writes a line. If nobody reads, the next answer learns so.
+func (c *lineConn) send(data []byte, err error) {
 	if err != nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = c.out.Write(append(b, '\n')) // if nobody reads, the next answer learns so
+	_, _ = c.out.Write(append(slices.Clip(data), '\n'))
 }
 
 // drain waits until every call has its answer, or for a while.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +83,10 @@ func TestStdioOutlivesBadInput(t *testing.T) {
 			answers := exchange(t, serve(t, Options{}), hello+call(2)+c.input+call(3))
 			ids, code := map[any]bool{}, 0.0
 			for _, a := range answers {
-				if a["id"] == nil {
+				if list, ok := a["batch"].([]map[string]any); ok {
+					a = list[0]
+				}
+				if a["error"] != nil {
 					code = a["error"].(map[string]any)["code"].(float64)
 					continue
 				}
@@ -127,6 +131,60 @@ func TestStdioBatch(t *testing.T) {
 	list, ok := answers[len(answers)-1]["batch"].([]map[string]any)
 	if !ok || len(list) != 2 {
 		t.Fatalf("got %v", answers)
+	}
+}
+
+// TestStdioBadBatches: each call in a list has its answer, whatever is beside it.
+func TestStdioBadBatches(t *testing.T) {
+	old := strings.ReplaceAll(hello, "2025-11-25", "2025-03-26")
+	for batch, want := range map[string]string{
+		`[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"ping"}]`: "7 7! 8",
+		`[{"jsonrpc":"2.0","id":71,"method":"ping"},{"foo":1},{"jsonrpc":"2.0","id":72,"method":5}]`:                                   "71 72! <nil>!",
+		`[{"foo":1},5]`: "<nil>! <nil>!",
+	} {
+		answers := exchange(t, serve(t, Options{}), old+batch+"\n")
+		var got []string
+		for _, a := range answers {
+			list, _ := a["batch"].([]map[string]any)
+			for _, x := range list {
+				s := fmt.Sprint(x["id"])
+				if x["error"] != nil {
+					s += "!"
+				}
+				got = append(got, s)
+			}
+		}
+		slices.Sort(got)
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: got %s, want %s", batch, s, want)
+		}
+	}
+	answers := exchange(t, serve(t, Options{}), hello+`{"jsonrpc":"2.0","id":72,"method":5}`+"\n")
+	if id := answers[len(answers)-1]["id"]; id != 72.0 && answers[0]["id"] != 72.0 {
+		t.Errorf("got %v", answers)
+	}
+}
+
+// TestStdioEnds although nobody reads its answers.
+func TestStdioEnds(t *testing.T) {
+	t.Parallel()
+	in, w := io.Pipe()
+	_, out := io.Pipe() // that nobody reads
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	s := serve(t, Options{})
+	go func() { done <- s.Run(ctx, in, out) }()
+	if _, err := io.WriteString(w, hello); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience + 10*time.Second):
+		t.Fatal("the server does not end")
 	}
 }
 

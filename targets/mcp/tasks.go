@@ -80,9 +80,12 @@ func enters(m *Model, name, slug string) error {
 	if name == "" || slug == "" {
 		return nil
 	}
+	if _, err := role(m, name); err != nil {
+		return err
+	}
 	s, err := m.Policy.Subject(ir.SubjectRef{Role: name})
 	if err != nil {
-		return storeFailed(err)
+		return fail(internalError, "%v", err)
 	}
 	if r := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}); r.Decision == ir.Deny {
 		return refuse(r, "role "+name+" may not work in mode "+slug)
@@ -99,6 +102,9 @@ func (sc *scope) session(id string) (*Session, error) {
 	case s == nil:
 		return nil, unknownSession(id)
 	}
+	if err := sc.mine(s); err != nil {
+		return nil, err
+	}
 	now := sc.now()
 	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
 		return nil, expired(id, idle)
@@ -106,6 +112,15 @@ func (sc *scope) session(id string) (*Session, error) {
 		return s, nil
 	}
 	return sc.change(id, func(*Session) error { return nil })
+}
+
+// mine reports an error for a session of another role or mode than the endpoint's: it is
+// as if there were none.
+func (sc *scope) mine(s *Session) error {
+	if sc.opt.Role != "" && s.Role != sc.opt.Role || sc.mode != "" && s.Mode != sc.mode {
+		return unknownSession(s.ID)
+	}
+	return nil
 }
 
 func unknownSession(id string) error {
@@ -119,6 +134,9 @@ func expired(id string, idle time.Duration) error {
 // change changes a session that is in use.
 func (sc *scope) change(id string, fn func(*Session) error) (*Session, error) {
 	s, err := sc.opt.Store.Update(id, func(s *Session) error {
+		if err := sc.mine(s); err != nil {
+			return err
+		}
 		now := sc.now()
 		if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
 			return expired(id, idle)
@@ -175,6 +193,15 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 		} else if parent.Role != "" && as != parent.Role {
 			return nil, fail(validationError, "got role %q, want that of the parent session, %q", as, parent.Role)
 		}
+		if parent.Status != Active {
+			return nil, fail(validationError, "got a parent session that is %s, want one that is active", parent.Status)
+		}
+		if _, err := mode(m, slug); err != nil {
+			return nil, err
+		}
+		if err := handsOver(m, parent.subject(), slug); err != nil {
+			return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}, err
+		}
 		depth, err := sc.depth(parent)
 		if err != nil {
 			return nil, err
@@ -198,14 +225,28 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if err != nil {
 		return nil, err
 	}
-	if err := sc.opt.Store.Add(s, sc.opt.Limits.Sessions); err != nil {
-		var wire *jsonrpc.Error
-		if errors.As(err, &wire) {
-			return nil, wire
-		}
-		return nil, storeFailed(err)
+	if err := sc.keep(s); err != nil {
+		return nil, err
 	}
 	return &createTaskOutput{SessionID: s.ID, TaskID: s.Task, ModeSlug: slug, Role: as, ParentSessionID: s.Parent, Status: string(s.Status), ToolGroups: groups, SystemPrompt: prompt(md)}, nil
+}
+
+// keep adds a session. Where there are too many, those that expired go first.
+func (sc *scope) keep(s *Session) error {
+	err := sc.opt.Store.Add(s, sc.opt.Limits.Sessions)
+	var full *jsonrpc.Error
+	if errors.As(err, &full) {
+		if n, cleanErr := sc.opt.Store.Clean(sc.now().Add(-sc.opt.Limits.Timeout)); cleanErr == nil && n > 0 {
+			err = sc.opt.Store.Add(s, sc.opt.Limits.Sessions)
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &full):
+		return full
+	}
+	return storeFailed(err)
 }
 
 // depth counts a session and those above it.
@@ -233,7 +274,7 @@ func (sc *scope) groupsOf(m *Model, s *Session) ([]toolGroup, error) {
 	if err != nil {
 		return nil, fail(modeNotFound, "%v", err)
 	}
-	return m.groups(sub, ""), nil
+	return m.groups(s.subject(), sub, ""), nil
 }
 
 type switchModeInput struct {
@@ -273,17 +314,17 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 		if err := enters(m, s.Role, in.NewModeSlug); err != nil {
 			return err
 		}
+		if err := handsOver(m, s.subject(), in.NewModeSlug); err != nil {
+			return err
+		}
 		if from, err := m.Policy.Subject(s.subject()); err == nil && m.Project.Mode(s.Mode) != nil {
-			if r := from.Decide(policy.Action{Group: ir.Modes, Arg: in.NewModeSlug}); s.Mode != in.NewModeSlug && r.Decision == ir.Deny && explicit(m, s.Mode) {
-				return refuse(r, "mode "+s.Mode+" may not hand over to mode "+in.NewModeSlug)
-			}
 			to := *s
 			to.Mode = in.NewModeSlug
 			next, err := sc.groupsOf(m, &to)
 			if err != nil {
 				return err
 			}
-			old := m.groups(from, "")
+			old := m.groups(s.subject(), from, "")
 			for i := range old {
 				switch {
 				case next[i].Enabled && !old[i].Enabled:
@@ -292,6 +333,9 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 					out.LostGroups = append(out.LostGroups, old[i].Group)
 				}
 			}
+		}
+		if n := s.size() + len(in.Reason); n > sc.opt.Limits.Text*sessionTexts {
+			return fail(limitReached, "got a session of %d bytes, want at most %d", n, sc.opt.Limits.Text*sessionTexts)
 		}
 		if len(s.History)+len(s.Messages) >= sc.opt.Limits.Messages {
 			return fail(limitReached, "got a session of %d messages and switches, want at most %d", len(s.History)+len(s.Messages), sc.opt.Limits.Messages)
@@ -303,11 +347,26 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 	return out, err
 }
 
+// handsOver reports an error where a mode says that another may not follow it.
+func handsOver(m *Model, from ir.SubjectRef, to string) error {
+	if from.Mode == to || !explicit(m, from.Mode) {
+		return nil
+	}
+	s, err := m.Policy.Subject(ir.SubjectRef{Mode: from.Mode})
+	if err != nil {
+		return fail(internalError, "%v", err)
+	}
+	if r := s.Decide(policy.Action{Group: ir.Modes, Arg: to}); r.Decision == ir.Deny {
+		return refuse(r, "mode "+from.Mode+" may not hand over to mode "+to)
+	}
+	return nil
+}
+
 // explicit reports whether a mode says anything of the modes that may follow it. One
 // that does not leaves that to the session's role and to the person.
 func explicit(m *Model, slug string) bool {
 	md := m.Project.Mode(slug)
-	return md != nil && md.Can.Mentions(ir.Modes)
+	return md != nil && (md.Can.Mentions(ir.Modes) || md.Can.Default != nil)
 }
 
 type taskInfoInput struct {

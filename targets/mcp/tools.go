@@ -96,7 +96,11 @@ func add[In, Out any](sc *scope, t tool[In, Out]) {
 			}
 			out, err := t.handle(ctx, in)
 			var no *refused
-			if err != nil && (!errors.As(err, &no) || out == nil) {
+			if errors.As(err, &no) && out == nil { // there is nothing to say but that
+				b, err := json.Marshal(no.refusal)
+				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(b)}}}, err
+			}
+			if err != nil && no == nil {
 				return nil, wire(err)
 			}
 			var why *refusal
@@ -152,6 +156,10 @@ func (sc *scope) tools() {
 	add(sc, tool[explainInput, explainOutput]{name: "explain", title: "Explain a decision", doc: "Tells what a mode or a role may do with an action (read, edit, command, web, mcp, modes), by which rule, and which other rules of the group there are.", handle: sc.explain})
 	if sc.opt.Verify != nil {
 		add(sc, tool[struct{}, Verification]{name: "verify", title: "Prove the artifacts", doc: "Compiles the project in memory and compares every artifact with the source, decision by decision. Nothing may be wider.", handle: func(ctx context.Context, _ struct{}) (*Verification, error) {
+			if !sc.proving.TryLock() {
+				return nil, fail(limitReached, "got a verification beside another, want one at a time")
+			}
+			defer sc.proving.Unlock()
 			v, err := sc.opt.Verify(ctx)
 			if err != nil {
 				return nil, fail(validationError, "%v", err)
@@ -242,7 +250,7 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 	} else if err != nil {
 		return nil, err
 	}
-	j, err := m.judge(s, &in)
+	j, err := m.judge(ref, s, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -348,6 +356,9 @@ func (sc *scope) serversForMode(_ context.Context, in serversInput) (*serversOut
 	if err != nil {
 		return nil, err
 	}
+	if err := enters(m, ref.Role, ref.Mode); err != nil {
+		return nil, err
+	}
 	s, err := m.Policy.Subject(ref)
 	if err != nil {
 		return nil, fail(modeNotFound, "%v", err)
@@ -386,6 +397,9 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 	m := sc.Model()
 	ref, err := sc.asked(m, "", in.Mode, in.Role)
 	if err != nil {
+		return nil, err
+	}
+	if err := enters(m, ref.Role, ref.Mode); err != nil {
 		return nil, err
 	}
 	s, err := m.Policy.Subject(ref)

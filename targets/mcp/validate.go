@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -71,48 +70,124 @@ type judgement struct {
 	about string // tool_group, file, command, host, server or mode
 }
 
-// judge decides a question for a subject.
-func (m *Model) judge(s *policy.Subject, in *validateInput) (judgement, error) {
+// judge decides a question for a subject. What is refused with the whole group is the
+// group's restriction.
+func (m *Model) judge(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (judgement, error) {
+	j, err := m.judgeCall(ref, s, in)
+	if g, _ := groupOf(in.ToolName); err == nil && g != "" && j.Decision == ir.Deny {
+		if r, _ := m.most(ref, s, g); r.Decision == ir.Deny {
+			j.about = "tool_group"
+		}
+	}
+	return j, err
+}
+
+// judgeCall judges a tool of Claude Code as its hook does, and every other as the policy
+// says.
+func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (judgement, error) {
 	g, known := groupOf(in.ToolName)
 	if !known {
 		return judgement{s.UnknownTool(), "tool_group"}, nil
 	}
-	whole := judgement{m.most(s, g), "tool_group"}
+	if strings.ContainsRune(in.FilePath, 0) {
+		return judgement{}, fail(validationError, "got a NUL in file_path, want a path")
+	}
+	if in.URL != "" && g == ir.Web {
+		if _, ok := target.WebHost(in.URL); !ok {
+			return judgement{}, fail(validationError, "got the url %q, want an address with a host, of http or https", in.URL)
+		}
+	}
+	about := map[ir.Group]string{"": "tool_group", ir.Read: "file", ir.Edit: "file", ir.Command: "command", ir.Web: "host", ir.MCP: "server", ir.Modes: "mode"}[g]
+	if _, ok := claude.ToolGroup(in.ToolName); ok || strings.HasPrefix(in.ToolName, "mcp__") {
+		if input := in.claude(g); input != nil {
+			r, err := claude.Judge(target.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.ToolName, input)
+			return judgement{r, about}, err
+		}
+		return judgement{m.whole(ref, s, g), "tool_group"}, nil
+	}
+	decide := func(a policy.Action) (judgement, error) { return judgement{s.Decide(a), about}, nil }
 	switch g {
 	case "":
-		return judgement{policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}, "tool_group"}, nil
+		return judgement{policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}, about}, nil
 	case ir.Read, ir.Edit:
 		p := in.FilePath
-		switch {
-		case strings.ContainsRune(p, 0):
-			return judgement{}, fail(validationError, "got a NUL in file_path, want a path")
-		case p == "" && search[in.ToolName]:
+		if p == "" && search[in.ToolName] {
 			p = "."
-		case p == "" || whole.Decision == ir.Deny:
-			return whole, nil
 		}
-		return judgement{m.file(s, g, p), "file"}, nil
+		if p != "" {
+			return judgement{m.file(s, g, p), about}, nil
+		}
 	case ir.Command:
-		if in.Command == "" || whole.Decision == ir.Deny {
-			return whole, nil
+		if in.Command != "" {
+			return judgement{s.DecideCommand(".", in.Command), about}, nil
 		}
-		return judgement{s.DecideCommand(".", in.Command), "command"}, nil
 	case ir.Web:
-		if in.URL == "" {
-			return whole, nil
+		if host, ok := target.WebHost(in.URL); ok {
+			return decide(policy.Action{Group: g, Arg: host})
 		}
-		host, err := hostOf(in.URL)
-		if err != nil {
-			return judgement{}, err
-		}
-		return judgement{s.Decide(policy.Action{Group: g, Arg: host}), "host"}, nil
 	case ir.Modes:
-		if in.TargetMode == "" {
-			return whole, nil
+		if in.TargetMode != "" {
+			return decide(policy.Action{Group: g, Arg: in.TargetMode})
 		}
-		return judgement{s.Decide(policy.Action{Group: g, Arg: in.TargetMode}), "mode"}, nil
+	case ir.MCP:
+		switch {
+		case in.Server == "" && in.MCPTool != "":
+			return judgement{}, fail(validationError, "got mcp_tool %q without a server, want both", in.MCPTool)
+		case in.Server == "":
+		case in.ToolName == "access_mcp_resource":
+			return decide(policy.Action{Group: g, Kind: policy.Resource, Server: in.Server, Arg: "*"})
+		case in.MCPTool != "":
+			return decide(policy.Action{Group: g, Server: in.Server, Arg: in.MCPTool})
+		default:
+			return judgement{m.someOf(s, in.Server), about}, nil
+		}
 	}
-	return m.judgeMCP(s, in, whole)
+	return judgement{m.whole(ref, s, g), "tool_group"}, nil
+}
+
+// claude is the input of a tool of Claude Code, nil where the question does not say
+// what the tool is to be used on.
+func (in *validateInput) claude(g ir.Group) map[string]any {
+	input := map[string]any{}
+	set := func(value string, names ...string) {
+		for _, n := range names {
+			if value != "" {
+				input[n] = value
+			}
+		}
+	}
+	switch g {
+	case ir.Read, ir.Edit:
+		set(in.FilePath, "file_path", "notebook_path", "filePath", "path")
+	case ir.Command:
+		set(in.Command, "command")
+	case ir.Web:
+		set(in.URL, "url")
+	case ir.Modes:
+		set(in.TargetMode, "subagent_type", "skill")
+	case ir.MCP:
+		set(in.Server, "server")
+		return input // the tool's own name says the rest, or nothing is left to say
+	}
+	if len(input) == 0 && g != "" && !search[in.ToolName] && in.ToolName != "WebSearch" {
+		return nil
+	}
+	return input
+}
+
+// root is the folder that paths are taken from.
+func (m *Model) root() string {
+	if m.Root != "" {
+		return m.Root
+	}
+	return filepath.FromSlash("/") + "modec-project" // no path of a disk: nothing is resolved then
+}
+
+func (m *Model) resolve(p string) (string, error) {
+	if m.Root == "" {
+		return filepath.Clean(p), nil
+	}
+	return target.ResolveLinks(p)
 }
 
 // file decides a path: at the disk where the project's folder is known, so that a link
@@ -127,73 +202,36 @@ func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
 	return target.DecideAt(s, g, m.Root, p, target.ResolveLinks)
 }
 
-func (m *Model) judgeMCP(s *policy.Subject, in *validateInput, whole judgement) (judgement, error) {
-	server, tool := in.Server, in.MCPTool
-	if rest, ok := strings.CutPrefix(in.ToolName, "mcp__"); ok {
-		if server, tool = m.split(rest); server == "" {
-			return judgement{}, fail(validationError, "got the tool %q, want mcp__SERVER__TOOL", in.ToolName)
-		}
+// whole is the answer to a question that does not say what the tool is to be used on:
+// what a rule allows of the group is an ask, unless all of it is allowed.
+func (m *Model) whole(ref ir.SubjectRef, s *policy.Subject, g ir.Group) policy.Result {
+	r, all := m.most(ref, s, g)
+	if r.Decision == ir.Allow && !all {
+		r.Decision, r.Rule = ir.Ask, r.Rule+", of some of it"
 	}
-	if server == "" {
-		if tool != "" {
-			return judgement{}, fail(validationError, "got mcp_tool %q without a server, want both", tool)
-		}
-		return whole, nil
-	}
-	if in.ToolName == "access_mcp_resource" || in.ToolName == "ReadMcpResourceTool" || in.ToolName == "ListMcpResourcesTool" {
-		return judgement{s.Decide(policy.Action{Group: ir.MCP, Kind: policy.Resource, Server: server, Arg: "*"}), "server"}, nil
-	}
-	if tool == "" { // may anything of the server be used
-		best := judgement{policy.Result{Decision: ir.Deny}, "server"}
-		names := []string{""}
-		if sv := m.Project.Server(server); sv != nil && len(sv.Tools) > 0 {
-			names = names[:0]
-			for _, t := range sv.Tools {
-				names = append(names, t.Name)
-			}
-		}
-		for _, n := range names {
-			if r := s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: n}); best.Rule == "" || r.Decision > best.Decision {
-				best.Result = r
-			}
-		}
-		return best, nil
-	}
-	return judgement{s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}), "server"}, nil
+	return r
 }
 
-// split reads Claude Code's mcp__SERVER__TOOL with the inventory's names: the longest
-// server that fits, as Claude Code writes it.
-func (m *Model) split(rest string) (server, tool string) {
-	for i := range m.Project.Servers {
-		sv := &m.Project.Servers[i]
-		t, ok := strings.CutPrefix(rest, claude.Name(sv.Name)+"__")
-		if !ok || len(sv.Name) < len(server) {
-			continue
-		}
-		server, tool = sv.Name, t
-		for _, known := range sv.Tools {
-			if claude.Name(known.Name) == t {
-				tool = known.Name
-			}
+// someOf is the most that may happen with a tool of a server, an ask unless all may.
+func (m *Model) someOf(s *policy.Subject, server string) policy.Result {
+	names := []string{target.UnknownTool}
+	if sv := m.Project.Server(server); sv != nil && len(sv.Tools) > 0 {
+		names = names[:0]
+		for _, t := range sv.Tools {
+			names = append(names, t.Name)
 		}
 	}
-	if server == "" {
-		server, tool, _ = strings.Cut(rest, "__")
+	best, all := policy.Result{}, true
+	for i, n := range names {
+		r := s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: n})
+		if all = all && r.Decision == ir.Allow; i == 0 || r.Decision > best.Decision {
+			best = r
+		}
 	}
-	return server, tool
-}
-
-// hostOf reads an address or a bare host.
-func hostOf(text string) (string, error) {
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
+	if best.Decision == ir.Allow && !all {
+		best.Decision, best.Rule = ir.Ask, best.Rule+", of some of it"
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" {
-		return "", fail(validationError, "got the url %q, want an address with a host", text)
-	}
-	return u.Hostname(), nil
+	return best
 }
 
 // answer writes a judgement as the tool's output.
