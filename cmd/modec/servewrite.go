@@ -11,6 +11,8 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/mcp"
 )
@@ -39,7 +41,15 @@ func (l *modelLoader) SetRoles(_ context.Context, roles []mcp.RoleInput) (*mcp.W
 		}
 		all[r.Name] = out
 	}
-	return l.change("roles.cue", "roles", all)
+	return l.change("roles.cue", "roles", all, func(without, _ *compiler.Result, file string) (diags diag.List) {
+		for _, r := range roles {
+			if other := without.Project.Role(r.Name); other != nil {
+				diags = append(diags, diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: file}, Path: "roles." + r.Name, Message: fmt.Sprintf("got role %q, which the source has already: what is set would join it", r.Name), Hint: "choose another name, or change the role in the source",
+					Related: []diag.Related{{Pos: other.Pos, Message: "written here"}}})
+			}
+		}
+		return diags
+	})
 }
 
 // SetRestrictions writes a mode's MCP restrictions into a file of their own.
@@ -48,12 +58,44 @@ func (l *modelLoader) SetRestrictions(_ context.Context, slug string, r *mcp.Res
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	return l.change("mode-"+target.PathName(slug)+".cue", "modes", modes)
+	return l.change("mode-"+target.PathName(slug)+".cue", "modes", modes, func(without, with *compiler.Result, file string) diag.List {
+		return onlyHoldBack(without, with, slug, file)
+	})
 }
 
-// change puts a file into the source if the whole project compiles with it, and serves
-// the project then.
-func (l *modelLoader) change(name, field string, value any) (*mcp.Written, error) {
+// onlyHoldBack reports restrictions by which a mode may do more than without them: where
+// it says nothing of MCP, restrictions leave available what they do not hold back.
+func onlyHoldBack(without, with *compiler.Result, slug, file string) (diags diag.List) {
+	before, err := without.Policy.Subject(ir.SubjectRef{Mode: slug})
+	if err != nil {
+		return nil // there is no mode to widen
+	}
+	after, err := with.Policy.Subject(ir.SubjectRef{Mode: slug})
+	if err != nil {
+		diags.Errorf(diag.Pos{File: file}, "bad-pattern", "", "%v", err)
+		return diags
+	}
+	for i := range with.Project.Servers {
+		sv := &with.Project.Servers[i]
+		names := []string{target.UnknownTool}
+		for _, t := range sv.Tools {
+			names = append(names, t.Name)
+		}
+		for _, n := range names {
+			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: n}
+			if was, is := before.Decide(a), after.Decide(a); is.Decision > was.Decision {
+				return diag.List{{Code: "wider", Pos: diag.Pos{File: file}, Message: fmt.Sprintf("got %s for %s:%s, want %s at most: restrictions only hold back", is.Decision, sv.Name, n, was.Decision), Hint: "say in can.mcp of the mode what it may use",
+					Related: []diag.Related{{Pos: was.Pos, Message: "decided by " + was.Rule}}}}
+			}
+		}
+	}
+	return nil
+}
+
+// change puts a file into the source if the whole project compiles with it and check
+// has nothing against it, and serves the project then. check sees the project without
+// the file and with it.
+func (l *modelLoader) change(name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*mcp.Written, error) {
 	cfg, diags := compiler.LoadConfig(l.dir, nil, l.request().Targets)
 	if diags.HasErrors() {
 		return &mcp.Written{Diagnostics: diags}, nil
@@ -82,9 +124,19 @@ func (l *modelLoader) change(name, field string, value any) (*mcp.Written, error
 	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []target.File{file}); err != nil {
 		return nil, fmt.Errorf("the source cannot be read: %w", err)
 	}
-	_, diags = compiler.Compile(req)
+	with, diags := compiler.Compile(req)
 	if diags.HasErrors() {
 		return &mcp.Written{Diagnostics: diags}, nil
+	}
+	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []target.File{{Path: file.Path, Data: []byte("package modec\n")}}); err != nil {
+		return nil, fmt.Errorf("the source cannot be read: %w", err)
+	}
+	without, list := compiler.Open(req)
+	if list.HasErrors() { // something of the source refers to what the file holds
+		return &mcp.Written{Diagnostics: list}, nil
+	}
+	if list := check(without, with, file.Path); list.HasErrors() {
+		return &mcp.Written{Diagnostics: list}, nil
 	}
 	if list := compiler.Put(l.dir, []target.File{file}, true); list.HasErrors() {
 		return &mcp.Written{Diagnostics: list}, nil

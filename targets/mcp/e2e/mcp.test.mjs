@@ -211,7 +211,15 @@ test('what is written is served, and what does not compile is not written', asyn
     assert.match(res.structuredContent.problems[0].place, /^modec\/served\/roles\.cue:\d+:\d+$/);
     res = await set([{ name: 'z', description: '', allowed_tools: ['Bash(('] }]);
     assert.equal(res.isError, true);
+    res = await set([{ name: had[0], description: '', allowed_tools: ['Bash'] }]);
+    assert.equal(res.isError, true, 'a role that the source has is not joined');
+    assert.match(res.structuredContent.problems[0].message, /which the source has already/);
     assert.equal(readFileSync(join(dir, 'modec/served/roles.cue'), 'utf8'), before, 'what does not compile changes nothing');
+    const hostile = ['\\(x)', '"] } #', "'''\n", 'a\u2028b', '#"x"#'];
+    res = await set(hostile.map((text, i) => ({ name: `h${i}`, description: text, append_system_prompt: text, env: { [`K${i}`]: text } })));
+    assert.equal(res.isError ?? false, false, JSON.stringify(res));
+    const back = (await call('list_roles', {})).structuredContent.roles.filter((r) => /^h\d$/.test(r.name));
+    assert.deepEqual(back.map((r) => [r.description, r.append_system_prompt, Object.values(r.env)[0]]), hostile.map((text) => [text, text, text]), 'what is set is text, whatever it looks like');
     const all = await Promise.all([...Array(8).keys()].map((i) => set([{ name: `role-${i}`, description: '' }])));
     assert.ok(all.every((r) => !r.isError));
     assert.equal((await names()).filter((n) => n.startsWith('role-')).length, 1, 'the last of concurrent writers holds');
@@ -223,6 +231,11 @@ test('what is written is served, and what does not compile is not written', asyn
     res = await restrict({ disallowedServers: [reached[0]] });
     assert.equal(res.isError ?? false, false, JSON.stringify(res));
     assert.deepEqual(await servers(), reached.slice(1));
+    writeFileSync(join(dir, 'modec/bare.cue'), 'package modec\n\nmodes: bare: {name: "Bare", roleDefinition: "x"}\n');
+    for (const end = Date.now() + 10_000; !(await call('list_modes', {})).structuredContent.modes.some((m) => m.slug === 'bare') && Date.now() < end; ) await new Promise((done) => setTimeout(done, 50));
+    res = await call('update_mode_restrictions', { mode_slug: 'bare', restrictions: {} });
+    assert.equal(res.isError, true, 'restrictions that permit more are refused');
+    assert.match(res.structuredContent.problems[0].message, /restrictions only hold back/);
     res = await restrict({ allowedServers: ['a'], disallowedServers: ['a'] });
     assert.equal(res.isError, true);
     assert.deepEqual(await servers(), reached.slice(1));
