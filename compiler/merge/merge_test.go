@@ -314,7 +314,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 		}
 		var extras []*hujson.Extra
 		var lists []*hujson.Array
-		root.Range(func(v *hujson.Value) bool {
+		for v := range root.All() {
 			extras = append(extras, &v.BeforeExtra)
 			if v.AfterExtra != nil {
 				extras = append(extras, &v.AfterExtra)
@@ -326,8 +326,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 				extras = append(extras, &x.AfterExtra)
 				lists = append(lists, x)
 			}
-			return true
-		})
+		}
 		for range 1 + p.IntN(3) {
 			e := extras[p.IntN(len(extras))]
 			*e = append(hujson.Extra([]string{"// mine\n", " // mine\n  ", "/* mine */", "\n"}[p.IntN(4)]), *e...)

@@ -141,14 +141,6 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// modeOf is the working mode of a request.
-func (s *Server) modeOf(r *http.Request) string {
-	if s.opt.Mode != "" {
-		return s.opt.Mode
-	}
-	return r.PathValue("mode")
-}
-
 // sameOrigin refuses what comes from another origin, requests that only read too: an
 // event stream does. Pages of a trusted origin may read the answers.
 func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
