@@ -29,6 +29,8 @@ type Model struct {
 	Root string
 
 	sources map[string]string // of the modes, by slug
+	// reach is what anyone may do, which the forms of Claude Code need; made once.
+	reach func() (*target.Reach, error)
 }
 
 //go:embed builtin.json
@@ -72,6 +74,7 @@ func NewModel(root string, project *ir.Project, global ...*ir.Project) *Model {
 	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
 	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
 	m.Policy = policy.New(&p)
+	m.reach = sync.OnceValues(func() (*target.Reach, error) { return target.NewReach(m.Policy) })
 	return m
 }
 

@@ -375,7 +375,7 @@ func content(m *Model, uri string) (text, mime string, err error) {
 
 // input is what the target of Claude Code compiles of a model, with its defaults.
 func (m *Model) input() (target.Input, error) {
-	reach, err := target.NewReach(m.Policy)
+	reach, err := m.reach()
 	return target.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: target.NewOptions(claude.New().Options(), nil, nil)}, err
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // tool is a tool with typed input and output. What the handler returns as an error is
@@ -233,21 +234,14 @@ func (sc *scope) modeInfo(_ context.Context, in modeInfoInput) (*modeInfo, error
 
 func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput, error) {
 	m := sc.Model()
-	ref, err := sc.asked(m, in.SessionID, in.Mode, in.Role)
-	if err != nil {
-		return nil, err
-	}
-	if in.ToolName == "" {
-		return nil, fail(validationError, "got an empty tool_name, want a tool of an agent, or a group")
-	}
-	s, err := m.Policy.Subject(ref)
-	if err != nil {
-		return nil, fail(modeNotFound, "%v", err)
-	}
+	ref, s, err := sc.subject(m, in.SessionID, in.Mode, in.Role)
 	var no *refused
-	if err := enters(m, ref.Role, ref.Mode); errors.As(err, &no) {
+	switch {
+	case in.ToolName == "":
+		return nil, fail(validationError, "got an empty tool_name, want a tool of an agent, or a group")
+	case errors.As(err, &no):
 		return answer(ref, &in, judgement{no.Result, "mode"}), nil
-	} else if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	j, err := m.judge(ref, s, &in)
@@ -255,6 +249,23 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 		return nil, err
 	}
 	return answer(ref, &in, j), nil
+}
+
+// subject is whom a question is about, with what decides for it. A role in a mode that
+// it may not enter is refused.
+func (sc *scope) subject(m *Model, session, slug, name string) (ir.SubjectRef, *policy.Subject, error) {
+	ref, err := sc.asked(m, session, slug, name)
+	if err != nil {
+		return ref, nil, err
+	}
+	if err := enters(m, ref.Role, ref.Mode); err != nil {
+		return ref, nil, err
+	}
+	s, err := m.Policy.Subject(ref)
+	if err != nil {
+		return ref, nil, fail(modeNotFound, "%v", err)
+	}
+	return ref, s, nil
 }
 
 // asked is whom a question is about: a session, or a mode, a role or both; else whom
@@ -352,16 +363,9 @@ type toolRule struct {
 
 func (sc *scope) serversForMode(_ context.Context, in serversInput) (*serversOutput, error) {
 	m := sc.Model()
-	ref, err := sc.asked(m, "", in.ModeSlug, in.Role)
+	ref, s, err := sc.subject(m, "", in.ModeSlug, in.Role)
 	if err != nil {
 		return nil, err
-	}
-	if err := enters(m, ref.Role, ref.Mode); err != nil {
-		return nil, err
-	}
-	s, err := m.Policy.Subject(ref)
-	if err != nil {
-		return nil, fail(modeNotFound, "%v", err)
 	}
 	out := &serversOutput{ModeSlug: ref.Mode, Servers: []modeServer{}}
 	for _, name := range m.servers(s) {
@@ -395,16 +399,9 @@ type explainRule struct {
 
 func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, error) {
 	m := sc.Model()
-	ref, err := sc.asked(m, "", in.Mode, in.Role)
+	ref, s, err := sc.subject(m, "", in.Mode, in.Role)
 	if err != nil {
 		return nil, err
-	}
-	if err := enters(m, ref.Role, ref.Mode); err != nil {
-		return nil, err
-	}
-	s, err := m.Policy.Subject(ref)
-	if err != nil {
-		return nil, fail(modeNotFound, "%v", err)
 	}
 	a, err := actionOf(in.Action, in.Arg)
 	if err != nil {
