@@ -95,6 +95,7 @@ func (c *serveCmd) Run(e *env) error {
 	defer end()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	l := &modelLoader{env: e, log: log, file: or(c.Model, ""), global: !or(c.NoGlobal, false)}
 	if l.file != "" {
 		l.file = e.abs(l.file)
@@ -399,6 +400,11 @@ func (l *modelLoader) customModes(dir string) *ir.Project {
 
 // reload serves what lies there now, or goes on with what was good.
 func (l *modelLoader) reload() {
+	defer func() {
+		if r := recover(); r != nil {
+			l.server.Broken(fmt.Sprintf("the source cannot be served: %v", r))
+		}
+	}()
 	m, diags := l.load()
 	if diags.HasErrors() {
 		i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })

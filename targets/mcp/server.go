@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,23 +103,10 @@ func New(m *Model, opt Options) (*Server, error) {
 	if opt.Store == nil {
 		opt.Store = NewMemory()
 	}
-	for _, d := range []struct{ field, def *int }{
-		{&opt.Limits.Sessions, &DefaultLimits.Sessions}, {&opt.Limits.Messages, &DefaultLimits.Messages},
-		{&opt.Limits.Text, &DefaultLimits.Text}, {&opt.Limits.Depth, &DefaultLimits.Depth},
-	} {
-		if *d.field == 0 {
-			*d.field = *d.def
-		}
-	}
-	if opt.Limits.Timeout == 0 {
-		opt.Limits.Timeout = DefaultLimits.Timeout
-	}
-	if opt.Limits.Cleanup == 0 {
-		opt.Limits.Cleanup = DefaultLimits.Cleanup
-	}
-	if opt.Timeout == 0 {
-		opt.Timeout = 30 * time.Second
-	}
+	l, def := &opt.Limits, DefaultLimits
+	l.Sessions, l.Messages, l.Text, l.Depth = cmp.Or(l.Sessions, def.Sessions), cmp.Or(l.Messages, def.Messages), cmp.Or(l.Text, def.Text), cmp.Or(l.Depth, def.Depth)
+	l.Timeout, l.Cleanup = cmp.Or(l.Timeout, def.Timeout), cmp.Or(l.Cleanup, def.Cleanup)
+	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	if opt.Role != "" && m.Project.Role(opt.Role) == nil {
 		return nil, fmt.Errorf("got role %q, want one of %s", opt.Role, diag.Quote(roleNames(m.Project)))
 	}
