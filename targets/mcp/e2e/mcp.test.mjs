@@ -190,6 +190,28 @@ test('a change of the source is served without a new connection, and a broken on
   }
 });
 
+test('sessions outlive a server that is killed', async () => {
+  const state = join(temp('state'), 'sessions.db');
+  const start = async () => {
+    const client = new ClientV1(info);
+    const transport = new StdioV1({ command: modec, args: [...args, '--state', state] });
+    await client.connect(transport);
+    return [client, transport];
+  };
+  let [client, transport] = await start();
+  const { session_id } = (await client.callTool({ name: 'create_task', arguments: { mode_slug: 'code', initial_message: 'Stay.' } })).structuredContent;
+  await client.callTool({ name: 'switch_mode', arguments: { session_id, new_mode_slug: 'architect' } });
+  process.kill(transport.pid, 'SIGKILL');
+  await client.close();
+  [client] = await start();
+  try {
+    const task = (await client.callTool({ name: 'get_task_info', arguments: { session_id, include_messages: true } })).structuredContent;
+    assert.deepEqual([task.mode_slug, task.messages[0].text, task.mode_history.length], ['architect', 'Stay.', 2]);
+  } finally {
+    await client.close();
+  }
+});
+
 test('what is written is served, and what does not compile is not written', async () => {
   const dir = temp('written');
   cpSync(fixture, dir, { recursive: true });
