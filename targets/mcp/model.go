@@ -25,12 +25,14 @@ type Model struct {
 	Project *ir.Project // with the modes of every layer
 	Policy  *policy.Engine
 	// Root is the project's folder as an absolute path, which paths in questions are
-	// taken relative to; "": only relative paths are inside.
+	// taken relative to; "": only relative paths are inside. NewModel sets it.
 	Root string
 
 	sources map[string]string // of the modes, by slug
 	// reach is what anyone may do, which the forms of Claude Code need; made once.
 	reach func() (*target.Reach, error)
+	// realRoot is Root with its links resolved.
+	realRoot func() (string, error)
 }
 
 //go:embed builtin.json
@@ -75,6 +77,7 @@ func NewModel(root string, project *ir.Project, global ...*ir.Project) *Model {
 	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
 	m.Policy = policy.New(&p)
 	m.reach = sync.OnceValues(func() (*target.Reach, error) { return target.NewReach(m.Policy) })
+	m.realRoot = sync.OnceValues(func() (string, error) { return target.ResolveLinks(root) })
 	return m
 }
 

@@ -564,9 +564,7 @@ func TestValidateFollowsLinks(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, ".env"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := compiled(t, source)
-	m.Root = root
-	s, err := New(m, Options{})
+	s, err := New(NewModel(root, compiled(t, source).Project), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -183,9 +183,13 @@ func (m *Model) root() string {
 	return filepath.FromSlash("/") + "modec-project" // no path of a disk: nothing is resolved then
 }
 
+// resolve follows links, those of the project's own folder once.
 func (m *Model) resolve(p string) (string, error) {
-	if m.Root == "" {
+	switch m.Root {
+	case "":
 		return filepath.Clean(p), nil
+	case p:
+		return m.realRoot()
 	}
 	return target.ResolveLinks(p)
 }
@@ -199,7 +203,7 @@ func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
 	case !filepath.IsAbs(p):
 		p = filepath.Join(m.Root, p)
 	}
-	return target.DecideAt(s, g, m.Root, p, target.ResolveLinks)
+	return target.DecideAt(s, g, m.Root, p, m.resolve)
 }
 
 // whole is the answer to a question that does not say what the tool is to be used on:
