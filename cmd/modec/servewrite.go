@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
@@ -96,6 +97,11 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) (diags diag
 // has nothing against it, and serves the project then. check sees the project without
 // the file and with it.
 func (l *modelLoader) change(name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*mcp.Written, error) {
+	release, err := compiler.Exclude(l.dir, 5*time.Second) // another server may write it too
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	cfg, diags := compiler.LoadConfig(l.dir, nil, l.request().Targets)
 	if diags.HasErrors() {
 		return &mcp.Written{Diagnostics: diags}, nil
@@ -107,7 +113,6 @@ func (l *modelLoader) change(name, field string, value any, check func(without, 
 		return nil, err
 	}
 	file := target.File{Path: path.Join(cfg.Source, "served", name)}
-	var err error
 	if file.Data, err = compiler.FormatCUE(servedHeader + "package modec\n\n" + strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n") + "\n"); err != nil {
 		return nil, err
 	}
