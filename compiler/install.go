@@ -45,8 +45,9 @@ type state struct {
 	Version int                  `toml:"version"`
 	Modec   string               `toml:"modec"`           // version of modec that installed last
 	Files   map[string]Installed `toml:"files,omitempty"` // by their path
-	// Before are the records that a change takes the place of, until it is done.
-	Before map[string]Installed `toml:"before,omitempty"`
+	// Before are the records that may still be true of a file, of changes that were not
+	// finished, the latest first.
+	Before map[string][]Installed `toml:"before,omitempty"`
 	// Folders are those that modec made.
 	Folders []string `toml:"folders,omitempty,multiline"`
 }
@@ -81,9 +82,11 @@ type InstallOptions struct {
 // home is a home folder that is read and written.
 type home struct {
 	writer
-	had    state // as it was read
-	next   state // as it will be
-	locked bool  // by this process
+	had    state           // as it was read
+	next   state           // as it will be
+	stale  []Installed     // records that the disk shows not to be true
+	away   map[string]bool // originals of files that are not there: they stay
+	locked bool            // by this process
 	unlock func()
 }
 
@@ -117,16 +120,39 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 		defer h.close()
 		return nil, h.told()
 	}
-	h.next = state{Version: stateVersion, Modec: opt.Version, Files: maps.Clone(h.had.Files), Folders: append(slices.Clone(h.had.Folders), h.next.Folders...)}
+	h.settle()
+	h.away = map[string]bool{}
+	h.next = state{Version: stateVersion, Modec: opt.Version, Files: maps.Clone(h.had.Files), Before: maps.Clone(h.had.Before), Folders: append(slices.Clone(h.had.Folders), h.next.Folders...)}
 	if h.next.Files == nil {
 		h.next.Files = map[string]Installed{}
 	}
-	for p, r := range h.had.Before { // of a change that was interrupted
+	for p, list := range h.had.Before { // taken out, but not to the end
 		if _, ok := h.next.Files[p]; !ok {
-			h.next.Files[p] = r
+			h.next.Files[p] = list[0]
 		}
 	}
 	return h, nil
+}
+
+// settle drops the records of unfinished changes where the disk shows which one is true.
+func (h *home) settle() {
+	for p := range h.had.Before {
+		have, err := h.read(p)
+		if err != nil {
+			continue
+		}
+		all := h.records(p)
+		i := slices.IndexFunc(all, func(r Installed) bool { return r.Written == Sum(have) })
+		if i < 0 {
+			continue
+		}
+		if h.had.Files == nil {
+			h.had.Files = map[string]Installed{}
+		}
+		h.had.Files[p] = all[i]
+		delete(h.had.Before, p)
+		h.stale = append(h.stale, slices.Delete(all, i, i+1)...)
+	}
 }
 
 func (h *home) close() {
@@ -152,7 +178,15 @@ func (h *home) exclude() error {
 	if err != nil {
 		return fmt.Errorf("cannot write the state: %w", pathErr(err))
 	}
-	if err := lockFile(f); err != nil {
+	err = lockFile(f)
+	if err == nil {
+		mine, errMine := f.Stat()
+		there, errThere := h.root.Lstat(stateLock)
+		if errMine != nil || errThere != nil || !os.SameFile(mine, there) {
+			err = errors.New("it has just ended; try again")
+		}
+	}
+	if err != nil {
 		f.Close()
 		return fmt.Errorf("another modec changes this home folder: %w", err)
 	}
@@ -186,14 +220,12 @@ func (h *home) made(p string) {
 	}
 }
 
-// records are those that may be true of a file: after an interruption two.
+// records are those that may be true of a file: after an interruption more than one.
 func (h *home) records(p string) (list []Installed) {
-	for _, m := range []map[string]Installed{h.had.Files, h.had.Before} {
-		if r, ok := m[p]; ok {
-			list = append(list, r)
-		}
+	if r, ok := h.had.Files[p]; ok {
+		list = append(list, r)
 	}
-	return list
+	return append(list, h.had.Before[p]...)
 }
 
 func originalOf(hash string) string { return originalDir + strings.TrimPrefix(hash, "sha256:") }
@@ -217,7 +249,16 @@ func (h *home) original(r Installed) (data []byte, ok bool) {
 // false: it cannot be told.
 func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	records := h.records(p)
-	if len(records) == 0 || have == nil {
+	if have == nil { // somebody took it away: what was kept of it stays
+		for _, r := range records {
+			if r.Original != "" {
+				h.away[r.Original] = true
+				h.diags.Warnf(diag.Pos{File: p}, "edited", "", "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+			}
+		}
+		return nil, true
+	}
+	if len(records) == 0 {
 		return have, true
 	}
 	var before []byte // what was there, as far as it is known
@@ -264,7 +305,7 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	}
 	var replaced []string // where modec's value stood in the place of another
 	for _, place := range res.Taken {
-		if v := cmp.Or(owned[0][place], owned[len(owned)-1][place]); v != "" && v != merge.Container {
+		if slices.ContainsFunc(owned, func(e merge.Entries) bool { return e[place] != "" && e[place] != merge.Container }) {
 			replaced = append(replaced, place)
 		}
 	}
@@ -412,8 +453,8 @@ func (h *home) add(name string, f target.HomeFile) (c Change, original []byte, o
 // not there, what was kept stays: it may come back.
 func (h *home) takeOut(p string) []Change {
 	have, err := h.read(p)
-	if errors.Is(err, fs.ErrNotExist) && h.next.Files[p].Original != "" {
-		h.diags.Warnf(diag.Pos{File: p}, "edited", "once it is back, `modec uninstall` takes modec's entries out", "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(h.next.Files[p].Original))
+	if errors.Is(err, fs.ErrNotExist) && h.next.Files[p].Original != "" { // it may come back
+		_, _ = h.restored(p, nil)
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -444,16 +485,18 @@ func (h *home) apply(changes []Change, originals []target.File) error {
 		h.root.Remove(temp(c.Path))
 	}
 	between := h.next
-	between.Files = maps.Clone(h.next.Files)
-	between.Before = map[string]Installed{}
-	for p, r := range h.had.Files {
-		if now, ok := between.Files[p]; !ok || now.Written != r.Written {
-			between.Before[p] = r
-		}
+	between.Before = maps.Clone(h.next.Before)
+	if between.Before == nil {
+		between.Before = map[string][]Installed{}
 	}
-	for p, r := range h.had.Before { // still not known to be done
-		if _, ok := between.Before[p]; !ok && between.Files[p].Written != r.Written {
-			between.Before[p] = r
+	for _, c := range changes {
+		delete(h.next.Before, c.Path)
+		delete(between.Before, c.Path)
+		now := h.next.Files[c.Path]
+		for _, r := range h.records(c.Path) {
+			if r.Written != now.Written {
+				between.Before[c.Path] = append(between.Before[c.Path], r)
+			}
 		}
 	}
 	var files []target.File
@@ -520,19 +563,27 @@ func (h *home) save(s state) error {
 // forget removes the originals that are in place again. One that no record names may be
 // somebody's only copy, of a state that was lost.
 func (h *home) forget() error {
-	needed := map[string]bool{}
-	for _, r := range h.next.Files {
+	needed := maps.Clone(h.away)
+	for p, r := range h.next.Files {
 		needed[r.Original] = true
+		for _, r := range h.next.Before[p] {
+			needed[r.Original] = true
+		}
 	}
-	for _, m := range []map[string]Installed{h.had.Files, h.had.Before} {
-		for _, r := range m {
-			if r.Original == "" || needed[r.Original] {
-				continue
-			}
-			h.changes()
-			if err := h.root.Remove(originalOf(r.Original)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("cannot remove what was kept: %w", pathErr(err))
-			}
+	done := h.stale
+	for p := range h.had.Files {
+		done = append(done, h.records(p)...)
+	}
+	for p := range h.had.Before {
+		done = append(done, h.records(p)...)
+	}
+	for _, r := range done {
+		if r.Original == "" || needed[r.Original] {
+			continue
+		}
+		h.changes()
+		if err := h.root.Remove(originalOf(r.Original)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove what was kept: %w", pathErr(err))
 		}
 	}
 	return nil
@@ -544,9 +595,9 @@ func (h *home) tidy() {
 	if len(h.next.Files) > 0 {
 		return
 	}
+	h.root.Remove(stateLock) // while it is held: whoever opened it before sees that it is gone
 	h.unlock()
 	h.locked, h.unlock = false, func() {}
-	h.root.Remove(stateLock)
 	own := append(h.next.Folders, strings.TrimSuffix(originalDir, "/"), strings.TrimSuffix(stateDir, "/"))
 	slices.SortFunc(own, func(a, b string) int { return len(b) - len(a) })
 	for _, dir := range own {

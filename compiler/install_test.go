@@ -271,6 +271,56 @@ func canonicalJSON(t *testing.T, text string) string {
 	return string(b)
 }
 
+// TestInterruptedTwice kills two changes in a row, or one before a change of another
+// agent's files.
+func TestInterruptedTwice(t *testing.T) {
+	res, root := installProject(t)
+	all := installers(res)
+	before := map[string]string{".claude/settings.json": `{"model": "opus"}`}
+	killed := func(n int, opt InstallOptions, do func(InstallOptions) diag.List) {
+		defer func() { recover() }()
+		opt.step = func() {
+			if n--; n < 0 {
+				panic("killed")
+			}
+		}
+		do(opt)
+	}
+	install := func(role string) func(InstallOptions) diag.List {
+		return func(opt InstallOptions) diag.List {
+			_, d := res.Install(ir.SubjectRef{Role: role}, root, opt)
+			return d
+		}
+	}
+	uninstall := func(opt InstallOptions) diag.List { _, d := Uninstall(opt); return d }
+	for n := range 8 {
+		for m := range 8 {
+			for name, second := range map[string]func(InstallOptions) diag.List{"installed": install("dev"), "taken out": uninstall} {
+				home := t.TempDir()
+				for p, text := range before {
+					put(t, home, p, text)
+				}
+				opt := InstallOptions{Home: home, Force: true, Targets: all, unjudged: true}
+				if d := install("dev")(opt); d.HasErrors() {
+					t.Fatal(d)
+				}
+				killed(n, opt, install("reader"))
+				part := opt
+				if m%2 == 1 {
+					part.Targets = all[m/2%2 : m/2%2+1]
+				}
+				killed(m, part, second)
+				if d := uninstall(opt); d.HasErrors() {
+					t.Fatal(d)
+				}
+				if d := cmp.Diff(before, tree(t, home)); d != "" {
+					t.Fatalf("killed at %d, %s and killed at %d: (-before +after)\n%s", n, name, m, d)
+				}
+			}
+		}
+	}
+}
+
 // TestInstallsExcludeEachOther: one runs at a time, and the other says so.
 func TestInstallsExcludeEachOther(t *testing.T) {
 	res, root := installProject(t)
@@ -371,6 +421,25 @@ func TestMissingFilesKeepTheirOriginals(t *testing.T) {
 	}
 	if d := cmp.Diff(map[string]string{".cursor/permissions.json": mine}, tree(t, home)); d != "" {
 		t.Error(d)
+	}
+	// Installed anew while it is away, its bytes stay where the warning says.
+	if _, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	_, diags := res.Install(ir.SubjectRef{Role: "dev"}, root, opt)
+	if kept := originalOf(Sum([]byte(mine))); diags.HasErrors() || !strings.Contains(fmt.Sprint(diags), kept) {
+		t.Errorf("got %v", diags)
+	} else if got, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(kept))); err != nil || string(got) != mine {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, diags := Uninstall(opt); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if got, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(originalOf(Sum([]byte(mine)))))); err != nil || string(got) != mine {
+		t.Errorf("after the end: got %q, %v", got, err)
 	}
 }
 
