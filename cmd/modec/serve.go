@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -309,6 +310,8 @@ type modelLoader struct {
 	file   string // of a compiled model; "": the source
 	global bool
 	server *mcp.Server
+
+	loading sync.Mutex // so that a later reload does not serve what was there before
 }
 
 func (l *modelLoader) watch() (*watcher, error) {
@@ -400,6 +403,8 @@ func (l *modelLoader) customModes(dir string) *ir.Project {
 
 // reload serves what lies there now, or goes on with what was good.
 func (l *modelLoader) reload() {
+	l.loading.Lock()
+	defer l.loading.Unlock()
 	defer func() {
 		if r := recover(); r != nil {
 			l.server.Broken(fmt.Sprintf("the source cannot be served: %v", r))

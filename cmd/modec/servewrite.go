@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 const servedHeader = "// Written by modec serve; the next call writes it anew.\n"
 
 // SetRoles writes roles into served/roles.cue of the source.
-func (l *modelLoader) SetRoles(_ context.Context, roles []mcp.RoleInput) (*mcp.Written, error) {
+func (l *modelLoader) SetRoles(ctx context.Context, roles []mcp.RoleInput) (*mcp.Written, error) {
 	type role struct {
 		Description        string            `json:"description,omitempty"`
 		PermissionMode     string            `json:"permissionMode,omitempty"`
@@ -42,7 +43,7 @@ func (l *modelLoader) SetRoles(_ context.Context, roles []mcp.RoleInput) (*mcp.W
 		}
 		all[r.Name] = out
 	}
-	return l.change("roles.cue", "roles", all, func(without, _ *compiler.Result, file string) (diags diag.List) {
+	return l.change(ctx, "roles.cue", "roles", all, func(without, _ *compiler.Result, file string) (diags diag.List) {
 		for _, r := range roles {
 			if other := without.Project.Role(r.Name); other != nil {
 				diags = append(diags, diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: file}, Path: "roles." + r.Name, Message: fmt.Sprintf("got role %q, which the source has already: what is set would join it", r.Name), Hint: "choose another name, or change the role in the source",
@@ -54,49 +55,89 @@ func (l *modelLoader) SetRoles(_ context.Context, roles []mcp.RoleInput) (*mcp.W
 }
 
 // SetRestrictions writes a mode's MCP restrictions into a file of their own.
-func (l *modelLoader) SetRestrictions(_ context.Context, slug string, r *mcp.RestrictionsInput) (*mcp.Written, error) {
+func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *mcp.RestrictionsInput) (*mcp.Written, error) {
 	modes := map[string]any{}
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	return l.change("mode-"+target.PathName(slug)+".cue", "modes", modes, func(without, with *compiler.Result, file string) diag.List {
+	return l.change(ctx, "mode-"+target.PathName(slug)+".cue", "modes", modes, func(without, with *compiler.Result, file string) diag.List {
 		return onlyHoldBack(without, with, slug, file)
 	})
 }
 
-// onlyHoldBack reports restrictions by which a mode may do more than without them: where
-// it says nothing of MCP, restrictions leave available what they do not hold back.
-func onlyHoldBack(without, with *compiler.Result, slug, file string) (diags diag.List) {
+// onlyHoldBack reports restrictions by which a mode may do more than without them. Where
+// it says nothing of MCP, restrictions leave available what they do not hold back, and
+// where they name a server that is off by default, they open it.
+func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
+	md := with.Project.Mode(slug)
+	was := without.Project.Mode(slug)
+	if was == nil || md == nil || md.Restrictions == nil {
+		return nil // there is nothing to widen
+	}
+	refuse := func(format string, args ...any) diag.List {
+		return diag.List{{Code: "wider", Pos: diag.Pos{File: file}, Message: fmt.Sprintf(format, args...) + ": restrictions only hold back", Hint: "say in can.mcp of the mode what it may use", Related: []diag.Related{{Pos: was.Pos, Message: "the mode"}}}}
+	}
+	if was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil {
+		return refuse("got restrictions for mode %q, which says nothing of MCP: they would let it ask", slug)
+	}
 	before, err := without.Policy.Subject(ir.SubjectRef{Mode: slug})
 	if err != nil {
-		return nil // there is no mode to widen
+		return refuse("%v", err)
 	}
 	after, err := with.Policy.Subject(ir.SubjectRef{Mode: slug})
 	if err != nil {
-		diags.Errorf(diag.Pos{File: file}, "bad-pattern", "", "%v", err)
-		return diags
+		return refuse("%v", err)
 	}
+	names := toolWitnesses(md)
 	for i := range with.Project.Servers {
 		sv := &with.Project.Servers[i]
-		names := []string{target.UnknownTool}
+		tried := slices.Clone(names)
 		for _, t := range sv.Tools {
-			names = append(names, t.Name)
+			tried = append(tried, t.Name)
 		}
-		for _, n := range names {
-			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: n}
-			if was, is := before.Decide(a), after.Decide(a); is.Decision > was.Decision {
-				return diag.List{{Code: "wider", Pos: diag.Pos{File: file}, Message: fmt.Sprintf("got %s for %s:%s, want %s at most: restrictions only hold back", is.Decision, sv.Name, n, was.Decision), Hint: "say in can.mcp of the mode what it may use",
-					Related: []diag.Related{{Pos: was.Pos, Message: "decided by " + was.Rule}}}}
+		for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
+			for _, n := range tried {
+				a := policy.Action{Group: ir.MCP, Kind: kind, Server: sv.Name, Arg: n}
+				if was, is := before.Decide(a).Decision, after.Decide(a).Decision; is > was {
+					return refuse("got %s for %s:%s, want %s at most", is, sv.Name, n, was)
+				}
 			}
 		}
 	}
 	return nil
 }
 
+// toolWitnesses are names of tools that a mode's patterns tell apart: one for each, and
+// one for none.
+func toolWitnesses(md *ir.Mode) []string {
+	names := []string{target.UnknownTool}
+	add := func(pattern string) {
+		names = append(names, strings.NewReplacer("*", "modec", "?", "x").Replace(pattern), strings.NewReplacer("*", "", "?", "x").Replace(pattern))
+	}
+	if md.Can.MCP != nil {
+		for _, e := range md.Can.MCP.Entries {
+			for _, r := range e.Rules {
+				add(r.Pattern.Text)
+			}
+		}
+		for _, r := range md.Can.MCP.Rules {
+			add(r.Pattern.Text)
+		}
+	}
+	for _, list := range []*[]ir.ToolRef{md.Restrictions.AllowedTools, md.Restrictions.DisallowedTools} {
+		if list != nil {
+			for _, t := range *list {
+				add(t.Tool)
+			}
+		}
+	}
+	return names
+}
+
 // change puts a file into the source if the whole project compiles with it and check
 // has nothing against it, and serves the project then. check sees the project without
 // the file and with it.
-func (l *modelLoader) change(name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*mcp.Written, error) {
+func (l *modelLoader) change(ctx context.Context, name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*mcp.Written, error) {
 	release, err := compiler.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
@@ -142,6 +183,9 @@ func (l *modelLoader) change(name, field string, value any, check func(without, 
 	}
 	if list := check(without, with, file.Path); list.HasErrors() {
 		return &mcp.Written{Diagnostics: list}, nil
+	}
+	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
+		return nil, err
 	}
 	if list := compiler.Put(l.dir, []target.File{file}, true); list.HasErrors() {
 		return &mcp.Written{Diagnostics: list}, nil

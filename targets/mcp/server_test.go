@@ -574,6 +574,9 @@ func TestValidateFollowsLinks(t *testing.T) {
 		if v, _ := call[validateOutput](t, cs, "validate_tool_use", map[string]any{"mode": "code", "tool_name": "edit", "file_path": file}); v.Decision != want {
 			t.Errorf("%s: got %+v, want %s", file, v, want)
 		}
+		if x, _ := call[explainOutput](t, cs, "explain", map[string]any{"mode": "code", "action": "edit", "arg": file}); x.Decision != want {
+			t.Errorf("%s: explain says %+v, want %s", file, x, want)
+		}
 	}
 }
 
@@ -708,7 +711,9 @@ roles: {"senior dev": {can: read: "allow"}, "a:b": {}, "ré/sumé": {}}
 func TestPairs(t *testing.T) {
 	s, err := New(compiled(t, `package modec
 
+servers: docs: {command: "x", tools: search: {}}
 modes: {
+	most: {name: "Most", roleDefinition: "x", can: {read: {default: "allow", deny: [".env"]}, mcp: docs: {default: "deny", allow: ["search"]}}}
 	m: {name: "M", roleDefinition: "x", can: edit: allow: ["src/**"]}
 	open: {name: "O", roleDefinition: "x", can: edit: "allow"}
 	narrow: {name: "N", roleDefinition: "x", can: modes: allow: ["m"]}
@@ -726,6 +731,9 @@ roles: {
 	cs := connect(t, s, "", eras[0], nil)
 	for args, want := range map[string]string{
 		`{"mode": "m", "role": "r", "tool_name": "edit"}`:                                  "ask",
+		`{"mode": "most", "tool_name": "search_files"}`:                                    "ask",
+		`{"mode": "most", "tool_name": "read_file", "file_path": "a"}`:                     "allow",
+		`{"mode": "most", "tool_name": "use_mcp_tool", "server": "docs"}`:                  "ask",
 		`{"mode": "open", "role": "reader", "tool_name": "edit", "file_path": "src/a.go"}`: "deny",
 		`{"mode": "m", "role": "reader", "tool_name": "edit", "file_path": "src/a.go"}`:    "allow",
 	} {

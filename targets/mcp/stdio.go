@@ -136,7 +136,7 @@ func (c *lineConn) take(line []byte) bool {
 			b.left++
 			b.answers = append(b.answers, errorMessage(idOf(p), jsonrpc.CodeInvalidRequest, "got the id of a request that is not answered yet"))
 			continue
-		case ok && req.IsCall():
+		case ok && req.IsCall() && req.Method != untilTold:
 			b.left++
 			ids[req.ID] = true
 		}

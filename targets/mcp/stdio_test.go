@@ -140,6 +140,7 @@ func TestStdioBadBatches(t *testing.T) {
 	for batch, want := range map[string]string{
 		`[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"ping"}]`: "7 7! 8",
 		`[{"jsonrpc":"2.0","id":71,"method":"ping"},{"foo":1},{"jsonrpc":"2.0","id":72,"method":5}]`:                                   "71 72! <nil>!",
+		`[{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{}},{"jsonrpc":"2.0","id":3,"method":"ping"}]`:              "3",
 		`[{"foo":1},5]`: "<nil>! <nil>!",
 	} {
 		answers := exchange(t, serve(t, Options{}), old+batch+"\n")

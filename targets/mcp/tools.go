@@ -408,6 +408,9 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 		return nil, err
 	}
 	r := s.Decide(a)
+	if a.Group == ir.Read || a.Group == ir.Edit {
+		r = m.file(s, a.Group, a.Arg)
+	}
 	out := &explainOutput{Subject: ref.String(), Decision: r.Decision.String(), Rule: ruleText(r), Place: placeOf(r.Pos), Default: s.Default(a.Group).Decision.String(), Rules: []explainRule{}}
 	if a.Group != ir.MCP { // whose rules are by server
 		for _, rule := range s.Rules(a.Group) {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -115,7 +116,11 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 			p = "."
 		}
 		if p != "" {
-			return judgement{m.file(s, g, p), about}, nil
+			r := m.file(s, g, p)
+			if search[in.ToolName] && r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow }) {
+				r.Decision, r.Rule = ir.Ask, r.Rule+", and some of what is below may not be read"
+			}
+			return judgement{r, about}, nil
 		}
 	case ir.Command:
 		if in.Command != "" {
@@ -219,8 +224,7 @@ func (m *Model) whole(ref ir.SubjectRef, s *policy.Subject, g ir.Group) policy.R
 // someOf is the most that may happen with a tool of a server, an ask unless all may.
 func (m *Model) someOf(s *policy.Subject, server string) policy.Result {
 	names := []string{target.UnknownTool}
-	if sv := m.Project.Server(server); sv != nil && len(sv.Tools) > 0 {
-		names = names[:0]
+	if sv := m.Project.Server(server); sv != nil {
 		for _, t := range sv.Tools {
 			names = append(names, t.Name)
 		}

@@ -203,7 +203,7 @@ func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, 
 		}
 		seen[r.Name] = true
 	}
-	out, err := sc.write(func() (*Written, error) { return sc.opt.Writer.SetRoles(ctx, in.Roles) })
+	out, err := sc.write(ctx, func() (*Written, error) { return sc.opt.Writer.SetRoles(ctx, in.Roles) })
 	if err != nil || !out.Changed {
 		return out, err
 	}
@@ -220,13 +220,16 @@ func (sc *scope) updateRestrictions(ctx context.Context, in updateRestrictionsIn
 	if sc.Model().Source(in.ModeSlug) != FromProject {
 		return nil, fail(validationError, "got mode %q, which is %s, want one of the project", in.ModeSlug, sc.Model().Source(in.ModeSlug))
 	}
-	return sc.write(func() (*Written, error) { return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions) })
+	return sc.write(ctx, func() (*Written, error) { return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions) })
 }
 
 // write changes the source, one call after the other.
-func (sc *scope) write(change func() (*Written, error)) (*writeOutput, error) {
+func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*writeOutput, error) {
 	sc.writing.Lock()
 	defer sc.writing.Unlock()
+	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
+		return nil, fail(timedOut, "%v", err)
+	}
 	w, err := change()
 	if err != nil {
 		return nil, fail(internalError, "%v", err)

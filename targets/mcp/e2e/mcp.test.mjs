@@ -258,6 +258,11 @@ test('what is written is served, and what does not compile is not written', asyn
     res = await call('update_mode_restrictions', { mode_slug: 'bare', restrictions: {} });
     assert.equal(res.isError, true, 'restrictions that permit more are refused');
     assert.match(res.structuredContent.problems[0].message, /restrictions only hold back/);
+    writeFileSync(join(dir, 'modec/bare.cue'), 'package modec\n\nservers: off: {command: "off", defaultEnabled: false}\nmodes: bare: {name: "Bare", roleDefinition: "x", can: mcp: "*": {allow: ["read_*"], default: "deny"}}\n');
+    for (const end = Date.now() + 10_000; !/off by default/.test((await call('explain', { mode: 'bare', action: 'mcp', arg: 'off:read_x' })).structuredContent.rule) && Date.now() < end; ) await new Promise((done) => setTimeout(done, 50));
+    res = await call('update_mode_restrictions', { mode_slug: 'bare', restrictions: { allowedServers: ['off'], allowedTools: [{ serverName: 'off', toolName: 'read_*' }] } });
+    assert.equal(res.isError, true, 'restrictions do not open a server that is off');
+    assert.match(res.structuredContent.problems[0].message, /restrictions only hold back/);
     res = await restrict({ allowedServers: ['a'], disallowedServers: ['a'] });
     assert.equal(res.isError, true);
     assert.deepEqual(await servers(), reached.slice(1));
