@@ -34,7 +34,7 @@ type buildCmd struct {
 }
 
 func (buildCmd) Help() string {
-	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build. Files that people write too (.mcp.json, .roo/mcp.json, .cursor/mcp.json, .cursor/cli.json, .cursor/hooks.json) are merged: modec adds, changes and removes its own entries, and everything else keeps its bytes.
+	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build. Files that people write too (.mcp.json, .roo/mcp.json, .claude/settings.json, .cursor/mcp.json, .cursor/cli.json, .cursor/hooks.json) are merged: modec adds, changes and removes its own entries, and everything else keeps its bytes.
 
 What the last build read and left is remembered in your own cache folder, by the hashes of all of it: where nothing changed, build and --check say so without compiling. Nothing is remembered with CI or MODEC_CACHE=off set.
 
