@@ -88,20 +88,12 @@ func Open(req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	if cfg.Baseline != "" && p.Role(cfg.Baseline) == nil {
-		d := diag.Diagnostic{Code: "unknown-role", Pos: cfg.baselinePos, Path: "baseline", Message: fmt.Sprintf("got unknown role %q, want one of %s", cfg.Baseline, diag.Quote(roleNames(p)))}
-		d.Hint = diag.DidYouMean(cfg.Baseline, roleNames(p))
+		d := diag.Diagnostic{Code: "unknown-role", Pos: cfg.baselinePos, Path: "baseline", Message: fmt.Sprintf("got unknown role %q, want one of %s", cfg.Baseline, diag.Quote(p.RoleNames()))}
+		d.Hint = diag.DidYouMean(cfg.Baseline, p.RoleNames())
 		diags = append(diags, d)
 	}
 	diags.Sort()
 	return &Result{Config: cfg, Project: p, Policy: policy.New(p)}, diags
-}
-
-func roleNames(p *ir.Project) []string {
-	var names []string
-	for i := range p.Roles {
-		names = append(names, p.Roles[i].Name)
-	}
-	return names
 }
 
 // Compile loads a project and emits it for its targets. It reads the project's

@@ -249,13 +249,8 @@ func (h *home) original(r Installed) (data []byte, ok bool) {
 // false: it cannot be told.
 func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	records := h.records(p)
-	if have == nil { // somebody took it away: what was kept of it stays
-		for _, r := range records {
-			if r.Original != "" {
-				h.away[r.Original] = true
-				h.diags.Warnf(diag.Pos{File: p}, "edited", "", "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
-			}
-		}
+	if have == nil {
+		h.missed(p)
 		return nil, true
 	}
 	if len(records) == 0 {
@@ -314,6 +309,16 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 		return res.Data, true // a person's own word since
 	}
 	return back.Data, true
+}
+
+// missed keeps what was there before a file that somebody took away: it may come back.
+func (h *home) missed(p string) {
+	for _, r := range h.records(p) {
+		if r.Original != "" {
+			h.away[r.Original] = true
+			h.diags.Warnf(diag.Pos{File: p}, "edited", "", "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+		}
+	}
 }
 
 // missing tells of items that are not there any more as modec wrote them: a hook that
@@ -453,8 +458,8 @@ func (h *home) add(name string, f target.HomeFile) (c Change, original []byte, o
 // not there, what was kept stays: it may come back.
 func (h *home) takeOut(p string) []Change {
 	have, err := h.read(p)
-	if errors.Is(err, fs.ErrNotExist) && h.next.Files[p].Original != "" { // it may come back
-		_, _ = h.restored(p, nil)
+	if errors.Is(err, fs.ErrNotExist) && h.next.Files[p].Original != "" {
+		h.missed(p)
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -574,8 +579,10 @@ func (h *home) forget() error {
 	for p := range h.had.Files {
 		done = append(done, h.records(p)...)
 	}
-	for p := range h.had.Before {
-		done = append(done, h.records(p)...)
+	for p, list := range h.had.Before {
+		if _, ok := h.had.Files[p]; !ok {
+			done = append(done, list...)
+		}
 	}
 	for _, r := range done {
 		if r.Original == "" || needed[r.Original] {

@@ -65,7 +65,7 @@ func (c *explainCmd) Run(e *env) error {
 	if c.Arg == "" {
 		return fmt.Errorf("got %s, want SUBJECT ACTION ARG, or --code CODE", count(len(slices.DeleteFunc([]string{c.Subject, c.Action, c.Arg}, func(s string) bool { return s == "" })), "argument"))
 	}
-	action, err := parseAction(c.Action, c.Arg)
+	action, err := policy.ParseAction(c.Action, c.Arg)
 	if err != nil {
 		return err
 	}
@@ -167,29 +167,6 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 }
 
 var halves = map[target.Halves]string{target.Both: "both", target.Access: "access", target.Approval: "approval"}
-
-// parseAction reads an action as it is typed.
-func parseAction(group, arg string) (policy.Action, error) {
-	g := ir.Group(group)
-	if group == "browser" {
-		g = ir.Web
-	}
-	if !slices.Contains(ir.Groups, g) {
-		var names []string
-		for _, g := range ir.Groups {
-			names = append(names, string(g))
-		}
-		return policy.Action{}, fmt.Errorf("got action %q, want one of %s", group, diag.Quote(names))
-	}
-	if g != ir.MCP {
-		return policy.Action{Group: g, Arg: arg}, nil
-	}
-	server, tool, ok := strings.Cut(arg, ":")
-	if !ok || server == "" || tool == "" {
-		return policy.Action{}, fmt.Errorf("got %q, want SERVER:TOOL", arg)
-	}
-	return policy.Action{Group: g, Server: server, Arg: tool}, nil
-}
 
 // allCodes documents everything that modec reports.
 func allCodes() []diag.Doc {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -36,8 +37,8 @@ type serveCmd struct {
 	serveSettings
 }
 
-// serveSettings are what a file, the environment and flags may say. A nil field is not
-// said.
+// serveSettings are what a file, the environment and flags may say: pointers and lists,
+// of which nil is not said.
 type serveSettings struct {
 	HTTP           *string        `name:"http" env:"MODEC_HTTP" toml:"http" placeholder:"ADDR" help:"Serve streamable HTTP at this address (127.0.0.1:8765) in place of standard input and output. Endpoints: /mcp, and /mcp/MODE for one mode."`
 	Mode           *string        `env:"MODEC_MODE" toml:"mode" placeholder:"SLUG" help:"The working mode of every session."`
@@ -195,35 +196,18 @@ func (c *serveCmd) fromFile(e *env) error {
 		}
 		*x.into = &d
 	}
-	under(&c.HTTP, f.HTTP)
-	under(&c.Mode, f.Mode)
-	under(&c.Role, f.Role)
-	under(&c.Model, f.Model)
-	under(&c.State, f.State)
-	under(&c.AllowWrites, f.AllowWrites)
-	under(&c.NoGlobal, f.NoGlobal)
-	under(&c.Timeout, f.Timeout)
-	under(&c.Cleanup, f.Cleanup)
-	under(&c.MaxSessions, f.MaxSessions)
-	under(&c.MaxMessages, f.MaxMessages)
-	under(&c.MaxText, f.MaxText)
-	under(&c.MaxBody, f.MaxBody)
-	under(&c.RequestTimeout, f.RequestTimeout)
-	under(&c.LogFile, f.LogFile)
-	under(&c.LogLevel, f.LogLevel)
-	if c.Origin == nil {
-		c.Origin = f.Origin
-	}
-	if c.Host == nil {
-		c.Host = f.Host
-	}
+	c.serveSettings.under(f)
 	return c.check()
 }
 
 // under fills in what is not said. An empty variable of the environment says nothing.
-func under[T any](p **T, file *T) {
-	if *p == nil || any(**p) == "" {
-		*p = file
+func (s *serveSettings) under(file serveSettings) {
+	mine, theirs := reflect.ValueOf(s).Elem(), reflect.ValueOf(file)
+	for i := range mine.NumField() {
+		f := mine.Field(i)
+		if f.IsNil() || f.Kind() == reflect.Pointer && f.Elem().Kind() == reflect.String && f.Elem().Len() == 0 {
+			f.Set(theirs.Field(i))
+		}
 	}
 }
 
@@ -285,7 +269,7 @@ func (c *serveCmd) http(ctx context.Context, e *env, s *mcp.Server, addr string,
 		log.Warn("others can reach this address, and nobody is asked who they are", "address", listener.Addr().String())
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	e.ui.note("serving %s\n", mcp.Address(listener.Addr(), ""))
+	e.ui.note("serving %s\n", mcp.Address(listener.Addr().String(), ""))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

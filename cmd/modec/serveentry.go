@@ -67,11 +67,7 @@ func (c *serveCmd) entry(e *env) error {
 		if cl.remote != "" {
 			o = append(o, "type", cl.remote)
 		}
-		url := "http://" + addr + "/mcp"
-		if m := or(c.Mode, ""); m != "" {
-			url += "/" + m
-		}
-		o = append(o, "url", url)
+		o = append(o, "url", mcp.Address(addr, or(c.Mode, "")))
 	} else {
 		if cl.typed {
 			o = append(o, "type", "stdio")

@@ -418,7 +418,7 @@ func (p *Project) Subjects() []SubjectRef {
 // beside it, s is a mode. It fails with a sentence that names the choices.
 func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	if role != "" && p.Role(role) == nil {
-		return SubjectRef{}, fmt.Errorf("got role %q, want one of %s", role, quoted(p.roleNames()))
+		return SubjectRef{}, fmt.Errorf("got role %q, want one of %s", role, quoted(p.RoleNames()))
 	}
 	kind, name, prefixed := strings.Cut(s, ":")
 	if !prefixed || kind != "mode" && kind != "role" {
@@ -434,14 +434,15 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	case asRole:
 		return SubjectRef{Role: name}, nil
 	}
-	names := p.modeNames()
+	names := p.ModeNames()
 	if role == "" {
-		names = append(names, p.roleNames()...)
+		names = append(names, p.RoleNames()...)
 	}
 	return SubjectRef{}, fmt.Errorf("got subject %q, want one of %s", s, quoted(names))
 }
 
-func (p *Project) modeNames() []string {
+// ModeNames lists the slugs of the modes, the built-in ones last.
+func (p *Project) ModeNames() []string {
 	var names []string
 	for i := range p.Modes {
 		names = append(names, p.Modes[i].Slug)
@@ -452,7 +453,8 @@ func (p *Project) modeNames() []string {
 	return names
 }
 
-func (p *Project) roleNames() []string {
+// RoleNames lists the names of the roles.
+func (p *Project) RoleNames() []string {
 	var names []string
 	for i := range p.Roles {
 		names = append(names, p.Roles[i].Name)

@@ -194,9 +194,9 @@ func hosts(allowed []string, next http.Handler) http.Handler {
 	})
 }
 
-// Address returns where clients find an endpoint.
-func Address(listener net.Addr, mode string) string {
-	u := url.URL{Scheme: "http", Host: listener.String(), Path: "/mcp"}
+// Address is where clients find an endpoint of a server at host:port.
+func Address(host, mode string) string {
+	u := url.URL{Scheme: "http", Host: host, Path: "/mcp"}
 	if mode != "" {
 		u.Path += "/" + mode
 	}

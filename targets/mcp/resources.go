@@ -215,7 +215,7 @@ func uriOf(scheme, name, suffix string) string {
 func (m *Model) named(scheme string) (names []string, describe func(string) (title, description string)) {
 	switch scheme {
 	case "mode":
-		return modeNames(m.Project), func(n string) (string, string) {
+		return m.Project.ModeNames(), func(n string) (string, string) {
 			mode := m.Project.Mode(n)
 			if mode.Description == "" {
 				return mode.Name, mode.WhenToUse
@@ -223,7 +223,7 @@ func (m *Model) named(scheme string) (names []string, describe func(string) (tit
 			return mode.Name, mode.Description
 		}
 	case "role":
-		return roleNames(m.Project), func(n string) (string, string) { return n, m.Project.Role(n).Description }
+		return m.Project.RoleNames(), func(n string) (string, string) { return n, m.Project.Role(n).Description }
 	}
 	for i := range m.Project.Servers {
 		names = append(names, m.Project.Servers[i].Name)

@@ -19,7 +19,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ir"
 )
 
 // Options say how a server serves. Only the version has no default.
@@ -108,10 +107,10 @@ func New(m *Model, opt Options) (*Server, error) {
 	l.Timeout, l.Cleanup = cmp.Or(l.Timeout, def.Timeout), cmp.Or(l.Cleanup, def.Cleanup)
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	if opt.Role != "" && m.Project.Role(opt.Role) == nil {
-		return nil, fmt.Errorf("got role %q, want one of %s", opt.Role, diag.Quote(roleNames(m.Project)))
+		return nil, fmt.Errorf("got role %q, want one of %s", opt.Role, diag.Quote(m.Project.RoleNames()))
 	}
 	if opt.Mode != "" && m.Project.Mode(opt.Mode) == nil {
-		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(modeNames(m.Project)))
+		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(m.Project.ModeNames()))
 	}
 	if err := enters(m, opt.Role, opt.Mode); err != nil {
 		return nil, err
@@ -122,20 +121,6 @@ func New(m *Model, opt Options) (*Server, error) {
 	s.model.Store(m)
 	go s.clean(ctx)
 	return s, nil
-}
-
-func roleNames(p *ir.Project) (names []string) {
-	for i := range p.Roles {
-		names = append(names, p.Roles[i].Name)
-	}
-	return names
-}
-
-func modeNames(p *ir.Project) (names []string) {
-	for i := range p.Modes {
-		names = append(names, p.Modes[i].Slug)
-	}
-	return names
 }
 
 // Close ends the cleaning and the store.
@@ -271,7 +256,6 @@ func (s *Server) scope(mode string) *scope {
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		// The model may change at any time; whoever may ask is told the same.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
-		SchemaCache:  schemas,
 	})
 	sc.sdk.AddReceivingMiddleware(sc.guard)
 	sc.tools()
@@ -281,9 +265,6 @@ func (s *Server) scope(mode string) *scope {
 	s.scopes[mode] = sc
 	return sc
 }
-
-// schemas are inferred once a process, however many endpoints there are.
-var schemas = sdk.NewSchemaCache()
 
 const instructions = `modec knows which modes and roles this project has, what each may do, and which rule of the source says so. Ask validate_tool_use before an action whose permission is in doubt; list_modes and get_mode_info tell what there is. create_task starts a task in a mode and returns a session_id, which the other calls take. What a rule refuses, do not attempt by another way.`
 

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -195,5 +194,5 @@ func (m *memory) Close() error { return nil }
 
 // storeFailed is what a caller learns of a store that fails.
 func storeFailed(err error) error {
-	return fail(internalError, "%v", fmt.Errorf("the sessions cannot be kept: %w", err))
+	return fail(internalError, "the sessions cannot be kept: %v", err)
 }

@@ -58,11 +58,11 @@ func refuse(r policy.Result, reason string) error {
 func mode(m *Model, slug string) (*ir.Mode, error) {
 	mode := m.Project.Mode(slug)
 	if mode == nil {
-		hint := diag.DidYouMean(slug, modeNames(m.Project))
+		hint := diag.DidYouMean(slug, m.Project.ModeNames())
 		if hint != "" {
 			hint = "; " + hint
 		}
-		return nil, failData(modeNotFound, map[string]any{"mode_slug": slug}, "got mode %q, want one of %s%s", slug, diag.Quote(modeNames(m.Project)), hint)
+		return nil, failData(modeNotFound, map[string]any{"mode_slug": slug}, "got mode %q, want one of %s%s", slug, diag.Quote(m.Project.ModeNames()), hint)
 	}
 	return mode, nil
 }
@@ -70,7 +70,7 @@ func mode(m *Model, slug string) (*ir.Mode, error) {
 func role(m *Model, name string) (*ir.Role, error) {
 	r := m.Project.Role(name)
 	if r == nil {
-		return nil, failData(roleNotFound, map[string]any{"role": name}, "got role %q, want one of %s", name, diag.Quote(roleNames(m.Project)))
+		return nil, failData(roleNotFound, map[string]any{"role": name}, "got role %q, want one of %s", name, diag.Quote(m.Project.RoleNames()))
 	}
 	return r, nil
 }
@@ -102,23 +102,24 @@ func (sc *scope) session(id string) (*Session, error) {
 	case s == nil:
 		return nil, unknownSession(id)
 	}
-	if err := sc.mine(s); err != nil {
+	now := sc.now()
+	if err := sc.inUse(s, now); err != nil {
 		return nil, err
 	}
-	now := sc.now()
-	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
-		return nil, expired(id, idle)
-	} else if idle < sc.opt.Limits.Timeout/20 { // so that a question seldom writes
+	if now.Sub(s.Used) < sc.opt.Limits.Timeout/20 { // so that a question seldom writes
 		return s, nil
 	}
 	return sc.change(id, func(*Session) error { return nil })
 }
 
-// mine reports an error for a session of another role or mode than the endpoint's: it is
-// as if there were none.
-func (sc *scope) mine(s *Session) error {
+// inUse reports an error for a session that expired, and for one of another role or mode
+// than the endpoint's, which is as if there were none.
+func (sc *scope) inUse(s *Session, now time.Time) error {
 	if sc.opt.Role != "" && s.Role != sc.opt.Role || sc.mode != "" && s.Mode != sc.mode {
 		return unknownSession(s.ID)
+	}
+	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
+		return expired(s.ID, idle)
 	}
 	return nil
 }
@@ -134,12 +135,9 @@ func expired(id string, idle time.Duration) error {
 // change changes a session that is in use.
 func (sc *scope) change(id string, fn func(*Session) error) (*Session, error) {
 	s, err := sc.opt.Store.Update(id, func(s *Session) error {
-		if err := sc.mine(s); err != nil {
-			return err
-		}
 		now := sc.now()
-		if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
-			return expired(id, idle)
+		if err := sc.inUse(s, now); err != nil {
+			return err
 		}
 		s.Used = now
 		return fn(s)
@@ -165,7 +163,7 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	}
 	switch {
 	case slug == "":
-		return nil, fail(validationError, "got no mode_slug, want one of %s", diag.Quote(modeNames(m.Project)))
+		return nil, fail(validationError, "got no mode_slug, want one of %s", diag.Quote(m.Project.ModeNames()))
 	case sc.mode != "" && slug != sc.mode:
 		return nil, fail(validationError, "got mode_slug %q, want %q: the endpoint fixes the mode", slug, sc.mode)
 	case sc.opt.Role != "" && as != "" && as != sc.opt.Role:
@@ -183,6 +181,9 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if as == "" {
 		as = sc.opt.Role
 	}
+	none := func() *createTaskOutput { // what a refusal stands beside
+		return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}
+	}
 	if in.ParentSessionID != "" {
 		parent, err := sc.session(in.ParentSessionID)
 		if err != nil {
@@ -196,11 +197,8 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 		if parent.Status != Active {
 			return nil, fail(validationError, "got a parent session that is %s, want one that is active", parent.Status)
 		}
-		if _, err := mode(m, slug); err != nil {
-			return nil, err
-		}
 		if err := handsOver(m, parent.subject(), slug); err != nil {
-			return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}, err
+			return none(), err
 		}
 		depth, err := sc.depth(parent)
 		if err != nil {
@@ -210,13 +208,8 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 			return nil, fail(limitReached, "got a session below %d others, want at most %d", depth, sc.opt.Limits.Depth-1)
 		}
 	}
-	if as != "" {
-		if _, err := role(m, as); err != nil {
-			return nil, err
-		}
-	}
 	if err := enters(m, as, slug); err != nil {
-		return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}, err
+		return none(), err
 	}
 	now := sc.now()
 	s := &Session{ID: handle("ses_"), Task: handle("tsk_"), Mode: slug, Role: as, Parent: in.ParentSessionID, Status: Active, Created: now, Used: now,

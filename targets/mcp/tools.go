@@ -403,9 +403,9 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 	if err != nil {
 		return nil, err
 	}
-	a, err := actionOf(in.Action, in.Arg)
+	a, err := policy.ParseAction(in.Action, in.Arg)
 	if err != nil {
-		return nil, err
+		return nil, fail(validationError, "%v", err)
 	}
 	r := s.Decide(a)
 	if a.Group == ir.Read || a.Group == ir.Edit {

@@ -237,25 +237,6 @@ func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*w
 	return &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}, nil
 }
 
-// actionOf reads an action as it is typed.
-func actionOf(group, arg string) (policy.Action, error) {
-	g := ir.Group(group)
-	if group == "browser" {
-		g = ir.Web
-	}
-	if !slices.Contains(ir.Groups, g) {
-		return policy.Action{}, fail(validationError, "got action %q, want one of read, edit, command, web, mcp, modes", group)
-	}
-	a := policy.Action{Group: g, Arg: arg}
-	if g == ir.MCP {
-		var ok bool
-		if a.Server, a.Arg, ok = strings.Cut(arg, ":"); !ok || a.Server == "" || a.Arg == "" {
-			return a, fail(validationError, "got %q, want SERVER:TOOL", arg)
-		}
-	}
-	return a, nil
-}
-
 // flagsOf writes a role in Thurbox's form.
 func flagsOf(in target.Input, r *ir.Role) (*Role, error) {
 	f, diags := claude.RoleFlags(in, r)

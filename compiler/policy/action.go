@@ -1,0 +1,34 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// ParseAction reads an action as a person types it: a group and its argument, which is
+// SERVER:TOOL for mcp.
+func ParseAction(group, arg string) (Action, error) {
+	g := ir.Group(group)
+	if group == "browser" {
+		g = ir.Web
+	}
+	if !slices.Contains(ir.Groups, g) {
+		var names []string
+		for _, g := range ir.Groups {
+			names = append(names, string(g))
+		}
+		return Action{}, fmt.Errorf("got action %q, want one of %s", group, diag.Quote(names))
+	}
+	if g != ir.MCP {
+		return Action{Group: g, Arg: arg}, nil
+	}
+	server, tool, ok := strings.Cut(arg, ":")
+	if !ok || server == "" || tool == "" {
+		return Action{}, fmt.Errorf("got %q, want SERVER:TOOL", arg)
+	}
+	return Action{Group: g, Server: server, Arg: tool}, nil
+}
