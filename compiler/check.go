@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,13 +16,14 @@ func (r *resolver) check(data *node) bool {
 	usable := true
 	for _, f := range data.fields {
 		if !slices.Contains(topLevel, f.name) {
-			r.diags = append(r.diags, diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: f.name,
-				Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)), Hint: diag.DidYouMean(f.name, topLevel)})
+			r.diags.Errorf("unknown-field", f.pos, "got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)).
+				Path(f.name).
+				Hint(diag.DidYouMean(f.name, topLevel))
 			continue
 		}
 		if f.node.kind != structKind {
 			if usable = false; f.node.kind != broken {
-				r.diags.Errorf(f.node.pos, "wrong-type", f.name, "got %s, want a struct", f.node.typed())
+				r.diags.Errorf("wrong-type", f.node.pos, "got %s, want a struct", f.node.typed()).Path(f.name)
 			}
 			continue
 		}
@@ -34,8 +34,9 @@ func (r *resolver) check(data *node) bool {
 			if f.name != "policies" {
 				key := strings.ToLower(item.name)
 				if other, ok := folded[key]; ok {
-					r.diags = append(r.diags, diag.Diagnostic{Code: "case-collision", Pos: item.pos, Path: at, Message: fmt.Sprintf("got %q beside %q, want names that differ in more than case", item.name, other.name),
-						Related: []diag.Related{{Pos: other.pos, Message: "the other one"}}})
+					r.diags.Errorf("case-collision", item.pos, "got %q beside %q, want names that differ in more than case", item.name, other.name).
+						Path(at).
+						Related(other.pos, "the other one")
 				}
 				folded[key] = item
 			}
@@ -69,12 +70,13 @@ var nameRules = map[string]nameCheck{
 }
 
 type nameCheck struct {
-	pattern    string
-	re         func() *regexp.Regexp // compiled when it is first asked
-	code, want string
+	pattern string
+	re      func() *regexp.Regexp // compiled when it is first asked
+	code    diag.Code
+	want    string
 }
 
-func nameRule(pattern, code, want string) nameCheck {
+func nameRule(pattern string, code diag.Code, want string) nameCheck {
 	return nameCheck{pattern, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }), code, want}
 }
 
@@ -84,9 +86,9 @@ func (r *resolver) checkName(sec string, f field, at string) {
 	rule := nameRules[sec]
 	switch {
 	case !rule.re().MatchString(f.name) || len([]rune(f.name)) > 256 || sec == "roles" && strings.TrimSpace(f.name) != f.name:
-		r.diags.Errorf(f.pos, rule.code, at, "got %q, want %s", short(f.name), rule.want)
+		r.diags.Errorf(rule.code, f.pos, "got %q, want %s", short(f.name), rule.want).Path(at)
 	case sec == "servers" && slices.Contains(reservedServers, f.name):
-		r.diags.Errorf(f.pos, "bad-name", at, "got %q, which can.mcp reserves, want another name", f.name)
+		r.diags.Errorf("bad-name", f.pos, "got %q, which can.mcp reserves, want another name", f.name).Path(at)
 	}
 }
 
@@ -96,16 +98,19 @@ func (r *resolver) checkTransport(f field, at string) {
 	switch {
 	case command == nil && url == nil && (n.wrote("command") || n.wrote("url")):
 	case command == nil && url == nil && typ != ir.External:
-		r.diags = append(r.diags, diag.Diagnostic{Code: "missing-field", Pos: n.pos, Path: at, Message: "got neither command nor url, want one of them",
-			Hint: "`type: \"external\"` names a server that the user's own settings start"})
+		r.diags.Errorf("missing-field", n.pos, "got neither command nor url, want one of them").
+			Path(at).
+			Hint("`type: \"external\"` names a server that the user's own settings start")
 	case command != nil && url != nil:
-		r.diags.Errorf(url.pos, "bad-transport", at+".url", "got url beside command, want one of them")
+		r.diags.Errorf("bad-transport", url.pos, "got url beside command, want one of them").Path(at + ".url")
 	case command != nil && typ != "" && typ != "stdio", url != nil && (typ == "stdio" || typ == ir.External):
-		r.diags.Errorf(n.get("type").pos, "bad-transport", at+".type", "got type %q, want one that fits: stdio with command, http or sse with url, external without either", typ)
+		r.diags.Errorf("bad-transport", n.get("type").pos, "got type %q, want one that fits: stdio with command, http or sse with url, external without either", typ).
+			Path(at + ".type")
 	}
 	for _, name := range map[bool][]string{true: {"headers"}, false: {"args", "env", "cwd"}}[command != nil] {
 		if x := n.get(name); x != nil && ((command != nil) != (url != nil) || typ == ir.External) {
-			r.diags.Errorf(x.pos, "bad-transport", at+"."+name, "got %s, want it only on a server with %s", name, map[bool]string{true: "url", false: "command"}[command != nil])
+			r.diags.Errorf("bad-transport", x.pos, "got %s, want it only on a server with %s", name, map[bool]string{true: "url", false: "command"}[command != nil]).
+				Path(at + "." + name)
 		}
 	}
 }

@@ -125,15 +125,15 @@ func chosen(cfg *Config, req Request) ([]TargetConfig, diag.List) {
 	var diags diag.List
 	if len(req.Only) == 0 {
 		if len(cfg.Targets) == 0 {
-			diags = append(diags, diag.Diagnostic{Code: "no-targets", Pos: diag.Pos{File: ConfigFile}, Message: "got no [targets.NAME] table, want at least one of " + diag.Quote(targetNames(req.Targets)),
-				Hint: "`--target NAME` compiles for a target that modec.toml does not list"})
+			diags.Errorf("no-targets", diag.Pos{File: ConfigFile}, "%s", "got no [targets.NAME] table, want at least one of "+diag.Quote(targetNames(req.Targets))).
+				Hint("`--target NAME` compiles for a target that modec.toml does not list")
 		}
 		return cfg.Targets, diags
 	}
 	for _, name := range req.Only {
 		if !slices.Contains(targetNames(req.Targets), name) {
-			diags = append(diags, diag.Diagnostic{Code: "unknown-target", Message: fmt.Sprintf("got unknown target %q, want one of %s", name, diag.Quote(targetNames(req.Targets))),
-				Hint: diag.DidYouMean(name, targetNames(req.Targets))})
+			diags.Errorf("unknown-target", diag.Pos{}, "got unknown target %q, want one of %s", name, diag.Quote(targetNames(req.Targets))).
+				Hint(diag.DidYouMean(name, targetNames(req.Targets)))
 		}
 	}
 	var out []TargetConfig

@@ -33,7 +33,7 @@ type Config struct {
 	Targets  []TargetConfig // in the order of the target table
 	// Lint holds the severities of lint's rules where they differ from the rules' own,
 	// and PromptLimit its limit.
-	Lint        map[string]string
+	Lint        map[diag.Code]string
 	PromptLimit int
 	// Hash covers the file's bytes; it goes into the source hash.
 	Bytes []byte
@@ -101,7 +101,7 @@ func LoadConfig(root string, instead fs.FS, all []target.Target) (*Config, diag.
 	var diags diag.List
 	fsys, end, err := openRoot(root, instead)
 	if err != nil {
-		diags.Errorf(diag.Pos{}, "no-project", "", "got folder %q, which cannot be opened: %v", root, pathErr(err))
+		diags.Errorf("no-project", diag.Pos{}, "got folder %q, which cannot be opened: %v", root, pathErr(err))
 		return nil, diags
 	}
 	defer end()
@@ -145,7 +145,7 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 			pos.Line, pos.Col = de.Position()
 			msg = strings.TrimPrefix(de.Error(), "toml: ")
 		}
-		c.diags.Errorf(pos, "config-syntax", "", "%s", msg)
+		c.diags.Errorf("config-syntax", pos, "%s", msg)
 		return nil
 	}
 	c.locate(b)
@@ -158,7 +158,8 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"], Bytes: b}
 	if !localFolder(cfg.Source) {
-		c.diags.Errorf(c.vals["source"], "bad-config", "source", "got %q, want a folder inside the project", cfg.Source)
+		c.diags.Errorf("bad-config", c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
+			Path("source")
 	}
 	c.targets(cfg, doc["targets"], all, o.String("on_loss"))
 	c.exceptions(cfg, doc["exceptions"], all)
@@ -171,7 +172,7 @@ func lintOptions() []target.Option {
 	list := []target.Option{{Name: "prompt_limit", Type: target.Int, Default: lint.DefaultPromptLimit, Doc: "The most bytes of a prompt (long-prompt)."}}
 	for _, r := range lint.All() {
 		doc, _, _ := strings.Cut(r.Doc, ". ")
-		list = append(list, target.Option{Name: r.ID, Type: target.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
+		list = append(list, target.Option{Name: string(r.ID), Type: target.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
 	}
 	slices.SortFunc(list, func(a, b target.Option) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -180,16 +181,17 @@ func lintOptions() []target.Option {
 func (c *configReader) lint(cfg *Config, v any) {
 	table, ok := v.(map[string]any)
 	if v != nil && !ok {
-		c.diags.Errorf(c.vals["lint"], "bad-config", "lint", "got %s, want a table [lint]", describe(v))
+		c.diags.Errorf("bad-config", c.vals["lint"], "got %s, want a table [lint]", describe(v)).Path("lint")
 		return
 	}
 	o := c.options("lint", lintOptions(), table)
-	cfg.Lint, cfg.PromptLimit = map[string]string{}, o.Int("prompt_limit")
+	cfg.Lint, cfg.PromptLimit = map[diag.Code]string{}, o.Int("prompt_limit")
 	if cfg.PromptLimit < 1 {
-		c.diags.Errorf(c.vals["lint.prompt_limit"], "bad-config", "lint.prompt_limit", "got %d, want at least 1", cfg.PromptLimit)
+		c.diags.Errorf("bad-config", c.vals["lint.prompt_limit"], "got %d, want at least 1", cfg.PromptLimit).
+			Path("lint.prompt_limit")
 	}
 	for _, r := range lint.All() {
-		cfg.Lint[r.ID] = o.String(r.ID)
+		cfg.Lint[r.ID] = o.String(string(r.ID))
 	}
 }
 
@@ -201,7 +203,8 @@ func localFolder(p string) bool {
 func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss string) {
 	tables, ok := v.(map[string]any)
 	if v != nil && !ok {
-		c.diags.Errorf(c.vals["targets"], "bad-config", "targets", "got %s, want tables [targets.NAME]", describe(v))
+		c.diags.Errorf("bad-config", c.vals["targets"], "got %s, want tables [targets.NAME]", describe(v)).
+			Path("targets")
 		return
 	}
 	var names []string
@@ -221,7 +224,7 @@ func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss s
 		at := "targets." + t.Name()
 		table, ok := v.(map[string]any)
 		if !ok {
-			c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want a table", describe(v))
+			c.diags.Errorf("bad-config", c.vals[at], "got %s, want a table", describe(v)).Path(at)
 			continue
 		}
 		table = maps.Clone(table)
@@ -267,14 +270,15 @@ func groupNames() []string {
 func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 	list, ok := v.([]any)
 	if v != nil && !ok {
-		c.diags.Errorf(c.vals["exceptions"], "bad-config", "exceptions", "got %s, want tables [[exceptions]]", describe(v))
+		c.diags.Errorf("bad-config", c.vals["exceptions"], "got %s, want tables [[exceptions]]", describe(v)).
+			Path("exceptions")
 		return
 	}
 	for i, item := range list {
 		at := fmt.Sprintf("exceptions.%d", i)
 		table, ok := item.(map[string]any)
 		if !ok {
-			c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want a table", describe(item))
+			c.diags.Errorf("bad-config", c.vals[at], "got %s, want a table", describe(item)).Path(at)
 			continue
 		}
 		e := rawException{pos: c.keys[at], at: map[string]diag.Pos{}}
@@ -289,7 +293,8 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 			v, ok := table[key.Name]
 			e.at[key.Name] = c.vals[at+"."+key.Name]
 			if !ok {
-				c.diags.Errorf(e.pos, "bad-config", at, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc))
+				c.diags.Errorf("bad-config", e.pos, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
+					Path(at)
 				continue
 			}
 			if key.Name == "until" {
@@ -298,7 +303,8 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 			}
 			s, ok := v.(string)
 			if !ok || strings.TrimSpace(s) == "" {
-				c.diags.Errorf(e.at[key.Name], "bad-config", at+"."+key.Name, "got %s, want text", describe(v))
+				c.diags.Errorf("bad-config", e.at[key.Name], "got %s, want text", describe(v)).
+					Path(at + "." + key.Name)
 			}
 			*text[key.Name] = s
 		}
@@ -339,7 +345,7 @@ func (c *configReader) date(at string, v any) time.Time {
 		t, err = time.Parse(time.DateOnly, v)
 	}
 	if err != nil {
-		c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want a date such as 2027-01-31", describe(v))
+		c.diags.Errorf("bad-config", c.vals[at], "got %s, want a date such as 2027-01-31", describe(v)).Path(at)
 	}
 	return t
 }
@@ -396,7 +402,8 @@ func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
 			for i, item := range list {
 				s, ok := item.(string)
 				if !ok {
-					c.diags.Errorf(c.vals[fmt.Sprintf("%s.%d", at, i)], "bad-config", at, "got %s, want text", describe(item))
+					c.diags.Errorf("bad-config", c.vals[fmt.Sprintf("%s.%d", at, i)], "got %s, want text", describe(item)).
+						Path(at)
 					return nil, false
 				}
 				if len(o.Choices) > 0 {
@@ -409,7 +416,7 @@ func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
 			return out, true
 		}
 	}
-	c.diags.Errorf(c.vals[at], "bad-config", at, "got %s, want %s", describe(v), want)
+	c.diags.Errorf("bad-config", c.vals[at], "got %s, want %s", describe(v), want).Path(at)
 	return nil, false
 }
 
@@ -418,18 +425,20 @@ func (c *configReader) choice(at string, v any, choices []string) (string, bool)
 	if ok && slices.Contains(choices, s) {
 		return s, true
 	}
-	*c.diags = append(*c.diags, diag.Diagnostic{Code: "bad-config", Pos: c.vals[at], Path: at,
-		Message: fmt.Sprintf("got %s, want one of %s", describe(v), diag.Quote(choices)), Hint: diag.DidYouMean(s, choices)})
+	c.diags.Errorf("bad-config", c.vals[at], "got %s, want one of %s", describe(v), diag.Quote(choices)).
+		Path(at).
+		Hint(diag.DidYouMean(s, choices))
 	return "", false
 }
 
-func (c *configReader) unknown(at, what, got string, known []string, code string) {
+func (c *configReader) unknown(at, what, got string, known []string, code diag.Code) {
 	pos := c.keys[at]
 	if what == "target" && c.vals[at] != (diag.Pos{}) {
 		pos = c.vals[at]
 	}
-	*c.diags = append(*c.diags, diag.Diagnostic{Code: code, Pos: pos, Path: at,
-		Message: fmt.Sprintf("got unknown %s %q, want one of %s", what, got, diag.Quote(known)), Hint: diag.DidYouMean(got, known)})
+	c.diags.Errorf(code, pos, "got unknown %s %q, want one of %s", what, got, diag.Quote(known)).
+		Path(at).
+		Hint(diag.DidYouMean(got, known))
 }
 
 func describe(v any) string {

@@ -35,7 +35,8 @@ func (r *resolver) decodeCan(n *node, path string) ir.Can {
 	if b := n.get("browser"); b != nil {
 		alias := r.decodeTable(b, path+"browser", r.plain("bad-host", policy.CheckHost))
 		if c.Web != nil {
-			r.diags.Errorf(b.pos, "conflict", path+"browser", "got browser beside web, which is its name now, want one of them")
+			r.diags.Errorf("conflict", b.pos, "got browser beside web, which is its name now, want one of them").
+				Path(path + "browser")
 		}
 		c.Web = alias
 	}
@@ -43,7 +44,7 @@ func (r *resolver) decodeCan(n *node, path string) ir.Can {
 	if e := n.get("edit"); e != nil && c.Edit != nil {
 		for i, g := range elems(e.get("guarded")) {
 			if err := policy.CheckPath(g.text); err != nil {
-				r.diags.Errorf(g.pos, "bad-path", fmt.Sprintf("%sedit.guarded[%d]", path, i), "%v", err)
+				r.diags.Errorf("bad-path", g.pos, "%v", err).Path(fmt.Sprintf("%sedit.guarded[%d]", path, i))
 			}
 			c.Edit.Open = append(c.Edit.Open, ir.OpenPath{Path: g.text, Pos: g.pos})
 		}
@@ -119,7 +120,7 @@ func (r *resolver) filePattern(n *node, path string) (ir.Pattern, bool) {
 	if n.kind == structKind {
 		re := n.get("regex")
 		if err := policy.CheckRegex(re.text); err != nil {
-			r.diags.Errorf(re.pos, "bad-regex", path+".regex", "%v", err)
+			r.diags.Errorf("bad-regex", re.pos, "%v", err).Path(path + ".regex")
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Kind: ir.Regex, Text: re.text}, true
@@ -130,7 +131,7 @@ func (r *resolver) filePattern(n *node, path string) (ir.Pattern, bool) {
 func (r *resolver) commandPattern(n *node, path string) (ir.Pattern, bool) {
 	if name, ok := strings.CutPrefix(n.text, "@"); ok {
 		if err := policy.CheckBuiltin(name); err != nil {
-			r.diags.Errorf(n.pos, "bad-command", path, "%v", err)
+			r.diags.Errorf("bad-command", n.pos, "%v", err).Path(path)
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Kind: ir.Builtin, Text: name}, true
@@ -149,7 +150,7 @@ func (r *resolver) slugPattern(n *node, path string) (ir.Pattern, bool) {
 func (r *resolver) toolPattern(n *node, path string) (ir.Pattern, bool) {
 	if name, ok := strings.CutPrefix(n.text, "@"); ok {
 		if err := policy.CheckRisk(name); err != nil {
-			r.diags.Errorf(n.pos, "bad-tool-pattern", path, "%v", err)
+			r.diags.Errorf("bad-tool-pattern", n.pos, "%v", err).Path(path)
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Kind: ir.Risk, Text: name}, true
@@ -157,10 +158,10 @@ func (r *resolver) toolPattern(n *node, path string) (ir.Pattern, bool) {
 	return r.plain("bad-tool-pattern", policy.CheckToolGlob)(n, path)
 }
 
-func (r *resolver) plain(code string, check func(string) error) patternReader {
+func (r *resolver) plain(code diag.Code, check func(string) error) patternReader {
 	return func(n *node, path string) (ir.Pattern, bool) {
 		if err := check(n.text); err != nil {
-			r.diags.Errorf(n.pos, code, path, "%v", err)
+			r.diags.Errorf(code, n.pos, "%v", err).Path(path)
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Text: n.text}, true
@@ -322,6 +323,7 @@ func (r *resolver) conflicts(m *ir.MCPRestrictions, path string) {
 }
 
 func (r *resolver) conflict(at, other diag.Pos, path, what string) {
-	r.diags = append(r.diags, diag.Diagnostic{Code: "conflicting-restrictions", Pos: at, Path: path,
-		Message: fmt.Sprintf("got %s both allowed and disallowed, want it on one side", what), Related: []diag.Related{{Pos: other, Message: "allowed here"}}})
+	r.diags.Errorf("conflicting-restrictions", at, "got %s both allowed and disallowed, want it on one side", what).
+		Path(path).
+		Related(other, "allowed here")
 }

@@ -3,7 +3,6 @@ package compiler
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	var diags diag.List
 	reach, err := target.NewReach(r.Policy)
 	if err != nil {
-		diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
+		diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
 		return diags
 	}
 	r.Outputs = make([]Output, len(configs))
@@ -62,7 +61,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	}
 	policyFile, err := decisionsJSON(r.Project)
 	if err != nil {
-		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
+		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
 		return diags
 	}
 	r.Shared = []target.File{{Path: PolicyFile, Data: policyFile}}
@@ -137,10 +136,12 @@ func (r *Result) checkPaths() diag.List {
 			name := o.Target.Name()
 			switch {
 			case f.Path != path.Clean(f.Path) || !localFolder(f.Path) || !owns(o.Target, f.Path):
-				diags = append(diags, diag.Diagnostic{Code: "foreign-path", Target: name, Message: fmt.Sprintf("got the path %q, want one that the target owns", f.Path)})
+				diags.Errorf("foreign-path", diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
+					Target(name)
 			case owner[fold.String(f.Path)] != "":
-				diags = append(diags, diag.Diagnostic{Code: "path-collision", Target: name, Message: fmt.Sprintf("got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]),
-					Hint: "names that differ only in case share a path on macOS and Windows"})
+				diags.Errorf("path-collision", diag.Pos{}, "got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]).
+					Hint("names that differ only in case share a path on macOS and Windows").
+					Target(name)
 			}
 			owner[fold.String(f.Path)] = name
 		}

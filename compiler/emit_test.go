@@ -34,7 +34,7 @@ func TestTargetsAreHeldToWhatTheyOwn(t *testing.T) {
 		switch {
 		case c.code == "" && len(diags) > 0:
 			t.Errorf("%v: got %v, want nothing", c.paths, diags)
-		case c.code != "" && (len(diags) != 1 || diags[0].Code != c.code):
+		case c.code != "" && (len(diags) != 1 || string(diags[0].Code) != c.code):
 			t.Errorf("%v: got %v, want %s", c.paths, diags, c.code)
 		}
 	}
@@ -44,10 +44,10 @@ func TestTargetsAreHeldToWhatTheyOwn(t *testing.T) {
 func TestCodesAreDistinct(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range Codes() {
-		if seen[d.Code] {
+		if seen[string(d.Code)] {
 			t.Errorf("%s is documented twice", d.Code)
 		}
-		if seen[d.Code] = true; strings.ToLower(d.Code) != d.Code {
+		if seen[string(d.Code)] = true; strings.ToLower(string(d.Code)) != string(d.Code) {
 			t.Errorf("%s is not lower case", d.Code)
 		}
 	}

@@ -26,7 +26,7 @@ const maxNodes = 500_000
 func (l *loader) evaluate(files []*ast.File) (root *node) {
 	defer func() {
 		if x := recover(); x != nil { // the evaluator is not ours, and what it is given is anybody's
-			l.diags.Errorf(diag.Pos{File: l.dir}, "cue", "", "got a failure of CUE's evaluator, want a value: %v", x)
+			l.diags.Errorf("cue", diag.Pos{File: l.dir}, "got a failure of CUE's evaluator, want a value: %v", x)
 			root = nil
 		}
 	}()
@@ -126,7 +126,8 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 	n := &node{pos: valuePos(v)}
 	if r.left--; r.left <= 0 {
 		if r.left == 0 {
-			r.diags.Errorf(diag.Pos{File: r.dir}, "cue", path, "got more than %d values, want fewer", maxNodes)
+			r.diags.Errorf("cue", diag.Pos{File: r.dir}, "got more than %d values, want fewer", maxNodes).
+				Path(path)
 		}
 		return n
 	}
@@ -150,7 +151,7 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 	case scalarKinds[k] != 0:
 		n.kind, n.text = scalarKinds[k], syntaxOf(v)
 	case v.Err() == nil:
-		r.diags.Errorf(n.pos, "cue", path, "got %s, which is no single value, want one", syntaxOf(v))
+		r.diags.Errorf("cue", n.pos, "got %s, which is no single value, want one", syntaxOf(v)).Path(path)
 	}
 	return n
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/targets"
 )
 
@@ -46,15 +47,15 @@ func TestInvalid(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	var covered []string
+	var covered []diag.Code
 	for _, file := range files {
 		code := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		code, _, _ = strings.Cut(code, "_") // CODE_VARIANT.txtar
-		covered = append(covered, code)
+		covered = append(covered, diag.Code(code))
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { invalid(t, file, code) })
 	}
 	for _, d := range compiler.Codes() {
-		if !slices.Contains(covered, d.Code) && elsewhere[d.Code] == "" {
+		if !slices.Contains(covered, d.Code) && elsewhere[string(d.Code)] == "" {
 			t.Errorf("no fixture for %s", d.Code)
 		}
 		if len(d.Text) < 40 {
@@ -109,7 +110,7 @@ func invalid(t *testing.T, file, code string) {
 		if d.Hint != "" {
 			got.WriteString("  hint: " + d.Hint + "\n")
 		}
-		found = found || d.Code == code
+		found = found || string(d.Code) == code
 	}
 	if !found {
 		t.Errorf("the fixture does not report %s:\n%s", code, got.String())

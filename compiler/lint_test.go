@@ -39,7 +39,7 @@ func linted(t *testing.T, config, name, text string) (*compiler.Result, compiler
 func ids(findings []lint.Finding) []string {
 	out := []string{}
 	for _, f := range findings {
-		out = append(out, f.Code)
+		out = append(out, string(f.Code))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -50,7 +50,7 @@ func ids(findings []lint.Finding) []string {
 func TestLintExamples(t *testing.T) {
 	const header = "package modec\n\n"
 	for _, r := range lint.All() {
-		t.Run(r.ID, func(t *testing.T) {
+		t.Run(string(r.ID), func(t *testing.T) {
 			if len(r.Doc) < 60 || r.Good == "" || r.Bad == "" && r.ID != "long-prompt" {
 				t.Errorf("got %q with the examples %q and %q", r.Doc, r.Bad, r.Good)
 			}
@@ -66,14 +66,14 @@ func TestLintExamples(t *testing.T) {
 			if f := found[i]; f.Pos.File != "modec/a.cue" || f.Pos.Line < 3 || f.Severity != r.Severity || f.Message == "" {
 				t.Errorf("got %v", f)
 			}
-			if _, _, _, good := linted(t, "", "modec/a.cue", header+r.Good); slices.Contains(ids(good), r.ID) {
+			if _, _, _, good := linted(t, "", "modec/a.cue", header+r.Good); slices.Contains(ids(good), string(r.ID)) {
 				t.Errorf("the good example has it too: %v", good)
 			}
 			// Switched off, or raised.
-			if _, _, _, off := linted(t, "[lint]\n"+r.ID+" = \"off\"\n", "modec/a.cue", header+bad); slices.Contains(ids(off), r.ID) {
+			if _, _, _, off := linted(t, "[lint]\n"+string(r.ID)+" = \"off\"\n", "modec/a.cue", header+bad); slices.Contains(ids(off), string(r.ID)) {
 				t.Error("it is found though it is off")
 			}
-			_, _, _, raised := linted(t, "[lint]\n"+r.ID+" = \"error\"\n", "modec/a.cue", header+bad)
+			_, _, _, raised := linted(t, "[lint]\n"+string(r.ID)+" = \"error\"\n", "modec/a.cue", header+bad)
 			if i := slices.IndexFunc(raised, func(f lint.Finding) bool { return f.Code == r.ID }); i < 0 || raised[i].Severity != diag.Error {
 				t.Errorf("got %v, want an error", raised)
 			}
@@ -85,7 +85,7 @@ func TestLintExamples(t *testing.T) {
 				t.Fatalf("got %d fixed files", len(fixed))
 			}
 			after, _, _, left := linted(t, "", "modec/a.cue", fixed["modec/a.cue"])
-			if slices.Contains(ids(left), r.ID) {
+			if slices.Contains(ids(left), string(r.ID)) {
 				t.Errorf("it is still there: %s", fixed["modec/a.cue"])
 			}
 			changes, err := diff.Projects(res.Policy, after.Policy, 1)
@@ -95,7 +95,7 @@ func TestLintExamples(t *testing.T) {
 			_ = req
 		})
 	}
-	if !slices.IsSortedFunc(lint.All(), func(a, b lint.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+	if !slices.IsSortedFunc(lint.All(), func(a, b lint.Rule) int { return strings.Compare(string(a.ID), string(b.ID)) }) {
 		t.Error("the rules are not sorted")
 	}
 }

@@ -15,7 +15,7 @@ import (
 func places(diags diag.List) []string {
 	var out []string
 	for _, d := range diags {
-		out = append(out, d.Pos.String()+" "+d.Code)
+		out = append(out, d.Pos.String()+" "+string(d.Code))
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-func (r *resolver) unknown(code, what string, n *node, path string, known []string) {
+func (r *resolver) unknown(code diag.Code, what string, n *node, path string, known []string) {
 	slices.Sort(known)
 	known = slices.Compact(known)
 	shown := known
@@ -24,7 +24,9 @@ func (r *resolver) unknown(code, what string, n *node, path string, known []stri
 	if len(known) == 0 {
 		want = "want one that the source defines"
 	}
-	r.diags = append(r.diags, diag.Diagnostic{Code: code, Pos: n.pos, Path: path, Message: fmt.Sprintf("got unknown %s %q, %s", what, short(n.text), want), Hint: diag.DidYouMean(n.text, known)})
+	r.diags.Errorf(code, n.pos, "got unknown %s %q, %s", what, short(n.text), want).
+		Path(path).
+		Hint(diag.DidYouMean(n.text, known))
 }
 
 // modeRef checks a slug that refers to a mode.
@@ -50,7 +52,8 @@ func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
 	switch {
 	case found || name == "*":
 	case strings.ContainsAny(name, "*?"):
-		r.diags.Warnf(pos, "matches-nothing", path, "got %q, which matches no server of the inventory", name)
+		r.diags.Warnf("matches-nothing", pos, "got %q, which matches no server of the inventory", name).
+			Path(path)
 	default:
 		r.unknown("unknown-server", "server", &node{text: name, pos: pos}, path, names)
 	}
@@ -90,7 +93,7 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 	switch {
 	case servers == 0, !listed && !r.project.ClosedInventory:
 	case strings.ContainsAny(tool, "*?"):
-		r.diags.Warnf(pos, "matches-nothing", path, "got %q, which matches no tool of %s", tool, server)
+		r.diags.Warnf("matches-nothing", pos, "got %q, which matches no tool of %s", tool, server).Path(path)
 	default:
 		r.unknown("unknown-tool", "tool", &node{text: tool, pos: pos}, path, names)
 	}
@@ -105,8 +108,10 @@ func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
 	own := s.node.get("mcpRestrictions")
 	for _, p := range s.parents {
 		if n := r.inherited(p, "mcpRestrictions"); n != nil && !equal(n, own) {
-			r.diags = append(r.diags, diag.Diagnostic{Code: "restrictions-replaced", Pos: own.pos, Path: at, Message: fmt.Sprintf("got mcpRestrictions that would replace those of %s, want them in one place", p),
-				Hint: "a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies", Related: []diag.Related{{Pos: n.pos, Message: "inherited from here"}}})
+			r.diags.Errorf("restrictions-replaced", own.pos, "got mcpRestrictions that would replace those of %s, want them in one place", p).
+				Path(at).
+				Hint("a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies").
+				Related(n.pos, "inherited from here")
 		}
 	}
 	for _, l := range []*[]ir.Item{m.AllowedServers, m.DisallowedServers} {

@@ -223,8 +223,10 @@ func (r *resolver) parent(s *subject, e *node, at string) *subject {
 		case p == s:
 			own = s
 		case found != nil:
-			r.diags = append(r.diags, diag.Diagnostic{Code: "ambiguous-parent", Pos: e.pos, Path: at, Message: fmt.Sprintf("got %q, which is a %s and a %s, want distinct names", e.text, found.kind, p.kind),
-				Related: []diag.Related{{Pos: found.pos, Message: found.String()}, {Pos: p.pos, Message: p.String()}}})
+			r.diags.Errorf("ambiguous-parent", e.pos, "got %q, which is a %s and a %s, want distinct names", e.text, found.kind, p.kind).
+				Path(at).
+				Related(found.pos, found.String()).
+				Related(p.pos, p.String())
 		default:
 			found = p
 		}

@@ -181,7 +181,7 @@ func (s *shape) check(n *node, path string, diags *diag.List) bool {
 		return s.checkAlternatives(n, path, diags)
 	}
 	if n.kind&s.kinds == 0 && !(n.kind == intKind && s.kinds&floatKind != 0) {
-		diags.Errorf(n.pos, "wrong-type", path, "got %s, want %s", n.typed(), s.want())
+		diags.Errorf("wrong-type", n.pos, "got %s, want %s", n.typed(), s.want()).Path(path)
 		return false
 	}
 	switch n.kind {
@@ -198,7 +198,7 @@ func (s *shape) check(n *node, path string, diags *diag.List) bool {
 	default:
 		for _, c := range s.checks {
 			if !c.holds(n) {
-				diags.Errorf(n.pos, "bad-value", path, "got %s, want %s", n, c.want())
+				diags.Errorf("bad-value", n.pos, "got %s, want %s", n, c.want()).Path(path)
 				return false
 			}
 		}
@@ -253,7 +253,9 @@ func (s *shape) checkStruct(n *node, path string, diags *diag.List) bool {
 					names = append(names, known.name)
 				}
 			}
-			*diags = append(*diags, diag.Diagnostic{Code: "unknown-field", Pos: f.pos, Path: at, Message: fmt.Sprintf("got unknown field %q, want one of %s", f.name, diag.Quote(s.names())), Hint: diag.DidYouMean(f.name, names)})
+			diags.Errorf("unknown-field", f.pos, "got unknown field %q, want one of %s", f.name, diag.Quote(s.names())).
+				Path(at).
+				Hint(diag.DidYouMean(f.name, names))
 			ok = false
 		}
 		if !ok {
@@ -263,7 +265,7 @@ func (s *shape) checkStruct(n *node, path string, diags *diag.List) bool {
 	whole := true
 	for _, f := range s.fields {
 		if f.required && n.get(f.name) == nil {
-			diags.Errorf(n.pos, "missing-field", path, "got no %s, want %s", f.name, f.shape.want())
+			diags.Errorf("missing-field", n.pos, "got no %s, want %s", f.name, f.shape.want()).Path(path)
 			whole = false
 		}
 		whole = whole && !(f.required && slices.Contains(bad, f.name))

@@ -47,9 +47,10 @@ func (r *resolver) lookUp(s *subject, names []string) field {
 		case found.node == nil:
 			found, from = f, p
 		case f.name != found.name || !equal(found.node, f.node):
-			r.diags = append(r.diags, diag.Diagnostic{Code: "parents-disagree", Pos: s.extendsPos(), Path: s.path + "." + names[0],
-				Message: fmt.Sprintf("got two values of %s, from %s and %s, want the subject to say which", names[0], from, p),
-				Related: []diag.Related{{Pos: found.node.pos, Message: from.String()}, {Pos: f.node.pos, Message: p.String()}}})
+			r.diags.Errorf("parents-disagree", s.extendsPos(), "got two values of %s, from %s and %s, want the subject to say which", names[0], from, p).
+				Path(s.path+"."+names[0]).
+				Related(found.node.pos, from.String()).
+				Related(f.node.pos, p.String())
 		}
 	}
 	return found
@@ -60,8 +61,9 @@ func (r *resolver) lookUp(s *subject, names []string) field {
 func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	own, file := s.node.get(name), s.node.get(name+"File")
 	if own != nil && file != nil {
-		r.diags = append(r.diags, diag.Diagnostic{Code: "conflict", Pos: file.pos, Path: s.path + "." + name + "File", Message: fmt.Sprintf("got %sFile beside %s, want one of them", name, name),
-			Related: []diag.Related{{Pos: own.pos, Message: "the text is here"}}})
+		r.diags.Errorf("conflict", file.pos, "got %sFile beside %s, want one of them", name, name).
+			Path(s.path+"."+name+"File").
+			Related(own.pos, "the text is here")
 	}
 	switch f := r.inheritedField(s, name, name+"File"); {
 	case f.node == nil:
@@ -71,7 +73,8 @@ func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	default:
 		text, ok := r.prompt(f.node, s.path+"."+f.name)
 		if ok && strings.TrimSpace(text) == "" {
-			r.diags.Errorf(f.node.pos, "bad-value", s.path+"."+f.name, "got %q, which is empty, want text in it", f.node.text)
+			r.diags.Errorf("bad-value", f.node.pos, "got %q, which is empty, want text in it", f.node.text).
+				Path(s.path + "." + f.name)
 		}
 		return text, true
 	}
@@ -82,7 +85,7 @@ func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 func (r *resolver) prompt(n *node, at string) (string, bool) {
 	name := path.Join(path.Dir(n.pos.File), n.text)
 	if path.IsAbs(n.text) || strings.ContainsAny(n.text, "\\\x00") || name == ".." || strings.HasPrefix(name, "../") {
-		r.diags.Errorf(n.pos, "path-outside", at, "got %q, want a file inside the project", n.text)
+		r.diags.Errorf("path-outside", n.pos, "got %q, want a file inside the project", n.text).Path(at)
 		return "", false
 	}
 	if text, ok := r.prompts[name]; ok {
@@ -104,7 +107,8 @@ func (r *resolver) mode(s *subject) ir.Mode {
 	var ok bool
 	m.CustomInstructions, _ = r.text(s, "customInstructions")
 	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok && !s.node.wrote("roleDefinition") && !s.node.wrote("roleDefinitionFile") {
-		r.diags.Errorf(s.node.pos, "missing-field", s.path, "got no roleDefinition, want roleDefinition or roleDefinitionFile")
+		r.diags.Errorf("missing-field", s.node.pos, "got no roleDefinition, want roleDefinition or roleDefinitionFile").
+			Path(s.path)
 	}
 	r.restrictionRefs(s, m.Restrictions)
 	seen := map[string]diag.Pos{}
@@ -112,7 +116,9 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		at := fmt.Sprintf("%s.rules[%d]", s.path, i)
 		name := path.Base(n.text)
 		if other, ok := seen[name]; ok {
-			r.diags = append(r.diags, diag.Diagnostic{Code: "duplicate-rules-file", Pos: n.pos, Path: at, Message: fmt.Sprintf("got a second file called %q, want distinct names", name), Related: []diag.Related{{Pos: other, Message: "the first one"}}})
+			r.diags.Errorf("duplicate-rules-file", n.pos, "got a second file called %q, want distinct names", name).
+				Path(at).
+				Related(other, "the first one")
 		}
 		seen[name] = n.pos
 		text, _ := r.prompt(n, at)

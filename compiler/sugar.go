@@ -38,11 +38,12 @@ func (r *resolver) sugar(s *subject) {
 			at := fmt.Sprintf("%s.%s[%d]", s.path, l.name, i)
 			rule, err := clauderule.Parse(n.text)
 			if err != nil {
-				r.diags.Errorf(n.pos, "bad-claude-rule", at, "got %q: %v", short(n.text), err)
+				r.diags.Errorf("bad-claude-rule", n.pos, "got %q: %v", short(n.text), err).Path(at)
 				continue
 			}
 			if l.decision == ir.Allow && strings.Contains(rule.Tool, "*") && !allowGlob(rule.Tool) {
-				r.diags.Errorf(n.pos, "bad-claude-rule", at, "got the wildcard tool name %q, which Claude Code does not support in allow rules", rule.Tool)
+				r.diags.Errorf("bad-claude-rule", n.pos, "got the wildcard tool name %q, which Claude Code does not support in allow rules", rule.Tool).
+					Path(at)
 				continue
 			}
 			if neutral, ok := clauderule.Translate(rule, l.decision, sugarInventory{r, n.pos, at}); ok {

@@ -64,7 +64,7 @@ func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, t
 	report, err := verify.Run(req)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
+		diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
 		return nil, diags
 	}
 	return report, slices.Clone(report.Diagnostics)
@@ -77,7 +77,9 @@ func widerDiagnostics(r *verify.Report) diag.List {
 		s := &r.Surfaces[i]
 		for j, f := range s.Findings {
 			if j == mostWider {
-				diags = append(diags, diag.Diagnostic{Code: "wider", Target: s.Target, Message: fmt.Sprintf("got %d more wider decisions, want none", len(s.Findings)-j), Hint: "`modec verify -v` lists them"})
+				diags.Errorf("wider", diag.Pos{}, "got %d more wider decisions, want none", len(s.Findings)-j).
+					Hint("`modec verify -v` lists them").
+					Target(s.Target)
 				break
 			}
 			diags = append(diags, widerDiagnostic(s, f))

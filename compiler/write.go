@@ -89,7 +89,7 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 	opt.DryRun = opt.DryRun || opt.Check
 	w := writer{opt: opt}
 	if err := w.open(); err != nil {
-		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
 		return nil, w.diags
 	}
 	if w.root != nil {
@@ -105,7 +105,7 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 		return changes, w.diags
 	}
 	if err := w.apply(r, changes); err != nil {
-		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
 	}
 	return changes, w.diags
 }
@@ -118,7 +118,7 @@ func Clean(opt WriteOptions) ([]Change, diag.List) {
 	opt.DryRun = true // so that no folder is made
 	w := writer{opt: opt}
 	if err := w.open(); err != nil {
-		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
 		return nil, w.diags
 	}
 	if w.root == nil {
@@ -132,7 +132,7 @@ func Clean(opt WriteOptions) ([]Change, diag.List) {
 		return changes, w.diags
 	}
 	if err := w.takeOut(changes); err != nil {
-		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
 	}
 	return changes, w.diags
 }
@@ -165,7 +165,7 @@ func (w *writer) takeOut(changes []Change) error {
 func Put(dir string, files []target.File, force bool) diag.List {
 	w := writer{opt: WriteOptions{Dir: dir}}
 	if err := w.open(); err != nil {
-		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
 		return w.diags
 	}
 	defer w.root.Close()
@@ -177,9 +177,10 @@ func Put(dir string, files []target.File, force bool) diag.List {
 			changed = append(changed, f)
 		case err == nil && bytes.Equal(b, f.Data):
 		case err == nil:
-			w.diags = append(w.diags, diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: f.Path}, Message: "got a file that is there already, want to leave it alone", Hint: "move it away, or `--force` overwrites it"})
+			w.diags.Errorf("not-ours", diag.Pos{File: f.Path}, "got a file that is there already, want to leave it alone").
+				Hint("move it away, or `--force` overwrites it")
 		default:
-			w.diags.Errorf(diag.Pos{File: f.Path}, "cannot-write", "", "%v", pathErr(err))
+			w.diags.Errorf("cannot-write", diag.Pos{File: f.Path}, "%v", pathErr(err))
 		}
 	}
 	if w.diags.HasErrors() {
@@ -187,7 +188,7 @@ func Put(dir string, files []target.File, force bool) diag.List {
 		return w.diags
 	}
 	if err := w.put(changed); err != nil {
-		w.diags.Errorf(diag.Pos{}, "cannot-write", "", "%v", err)
+		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
 	}
 	return w.diags
 }
@@ -264,7 +265,7 @@ func (w *writer) readLocks() {
 			w.diags = append(w.diags, d)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		w.diags.Errorf(diag.Pos{File: LockFile}, "bad-lock", "", "cannot be read: %v", pathErr(err))
+		w.diags.Errorf("bad-lock", diag.Pos{File: LockFile}, "cannot be read: %v", pathErr(err))
 	}
 	if b, err := w.read(PendingLock); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
@@ -381,7 +382,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 	case errors.Is(err, errNotRegular) && want == nil:
 		return c, false
 	case err != nil:
-		w.diags.Errorf(diag.Pos{File: p}, "cannot-write", "", "%v", pathErr(err))
+		w.diags.Errorf("cannot-write", diag.Pos{File: p}, "%v", pathErr(err))
 		return c, false
 	}
 	var owned []merge.Entries
@@ -421,7 +422,9 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 
 // unmerged reports a shared file that cannot be read.
 func (w *writer) unmerged(name, p string, err error) {
-	w.diags = append(w.diags, diag.Diagnostic{Code: "cannot-merge", Pos: artifact.PlaceOf(p, err), Target: name, Message: fmt.Sprintf("got a file that is no JSON, want to add modec's entries to it: %v", err), Hint: "mend it, or move it away"})
+	w.diags.Errorf("cannot-merge", artifact.PlaceOf(p, err), "got a file that is no JSON, want to add modec's entries to it: %v", err).
+		Hint("mend it, or move it away").
+		Target(name)
 }
 
 // conflicts reports the entries of a shared file that are a person's; true where
@@ -452,7 +455,7 @@ func (w *writer) judge(c *Change) {
 		c.Action, c.State = Create, Missing
 	case err != nil:
 		if !errors.Is(err, errNotRegular) || !w.opt.Force {
-			w.diags.Errorf(diag.Pos{File: c.Path}, "cannot-write", "", "%v", pathErr(err))
+			w.diags.Errorf("cannot-write", diag.Pos{File: c.Path}, "%v", pathErr(err))
 		}
 		c.Action, c.State = Update, Foreign
 	case bytes.Equal(c.have, c.data):
@@ -502,7 +505,7 @@ func (w *writer) removable(c *Change) bool {
 	case errors.Is(err, errNotRegular):
 		return false // no longer what modec wrote: somebody else's now
 	case err != nil:
-		w.diags.Errorf(diag.Pos{File: c.Path}, "cannot-write", "", "%v", pathErr(err))
+		w.diags.Errorf("cannot-write", diag.Pos{File: c.Path}, "%v", pathErr(err))
 		return false
 	}
 	c.State = Orphaned

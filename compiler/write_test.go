@@ -93,7 +93,7 @@ func refuse(t *testing.T, r *Result, opt WriteOptions, code string) {
 	t.Helper()
 	before := tree(t, opt.Dir)
 	_, diags := r.Write(opt)
-	if len(diags) == 0 || !diags.HasErrors() || diags[0].Code != code {
+	if len(diags) == 0 || !diags.HasErrors() || string(diags[0].Code) != code {
 		t.Errorf("got diagnostics %v, want %s", diags, code)
 	}
 	if diff := cmp.Diff(before, tree(t, opt.Dir)); diff != "" {

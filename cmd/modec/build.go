@@ -421,7 +421,10 @@ func (u *ui) artifacts(changes []compiler.Change) []string {
 // losses prints what a target could not say: each with -v, else one line for
 // each code and group with its first place and the number of others.
 func (u *ui) losses(list diag.List) {
-	type key struct{ code, group string }
+	type key struct {
+		code  diag.Code
+		group string
+	}
 	var order []key
 	by := map[key]diag.List{}
 	for _, d := range list {

@@ -184,14 +184,14 @@ func (c *explainCmd) code(e *env) error {
 	docs := allCodes()
 	var names []string
 	for _, d := range docs {
-		if d.Code == c.Code {
+		if string(d.Code) == c.Code {
 			if e.ui.json {
-				return e.ui.emit(map[string]string{"code": d.Code, "text": d.Text})
+				return e.ui.emit(map[string]string{"code": c.Code, "text": d.Text})
 			}
 			e.ui.printf("%s\n\n%s\n", d.Code, wrap(d.Text, 80))
 			return nil
 		}
-		names = append(names, d.Code)
+		names = append(names, string(d.Code))
 	}
 	slices.Sort(names)
 	hint := diag.DidYouMean(c.Code, names)

@@ -46,8 +46,10 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []mcp.RoleInput) (*mcp
 	return l.change(ctx, "roles.cue", "roles", all, func(without, _ *compiler.Result, file string) (diags diag.List) {
 		for _, r := range roles {
 			if other := without.Project.Role(r.Name); other != nil {
-				diags = append(diags, diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: file}, Path: "roles." + r.Name, Message: fmt.Sprintf("got role %q, which the source has already: what is set would join it", r.Name), Hint: "choose another name, or change the role in the source",
-					Related: []diag.Related{{Pos: other.Pos, Message: "written here"}}})
+				diags.Errorf("not-ours", diag.Pos{File: file}, "got role %q, which the source has already: what is set would join it", r.Name).
+					Path("roles."+r.Name).
+					Hint("choose another name, or change the role in the source").
+					Related(other.Pos, "written here")
 			}
 		}
 		return diags
@@ -163,7 +165,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	}
 	defer root.Close()
 	if have, err := root.ReadFile(file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
-		diags.Errorf(diag.Pos{File: file.Path, Line: 1, Col: 1}, "not-ours", "", "got a file that modec serve did not write, want to leave it alone")
+		diags.Errorf("not-ours", diag.Pos{File: file.Path, Line: 1, Col: 1}, "got a file that modec serve did not write, want to leave it alone")
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
 	req := l.request()

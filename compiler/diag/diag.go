@@ -74,10 +74,14 @@ type Related struct {
 	Message string `json:"message"`
 }
 
+// Code names a kind of diagnostic: kebab-case, stable and documented ([Doc]).
+// Codes are constants of the package that reports them.
+type Code string
+
 // Diagnostic is one problem or one loss.
 type Diagnostic struct {
 	Severity Severity  `json:"severity"`
-	Code     string    `json:"code"`              // stable, kebab-case: "unknown-field"
+	Code     Code      `json:"code"`              // "unknown-field"
 	Pos      Pos       `json:"pos"`               //
 	Path     string    `json:"path,omitempty"`    // modes.code.model
 	Message  string    `json:"message"`           // got before wanted, lower case, no period
@@ -104,16 +108,6 @@ const (
 
 // List is a collection of diagnostics.
 type List []Diagnostic
-
-// Errorf appends an error without a hint.
-func (l *List) Errorf(pos Pos, code, path, format string, args ...any) {
-	*l = append(*l, Diagnostic{Code: code, Pos: pos, Path: path, Message: fmt.Sprintf(format, args...)})
-}
-
-// Warnf appends a warning without a hint.
-func (l *List) Warnf(pos Pos, code, path, format string, args ...any) {
-	*l = append(*l, Diagnostic{Severity: Warning, Code: code, Pos: pos, Path: path, Message: fmt.Sprintf(format, args...)})
-}
 
 // Sort orders the list by place, then severity, code, target, subject and
 // message, and drops exact repetitions, so that output does not depend on the
@@ -176,14 +170,14 @@ func (d Diagnostic) String() string {
 	}
 	b.WriteString(d.Message)
 	if d.Code != "" {
-		b.WriteString(" [" + d.Code + "]")
+		b.WriteString(" [" + string(d.Code) + "]")
 	}
 	return b.String()
 }
 
 // Doc documents one code for `modec explain --code`.
 type Doc struct {
-	Code string // "unknown-field"
+	Code Code // "unknown-field"
 	// Text is a paragraph: what the code means, why it matters and what to do.
 	Text string
 }

@@ -31,11 +31,11 @@ func TestSort(t *testing.T) {
 		{Code: "c", Pos: at(3)},
 	}
 	l.Sort()
-	var got []string
+	var got []Code
 	for _, d := range l {
 		got = append(got, d.Code)
 	}
-	if want := []string{"a", "b", "c"}; !cmp.Equal(got, want) {
+	if want := []Code{"a", "b", "c"}; !cmp.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if l.Err() == nil || l.Count(Warning) != 1 {

@@ -21,7 +21,7 @@ func GitHub(w io.Writer, list List) {
 		if d.Pos.Col > 0 {
 			at = append(at, fmt.Sprintf("col=%d", d.Pos.Col))
 		}
-		at = append(at, "title="+property("modec "+d.Code))
+		at = append(at, "title="+property("modec "+string(d.Code)))
 		fmt.Fprintf(w, "::%s %s::%s\n", level[d.Severity], strings.Join(at, ","), data(sentence(d)))
 	}
 }

@@ -36,7 +36,7 @@ func (r *Renderer) Render(w io.Writer, d Diagnostic) {
 	}
 	b.WriteString(Clean(d.Message))
 	if d.Code != "" {
-		b.WriteString(r.paint(dim, " ["+d.Code+"]"))
+		b.WriteString(r.paint(dim, " ["+string(d.Code)+"]"))
 	}
 	b.WriteByte('\n')
 	r.excerpt(&b, d.Pos, severityColor[d.Severity])

@@ -29,14 +29,14 @@ type (
 		Rules           []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID              string    `json:"id"`
+		ID              Code      `json:"id"`
 		FullDescription sarifText `json:"fullDescription"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
 	}
 	sarifResult struct {
-		RuleID           string          `json:"ruleId"`
+		RuleID           Code            `json:"ruleId"`
 		RuleIndex        int             `json:"ruleIndex"`
 		Level            string          `json:"level"`
 		Message          sarifText       `json:"message"`
@@ -71,11 +71,11 @@ func SARIF(w io.Writer, version string, list List, docs []Doc, source func(file 
 	if v := strings.TrimPrefix(version, "v"); v != "" && v[0] >= '0' && v[0] <= '9' {
 		run.Tool.Driver.SemanticVersion = v
 	}
-	text := map[string]string{}
+	text := map[Code]string{}
 	for _, d := range docs {
 		text[d.Code] = d.Text
 	}
-	index := map[string]int{}
+	index := map[Code]int{}
 	for _, d := range list {
 		i, ok := index[d.Code]
 		if !ok {
@@ -83,7 +83,7 @@ func SARIF(w io.Writer, version string, list List, docs []Doc, source func(file 
 			index[d.Code] = i
 			description := text[d.Code]
 			if description == "" {
-				description = d.Code
+				description = string(d.Code)
 			}
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{d.Code, sarifText{description}})
 		}

@@ -13,7 +13,7 @@ import (
 // comment is a comment that silences a rule.
 type comment struct {
 	pos    diag.Pos
-	rule   string
+	rule   diag.Code
 	reason string
 	line   int // that it speaks of
 	used   bool
@@ -41,7 +41,7 @@ func comments(file, text string) []comment {
 		if m == nil {
 			continue
 		}
-		c := comment{pos: diag.Pos{File: file, Line: i + 1, Col: at + 1}, rule: m[1], reason: m[2], line: i + 1}
+		c := comment{pos: diag.Pos{File: file, Line: i + 1, Col: at + 1}, rule: diag.Code(m[1]), reason: m[2], line: i + 1}
 		if strings.TrimSpace(line[:at]) == "" {
 			next := i + 1
 			for next < len(lines) && (strings.TrimSpace(lines[next]) == "" || start(lines[next], mark) == len(lines[next])-len(strings.TrimLeft(lines[next], " \t"))) {
@@ -104,12 +104,12 @@ func (p *pass) silence() {
 }
 
 const (
-	unknownIgnore    = "unknown-ignore"
-	reasonlessIgnore = "reasonless-ignore"
-	unusedIgnore     = "unused-ignore"
+	unknownIgnore    diag.Code = "unknown-ignore"
+	reasonlessIgnore diag.Code = "reasonless-ignore"
+	unusedIgnore     diag.Code = "unused-ignore"
 )
 
-func (p *pass) fault(c comment, rule, format string, args ...any) {
+func (p *pass) fault(c comment, rule diag.Code, format string, args ...any) {
 	level := diag.Warning.String()
 	if l, ok := p.Levels[rule]; ok {
 		level = l

@@ -7,6 +7,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 
 // Rule is one thing that lint looks for.
 type Rule struct {
-	ID       string        `json:"id"` // stable, kebab-case
+	ID       diag.Code     `json:"id"` // stable, kebab-case
 	Severity diag.Severity `json:"severity"`
 	Doc      string        `json:"doc"` // a paragraph: what it finds, why it matters, what to do
 	// Bad is a source in which it finds something, Good one in which it does not.
@@ -41,7 +42,7 @@ type Request struct {
 	Project *ir.Project
 	Policy  *policy.Engine
 	// Levels are severities by rule, where they differ from the rule's own.
-	Levels map[string]string
+	Levels map[diag.Code]string
 	// PromptLimit is the most bytes of one prompt; 0: DefaultPromptLimit.
 	PromptLimit int
 	// Sources are the texts of the source's files, in which comments silence rules.
@@ -88,7 +89,7 @@ func Run(req Request) []Finding {
 		if c := a.Pos.Compare(b.Pos); c != 0 {
 			return c
 		}
-		if c := strings.Compare(a.Code, b.Code); c != 0 {
+		if c := cmp.Compare(a.Code, b.Code); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Message, b.Message)
@@ -108,9 +109,9 @@ func severity(word string) diag.Severity {
 // pass is one look at a project.
 type pass struct {
 	Request
-	rule     string
+	rule     diag.Code
 	severity diag.Severity
-	off      []string
+	off      []diag.Code
 	found    []Finding
 	engines  map[ir.SubjectRef]*policy.Subject
 	everyone []subject

@@ -140,7 +140,7 @@ func first(diags diag.List) string {
 	if len(diags) == 0 {
 		return "nothing"
 	}
-	return diags[0].Code + ": " + diags[0].Message
+	return string(diags[0].Code) + ": " + diags[0].Message
 }
 
 // roomodesRefused is Roo's own verdict on the modes files.

@@ -144,7 +144,8 @@ func Run(req Request) (*Result, diag.List) {
 	}
 	for _, f := range req.Files {
 		if !taken[path.Clean(f)] && !diags.HasErrors() {
-			diags = append(diags, diag.Diagnostic{Code: "unknown-format", Pos: diag.Pos{File: f}, Message: "got a file that no importer knows by its name, want one of an agent", Hint: "`--from` says whose it is"})
+			diags.Errorf("unknown-format", diag.Pos{File: f}, "got a file that no importer knows by its name, want one of an agent").
+				Hint("`--from` says whose it is")
 		}
 	}
 	if diags.HasErrors() {
@@ -153,13 +154,14 @@ func Run(req Request) (*Result, diag.List) {
 	}
 	p := m.project
 	if len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
-		diags = append(diags, diag.Diagnostic{Code: "nothing-to-migrate", Message: "got no file that holds a mode, a role or a server, want one of an agent", Hint: "name the files, or `--user` looks into the home folder too"})
+		diags.Errorf("nothing-to-migrate", diag.Pos{}, "got no file that holds a mode, a role or a server, want one of an agent").
+			Hint("name the files, or `--user` looks into the home folder too")
 		return nil, diags
 	}
 	dropGuards(p, guards)
 	files, err := render.Source(p, req.Out, m.comments)
 	if err != nil {
-		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
+		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
 		return nil, diags
 	}
 	tree, hasConfig, list := existing(req.Root, req.Out)
@@ -268,7 +270,7 @@ func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags 
 		Source string `toml:"source"`
 	}
 	if err := toml.Unmarshal(config, &table); err == nil && table.Source != "" && path.Clean(table.Source) != path.Clean(out) || err == nil && table.Source == "" && path.Clean(out) != "modec" {
-		diags.Errorf(diag.Pos{File: compiler.ConfigFile}, "bad-config", "", "got the source folder %q, want %q, which is written to", table.Source, out)
+		diags.Errorf("bad-config", diag.Pos{File: compiler.ConfigFile}, "got the source folder %q, want %q, which is written to", table.Source, out)
 	}
 	err = fs.WalkDir(root, path.Clean(out), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -281,7 +283,7 @@ func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags 
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		diags.Errorf(diag.Pos{File: out}, "unreadable-file", "", "cannot be read: %v", err)
+		diags.Errorf("unreadable-file", diag.Pos{File: out}, "cannot be read: %v", err)
 	}
 	return tree, true, diags
 }

@@ -128,7 +128,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 	universe, err := verify.Universe(p.policy, ref, more, p.seed)
 	if err != nil {
-		p.diags.Errorf(diag.Pos{File: p.original.File}, "bad-pattern", "", "%v", err)
+		p.diags.Errorf("bad-pattern", diag.Pos{File: p.original.File}, "%v", err)
 		return
 	}
 	for i := range universe {

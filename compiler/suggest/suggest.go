@@ -326,7 +326,7 @@ func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
 	var out diag.List
 	for _, c := range changes.Changes {
 		if c.Kind == diff.Widened {
-			out.Errorf(c.After.Pos, "suggestion-widens", "", "got %s for %s %q of %s by a suggestion, want no more than %s", c.After.Decision, c.Group, c.Examples[0], c.Subject, c.Before.Decision)
+			out.Errorf("suggestion-widens", c.After.Pos, "got %s for %s %q of %s by a suggestion, want no more than %s", c.After.Decision, c.Group, c.Examples[0], c.Subject, c.Before.Decision)
 		}
 	}
 	return out

@@ -58,13 +58,13 @@ func Slug(name string) string {
 
 // Read reads a file to import if it is there, and keeps at, its name in places. One
 // that cannot be read is an error of the code.
-func (im *Imported) Read(fsys fs.FS, name, at, code string, diags *diag.List) ([]byte, bool) {
+func (im *Imported) Read(fsys fs.FS, name, at string, code diag.Code, diags *diag.List) ([]byte, bool) {
 	data, err := ReadImport(fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		diags.Errorf(diag.Pos{File: at}, code, "", "got a file that cannot be imported: %v", err)
+		diags.Errorf(code, diag.Pos{File: at}, "got a file that cannot be imported: %v", err)
 		return nil, false
 	}
 	if !slices.Contains(im.Files, at) {

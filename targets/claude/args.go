@@ -27,7 +27,7 @@ func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
 	e := &emitter{in: in}
 	list, mode, err := e.compile(r)
 	if err != nil {
-		e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+		e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
 		return Flags{}, e.diags
 	}
 	f := Flags{PermissionMode: mode, AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
@@ -144,7 +144,7 @@ func (claude) Args(in target.Input, ref ir.SubjectRef, opt target.ArgsOptions) (
 	} else {
 		settings, err := e.settings(r)
 		if err != nil {
-			e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+			e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
 			return nil, e.diags
 		}
 		e.diags = nil // said by the build

@@ -70,7 +70,6 @@ package claude
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -159,7 +158,7 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 		r := &in.Project.Roles[i]
 		settings, err := e.settings(r)
 		if err != nil {
-			e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+			e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
 			continue
 		}
 		files = append(files, target.File{Path: settingsPath(r), Data: target.JSON(settings)})
@@ -171,7 +170,7 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 		m := &in.Project.Modes[i]
 		data, err := e.agent(m)
 		if err != nil {
-			e.diags.Errorf(m.Pos, "bad-pattern", "", "%v", err)
+			e.diags.Errorf("bad-pattern", m.Pos, "%v", err)
 			continue
 		}
 		files = append(files, target.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
@@ -208,13 +207,15 @@ func (e *emitter) checkNames() {
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
 		if other, ok := seen[Name(s.Name)]; ok {
-			e.diags = append(e.diags, diag.Diagnostic{Code: "claude-name-collision", Pos: s.Pos, Target: "claude", Message: fmt.Sprintf("got the servers %q and %q, which are one name to Claude Code, want names that differ in letters, digits, dashes or underscores", other.Name, s.Name)})
+			e.diags.Errorf("claude-name-collision", s.Pos, "got the servers %q and %q, which are one name to Claude Code, want names that differ in letters, digits, dashes or underscores", other.Name, s.Name).
+				Target("claude")
 		}
 		seen[Name(s.Name)] = s
 		tools := map[string]string{}
 		for _, t := range s.Tools {
 			if other, ok := tools[Name(t.Name)]; ok {
-				e.diags = append(e.diags, diag.Diagnostic{Code: "claude-name-collision", Pos: t.Pos, Target: "claude", Message: fmt.Sprintf("got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name)})
+				e.diags.Errorf("claude-name-collision", t.Pos, "got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name).
+					Target("claude")
 			}
 			tools[Name(t.Name)] = t.Name
 		}
@@ -225,8 +226,10 @@ func (e *emitter) checkNames() {
 func (e *emitter) lostFields() {
 	for i := range e.in.Project.Servers {
 		if s := &e.in.Project.Servers[i]; s.Cwd != "" {
-			e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-server-field", Pos: s.Pos, Target: "claude", Loss: diag.Text,
-				Message: fmt.Sprintf(".mcp.json has no working directory: that of the server %q is left out", s.Name), Hint: "let the command change into it"})
+			e.diags.Warnf("claude-server-field", s.Pos, ".mcp.json has no working directory: that of the server %q is left out", s.Name).
+				Hint("let the command change into it").
+				Target("claude").
+				Loses(diag.Text, "")
 		}
 	}
 }
@@ -262,8 +265,11 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	other := s.Decide(policy.Action{Group: ir.MCP, Server: target.UnknownServer, Arg: target.UnknownTool}).Decision
 	differs = !slices.Equal(list, e.sharedServers()) || !e.in.Project.ClosedInventory && len(list) > 0 && other == ir.Deny
 	if differs && external != nil {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-external", Pos: external.Pos, Target: "claude", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
-			Message: fmt.Sprintf("a role with servers of its own is started without any other: the external server %q is left out", external.Name), Hint: "say how it is started (command or url)"})
+		e.diags.Warnf("claude-external", external.Pos, "a role with servers of its own is started without any other: the external server %q is left out", external.Name).
+			Hint("say how it is started (command or url)").
+			Target("claude").
+			Subject("role "+r.Name).
+			Loses(diag.Narrowing, string(ir.MCP))
 	}
 	return list, differs
 }

@@ -296,7 +296,7 @@ func TestNotes(t *testing.T) {
 		_, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)})
 		var out []string
 		for _, d := range diags {
-			out = append(out, d.Code)
+			out = append(out, string(d.Code))
 		}
 		return out
 	}

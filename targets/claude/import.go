@@ -182,7 +182,7 @@ func (im *importer) glob(fsys fs.FS, dir string) []string {
 		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		im.diags.Errorf(diag.Pos{File: dir}, "claude-import", "", "got a folder that cannot be read: %v", err)
+		im.diags.Errorf("claude-import", diag.Pos{File: dir}, "got a folder that cannot be read: %v", err)
 	}
 	return names
 }
@@ -297,7 +297,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 			err = errors.New("want an object")
 		}
 		if err != nil {
-			im.diags.Errorf(artifact.PlaceOf(l.at, err), "claude-import", "", "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
+			im.diags.Errorf("claude-import", artifact.PlaceOf(l.at, err), "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
 			return role, nil
 		}
 		p := v.Get("permissions")
@@ -305,7 +305,8 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 			text, ok := mode.Str()
 			switch {
 			case !ok || !permissionModes[text]:
-				im.diags.Errorf(mode.Line(), "claude-import", "permissions.defaultMode", "got the mode %q, for which Claude Code does not load the whole file, want one of default, plan, acceptEdits, dontAsk, auto, bypassPermissions", text)
+				im.diags.Errorf("claude-import", mode.Line(), "got the mode %q, for which Claude Code does not load the whole file, want one of default, plan, acceptEdits, dontAsk, auto, bypassPermissions", text).
+					Path("permissions.defaultMode")
 				return role, nil
 			case l.project && text == "auto":
 				im.out.NoteRule(target.Refused, mode.Pos, subject, "defaultMode auto", "Claude Code does not take it from a file of the project")
@@ -353,7 +354,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 	unlisted := &ir.Default{Decision: policy.PermissionModeDefault(cmp.Or(rules.mode, "default"), ir.MCP), Pos: at}
 	if agent != "" && !im.asAgent(&role, rules, agent, subject, agentPos, unlisted) {
 		if flags != nil && flags.agent != "" {
-			im.diags.Errorf(at, "claude-import", "", "got the agent %q, of which no file of the project tells what it may do", agent)
+			im.diags.Errorf("claude-import", at, "got the agent %q, of which no file of the project tells what it may do", agent)
 			return role, nil
 		}
 		im.out.Note(target.Refused, agentPos, subject, "agent "+agent, "no file describes it: Claude Code then runs the session as usual")

@@ -17,12 +17,12 @@ import (
 func (im *importer) serversFile(file string, data []byte) (names []string) {
 	v, err := artifact.JSON(file, data)
 	if err != nil {
-		im.diags.Errorf(artifact.PlaceOf(file, err), "claude-import", "", "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf("claude-import", artifact.PlaceOf(file, err), "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return nil
 	}
 	all := v.Get("mcpServers")
 	if all != nil && !all.Is(artifact.Object) {
-		im.diags.Errorf(all.Pos, "claude-import", "mcpServers", "got %s, want an object", all.Kind)
+		im.diags.Errorf("claude-import", all.Pos, "got %s, want an object", all.Kind).Path("mcpServers")
 		return nil
 	}
 	for _, m := range v.Fields() {

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 
 	"modec.dev/modec/compiler/diag"
@@ -27,8 +26,9 @@ func (claude) Home() []string { return []string{".claude/settings.json"} }
 func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target.HomeFile, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	if ref.Role == "" || ref.Mode != "" {
-		e.diags = append(e.diags, diag.Diagnostic{Code: "claude-install", Target: "claude", Message: fmt.Sprintf("got %s, want a role: Claude Code has no settings for a mode in the home folder", ref),
-			Hint: "name a role, or `--target cursor`"})
+		e.diags.Errorf("claude-install", diag.Pos{}, "got %s, want a role: Claude Code has no settings for a mode in the home folder", ref).
+			Hint("name a role, or `--target cursor`").
+			Target("claude")
 		return nil, e.diags
 	}
 	r := in.Project.Role(ref.Role)
@@ -40,14 +40,18 @@ func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 	}
 	list, _, err := e.compile(as)
 	if err != nil {
-		e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+		e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
 		return nil, e.diags
 	}
 	e.diags = nil // said by the build
 	mode := cmp.Or(r.PermissionMode, "default")
 	artifact := target.File{Path: settingsPath(r), Data: target.JSON(e.settingsOf(r, list, mode, projectModel))}
 	warn := func(g ir.Group, message string) {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "claude-install", Pos: r.Pos, Target: "claude", Subject: "role " + r.Name, Group: string(g), Message: message, Hint: "`modec args " + target.ShellQuote(r.Name) + "` starts a session that has it"})
+		e.diags.Warnf("claude-install", r.Pos, "%s", message).
+			Hint("`modec args "+target.ShellQuote(r.Name)+"` starts a session that has it").
+			Target("claude").
+			Subject("role "+r.Name).
+			Loses(diag.NoLoss, string(g))
 	}
 	if !e.hooks && len(list.allow) > 0 {
 		list = &rules{ask: list.ask, deny: list.deny}

@@ -78,8 +78,12 @@ func hookCommand(model, subject string, mayAllow bool) string {
 	return "modec hook claude --model " + model + " --subject " + target.ShellQuote(subject) + allow + " || exit 2"
 }
 
-func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code, message, hint string) {
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint, Target: "claude", Subject: subject, Group: string(g), Loss: diag.Narrowing})
+func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code diag.Code, message, hint string) {
+	e.diags.Warnf(code, at, "%s", message).
+		Hint(hint).
+		Target("claude").
+		Subject(subject).
+		Loses(diag.Narrowing, string(g))
 }
 
 // compile turns a role's decisions into Claude Code's rules and its permission
@@ -184,7 +188,7 @@ var tools = map[ir.Group][]string{
 func (c *compiler) drop(g ir.Group) { c.out.add(ir.Deny, tools[g]...) }
 
 // without narrows what only the hook could hold: without it the group goes.
-func (c *compiler) without(g ir.Group, at diag.Pos, code, message string) bool {
+func (c *compiler) without(g ir.Group, at diag.Pos, code diag.Code, message string) bool {
 	if c.e.hooks || c.mode == "dontAsk" && strings.Contains(message, "not listed") && g != ir.Read {
 		return false // dontAsk refuses by itself what no rule allows
 	}
@@ -217,7 +221,7 @@ func (c *compiler) files(g ir.Group, tool string) {
 		return
 	}
 	def := c.s.Default(g)
-	if def.Decision == ir.Deny && c.without(g, def.Pos, "claude-"+string(g), "rules cannot refuse every path that is not listed") {
+	if def.Decision == ir.Deny && c.without(g, def.Pos, groupCode(g), "rules cannot refuse every path that is not listed") {
 		return
 	}
 	if out := c.s.Outside(g); out.Decision == ir.Deny && g == ir.Read && c.without(g, out.Pos, "claude-read", "rules cannot refuse every path outside the project") {
@@ -513,3 +517,6 @@ func Settings(in target.Input, r *ir.Role) ([]byte, error) {
 	}
 	return target.JSON(o), nil
 }
+
+// groupCode is the code of what a group loses.
+func groupCode(g ir.Group) diag.Code { return diag.Code("claude-" + string(g)) }

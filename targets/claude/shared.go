@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/target"
 )
@@ -27,7 +26,9 @@ func (e *emitter) everybody() (target.File, bool) {
 			err = fmt.Errorf("got %s, want a role", ref)
 		}
 		if err != nil {
-			e.diags = append(e.diags, diag.Diagnostic{Code: "claude-unknown-subject", Pos: e.in.Options.Pos("subject"), Path: "targets.claude.subject", Message: err.Error(), Target: "claude"})
+			e.diags.Errorf("claude-unknown-subject", e.in.Options.Pos("subject"), "%s", err.Error()).
+				Path("targets.claude.subject").
+				Target("claude")
 			return target.File{}, false
 		}
 		role = e.in.Project.Role(ref.Role)

@@ -163,7 +163,7 @@ func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 	for _, ref := range refs {
 		p, err := e.profile(ref)
 		if err != nil {
-			e.diags.Errorf(diag.Pos{}, "bad-pattern", "", "%v", err)
+			e.diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
 			continue
 		}
 		dirs := []string{p.dir}
@@ -213,31 +213,41 @@ func (e *emitter) chosen() (ir.SubjectRef, bool) {
 	case name != "":
 		ref, err := e.in.Project.ParseSubject(name, "")
 		if err != nil {
-			e.diags = append(e.diags, diag.Diagnostic{Code: "cursor-unknown-subject", Pos: e.in.Options.Pos("subject"), Path: "targets.cursor.subject", Message: err.Error(), Target: "cursor"})
+			e.diags.Errorf("cursor-unknown-subject", e.in.Options.Pos("subject"), "%s", err.Error()).
+				Path("targets.cursor.subject").
+				Target("cursor")
 		}
 		return ref, err == nil
 	case e.in.Project.Baseline != "":
 		return ir.SubjectRef{Role: e.in.Project.Baseline}, true
 	}
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-not-held", Pos: diag.Pos{File: "modec.toml"}, Target: "cursor",
-		Message: "got neither subject nor baseline: nothing holds Cursor in this repository", Hint: "set subject in [targets.cursor], or baseline"})
+	e.diags.Warnf("cursor-not-held", diag.Pos{File: "modec.toml"}, "got neither subject nor baseline: nothing holds Cursor in this repository").
+		Hint("set subject in [targets.cursor], or baseline").
+		Target("cursor")
 	return ir.SubjectRef{}, false
 }
 
 // loss reports what a subject loses, at the place that the format cannot say.
-func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code, message, hint string) {
+func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code diag.Code, message, hint string) {
 	if at.IsZero() || at.File == ir.GuardsFile {
 		at = p.pos
 	}
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint, Target: "cursor", Subject: p.ref.String(), Group: string(g), Loss: diag.Narrowing})
+	e.diags.Warnf(code, at, "%s", message).
+		Hint(hint).
+		Target("cursor").
+		Subject(p.ref.String()).
+		Loses(diag.Narrowing, string(g))
 }
 
 // closed reports whether a whole group may be denied because a token cannot say
 // what its rules do. A written exception keeps it.
 func (e *emitter) closed(p *profile, g ir.Group, at diag.Pos, what string) bool {
 	if x := e.in.ExceptsGroup(p.ref, g); x != nil {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: fmt.Sprintf("keeps %s, where no token denies %s", g, what), Hint: "reason: " + x.Reason + ", until " + x.Until.Format("2006-01-02"),
-			Target: "cursor", Subject: p.ref.String(), Group: string(g), Loss: diag.Widening})
+		e.diags.Warnf("exception-used", x.Pos, "keeps %s, where no token denies %s", g, what).
+			Hint("reason: "+x.Reason+", until "+x.Until.Format("2006-01-02")).
+			Target("cursor").
+			Subject(p.ref.String()).
+			Loses(diag.Widening, string(g))
 		return false
 	}
 	e.loss(p, at, g, "cursor-deny", fmt.Sprintf("no token denies %s, and hooks are off: the group %s is denied as a whole", what, g), fmt.Sprintf("turn hooks on, or write an exception for %q", g))
@@ -266,7 +276,9 @@ func (e *emitter) heldByHook(p *profile) {
 	if n := len(p.held) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Note, Code: "cursor-hook-only", Pos: at, Message: fmt.Sprintf("cli.json cannot say %s%s of %s: the hook alone holds it", p.held[0], more, p.ref), Target: "cursor", Subject: p.ref.String()})
+	e.diags.Notef("cursor-hook-only", at, "cli.json cannot say %s%s of %s: the hook alone holds it", p.held[0], more, p.ref).
+		Target("cursor").
+		Subject(p.ref.String())
 }
 
 // asks lists, once a group, what is refused because Cursor cannot ask there.
@@ -296,7 +308,8 @@ func (e *emitter) asks(p *profile) {
 func (e *emitter) checkExtras() {
 	check := func(x ir.Extra, ok bool) {
 		if ok && len(x.Fields) > 0 {
-			e.diags = append(e.diags, diag.Diagnostic{Code: "cursor-unknown-extra", Pos: x.Pos, Message: "got settings in extra.cursor, want none", Target: "cursor"})
+			e.diags.Errorf("cursor-unknown-extra", x.Pos, "got settings in extra.cursor, want none").
+				Target("cursor")
 		}
 	}
 	for i := range e.in.Project.Modes {
@@ -315,8 +328,11 @@ func (e *emitter) claudeRules(p *profile) {
 		return
 	}
 	for _, r := range e.in.Project.Role(p.ref.Role).ClaudeRules {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-claude-rule", Pos: r.Pos, Message: fmt.Sprintf("the rule %q says something of Claude Code's own tools: it is left out", r.Text), Hint: "say it in can, where every target understands it",
-			Target: "cursor", Subject: p.ref.String(), Loss: diag.Text})
+		e.diags.Warnf("cursor-claude-rule", r.Pos, "the rule %q says something of Claude Code's own tools: it is left out", r.Text).
+			Hint("say it in can, where every target understands it").
+			Target("cursor").
+			Subject(p.ref.String()).
+			Loses(diag.Text, "")
 	}
 }
 

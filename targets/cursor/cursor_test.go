@@ -95,7 +95,7 @@ func cli(t *testing.T, tree map[string]string, keyword string) (allow, deny []st
 func codes(l diag.List) []string {
 	var out []string
 	for _, d := range l {
-		out = append(out, d.Code)
+		out = append(out, string(d.Code))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -440,10 +440,10 @@ func TestHooksFile(t *testing.T) {
 func TestCodes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range New().Codes() {
-		if seen[d.Code] || len(d.Text) < 80 {
+		if seen[string(d.Code)] || len(d.Text) < 80 {
 			t.Errorf("%s: got %q, want one paragraph", d.Code, d.Text)
 		}
-		seen[d.Code] = true
+		seen[string(d.Code)] = true
 	}
 	p := role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls", 1)), Edit: table(ir.Allow, regex(ir.Deny, "x", 1))}, server("a?", 10, "x"))
 	p.Roles[0].ClaudeRules = []ir.ClaudeRule{{Text: "Skill(x)", Pos: at(3)}}
@@ -451,7 +451,7 @@ func TestCodes(t *testing.T) {
 	for _, hooks := range []bool{true, false} {
 		_, diags := emit(t, p, options{"hooks": hooks})
 		for _, d := range diags {
-			if !seen[d.Code] || d.Pos.IsZero() {
+			if !seen[string(d.Code)] || d.Pos.IsZero() {
 				t.Errorf("got %v, want a documented code with a place", d)
 			}
 		}

@@ -69,8 +69,8 @@ func isAlias(id, name string) bool {
 }
 
 func (e *emitter) collision(sv *ir.Server, other string) {
-	e.diags = append(e.diags, diag.Diagnostic{Code: "cursor-name-collision", Pos: sv.Pos, Target: "cursor",
-		Message: fmt.Sprintf("got the servers %q and %q, which are one to Cursor, want names that differ without case, surrounding space and prefix", other, sv.Name)})
+	e.diags.Errorf("cursor-name-collision", sv.Pos, "got the servers %q and %q, which are one to Cursor, want names that differ without case, surrounding space and prefix", other, sv.Name).
+		Target("cursor")
 }
 
 func (p *profile) tool(server, tool string) ir.Decision {
@@ -256,20 +256,27 @@ func (e *emitter) servers() []byte {
 func (e *emitter) opened(s *ir.Server) bool {
 	for i := range e.in.Exceptions {
 		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: fmt.Sprintf("the server %q, off by default, is in the list that everybody shares", s.Name),
-				Hint: "reason: " + x.Reason + ", until " + x.Until.Format("2006-01-02"), Target: "cursor", Subject: x.Subject.String(), Group: string(ir.MCP), Loss: diag.Widening})
+			e.diags.Warnf("exception-used", x.Pos, "the server %q, off by default, is in the list that everybody shares", s.Name).
+				Hint("reason: "+x.Reason+", until "+x.Until.Format("2006-01-02")).
+				Target("cursor").
+				Subject(x.Subject.String()).
+				Loses(diag.Widening, string(ir.MCP))
 			return true
 		}
 	}
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-server-off", Pos: s.Pos, Message: fmt.Sprintf("the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name),
-		Hint: "who may use it adds it to ~/.cursor/mcp.json", Target: "cursor", Group: string(ir.MCP), Loss: diag.Narrowing})
+	e.diags.Warnf("cursor-server-off", s.Pos, "the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).
+		Hint("who may use it adds it to ~/.cursor/mcp.json").
+		Target("cursor").
+		Loses(diag.Narrowing, string(ir.MCP))
 	return false
 }
 
 // lostFields reports settings of a server that mcp.json does not have.
 func (e *emitter) lostFields(s *ir.Server) {
 	lost := func(field string) {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "cursor-server-field", Pos: s.Pos, Message: fmt.Sprintf("mcp.json has no %s: that of the server %q is left out", field, s.Name), Target: "cursor", Loss: diag.Text})
+		e.diags.Warnf("cursor-server-field", s.Pos, "mcp.json has no %s: that of the server %q is left out", field, s.Name).
+			Target("cursor").
+			Loses(diag.Text, "")
 	}
 	if s.Cwd != "" {
 		lost("working directory")

@@ -424,7 +424,7 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 func problems(list diag.List) []problem {
 	out := []problem{}
 	for _, d := range list {
-		out = append(out, problem{d.Severity.String(), d.Code, d.Pos.String(), d.Message, d.Hint})
+		out = append(out, problem{d.Severity.String(), string(d.Code), d.Pos.String(), d.Message, d.Hint})
 	}
 	return out
 }

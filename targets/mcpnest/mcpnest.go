@@ -108,7 +108,9 @@ func (mcpnest) Emit(in target.Input) ([]target.File, diag.List) {
 	e := &emitter{in: in}
 	names := in.Options.Strings("servers")
 	if len(names) == 0 {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-no-servers", Pos: diag.Pos{File: "modec.toml"}, Target: "mcpnest", Message: "got no servers that this application implements: nothing is emitted", Hint: "servers = [\"NAME\"] in [targets.mcpnest]"})
+		e.diags.Warnf("mcpnest-no-servers", diag.Pos{File: "modec.toml"}, "got no servers that this application implements: nothing is emitted").
+			Hint("servers = [\"NAME\"] in [targets.mcpnest]").
+			Target("mcpnest")
 		return nil, e.diags
 	}
 	tools := e.tools(names)
@@ -141,12 +143,13 @@ func (e *emitter) tools(names []string) []tool {
 		}
 		sv := e.in.Project.Server(name)
 		if sv == nil {
-			e.diags.Errorf(e.in.Options.Pos("servers"), "mcpnest-unknown-server", "targets.mcpnest.servers", "got unknown server %q, want one of the inventory", name)
+			e.diags.Errorf("mcpnest-unknown-server", e.in.Options.Pos("servers"), "got unknown server %q, want one of the inventory", name).
+				Path("targets.mcpnest.servers")
 			continue
 		}
 		for _, t := range sv.Tools {
 			if other, ok := seen[t.Name]; ok {
-				e.diags.Errorf(t.Pos, "mcpnest-duplicate-tool", "", "got the tool %q of %q, which %q has too, want distinct names in one application", t.Name, sv.Name, other)
+				e.diags.Errorf("mcpnest-duplicate-tool", t.Pos, "got the tool %q of %q, which %q has too, want distinct names in one application", t.Name, sv.Name, other)
 			}
 			seen[t.Name] = sv.Name
 			row := tool{name: t.Name, hidden: true, roles: []string{}}
@@ -175,8 +178,11 @@ func (e *emitter) claimed() []*ir.Role {
 			out = append(out, r)
 			continue
 		}
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-unclaimed", Pos: r.Pos, Target: "mcpnest", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
-			Message: fmt.Sprintf("the role %q has no claims: nobody holds it", r.Name), Hint: "write claims, such as claims: roles: [\"" + r.Name + "\"]"})
+		e.diags.Warnf("mcpnest-unclaimed", r.Pos, "the role %q has no claims: nobody holds it", r.Name).
+			Hint("write claims, such as claims: roles: [\""+r.Name+"\"]").
+			Target("mcpnest").
+			Subject("role "+r.Name).
+			Loses(diag.Narrowing, string(ir.MCP))
 	}
 	return out
 }
@@ -184,7 +190,7 @@ func (e *emitter) claimed() []*ir.Role {
 func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
-		e.diags.Errorf(r.Pos, "bad-pattern", "", "%v", err)
+		e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
 		return false
 	}
 	res := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
@@ -195,8 +201,11 @@ func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 	if unheld == "permit" || unheld == "" && t.Risk != "destructive" {
 		return true
 	}
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "mcpnest-unheld-ask", Pos: res.Pos, Target: "mcpnest", Subject: "role " + r.Name, Group: string(ir.MCP), Loss: diag.Narrowing,
-		Message: fmt.Sprintf("a server cannot ask about %q: it is refused", t.Name), Hint: "unheld_ask = \"permit\" leaves the question to the client"})
+	e.diags.Warnf("mcpnest-unheld-ask", res.Pos, "a server cannot ask about %q: it is refused", t.Name).
+		Hint("unheld_ask = \"permit\" leaves the question to the client").
+		Target("mcpnest").
+		Subject("role "+r.Name).
+		Loses(diag.Narrowing, string(ir.MCP))
 	return false
 }
 

@@ -74,7 +74,7 @@ func rows(files map[string]string) []string {
 func codes(list diag.List) []string {
 	out := []string{}
 	for _, d := range list {
-		out = append(out, d.Code)
+		out = append(out, string(d.Code))
 	}
 	return out
 }
@@ -250,7 +250,7 @@ func TestDiagnostics(t *testing.T) {
 		files, diags := emit(t, &ir.Project{Servers: []ir.Server{shop(), twin}, Roles: c.roles}, options)
 		var got []string
 		for _, d := range diags {
-			got = append(got, d.Severity.String()+" "+d.Pos.String()+" "+d.Code)
+			got = append(got, d.Severity.String()+" "+d.Pos.String()+" "+string(d.Code))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
@@ -275,7 +275,7 @@ func TestUnclaimedRoleIsNowhere(t *testing.T) {
 func TestCodes(t *testing.T) {
 	documented := []string{}
 	for _, d := range New().Codes() {
-		documented = append(documented, d.Code)
+		documented = append(documented, string(d.Code))
 	}
 	twin := shop()
 	twin.Name = "twin"

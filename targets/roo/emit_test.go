@@ -113,7 +113,7 @@ type toolKey struct{ ServerName, ToolName string }
 func said(diags diag.List) []string {
 	var out []string
 	for _, d := range diags {
-		out = append(out, strings.TrimPrefix(d.Pos.String(), "modec/a.cue:")+" "+d.Subject+" "+d.Code+" "+string(d.Loss))
+		out = append(out, strings.TrimPrefix(d.Pos.String(), "modec/a.cue:")+" "+d.Subject+" "+string(d.Code)+" "+string(d.Loss))
 	}
 	slices.Sort(out)
 	return out

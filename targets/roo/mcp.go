@@ -1,7 +1,6 @@
 package roo
 
 import (
-	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler/diag"
@@ -32,8 +31,10 @@ func (e *emitter) servers() []server {
 			sv.disabled = true // also shadows a global server of that name
 		case !sv.DefaultEnabled && e.dialect == stock:
 			sv.disabled = true
-			e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "roo-mcp-off", Pos: sv.Pos, Message: fmt.Sprintf("the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name),
-				Hint: "the dialects zoo and mcp-restrictions limit servers by mode", Target: e.name, Group: string(ir.MCP), Loss: diag.Narrowing})
+			e.diags.Warnf("roo-mcp-off", sv.Pos, "the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name).
+				Hint("the dialects zoo and mcp-restrictions limit servers by mode").
+				Target(e.name).
+				Loses(diag.Narrowing, string(ir.MCP))
 		}
 		for _, t := range sv.Tools {
 			if sv.Type != ir.External && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
@@ -76,13 +77,19 @@ func (e *emitter) approve(servers []server) {
 			}
 			switch {
 			case allow != "" && sv.Type == ir.External:
-				e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "roo-mcp-approval", Pos: sv.Pos, Message: fmt.Sprintf("the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name),
-					Hint: "say how the server is started (command or url)", Target: e.name, Subject: "mode " + allow, Group: string(ir.MCP), Loss: diag.Narrowing})
+				e.diags.Warnf("roo-mcp-approval", sv.Pos, "the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
+					Hint("say how the server is started (command or url)").
+					Target(e.name).
+					Subject("mode "+allow).
+					Loses(diag.Narrowing, string(ir.MCP))
 			case allow != "" && !asked:
 				sv.unasked = append(sv.unasked, t.Name)
 			case allow != "":
-				e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "roo-mcp-approval", Pos: ask, Message: fmt.Sprintf("the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name),
-					Hint: "decide alike in every mode", Target: e.name, Subject: "mode " + allow, Group: string(ir.MCP), Loss: diag.Narrowing})
+				e.diags.Warnf("roo-mcp-approval", ask, "the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
+					Hint("decide alike in every mode").
+					Target(e.name).
+					Subject("mode "+allow).
+					Loses(diag.Narrowing, string(ir.MCP))
 			}
 		}
 	}

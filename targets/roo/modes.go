@@ -41,7 +41,7 @@ func (e *emitter) emit() ([]target.File, diag.List) {
 	for i := range p.Modes {
 		m, err := e.mode(&p.Modes[i], servers)
 		if err != nil {
-			e.diags.Errorf(p.Modes[i].Pos, "bad-pattern", "", "%v", err)
+			e.diags.Errorf("bad-pattern", p.Modes[i].Pos, "%v", err)
 			continue
 		}
 		modes = append(modes, m)
@@ -76,7 +76,7 @@ func (e *emitter) emit() ([]target.File, diag.List) {
 func (e *emitter) checkExtras() {
 	for i := range e.in.Project.Modes {
 		if x, ok := e.in.Project.Modes[i].Extra[e.name]; ok && len(x.Fields) > 0 {
-			e.diags.Errorf(x.Pos, "roo-unknown-extra", "", "got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
+			e.diags.Errorf("roo-unknown-extra", x.Pos, "got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
 		}
 	}
 }
@@ -88,8 +88,11 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 	}
 	out := mode{slug: m.Slug, name: m.Name, role: m.RoleDefinition, when: m.WhenToUse, description: m.Description, custom: m.CustomInstructions}
 	if m.Model != "" && m.Model != "inherit" {
-		e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "roo-model", Pos: m.Pos, Message: "a mode names no model, it is left out", Target: e.name, Subject: "mode " + m.Slug, Loss: diag.Text,
-			Hint: "the user picks a model for each mode in the agent"})
+		e.diags.Warnf("roo-model", m.Pos, "a mode names no model, it is left out").
+			Hint("the user picks a model for each mode in the agent").
+			Target(e.name).
+			Subject("mode "+m.Slug).
+			Loses(diag.Text, "")
 	}
 	if e.whole(m, s, ir.Read, "roo-read") {
 		out.groups = append(out.groups, group{name: "read"})
@@ -110,7 +113,7 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 
 // whole reports whether a mode keeps a group that is all or nothing: when it
 // denies nothing in it but what the ignore file holds.
-func (e *emitter) whole(m *ir.Mode, s *policy.Subject, g ir.Group, code string) bool {
+func (e *emitter) whole(m *ir.Mode, s *policy.Subject, g ir.Group, code diag.Code) bool {
 	if !may(s, g) {
 		return false
 	}

@@ -169,18 +169,24 @@ func (e *emitter) dir() string {
 }
 
 // loss reports what a mode loses, at the rule that the format cannot say.
-func (e *emitter) loss(m *ir.Mode, g ir.Group, code string, at diag.Pos, message, hint string) {
+func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, message, hint string) {
 	if at.IsZero() || at.File == ir.GuardsFile {
 		at = m.Pos
 	}
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: at, Message: message, Hint: hint,
-		Target: e.name, Subject: "mode " + m.Slug, Group: string(g), Loss: diag.Narrowing})
+	e.diags.Warnf(code, at, "%s", message).
+		Hint(hint).
+		Target(e.name).
+		Subject("mode "+m.Slug).
+		Loses(diag.Narrowing, string(g))
 }
 
 // widened reports that an exception keeps what would have been left out.
 func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message string) {
-	e.diags = append(e.diags, diag.Diagnostic{Severity: diag.Warning, Code: "exception-used", Pos: x.Pos, Message: message, Hint: "until " + x.Until.Format("2006-01-02") + ": " + x.Reason,
-		Target: e.name, Subject: "mode " + m.Slug, Group: string(g), Loss: diag.Widening})
+	e.diags.Warnf("exception-used", x.Pos, "%s", message).
+		Hint("until "+x.Until.Format("2006-01-02")+": "+x.Reason).
+		Target(e.name).
+		Subject("mode "+m.Slug).
+		Loses(diag.Widening, string(g))
 }
 
 // Agent is an extension of VS Code.

@@ -80,7 +80,7 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 	}
 	v, err := artifact.JSON(at, data)
 	if err != nil {
-		im.diags.Errorf(diag.Pos{File: at}, "thurbox-import", "", "got no JSON: %s", strings.TrimPrefix(err.Error(), at+": "))
+		im.diags.Errorf("thurbox-import", diag.Pos{File: at}, "got no JSON: %s", strings.TrimPrefix(err.Error(), at+": "))
 		return
 	}
 	list := v
@@ -93,7 +93,7 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 		}
 	}
 	if !list.Is(artifact.List) {
-		im.diags.Errorf(v.Pos, "thurbox-import", "", "got no list of roles, want the arguments of set_roles or the answer of list_roles")
+		im.diags.Errorf("thurbox-import", v.Pos, "got no list of roles, want the arguments of set_roles or the answer of list_roles")
 		return
 	}
 	for _, item := range list.Items {
@@ -106,7 +106,7 @@ func (im *importer) item(file string, v *artifact.Value) {
 	r := importedRole{at: v.Pos}
 	var ok bool
 	if r.Name, ok = v.Get("name").Str(); !ok {
-		im.diags.Errorf(v.Line(), "thurbox-import", "", "got a role without a name, which set_roles refuses")
+		im.diags.Errorf("thurbox-import", v.Line(), "got a role without a name, which set_roles refuses")
 		return
 	}
 	subject := "role " + r.Name

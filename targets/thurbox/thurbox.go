@@ -136,14 +136,20 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	}
 	withSettings := slices.Contains(in.Beside, "claude")
 	if !withSettings {
-		diags = append(diags, diag.Diagnostic{Severity: diag.Warning, Code: "thurbox-no-claude", Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Loss: diag.Text,
-			Message: "got no [targets.claude], whose settings files agents.toml names: it is not written", Hint: "add [targets.claude]"})
+		diags.Warnf("thurbox-no-claude", diag.Pos{File: "modec.toml"}, "got no [targets.claude], whose settings files agents.toml names: it is not written").
+			Hint("add [targets.claude]").
+			Target("thurbox").
+			Loses(diag.Text, "")
 	}
 	roles, list := []roleInput{}, agents{Agents: []agent{}}
 	for i := range in.Project.Roles {
 		r := &in.Project.Roles[i]
-		lost := func(code, message, hint string) {
-			diags = append(diags, diag.Diagnostic{Severity: diag.Warning, Code: code, Pos: r.Pos, Message: message, Hint: hint, Target: "thurbox", Subject: "role " + r.Name, Loss: diag.Narrowing})
+		lost := func(code diag.Code, message, hint string) {
+			diags.Warnf(code, r.Pos, "%s", message).
+				Hint(hint).
+				Target("thurbox").
+				Subject("role "+r.Name).
+				Loses(diag.Narrowing, "")
 		}
 		withHooks := in
 		withHooks.Options = target.NewOptions(claude.New().Options(), nil, nil)
@@ -194,7 +200,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		project = in.Project.Name
 	}
 	if err := e.Encode(map[string]any{"project": project, "roles": roles}); err != nil {
-		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
+		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
 	}
 	files := []target.File{{Path: rolesPath, Data: b.Bytes()}}
 	if !withSettings {
@@ -202,7 +208,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	}
 	text, err := toml.Marshal(list)
 	if err != nil {
-		diags.Errorf(diag.Pos{}, "bad-model", "", "%v", err)
+		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
 	}
 	return append(files, target.File{Path: agentsPath, Data: append([]byte("# Written by modec. Thurbox starts each agent in the project's folder.\n\n"), text...)}), diags
 }
