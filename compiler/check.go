@@ -16,14 +16,14 @@ func (r *resolver) check(data *node) bool {
 	usable := true
 	for _, f := range data.fields {
 		if !slices.Contains(topLevel, f.name) {
-			r.diags.Errorf("unknown-field", f.pos, "got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)).
+			r.diags.Errorf(diag.UnknownField, f.pos, "got unknown field %q, want one of %s", f.name, diag.Quote(topLevel)).
 				Path(f.name).
 				Hint(diag.DidYouMean(f.name, topLevel))
 			continue
 		}
 		if f.node.kind != structKind {
 			if usable = false; f.node.kind != broken {
-				r.diags.Errorf("wrong-type", f.node.pos, "got %s, want a struct", f.node.typed()).Path(f.name)
+				r.diags.Errorf(diag.WrongType, f.node.pos, "got %s, want a struct", f.node.typed()).Path(f.name)
 			}
 			continue
 		}
@@ -34,7 +34,7 @@ func (r *resolver) check(data *node) bool {
 			if f.name != "policies" {
 				key := strings.ToLower(item.name)
 				if other, ok := folded[key]; ok {
-					r.diags.Errorf("case-collision", item.pos, "got %q beside %q, want names that differ in more than case", item.name, other.name).
+					r.diags.Errorf(diag.CaseCollision, item.pos, "got %q beside %q, want names that differ in more than case", item.name, other.name).
 						Path(at).
 						Related(other.pos, "the other one")
 				}
@@ -62,11 +62,11 @@ var topLevel = []string{"servers", "modes", "roles", "policies"}
 
 // nameRules say what a name may be, by section.
 var nameRules = map[string]nameCheck{
-	"modes":    nameRule(`^[a-zA-Z0-9-]+$`, "bad-slug", "letters, digits and dashes"),
-	"roles":    nameRule(`^\S(.{0,62}\S)?$`, "bad-name", "1 to 64 characters without white space around them"),
-	"policies": nameRule(`^[a-zA-Z0-9_-]{1,64}$`, "bad-name", "1 to 64 letters, digits, dashes and underscores"),
-	"servers":  nameRule(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`, "bad-name", "1 to 256 characters, not only white space, without \":\" and \"*\""),
-	"tools":    nameRule(`^[A-Za-z0-9_.-]{1,128}$`, "bad-name", "1 to 128 letters, digits, \"_\", \".\" and \"-\""),
+	"modes":    nameRule(`^[a-zA-Z0-9-]+$`, diag.BadSlug, "letters, digits and dashes"),
+	"roles":    nameRule(`^\S(.{0,62}\S)?$`, diag.BadName, "1 to 64 characters without white space around them"),
+	"policies": nameRule(`^[a-zA-Z0-9_-]{1,64}$`, diag.BadName, "1 to 64 letters, digits, dashes and underscores"),
+	"servers":  nameRule(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`, diag.BadName, "1 to 256 characters, not only white space, without \":\" and \"*\""),
+	"tools":    nameRule(`^[A-Za-z0-9_.-]{1,128}$`, diag.BadName, "1 to 128 letters, digits, \"_\", \".\" and \"-\""),
 }
 
 type nameCheck struct {
@@ -88,7 +88,7 @@ func (r *resolver) checkName(sec string, f field, at string) {
 	case !rule.re().MatchString(f.name) || len([]rune(f.name)) > 256 || sec == "roles" && strings.TrimSpace(f.name) != f.name:
 		r.diags.Errorf(rule.code, f.pos, "got %q, want %s", short(f.name), rule.want).Path(at)
 	case sec == "servers" && slices.Contains(reservedServers, f.name):
-		r.diags.Errorf("bad-name", f.pos, "got %q, which can.mcp reserves, want another name", f.name).Path(at)
+		r.diags.Errorf(diag.BadName, f.pos, "got %q, which can.mcp reserves, want another name", f.name).Path(at)
 	}
 }
 
@@ -98,18 +98,18 @@ func (r *resolver) checkTransport(f field, at string) {
 	switch {
 	case command == nil && url == nil && (n.wrote("command") || n.wrote("url")):
 	case command == nil && url == nil && typ != ir.External:
-		r.diags.Errorf("missing-field", n.pos, "got neither command nor url, want one of them").
+		r.diags.Errorf(diag.MissingField, n.pos, "got neither command nor url, want one of them").
 			Path(at).
 			Hint("`type: \"external\"` names a server that the user's own settings start")
 	case command != nil && url != nil:
-		r.diags.Errorf("bad-transport", url.pos, "got url beside command, want one of them").Path(at + ".url")
+		r.diags.Errorf(diag.BadTransport, url.pos, "got url beside command, want one of them").Path(at + ".url")
 	case command != nil && typ != "" && typ != "stdio", url != nil && (typ == "stdio" || typ == ir.External):
-		r.diags.Errorf("bad-transport", n.get("type").pos, "got type %q, want one that fits: stdio with command, http or sse with url, external without either", typ).
+		r.diags.Errorf(diag.BadTransport, n.get("type").pos, "got type %q, want one that fits: stdio with command, http or sse with url, external without either", typ).
 			Path(at + ".type")
 	}
 	for _, name := range map[bool][]string{true: {"headers"}, false: {"args", "env", "cwd"}}[command != nil] {
 		if x := n.get(name); x != nil && ((command != nil) != (url != nil) || typ == ir.External) {
-			r.diags.Errorf("bad-transport", x.pos, "got %s, want it only on a server with %s", name, map[bool]string{true: "url", false: "command"}[command != nil]).
+			r.diags.Errorf(diag.BadTransport, x.pos, "got %s, want it only on a server with %s", name, map[bool]string{true: "url", false: "command"}[command != nil]).
 				Path(at + "." + name)
 		}
 	}

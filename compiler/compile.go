@@ -88,7 +88,7 @@ func Open(req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	if cfg.Baseline != "" && p.Role(cfg.Baseline) == nil {
-		d := diag.Diagnostic{Code: "unknown-role", Pos: cfg.baselinePos, Path: "baseline", Message: fmt.Sprintf("got unknown role %q, want one of %s", cfg.Baseline, diag.Quote(p.RoleNames()))}
+		d := diag.Diagnostic{Code: diag.UnknownRole, Pos: cfg.baselinePos, Path: "baseline", Message: fmt.Sprintf("got unknown role %q, want one of %s", cfg.Baseline, diag.Quote(p.RoleNames()))}
 		d.Hint = diag.DidYouMean(cfg.Baseline, p.RoleNames())
 		diags = append(diags, d)
 	}
@@ -125,14 +125,14 @@ func chosen(cfg *Config, req Request) ([]TargetConfig, diag.List) {
 	var diags diag.List
 	if len(req.Only) == 0 {
 		if len(cfg.Targets) == 0 {
-			diags.Errorf("no-targets", diag.Pos{File: ConfigFile}, "%s", "got no [targets.NAME] table, want at least one of "+diag.Quote(targetNames(req.Targets))).
+			diags.Errorf(diag.NoTargets, diag.Pos{File: ConfigFile}, "%s", "got no [targets.NAME] table, want at least one of "+diag.Quote(targetNames(req.Targets))).
 				Hint("`--target NAME` compiles for a target that modec.toml does not list")
 		}
 		return cfg.Targets, diags
 	}
 	for _, name := range req.Only {
 		if !slices.Contains(targetNames(req.Targets), name) {
-			diags.Errorf("unknown-target", diag.Pos{}, "got unknown target %q, want one of %s", name, diag.Quote(targetNames(req.Targets))).
+			diags.Errorf(diag.UnknownTarget, diag.Pos{}, "got unknown target %q, want one of %s", name, diag.Quote(targetNames(req.Targets))).
 				Hint(diag.DidYouMean(name, targetNames(req.Targets)))
 		}
 	}

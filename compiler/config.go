@@ -101,13 +101,13 @@ func LoadConfig(root string, instead fs.FS, all []target.Target) (*Config, diag.
 	var diags diag.List
 	fsys, end, err := openRoot(root, instead)
 	if err != nil {
-		diags.Errorf("no-project", diag.Pos{}, "got folder %q, which cannot be opened: %v", root, pathErr(err))
+		diags.Errorf(diag.NoProject, diag.Pos{}, "got folder %q, which cannot be opened: %v", root, pathErr(err))
 		return nil, diags
 	}
 	defer end()
 	b, err := fs.ReadFile(fsys, ConfigFile)
 	if err != nil {
-		d := diag.Diagnostic{Code: "no-project", Message: fmt.Sprintf("got a folder without a readable %s, want a project: %v", ConfigFile, pathErr(err)),
+		d := diag.Diagnostic{Code: diag.NoProject, Message: fmt.Sprintf("got a folder without a readable %s, want a project: %v", ConfigFile, pathErr(err)),
 			Hint: "`modec init` writes one, `-C DIR` names another folder"}
 		return nil, append(diags, d)
 	}
@@ -145,7 +145,7 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 			pos.Line, pos.Col = de.Position()
 			msg = strings.TrimPrefix(de.Error(), "toml: ")
 		}
-		c.diags.Errorf("config-syntax", pos, "%s", msg)
+		c.diags.Errorf(diag.ConfigSyntax, pos, "%s", msg)
 		return nil
 	}
 	c.locate(b)
@@ -158,7 +158,7 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"], Bytes: b}
 	if !localFolder(cfg.Source) {
-		c.diags.Errorf("bad-config", c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
+		c.diags.Errorf(diag.BadConfig, c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
 			Path("source")
 	}
 	c.targets(cfg, doc["targets"], all, o.String("on_loss"))
@@ -181,13 +181,13 @@ func lintOptions() []target.Option {
 func (c *configReader) lint(cfg *Config, v any) {
 	table, ok := v.(map[string]any)
 	if v != nil && !ok {
-		c.diags.Errorf("bad-config", c.vals["lint"], "got %s, want a table [lint]", describe(v)).Path("lint")
+		c.diags.Errorf(diag.BadConfig, c.vals["lint"], "got %s, want a table [lint]", describe(v)).Path("lint")
 		return
 	}
 	o := c.options("lint", lintOptions(), table)
 	cfg.Lint, cfg.PromptLimit = map[diag.Code]string{}, o.Int("prompt_limit")
 	if cfg.PromptLimit < 1 {
-		c.diags.Errorf("bad-config", c.vals["lint.prompt_limit"], "got %d, want at least 1", cfg.PromptLimit).
+		c.diags.Errorf(diag.BadConfig, c.vals["lint.prompt_limit"], "got %d, want at least 1", cfg.PromptLimit).
 			Path("lint.prompt_limit")
 	}
 	for _, r := range lint.All() {
@@ -203,7 +203,7 @@ func localFolder(p string) bool {
 func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss string) {
 	tables, ok := v.(map[string]any)
 	if v != nil && !ok {
-		c.diags.Errorf("bad-config", c.vals["targets"], "got %s, want tables [targets.NAME]", describe(v)).
+		c.diags.Errorf(diag.BadConfig, c.vals["targets"], "got %s, want tables [targets.NAME]", describe(v)).
 			Path("targets")
 		return
 	}
@@ -213,7 +213,7 @@ func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss s
 	}
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		if !slices.Contains(names, name) {
-			c.unknown("targets."+name, "target", name, names, "unknown-target")
+			c.unknown("targets."+name, "target", name, names, diag.UnknownTarget)
 		}
 	}
 	for _, t := range all {
@@ -224,7 +224,7 @@ func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss s
 		at := "targets." + t.Name()
 		table, ok := v.(map[string]any)
 		if !ok {
-			c.diags.Errorf("bad-config", c.vals[at], "got %s, want a table", describe(v)).Path(at)
+			c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a table", describe(v)).Path(at)
 			continue
 		}
 		table = maps.Clone(table)
@@ -244,7 +244,7 @@ func (c *configReader) onLoss(at string, v any, fallback string) map[ir.Group]st
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if !slices.Contains(ir.Groups, ir.Group(k)) {
-				c.unknown(at+"."+k, "tool group", k, groupNames(), "bad-config")
+				c.unknown(at+"."+k, "tool group", k, groupNames(), diag.BadConfig)
 				continue
 			}
 			if s, ok := c.choice(at+"."+k, v[k], onLossChoices); ok {
@@ -270,7 +270,7 @@ func groupNames() []string {
 func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 	list, ok := v.([]any)
 	if v != nil && !ok {
-		c.diags.Errorf("bad-config", c.vals["exceptions"], "got %s, want tables [[exceptions]]", describe(v)).
+		c.diags.Errorf(diag.BadConfig, c.vals["exceptions"], "got %s, want tables [[exceptions]]", describe(v)).
 			Path("exceptions")
 		return
 	}
@@ -278,14 +278,14 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 		at := fmt.Sprintf("exceptions.%d", i)
 		table, ok := item.(map[string]any)
 		if !ok {
-			c.diags.Errorf("bad-config", c.vals[at], "got %s, want a table", describe(item)).Path(at)
+			c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a table", describe(item)).Path(at)
 			continue
 		}
 		e := rawException{pos: c.keys[at], at: map[string]diag.Pos{}}
 		before := len(*c.diags)
 		for _, k := range slices.Sorted(maps.Keys(table)) {
 			if !slices.ContainsFunc(exceptionKeys, func(o target.Option) bool { return o.Name == k }) {
-				c.unknown(at+"."+k, "key", k, optionNames(exceptionKeys), "bad-config")
+				c.unknown(at+"."+k, "key", k, optionNames(exceptionKeys), diag.BadConfig)
 			}
 		}
 		text := map[string]*string{"target": &e.target, "subject": &e.subject, "what": &e.what, "reason": &e.reason}
@@ -293,7 +293,7 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 			v, ok := table[key.Name]
 			e.at[key.Name] = c.vals[at+"."+key.Name]
 			if !ok {
-				c.diags.Errorf("bad-config", e.pos, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
+				c.diags.Errorf(diag.BadConfig, e.pos, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
 					Path(at)
 				continue
 			}
@@ -303,7 +303,7 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 			}
 			s, ok := v.(string)
 			if !ok || strings.TrimSpace(s) == "" {
-				c.diags.Errorf("bad-config", e.at[key.Name], "got %s, want text", describe(v)).
+				c.diags.Errorf(diag.BadConfig, e.at[key.Name], "got %s, want text", describe(v)).
 					Path(at + "." + key.Name)
 			}
 			*text[key.Name] = s
@@ -312,7 +312,7 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 			continue
 		}
 		if !slices.ContainsFunc(all, func(t target.Target) bool { return t.Name() == e.target }) {
-			c.unknown(at+".target", "target", e.target, targetNames(all), "unknown-target")
+			c.unknown(at+".target", "target", e.target, targetNames(all), diag.UnknownTarget)
 			continue
 		}
 		cfg.exceptions = append(cfg.exceptions, e)
@@ -345,7 +345,7 @@ func (c *configReader) date(at string, v any) time.Time {
 		t, err = time.Parse(time.DateOnly, v)
 	}
 	if err != nil {
-		c.diags.Errorf("bad-config", c.vals[at], "got %s, want a date such as 2027-01-31", describe(v)).Path(at)
+		c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a date such as 2027-01-31", describe(v)).Path(at)
 	}
 	return t
 }
@@ -364,7 +364,7 @@ func (c *configReader) options(at string, declared []target.Option, table map[st
 				names = append(names, "on_loss")
 			}
 			slices.Sort(names)
-			c.unknown(p, "option", k, names, "unknown-option")
+			c.unknown(p, "option", k, names, diag.UnknownOption)
 			continue
 		}
 		if v, ok := c.value(p, declared[i], table[k]); ok {
@@ -402,7 +402,7 @@ func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
 			for i, item := range list {
 				s, ok := item.(string)
 				if !ok {
-					c.diags.Errorf("bad-config", c.vals[fmt.Sprintf("%s.%d", at, i)], "got %s, want text", describe(item)).
+					c.diags.Errorf(diag.BadConfig, c.vals[fmt.Sprintf("%s.%d", at, i)], "got %s, want text", describe(item)).
 						Path(at)
 					return nil, false
 				}
@@ -416,7 +416,7 @@ func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
 			return out, true
 		}
 	}
-	c.diags.Errorf("bad-config", c.vals[at], "got %s, want %s", describe(v), want).Path(at)
+	c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want %s", describe(v), want).Path(at)
 	return nil, false
 }
 
@@ -425,7 +425,7 @@ func (c *configReader) choice(at string, v any, choices []string) (string, bool)
 	if ok && slices.Contains(choices, s) {
 		return s, true
 	}
-	c.diags.Errorf("bad-config", c.vals[at], "got %s, want one of %s", describe(v), diag.Quote(choices)).
+	c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want one of %s", describe(v), diag.Quote(choices)).
 		Path(at).
 		Hint(diag.DidYouMean(s, choices))
 	return "", false

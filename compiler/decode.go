@@ -31,11 +31,11 @@ func (r *resolver) decodeCan(n *node, path string) ir.Can {
 	c.Read = r.decodeTable(n.get("read"), path+"read", r.filePattern)
 	c.Edit = r.decodeTable(n.get("edit"), path+"edit", r.filePattern)
 	c.Command = r.decodeTable(n.get("command"), path+"command", r.commandPattern)
-	c.Web = r.decodeTable(n.get("web"), path+"web", r.plain("bad-host", policy.CheckHost))
+	c.Web = r.decodeTable(n.get("web"), path+"web", r.plain(diag.BadHost, policy.CheckHost))
 	if b := n.get("browser"); b != nil {
-		alias := r.decodeTable(b, path+"browser", r.plain("bad-host", policy.CheckHost))
+		alias := r.decodeTable(b, path+"browser", r.plain(diag.BadHost, policy.CheckHost))
 		if c.Web != nil {
-			r.diags.Errorf("conflict", b.pos, "got browser beside web, which is its name now, want one of them").
+			r.diags.Errorf(diag.Conflict, b.pos, "got browser beside web, which is its name now, want one of them").
 				Path(path + "browser")
 		}
 		c.Web = alias
@@ -44,7 +44,7 @@ func (r *resolver) decodeCan(n *node, path string) ir.Can {
 	if e := n.get("edit"); e != nil && c.Edit != nil {
 		for i, g := range elems(e.get("guarded")) {
 			if err := policy.CheckPath(g.text); err != nil {
-				r.diags.Errorf("bad-path", g.pos, "%v", err).Path(fmt.Sprintf("%sedit.guarded[%d]", path, i))
+				r.diags.Errorf(diag.BadPath, g.pos, "%v", err).Path(fmt.Sprintf("%sedit.guarded[%d]", path, i))
 			}
 			c.Edit.Open = append(c.Edit.Open, ir.OpenPath{Path: g.text, Pos: g.pos})
 		}
@@ -120,27 +120,27 @@ func (r *resolver) filePattern(n *node, path string) (ir.Pattern, bool) {
 	if n.kind == structKind {
 		re := n.get("regex")
 		if err := policy.CheckRegex(re.text); err != nil {
-			r.diags.Errorf("bad-regex", re.pos, "%v", err).Path(path + ".regex")
+			r.diags.Errorf(diag.BadRegex, re.pos, "%v", err).Path(path + ".regex")
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Kind: ir.Regex, Text: re.text}, true
 	}
-	return r.plain("bad-glob", policy.CheckGlob)(n, path)
+	return r.plain(diag.BadGlob, policy.CheckGlob)(n, path)
 }
 
 func (r *resolver) commandPattern(n *node, path string) (ir.Pattern, bool) {
 	if name, ok := strings.CutPrefix(n.text, "@"); ok {
 		if err := policy.CheckBuiltin(name); err != nil {
-			r.diags.Errorf("bad-command", n.pos, "%v", err).Path(path)
+			r.diags.Errorf(diag.BadCommand, n.pos, "%v", err).Path(path)
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Kind: ir.Builtin, Text: name}, true
 	}
-	return r.plain("bad-command", policy.CheckCommand)(n, path)
+	return r.plain(diag.BadCommand, policy.CheckCommand)(n, path)
 }
 
 func (r *resolver) slugPattern(n *node, path string) (ir.Pattern, bool) {
-	p, ok := r.plain("bad-slug", policy.CheckSlug)(n, path)
+	p, ok := r.plain(diag.BadSlug, policy.CheckSlug)(n, path)
 	if ok && n.text != "*" {
 		r.modeRef(n, path)
 	}
@@ -150,12 +150,12 @@ func (r *resolver) slugPattern(n *node, path string) (ir.Pattern, bool) {
 func (r *resolver) toolPattern(n *node, path string) (ir.Pattern, bool) {
 	if name, ok := strings.CutPrefix(n.text, "@"); ok {
 		if err := policy.CheckRisk(name); err != nil {
-			r.diags.Errorf("bad-tool-pattern", n.pos, "%v", err).Path(path)
+			r.diags.Errorf(diag.BadToolPattern, n.pos, "%v", err).Path(path)
 			return ir.Pattern{}, false
 		}
 		return ir.Pattern{Kind: ir.Risk, Text: name}, true
 	}
-	return r.plain("bad-tool-pattern", policy.CheckToolGlob)(n, path)
+	return r.plain(diag.BadToolPattern, policy.CheckToolGlob)(n, path)
 }
 
 func (r *resolver) plain(code diag.Code, check func(string) error) patternReader {
@@ -323,7 +323,7 @@ func (r *resolver) conflicts(m *ir.MCPRestrictions, path string) {
 }
 
 func (r *resolver) conflict(at, other diag.Pos, path, what string) {
-	r.diags.Errorf("conflicting-restrictions", at, "got %s both allowed and disallowed, want it on one side", what).
+	r.diags.Errorf(diag.ConflictingRestrictions, at, "got %s both allowed and disallowed, want it on one side", what).
 		Path(path).
 		Related(other, "allowed here")
 }

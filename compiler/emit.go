@@ -23,7 +23,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	var diags diag.List
 	reach, err := target.NewReach(r.Policy)
 	if err != nil {
-		diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return diags
 	}
 	r.Outputs = make([]Output, len(configs))
@@ -61,7 +61,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	}
 	policyFile, err := decisionsJSON(r.Project)
 	if err != nil {
-		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return diags
 	}
 	r.Shared = []target.File{{Path: PolicyFile, Data: policyFile}}
@@ -136,10 +136,10 @@ func (r *Result) checkPaths() diag.List {
 			name := o.Target.Name()
 			switch {
 			case f.Path != path.Clean(f.Path) || !localFolder(f.Path) || !owns(o.Target, f.Path):
-				diags.Errorf("foreign-path", diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
+				diags.Errorf(diag.ForeignPath, diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
 					Target(name)
 			case owner[fold.String(f.Path)] != "":
-				diags.Errorf("path-collision", diag.Pos{}, "got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]).
+				diags.Errorf(diag.PathCollision, diag.Pos{}, "got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]).
 					Hint("names that differ only in case share a path on macOS and Windows").
 					Target(name)
 			}

@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler/target"
@@ -36,19 +35,6 @@ func TestTargetsAreHeldToWhatTheyOwn(t *testing.T) {
 			t.Errorf("%v: got %v, want nothing", c.paths, diags)
 		case c.code != "" && (len(diags) != 1 || string(diags[0].Code) != c.code):
 			t.Errorf("%v: got %v, want %s", c.paths, diags, c.code)
-		}
-	}
-}
-
-// Every code of every stage has one paragraph.
-func TestCodesAreDistinct(t *testing.T) {
-	seen := map[string]bool{}
-	for _, d := range Codes() {
-		if seen[string(d.Code)] {
-			t.Errorf("%s is documented twice", d.Code)
-		}
-		if seen[string(d.Code)] = true; strings.ToLower(string(d.Code)) != string(d.Code) {
-			t.Errorf("%s is not lower case", d.Code)
 		}
 	}
 }

@@ -26,7 +26,7 @@ const maxNodes = 500_000
 func (l *loader) evaluate(files []*ast.File) (root *node) {
 	defer func() {
 		if x := recover(); x != nil { // the evaluator is not ours, and what it is given is anybody's
-			l.diags.Errorf("cue", diag.Pos{File: l.dir}, "got a failure of CUE's evaluator, want a value: %v", x)
+			l.diags.Errorf(diag.CUE, diag.Pos{File: l.dir}, "got a failure of CUE's evaluator, want a value: %v", x)
 			root = nil
 		}
 	}()
@@ -88,7 +88,7 @@ func newInstance(dir string) *build.Instance {
 // evaluation reports what CUE's evaluator found, with every place.
 func (l *loader) evaluation(err error) {
 	for _, e := range cueerrors.Errors(err) {
-		d := diag.Diagnostic{Code: "cue", Path: strings.Join(e.Path(), ".")}
+		d := diag.Diagnostic{Code: diag.CUE, Path: strings.Join(e.Path(), ".")}
 		for _, p := range cueerrors.Positions(e) {
 			at := position(p)
 			switch {
@@ -105,9 +105,9 @@ func (l *loader) evaluation(err error) {
 		text, args := e.Msg()
 		d.Message = fmt.Sprintf(text, args...)
 		if strings.HasPrefix(text, "conflicting values %s and %s") && len(args) >= 2 {
-			d.Code, d.Message = "conflict", fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
+			d.Code, d.Message = diag.Conflict, fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
 			if p := e.Path(); len(p) == 3 && p[0] == "modes" && p[2] == "name" && len(d.Related) > 0 && d.Related[0].Pos.File != d.Pos.File {
-				d.Code, d.Message = "duplicate-slug", fmt.Sprintf("got two modes %s, called %v and %v, want distinct slugs", p[1], args[0], args[1])
+				d.Code, d.Message = diag.DuplicateSlug, fmt.Sprintf("got two modes %s, called %v and %v, want distinct slugs", p[1], args[0], args[1])
 			}
 		}
 		l.diags = append(l.diags, d)
@@ -126,7 +126,7 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 	n := &node{pos: valuePos(v)}
 	if r.left--; r.left <= 0 {
 		if r.left == 0 {
-			r.diags.Errorf("cue", diag.Pos{File: r.dir}, "got more than %d values, want fewer", maxNodes).
+			r.diags.Errorf(diag.CUE, diag.Pos{File: r.dir}, "got more than %d values, want fewer", maxNodes).
 				Path(path)
 		}
 		return n
@@ -151,7 +151,7 @@ func (r *valueReader) node(v cue.Value, path string) *node {
 	case scalarKinds[k] != 0:
 		n.kind, n.text = scalarKinds[k], syntaxOf(v)
 	case v.Err() == nil:
-		r.diags.Errorf("cue", n.pos, "got %s, which is no single value, want one", syntaxOf(v)).Path(path)
+		r.diags.Errorf(diag.CUE, n.pos, "got %s, which is no single value, want one", syntaxOf(v)).Path(path)
 	}
 	return n
 }

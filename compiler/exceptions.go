@@ -21,16 +21,16 @@ func resolveExceptions(cfg *Config, p *ir.Project, today time.Time) (map[string]
 	for _, raw := range cfg.exceptions {
 		ref, err := p.ParseSubject(raw.subject, "")
 		if err != nil {
-			diags.Errorf("unknown-subject", raw.at["subject"], "%v", err).Path("exceptions.subject")
+			diags.Errorf(diag.UnknownSubject, raw.at["subject"], "%v", err).Path("exceptions.subject")
 			continue
 		}
 		e := target.Exception{Subject: ref, Reason: raw.reason, Until: raw.until, Pos: raw.pos}
 		if e.Group, e.Server, e.Pattern, err = parseWhat(raw.what, p); err != nil {
-			diags.Errorf("bad-exception", raw.at["what"], "%v", err).Path("exceptions.what")
+			diags.Errorf(diag.BadException, raw.at["what"], "%v", err).Path("exceptions.what")
 			continue
 		}
 		if today.After(raw.until.AddDate(0, 0, 1)) {
-			diags.Errorf("exception-expired", raw.at["until"], "got an exception that ended on %s, want one that still holds", raw.until.Format(time.DateOnly)).
+			diags.Errorf(diag.ExceptionExpired, raw.at["until"], "got an exception that ended on %s, want one that still holds", raw.until.Format(time.DateOnly)).
 				Path("exceptions.until").
 				Hint("remove it, or have somebody decide again and move the date")
 			continue

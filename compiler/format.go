@@ -24,7 +24,7 @@ func Format(req Request) ([]Formatted, diag.List) {
 	}
 	l, err := newLoader(Source{Root: req.Root, FS: req.FS, Dir: cfg.Source}, nil)
 	if err != nil {
-		diags.Errorf("no-project", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.NoProject, diag.Pos{}, "%v", err)
 		return nil, diags
 	}
 	defer l.close()

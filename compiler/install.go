@@ -100,7 +100,7 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 		err = h.exclude()
 	}
 	if err != nil {
-		h.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		h.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		h.close()
 		return nil, h.diags
 	}
@@ -108,12 +108,12 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		h.diags.Errorf("bad-lock", diag.Pos{File: StateFile}, "cannot be read: %v", pathErr(err))
+		h.diags.Errorf(diag.BadLock, diag.Pos{File: StateFile}, "cannot be read: %v", pathErr(err))
 	default:
 		d := toml.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&h.had); err != nil || h.had.Version != stateVersion {
-			h.diags.Errorf("bad-lock", diag.Pos{File: StateFile}, "got a state of the installation that cannot be read, or a newer modec's").
+			h.diags.Errorf(diag.BadLock, diag.Pos{File: StateFile}, "got a state of the installation that cannot be read, or a newer modec's").
 				Hint("what was there before lies in " + originalDir + "; put it back, and remove the state")
 		}
 	}
@@ -264,8 +264,8 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 		}
 		data, ok := h.original(r)
 		if !ok {
-			h.diags.Warnf("cannot-write", diag.Pos{File: originalOf(r.Original)}, "got no copy of what was there before %s, want it to put it back", p).
-				Path("modec's entries are taken out one by one")
+			h.diags.Warnf(diag.CannotWrite, diag.Pos{File: originalOf(r.Original)}, "got no copy of what was there before %s, want it to put it back", p).
+				Hint("modec's entries are taken out one by one")
 			continue
 		}
 		if r.Written == Sum(have) {
@@ -282,7 +282,7 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	res, err := merge.Merge(have, nil, nil, owned, false)
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
-			h.diags.Warnf("edited", diag.Pos{File: p, Line: x.Line, Col: 1}, "got an entry %q that was edited since modec wrote it: it stays", x.Place)
+			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1}, "got an entry %q that was edited since modec wrote it: it stays", x.Place)
 			for _, e := range owned {
 				delete(e, x.Place)
 			}
@@ -318,7 +318,7 @@ func (h *home) missed(p string) {
 	for _, r := range h.records(p) {
 		if r.Original != "" {
 			h.away[r.Original] = true
-			h.diags.Warnf("edited", diag.Pos{File: p}, "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+			h.diags.Warnf(diag.Edited, diag.Pos{File: p}, "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
 		}
 	}
 }
@@ -333,8 +333,8 @@ func (h *home) missing(p string, entries merge.Entries, taken []string) {
 		}
 	}
 	if n > 0 {
-		h.diags.Warnf("edited", diag.Pos{File: p}, "got a file without %d of the entries that modec wrote: somebody edited or removed them", n).
-			Path("look for what is left of them, such as `modec hook`")
+		h.diags.Warnf(diag.Edited, diag.Pos{File: p}, "got a file without %d of the entries that modec wrote: somebody edited or removed them", n).
+			Hint("look for what is left of them, such as `modec hook`")
 	}
 }
 
@@ -362,7 +362,7 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 		for _, f := range files {
 			kept[f.Path] = true
 			if !slices.Contains(installer.Home(), f.Path) {
-				h.diags.Errorf("foreign-path", diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
+				h.diags.Errorf(diag.ForeignPath, diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
 					Target(t.Name())
 				continue
 			}
@@ -393,7 +393,7 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 	}
 	if !opt.DryRun {
 		if err := h.apply(changes, originals); err != nil {
-			diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+			diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 			return nil, diags
 		}
 	}
@@ -418,14 +418,14 @@ func (h *home) told() diag.List {
 func (h *home) add(name string, f target.HomeFile) (c Change, original []byte, ok bool) {
 	have, err := h.read(f.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		h.diags.Errorf("cannot-write", diag.Pos{File: f.Path}, "%v", pathErr(err))
+		h.diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", pathErr(err))
 		return c, nil, false
 	}
 	if original, ok = h.restored(f.Path, have); !ok {
 		return c, nil, false
 	}
 	refuse := func(message, hint string) (Change, []byte, bool) {
-		h.diags.Errorf("cannot-merge", diag.Pos{File: f.Path}, "%s", message).Hint(hint).Target(name)
+		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "%s", message).Hint(hint).Target(name)
 		return Change{}, nil, false
 	}
 	if f.Strict && original != nil && !json.Valid(original) {
@@ -467,7 +467,7 @@ func (h *home) takeOut(p string) []Change {
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		h.diags.Errorf("cannot-write", diag.Pos{File: p}, "%v", pathErr(err))
+		h.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", pathErr(err))
 		return nil
 	}
 	data, ok := h.restored(p, have)
@@ -639,7 +639,7 @@ func Uninstall(opt InstallOptions) ([]Change, diag.List) {
 		return changes, h.told()
 	}
 	if err := h.apply(changes, nil); err != nil {
-		h.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		h.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 	}
 	return changes, h.told()
 }
@@ -664,7 +664,7 @@ func (r *Result) judgeInstalled(ref ir.SubjectRef, targets []target.Target, judg
 	report, err := verify.Run(req)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return diags
 	}
 	var diags diag.List
@@ -702,7 +702,7 @@ func ownRules(s *verify.Surface, names map[string]string) (diags diag.List) {
 		}
 		at := r.at
 		at.File = cmp.Or(names[at.File], at.File)
-		diags.Warnf("foreign-widening", at, "got an entry of your own, %s: %s %q%s is %s, and %s by the source", r.by, f.Group, f.Action, more, f.Artifact, f.Source).
+		diags.Warnf(diag.ForeignWidening, at, "got an entry of your own, %s: %s %q%s is %s, and %s by the source", r.by, f.Group, f.Action, more, f.Artifact, f.Source).
 			Hint("take it out, or say in the source what it permits").
 			Target(s.Target).
 			Subject(f.Subject).

@@ -37,6 +37,10 @@ var elsewhere = map[string]string{
 	"nothing-to-migrate":  "compiler/migrate: TestRefuses",
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
+	"bad-model":           "cmd/modec: serve.txtar, hook-refuses.txtar",
+	"bad-pattern":         "a defect of modec: no source causes it",
+	"bad-schema":          "a defect of modec: no source causes it",
+	"exception-used":      "targets/roo: TestExceptions",
 }
 
 // TestInvalid holds every fixture of fixtures/invalid to its diagnostics, all

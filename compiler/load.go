@@ -95,7 +95,7 @@ func (l *loader) data() *node {
 		root = l.evaluate(files)
 	}
 	if root != nil && len(root.fields) == 0 && !l.diags.HasErrors() {
-		l.diags.Errorf("empty-project", diag.Pos{File: l.dir}, "got no data (.cue, .yaml, .json, .toml), want at least one mode or role").
+		l.diags.Errorf(diag.EmptyProject, diag.Pos{File: l.dir}, "got no data (.cue, .yaml, .json, .toml), want at least one mode or role").
 			Hint("`modec init` writes a source to start from")
 		return nil
 	}
@@ -118,7 +118,7 @@ func (l *loader) plain(files []*ast.File) *node {
 			if n.pos.IsZero() {
 				n.pos.File = f.Filename
 			}
-			diags.Errorf("wrong-type", n.pos, "got %s, want a struct", n.typed())
+			diags.Errorf(diag.WrongType, n.pos, "got %s, want a struct", n.typed())
 		}
 	}
 	l.diags = append(l.diags, diags...)
@@ -143,7 +143,7 @@ func (l *loader) files() []string {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.diags.Errorf("unreadable-file", diag.Pos{File: l.dir}, "cannot be read: %v", pathErr(err))
+		l.diags.Errorf(diag.UnreadableFile, diag.Pos{File: l.dir}, "cannot be read: %v", pathErr(err))
 	}
 	return names
 }
@@ -154,14 +154,14 @@ func (l *loader) read(name string, at diag.Pos) ([]byte, bool) {
 	b, err := l.bytes(name)
 	switch {
 	case err != nil && pathErr(err).Error() == escapes:
-		l.diags.Errorf("path-outside", at, "got %s, which leads outside the project, want a file inside it", name)
+		l.diags.Errorf(diag.PathOutside, at, "got %s, which leads outside the project, want a file inside it", name)
 	case err != nil:
-		l.diags.Errorf("unreadable-file", at, "got %s, which cannot be read: %v", name, pathErr(err)).
+		l.diags.Errorf(diag.UnreadableFile, at, "got %s, which cannot be read: %v", name, pathErr(err)).
 			Hint(l.near(name))
 	case len(b) > maxFile:
-		l.diags.Errorf("file-too-large", at, "got %s of more than %d MiB, want a smaller file", name, maxFile>>20)
+		l.diags.Errorf(diag.FileTooLarge, at, "got %s of more than %d MiB, want a smaller file", name, maxFile>>20)
 	case !utf8.Valid(b):
-		l.diags.Errorf("not-utf8", notUTF8(name, b, at), "got bytes that are not UTF-8 in %s, want UTF-8", name)
+		l.diags.Errorf(diag.NotUTF8, notUTF8(name, b, at), "got bytes that are not UTF-8 in %s, want UTF-8", name)
 	default:
 		fmt.Fprintf(l.hash, "%s\x00%d\x00", name, len(b))
 		l.hash.Write(b)

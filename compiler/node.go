@@ -125,10 +125,10 @@ func unify(a, b *node, path string, diags *diag.List) *node {
 		return a
 	}
 	if !equal(a, b) {
-		d := diag.Diagnostic{Code: "conflict", Pos: b.pos, Path: path, Message: fmt.Sprintf("got %s, which disagrees with %s, want one value", b, a),
+		d := diag.Diagnostic{Code: diag.Conflict, Pos: b.pos, Path: path, Message: fmt.Sprintf("got %s, which disagrees with %s, want one value", b, a),
 			Related: []diag.Related{{Pos: a.pos, Message: "set here first"}}}
 		if slug, ok := strings.CutSuffix(strings.TrimPrefix(path, "modes."), ".name"); ok && strings.HasPrefix(path, "modes.") && a.pos.File != b.pos.File {
-			d.Code, d.Message = "duplicate-slug", fmt.Sprintf("got a second mode %s, called %s where the first is %s, want distinct slugs", slug, b, a)
+			d.Code, d.Message = diag.DuplicateSlug, fmt.Sprintf("got a second mode %s, called %s where the first is %s, want distinct slugs", slug, b, a)
 		}
 		*diags = append(*diags, d)
 	}

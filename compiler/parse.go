@@ -175,7 +175,7 @@ func (l *loader) syntax(name string, err error) {
 			pos.Col, _ = strconv.Atoi(m[2])
 			msg = m[3]
 		}
-		l.diags.Errorf("syntax", pos, "%s", strings.TrimSuffix(msg, "."))
+		l.diags.Errorf(diag.Syntax, pos, "%s", strings.TrimSuffix(msg, "."))
 	}
 }
 
@@ -184,7 +184,7 @@ func (l *loader) syntax(name string, err error) {
 // unified with it.
 func (l *loader) header(f *ast.File) bool {
 	if p := f.PackageName(); p != "" && p != "modec" {
-		l.diags.Errorf("bad-package", position(f.Pos()), "got package %s, want package modec", p)
+		l.diags.Errorf(diag.BadPackage, position(f.Pos()), "got package %s, want package modec", p)
 		return false
 	}
 	ok, local := true, ""
@@ -196,7 +196,7 @@ func (l *loader) header(f *ast.File) bool {
 				local = spec.Name.Name
 			}
 		case strings.Contains(name, "."): // CUE's own packages have no dot
-			l.diags.Errorf("bad-import", position(spec.Pos()), "got import %q, want a package of CUE's standard library or %q", name, schemaImport)
+			l.diags.Errorf(diag.BadImport, position(spec.Pos()), "got import %q, want a package of CUE's standard library or %q", name, schemaImport)
 			ok = false
 		}
 	}

@@ -38,7 +38,7 @@ func (r *resolver) modeRef(n *node, path string) {
 		r.referred[n.text] = true
 		return
 	}
-	r.unknown("unknown-mode", "mode", n, path, append(slices.Collect(maps.Keys(r.subjects[modeKind])), r.builtinNames(modeKind)...))
+	r.unknown(diag.UnknownMode, "mode", n, path, append(slices.Collect(maps.Keys(r.subjects[modeKind])), r.builtinNames(modeKind)...))
 }
 
 // serverRef checks a key of can.mcp or a pattern of a restriction.
@@ -52,10 +52,10 @@ func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
 	switch {
 	case found || name == "*":
 	case strings.ContainsAny(name, "*?"):
-		r.diags.Warnf("matches-nothing", pos, "got %q, which matches no server of the inventory", name).
+		r.diags.Warnf(diag.MatchesNothing, pos, "got %q, which matches no server of the inventory", name).
 			Path(path)
 	default:
-		r.unknown("unknown-server", "server", &node{text: name, pos: pos}, path, names)
+		r.unknown(diag.UnknownServer, "server", &node{text: name, pos: pos}, path, names)
 	}
 }
 
@@ -93,9 +93,9 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 	switch {
 	case servers == 0, !listed && !r.project.ClosedInventory:
 	case strings.ContainsAny(tool, "*?"):
-		r.diags.Warnf("matches-nothing", pos, "got %q, which matches no tool of %s", tool, server).Path(path)
+		r.diags.Warnf(diag.MatchesNothing, pos, "got %q, which matches no tool of %s", tool, server).Path(path)
 	default:
-		r.unknown("unknown-tool", "tool", &node{text: tool, pos: pos}, path, names)
+		r.unknown(diag.UnknownTool, "tool", &node{text: tool, pos: pos}, path, names)
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
 	own := s.node.get("mcpRestrictions")
 	for _, p := range s.parents {
 		if n := r.inherited(p, "mcpRestrictions"); n != nil && !equal(n, own) {
-			r.diags.Errorf("restrictions-replaced", own.pos, "got mcpRestrictions that would replace those of %s, want them in one place", p).
+			r.diags.Errorf(diag.RestrictionsReplaced, own.pos, "got mcpRestrictions that would replace those of %s, want them in one place", p).
 				Path(at).
 				Hint("a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies").
 				Related(n.pos, "inherited from here")

@@ -72,7 +72,7 @@ type resolver struct {
 func Load(src Source, settings Settings) (*ir.Project, diag.List) {
 	l, err := newLoader(src, settings.Config)
 	if err != nil {
-		return nil, diag.List{{Code: "no-project", Message: fmt.Sprintf("got folder %q, which cannot be opened: %v", src.Root, pathErr(err))}}
+		return nil, diag.List{{Code: diag.NoProject, Message: fmt.Sprintf("got folder %q, which cannot be opened: %v", src.Root, pathErr(err))}}
 	}
 	defer l.close()
 	data := l.data()
@@ -82,7 +82,7 @@ func Load(src Source, settings Settings) (*ir.Project, diag.List) {
 	}
 	sh, err := loadShapes()
 	if err != nil {
-		return nil, diag.List{{Code: "bad-schema", Message: err.Error()}}
+		return nil, diag.List{{Code: diag.BadSchema, Message: err.Error()}}
 	}
 	r := &resolver{loader: l, shapes: sh, referred: map[string]bool{}, prompts: map[string]string{},
 		project:  &ir.Project{Version: ir.Version, Name: settings.Name, ClosedInventory: settings.ClosedInventory, Baseline: settings.Baseline, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}},
@@ -196,7 +196,7 @@ func (r *resolver) link(s *subject) {
 		at := fmt.Sprintf("%s.extends[%d]", s.path, i)
 		parent := r.parent(s, e, at)
 		if parent == nil {
-			r.unknown("unknown-parent", string(s.kind)+" or policy", e, at, r.parentNames(s.kind))
+			r.unknown(diag.UnknownParent, string(s.kind)+" or policy", e, at, r.parentNames(s.kind))
 			continue
 		}
 		if parent.builtin {
@@ -223,7 +223,7 @@ func (r *resolver) parent(s *subject, e *node, at string) *subject {
 		case p == s:
 			own = s
 		case found != nil:
-			r.diags.Errorf("ambiguous-parent", e.pos, "got %q, which is a %s and a %s, want distinct names", e.text, found.kind, p.kind).
+			r.diags.Errorf(diag.AmbiguousParent, e.pos, "got %q, which is a %s and a %s, want distinct names", e.text, found.kind, p.kind).
 				Path(at).
 				Related(found.pos, found.String()).
 				Related(p.pos, p.String())
@@ -288,7 +288,7 @@ func (r *resolver) cycle(s *subject, way []*subject) {
 		return
 	}
 	var names []string
-	d := diag.Diagnostic{Code: "inheritance-cycle", Pos: way[i].extendsPos(), Path: s.path + ".extends"}
+	d := diag.Diagnostic{Code: diag.InheritanceCycle, Pos: way[i].extendsPos(), Path: s.path + ".extends"}
 	for _, x := range way[i:] {
 		names = append(names, x.name)
 		if x != way[i] {

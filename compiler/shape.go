@@ -181,7 +181,7 @@ func (s *shape) check(n *node, path string, diags *diag.List) bool {
 		return s.checkAlternatives(n, path, diags)
 	}
 	if n.kind&s.kinds == 0 && !(n.kind == intKind && s.kinds&floatKind != 0) {
-		diags.Errorf("wrong-type", n.pos, "got %s, want %s", n.typed(), s.want()).Path(path)
+		diags.Errorf(diag.WrongType, n.pos, "got %s, want %s", n.typed(), s.want()).Path(path)
 		return false
 	}
 	switch n.kind {
@@ -198,7 +198,7 @@ func (s *shape) check(n *node, path string, diags *diag.List) bool {
 	default:
 		for _, c := range s.checks {
 			if !c.holds(n) {
-				diags.Errorf("bad-value", n.pos, "got %s, want %s", n, c.want()).Path(path)
+				diags.Errorf(diag.BadValue, n.pos, "got %s, want %s", n, c.want()).Path(path)
 				return false
 			}
 		}
@@ -225,11 +225,11 @@ func (s *shape) checkAlternatives(n *node, path string, diags *diag.List) bool {
 			return true
 		}
 	}
-	d := diag.Diagnostic{Code: "bad-choice", Pos: n.pos, Path: path, Message: fmt.Sprintf("got %s, want %s", n.typed(), s.want())}
+	d := diag.Diagnostic{Code: diag.BadChoice, Pos: n.pos, Path: path, Message: fmt.Sprintf("got %s, want %s", n.typed(), s.want())}
 	if n.kind == stringKind {
 		d.Hint = diag.DidYouMean(n.text, s.choices)
 	} else {
-		d.Code = "wrong-type"
+		d.Code = diag.WrongType
 	}
 	*diags = append(*diags, d)
 	return false
@@ -253,7 +253,7 @@ func (s *shape) checkStruct(n *node, path string, diags *diag.List) bool {
 					names = append(names, known.name)
 				}
 			}
-			diags.Errorf("unknown-field", f.pos, "got unknown field %q, want one of %s", f.name, diag.Quote(s.names())).
+			diags.Errorf(diag.UnknownField, f.pos, "got unknown field %q, want one of %s", f.name, diag.Quote(s.names())).
 				Path(at).
 				Hint(diag.DidYouMean(f.name, names))
 			ok = false
@@ -265,7 +265,7 @@ func (s *shape) checkStruct(n *node, path string, diags *diag.List) bool {
 	whole := true
 	for _, f := range s.fields {
 		if f.required && n.get(f.name) == nil {
-			diags.Errorf("missing-field", n.pos, "got no %s, want %s", f.name, f.shape.want()).Path(path)
+			diags.Errorf(diag.MissingField, n.pos, "got no %s, want %s", f.name, f.shape.want()).Path(path)
 			whole = false
 		}
 		whole = whole && !(f.required && slices.Contains(bad, f.name))

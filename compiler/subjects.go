@@ -47,7 +47,7 @@ func (r *resolver) lookUp(s *subject, names []string) field {
 		case found.node == nil:
 			found, from = f, p
 		case f.name != found.name || !equal(found.node, f.node):
-			r.diags.Errorf("parents-disagree", s.extendsPos(), "got two values of %s, from %s and %s, want the subject to say which", names[0], from, p).
+			r.diags.Errorf(diag.ParentsDisagree, s.extendsPos(), "got two values of %s, from %s and %s, want the subject to say which", names[0], from, p).
 				Path(s.path+"."+names[0]).
 				Related(found.node.pos, from.String()).
 				Related(f.node.pos, p.String())
@@ -61,7 +61,7 @@ func (r *resolver) lookUp(s *subject, names []string) field {
 func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	own, file := s.node.get(name), s.node.get(name+"File")
 	if own != nil && file != nil {
-		r.diags.Errorf("conflict", file.pos, "got %sFile beside %s, want one of them", name, name).
+		r.diags.Errorf(diag.Conflict, file.pos, "got %sFile beside %s, want one of them", name, name).
 			Path(s.path+"."+name+"File").
 			Related(own.pos, "the text is here")
 	}
@@ -73,7 +73,7 @@ func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	default:
 		text, ok := r.prompt(f.node, s.path+"."+f.name)
 		if ok && strings.TrimSpace(text) == "" {
-			r.diags.Errorf("bad-value", f.node.pos, "got %q, which is empty, want text in it", f.node.text).
+			r.diags.Errorf(diag.BadValue, f.node.pos, "got %q, which is empty, want text in it", f.node.text).
 				Path(s.path + "." + f.name)
 		}
 		return text, true
@@ -85,7 +85,7 @@ func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 func (r *resolver) prompt(n *node, at string) (string, bool) {
 	name := path.Join(path.Dir(n.pos.File), n.text)
 	if path.IsAbs(n.text) || strings.ContainsAny(n.text, "\\\x00") || name == ".." || strings.HasPrefix(name, "../") {
-		r.diags.Errorf("path-outside", n.pos, "got %q, want a file inside the project", n.text).Path(at)
+		r.diags.Errorf(diag.PathOutside, n.pos, "got %q, want a file inside the project", n.text).Path(at)
 		return "", false
 	}
 	if text, ok := r.prompts[name]; ok {
@@ -107,7 +107,7 @@ func (r *resolver) mode(s *subject) ir.Mode {
 	var ok bool
 	m.CustomInstructions, _ = r.text(s, "customInstructions")
 	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok && !s.node.wrote("roleDefinition") && !s.node.wrote("roleDefinitionFile") {
-		r.diags.Errorf("missing-field", s.node.pos, "got no roleDefinition, want roleDefinition or roleDefinitionFile").
+		r.diags.Errorf(diag.MissingField, s.node.pos, "got no roleDefinition, want roleDefinition or roleDefinitionFile").
 			Path(s.path)
 	}
 	r.restrictionRefs(s, m.Restrictions)
@@ -116,7 +116,7 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		at := fmt.Sprintf("%s.rules[%d]", s.path, i)
 		name := path.Base(n.text)
 		if other, ok := seen[name]; ok {
-			r.diags.Errorf("duplicate-rules-file", n.pos, "got a second file called %q, want distinct names", name).
+			r.diags.Errorf(diag.DuplicateRulesFile, n.pos, "got a second file called %q, want distinct names", name).
 				Path(at).
 				Related(other, "the first one")
 		}

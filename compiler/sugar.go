@@ -38,11 +38,11 @@ func (r *resolver) sugar(s *subject) {
 			at := fmt.Sprintf("%s.%s[%d]", s.path, l.name, i)
 			rule, err := clauderule.Parse(n.text)
 			if err != nil {
-				r.diags.Errorf("bad-claude-rule", n.pos, "got %q: %v", short(n.text), err).Path(at)
+				r.diags.Errorf(diag.BadClaudeRule, n.pos, "got %q: %v", short(n.text), err).Path(at)
 				continue
 			}
 			if l.decision == ir.Allow && strings.Contains(rule.Tool, "*") && !allowGlob(rule.Tool) {
-				r.diags.Errorf("bad-claude-rule", n.pos, "got the wildcard tool name %q, which Claude Code does not support in allow rules", rule.Tool).
+				r.diags.Errorf(diag.BadClaudeRule, n.pos, "got the wildcard tool name %q, which Claude Code does not support in allow rules", rule.Tool).
 					Path(at)
 				continue
 			}
@@ -75,7 +75,7 @@ func (i sugarInventory) Servers() []ir.Server { return i.project.Servers }
 func (i sugarInventory) Mode(slug string) bool { return i.subjects[modeKind][slug] != nil }
 
 func (i sugarInventory) UnknownServer(name string, known []string) bool {
-	i.unknown("unknown-server", "server", &node{text: name, pos: i.pos}, i.at, known)
+	i.unknown(diag.UnknownServer, "server", &node{text: name, pos: i.pos}, i.at, known)
 	return true
 }
 

@@ -64,7 +64,7 @@ func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, t
 	report, err := verify.Run(req)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, diags
 	}
 	return report, slices.Clone(report.Diagnostics)
@@ -77,7 +77,7 @@ func widerDiagnostics(r *verify.Report) diag.List {
 		s := &r.Surfaces[i]
 		for j, f := range s.Findings {
 			if j == mostWider {
-				diags.Errorf("wider", diag.Pos{}, "got %d more wider decisions, want none", len(s.Findings)-j).
+				diags.Errorf(diag.Wider, diag.Pos{}, "got %d more wider decisions, want none", len(s.Findings)-j).
 					Hint("`modec verify -v` lists them").
 					Target(s.Target)
 				break
@@ -89,7 +89,7 @@ func widerDiagnostics(r *verify.Report) diag.List {
 }
 
 func widerDiagnostic(s *verify.Surface, f verify.Finding) diag.Diagnostic {
-	d := diag.Diagnostic{Code: "wider", Pos: f.Pos, Target: s.Target, Subject: f.Subject, Group: string(f.Group), Loss: diag.Widening,
+	d := diag.Diagnostic{Code: diag.Wider, Pos: f.Pos, Target: s.Target, Subject: f.Subject, Group: string(f.Group), Loss: diag.Widening,
 		Hint: "this is a defect of modec; please report it"}
 	without := ""
 	if f.Without {
@@ -97,7 +97,7 @@ func widerDiagnostic(s *verify.Surface, f verify.Finding) diag.Diagnostic {
 	}
 	d.Message = fmt.Sprintf("got %s%s for %s %q (%s), want %s: %s", f.Artifact, without, f.Group, f.Action, f.Half, f.Source, f.Rule)
 	if f.Foreign {
-		d.Code, d.Hint = "foreign-widening", "take the entry out of the file, or say in the source what it permits"
+		d.Code, d.Hint = diag.ForeignWidening, "take the entry out of the file, or say in the source what it permits"
 	}
 	if !f.At.IsZero() {
 		d.Related = []diag.Related{{Pos: f.At, Message: "permitted by " + f.By}}

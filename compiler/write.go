@@ -89,7 +89,7 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 	opt.DryRun = opt.DryRun || opt.Check
 	w := writer{opt: opt}
 	if err := w.open(); err != nil {
-		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		return nil, w.diags
 	}
 	if w.root != nil {
@@ -105,7 +105,7 @@ func (r *Result) Write(opt WriteOptions) ([]Change, diag.List) {
 		return changes, w.diags
 	}
 	if err := w.apply(r, changes); err != nil {
-		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 	}
 	return changes, w.diags
 }
@@ -118,7 +118,7 @@ func Clean(opt WriteOptions) ([]Change, diag.List) {
 	opt.DryRun = true // so that no folder is made
 	w := writer{opt: opt}
 	if err := w.open(); err != nil {
-		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		return nil, w.diags
 	}
 	if w.root == nil {
@@ -132,7 +132,7 @@ func Clean(opt WriteOptions) ([]Change, diag.List) {
 		return changes, w.diags
 	}
 	if err := w.takeOut(changes); err != nil {
-		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 	}
 	return changes, w.diags
 }
@@ -165,7 +165,7 @@ func (w *writer) takeOut(changes []Change) error {
 func Put(dir string, files []target.File, force bool) diag.List {
 	w := writer{opt: WriteOptions{Dir: dir}}
 	if err := w.open(); err != nil {
-		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		return w.diags
 	}
 	defer w.root.Close()
@@ -177,10 +177,10 @@ func Put(dir string, files []target.File, force bool) diag.List {
 			changed = append(changed, f)
 		case err == nil && bytes.Equal(b, f.Data):
 		case err == nil:
-			w.diags.Errorf("not-ours", diag.Pos{File: f.Path}, "got a file that is there already, want to leave it alone").
+			w.diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path}, "got a file that is there already, want to leave it alone").
 				Hint("move it away, or `--force` overwrites it")
 		default:
-			w.diags.Errorf("cannot-write", diag.Pos{File: f.Path}, "%v", pathErr(err))
+			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", pathErr(err))
 		}
 	}
 	if w.diags.HasErrors() {
@@ -188,7 +188,7 @@ func Put(dir string, files []target.File, force bool) diag.List {
 		return w.diags
 	}
 	if err := w.put(changed); err != nil {
-		w.diags.Errorf("cannot-write", diag.Pos{}, "%v", err)
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 	}
 	return w.diags
 }
@@ -261,11 +261,11 @@ func (w *writer) readLocks() {
 	if err == nil {
 		w.lockRaw = b
 		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
-			d := diag.Diagnostic{Code: "bad-lock", Pos: diag.Pos{File: LockFile}, Message: err.Error(), Hint: "restore it from version control; `--force` builds without it and overwrites what is there"}
+			d := diag.Diagnostic{Code: diag.BadLock, Pos: diag.Pos{File: LockFile}, Message: err.Error(), Hint: "restore it from version control; `--force` builds without it and overwrites what is there"}
 			w.diags = append(w.diags, d)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		w.diags.Errorf("bad-lock", diag.Pos{File: LockFile}, "cannot be read: %v", pathErr(err))
+		w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "cannot be read: %v", pathErr(err))
 	}
 	if b, err := w.read(PendingLock); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
@@ -382,7 +382,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 	case errors.Is(err, errNotRegular) && want == nil:
 		return c, false
 	case err != nil:
-		w.diags.Errorf("cannot-write", diag.Pos{File: p}, "%v", pathErr(err))
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", pathErr(err))
 		return c, false
 	}
 	var owned []merge.Entries
@@ -422,7 +422,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 
 // unmerged reports a shared file that cannot be read.
 func (w *writer) unmerged(name, p string, err error) {
-	w.diags.Errorf("cannot-merge", artifact.PlaceOf(p, err), "got a file that is no JSON, want to add modec's entries to it: %v", err).
+	w.diags.Errorf(diag.CannotMerge, artifact.PlaceOf(p, err), "got a file that is no JSON, want to add modec's entries to it: %v", err).
 		Hint("mend it, or move it away").
 		Target(name)
 }
@@ -431,12 +431,12 @@ func (w *writer) unmerged(name, p string, err error) {
 // there are any. hint says what becomes of one that was there before.
 func (w *writer) conflicts(name, p string, list []merge.Conflict, hint string) bool {
 	for _, x := range list {
-		d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: p, Line: x.Line, Col: 1}, Target: name, Hint: hint}
+		d := diag.Diagnostic{Code: diag.NotOurs, Pos: diag.Pos{File: p, Line: x.Line, Col: 1}, Target: name, Hint: hint}
 		switch {
 		case x.Got != "":
 			d.Message, d.Hint = fmt.Sprintf("got %s at %q, want what modec's entries fit into", x.Got, x.Place), "mend it, or move the file away"
 		case x.Edited:
-			d.Code, d.Message, d.Hint = "edited", fmt.Sprintf("got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place), "move the change into the source, or `--force` overwrites it"
+			d.Code, d.Message, d.Hint = diag.Edited, fmt.Sprintf("got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place), "move the change into the source, or `--force` overwrites it"
 		default:
 			d.Message = fmt.Sprintf("got an entry %q that modec did not write, want to leave it alone", x.Place)
 		}
@@ -455,7 +455,7 @@ func (w *writer) judge(c *Change) {
 		c.Action, c.State = Create, Missing
 	case err != nil:
 		if !errors.Is(err, errNotRegular) || !w.opt.Force {
-			w.diags.Errorf("cannot-write", diag.Pos{File: c.Path}, "%v", pathErr(err))
+			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", pathErr(err))
 		}
 		c.Action, c.State = Update, Foreign
 	case bytes.Equal(c.have, c.data):
@@ -487,10 +487,10 @@ func (w *writer) mine(c *Change) bool {
 	if w.opt.Force || w.opt.Check {
 		return true
 	}
-	d := diag.Diagnostic{Code: "not-ours", Pos: diag.Pos{File: c.Path}, Target: c.Target, Message: "got a file that modec did not write, want to leave it alone",
+	d := diag.Diagnostic{Code: diag.NotOurs, Pos: diag.Pos{File: c.Path}, Target: c.Target, Message: "got a file that modec did not write, want to leave it alone",
 		Hint: "move it away, or `--force` overwrites it"}
 	if recorded {
-		d.Code, d.Message, d.Hint = "edited", "got a file that was edited since modec wrote it, want to leave it alone", "move the change into the source, or `--force` overwrites it"
+		d.Code, d.Message, d.Hint = diag.Edited, "got a file that was edited since modec wrote it, want to leave it alone", "move the change into the source, or `--force` overwrites it"
 	}
 	w.diags = append(w.diags, d)
 	return false
@@ -505,7 +505,7 @@ func (w *writer) removable(c *Change) bool {
 	case errors.Is(err, errNotRegular):
 		return false // no longer what modec wrote: somebody else's now
 	case err != nil:
-		w.diags.Errorf("cannot-write", diag.Pos{File: c.Path}, "%v", pathErr(err))
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", pathErr(err))
 		return false
 	}
 	c.State = Orphaned

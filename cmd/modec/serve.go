@@ -311,7 +311,7 @@ func (l *modelLoader) load() (*mcp.Model, diag.List) {
 	if l.file != "" {
 		var err error
 		if p, err = readPolicy(l.file); err != nil {
-			diags.Errorf("bad-model", diag.Pos{File: l.file}, "%v", err)
+			diags.Errorf(diag.BadModel, diag.Pos{File: l.file}, "%v", err)
 			return nil, diags
 		}
 	} else {

@@ -46,7 +46,7 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []mcp.RoleInput) (*mcp
 	return l.change(ctx, "roles.cue", "roles", all, func(without, _ *compiler.Result, file string) (diags diag.List) {
 		for _, r := range roles {
 			if other := without.Project.Role(r.Name); other != nil {
-				diags.Errorf("not-ours", diag.Pos{File: file}, "got role %q, which the source has already: what is set would join it", r.Name).
+				diags.Errorf(diag.NotOurs, diag.Pos{File: file}, "got role %q, which the source has already: what is set would join it", r.Name).
 					Path("roles."+r.Name).
 					Hint("choose another name, or change the role in the source").
 					Related(other.Pos, "written here")
@@ -77,7 +77,7 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 		return nil // there is nothing to widen
 	}
 	refuse := func(format string, args ...any) diag.List {
-		return diag.List{{Code: "wider", Pos: diag.Pos{File: file}, Message: fmt.Sprintf(format, args...) + ": restrictions only hold back", Hint: "say in can.mcp of the mode what it may use", Related: []diag.Related{{Pos: was.Pos, Message: "the mode"}}}}
+		return diag.List{{Code: diag.Wider, Pos: diag.Pos{File: file}, Message: fmt.Sprintf(format, args...) + ": restrictions only hold back", Hint: "say in can.mcp of the mode what it may use", Related: []diag.Related{{Pos: was.Pos, Message: "the mode"}}}}
 	}
 	if was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil {
 		return refuse("got restrictions for mode %q, which says nothing of MCP: they would let it ask", slug)
@@ -165,7 +165,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	}
 	defer root.Close()
 	if have, err := root.ReadFile(file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
-		diags.Errorf("not-ours", diag.Pos{File: file.Path, Line: 1, Col: 1}, "got a file that modec serve did not write, want to leave it alone")
+		diags.Errorf(diag.NotOurs, diag.Pos{File: file.Path, Line: 1, Col: 1}, "got a file that modec serve did not write, want to leave it alone")
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
 	req := l.request()

@@ -146,7 +146,7 @@ func (u *ui) fail(command string, list diag.List) error {
 		u.diagnostics(list)
 	}
 	for _, d := range list {
-		if d.Code == "no-project" || d.Code == "cannot-write" {
+		if d.Code == diag.NoProject || d.Code == diag.CannotWrite {
 			return exitCode(2)
 		}
 	}

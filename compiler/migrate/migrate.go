@@ -144,7 +144,7 @@ func Run(req Request) (*Result, diag.List) {
 	}
 	for _, f := range req.Files {
 		if !taken[path.Clean(f)] && !diags.HasErrors() {
-			diags.Errorf("unknown-format", diag.Pos{File: f}, "got a file that no importer knows by its name, want one of an agent").
+			diags.Errorf(diag.UnknownFormat, diag.Pos{File: f}, "got a file that no importer knows by its name, want one of an agent").
 				Hint("`--from` says whose it is")
 		}
 	}
@@ -154,14 +154,14 @@ func Run(req Request) (*Result, diag.List) {
 	}
 	p := m.project
 	if len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
-		diags.Errorf("nothing-to-migrate", diag.Pos{}, "got no file that holds a mode, a role or a server, want one of an agent").
+		diags.Errorf(diag.NothingToMigrate, diag.Pos{}, "got no file that holds a mode, a role or a server, want one of an agent").
 			Hint("name the files, or `--user` looks into the home folder too")
 		return nil, diags
 	}
 	dropGuards(p, guards)
 	files, err := render.Source(p, req.Out, m.comments)
 	if err != nil {
-		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return nil, diags
 	}
 	tree, hasConfig, list := existing(req.Root, req.Out)
@@ -270,7 +270,7 @@ func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags 
 		Source string `toml:"source"`
 	}
 	if err := toml.Unmarshal(config, &table); err == nil && table.Source != "" && path.Clean(table.Source) != path.Clean(out) || err == nil && table.Source == "" && path.Clean(out) != "modec" {
-		diags.Errorf("bad-config", diag.Pos{File: compiler.ConfigFile}, "got the source folder %q, want %q, which is written to", table.Source, out)
+		diags.Errorf(diag.BadConfig, diag.Pos{File: compiler.ConfigFile}, "got the source folder %q, want %q, which is written to", table.Source, out)
 	}
 	err = fs.WalkDir(root, path.Clean(out), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -283,7 +283,7 @@ func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags 
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		diags.Errorf("unreadable-file", diag.Pos{File: out}, "cannot be read: %v", err)
+		diags.Errorf(diag.UnreadableFile, diag.Pos{File: out}, "cannot be read: %v", err)
 	}
 	return tree, true, diags
 }

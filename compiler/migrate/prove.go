@@ -128,7 +128,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 	universe, err := verify.Universe(p.policy, ref, more, p.seed)
 	if err != nil {
-		p.diags.Errorf("bad-pattern", diag.Pos{File: p.original.File}, "%v", err)
+		p.diags.Errorf(diag.BadPattern, diag.Pos{File: p.original.File}, "%v", err)
 		return
 	}
 	for i := range universe {
@@ -182,7 +182,7 @@ func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict,
 	if a.Group == ir.MCP {
 		arg = a.Server + ":" + a.Arg
 	}
-	d := diag.Diagnostic{Code: "import-widens", Pos: cmp.Or(was.At, diag.Pos{File: p.original.File}), Target: p.original.target.Name(), Subject: ref.String(), Group: string(a.Group), Loss: diag.Widening,
+	d := diag.Diagnostic{Code: diag.ImportWidens, Pos: cmp.Or(was.At, diag.Pos{File: p.original.File}), Target: p.original.target.Name(), Subject: ref.String(), Group: string(a.Group), Loss: diag.Widening,
 		Message: fmt.Sprintf("got %s for %s %q (%s), want %s as %s has it: %s", is.Decision, a.Group, arg, half, was.Decision, p.original.File, was.Rule), Hint: "this is a defect of modec; please report it"}
 	if !is.At.IsZero() {
 		d.Related = []diag.Related{{Pos: is.At, Message: "permitted by " + is.Rule}}

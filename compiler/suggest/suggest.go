@@ -28,23 +28,31 @@ import (
 
 // Suggestion is one place at which the source could say less.
 type Suggestion struct {
-	Code    string   `json:"code"` // stable, documented by Codes
-	Subject string   `json:"subject"`
-	Pos     diag.Pos `json:"pos"`
-	Message string   `json:"message"` // lower case, no period
+	Code    diag.Code `json:"code"`
+	Subject string    `json:"subject"`
+	Pos     diag.Pos  `json:"pos"`
+	Message string    `json:"message"` // lower case, no period
 	// File is the file of the source that the patch writes. Several suggestions
 	// about one subject may share it.
 	File string `json:"file"`
 }
 
+// The codes of the suggestions. lint documents command-defeats-edit.
+const (
+	codeBlanketApproval    diag.Code = "blanket-approval"
+	codeCommandDefeatsEdit diag.Code = "command-defeats-edit"
+	codeDangerousTool      diag.Code = "dangerous-tool"
+	codeUnmentionedServer  diag.Code = "unmentioned-server"
+	codeWidens             diag.Code = "suggestion-widens"
+)
+
 // Codes documents the suggestions.
 func Codes() []diag.Doc {
 	return []diag.Doc{
-		{Code: "blanket-approval", Text: "Every tool of a server is allowed without a question, those that nobody has listed or looked at included (Roo's alwaysAllow: [\"*\"]). The patch asks about them; list the tools that only read under allow, and give tools a risk, so that @read can stand for them."},
-		{Code: "command-defeats-edit", Text: "A mode may edit some files only, and may run any command without a question: a command can write every file. The patch asks about commands. Better still, list those that the mode needs."},
-		{Code: "dangerous-tool", Text: "A mode that neither edits nor runs commands may call a tool that writes or destroys, by its risk or, where none is said, by its name. The patch denies it to the mode by mcpRestrictions."},
-		{Code: "suggestion-widens", Text: "A suggestion would permit more than the source does without it. It is not offered; that is a defect of modec, please report it."},
-		{Code: "unmentioned-server", Text: "A mode may use a server that neither its prompts nor its rules nor its description ever mention, by the server's name or by one of its tools'. The patch takes the server out of the mode by mcpRestrictions. Stock Roo has all of MCP in a mode or none: a build tells what that costs."},
+		{Code: codeBlanketApproval, Text: "Every tool of a server is allowed without a question, those that nobody has listed or looked at included (Roo's alwaysAllow: [\"*\"]). The patch asks about them; list the tools that only read under allow, and give tools a risk, so that @read can stand for them."},
+		{Code: codeDangerousTool, Text: "A mode that neither edits nor runs commands may call a tool that writes or destroys, by its risk or, where none is said, by its name. The patch denies it to the mode by mcpRestrictions."},
+		{Code: codeWidens, Text: "A suggestion would permit more than the source does without it. It is not offered; that is a defect of modec, please report it."},
+		{Code: codeUnmentionedServer, Text: "A mode may use a server that neither its prompts nor its rules nor its description ever mention, by the server's name or by one of its tools'. The patch takes the server out of the mode by mcpRestrictions. Stock Roo has all of MCP in a mode or none: a build tells what that costs."},
 	}
 }
 
@@ -84,7 +92,7 @@ type finder struct {
 	files map[string][]byte
 }
 
-func (f *finder) add(code, subject string, at diag.Pos, file, format string, args ...any) {
+func (f *finder) add(code diag.Code, subject string, at diag.Pos, file, format string, args ...any) {
 	f.out = append(f.out, Suggestion{code, subject, at, fmt.Sprintf(format, args...), file})
 }
 
@@ -99,7 +107,7 @@ func (f *finder) mode(m *ir.Mode) {
 	f.approvals(subject, "modes", m.Slug, m.Can.MCP)
 	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision == ir.Allow && narrowEdit(m.Can.Edit) {
 		if file, ok := f.replace(t.Default.Pos, `"allow"`, `"ask"`); ok {
-			f.add("command-defeats-edit", subject, t.Default.Pos, file, "it may edit some files only, and run any command unasked: a command can write every file")
+			f.add(codeCommandDefeatsEdit, subject, t.Default.Pos, file, "it may edit some files only, and run any command unasked: a command can write every file")
 		}
 	}
 	if m.Can.MCP == nil || m.Restrictions != nil {
@@ -126,11 +134,11 @@ func (f *finder) mode(m *ir.Mode) {
 		case !usable:
 		case !speaksOf(words, sv):
 			servers = append(servers, sv.Name)
-			f.add("unmentioned-server", subject, m.Pos, file, "it may use the server %q, which its prompts and rules never mention", sv.Name)
+			f.add(codeUnmentionedServer, subject, m.Pos, file, "it may use the server %q, which its prompts and rules never mention", sv.Name)
 		case readOnly:
 			for _, t := range risky {
 				tools = append(tools, ir.ToolRef{Server: sv.Name, Tool: t.Name})
-				f.add("dangerous-tool", subject, m.Pos, file, "it neither edits nor runs commands, and may call %s:%s, which changes something", sv.Name, t.Name)
+				f.add(codeDangerousTool, subject, m.Pos, file, "it neither edits nor runs commands, and may call %s:%s, which changes something", sv.Name, t.Name)
 			}
 		}
 	}
@@ -160,7 +168,7 @@ func (f *finder) approvals(subject, section, name string, t *ir.MCPTable) {
 		}
 		if d := e.Default; d != nil && d.Decision == ir.Allow && len(e.Rules) == 0 {
 			if file, ok := f.replace(d.Pos, `"allow"`, `"ask"`); ok {
-				f.add("blanket-approval", subject, d.Pos, file, "every tool of the server %q is allowed unasked", e.Key)
+				f.add(codeBlanketApproval, subject, d.Pos, file, "every tool of the server %q is allowed unasked", e.Key)
 			}
 			continue
 		}
@@ -177,7 +185,7 @@ func (f *finder) approvals(subject, section, name string, t *ir.MCPTable) {
 		file := path.Join(f.res.Config.Source, in, target.PathName(owner)+".approvals.suggested.cue")
 		held := e.Default == nil && section == "modes" || e.Default != nil && e.Default.Decision == ir.Deny
 		f.files[file] = approvalsFile(f.files[file], in, owner, e.Key, held && e.Resources == nil && e.Prompts == nil)
-		f.add("blanket-approval", subject, e.Rules[i].Pos, file, "every tool of the server %q is allowed unasked", e.Key)
+		f.add(codeBlanketApproval, subject, e.Rules[i].Pos, file, "every tool of the server %q is allowed unasked", e.Key)
 	}
 }
 
@@ -312,7 +320,7 @@ func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
 	}
 	tree, err := compiler.Overlay(f.fsys, f.res.Config.Source, files)
 	if err != nil {
-		return diag.List{{Code: "unreadable-file", Message: err.Error()}}
+		return diag.List{{Code: diag.UnreadableFile, Message: err.Error()}}
 	}
 	req.FS = tree
 	after, diags := compiler.Open(req)
@@ -321,12 +329,12 @@ func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
 	}
 	changes, err := diff.Projects(f.res.Policy, after.Policy, 1)
 	if err != nil {
-		return diag.List{{Code: "bad-pattern", Message: err.Error()}}
+		return diag.List{{Code: diag.BadPattern, Message: err.Error()}}
 	}
 	var out diag.List
 	for _, c := range changes.Changes {
 		if c.Kind == diff.Widened {
-			out.Errorf("suggestion-widens", c.After.Pos, "got %s for %s %q of %s by a suggestion, want no more than %s", c.After.Decision, c.Group, c.Examples[0], c.Subject, c.Before.Decision)
+			out.Errorf(codeWidens, c.After.Pos, "got %s for %s %q of %s by a suggestion, want no more than %s", c.After.Decision, c.Group, c.Examples[0], c.Subject, c.Before.Decision)
 		}
 	}
 	return out

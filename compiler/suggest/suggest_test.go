@@ -70,7 +70,7 @@ func TestSuggestions(t *testing.T) {
 			for _, s := range got.Suggestions {
 				text, _, _ := strings.Cut(s.Message, ", ")
 				text, _, _ = strings.Cut(text, " is allowed")
-				lines = append(lines, s.Code+" "+text)
+				lines = append(lines, string(s.Code)+" "+text)
 				if s.Pos.Line == 0 || s.File == "" {
 					t.Errorf("%+v has no place", s)
 				}

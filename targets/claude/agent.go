@@ -75,11 +75,11 @@ func (e *emitter) writeExtras(b *strings.Builder, m *ir.Mode) error {
 	for _, k := range keys {
 		valid := extras[k]
 		if valid == nil {
-			e.diags.Errorf("claude-unknown-extra", x.Pos, "got unknown setting %q in extra.claude, want one of \"color\", \"effort\", \"maxTurns\"", k)
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "got unknown setting %q in extra.claude, want one of \"color\", \"effort\", \"maxTurns\"", k)
 			continue
 		}
 		if !valid(x.Fields[k]) {
-			e.diags.Errorf("claude-unknown-extra", x.Pos, "got %v for extra.claude.%s, want a value that Claude Code documents", x.Fields[k], k)
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "got %v for extra.claude.%s, want a value that Claude Code documents", x.Fields[k], k)
 			continue
 		}
 		if s, ok := x.Fields[k].(string); ok {
@@ -175,7 +175,7 @@ func (c *compiler) partly(g ir.Group) bool {
 		}
 	}
 	if denied {
-		c.e.loss(c.name, at, g, groupCode(g), "a subagent's tools cannot be limited without the hook: the mode loses the group "+string(g), "turn hooks on")
+		c.e.loss(c.name, at, g, groupCodes[g], "a subagent's tools cannot be limited without the hook: the mode loses the group "+string(g), "turn hooks on")
 	}
 	return denied
 }

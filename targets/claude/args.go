@@ -27,7 +27,7 @@ func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
 	e := &emitter{in: in}
 	list, mode, err := e.compile(r)
 	if err != nil {
-		e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return Flags{}, e.diags
 	}
 	f := Flags{PermissionMode: mode, AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
@@ -35,7 +35,7 @@ func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
 		t := strings.Join(*r.Tools, ",")
 		f.Tools = &t
 	}
-	lost := func(message, hint string) { e.loss("role "+r.Name, r.Pos, "", "claude-flags", message, hint) }
+	lost := func(message, hint string) { e.loss("role "+r.Name, r.Pos, "", codeFlags, message, hint) }
 	f.Allowed = list.allow
 	if len(list.ask) > 0 {
 		lost("flags have no list of rules to ask about: what Claude Code would approve by itself is denied, and allows that such a rule would hold back are left out", "use the settings file")
@@ -144,7 +144,7 @@ func (claude) Args(in target.Input, ref ir.SubjectRef, opt target.ArgsOptions) (
 	} else {
 		settings, err := e.settings(r)
 		if err != nil {
-			e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
+			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 			return nil, e.diags
 		}
 		e.diags = nil // said by the build

@@ -117,30 +117,6 @@ func (claude) Governs(path string, g ir.Group) target.Halves {
 	return target.Neither
 }
 
-func (claude) Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: "claude-ask-mode", Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to ask about, so that every ask of the role is a refusal. That is the mode's purpose; the note is there once a role so that nobody is surprised."},
-		{Code: "claude-plan-mode", Text: "In the permission mode plan Claude Code makes no edits and runs nothing that changes the project, whatever the role allows."},
-		{Code: "claude-edit", Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that edit. Turn hooks on, or let edit default to ask."},
-		{Code: "claude-read", Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that read. Turn hooks on, or let read default to ask."},
-		{Code: "claude-command", Text: "Without the hook, Claude Code's rules cannot refuse every command that is not listed: the role or mode loses Bash. Turn hooks on, or let command default to ask."},
-		{Code: "claude-tool", Text: "A rule such as Write or Grep in allowedTools allows one of the tools that edit, read or run commands, on whatever it is given: guarded paths and paths outside of the project too. The source decides about the group, and the rule is left out. Say in can what may be edited, read or run."},
-		{Code: "claude-web", Text: "Without the hook, Claude Code's rules cannot refuse every host that is not listed: the role or mode loses WebFetch and WebSearch. Turn hooks on, or let web default to ask."},
-		{Code: "claude-regex", Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn hooks on, or write a glob."},
-		{Code: "claude-allow", Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
-		{Code: "claude-name-collision", Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
-		{Code: "claude-import", Text: "A file to import is one that Claude Code itself would not load, or a command line that it would not take: the session then runs without any of its rules. Mend it first."},
-		{Code: "claude-install", Text: "An installation writes a role's settings into the home folder. A mode is a subagent of the project and cannot be installed; the role's list of built-in tools and its own servers are no settings, so that only `modec args` carries them; and without the hook no allow is written, since it would hold in every folder of the machine."},
-		{Code: "claude-external", Text: "A role that may not use what .mcp.json lists, or may use more, is started with a list of its own and --strict-mcp-config, which takes the servers of the user's own settings away: an external server is then not there. Say how it is started, or let the role use the servers that everybody may use."},
-		{Code: "claude-subject", Text: "The option subject of [targets.claude] puts one role's rules and hook into .claude/settings.json. Claude Code joins them with those of every session in the repository, so that one started as another role may do only what both may. Leave the option out, and start sessions as a role with `modec args`."},
-		{Code: "claude-unknown-subject", Text: "The option subject of [targets.claude] names no role of the source. A mode is a subagent and has no settings of its own."},
-		{Code: "claude-server-field", Text: "Claude Code's .mcp.json has no working directory for a server: it is left out, and the server starts where Claude Code does. Let the server's command change into its folder."},
-		{Code: "claude-ignored", Text: "modec verify read the artifacts as Claude Code does, and it would leave this part out: a rule that it does not parse or that matches nothing, a file that does not load, a hook that is not modec's. What it seems to hold back is not held. Build again, or correct the file if it is yours."},
-		{Code: "claude-unknown-extra", Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
-		{Code: "claude-flags", Text: "A command line cannot carry this part of a role: flags have no list of rules to ask about, no hooks, and a rule with a closing parenthesis is torn apart. Use the settings file (`modec args ROLE`), which carries all of it."},
-	}
-}
-
 type emitter struct {
 	in       target.Input
 	hooks    bool
@@ -158,7 +134,7 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 		r := &in.Project.Roles[i]
 		settings, err := e.settings(r)
 		if err != nil {
-			e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
+			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 			continue
 		}
 		files = append(files, target.File{Path: settingsPath(r), Data: target.JSON(settings)})
@@ -170,7 +146,7 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 		m := &in.Project.Modes[i]
 		data, err := e.agent(m)
 		if err != nil {
-			e.diags.Errorf("bad-pattern", m.Pos, "%v", err)
+			e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 			continue
 		}
 		files = append(files, target.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
@@ -207,14 +183,14 @@ func (e *emitter) checkNames() {
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
 		if other, ok := seen[Name(s.Name)]; ok {
-			e.diags.Errorf("claude-name-collision", s.Pos, "got the servers %q and %q, which are one name to Claude Code, want names that differ in letters, digits, dashes or underscores", other.Name, s.Name).
+			e.diags.Errorf(codeNameCollision, s.Pos, "got the servers %q and %q, which are one name to Claude Code, want names that differ in letters, digits, dashes or underscores", other.Name, s.Name).
 				Target("claude")
 		}
 		seen[Name(s.Name)] = s
 		tools := map[string]string{}
 		for _, t := range s.Tools {
 			if other, ok := tools[Name(t.Name)]; ok {
-				e.diags.Errorf("claude-name-collision", t.Pos, "got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name).
+				e.diags.Errorf(codeNameCollision, t.Pos, "got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name).
 					Target("claude")
 			}
 			tools[Name(t.Name)] = t.Name
@@ -226,7 +202,7 @@ func (e *emitter) checkNames() {
 func (e *emitter) lostFields() {
 	for i := range e.in.Project.Servers {
 		if s := &e.in.Project.Servers[i]; s.Cwd != "" {
-			e.diags.Warnf("claude-server-field", s.Pos, ".mcp.json has no working directory: that of the server %q is left out", s.Name).
+			e.diags.Warnf(codeServerField, s.Pos, ".mcp.json has no working directory: that of the server %q is left out", s.Name).
 				Hint("let the command change into it").
 				Target("claude").
 				Loses(diag.Text, "")
@@ -265,7 +241,7 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	other := s.Decide(policy.Action{Group: ir.MCP, Server: target.UnknownServer, Arg: target.UnknownTool}).Decision
 	differs = !slices.Equal(list, e.sharedServers()) || !e.in.Project.ClosedInventory && len(list) > 0 && other == ir.Deny
 	if differs && external != nil {
-		e.diags.Warnf("claude-external", external.Pos, "a role with servers of its own is started without any other: the external server %q is left out", external.Name).
+		e.diags.Warnf(codeExternal, external.Pos, "a role with servers of its own is started without any other: the external server %q is left out", external.Name).
 			Hint("say how it is started (command or url)").
 			Target("claude").
 			Subject("role "+r.Name).

@@ -129,7 +129,7 @@ type Session struct{ s *session }
 func (s *Session) Decide(a policy.Action) target.Verdict { return s.s.verdict(a) }
 
 func (o *opener) warn(p diag.Pos, format string, args ...any) {
-	o.diags.Warnf("claude-ignored", p, format, args...)
+	o.diags.Warnf(codeIgnored, p, format, args...)
 }
 
 func (o *opener) exists(name string) bool {

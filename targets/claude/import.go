@@ -89,7 +89,7 @@ func (claude) Import(src target.Source) (target.Imported, diag.List) {
 
 // file reads a file if it is there. at is its name in places.
 func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
-	return im.out.Read(fsys, name, at, "claude-import", &im.diags)
+	return im.out.Read(fsys, name, at, codeImport, &im.diags)
 }
 
 // layer is a settings file in the order in which Claude Code lays them over each
@@ -182,7 +182,7 @@ func (im *importer) glob(fsys fs.FS, dir string) []string {
 		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		im.diags.Errorf("claude-import", diag.Pos{File: dir}, "got a folder that cannot be read: %v", err)
+		im.diags.Errorf(codeImport, diag.Pos{File: dir}, "got a folder that cannot be read: %v", err)
 	}
 	return names
 }
@@ -297,7 +297,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 			err = errors.New("want an object")
 		}
 		if err != nil {
-			im.diags.Errorf("claude-import", artifact.PlaceOf(l.at, err), "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
+			im.diags.Errorf(codeImport, artifact.PlaceOf(l.at, err), "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
 			return role, nil
 		}
 		p := v.Get("permissions")
@@ -305,7 +305,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 			text, ok := mode.Str()
 			switch {
 			case !ok || !permissionModes[text]:
-				im.diags.Errorf("claude-import", mode.Line(), "got the mode %q, for which Claude Code does not load the whole file, want one of default, plan, acceptEdits, dontAsk, auto, bypassPermissions", text).
+				im.diags.Errorf(codeImport, mode.Line(), "got the mode %q, for which Claude Code does not load the whole file, want one of default, plan, acceptEdits, dontAsk, auto, bypassPermissions", text).
 					Path("permissions.defaultMode")
 				return role, nil
 			case l.project && text == "auto":
@@ -354,7 +354,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 	unlisted := &ir.Default{Decision: policy.PermissionModeDefault(cmp.Or(rules.mode, "default"), ir.MCP), Pos: at}
 	if agent != "" && !im.asAgent(&role, rules, agent, subject, agentPos, unlisted) {
 		if flags != nil && flags.agent != "" {
-			im.diags.Errorf("claude-import", at, "got the agent %q, of which no file of the project tells what it may do", agent)
+			im.diags.Errorf(codeImport, at, "got the agent %q, of which no file of the project tells what it may do", agent)
 			return role, nil
 		}
 		im.out.Note(target.Refused, agentPos, subject, "agent "+agent, "no file describes it: Claude Code then runs the session as usual")

@@ -40,7 +40,7 @@ func (im *importer) subagents() {
 // migration, unless somebody named it.
 func (im *importer) noAgent(f agentFile, err error) {
 	if im.src.Files != nil {
-		im.diags.Errorf("claude-import", diag.Pos{File: f.name, Line: 1, Col: 1}, "%v", err)
+		im.diags.Errorf(codeImport, diag.Pos{File: f.name, Line: 1, Col: 1}, "%v", err)
 		return
 	}
 	im.out.Note(target.Refused, diag.Pos{File: f.name, Line: 1, Col: 1}, "", f.name, err.Error())

@@ -26,7 +26,7 @@ func ImportArgs(src target.Source, name string, args []string, at diag.Pos) (tar
 }
 
 func (im *importer) arguments(name string, args []string, at diag.Pos) {
-	bad := func(format string, args ...any) { im.diags.Errorf("claude-import", at, format, args...) }
+	bad := func(format string, args ...any) { im.diags.Errorf(codeImport, at, format, args...) }
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		args = args[1:] // the program
 	}

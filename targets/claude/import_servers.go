@@ -17,12 +17,12 @@ import (
 func (im *importer) serversFile(file string, data []byte) (names []string) {
 	v, err := artifact.JSON(file, data)
 	if err != nil {
-		im.diags.Errorf("claude-import", artifact.PlaceOf(file, err), "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return nil
 	}
 	all := v.Get("mcpServers")
 	if all != nil && !all.Is(artifact.Object) {
-		im.diags.Errorf("claude-import", all.Pos, "got %s, want an object", all.Kind).Path("mcpServers")
+		im.diags.Errorf(codeImport, all.Pos, "got %s, want an object", all.Kind).Path("mcpServers")
 		return nil
 	}
 	for _, m := range v.Fields() {

@@ -26,7 +26,7 @@ func (claude) Home() []string { return []string{".claude/settings.json"} }
 func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target.HomeFile, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	if ref.Role == "" || ref.Mode != "" {
-		e.diags.Errorf("claude-install", diag.Pos{}, "got %s, want a role: Claude Code has no settings for a mode in the home folder", ref).
+		e.diags.Errorf(codeInstall, diag.Pos{}, "got %s, want a role: Claude Code has no settings for a mode in the home folder", ref).
 			Hint("name a role, or `--target cursor`").
 			Target("claude")
 		return nil, e.diags
@@ -40,14 +40,14 @@ func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 	}
 	list, _, err := e.compile(as)
 	if err != nil {
-		e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return nil, e.diags
 	}
 	e.diags = nil // said by the build
 	mode := cmp.Or(r.PermissionMode, "default")
 	artifact := target.File{Path: settingsPath(r), Data: target.JSON(e.settingsOf(r, list, mode, projectModel))}
 	warn := func(g ir.Group, message string) {
-		e.diags.Warnf("claude-install", r.Pos, "%s", message).
+		e.diags.Warnf(codeInstall, r.Pos, "%s", message).
 			Hint("`modec args "+target.ShellQuote(r.Name)+"` starts a session that has it").
 			Target("claude").
 			Subject("role "+r.Name).

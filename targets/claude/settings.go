@@ -125,7 +125,7 @@ func (e *emitter) compileRole(r *ir.Role) (*rules, string, error) {
 	c.modes()
 	for _, x := range r.ClaudeRules {
 		if g := wholeTool(x.Text); x.Decision == ir.Allow && g != "" {
-			e.loss(c.name, x.Pos, g, "claude-tool", fmt.Sprintf("the rule %q allows a tool whatever it is given, beside what can.%s decides: it is left out", x.Text, g), fmt.Sprintf("say it in can.%s", g))
+			e.loss(c.name, x.Pos, g, codeTool, fmt.Sprintf("the rule %q allows a tool whatever it is given, beside what can.%s decides: it is left out", x.Text, g), fmt.Sprintf("say it in can.%s", g))
 			continue
 		}
 		c.out.add(x.Decision, x.Text)
@@ -135,9 +135,9 @@ func (e *emitter) compileRole(r *ir.Role) (*rules, string, error) {
 		if !c.asks() {
 			break
 		}
-		e.loss(c.name, r.PermissionModePos, "", "claude-ask-mode", "the mode dontAsk refuses whatever the role asks about", "deny or allow it, or use another permissionMode")
+		e.loss(c.name, r.PermissionModePos, "", codeAskMode, "the mode dontAsk refuses whatever the role asks about", "deny or allow it, or use another permissionMode")
 	case "plan":
-		e.loss(c.name, r.PermissionModePos, ir.Edit, "claude-plan-mode", "the mode plan makes no edits, whatever the role allows", "Claude Code leaves the mode when the plan is accepted")
+		e.loss(c.name, r.PermissionModePos, ir.Edit, codePlanMode, "the mode plan makes no edits, whatever the role allows", "Claude Code leaves the mode when the plan is accepted")
 	}
 	return c.out, mode, nil
 }
@@ -221,10 +221,10 @@ func (c *compiler) files(g ir.Group, tool string) {
 		return
 	}
 	def := c.s.Default(g)
-	if def.Decision == ir.Deny && c.without(g, def.Pos, groupCode(g), "rules cannot refuse every path that is not listed") {
+	if def.Decision == ir.Deny && c.without(g, def.Pos, groupCodes[g], "rules cannot refuse every path that is not listed") {
 		return
 	}
-	if out := c.s.Outside(g); out.Decision == ir.Deny && g == ir.Read && c.without(g, out.Pos, "claude-read", "rules cannot refuse every path outside the project") {
+	if out := c.s.Outside(g); out.Decision == ir.Deny && g == ir.Read && c.without(g, out.Pos, codeRead, "rules cannot refuse every path outside the project") {
 		return
 	}
 	holds := false
@@ -274,14 +274,14 @@ func (c *compiler) regex(g ir.Group, tool string, r ir.Rule) bool {
 	case c.e.hooks && r.Decision != ir.Ask:
 		return false // the hook holds it; without it nothing is approved by a rule
 	case r.Decision == ir.Deny:
-		return c.without(g, r.Pos, "claude-regex", "rules have no regular expressions")
+		return c.without(g, r.Pos, codeRegex, "rules have no regular expressions")
 	case r.Decision == ir.Ask:
 		c.askWhole(g)
 		if !c.e.hooks {
-			c.e.loss(c.name, r.Pos, g, "claude-regex", "rules have no regular expressions: the whole group is asked about", "turn hooks on, or write a glob")
+			c.e.loss(c.name, r.Pos, g, codeRegex, "rules have no regular expressions: the whole group is asked about", "turn hooks on, or write a glob")
 		}
 	default:
-		c.e.loss(c.name, r.Pos, g, "claude-regex", "rules have no regular expressions: the allow is left out", "turn hooks on, or write a glob")
+		c.e.loss(c.name, r.Pos, g, codeRegex, "rules have no regular expressions: the allow is left out", "turn hooks on, or write a glob")
 	}
 	return false
 }
@@ -301,7 +301,7 @@ func (c *compiler) allowFile(g ir.Group, tool string, r ir.Rule, def ir.Decision
 		case ok && !strings.ContainsAny(dir, `*?[]{}\!# `) && !strings.HasPrefix(dir, "~"):
 			c.out.add(ir.Allow, tool+"("+dir+"/**)")
 		case !c.e.hooks && def != ir.Allow:
-			c.e.loss(c.name, r.Pos, g, "claude-allow", fmt.Sprintf("a rule for %q would match more than the source allows: it is left out", glob), "turn hooks on, or write the pattern as a folder")
+			c.e.loss(c.name, r.Pos, g, codeAllow, fmt.Sprintf("a rule for %q would match more than the source allows: it is left out", glob), "turn hooks on, or write the pattern as a folder")
 		}
 	}
 }
@@ -358,7 +358,7 @@ func (c *compiler) commands() {
 		return
 	}
 	def := c.s.Default(g)
-	if def.Decision == ir.Deny && c.without(g, def.Pos, "claude-command", "rules cannot refuse every command that is not listed") {
+	if def.Decision == ir.Deny && c.without(g, def.Pos, codeCommand, "rules cannot refuse every command that is not listed") {
 		return
 	}
 	asksAll := def.Decision == ir.Ask && c.auto()
@@ -368,7 +368,7 @@ func (c *compiler) commands() {
 			asksAll = asksAll || r.Decision == ir.Ask
 		case ir.Builtin: // the hook's: as rules its prefixes would allow more
 			if !c.e.hooks {
-				c.e.loss(c.name, r.Pos, g, "claude-allow", fmt.Sprintf("rules cannot say which options of @%s only read: it is left out", r.Pattern.Text), "turn hooks on, or list commands")
+				c.e.loss(c.name, r.Pos, g, codeAllow, fmt.Sprintf("rules cannot say which options of @%s only read: it is left out", r.Pattern.Text), "turn hooks on, or list commands")
 			}
 		default:
 			switch {
@@ -396,7 +396,7 @@ func (c *compiler) commands() {
 // project.
 func (c *compiler) everyCommand(at diag.Pos) {
 	if !c.e.hooks && c.mode != "bypassPermissions" {
-		c.e.loss(c.name, at, ir.Command, "claude-allow", "the rule Bash would allow redirects to any file too: it is left out", "turn hooks on, or list commands")
+		c.e.loss(c.name, at, ir.Command, codeAllow, "the rule Bash would allow redirects to any file too: it is left out", "turn hooks on, or list commands")
 	}
 }
 
@@ -430,7 +430,7 @@ func (c *compiler) web() {
 		return
 	}
 	def := c.s.Default(g)
-	if def.Decision == ir.Deny && c.without(g, def.Pos, "claude-web", "rules cannot refuse every host that is not listed") {
+	if def.Decision == ir.Deny && c.without(g, def.Pos, codeWeb, "rules cannot refuse every host that is not listed") {
 		return
 	}
 	asksAll := def.Decision == ir.Ask && c.auto()
@@ -518,5 +518,10 @@ func Settings(in target.Input, r *ir.Role) ([]byte, error) {
 	return target.JSON(o), nil
 }
 
-// groupCode is the code of what a group loses.
-func groupCode(g ir.Group) diag.Code { return diag.Code("claude-" + string(g)) }
+// groupCodes are the codes of what a whole group loses.
+var groupCodes = map[ir.Group]diag.Code{
+	ir.Read:    codeRead,
+	ir.Edit:    codeEdit,
+	ir.Command: codeCommand,
+	ir.Web:     codeWeb,
+}

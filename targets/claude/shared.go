@@ -26,7 +26,7 @@ func (e *emitter) everybody() (target.File, bool) {
 			err = fmt.Errorf("got %s, want a role", ref)
 		}
 		if err != nil {
-			e.diags.Errorf("claude-unknown-subject", e.in.Options.Pos("subject"), "%s", err.Error()).
+			e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
 				Path("targets.claude.subject").
 				Target("claude")
 			return target.File{}, false
@@ -84,7 +84,7 @@ func (e *emitter) everybody() (target.File, bool) {
 func (e *emitter) heldToo(subject *ir.Role) {
 	for i := range e.in.Project.Roles {
 		if r := &e.in.Project.Roles[i]; r != subject {
-			e.loss("role "+r.Name, r.Pos, "", "claude-subject", fmt.Sprintf("%s holds every session to role %s too: a session as role %s may do what both may", sharedSettings, subject.Name, r.Name), "leave subject out, and start sessions with `modec args`")
+			e.loss("role "+r.Name, r.Pos, "", codeSubject, fmt.Sprintf("%s holds every session to role %s too: a session as role %s may do what both may", sharedSettings, subject.Name, r.Name), "leave subject out, and start sessions with `modec args`")
 		}
 	}
 }

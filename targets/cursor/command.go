@@ -72,7 +72,7 @@ func (e *emitter) unlisted(p *profile) {
 		}
 	}
 	if some {
-		e.loss(p, at, ir.Command, "cursor-approval", "a listed command may write files of the workspace, and hooks are off: every command is asked about", "turn hooks on")
+		e.loss(p, at, ir.Command, codeApproval, "a listed command may write files of the workspace, and hooks are off: every command is asked about", "turn hooks on")
 	}
 }
 
@@ -95,7 +95,7 @@ func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string
 		if len(starts) == 0 {
 			return []string{"*", "**"}
 		}
-		e.loss(p, at, ir.Command, "cursor-approval", "no entry says every command but some: every command that no other rule allows is asked about", "list what runs without asking as prefixes (\"npm test *\")")
+		e.loss(p, at, ir.Command, codeApproval, "no entry says every command but some: every command that no other rule allows is asked about", "list what runs without asking as prefixes (\"npm test *\")")
 	}
 	for _, r := range rules {
 		if r.Decision != ir.Allow || strings.Trim(r.Pattern.Text, "* ") == "" && r.Pattern.Kind == ir.Plain {
@@ -104,9 +104,9 @@ func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string
 		entry, ok := allowEntry(r.Pattern)
 		switch {
 		case !ok:
-			e.loss(p, r.Pos, ir.Command, "cursor-approval", fmt.Sprintf("no entry says %s as the source means it: it is asked about", r.Pattern), "write it as a prefix (\"npm test *\")")
+			e.loss(p, r.Pos, ir.Command, codeApproval, fmt.Sprintf("no entry says %s as the source means it: it is asked about", r.Pattern), "write it as a prefix (\"npm test *\")")
 		case e.overlaps(p, entry, starts):
-			e.loss(p, r.Pos, ir.Command, "cursor-approval", fmt.Sprintf("an entry for %s would also approve what another rule holds back: it is asked about", r.Pattern), "allow longer prefixes")
+			e.loss(p, r.Pos, ir.Command, codeApproval, fmt.Sprintf("an entry for %s would also approve what another rule holds back: it is asked about", r.Pattern), "allow longer prefixes")
 		default:
 			out = append(out, entry)
 		}

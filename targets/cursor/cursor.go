@@ -163,7 +163,7 @@ func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 	for _, ref := range refs {
 		p, err := e.profile(ref)
 		if err != nil {
-			e.diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
+			e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 			continue
 		}
 		dirs := []string{p.dir}
@@ -213,7 +213,7 @@ func (e *emitter) chosen() (ir.SubjectRef, bool) {
 	case name != "":
 		ref, err := e.in.Project.ParseSubject(name, "")
 		if err != nil {
-			e.diags.Errorf("cursor-unknown-subject", e.in.Options.Pos("subject"), "%s", err.Error()).
+			e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
 				Path("targets.cursor.subject").
 				Target("cursor")
 		}
@@ -221,7 +221,7 @@ func (e *emitter) chosen() (ir.SubjectRef, bool) {
 	case e.in.Project.Baseline != "":
 		return ir.SubjectRef{Role: e.in.Project.Baseline}, true
 	}
-	e.diags.Warnf("cursor-not-held", diag.Pos{File: "modec.toml"}, "got neither subject nor baseline: nothing holds Cursor in this repository").
+	e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"}, "got neither subject nor baseline: nothing holds Cursor in this repository").
 		Hint("set subject in [targets.cursor], or baseline").
 		Target("cursor")
 	return ir.SubjectRef{}, false
@@ -243,14 +243,14 @@ func (e *emitter) loss(p *profile, at diag.Pos, g ir.Group, code diag.Code, mess
 // what its rules do. A written exception keeps it.
 func (e *emitter) closed(p *profile, g ir.Group, at diag.Pos, what string) bool {
 	if x := e.in.ExceptsGroup(p.ref, g); x != nil {
-		e.diags.Warnf("exception-used", x.Pos, "keeps %s, where no token denies %s", g, what).
+		e.diags.Warnf(diag.ExceptionUsed, x.Pos, "keeps %s, where no token denies %s", g, what).
 			Hint("reason: "+x.Reason+", until "+x.Until.Format("2006-01-02")).
 			Target("cursor").
 			Subject(p.ref.String()).
 			Loses(diag.Widening, string(g))
 		return false
 	}
-	e.loss(p, at, g, "cursor-deny", fmt.Sprintf("no token denies %s, and hooks are off: the group %s is denied as a whole", what, g), fmt.Sprintf("turn hooks on, or write an exception for %q", g))
+	e.loss(p, at, g, codeDeny, fmt.Sprintf("no token denies %s, and hooks are off: the group %s is denied as a whole", what, g), fmt.Sprintf("turn hooks on, or write an exception for %q", g))
 	return true
 }
 
@@ -276,7 +276,7 @@ func (e *emitter) heldByHook(p *profile) {
 	if n := len(p.held) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	e.diags.Notef("cursor-hook-only", at, "cli.json cannot say %s%s of %s: the hook alone holds it", p.held[0], more, p.ref).
+	e.diags.Notef(codeHookOnly, at, "cli.json cannot say %s%s of %s: the hook alone holds it", p.held[0], more, p.ref).
 		Target("cursor").
 		Subject(p.ref.String())
 }
@@ -300,7 +300,7 @@ func (e *emitter) asks(p *profile) {
 			}
 		}
 		if asks {
-			e.loss(p, at, g, "cursor-ask", fmt.Sprintf("Cursor cannot ask about %s: what the source asks about is refused", g), "allow it or deny it")
+			e.loss(p, at, g, codeAsk, fmt.Sprintf("Cursor cannot ask about %s: what the source asks about is refused", g), "allow it or deny it")
 		}
 	}
 }
@@ -308,7 +308,7 @@ func (e *emitter) asks(p *profile) {
 func (e *emitter) checkExtras() {
 	check := func(x ir.Extra, ok bool) {
 		if ok && len(x.Fields) > 0 {
-			e.diags.Errorf("cursor-unknown-extra", x.Pos, "got settings in extra.cursor, want none").
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "got settings in extra.cursor, want none").
 				Target("cursor")
 		}
 	}
@@ -328,7 +328,7 @@ func (e *emitter) claudeRules(p *profile) {
 		return
 	}
 	for _, r := range e.in.Project.Role(p.ref.Role).ClaudeRules {
-		e.diags.Warnf("cursor-claude-rule", r.Pos, "the rule %q says something of Claude Code's own tools: it is left out", r.Text).
+		e.diags.Warnf(codeClaudeRule, r.Pos, "the rule %q says something of Claude Code's own tools: it is left out", r.Text).
 			Hint("say it in can, where every target understands it").
 			Target("cursor").
 			Subject(p.ref.String()).

@@ -136,7 +136,7 @@ func readTokens(name string, data []byte) (*cliFile, diag.List) {
 
 // ignored is a warning about what Cursor does not take from an artifact.
 func ignored(at diag.Pos, message string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: diag.Warning, Code: "cursor-ignored", Pos: at, Message: message, Target: "cursor",
+	return diag.Diagnostic{Severity: diag.Warning, Code: codeIgnored, Pos: at, Message: message, Target: "cursor",
 		Hint: "`modec build` writes it anew"}
 }
 

@@ -63,7 +63,7 @@ func (cursor) Import(src target.Source) (target.Imported, diag.List) {
 
 // file reads a file if it is there. at is its name in places.
 func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
-	return im.out.Read(fsys, name, at, "cursor-import", &im.diags)
+	return im.out.Read(fsys, name, at, codeImport, &im.diags)
 }
 
 func (im *importer) read() {
@@ -91,7 +91,7 @@ func (im *importer) read() {
 				states = append(states, root(name))
 			default:
 				if im.src.Format != "" {
-					im.diags.Errorf("cursor-import", diag.Pos{File: name}, "got a file of no name that Cursor knows, want permissions.json, cli.json, cli-config.json or mcp.json")
+					im.diags.Errorf(codeImport, diag.Pos{File: name}, "got a file of no name that Cursor knows, want permissions.json, cli.json, cli-config.json or mcp.json")
 				}
 			}
 		}
@@ -253,7 +253,7 @@ func (im *importer) permissionsFile(file string, data []byte) {
 		err = errors.New("want an object")
 	}
 	if err != nil {
-		im.diags.Errorf("cursor-import", artifact.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
@@ -343,7 +343,7 @@ func (im *importer) tokensFile(file string, data []byte) {
 		err = errors.New("want an object")
 	}
 	if err != nil {
-		im.diags.Errorf("cursor-import", artifact.PlaceOf(file, err), "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
@@ -567,7 +567,7 @@ var (
 func (im *importer) serversFile(file string, data []byte) {
 	v, err := artifact.JSONC(file, data)
 	if err != nil {
-		im.diags.Errorf("cursor-import", artifact.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	all := v.Get("mcpServers")

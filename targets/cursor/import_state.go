@@ -32,7 +32,7 @@ func (im *importer) stateFile(fsys fs.FS, name, file string) {
 	}
 	im.out.Files = append(im.out.Files, file)
 	fail := func(err error) {
-		im.diags.Errorf("cursor-import", diag.Pos{File: file}, "got a database that cannot be read: %v", err)
+		im.diags.Errorf(codeImport, diag.Pos{File: file}, "got a database that cannot be read: %v", err)
 	}
 	if err != nil {
 		fail(err)

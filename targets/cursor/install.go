@@ -29,7 +29,7 @@ func (cursor) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	p, err := e.profile(ref)
 	if err != nil {
-		e.diags.Errorf("bad-pattern", diag.Pos{}, "%v", err)
+		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, e.diags
 	}
 	commands := e.commands(p)

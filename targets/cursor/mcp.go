@@ -69,7 +69,7 @@ func isAlias(id, name string) bool {
 }
 
 func (e *emitter) collision(sv *ir.Server, other string) {
-	e.diags.Errorf("cursor-name-collision", sv.Pos, "got the servers %q and %q, which are one to Cursor, want names that differ without case, surrounding space and prefix", other, sv.Name).
+	e.diags.Errorf(codeNameCollision, sv.Pos, "got the servers %q and %q, which are one to Cursor, want names that differ without case, surrounding space and prefix", other, sv.Name).
 		Target("cursor")
 }
 
@@ -166,7 +166,7 @@ func (e *emitter) denied(p *profile) []string {
 		whole := widened(sv.Name) + ":*"
 		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool})
 		if r.Decision == ir.Deny && !slices.Contains(list, whole) && e.in.Excepts(p.ref, sv.Name, "*", false) == nil {
-			e.loss(p, r.Pos, ir.MCP, "cursor-deny", fmt.Sprintf("no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied", sv.Name), "turn hooks on, or close the inventory")
+			e.loss(p, r.Pos, ir.MCP, codeDeny, fmt.Sprintf("no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied", sv.Name), "turn hooks on, or close the inventory")
 			list = append(list, whole)
 		}
 	}
@@ -191,11 +191,11 @@ func (e *emitter) lists(p *profile, c commands) target.Object {
 				continue
 			}
 			if !literal(sv.Name) {
-				e.loss(p, sv.Pos, ir.MCP, "cursor-name", fmt.Sprintf("the server name %q is no plain text for Cursor's matcher: it is left out of the allowlists", sv.Name), "rename the server")
+				e.loss(p, sv.Pos, ir.MCP, codeName, fmt.Sprintf("the server name %q is no plain text for Cursor's matcher: it is left out of the allowlists", sv.Name), "rename the server")
 				break
 			}
 			if !literal(t.Name) {
-				e.loss(p, t.Pos, ir.MCP, "cursor-name", fmt.Sprintf("the tool name %q is no plain text for Cursor's matcher: it is left out of the allowlists", t.Name), "rename the tool")
+				e.loss(p, t.Pos, ir.MCP, codeName, fmt.Sprintf("the tool name %q is no plain text for Cursor's matcher: it is left out of the allowlists", t.Name), "rename the tool")
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func (e *emitter) servers() []byte {
 func (e *emitter) opened(s *ir.Server) bool {
 	for i := range e.in.Exceptions {
 		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			e.diags.Warnf("exception-used", x.Pos, "the server %q, off by default, is in the list that everybody shares", s.Name).
+			e.diags.Warnf(diag.ExceptionUsed, x.Pos, "the server %q, off by default, is in the list that everybody shares", s.Name).
 				Hint("reason: "+x.Reason+", until "+x.Until.Format("2006-01-02")).
 				Target("cursor").
 				Subject(x.Subject.String()).
@@ -264,7 +264,7 @@ func (e *emitter) opened(s *ir.Server) bool {
 			return true
 		}
 	}
-	e.diags.Warnf("cursor-server-off", s.Pos, "the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).
+	e.diags.Warnf(codeServerOff, s.Pos, "the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).
 		Hint("who may use it adds it to ~/.cursor/mcp.json").
 		Target("cursor").
 		Loses(diag.Narrowing, string(ir.MCP))
@@ -274,7 +274,7 @@ func (e *emitter) opened(s *ir.Server) bool {
 // lostFields reports settings of a server that mcp.json does not have.
 func (e *emitter) lostFields(s *ir.Server) {
 	lost := func(field string) {
-		e.diags.Warnf("cursor-server-field", s.Pos, "mcp.json has no %s: that of the server %q is left out", field, s.Name).
+		e.diags.Warnf(codeServerField, s.Pos, "mcp.json has no %s: that of the server %q is left out", field, s.Name).
 			Target("cursor").
 			Loses(diag.Text, "")
 	}

@@ -70,7 +70,7 @@ func (mcpnest) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) 
 		err = d.read(name, data)
 	}
 	if err != nil {
-		diags.Errorf("unreadable-artifact", diag.Pos{File: name}, "%v", err)
+		diags.Errorf(diag.UnreadableArtifact, diag.Pos{File: name}, "%v", err)
 		return nil, diags
 	}
 	digest := digestOf(fsys, dir+"guards.ts")
@@ -79,7 +79,7 @@ func (mcpnest) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) 
 		d.known = slices.Contains(knownStrategy, digestOf(fsys, dir+"strategy.ts"))
 	}
 	if !d.known {
-		diags.Warnf("mcpnest-unknown-code", diag.Pos{File: dir + "guards.ts"}, "got guards that this modec did not emit: what they permit is not known, and everything is taken for permitted").
+		diags.Warnf(codeUnknownCode, diag.Pos{File: dir + "guards.ts"}, "got guards that this modec did not emit: what they permit is not known, and everything is taken for permitted").
 			Hint("`modec build` writes them anew").
 			Target("mcpnest")
 	}

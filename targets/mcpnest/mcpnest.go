@@ -80,17 +80,6 @@ func (mcpnest) Governs(p string, g ir.Group) target.Halves {
 	return target.Neither
 }
 
-func (mcpnest) Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: "mcpnest-no-servers", Text: "The option servers names no server, so that there is nothing to guard. Name the inventory servers that the NestJS application implements: servers = [\"shop\"]."},
-		{Code: "mcpnest-unknown-server", Text: "The option servers names a server that the inventory does not have, so that its tools would be served without a guard. Correct the name, or add the server to servers in the source."},
-		{Code: "mcpnest-duplicate-tool", Text: "Two of the servers that the application implements have a tool of the same name. MCP-Nest knows tools by name only. Rename one, or guard the servers in two applications."},
-		{Code: "mcpnest-unknown-code", Text: "The guards beside the policy table are not those that this modec emits. Verify knows what its own code does, because the tests run it in real applications, and takes any other for code that permits everything. Build again; where an application needs guards of its own, put them beside the emitted ones."},
-		{Code: "mcpnest-unheld-ask", Text: "A server cannot ask the person in front of the client. The source asks about this tool, and it is refused because unheld_ask is deny (the default for destructive tools). Set unheld_ask = \"permit\" where the client asks."},
-		{Code: "mcpnest-unclaimed", Text: "A role without claims is held by nobody: no token makes a person this role, and its permissions reach no guard. Write claims, or leave the role to the other targets."},
-	}
-}
-
 // tool is a row of the table: the roles that may call it.
 type tool struct {
 	name   string
@@ -108,7 +97,7 @@ func (mcpnest) Emit(in target.Input) ([]target.File, diag.List) {
 	e := &emitter{in: in}
 	names := in.Options.Strings("servers")
 	if len(names) == 0 {
-		e.diags.Warnf("mcpnest-no-servers", diag.Pos{File: "modec.toml"}, "got no servers that this application implements: nothing is emitted").
+		e.diags.Warnf(codeNoServers, diag.Pos{File: "modec.toml"}, "got no servers that this application implements: nothing is emitted").
 			Hint("servers = [\"NAME\"] in [targets.mcpnest]").
 			Target("mcpnest")
 		return nil, e.diags
@@ -143,13 +132,13 @@ func (e *emitter) tools(names []string) []tool {
 		}
 		sv := e.in.Project.Server(name)
 		if sv == nil {
-			e.diags.Errorf("mcpnest-unknown-server", e.in.Options.Pos("servers"), "got unknown server %q, want one of the inventory", name).
+			e.diags.Errorf(codeUnknownServer, e.in.Options.Pos("servers"), "got unknown server %q, want one of the inventory", name).
 				Path("targets.mcpnest.servers")
 			continue
 		}
 		for _, t := range sv.Tools {
 			if other, ok := seen[t.Name]; ok {
-				e.diags.Errorf("mcpnest-duplicate-tool", t.Pos, "got the tool %q of %q, which %q has too, want distinct names in one application", t.Name, sv.Name, other)
+				e.diags.Errorf(codeDuplicateTool, t.Pos, "got the tool %q of %q, which %q has too, want distinct names in one application", t.Name, sv.Name, other)
 			}
 			seen[t.Name] = sv.Name
 			row := tool{name: t.Name, hidden: true, roles: []string{}}
@@ -178,7 +167,7 @@ func (e *emitter) claimed() []*ir.Role {
 			out = append(out, r)
 			continue
 		}
-		e.diags.Warnf("mcpnest-unclaimed", r.Pos, "the role %q has no claims: nobody holds it", r.Name).
+		e.diags.Warnf(codeUnclaimed, r.Pos, "the role %q has no claims: nobody holds it", r.Name).
 			Hint("write claims, such as claims: roles: [\""+r.Name+"\"]").
 			Target("mcpnest").
 			Subject("role "+r.Name).
@@ -190,7 +179,7 @@ func (e *emitter) claimed() []*ir.Role {
 func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
-		e.diags.Errorf("bad-pattern", r.Pos, "%v", err)
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return false
 	}
 	res := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
@@ -201,7 +190,7 @@ func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 	if unheld == "permit" || unheld == "" && t.Risk != "destructive" {
 		return true
 	}
-	e.diags.Warnf("mcpnest-unheld-ask", res.Pos, "a server cannot ask about %q: it is refused", t.Name).
+	e.diags.Warnf(codeUnheldAsk, res.Pos, "a server cannot ask about %q: it is refused", t.Name).
 		Hint("unheld_ask = \"permit\" leaves the question to the client").
 		Target("mcpnest").
 		Subject("role "+r.Name).

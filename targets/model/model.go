@@ -31,7 +31,7 @@ func (model) Governs(string, ir.Group) target.Halves { return target.Neither }
 func (model) Emit(in target.Input) ([]target.File, diag.List) {
 	b, err := in.Project.Marshal()
 	if err != nil {
-		return nil, diag.List{{Code: "bad-model", Target: "model", Message: err.Error()}}
+		return nil, diag.List{{Code: diag.BadModel, Target: "model", Message: err.Error()}}
 	}
 	return []target.File{{Path: Path, Data: b}}, nil
 }

@@ -35,7 +35,7 @@ func openServers(fsys fs.FS, dialect string, names ...string) (servers map[strin
 		}
 		file = name
 		if servers, err = loadServers(name, data, dialect); err != nil {
-			diags.Warnf("roo-artifact", diag.Pos{File: name}, "got a file of which the agent loads no server: %s", err)
+			diags.Warnf(codeArtifact, diag.Pos{File: name}, "got a file of which the agent loads no server: %s", err)
 		}
 		break
 	}

@@ -85,7 +85,7 @@ func openModes(fsys fs.FS, dialect string, names ...string) (map[string]*judgedM
 	var diags diag.List
 	own, err := loadModes(file, data, dialect)
 	if err != nil {
-		diags.Warnf("roo-artifact", diag.Pos{File: file}, "got a file of which the agent loads no mode: %s", err)
+		diags.Warnf(codeArtifact, diag.Pos{File: file}, "got a file of which the agent loads no mode: %s", err)
 	}
 	for slug, m := range own {
 		modes[slug] = m

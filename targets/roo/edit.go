@@ -34,11 +34,11 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 		switch {
 		case err == nil:
 		case r.Decision > ir.Deny:
-			e.loss(m, ir.Edit, "roo-edit", r.Pos, fmt.Sprintf("%v: it is left out", err), "write the rule as a glob")
+			e.loss(m, ir.Edit, codeEdit, r.Pos, fmt.Sprintf("%v: it is left out", err), "write the rule as a glob")
 		default:
 			x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, ir.Edit)
 			if x == nil {
-				e.loss(m, ir.Edit, "roo-edit", r.Pos, fmt.Sprintf("%v, and the mode denies it: it loses the group edit", err),
+				e.loss(m, ir.Edit, codeEdit, r.Pos, fmt.Sprintf("%v, and the mode denies it: it loses the group edit", err),
 					"write the rule as a glob, or write an exception for \"edit\"")
 				return group{}, false
 			}

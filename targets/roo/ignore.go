@@ -92,7 +92,7 @@ func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
 			continue
 		}
 		denied[r.Pattern.Text] = true
-		e.loss(m, ir.Edit, "roo-ignore", r.Pos, fmt.Sprintf("%s holds %s for every tool: the mode cannot edit it either", e.file("ignore"), r.Pattern),
+		e.loss(m, ir.Edit, codeIgnore, r.Pos, fmt.Sprintf("%s holds %s for every tool: the mode cannot edit it either", e.file("ignore"), r.Pattern),
 			"deny it for edit too, or let one mode read it")
 	}
 }

@@ -153,7 +153,7 @@ func (im *importer) any(names ...string) bool {
 
 // file reads a file if it is there. at is its name in places.
 func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
-	return im.out.Read(fsys, name, at, "roo-import", &im.diags)
+	return im.out.Read(fsys, name, at, codeImport, &im.diags)
 }
 
 // home begins the name of a file below the home folder, in places.
@@ -352,7 +352,7 @@ func (im *importer) refuse(file string, err error) {
 			at.Line, at.Col = 1, 1
 		}
 	}
-	d := diag.Diagnostic{Code: "roo-import", Pos: at, Message: "got a file of which the agent loads nothing: " + strings.TrimSpace(text)}
+	d := diag.Diagnostic{Code: codeImport, Pos: at, Message: "got a file of which the agent loads nothing: " + strings.TrimSpace(text)}
 	if !im.src.Repair {
 		d.Hint = "`--repair` mends what can be mended"
 	}

@@ -349,13 +349,13 @@ func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
 		name, _ := schemaText(item.Get("relativePath"))
 		text, ok := schemaText(item.Get("content"))
 		if strings.TrimSpace(name) == "" {
-			im.diags.Errorf("roo-import", item.Pos, "got a rules file without relativePath, want one")
+			im.diags.Errorf(codeImport, item.Pos, "got a rules file without relativePath, want one")
 			continue
 		}
 		slashed := strings.ReplaceAll(name, `\`, "/")
 		clean := path.Clean(strings.TrimPrefix(slashed, "rules-"+m.Slug+"/"))
 		if path.IsAbs(slashed) || path.IsAbs(clean) || slices.Contains(strings.Split(slashed, "/"), "..") || clean == "." || strings.Contains(clean, ":") {
-			im.diags.Errorf("roo-import", item.Get("relativePath").Line(), "got the rules file %q, which leads outside the rules folder, want a path inside it", name)
+			im.diags.Errorf(codeImport, item.Get("relativePath").Line(), "got the rules file %q, which leads outside the rules folder, want a path inside it", name)
 			continue
 		}
 		if !ok {
@@ -426,6 +426,6 @@ func (im *importer) rulesFolder(m *ir.Mode, fsys fs.FS, dir, at string) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		im.diags.Errorf("roo-import", diag.Pos{File: at + dir}, "got a folder that cannot be read: %v", err)
+		im.diags.Errorf(codeImport, diag.Pos{File: at + dir}, "got a folder that cannot be read: %v", err)
 	}
 }

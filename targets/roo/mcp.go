@@ -31,7 +31,7 @@ func (e *emitter) servers() []server {
 			sv.disabled = true // also shadows a global server of that name
 		case !sv.DefaultEnabled && e.dialect == stock:
 			sv.disabled = true
-			e.diags.Warnf("roo-mcp-off", sv.Pos, "the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name).
+			e.diags.Warnf(codeMCPOff, sv.Pos, "the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name).
 				Hint("the dialects zoo and mcp-restrictions limit servers by mode").
 				Target(e.name).
 				Loses(diag.Narrowing, string(ir.MCP))
@@ -77,7 +77,7 @@ func (e *emitter) approve(servers []server) {
 			}
 			switch {
 			case allow != "" && sv.Type == ir.External:
-				e.diags.Warnf("roo-mcp-approval", sv.Pos, "the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
+				e.diags.Warnf(codeMCPApproval, sv.Pos, "the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
 					Hint("say how the server is started (command or url)").
 					Target(e.name).
 					Subject("mode "+allow).
@@ -85,7 +85,7 @@ func (e *emitter) approve(servers []server) {
 			case allow != "" && !asked:
 				sv.unasked = append(sv.unasked, t.Name)
 			case allow != "":
-				e.diags.Warnf("roo-mcp-approval", ask, "the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
+				e.diags.Warnf(codeMCPApproval, ask, "the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
 					Hint("decide alike in every mode").
 					Target(e.name).
 					Subject("mode "+allow).

@@ -41,7 +41,7 @@ func (e *emitter) emit() ([]target.File, diag.List) {
 	for i := range p.Modes {
 		m, err := e.mode(&p.Modes[i], servers)
 		if err != nil {
-			e.diags.Errorf("bad-pattern", p.Modes[i].Pos, "%v", err)
+			e.diags.Errorf(diag.BadPattern, p.Modes[i].Pos, "%v", err)
 			continue
 		}
 		modes = append(modes, m)
@@ -76,7 +76,7 @@ func (e *emitter) emit() ([]target.File, diag.List) {
 func (e *emitter) checkExtras() {
 	for i := range e.in.Project.Modes {
 		if x, ok := e.in.Project.Modes[i].Extra[e.name]; ok && len(x.Fields) > 0 {
-			e.diags.Errorf("roo-unknown-extra", x.Pos, "got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
 		}
 	}
 }
@@ -88,23 +88,23 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 	}
 	out := mode{slug: m.Slug, name: m.Name, role: m.RoleDefinition, when: m.WhenToUse, description: m.Description, custom: m.CustomInstructions}
 	if m.Model != "" && m.Model != "inherit" {
-		e.diags.Warnf("roo-model", m.Pos, "a mode names no model, it is left out").
+		e.diags.Warnf(codeModel, m.Pos, "a mode names no model, it is left out").
 			Hint("the user picks a model for each mode in the agent").
 			Target(e.name).
 			Subject("mode "+m.Slug).
 			Loses(diag.Text, "")
 	}
-	if e.whole(m, s, ir.Read, "roo-read") {
+	if e.whole(m, s, ir.Read, codeRead) {
 		out.groups = append(out.groups, group{name: "read"})
 	}
 	if g, ok := e.edit(m, s); ok {
 		out.groups = append(out.groups, g)
 		e.ignoredEdits(m, s)
 	}
-	if e.whole(m, s, ir.Command, "roo-command") {
+	if e.whole(m, s, ir.Command, codeCommand) {
 		out.groups = append(out.groups, group{name: "command"})
 	}
-	if e.dialect == zoo && e.whole(m, s, ir.Web, "roo-web") {
+	if e.dialect == zoo && e.whole(m, s, ir.Web, codeWeb) {
 		out.groups = append(out.groups, group{name: "web"})
 	}
 	e.modeServers(m, s, servers, &out)

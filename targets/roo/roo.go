@@ -182,7 +182,7 @@ func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, mess
 
 // widened reports that an exception keeps what would have been left out.
 func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message string) {
-	e.diags.Warnf("exception-used", x.Pos, "%s", message).
+	e.diags.Warnf(diag.ExceptionUsed, x.Pos, "%s", message).
 		Hint("until "+x.Until.Format("2006-01-02")+": "+x.Reason).
 		Target(e.name).
 		Subject("mode "+m.Slug).

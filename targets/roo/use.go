@@ -160,7 +160,7 @@ func (e *emitter) allServers(m *ir.Mode, uses []use) bool {
 	if more := len(denied) - maxNamed; more > 0 {
 		denied = append(denied[:maxNamed], fmt.Sprintf("something of %d more", more))
 	}
-	e.loss(m, ir.MCP, "roo-mcp", at, fmt.Sprintf("the group mcp is all or nothing and the mode denies %s, which others may use: it loses the group", strings.Join(denied, ", ")),
+	e.loss(m, ir.MCP, codeMCP, at, fmt.Sprintf("the group mcp is all or nothing and the mode denies %s, which others may use: it loses the group", strings.Join(denied, ", ")),
 		"deny them in every mode, use the dialect zoo or mcp-restrictions, or write an exception for \"mcp\"")
 	return false
 }
@@ -175,7 +175,7 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 			names = append(names, u.Name)
 			e.usedExceptions(m, u)
 		default:
-			e.loss(m, ir.MCP, "roo-mcp", u.at, fmt.Sprintf("a mode lists whole servers and denies %s of %q, which others may use: it loses the server", u.denied, u.Name),
+			e.loss(m, ir.MCP, codeMCP, u.at, fmt.Sprintf("a mode lists whole servers and denies %s of %q, which others may use: it loses the server", u.denied, u.Name),
 				fmt.Sprintf("deny that in every mode, or write an exception for \"mcp %s\"", u.Name))
 		}
 	}
@@ -197,11 +197,11 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 		case !u.some, u.Name == "":
 			continue
 		case u.resources:
-			e.loss(m, ir.MCP, "roo-mcp", u.at, fmt.Sprintf("mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name),
+			e.loss(m, ir.MCP, codeMCP, u.at, fmt.Sprintf("mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name),
 				fmt.Sprintf("let resources say what the server's default says, or write an exception for \"mcp %s\"", u.Name))
 			continue
 		case strings.Contains(u.Name, "?"):
-			e.loss(m, ir.MCP, "roo-mcp", u.Pos, fmt.Sprintf("the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server", u.Name),
+			e.loss(m, ir.MCP, codeMCP, u.Pos, fmt.Sprintf("the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server", u.Name),
 				"rename the server without \"?\"")
 			continue
 		case u.denied == "":

@@ -39,7 +39,7 @@ func (thurbox) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) 
 		data, err := fs.ReadFile(fsys, r.path)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				diags.Warnf("thurbox-ignored", diag.Pos{File: r.path}, "got a file that cannot be read: %v", err)
+				diags.Warnf(codeIgnored, diag.Pos{File: r.path}, "got a file that cannot be read: %v", err)
 			}
 			continue
 		}
@@ -69,13 +69,13 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
 func (d *decider) roles(fsys fs.FS, data []byte) (diags diag.List) {
 	v, err := artifact.JSON(rolesPath, data)
 	if err != nil {
-		diags.Warnf("thurbox-ignored", diag.Pos{File: rolesPath}, "got arguments of set_roles that do not load: %v", err)
+		diags.Warnf(codeIgnored, diag.Pos{File: rolesPath}, "got arguments of set_roles that do not load: %v", err)
 		return diags
 	}
 	for _, r := range v.Get("roles").List() {
 		name, ok := r.Get("name").Str()
 		if !ok {
-			diags.Warnf("thurbox-ignored", r.Line(), "got a role without a name")
+			diags.Warnf(codeIgnored, r.Line(), "got a role without a name")
 			continue
 		}
 		mode, ok := r.Get("permission_mode").Str()
@@ -126,12 +126,12 @@ func (d *decider) agents(fsys fs.FS, data []byte) (diags diag.List) {
 		if errors.As(err, &syntax) {
 			at.Line, at.Col = syntax.Position()
 		}
-		diags.Warnf("thurbox-ignored", at, "got agents that do not load: %v", err)
+		diags.Warnf(codeIgnored, at, "got agents that do not load: %v", err)
 		return diags
 	}
 	for _, a := range file.Agents {
 		if a.Command != "claude" {
-			diags.Warnf("thurbox-ignored", at, "got the agent %q of the command %q, want claude", a.Name, a.Command)
+			diags.Warnf(codeIgnored, at, "got the agent %q of the command %q, want claude", a.Name, a.Command)
 			continue
 		}
 		diags = append(diags, d.open(fsys, a.Name, a.Args, at)...)
@@ -142,7 +142,7 @@ func (d *decider) agents(fsys fs.FS, data []byte) (diags diag.List) {
 func (d *decider) open(fsys fs.FS, name string, args []string, at diag.Pos) (diags diag.List) {
 	s, diags, err := claude.OpenArgs(fsys, args, at)
 	if err != nil {
-		diags.Warnf("thurbox-ignored", at, "got arguments of %q with which claude does not start: %v", name, err)
+		diags.Warnf(codeIgnored, at, "got arguments of %q with which claude does not start: %v", name, err)
 		return diags
 	}
 	d.sessions[name] = s

@@ -74,13 +74,13 @@ func (thurbox) Import(src target.Source) (target.Imported, diag.List) {
 
 // file reads the arguments of set_roles or the answer of list_roles.
 func (im *importer) file(fsys fs.FS, name, at string) {
-	data, ok := im.out.Read(fsys, name, at, "thurbox-import", &im.diags)
+	data, ok := im.out.Read(fsys, name, at, codeImport, &im.diags)
 	if !ok {
 		return
 	}
 	v, err := artifact.JSON(at, data)
 	if err != nil {
-		im.diags.Errorf("thurbox-import", diag.Pos{File: at}, "got no JSON: %s", strings.TrimPrefix(err.Error(), at+": "))
+		im.diags.Errorf(codeImport, diag.Pos{File: at}, "got no JSON: %s", strings.TrimPrefix(err.Error(), at+": "))
 		return
 	}
 	list := v
@@ -93,7 +93,7 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 		}
 	}
 	if !list.Is(artifact.List) {
-		im.diags.Errorf("thurbox-import", v.Pos, "got no list of roles, want the arguments of set_roles or the answer of list_roles")
+		im.diags.Errorf(codeImport, v.Pos, "got no list of roles, want the arguments of set_roles or the answer of list_roles")
 		return
 	}
 	for _, item := range list.Items {
@@ -106,7 +106,7 @@ func (im *importer) item(file string, v *artifact.Value) {
 	r := importedRole{at: v.Pos}
 	var ok bool
 	if r.Name, ok = v.Get("name").Str(); !ok {
-		im.diags.Errorf("thurbox-import", v.Line(), "got a role without a name, which set_roles refuses")
+		im.diags.Errorf(codeImport, v.Line(), "got a role without a name, which set_roles refuses")
 		return
 	}
 	subject := "role " + r.Name
@@ -176,7 +176,7 @@ func (im *importer) role(file string, r importedRole) {
 	}
 	got, diags := claude.ImportArgs(im.src, name, args, r.at)
 	for i := range diags {
-		diags[i].Code = "thurbox-import"
+		diags[i].Code = codeImport
 	}
 	im.diags = append(im.diags, diags...)
 	joined := map[string]bool{}

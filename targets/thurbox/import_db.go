@@ -28,7 +28,7 @@ func (im *importer) database(fsys fs.FS, name, at string) {
 	}
 	im.out.Files = append(im.out.Files, at)
 	fail := func(format string, args ...any) {
-		im.diags.Errorf("thurbox-import", diag.Pos{File: at}, format, args...)
+		im.diags.Errorf(codeImport, diag.Pos{File: at}, format, args...)
 	}
 	if err != nil {
 		fail("got a database that cannot be read: %v", err)

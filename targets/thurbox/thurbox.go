@@ -72,19 +72,6 @@ const (
 // Governs: both hold through Claude Code's own decision.
 func (thurbox) Governs(path string, g ir.Group) target.Halves { return target.Both }
 
-func (thurbox) Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: "thurbox-agent-name", Text: "Thurbox's hooks extension appends arguments to the agents claude and aider, whatever they run. For claude that is a second --settings, which makes Claude Code forget the first one with every rule and hook in it. The role is left out of agents.toml. Give it another name."},
-		{Code: "thurbox-comma", Text: "Thurbox tears a rule apart at every comma when it reads its database. An allow with a comma is left out; for a deny with a comma the whole tool is denied. agents.toml names the settings file, which carries both."},
-		{Code: "thurbox-import", Text: "Roles to import are none that Thurbox takes, or its database is of a version that has no roles any more (schema v23 and later): its agents are command lines, which `modec migrate --from claude-args` imports one by one."},
-		{Code: "thurbox-no-claude", Text: "The agents of agents.toml start Claude Code with the settings file of a role, which the target claude writes. Without [targets.claude] there is no such file, and agents.toml is not written."},
-		{Code: "thurbox-ignored", Text: "modec verify read the artifacts as Thurbox does, and this part starts no session of Claude Code: the file does not load, the agent runs something else, or its arguments are refused. Build again, with [targets.claude] beside it."},
-		{Code: "thurbox-no-roles", Text: "The source has no roles, and a Thurbox role is all that this target emits. An empty set_roles call would delete the roles of the project, so that nothing is written."},
-		{Code: "thurbox-token", Text: "Thurbox replaces {id} and {home} in the arguments of an agent, also inside the system prompt that agents.toml passes. No permission is concerned. Write the words in another way, such as { home }."},
-		{Code: "thurbox-name", Text: "Thurbox limits a role's name to 64 bytes, not characters. The role is left out of set_roles. Shorten the name."},
-	}
-}
-
 // roleInput is RoleInput of the set_roles tool (schema v8).
 type roleInput struct {
 	Name               string            `json:"name"`
@@ -132,11 +119,11 @@ var tokens = []string{"{home}", "{id}"}
 func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	var diags diag.List
 	if len(in.Project.Roles) == 0 { // an empty set_roles would delete a project's roles
-		return nil, diag.List{{Severity: diag.Warning, Code: "thurbox-no-roles", Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Message: "got no roles: nothing is emitted"}}
+		return nil, diag.List{{Severity: diag.Warning, Code: codeNoRoles, Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Message: "got no roles: nothing is emitted"}}
 	}
 	withSettings := slices.Contains(in.Beside, "claude")
 	if !withSettings {
-		diags.Warnf("thurbox-no-claude", diag.Pos{File: "modec.toml"}, "got no [targets.claude], whose settings files agents.toml names: it is not written").
+		diags.Warnf(codeNoClaude, diag.Pos{File: "modec.toml"}, "got no [targets.claude], whose settings files agents.toml names: it is not written").
 			Hint("add [targets.claude]").
 			Target("thurbox").
 			Loses(diag.Text, "")
@@ -158,17 +145,17 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		switch {
 		case !withSettings: // its arguments would name files that nobody writes
 		case slices.Contains(patched, r.Name):
-			lost("thurbox-agent-name", fmt.Sprintf("Thurbox appends arguments of its own to the agent %q, which undo the role's: it is left out of agents.toml", r.Name), "give the role another name")
+			lost(codeAgentName, fmt.Sprintf("Thurbox appends arguments of its own to the agent %q, which undo the role's: it is left out of agents.toml", r.Name), "give the role another name")
 		default:
 			list.Agents = append(list.Agents, newAgent(r.Name, args))
 		}
 		if slices.ContainsFunc(tokens, func(token string) bool { return strings.Contains(r.AppendSystemPrompt, token) }) {
-			lost("thurbox-token", "Thurbox replaces {id} and {home} in the system prompt of agents.toml", "write { id } or { home }")
+			lost(codeToken, "Thurbox replaces {id} and {home} in the system prompt of agents.toml", "write { id } or { home }")
 			diags[len(diags)-1].Loss = diag.Text
 		}
 
 		if len(r.Name) > 64 {
-			lost("thurbox-name", fmt.Sprintf("the name has %d bytes and Thurbox takes 64: the role is left out of set_roles", len(r.Name)), "shorten the name")
+			lost(codeName, fmt.Sprintf("the name has %d bytes and Thurbox takes 64: the role is left out of set_roles", len(r.Name)), "shorten the name")
 			continue
 		}
 		f, more := claude.RoleFlags(in, r)
@@ -176,7 +163,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		out := roleInput{Name: r.Name, Description: r.Description, PermissionMode: f.PermissionMode, Tools: f.Tools, AppendSystemPrompt: f.AppendSystemPrompt, Env: f.Env}
 		for _, a := range f.Allowed {
 			if strings.Contains(a, ",") {
-				lost("thurbox-comma", fmt.Sprintf("the rule %q has a comma, at which Thurbox tears it: it is left out", a), "use agents.toml")
+				lost(codeComma, fmt.Sprintf("the rule %q has a comma, at which Thurbox tears it: it is left out", a), "use agents.toml")
 				continue
 			}
 			out.AllowedTools = append(out.AllowedTools, a)
@@ -184,7 +171,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		for _, d := range f.Disallowed {
 			if strings.Contains(d, ",") {
 				tool, _, _ := strings.Cut(d, "(")
-				lost("thurbox-comma", fmt.Sprintf("the rule %q has a comma, at which Thurbox tears it: the whole tool is denied", d), "use agents.toml")
+				lost(codeComma, fmt.Sprintf("the rule %q has a comma, at which Thurbox tears it: the whole tool is denied", d), "use agents.toml")
 				d = tool
 			}
 			out.DisallowedTools = append(out.DisallowedTools, d)
@@ -200,7 +187,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 		project = in.Project.Name
 	}
 	if err := e.Encode(map[string]any{"project": project, "roles": roles}); err != nil {
-		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 	}
 	files := []target.File{{Path: rolesPath, Data: b.Bytes()}}
 	if !withSettings {
@@ -208,7 +195,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	}
 	text, err := toml.Marshal(list)
 	if err != nil {
-		diags.Errorf("bad-model", diag.Pos{}, "%v", err)
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 	}
 	return append(files, target.File{Path: agentsPath, Data: append([]byte("# Written by modec. Thurbox starts each agent in the project's folder.\n\n"), text...)}), diags
 }
