@@ -7,10 +7,10 @@ import (
 	"testing/fstest" // for its file system in memory; it links no test
 	"time"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // PolicyFile is the compiled policy that the hooks read. It is written by
@@ -19,11 +19,11 @@ const PolicyFile = ".modec/policy.json"
 
 // Request says what to compile.
 type Request struct {
-	Root    string          // the project's folder
-	FS      fs.FS           // the files to compile instead of those below Root; nil: those
-	Targets []target.Target // every target there is, in printing order
-	Only    []string        // names of the targets to compile; empty: those of modec.toml
-	Today   time.Time       // the day on which exceptions are judged
+	Root    string            // the project's folder
+	FS      fs.FS             // the files to compile instead of those below Root; nil: those
+	Targets []contract.Target // every target there is, in printing order
+	Only    []string          // names of the targets to compile; empty: those of modec.toml
+	Today   time.Time         // the day on which exceptions are judged
 }
 
 // Result is a compiled project. Nothing of it has touched the disk.
@@ -31,28 +31,28 @@ type Result struct {
 	Config  *Config
 	Project *ir.Project
 	Policy  *policy.Engine
-	Outputs []Output      // one a target, in printing order
-	Shared  []target.File // what every build writes
+	Outputs []Output        // one a target, in printing order
+	Shared  []contract.File // what every build writes
 
-	inputs map[string]target.Input
+	inputs map[string]contract.Input
 }
 
 // Empty returns a project of which nobody is a part.
 func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
 
 // Input returns what a compiled target was given.
-func (r *Result) Input(t target.Target) target.Input { return r.inputs[t.Name()] }
+func (r *Result) Input(t contract.Target) contract.Input { return r.inputs[t.Name()] }
 
 // Output is what one target emitted.
 type Output struct {
-	Target target.Target
-	Files  []target.File // sorted by path
-	Losses diag.List     // sorted
+	Target contract.Target
+	Files  []contract.File // sorted by path
+	Losses diag.List       // sorted
 }
 
 // Files returns every file of the result, the shared ones last.
-func (r *Result) Files() []target.File {
-	var files []target.File
+func (r *Result) Files() []contract.File {
+	var files []contract.File
 	for _, o := range r.Outputs {
 		files = append(files, o.Files...)
 	}
@@ -146,7 +146,7 @@ func chosen(cfg *Config, req Request) ([]TargetConfig, diag.List) {
 			out = append(out, cfg.Targets[i])
 			continue
 		}
-		out = append(out, TargetConfig{Target: t, Options: target.NewOptions(t.Options(), nil, nil), OnLoss: map[ir.Group]string{"": "narrow"}})
+		out = append(out, TargetConfig{Target: t, Options: contract.NewOptions(t.Options(), nil, nil), OnLoss: map[ir.Group]string{"": "narrow"}})
 	}
 	return out, diags
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lint"
-	"modec.dev/modec/compiler/target"
 )
 
 // ConfigFile is the name of a project's configuration.
@@ -44,8 +44,8 @@ type Config struct {
 
 // TargetConfig is one [targets.NAME] table.
 type TargetConfig struct {
-	Target  target.Target
-	Options target.Options
+	Target  contract.Target
+	Options contract.Options
 	// OnLoss is "narrow" or "error", by group; the "" key holds for the rest.
 	OnLoss map[ir.Group]string
 }
@@ -75,29 +75,29 @@ func (c *Config) Accepted() []Accepted {
 }
 
 // projectOptions declares the top level of modec.toml.
-var projectOptions = []target.Option{
-	{Name: "baseline", Type: target.String, Doc: "The role of a session that names none. It decides what files shared by several roles may allow."},
-	{Name: "inventory", Type: target.String, Default: "closed", Choices: []string{"closed", "open"}, Doc: "closed: only the servers and tools of the source exist, which lets a target say what it cannot say of unknown ones. open: every server may offer tools that the source does not list."},
-	{Name: "name", Type: target.String, Doc: "The project's name, for people."},
-	{Name: "on_loss", Type: target.String, Default: "narrow", Choices: onLossChoices, Doc: "What happens where a target cannot say what the source says. narrow: leave out what the target cannot hold back, with a located warning. error: stop. A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}."},
-	{Name: "source", Type: target.String, Default: "modec", Doc: "The folder of the data files, relative to modec.toml."},
-	{Name: "verify", Type: target.Bool, Default: false, Doc: "Verify every build before it is written: a build whose artifacts permit more than the source fails, and nothing is written."},
+var projectOptions = []contract.Option{
+	{Name: "baseline", Type: contract.String, Doc: "The role of a session that names none. It decides what files shared by several roles may allow."},
+	{Name: "inventory", Type: contract.String, Default: "closed", Choices: []string{"closed", "open"}, Doc: "closed: only the servers and tools of the source exist, which lets a target say what it cannot say of unknown ones. open: every server may offer tools that the source does not list."},
+	{Name: "name", Type: contract.String, Doc: "The project's name, for people."},
+	{Name: "on_loss", Type: contract.String, Default: "narrow", Choices: onLossChoices, Doc: "What happens where a target cannot say what the source says. narrow: leave out what the target cannot hold back, with a located warning. error: stop. A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}."},
+	{Name: "source", Type: contract.String, Default: "modec", Doc: "The folder of the data files, relative to modec.toml."},
+	{Name: "verify", Type: contract.Bool, Default: false, Doc: "Verify every build before it is written: a build whose artifacts permit more than the source fails, and nothing is written."},
 }
 
 var onLossChoices = []string{"narrow", "error"}
 
 // exceptionKeys declares [[exceptions]]; every key is required.
-var exceptionKeys = []target.Option{
-	{Name: "reason", Type: target.String, Doc: "Why the widening is accepted."},
-	{Name: "subject", Type: target.String, Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist)."},
-	{Name: "target", Type: target.String, Doc: "The target that may permit more than the source."},
+var exceptionKeys = []contract.Option{
+	{Name: "reason", Type: contract.String, Doc: "Why the widening is accepted."},
+	{Name: "subject", Type: contract.String, Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist)."},
+	{Name: "target", Type: contract.String, Doc: "The target that may permit more than the source."},
 	{Name: "until", Type: "date", Doc: "The last day on which it holds. After it, the exception is an error."},
-	{Name: "what", Type: target.String, Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
+	{Name: "what", Type: contract.String, Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
 }
 
 // LoadConfig reads and checks modec.toml at the root, or among the files given
 // instead. all are the targets that it may name.
-func LoadConfig(root string, instead fs.FS, all []target.Target) (*Config, diag.List) {
+func LoadConfig(root string, instead fs.FS, all []contract.Target) (*Config, diag.List) {
 	var diags diag.List
 	fsys, end, err := openRoot(root, instead)
 	if err != nil {
@@ -135,7 +135,7 @@ type configReader struct {
 	vals  map[string]diag.Pos // dotted path → place of the value
 }
 
-func (c *configReader) read(b []byte, all []target.Target) *Config {
+func (c *configReader) read(b []byte, all []contract.Target) *Config {
 	var doc map[string]any
 	if err := toml.Unmarshal(b, &doc); err != nil {
 		pos := diag.Pos{File: c.file}
@@ -168,13 +168,13 @@ func (c *configReader) read(b []byte, all []target.Target) *Config {
 }
 
 // lintOptions declares [lint].
-func lintOptions() []target.Option {
-	list := []target.Option{{Name: "prompt_limit", Type: target.Int, Default: lint.DefaultPromptLimit, Doc: "The most bytes of a prompt (long-prompt)."}}
+func lintOptions() []contract.Option {
+	list := []contract.Option{{Name: "prompt_limit", Type: contract.Int, Default: lint.DefaultPromptLimit, Doc: "The most bytes of a prompt (long-prompt)."}}
 	for _, r := range lint.All() {
 		doc, _, _ := strings.Cut(r.Doc, ". ")
-		list = append(list, target.Option{Name: string(r.ID), Type: target.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
+		list = append(list, contract.Option{Name: string(r.ID), Type: contract.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
 	}
-	slices.SortFunc(list, func(a, b target.Option) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b contract.Option) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -200,7 +200,7 @@ func localFolder(p string) bool {
 	return p != "" && !path.IsAbs(p) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../") && !strings.ContainsAny(p, "\\:\x00")
 }
 
-func (c *configReader) targets(cfg *Config, v any, all []target.Target, onLoss string) {
+func (c *configReader) targets(cfg *Config, v any, all []contract.Target, onLoss string) {
 	tables, ok := v.(map[string]any)
 	if v != nil && !ok {
 		c.diags.Errorf(diag.BadConfig, c.vals["targets"], "got %s, want tables [targets.NAME]", describe(v)).
@@ -267,7 +267,7 @@ func groupNames() []string {
 	return names
 }
 
-func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
+func (c *configReader) exceptions(cfg *Config, v any, all []contract.Target) {
 	list, ok := v.([]any)
 	if v != nil && !ok {
 		c.diags.Errorf(diag.BadConfig, c.vals["exceptions"], "got %s, want tables [[exceptions]]", describe(v)).
@@ -284,7 +284,7 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 		e := rawException{pos: c.keys[at], at: map[string]diag.Pos{}}
 		before := len(*c.diags)
 		for _, k := range slices.Sorted(maps.Keys(table)) {
-			if !slices.ContainsFunc(exceptionKeys, func(o target.Option) bool { return o.Name == k }) {
+			if !slices.ContainsFunc(exceptionKeys, func(o contract.Option) bool { return o.Name == k }) {
 				c.unknown(at+"."+k, "key", k, optionNames(exceptionKeys), diag.BadConfig)
 			}
 		}
@@ -311,7 +311,7 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 		if len(*c.diags) > before {
 			continue
 		}
-		if !slices.ContainsFunc(all, func(t target.Target) bool { return t.Name() == e.target }) {
+		if !slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == e.target }) {
 			c.unknown(at+".target", "target", e.target, targetNames(all), diag.UnknownTarget)
 			continue
 		}
@@ -319,7 +319,7 @@ func (c *configReader) exceptions(cfg *Config, v any, all []target.Target) {
 	}
 }
 
-func targetNames(all []target.Target) []string {
+func targetNames(all []contract.Target) []string {
 	var names []string
 	for _, t := range all {
 		names = append(names, t.Name())
@@ -327,7 +327,7 @@ func targetNames(all []target.Target) []string {
 	return names
 }
 
-func optionNames(options []target.Option) []string {
+func optionNames(options []contract.Option) []string {
 	var names []string
 	for _, o := range options {
 		names = append(names, o.Name)
@@ -351,11 +351,11 @@ func (c *configReader) date(at string, v any) time.Time {
 }
 
 // options checks a table against its declaration.
-func (c *configReader) options(at string, declared []target.Option, table map[string]any) target.Options {
+func (c *configReader) options(at string, declared []contract.Option, table map[string]any) contract.Options {
 	values, pos := map[string]any{}, map[string]diag.Pos{}
 	for _, k := range slices.Sorted(maps.Keys(table)) {
 		p := join(at, k)
-		i := slices.IndexFunc(declared, func(o target.Option) bool { return o.Name == k })
+		i := slices.IndexFunc(declared, func(o contract.Option) bool { return o.Name == k })
 		if i < 0 {
 			names := optionNames(declared)
 			if at == "" {
@@ -371,24 +371,24 @@ func (c *configReader) options(at string, declared []target.Option, table map[st
 			values[k], pos[k] = v, c.vals[p]
 		}
 	}
-	return target.NewOptions(declared, values, pos)
+	return contract.NewOptions(declared, values, pos)
 }
 
-func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
-	want := map[target.OptionType]string{target.String: "text", target.Bool: "true or false", target.Int: "a whole number", target.Strings: "a list of text"}[o.Type]
+func (c *configReader) value(at string, o contract.Option, v any) (any, bool) {
+	want := map[contract.OptionType]string{contract.String: "text", contract.Bool: "true or false", contract.Int: "a whole number", contract.Strings: "a list of text"}[o.Type]
 	switch o.Type {
-	case target.String:
+	case contract.String:
 		if s, ok := v.(string); ok {
 			if len(o.Choices) > 0 {
 				return c.choice(at, s, o.Choices)
 			}
 			return s, true
 		}
-	case target.Bool:
+	case contract.Bool:
 		if b, ok := v.(bool); ok {
 			return b, true
 		}
-	case target.Int:
+	case contract.Int:
 		if n, ok := v.(int64); ok {
 			if len(o.Choices) > 0 {
 				_, ok := c.choice(at, fmt.Sprint(n), o.Choices)
@@ -396,7 +396,7 @@ func (c *configReader) value(at string, o target.Option, v any) (any, bool) {
 			}
 			return int(n), true
 		}
-	case target.Strings:
+	case contract.Strings:
 		if list, ok := v.([]any); ok {
 			out := []string{}
 			for i, item := range list {

@@ -6,19 +6,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
-var configTargets = []target.Target{
-	fake{name: "roo", options: []target.Option{
-		{Name: "dialect", Type: target.String, Default: "stock", Choices: []string{"stock", "zoo"}},
-		{Name: "version", Type: target.Int, Default: 2, Choices: []string{"1", "2"}},
+var configTargets = []contract.Target{
+	fake{name: "roo", options: []contract.Option{
+		{Name: "dialect", Type: contract.String, Default: "stock", Choices: []string{"stock", "zoo"}},
+		{Name: "version", Type: contract.Int, Default: 2, Choices: []string{"1", "2"}},
 	}},
-	fake{name: "claude", options: []target.Option{
-		{Name: "hooks", Type: target.Bool, Default: true},
-		{Name: "servers", Type: target.Strings},
+	fake{name: "claude", options: []contract.Option{
+		{Name: "hooks", Type: contract.Bool, Default: true},
+		{Name: "servers", Type: contract.Strings},
 	}},
 }
 

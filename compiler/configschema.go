@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 // ConfigSchema writes the schema of modec.toml as CUE, from the declarations
 // that LoadConfig checks by.
-func ConfigSchema(all []target.Target) string {
+func ConfigSchema(all []contract.Target) string {
 	w := &schemaWriter{}
 	w.line("// The schema of modec.toml.")
 	w.open("#Config: {")
@@ -23,7 +23,7 @@ func ConfigSchema(all []target.Target) string {
 		}
 		w.doc(t.Summary())
 		w.open(t.Name() + "?: {")
-		w.options(append([]target.Option{}, t.Options()...))
+		w.options(append([]contract.Option{}, t.Options()...))
 		w.doc("As on_loss above, for this target; or a table by tool group.")
 		w.line("on_loss?: #OnLoss | {[" + cueStrings(groupNames()) + "]: #OnLoss}")
 		w.close()
@@ -86,7 +86,7 @@ func (w *schemaWriter) doc(text string) {
 	w.line(line)
 }
 
-func (w *schemaWriter) options(options []target.Option) {
+func (w *schemaWriter) options(options []contract.Option) {
 	for _, o := range options {
 		w.doc(o.Doc)
 		w.line(label(o.Name) + "?: " + cueType(o))
@@ -102,16 +102,16 @@ func (w *schemaWriter) trim() {
 }
 
 // cueType writes an option's type, its default marked with *.
-func cueType(o target.Option) string {
+func cueType(o contract.Option) string {
 	switch o.Type {
-	case target.Bool:
+	case contract.Bool:
 		return withDefault("bool", o.Default)
-	case target.Int:
+	case contract.Int:
 		if len(o.Choices) == 0 {
 			return withDefault("int", o.Default)
 		}
 		return choices(o.Choices, fmt.Sprint(o.Default), func(s string) string { return s })
-	case target.Strings:
+	case contract.Strings:
 		if len(o.Choices) == 0 {
 			return "[...string]"
 		}

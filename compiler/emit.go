@@ -11,23 +11,23 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/cases"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // emit compiles the project for each target, side by side: a target reads the
 // model and the engine and shares nothing else.
-func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception) diag.List {
+func (r *Result) emit(configs []TargetConfig, excs map[string][]contract.Exception) diag.List {
 	var diags diag.List
-	reach, err := target.NewReach(r.Policy)
+	reach, err := contract.NewReach(r.Policy)
 	if err != nil {
 		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return diags
 	}
 	r.Outputs = make([]Output, len(configs))
-	r.inputs = map[string]target.Input{}
+	r.inputs = map[string]contract.Input{}
 	problems := make([]diag.List, len(configs))
 	var beside []string
 	for _, tc := range append(slices.Clone(configs), r.Config.Targets...) {
@@ -35,7 +35,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 	}
 	var wg sync.WaitGroup
 	for i, tc := range configs {
-		in := target.Input{Project: r.Project, Policy: r.Policy, Reach: reach, Options: tc.Options, Exceptions: excs[tc.Target.Name()], Beside: beside}
+		in := contract.Input{Project: r.Project, Policy: r.Policy, Reach: reach, Options: tc.Options, Exceptions: excs[tc.Target.Name()], Beside: beside}
 		r.inputs[tc.Target.Name()] = in
 		wg.Go(func() {
 			files, list := tc.Target.Emit(in)
@@ -51,7 +51,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 				}
 			}
 			out.Losses.Sort()
-			slices.SortFunc(out.Files, func(a, b target.File) int { return strings.Compare(a.Path, b.Path) })
+			slices.SortFunc(out.Files, func(a, b contract.File) int { return strings.Compare(a.Path, b.Path) })
 			r.Outputs[i] = out
 		})
 	}
@@ -64,7 +64,7 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]target.Exception
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return diags
 	}
-	r.Shared = []target.File{{Path: PolicyFile, Data: policyFile}}
+	r.Shared = []contract.File{{Path: PolicyFile, Data: policyFile}}
 	return append(diags, r.checkPaths()...)
 }
 
@@ -78,19 +78,19 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 		}, true
 	}
 	for _, o := range r.Outputs {
-		if !slices.ContainsFunc(o.Files, func(f target.File) bool { return f.Path == path }) {
+		if !slices.ContainsFunc(o.Files, func(f contract.File) bool { return f.Path == path }) {
 			continue
 		}
 		return func(p *ir.Project) ([]byte, bool) {
 			in := r.inputs[o.Target.Name()]
 			in.Project, in.Policy = p, policy.New(p)
-			reach, err := target.NewReach(in.Policy)
+			reach, err := contract.NewReach(in.Policy)
 			if err != nil {
 				return nil, false
 			}
 			in.Reach = reach
 			files, diags := o.Target.Emit(in)
-			i := slices.IndexFunc(files, func(f target.File) bool { return f.Path == path })
+			i := slices.IndexFunc(files, func(f contract.File) bool { return f.Path == path })
 			if diags.HasErrors() || i < 0 {
 				return nil, false
 			}
@@ -149,7 +149,7 @@ func (r *Result) checkPaths() diag.List {
 	return diags
 }
 
-func owns(t target.Target, p string) bool {
+func owns(t contract.Target, p string) bool {
 	return slices.ContainsFunc(t.Owns(), func(glob string) bool {
 		ok, err := doublestar.Match(glob, p)
 		return ok && err == nil

@@ -3,7 +3,7 @@ package compiler
 import (
 	"testing"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 // narrow owns one folder.
@@ -27,7 +27,7 @@ func TestTargetsAreHeldToWhatTheyOwn(t *testing.T) {
 	} {
 		r := &Result{Outputs: []Output{{Target: narrow{fake{name: "t"}}}}}
 		for _, p := range c.paths {
-			r.Outputs[0].Files = append(r.Outputs[0].Files, target.File{Path: p})
+			r.Outputs[0].Files = append(r.Outputs[0].Files, contract.File{Path: p})
 		}
 		diags := r.checkPaths()
 		switch {

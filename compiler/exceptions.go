@@ -6,25 +6,25 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // resolveExceptions turns the [[exceptions]] of modec.toml into what targets
 // look up. An unknown subject, an action that cannot be read and an exception
 // past its last day are errors: a widening that nobody stands behind any more
 // must not go on silently.
-func resolveExceptions(cfg *Config, p *ir.Project, today time.Time) (map[string][]target.Exception, diag.List) {
+func resolveExceptions(cfg *Config, p *ir.Project, today time.Time) (map[string][]contract.Exception, diag.List) {
 	var diags diag.List
-	out := map[string][]target.Exception{}
+	out := map[string][]contract.Exception{}
 	for _, raw := range cfg.exceptions {
 		ref, err := p.ParseSubject(raw.subject, "")
 		if err != nil {
 			diags.Errorf(diag.UnknownSubject, raw.at["subject"], "%v", err).Path("exceptions.subject")
 			continue
 		}
-		e := target.Exception{Subject: ref, Reason: raw.reason, Until: raw.until, Pos: raw.pos}
+		e := contract.Exception{Subject: ref, Reason: raw.reason, Until: raw.until, Pos: raw.pos}
 		if e.Group, e.Server, e.Pattern, err = parseWhat(raw.what, p); err != nil {
 			diags.Errorf(diag.BadException, raw.at["what"], "%v", err).Path("exceptions.what")
 			continue

@@ -17,10 +17,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/merge"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -73,7 +73,7 @@ type InstallOptions struct {
 	Force   bool   // replace entries that modec did not write, until they are taken out
 	DryRun  bool   // plan only
 	// Targets are those that are installed or taken out.
-	Targets []target.Target
+	Targets []contract.Target
 
 	step     func() // called before each change of the disk, for tests
 	unjudged bool   // for tests of the files alone
@@ -348,11 +348,11 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 	}
 	defer h.close()
 	var changes []Change
-	var originals []target.File
-	judged := map[string]target.File{} // what is judged, by the artifact
-	names := map[string]string{}       // of the installed files, by the artifact
+	var originals []contract.File
+	judged := map[string]contract.File{} // what is judged, by the artifact
+	names := map[string]string{}         // of the installed files, by the artifact
 	for _, t := range opt.Targets {
-		installer, ok := t.(target.Installer)
+		installer, ok := t.(contract.Installer)
 		if !ok {
 			continue
 		}
@@ -373,13 +373,13 @@ func (r *Result) Install(ref ir.SubjectRef, root string, opt InstallOptions) ([]
 			in := Installed{Target: t.Name(), Project: root, Subject: ref.String(), Written: c.SHA256, Entries: c.entries}
 			if original != nil {
 				in.Original = Sum(original)
-				originals = append(originals, target.File{Path: originalOf(in.Original), Data: original})
+				originals = append(originals, contract.File{Path: originalOf(in.Original), Data: original})
 			}
 			h.made(f.Path)
 			h.next.Files[f.Path] = in
 			changes = append(changes, c)
 			if res, err := merge.Merge(original, f.Artifact.Data, f.Shared, nil, true); err == nil && len(res.Conflicts) == 0 {
-				judged[f.Artifact.Path], names[f.Artifact.Path] = target.File{Path: f.Artifact.Path, Data: res.Data}, "~/"+f.Path
+				judged[f.Artifact.Path], names[f.Artifact.Path] = contract.File{Path: f.Artifact.Path, Data: res.Data}, "~/"+f.Path
 			}
 		}
 		for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
@@ -415,7 +415,7 @@ func (h *home) told() diag.List {
 }
 
 // add merges one file, and returns what was there before modec.
-func (h *home) add(name string, f target.HomeFile) (c Change, original []byte, ok bool) {
+func (h *home) add(name string, f contract.HomeFile) (c Change, original []byte, ok bool) {
 	have, err := h.read(f.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		h.diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", pathErr(err))
@@ -489,7 +489,7 @@ func (h *home) takeOut(p string) []Change {
 
 // apply writes in an order that can be interrupted anywhere: a state that holds the
 // records of before and after, what was there before, the files, and the state of after.
-func (h *home) apply(changes []Change, originals []target.File) error {
+func (h *home) apply(changes []Change, originals []contract.File) error {
 	for _, c := range changes { // of a run that was interrupted
 		h.root.Remove(temp(c.Path))
 	}
@@ -508,10 +508,10 @@ func (h *home) apply(changes []Change, originals []target.File) error {
 			}
 		}
 	}
-	var files []target.File
+	var files []contract.File
 	for _, c := range changes {
 		if c.Action == Create || c.Action == Update {
-			files = append(files, target.File{Path: c.Path, Data: c.data})
+			files = append(files, contract.File{Path: c.Path, Data: c.data})
 		}
 	}
 	removed := slices.ContainsFunc(changes, func(c Change) bool { return c.Action == Remove })
@@ -523,7 +523,7 @@ func (h *home) apply(changes []Change, originals []target.File) error {
 			if _, err := h.read(o.Path); err == nil {
 				continue // by its hash
 			}
-			if err := h.put([]target.File{o}); err != nil {
+			if err := h.put([]contract.File{o}); err != nil {
 				return err
 			}
 		}
@@ -566,7 +566,7 @@ func (h *home) save(s state) error {
 	if have, err := h.read(StateFile); err == nil && bytes.Equal(have, b) {
 		return nil
 	}
-	return h.put([]target.File{{Path: StateFile, Data: b}})
+	return h.put([]contract.File{{Path: StateFile, Data: b}})
 }
 
 // forget removes the originals that are in place again. One that no record names may be
@@ -628,8 +628,8 @@ func Uninstall(opt InstallOptions) ([]Change, diag.List) {
 	defer h.close()
 	var changes []Change
 	for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
-		if slices.ContainsFunc(opt.Targets, func(t target.Target) bool {
-			i, ok := t.(target.Installer)
+		if slices.ContainsFunc(opt.Targets, func(t contract.Target) bool {
+			i, ok := t.(contract.Installer)
 			return ok && t.Name() == h.next.Files[p].Target && slices.Contains(i.Home(), p)
 		}) {
 			changes = append(changes, h.takeOut(p)...)
@@ -646,7 +646,7 @@ func Uninstall(opt InstallOptions) ([]Change, diag.List) {
 
 // judgeInstalled holds the installed files against the source, each in the place of
 // the artifact that says the same. What is wider then is a person's own.
-func (r *Result) judgeInstalled(ref ir.SubjectRef, targets []target.Target, judged map[string]target.File, names map[string]string) diag.List {
+func (r *Result) judgeInstalled(ref ir.SubjectRef, targets []contract.Target, judged map[string]contract.File, names map[string]string) diag.List {
 	files, compiled := fstest.MapFS{}, fstest.MapFS{}
 	for _, f := range r.Files() {
 		compiled[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
@@ -657,7 +657,7 @@ func (r *Result) judgeInstalled(ref ir.SubjectRef, targets []target.Target, judg
 	}
 	req := verify.Request{Policy: r.Policy, Seed: 1, Subjects: []ir.SubjectRef{ref}}
 	for _, t := range targets {
-		if j, ok := t.(target.Judged); ok {
+		if j, ok := t.(contract.Judged); ok {
 			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(t), Files: files, Compiled: compiled})
 		}
 	}

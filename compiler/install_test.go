@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -44,9 +44,9 @@ func installProject(t *testing.T) (*Result, string) {
 	return res, root
 }
 
-func installers(res *Result) (list []target.Target) {
+func installers(res *Result) (list []contract.Target) {
 	for _, o := range res.Outputs {
-		if _, ok := o.Target.(target.Installer); ok {
+		if _, ok := o.Target.(contract.Installer); ok {
 			list = append(list, o.Target)
 		}
 	}
@@ -181,7 +181,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 	install := func(ref ir.SubjectRef) step {
 		return func(opt InstallOptions) diag.List { _, d := res.Install(ref, root, opt); return d }
 	}
-	some := func(s step, of ...target.Target) step {
+	some := func(s step, of ...contract.Target) step {
 		return func(opt InstallOptions) diag.List { opt.Targets = of; return s(opt) }
 	}
 	uninstall := func(opt InstallOptions) diag.List { _, d := Uninstall(opt); return d }

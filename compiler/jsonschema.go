@@ -3,7 +3,7 @@ package compiler
 import (
 	"slices"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 // JSONSchema writes the schema of a source as JSON Schema (draft 2020-12), for
@@ -14,12 +14,12 @@ func JSONSchema() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	sections := target.Object{}
+	sections := contract.Object{}
 	for _, name := range topLevel {
-		keys := target.Object{"type", "object", "propertyNames", target.Object{"pattern", nameRules[name].pattern}, "additionalProperties", s.of[name].jsonSchema()}
+		keys := contract.Object{"type", "object", "propertyNames", contract.Object{"pattern", nameRules[name].pattern}, "additionalProperties", s.of[name].jsonSchema()}
 		sections = append(sections, name, keys)
 	}
-	return target.JSON(target.Object{
+	return contract.JSON(contract.Object{
 		"$schema", "https://json-schema.org/draft/2020-12/schema",
 		"title", "A modec source", "type", "object", "additionalProperties", false, "properties", sections,
 	}), nil
@@ -30,11 +30,11 @@ var jsonTypes = []struct {
 	name string
 }{{structKind, "object"}, {listKind, "array"}, {stringKind, "string"}, {intKind, "integer"}, {floatKind, "number"}, {boolKind, "boolean"}, {nullKind, "null"}}
 
-func (s *shape) jsonSchema() target.Object {
+func (s *shape) jsonSchema() contract.Object {
 	if s.choices != nil || s.alts != nil {
-		var forms []target.Object
+		var forms []contract.Object
 		if s.choices != nil {
-			forms = append(forms, target.Object{"enum", s.choices})
+			forms = append(forms, contract.Object{"enum", s.choices})
 		}
 		for _, a := range s.alts {
 			forms = append(forms, a.jsonSchema())
@@ -42,7 +42,7 @@ func (s *shape) jsonSchema() target.Object {
 		if len(forms) == 1 {
 			return forms[0]
 		}
-		return target.Object{"anyOf", forms}
+		return contract.Object{"anyOf", forms}
 	}
 	var types []string
 	for _, t := range jsonTypes {
@@ -50,7 +50,7 @@ func (s *shape) jsonSchema() target.Object {
 			types = append(types, t.name)
 		}
 	}
-	o := target.Object{}
+	o := contract.Object{}
 	if len(types) == 1 {
 		o = append(o, "type", types[0])
 	}
@@ -58,11 +58,11 @@ func (s *shape) jsonSchema() target.Object {
 		o = append(o, "items", s.elem.jsonSchema())
 	}
 	if s.kinds == structKind {
-		properties, required := target.Object{}, []string{}
+		properties, required := contract.Object{}, []string{}
 		for _, f := range s.fields {
 			schema := f.shape.jsonSchema()
 			if f.doc != "" {
-				schema = append(target.Object{"description", f.doc}, schema...)
+				schema = append(contract.Object{"description", f.doc}, schema...)
 			}
 			properties = append(properties, f.name, schema)
 			if f.required {
@@ -89,17 +89,17 @@ func (s *shape) jsonSchema() target.Object {
 
 // jsonSchema writes a bound; CUE's and ECMAScript's expressions agree on those
 // that the schema uses.
-func (c check) jsonSchema() target.Object {
+func (c check) jsonSchema() contract.Object {
 	switch {
 	case c.re != nil:
-		return target.Object{"pattern", c.text}
+		return contract.Object{"pattern", c.text}
 	case c.num != nil:
 		n, _ := c.num.Int64()
 		if key := map[string]string{">=": "minimum", "<=": "maximum"}[c.op.String()]; key != "" {
-			return target.Object{key, n}
+			return contract.Object{key, n}
 		}
 	case c.text == "":
-		return target.Object{"minLength", 1}
+		return contract.Object{"minLength", 1}
 	}
 	return nil
 }

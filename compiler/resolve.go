@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // Settings are what modec.toml says of the source.
@@ -310,7 +310,7 @@ func (s *subject) extendsPos() diag.Pos {
 
 // Guards lists the paths that every subject of a project is kept from editing:
 // modec's own, the agents', and what the targets own.
-func Guards(all []target.Target) []string {
+func Guards(all []contract.Target) []string {
 	var list []string
 	add := func(g string) {
 		if !slices.ContainsFunc(list, func(x string) bool { return covers(x, g) }) {

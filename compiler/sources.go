@@ -5,7 +5,7 @@ import (
 	"path"
 	"testing/fstest" // for its file system in memory; it links no test
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 // SourceTexts returns the texts of a project's data files, by name.
@@ -41,7 +41,7 @@ func (l layered) Open(name string) (fs.File, error) {
 
 // Overlay lays files over those of a project's source folder: what the project would
 // be with them.
-func Overlay(fsys fs.FS, source string, files []target.File) (fs.FS, error) {
+func Overlay(fsys fs.FS, source string, files []contract.File) (fs.FS, error) {
 	top := fstest.MapFS{}
 	err := fs.WalkDir(fsys, path.Clean(source), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"slices"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -57,7 +57,7 @@ func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total i
 func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {
-		if j, ok := o.Target.(target.Judged); ok {
+		if j, ok := o.Target.(contract.Judged); ok {
 			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled})
 		}
 	}

@@ -6,30 +6,30 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // lax is a target whose agent allows whatever its file x.txt names, and asks
 // about everything else where there is no such file.
 type lax struct{ fake }
 
-func (lax) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
+func (lax) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
 	b, err := fs.ReadFile(fsys, "x.txt")
 	if err != nil {
 		return nil, nil
 	}
-	return []target.Decider{laxDecider(b)}, nil
+	return []contract.Decider{laxDecider(b)}, nil
 }
 
 type laxDecider string
 
 func (laxDecider) Surface() string   { return "" }
 func (laxDecider) Assumes() []string { return nil }
-func (d laxDecider) Decide(_ ir.SubjectRef, a policy.Action) target.Verdict {
-	v := target.Verdict{Answer: target.Answer{Governs: target.Both, Rule: string(d), At: diag.Pos{File: "x.txt", Line: 1}}}
+func (d laxDecider) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
+	v := contract.Verdict{Answer: contract.Answer{Governs: contract.Both, Rule: string(d), At: diag.Pos{File: "x.txt", Line: 1}}}
 	if string(a.Group) == string(d) {
 		v.Decision = ir.Allow
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/merge"
-	"modec.dev/modec/compiler/target"
 	schema "modec.dev/modec/cue"
 )
 
@@ -69,7 +69,7 @@ type WriteOptions struct {
 	// it would overwrite: the State tells it apart.
 	Check bool
 	// Targets are those whose artifacts Clean takes out.
-	Targets []target.Target
+	Targets []contract.Target
 	// FS are the files to check in place of those below Dir: a git index.
 	FS fs.FS
 }
@@ -140,10 +140,10 @@ func Clean(opt WriteOptions) ([]Change, diag.List) {
 // takeOut puts shared files in place without modec's entries, removes the others, and
 // the lock last.
 func (w *writer) takeOut(changes []Change) error {
-	var shared []target.File
+	var shared []contract.File
 	for _, c := range changes {
 		if c.Action == Update {
-			shared = append(shared, target.File{Path: c.Path, Data: c.data})
+			shared = append(shared, contract.File{Path: c.Path, Data: c.data})
 		}
 	}
 	if err := w.put(shared); err != nil {
@@ -162,14 +162,14 @@ func (w *writer) takeOut(changes []Change) error {
 // Put writes files that are people's own from then on: all of them or none. It
 // refuses to replace a file unless it is forced to, and never writes outside the
 // folder or through a symbolic link.
-func Put(dir string, files []target.File, force bool) diag.List {
+func Put(dir string, files []contract.File, force bool) diag.List {
 	w := writer{opt: WriteOptions{Dir: dir}}
 	if err := w.open(); err != nil {
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		return w.diags
 	}
 	defer w.root.Close()
-	var changed []target.File
+	var changed []contract.File
 	for _, f := range files {
 		b, err := w.read(f.Path)
 		switch {
@@ -194,7 +194,7 @@ func Put(dir string, files []target.File, force bool) diag.List {
 }
 
 // put stages files beside their places and renames them.
-func (w *writer) put(files []target.File) (err error) {
+func (w *writer) put(files []contract.File) (err error) {
 	defer func() {
 		if err != nil {
 			for _, f := range files {
@@ -310,7 +310,7 @@ func (w *writer) plan(r *Result) []Change {
 	var changes []Change
 	compiled := map[string]bool{"modec": true}
 	emitted := map[string]bool{}
-	add := func(name string, f target.File) {
+	add := func(name string, f contract.File) {
 		emitted[f.Path] = true
 		if f.Shared != nil {
 			if c, ok := w.merge(name, f.Path, f.Data, f.Shared); ok {
@@ -331,7 +331,7 @@ func (w *writer) plan(r *Result) []Change {
 	for _, f := range r.Shared {
 		add("modec", f)
 	}
-	var all []target.Target
+	var all []contract.Target
 	for _, o := range r.Outputs {
 		all = append(all, o.Target)
 	}
@@ -341,9 +341,9 @@ func (w *writer) plan(r *Result) []Change {
 // removals are what becomes of the artifacts that the locks know, of those that no
 // build emits any more. A path that its target does not own is none of modec's,
 // whatever a lock says.
-func (w *writer) removals(all []target.Target, gone func(target, path string) bool) (changes []Change) {
+func (w *writer) removals(all []contract.Target, gone func(target, path string) bool) (changes []Change) {
 	mine := func(name, p string) bool {
-		return name == "modec" && p == PolicyFile || slices.ContainsFunc(all, func(t target.Target) bool { return t.Name() == name && owns(t, p) })
+		return name == "modec" && p == PolicyFile || slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name && owns(t, p) })
 	}
 	known := map[string]string{}
 	for _, l := range []*Lock{w.lock, w.pending} {

@@ -8,32 +8,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 	schema "modec.dev/modec/cue"
 )
 
 // fake is a target in name only.
 type fake struct {
 	name    string
-	options []target.Option
+	options []contract.Option
 }
 
-func (f fake) Name() string                               { return f.name }
-func (fake) Summary() string                              { return "a test" }
-func (f fake) Options() []target.Option                   { return f.options }
-func (fake) Codes() []diag.Doc                            { return nil }
-func (fake) Owns() []string                               { return []string{"**"} }
-func (fake) Governs(string, ir.Group) target.Halves       { return target.Neither }
-func (fake) Emit(target.Input) ([]target.File, diag.List) { return nil, nil }
+func (f fake) Name() string                                   { return f.name }
+func (fake) Summary() string                                  { return "a test" }
+func (f fake) Options() []contract.Option                     { return f.options }
+func (fake) Codes() []diag.Doc                                { return nil }
+func (fake) Owns() []string                                   { return []string{"**"} }
+func (fake) Governs(string, ir.Group) contract.Halves         { return contract.Neither }
+func (fake) Emit(contract.Input) ([]contract.File, diag.List) { return nil, nil }
 
 // built is a result that emits for one target, from path and content.
 func built(name string, files ...string) *Result {
 	r := &Result{Project: &ir.Project{SourceHash: "sha256:source"}}
 	o := Output{Target: fake{name: name}}
 	for i := 0; i < len(files); i += 2 {
-		o.Files = append(o.Files, target.File{Path: files[i], Data: []byte(files[i+1])})
+		o.Files = append(o.Files, contract.File{Path: files[i], Data: []byte(files[i+1])})
 	}
 	r.Outputs = []Output{o}
 	return r
@@ -283,7 +283,7 @@ func TestALockClaimsNothing(t *testing.T) {
 	put(t, dir, LockFile, string(lock))
 	r := built("roo")
 	r.Outputs[0].Target = owner{fake{name: "roo"}, "old.txt"}
-	if changes, diags := Clean(WriteOptions{Dir: dir, DryRun: true, Targets: []target.Target{r.Outputs[0].Target}}); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
+	if changes, diags := Clean(WriteOptions{Dir: dir, DryRun: true, Targets: []contract.Target{r.Outputs[0].Target}}); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
 		t.Errorf("got %v, %v", changes, diags)
 	}
 	mustWrite(t, r, WriteOptions{Dir: dir})

@@ -2,7 +2,7 @@
 package targets
 
 import (
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/cursor"
 	"modec.dev/modec/targets/mcpnest"
@@ -13,8 +13,8 @@ import (
 
 // All returns every target in the order in which it is printed. Adding a
 // target means its package and one line here.
-func All() []target.Target {
-	return []target.Target{
+func All() []contract.Target {
+	return []contract.Target{
 		roo.New(),
 		roo.NewZoo(),
 		cursor.New(),

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/target"
 )
 
 type argsCmd struct {
@@ -31,7 +31,7 @@ func (c *argsCmd) Run(e *env) error {
 	if c.Inline && c.FlagsOnly {
 		return fmt.Errorf("got --inline and --flags-only, want one of them")
 	}
-	args, list, err := launchArgs(e, c.Subject, target.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}, false)
+	args, list, err := launchArgs(e, c.Subject, contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}, false)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *argsCmd) Run(e *env) error {
 	default:
 		quoted := make([]string, len(args))
 		for i, a := range args {
-			quoted[i] = target.ShellQuote(a)
+			quoted[i] = contract.ShellQuote(a)
 		}
 		e.ui.printf("%s\n", strings.Join(quoted, " "))
 	}
@@ -62,13 +62,13 @@ func (c *argsCmd) Run(e *env) error {
 // launchArgs compiles the project for the launcher's target alone and returns
 // the arguments for a subject. With fresh set, the artifacts on disk must be
 // those of this source.
-func launchArgs(e *env, subject string, opt target.ArgsOptions, fresh bool) ([]string, diag.List, error) {
+func launchArgs(e *env, subject string, opt contract.ArgsOptions, fresh bool) ([]string, diag.List, error) {
 	req := e.request()
-	i := slices.IndexFunc(req.Targets, func(t target.Target) bool { _, ok := t.(target.Launcher); return ok })
+	i := slices.IndexFunc(req.Targets, func(t contract.Target) bool { _, ok := t.(contract.Launcher); return ok })
 	if i < 0 {
 		return nil, nil, fmt.Errorf("no target can start an agent")
 	}
-	launcher := req.Targets[i].(target.Launcher)
+	launcher := req.Targets[i].(contract.Launcher)
 	req.Only = []string{launcher.Name()}
 	res, diags := compiler.Compile(req)
 	if diags.HasErrors() {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/target"
 )
 
 type doctorCmd struct{}
@@ -160,7 +160,7 @@ var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 
 // agent looks for the agent behind a target.
 func (d *doctor) agent(o compiler.Output) {
-	t, ok := o.Target.(target.Installed)
+	t, ok := o.Target.(contract.Installed)
 	if !ok || len(o.Files) == 0 {
 		return
 	}
@@ -193,7 +193,7 @@ func (d *doctor) agent(o compiler.Output) {
 // editors are the folders below the home folder in which editors keep extensions.
 var editors = []string{".vscode", ".vscode-server", ".vscode-insiders", ".vscode-oss", ".cursor", ".cursor-server", ".windsurf"}
 
-func (d *doctor) extensions(a target.Agent) (found []string) {
+func (d *doctor) extensions(a contract.Agent) (found []string) {
 	home, err := os.UserHomeDir()
 	if err != nil || a.Extension == "" {
 		return nil
@@ -214,7 +214,7 @@ func (d *doctor) extensions(a target.Agent) (found []string) {
 
 // unread tells what the agent would ignore in the files as they lie.
 func (d *doctor) unread(res *compiler.Result, o compiler.Output) {
-	t, ok := o.Target.(target.Judged)
+	t, ok := o.Target.(contract.Judged)
 	if !ok {
 		return
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/suggest"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -140,21 +140,21 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 	var out []verdict
 	files := res.FS()
 	for _, o := range res.Outputs {
-		j, ok := o.Target.(target.Judged)
+		j, ok := o.Target.(contract.Judged)
 		if !ok {
 			continue
 		}
 		deciders, _ := j.Open(files, res.Input(o.Target).Options)
 		for _, d := range deciders {
 			v := d.Decide(ref, a)
-			if p, ok := d.(target.PersonDecider); ok && ref.Mode == "" {
+			if p, ok := d.(contract.PersonDecider); ok && ref.Mode == "" {
 				v = p.DecidePerson(res.Project.Role(ref.Role).Claims, a)
 			}
-			if v.Governs == target.Neither {
+			if v.Governs == contract.Neither {
 				continue
 			}
 			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision, Governs: halves[v.Governs], Rule: v.Rule, At: v.At.String()}
-			if v.Bare != nil && v.Bare.Governs != target.Neither {
+			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
 			if v.Hole != nil && v.Hole.Decision > v.Decision {
@@ -166,7 +166,7 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 	return out
 }
 
-var halves = map[target.Halves]string{target.Both: "both", target.Access: "access", target.Approval: "approval"}
+var halves = map[contract.Halves]string{contract.Both: "both", contract.Access: "access", contract.Approval: "approval"}
 
 // allCodes documents everything that modec reports.
 func allCodes() []diag.Doc {

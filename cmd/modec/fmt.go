@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/textdiff"
 )
 
@@ -43,10 +43,10 @@ func (c *fmtCmd) Run(e *env) error {
 		files = slices.DeleteFunc(files, func(f compiler.Formatted) bool { return !e.below(f.Path, c.Path) })
 	}
 	report := fmtReport{1, "fmt", "ok", []string{}}
-	var written []target.File
+	var written []contract.File
 	for _, f := range files {
 		report.Files = append(report.Files, f.Path)
-		written = append(written, target.File{Path: f.Path, Data: f.Now})
+		written = append(written, contract.File{Path: f.Path, Data: f.Now})
 	}
 	var end error
 	if c.Check && len(files) > 0 {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -35,24 +35,24 @@ const (
 
 // Run answers on every path: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
-	done := make(chan target.HookAnswer, 1)
+	done := make(chan contract.HookAnswer, 1)
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- target.Refuse(fmt.Sprintf("the hook failed: %v", r))
+				done <- contract.Refuse(fmt.Sprintf("the hook failed: %v", r))
 			}
 		}()
 		done <- c.answer(e)
 	}()
-	var a target.HookAnswer
+	var a contract.HookAnswer
 	select {
 	case a = <-done:
 	case <-time.After(hookDeadline):
-		a = target.Refuse(fmt.Sprintf("no answer within %s", hookDeadline))
+		a = contract.Refuse(fmt.Sprintf("no answer within %s", hookDeadline))
 	}
 	if a.Exit == 0 {
 		if _, err := e.ui.out.Write(a.Stdout); err != nil {
-			a = target.Refuse(fmt.Sprintf("the answer could not be written: %v", err))
+			a = contract.Refuse(fmt.Sprintf("the answer could not be written: %v", err))
 		}
 	}
 	if a.Stderr != "" {
@@ -64,10 +64,10 @@ func (c *hookCmd) Run(e *env) error {
 	return nil
 }
 
-func (c *hookCmd) answer(e *env) target.HookAnswer {
+func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	hooker := findHooker(c.Agent)
 	if hooker == nil {
-		return target.Refuse(fmt.Sprintf("got agent %q, which has no hook", c.Agent))
+		return contract.Refuse(fmt.Sprintf("got agent %q, which has no hook", c.Agent))
 	}
 	model := c.Model
 	if !filepath.IsAbs(model) {
@@ -75,26 +75,26 @@ func (c *hookCmd) answer(e *env) target.HookAnswer {
 	}
 	p, err := readPolicy(model)
 	if err != nil {
-		return target.Refuse(err.Error())
+		return contract.Refuse(err.Error())
 	}
 	ref, err := p.ParseSubject(c.Subject, "")
 	if err != nil {
-		return target.Refuse(err.Error())
+		return contract.Refuse(err.Error())
 	}
 	payload, err := io.ReadAll(io.LimitReader(e.stdin, hookPayload+1))
 	if err != nil {
-		return target.Refuse(fmt.Sprintf("the payload could not be read: %v", err))
+		return contract.Refuse(fmt.Sprintf("the payload could not be read: %v", err))
 	}
 	if len(payload) > hookPayload {
-		return target.Refuse(fmt.Sprintf("got a payload over %d bytes", hookPayload))
+		return contract.Refuse(fmt.Sprintf("got a payload over %d bytes", hookPayload))
 	}
-	return hooker.Hook(target.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
-		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: target.ResolveLinks})
+	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
+		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: contract.ResolveLinks})
 }
 
-func findHooker(name string) target.Hooker {
+func findHooker(name string) contract.Hooker {
 	for _, t := range targets.All() {
-		if h, ok := t.(target.Hooker); ok && t.Name() == name {
+		if h, ok := t.(contract.Hooker); ok && t.Name() == name {
 			return h
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -73,7 +73,7 @@ func (f *homeFlags) options(e *env, force bool) (compiler.InstallOptions, error)
 		}
 	}
 	for _, name := range f.Target {
-		if !slices.ContainsFunc(all, func(t target.Target) bool { return t.Name() == name }) {
+		if !slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name }) {
 			return opt, fmt.Errorf("got target %q, want %s", name, names(all, " or "))
 		}
 	}
@@ -98,7 +98,7 @@ func (c *installCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail("install", diags)
 	}
-	opt.Targets = slices.DeleteFunc(opt.Targets, func(t target.Target) bool {
+	opt.Targets = slices.DeleteFunc(opt.Targets, func(t contract.Target) bool {
 		return !slices.ContainsFunc(res.Outputs, func(o compiler.Output) bool { return o.Target.Name() == t.Name() })
 	})
 	if len(opt.Targets) == 0 {
@@ -131,16 +131,16 @@ func (c *uninstallCmd) Run(e *env) error {
 }
 
 // installers are the targets whose agents read files of a home folder.
-func installers() (list []target.Target) {
+func installers() (list []contract.Target) {
 	for _, t := range targets.All() {
-		if _, ok := t.(target.Installer); ok {
+		if _, ok := t.(contract.Installer); ok {
 			list = append(list, t)
 		}
 	}
 	return list
 }
 
-func names(list []target.Target, between string) string {
+func names(list []contract.Target, between string) string {
 	var names []string
 	for _, t := range list {
 		names = append(names, t.Name())

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/suggest"
-	"modec.dev/modec/compiler/target"
 )
 
 type lintCmd struct {
@@ -205,9 +205,9 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, source
 	if len(fixed) == 0 {
 		return findings, nil, nil
 	}
-	var files []target.File
+	var files []contract.File
 	for _, name := range slices.Sorted(maps.Keys(fixed)) {
-		files = append(files, target.File{Path: name, Data: []byte(fixed[name])})
+		files = append(files, contract.File{Path: name, Data: []byte(fixed[name])})
 	}
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
@@ -287,7 +287,7 @@ func (u *ui) suggestions(fsys fs.FS, found *suggest.Result) {
 
 // patch prints a new file, or the lines of an old one that change: patches replace
 // words and add no lines to what is there.
-func (u *ui) patch(fsys fs.FS, f target.File) {
+func (u *ui) patch(fsys fs.FS, f contract.File) {
 	var old []string
 	if data, err := fs.ReadFile(fsys, f.Path); err == nil {
 		old = strings.Split(string(data), "\n")

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/suggest"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -122,10 +122,10 @@ func (c *migrateCmd) Run(e *env) error {
 }
 
 // patched lays patches over files.
-func patched(files, patches []target.File) []target.File {
+func patched(files, patches []contract.File) []contract.File {
 	out := slices.Clone(files)
 	for _, p := range patches {
-		if i := slices.IndexFunc(out, func(f target.File) bool { return f.Path == p.Path }); i >= 0 {
+		if i := slices.IndexFunc(out, func(f contract.File) bool { return f.Path == p.Path }); i >= 0 {
 			out[i] = p
 		} else {
 			out = append(out, p)
@@ -242,7 +242,7 @@ func below(folder, path string) bool {
 
 // noteOrder is the order in which notes are printed; what is understood is
 // counted only, unless -v asks for it.
-var noteOrder = []target.NoteKind{target.Repaired, target.Conflict, target.NeedsDecision, target.Kept, target.Refused, target.Left, target.Understood}
+var noteOrder = []contract.NoteKind{contract.Repaired, contract.Conflict, contract.NeedsDecision, contract.Kept, contract.Refused, contract.Left, contract.Understood}
 
 // migrated prints the report of a migration.
 func (u *ui) migrated(res *migrate.Result, dry bool) {
@@ -258,7 +258,7 @@ func (u *ui) migrated(res *migrate.Result, dry bool) {
 	list("servers", rep.Servers)
 	u.printf("%-12s %d of %s (%.1f %%)\n", "understood", rep.Rules.Understood, count(rep.Rules.Of, "rule"), rep.Rules.Percent())
 	for _, kind := range noteOrder {
-		if kind == target.Understood && !u.verbose {
+		if kind == contract.Understood && !u.verbose {
 			continue
 		}
 		for _, n := range rep.Notes {
@@ -284,7 +284,7 @@ func (u *ui) migrated(res *migrate.Result, dry bool) {
 	}
 }
 
-func (u *ui) migrateNote(n target.Note) {
+func (u *ui) migrateNote(n contract.Note) {
 	line := fmt.Sprintf("%-15s %s", n.Kind, n.Pos)
 	if n.Subject != "" {
 		line += " " + n.Subject + ":"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 type runCmd struct {
@@ -39,7 +39,7 @@ func (c *runCmd) Run(e *env) error {
 			return fmt.Errorf("got %s beside the subject's own settings, which it would replace; want a command without it", flag)
 		}
 	}
-	args, list, err := launchArgs(e, c.Subject, target.ArgsOptions{}, true)
+	args, list, err := launchArgs(e, c.Subject, contract.ArgsOptions{}, true)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/mcp"
 )
@@ -371,11 +371,11 @@ func (l *modelLoader) customModes(dir string) *ir.Project {
 	}
 	defer root.Close()
 	for _, t := range targets.All() {
-		i, ok := t.(target.Importer)
+		i, ok := t.(contract.Importer)
 		if !ok || t.Name() != "roo" {
 			continue
 		}
-		got, diags := i.Import(target.Source{Root: root.FS(), Format: i.Formats()[0], Files: []string{name}})
+		got, diags := i.Import(contract.Source{Root: root.FS(), Format: i.Formats()[0], Files: []string{name}})
 		if diags.HasErrors() {
 			l.log.Warn("the user's own modes are left out", "file", filepath.Join(dir, name), "error", diags[0].String())
 			return nil

@@ -13,9 +13,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/merge"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/mcp"
 )
 
@@ -62,7 +62,7 @@ func (c *serveCmd) entry(e *env) error {
 	if !ok {
 		return fmt.Errorf("got client %q, want claude, cursor, roo or vscode", name)
 	}
-	o := target.Object{}
+	o := contract.Object{}
 	if addr := or(c.HTTP, ""); addr != "" {
 		if cl.remote != "" {
 			o = append(o, "type", cl.remote)
@@ -77,7 +77,7 @@ func (c *serveCmd) entry(e *env) error {
 	if cl.roo {
 		o = append(o, "disabled", false, "alwaysAllow", mcp.ReadOnlyTools())
 	}
-	data := target.JSON(target.Object{cl.field, target.Object{"modec", o}})
+	data := contract.JSON(contract.Object{cl.field, contract.Object{"modec", o}})
 	if c.Install == "" {
 		_, err := e.ui.out.Write(data)
 		return err
@@ -97,7 +97,7 @@ func (c *serveCmd) entry(e *env) error {
 		e.ui.note("%s has it already\n", cl.file)
 		return nil
 	}
-	if diags := compiler.Put(e.dir, []target.File{{Path: cl.file, Data: res.Data}}, true); diags.HasErrors() {
+	if diags := compiler.Put(e.dir, []contract.File{{Path: cl.file, Data: res.Data}}, true); diags.HasErrors() {
 		return e.ui.fail("serve", diags)
 	}
 	e.ui.note("added modec to %s\n", diag.Clean(cl.file))

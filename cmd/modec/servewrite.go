@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/mcp"
 )
 
@@ -62,7 +62,7 @@ func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *mcp.R
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	return l.change(ctx, "mode-"+target.PathName(slug)+".cue", "modes", modes, func(without, with *compiler.Result, file string) diag.List {
+	return l.change(ctx, "mode-"+contract.PathName(slug)+".cue", "modes", modes, func(without, with *compiler.Result, file string) diag.List {
 		return onlyHoldBack(without, with, slug, file)
 	})
 }
@@ -112,7 +112,7 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 // toolWitnesses are names of tools that a mode's patterns tell apart: one for each, and
 // one for none.
 func toolWitnesses(md *ir.Mode) []string {
-	names := []string{target.UnknownTool}
+	names := []string{contract.UnknownTool}
 	add := func(pattern string) {
 		names = append(names, strings.NewReplacer("*", "modec", "?", "x").Replace(pattern), strings.NewReplacer("*", "", "?", "x").Replace(pattern))
 	}
@@ -155,7 +155,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	if err := e.Encode(map[string]any{field: value}); err != nil {
 		return nil, err
 	}
-	file := target.File{Path: path.Join(cfg.Source, "served", name)}
+	file := contract.File{Path: path.Join(cfg.Source, "served", name)}
 	if file.Data, err = compiler.FormatCUE(servedHeader + "package modec\n\n" + strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n") + "\n"); err != nil {
 		return nil, err
 	}
@@ -169,14 +169,14 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
 	req := l.request()
-	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []target.File{file}); err != nil {
+	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []contract.File{file}); err != nil {
 		return nil, fmt.Errorf("the source cannot be read: %w", err)
 	}
 	with, diags := compiler.Compile(req)
 	if diags.HasErrors() {
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
-	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []target.File{{Path: file.Path, Data: []byte("package modec\n")}}); err != nil {
+	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []contract.File{{Path: file.Path, Data: []byte("package modec\n")}}); err != nil {
 		return nil, fmt.Errorf("the source cannot be read: %w", err)
 	}
 	without, list := compiler.Open(req)
@@ -189,7 +189,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
 		return nil, err
 	}
-	if list := compiler.Put(l.dir, []target.File{file}, true); list.HasErrors() {
+	if list := compiler.Put(l.dir, []contract.File{file}, true); list.HasErrors() {
 		return &mcp.Written{Diagnostics: list}, nil
 	}
 	l.reload()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets"
 )
 
@@ -20,10 +20,10 @@ func (targetsCmd) Help() string {
 
 // targetInfo is the JSON of one target.
 type targetInfo struct {
-	Name    string          `json:"name"`
-	Summary string          `json:"summary"`
-	Owns    []string        `json:"owns"`
-	Options []target.Option `json:"options"`
+	Name    string            `json:"name"`
+	Summary string            `json:"summary"`
+	Owns    []string          `json:"owns"`
+	Options []contract.Option `json:"options"`
 }
 
 func (c *targetsCmd) Run(e *env) error {
@@ -54,7 +54,7 @@ func (c *targetsCmd) Run(e *env) error {
 	return nil
 }
 
-func describeOption(o target.Option) string {
+func describeOption(o contract.Option) string {
 	s := string(o.Type)
 	if len(o.Choices) > 0 {
 		s = strings.Join(o.Choices, " | ")

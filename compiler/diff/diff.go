@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -403,14 +403,14 @@ func name(a policy.Action) string {
 		return server + " (resources)"
 	case a.Kind == policy.Prompt:
 		return server + " (prompts)"
-	case a.Arg == target.UnknownTool:
+	case a.Arg == contract.UnknownTool:
 		return server + ":(any other tool)"
 	}
 	return server + ":" + a.Arg
 }
 
 func serverName(name string) string {
-	if name == target.UnknownServer {
+	if name == contract.UnknownServer {
 		return "(any other server)"
 	}
 	return name

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 func (p *pass) unusedPolicies() {
@@ -26,7 +26,7 @@ func (p *pass) anyone(server, tool string) bool {
 }
 
 func (p *pass) used(s *ir.Server) bool {
-	return p.anyone(s.Name, target.UnknownTool) || slices.ContainsFunc(s.Tools, func(t ir.Tool) bool { return p.anyone(s.Name, t.Name) })
+	return p.anyone(s.Name, contract.UnknownTool) || slices.ContainsFunc(s.Tools, func(t ir.Tool) bool { return p.anyone(s.Name, t.Name) })
 }
 
 func (p *pass) unusedServers() {

@@ -12,9 +12,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/migrate"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -112,12 +112,12 @@ func TestCorpus(t *testing.T) {
 			if source.Wider+built.Wider > 0 {
 				t.Errorf("%s: %d wider", short, source.Wider+built.Wider)
 			}
-			kinds := map[target.NoteKind]int{}
+			kinds := map[contract.NoteKind]int{}
 			for _, n := range rep.Notes {
 				kinds[n.Kind]++
 			}
 			fmt.Fprintf(&figures, "%s: modes %d, roles %d, servers %d; rules %d of %d; kept %d, refused %d, left %d, needs-decision %d, repaired %d\n", short, len(rep.Modes), len(rep.Roles), len(rep.Servers),
-				rep.Rules.Understood, rep.Rules.Of, kinds[target.Kept], kinds[target.Refused], kinds[target.Left], kinds[target.NeedsDecision], kinds[target.Repaired])
+				rep.Rules.Understood, rep.Rules.Of, kinds[contract.Kept], kinds[contract.Refused], kinds[contract.Left], kinds[contract.NeedsDecision], kinds[contract.Repaired])
 		}
 	}
 	fmt.Fprintf(&figures, "all: rules %d of %d, %.1f %%\n", total.Understood, total.Of, total.Percent())

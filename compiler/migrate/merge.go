@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // merger joins what several importers understood into one project. What two of
 // them say differently is noted, and the stricter holds.
 type merger struct {
 	project  *ir.Project
-	notes    []target.Note
+	notes    []contract.Note
 	comments map[diag.Pos]string
 }
 
@@ -26,7 +26,7 @@ func newMerger() *merger {
 }
 
 // add joins an import to what is there.
-func (m *merger) add(im target.Imported) {
+func (m *merger) add(im contract.Imported) {
 	m.notes = append(m.notes, im.Notes...)
 	maps.Copy(m.comments, im.Comments)
 	p := im.Project
@@ -129,7 +129,7 @@ func deref[T any](l *[]T) []T {
 }
 
 func (m *merger) conflict(at, other diag.Pos, subject, what, why string) {
-	m.notes = append(m.notes, target.Note{Kind: target.Conflict, Pos: at, Subject: subject, What: what, Why: fmt.Sprintf("%s says otherwise: %s", other, why)})
+	m.notes = append(m.notes, contract.Note{Kind: contract.Conflict, Pos: at, Subject: subject, What: what, Why: fmt.Sprintf("%s says otherwise: %s", other, why)})
 }
 
 func (m *merger) server(a, b *ir.Server) {

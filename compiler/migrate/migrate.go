@@ -20,10 +20,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/render"
-	"modec.dev/modec/compiler/target"
 )
 
 // Request says what to migrate.
@@ -31,7 +31,7 @@ type Request struct {
 	Root    fs.FS // the repository
 	Home    fs.FS // the user's home folder; nil: it is not looked at
 	Name    string
-	Targets []target.Target // every target there is, in printing order
+	Targets []contract.Target // every target there is, in printing order
 	// From is a format that some importer knows; "" is any.
 	From  string
 	Files []string // below Root; nil: whatever the importers look for
@@ -51,8 +51,8 @@ type Request struct {
 
 // Result is a migrated project.
 type Result struct {
-	Project  *ir.Project   // as it was understood
-	Files    []target.File // the source, and modec.toml where there was none
+	Project  *ir.Project     // as it was understood
+	Files    []contract.File // the source, and modec.toml where there was none
 	Report   Report
 	Compiled *compiler.Result
 	FS       fs.FS // the project as it will be: the source that was compiled
@@ -60,14 +60,14 @@ type Result struct {
 
 // Report tells what became of what was read.
 type Report struct {
-	Files   []string      `json:"files"`   // that were read
-	Targets []string      `json:"targets"` // that the new project compiles for
-	Modes   []string      `json:"modes"`
-	Roles   []string      `json:"roles"`
-	Servers []string      `json:"servers"`
-	Notes   []target.Note `json:"notes"`
-	Rules   Share         `json:"rules"` // those that are understood, of all
-	Proof   []Proof       `json:"proof"` // one a file that decides
+	Files   []string        `json:"files"`   // that were read
+	Targets []string        `json:"targets"` // that the new project compiles for
+	Modes   []string        `json:"modes"`
+	Roles   []string        `json:"roles"`
+	Servers []string        `json:"servers"`
+	Notes   []contract.Note `json:"notes"`
+	Rules   Share           `json:"rules"` // those that are understood, of all
+	Proof   []Proof         `json:"proof"` // one a file that decides
 }
 
 // Share is a part of a whole.
@@ -85,10 +85,10 @@ func (s Share) Percent() float64 {
 }
 
 // Formats lists what From may be, with the importer of each.
-func Formats(all []target.Target) map[string]target.Importer {
-	out := map[string]target.Importer{}
+func Formats(all []contract.Target) map[string]contract.Importer {
+	out := map[string]contract.Importer{}
 	for _, t := range all {
-		if im, ok := t.(target.Importer); ok {
+		if im, ok := t.(contract.Importer); ok {
 			for _, f := range im.Formats() {
 				out[f] = im
 			}
@@ -109,11 +109,11 @@ func Run(req Request) (*Result, diag.List) {
 	taken := map[string]bool{}
 	formats, guards := Formats(req.Targets), compiler.Guards(req.Targets)
 	for _, t := range req.Targets {
-		im, ok := t.(target.Importer)
+		im, ok := t.(contract.Importer)
 		if !ok || req.From != "" && formats[req.From] != im {
 			continue
 		}
-		got, list := im.Import(target.Source{Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args, Approved: req.Approved, Guards: guards, Repair: req.Repair})
+		got, list := im.Import(contract.Source{Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args, Approved: req.Approved, Guards: guards, Repair: req.Repair})
 		for i := range list {
 			if list[i].Target == "" {
 				list[i].Target = t.Name()
@@ -128,7 +128,7 @@ func Run(req Request) (*Result, diag.List) {
 		for _, f := range got.Files {
 			taken[f] = true
 		}
-		if judged, ok := t.(target.Judged); ok {
+		if judged, ok := t.(contract.Judged); ok {
 			for _, o := range got.Originals {
 				originals = append(originals, original{judged, o})
 			}
@@ -167,7 +167,7 @@ func Run(req Request) (*Result, diag.List) {
 	tree, hasConfig, list := existing(req.Root, req.Out)
 	diags = append(diags, list...)
 	if !hasConfig {
-		files = append(files, target.File{Path: compiler.ConfigFile, Data: configs.toml(p, req.Out)})
+		files = append(files, contract.File{Path: compiler.ConfigFile, Data: configs.toml(p, req.Out)})
 	}
 	for _, f := range files {
 		tree[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
@@ -205,12 +205,12 @@ func (r *Result) report(m *merger, targets []string) {
 	slices.Sort(rep.Files)
 	rep.Files = slices.Compact(rep.Files)
 	rep.Notes = m.notes
-	slices.SortStableFunc(rep.Notes, func(a, b target.Note) int { return a.Pos.Compare(b.Pos) })
-	rep.Notes = slices.CompactFunc(rep.Notes, func(a, b target.Note) bool { return a == b })
+	slices.SortStableFunc(rep.Notes, func(a, b contract.Note) int { return a.Pos.Compare(b.Pos) })
+	rep.Notes = slices.CompactFunc(rep.Notes, func(a, b contract.Note) bool { return a == b })
 	for _, n := range rep.Notes {
 		if n.Rule {
 			rep.Rules.Of++
-			if n.Kind == target.Understood {
+			if n.Kind == contract.Understood {
 				rep.Rules.Understood++
 			}
 		}
@@ -261,7 +261,7 @@ func guardHolds(guard, pattern string) bool {
 // compile beside it.
 func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags diag.List) {
 	tree = fstest.MapFS{}
-	config, err := target.ReadImport(root, compiler.ConfigFile)
+	config, err := contract.ReadImport(root, compiler.ConfigFile)
 	if err != nil {
 		return tree, false, nil
 	}
@@ -276,7 +276,7 @@ func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags 
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := target.ReadImport(root, name)
+		data, err := contract.ReadImport(root, name)
 		if err == nil {
 			tree[name] = &fstest.MapFile{Data: data}
 		}
@@ -299,7 +299,7 @@ type configTarget struct {
 	options map[string]any
 }
 
-func (c *config) add(t target.Target, options map[string]any) {
+func (c *config) add(t contract.Target, options map[string]any) {
 	c.targets = append(c.targets, configTarget{t.Name(), options})
 }
 

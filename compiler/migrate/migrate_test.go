@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets"
 )
 
@@ -169,16 +169,16 @@ func TestLinks(t *testing.T) {
 }
 
 // widening is a target whose importer permits what its files do not.
-type widening struct{ target.Target }
+type widening struct{ contract.Target }
 
 func (w widening) Formats() []string { return []string{"widening"} }
 
-func (w widening) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) {
-	return w.Target.(target.Judged).Open(fsys, o)
+func (w widening) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return w.Target.(contract.Judged).Open(fsys, o)
 }
 
-func (w widening) Import(src target.Source) (target.Imported, diag.List) {
-	im, diags := w.Target.(target.Importer).Import(src)
+func (w widening) Import(src contract.Source) (contract.Imported, diag.List) {
+	im, diags := w.Target.(contract.Importer).Import(src)
 	for i := range im.Project.Modes {
 		im.Project.Modes[i].Can.Command = &ir.Table{Default: &ir.Default{Decision: ir.Ask}}
 	}
@@ -291,7 +291,7 @@ func TestBesideAProject(t *testing.T) {
 	if res == nil {
 		t.Fatal(diags)
 	}
-	if slices.ContainsFunc(res.Files, func(f target.File) bool { return f.Path == "modec.toml" }) || res.Compiled.Project.Role("dev") == nil {
+	if slices.ContainsFunc(res.Files, func(f contract.File) bool { return f.Path == "modec.toml" }) || res.Compiled.Project.Role("dev") == nil {
 		t.Errorf("got %v", res.Files)
 	}
 	files["modec/roles/cursor.yaml"] = "roles: {cursor: {can: {read: deny}}}\n"

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -75,8 +75,8 @@ func (t *Tally) add(was, is bool) bool {
 const mostWider = 5
 
 type original struct {
-	target target.Judged
-	target.Original
+	target contract.Judged
+	contract.Original
 }
 
 // prove compares every original with the compiled project.
@@ -85,7 +85,7 @@ func prove(c *compiler.Result, originals []original, seed uint64, progress func(
 	for i, o := range originals {
 		was := o.Opened
 		if was == nil {
-			was, _ = o.target.Open(o.Files, target.NewOptions(o.target.Options(), o.Options, nil))
+			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
 		}
 		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
 		for _, d := range was {
@@ -115,15 +115,15 @@ type prover struct {
 	Proof
 	original
 	policy *policy.Engine
-	was    target.Decider
-	is     target.Decider // nil where nothing is built for the surface
+	was    contract.Decider
+	is     contract.Decider // nil where nothing is built for the surface
 	seed   uint64
 	diags  diag.List
 }
 
 func (p *prover) subject(ref ir.SubjectRef) {
 	var more map[ir.Group][]ir.Pattern
-	if patterned, ok := p.was.(target.Patterned); ok {
+	if patterned, ok := p.was.(contract.Patterned); ok {
 		more = patterned.Patterns(ref)
 	}
 	universe, err := verify.Universe(p.policy, ref, more, p.seed)
@@ -140,10 +140,10 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			continue // the project's folder is no file
 		}
 		was := p.original.decide(p.was, ref, w.Action)
-		source := target.Answer{Decision: w.Source.Decision, Governs: target.Both, Rule: w.Source.Rule, At: w.Source.Pos}
-		var built *target.Answer
+		source := contract.Answer{Decision: w.Source.Decision, Governs: contract.Both, Rule: w.Source.Rule, At: w.Source.Pos}
+		var built *contract.Answer
 		if p.is != nil {
-			if is := p.is.Decide(ref, w.Action); is.Governs != target.Neither {
+			if is := p.is.Decide(ref, w.Action); is.Governs != contract.Neither {
 				built = &is.Answer
 			}
 		}
@@ -156,7 +156,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 
 // compare holds an answer of the new project against that of the original. For the
 // source, built is what is built from it for the same agent.
-func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict, is target.Answer, t *Tally, built *target.Answer) {
+func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was contract.Verdict, is contract.Answer, t *Tally, built *contract.Answer) {
 	half := ""
 	governed := was.Governs & is.Governs
 	if a.Group == ir.Command && is.Decision > was.Decision && !p.keeps(ref, was.Rule) && p.allParts(ref, a.Arg) {
@@ -164,7 +164,7 @@ func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict,
 		t.Parts++
 		return
 	}
-	if governed&target.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
+	if governed&contract.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
 		half = "access"
 		if is.Decision == ir.Ask && (built != nil && built.Decision == ir.Deny || t == &p.Source && p.keeps(ref, was.Rule)) {
 			t.Wider--
@@ -172,7 +172,7 @@ func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was target.Verdict,
 			half = ""
 		}
 	}
-	if governed&target.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
+	if governed&contract.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
 		half = "approval"
 	}
 	if half == "" || t.Wider > mostWider {
@@ -208,7 +208,7 @@ func (p *prover) allParts(ref ir.SubjectRef, line string) bool {
 // compare a path or a host as it is written, and the source as it is cleaned: a
 // file is what may be done to it by either name, and a folder what may be done to
 // what lies in it.
-func (o original) decide(d target.Decider, ref ir.SubjectRef, a policy.Action) target.Verdict {
+func (o original) decide(d contract.Decider, ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	v := permitted(d.Decide(ref, a))
 	if a.Group == ir.Web {
 		a.Arg = strings.TrimSuffix(strings.ToLower(a.Arg), ".")
@@ -233,7 +233,7 @@ func (o original) decide(d target.Decider, ref ir.SubjectRef, a policy.Action) t
 	return v
 }
 
-func permitted(v target.Verdict) target.Verdict {
+func permitted(v contract.Verdict) contract.Verdict {
 	if v.Hole != nil && v.Hole.Decision > v.Decision {
 		v.Decision = v.Hole.Decision
 	}

@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // Source writes the files of a project: servers.cue, and one file for each
@@ -25,7 +25,7 @@ import (
 // NAME" is written as that policy, once, where the subject has all of it; what
 // it inherits from anything else is written as its own. comments are those of
 // what stands at a place.
-func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]target.File, error) {
+func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]contract.File, error) {
 	w := writer{dir: dir, comments: comments}
 	if len(p.Servers) > 0 {
 		root := &tree{}
@@ -46,7 +46,7 @@ func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]target.F
 		policy.set("can", can)
 		policies.set(name, policy)
 		root.set("policies", policies)
-		w.data("policies/"+target.PathName(name), root)
+		w.data("policies/"+contract.PathName(name), root)
 	}
 	for i := range p.Modes {
 		root, modes := &tree{}, &tree{}
@@ -58,9 +58,9 @@ func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]target.F
 		root, roles := &tree{}, &tree{}
 		roles.set(p.Roles[i].Name, w.role(&p.Roles[i]))
 		root.set("roles", roles)
-		w.data("roles/"+target.PathName(p.Roles[i].Name), root)
+		w.data("roles/"+contract.PathName(p.Roles[i].Name), root)
 	}
-	slices.SortFunc(w.files, func(a, b target.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(w.files, func(a, b contract.File) int { return cmp.Compare(a.Path, b.Path) })
 	return w.files, w.err
 }
 
@@ -68,7 +68,7 @@ type writer struct {
 	dir      string
 	comments map[diag.Pos]string
 	policies map[string]*ir.Can
-	files    []target.File
+	files    []contract.File
 	err      error
 }
 
@@ -77,7 +77,7 @@ func (w *writer) data(name string, root *tree) {
 	if err != nil {
 		w.err = cmp.Or(w.err, fmt.Errorf("%s: %w", name, err))
 	}
-	w.files = append(w.files, target.File{Path: path.Join(w.dir, name+".cue"), Data: b})
+	w.files = append(w.files, contract.File{Path: path.Join(w.dir, name+".cue"), Data: b})
 }
 
 // noted gives a tree the comment of a place.
@@ -95,7 +95,7 @@ func (w *writer) prompt(t *tree, field, s, file string) {
 	case s == "":
 	case (len(s) >= long || strings.Count(s, "\n") > 12) && !strings.Contains(s, "\r") && !strings.HasPrefix(s, "\uFEFF"):
 		t.set(field+"File", text(path.Base(file)))
-		w.files = append(w.files, target.File{Path: path.Join(w.dir, file), Data: []byte(s)})
+		w.files = append(w.files, contract.File{Path: path.Join(w.dir, file), Data: []byte(s)})
 	default:
 		t.setText(field, s)
 	}
@@ -156,7 +156,7 @@ func (w *writer) mode(m *ir.Mode) *tree {
 		rules := list()
 		for _, r := range m.Rules {
 			rules.list = append(rules.list, text("../rules/"+m.Slug+"/"+r.Name))
-			w.files = append(w.files, target.File{Path: path.Join(w.dir, "rules", m.Slug, r.Name), Data: []byte(r.Text)})
+			w.files = append(w.files, contract.File{Path: path.Join(w.dir, "rules", m.Slug, r.Name), Data: []byte(r.Text)})
 		}
 		t.set("rules", rules)
 	}
@@ -172,7 +172,7 @@ func (w *writer) role(r *ir.Role) *tree {
 	t := w.noted(&tree{block: true}, r.Pos)
 	t.setText("description", r.Description)
 	t.setText("permissionMode", r.PermissionMode)
-	w.prompt(t, "appendSystemPrompt", r.AppendSystemPrompt, "roles/"+target.PathName(r.Name)+".md")
+	w.prompt(t, "appendSystemPrompt", r.AppendSystemPrompt, "roles/"+contract.PathName(r.Name)+".md")
 	if r.Modes != nil {
 		t.set("modes", texts(*r.Modes))
 	}

@@ -19,11 +19,11 @@ import (
 	"cuelang.org/go/cue/literal"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // Suggestion is one place at which the source could say less.
@@ -59,7 +59,7 @@ func Codes() []diag.Doc {
 // Result is what was found, and the files that apply all of it.
 type Result struct {
 	Suggestions []Suggestion
-	Files       []target.File
+	Files       []contract.File
 }
 
 // Project looks at a compiled project whose files are those of fsys. The patches
@@ -79,9 +79,9 @@ func Project(fsys fs.FS, req compiler.Request, res *compiler.Result) (*Result, d
 	f.out = slices.CompactFunc(f.out, func(a, b Suggestion) bool { return a.Pos == b.Pos && a.Code == b.Code && a.Message == b.Message })
 	result := &Result{Suggestions: f.out}
 	for name, data := range f.files {
-		result.Files = append(result.Files, target.File{Path: name, Data: data})
+		result.Files = append(result.Files, contract.File{Path: name, Data: data})
 	}
-	slices.SortFunc(result.Files, func(a, b target.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(result.Files, func(a, b contract.File) int { return cmp.Compare(a.Path, b.Path) })
 	return result, f.prove(req, result.Files)
 }
 
@@ -120,7 +120,7 @@ func (f *finder) mode(m *ir.Mode) {
 	readOnly := !permits(s, ir.Edit) && !permits(s, ir.Command)
 	for i := range f.res.Project.Servers {
 		sv := &f.res.Project.Servers[i]
-		usable := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}).Decision > ir.Deny
+		usable := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}).Decision > ir.Deny
 		var risky []ir.Tool
 		for _, t := range sv.Tools {
 			if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
@@ -182,7 +182,7 @@ func (f *finder) approvals(subject, section, name string, t *ir.MCPTable) {
 		} else if e.From != "" {
 			continue // said where it is inherited from
 		}
-		file := path.Join(f.res.Config.Source, in, target.PathName(owner)+".approvals.suggested.cue")
+		file := path.Join(f.res.Config.Source, in, contract.PathName(owner)+".approvals.suggested.cue")
 		held := e.Default == nil && section == "modes" || e.Default != nil && e.Default.Decision == ir.Deny
 		f.files[file] = approvalsFile(f.files[file], in, owner, e.Key, held && e.Resources == nil && e.Prompts == nil)
 		f.add(codeBlanketApproval, subject, e.Rules[i].Pos, file, "every tool of the server %q is allowed unasked", e.Key)
@@ -314,7 +314,7 @@ func formatted(s string) []byte {
 
 // prove compiles the project with the patches and compares every subject before and
 // after: a patch that raises a decision, or does not compile, is an error.
-func (f *finder) prove(req compiler.Request, files []target.File) diag.List {
+func (f *finder) prove(req compiler.Request, files []contract.File) diag.List {
 	if len(files) == 0 {
 		return nil
 	}

@@ -5,29 +5,29 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // job compares one subject on one surface.
 type job struct {
 	target   *Target
-	decider  target.Decider
-	compiled target.Decider // nil where the decider's own artifacts are those compiled
-	surface  int            // its place in the report
+	decider  contract.Decider
+	compiled contract.Decider // nil where the decider's own artifacts are those compiled
+	surface  int              // its place in the report
 	ref      ir.SubjectRef
 
 	out     Surface
-	role    *policy.Subject            // of a role in a mode, by itself
-	held    bool                       // the surface holds the subject
-	governs map[ir.Group]target.Halves // what the surface holds of each group at all
+	role    *policy.Subject              // of a role in a mode, by itself
+	held    bool                         // the surface holds the subject
+	governs map[ir.Group]contract.Halves // what the surface holds of each group at all
 }
 
 func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
-	j.governs = map[ir.Group]target.Halves{}
-	if p, ok := j.decider.(target.PersonDecider); ok && personal(j.decider) {
+	j.governs = map[ir.Group]contract.Halves{}
+	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
 		j.people(e, p, universe)
 		return
 	}
@@ -37,10 +37,10 @@ func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
 		}
 		w := &universe[i]
 		v := j.decider.Decide(j.ref, w.Action)
-		if j.compiled != nil && v.Governs != target.Both {
+		if j.compiled != nil && v.Governs != contract.Both {
 			j.unheld(w, v, j.compiled.Decide(j.ref, w.Action))
 		}
-		if v.Governs != target.Neither || v.Bare != nil && v.Bare.Governs != target.Neither {
+		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
 			j.held = true
 		}
 		j.judge(w, v)
@@ -50,7 +50,7 @@ func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
 // people compares what people may do who hold a role by their claims: one with
 // all the values that the role accepts, and for each claim one with each of its
 // values and one with a value that nobody accepts.
-func (j *job) people(e *policy.Engine, d target.PersonDecider, universe []Witness) {
+func (j *job) people(e *policy.Engine, d contract.PersonDecider, universe []Witness) {
 	role := e.Project().Role(j.ref.Role)
 	if role == nil || j.ref.Mode != "" || len(role.Claims) == 0 {
 		return
@@ -81,7 +81,7 @@ func (j *job) people(e *policy.Engine, d target.PersonDecider, universe []Witnes
 			w.Source = source
 			v := d.DecidePerson(person, w.Action)
 			if j.compiled != nil {
-				j.unheld(&w, v, j.compiled.(target.PersonDecider).DecidePerson(person, w.Action))
+				j.unheld(&w, v, j.compiled.(contract.PersonDecider).DecidePerson(person, w.Action))
 			}
 			j.judge(&w, v)
 		}
@@ -90,14 +90,14 @@ func (j *job) people(e *policy.Engine, d target.PersonDecider, universe []Witnes
 
 // unheld reports what the compiled artifacts hold and these do not: nothing is
 // there that would refuse or ask.
-func (j *job) unheld(w *Witness, v, compiled target.Verdict) {
+func (j *job) unheld(w *Witness, v, compiled contract.Verdict) {
 	gone := compiled.Governs &^ v.Governs
 	half := ""
 	switch {
 	case w.Assumed:
-	case gone&target.Access != 0 && w.Source.Decision == ir.Deny:
+	case gone&contract.Access != 0 && w.Source.Decision == ir.Deny:
 		half = "access"
-	case gone&target.Approval != 0 && w.Source.Decision < ir.Allow:
+	case gone&contract.Approval != 0 && w.Source.Decision < ir.Allow:
 		half = "approval"
 	}
 	if half == "" {
@@ -112,21 +112,21 @@ func (j *job) unheld(w *Witness, v, compiled target.Verdict) {
 
 // personal reports whether a decider's subjects are people, also where it
 // stands for an absent one.
-func personal(d target.Decider) bool {
+func personal(d contract.Decider) bool {
 	if a, ok := d.(absent); ok {
 		d = a.Decider
 	}
-	_, ok := d.(target.PersonDecider)
+	_, ok := d.(contract.PersonDecider)
 	return ok
 }
 
 // absent stands for a surface whose artifacts are gone.
-type absent struct{ target.Decider }
+type absent struct{ contract.Decider }
 
-func (absent) Decide(ir.SubjectRef, policy.Action) target.Verdict { return target.Verdict{} }
+func (absent) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
 
-func (absent) DecidePerson(map[string][]string, policy.Action) target.Verdict {
-	return target.Verdict{}
+func (absent) DecidePerson(map[string][]string, policy.Action) contract.Verdict {
+	return contract.Verdict{}
 }
 
 // with returns claims in which one has a single value.
@@ -136,13 +136,13 @@ func with(claims map[string][]string, claim, value string) map[string][]string {
 	return out
 }
 
-func (j *job) judge(w *Witness, v target.Verdict) {
+func (j *job) judge(w *Witness, v contract.Verdict) {
 	bare := v.Governs
 	if v.Bare != nil {
 		bare |= v.Bare.Governs
 	}
 	j.governs[w.Group] |= v.Governs
-	if bare == target.Neither {
+	if bare == contract.Neither {
 		return
 	}
 	if w.Assumed {
@@ -151,7 +151,7 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 	}
 	j.out.Compared++
 	wider := false
-	if v.Governs&target.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny) {
+	if v.Governs&contract.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny) {
 		j.wider(w, "access", v.Answer, false, &j.out.Access)
 		wider = true
 	}
@@ -185,7 +185,7 @@ func (j *job) judge(w *Witness, v target.Verdict) {
 	}
 }
 
-func (j *job) hole(w *Witness, half string, h *target.Hole, a target.Answer, bare bool) {
+func (j *job) hole(w *Witness, half string, h *contract.Hole, a contract.Answer, bare bool) {
 	j.out.Counts.Holes++
 	f := j.finding(w, half, a, bare)
 	f.Artifact, f.By = h.Decision, h.Why
@@ -211,11 +211,11 @@ func (j *job) roleAllows(w *Witness) bool {
 
 // assumed compares what a closed inventory says does not exist, apart from
 // everything else.
-func (j *job) assumed(w *Witness, v target.Verdict) {
+func (j *job) assumed(w *Witness, v contract.Verdict) {
 	j.out.Counts.Assumed++
 	var apart Tally
 	switch {
-	case v.Governs&target.Access != 0 && apart.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny):
+	case v.Governs&contract.Access != 0 && apart.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny):
 		j.example(&j.out.Assumed, j.finding(w, "access", v.Answer, false))
 	case j.approves(w, v.Answer, &apart):
 		j.example(&j.out.Assumed, j.finding(w, "approval", v.Answer, false))
@@ -225,11 +225,11 @@ func (j *job) assumed(w *Witness, v target.Verdict) {
 // approves compares the approval half and reports whether the artifact's is
 // wider. Without the hook it is the only half: a refusal that becomes a question
 // is no widening.
-func (j *job) approves(w *Witness, a target.Answer, t *Tally) bool {
-	return a.Governs&target.Approval != 0 && t.add(w.Source.Decision == ir.Allow, a.Decision == ir.Allow)
+func (j *job) approves(w *Witness, a contract.Answer, t *Tally) bool {
+	return a.Governs&contract.Approval != 0 && t.add(w.Source.Decision == ir.Allow, a.Decision == ir.Allow)
 }
 
-func (j *job) wider(w *Witness, half string, a target.Answer, bare bool, t *Tally) {
+func (j *job) wider(w *Witness, half string, a contract.Answer, bare bool, t *Tally) {
 	f := j.finding(w, half, a, bare)
 	x := j.exception(w)
 	if x == nil {
@@ -244,7 +244,7 @@ func (j *job) wider(w *Witness, half string, a target.Answer, bare bool, t *Tall
 }
 
 // exception returns what accepts that an action is wider.
-func (j *job) exception(w *Witness) *target.Exception {
+func (j *job) exception(w *Witness) *contract.Exception {
 	p := j.target.Input.Project
 	for _, ref := range []ir.SubjectRef{j.ref, {Mode: j.ref.Mode}, {Role: j.ref.Role}} {
 		switch {
@@ -277,7 +277,7 @@ func (j *job) exception(w *Witness) *target.Exception {
 	return nil
 }
 
-func (j *job) finding(w *Witness, half string, a target.Answer, bare bool) Finding {
+func (j *job) finding(w *Witness, half string, a contract.Answer, bare bool) Finding {
 	return Finding{Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class, Half: half, Without: bare,
 		Count: 1, Source: w.Source.Decision, Artifact: a.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos, By: a.Rule, At: a.At}
 }
@@ -299,7 +299,7 @@ func (j *job) example(list *[]Finding, f Finding) {
 	*list = append(*list, f)
 }
 
-func (j *job) utility(w *Witness, a target.Answer) {
+func (j *job) utility(w *Witness, a contract.Answer) {
 	if j.ref.Mode != "" && j.ref.Role != "" {
 		return
 	}
@@ -309,10 +309,10 @@ func (j *job) utility(w *Witness, a target.Answer) {
 		governs &= j.target.Target.Governs(a.At.File, w.Group)
 	}
 	survives := a.Decision
-	if governs&target.Approval == 0 && survives > ir.Deny {
+	if governs&contract.Approval == 0 && survives > ir.Deny {
 		survives = ir.Allow
 	}
-	if a.Governs&target.Access == 0 && survives == ir.Deny {
+	if a.Governs&contract.Access == 0 && survives == ir.Deny {
 		survives = ir.Ask
 	}
 	switch w.Source.Decision {
@@ -358,10 +358,10 @@ func (j *job) into(s *Surface) {
 	s.Counts.HookOnly += o.Counts.HookOnly
 	s.Counts.Assumed += o.Counts.Assumed
 	for g, held := range j.governs {
-		if held&target.Access == 0 {
+		if held&contract.Access == 0 {
 			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))
 		}
-		if held&target.Approval == 0 {
+		if held&contract.Approval == 0 {
 			s.Ungoverned = append(s.Ungoverned, "approval of "+string(g))
 		}
 	}

@@ -10,33 +10,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // stub is a decider that answers every action alike.
 type stub struct {
-	verdict target.Verdict
+	verdict contract.Verdict
 	group   ir.Group // the only one that it holds
 }
 
 func (s stub) Surface() string   { return "" }
 func (s stub) Assumes() []string { return nil }
-func (s stub) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
+func (s stub) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	if a.Group != s.group || ref.Role != "" {
-		return target.Verdict{}
+		return contract.Verdict{}
 	}
 	return s.verdict
 }
 
-func answers(d ir.Decision, h target.Halves) target.Verdict {
-	return target.Verdict{Answer: target.Answer{Decision: d, Governs: h, Rule: "rule", At: diag.Pos{File: "f", Line: 1}}}
+func answers(d ir.Decision, h contract.Halves) contract.Verdict {
+	return contract.Verdict{Answer: contract.Answer{Decision: d, Governs: h, Rule: "rule", At: diag.Pos{File: "f", Line: 1}}}
 }
 
-func bare(v target.Verdict, d ir.Decision) target.Verdict {
-	v.Bare = &target.Answer{Decision: d, Governs: target.Both, Rule: "bare rule"}
+func bare(v contract.Verdict, d ir.Decision) contract.Verdict {
+	v.Bare = &contract.Answer{Decision: d, Governs: contract.Both, Rule: "bare rule"}
 	return v
 }
 
@@ -47,8 +47,8 @@ func source(d ir.Decision) *ir.Project {
 		Modes:   []ir.Mode{{Slug: "m", Can: ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{Decision: d}}}}}}
 }
 
-func judged(p *ir.Project, v target.Verdict, x ...target.Exception) Surface {
-	j := &job{target: &Target{Target: one{}, Input: target.Input{Project: p, Exceptions: x}}, ref: ir.SubjectRef{Mode: "m"}, decider: stub{v, ir.MCP}}
+func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface {
+	j := &job{target: &Target{Target: one{}, Input: contract.Input{Project: p, Exceptions: x}}, ref: ir.SubjectRef{Mode: "m"}, decider: stub{v, ir.MCP}}
 	e := policy.New(p)
 	list, err := Universe(e, j.ref, nil, 1)
 	if err != nil {
@@ -84,31 +84,31 @@ func TestHalves(t *testing.T) {
 	}
 	for _, c := range []struct {
 		source, artifact ir.Decision
-		governs          target.Halves
+		governs          contract.Halves
 		want             string
 		wider            int
 	}{
-		{ir.Deny, ir.Deny, target.Both, "equal equal", 0},
-		{ir.Deny, ir.Ask, target.Both, "wider equal", 1},
-		{ir.Deny, ir.Allow, target.Both, "wider wider", 2},
-		{ir.Ask, ir.Deny, target.Both, "narrower equal", 0},
-		{ir.Ask, ir.Ask, target.Both, "equal equal", 0},
-		{ir.Ask, ir.Allow, target.Both, "equal wider", 1},
-		{ir.Allow, ir.Deny, target.Both, "narrower narrower", 0},
-		{ir.Allow, ir.Ask, target.Both, "equal narrower", 0},
-		{ir.Allow, ir.Allow, target.Both, "equal equal", 0},
+		{ir.Deny, ir.Deny, contract.Both, "equal equal", 0},
+		{ir.Deny, ir.Ask, contract.Both, "wider equal", 1},
+		{ir.Deny, ir.Allow, contract.Both, "wider wider", 2},
+		{ir.Ask, ir.Deny, contract.Both, "narrower equal", 0},
+		{ir.Ask, ir.Ask, contract.Both, "equal equal", 0},
+		{ir.Ask, ir.Allow, contract.Both, "equal wider", 1},
+		{ir.Allow, ir.Deny, contract.Both, "narrower narrower", 0},
+		{ir.Allow, ir.Ask, contract.Both, "equal narrower", 0},
+		{ir.Allow, ir.Allow, contract.Both, "equal equal", 0},
 
-		{ir.Deny, ir.Deny, target.Access, "equal -", 0},
-		{ir.Deny, ir.Allow, target.Access, "wider -", 1},
-		{ir.Ask, ir.Allow, target.Access, "equal -", 0},
-		{ir.Ask, ir.Deny, target.Access, "narrower -", 0},
+		{ir.Deny, ir.Deny, contract.Access, "equal -", 0},
+		{ir.Deny, ir.Allow, contract.Access, "wider -", 1},
+		{ir.Ask, ir.Allow, contract.Access, "equal -", 0},
+		{ir.Ask, ir.Deny, contract.Access, "narrower -", 0},
 
-		{ir.Deny, ir.Ask, target.Approval, "- equal", 0},
-		{ir.Deny, ir.Allow, target.Approval, "- wider", 1},
-		{ir.Ask, ir.Allow, target.Approval, "- wider", 1},
-		{ir.Allow, ir.Ask, target.Approval, "- narrower", 0},
+		{ir.Deny, ir.Ask, contract.Approval, "- equal", 0},
+		{ir.Deny, ir.Allow, contract.Approval, "- wider", 1},
+		{ir.Ask, ir.Allow, contract.Approval, "- wider", 1},
+		{ir.Allow, ir.Ask, contract.Approval, "- narrower", 0},
 
-		{ir.Deny, ir.Allow, target.Neither, "- -", 0},
+		{ir.Deny, ir.Allow, contract.Neither, "- -", 0},
 	} {
 		s := judged(source(c.source), answers(c.artifact, c.governs))
 		if got := outcome(s); got != c.want || len(s.Findings) != c.wider {
@@ -133,7 +133,7 @@ func TestWithoutTheHook(t *testing.T) {
 		{ir.Allow, ir.Allow, ir.Allow, 0, 0},
 		{ir.Deny, ir.Ask, ir.Allow, 2, 0}, // with the hook and without
 	} {
-		s := judged(source(c.source), bare(answers(c.hooked, target.Both), c.bare))
+		s := judged(source(c.source), bare(answers(c.hooked, contract.Both), c.bare))
 		if len(s.Findings) != c.wider || s.Counts.HookOnly != c.hookOnly {
 			t.Errorf("source %s, hook %s, without %s: got %d wider and %d by the hook, want %d and %d", c.source, c.hooked, c.bare, len(s.Findings), s.Counts.HookOnly, c.wider, c.hookOnly)
 		}
@@ -145,24 +145,24 @@ func TestExceptions(t *testing.T) {
 	m := ir.SubjectRef{Mode: "m"}
 	until := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		x        target.Exception
+		x        contract.Exception
 		accepted bool
 	}{
-		{target.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "t"}, true},
-		{target.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*"}, false},
-		{target.Exception{Subject: m, Group: ir.MCP}, false},
-		{target.Exception{Subject: m, Group: ir.Edit}, false},
-		{target.Exception{Subject: ir.SubjectRef{Mode: "n"}, Group: ir.MCP, Server: "s", Pattern: "t"}, false},
+		{contract.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "t"}, true},
+		{contract.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*"}, false},
+		{contract.Exception{Subject: m, Group: ir.MCP}, false},
+		{contract.Exception{Subject: m, Group: ir.Edit}, false},
+		{contract.Exception{Subject: ir.SubjectRef{Mode: "n"}, Group: ir.MCP, Server: "s", Pattern: "t"}, false},
 	} {
 		c.x.Until = until
-		s := judged(source(ir.Deny), answers(ir.Allow, target.Both), c.x)
+		s := judged(source(ir.Deny), answers(ir.Allow, contract.Both), c.x)
 		if got := len(s.Findings) == 0 && s.Counts.Accepted > 0 && len(s.Accepted) > 0; got != c.accepted {
 			t.Errorf("%+v: got accepted %v, want %v (%+v)", c.x, got, c.accepted, s.Findings)
 		}
 	}
 	p := source(ir.Deny)
 	p.Servers[0].Tools[0].Risk = "read"
-	if s := judged(p, answers(ir.Allow, target.Both), target.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*", Until: until}); len(s.Findings) > 0 {
+	if s := judged(p, answers(ir.Allow, contract.Both), contract.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*", Until: until}); len(s.Findings) > 0 {
 		t.Errorf("a server's other tools: got %+v", s.Findings)
 	}
 }
@@ -172,7 +172,7 @@ func TestGuardedPathException(t *testing.T) {
 	m := ir.SubjectRef{Mode: "m"}
 	guard := &Witness{Action: policy.Action{Group: ir.Edit, Arg: "CLAUDE.md"}, Source: policy.Result{Pos: diag.Pos{File: ir.GuardsFile, Line: 1}}}
 	for pattern, want := range map[string]bool{"": false, "*": false, "CLAUDE.md": true, "x": false} {
-		j := &job{ref: m, target: &Target{Input: target.Input{Project: source(ir.Deny), Exceptions: []target.Exception{{Subject: m, Group: ir.Edit, Pattern: pattern}}}}}
+		j := &job{ref: m, target: &Target{Input: contract.Input{Project: source(ir.Deny), Exceptions: []contract.Exception{{Subject: m, Group: ir.Edit, Pattern: pattern}}}}}
 		if got := j.exception(guard) != nil; got != want {
 			t.Errorf("%q: got %v, want %v", pattern, got, want)
 		}
@@ -181,8 +181,8 @@ func TestGuardedPathException(t *testing.T) {
 
 // A hole is counted apart, where the artifact itself is not wider.
 func TestHoles(t *testing.T) {
-	v := answers(ir.Deny, target.Access)
-	v.Hole = &target.Hole{Decision: ir.Allow, Why: "because"}
+	v := answers(ir.Deny, contract.Access)
+	v.Hole = &contract.Hole{Decision: ir.Allow, Why: "because"}
 	if s := judged(source(ir.Deny), v); len(s.Findings) != 0 || s.Counts.Holes != 1 || s.Holes[0].By != "because" {
 		t.Errorf("got %+v", s)
 	}
@@ -196,7 +196,7 @@ func TestAssumed(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		p := source(ir.Deny)
 		p.ClosedInventory = closed
-		report, err := Run(Request{Policy: policy.New(p), Targets: []Target{{Target: one{v: answers(ir.Allow, target.Both)}, Input: target.Input{Project: p}, Files: fstest.MapFS{}}}})
+		report, err := Run(Request{Policy: policy.New(p), Targets: []Target{{Target: one{v: answers(ir.Allow, contract.Both)}, Input: contract.Input{Project: p}, Files: fstest.MapFS{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestAssumed(t *testing.T) {
 		}
 		want := []string{"s:t"}
 		if !closed {
-			want = []string{"s:t", "s:" + target.UnknownTool, "s (resource)", "s (prompt)", target.UnknownServer + ":" + target.UnknownTool}
+			want = []string{"s:t", "s:" + contract.UnknownTool, "s (resource)", "s (prompt)", contract.UnknownServer + ":" + contract.UnknownTool}
 		}
 		wider = slices.Compact(wider) // both halves
 		if d := cmp.Diff(want, wider); d != "" {
@@ -221,14 +221,14 @@ func TestAssumed(t *testing.T) {
 
 // one is a target with one surface.
 type one struct {
-	target.Target
-	v target.Verdict
+	contract.Target
+	v contract.Verdict
 }
 
-func (one) Name() string                           { return "one" }
-func (one) Governs(string, ir.Group) target.Halves { return target.Both }
-func (o one) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
-	return []target.Decider{stub{o.v, ir.MCP}}, nil
+func (one) Name() string                             { return "one" }
+func (one) Governs(string, ir.Group) contract.Halves { return contract.Both }
+func (o one) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
+	return []contract.Decider{stub{o.v, ir.MCP}}, nil
 }
 
 // A share of nothing is whole.
@@ -300,11 +300,11 @@ func TestRoleInModeWithoutTheHook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &job{target: &Target{Target: one{}, Input: target.Input{Project: p, Policy: e}}, ref: ref}
+		j := &job{target: &Target{Target: one{}, Input: contract.Input{Project: p, Policy: e}}, ref: ref}
 		for i := range list {
 			if list[i].Group == ir.MCP && list[i].Arg == "t" {
-				j.governs = map[ir.Group]target.Halves{}
-				j.judge(&list[i], bare(answers(ir.Deny, target.Both), ir.Allow))
+				j.governs = map[ir.Group]contract.Halves{}
+				j.judge(&list[i], bare(answers(ir.Deny, contract.Both), ir.Allow))
 			}
 		}
 		if len(j.out.Findings) != c.wider || j.out.Bare.HookOnly != c.hookOnly {

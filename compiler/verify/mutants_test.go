@@ -16,9 +16,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -101,16 +101,16 @@ func kind(file string) string {
 type court struct {
 	res      *compiler.Result
 	files    fstest.MapFS
-	original map[string][]target.Decider
+	original map[string][]contract.Decider
 	dense    map[ir.SubjectRef][]verify.Witness
-	before   map[ir.SubjectRef]map[target.Decider][]target.Verdict // of the original, in the order of dense
+	before   map[ir.SubjectRef]map[contract.Decider][]contract.Verdict // of the original, in the order of dense
 	people   []map[string][]string
 	whole    verify.Universes
 	part     verify.Universes // what catches most, first
 }
 
 func newCourt(t *testing.T, res *compiler.Result) *court {
-	c := &court{res: res, files: fstest.MapFS{}, original: map[string][]target.Decider{}, dense: map[ir.SubjectRef][]verify.Witness{}, before: map[ir.SubjectRef]map[target.Decider][]target.Verdict{}}
+	c := &court{res: res, files: fstest.MapFS{}, original: map[string][]contract.Decider{}, dense: map[ir.SubjectRef][]verify.Witness{}, before: map[ir.SubjectRef]map[contract.Decider][]contract.Verdict{}}
 	for _, f := range res.Files() {
 		c.files[f.Path] = &fstest.MapFile{Data: f.Data}
 	}
@@ -150,7 +150,7 @@ func newCourt(t *testing.T, res *compiler.Result) *court {
 				}
 			}
 		}
-		c.before[ref] = map[target.Decider][]target.Verdict{}
+		c.before[ref] = map[contract.Decider][]contract.Verdict{}
 		for _, list := range c.original {
 			for _, d := range list {
 				for _, w := range c.dense[ref] {
@@ -178,7 +178,7 @@ var foreignPatterns = map[ir.Group][]ir.Pattern{
 func judgedTargets(res *compiler.Result) []verify.Target {
 	var out []verify.Target
 	for _, o := range res.Outputs {
-		if j, ok := o.Target.(target.Judged); ok {
+		if j, ok := o.Target.(contract.Judged); ok {
 			out = append(out, verify.Target{Target: j, Input: res.Input(o.Target)})
 		}
 	}
@@ -250,15 +250,15 @@ func scan(site, format string, i *int) bool {
 
 // reads reports whether a target's agent reads a file. Every hook reads the
 // policy.
-func reads(t target.Judged, file string) bool {
+func reads(t contract.Judged, file string) bool {
 	if file == compiler.PolicyFile {
-		_, hooked := t.(target.Hooker)
+		_, hooked := t.(contract.Hooker)
 		return hooked
 	}
 	if t.Name() == "thurbox" && strings.HasPrefix(file, ".claude/modec/") {
 		return true
 	}
-	return t.Governs(file, ir.MCP) != target.Neither || t.Governs(file, ir.Edit) != target.Neither
+	return t.Governs(file, ir.MCP) != contract.Neither || t.Governs(file, ir.Edit) != contract.Neither
 }
 
 func worse(a, b fate) fate {
@@ -270,8 +270,8 @@ func worse(a, b fate) fate {
 func (c *court) compare(j verify.Target, files fstest.MapFS, refs []ir.SubjectRef) fate {
 	mutated, _ := j.Target.Open(files, j.Input.Options)
 	original := c.original[j.Target.Name()]
-	bySurface := func(list []target.Decider, name string) target.Decider {
-		if i := slices.IndexFunc(list, func(d target.Decider) bool { return d.Surface() == name }); i >= 0 {
+	bySurface := func(list []contract.Decider, name string) contract.Decider {
+		if i := slices.IndexFunc(list, func(d contract.Decider) bool { return d.Surface() == name }); i >= 0 {
 			return list[i]
 		}
 		return nil
@@ -286,14 +286,14 @@ func (c *court) compare(j verify.Target, files fstest.MapFS, refs []ir.SubjectRe
 			list := c.dense[ref]
 			for i := range list {
 				w := &list[i]
-				if p, ok := is.(target.PersonDecider); ok {
+				if p, ok := is.(contract.PersonDecider); ok {
 					for _, person := range c.people {
 						source, _, err := c.res.Policy.Person(person, w.Action)
 						if err != nil {
 							return missed
 						}
 						x := verify.Witness{Action: w.Action, Source: source}
-						out = worse(out, versus(&x, was.(target.PersonDecider).DecidePerson(person, w.Action), p.DecidePerson(person, w.Action), j, ref))
+						out = worse(out, versus(&x, was.(contract.PersonDecider).DecidePerson(person, w.Action), p.DecidePerson(person, w.Action), j, ref))
 					}
 					continue
 				}
@@ -305,18 +305,18 @@ func (c *court) compare(j verify.Target, files fstest.MapFS, refs []ir.SubjectRe
 }
 
 // versus compares two verdicts on a witness, with the hook and without.
-func versus(w *verify.Witness, was, is target.Verdict, j verify.Target, ref ir.SubjectRef) fate {
+func versus(w *verify.Witness, was, is contract.Verdict, j verify.Target, ref ir.SubjectRef) fate {
 	out := equivalent
-	for _, pair := range [][2]*target.Answer{{&was.Answer, &is.Answer}, {was.Bare, is.Bare}} {
+	for _, pair := range [][2]*contract.Answer{{&was.Answer, &is.Answer}, {was.Bare, is.Bare}} {
 		a, b := pair[0], pair[1]
 		if a == nil && b == nil {
 			continue
 		}
-		none := target.Answer{Decision: ir.Allow}
+		none := contract.Answer{Decision: ir.Allow}
 		a, b = cmp.Or(a, &none), cmp.Or(b, &none)
 		bare := pair[0] == was.Bare
-		if !bare && b.Governs&target.Access != 0 && b.Decision > ir.Deny && w.Source.Decision == ir.Deny ||
-			b.Governs&target.Approval != 0 && b.Decision == ir.Allow && w.Source.Decision < ir.Allow {
+		if !bare && b.Governs&contract.Access != 0 && b.Decision > ir.Deny && w.Source.Decision == ir.Deny ||
+			b.Governs&contract.Approval != 0 && b.Decision == ir.Allow && w.Source.Decision < ir.Allow {
 			if !excepted(w.Action, j, ref) {
 				return missed
 			}
@@ -334,7 +334,7 @@ func versus(w *verify.Witness, was, is target.Verdict, j verify.Target, ref ir.S
 }
 
 func excepted(a policy.Action, j verify.Target, ref ir.SubjectRef) bool {
-	return slices.ContainsFunc(j.Input.Exceptions, func(x target.Exception) bool { return x.Group == a.Group && x.Subject == ref })
+	return slices.ContainsFunc(j.Input.Exceptions, func(x contract.Exception) bool { return x.Group == a.Group && x.Subject == ref })
 }
 
 // golden compares text with a file, and rewrites it with -update.

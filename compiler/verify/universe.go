@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // Witness is an action on which a subject's source and its artifacts are
@@ -122,7 +122,7 @@ func (u *universe) tools() {
 		for j := range sv.Tools {
 			u.action(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: sv.Tools[j].Name}, "tool", false)
 		}
-		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}
+		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
 		u.action(other, "unlisted tool", closed && len(sv.Tools) > 0)
 		fallback := u.subject.Decide(other).Decision
 		for _, k := range []struct {
@@ -135,7 +135,7 @@ func (u *universe) tools() {
 			u.action(a, k.name, closed && u.subject.Decide(a).Decision == fallback)
 		}
 	}
-	u.action(policy.Action{Group: ir.MCP, Server: target.UnknownServer, Arg: target.UnknownTool}, "unlisted server", closed)
+	u.action(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}, "unlisted server", closed)
 }
 
 // vocabulary returns the distinct words of patterns, for the random part.

@@ -19,10 +19,10 @@ import (
 	"slices"
 	"sync"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // Request says what to verify.
@@ -45,9 +45,9 @@ type Request struct {
 
 // Target is one target and where its artifacts lie.
 type Target struct {
-	Target target.Judged
-	Input  target.Input // its options and exceptions
-	Files  fs.FS        // the root that the agent would see
+	Target contract.Judged
+	Input  contract.Input // its options and exceptions
+	Files  fs.FS          // the root that the agent would see
 	// Compiled is what the source makes, where Files is something else: a half
 	// that it holds and Files does not is taken for permitted. nil: Files is it.
 	Compiled fs.FS
@@ -197,12 +197,12 @@ func Run(req Request) (*Report, error) {
 	more := map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
 	for _, t := range req.Targets {
 		deciders, diags := t.Target.Open(t.Files, t.Input.Options)
-		compiled := map[string]target.Decider{}
+		compiled := map[string]contract.Decider{}
 		if t.Compiled != nil {
 			list, _ := t.Target.Open(t.Compiled, t.Input.Options)
 			for _, d := range list {
 				compiled[d.Surface()] = d
-				if !slices.ContainsFunc(deciders, func(x target.Decider) bool { return x.Surface() == d.Surface() }) {
+				if !slices.ContainsFunc(deciders, func(x contract.Decider) bool { return x.Surface() == d.Surface() }) {
 					deciders = append(deciders, absent{d})
 				}
 			}
@@ -214,7 +214,7 @@ func Run(req Request) (*Report, error) {
 		for _, d := range deciders {
 			report.Surfaces = append(report.Surfaces, Surface{Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes()})
 			for _, ref := range refs {
-				if p, ok := d.(target.Patterned); ok {
+				if p, ok := d.(contract.Patterned); ok {
 					if more[ref] == nil {
 						more[ref] = map[ir.Group][]ir.Pattern{}
 					}

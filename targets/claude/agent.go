@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // harmless are the built-in tools that touch nothing: every subagent has them.
@@ -133,7 +133,7 @@ func (e *emitter) agentTools(m *ir.Mode, s *policy.Subject) []string {
 				some = append(some, "mcp__"+Name(sv.Name)+"__"+Name(t.Name))
 			}
 		}
-		if len(some) == 0 && target.Usable(s, sv) {
+		if len(some) == 0 && contract.Usable(s, sv) {
 			some = []string{"mcp__" + Name(sv.Name)}
 		}
 		names = append(names, some...)
@@ -182,5 +182,5 @@ func (c *compiler) partly(g ir.Group) bool {
 
 // quote writes text as a double-quoted YAML scalar on one line.
 func quote(s string) string {
-	return target.QuoteYAML(s, func(r rune) bool { return !strconv.IsPrint(r) })
+	return contract.QuoteYAML(s, func(r rune) bool { return !strconv.IsPrint(r) })
 }

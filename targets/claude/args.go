@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // Flags are a role's permissions as Claude Code's command line carries them.
@@ -23,7 +23,7 @@ type Flags struct {
 // flags cannot carry is a loss: a rule to ask about (it is left out, so that
 // Claude Code decides, which is to ask), the hook (what only it denies is
 // dropped as with hooks = false), a rule with a closing parenthesis in it.
-func RoleFlags(in target.Input, r *ir.Role) (Flags, diag.List) {
+func RoleFlags(in contract.Input, r *ir.Role) (Flags, diag.List) {
 	e := &emitter{in: in}
 	list, mode, err := e.compile(r)
 	if err != nil {
@@ -123,7 +123,7 @@ func plain(list []string) []string {
 // Args returns the arguments that start Claude Code as a role (its settings
 // file) or in a mode (its subagent). Flags that take several values are written
 // with "=" and one value, so that they cannot swallow what follows.
-func (claude) Args(in target.Input, ref ir.SubjectRef, opt target.ArgsOptions) ([]string, diag.List) {
+func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
 	if ref.Role == "" {
 		return []string{"--agent=" + ref.Mode}, nil
 	}
@@ -150,7 +150,7 @@ func (claude) Args(in target.Input, ref ir.SubjectRef, opt target.ArgsOptions) (
 		e.diags = nil // said by the build
 		value := at(settingsPath(r))
 		if opt.Inline {
-			value = strings.TrimSpace(string(target.JSON(settings)))
+			value = strings.TrimSpace(string(contract.JSON(settings)))
 		}
 		mode := r.PermissionMode
 		if mode == "" {

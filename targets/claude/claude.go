@@ -73,16 +73,16 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 type claude struct{}
 
 // New returns the target.
-func New() target.Target { return claude{} }
+func New() contract.Target { return claude{} }
 
 func (claude) Name() string { return "claude" }
 
@@ -90,10 +90,10 @@ func (claude) Summary() string {
 	return "Claude Code: settings a role, a subagent a mode, MCP servers, hooks"
 }
 
-func (claude) Options() []target.Option {
-	return []target.Option{
-		{Name: "hooks", Type: target.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot hold back is left out."},
-		{Name: "subject", Type: target.String, Doc: "The role that .claude/settings.json holds every session in this repository to, by rules and a hook; one that is started as another role may then do what both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, and the baseline's mode."},
+func (claude) Options() []contract.Option {
+	return []contract.Option{
+		{Name: "hooks", Type: contract.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot hold back is left out."},
+		{Name: "subject", Type: contract.String, Doc: "The role that .claude/settings.json holds every session in this repository to, by rules and a hook; one that is started as another role may then do what both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, and the baseline's mode."},
 	}
 }
 
@@ -103,33 +103,33 @@ func (claude) Owns() []string {
 
 // Governs: settings, arguments and hooks hold both halves; a subagent's tools
 // hold access.
-func (claude) Governs(path string, g ir.Group) target.Halves {
+func (claude) Governs(path string, g ir.Group) contract.Halves {
 	switch {
 	case path == sharedSettings, strings.HasPrefix(path, ".claude/modec/") && strings.HasSuffix(path, ".settings.json"):
-		return target.Both
+		return contract.Both
 	case strings.HasPrefix(path, ".claude/agents/"):
-		return target.Access
+		return contract.Access
 	case path == ".mcp.json", strings.HasSuffix(path, ".mcp.json"):
 		if g == ir.MCP {
-			return target.Access
+			return contract.Access
 		}
 	}
-	return target.Neither
+	return contract.Neither
 }
 
 type emitter struct {
-	in       target.Input
+	in       contract.Input
 	hooks    bool
 	compiled map[*ir.Role]compiled
 	diags    diag.List
 }
 
 // Emit compiles roles, modes and servers.
-func (claude) Emit(in target.Input) ([]target.File, diag.List) {
+func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	e.checkNames()
 	e.lostFields()
-	var files []target.File
+	var files []contract.File
 	for i := range in.Project.Roles {
 		r := &in.Project.Roles[i]
 		settings, err := e.settings(r)
@@ -137,9 +137,9 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 			continue
 		}
-		files = append(files, target.File{Path: settingsPath(r), Data: target.JSON(settings)})
+		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(settings)})
 		if own, differs := e.roleServers(r); differs {
-			files = append(files, target.File{Path: serversPath(r), Data: e.serversJSON(own)})
+			files = append(files, contract.File{Path: serversPath(r), Data: e.serversJSON(own)})
 		}
 	}
 	for i := range in.Project.Modes {
@@ -149,23 +149,23 @@ func (claude) Emit(in target.Input) ([]target.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 			continue
 		}
-		files = append(files, target.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
+		files = append(files, contract.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
 	}
 	if f, ok := e.everybody(); ok {
 		files = append(files, f)
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {
-		files = append(files, target.File{Path: ".mcp.json", Data: e.serversJSON(shared), Shared: target.MCPServers})
+		files = append(files, contract.File{Path: ".mcp.json", Data: e.serversJSON(shared), Shared: contract.MCPServers})
 	}
 	return files, e.diags
 }
 
 func settingsPath(r *ir.Role) string {
-	return ".claude/modec/" + target.PathName(r.Name) + ".settings.json"
+	return ".claude/modec/" + contract.PathName(r.Name) + ".settings.json"
 }
 
 func serversPath(r *ir.Role) string {
-	return ".claude/modec/" + target.PathName(r.Name) + ".mcp.json"
+	return ".claude/modec/" + contract.PathName(r.Name) + ".mcp.json"
 }
 
 // Name is a server's or tool's name as Claude Code writes it in mcp__server__tool.
@@ -231,14 +231,14 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	var external *ir.Server
 	for i := range e.in.Project.Servers {
 		switch sv := &e.in.Project.Servers[i]; {
-		case !target.Usable(s, sv):
+		case !contract.Usable(s, sv):
 		case sv.Type == ir.External:
 			external = cmp.Or(external, sv)
 		default:
 			list = append(list, sv)
 		}
 	}
-	other := s.Decide(policy.Action{Group: ir.MCP, Server: target.UnknownServer, Arg: target.UnknownTool}).Decision
+	other := s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}).Decision
 	differs = !slices.Equal(list, e.sharedServers()) || !e.in.Project.ClosedInventory && len(list) > 0 && other == ir.Deny
 	if differs && external != nil {
 		e.diags.Warnf(codeExternal, external.Pos, "a role with servers of its own is started without any other: the external server %q is left out", external.Name).
@@ -251,9 +251,9 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 }
 
 func (e *emitter) serversJSON(servers []*ir.Server) []byte {
-	all := target.Object{}
+	all := contract.Object{}
 	for _, s := range servers {
-		o := target.Object{"type", s.Type}
+		o := contract.Object{"type", s.Type}
 		if s.Type == "stdio" {
 			o = append(o, "command", s.Command)
 			if len(s.Args) > 0 {
@@ -273,10 +273,10 @@ func (e *emitter) serversJSON(servers []*ir.Server) []byte {
 		}
 		all = append(all, s.Name, o)
 	}
-	return target.JSON(target.Object{"mcpServers", all})
+	return contract.JSON(contract.Object{"mcpServers", all})
 }
 
 // Agent is Claude Code's command line.
-func (claude) Agent() target.Agent {
-	return target.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.329"}
+func (claude) Agent() contract.Agent {
+	return contract.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.329"}
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/clauderule"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 func rule(d ir.Decision, text string) ir.Rule {
@@ -37,14 +37,14 @@ func project() *ir.Project {
 	}
 }
 
-func hook(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) target.HookAnswer {
+func hook(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) contract.HookAnswer {
 	t.Helper()
-	return New().(target.Hooker).Hook(target.HookRequest{Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
+	return New().(contract.Hooker).Hook(contract.HookRequest{Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
 		Resolve: func(p string) (string, error) { return filepath.Clean(p), nil }})
 }
 
 // said reads an answer: allow, ask, deny, abstain or refused.
-func said(t *testing.T, a target.HookAnswer) string {
+func said(t *testing.T, a contract.HookAnswer) string {
 	t.Helper()
 	if a.Exit != 0 {
 		if a.Exit != 2 || a.Stderr == "" || len(a.Stdout) > 0 {
@@ -160,11 +160,11 @@ func FuzzHook(f *testing.F) {
 func emitted(t *testing.T, p *ir.Project, hooks bool) (map[string]string, diag.List) {
 	t.Helper()
 	e := policy.New(p)
-	reach, err := target.NewReach(e)
+	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), map[string]any{"hooks": hooks}, nil)})
+	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), map[string]any{"hooks": hooks}, nil)})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -244,12 +244,12 @@ func TestArgs(t *testing.T) {
 	p.Roles[0].AppendSystemPrompt = "--dangerous\n\"x\" $(y)"
 	p.Roles[0].Tools = &[]string{"Bash", "Read"}
 	e := policy.New(p)
-	reach, err := target.NewReach(e)
+	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)}
-	args, diags := New().(target.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, target.ArgsOptions{Dir: "sub"})
+	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil)}
+	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "sub"})
 	if len(diags) > 0 {
 		t.Error(diags)
 	}
@@ -257,7 +257,7 @@ func TestArgs(t *testing.T) {
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}
-	args, diags = New().(target.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, target.ArgsOptions{FlagsOnly: true})
+	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
 	if !slices.Contains(args, "--disallowedTools=Bash(git push *)") || slices.Contains(args, "--allowedTools=Edit(docs/**)") {
 		t.Errorf("got %q: the deny must be there, and an allow beside a question of its tool must not", args)
 	}
@@ -289,11 +289,11 @@ func TestNotes(t *testing.T) {
 	codes := func(r ir.Role) []string {
 		p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r}, Servers: []ir.Server{{Name: "s", Type: "stdio", Command: "x", Cwd: "sub", DefaultEnabled: true}}}
 		e := policy.New(p)
-		reach, err := target.NewReach(e)
+		reach, err := contract.NewReach(e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil)})
+		_, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil)})
 		var out []string
 		for _, d := range diags {
 			out = append(out, string(d.Code))

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // root and home are where the deciders take the project and the user to be.
@@ -47,7 +47,7 @@ type decider struct {
 
 // Open reads what Claude Code reads: the roles' settings and servers, the
 // subagents, .mcp.json, and the settings of the project beside them.
-func (claude) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
+func (claude) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
 	o := newOpener(fsys)
 	for _, f := range projectSettings {
 		if data := o.read(f.name); data != nil {
@@ -57,7 +57,7 @@ func (claude) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
 		}
 	}
 	d := o.decider()
-	return []target.Decider{d}, o.diags
+	return []contract.Decider{d}, o.diags
 }
 
 // decider joins what was opened into sessions.
@@ -114,10 +114,10 @@ func (*decider) Assumes() []string {
 }
 
 // Decide tells what becomes of an action in the session of a subject.
-func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
+func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	s := d.all[ref]
 	if s == nil {
-		return target.Verdict{}
+		return contract.Verdict{}
 	}
 	return s.verdict(a)
 }
@@ -126,7 +126,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
 type Session struct{ s *session }
 
 // Decide tells what becomes of an action in the session.
-func (s *Session) Decide(a policy.Action) target.Verdict { return s.s.verdict(a) }
+func (s *Session) Decide(a policy.Action) contract.Verdict { return s.s.verdict(a) }
 
 func (o *opener) warn(p diag.Pos, format string, args ...any) {
 	o.diags.Warnf(codeIgnored, p, format, args...)
@@ -206,7 +206,7 @@ func (o *opener) session(role *settings, mode *agent) *session {
 		s.at = cmp.Or(s.at, diag.Pos{File: l.file})
 		agent = cmp.Or(l.agent, agent)
 	}
-	s.servers, s.approval = o.servers, target.Both
+	s.servers, s.approval = o.servers, contract.Both
 	if role != nil {
 		s.at = diag.Pos{File: role.file}
 		if role.strict {
@@ -221,11 +221,11 @@ func (o *opener) session(role *settings, mode *agent) *session {
 		o.asAgent(s, agent)
 	}
 	if role == nil && len(s.hooks) == 0 {
-		s.approval = target.Access
+		s.approval = contract.Access
 	}
 	s.bare = s.approval
 	if role == nil {
-		s.bare = target.Access
+		s.bare = contract.Access
 	}
 	s.settle()
 	dirs, _ := fs.Glob(o.fsys, ".claude/skills/*/SKILL.md")

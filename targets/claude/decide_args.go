@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"path"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // OpenArgs judges the session that a command line of claude starts in the
@@ -38,7 +38,7 @@ func OpenArgs(fsys fs.FS, args []string, at diag.Pos) (*Session, diag.List, erro
 // started joins what holds in the session that a command line starts, over the
 // shared settings.
 func (o *opener) started(c *commandLine, at diag.Pos) (*session, error) {
-	s := &session{mode: "default", skills: map[string]bool{}, at: at, approval: target.Both, bare: target.Both}
+	s := &session{mode: "default", skills: map[string]bool{}, at: at, approval: contract.Both, bare: contract.Both}
 	agent := ""
 	lay := func(l *settings) {
 		if l != nil {

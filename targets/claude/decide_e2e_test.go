@@ -13,10 +13,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 var update = flag.Bool("update", false, "rewrite e2e/testdata/decide.json")
@@ -104,7 +104,7 @@ func TestDecideE2E(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := policy.New(p)
-	deciders, diags := New().(target.Judged).Open(fsys, target.Options{})
+	deciders, diags := New().(contract.Judged).Open(fsys, contract.Options{})
 	if len(diags) > 0 {
 		t.Errorf("the agent would leave out of what is emitted:\n%s", diags.Error())
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // listener is a line of modec's own in hooks.PreToolUse. What any other line
@@ -64,7 +64,7 @@ func (o *opener) hooksOf(v *artifact.Value) []*listener {
 var plainMatcher = regexp.MustCompile(`^[A-Za-z0-9_|]+$`)
 
 func (o *opener) hook(h listener, line string, at diag.Pos) *listener {
-	l, err := target.ParseHookLine(line)
+	l, err := contract.ParseHookLine(line)
 	switch {
 	case err != nil:
 		o.warn(at, "got a hook of somebody else, which holds nothing for sure: %v", err)
@@ -172,7 +172,7 @@ func (h *listener) answer(c *call, mode string) (d ir.Decision, answered bool) {
 	if err != nil {
 		return ir.Deny, true
 	}
-	a := claude{}.Hook(target.HookRequest{Payload: payload, Policy: h.engine, Subject: h.ref, Root: root, MayAllow: h.mayAllow,
+	a := claude{}.Hook(contract.HookRequest{Payload: payload, Policy: h.engine, Subject: h.ref, Root: root, MayAllow: h.mayAllow,
 		Resolve: func(p string) (string, error) { return path.Clean(p), nil }})
 	if a.Exit == 2 {
 		return ir.Deny, true
@@ -237,7 +237,7 @@ func bracketed(host string) string {
 // Read rule denies, also into those that only the hook would refuse to open.
 // Observed on 2.1.329: Grep over the folder printed a line of a file that Read,
 // and Grep of that file, were refused.
-func (s *session) searchHole(a policy.Action, with *ruling) *target.Hole {
+func (s *session) searchHole(a policy.Action, with *ruling) *contract.Hole {
 	if a.Group != ir.Read || with.Decision != ir.Deny || !with.hooked() {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (s *session) searchHole(a policy.Action, with *ruling) *target.Hole {
 		c := call{tool: tool, Action: policy.Action{Group: ir.Read, Arg: "."}, file: newFile(".")}
 		r := s.ask(&c, s.rule(&c))
 		if d := s.confirmed(r); d > ir.Deny {
-			return &target.Hole{Decision: d, Why: tool + " over the project's folder looks into files that only the hook would refuse to open"}
+			return &contract.Hole{Decision: d, Why: tool + " over the project's folder looks into files that only the hook would refuse to open"}
 		}
 	}
 	return nil

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // Claude Code approves more than a rule's text says, and some things by itself
@@ -30,13 +30,13 @@ const (
 
 // strictly returns what the rules say of a call, and the hole by which Claude
 // Code approves it all the same.
-func (s *session) strictly(r ruling) (ruling, *target.Hole) {
+func (s *session) strictly(r ruling) (ruling, *contract.Hole) {
 	if r.Decision != ir.Allow || r.loose == "" || s.mode == "bypassPermissions" || s.mode == "auto" {
 		return r, nil
 	}
 	why := r.loose
 	r.Decision, r.loose = ir.Ask, ""
-	return r, &target.Hole{Decision: ir.Allow, Why: why}
+	return r, &contract.Hole{Decision: ir.Allow, Why: why}
 }
 
 // plainWrappers are those that a rule's author expects to be seen through.

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // A rule that only a person's own settings hold is met by a witness.
 func TestPatterns(t *testing.T) {
 	d := opened(t, permissions("default", []string{"Bash(npm ci)", "Bash", "Edit(./docs/**)", "Read(//etc/hosts)", "WebFetch(domain:*.example.com)", "mcp__s__t"}, nil, []string{"Bash(rm *)"}), fstest.MapFS{
 		".claude/settings.json": {Data: []byte(`{"permissions": {"allow": ["Bash(deploy:*)"]}}`)},
-	}).(target.Patterned)
+	}).(contract.Patterned)
 	want := map[ir.Group][]ir.Pattern{
 		ir.Command: {{Text: "deploy:*"}, {Text: "npm ci"}},
 		ir.Edit:    {{Text: "docs/**"}},

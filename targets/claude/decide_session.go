@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // session is what decides while Claude Code runs: the rules of every settings
@@ -28,7 +28,7 @@ type session struct {
 	skills  map[string]bool // those on the disk
 	at      diag.Pos        // the file that a missing rule is missing from
 
-	approval, bare target.Halves // with the hooks, and without
+	approval, bare contract.Halves // with the hooks, and without
 }
 
 // ruling is what rules and mode make of a call.
@@ -88,12 +88,12 @@ func (rs *ruleSet) join(o *ruleSet) {
 }
 
 // verdict is the most permissive of what the native tools of an action may do.
-func (s *session) verdict(a policy.Action) target.Verdict {
+func (s *session) verdict(a policy.Action) contract.Verdict {
 	if a.Group == ir.MCP && a.Kind == policy.Prompt {
-		return target.Verdict{}
+		return contract.Verdict{}
 	}
 	var with, without *ruling
-	var hole, bareHole *target.Hole
+	var hole, bareHole *contract.Hole
 	hooked := len(s.hooks) > 0 && !s.noHooks
 	for _, c := range s.calls(a) {
 		r := s.rule(&c)
@@ -115,13 +115,13 @@ func (s *session) verdict(a policy.Action) target.Verdict {
 		with = &ruling{place: place{"no tool that is offered does it", s.at}}
 		without = with
 	}
-	v := target.Verdict{Answer: target.Answer{Decision: with.Decision, Governs: s.approval, Rule: with.text, At: with.at}}
+	v := contract.Verdict{Answer: contract.Answer{Decision: with.Decision, Governs: s.approval, Rule: with.text, At: with.at}}
 	if v.Hole = hole; hooked {
-		v.Bare, v.BareHole = &target.Answer{Decision: without.Decision, Governs: s.bare, Rule: without.text, At: without.at}, bareHole
+		v.Bare, v.BareHole = &contract.Answer{Decision: without.Decision, Governs: s.bare, Rule: without.text, At: without.at}, bareHole
 		v.Hole = cmp.Or(hole, s.searchHole(a, with))
 	}
 	if !hooked && v.Decision == ir.Ask && !s.named(a) {
-		v.Governs &^= target.Access // rules alone ask about what they cannot refuse
+		v.Governs &^= contract.Access // rules alone ask about what they cannot refuse
 	}
 	return v
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 const noAuto = `"disableAutoMode":"disable","disableBypassPermissionsMode":"disable"`
@@ -23,13 +23,13 @@ func permissions(mode string, allow, ask, deny []string) string {
 }
 
 // opened is the decider of a project with one role r.
-func opened(t testing.TB, settings string, more fstest.MapFS) target.Decider {
+func opened(t testing.TB, settings string, more fstest.MapFS) contract.Decider {
 	t.Helper()
 	fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: []byte(settings)}}
 	for name, f := range more {
 		fsys[name] = f
 	}
-	deciders, diags := New().(target.Judged).Open(fsys, target.Options{})
+	deciders, diags := New().(contract.Judged).Open(fsys, contract.Options{})
 	if diags.HasErrors() || len(deciders) != 1 {
 		t.Fatalf("got %d deciders, %v", len(deciders), diags)
 	}
@@ -38,7 +38,7 @@ func opened(t testing.TB, settings string, more fstest.MapFS) target.Decider {
 
 var roleR = ir.SubjectRef{Role: "r"}
 
-func check(t *testing.T, d target.Decider, g ir.Group, want map[ir.Decision][]string) {
+func check(t *testing.T, d contract.Decider, g ir.Group, want map[ir.Decision][]string) {
 	t.Helper()
 	for decision, list := range want {
 		for _, arg := range list {
@@ -118,17 +118,17 @@ func TestDecideElse(t *testing.T) {
 	if v := d.Decide(roleR, policy.Action{Group: ir.MCP, Server: "s", Arg: "r", Kind: policy.Resource}); v.Decision != ir.Allow {
 		t.Errorf("a resource is read without a question: got %s", v.Decision)
 	}
-	if v := d.Decide(roleR, policy.Action{Group: ir.MCP, Server: "s", Arg: "r", Kind: policy.Prompt}); v.Governs != target.Neither {
+	if v := d.Decide(roleR, policy.Action{Group: ir.MCP, Server: "s", Arg: "r", Kind: policy.Prompt}); v.Governs != contract.Neither {
 		t.Errorf("a prompt is a person's: got %+v", v)
 	}
-	if v := d.Decide(ir.SubjectRef{Role: "nobody"}, policy.Action{Group: ir.Read, Arg: "a"}); v != (target.Verdict{}) {
+	if v := d.Decide(ir.SubjectRef{Role: "nobody"}, policy.Action{Group: ir.Read, Arg: "a"}); v != (contract.Verdict{}) {
 		t.Errorf("a subject that is not there: got %+v", v)
 	}
 }
 
 // hooked is a project whose role r and mode m have hooks on the policy of
 // project(), as its role dev and its mode code.
-func hooked(t testing.TB, mode, line string, rules ...string) target.Decider {
+func hooked(t testing.TB, mode, line string, rules ...string) contract.Decider {
 	t.Helper()
 	model, err := project().Marshal()
 	if err != nil {
@@ -153,7 +153,7 @@ func TestDecideHook(t *testing.T) {
 		with, off ir.Decision
 	}
 	for name, c := range map[string]struct {
-		d    target.Decider
+		d    contract.Decider
 		want []want
 	}{
 		"default": {hooked(t, "default", hookLine, "Bash(free *)"), []want{
@@ -231,7 +231,7 @@ func TestDecideMode(t *testing.T) {
 	if v := d.Decide(roleR, policy.Action{Group: ir.Read, Arg: ".env"}); v.Hole != nil {
 		t.Errorf("got the hole %q in a session with Bash", v.Hole.Why)
 	}
-	if v := d.Decide(mode, policy.Action{Group: ir.Edit, Arg: "x"}); v.Governs != target.Both || v.Bare.Governs != target.Access {
+	if v := d.Decide(mode, policy.Action{Group: ir.Edit, Arg: "x"}); v.Governs != contract.Both || v.Bare.Governs != contract.Access {
 		t.Errorf("a subagent holds both halves with its hook and access without: got %+v", v)
 	}
 }
@@ -247,7 +247,7 @@ func TestOpenReports(t *testing.T) {
 		".claude/settings.json":                 {Data: []byte(`{"permissions":{"deny":["Read(x)"],"defaultMode":"auto"}}`)},
 		".claude/settings.local.json":           {Data: []byte(`{"permissions":{"allow":["Edit(y)"]}}`)},
 	}
-	deciders, diags := New().(target.Judged).Open(fsys, target.Options{})
+	deciders, diags := New().(contract.Judged).Open(fsys, contract.Options{})
 	if len(diags) != 7 || diags.HasErrors() {
 		t.Errorf("got %d diagnostics, want 7 warnings:\n%v", len(diags), diags.Error())
 	}
@@ -333,7 +333,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"permissions":{"deny":["Edit(\\)","Edit([)","Bash(\\*)","Edit(a[]-b]c)"]}}`), []byte("---\nname: [\n---"), "time ! (a) & b")
 	f.Fuzz(func(t *testing.T, settings, agent []byte, arg string) {
 		fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: settings}, ".claude/agents/m.md": {Data: agent}, ".modec/policy.json": {Data: agent}, ".mcp.json": {Data: settings}}
-		deciders, _ := New().(target.Judged).Open(fs.FS(fsys), target.Options{})
+		deciders, _ := New().(contract.Judged).Open(fs.FS(fsys), contract.Options{})
 		for _, d := range deciders {
 			for _, ref := range []ir.SubjectRef{roleR, {Mode: "m"}, {Role: "r", Mode: "m"}} {
 				for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes, ir.Unknown} {
@@ -354,14 +354,14 @@ func FuzzOpen(f *testing.F) {
 
 // does is what Claude Code does in the end: what the rules and hooks say, and
 // what it approves beyond them. A search over a folder is another call.
-func does(v target.Verdict) ir.Decision {
+func does(v contract.Verdict) ir.Decision {
 	if v.Hole != nil && !strings.Contains(v.Hole.Why, "over the project's folder") {
 		return max(v.Decision, v.Hole.Decision)
 	}
 	return v.Decision
 }
 
-func doesBare(v target.Verdict) ir.Decision {
+func doesBare(v contract.Verdict) ir.Decision {
 	if v.BareHole != nil {
 		return max(v.Bare.Decision, v.BareHole.Decision)
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // payload is what Claude Code sends to a PreToolUse hook. Fields that are not
@@ -91,7 +91,7 @@ func ToolGroup(tool string) (ir.Group, bool) {
 // Judge decides a call of a tool by its input as Claude Code writes it, in the project's
 // folder. A search that may meet what the subject may not read is an ask at most: the
 // hook leaves it to Claude Code's own rules.
-func Judge(req target.HookRequest, tool string, input map[string]any) (policy.Result, error) {
+func Judge(req contract.HookRequest, tool string, input map[string]any) (policy.Result, error) {
 	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}}
 	var err error
 	if q.subject, err = req.Policy.Subject(req.Subject); err != nil {
@@ -109,36 +109,36 @@ func Judge(req target.HookRequest, tool string, input map[string]any) (policy.Re
 
 // question is a payload with what is needed to answer it.
 type question struct {
-	target.HookRequest
+	contract.HookRequest
 	payload
 	subject *policy.Subject
 }
 
 // Hook answers a PreToolUse payload: one JSON object and exit code 0, or a
 // refusal.
-func (claude) Hook(req target.HookRequest) target.HookAnswer {
+func (claude) Hook(req contract.HookRequest) contract.HookAnswer {
 	q := question{HookRequest: req}
 	d := json.NewDecoder(bytes.NewReader(req.Payload))
 	if err := d.Decode(&q.payload); err != nil {
-		return target.Refuse("the payload is no JSON object of Claude Code: " + err.Error())
+		return contract.Refuse("the payload is no JSON object of Claude Code: " + err.Error())
 	}
 	if q.Event != "PreToolUse" || q.Tool == "" || q.ToolInput == nil {
-		return target.Refuse(fmt.Sprintf("got the event %q for the tool %q, want PreToolUse with a tool and its input", q.Event, q.Tool))
+		return contract.Refuse(fmt.Sprintf("got the event %q for the tool %q, want PreToolUse with a tool and its input", q.Event, q.Tool))
 	}
 	s, err := req.Policy.Subject(req.Subject)
 	if err != nil {
-		return target.Refuse(err.Error())
+		return contract.Refuse(err.Error())
 	}
 	q.subject = s
 	o := q.opinion()
 	switch {
 	case o.none, o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == "plan"):
-		return target.HookAnswer{Stdout: []byte("{}\n")}
+		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	return answer(req.Subject, q.Tool, o.Result)
 }
 
-func answer(ref ir.SubjectRef, tool string, r policy.Result) target.HookAnswer {
+func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer {
 	reason := fmt.Sprintf("modec: %s may not use %s here", ref, tool)
 	switch r.Decision {
 	case ir.Ask:
@@ -153,9 +153,9 @@ func answer(ref ir.SubjectRef, tool string, r policy.Result) target.HookAnswer {
 	b, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]string{
 		"hookEventName": "PreToolUse", "permissionDecision": r.Decision.String(), "permissionDecisionReason": reason}})
 	if err != nil {
-		return target.Refuse(err.Error())
+		return contract.Refuse(err.Error())
 	}
-	return target.HookAnswer{Stdout: append(b, '\n')}
+	return contract.HookAnswer{Stdout: append(b, '\n')}
 }
 
 func (q *question) opinion() opinion {
@@ -224,7 +224,7 @@ func (q *question) file(g ir.Group, p string) policy.Result {
 		}
 		abs = filepath.Join(q.Cwd, p)
 	}
-	return target.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
+	return contract.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
 }
 
 func bashAction(q *question) opinion {
@@ -269,7 +269,7 @@ func fetchAction(q *question) opinion {
 	if !ok || raw == "" {
 		return missing("url")
 	}
-	host, ok := target.WebHost(raw)
+	host, ok := contract.WebHost(raw)
 	if !ok {
 		return missing("url")
 	}

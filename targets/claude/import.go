@@ -11,10 +11,10 @@ import (
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/clauderule"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // Formats: claude-args is a command line.
@@ -30,8 +30,8 @@ const sharedRules = "policy claude_settings"
 
 // importer collects what Claude Code's files say.
 type importer struct {
-	src     target.Source
-	out     target.Imported
+	src     contract.Source
+	out     contract.Imported
 	diags   diag.List
 	servers map[string]*ir.Server
 	modes   map[string]ir.Mode
@@ -61,26 +61,26 @@ type agentFile struct {
 	fsys fs.FS
 }
 
-func newImporter(src target.Source) *importer {
+func newImporter(src contract.Source) *importer {
 	return &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, roles: map[string]ir.Role{}, tree: fstest.MapFS{}, noted: map[string]bool{},
-		out: target.Imported{Comments: map[diag.Pos]string{}}}
+		out: contract.Imported{Comments: map[diag.Pos]string{}}}
 }
 
 // Import reads settings, subagents and servers, or a command line.
-func (claude) Import(src target.Source) (target.Imported, diag.List) {
+func (claude) Import(src contract.Source) (contract.Imported, diag.List) {
 	if src.Args != nil {
 		if src.Format != "claude-args" {
-			return target.Imported{}, nil
+			return contract.Imported{}, nil
 		}
 		return ImportArgs(src, "claude-args", src.Args, diag.Pos{File: "command line"})
 	}
 	if src.Format == "claude-args" {
-		return target.Imported{}, nil
+		return contract.Imported{}, nil
 	}
 	im := newImporter(src)
 	im.read()
 	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
-		return target.Imported{}, im.diags
+		return contract.Imported{}, im.diags
 	}
 	im.finish()
 	im.diags.Sort()
@@ -168,7 +168,7 @@ func (im *importer) written(at string, data []byte) bool {
 	if !strings.Contains(string(data), "modec hook claude --model") {
 		return false
 	}
-	im.out.Note(target.Left, diag.Pos{File: at}, "", path.Base(at), "modec wrote it: its hook decides by a source that is there already")
+	im.out.Note(contract.Left, diag.Pos{File: at}, "", path.Base(at), "modec wrote it: its hook decides by a source that is there already")
 	return true
 }
 
@@ -201,7 +201,7 @@ func (im *importer) profiles() {
 			r, rules := im.role(role, diag.Pos{File: name, Line: 1, Col: 1}, append(slices.Clip(im.layers), layer{name, data, false, path.Dir(name)}), nil, own)
 			if rules != nil {
 				im.roles[role] = r
-				im.tree[".claude/modec/"+target.PathName(role)+".settings.json"] = &fstest.MapFile{Data: data}
+				im.tree[".claude/modec/"+contract.PathName(role)+".settings.json"] = &fstest.MapFile{Data: data}
 			}
 		}
 	}
@@ -231,13 +231,13 @@ func (im *importer) finish() {
 	for i := range p.Modes {
 		refs[p.Modes[i].Pos.File] = append(refs[p.Modes[i].Pos.File], ir.SubjectRef{Mode: p.Modes[i].Slug})
 	}
-	var opened []target.Decider
+	var opened []contract.Decider
 	for _, f := range im.out.Files {
 		if len(refs[f]) > 0 {
 			if opened == nil {
-				opened = []target.Decider{im.opener(im.layers).decider()}
+				opened = []contract.Decider{im.opener(im.layers).decider()}
 			}
-			im.out.Originals = append(im.out.Originals, target.Original{File: f, Files: im.tree, Subjects: refs[f], Opened: opened})
+			im.out.Originals = append(im.out.Originals, contract.Original{File: f, Files: im.tree, Subjects: refs[f], Opened: opened})
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (im *importer) opener(layers []layer) *opener {
 func (im *importer) role(name string, at diag.Pos, layers []layer, flags *commandLine, own []string) (ir.Role, *importedRules) {
 	subject := "role " + name
 	role := ir.Role{Name: name, Pos: at}
-	s := &session{mode: "default", skills: map[string]bool{}, approval: target.Both}
+	s := &session{mode: "default", skills: map[string]bool{}, approval: contract.Both}
 	rules := &importedRules{session: s}
 	o := newOpener(fstest.MapFS{})
 	defer func() { im.folder = "" }()
@@ -309,9 +309,9 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 					Path("permissions.defaultMode")
 				return role, nil
 			case l.project && text == "auto":
-				im.out.NoteRule(target.Refused, mode.Pos, subject, "defaultMode auto", "Claude Code does not take it from a file of the project")
+				im.out.NoteRule(contract.Refused, mode.Pos, subject, "defaultMode auto", "Claude Code does not take it from a file of the project")
 			default:
-				im.out.NoteRule(target.Understood, mode.Pos, subject, "defaultMode "+text, "")
+				im.out.NoteRule(contract.Understood, mode.Pos, subject, "defaultMode "+text, "")
 				rules.mode, rules.modePos = text, mode.Pos
 			}
 		}
@@ -357,7 +357,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 			im.diags.Errorf(codeImport, at, "got the agent %q, of which no file of the project tells what it may do", agent)
 			return role, nil
 		}
-		im.out.Note(target.Refused, agentPos, subject, "agent "+agent, "no file describes it: Claude Code then runs the session as usual")
+		im.out.Note(contract.Refused, agentPos, subject, "agent "+agent, "no file describes it: Claude Code then runs the session as usual")
 	}
 	habits(&role)
 	if own != nil {
@@ -391,7 +391,7 @@ func (i importInventory) UnknownServer(string, []string) bool { return false }
 func (i importInventory) Tool(server, tool string) { i.tool(i.servers[server], tool, i.at) }
 
 func (im *importer) tool(s *ir.Server, name string, at diag.Pos) {
-	if s != nil && target.ToolName(name) {
+	if s != nil && contract.ToolName(name) {
 		s.AddTool(ir.Tool{Name: name, Pos: at})
 	}
 }
@@ -411,7 +411,7 @@ func (im *importer) knows(server, tool string, at diag.Pos) bool {
 			return true
 		}
 	}
-	if !target.ServerName(server) {
+	if !contract.ServerName(server) {
 		return false
 	}
 	im.servers[server] = &ir.Server{Name: server, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
@@ -420,7 +420,7 @@ func (im *importer) knows(server, tool string, at diag.Pos) bool {
 
 // otherKeys reads what stands beside the rules.
 func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject string, v *artifact.Value) {
-	left := func(m artifact.Member, why string) { im.out.Note(target.Left, m.Pos, subject, m.Key, why) }
+	left := func(m artifact.Member, why string) { im.out.Note(contract.Left, m.Pos, subject, m.Key, why) }
 	for _, m := range v.Fields() {
 		switch m.Key {
 		case "permissions", "$schema":
@@ -432,16 +432,16 @@ func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject strin
 					}
 					role.Env[e.Key] = text
 				} else {
-					im.out.Note(target.Refused, e.Pos, subject, "env "+e.Key, "the source takes texts only")
+					im.out.Note(contract.Refused, e.Pos, subject, "env "+e.Key, "the source takes texts only")
 				}
 			}
 		case "disabledMcpjsonServers":
 			for _, item := range m.Value.List() {
-				if name, ok := item.Str(); !ok || !target.ServerName(name) || !im.knows(name, "", item.Pos) {
-					im.out.NoteRule(target.Refused, item.Pos, subject, m.Key+" "+item.Text, "the source does not take this name of a server")
+				if name, ok := item.Str(); !ok || !contract.ServerName(name) || !im.knows(name, "", item.Pos) {
+					im.out.NoteRule(contract.Refused, item.Pos, subject, m.Key+" "+item.Text, "the source does not take this name of a server")
 				} else {
 					rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.MCP, Server: name, Pattern: ir.Pattern{Kind: ir.All}}, ir.Deny, item.Pos, ir.Deny})
-					im.out.NoteRule(target.Understood, item.Pos, subject, m.Key+" "+name, "")
+					im.out.NoteRule(contract.Understood, item.Pos, subject, m.Key+" "+name, "")
 				}
 			}
 		case "enableAllProjectMcpServers", "enabledMcpjsonServers":
@@ -459,19 +459,19 @@ func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject strin
 		switch m.Key {
 		case "allow", "ask", "deny":
 			if !m.Value.Is(artifact.List) {
-				im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "Claude Code takes a list only")
+				im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "Claude Code takes a list only")
 			}
 		case "defaultMode":
 		case "disableBypassPermissionsMode", "disableAutoMode":
 			if text, _ := m.Value.Str(); text == "disable" {
-				im.out.NoteRule(target.Understood, m.Pos, subject, m.Key, "the mode that it switches off is not the role's")
+				im.out.NoteRule(contract.Understood, m.Pos, subject, m.Key, "the mode that it switches off is not the role's")
 			} else {
 				left(m, "only \"disable\" means something")
 			}
 		case "blockReadsOutsideWorkingDirectories":
 			if m.Value.True() {
 				rules.outside = true
-				im.out.NoteRule(target.Understood, m.Pos, subject, m.Key, "")
+				im.out.NoteRule(contract.Understood, m.Pos, subject, m.Key, "")
 			} else {
 				left(m, "only true means something")
 			}
@@ -489,7 +489,7 @@ func ownHooks(v *artifact.Value) bool {
 		for _, entry := range event.Value.List() {
 			for _, h := range entry.Get("hooks").List() {
 				line, _ := h.Get("command").Str()
-				if _, err := target.ParseHookLine(line); err != nil {
+				if _, err := contract.ParseHookLine(line); err != nil {
 					return false
 				}
 			}

@@ -8,10 +8,10 @@ import (
 	"testing/fstest"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // subagents turns each subagent into a mode: its prompt, and what Claude Code lets
@@ -43,23 +43,23 @@ func (im *importer) noAgent(f agentFile, err error) {
 		im.diags.Errorf(codeImport, diag.Pos{File: f.name, Line: 1, Col: 1}, "%v", err)
 		return
 	}
-	im.out.Note(target.Refused, diag.Pos{File: f.name, Line: 1, Col: 1}, "", f.name, err.Error())
+	im.out.Note(contract.Refused, diag.Pos{File: f.name, Line: 1, Col: 1}, "", f.name, err.Error())
 }
 
 func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) {
-	slug := target.Slug(name)
+	slug := contract.Slug(name)
 	switch slug {
 	case name:
 	case "":
 		im.noAgent(f, errors.New("got a name without a letter or digit"))
 		return
 	default:
-		im.out.Note(target.Repaired, v.Get("name").Line(), "mode "+slug, "name "+name, "a slug has letters, digits and dashes: it is "+slug)
+		im.out.Note(contract.Repaired, v.Get("name").Line(), "mode "+slug, "name "+name, "a slug has letters, digits and dashes: it is "+slug)
 	}
 	subject := "mode " + slug
 	for other, m := range im.modes {
 		if strings.EqualFold(other, slug) {
-			im.out.Note(target.Refused, v.Pos, subject, name, "the subagent at "+m.Pos.String()+" has this name")
+			im.out.Note(contract.Refused, v.Pos, subject, name, "the subagent at "+m.Pos.String()+" has this name")
 			return
 		}
 	}
@@ -68,7 +68,7 @@ func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) 
 	m := ir.Mode{Slug: slug, Pos: at, Name: name, WhenToUse: about, RoleDefinition: strings.Trim(body, "\n")}
 	if strings.TrimSpace(m.RoleDefinition) == "" {
 		m.RoleDefinition = about
-		im.out.Note(target.Repaired, at, subject, "prompt", "it is empty: the description stands there")
+		im.out.Note(contract.Repaired, at, subject, "prompt", "it is empty: the description stands there")
 	}
 	if v.Comment != "" {
 		im.out.Comments[at] = v.Comment
@@ -76,7 +76,7 @@ func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) 
 	im.agentFields(&m, v, subject)
 	o := newOpener(fstest.MapFS{})
 	a := o.agent(f.name, f.data)
-	s := &session{mode: "default", skills: map[string]bool{}, approval: target.Access}
+	s := &session{mode: "default", skills: map[string]bool{}, approval: contract.Access}
 	if im.shared.session != nil {
 		s.rules, s.mode, s.noAuto, s.noPass = im.shared.session.rules, im.shared.session.mode, im.shared.session.noAuto, im.shared.session.noPass
 	}
@@ -114,7 +114,7 @@ func (im *importer) agentFields(m *ir.Mode, v *artifact.Value, subject string) {
 			if isText && (slices.Contains([]string{"sonnet", "opus", "haiku", "inherit"}, text) || strings.HasPrefix(text, "claude-")) {
 				m.Model = text
 			} else {
-				im.out.Note(target.Left, f.Pos, subject, "model "+f.Value.Text, "the source does not take this model")
+				im.out.Note(contract.Left, f.Pos, subject, "model "+f.Value.Text, "the source does not take this model")
 			}
 		case "color", "effort", "maxTurns":
 			var value any = text
@@ -124,16 +124,16 @@ func (im *importer) agentFields(m *ir.Mode, v *artifact.Value, subject string) {
 			if extras[f.Key](value) {
 				fields[f.Key] = value
 			} else {
-				im.out.Note(target.Left, f.Pos, subject, f.Key+" "+f.Value.Text, "a value that Claude Code does not document")
+				im.out.Note(contract.Left, f.Pos, subject, f.Key+" "+f.Value.Text, "a value that Claude Code does not document")
 			}
 		case "hooks":
 			if !ownHooks(f.Value) {
-				im.out.Note(target.Left, f.Pos, subject, f.Key, "a program decides, which the source cannot say")
+				im.out.Note(contract.Left, f.Pos, subject, f.Key, "a program decides, which the source cannot say")
 			}
 		case "mcpServers", "skills", "memory", "background", "isolation", "initialPrompt":
-			im.out.Note(target.Left, f.Pos, subject, f.Key, "the source has no word for it")
+			im.out.Note(contract.Left, f.Pos, subject, f.Key, "the source has no word for it")
 		default:
-			im.out.Note(target.Left, f.Pos, subject, f.Key, "Claude Code ignores this key")
+			im.out.Note(contract.Left, f.Pos, subject, f.Key, "Claude Code ignores this key")
 		}
 	}
 	if len(fields) > 0 {
@@ -147,7 +147,7 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 	at := v.Get("tools").Line()
 	if at.IsZero() {
 		at = m.Pos
-		im.out.NoteRule(target.Understood, at, subject, "no tools", "it has all of the session's")
+		im.out.NoteRule(contract.Understood, at, subject, "no tools", "it has all of the session's")
 	}
 	bypass, plan, never := s.mode == "bypassPermissions", s.mode == "plan", s.mode == "dontAsk"
 	pick := func(usual ir.Decision) *ir.Default {
@@ -194,15 +194,15 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 			if strings.Contains(name, "(") {
 				why = "what stands in parentheses limits nothing: the tool is there or not"
 			}
-			im.out.NoteRule(target.Understood, v.Get(key).Line(), subject, key+" "+name, why)
+			im.out.NoteRule(contract.Understood, v.Get(key).Line(), subject, key+" "+name, why)
 		}
 	}
 	if mode := v.Get("permissionMode"); mode != nil {
 		text, _ := mode.Str()
 		if permissionModes[text] {
-			im.out.NoteRule(target.Understood, mode.Pos, subject, "permissionMode "+text, "")
+			im.out.NoteRule(contract.Understood, mode.Pos, subject, "permissionMode "+text, "")
 		} else {
-			im.out.NoteRule(target.Refused, mode.Pos, subject, "permissionMode "+text, "Claude Code leaves it out")
+			im.out.NoteRule(contract.Refused, mode.Pos, subject, "permissionMode "+text, "Claude Code leaves it out")
 		}
 	}
 	im.sharedInto(c, s.mode)
@@ -232,7 +232,7 @@ func (im *importer) agentServers(subject string, v *artifact.Value, s *session, 
 			case (server == "*" || server == "") && (tool == "" || tool == "*"):
 				t.Default = def
 			case strings.Contains(server, "*") || server == "": // several servers, of which the inventory need not tell all
-				im.out.Note(target.Left, list.Pos, subject, name, "a pattern over servers: none of them is permitted by it")
+				im.out.Note(contract.Left, list.Pos, subject, name, "a pattern over servers: none of them is permitted by it")
 			case !im.knows(server, tool, list.Pos):
 			default:
 				im.grant(t, rest, def, list.Pos)
@@ -290,7 +290,7 @@ func (im *importer) grantRule(t *ir.MCPTable, written string, rule func(tool str
 		if !ok {
 			tool = ""
 		}
-		if tool != "" && !strings.ContainsAny(tool, "*") && !target.ToolName(tool) {
+		if tool != "" && !strings.ContainsAny(tool, "*") && !contract.ToolName(tool) {
 			continue
 		}
 		im.tool(im.servers[s.Name], tool, at)

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // ImportArgs turns a command line of claude into a role: its flags, the files that
 // they name below the source's root, and the settings and servers of the project
 // in which it starts. at is where the command line stands. The original holds the
 // files that were read, and the decider of the session.
-func ImportArgs(src target.Source, name string, args []string, at diag.Pos) (target.Imported, diag.List) {
+func ImportArgs(src contract.Source, name string, args []string, at diag.Pos) (contract.Imported, diag.List) {
 	im := newImporter(src)
 	im.out.Files = []string{at.File}
 	im.arguments(name, args, at)
@@ -84,7 +84,7 @@ func (im *importer) arguments(name string, args []string, at diag.Pos) {
 	}
 	role.AppendSystemPrompt = c.prompt
 	if c.promptFile != "" {
-		data, err := target.ReadImport(im.src.Root, path.Clean(c.promptFile))
+		data, err := contract.ReadImport(im.src.Root, path.Clean(c.promptFile))
 		if err != nil {
 			bad("got the prompt file %q: %v", c.promptFile, err)
 		}
@@ -92,7 +92,7 @@ func (im *importer) arguments(name string, args []string, at diag.Pos) {
 		role.AppendSystemPrompt = strings.TrimSpace(string(data) + "\n\n" + c.prompt)
 	}
 	for _, o := range c.others {
-		im.out.Note(target.Left, at, "role "+name, o.text, o.why)
+		im.out.Note(contract.Left, at, "role "+name, o.text, o.why)
 	}
 	im.roles[name] = role
 	im.joined()
@@ -104,8 +104,8 @@ func (im *importer) arguments(name string, args []string, at diag.Pos) {
 	}
 	s.hooks = nil // somebody else's hooks hold nothing for sure
 	ref := ir.SubjectRef{Role: name}
-	im.out.Originals = []target.Original{{File: at.File, Files: im.tree, Subjects: []ir.SubjectRef{ref},
-		Opened: []target.Decider{&decider{open: o, all: map[ir.SubjectRef]*session{ref: s}}}}}
+	im.out.Originals = []contract.Original{{File: at.File, Files: im.tree, Subjects: []ir.SubjectRef{ref},
+		Opened: []contract.Decider{&decider{open: o, all: map[ir.SubjectRef]*session{ref: s}}}}}
 }
 
 // projectFile reads a file of the project into the tree of the originals.
@@ -129,7 +129,7 @@ func (im *importer) flags(c *commandLine, rules *importedRules, role *ir.Role, s
 	if c.mode != "" {
 		rules.mode, rules.modePos = c.mode, at
 		rules.session.mode = c.mode
-		im.out.NoteRule(target.Understood, at, subject, c.modeWritten, "")
+		im.out.NoteRule(contract.Understood, at, subject, c.modeWritten, "")
 	}
 	for _, l := range []struct {
 		flag  string
@@ -147,10 +147,10 @@ func (im *importer) flags(c *commandLine, rules *importedRules, role *ir.Role, s
 			role.Tools = names
 			rules.session.tools = append(rules.session.tools, newToolList(*names, false, true))
 		}
-		im.out.NoteRule(target.Understood, at, subject, "--tools "+strings.Join(*c.tools, ","), "")
+		im.out.NoteRule(contract.Understood, at, subject, "--tools "+strings.Join(*c.tools, ","), "")
 	}
 	if c.strict {
-		im.out.NoteRule(target.Understood, at, subject, "--strict-mcp-config", "")
+		im.out.NoteRule(contract.Understood, at, subject, "--strict-mcp-config", "")
 	}
 }
 
@@ -235,7 +235,7 @@ func (im *importer) asAgent(role *ir.Role, rules *importedRules, name, subject s
 			toolsInto(t, rules.neutral)
 			role.Can.MCP = t
 		}
-		im.out.NoteRule(target.Understood, at, subject, "agent "+name, "its tools limit the session; its prompt is its own mode's")
+		im.out.NoteRule(contract.Understood, at, subject, "agent "+name, "its tools limit the session; its prompt is its own mode's")
 		return true
 	}
 	return false
@@ -252,7 +252,7 @@ func (im *importer) agentFiles() (files []agentFile) {
 			continue
 		}
 		for _, name := range im.glob(at.fsys, ".claude/agents") {
-			if data, err := target.ReadImport(at.fsys, name); err == nil {
+			if data, err := contract.ReadImport(at.fsys, name); err == nil {
 				files = append(files, agentFile{at.prefix + name, data, at.fsys})
 			}
 		}

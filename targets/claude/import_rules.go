@@ -8,10 +8,10 @@ import (
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/clauderule"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // importedRules are rules on their way to a subject.
@@ -55,7 +55,7 @@ func (im *importer) rule(rules *importedRules, subject string, d ir.Decision, it
 	text, ok := item.Str()
 	what := d.String() + " " + text
 	if !ok {
-		im.out.NoteRule(target.Refused, item.Pos, subject, key, "Claude Code takes texts only")
+		im.out.NoteRule(contract.Refused, item.Pos, subject, key, "Claude Code takes texts only")
 		return
 	}
 	if item.Comment != "" {
@@ -68,12 +68,12 @@ func (im *importer) rule(rules *importedRules, subject string, d ir.Decision, it
 func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision, text string, at diag.Pos, what string) {
 	var probe ruleSet
 	if err := probe.add(d, text, at, root); err != nil {
-		im.out.NoteRule(target.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
+		im.out.NoteRule(contract.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
 		return
 	}
 	r, err := clauderule.Parse(text)
 	if err != nil {
-		im.out.NoteRule(target.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
+		im.out.NoteRule(contract.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
 		return
 	}
 	if r.HasSpec && slices.Contains([]ir.Group{ir.Read, ir.Edit}, wholeTool(r.Tool)) {
@@ -82,20 +82,20 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		}
 	}
 	if server, tool, mcp := r.MCP(); mcp && !im.knows(server, tool, at) {
-		im.out.NoteRule(target.Refused, at, subject, what, "the source does not take this name of a server: what no rule names is asked about")
+		im.out.NoteRule(contract.Refused, at, subject, what, "the source does not take this name of a server: what no rule names is asked about")
 		return
 	}
 	if d == ir.Allow && !r.HasSpec {
 		switch g := wholeTool(r.Tool); {
 		case r.Tool == "Glob" || r.Tool == "Grep" || r.Tool == "LSP":
-			im.out.NoteRule(target.Understood, at, subject, what, "reading in the project needs no rule")
+			im.out.NoteRule(contract.Understood, at, subject, what, "reading in the project needs no rule")
 			return
 		case g != "" && r.Tool != "Edit" && r.Tool != "Read" && r.Tool != "Bash":
-			im.out.NoteRule(target.Refused, at, subject, what, fmt.Sprintf("the source does not tell the tools of a group apart: what can.%s says holds", g))
+			im.out.NoteRule(contract.Refused, at, subject, what, fmt.Sprintf("the source does not tell the tools of a group apart: what can.%s says holds", g))
 			return
 		case r.Tool == "Agent" || r.Tool == "Task":
 			rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}, d, at, d})
-			im.out.NoteRule(target.Understood, at, subject, what, "")
+			im.out.NoteRule(contract.Understood, at, subject, what, "")
 			return
 		}
 	}
@@ -103,7 +103,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 	case d == ir.Allow || r.HasSpec:
 	case r.Tool == "*":
 		rules.everything(d, at)
-		im.out.NoteRule(target.Understood, at, subject, what, "")
+		im.out.NoteRule(contract.Understood, at, subject, what, "")
 		return
 	case r.Tool == "Agent" || r.Tool == "Task":
 		n := clauderule.Neutral{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}
@@ -111,7 +111,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 			n.Pattern = ir.Pattern{Kind: ir.All}
 		}
 		rules.neutral = append(rules.neutral, neutralRule{n, d, at, d})
-		im.out.NoteRule(target.Understood, at, subject, what, "")
+		im.out.NoteRule(contract.Understood, at, subject, what, "")
 		return
 	}
 	neutral, ok := clauderule.Translate(r, d, importInventory{im, at})
@@ -120,7 +120,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 	}
 	if !ok {
 		rules.kept = append(rules.kept, ir.ClaudeRule{Decision: d, Text: text, Pos: at})
-		im.out.NoteRule(target.Kept, at, subject, what, rules.beside(r, d, at))
+		im.out.NoteRule(contract.Kept, at, subject, what, rules.beside(r, d, at))
 		return
 	}
 	for _, n := range neutral {
@@ -132,7 +132,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		}
 		rules.neutral = append(rules.neutral, neutralRule{n, d, at, d})
 	}
-	im.out.NoteRule(target.Understood, at, subject, what, "")
+	im.out.NoteRule(contract.Understood, at, subject, what, "")
 }
 
 // namesNoTool reports a rule over servers for a tool that none of them is known to
@@ -237,7 +237,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 // commandsOn are the patterns of the commands that are given a path which a glob
 // matches.
 func commandsOn(glob string) []string {
-	return slices.DeleteFunc(target.CommandsOn(glob), func(p string) bool { return policy.CheckCommand(p) != nil })
+	return slices.DeleteFunc(contract.CommandsOn(glob), func(p string) bool { return policy.CheckCommand(p) != nil })
 }
 
 // everything adds a rule for all that Claude Code can do.

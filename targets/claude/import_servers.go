@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // serversFile reads the mcpServers of .mcp.json or ~/.claude.json, and returns the
@@ -27,7 +27,7 @@ func (im *importer) serversFile(file string, data []byte) (names []string) {
 	}
 	for _, m := range v.Fields() {
 		if m.Key != "mcpServers" && !strings.HasSuffix(file, ".claude.json") {
-			im.out.Note(target.Left, m.Pos, "", m.Key, "Claude Code drops this key")
+			im.out.Note(contract.Left, m.Pos, "", m.Key, "Claude Code drops this key")
 		}
 	}
 	for _, m := range all.Fields() {
@@ -46,8 +46,8 @@ func (im *importer) mcpServer(m artifact.Member) {
 	subject := "server " + m.Key
 	v := m.Value
 	old := im.servers[m.Key]
-	if !target.ServerName(m.Key) {
-		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
+	if !contract.ServerName(m.Key) {
+		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}
 	text := func(key string) string { s, _ := v.Get(key).Str(); return s }
@@ -66,7 +66,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 	s := &ir.Server{Name: m.Key, Pos: m.Pos, Command: text("command"), Args: v.Get("args").Strings(), Env: textMap("env"), URL: text("url"), Headers: textMap("headers"), DefaultEnabled: true, Tools: []ir.Tool{}}
 	kind := text("type")
 	bad := func(at diag.Pos, why string) {
-		im.out.NoteRule(target.Refused, at, subject, m.Key, why+": the server is known by its name alone")
+		im.out.NoteRule(contract.Refused, at, subject, m.Key, why+": the server is known by its name alone")
 		*s = ir.Server{Name: m.Key, Pos: m.Pos, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
 	}
 	switch {
@@ -92,7 +92,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 	case old.Type == s.Type && old.Command == s.Command && old.URL == s.URL && slices.Equal(old.Args, s.Args) && maps.Equal(old.Env, s.Env) && maps.Equal(old.Headers, s.Headers):
 		return
 	default:
-		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
+		im.out.Note(contract.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
 		return
 	}
 	if t := v.Get("timeout"); t.Is(artifact.Number) {
@@ -104,7 +104,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 		switch x.Key {
 		case "type", "command", "args", "env", "url", "headers", "timeout":
 		default:
-			im.out.Note(target.Left, x.Pos, subject, x.Key, "the source has no word for it")
+			im.out.Note(contract.Left, x.Pos, subject, x.Key, "the source has no word for it")
 		}
 	}
 	if old != nil {

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // importedOf decides with the only role of an import.
-func importedOf(t *testing.T, got target.Imported, diags diag.List) func(ir.Group, string) ir.Decision {
+func importedOf(t *testing.T, got contract.Imported, diags diag.List) func(ir.Group, string) ir.Decision {
 	t.Helper()
 	if diags.HasErrors() || len(got.Project.Roles) != 1 {
 		t.Fatalf("got %v and %d roles, want one role", diags, len(got.Project.Roles))
@@ -27,7 +27,7 @@ func TestASlashStartsFromTheFolderOfTheSettings(t *testing.T) {
 	const settings = `{"permissions":{"allow":["Edit(/x/**)"],"deny":["Read(/secret)"]}}`
 	for file, dir := range map[string]string{"s.json": "", "./conf/s.json": "conf/", "a/b/s.json": "a/b/"} {
 		fsys := fstest.MapFS{"s.json": {Data: []byte(settings)}, "conf/s.json": {Data: []byte(settings)}, "a/b/s.json": {Data: []byte(settings)}}
-		got, diags := ImportArgs(target.Source{Root: fsys}, "cli", []string{"--settings", file}, diag.Pos{File: "command line"})
+		got, diags := ImportArgs(contract.Source{Root: fsys}, "cli", []string{"--settings", file}, diag.Pos{File: "command line"})
 		decide := importedOf(t, got, diags)
 		if d := decide(ir.Edit, dir+"x/a.go"); d != ir.Allow {
 			t.Errorf("%s: edit %sx/a.go: got %s, want allow", file, dir, d)
@@ -40,7 +40,7 @@ func TestASlashStartsFromTheFolderOfTheSettings(t *testing.T) {
 		}
 	}
 	home := fstest.MapFS{".claude/settings.json": {Data: []byte(settings)}}
-	got, diags := claude{}.Import(target.Source{Root: fstest.MapFS{}, Home: home})
+	got, diags := claude{}.Import(contract.Source{Root: fstest.MapFS{}, Home: home})
 	decide := importedOf(t, got, diags)
 	if d := decide(ir.Edit, "x/a.go"); d != ir.Ask {
 		t.Errorf("~/.claude/settings.json: edit x/a.go: got %s, want ask", d)
@@ -51,7 +51,7 @@ func TestSettingsSwitchOffTheModeOfAFlag(t *testing.T) {
 	fsys := fstest.MapFS{"s.json": {Data: []byte(`{"permissions":{"disableBypassPermissionsMode":"disable"}}`)}}
 	for _, settings := range []string{"s.json", `{"permissions":{"disableBypassPermissionsMode":"disable"}}`} {
 		for _, flags := range [][]string{{"--dangerously-skip-permissions"}, {"--permission-mode", "bypassPermissions"}} {
-			got, diags := ImportArgs(target.Source{Root: fsys}, "cli", append(flags, "--settings", settings), diag.Pos{File: "command line"})
+			got, diags := ImportArgs(contract.Source{Root: fsys}, "cli", append(flags, "--settings", settings), diag.Pos{File: "command line"})
 			decide := importedOf(t, got, diags)
 			if mode := got.Project.Roles[0].PermissionMode; mode != "default" {
 				t.Errorf("%s %s: got the mode %q, want default", flags, settings, mode)
@@ -69,7 +69,7 @@ func TestTheProjectsSubagentHolds(t *testing.T) {
 		return &fstest.MapFile{Data: []byte("---\nname: x\ndescription: d\ntools: " + tools + "\n---\np\n")}
 	}
 	root, home := fstest.MapFS{".claude/agents/x.md": agent("Read")}, fstest.MapFS{".claude/agents/x.md": agent("Read, Edit, Bash")}
-	got, diags := claude{}.Import(target.Source{Root: root, Home: home})
+	got, diags := claude{}.Import(contract.Source{Root: root, Home: home})
 	if diags.HasErrors() || len(got.Project.Modes) != 1 {
 		t.Fatal(diags)
 	}
@@ -80,7 +80,7 @@ func TestTheProjectsSubagentHolds(t *testing.T) {
 
 // A role that modec started with its own servers has no others.
 func TestOwnServersOfAProfile(t *testing.T) {
-	got, diags := claude{}.Import(target.Source{Root: fstest.MapFS{
+	got, diags := claude{}.Import(contract.Source{Root: fstest.MapFS{
 		".mcp.json":                       {Data: []byte(`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)},
 		".claude/modec/dba.settings.json": {Data: []byte(`{}`)},
 		".claude/modec/dba.mcp.json":      {Data: []byte(`{"mcpServers": {"a": {"command": "x"}}}`)},
@@ -98,7 +98,7 @@ func TestOwnServersOfAProfile(t *testing.T) {
 		}
 	}
 	for _, n := range got.Notes {
-		if n.Kind == target.Refused {
+		if n.Kind == contract.Refused {
 			t.Errorf("got the note %v for the same server twice", n)
 		}
 	}
@@ -106,12 +106,12 @@ func TestOwnServersOfAProfile(t *testing.T) {
 
 // Every key of a settings file that limits something is told of.
 func TestNotesOfSettings(t *testing.T) {
-	got, diags := claude{}.Import(target.Source{Root: fstest.MapFS{".claude/settings.json": {Data: []byte(`{
+	got, diags := claude{}.Import(contract.Source{Root: fstest.MapFS{".claude/settings.json": {Data: []byte(`{
 		"disabledMcpjsonServers": ["a:b", "ok"],
 		"permissions": {"deny": "Read", "disableAutoMode": "disable", "disableBypassPermissionsMode": "yes", "blockReadsOutsideWorkingDirectories": true}}`)}}})
 	decide := importedOf(t, got, diags)
-	want := map[string]target.NoteKind{"disabledMcpjsonServers a:b": target.Refused, "disabledMcpjsonServers ok": target.Understood, "deny": target.Refused,
-		"disableAutoMode": target.Understood, "disableBypassPermissionsMode": target.Left, "blockReadsOutsideWorkingDirectories": target.Understood}
+	want := map[string]contract.NoteKind{"disabledMcpjsonServers a:b": contract.Refused, "disabledMcpjsonServers ok": contract.Understood, "deny": contract.Refused,
+		"disableAutoMode": contract.Understood, "disableBypassPermissionsMode": contract.Left, "blockReadsOutsideWorkingDirectories": contract.Understood}
 	for _, n := range got.Notes {
 		if kind, ok := want[n.What]; ok && kind == n.Kind {
 			delete(want, n.What)

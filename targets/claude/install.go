@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"path/filepath"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // settingsPlaces are where modec's entries stand in settings that people write too.
@@ -23,7 +23,7 @@ func (claude) Home() []string { return []string{".claude/settings.json"} }
 // policy. They hold in every folder: paths outside the project are outside to the
 // hook, and without it an allow would hold in other projects too, so that none is
 // written.
-func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target.HomeFile, diag.List) {
+func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	if ref.Role == "" || ref.Mode != "" {
 		e.diags.Errorf(codeInstall, diag.Pos{}, "got %s, want a role: Claude Code has no settings for a mode in the home folder", ref).
@@ -45,10 +45,10 @@ func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 	}
 	e.diags = nil // said by the build
 	mode := cmp.Or(r.PermissionMode, "default")
-	artifact := target.File{Path: settingsPath(r), Data: target.JSON(e.settingsOf(r, list, mode, projectModel))}
+	artifact := contract.File{Path: settingsPath(r), Data: contract.JSON(e.settingsOf(r, list, mode, projectModel))}
 	warn := func(g ir.Group, message string) {
 		e.diags.Warnf(codeInstall, r.Pos, "%s", message).
-			Hint("`modec args "+target.ShellQuote(r.Name)+"` starts a session that has it").
+			Hint("`modec args "+contract.ShellQuote(r.Name)+"` starts a session that has it").
 			Target("claude").
 			Subject("role "+r.Name).
 			Loses(diag.NoLoss, string(g))
@@ -63,13 +63,13 @@ func (claude) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 	if _, differs := e.roleServers(r); differs {
 		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook only")
 	}
-	model := target.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
+	model := contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
 	off := ""
 	if e.hooks {
 		off = "disableAllHooks"
 	}
-	return []target.HomeFile{{
-		File:     target.File{Path: ".claude/settings.json", Data: target.JSON(e.settingsOf(r, list, mode, model)), Shared: settingsPlaces},
+	return []contract.HomeFile{{
+		File:     contract.File{Path: ".claude/settings.json", Data: contract.JSON(e.settingsOf(r, list, mode, model)), Shared: settingsPlaces},
 		Strict:   true,
 		Off:      off,
 		Artifact: artifact,

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // installed returns the rules of an installation without hooks.
@@ -15,11 +15,11 @@ func installed(t *testing.T, r ir.Role) string {
 	t.Helper()
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{r}}
 	e := policy.New(p)
-	reach, err := target.NewReach(e)
+	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := claude{}.Install(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), map[string]any{"hooks": false}, nil)}, ir.SubjectRef{Role: r.Name}, "/project")
+	files, diags := claude{}.Install(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), map[string]any{"hooks": false}, nil)}, ir.SubjectRef{Role: r.Name}, "/project")
 	if diags.HasErrors() || len(files) != 1 {
 		t.Fatal(files, diags)
 	}
@@ -50,7 +50,7 @@ func TestInstallWithoutHooks(t *testing.T) {
 func TestAskingAboutReads(t *testing.T) {
 	ask := &ir.Default{Decision: ir.Ask}
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "r", Can: ir.Can{Read: &ir.Table{Default: ask}}}}}
-	e := &emitter{in: target.Input{Project: p, Policy: policy.New(p)}, hooks: true}
+	e := &emitter{in: contract.Input{Project: p, Policy: policy.New(p)}, hooks: true}
 	list, _, err := e.compile(&p.Roles[0])
 	if err != nil {
 		t.Fatal(err)

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // rules are the three lists of a settings file.
@@ -24,7 +24,7 @@ func (r *rules) add(d ir.Decision, rule ...string) {
 }
 
 // settings builds a role's settings file.
-func (e *emitter) settings(r *ir.Role) (target.Object, error) {
+func (e *emitter) settings(r *ir.Role) (contract.Object, error) {
 	list, mode, err := e.compile(r)
 	if err != nil {
 		return nil, err
@@ -33,15 +33,15 @@ func (e *emitter) settings(r *ir.Role) (target.Object, error) {
 }
 
 // settingsOf writes rules, mode and environment, and a hook on a model.
-func (e *emitter) settingsOf(r *ir.Role, list *rules, mode, model string) target.Object {
-	permissions := target.Object{"allow", orEmpty(list.allow), "ask", orEmpty(list.ask), "deny", orEmpty(list.deny), "defaultMode", mode}
+func (e *emitter) settingsOf(r *ir.Role, list *rules, mode, model string) contract.Object {
+	permissions := contract.Object{"allow", orEmpty(list.allow), "ask", orEmpty(list.ask), "deny", orEmpty(list.deny), "defaultMode", mode}
 	if mode != "bypassPermissions" {
 		permissions = append(permissions, "disableBypassPermissionsMode", "disable")
 	}
 	if mode != "auto" {
 		permissions = append(permissions, "disableAutoMode", "disable")
 	}
-	o := target.Object{"permissions", permissions}
+	o := contract.Object{"permissions", permissions}
 	if len(r.Env) > 0 {
 		o = append(o, "env", r.Env)
 	}
@@ -52,9 +52,9 @@ func (e *emitter) settingsOf(r *ir.Role, list *rules, mode, model string) target
 }
 
 // preToolUse runs a command before every tool call.
-func preToolUse(command string) target.Object {
-	hook := target.Object{"type", "command", "command", command, "timeout", 10}
-	return target.Object{"PreToolUse", []any{target.Object{"matcher", "*", "hooks", []any{hook}}}}
+func preToolUse(command string) contract.Object {
+	hook := contract.Object{"type", "command", "command", command, "timeout", 10}
+	return contract.Object{"PreToolUse", []any{contract.Object{"matcher", "*", "hooks", []any{hook}}}}
 }
 
 func orEmpty(l []string) []string {
@@ -75,7 +75,7 @@ func hookCommand(model, subject string, mayAllow bool) string {
 	if mayAllow {
 		allow = " --may-allow"
 	}
-	return "modec hook claude --model " + model + " --subject " + target.ShellQuote(subject) + allow + " || exit 2"
+	return "modec hook claude --model " + model + " --subject " + contract.ShellQuote(subject) + allow + " || exit 2"
 }
 
 func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code diag.Code, message, hint string) {
@@ -460,7 +460,7 @@ func (c *compiler) web() {
 func (c *compiler) mcp() {
 	for i := range c.e.in.Project.Servers {
 		sv := &c.e.in.Project.Servers[i]
-		unknown := c.s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}).Decision
+		unknown := c.s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}).Decision
 		same := true
 		decisions := make([]ir.Decision, len(sv.Tools))
 		for j, t := range sv.Tools {
@@ -509,13 +509,13 @@ func (c *compiler) modes() {
 }
 
 // Settings returns a role's settings file.
-func Settings(in target.Input, r *ir.Role) ([]byte, error) {
+func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	o, err := e.settings(r)
 	if err != nil {
 		return nil, err
 	}
-	return target.JSON(o), nil
+	return contract.JSON(o), nil
 }
 
 // groupCodes are the codes of what a whole group loses.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // sharedSettings is the settings file of the project, under every session in it.
@@ -16,7 +16,7 @@ const sharedSettings = ".claude/settings.json"
 // option subject it therefore holds everybody to one role; with a baseline alone it
 // has the rules that all roles have, and the baseline's mode. It travels with the
 // repository: it allows nothing, and neither does its hook.
-func (e *emitter) everybody() (target.File, bool) {
+func (e *emitter) everybody() (contract.File, bool) {
 	var role *ir.Role
 	name := e.in.Options.String("subject")
 	switch {
@@ -29,18 +29,18 @@ func (e *emitter) everybody() (target.File, bool) {
 			e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
 				Path("targets.claude.subject").
 				Target("claude")
-			return target.File{}, false
+			return contract.File{}, false
 		}
 		role = e.in.Project.Role(ref.Role)
 	case e.in.Project.Baseline != "":
 		role = e.in.Project.Role(e.in.Project.Baseline)
 	}
 	if role == nil {
-		return target.File{}, false
+		return contract.File{}, false
 	}
 	list, mode, err := e.compile(role)
 	if err != nil {
-		return target.File{}, false
+		return contract.File{}, false
 	}
 	var joint rules
 	noBypass, noAuto := true, true
@@ -48,7 +48,7 @@ func (e *emitter) everybody() (target.File, bool) {
 		r := &e.in.Project.Roles[i]
 		other, own, otherErr := e.compile(r)
 		if otherErr != nil {
-			return target.File{}, false // said by the role's own file
+			return contract.File{}, false // said by the role's own file
 		}
 		noBypass, noAuto = noBypass && own != "bypassPermissions", noAuto && own != "auto"
 		if i == 0 {
@@ -66,18 +66,18 @@ func (e *emitter) everybody() (target.File, bool) {
 	if mode == "acceptEdits" || mode == "bypassPermissions" || mode == "auto" || mode == "plan" && !noAuto {
 		mode = "default" // what it approves, a mode may have to ask about; plan asks a classifier where nothing forbids it
 	}
-	permissions := target.Object{"ask", orEmpty(joint.ask), "deny", orEmpty(joint.deny), "defaultMode", mode}
+	permissions := contract.Object{"ask", orEmpty(joint.ask), "deny", orEmpty(joint.deny), "defaultMode", mode}
 	if noBypass {
 		permissions = append(permissions, "disableBypassPermissionsMode", "disable")
 	}
 	if noAuto {
 		permissions = append(permissions, "disableAutoMode", "disable")
 	}
-	o := target.Object{"permissions", permissions}
+	o := contract.Object{"permissions", permissions}
 	if name != "" && e.hooks {
 		o = append(o, "hooks", preToolUse(hookCommand(projectModel, "role:"+role.Name, false)))
 	}
-	return target.File{Path: sharedSettings, Data: target.JSON(o), Shared: settingsPlaces}, true
+	return contract.File{Path: sharedSettings, Data: contract.JSON(o), Shared: settingsPlaces}, true
 }
 
 // heldToo reports the roles whose sessions the option subject narrows.

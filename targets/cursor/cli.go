@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // tokens is a list of cli.json.
@@ -23,7 +23,7 @@ func (t *tokens) add(keyword string, entries []string) {
 }
 
 // tokens are the CLI's permissions; a deny goes before an allow.
-func (e *emitter) tokens(p *profile, c commands) target.Object {
+func (e *emitter) tokens(p *profile, c commands) contract.Object {
 	hosts, noHosts := e.hosts(p)
 	allow, deny := tokens{}, tokens{}
 	allow.add("Mcp", e.allowed(p))
@@ -34,7 +34,7 @@ func (e *emitter) tokens(p *profile, c commands) target.Object {
 	deny.add("Write", e.paths(p, ir.Edit))
 	allow.add("WebFetch", hosts)
 	deny.add("WebFetch", noHosts)
-	return target.Object{"permissions", target.Object{"allow", []string(allow), "deny", []string(deny)}}
+	return contract.Object{"permissions", contract.Object{"allow", []string(allow), "deny", []string(deny)}}
 }
 
 // everyPath denies a group of paths whole, for picomatch too.

@@ -87,16 +87,16 @@ import (
 	"path"
 	"slices"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 type cursor struct{}
 
 // New returns the target. It also answers Cursor's hooks (target.Hooker).
-func New() target.Target { return cursor{} }
+func New() contract.Target { return cursor{} }
 
 func (cursor) Name() string { return "cursor" }
 
@@ -104,12 +104,12 @@ func (cursor) Summary() string {
 	return "Cursor: MCP allowlist, CLI permissions, MCP servers, hooks"
 }
 
-func (cursor) Options() []target.Option {
-	return []target.Option{
-		{Name: "aliases", Type: target.Bool, Default: false, Doc: "Also list servers under the ids that the IDE may give them, user-NAME and project-0-FOLDER-NAME."},
-		{Name: "folder", Type: target.String, Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. Default: the project's name."},
-		{Name: "hooks", Type: target.Bool, Default: true, Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid inside the IDE. Without them everything that tokens cannot say is narrowed."},
-		{Name: "subject", Type: target.String, Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", \"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under .cursor/modec are written."},
+func (cursor) Options() []contract.Option {
+	return []contract.Option{
+		{Name: "aliases", Type: contract.Bool, Default: false, Doc: "Also list servers under the ids that the IDE may give them, user-NAME and project-0-FOLDER-NAME."},
+		{Name: "folder", Type: contract.String, Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. Default: the project's name."},
+		{Name: "hooks", Type: contract.Bool, Default: true, Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid inside the IDE. Without them everything that tokens cannot say is narrowed."},
+		{Name: "subject", Type: contract.String, Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", \"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under .cursor/modec are written."},
 	}
 }
 
@@ -118,18 +118,18 @@ func (cursor) Owns() []string {
 }
 
 // governs is the table of the package comment: which halves a file holds.
-var governs = map[string]map[ir.Group]target.Halves{
-	"permissions.json": {ir.MCP: target.Approval, ir.Command: target.Approval},
-	"cli.json":         {ir.MCP: target.Both, ir.Command: target.Both, ir.Web: target.Approval, ir.Read: target.Access, ir.Edit: target.Access},
-	"hooks.json": {ir.MCP: target.Both, ir.Command: target.Both, ir.Read: target.Access, ir.Edit: target.Access, ir.Web: target.Access,
-		ir.Modes: target.Access, ir.Unknown: target.Access},
+var governs = map[string]map[ir.Group]contract.Halves{
+	"permissions.json": {ir.MCP: contract.Approval, ir.Command: contract.Approval},
+	"cli.json":         {ir.MCP: contract.Both, ir.Command: contract.Both, ir.Web: contract.Approval, ir.Read: contract.Access, ir.Edit: contract.Access},
+	"hooks.json": {ir.MCP: contract.Both, ir.Command: contract.Both, ir.Read: contract.Access, ir.Edit: contract.Access, ir.Web: contract.Access,
+		ir.Modes: contract.Access, ir.Unknown: contract.Access},
 }
 
-func (cursor) Governs(file string, g ir.Group) target.Halves { return governs[path.Base(file)][g] }
+func (cursor) Governs(file string, g ir.Group) contract.Halves { return governs[path.Base(file)][g] }
 
 // emitter compiles one project.
 type emitter struct {
-	in    target.Input
+	in    contract.Input
 	hooks bool
 	diags diag.List
 }
@@ -147,7 +147,7 @@ type profile struct {
 
 // Emit compiles a profile for each role and for the chosen mode, and the
 // project-wide files for the chosen subject.
-func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
+func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	e.checkNames()
 	e.checkExtras()
@@ -159,7 +159,7 @@ func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 	if chosen && main.Mode != "" {
 		refs = append(refs, main)
 	}
-	var files []target.File
+	var files []contract.File
 	for _, ref := range refs {
 		p, err := e.profile(ref)
 		if err != nil {
@@ -171,23 +171,23 @@ func (cursor) Emit(in target.Input) ([]target.File, diag.List) {
 			dirs = append(dirs, ".cursor/")
 		}
 		commands := e.commands(p)
-		permissions, cli := e.permissions(p, commands), target.JSON(e.tokens(p, commands))
-		files = append(files, target.File{Path: p.dir + "permissions.json", Data: permissions})
+		permissions, cli := e.permissions(p, commands), contract.JSON(e.tokens(p, commands))
+		files = append(files, contract.File{Path: p.dir + "permissions.json", Data: permissions})
 		for _, dir := range dirs {
 			var lists, hooks []string // the project's own files are people's too
 			if dir != p.dir {
 				lists, hooks = cliPlaces, hookPlaces
 			}
-			files = append(files, target.File{Path: dir + "cli.json", Data: cli, Shared: lists})
+			files = append(files, contract.File{Path: dir + "cli.json", Data: cli, Shared: lists})
 			if e.hooks {
-				files = append(files, target.File{Path: dir + "hooks.json", Data: hooksJSON(p, policyFile), Shared: hooks})
+				files = append(files, contract.File{Path: dir + "hooks.json", Data: hooksJSON(p, policyFile), Shared: hooks})
 			}
 		}
 		e.asks(p)
 		e.claudeRules(p)
 		e.heldByHook(p)
 	}
-	files = append(files, target.File{Path: ".cursor/mcp.json", Data: e.servers(), Shared: target.MCPServers})
+	files = append(files, contract.File{Path: ".cursor/mcp.json", Data: e.servers(), Shared: contract.MCPServers})
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}
@@ -200,10 +200,10 @@ func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
 		return nil, err
 	}
 	if ref.Role != "" {
-		return &profile{ref: ref, label: "role:" + ref.Role, dir: ".cursor/modec/" + target.PathName(ref.Role) + "/", subject: s, pos: e.in.Project.Role(ref.Role).Pos}, nil
+		return &profile{ref: ref, label: "role:" + ref.Role, dir: ".cursor/modec/" + contract.PathName(ref.Role) + "/", subject: s, pos: e.in.Project.Role(ref.Role).Pos}, nil
 	}
 	label := "mode:" + ref.Mode
-	return &profile{ref: ref, label: label, dir: ".cursor/modec/" + target.PathName(label) + "/", subject: s, pos: e.in.Project.Mode(ref.Mode).Pos}, nil
+	return &profile{ref: ref, label: label, dir: ".cursor/modec/" + contract.PathName(label) + "/", subject: s, pos: e.in.Project.Mode(ref.Mode).Pos}, nil
 }
 
 // chosen returns the subject of the project-wide files; false when none is.
@@ -337,6 +337,6 @@ func (e *emitter) claudeRules(p *profile) {
 }
 
 // Agent is Cursor's editor and its command line, by its new and its old name.
-func (cursor) Agent() target.Agent {
-	return target.Agent{Name: "Cursor", Programs: []string{"cursor", "cursor-agent"}}
+func (cursor) Agent() contract.Agent {
+	return contract.Agent{Name: "Cursor", Programs: []string{"cursor", "cursor-agent"}}
 }

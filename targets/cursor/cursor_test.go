@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 func at(line int) diag.Pos { return diag.Pos{File: "modec/a.cue", Line: line, Col: 1} }
@@ -54,15 +54,15 @@ func entry(key string, def ir.Decision, rules ...ir.Rule) ir.MCPEntry {
 
 type options map[string]any
 
-func emit(t *testing.T, p *ir.Project, o options, exceptions ...target.Exception) (map[string]string, diag.List) {
+func emit(t *testing.T, p *ir.Project, o options, exceptions ...contract.Exception) (map[string]string, diag.List) {
 	t.Helper()
 	e := policy.New(p)
-	reach, err := target.NewReach(e)
+	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Exceptions: exceptions,
-		Options: target.NewOptions(New().Options(), o, map[string]diag.Pos{"subject": {File: "modec.toml", Line: 4, Col: 1}})})
+	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Exceptions: exceptions,
+		Options: contract.NewOptions(New().Options(), o, map[string]diag.Pos{"subject": {File: "modec.toml", Line: 4, Col: 1}})})
 	tree := map[string]string{}
 	for _, f := range files {
 		tree[f.Path] = string(f.Data)
@@ -333,7 +333,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("got %q, want %s among them", codes(diags), code)
 		}
 	}
-	tree, diags = emit(t, p, nil, target.Exception{Subject: ir.SubjectRef{Role: "dev"}, Group: ir.MCP, Server: "off", Pattern: "*", Reason: "r", Until: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), Pos: at(99)})
+	tree, diags = emit(t, p, nil, contract.Exception{Subject: ir.SubjectRef{Role: "dev"}, Group: ir.MCP, Server: "off", Pattern: "*", Reason: "r", Until: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), Pos: at(99)})
 	if !strings.Contains(tree[".cursor/mcp.json"], `"off": {`) || !slices.Contains(codes(diags), "exception-used") {
 		t.Errorf("an exception that names the server does not open it: %q", codes(diags))
 	}
@@ -472,7 +472,7 @@ func TestHooksFileWithoutComments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for event, entries := range doc.Hooks {
-			if h, err := target.ParseHookLine(entries[0].Command); err != nil || h.Subject != label {
+			if h, err := contract.ParseHookLine(entries[0].Command); err != nil || h.Subject != label {
 				t.Errorf("%s, %s: got %q, %v", label, event, h.Subject, err)
 			}
 		}

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // opened is what the artifacts hold, read once. It stands apart from the
@@ -42,7 +42,7 @@ type setup struct {
 // Open reads the profiles under .cursor/modec, each of which somebody's home
 // folder may hold, and the project's own .cursor/cli.json and .cursor/hooks.json.
 // For the subject of the latter both are judged, and the more permissive counts.
-func (cursor) Open(fsys fs.FS, options target.Options) ([]target.Decider, diag.List) {
+func (cursor) Open(fsys fs.FS, options contract.Options) ([]contract.Decider, diag.List) {
 	o := &opened{servers: map[string]*ir.Server{}, setups: map[ir.SubjectRef][]setup{}, root: root, folder: options.String("folder")}
 	if runtime.GOOS == "windows" {
 		o.root = `C:` + filepath.FromSlash(root)
@@ -89,7 +89,7 @@ func (cursor) Open(fsys fs.FS, options target.Options) ([]target.Decider, diag.L
 	if len(o.setups) == 0 {
 		return nil, diags
 	}
-	return []target.Decider{&decider{"ide", o}, &decider{"cli", o}}, diags
+	return []contract.Decider{&decider{"ide", o}, &decider{"cli", o}}, diags
 }
 
 // readSetup reads the files of one folder that are there.
@@ -128,7 +128,7 @@ func (o *opened) readSetup(fsys fs.FS, dir string) (setup, diag.List) {
 func (o *opened) profileOf(dir string) (ir.SubjectRef, bool) {
 	if o.engine != nil {
 		for _, ref := range o.engine.Project().Subjects() {
-			if target.PathName(cmp.Or(ref.Role, "mode:"+ref.Mode)) == dir {
+			if contract.PathName(cmp.Or(ref.Role, "mode:"+ref.Mode)) == dir {
 				return ref, true
 			}
 		}
@@ -196,8 +196,8 @@ func (d *decider) Assumes() []string {
 
 // Decide is the most permissive of what the subject's setups and Cursor's tools
 // make of the action.
-func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
-	var v target.Verdict
+func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
+	var v contract.Verdict
 	for i, s := range d.setups[ref] {
 		if w := d.judge(s, a); i == 0 {
 			v = w
@@ -209,7 +209,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
 }
 
 // wider joins two verdicts of the same files' kinds.
-func wider(a, b target.Verdict) target.Verdict {
+func wider(a, b contract.Verdict) contract.Verdict {
 	if b.Decision > a.Decision {
 		a.Answer = b.Answer
 	}
@@ -221,22 +221,22 @@ func wider(a, b target.Verdict) target.Verdict {
 }
 
 // judge decides by one setup.
-func (d *decider) judge(s setup, a policy.Action) target.Verdict {
+func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 	tools := d.natives(d.surface, a)
 	if len(tools) == 0 { // a person invokes a server's prompts; no hook sees that
-		return target.Verdict{Answer: d.lists(s, a, a.Server)}
+		return contract.Verdict{Answer: d.lists(s, a, a.Server)}
 	}
 	ids := d.ids(d.surface, a.Server)
-	var v target.Verdict
+	var v contract.Verdict
 	for i, calls := range tools {
 		lists := d.lists(s, a, ids[i%len(ids)])
-		bare, hole := lists, (*target.Hole)(nil)
+		bare, hole := lists, (*contract.Hole)(nil)
 		if a.Group == ir.Command {
 			bare, hole = strictly(lists, a.Arg)
 		}
-		w := target.Verdict{Answer: bare, Hole: hole}
+		w := contract.Verdict{Answer: bare, Hole: hole}
 		if s.hooks != nil {
-			w = target.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
+			w = contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
 		}
 		if i == 0 {
 			v = w
@@ -253,7 +253,7 @@ func (d *decider) judge(s setup, a policy.Action) target.Verdict {
 			if v.Hole != nil {
 				may = max(may, v.Hole.Decision)
 			}
-			v.Hole = &target.Hole{Decision: may, Why: why}
+			v.Hole = &contract.Hole{Decision: may, Why: why}
 			v.Decision, v.Rule, v.At = ir.Deny, tok.text, tok.at
 		}
 	}
@@ -261,7 +261,7 @@ func (d *decider) judge(s setup, a policy.Action) target.Verdict {
 }
 
 // lists is what the lists alone say.
-func (d *decider) lists(s setup, a policy.Action, id string) target.Answer {
+func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
 	if d.surface == "cli" {
 		return s.cli.decide(a, id)
 	}
@@ -271,18 +271,18 @@ func (d *decider) lists(s setup, a policy.Action, id string) target.Answer {
 	case a.Group == ir.Command:
 		return s.permissions.command(a.Arg)
 	}
-	return target.Answer{Decision: ir.Allow, Rule: "no list for this group"}
+	return contract.Answer{Decision: ir.Allow, Rule: "no list for this group"}
 }
 
 // hooked joins what the hooks say with the lists. A deny holds. The engine
 // asks where beforeShellExecution asks, and takes an ask of any other event for
 // no opinion. It takes every allow for none; the documentation says that the
 // IDE does not ask where a hook for a command or an MCP tool allows.
-func (d *decider) hooked(f *hooksFile, a policy.Action, lists target.Answer, calls []call) target.Answer {
+func (d *decider) hooked(f *hooksFile, a policy.Action, lists contract.Answer, calls []call) contract.Answer {
 	can := a.Group == ir.Command || a.Group == ir.MCP && a.Kind == policy.Tool
 	out := lists
-	if out.Governs |= target.Access; can {
-		out.Governs = target.Both
+	if out.Governs |= contract.Access; can {
+		out.Governs = contract.Both
 	}
 	for _, c := range calls {
 		said, by := f.ask(c, d.opened)
@@ -300,7 +300,7 @@ func (d *decider) hooked(f *hooksFile, a policy.Action, lists target.Answer, cal
 }
 
 // hole returns how Cursor goes past a refusal of its own hooks.
-func (d *decider) hole(s setup, a policy.Action, answer target.Answer) *target.Hole {
+func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contract.Hole {
 	if answer.Decision == ir.Allow {
 		return nil
 	}
@@ -315,11 +315,11 @@ func (d *decider) hole(s setup, a policy.Action, answer target.Answer) *target.H
 			folder = path.Dir(absolute(a.Arg))
 		}
 		if answer.Decision == ir.Deny && passes(d.preTool("Grep", map[string]any{"pattern": "x", "file_path": folder})) {
-			return &target.Hole{Decision: ir.Allow, Why: "Grep over a folder also shows the files below it that may not be read"}
+			return &contract.Hole{Decision: ir.Allow, Why: "Grep over a folder also shows the files below it that may not be read"}
 		}
 	case ir.Command:
 		if passes(d.preTool("WriteShellStdin", map[string]any{"shell_id": 1, "chars_length": len(a.Arg)})) {
-			return &target.Hole{Decision: ir.Allow, Why: "WriteShellStdin types into a shell that runs already, and its payload does not say what"}
+			return &contract.Hole{Decision: ir.Allow, Why: "WriteShellStdin types into a shell that runs already, and its payload does not say what"}
 		}
 	}
 	return nil

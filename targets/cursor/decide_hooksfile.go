@@ -12,9 +12,9 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // hooksFile is a hooks.json that Cursor accepts.
@@ -181,7 +181,7 @@ func readEntry(v *artifact.Value, o *opened) (hookEntry, string) {
 		return e, "got a hook that asks a model: what it answers is not known"
 	}
 	e.text, e.at = command, v.Get("command").Pos
-	line, err := target.ParseHookLine(command)
+	line, err := contract.ParseHookLine(command)
 	if err != nil {
 		return e, "what this hook answers is not known: " + err.Error()
 	}
@@ -316,7 +316,7 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 			said = denied
 		}
 	}()
-	a := cursor{}.Hook(target.HookRequest{Payload: payload, Policy: o.engine, Subject: e.subject, Root: o.root, MayAllow: e.allows, Resolve: o.resolve})
+	a := cursor{}.Hook(contract.HookRequest{Payload: payload, Policy: o.engine, Subject: e.subject, Root: o.root, MayAllow: e.allows, Resolve: o.resolve})
 	if a.Exit != 0 {
 		return denied
 	}

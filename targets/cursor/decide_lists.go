@@ -7,10 +7,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // permissionsFile is a permissions.json as the IDE takes it from the home
@@ -76,11 +76,11 @@ func readPermissions(name string, data []byte) (*permissionsFile, diag.List) {
 	return f, diags
 }
 
-func (f *permissionsFile) tool(id, tool string) target.Answer {
+func (f *permissionsFile) tool(id, tool string) contract.Answer {
 	if f == nil || !f.hasMCP {
-		return target.Answer{Decision: ir.Allow, Rule: "the user's own list"}
+		return contract.Answer{Decision: ir.Allow, Rule: "the user's own list"}
 	}
-	a := target.Answer{Decision: ir.Ask, Governs: target.Approval, Rule: "no entry of mcpAllowlist", At: diag.Pos{File: f.file}}
+	a := contract.Answer{Decision: ir.Ask, Governs: contract.Approval, Rule: "no entry of mcpAllowlist", At: diag.Pos{File: f.file}}
 	if ran := f.mcp.Decide(id, tool); ran.Alone && ran.Why == ByMode {
 		a.Decision, a.Rule, a.At = ir.Allow, `"approvalMode": "`+string(f.mode)+`"`, f.modeAt
 		return a
@@ -96,11 +96,11 @@ func (f *permissionsFile) tool(id, tool string) target.Answer {
 	return a
 }
 
-func (f *permissionsFile) command(line string) target.Answer {
+func (f *permissionsFile) command(line string) contract.Answer {
 	if f == nil || !f.hasShell {
-		return target.Answer{Decision: ir.Allow, Rule: "the user's own list"}
+		return contract.Answer{Decision: ir.Allow, Rule: "the user's own list"}
 	}
-	a := target.Answer{Governs: target.Approval}
+	a := contract.Answer{Governs: contract.Approval}
 	switch f.mode {
 	case RunEverything:
 		a.Decision, a.Rule, a.At = ir.Allow, `"approvalMode": "`+string(f.mode)+`"`, f.modeAt
@@ -156,27 +156,27 @@ func only(list []token, keyword string) []token {
 // allowlist. A path is read and written without a question, inside the
 // workspace and in temporary folders; where it would be asked is not the
 // file's doing.
-func (t *cliFile) decide(a policy.Action, id string) target.Answer {
+func (t *cliFile) decide(a policy.Action, id string) contract.Answer {
 	if t == nil {
-		return target.Answer{Decision: ir.Allow, Rule: "the user's own tokens"}
+		return contract.Answer{Decision: ir.Allow, Rule: "the user's own tokens"}
 	}
-	out := target.Answer{At: diag.Pos{File: t.file}}
+	out := contract.Answer{At: diag.Pos{File: t.file}}
 	by := func(d ir.Decision, tok *token) {
 		out.Decision, out.Rule, out.At = d, tok.text, tok.at
 	}
 	switch a.Group {
 	case ir.Read, ir.Edit:
-		out.Governs, out.Decision, out.Rule = target.Access, ir.Allow, "no deny token"
+		out.Governs, out.Decision, out.Rule = contract.Access, ir.Allow, "no deny token"
 		keyword := map[ir.Group]string{ir.Read: "Read", ir.Edit: "Write"}[a.Group]
 		p := absolute(a.Arg)
 		if tok := find(t.deny, keyword, func(tok *token) bool { return tok.whole.match(p) }); tok != nil {
 			by(ir.Deny, tok)
 		}
 	case ir.Command:
-		out.Governs = target.Both
+		out.Governs = contract.Both
 		out.Decision, out.Rule, out.At = shellDecision(t.shellDeny, t.shellAllow, a.Arg, t.file)
 	case ir.Web:
-		out.Governs, out.Decision, out.Rule = target.Approval, ir.Ask, "no allow token"
+		out.Governs, out.Decision, out.Rule = contract.Approval, ir.Ask, "no allow token"
 		host := hostname(a.Arg)
 		matches := func(tok *token) bool { return tok.host.match(host) }
 		if tok := find(t.deny, "WebFetch", matches); tok != nil {
@@ -186,9 +186,9 @@ func (t *cliFile) decide(a policy.Action, id string) target.Answer {
 		}
 	case ir.MCP:
 		if a.Kind != policy.Tool { // no token is held against resources
-			return target.Answer{Decision: ir.Allow, Rule: "no token for resources and prompts", At: out.At}
+			return contract.Answer{Decision: ir.Allow, Rule: "no token for resources and prompts", At: out.At}
 		}
-		out.Governs, out.Decision, out.Rule = target.Both, ir.Ask, "no Mcp token"
+		out.Governs, out.Decision, out.Rule = contract.Both, ir.Ask, "no Mcp token"
 		matches := func(tok *token) bool { return tok.matchesMCP(id, a.Arg) }
 		if tok := find(t.deny, "Mcp", matches); tok != nil {
 			by(ir.Deny, tok)
@@ -196,7 +196,7 @@ func (t *cliFile) decide(a policy.Action, id string) target.Answer {
 			by(ir.Allow, tok)
 		}
 	default:
-		return target.Answer{Decision: ir.Allow, Rule: "no token for this group", At: out.At}
+		return contract.Answer{Decision: ir.Allow, Rule: "no token for this group", At: out.At}
 	}
 	return out
 }

@@ -5,8 +5,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // looseLine says what of a line the engine does not hold against its lists; ""
@@ -47,8 +47,8 @@ func looseLine(line string) string {
 
 // strictly returns what the lists say of a command line, and the hole by which
 // the engine runs it all the same.
-func strictly(a target.Answer, line string) (target.Answer, *target.Hole) {
-	if a.Decision != ir.Allow || a.Governs&target.Approval == 0 {
+func strictly(a contract.Answer, line string) (contract.Answer, *contract.Hole) {
+	if a.Decision != ir.Allow || a.Governs&contract.Approval == 0 {
 		return a, nil
 	}
 	why := looseLine(line)
@@ -56,5 +56,5 @@ func strictly(a target.Answer, line string) (target.Answer, *target.Hole) {
 		return a, nil
 	}
 	a.Decision = ir.Ask
-	return a, &target.Hole{Decision: ir.Allow, Why: why}
+	return a, &contract.Hole{Decision: ir.Allow, Why: why}
 }

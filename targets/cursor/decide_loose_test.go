@@ -3,12 +3,12 @@ package cursor
 import (
 	"testing"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 func TestStrictly(t *testing.T) {
-	allowed := target.Answer{Decision: ir.Allow, Governs: target.Both}
+	allowed := contract.Answer{Decision: ir.Allow, Governs: contract.Both}
 	for line, hole := range map[string]bool{
 		"npm ci":                      false,
 		"npm ci && npm test":          false,
@@ -32,7 +32,7 @@ func TestStrictly(t *testing.T) {
 			t.Errorf("%s: got %s and hole %v, want a hole: %v", line, a.Decision, h, hole)
 		}
 	}
-	for _, a := range []target.Answer{{Decision: ir.Ask, Governs: target.Both}, {Decision: ir.Deny, Governs: target.Both}, {Decision: ir.Allow}} {
+	for _, a := range []contract.Answer{{Decision: ir.Ask, Governs: contract.Both}, {Decision: ir.Deny, Governs: contract.Both}, {Decision: ir.Allow}} {
 		if got, h := strictly(a, "X=1 y"); h != nil || got != a {
 			t.Errorf("%+v: got %+v, %v", a, got, h)
 		}

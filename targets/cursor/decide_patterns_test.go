@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 func TestPatterns(t *testing.T) {
@@ -13,11 +13,11 @@ func TestPatterns(t *testing.T) {
 		".cursor/modec/dev/cli.json":         `{"permissions": {"allow": ["Shell(npm:ci)", "Mcp(a:b)", "WebFetch(*.docs.example)", "WebFetch(10.0.0.0/8)", "Read(~/x)"], "deny": ["Shell(git push)", "Shell(git push)", "Shell()", "Read(**/.env)", "Write(src/**)"]}}`,
 		".cursor/modec/dev/permissions.json": `{"terminalAllowlist": ["make"]}`,
 	}))
-	for d, want := range map[target.Decider]map[ir.Group]string{
+	for d, want := range map[contract.Decider]map[ir.Group]string{
 		cli: {ir.Command: "[git push * npm ci]", ir.Web: "[*.docs.example]", ir.Read: "[**/.env]", ir.Edit: "[src/**]", ir.MCP: "[]", ir.Modes: "[]"},
 		ide: {ir.Command: "[make *]", ir.Read: "[]", ir.Edit: "[]", ir.Web: "[]"},
 	} {
-		got := d.(target.Patterned).Patterns(dev)
+		got := d.(contract.Patterned).Patterns(dev)
 		for g, text := range want {
 			texts := []string{}
 			for _, p := range got[g] {

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 var update = flag.Bool("update", false, "rewrite e2e/testdata/decide.json")
@@ -75,7 +75,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	c := cursor{}
-	deciders, diags := c.Open(build, target.NewOptions(c.Options(), nil, nil))
+	deciders, diags := c.Open(build, contract.NewOptions(c.Options(), nil, nil))
 	if len(deciders) != 2 || len(diags) > 0 {
 		t.Fatalf("got %d deciders, %v", len(deciders), diags)
 	}
@@ -137,7 +137,7 @@ func (r *replay) lines(t *testing.T) []byte {
 
 // replay asks the model about one profile.
 func (d *decider) replay(t *testing.T, role string) replayProfile {
-	dir := ".cursor/modec/" + target.PathName(role)
+	dir := ".cursor/modec/" + contract.PathName(role)
 	s := d.setups[ir.SubjectRef{Role: role}][0]
 	p := replayProfile{Dir: dir}
 	calls := map[string]bool{}

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 const devHook = `{ modec hook cursor --model .modec/policy.json --subject role:dev || exit 2; }`
@@ -63,10 +63,10 @@ func files(t *testing.T, more map[string]string) fstest.MapFS {
 	return out
 }
 
-func openFiles(t *testing.T, fsys fstest.MapFS) (ide, cli target.Decider, diags diag.List) {
+func openFiles(t *testing.T, fsys fstest.MapFS) (ide, cli contract.Decider, diags diag.List) {
 	t.Helper()
 	c := cursor{}
-	deciders, diags := c.Open(fsys, target.NewOptions(c.Options(), nil, nil))
+	deciders, diags := c.Open(fsys, contract.NewOptions(c.Options(), nil, nil))
 	if len(deciders) != 2 || deciders[0].Surface() != "ide" || deciders[1].Surface() != "cli" {
 		t.Fatalf("got %d deciders, want ide and cli: %v", len(deciders), diags)
 	}
@@ -76,11 +76,11 @@ func openFiles(t *testing.T, fsys fstest.MapFS) (ide, cli target.Decider, diags 
 var dev = ir.SubjectRef{Role: "dev"}
 
 // short writes an answer as decision and halves: "deny both".
-func short(a *target.Answer) string {
+func short(a *contract.Answer) string {
 	if a == nil {
 		return "-"
 	}
-	return a.Decision.String() + map[target.Halves]string{target.Neither: "", target.Access: " access", target.Approval: " approval", target.Both: " both"}[a.Governs]
+	return a.Decision.String() + map[contract.Halves]string{contract.Neither: "", contract.Access: " access", contract.Approval: " approval", contract.Both: " both"}[a.Governs]
 }
 
 func TestDecide(t *testing.T) {
@@ -138,7 +138,7 @@ func TestDecide(t *testing.T) {
 		{"an unknown tool", act(ir.Unknown, "Telepathy"), "deny access", "allow", "deny access", "allow", 0, 0, "preToolUse", "preToolUse"},
 	} {
 		for _, s := range []struct {
-			decider          target.Decider
+			decider          contract.Decider
 			want, bare, rule string
 			hole             ir.Decision
 		}{{ide, c.ide, c.ideBare, c.ideRule, c.ideHole}, {cli, c.cli, c.cliBare, c.cliRules, c.cliHole}} {
@@ -155,7 +155,7 @@ func TestDecide(t *testing.T) {
 			if !strings.HasPrefix(v.Rule, s.rule) {
 				t.Errorf("%s, %s: got the rule %q, want %q", c.name, s.decider.Surface(), v.Rule, s.rule)
 			}
-			if v.Rule == "" || v.At.File == "" && v.Governs&target.Approval != 0 {
+			if v.Rule == "" || v.At.File == "" && v.Governs&contract.Approval != 0 {
 				t.Errorf("%s, %s: got the rule %q at %v, want both", c.name, s.decider.Surface(), v.Rule, v.At)
 			}
 			hole := ir.Deny
@@ -168,7 +168,7 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	for _, ref := range []ir.SubjectRef{{}, {Role: "nobody"}, {Mode: "dev"}, {Role: "dev", Mode: "x"}} {
-		if v := cli.Decide(ref, act(ir.Read, "x")); v != (target.Verdict{}) {
+		if v := cli.Decide(ref, act(ir.Read, "x")); v != (contract.Verdict{}) {
 			t.Errorf("%v is held by nothing: got %+v", ref, v)
 		}
 	}
@@ -252,7 +252,7 @@ func TestForeignHooks(t *testing.T) {
 		{"a hook that may allow", hooksOf(strings.Replace(modecEntry, " || exit 2", " --may-allow || exit 2", 1)), policy.Action{Group: ir.MCP, Server: "docs", Arg: "other"}, ir.Allow, ir.Ask, ""},
 	} {
 		ide, cli, diags := openFiles(t, files(t, map[string]string{".cursor/modec/dev/hooks.json": c.hooks}))
-		for d, want := range map[target.Decider]ir.Decision{ide: c.ide, cli: c.cli} {
+		for d, want := range map[contract.Decider]ir.Decision{ide: c.ide, cli: c.cli} {
 			if v := d.Decide(dev, c.a); v.Decision != want {
 				t.Errorf("%s, %s: got %s by %q, want %s", c.name, d.Surface(), v.Decision, v.Rule, want)
 			}
@@ -331,7 +331,7 @@ func TestFiles(t *testing.T) {
 		{"texts that are none", map[string]string{guided + "permissions.json": `{"mcpAllowlist": [1, "github:create_issue", null]}`, guided + "hooks.json": ""}, create, "allow approval", "ask both"},
 	} {
 		c2 := cursor{}
-		deciders, _ := c2.Open(files(t, c.more), target.NewOptions(c2.Options(), map[string]any{"subject": "role:dev"}, nil))
+		deciders, _ := c2.Open(files(t, c.more), contract.NewOptions(c2.Options(), map[string]any{"subject": "role:dev"}, nil))
 		if len(deciders) != 2 {
 			t.Errorf("%s: got %d deciders", c.name, len(deciders))
 			continue
@@ -369,7 +369,7 @@ func TestProfileOf(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	ide, cli, _ := openFiles(t, files(t, nil))
 	var wg sync.WaitGroup
-	for _, d := range []target.Decider{ide, cli, ide, cli} {
+	for _, d := range []contract.Decider{ide, cli, ide, cli} {
 		wg.Go(func() {
 			for range 20 {
 				for _, line := range []string{"git log", "git push", "make"} {
@@ -385,12 +385,12 @@ func TestConcurrent(t *testing.T) {
 
 func TestAssumes(t *testing.T) {
 	ide, cli, _ := openFiles(t, files(t, nil))
-	for _, d := range []target.Decider{ide, cli} {
+	for _, d := range []contract.Decider{ide, cli} {
 		if all := strings.Join(d.Assumes(), "\n"); !strings.Contains(strings.ToLower(all), "allowlist") || strings.Contains(all, "\n\n") {
 			t.Errorf("%s assumes %q, which does not name the run mode", d.Surface(), all)
 		}
 	}
-	if d, diags := (cursor{}).Open(fstest.MapFS{}, target.NewOptions(cursor{}.Options(), nil, nil)); d != nil || len(diags) > 0 {
+	if d, diags := (cursor{}).Open(fstest.MapFS{}, contract.NewOptions(cursor{}.Options(), nil, nil)); d != nil || len(diags) > 0 {
 		t.Errorf("without artifacts: got %d deciders, %v", len(d), diags)
 	}
 }
@@ -404,7 +404,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(``, `{"permissions":[]}`, `{"version":1,"hooks":{"preToolUse":[null]}}`, "file://", "let x=1; coproc a", ":", "::mcpScope:")
 	f.Fuzz(func(t *testing.T, permissions, cli, hooks, path, line, server, tool string) {
 		fsys := files(t, map[string]string{".cursor/modec/dev/permissions.json": permissions, ".cursor/modec/dev/cli.json": cli, ".cursor/modec/dev/hooks.json": hooks, ".cursor/hooks.json": hooks})
-		deciders, diags := (cursor{}).Open(fsys, target.NewOptions(cursor{}.Options(), nil, nil))
+		deciders, diags := (cursor{}).Open(fsys, contract.NewOptions(cursor{}.Options(), nil, nil))
 		if diags.HasErrors() {
 			t.Fatalf("got errors: %v", diags)
 		}
@@ -417,7 +417,7 @@ func FuzzOpen(f *testing.F) {
 				if v.Bare != nil && v.Decision > v.Bare.Decision && d.Surface() == "cli" {
 					t.Errorf("%v: the hooks turn %s into %s", a, short(v.Bare), short(&v.Answer))
 				}
-				if cmp.Or(v.Rule, "nothing") == "nothing" && v != (target.Verdict{}) {
+				if cmp.Or(v.Rule, "nothing") == "nothing" && v != (contract.Verdict{}) {
 					t.Errorf("%v: got %+v without a rule", a, v)
 				}
 			}

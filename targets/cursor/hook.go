@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // payload is what Cursor sends to its hooks: the union of the events' fields.
@@ -30,7 +30,7 @@ type payload struct {
 
 // question is a payload with what is needed to answer it.
 type question struct {
-	target.HookRequest
+	contract.HookRequest
 	payload
 	input   map[string]json.RawMessage // tool_input of preToolUse
 	subject *policy.Subject
@@ -59,29 +59,29 @@ var eventActions = map[string]struct {
 // Hook answers one payload: one JSON object and exit code 0, or a refusal with
 // exit code 2. Where it has no opinion, or may not answer allow, it answers an
 // object without a permission.
-func (cursor) Hook(req target.HookRequest) target.HookAnswer {
+func (cursor) Hook(req contract.HookRequest) contract.HookAnswer {
 	q := question{HookRequest: req}
 	body := bytes.TrimPrefix(req.Payload, []byte("\ufeff")) // PowerShell may put one there
 	if err := json.Unmarshal(body, &q.payload); err != nil {
-		return target.Refuse("the payload is no JSON object of Cursor: " + err.Error())
+		return contract.Refuse("the payload is no JSON object of Cursor: " + err.Error())
 	}
 	event, ok := eventActions[q.Event]
 	if !ok {
-		return target.Refuse(fmt.Sprintf("got the event %q, want one that can refuse", q.Event))
+		return contract.Refuse(fmt.Sprintf("got the event %q, want one that can refuse", q.Event))
 	}
 	s, err := req.Policy.Subject(req.Subject)
 	if err != nil {
-		return target.Refuse(err.Error())
+		return contract.Refuse(err.Error())
 	}
 	q.subject = s
 	v := event.act(&q)
 	switch {
 	case v.none:
-		return target.HookAnswer{Stdout: []byte("{}\n")}
+		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	case v.Decision == ir.Allow && req.MayAllow:
-		return target.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}
+		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}
 	case v.Decision == ir.Allow:
-		return target.HookAnswer{Stdout: []byte("{}\n")}
+		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	case v.Decision == ir.Ask && event.canAsk:
 		return answer(req.Subject, "ask", "must be asked first", v.Result)
 	case v.Decision == ir.Ask:
@@ -90,12 +90,12 @@ func (cursor) Hook(req target.HookRequest) target.HookAnswer {
 	return answer(req.Subject, "deny", "may not do this", v.Result)
 }
 
-func answer(ref ir.SubjectRef, permission, what string, r policy.Result) target.HookAnswer {
+func answer(ref ir.SubjectRef, permission, what string, r policy.Result) contract.HookAnswer {
 	message := fmt.Sprintf("modec: %s %s, by %s", ref, what, r.Rule)
 	if p := r.Pos.String(); p != "" {
 		message += " (" + p + ")"
 	}
-	return target.HookAnswer{Stdout: target.JSON(target.Object{"permission", permission, "user_message", message, "agent_message", message})}
+	return contract.HookAnswer{Stdout: contract.JSON(contract.Object{"permission", permission, "user_message", message, "agent_message", message})}
 }
 
 func refused(rule string) verdict { return verdict{Result: policy.Result{Rule: rule}} }
@@ -143,7 +143,7 @@ func (q *question) file(g ir.Group, p string) verdict {
 }
 
 func (q *question) absolute(g ir.Group, p string) verdict {
-	return verdict{Result: target.DecideAt(q.subject, g, q.Root, p, q.Resolve)}
+	return verdict{Result: contract.DecideAt(q.subject, g, q.Root, p, q.Resolve)}
 }
 
 func readAction(q *question) verdict { return q.file(ir.Read, q.FilePath) }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // shop is what the payloads below are decided for.
@@ -34,8 +34,8 @@ func shop() *ir.Project {
 
 // hook asks about one payload in the workspace /w. Links are kept as they are,
 // but for /w/link, which leads to /etc.
-func hook(p *ir.Project, payload string, mayAllow bool) target.HookAnswer {
-	return New().(target.Hooker).Hook(target.HookRequest{Payload: []byte(payload), Policy: policy.New(p), Subject: ir.SubjectRef{Role: "dev"}, Root: "/w", MayAllow: mayAllow,
+func hook(p *ir.Project, payload string, mayAllow bool) contract.HookAnswer {
+	return New().(contract.Hooker).Hook(contract.HookRequest{Payload: []byte(payload), Policy: policy.New(p), Subject: ir.SubjectRef{Role: "dev"}, Root: "/w", MayAllow: mayAllow,
 		Resolve: func(path string) (string, error) {
 			if path == "/w/broken" {
 				return "", os.ErrPermission
@@ -49,7 +49,7 @@ func hook(p *ir.Project, payload string, mayAllow bool) target.HookAnswer {
 
 // permission reads an answer: what it says, "" for no opinion, "refused" for
 // exit code 2.
-func permission(t *testing.T, a target.HookAnswer) (permission, message string) {
+func permission(t *testing.T, a contract.HookAnswer) (permission, message string) {
 	t.Helper()
 	if a.Exit != 0 {
 		if a.Exit != 2 || a.Stderr == "" || len(a.Stdout) > 0 {
@@ -278,9 +278,9 @@ func FuzzHook(f *testing.F) {
 
 func BenchmarkHook(b *testing.B) {
 	p := policy.New(shop())
-	req := target.HookRequest{Payload: []byte(`{"hook_event_name":"beforeShellExecution","command":"git log -3","cwd":"/w"}`), Policy: p, Subject: ir.SubjectRef{Role: "dev"}, Root: "/w",
+	req := contract.HookRequest{Payload: []byte(`{"hook_event_name":"beforeShellExecution","command":"git log -3","cwd":"/w"}`), Policy: p, Subject: ir.SubjectRef{Role: "dev"}, Root: "/w",
 		Resolve: func(path string) (string, error) { return path, nil }}
-	h := New().(target.Hooker)
+	h := New().(contract.Hooker)
 	for b.Loop() {
 		if h.Hook(req).Exit != 0 {
 			b.Fatal("refused")

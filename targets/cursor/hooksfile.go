@@ -3,7 +3,7 @@ package cursor
 import (
 	"bytes"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 // events are the hooks that can refuse: the engine's gating events.
@@ -20,12 +20,12 @@ const hookTimeout = 10
 // would go to the exit. model is a path from the project's root, where its own hooks
 // run, or an absolute one.
 func hooksJSON(p *profile, model string) []byte {
-	command := "{ modec hook cursor --model " + target.ShellQuote(model) + " --subject " + target.ShellQuote(p.label) + " || exit 2; }"
-	hooks := target.Object{}
+	command := "{ modec hook cursor --model " + contract.ShellQuote(model) + " --subject " + contract.ShellQuote(p.label) + " || exit 2; }"
+	hooks := contract.Object{}
 	for _, event := range events {
-		hooks = append(hooks, event, []target.Object{{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true}})
+		hooks = append(hooks, event, []contract.Object{{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true}})
 	}
-	return withoutComments(target.JSON(target.Object{"version", 1, "hooks", hooks}))
+	return withoutComments(contract.JSON(contract.Object{"version", 1, "hooks", hooks}))
 }
 
 // withoutComments escapes what looks like a comment inside a string: the engine

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // toolActions maps the tools that preToolUse names: those that the engine of
@@ -147,7 +147,7 @@ func typed(q *question) verdict { return q.line(`"$typed"`) }
 // differently is refused.
 func fetches(q *question) verdict {
 	raw, _ := q.text("url")
-	host, ok := target.WebHost(raw)
+	host, ok := contract.WebHost(raw)
 	if !ok {
 		return refused("an address that cannot be read")
 	}

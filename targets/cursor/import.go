@@ -13,10 +13,10 @@ import (
 	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // Formats is the one that Cursor has.
@@ -31,8 +31,8 @@ const (
 
 // importer collects what Cursor's files say.
 type importer struct {
-	src     target.Source
-	out     target.Imported
+	src     contract.Source
+	out     contract.Imported
 	diags   diag.List
 	servers map[string]*ir.Server
 	roles   map[string]*ir.Role
@@ -47,14 +47,14 @@ type importer struct {
 }
 
 // Import reads the IDE's lists, the CLI's tokens and the servers.
-func (cursor) Import(src target.Source) (target.Imported, diag.List) {
+func (cursor) Import(src contract.Source) (contract.Imported, diag.List) {
 	if src.Args != nil {
-		return target.Imported{}, nil
+		return contract.Imported{}, nil
 	}
-	im := &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
+	im := &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: contract.Imported{Comments: map[diag.Pos]string{}}}
 	im.read()
 	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
-		return target.Imported{}, im.diags
+		return contract.Imported{}, im.diags
 	}
 	im.finish()
 	im.diags.Sort()
@@ -139,23 +139,23 @@ func (im *importer) profiles() {
 		dir := ".cursor/modec/" + d.Name()
 		name, err := url.PathUnescape(d.Name())
 		if err != nil || strings.HasPrefix(name, "mode:") {
-			im.out.Note(target.Left, diag.Pos{File: dir}, "", d.Name(), "modec wrote it for a mode: its source says what it may do")
+			im.out.Note(contract.Left, diag.Pos{File: dir}, "", d.Name(), "modec wrote it for a mode: its source says what it may do")
 			continue
 		}
-		if data, err := target.ReadImport(im.src.Root, dir+"/hooks.json"); err == nil && strings.Contains(string(data), "modec hook cursor") {
-			im.out.Note(target.Left, diag.Pos{File: dir}, "", d.Name(), "modec wrote it: its hook decides by a source that is there already")
+		if data, err := contract.ReadImport(im.src.Root, dir+"/hooks.json"); err == nil && strings.Contains(string(data), "modec hook cursor") {
+			im.out.Note(contract.Left, diag.Pos{File: dir}, "", d.Name(), "modec wrote it: its hook decides by a source that is there already")
 			continue
 		}
 		cli, hasCLI := im.file(im.src.Root, dir+"/cli.json", dir+"/cli.json")
 		ide, hasIDE := im.file(im.src.Root, dir+"/permissions.json", dir+"/permissions.json")
 		if hasCLI != hasIDE {
-			im.out.Note(target.Left, diag.Pos{File: dir}, "role "+name, d.Name(), "modec writes cli.json and permissions.json for a role: one alone tells half of it")
+			im.out.Note(contract.Left, diag.Pos{File: dir}, "role "+name, d.Name(), "modec writes cli.json and permissions.json for a role: one alone tells half of it")
 		}
 		if !hasCLI || !hasIDE || im.roles[name] != nil {
 			continue
 		}
 		one := func(read func(*importer)) *ir.Role {
-			own := &importer{src: target.Source{Root: im.src.Root}, servers: im.servers, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: target.Imported{Comments: im.out.Comments}}
+			own := &importer{src: contract.Source{Root: im.src.Root}, servers: im.servers, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: contract.Imported{Comments: im.out.Comments}}
 			read(own)
 			im.diags = append(im.diags, own.diags...)
 			for _, n := range own.out.Notes {
@@ -177,7 +177,7 @@ func (im *importer) profiles() {
 		r.Name = name
 		both(r, lists)
 		im.roles[name] = r
-		im.out.Originals = append(im.out.Originals, target.Original{File: dir + "/cli.json", Subjects: []ir.SubjectRef{{Role: name}},
+		im.out.Originals = append(im.out.Originals, contract.Original{File: dir + "/cli.json", Subjects: []ir.SubjectRef{{Role: name}},
 			Files: fstest.MapFS{".cursor/modec/" + d.Name() + "/cli.json": {Data: cli}, ".cursor/modec/" + d.Name() + "/permissions.json": {Data: ide}}})
 	}
 }
@@ -219,7 +219,7 @@ func (im *importer) left() {
 		if data, _ := fs.ReadFile(im.src.Root, name); !info.IsDir() && strings.Contains(string(data), "modec hook cursor") {
 			continue // modec's own
 		}
-		im.out.Note(target.Left, diag.Pos{File: name}, "", path.Base(name), why)
+		im.out.Note(contract.Left, diag.Pos{File: name}, "", path.Base(name), why)
 	}
 }
 
@@ -258,7 +258,7 @@ func (im *importer) permissionsFile(file string, data []byte) {
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
 	if im.roles[ideRole] != nil {
-		im.out.Note(target.Refused, at, "role "+ideRole, path.Base(file), "the user's own file holds for the IDE; its lists are imported")
+		im.out.Note(contract.Refused, at, "role "+ideRole, path.Base(file), "the user's own file holds for the IDE; its lists are imported")
 		return
 	}
 	r := im.role(ideRole, at)
@@ -273,15 +273,15 @@ func (im *importer) permissionsFile(file string, data []byte) {
 	}
 	switch RunMode(mode) {
 	case RunEverything:
-		im.out.NoteRule(target.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
+		im.out.NoteRule(contract.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
 		unrestricted(r, v.Get("approvalMode").Pos)
 	case AskEveryTime, UseAllowlist:
-		im.out.NoteRule(target.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
+		im.out.NoteRule(contract.Understood, v.Get("approvalMode").Pos, subject, "approvalMode "+mode, "")
 	default:
-		im.out.Note(target.NeedsDecision, at, subject, "approvalMode", "the run mode is a setting of each user (Auto-review may approve what no list holds): what no list holds is asked about")
+		im.out.Note(contract.NeedsDecision, at, subject, "approvalMode", "the run mode is a setting of each user (Auto-review may approve what no list holds): what no list holds is asked about")
 	}
 	if !strings.HasPrefix(file, "~/") {
-		im.out.Note(target.Left, at, subject, path.Base(file), "up to 3.20.17 Cursor did not apply the lists of a repository; the documentation says that it does")
+		im.out.Note(contract.Left, at, subject, path.Base(file), "up to 3.20.17 Cursor did not apply the lists of a repository; the documentation says that it does")
 	}
 	for _, l := range []struct {
 		key string
@@ -289,15 +289,15 @@ func (im *importer) permissionsFile(file string, data []byte) {
 	}{{"mcpAllowlist", im.tool}, {"terminalAllowlist", im.command}} {
 		im.replaced[l.key] = im.replaced[l.key] || v.Get(l.key) != nil
 		if list := v.Get(l.key); list != nil && !list.Is(artifact.List) {
-			im.out.NoteRule(target.Refused, list.Line(), subject, l.key, "Cursor takes a list only")
+			im.out.NoteRule(contract.Refused, list.Line(), subject, l.key, "Cursor takes a list only")
 		}
 		for _, item := range v.Get(l.key).List() {
 			text, ok := item.Str()
 			switch {
 			case !ok:
-				im.out.NoteRule(target.Refused, item.Pos, subject, l.key, "Cursor drops what is no text")
+				im.out.NoteRule(contract.Refused, item.Pos, subject, l.key, "Cursor drops what is no text")
 			case manual:
-				im.out.NoteRule(target.Left, item.Pos, subject, l.key+" "+text, "the run mode asks every time")
+				im.out.NoteRule(contract.Left, item.Pos, subject, l.key+" "+text, "the run mode asks every time")
 			default:
 				im.entry(r, l.add, text, ir.Allow, item, subject, l.key+" "+text)
 			}
@@ -307,9 +307,9 @@ func (im *importer) permissionsFile(file string, data []byte) {
 		switch m.Key {
 		case "mcpAllowlist", "terminalAllowlist", "approvalMode", "$schema":
 		case "autoRun", "autoReview":
-			im.out.Note(target.Left, m.Pos, subject, m.Key, "sentences for a classifier, which hold nothing for sure")
+			im.out.Note(contract.Left, m.Pos, subject, m.Key, "sentences for a classifier, which hold nothing for sure")
 		default:
-			im.out.Note(target.Left, m.Pos, subject, m.Key, "Cursor drops this key")
+			im.out.Note(contract.Left, m.Pos, subject, m.Key, "Cursor drops this key")
 		}
 	}
 	im.original(file, data, ideRole, "permissions.json", "ide")
@@ -322,10 +322,10 @@ func (im *importer) entry(r *ir.Role, add func(*ir.Role, string, ir.Decision, di
 		im.out.Comments[item.Pos] = item.Comment
 	}
 	if why := add(r, text, d, item.Pos); why != "" {
-		im.out.NoteRule(target.Refused, item.Pos, subject, what, why)
+		im.out.NoteRule(contract.Refused, item.Pos, subject, what, why)
 		return
 	}
-	im.out.NoteRule(target.Understood, item.Pos, subject, what, "")
+	im.out.NoteRule(contract.Understood, item.Pos, subject, what, "")
 }
 
 func (im *importer) original(file string, data []byte, role, name, surface string) {
@@ -333,7 +333,7 @@ func (im *importer) original(file string, data []byte, role, name, surface strin
 	if im.folder != "" {
 		options = map[string]any{"folder": im.folder}
 	}
-	im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: fstest.MapFS{".cursor/modec/" + target.PathName(role) + "/" + name: {Data: data}}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface, Options: options})
+	im.out.Originals = append(im.out.Originals, contract.Original{File: file, Files: fstest.MapFS{".cursor/modec/" + contract.PathName(role) + "/" + name: {Data: data}}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface, Options: options})
 }
 
 // tokensFile reads the CLI's tokens. Of a project's file only permissions counts.
@@ -356,17 +356,17 @@ func (im *importer) tokensFile(file string, data []byte) {
 		case m.Key == "approvalMode" && global:
 			mode, _ := m.Value.Str()
 			if mode == "auto-review" {
-				im.out.NoteRule(target.NeedsDecision, m.Pos, subject, "approvalMode "+mode, "a classifier approves what no list holds: it is asked about")
+				im.out.NoteRule(contract.NeedsDecision, m.Pos, subject, "approvalMode "+mode, "a classifier approves what no list holds: it is asked about")
 				continue
 			}
 			if mode == "unrestricted" {
 				unrestricted(r, m.Pos)
 			}
-			im.out.NoteRule(target.Understood, m.Pos, subject, "approvalMode "+mode, "")
+			im.out.NoteRule(contract.Understood, m.Pos, subject, "approvalMode "+mode, "")
 		case global:
-			im.out.Note(target.Left, m.Pos, subject, m.Key, "no permission of a role")
+			im.out.Note(contract.Left, m.Pos, subject, m.Key, "no permission of a role")
 		default:
-			im.out.Note(target.Left, m.Pos, subject, m.Key, "of a project's file the CLI takes permissions only")
+			im.out.Note(contract.Left, m.Pos, subject, m.Key, "of a project's file the CLI takes permissions only")
 		}
 	}
 	for i, l := range []struct {
@@ -377,7 +377,7 @@ func (im *importer) tokensFile(file string, data []byte) {
 			text, ok := item.Str()
 			tok, read := newToken(text, item.Pos)
 			if !ok || !read {
-				im.out.NoteRule(target.Refused, item.Pos, subject, l.key+" "+text, "Cursor matches nothing by it")
+				im.out.NoteRule(contract.Refused, item.Pos, subject, l.key+" "+text, "Cursor matches nothing by it")
 				continue
 			}
 			im.tokens[i] = append(im.tokens[i], text)
@@ -481,7 +481,7 @@ func (im *importer) tool(r *ir.Role, text string, d ir.Decision, at diag.Pos) st
 			if s == nil || strings.Contains(tool, "*") {
 				break
 			}
-			if !target.ToolName(tool) {
+			if !contract.ToolName(tool) {
 				return "the source does not take this name of a tool"
 			}
 			s.AddTool(ir.Tool{Name: tool, Pos: at})
@@ -502,7 +502,7 @@ func deniedTool(server, tool string) (string, string) {
 		tool = tool[:i] + "*"
 	}
 	tool = strings.Map(func(c rune) rune {
-		if c != '*' && !target.ToolName(string(c)) {
+		if c != '*' && !contract.ToolName(string(c)) {
 			return '*'
 		}
 		return c
@@ -550,7 +550,7 @@ func (im *importer) server(name string, at diag.Pos, ide bool) *ir.Server {
 			return s
 		}
 	}
-	if !target.ServerName(strings.ToLower(name)) {
+	if !contract.ServerName(strings.ToLower(name)) {
 		return nil
 	}
 	s := &ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
@@ -578,7 +578,7 @@ func (im *importer) serversFile(file string, data []byte) {
 	}
 	for _, m := range v.Fields() {
 		if m.Key != "mcpServers" {
-			im.out.Note(target.Left, m.Pos, "", m.Key, "Cursor drops this key")
+			im.out.Note(contract.Left, m.Pos, "", m.Key, "Cursor drops this key")
 		}
 	}
 }
@@ -588,18 +588,18 @@ func (im *importer) mcpServer(m artifact.Member) {
 	v := m.Value
 	for name, old := range im.servers {
 		if strings.EqualFold(name, m.Key) {
-			im.out.Note(target.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
+			im.out.Note(contract.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
 			return
 		}
 	}
-	if !target.ServerName(m.Key) {
-		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
+	if !contract.ServerName(m.Key) {
+		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}
 	ref := func(s string, at diag.Pos) string {
 		s = envRef.ReplaceAllString(s, "$${$1}")
 		if x := otherRef.FindString(s); x != "" {
-			im.out.Note(target.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
+			im.out.Note(contract.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
 		}
 		return s
 	}
@@ -632,14 +632,14 @@ func (im *importer) mcpServer(m artifact.Member) {
 		}
 	default:
 		s.Type = ir.External
-		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "it has neither a command nor an http address: the server is known by its name alone")
+		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "it has neither a command nor an http address: the server is known by its name alone")
 	}
 	if v.Comment != "" {
 		im.out.Comments[m.Pos] = v.Comment
 	}
 	for _, x := range v.Fields() {
 		if !slices.Contains([]string{"type", "command", "args", "env", "url", "headers"}, x.Key) {
-			im.out.Note(target.Left, x.Pos, subject, x.Key, "the source has no word for it")
+			im.out.Note(contract.Left, x.Pos, subject, x.Key, "the source has no word for it")
 		}
 	}
 	im.servers[m.Key] = s

@@ -7,9 +7,9 @@ import (
 	"path"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // stateFiles are where the IDE keeps its settings, below the home folder, on Linux,
@@ -46,10 +46,10 @@ func (im *importer) stateFile(fsys fs.FS, name, file string) {
 	}
 	at := diag.Pos{File: file}
 	if d.Pending {
-		im.out.Note(target.Left, diag.Pos{File: file + "-wal"}, "", path.Base(name)+"-wal", "changes that Cursor has not written back yet are not seen: close it first")
+		im.out.Note(contract.Left, diag.Pos{File: file + "-wal"}, "", path.Base(name)+"-wal", "changes that Cursor has not written back yet are not seen: close it first")
 	}
 	if len(rows) == 0 {
-		im.out.Note(target.Left, at, "", path.Base(name), "Cursor keeps no lists in it")
+		im.out.Note(contract.Left, at, "", path.Base(name), "Cursor keeps no lists in it")
 		return
 	}
 	v, err := artifact.JSON(file, []byte(rows[0][0]))
@@ -67,7 +67,7 @@ func (im *importer) state(v *artifact.Value, at diag.Pos) {
 	r := im.role(ideRole, at)
 	if fresh && v.Get("yoloEnableRunEverything").True() && autoRuns(v) {
 		unrestricted(r, at)
-		im.out.NoteRule(target.Understood, at, subject, "yoloEnableRunEverything", "")
+		im.out.NoteRule(contract.Understood, at, subject, "yoloEnableRunEverything", "")
 		if v.Get("yoloMcpToolsDisabled").True() {
 			r.Can.MCP.Default = &ir.Default{Decision: ir.Ask, Pos: at}
 		}
@@ -77,11 +77,11 @@ func (im *importer) state(v *artifact.Value, at diag.Pos) {
 		lists = im.pinned != AskEveryTime
 	}
 	if !lists {
-		im.out.Note(target.NeedsDecision, at, subject, "run mode", "Cursor is not set to run by itself what the lists hold: everything is asked about, and what they deny stays denied")
+		im.out.Note(contract.NeedsDecision, at, subject, "run mode", "Cursor is not set to run by itself what the lists hold: everything is asked about, and what they deny stays denied")
 	}
 	for _, key := range []string{"yoloDeleteFileDisabled", "yoloDotFilesDisabled", "yoloOutsideWorkspaceDisabled", "playwrightProtection"} {
 		if v.Get(key).True() {
-			im.out.Note(target.Left, at, subject, key, "Cursor's own protection, which the source has no word for: Cursor asks where the source may not")
+			im.out.Note(contract.Left, at, subject, key, "Cursor's own protection, which the source has no word for: Cursor asks where the source may not")
 		}
 	}
 	for _, l := range []struct {
@@ -90,17 +90,17 @@ func (im *importer) state(v *artifact.Value, at diag.Pos) {
 		add       func(*ir.Role, string, ir.Decision, diag.Pos) string
 	}{{"mcpAllowedTools", "mcpAllowlist", ir.Allow, im.tool}, {"yoloCommandAllowlist", "terminalAllowlist", ir.Allow, im.command}, {"yoloCommandDenylist", "", ir.Deny, im.command}} {
 		if im.replaced[l.file] {
-			im.out.Note(target.Left, at, subject, l.key, "permissions.json has a list of its own, which holds")
+			im.out.Note(contract.Left, at, subject, l.key, "permissions.json has a list of its own, which holds")
 			continue
 		}
 		for _, item := range v.Get(l.key).List() {
 			text, ok := item.Str()
 			if !ok {
-				im.out.NoteRule(target.Refused, at, subject, l.key, "Cursor drops what is no text")
+				im.out.NoteRule(contract.Refused, at, subject, l.key, "Cursor drops what is no text")
 				continue
 			}
 			if why := held(v, l.key); l.d == ir.Allow && (!lists || why != "") {
-				im.out.NoteRule(target.NeedsDecision, at, subject, l.key+" "+text, cmp.Or(why, "the run mode asks every time"))
+				im.out.NoteRule(contract.NeedsDecision, at, subject, l.key+" "+text, cmp.Or(why, "the run mode asks every time"))
 				continue
 			}
 			placed := *item

@@ -6,10 +6,10 @@ import (
 	"testing/fstest"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // probes are actions that entries of every shape are held against, beside those
@@ -94,13 +94,13 @@ func neverWider(t *testing.T, name, servers, file, text string) {
 	if servers != "" {
 		tree[".cursor/mcp.json"] = &fstest.MapFile{Data: []byte(servers)}
 	}
-	got, diags := cursor{}.Import(target.Source{Root: tree})
+	got, diags := cursor{}.Import(contract.Source{Root: tree})
 	if diags.HasErrors() {
 		t.Fatalf("%s: %v", name, diags)
 	}
 	e := policy.New(got.Project)
 	for _, o := range got.Originals {
-		deciders, diags := cursor{}.Open(o.Files, target.NewOptions(cursor{}.Options(), o.Options, nil))
+		deciders, diags := cursor{}.Open(o.Files, contract.NewOptions(cursor{}.Options(), o.Options, nil))
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
@@ -119,7 +119,7 @@ func neverWider(t *testing.T, name, servers, file, text string) {
 					may = max(may, was.Hole.Decision)
 				}
 				is := s.Decide(a)
-				if was.Governs&target.Access != 0 && is.Decision > ir.Deny && may == ir.Deny || was.Governs&target.Approval != 0 && is.Decision == ir.Allow && may < ir.Allow {
+				if was.Governs&contract.Access != 0 && is.Decision > ir.Deny && may == ir.Deny || was.Governs&contract.Approval != 0 && is.Decision == ir.Allow && may < ir.Allow {
 					t.Errorf("%s (servers: %t): %s %q %q: got %s by %s, want at most %s by %s", name, servers != "", a.Group, a.Server, a.Arg, is.Decision, is.Rule, may, was.Rule)
 				}
 			}
@@ -145,7 +145,7 @@ func TestStateHoldsByTheRunMode(t *testing.T) {
 		{`{` + lists + `}`, `{"mcpAllowlist": ["a:c"]}`, ir.Allow, ir.Ask},
 		{`{` + lists + `}`, `{}`, ir.Ask, ir.Ask},
 	} {
-		im := &importer{servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
+		im := &importer{servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{}, replaced: map[string]bool{}, out: contract.Imported{Comments: map[diag.Pos]string{}}}
 		if c.file != "" {
 			im.permissionsFile("~/.cursor/permissions.json", []byte(c.file))
 		}
@@ -177,7 +177,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(`{"mcpAllowlist": ["a:*", "user-a:b"], "terminalAllowlist": ["npm run lint:fix"], "approvalMode": "allowlist"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, file := range []string{".cursor/cli.json", ".cursor/permissions.json", ".cursor/mcp.json"} {
-			_, diags := cursor{}.Import(target.Source{Root: fstest.MapFS{file: {Data: []byte(text)}}})
+			_, diags := cursor{}.Import(contract.Source{Root: fstest.MapFS{file: {Data: []byte(text)}}})
 			if !diags.HasErrors() {
 				neverWider(t, text, "", file, text)
 			}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // special are the characters that mean something to picomatch beside "*", and
@@ -189,7 +189,7 @@ func (im *importer) hosts(r *ir.Role, text string, d ir.Decision, at diag.Pos) s
 	bad := slices.ContainsFunc(list, func(p string) bool { return policy.CheckHost(p) != nil })
 	switch {
 	case d == ir.Deny && bad: // the engine asks about a denied host
-		im.out.Note(target.NeedsDecision, at, "role "+r.Name, "WebFetch("+text+")", "no host of the source: every host is asked about")
+		im.out.Note(contract.NeedsDecision, at, "role "+r.Name, "WebFetch("+text+")", "no host of the source: every host is asked about")
 		list = []string{"*"}
 	case bad:
 		return "the source does not take it for a host"
@@ -217,7 +217,7 @@ func (im *importer) files(r *ir.Role, keyword, text string, at diag.Pos) {
 	if absolutePath.MatchString(text) {
 		*outside = &ir.Default{Decision: ir.Deny, Pos: at}
 		if texts = below(text); len(texts) == 0 {
-			im.out.Note(target.NeedsDecision, at, "role "+r.Name, keyword+"("+text+")", "it is denied outside the project: where the project lies in it, deny it there too")
+			im.out.Note(contract.NeedsDecision, at, "role "+r.Name, keyword+"("+text+")", "it is denied outside the project: where the project lies in it, deny it there too")
 		}
 	}
 	for _, text := range texts {

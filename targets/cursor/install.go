@@ -3,9 +3,9 @@ package cursor
 import (
 	"path/filepath"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // The places at which modec's entries stand in files that people write too.
@@ -25,7 +25,7 @@ func (cursor) Home() []string {
 // policy. The CLI's own configuration is strict JSON with fields that it demands
 // (cursor.com/docs/cli/reference/configuration): a file that is not there begins with
 // these.
-func (cursor) Install(in target.Input, ref ir.SubjectRef, root string) ([]target.HomeFile, diag.List) {
+func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
 	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
 	p, err := e.profile(ref)
 	if err != nil {
@@ -35,17 +35,17 @@ func (cursor) Install(in target.Input, ref ir.SubjectRef, root string) ([]target
 	commands := e.commands(p)
 	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
 	e.diags = nil // said by the build
-	home := func(name string, data []byte, places []string, artifact target.File) target.HomeFile {
-		return target.HomeFile{File: target.File{Path: ".cursor/" + name, Data: data, Shared: places}, Artifact: artifact}
+	home := func(name string, data []byte, places []string, artifact contract.File) contract.HomeFile {
+		return contract.HomeFile{File: contract.File{Path: ".cursor/" + name, Data: data, Shared: places}, Artifact: artifact}
 	}
-	cli := home("cli-config.json", target.JSON(append(target.Object{"approvalMode", "allowlist"}, tokens...)), append([]string{"/approvalMode"}, cliPlaces...),
-		target.File{Path: p.dir + "cli.json", Data: target.JSON(tokens)})
+	cli := home("cli-config.json", contract.JSON(append(contract.Object{"approvalMode", "allowlist"}, tokens...)), append([]string{"/approvalMode"}, cliPlaces...),
+		contract.File{Path: p.dir + "cli.json", Data: contract.JSON(tokens)})
 	cli.Strict = true
-	cli.Start = target.JSON(target.Object{"version", 1, "editor", target.Object{"vimMode", false}})
-	files := []target.HomeFile{home("permissions.json", target.JSON(lists), listPlaces, target.File{Path: p.dir + "permissions.json", Data: target.JSON(lists)}), cli}
+	cli.Start = contract.JSON(contract.Object{"version", 1, "editor", contract.Object{"vimMode", false}})
+	files := []contract.HomeFile{home("permissions.json", contract.JSON(lists), listPlaces, contract.File{Path: p.dir + "permissions.json", Data: contract.JSON(lists)}), cli}
 	if e.hooks {
 		files = append(files, home("hooks.json", hooksJSON(p, filepath.Join(root, filepath.FromSlash(policyFile))), hookPlaces,
-			target.File{Path: p.dir + "hooks.json", Data: hooksJSON(p, policyFile)}))
+			contract.File{Path: p.dir + "hooks.json", Data: hooksJSON(p, policyFile)}))
 	}
 	return files, nil
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"unicode"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // fold is how Cursor compares names.
@@ -96,7 +96,7 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 			continue
 		}
 		lowest := map[string]ir.Decision{}
-		whole := p.tool(sv.Name, target.UnknownTool) == want
+		whole := p.tool(sv.Name, contract.UnknownTool) == want
 		for _, t := range sv.Tools {
 			d, known := lowest[fold(t.Name)]
 			own := p.tool(sv.Name, t.Name)
@@ -164,7 +164,7 @@ func (e *emitter) denied(p *profile) []string {
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
 		whole := widened(sv.Name) + ":*"
-		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool})
+		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 		if r.Decision == ir.Deny && !slices.Contains(list, whole) && e.in.Excepts(p.ref, sv.Name, "*", false) == nil {
 			e.loss(p, r.Pos, ir.MCP, codeDeny, fmt.Sprintf("no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied", sv.Name), "turn hooks on, or close the inventory")
 			list = append(list, whole)
@@ -179,11 +179,11 @@ const provenance = "// Written by modec for %s from the project's source; edits 
 // permissions writes the IDE's allowlists: JSONC, whose comments carry what a
 // key could not, since Cursor's own schema refuses unknown keys.
 func (e *emitter) permissions(p *profile, c commands) []byte {
-	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), target.JSON(e.lists(p, c))...)
+	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), contract.JSON(e.lists(p, c))...)
 }
 
 // lists are the IDE's run mode and allowlists.
-func (e *emitter) lists(p *profile, c commands) target.Object {
+func (e *emitter) lists(p *profile, c commands) contract.Object {
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
 		for _, t := range sv.Tools {
@@ -199,7 +199,7 @@ func (e *emitter) lists(p *profile, c commands) target.Object {
 			}
 		}
 	}
-	return target.Object{"approvalMode", "allowlist", "mcpAllowlist", orEmpty(e.allowed(p)), "terminalAllowlist", orEmpty(c.allow)}
+	return contract.Object{"approvalMode", "allowlist", "mcpAllowlist", orEmpty(e.allowed(p)), "terminalAllowlist", orEmpty(c.allow)}
 }
 
 // comment makes a name fit for a line comment: no line break, and nothing that
@@ -224,31 +224,31 @@ func orEmpty(l []string) []string {
 // servers writes the shared server list: what somebody may use and is on by
 // default, or is named by an exception.
 func (e *emitter) servers() []byte {
-	all := target.Object{}
+	all := contract.Object{}
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
 		if s.Type == ir.External || e.in.Reach.Server(s.Name).Any() == ir.Deny || !s.DefaultEnabled && !e.opened(s) {
 			continue
 		}
 		e.lostFields(s)
-		o := target.Object{}
+		o := contract.Object{}
 		if s.Type == "stdio" {
-			o = append(o, "type", "stdio", "command", target.EnvRefs(s.Command))
+			o = append(o, "type", "stdio", "command", contract.EnvRefs(s.Command))
 			if len(s.Args) > 0 {
-				o = append(o, "args", target.EnvRefsList(s.Args))
+				o = append(o, "args", contract.EnvRefsList(s.Args))
 			}
 			if len(s.Env) > 0 {
-				o = append(o, "env", target.EnvRefsAll(s.Env))
+				o = append(o, "env", contract.EnvRefsAll(s.Env))
 			}
 		} else {
-			o = append(o, "url", target.EnvRefs(s.URL))
+			o = append(o, "url", contract.EnvRefs(s.URL))
 			if len(s.Headers) > 0 {
-				o = append(o, "headers", target.EnvRefsAll(s.Headers))
+				o = append(o, "headers", contract.EnvRefsAll(s.Headers))
 			}
 		}
 		all = append(all, s.Name, o)
 	}
-	return target.JSON(target.Object{"mcpServers", all})
+	return contract.JSON(contract.Object{"mcpServers", all})
 }
 
 // opened reports whether a server that is off by default is in the list all the

@@ -11,7 +11,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/roo"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 var update = flag.Bool("update", false, "rewrite what is compiled into the package")
@@ -22,7 +22,7 @@ func TestBuiltins(t *testing.T) {
 		"modec.toml":  {Data: []byte("[targets.roo]\n")},
 		"modec/a.cue": {Data: []byte("package modec\n\nroles: all: modes: [\"architect\", \"ask\", \"code\", \"debug\", \"orchestrator\"]\n")},
 	}
-	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []target.Target{roo.New()}})
+	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []contract.Target{roo.New()}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // Where a mode comes from.
@@ -30,7 +30,7 @@ type Model struct {
 
 	sources map[string]string // of the modes, by slug
 	// reach is what anyone may do, which the forms of Claude Code need; made once.
-	reach func() (*target.Reach, error)
+	reach func() (*contract.Reach, error)
 	// realRoot is Root with its links resolved.
 	realRoot func() (string, error)
 }
@@ -76,8 +76,8 @@ func NewModel(root string, project *ir.Project, global ...*ir.Project) *Model {
 	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
 	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
 	m.Policy = policy.New(&p)
-	m.reach = sync.OnceValues(func() (*target.Reach, error) { return target.NewReach(m.Policy) })
-	m.realRoot = sync.OnceValues(func() (string, error) { return target.ResolveLinks(root) })
+	m.reach = sync.OnceValues(func() (*contract.Reach, error) { return contract.NewReach(m.Policy) })
+	m.realRoot = sync.OnceValues(func() (string, error) { return contract.ResolveLinks(root) })
 	return m
 }
 
@@ -103,7 +103,7 @@ func prompt(m *ir.Mode) string {
 func (m *Model) servers(s *policy.Subject) []string {
 	out := []string{}
 	for i := range m.Project.Servers {
-		if target.Usable(s, &m.Project.Servers[i]) {
+		if contract.Usable(s, &m.Project.Servers[i]) {
 			out = append(out, m.Project.Servers[i].Name)
 		}
 	}

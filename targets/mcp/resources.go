@@ -10,9 +10,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/roo"
 )
@@ -175,7 +175,7 @@ func (m *Model) serverInfo(sv *ir.Server) (*serverInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		if target.Usable(s, sv) {
+		if contract.Usable(s, sv) {
 			i.Modes = append(i.Modes, slug)
 		}
 	}
@@ -374,9 +374,9 @@ func content(m *Model, uri string) (text, mime string, err error) {
 }
 
 // input is what the target of Claude Code compiles of a model, with its defaults.
-func (m *Model) input() (target.Input, error) {
+func (m *Model) input() (contract.Input, error) {
 	reach, err := m.reach()
-	return target.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: target.NewOptions(claude.New().Options(), nil, nil)}, err
+	return contract.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: contract.NewOptions(claude.New().Options(), nil, nil)}, err
 }
 
 // claudeArgs are the arguments that start Claude Code as a role, naming the files that a
@@ -386,7 +386,7 @@ func (m *Model) claudeArgs(r *ir.Role) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, diags := claude.New().(target.Launcher).Args(in, ir.SubjectRef{Role: r.Name}, target.ArgsOptions{Dir: m.Root})
+	args, diags := claude.New().(contract.Launcher).Args(in, ir.SubjectRef{Role: r.Name}, contract.ArgsOptions{Dir: m.Root})
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].String())
 	}

@@ -22,8 +22,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/roo"
 )
@@ -50,7 +50,7 @@ roles: {
 func compiled(t testing.TB, text string) *Model {
 	t.Helper()
 	fsys := fstest.MapFS{"modec.toml": {Data: []byte("name = \"shop\"\n[targets.roo]\n")}, "modec/a.cue": {Data: []byte(text)}}
-	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []target.Target{roo.New(), claude.New()}})
+	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []contract.Target{roo.New(), claude.New()}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -8,8 +8,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // skillsExtension is the name of SEP-2640.
@@ -32,7 +32,7 @@ func skillOf(m *ir.Mode) *skill {
 		s.description = m.Name
 	}
 	s.description = strings.Join(strings.Fields(s.description), " ")
-	s.text = "---\nname: " + target.QuoteYAML(s.name, nil) + "\ndescription: " + target.QuoteYAML(s.description, nil) + "\n---\n\n" + prompt(m) + "\n"
+	s.text = "---\nname: " + contract.QuoteYAML(s.name, nil) + "\ndescription: " + contract.QuoteYAML(s.description, nil) + "\n---\n\n" + prompt(m) + "\n"
 	return s
 }
 

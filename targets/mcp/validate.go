@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/roo"
 )
@@ -94,14 +94,14 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 		return judgement{}, fail(validationError, "got a NUL in file_path, want a path")
 	}
 	if in.URL != "" && g == ir.Web {
-		if _, ok := target.WebHost(in.URL); !ok {
+		if _, ok := contract.WebHost(in.URL); !ok {
 			return judgement{}, fail(validationError, "got the url %q, want an address with a host, of http or https", in.URL)
 		}
 	}
 	about := map[ir.Group]string{"": "tool_group", ir.Read: "file", ir.Edit: "file", ir.Command: "command", ir.Web: "host", ir.MCP: "server", ir.Modes: "mode"}[g]
 	if _, ok := claude.ToolGroup(in.ToolName); ok || strings.HasPrefix(in.ToolName, "mcp__") {
 		if input := in.claude(g); input != nil {
-			r, err := claude.Judge(target.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.ToolName, input)
+			r, err := claude.Judge(contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.ToolName, input)
 			return judgement{r, about}, err
 		}
 		return judgement{m.whole(ref, s, g), "tool_group"}, nil
@@ -127,7 +127,7 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 			return judgement{s.DecideCommand(".", in.Command), about}, nil
 		}
 	case ir.Web:
-		if host, ok := target.WebHost(in.URL); ok {
+		if host, ok := contract.WebHost(in.URL); ok {
 			return decide(policy.Action{Group: g, Arg: host})
 		}
 	case ir.Modes:
@@ -196,7 +196,7 @@ func (m *Model) resolve(p string) (string, error) {
 	case p:
 		return m.realRoot()
 	}
-	return target.ResolveLinks(p)
+	return contract.ResolveLinks(p)
 }
 
 // file decides a path: at the disk where the project's folder is known, so that a link
@@ -208,7 +208,7 @@ func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
 	case !filepath.IsAbs(p):
 		p = filepath.Join(m.Root, p)
 	}
-	return target.DecideAt(s, g, m.Root, p, m.resolve)
+	return contract.DecideAt(s, g, m.Root, p, m.resolve)
 }
 
 // whole is the answer to a question that does not say what the tool is to be used on:
@@ -223,7 +223,7 @@ func (m *Model) whole(ref ir.SubjectRef, s *policy.Subject, g ir.Group) policy.R
 
 // someOf is the most that may happen with a tool of a server, an ask unless all may.
 func (m *Model) someOf(s *policy.Subject, server string) policy.Result {
-	names := []string{target.UnknownTool}
+	names := []string{contract.UnknownTool}
 	if sv := m.Project.Server(server); sv != nil {
 		for _, t := range sv.Tools {
 			names = append(names, t.Name)

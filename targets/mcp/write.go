@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 )
 
@@ -105,7 +105,7 @@ func serverRules(s *policy.Subject, sv *ir.Server) modeServer {
 	decide := func(tool string) policy.Result {
 		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool})
 	}
-	out := modeServer{Name: sv.Name, DefaultEnabled: sv.DefaultEnabled, Tools: []toolRule{}, OtherTools: decide(target.UnknownTool).Decision.String()}
+	out := modeServer{Name: sv.Name, DefaultEnabled: sv.DefaultEnabled, Tools: []toolRule{}, OtherTools: decide(contract.UnknownTool).Decision.String()}
 	for _, t := range sv.Tools {
 		r := decide(t.Name)
 		out.Tools = append(out.Tools, toolRule{t.Name, r.Decision.String(), ruleText(r)})
@@ -238,7 +238,7 @@ func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*w
 }
 
 // flagsOf writes a role in Thurbox's form.
-func flagsOf(in target.Input, r *ir.Role) (*Role, error) {
+func flagsOf(in contract.Input, r *ir.Role) (*Role, error) {
 	f, diags := claude.RoleFlags(in, r)
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("%s", diags[0])

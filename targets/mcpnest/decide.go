@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"slices"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // code is a version of the emitted TypeScript whose meaning is known: the
@@ -58,7 +58,7 @@ type row struct {
 }
 
 // Open reads the tables and checks that the code beside them is known.
-func (mcpnest) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) {
+func (mcpnest) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	var diags diag.List
 	name := dir + "policy.ts"
 	data, err := fs.ReadFile(fsys, name)
@@ -85,7 +85,7 @@ func (mcpnest) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) 
 	}
 	list, call := d, d
 	list.surface, call.surface = "list", "call"
-	return []target.Decider{&list, &call}, diags
+	return []contract.Decider{&list, &call}, diags
 }
 
 func digestOf(fsys fs.FS, name string) string {
@@ -132,17 +132,17 @@ func (d *decider) Assumes() []string {
 }
 
 // Decide has no subject: people come with claims.
-func (d *decider) Decide(ir.SubjectRef, policy.Action) target.Verdict { return target.Verdict{} }
+func (d *decider) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
 
 // DecidePerson decides for somebody with these claims: the guards and, in 2.x,
 // @ToolRoles must both let a call pass; a list shows what @ToolRoles or the
 // strategy lets through (MCP-Nest 2.0.5 tool-authorization.service.ts, 1.9.11
 // mcp-tools.handler.ts).
-func (d *decider) DecidePerson(person map[string][]string, a policy.Action) target.Verdict {
+func (d *decider) DecidePerson(person map[string][]string, a policy.Action) contract.Verdict {
 	if a.Group != ir.MCP || a.Kind != policy.Tool || !slices.Contains(d.servers, a.Server) {
-		return target.Verdict{}
+		return contract.Verdict{}
 	}
-	v := target.Verdict{Answer: target.Answer{Governs: target.Access, At: d.at, Rule: "TOOL_POLICY"}}
+	v := contract.Verdict{Answer: contract.Answer{Governs: contract.Access, At: d.at, Rule: "TOOL_POLICY"}}
 	if !d.known {
 		v.Decision, v.At, v.Rule = ir.Allow, diag.Pos{File: dir + "guards.ts"}, "unknown code"
 		return v

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // The end-to-end tests hold the meaning of the code; a change of it must be
@@ -35,13 +35,13 @@ func TestKnownCode(t *testing.T) {
 	}
 }
 
-func open(t testing.TB, files map[string]string, options map[string]any) []target.Decider {
+func open(t testing.TB, files map[string]string, options map[string]any) []contract.Decider {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[dir+name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	deciders, diags := New().(target.Judged).Open(fsys, target.NewOptions(New().Options(), options, nil))
+	deciders, diags := New().(contract.Judged).Open(fsys, contract.NewOptions(New().Options(), options, nil))
 	if diags.HasErrors() {
 		t.Fatalf("%v", diags)
 	}
@@ -49,12 +49,12 @@ func open(t testing.TB, files map[string]string, options map[string]any) []targe
 }
 
 // may lists who may do what: "call list: clerk".
-func may(deciders []target.Decider, people map[string]map[string][]string, tools ...string) []string {
+func may(deciders []contract.Decider, people map[string]map[string][]string, tools ...string) []string {
 	var out []string
 	for _, d := range deciders {
 		for _, tool := range tools {
 			for _, name := range slices.Sorted(maps.Keys(people)) {
-				v := d.(target.PersonDecider).DecidePerson(people[name], policy.Action{Group: ir.MCP, Server: "shop", Arg: tool})
+				v := d.(contract.PersonDecider).DecidePerson(people[name], policy.Action{Group: ir.MCP, Server: "shop", Arg: tool})
 				if v.Decision == ir.Allow {
 					out = append(out, d.Surface()+" "+tool+": "+name)
 				}
@@ -125,17 +125,17 @@ func TestUnknownCode(t *testing.T) {
 
 // What is no tool of the application's own servers is nobody's to judge here.
 func TestNotGoverned(t *testing.T) {
-	d := open(t, map[string]string{"policy.ts": known2, "guards.ts": stub{version: 2}.guards()}, map[string]any{"servers": []string{"shop"}})[0].(target.PersonDecider)
+	d := open(t, map[string]string{"policy.ts": known2, "guards.ts": stub{version: 2}.guards()}, map[string]any{"servers": []string{"shop"}})[0].(contract.PersonDecider)
 	for _, a := range []policy.Action{
 		{Group: ir.MCP, Server: "docs", Arg: "sell"},
 		{Group: ir.MCP, Server: "shop", Arg: "x", Kind: policy.Resource},
 		{Group: ir.Edit, Arg: "sell"},
 	} {
-		if v := d.DecidePerson(nil, a); v.Governs != target.Neither {
+		if v := d.DecidePerson(nil, a); v.Governs != contract.Neither {
 			t.Errorf("%+v: got %+v", a, v)
 		}
 	}
-	if v := d.Decide(ir.SubjectRef{Role: "clerk"}, policy.Action{Group: ir.MCP, Server: "shop", Arg: "sell"}); v.Governs != target.Neither {
+	if v := d.Decide(ir.SubjectRef{Role: "clerk"}, policy.Action{Group: ir.MCP, Server: "shop", Arg: "sell"}); v.Governs != contract.Neither {
 		t.Errorf("a role without a person: got %+v", v)
 	}
 }
@@ -153,11 +153,11 @@ func TestBadTables(t *testing.T) {
 		"export const ROLE_CLAIMS = \"\\q\" as const satisfies X;",
 	} {
 		fsys := fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(text)}}
-		if d, diags := New().(target.Judged).Open(fsys, target.Options{}); !diags.HasErrors() || d != nil {
+		if d, diags := New().(contract.Judged).Open(fsys, contract.Options{}); !diags.HasErrors() || d != nil {
 			t.Errorf("%q: got %v, want an error", text, d)
 		}
 	}
-	if d, diags := New().(target.Judged).Open(fstest.MapFS{}, target.Options{}); d != nil || diags != nil {
+	if d, diags := New().(contract.Judged).Open(fstest.MapFS{}, contract.Options{}); d != nil || diags != nil {
 		t.Errorf("no stubs: got %v, %v", d, diags)
 	}
 }
@@ -166,7 +166,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(known2)
 	f.Fuzz(func(t *testing.T, text string) {
 		fsys := fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(text)}, dir + "guards.ts": &fstest.MapFile{Data: []byte(stub{version: 2}.guards())}}
-		deciders, _ := New().(target.Judged).Open(fsys, target.NewOptions(New().Options(), map[string]any{"servers": []string{"shop"}}, nil))
+		deciders, _ := New().(contract.Judged).Open(fsys, contract.NewOptions(New().Options(), map[string]any{"servers": []string{"shop"}}, nil))
 		may(deciders, map[string]map[string][]string{"clerk": {"roles": {"clerk"}}}, "sell", "")
 	})
 }

@@ -43,28 +43,28 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 type mcpnest struct{}
 
 // New returns the target.
-func New() target.Target { return mcpnest{} }
+func New() contract.Target { return mcpnest{} }
 
 func (mcpnest) Name() string { return "mcpnest" }
 func (mcpnest) Summary() string {
 	return "MCP-Nest: guards, decorators and a policy table in TypeScript"
 }
 
-func (mcpnest) Options() []target.Option {
-	return []target.Option{
-		{Name: "extension", Type: target.String, Default: "none", Choices: []string{"none", "js"}, Doc: "js: relative imports end in .js, which ECMAScript modules need (Nest 12). none: CommonJS."},
-		{Name: "servers", Type: target.Strings, Doc: "The inventory servers that this application implements."},
-		{Name: "unheld_ask", Type: target.String, Choices: []string{"permit", "deny"}, Doc: "What becomes of an ask, which a server cannot put to a person. permit: the client in front asks. deny: refuse. Default: deny for tools with the risk destructive, permit for others."},
-		{Name: "version", Type: target.Int, Default: 2, Choices: []string{"1", "2"}, Doc: "The major version of MCP-Nest: 2, or 1 for 1.9.x."},
+func (mcpnest) Options() []contract.Option {
+	return []contract.Option{
+		{Name: "extension", Type: contract.String, Default: "none", Choices: []string{"none", "js"}, Doc: "js: relative imports end in .js, which ECMAScript modules need (Nest 12). none: CommonJS."},
+		{Name: "servers", Type: contract.Strings, Doc: "The inventory servers that this application implements."},
+		{Name: "unheld_ask", Type: contract.String, Choices: []string{"permit", "deny"}, Doc: "What becomes of an ask, which a server cannot put to a person. permit: the client in front asks. deny: refuse. Default: deny for tools with the risk destructive, permit for others."},
+		{Name: "version", Type: contract.Int, Default: 2, Choices: []string{"1", "2"}, Doc: "The major version of MCP-Nest: 2, or 1 for 1.9.x."},
 	}
 }
 
@@ -73,11 +73,11 @@ const dir = "mcp-nest/modec/"
 func (mcpnest) Owns() []string { return []string{dir + "*.ts"} }
 
 // Governs: guards hold access.
-func (mcpnest) Governs(p string, g ir.Group) target.Halves {
+func (mcpnest) Governs(p string, g ir.Group) contract.Halves {
 	if g == ir.MCP && path.Dir(p)+"/" == dir {
-		return target.Access
+		return contract.Access
 	}
-	return target.Neither
+	return contract.Neither
 }
 
 // tool is a row of the table: the roles that may call it.
@@ -88,12 +88,12 @@ type tool struct {
 }
 
 type emitter struct {
-	in    target.Input
+	in    contract.Input
 	diags diag.List
 }
 
 // Emit compiles the table and its guards.
-func (mcpnest) Emit(in target.Input) ([]target.File, diag.List) {
+func (mcpnest) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	names := in.Options.Strings("servers")
 	if len(names) == 0 {
@@ -111,13 +111,13 @@ func (mcpnest) Emit(in target.Input) ([]target.File, diag.List) {
 		form.suffix = ".js"
 	}
 	form.strategy = form.version != 1 && slices.ContainsFunc(tools, func(t tool) bool { return !t.hidden })
-	files := []target.File{
+	files := []contract.File{
 		{Path: dir + "guards.ts", Data: []byte(form.guards())},
 		{Path: dir + "index.ts", Data: []byte(form.index())},
 		{Path: dir + "policy.ts", Data: e.policyTS(form, tools)},
 	}
 	if form.strategy {
-		files = append(files, target.File{Path: dir + "strategy.ts", Data: []byte(form.strategyTS())})
+		files = append(files, contract.File{Path: dir + "strategy.ts", Data: []byte(form.strategyTS())})
 	}
 	return files, e.diags
 }

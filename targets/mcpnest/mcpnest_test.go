@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // shop is a server with a tool of each risk, one to a line of the source.
@@ -39,7 +39,7 @@ func emit(t *testing.T, p *ir.Project, options map[string]any) (map[string]strin
 	t.Helper()
 	p.Version, p.ClosedInventory = ir.Version, true
 	e := policy.New(p)
-	reach, err := target.NewReach(e)
+	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func emit(t *testing.T, p *ir.Project, options map[string]any) (map[string]strin
 	for name := range options {
 		set[name] = diag.Pos{File: "modec.toml", Line: 4, Col: 1}
 	}
-	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), options, set)})
+	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), options, set)})
 	out := map[string]string{}
 	for _, f := range files {
 		out[strings.TrimPrefix(f.Path, dir)] = string(f.Data)
@@ -282,7 +282,7 @@ func TestCodes(t *testing.T) {
 	roles := []ir.Role{role("clerk", ir.Ask, claims("roles", "clerk")), role("x", ir.Allow, nil)}
 	_, all := emit(t, &ir.Project{Servers: []ir.Server{shop(), twin}, Roles: roles}, map[string]any{"servers": []string{"shop", "twin", "none"}})
 	_, none := emit(t, &ir.Project{}, nil)
-	_, unknown := New().(target.Judged).Open(fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(known2)}}, target.Options{})
+	_, unknown := New().(contract.Judged).Open(fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(known2)}}, contract.Options{})
 	reported := slices.Concat(codes(all), codes(none), codes(unknown))
 	slices.Sort(reported)
 	slices.Sort(documented)
@@ -295,11 +295,11 @@ func TestGoverns(t *testing.T) {
 	for _, c := range []struct {
 		path string
 		g    ir.Group
-		want target.Halves
+		want contract.Halves
 	}{
-		{"mcp-nest/modec/guards.ts", ir.MCP, target.Access},
-		{"mcp-nest/modec/guards.ts", ir.Edit, target.Neither},
-		{"mcp-nest/other.ts", ir.MCP, target.Neither},
+		{"mcp-nest/modec/guards.ts", ir.MCP, contract.Access},
+		{"mcp-nest/modec/guards.ts", ir.Edit, contract.Neither},
+		{"mcp-nest/other.ts", ir.MCP, contract.Neither},
 	} {
 		if got := New().Governs(c.path, c.g); got != c.want {
 			t.Errorf("%s %s: got %v, want %v", c.path, c.g, got, c.want)

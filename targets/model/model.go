@@ -6,9 +6,9 @@
 package model
 
 import (
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // Path is where the model is written.
@@ -17,21 +17,21 @@ const Path = "modec.model.json"
 type model struct{}
 
 // New returns the target.
-func New() target.Target { return model{} }
+func New() contract.Target { return model{} }
 
-func (model) Name() string             { return "model" }
-func (model) Summary() string          { return "the resolved model, for people and tools" }
-func (model) Options() []target.Option { return nil }
-func (model) Codes() []diag.Doc        { return nil }
-func (model) Owns() []string           { return []string{Path} }
+func (model) Name() string               { return "model" }
+func (model) Summary() string            { return "the resolved model, for people and tools" }
+func (model) Options() []contract.Option { return nil }
+func (model) Codes() []diag.Doc          { return nil }
+func (model) Owns() []string             { return []string{Path} }
 
 // Governs: no agent reads the model.
-func (model) Governs(string, ir.Group) target.Halves { return target.Neither }
+func (model) Governs(string, ir.Group) contract.Halves { return contract.Neither }
 
-func (model) Emit(in target.Input) ([]target.File, diag.List) {
+func (model) Emit(in contract.Input) ([]contract.File, diag.List) {
 	b, err := in.Project.Marshal()
 	if err != nil {
 		return nil, diag.List{{Code: diag.BadModel, Target: "model", Message: err.Error()}}
 	}
-	return []target.File{{Path: Path, Data: b}}, nil
+	return []contract.File{{Path: Path, Data: b}}, nil
 }

@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 func TestEmitIsReadBack(t *testing.T) {
 	p := &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Roles: []ir.Role{}, Modes: []ir.Mode{{Slug: "a", Name: "👩‍💻 <A>"}}}
-	files, diags := New().Emit(target.Input{Project: p})
+	files, diags := New().Emit(contract.Input{Project: p})
 	if len(diags) > 0 || len(files) != 1 || files[0].Path != Path {
 		t.Fatalf("got %v %v", files, diags)
 	}

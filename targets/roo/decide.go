@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // judge decides as Roo Code 3.52.1 does, as a Roo with the restriction plan,
@@ -32,7 +32,7 @@ type judge struct {
 // Open reads the modes, the ignore file and the project's MCP servers. Zoo
 // takes its own file where it is there and Roo's else, never both
 // (Zoo-Code 3.82.0, src/services/roo-config).
-func (t roo) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) {
+func (t roo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	j := &judge{dialect: t.dialect(o)}
 	modes, ignores, servers := []string{".roomodes"}, []string{".rooignore"}, []string{".roo/mcp.json"}
 	if j.dialect == zoo {
@@ -46,7 +46,7 @@ func (t roo) Open(fsys fs.FS, o target.Options) ([]target.Decider, diag.List) {
 	for i := range diags {
 		diags[i].Target = t.Name()
 	}
-	return []target.Decider{j}, diags
+	return []contract.Decider{j}, diags
 }
 
 // Surface is empty: Roo decides in one place.
@@ -70,10 +70,10 @@ func (j *judge) Assumes() []string {
 }
 
 // Decide answers for a mode; a session of Roo has no role.
-func (j *judge) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
+func (j *judge) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	m := j.modes[ref.Mode]
 	if m == nil || ref.Role != "" {
-		return target.Verdict{}
+		return contract.Verdict{}
 	}
 	switch a.Group {
 	case ir.Read:
@@ -87,32 +87,32 @@ func (j *judge) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
 	case ir.MCP:
 		return j.mcp(m, a)
 	case ir.Modes:
-		return verdict(ir.Ask, target.Neither, "switch_mode and new_task are in every mode", m.at)
+		return verdict(ir.Ask, contract.Neither, "switch_mode and new_task are in every mode", m.at)
 	case ir.Unknown:
-		v := verdict(ir.Deny, target.Neither, "a tool that Roo does not know is refused", m.at)
-		v.Hole = &target.Hole{Decision: ir.Allow, Why: "with the experiment for custom tools a tool of the user's runs in every mode, unasked"}
+		v := verdict(ir.Deny, contract.Neither, "a tool that Roo does not know is refused", m.at)
+		v.Hole = &contract.Hole{Decision: ir.Allow, Why: "with the experiment for custom tools a tool of the user's runs in every mode, unasked"}
 		return v
 	}
-	return target.Verdict{}
+	return contract.Verdict{}
 }
 
-func verdict(d ir.Decision, governs target.Halves, rule string, at diag.Pos) target.Verdict {
-	return target.Verdict{Answer: target.Answer{Decision: d, Governs: governs, Rule: rule, At: at}}
+func verdict(d ir.Decision, governs contract.Halves, rule string, at diag.Pos) contract.Verdict {
+	return contract.Verdict{Answer: contract.Answer{Decision: d, Governs: governs, Rule: rule, At: at}}
 }
 
 // without is the answer where a mode has not the group. A mode with a terminal
 // reaches by it what the group would have given.
-func (m *judgedMode) without(group, byCommand string) target.Verdict {
-	v := verdict(ir.Deny, target.Access, "no group "+group, m.at)
+func (m *judgedMode) without(group, byCommand string) contract.Verdict {
+	v := verdict(ir.Deny, contract.Access, "no group "+group, m.at)
 	v.Hole = m.terminal(byCommand)
 	return v
 }
 
-func (m *judgedMode) terminal(does string) *target.Hole {
+func (m *judgedMode) terminal(does string) *contract.Hole {
 	if _, ok := m.groups["command"]; !ok {
 		return nil
 	}
-	return &target.Hole{Decision: ir.Ask, Why: "a command of execute_command " + does}
+	return &contract.Hole{Decision: ir.Ask, Why: "a command of execute_command " + does}
 }
 
 const (
@@ -133,48 +133,48 @@ func leaves(path string) bool {
 
 // read: the group, and inside the workspace the ignore file
 // (src/core/tools/ReadFileTool.ts).
-func (j *judge) read(m *judgedMode, path string) target.Verdict {
+func (j *judge) read(m *judgedMode, path string) contract.Verdict {
 	g, ok := m.groups["read"]
 	if !ok {
 		return m.without("read", readsAny)
 	}
 	if strings.Contains(path, "\x00") {
-		return verdict(ir.Deny, target.Neither, "Node opens no path with a NUL", m.at)
+		return verdict(ir.Deny, contract.Neither, "Node opens no path with a NUL", m.at)
 	}
 	if leaves(path) {
-		v := verdict(ir.Ask, target.Neither, g.text, g.at)
-		v.Hole = &target.Hole{Decision: ir.Ask, Why: "read_file opens files outside the workspace, where the ignore file says nothing"}
+		v := verdict(ir.Ask, contract.Neither, g.text, g.at)
+		v.Hole = &contract.Hole{Decision: ir.Ask, Why: "read_file opens files outside the workspace, where the ignore file says nothing"}
 		return v
 	}
 	if r := j.ignore.holds(path); r != nil {
-		v := verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		v := verdict(ir.Deny, contract.Access, r.text, j.ignore.pos(r))
 		v.Hole = m.terminal(readsAny)
 		return v
 	}
-	return verdict(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, contract.Access, g.text, g.at)
 }
 
 // edit: the group, its fileRegex on the path as it is written
 // (src/core/tools/validateToolUse.ts), and the ignore file on the path as it
 // resolves (each tool's own validateAccess).
-func (j *judge) edit(m *judgedMode, path string) target.Verdict {
+func (j *judge) edit(m *judgedMode, path string) contract.Verdict {
 	g, ok := m.groups["edit"]
 	if !ok {
 		return m.without("edit", writesAny)
 	}
 	if r := j.ignore.holds(path); r != nil {
-		v := verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		v := verdict(ir.Deny, contract.Access, r.text, j.ignore.pos(r))
 		if v.Hole = m.terminal(writesAny); v.Hole == nil && j.picture(path) {
-			v.Hole = &target.Hole{Decision: ir.Ask, Why: "generate_image holds the path against the ignore file before it adds .png or .jpg"}
+			v.Hole = &contract.Hole{Decision: ir.Ask, Why: "generate_image holds the path against the ignore file before it adds .png or .jpg"}
 		}
 		return v
 	}
 	if g.regex != nil && !g.regex.test(path) {
-		v := verdict(ir.Deny, target.Access, g.text, g.at)
-		v.Hole = &target.Hole{Decision: ir.Ask, Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in apply_patch, and on the picture of generate_image"}
+		v := verdict(ir.Deny, contract.Access, g.text, g.at)
+		v.Hole = &contract.Hole{Decision: ir.Ask, Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in apply_patch, and on the picture of generate_image"}
 		return v
 	}
-	return verdict(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, contract.Access, g.text, g.at)
 }
 
 // picture reports whether generate_image writes an ignored path that it was
@@ -189,40 +189,40 @@ func (j *judge) picture(path string) bool {
 }
 
 // web: Roo has no tool for it since the browser went; Zoo has one by the group.
-func (j *judge) web(m *judgedMode) target.Verdict {
+func (j *judge) web(m *judgedMode) contract.Verdict {
 	if j.dialect != zoo {
-		return verdict(ir.Deny, target.Neither, "Roo has no tool that fetches", m.at)
+		return verdict(ir.Deny, contract.Neither, "Roo has no tool that fetches", m.at)
 	}
 	g, ok := m.groups["web"]
 	if !ok {
 		return m.without("web", "may fetch from any host")
 	}
-	return verdict(ir.Ask, target.Access, g.text, g.at)
+	return verdict(ir.Ask, contract.Access, g.text, g.at)
 }
 
 // mcp: the group, what limits servers by mode, and mcp.json for all modes.
-func (j *judge) mcp(m *judgedMode, a policy.Action) target.Verdict {
+func (j *judge) mcp(m *judgedMode, a policy.Action) contract.Verdict {
 	if a.Kind == policy.Prompt {
-		return verdict(ir.Deny, target.Neither, "Roo does not offer the prompts of a server", m.at)
+		return verdict(ir.Deny, contract.Neither, "Roo does not offer the prompts of a server", m.at)
 	}
 	s := j.servers[a.Server]
 	// A disabled server also shadows one of the user's with its name: callTool
 	// and readResource take the project's first (McpHub.findConnection).
 	if s != nil && s.disabled != nil {
-		return verdict(ir.Deny, target.Both, "disabled: true", s.disabled.Pos)
+		return verdict(ir.Deny, contract.Both, "disabled: true", s.disabled.Pos)
 	}
 	if _, ok := m.groups["mcp"]; !ok {
-		v := verdict(ir.Deny, target.Access, "no group mcp", m.at)
+		v := verdict(ir.Deny, contract.Access, "no group mcp", m.at)
 		if inner := j.server(s, a); j.dialect == stock && a.Kind == policy.Tool && inner.Decision > ir.Deny {
 			// presentAssistantMessage hands mcp_tool_use over without
 			// validateToolUse; the plan and Zoo check in the tool itself, and a
 			// resource is read by an ordinary tool, which is checked.
-			v.Hole = &target.Hole{Decision: inner.Decision, Why: "without the group Roo hides the tools of servers from the model and runs one that is called nevertheless"}
+			v.Hole = &contract.Hole{Decision: inner.Decision, Why: "without the group Roo hides the tools of servers from the model and runs one that is called nevertheless"}
 		}
 		return v
 	}
 	if rule, at, hidden := j.limited(m, s, a); hidden {
-		return verdict(ir.Deny, target.Access, rule, at)
+		return verdict(ir.Deny, contract.Access, rule, at)
 	}
 	return j.server(s, a)
 }
@@ -257,22 +257,22 @@ func (j *judge) limited(m *judgedMode, s *judgedServer, a policy.Action) (rule s
 
 // server is what mcp.json says for every mode: a tool runs unasked by
 // alwaysAllow; nothing there speaks of resources.
-func (j *judge) server(s *judgedServer, a policy.Action) target.Verdict {
+func (j *judge) server(s *judgedServer, a policy.Action) contract.Verdict {
 	if s == nil {
-		return verdict(ir.Ask, target.Access, "no such server; the user may have one", diag.Pos{File: j.mcpFile})
+		return verdict(ir.Ask, contract.Access, "no such server; the user may have one", diag.Pos{File: j.mcpFile})
 	}
 	if a.Kind != policy.Tool {
-		v := verdict(ir.Ask, target.Access, "resources", s.at)
-		v.Hole = &target.Hole{Decision: ir.Allow, Why: "where the user auto-approves MCP, access_mcp_resource reads the resources of every server unasked: alwaysAllow is about tools"}
+		v := verdict(ir.Ask, contract.Access, "resources", s.at)
+		v.Hole = &contract.Hole{Decision: ir.Allow, Why: "where the user auto-approves MCP, access_mcp_resource reads the resources of every server unasked: alwaysAllow is about tools"}
 		return v
 	}
 	if t := s.disabledTools[a.Arg]; t != nil {
-		return verdict(ir.Deny, target.Both, "disabledTools: "+t.Text, t.Pos)
+		return verdict(ir.Deny, contract.Both, "disabledTools: "+t.Text, t.Pos)
 	}
 	for _, name := range []string{a.Arg, "*"} {
 		if t := s.alwaysAllow[name]; t != nil {
-			return verdict(ir.Allow, target.Both, "alwaysAllow: "+t.Text, t.Pos)
+			return verdict(ir.Allow, contract.Both, "alwaysAllow: "+t.Text, t.Pos)
 		}
 	}
-	return verdict(ir.Ask, target.Both, "alwaysAllow", s.at)
+	return verdict(ir.Ask, contract.Both, "alwaysAllow", s.at)
 }

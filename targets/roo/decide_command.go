@@ -7,8 +7,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // command: the group, and the ignore file for the arguments of what reads files
@@ -16,15 +16,15 @@ import (
 //
 // A file that a redirect opens is one that the mode edits or reads. What the
 // artifacts say of it execute_command does not ask, which is its hole.
-func (j *judge) command(m *judgedMode, line string) target.Verdict {
+func (j *judge) command(m *judgedMode, line string) contract.Verdict {
 	g, ok := m.groups["command"]
 	if !ok {
-		return verdict(ir.Deny, target.Access, "no group command", m.at)
+		return verdict(ir.Deny, contract.Access, "no group command", m.at)
 	}
 	if r := j.ignore.command(line); r != nil {
-		return verdict(ir.Deny, target.Access, r.text, j.ignore.pos(r))
+		return verdict(ir.Deny, contract.Access, r.text, j.ignore.pos(r))
 	}
-	v := verdict(ir.Ask, target.Access, g.text, g.at)
+	v := verdict(ir.Ask, contract.Access, g.text, g.at)
 	for _, f := range opens(line) {
 		part, does := j.edit(m, f.path), writesAny
 		if f.group == ir.Read {
@@ -35,11 +35,11 @@ func (j *judge) command(m *judgedMode, line string) target.Verdict {
 		}
 		switch {
 		case part.Decision == ir.Deny:
-			v = verdict(ir.Deny, target.Access, part.Rule, part.At)
+			v = verdict(ir.Deny, contract.Access, part.Rule, part.At)
 			v.Hole = m.terminal(does)
 			return v
-		case part.Governs == target.Neither:
-			v.Governs, v.Hole = target.Neither, part.Hole
+		case part.Governs == contract.Neither:
+			v.Governs, v.Hole = contract.Neither, part.Hole
 		}
 	}
 	return v

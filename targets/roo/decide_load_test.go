@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // One bad mode costs the whole file: what is left are the built-in modes, and
@@ -33,7 +33,7 @@ func TestBadModes(t *testing.T) {
 		if !strings.Contains(warned, c.warns) || strings.Count(warned, "\n") != 1 {
 			t.Errorf("%s: warned %q, want %q", c.name, warned, c.warns)
 		}
-		if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Read, "x")); v != (target.Verdict{}) {
+		if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Read, "x")); v != (contract.Verdict{}) {
 			t.Errorf("%s: the file's mode is there: %+v", c.name, v)
 		}
 		if v := d.Decide(ir.SubjectRef{Mode: "code"}, on(ir.Read, "x")); v.Decision != ir.Ask {
@@ -180,12 +180,12 @@ func FuzzDecide(f *testing.F) {
 		files := tree(map[string]string{".roomodes": modes, ".roo/mcp.json": servers, ".rooignore": ignored})
 		for _, dialect := range []string{stock, zoo, restrictions} {
 			to := roo{zoo: dialect == zoo}
-			deciders, _ := to.Open(files, target.NewOptions(to.Options(), map[string]any{"dialect": dialect}, nil))
+			deciders, _ := to.Open(files, contract.NewOptions(to.Options(), map[string]any{"dialect": dialect}, nil))
 			for _, slug := range []string{"a", "writer", "architect", "code"} {
 				for _, g := range append([]ir.Group{ir.Unknown, "none"}, ir.Groups...) {
 					for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
 						v := deciders[0].Decide(ir.SubjectRef{Mode: slug}, policy.Action{Group: g, Server: arg, Arg: arg, Kind: kind})
-						if v.Governs&target.Approval == 0 && v.Decision == ir.Allow {
+						if v.Governs&contract.Approval == 0 && v.Decision == ir.Allow {
 							t.Errorf("%s %s %q: allows what it does not govern", slug, g, arg)
 						}
 					}
@@ -197,7 +197,7 @@ func FuzzDecide(f *testing.F) {
 
 func BenchmarkDecide(b *testing.B) {
 	to := roo{}
-	deciders, _ := to.Open(tree(map[string]string{".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "*.pem\nsecrets/\n.env\n.env.*\n"}), target.NewOptions(to.Options(), nil, nil))
+	deciders, _ := to.Open(tree(map[string]string{".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "*.pem\nsecrets/\n.env\n.env.*\n"}), contract.NewOptions(to.Options(), nil, nil))
 	for _, a := range []policy.Action{on(ir.Read, "docs/guide/a.md"), on(ir.Edit, "docs/guide/a.md"), on(ir.Command, "cat docs/guide/a.md"), tool("github", "list")} {
 		b.Run(string(a.Group), func(b *testing.B) {
 			for range b.N {

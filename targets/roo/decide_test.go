@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 func tree(files map[string]string) fstest.MapFS {
@@ -23,11 +23,11 @@ func tree(files map[string]string) fstest.MapFS {
 }
 
 // opened returns the decider of a dialect over files, and what it warned of.
-func opened(t *testing.T, dialect string, files fs.FS) (target.Decider, string) {
+func opened(t *testing.T, dialect string, files fs.FS) (contract.Decider, string) {
 	t.Helper()
-	to := target.Target(roo{zoo: dialect == zoo})
-	o := target.NewOptions(to.Options(), map[string]any{"dialect": dialect}, nil)
-	deciders, diags := to.(target.Judged).Open(files, o)
+	to := contract.Target(roo{zoo: dialect == zoo})
+	o := contract.NewOptions(to.Options(), map[string]any{"dialect": dialect}, nil)
+	deciders, diags := to.(contract.Judged).Open(files, o)
 	if len(deciders) != 1 || diags.HasErrors() {
 		t.Fatalf("got %d deciders, %v", len(deciders), diags)
 	}
@@ -40,8 +40,8 @@ func opened(t *testing.T, dialect string, files fs.FS) (target.Decider, string) 
 
 // inShort is a verdict as the tables write it: "ask access", with " + ask" for a
 // hole and the place last.
-func inShort(v target.Verdict) string {
-	s := v.Decision.String() + map[target.Halves]string{target.Neither: " -", target.Access: " access", target.Both: " both"}[v.Governs]
+func inShort(v contract.Verdict) string {
+	s := v.Decision.String() + map[contract.Halves]string{contract.Neither: " -", contract.Access: " access", contract.Both: " both"}[v.Governs]
 	if v.Hole != nil {
 		s += " + " + v.Hole.Decision.String()
 	}
@@ -123,7 +123,7 @@ func TestDecide(t *testing.T) {
 		{"writer", tool("github", "list"), "allow both", ""},
 		{"writer", tool("github", "get"), "ask both", ""},
 		{"writer", tool("github", "drop"), "deny both", ""},
-		{"writer", tool("github", target.UnknownTool), "ask both", ""},
+		{"writer", tool("github", contract.UnknownTool), "ask both", ""},
 		{"writer", tool("off", "x"), "deny both", ""},
 		{"writer", tool("open", "x"), "allow both", "deny access"},
 		{"writer", tool("open", "drop"), "deny both", "deny access"},
@@ -184,7 +184,7 @@ func TestDecide(t *testing.T) {
 			}
 		}
 		for _, ref := range []ir.SubjectRef{{Role: "r"}, {Role: "r", Mode: "code"}, {}} {
-			if v := d.Decide(ref, on(ir.Read, "a")); v != (target.Verdict{}) {
+			if v := d.Decide(ref, on(ir.Read, "a")); v != (contract.Verdict{}) {
 				t.Errorf("%s: %v: got %+v, want no verdict: Roo has no roles", dialect, ref, v)
 			}
 		}

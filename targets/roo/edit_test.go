@@ -6,10 +6,10 @@ import (
 
 	"github.com/dlclark/regexp2"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 var editRules = []ir.Rule{
@@ -44,7 +44,7 @@ func emitter1(t *testing.T, p *ir.Project) (*emitter, *policy.Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &emitter{in: target.Input{Project: p, Policy: e, Options: target.NewOptions(New().Options(), nil, nil)}, name: "roo", dialect: stock}, s
+	return &emitter{in: contract.Input{Project: p, Policy: e, Options: contract.NewOptions(New().Options(), nil, nil)}, name: "roo", dialect: stock}, s
 }
 
 // neverWider holds an emitted fileRegex to the source: Roo may edit only what

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 func at(line int) diag.Pos { return diag.Pos{File: "modec/a.cue", Line: line} }
@@ -46,17 +46,17 @@ func project(modes ...ir.Can) *ir.Project {
 type set map[string]any
 
 // build emits a project; exceptions are "mode group server pattern".
-func build(t *testing.T, to target.Target, p *ir.Project, options set, exceptions ...string) (map[string]string, diag.List) {
+func build(t *testing.T, to contract.Target, p *ir.Project, options set, exceptions ...string) (map[string]string, diag.List) {
 	t.Helper()
 	engine := policy.New(p)
-	reach, err := target.NewReach(engine)
+	reach, err := contract.NewReach(engine)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := target.Input{Project: p, Policy: engine, Reach: reach, Options: target.NewOptions(to.Options(), options, nil)}
+	in := contract.Input{Project: p, Policy: engine, Reach: reach, Options: contract.NewOptions(to.Options(), options, nil)}
 	for i, x := range exceptions {
 		f := append(strings.Fields(x), "", "")
-		in.Exceptions = append(in.Exceptions, target.Exception{Subject: ir.SubjectRef{Mode: f[0]}, Group: ir.Group(f[1]), Server: f[2], Pattern: f[3], Reason: "because", Until: time.Date(2099, 1, 2, 0, 0, 0, 0, time.UTC), Pos: at(60 + i)})
+		in.Exceptions = append(in.Exceptions, contract.Exception{Subject: ir.SubjectRef{Mode: f[0]}, Group: ir.Group(f[1]), Server: f[2], Pattern: f[3], Reason: "because", Until: time.Date(2099, 1, 2, 0, 0, 0, 0, time.UTC), Pos: at(60 + i)})
 	}
 	list, diags := to.Emit(in)
 	files := map[string]string{}
@@ -143,7 +143,7 @@ func TestWholeGroups(t *testing.T) {
 			if c.exception != "" {
 				exceptions = []string{c.exception}
 			}
-			for to, want := range map[target.Target]string{New(): c.roo, NewZoo(): c.zoo} {
+			for to, want := range map[contract.Target]string{New(): c.roo, NewZoo(): c.zoo} {
 				p := project(c.can)
 				p.Servers = nil
 				file := ".roomodes"
@@ -334,7 +334,7 @@ func TestShadow(t *testing.T) {
 func TestRulesFilesAndPaths(t *testing.T) {
 	p := project(ir.Can{Read: &ir.Table{Default: def(ir.Allow), Rules: []ir.Rule{rule(ir.Deny, "*.pem", 20)}}})
 	p.Modes[0].Rules = []ir.RuleFile{{Name: "a.md", Text: "“rules”\n"}}
-	for to, want := range map[target.Target][]string{
+	for to, want := range map[contract.Target][]string{
 		New():    {".roo/mcp.json", ".roo/rules-m0/a.md", ".rooignore", ".roomodes"},
 		NewZoo(): {".zoo/mcp.json", ".zoo/rules-m0/a.md", ".zooignore", ".zoomodes"},
 	} {
@@ -347,11 +347,11 @@ func TestRulesFilesAndPaths(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || files[want[1]] != "“rules”\n" {
 			t.Error(diff)
 		}
-		if got := to.Governs(want[3], ir.Edit); got != target.Access {
+		if got := to.Governs(want[3], ir.Edit); got != contract.Access {
 			t.Errorf("%s governs %v of edit", want[3], got)
 		}
 		for _, g := range []ir.Group{ir.Modes, ir.Unknown} {
-			if got := to.Governs(want[3], g); got != target.Neither {
+			if got := to.Governs(want[3], g); got != contract.Neither {
 				t.Errorf("%s governs %v of %s", want[3], got, g)
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // hoistReads finds the read denies that every reading mode has and that
@@ -104,7 +104,7 @@ func (e *emitter) holds(r ir.Rule) bool {
 }
 
 // ignoreFile writes the ignore file, none when it would hold nothing.
-func (e *emitter) ignoreFile() []target.File {
+func (e *emitter) ignoreFile() []contract.File {
 	if len(e.ignored) == 0 {
 		return nil
 	}
@@ -114,5 +114,5 @@ func (e *emitter) ignoreFile() []target.File {
 	}
 	slices.Sort(lines)
 	text := "# Written by modec: what no mode may read.\n" + strings.Join(slices.Compact(lines), "\n") + "\n"
-	return []target.File{{Path: e.file("ignore"), Data: []byte(text)}}
+	return []contract.File{{Path: e.file("ignore"), Data: []byte(text)}}
 }

@@ -12,9 +12,9 @@ import (
 	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // Formats: Kilo Code's legacy extension reads Roo's modes, and has no target of
@@ -58,8 +58,8 @@ func globalFolders(dialect string) []string {
 // importer collects what the files of one dialect say.
 type importer struct {
 	layout
-	src       target.Source
-	out       target.Imported
+	src       contract.Source
+	out       contract.Imported
 	diags     diag.List
 	servers   map[string]*importedServer
 	modes     map[string]ir.Mode
@@ -80,7 +80,7 @@ const (
 )
 
 // Import reads modes, servers, the ignore file and rules folders.
-func (t roo) Import(src target.Source) (target.Imported, diag.List) {
+func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
 	dialects := []string{stock, kilo}
 	switch {
 	case t.zoo:
@@ -90,7 +90,7 @@ func (t roo) Import(src target.Source) (target.Imported, diag.List) {
 	case src.Format == kilo:
 		dialects = []string{kilo}
 	}
-	var all target.Imported
+	var all contract.Imported
 	var diags diag.List
 	all.Project = &ir.Project{Version: ir.Version}
 	for _, d := range dialects {
@@ -113,7 +113,7 @@ func (t roo) Import(src target.Source) (target.Imported, diag.List) {
 
 // joined adds the import of another dialect; a mode or a server of the same name
 // is the first one's.
-func joined(a, b target.Imported) target.Imported {
+func joined(a, b contract.Imported) contract.Imported {
 	if len(a.Files) == 0 && len(a.Notes) == 0 {
 		return b
 	}
@@ -125,14 +125,14 @@ func joined(a, b target.Imported) target.Imported {
 		if a.Project.Mode(m.Slug) == nil {
 			a.Project.Modes = append(a.Project.Modes, m)
 		} else {
-			a.Note(target.Refused, m.Pos, "mode "+m.Slug, m.Slug, "a mode of that slug stands in a file of Roo's, too")
+			a.Note(contract.Refused, m.Pos, "mode "+m.Slug, m.Slug, "a mode of that slug stands in a file of Roo's, too")
 		}
 	}
 	for _, s := range b.Project.Servers {
 		if a.Project.Server(s.Name) == nil {
 			a.Project.Servers = append(a.Project.Servers, s)
 		} else {
-			a.Note(target.Refused, s.Pos, "server "+s.Name, s.Name, "a server of that name stands in a file of Roo's, too")
+			a.Note(contract.Refused, s.Pos, "server "+s.Name, s.Name, "a server of that name stands in a file of Roo's, too")
 		}
 	}
 	sortProject(a.Project)
@@ -234,7 +234,7 @@ func (im *importer) named() {
 func (im *importer) left() {
 	for _, name := range []string{path.Dir(im.layout.rules[0]) + "/rules", ".roorules", ".clinerules", "AGENTS.md"} {
 		if im.dialect == stock && im.any(name) {
-			im.out.Note(target.Left, diag.Pos{File: name}, "", name, "instructions for every mode, which no mode owns")
+			im.out.Note(contract.Left, diag.Pos{File: name}, "", name, "instructions for every mode, which no mode owns")
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (im *importer) finish() {
 	if im.unsure {
 		for _, f := range im.out.Files {
 			if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f }) {
-				im.out.Note(target.NeedsDecision, diag.Pos{File: f}, "", "groups", "whether a person confirms what a mode does is a setting of each user (auto-approve): it is asked about, unless --approved names the group")
+				im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "groups", "whether a person confirms what a mode does is a setting of each user (auto-approve): it is asked about, unless --approved names the group")
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func (im *importer) layOut(p *ir.Project) {
 				refs = append(refs, ir.SubjectRef{Mode: p.Modes[i].Slug})
 			}
 		}
-		im.out.Originals = append(im.out.Originals, target.Original{File: f, Files: tree, Options: options, Subjects: refs})
+		im.out.Originals = append(im.out.Originals, contract.Original{File: f, Files: tree, Options: options, Subjects: refs})
 	}
 }
 

@@ -3,10 +3,10 @@ package roo
 import (
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // ignoreFile reads what no mode may read or edit. A line that the source cannot
@@ -30,7 +30,7 @@ func (im *importer) ignoreFile(file string, data []byte) {
 			note = ""
 			continue
 		case strings.HasPrefix(line, "!"):
-			im.out.NoteRule(target.Refused, at, "", line, "a deny has no exception here: what it takes back stays denied")
+			im.out.NoteRule(contract.Refused, at, "", line, "a deny has no exception here: what it takes back stays denied")
 			continue
 		}
 		glob, exact := ignoreGlob(line)
@@ -41,7 +41,7 @@ func (im *importer) ignoreFile(file string, data []byte) {
 		if !exact {
 			why = "written as " + glob + ", which denies more"
 		}
-		im.out.NoteRule(target.Understood, at, "", line, why)
+		im.out.NoteRule(contract.Understood, at, "", line, why)
 		if note != "" && !strings.HasPrefix(note, "Written by modec") {
 			im.out.Comments[at] = note
 		}

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/target"
 )
 
 var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
@@ -20,7 +20,7 @@ var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
 func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
 	text := bytes.TrimPrefix(data, []byte("\uFEFF"))
 	note := func(what, why string) {
-		im.out.Note(target.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", what, why)
+		im.out.Note(contract.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", what, why)
 	}
 	root, err = readYAML(file, []byte(cleanedText(text)))
 	if err != nil && json.Valid(text) {
@@ -80,7 +80,7 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 		if pos.IsZero() {
 			pos = v.Pos
 		}
-		im.out.Note(target.Repaired, pos, subject, what, why)
+		im.out.Note(contract.Repaired, pos, subject, what, why)
 	}
 	set := func(key, text string) {
 		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == key })
@@ -93,7 +93,7 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 		if from == "" {
 			from = name
 		}
-		if fixed := target.Slug(from); fixed != "" {
+		if fixed := contract.Slug(from); fixed != "" {
 			note(v.Get("slug"), "slug "+slug, "it is "+fixed+" now")
 			set("slug", fixed)
 			slug = fixed

@@ -13,10 +13,10 @@ import (
 	"unicode"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // modesFile reads a file of modes: what the agent would not load is an error,
@@ -31,7 +31,7 @@ func (im *importer) modesFile(file string, data []byte) {
 	}
 	switch {
 	case errors.Is(err, errNoModes):
-		im.out.Note(target.Refused, diag.Pos{File: file, Line: 1, Col: 1}, "", path.Base(file), "it has no customModes, and the agent takes it for a file without modes")
+		im.out.Note(contract.Refused, diag.Pos{File: file, Line: 1, Col: 1}, "", path.Base(file), "it has no customModes, and the agent takes it for a file without modes")
 		return
 	case err != nil:
 		im.refuse(file, err)
@@ -42,11 +42,11 @@ func (im *importer) modesFile(file string, data []byte) {
 	}
 	for _, m := range root.Fields() {
 		if m.Key != "customModes" {
-			im.out.Note(target.Left, m.Pos, "", m.Key, "the agent drops this key")
+			im.out.Note(contract.Left, m.Pos, "", m.Key, "the agent drops this key")
 		}
 	}
 	if i := slices.IndexFunc(list, func(v *artifact.Value) bool { return v.Get("source") != nil }); i >= 0 && !mended {
-		im.out.Note(target.Left, list[i].Get("source").Line(), "", "source", "the agent says by the file where a mode comes from")
+		im.out.Note(contract.Left, list[i].Get("source").Line(), "", "source", "the agent says by the file where a mode comes from")
 	}
 	slugs := map[string]diag.Pos{}
 	for i, v := range list {
@@ -60,7 +60,7 @@ func (im *importer) modesFile(file string, data []byte) {
 			if !im.src.Repair {
 				err = &schemaError{v.Pos, "", "duplicate mode slugs are not allowed: " + slug + " stands at " + first.String() + " too"}
 			} else {
-				im.out.Note(target.Repaired, v.Pos, "mode "+slug, slug, "a second mode of this slug: the first holds")
+				im.out.Note(contract.Repaired, v.Pos, "mode "+slug, slug, "a second mode of this slug: the first holds")
 				mended = true
 				continue
 			}
@@ -71,7 +71,7 @@ func (im *importer) modesFile(file string, data []byte) {
 		}
 		slugs[slug] = v.Pos
 		if old, ok := im.modes[slug]; ok {
-			im.out.Note(target.Refused, v.Pos, "mode "+slug, slug, fmt.Sprintf("the project's mode at %s replaces it whole", old.Pos))
+			im.out.Note(contract.Refused, v.Pos, "mode "+slug, slug, fmt.Sprintf("the project's mode at %s replaces it whole", old.Pos))
 			continue
 		}
 		im.modes[slug] = im.mode(slug, v)
@@ -105,11 +105,11 @@ func (im *importer) mode(slug string, v *artifact.Value) ir.Mode {
 	}
 	if strings.TrimSpace(m.RoleDefinition) == "" || strings.TrimSpace(m.Name) == "" {
 		if strings.TrimSpace(m.RoleDefinition) == "" {
-			im.out.Note(target.Repaired, v.Pos, subject, "roleDefinition", "it is white space, which the source does not take: the name stands there")
+			im.out.Note(contract.Repaired, v.Pos, subject, "roleDefinition", "it is white space, which the source does not take: the name stands there")
 			m.RoleDefinition = m.Name
 		}
 		if strings.TrimSpace(m.Name) == "" {
-			im.out.Note(target.Repaired, v.Pos, subject, "name", "it is white space, which the source does not take: the slug stands there")
+			im.out.Note(contract.Repaired, v.Pos, subject, "name", "it is white space, which the source does not take: the slug stands there")
 			m.Name = slug
 			if strings.TrimSpace(m.RoleDefinition) == "" {
 				m.RoleDefinition = slug
@@ -125,7 +125,7 @@ func (im *importer) mode(slug string, v *artifact.Value) ir.Mode {
 		case "rulesFiles":
 			im.rulesFiles(&m, member.Value)
 		default:
-			im.out.Note(target.Left, member.Pos, subject, member.Key, "the agent drops this key")
+			im.out.Note(contract.Left, member.Pos, subject, member.Key, "the agent drops this key")
 		}
 	}
 	return m
@@ -154,7 +154,7 @@ func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
 		}
 		name, _ := schemaText(first)
 		if name == "browser" && im.dialect != kilo {
-			im.out.Note(target.Left, entry.Pos, subject, name, "the agent drops this group")
+			im.out.Note(contract.Left, entry.Pos, subject, name, "the agent drops this group")
 			continue
 		}
 		what := "group " + name
@@ -167,7 +167,7 @@ func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
 		}
 		for _, o := range options.Fields() {
 			if o.Key != "fileRegex" && o.Key != "description" {
-				im.out.Note(target.Left, o.Pos, subject, name+" "+o.Key, "the agent drops this option")
+				im.out.Note(contract.Left, o.Pos, subject, name+" "+o.Key, "the agent drops this option")
 			}
 		}
 		g := neutral[name]
@@ -176,9 +176,9 @@ func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
 			continue
 		}
 		if regex != "" {
-			im.out.Note(target.Left, options.Get("fileRegex").Pos, subject, "fileRegex "+regex, "the agent ignores it outside of edit: the whole group is permitted")
+			im.out.Note(contract.Left, options.Get("fileRegex").Pos, subject, "fileRegex "+regex, "the agent ignores it outside of edit: the whole group is permitted")
 		}
-		im.out.NoteRule(target.Understood, entry.Pos, subject, what, "")
+		im.out.NoteRule(contract.Understood, entry.Pos, subject, what, "")
 		def := im.decision(g, entry.Pos)
 		switch g {
 		case ir.MCP:
@@ -224,7 +224,7 @@ func (im *importer) edit(m *ir.Mode, source string, at, group diag.Pos, what str
 	}
 	for _, re := range permits {
 		if err := policy.CheckRegex(re); err != nil {
-			im.out.NoteRule(target.Refused, at, subject, what, fmt.Sprintf("nothing is permitted by it here: %v", err))
+			im.out.NoteRule(contract.Refused, at, subject, what, fmt.Sprintf("nothing is permitted by it here: %v", err))
 			continue
 		}
 		p := ir.Pattern{Kind: ir.Regex, Text: re}
@@ -239,7 +239,7 @@ func (im *importer) edit(m *ir.Mode, source string, at, group diag.Pos, what str
 	for _, re := range denies {
 		if err := policy.CheckRegex(re); err != nil {
 			m.Can.Edit = nil // what it denies cannot be said
-			im.out.NoteRule(target.Refused, at, subject, what, fmt.Sprintf("the mode loses the group: %v", err))
+			im.out.NoteRule(contract.Refused, at, subject, what, fmt.Sprintf("the mode loses the group: %v", err))
 			return
 		}
 		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: re}, Pos: at}
@@ -248,7 +248,7 @@ func (im *importer) edit(m *ir.Mode, source string, at, group diag.Pos, what str
 		}
 	}
 	if len(t.Rules) > 0 || all {
-		im.out.NoteRule(target.Understood, at, subject, what, "")
+		im.out.NoteRule(contract.Understood, at, subject, what, "")
 	}
 }
 
@@ -272,7 +272,7 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 		names, ok := stringList(list)
 		switch {
 		case im.dialect != zoo:
-			im.out.Note(target.Left, list.Pos, subject, "allowedMcpServers", "Roo Code drops this key: every server is permitted (`--from zoo` takes it)")
+			im.out.Note(contract.Left, list.Pos, subject, "allowedMcpServers", "Roo Code drops this key: every server is permitted (`--from zoo` takes it)")
 		case ok && mcp:
 			t := m.Can.MCP
 			at := t.Default
@@ -280,10 +280,10 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 			for i, name := range names {
 				pos := list.Items[i].Pos
 				if strings.ContainsAny(name, "*?") {
-					im.out.NoteRule(target.Refused, pos, subject, "allowedMcpServers "+name, "the agent takes it for a name, and the source for a pattern: it permits nothing")
+					im.out.NoteRule(contract.Refused, pos, subject, "allowedMcpServers "+name, "the agent takes it for a name, and the source for a pattern: it permits nothing")
 				} else if s := im.server(name, pos, subject); s != nil {
 					t.Entries = append(t.Entries, ir.MCPEntry{Key: s.server.Name, Literal: true, Default: &ir.Default{Decision: at.Decision, Pos: pos}, Pos: pos})
-					im.out.NoteRule(target.Understood, pos, subject, "allowedMcpServers "+name, "")
+					im.out.NoteRule(contract.Understood, pos, subject, "allowedMcpServers "+name, "")
 				}
 			}
 			slices.SortFunc(t.Entries, func(a, b ir.MCPEntry) int { return strings.Compare(a.Key, b.Key) })
@@ -295,12 +295,12 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 		return
 	}
 	if _, err := loadRestrictions(list); err != nil {
-		im.out.NoteRule(target.Refused, list.Pos, subject, "mcpRestrictions", err.Error()+", and Roo Code drops this key")
+		im.out.NoteRule(contract.Refused, list.Pos, subject, "mcpRestrictions", err.Error()+", and Roo Code drops this key")
 		return
 	}
 	if im.dialect == stock {
 		im.option("dialect", restrictions)
-		im.out.NoteRule(target.Understood, list.Pos, subject, "mcpRestrictions", "Roo Code 3.52.1 drops this key; it only holds back")
+		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions", "Roo Code 3.52.1 drops this key; it only holds back")
 	}
 	r := &ir.MCPRestrictions{Pos: list.Pos}
 	for _, l := range []struct {
@@ -343,7 +343,7 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 // rulesFiles reads the rules of an export: the text is in the file.
 func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
 	if !list.Is(artifact.List) {
-		im.out.Note(target.Left, list.Pos, "mode "+m.Slug, "rulesFiles", "it is no list")
+		im.out.Note(contract.Left, list.Pos, "mode "+m.Slug, "rulesFiles", "it is no list")
 	}
 	for _, item := range list.List() {
 		name, _ := schemaText(item.Get("relativePath"))
@@ -359,7 +359,7 @@ func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
 			continue
 		}
 		if !ok {
-			im.out.Note(target.Left, item.Pos, "mode "+m.Slug, name, "it has no content")
+			im.out.Note(contract.Left, item.Pos, "mode "+m.Slug, name, "it has no content")
 			continue
 		}
 		im.rule(m, clean, text, item.Pos)
@@ -384,7 +384,7 @@ func (im *importer) rule(m *ir.Mode, name, text string, at diag.Pos) {
 		base = fmt.Sprintf("%s-%d%s", stem, n, extension)
 	}
 	if base != name {
-		im.out.Note(target.Repaired, at, "mode "+m.Slug, name, "rules files have one folder here, and a name each: it is called "+base)
+		im.out.Note(contract.Repaired, at, "mode "+m.Slug, name, "rules files have one folder here, and a name each: it is called "+base)
 	}
 	m.Rules = append(m.Rules, ir.RuleFile{Name: base, Text: text, Pos: at})
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // importedServer is a server and what mcp.json says of it for every mode.
@@ -24,7 +24,7 @@ func (s *importedServer) tool(name string, at diag.Pos) bool {
 	if strings.ContainsAny(name, "*?") {
 		return true
 	}
-	if !target.ToolName(name) {
+	if !contract.ToolName(name) {
 		return false
 	}
 	s.server.AddTool(ir.Tool{Name: name, Pos: at})
@@ -41,8 +41,8 @@ func (im *importer) server(name string, at diag.Pos, subject string) *importedSe
 	if strings.ContainsAny(name, "*?") {
 		return &importedServer{}
 	}
-	if !target.ServerName(name) {
-		im.out.NoteRule(target.Refused, at, subject, name, "the source does not take this name of a server")
+	if !contract.ServerName(name) {
+		im.out.NoteRule(contract.Refused, at, subject, name, "the source does not take this name of a server")
 		return nil
 	}
 	s := &importedServer{server: ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}}
@@ -65,12 +65,12 @@ func (im *importer) serversFile(file string, data []byte) {
 	all := root.Get("mcpServers")
 	for _, m := range root.Members {
 		if m.Key != "mcpServers" {
-			im.out.Note(target.Left, m.Pos, "", m.Key, "the agent drops this key")
+			im.out.Note(contract.Left, m.Pos, "", m.Key, "the agent drops this key")
 		}
 	}
 	for _, m := range all.Members {
 		if all.Get(m.Key) != m.Value {
-			im.out.Note(target.Left, m.Pos, "server "+m.Key, m.Key, "a later entry of that name holds")
+			im.out.Note(contract.Left, m.Pos, "server "+m.Key, m.Key, "a later entry of that name holds")
 			continue
 		}
 		im.mcpServer(m)
@@ -86,18 +86,18 @@ var (
 func (im *importer) mcpServer(m artifact.Member) {
 	subject := "server " + m.Key
 	if old := im.servers[m.Key]; old != nil && old.server.Type != ir.External {
-		im.out.Note(target.Refused, m.Pos, subject, m.Key, "the project's server at "+old.server.Pos.String()+" shadows it")
+		im.out.Note(contract.Refused, m.Pos, subject, m.Key, "the project's server at "+old.server.Pos.String()+" shadows it")
 		return
 	}
-	if !target.ServerName(m.Key) {
-		im.out.NoteRule(target.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
+	if !contract.ServerName(m.Key) {
+		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}
 	v := m.Value
 	ref := func(s string, at diag.Pos) string {
 		s = envRef.ReplaceAllString(s, "$${$1}")
 		if x := otherRefs.FindString(s); x != "" {
-			im.out.Note(target.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
+			im.out.Note(contract.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
 		}
 		return s
 	}
@@ -128,7 +128,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 		s.server.Type = "sse"
 	}
 	if s.server.URL != "" && !strings.HasPrefix(s.server.URL, "http://") && !strings.HasPrefix(s.server.URL, "https://") {
-		im.out.Note(target.Refused, v.Get("url").Line(), subject, "url "+s.server.URL, "want http or https: the server is known by its name alone")
+		im.out.Note(contract.Refused, v.Get("url").Line(), subject, "url "+s.server.URL, "want http or https: the server is known by its name alone")
 		s.server = ir.Server{Name: m.Key, Pos: m.Pos, Type: ir.External, DefaultEnabled: s.server.DefaultEnabled, Tools: []ir.Tool{}}
 	}
 	if t := v.Get("timeout"); t != nil {
@@ -139,14 +139,14 @@ func (im *importer) mcpServer(m artifact.Member) {
 		im.out.Comments[m.Pos] = m.Value.Comment
 	}
 	if v.Get("disabled").True() {
-		im.out.NoteRule(target.Understood, v.Get("disabled").Pos, subject, "disabled", "off by default, and no mode opens it")
+		im.out.NoteRule(contract.Understood, v.Get("disabled").Pos, subject, "disabled", "off by default, and no mode opens it")
 	}
 	if on := v.Get("defaultEnabled"); on != nil {
 		if on.Is(artifact.Bool) && !on.True() {
 			s.server.DefaultEnabled = false
-			im.out.NoteRule(target.Understood, on.Pos, subject, "defaultEnabled: false", "Roo Code 3.52.1 drops this key; it only holds back")
+			im.out.NoteRule(contract.Understood, on.Pos, subject, "defaultEnabled: false", "Roo Code 3.52.1 drops this key; it only holds back")
 		} else {
-			im.out.Note(target.Left, on.Pos, subject, "defaultEnabled", "it is on by default")
+			im.out.Note(contract.Left, on.Pos, subject, "defaultEnabled", "it is on by default")
 		}
 	}
 	for _, l := range []struct {
@@ -161,9 +161,9 @@ func (im *importer) mcpServer(m artifact.Member) {
 		switch x.Key {
 		case "type", "command", "args", "cwd", "env", "url", "headers", "timeout", "disabled", "defaultEnabled", "alwaysAllow", "disabledTools":
 		case "watchPaths":
-			im.out.Note(target.Left, x.Pos, subject, x.Key, "the source has no word for it")
+			im.out.Note(contract.Left, x.Pos, subject, x.Key, "the source has no word for it")
 		default:
-			im.out.Note(target.Left, x.Pos, subject, x.Key, "the agent drops this key")
+			im.out.Note(contract.Left, x.Pos, subject, x.Key, "the agent drops this key")
 		}
 	}
 	if old := im.servers[m.Key]; old != nil {
@@ -181,15 +181,15 @@ func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item 
 	name := item.Text
 	p := ir.Pattern{Text: name}
 	every := name == "*" && d == ir.Allow
-	if !every && !target.ToolName(name) {
+	if !every && !contract.ToolName(name) {
 		if d == ir.Allow {
-			im.out.NoteRule(target.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: it is asked about")
+			im.out.NoteRule(contract.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: it is asked about")
 			return
 		}
-		im.out.NoteRule(target.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: the whole server is denied")
+		im.out.NoteRule(contract.Refused, item.Pos, subject, key+" "+name, "the source does not take this name of a tool: the whole server is denied")
 		p = ir.Pattern{Kind: ir.All}
 	} else {
-		im.out.NoteRule(target.Understood, item.Pos, subject, key+" "+name, "")
+		im.out.NoteRule(contract.Understood, item.Pos, subject, key+" "+name, "")
 		if !every {
 			s.tool(name, item.Pos)
 		}
@@ -245,7 +245,7 @@ func (im *importer) shared(m *ir.Mode) {
 	// The agent holds the ignore file against the commands that read as well.
 	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision == ir.Allow {
 		for _, r := range im.ignores {
-			for _, p := range target.CommandsOn(r.Pattern.Text) {
+			for _, p := range contract.CommandsOn(r.Pattern.Text) {
 				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: p}, Pos: r.Pos, From: sharedIgnore})
 			}
 		}

@@ -5,19 +5,19 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // importedMode imports files with every group approved, and decides with the mode m.
-func importedMode(t *testing.T, tr roo, files map[string]string) (target.Imported, func(policy.Action) ir.Decision) {
+func importedMode(t *testing.T, tr roo, files map[string]string) (contract.Imported, func(policy.Action) ir.Decision) {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	got, diags := tr.Import(target.Source{Root: fsys, Approved: ir.Groups})
+	got, diags := tr.Import(contract.Source{Root: fsys, Approved: ir.Groups})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -120,11 +120,11 @@ func TestTextsOfFilesWithCRLF(t *testing.T) {
 func TestServersOfTwoFilesAreOneTree(t *testing.T) {
 	home := fstest.MapFS{".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json": {Data: []byte(`{"mcpServers": {"a": {"command": "y", "alwaysAllow": ["u"]}, "b": {"command": "y", "alwaysAllow": ["t"]}}}`)}}
 	root := fstest.MapFS{".roomodes": {Data: []byte(everyGroup)}, ".roo/mcp.json": {Data: []byte(`{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["t"]}}}`)}}
-	got, diags := roo{}.Import(target.Source{Root: root, Home: home, Approved: ir.Groups})
+	got, diags := roo{}.Import(contract.Source{Root: root, Home: home, Approved: ir.Groups})
 	if diags.HasErrors() || len(got.Originals) != 1 {
 		t.Fatal(diags, len(got.Originals))
 	}
-	deciders, _ := roo{}.Open(got.Originals[0].Files, target.NewOptions(roo{}.Options(), got.Originals[0].Options, nil))
+	deciders, _ := roo{}.Open(got.Originals[0].Files, contract.NewOptions(roo{}.Options(), got.Originals[0].Options, nil))
 	s, err := policy.New(got.Project).Subject(ir.SubjectRef{Mode: "m"})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestImportErrorsHaveALine(t *testing.T) {
 		"{\n \"mcpServers\": {\n  \"a\": {\"command\": 1}}}": ".roo/mcp.json:3:",
 		"[]": ".roo/mcp.json:1:1:",
 	} {
-		_, diags := roo{}.Import(target.Source{Root: fstest.MapFS{".roo/mcp.json": {Data: []byte(text)}}})
+		_, diags := roo{}.Import(contract.Source{Root: fstest.MapFS{".roo/mcp.json": {Data: []byte(text)}}})
 		if !strings.HasPrefix(diags.Error(), want) {
 			t.Errorf("%q: got %v, want it at %s", text, diags, want)
 		}

@@ -3,10 +3,10 @@ package roo
 import (
 	"slices"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // server is an entry of mcp.json and what its modes may do with it.
@@ -97,7 +97,7 @@ func (e *emitter) approve(servers []server) {
 
 // excepts returns the exception by which a mode may call a tool that it denies
 // and the dialect cannot deny to it alone.
-func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *target.Exception {
+func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *contract.Exception {
 	if e.dialect == restrictions {
 		return nil // every tool is said exactly
 	}
@@ -108,30 +108,30 @@ func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *target.Exception 
 var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"}
 
 func (e *emitter) serversJSON(servers []server) []byte {
-	all := target.Object{}
+	all := contract.Object{}
 	for _, sv := range servers {
 		if sv.Type == ir.External {
 			if sv.disabled { // a server of the project shadows the user's own, and this one never starts
-				all = append(all, sv.Name, target.Object{"type", "stdio", "command", "false", "disabled", true})
+				all = append(all, sv.Name, contract.Object{"type", "stdio", "command", "false", "disabled", true})
 			}
 			continue
 		}
-		o := target.Object{"type", types[sv.Type]}
+		o := contract.Object{"type", types[sv.Type]}
 		if sv.Type == "stdio" {
-			o = append(o, "command", target.EnvRefs(sv.Command))
+			o = append(o, "command", contract.EnvRefs(sv.Command))
 			if len(sv.Args) > 0 {
-				o = append(o, "args", target.EnvRefsList(sv.Args))
+				o = append(o, "args", contract.EnvRefsList(sv.Args))
 			}
 			if sv.Cwd != "" {
-				o = append(o, "cwd", target.EnvRefs(sv.Cwd))
+				o = append(o, "cwd", contract.EnvRefs(sv.Cwd))
 			}
 			if len(sv.Env) > 0 {
-				o = append(o, "env", target.EnvRefsAll(sv.Env))
+				o = append(o, "env", contract.EnvRefsAll(sv.Env))
 			}
 		} else {
-			o = append(o, "url", target.EnvRefs(sv.URL))
+			o = append(o, "url", contract.EnvRefs(sv.URL))
 			if len(sv.Headers) > 0 {
-				o = append(o, "headers", target.EnvRefsAll(sv.Headers))
+				o = append(o, "headers", contract.EnvRefsAll(sv.Headers))
 			}
 		}
 		if sv.TimeoutSeconds > 0 {
@@ -151,5 +151,5 @@ func (e *emitter) serversJSON(servers []server) []byte {
 		}
 		all = append(all, sv.Name, o)
 	}
-	return marshal(target.Object{"mcpServers", all})
+	return marshal(contract.Object{"mcpServers", all})
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // mode is an entry of customModes.
@@ -31,7 +31,7 @@ var builtins = []struct{ slug, name string }{
 	{"architect", "🏗️ Architect"}, {"ask", "❓ Ask"}, {"code", "💻 Code"}, {"debug", "🪲 Debug"}, {"orchestrator", "🪃 Orchestrator"},
 }
 
-func (e *emitter) emit() ([]target.File, diag.List) {
+func (e *emitter) emit() ([]contract.File, diag.List) {
 	p := e.in.Project
 	e.checkExtras()
 	e.checkNames()
@@ -60,14 +60,14 @@ func (e *emitter) emit() ([]target.File, diag.List) {
 	if e.in.Options.String("format") == "json" {
 		write = writeJSON
 	}
-	files := []target.File{{Path: e.file("modes"), Data: write(modes)}}
+	files := []contract.File{{Path: e.file("modes"), Data: write(modes)}}
 	if len(p.Servers) > 0 {
-		files = append(files, target.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers), Shared: target.MCPServers})
+		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers), Shared: contract.MCPServers})
 	}
 	files = append(files, e.ignoreFile()...)
 	for i := range p.Modes {
 		for _, r := range p.Modes[i].Rules {
-			files = append(files, target.File{Path: e.dir() + "/rules-" + p.Modes[i].Slug + "/" + r.Name, Data: []byte(r.Text)})
+			files = append(files, contract.File{Path: e.dir() + "/rules-" + p.Modes[i].Slug + "/" + r.Name, Data: []byte(r.Text)})
 		}
 	}
 	return files, e.diags

@@ -51,9 +51,9 @@
 package roo
 
 import (
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 const (
@@ -66,11 +66,11 @@ const (
 type roo struct{ zoo bool }
 
 // New returns the target "roo", whose dialect is an option.
-func New() target.Target { return roo{} }
+func New() contract.Target { return roo{} }
 
 // NewZoo returns the target "zoo": the same with the dialect zoo, so that a
 // team that moves can build both.
-func NewZoo() target.Target { return roo{zoo: true} }
+func NewZoo() contract.Target { return roo{zoo: true} }
 
 func (t roo) Name() string {
 	if t.zoo {
@@ -86,19 +86,19 @@ func (t roo) Summary() string {
 	return "Roo Code: modes, MCP servers and rules"
 }
 
-func (t roo) Options() []target.Option {
-	options := []target.Option{
-		{Name: "builtins", Type: target.String, Default: "keep", Choices: []string{"keep", "shadow"}, Doc: "The built-in modes that the source does not name stay reachable in the agent. shadow emits their slugs without any group."},
-		{Name: "format", Type: target.String, Default: "yaml", Choices: []string{"yaml", "json"}, Doc: "The form of the modes file; the agent reads both."},
+func (t roo) Options() []contract.Option {
+	options := []contract.Option{
+		{Name: "builtins", Type: contract.String, Default: "keep", Choices: []string{"keep", "shadow"}, Doc: "The built-in modes that the source does not name stay reachable in the agent. shadow emits their slugs without any group."},
+		{Name: "format", Type: contract.String, Default: "yaml", Choices: []string{"yaml", "json"}, Doc: "The form of the modes file; the agent reads both."},
 	}
 	if !t.zoo {
-		options = append([]target.Option{options[0], {Name: "dialect", Type: target.String, Default: stock, Choices: []string{stock, restrictions, zoo},
+		options = append([]contract.Option{options[0], {Name: "dialect", Type: contract.String, Default: stock, Choices: []string{stock, restrictions, zoo},
 			Doc: "stock: Roo Code 3.52.1. mcp-restrictions: a Roo that knows the restriction plan's mcpRestrictions and defaultEnabled. zoo: Zoo Code."}}, options[1:]...)
 	}
 	return options
 }
 
-func (t roo) dialect(o target.Options) string {
+func (t roo) dialect(o contract.Options) string {
 	if t.zoo {
 		return zoo
 	}
@@ -114,37 +114,37 @@ func (t roo) Owns() []string {
 }
 
 // Governs: a mode's groups hold access, mcp.json both halves of MCP tools.
-func (t roo) Governs(path string, g ir.Group) target.Halves {
+func (t roo) Governs(path string, g ir.Group) contract.Halves {
 	switch path {
 	case ".roomodes", ".zoomodes":
 		switch g {
 		case ir.Read, ir.Edit, ir.Command, ir.MCP:
-			return target.Access
+			return contract.Access
 		case ir.Web:
 			if path == ".zoomodes" {
-				return target.Access
+				return contract.Access
 			}
 		}
 	case ".roo/mcp.json", ".zoo/mcp.json":
 		if g == ir.MCP {
-			return target.Both
+			return contract.Both
 		}
 	case ".rooignore", ".zooignore":
 		if g == ir.Read || g == ir.Edit {
-			return target.Access
+			return contract.Access
 		}
 	}
-	return target.Neither
+	return contract.Neither
 }
 
 // Emit compiles modes, servers, ignored paths and rules files.
-func (t roo) Emit(in target.Input) ([]target.File, diag.List) {
+func (t roo) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in, name: t.Name(), dialect: t.dialect(in.Options)}
 	return e.emit()
 }
 
 type emitter struct {
-	in      target.Input
+	in      contract.Input
 	name    string
 	dialect string
 	diags   diag.List
@@ -181,7 +181,7 @@ func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, mess
 }
 
 // widened reports that an exception keeps what would have been left out.
-func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message string) {
+func (e *emitter) widened(m *ir.Mode, g ir.Group, x *contract.Exception, message string) {
 	e.diags.Warnf(diag.ExceptionUsed, x.Pos, "%s", message).
 		Hint("until "+x.Until.Format("2006-01-02")+": "+x.Reason).
 		Target(e.name).
@@ -190,11 +190,11 @@ func (e *emitter) widened(m *ir.Mode, g ir.Group, x *target.Exception, message s
 }
 
 // Agent is an extension of VS Code.
-func (t roo) Agent() target.Agent {
+func (t roo) Agent() contract.Agent {
 	if t.zoo {
-		return target.Agent{Name: "Zoo Code", Extension: extensions[zoo]}
+		return contract.Agent{Name: "Zoo Code", Extension: extensions[zoo]}
 	}
-	return target.Agent{Name: "Roo Code", Extension: extensions[stock], Observed: "3.52.1"}
+	return contract.Agent{Name: "Roo Code", Extension: extensions[stock], Observed: "3.52.1"}
 }
 
 // extensions are the identifiers of the extensions, by dialect.

@@ -1,9 +1,9 @@
 package roo
 
 import (
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // toolGroups maps the tools of Roo Code 3.52.1 and Zoo Code 3.82.0 to groups
@@ -34,7 +34,7 @@ func FileRegex(e *policy.Engine, m *ir.Mode) string {
 	if err != nil {
 		return ""
 	}
-	em := emitter{in: target.Input{Project: e.Project(), Policy: e}, name: "roo"}
+	em := emitter{in: contract.Input{Project: e.Project(), Policy: e}, name: "roo"}
 	g, _ := em.edit(m, s)
 	return g.regex
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // use is what one mode may do with one server, the tools apart that every mode
@@ -24,13 +24,13 @@ type use struct {
 }
 
 type widening struct {
-	by   *target.Exception
+	by   *contract.Exception
 	what string
 }
 
 func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	u := use{server: sv}
-	decide := func(a policy.Action, what string, x *target.Exception) bool {
+	decide := func(a policy.Action, what string, x *contract.Exception) bool {
 		r := s.Decide(a)
 		switch {
 		case r.Decision > ir.Deny:
@@ -55,8 +55,8 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	// there only where somebody writes of them: where they say less than the
 	// server's default.
 	closed := e.in.Project.ClosedInventory && len(sv.Tools) > 0
-	other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: target.UnknownTool}
-	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, target.UnknownTool, !sv.DefaultEnabled)
+	other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
+	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, !sv.DefaultEnabled)
 	if !closed {
 		by := x
 		if e.dialect == restrictions {
@@ -107,7 +107,7 @@ func (e *emitter) unlisted(m *ir.Mode, s *policy.Subject) (use, bool) {
 		return use{}, false
 	}
 	u := use{server: &server{Server: &ir.Server{}}}
-	r := s.Decide(policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: target.UnknownTool})
+	r := s.Decide(policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: contract.UnknownTool})
 	if r.Decision == ir.Deny {
 		u.denied, u.at = "servers that the inventory does not list", r.Pos
 		if x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, ir.MCP); x != nil {

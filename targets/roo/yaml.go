@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"modec.dev/modec/compiler/target"
+	"modec.dev/modec/compiler/contract"
 )
 
 // cleaned are the characters that Roo rewrites in the raw text before it parses
@@ -15,11 +15,11 @@ const cleaned = "\u00A0\u200B\u200C\u200D\u2010\u2011\u2012\u2013\u2014\u2015\u2
 
 // escaped reports whether a character must not stand in the file as it is.
 func escaped(r rune) bool {
-	return strings.ContainsRune(cleaned, r) || r != '\n' && target.Unprintable(r)
+	return strings.ContainsRune(cleaned, r) || r != '\n' && contract.Unprintable(r)
 }
 
 // quote writes text as a double-quoted scalar that survives the cleaning.
-func quote(s string) string { return target.QuoteYAML(s, escaped) }
+func quote(s string) string { return contract.QuoteYAML(s, escaped) }
 
 // scalar writes text at an indentation: on one line where it is one, else as a
 // literal block where that says the text to the letter, else double-quoted with
@@ -142,7 +142,7 @@ func (m *mode) texts() []keyText {
 func writeJSON(modes []mode) []byte {
 	list := []any{}
 	for _, m := range modes {
-		o := target.Object{"slug", m.slug}
+		o := contract.Object{"slug", m.slug}
 		for _, f := range m.texts() {
 			o = append(o, f.key, f.text)
 		}
@@ -151,7 +151,7 @@ func writeJSON(modes []mode) []byte {
 			if g.regex == "" {
 				groups = append(groups, g.name)
 			} else {
-				groups = append(groups, []any{g.name, target.Object{"fileRegex", g.regex, "description", g.description}})
+				groups = append(groups, []any{g.name, contract.Object{"fileRegex", g.regex, "description", g.description}})
 			}
 		}
 		o = append(o, "groups", groups)
@@ -159,22 +159,22 @@ func writeJSON(modes []mode) []byte {
 		case m.tools != nil:
 			tools := []any{}
 			for _, t := range *m.tools {
-				tools = append(tools, target.Object{"serverName", t.server, "toolName", t.tool})
+				tools = append(tools, contract.Object{"serverName", t.server, "toolName", t.tool})
 			}
-			o = append(o, "mcpRestrictions", target.Object{"allowedServers", *m.servers, "allowedTools", tools})
+			o = append(o, "mcpRestrictions", contract.Object{"allowedServers", *m.servers, "allowedTools", tools})
 		case m.servers != nil:
 			o = append(o, "allowedMcpServers", *m.servers)
 		}
 		list = append(list, o)
 	}
-	return marshal(target.Object{"customModes", list})
+	return marshal(contract.Object{"customModes", list})
 }
 
 // marshal writes JSON indented by two spaces, with what Roo would rewrite
 // escaped: outside of a string none of it can stand.
 func marshal(v any) []byte {
 	var out strings.Builder
-	for _, r := range string(target.JSON(v)) {
+	for _, r := range string(contract.JSON(v)) {
 		if escaped(r) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {

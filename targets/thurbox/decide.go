@@ -8,10 +8,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 )
 
@@ -25,8 +25,8 @@ type decider struct {
 
 // Open reads set_roles.json and agents.toml as the two ages of Thurbox do, and
 // judges the command lines of claude that they build.
-func (thurbox) Open(fsys fs.FS, _ target.Options) ([]target.Decider, diag.List) {
-	var deciders []target.Decider
+func (thurbox) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
+	var deciders []contract.Decider
 	var diags diag.List
 	for _, r := range []struct {
 		path, surface string
@@ -55,11 +55,11 @@ func (d *decider) Surface() string   { return d.surface }
 func (d *decider) Assumes() []string { return d.assumes }
 
 // Decide answers for roles; Thurbox knows no modes.
-func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) target.Verdict {
+func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
 		return s.Decide(a)
 	}
-	return target.Verdict{}
+	return contract.Verdict{}
 }
 
 // roles builds the flags as src/claude/backend.rs of 235d4f71 does: the stored

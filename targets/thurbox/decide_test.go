@@ -4,18 +4,18 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
-func open(t *testing.T, fsys fstest.MapFS) map[string]target.Decider {
+func open(t *testing.T, fsys fstest.MapFS) map[string]contract.Decider {
 	t.Helper()
-	deciders, diags := New().(target.Judged).Open(fsys, target.Options{})
+	deciders, diags := New().(contract.Judged).Open(fsys, contract.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	all := map[string]target.Decider{}
+	all := map[string]contract.Decider{}
 	for _, d := range deciders {
 		all[d.Surface()] = d
 	}
@@ -46,7 +46,7 @@ func TestDecideRoles(t *testing.T) {
 			t.Errorf("%s, %s %q: got %s by %s, want %s", c.role, c.a.Group, c.a.Arg, v.Decision, v.Rule, c.want)
 		}
 	}
-	if v := d.Decide(ir.SubjectRef{Role: "r", Mode: "m"}, policy.Action{Group: ir.Read, Arg: "x"}); v != (target.Verdict{}) {
+	if v := d.Decide(ir.SubjectRef{Role: "r", Mode: "m"}, policy.Action{Group: ir.Read, Arg: "x"}); v != (contract.Verdict{}) {
 		t.Errorf("got %+v: Thurbox knows no modes", v)
 	}
 }
@@ -73,7 +73,7 @@ command = 'codex'
 		t.Errorf("got %s, want allow by the flag's mode", v.Decision)
 	}
 	for _, role := range []string{"gone", "other"} {
-		if v := d.Decide(ir.SubjectRef{Role: role}, policy.Action{Group: ir.Read, Arg: "x"}); v != (target.Verdict{}) {
+		if v := d.Decide(ir.SubjectRef{Role: role}, policy.Action{Group: ir.Read, Arg: "x"}); v != (contract.Verdict{}) {
 			t.Errorf("%s: got %+v, want no session", role, v)
 		}
 	}
@@ -82,7 +82,7 @@ command = 'codex'
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"roles": [{"name": "r", "allowed_tools": ["Bash(a,b)"], "tools": "Read"}]}`), "[[agents]]\nname='r'\ncommand='claude'\nargs=['--tools']")
 	f.Fuzz(func(t *testing.T, roles []byte, agents string) {
-		deciders, _ := New().(target.Judged).Open(fstest.MapFS{rolesPath: {Data: roles}, agentsPath: {Data: []byte(agents)}}, target.Options{})
+		deciders, _ := New().(contract.Judged).Open(fstest.MapFS{rolesPath: {Data: roles}, agentsPath: {Data: []byte(agents)}}, contract.Options{})
 		if len(deciders) != 2 {
 			t.Fatalf("got %d surfaces, want one for each file", len(deciders))
 		}

@@ -11,9 +11,9 @@ import (
 	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 )
 
@@ -23,8 +23,8 @@ func (thurbox) Formats() []string { return []string{"thurbox"} }
 // importer collects the roles of calls of set_roles, of answers of list_roles, and
 // of databases.
 type importer struct {
-	src     target.Source
-	out     target.Imported
+	src     contract.Source
+	out     contract.Imported
 	diags   diag.List
 	roles   map[string]ir.Role
 	servers map[string]ir.Server
@@ -39,11 +39,11 @@ type importedRole struct {
 }
 
 // Import reads set_roles and list_roles as JSON, and databases up to schema v22.
-func (thurbox) Import(src target.Source) (target.Imported, diag.List) {
+func (thurbox) Import(src contract.Source) (contract.Imported, diag.List) {
 	if src.Args != nil {
-		return target.Imported{}, nil
+		return contract.Imported{}, nil
 	}
-	im := &importer{src: src, roles: map[string]ir.Role{}, servers: map[string]ir.Server{}, read: map[string][]importedRole{}, beside: fstest.MapFS{}, out: target.Imported{Comments: map[diag.Pos]string{}}}
+	im := &importer{src: src, roles: map[string]ir.Role{}, servers: map[string]ir.Server{}, read: map[string][]importedRole{}, beside: fstest.MapFS{}, out: contract.Imported{Comments: map[diag.Pos]string{}}}
 	switch {
 	case src.Files != nil:
 		for _, name := range src.Files {
@@ -65,7 +65,7 @@ func (thurbox) Import(src target.Source) (target.Imported, diag.List) {
 		}
 	}
 	if len(im.out.Files) == 0 {
-		return target.Imported{}, im.diags
+		return contract.Imported{}, im.diags
 	}
 	im.finish()
 	im.diags.Sort()
@@ -88,7 +88,7 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 		list = v.Get("roles")
 		for _, m := range v.Members {
 			if m.Key != "roles" && m.Key != "project" {
-				im.out.Note(target.Left, m.Pos, "", m.Key, "Thurbox ignores this key")
+				im.out.Note(contract.Left, m.Pos, "", m.Key, "Thurbox ignores this key")
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (im *importer) item(file string, v *artifact.Value) {
 				}
 			}
 		default:
-			im.out.Note(target.Left, m.Pos, subject, m.Key, "Thurbox ignores this key")
+			im.out.Note(contract.Left, m.Pos, subject, m.Key, "Thurbox ignores this key")
 		}
 	}
 	im.role(file, r)
@@ -151,10 +151,10 @@ func (im *importer) role(file string, r importedRole) {
 	name := strings.TrimSpace(r.Name)
 	switch {
 	case name == "" || len([]rune(name)) > 64:
-		im.out.NoteRule(target.Refused, r.at, subject, r.Name, "a role's name has 1 to 64 characters")
+		im.out.NoteRule(contract.Refused, r.at, subject, r.Name, "a role's name has 1 to 64 characters")
 		return
 	case im.has(name):
-		im.out.NoteRule(target.Refused, r.at, subject, r.Name, "a role of this name is imported already")
+		im.out.NoteRule(contract.Refused, r.at, subject, r.Name, "a role of this name is imported already")
 		return
 	}
 	mode := cmp.Or(r.PermissionMode, "default")
@@ -165,7 +165,7 @@ func (im *importer) role(file string, r importedRole) {
 	}{{"--allowed-tools", &r.AllowedTools}, {"--disallowed-tools", &r.DisallowedTools}} {
 		torn := stored(*l.rules)
 		if !slices.Equal(torn, trimmedAll(*l.rules)) {
-			im.out.Note(target.Repaired, r.at, subject, strings.Join(*l.rules, " "), "Thurbox tears a rule at every comma: what it passes on is imported")
+			im.out.Note(contract.Repaired, r.at, subject, strings.Join(*l.rules, " "), "Thurbox tears a rule at every comma: what it passes on is imported")
 		}
 		if len(torn) > 0 {
 			args = append(args, l.flag, strings.Join(torn, " "))
@@ -186,7 +186,7 @@ func (im *importer) role(file string, r importedRole) {
 			im.out.Notes = append(im.out.Notes, n)
 		case !joined[n.Pos.File] && n.Rule: // told rule by rule where the file is imported by itself
 			joined[n.Pos.File] = true
-			im.out.Note(target.Understood, r.at, subject, n.Pos.File, "its rules hold in every session of the project: they are part of the role")
+			im.out.Note(contract.Understood, r.at, subject, n.Pos.File, "its rules hold in every session of the project: they are part of the role")
 		}
 	}
 	for _, o := range got.Originals {
@@ -268,6 +268,6 @@ func (im *importer) finish() {
 		}
 		tree := maps.Clone(im.beside)
 		tree[rolesPath] = &fstest.MapFile{Data: data}
-		im.out.Originals = append(im.out.Originals, target.Original{File: file, Files: tree, Subjects: refs, Surface: "set_roles"})
+		im.out.Originals = append(im.out.Originals, contract.Original{File: file, Files: tree, Subjects: refs, Surface: "set_roles"})
 	}
 }

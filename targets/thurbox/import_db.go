@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 )
 
 // lastWithRoles is the last schema version that has roles (src/storage/schema/
@@ -46,7 +46,7 @@ func (im *importer) database(fsys fs.FS, name, at string) {
 		return
 	}
 	if d.Pending {
-		im.out.Note(target.Left, diag.Pos{File: at + "-wal"}, "", name+"-wal", "changes that Thurbox has not written back yet are not seen: close it first")
+		im.out.Note(contract.Left, diag.Pos{File: at + "-wal"}, "", name+"-wal", "changes that Thurbox has not written back yet are not seen: close it first")
 	}
 	if err := im.tables(d, at); err != nil {
 		fail("got a database that cannot be read: %v", err)
@@ -126,11 +126,11 @@ func (im *importer) row(file string, at diag.Pos, row []string) {
 	}
 	if row[8] != "" {
 		if err := json.Unmarshal([]byte(row[8]), &r.Env); err != nil {
-			im.out.Note(target.Refused, at, "role "+r.Name, "env", "it is no JSON object")
+			im.out.Note(contract.Refused, at, "role "+r.Name, "env", "it is no JSON object")
 		}
 	}
 	if project := row[0]; project != "" && im.has(strings.TrimSpace(r.Name)) {
-		im.out.Note(target.Conflict, at, "role "+r.Name, r.Name, "another project has a role of this name: it is called "+r.Name+" ("+project+")")
+		im.out.Note(contract.Conflict, at, "role "+r.Name, r.Name, "another project has a role of this name: it is called "+r.Name+" ("+project+")")
 		r.Name += " (" + project + ")"
 	}
 	im.role(file, r)
@@ -146,8 +146,8 @@ func list(joined string) []string {
 func (im *importer) serverRow(at diag.Pos, row []string) {
 	s := ir.Server{Name: row[0], Pos: at, Type: "stdio", Command: row[1], DefaultEnabled: true, Tools: []ir.Tool{}}
 	subject := "server " + s.Name
-	if !target.ServerName(s.Name) {
-		im.out.NoteRule(target.Refused, at, subject, s.Name, "the source does not take this name of a server")
+	if !contract.ServerName(s.Name) {
+		im.out.NoteRule(contract.Refused, at, subject, s.Name, "the source does not take this name of a server")
 		return
 	}
 	if s.Command == "" {
@@ -157,7 +157,7 @@ func (im *importer) serverRow(at diag.Pos, row []string) {
 		s.Args = strings.Fields(row[2])
 	}
 	if row[3] != "" && json.Unmarshal([]byte(row[3]), &s.Env) != nil {
-		im.out.Note(target.Refused, at, subject, "env", "it is no JSON object")
+		im.out.Note(contract.Refused, at, subject, "env", "it is no JSON object")
 	}
 	im.server(s)
 }

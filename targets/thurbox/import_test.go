@@ -4,14 +4,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 // The settings of the project hold in every session that Thurbox starts in it.
 func TestTheProjectsSettingsHoldForRoles(t *testing.T) {
-	got, diags := thurbox{}.Import(target.Source{Root: fstest.MapFS{
+	got, diags := thurbox{}.Import(contract.Source{Root: fstest.MapFS{
 		rolesPath:               {Data: []byte(`{"roles": [{"name": "dev", "description": "d", "permission_mode": "acceptEdits", "allowed_tools": ["Bash(make *)"]}]}`)},
 		".claude/settings.json": {Data: []byte(`{"permissions": {"deny": ["Edit(src/**)", "Bash(make install)"]}}`)},
 	}})
@@ -23,7 +23,7 @@ func TestTheProjectsSettingsHoldForRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deciders, _ := thurbox{}.Open(got.Originals[0].Files, target.NewOptions(thurbox{}.Options(), nil, nil))
+	deciders, _ := thurbox{}.Open(got.Originals[0].Files, contract.NewOptions(thurbox{}.Options(), nil, nil))
 	for a, want := range map[policy.Action]ir.Decision{
 		{Group: ir.Edit, Arg: "src/a"}:           ir.Deny,
 		{Group: ir.Edit, Arg: "a"}:               ir.Allow,

@@ -42,23 +42,23 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/target"
 	"modec.dev/modec/targets/claude"
 )
 
 type thurbox struct{}
 
 // New returns the target.
-func New() target.Target { return thurbox{} }
+func New() contract.Target { return thurbox{} }
 
 func (thurbox) Name() string    { return "thurbox" }
 func (thurbox) Summary() string { return "Thurbox: roles as set_roles JSON and as agents" }
 
-func (thurbox) Options() []target.Option {
-	return []target.Option{
-		{Name: "project", Type: target.String, Doc: "The Thurbox project of the set_roles call. Default: the project's name."},
+func (thurbox) Options() []contract.Option {
+	return []contract.Option{
+		{Name: "project", Type: contract.String, Doc: "The Thurbox project of the set_roles call. Default: the project's name."},
 	}
 }
 
@@ -70,7 +70,7 @@ const (
 )
 
 // Governs: both hold through Claude Code's own decision.
-func (thurbox) Governs(path string, g ir.Group) target.Halves { return target.Both }
+func (thurbox) Governs(path string, g ir.Group) contract.Halves { return contract.Both }
 
 // roleInput is RoleInput of the set_roles tool (schema v8).
 type roleInput struct {
@@ -116,7 +116,7 @@ var patched = []string{"aider", "claude"}
 var tokens = []string{"{home}", "{id}"}
 
 // Emit compiles every role both ways.
-func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
+func (t thurbox) Emit(in contract.Input) ([]contract.File, diag.List) {
 	var diags diag.List
 	if len(in.Project.Roles) == 0 { // an empty set_roles would delete a project's roles
 		return nil, diag.List{{Severity: diag.Warning, Code: codeNoRoles, Pos: diag.Pos{File: "modec.toml"}, Target: "thurbox", Message: "got no roles: nothing is emitted"}}
@@ -139,8 +139,8 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 				Loses(diag.Narrowing, "")
 		}
 		withHooks := in
-		withHooks.Options = target.NewOptions(claude.New().Options(), nil, nil)
-		args, more := claude.New().(target.Launcher).Args(withHooks, ir.SubjectRef{Role: r.Name}, target.ArgsOptions{})
+		withHooks.Options = contract.NewOptions(claude.New().Options(), nil, nil)
+		args, more := claude.New().(contract.Launcher).Args(withHooks, ir.SubjectRef{Role: r.Name}, contract.ArgsOptions{})
 		diags = append(diags, ours(more)...)
 		switch {
 		case !withSettings: // its arguments would name files that nobody writes
@@ -189,7 +189,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	if err := e.Encode(map[string]any{"project": project, "roles": roles}); err != nil {
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 	}
-	files := []target.File{{Path: rolesPath, Data: b.Bytes()}}
+	files := []contract.File{{Path: rolesPath, Data: b.Bytes()}}
 	if !withSettings {
 		return files, diags
 	}
@@ -197,7 +197,7 @@ func (t thurbox) Emit(in target.Input) ([]target.File, diag.List) {
 	if err != nil {
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 	}
-	return append(files, target.File{Path: agentsPath, Data: append([]byte("# Written by modec. Thurbox starts each agent in the project's folder.\n\n"), text...)}), diags
+	return append(files, contract.File{Path: agentsPath, Data: append([]byte("# Written by modec. Thurbox starts each agent in the project's folder.\n\n"), text...)}), diags
 }
 
 // ours makes the losses of Claude Code's flags losses of this target: what a
@@ -213,6 +213,6 @@ func ours(list diag.List) diag.List {
 }
 
 // Agent is Thurbox.
-func (thurbox) Agent() target.Agent {
-	return target.Agent{Name: "Thurbox", Programs: []string{"thurbox"}}
+func (thurbox) Agent() contract.Agent {
+	return contract.Agent{Name: "Thurbox", Programs: []string{"thurbox"}}
 }

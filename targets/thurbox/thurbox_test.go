@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/target"
 )
 
 func emit(t *testing.T, roles ...ir.Role) (map[string]string, diag.List) {
@@ -23,11 +23,11 @@ func emitBeside(t *testing.T, beside []string, roles ...ir.Role) (map[string]str
 	t.Helper()
 	p := &ir.Project{Version: ir.Version, Name: "acme", Roles: roles, ClosedInventory: true}
 	e := policy.New(p)
-	reach, err := target.NewReach(e)
+	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(target.Input{Project: p, Policy: e, Reach: reach, Options: target.NewOptions(New().Options(), nil, nil), Beside: beside})
+	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil), Beside: beside})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -132,7 +132,7 @@ func TestAgents(t *testing.T) {
 	if diff := cmp.Diff([]string{"--session-id", "{id}"}, got.Agents[0].NewSessionArgs); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("--settings=.claude/modec/"+target.PathName(name)+".settings.json", got.Agents[0].Args[0]); diff != "" {
+	if diff := cmp.Diff("--settings=.claude/modec/"+contract.PathName(name)+".settings.json", got.Agents[0].Args[0]); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,4 +1,4 @@
-package target
+package contract
 
 // Agent says how the agent behind a target is found on a machine, for `modec doctor`.
 type Agent struct {

@@ -1,7 +1,7 @@
 // Package target is the contract between the compiler and the agents'
 // configuration formats. A target turns the resolved model into files; it
 // never writes them, so build, check, diff and the tests cannot disagree.
-package target
+package contract
 
 import (
 	"time"

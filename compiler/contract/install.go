@@ -1,4 +1,4 @@
-package target
+package contract
 
 import (
 	"modec.dev/modec/compiler/diag"
