@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"testing/fstest" // for its file system in memory; it links no test
 	"time"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -61,9 +61,9 @@ func (r *Result) Files() []contract.File {
 
 // FS returns the files as the agents would find them.
 func (r *Result) FS() fs.FS {
-	out := fstest.MapFS{}
+	out := memfs.FS{}
 	for _, f := range r.Files() {
-		out[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
+		out[f.Path] = f.Data
 	}
 	return out
 }

@@ -12,7 +12,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -20,6 +19,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/merge"
 	"modec.dev/modec/compiler/verify"
 )
@@ -647,13 +647,13 @@ func Uninstall(opt InstallOptions) ([]Change, diag.List) {
 // judgeInstalled holds the installed files against the source, each in the place of
 // the artifact that says the same. What is wider then is a person's own.
 func (r *Result) judgeInstalled(ref ir.SubjectRef, targets []contract.Target, judged map[string]contract.File, names map[string]string) diag.List {
-	files, compiled := fstest.MapFS{}, fstest.MapFS{}
+	files, compiled := memfs.FS{}, memfs.FS{}
 	for _, f := range r.Files() {
-		compiled[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
+		compiled[f.Path] = f.Data
 	}
 	maps.Copy(files, compiled)
 	for p, f := range judged {
-		files[p] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
+		files[p] = f.Data
 	}
 	req := verify.Request{Policy: r.Policy, Seed: 1, Subjects: []ir.SubjectRef{ref}}
 	for _, t := range targets {

@@ -3,9 +3,9 @@ package compiler
 import (
 	"io/fs"
 	"path"
-	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/memfs"
 )
 
 // SourceTexts returns the texts of a project's data files, by name.
@@ -28,7 +28,7 @@ func SourceTexts(req Request, cfg *Config) (map[string]string, error) {
 
 // layered is a file system whose source folder is another's.
 type layered struct {
-	top   fstest.MapFS
+	top   memfs.FS
 	under fs.FS
 }
 
@@ -42,17 +42,17 @@ func (l layered) Open(name string) (fs.File, error) {
 // Overlay lays files over those of a project's source folder: what the project would
 // be with them.
 func Overlay(fsys fs.FS, source string, files []contract.File) (fs.FS, error) {
-	top := fstest.MapFS{}
+	top := memfs.FS{}
 	err := fs.WalkDir(fsys, path.Clean(source), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := fs.ReadFile(fsys, name)
-		top[name] = &fstest.MapFile{Data: data}
+		top[name] = data
 		return err
 	})
 	for _, f := range files {
-		top[f.Path] = &fstest.MapFile{Data: f.Data}
+		top[f.Path] = f.Data
 	}
 	return layered{top, fsys}, err
 }

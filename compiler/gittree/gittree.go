@@ -17,7 +17,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
+
+	"modec.dev/modec/compiler/memfs"
 )
 
 // Index is the revision that stands for the index: what the next commit would hold.
@@ -30,7 +31,7 @@ const most = 16 << 20
 // read when it is opened first. Links and submodules are no files of it.
 type Tree struct {
 	Commit string // the full name of the commit; "" of the index
-	files  fstest.MapFS
+	files  memfs.FS
 	object map[string]string // of a file that was not read
 	batch  *batch
 }
@@ -39,7 +40,7 @@ type Tree struct {
 // closed.
 func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 	g := git{ctx, dir}
-	t := &Tree{files: fstest.MapFS{}, object: map[string]string{}}
+	t := &Tree{files: memfs.FS{}, object: map[string]string{}}
 	var list []byte
 	var err error
 	if rev == Index {
@@ -78,7 +79,7 @@ func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 			}
 			object = fields[1]
 		}
-		t.files[name] = &fstest.MapFile{Mode: 0o644}
+		t.files[name] = nil
 		t.object[name] = object
 	}
 	t.batch, err = g.batch()
@@ -92,7 +93,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 		if err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
-		t.files[name].Data = data
+		t.files[name] = data
 		delete(t.object, name)
 	}
 	return t.files.Open(name)

@@ -14,7 +14,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -23,6 +22,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/render"
 )
 
@@ -170,7 +170,7 @@ func Run(req Request) (*Result, diag.List) {
 		files = append(files, contract.File{Path: compiler.ConfigFile, Data: configs.toml(p, req.Out)})
 	}
 	for _, f := range files {
-		tree[f.Path] = &fstest.MapFile{Data: f.Data, Mode: 0o644}
+		tree[f.Path] = f.Data
 	}
 	compiled, list := compiler.Compile(compiler.Request{FS: tree, Targets: req.Targets, Only: configs.names(), Today: req.Today})
 	diags = append(diags, list...)
@@ -259,13 +259,13 @@ func guardHolds(guard, pattern string) bool {
 
 // existing returns the project that is already there, so that the new files
 // compile beside it.
-func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags diag.List) {
-	tree = fstest.MapFS{}
+func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag.List) {
+	tree = memfs.FS{}
 	config, err := contract.ReadImport(root, compiler.ConfigFile)
 	if err != nil {
 		return tree, false, nil
 	}
-	tree[compiler.ConfigFile] = &fstest.MapFile{Data: config}
+	tree[compiler.ConfigFile] = config
 	var table struct {
 		Source string `toml:"source"`
 	}
@@ -278,7 +278,7 @@ func existing(root fs.FS, out string) (tree fstest.MapFS, hasConfig bool, diags 
 		}
 		data, err := contract.ReadImport(root, name)
 		if err == nil {
-			tree[name] = &fstest.MapFile{Data: data}
+			tree[name] = data
 		}
 		return nil
 	})

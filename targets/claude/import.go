@@ -7,13 +7,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/clauderule"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -37,7 +37,7 @@ type importer struct {
 	modes   map[string]ir.Mode
 	roles   map[string]ir.Role
 	agents  []agentFile
-	tree    fstest.MapFS // the files as Open finds them
+	tree    memfs.FS // the files as Open finds them
 	shared  importedRules
 	layers  []layer         // of the session that names no role
 	noted   map[string]bool // the settings files whose rules are in the notes
@@ -62,7 +62,7 @@ type agentFile struct {
 }
 
 func newImporter(src contract.Source) *importer {
-	return &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, roles: map[string]ir.Role{}, tree: fstest.MapFS{}, noted: map[string]bool{},
+	return &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, roles: map[string]ir.Role{}, tree: memfs.FS{}, noted: map[string]bool{},
 		out: contract.Imported{Comments: map[diag.Pos]string{}}}
 }
 
@@ -201,7 +201,7 @@ func (im *importer) profiles() {
 			r, rules := im.role(role, diag.Pos{File: name, Line: 1, Col: 1}, append(slices.Clip(im.layers), layer{name, data, false, path.Dir(name)}), nil, own)
 			if rules != nil {
 				im.roles[role] = r
-				im.tree[".claude/modec/"+contract.PathName(role)+".settings.json"] = &fstest.MapFile{Data: data}
+				im.tree[".claude/modec/"+contract.PathName(role)+".settings.json"] = data
 			}
 		}
 	}
@@ -218,7 +218,7 @@ func (im *importer) settings(layers []layer) {
 	}
 	im.roles[importedRole] = r
 	im.shared, im.layers = *rules, layers
-	im.tree[".claude/modec/"+importedRole+".settings.json"] = &fstest.MapFile{Data: []byte("{}")}
+	im.tree[".claude/modec/"+importedRole+".settings.json"] = []byte("{}")
 }
 
 // finish makes the project, and the originals of it that files are.
@@ -286,7 +286,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 	role := ir.Role{Name: name, Pos: at}
 	s := &session{mode: "default", skills: map[string]bool{}, approval: contract.Both}
 	rules := &importedRules{session: s}
-	o := newOpener(fstest.MapFS{})
+	o := newOpener(memfs.FS{})
 	defer func() { im.folder = "" }()
 	agent, agentPos := "", diag.Pos{}
 	for _, l := range layers {

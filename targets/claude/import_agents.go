@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing/fstest"
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -74,7 +74,7 @@ func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) 
 		im.out.Comments[at] = v.Comment
 	}
 	im.agentFields(&m, v, subject)
-	o := newOpener(fstest.MapFS{})
+	o := newOpener(memfs.FS{})
 	a := o.agent(f.name, f.data)
 	s := &session{mode: "default", skills: map[string]bool{}, approval: contract.Access}
 	if im.shared.session != nil {
@@ -84,7 +84,7 @@ func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) 
 	s.settle()
 	im.agentCan(&m, v, s, subject)
 	im.modes[slug] = m
-	im.tree[".claude/agents/"+slug+".md"] = &fstest.MapFile{Data: renamed(f.data, name, slug)}
+	im.tree[".claude/agents/"+slug+".md"] = renamed(f.data, name, slug)
 }
 
 // renamed gives a subagent the slug for its name, so that it can be asked about

@@ -5,11 +5,11 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -112,7 +112,7 @@ func (im *importer) arguments(name string, args []string, at diag.Pos) {
 func (im *importer) projectFile(name string) ([]byte, bool) {
 	data, ok := im.file(im.src.Root, name, name)
 	if ok {
-		im.tree[name] = &fstest.MapFile{Data: data}
+		im.tree[name] = data
 	}
 	return data, ok
 }
@@ -227,8 +227,8 @@ func (im *importer) asAgent(role *ir.Role, rules *importedRules, name, subject s
 			continue
 		}
 		im.file(f.fsys, strings.TrimPrefix(f.name, "~/"), f.name)
-		im.tree[".claude/agents/modec-agent.md"] = &fstest.MapFile{Data: f.data}
-		a := newOpener(fstest.MapFS{}).agent(f.name, f.data)
+		im.tree[".claude/agents/modec-agent.md"] = f.data
+		a := newOpener(memfs.FS{}).agent(f.name, f.data)
 		rules.session.tools = append(rules.session.tools, a.tools...)
 		if v.Get("tools") != nil || v.Get("disallowedTools") != nil {
 			t := im.agentServers(subject, v, rules.session, def)

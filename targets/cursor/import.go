@@ -10,12 +10,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -178,7 +178,7 @@ func (im *importer) profiles() {
 		both(r, lists)
 		im.roles[name] = r
 		im.out.Originals = append(im.out.Originals, contract.Original{File: dir + "/cli.json", Subjects: []ir.SubjectRef{{Role: name}},
-			Files: fstest.MapFS{".cursor/modec/" + d.Name() + "/cli.json": {Data: cli}, ".cursor/modec/" + d.Name() + "/permissions.json": {Data: ide}}})
+			Files: memfs.FS{".cursor/modec/" + d.Name() + "/cli.json": cli, ".cursor/modec/" + d.Name() + "/permissions.json": ide}})
 	}
 }
 
@@ -333,7 +333,7 @@ func (im *importer) original(file string, data []byte, role, name, surface strin
 	if im.folder != "" {
 		options = map[string]any{"folder": im.folder}
 	}
-	im.out.Originals = append(im.out.Originals, contract.Original{File: file, Files: fstest.MapFS{".cursor/modec/" + contract.PathName(role) + "/" + name: {Data: data}}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface, Options: options})
+	im.out.Originals = append(im.out.Originals, contract.Original{File: file, Files: memfs.FS{".cursor/modec/" + contract.PathName(role) + "/" + name: data}, Subjects: []ir.SubjectRef{{Role: role}}, Surface: surface, Options: options})
 }
 
 // tokensFile reads the CLI's tokens. Of a project's file only permissions counts.

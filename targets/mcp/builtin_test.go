@@ -8,10 +8,9 @@ import (
 	"testing/fstest"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/roo"
-
-	"modec.dev/modec/compiler/contract"
 )
 
 var update = flag.Bool("update", false, "rewrite what is compiled into the package")

@@ -9,12 +9,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 )
 
 // Formats: Kilo Code's legacy extension reads Roo's modes, and has no target of
@@ -269,13 +269,13 @@ func (im *importer) layOut(p *ir.Project) {
 	if at.dialect == kilo {
 		at = layouts[stock]
 	}
-	beside := fstest.MapFS{}
+	beside := memfs.FS{}
 	if servers := im.allServers(); servers != nil {
-		beside[at.servers[0]] = &fstest.MapFile{Data: servers}
+		beside[at.servers[0]] = servers
 	}
 	for _, f := range im.out.Files {
 		if im.kinds[f] == ignoreKind {
-			beside[at.ignore[0]] = &fstest.MapFile{Data: im.originals[f]}
+			beside[at.ignore[0]] = im.originals[f]
 		}
 	}
 	for _, f := range im.out.Files {
@@ -284,7 +284,7 @@ func (im *importer) layOut(p *ir.Project) {
 			continue
 		}
 		tree := maps.Clone(beside)
-		tree[at.modes[0]] = &fstest.MapFile{Data: data}
+		tree[at.modes[0]] = data
 		var refs []ir.SubjectRef
 		for i := range p.Modes {
 			if p.Modes[i].Pos.File == f {

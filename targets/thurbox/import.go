@@ -8,12 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory; it links no test
 
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/targets/claude"
 )
 
@@ -29,7 +29,7 @@ type importer struct {
 	roles   map[string]ir.Role
 	servers map[string]ir.Server
 	read    map[string][]importedRole // by file, as Thurbox has them
-	beside  fstest.MapFS              // the project's settings and servers, which hold in its sessions
+	beside  memfs.FS                  // the project's settings and servers, which hold in its sessions
 }
 
 // importedRole is a role as Thurbox keeps it.
@@ -43,7 +43,7 @@ func (thurbox) Import(src contract.Source) (contract.Imported, diag.List) {
 	if src.Args != nil {
 		return contract.Imported{}, nil
 	}
-	im := &importer{src: src, roles: map[string]ir.Role{}, servers: map[string]ir.Server{}, read: map[string][]importedRole{}, beside: fstest.MapFS{}, out: contract.Imported{Comments: map[diag.Pos]string{}}}
+	im := &importer{src: src, roles: map[string]ir.Role{}, servers: map[string]ir.Server{}, read: map[string][]importedRole{}, beside: memfs.FS{}, out: contract.Imported{Comments: map[diag.Pos]string{}}}
 	switch {
 	case src.Files != nil:
 		for _, name := range src.Files {
@@ -190,7 +190,7 @@ func (im *importer) role(file string, r importedRole) {
 		}
 	}
 	for _, o := range got.Originals {
-		if tree, ok := o.Files.(fstest.MapFS); ok {
+		if tree, ok := o.Files.(memfs.FS); ok {
 			maps.Copy(im.beside, tree)
 		}
 	}
@@ -267,7 +267,7 @@ func (im *importer) finish() {
 			continue
 		}
 		tree := maps.Clone(im.beside)
-		tree[rolesPath] = &fstest.MapFile{Data: data}
+		tree[rolesPath] = data
 		im.out.Originals = append(im.out.Originals, contract.Original{File: file, Files: tree, Subjects: refs, Surface: "set_roles"})
 	}
 }
