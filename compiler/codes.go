@@ -8,7 +8,6 @@ func Codes() []diag.Doc {
 	return []diag.Doc{
 		{Code: diag.AmbiguousParent, Text: "A name in extends belongs to a policy and to a mode or role as well. Which one is meant would decide about permissions, so that it is not guessed: rename one of them."},
 		{Code: diag.BadChoice, Text: "A field takes one of a few words, and got another. The message lists them all. A model may also be a full id such as claude-sonnet-4-5."},
-		{Code: diag.BadClaudeRule, Text: "A rule in allowedTools, askTools or disallowedTools is not one of Claude Code's: Tool or Tool(content). Claude Code would skip it with a warning, and a deny that is skipped holds nothing, so that it is an error here."},
 		{Code: diag.BadCommand, Text: "A command pattern cannot be read: exact text, with * for any characters; a trailing \" *\" or \":*\" has a word boundary. @git_read and @readonly_filters are built-in sets."},
 		{Code: diag.BadConfig, Text: "A value in modec.toml has the wrong type or is none of the accepted words. `modec schema --config` prints what it takes."},
 		{Code: diag.BadException, Text: "The what of an [[exceptions]] entry cannot be read or names something that the inventory does not have. It is a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
@@ -45,6 +44,7 @@ func Codes() []diag.Doc {
 		{Code: diag.ForeignWidening, Text: "A file on disk permits more than the source, and it is not as the source makes it: somebody's own entry stands in it, it was edited, or the build is stale. The place is the line that permits. Take it out, build again, or write into the source what it permits."},
 		{Code: diag.ImportWidens, Text: "The new source, or what is built from it, would permit what the imported file does not. A migration never widens: nothing was written. That is a defect of modec; please report it."},
 		{Code: diag.InheritanceCycle, Text: "Policies, modes or roles extend each other in a circle. Every step of it is listed."},
+		{Code: diag.Interrupted, Text: "The command was stopped (Ctrl-C, SIGTERM) before it came to its end. Nothing was written, or all of it."},
 		{Code: diag.MatchesNothing, Text: "A glob over servers or tools matches nothing of the inventory. It is a warning: the inventory may grow."},
 		{Code: diag.MissingField, Text: "A required field is not there. A mode needs a name and a roleDefinition (or a roleDefinitionFile); a server needs a command or a url."},
 		{Code: diag.NoProject, Text: "There is no modec.toml in the folder. `modec init` writes one; -C names another folder."},

@@ -26,7 +26,7 @@ func TestCodes(t *testing.T) {
 		docs = append(docs, target.Codes()...)
 	}
 	docs = append(docs, suggest.Codes()...)
-	for _, r := range lint.All() {
+	for _, r := range lint.All(targets.All()) {
 		docs = append(docs, diag.Doc{Code: r.ID, Text: r.Doc})
 	}
 	for _, d := range docs {

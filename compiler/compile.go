@@ -1,21 +1,20 @@
 package compiler
 
 import (
-	"fmt"
+	"context"
 	"io/fs"
-	"slices"
+	"os"
 	"time"
 
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/resolve"
+	"modec.dev/modec/compiler/shape"
+	"modec.dev/modec/compiler/source"
 )
-
-// PolicyFile is the compiled policy that the hooks read. It is written by
-// every build, whatever its targets.
-const PolicyFile = ".modec/policy.json"
 
 // Request says what to compile.
 type Request struct {
@@ -28,90 +27,31 @@ type Request struct {
 
 // Result is a compiled project. Nothing of it has touched the disk.
 type Result struct {
-	Config  *Config
+	Config  *config.Config
 	Project *ir.Project
 	Policy  *policy.Engine
-	Outputs []Output        // one a target, in printing order
-	Shared  []contract.File // what every build writes
+	Sources map[string][]byte    // the data files of the source, by path
+	Outputs []contract.Artifacts // one a target, in printing order
+	Shared  []contract.File      // what every build writes
 
-	inputs map[string]contract.Input
-}
-
-// Empty returns a project of which nobody is a part.
-func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
-
-// Input returns what a compiled target was given.
-func (r *Result) Input(t contract.Target) contract.Input { return r.inputs[t.Name()] }
-
-// Output is what one target emitted.
-type Output struct {
-	Target contract.Target
-	Files  []contract.File // sorted by path
-	Losses diag.List       // sorted
-}
-
-// Files returns every file of the result, the shared ones last.
-func (r *Result) Files() []contract.File {
-	var files []contract.File
-	for _, o := range r.Outputs {
-		files = append(files, o.Files...)
-	}
-	return append(files, r.Shared...)
-}
-
-// FS returns the files as the agents would find them.
-func (r *Result) FS() fs.FS {
-	out := memfs.FS{}
-	for _, f := range r.Files() {
-		out[f.Path] = f.Data
-	}
-	return out
-}
-
-// Open loads a project without compiling it for any target: the model and the
-// engine that decides by it. The config is returned even where the model is
-// not.
-func Open(req Request) (*Result, diag.List) {
-	cfg, diags := LoadConfig(req.Root, req.FS, req.Targets)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	var owned []string
-	for _, t := range req.Targets {
-		owned = append(owned, t.Owns()...)
-	}
-	p, list := Load(Source{Root: req.Root, FS: req.FS, Dir: cfg.Source}, Settings{
-		Name: cfg.Name, ClosedInventory: cfg.Closed, Baseline: cfg.Baseline, Guards: owned, Config: cfg.Bytes})
-	diags = append(diags, list...)
-	if p == nil || diags.HasErrors() {
-		diags.Sort()
-		return nil, diags
-	}
-	if cfg.Baseline != "" && p.Role(cfg.Baseline) == nil {
-		d := diag.Diagnostic{Code: diag.UnknownRole, Pos: cfg.baselinePos, Path: "baseline", Message: fmt.Sprintf("got unknown role %q, want one of %s", cfg.Baseline, diag.Quote(p.RoleNames()))}
-		d.Hint = diag.DidYouMean(cfg.Baseline, p.RoleNames())
-		diags = append(diags, d)
-	}
-	diags.Sort()
-	return &Result{Config: cfg, Project: p, Policy: policy.New(p)}, diags
+	targets []contract.Target         // every target there is
+	inputs  map[string]contract.Input // of the targets that were compiled, by name
 }
 
 // Compile loads a project and emits it for its targets. It reads the project's
 // folder and writes nothing. The result is nil when a diagnostic is an error.
-func Compile(req Request) (*Result, diag.List) {
-	res, diags := Open(req)
+func Compile(ctx context.Context, req Request) (*Result, diag.List) {
+	res, diags := Open(ctx, req)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	configs, list := chosen(res.Config, req)
+	targets, list := chosen(res.Config, req)
 	diags = append(diags, list...)
-	excs, list := resolveExceptions(res.Config, res.Project, req.Today)
+	exceptions, list := res.Config.Exceptions(res.Project, req.Today)
 	diags = append(diags, list...)
-	if diags.HasErrors() {
-		diags.Sort()
-		return nil, diags
+	if !diags.HasErrors() {
+		diags = append(diags, res.emit(targets, exceptions)...)
 	}
-	diags = append(diags, res.emit(configs, excs)...)
 	diags.Sort()
 	if diags.HasErrors() {
 		return nil, diags
@@ -119,34 +59,91 @@ func Compile(req Request) (*Result, diag.List) {
 	return res, diags
 }
 
-// chosen returns the targets to compile: those that the request names, with
-// the options of modec.toml where it has any, else those of modec.toml.
-func chosen(cfg *Config, req Request) ([]TargetConfig, diag.List) {
-	var diags diag.List
-	if len(req.Only) == 0 {
-		if len(cfg.Targets) == 0 {
-			diags.Errorf(diag.NoTargets, diag.Pos{File: ConfigFile}, "%s", "got no [targets.NAME] table, want at least one of "+diag.Quote(targetNames(req.Targets))).
-				Hint("`--target NAME` compiles for a target that modec.toml does not list")
-		}
-		return cfg.Targets, diags
+// Open loads a project without compiling it for any target: the model and the engine
+// that decides by it. The result is nil when a diagnostic is an error.
+func Open(ctx context.Context, req Request) (*Result, diag.List) {
+	files, end, diags := req.files()
+	if diags != nil {
+		return nil, diags
 	}
-	for _, name := range req.Only {
-		if !slices.Contains(targetNames(req.Targets), name) {
-			diags.Errorf(diag.UnknownTarget, diag.Pos{}, "got unknown target %q, want one of %s", name, diag.Quote(targetNames(req.Targets))).
-				Hint(diag.DidYouMean(name, targetNames(req.Targets)))
-		}
+	defer end()
+	cfg, diags := config.Load(files, req.Targets)
+	if diags.HasErrors() {
+		return nil, diags
 	}
-	var out []TargetConfig
-	for _, t := range req.Targets {
-		if !slices.Contains(req.Only, t.Name()) {
-			continue
-		}
-		i := slices.IndexFunc(cfg.Targets, func(c TargetConfig) bool { return c.Target.Name() == t.Name() })
-		if i >= 0 {
-			out = append(out, cfg.Targets[i])
-			continue
-		}
-		out = append(out, TargetConfig{Target: t, Options: contract.NewOptions(t.Options(), nil, nil), OnLoss: map[ir.Group]string{"": "narrow"}})
+	tree, list := source.Load(files, cfg.Source)
+	if diags = append(diags, list...); tree.Root == nil {
+		return nil, diags
 	}
-	return out, diags
+	data, usable, list := shape.Check(tree.Root)
+	if diags = append(diags, list...); !usable {
+		return nil, diags
+	}
+	project, list := resolve.Resolve(data, tree.Texts, settings(cfg, req.Targets))
+	diags = append(diags, list...)
+	project.SourceHash = tree.Hash(cfg.Bytes)
+	diags = append(diags, cfg.CheckBaseline(project)...)
+	diags = append(diags, interrupted(ctx)...)
+	diags.Sort()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &Result{Config: cfg, Project: project, Policy: policy.New(project), Sources: tree.Data, targets: req.Targets}, diags
+}
+
+// ReadConfig reads the project's modec.toml alone.
+func ReadConfig(req Request) (*config.Config, diag.List) {
+	files, end, diags := req.files()
+	if diags != nil {
+		return nil, diags
+	}
+	defer end()
+	return config.Load(files, req.Targets)
+}
+
+// Format returns the CUE files of the source that `modec fmt` would change, as it would
+// leave them. A file that does not parse is an error, and nothing is returned.
+func (req *Request) Format() ([]source.Formatted, diag.List) {
+	files, end, diags := req.files()
+	if diags != nil {
+		return nil, diags
+	}
+	defer end()
+	cfg, diags := config.Load(files, req.Targets)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return source.Format(files, cfg.Source)
+}
+
+// interrupted reports a context that has ended.
+func interrupted(ctx context.Context) (diags diag.List) {
+	if err := ctx.Err(); err != nil {
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", context.Cause(ctx))
+	}
+	return diags
+}
+
+// files opens the project's files. No link leads out of its folder.
+func (req *Request) files() (fs.FS, func() error, diag.List) {
+	if req.FS != nil {
+		return req.FS, func() error { return nil }, nil
+	}
+	root, err := os.OpenRoot(req.Root)
+	if err != nil {
+		var diags diag.List
+		diags.Errorf(diag.NoProject, diag.Pos{}, "got folder %q, which cannot be opened: %v", req.Root, diag.WithoutPath(err))
+		return nil, nil, diags
+	}
+	return root.FS(), root.Close, nil
+}
+
+// settings are what modec.toml and the targets say of a source.
+func settings(cfg *config.Config, targets []contract.Target) resolve.Settings {
+	s := resolve.Settings{Name: cfg.Name, ClosedInventory: cfg.Closed, Baseline: cfg.Baseline,
+		Dialects: contract.Dialects(targets)}
+	for _, t := range targets {
+		s.Guards = append(s.Guards, t.Owns()...)
+	}
+	return s
 }

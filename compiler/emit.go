@@ -8,25 +8,57 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/cases"
 
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
+// chosen returns the targets to compile: those that the request names, with
+// the options of modec.toml where it has any, else those of modec.toml.
+func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
+	var diags diag.List
+	if len(req.Only) == 0 {
+		if len(cfg.Targets) == 0 {
+			diags.Errorf(diag.NoTargets, diag.Pos{File: config.File}, "%s", "got no [targets.NAME] table, want at least one of "+diag.Quote(contract.Names(req.Targets))).
+				Hint("`--target NAME` compiles for a target that modec.toml does not list")
+		}
+		return cfg.Targets, diags
+	}
+	for _, name := range req.Only {
+		if !slices.Contains(contract.Names(req.Targets), name) {
+			diags.Errorf(diag.UnknownTarget, diag.Pos{}, "got unknown target %q, want one of %s", name, diag.Quote(contract.Names(req.Targets))).
+				Hint(diag.DidYouMean(name, contract.Names(req.Targets)))
+		}
+	}
+	var out []config.Target
+	for _, t := range req.Targets {
+		if !slices.Contains(req.Only, t.Name()) {
+			continue
+		}
+		i := slices.IndexFunc(cfg.Targets, func(c config.Target) bool { return c.Target.Name() == t.Name() })
+		if i >= 0 {
+			out = append(out, cfg.Targets[i])
+			continue
+		}
+		out = append(out, config.Target{Target: t, Options: contract.NewOptions(t.Options(), nil, nil), OnLoss: map[ir.Group]string{"": "narrow"}})
+	}
+	return out, diags
+}
+
 // emit compiles the project for each target, side by side: a target reads the
 // model and the engine and shares nothing else.
-func (r *Result) emit(configs []TargetConfig, excs map[string][]contract.Exception) diag.List {
+func (r *Result) emit(configs []config.Target, excs map[string][]contract.Exception) diag.List {
 	var diags diag.List
 	reach, err := contract.NewReach(r.Policy)
 	if err != nil {
 		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return diags
 	}
-	r.Outputs = make([]Output, len(configs))
+	r.Outputs = make([]contract.Artifacts, len(configs))
 	r.inputs = map[string]contract.Input{}
 	problems := make([]diag.List, len(configs))
 	var beside []string
@@ -39,9 +71,9 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]contract.Excepti
 		r.inputs[tc.Target.Name()] = in
 		wg.Go(func() {
 			files, list := tc.Target.Emit(in)
-			out := Output{Target: tc.Target, Files: files}
+			out := contract.Artifacts{Target: tc.Target, Files: files}
 			for _, d := range list {
-				if d.Loss == diag.Narrowing && tc.onLoss(ir.Group(d.Group)) == "error" {
+				if d.Loss == diag.Narrowing && tc.Fails(ir.Group(d.Group)) {
 					d.Severity = diag.Error
 				}
 				if d.Loss == diag.NoLoss || d.Severity == diag.Error {
@@ -64,14 +96,14 @@ func (r *Result) emit(configs []TargetConfig, excs map[string][]contract.Excepti
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return diags
 	}
-	r.Shared = []contract.File{{Path: PolicyFile, Data: policyFile}}
+	r.Shared = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
 	return append(diags, r.checkPaths()...)
 }
 
 // Emitter returns a function that writes one artifact from another model, as this
 // result's target does with its own; false where the result has no such artifact.
 func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok bool) {
-	if path == PolicyFile {
+	if path == contract.PolicyFile {
 		return func(p *ir.Project) ([]byte, bool) {
 			data, err := decisionsJSON(p)
 			return data, err == nil
@@ -100,13 +132,6 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 	return nil, false
 }
 
-func (t TargetConfig) onLoss(g ir.Group) string {
-	if s, ok := t.OnLoss[g]; ok {
-		return s
-	}
-	return t.OnLoss[""]
-}
-
 // decisionsJSON writes the policy file: compact, since a hook reads it before
 // every tool call, yet a line for each subject, server and tool, so that it
 // merges and diffs. The breaks cannot fall into a string, where a quote is
@@ -130,12 +155,12 @@ func decisionsJSON(p *ir.Project) ([]byte, error) {
 func (r *Result) checkPaths() diag.List {
 	var diags diag.List
 	fold := cases.Fold()
-	owner := map[string]string{fold.String(PolicyFile): "modec"}
+	owner := map[string]string{fold.String(contract.PolicyFile): "modec"}
 	for _, o := range r.Outputs {
 		for _, f := range o.Files {
 			name := o.Target.Name()
 			switch {
-			case f.Path != path.Clean(f.Path) || !localFolder(f.Path) || !owns(o.Target, f.Path):
+			case f.Path != path.Clean(f.Path) || !contract.LocalPath(f.Path) || !contract.Owns(o.Target, f.Path):
 				diags.Errorf(diag.ForeignPath, diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
 					Target(name)
 			case owner[fold.String(f.Path)] != "":
@@ -147,11 +172,4 @@ func (r *Result) checkPaths() diag.List {
 		}
 	}
 	return diags
-}
-
-func owns(t contract.Target, p string) bool {
-	return slices.ContainsFunc(t.Owns(), func(glob string) bool {
-		ok, err := doublestar.Match(glob, p)
-		return ok && err == nil
-	})
 }

@@ -37,6 +37,7 @@ var elsewhere = map[string]string{
 	"nothing-to-migrate":  "compiler/migrate: TestRefuses",
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
+	"interrupted":         "TestInterrupted",
 	"bad-model":           "cmd/modec: serve.txtar, hook-refuses.txtar",
 	"bad-pattern":         "a defect of modec: no source causes it",
 	"bad-schema":          "a defect of modec: no source causes it",
@@ -103,7 +104,7 @@ func invalid(t *testing.T, file, code string) {
 			t.Fatal(err)
 		}
 	}
-	_, diags := compiler.Compile(compiler.Request{Root: dir, Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)})
+	_, diags := compiler.Compile(t.Context(), compiler.Request{Root: dir, Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)})
 	var got strings.Builder
 	found := false
 	for _, d := range diags {

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -17,8 +18,8 @@ const mostWider = 10
 
 // Verify holds the compiled files against the source. A target without a model
 // of its agent is left out. What is wider is a diagnostic, an error.
-func (r *Result) Verify(seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
-	report, diags := r.verify(r.FS(), nil, seed, progress)
+func (r *Result) Verify(ctx context.Context, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+	report, diags := r.verify(ctx, r.FS(), nil, seed, progress)
 	if report == nil {
 		return nil, diags
 	}
@@ -28,13 +29,13 @@ func (r *Result) Verify(seed uint64, progress func(done, total int)) (*verify.Re
 // VerifyDisk holds the files as they lie below fsys against the source: what
 // people wrote beside modec's is judged with it. A wider decision by a file that
 // is not as the source makes it is a foreign widening.
-func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+func (r *Result) VerifyDisk(ctx context.Context, fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	emitted := map[string][]byte{}
 	for _, f := range r.Files() {
 		emitted[f.Path] = f.Data
 	}
 	foreign := map[string]bool{}
-	report, diags := r.verify(fsys, r.FS(), seed, progress)
+	report, diags := r.verify(ctx, fsys, r.FS(), seed, progress)
 	if report == nil {
 		return nil, diags
 	}
@@ -54,18 +55,16 @@ func (r *Result) VerifyDisk(fsys fs.FS, seed uint64, progress func(done, total i
 }
 
 // verify runs, and returns what the readers of the artifacts say.
-func (r *Result) verify(fsys, compiled fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+func (r *Result) verify(ctx context.Context, fsys, compiled fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(contract.Judged); ok {
 			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled})
 		}
 	}
-	report, err := verify.Run(req)
+	report, err := verify.Run(ctx, req)
 	if err != nil {
-		var diags diag.List
-		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
-		return nil, diags
+		return nil, notVerified(ctx, err)
 	}
 	return report, slices.Clone(report.Diagnostics)
 }
@@ -106,4 +105,14 @@ func widerDiagnostic(s *verify.Surface, f verify.Finding) diag.Diagnostic {
 		}
 	}
 	return d
+}
+
+// notVerified reports why verify came to no report.
+func notVerified(ctx context.Context, err error) diag.List {
+	if diags := interrupted(ctx); diags != nil {
+		return diags
+	}
+	var diags diag.List
+	diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+	return diags
 }

@@ -8,6 +8,8 @@
 package golden
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -20,6 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/merge"
 	"modec.dev/modec/compiler/verify"
@@ -77,7 +81,7 @@ func contains(list []string, s string) bool {
 // cases lists the fixtures that are projects.
 func cases(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(fixtures, "*", compiler.ConfigFile))
+	files, err := filepath.Glob(filepath.Join(fixtures, "*", config.File))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
@@ -94,7 +98,7 @@ func result(t *testing.T, name string) (*compiler.Result, diag.List) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, diags := compiler.Compile(compiler.Request{Root: root, Targets: targets.All(), Today: today})
+	res, diags := compiler.Compile(t.Context(), compiler.Request{Root: root, Targets: targets.All(), Today: today})
 	if diags.HasErrors() {
 		t.Fatal(diags.Error())
 	}
@@ -106,7 +110,7 @@ func result(t *testing.T, name string) (*compiler.Result, diag.List) {
 func verified(t *testing.T, name string) string {
 	t.Helper()
 	res, _ := result(t, name)
-	report, diags := res.Verify(1, nil)
+	report, diags := res.Verify(t.Context(), 1, nil)
 	for _, d := range diags {
 		t.Error(d)
 	}
@@ -139,7 +143,7 @@ func compile(t *testing.T, name string) map[string]string {
 	for _, o := range res.Outputs {
 		for _, f := range o.Files {
 			if f.Shared != nil {
-				if err := merge.Covers(f.Data, f.Shared); err != nil {
+				if err := covered(f); err != nil {
 					t.Errorf("%s: %v", f.Path, err)
 				}
 			}
@@ -207,4 +211,21 @@ func write(t *testing.T, name string, tree map[string]string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// covered reports an error where merging an artifact into an empty file loses a part of
+// it: no shared place covers that part.
+func covered(f contract.File) error {
+	res, err := merge.Merge([]byte("{}"), f.Data, f.Shared, nil, false)
+	if err != nil {
+		return err
+	}
+	var want, got any
+	if err := errors.Join(json.Unmarshal(f.Data, &want), json.Unmarshal(res.Data, &got)); err != nil {
+		return err
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		return fmt.Errorf("merged into an empty file it is another (-want +got)\n%s", d)
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
 )
 
 type argsCmd struct {
@@ -70,7 +71,7 @@ func launchArgs(e *env, subject string, opt contract.ArgsOptions, fresh bool) ([
 	}
 	launcher := req.Targets[i].(contract.Launcher)
 	req.Only = []string{launcher.Name()}
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return nil, diags, nil
 	}
@@ -90,12 +91,12 @@ func launchArgs(e *env, subject string, opt contract.ArgsOptions, fresh bool) ([
 
 // fresh reports an error where the artifacts on disk are not those of the source.
 func (e *env) fresh(res *compiler.Result) error {
-	changes, list := res.Write(compiler.WriteOptions{Dir: e.dir, Version: version(), DryRun: true, Force: true})
+	changes, list := res.Write(e.ctx, output.Options{Dir: e.dir, Version: version(), DryRun: true, Force: true})
 	if list.HasErrors() {
 		return fmt.Errorf("the artifacts cannot be read: %s", list[0])
 	}
 	for _, c := range changes {
-		if c.Action != compiler.Unchanged && c.Action != compiler.Remove {
+		if c.Action != output.Unchanged && c.Action != output.Remove {
 			return fmt.Errorf("the artifacts are not those of the source (%s differs); run `modec build` first", c.Path)
 		}
 	}

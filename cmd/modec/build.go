@@ -18,6 +18,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/textdiff"
 )
@@ -63,9 +64,9 @@ type buildReport struct {
 }
 
 type targetReport struct {
-	Name   string            `json:"name"` // "modec" for what every build writes
-	Files  []compiler.Change `json:"files"`
-	Losses diag.List         `json:"losses"`
+	Name   string          `json:"name"` // "modec" for what every build writes
+	Files  []output.Change `json:"files"`
+	Losses diag.List       `json:"losses"`
 }
 
 func (c *buildCmd) Run(e *env) error {
@@ -101,7 +102,7 @@ func (c *buildCmd) build(e *env) error {
 		defer root.Close()
 		req.FS = m.noting(&m.project, root.FS())
 	}
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return e.ui.fail("build", diags)
 	}
@@ -114,14 +115,14 @@ func (c *buildCmd) build(e *env) error {
 			return e.ui.fail("build", diags)
 		}
 	}
-	changes, list := res.Write(compiler.WriteOptions{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff})
+	changes, list := res.Write(e.ctx, output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff})
 	diags = append(diags, list...)
 	if diags.HasErrors() {
 		return e.ui.fail("build", diags)
 	}
 	if c.Diff && !e.ui.json {
 		e.ui.diagnostics(diags)
-		e.ui.diffs(changes, func(compiler.Change) bool { return true })
+		e.ui.diffs(changes, func(output.Change) bool { return true })
 		return nil
 	}
 	if e.ui.json {
@@ -131,7 +132,7 @@ func (c *buildCmd) build(e *env) error {
 	if !c.DryRun {
 		m.remember(changes, s)
 	}
-	if !e.ui.verbose && !c.DryRun && !slices.ContainsFunc(changes, func(c compiler.Change) bool { return c.Action != compiler.Unchanged }) {
+	if !e.ui.verbose && !c.DryRun && !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged }) {
 		c.unchanged(e, s, start)
 		return nil
 	}
@@ -160,7 +161,7 @@ func (c *buildCmd) unchanged(e *env, s record.Summary, start time.Time) {
 	e.ui.note("up to date: %s of %s%s in %d ms\n", count(s.Files, "file"), count(s.Targets, "target"), more, time.Since(start).Milliseconds())
 }
 
-func summaryOf(res *compiler.Result, changes []compiler.Change, diags diag.List) record.Summary {
+func summaryOf(res *compiler.Result, changes []output.Change, diags diag.List) record.Summary {
 	s := record.Summary{Targets: len(res.Outputs), Warnings: diags.Count(diag.Warning)}
 	for _, d := range diags {
 		if d.Severity != diag.Note {
@@ -171,7 +172,7 @@ func summaryOf(res *compiler.Result, changes []compiler.Change, diags diag.List)
 		s.Losses += len(o.Losses)
 	}
 	for _, c := range changes {
-		if c.Action != compiler.Remove {
+		if c.Action != output.Remove {
 			s.Files++
 		}
 	}
@@ -214,7 +215,7 @@ func (m *memory) noting(reads **record.Reads, fsys fs.FS) fs.FS {
 }
 
 // remember notes what a build left, and what a check read of it.
-func (m *memory) remember(changes []compiler.Change, s record.Summary) {
+func (m *memory) remember(changes []output.Change, s record.Summary) {
 	if m.project == nil {
 		return
 	}
@@ -230,16 +231,16 @@ func (m *memory) remember(changes []compiler.Change, s record.Summary) {
 		}
 	}
 	for i := range changes {
-		if _, data := changes[i].Texts(); changes[i].Action != compiler.Remove && changes[i].Path != compiler.LockFile {
+		if _, data := changes[i].Texts(); changes[i].Action != output.Remove && changes[i].Path != output.LockFile {
 			r.File(changes[i].Path, data)
 		}
 	}
-	lock, err := os.ReadFile(filepath.Join(m.out, compiler.LockFile))
+	lock, err := os.ReadFile(filepath.Join(m.out, output.LockFile))
 	if err != nil {
 		return
 	}
-	r.File(compiler.LockFile, lock)
-	r.Missing(compiler.PendingLock)
+	r.File(output.LockFile, lock)
+	r.Missing(output.PendingLock)
 	r.Save(m.place)
 }
 
@@ -254,11 +255,11 @@ func (c *buildCmd) staged(e *env, start time.Time) error {
 	}
 	defer done()
 	req.Only = c.Target
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return e.ui.fail("build", diags)
 	}
-	return c.compare(e, res, compiler.WriteOptions{FS: req.FS, Version: version(), Check: true}, req.FS, diags, &memory{}, start)
+	return c.compare(e, res, output.Options{FS: req.FS, Version: version(), Check: true}, req.FS, diags, &memory{}, start)
 }
 
 // verifySeed is the seed where nobody names one.
@@ -276,14 +277,14 @@ func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.Li
 		defer root.Close()
 		disk = m.noting(&m.disk, root.FS())
 	}
-	return c.compare(e, res, compiler.WriteOptions{Dir: out, Version: version(), Check: true}, disk, diags, m, start)
+	return c.compare(e, res, output.Options{Dir: out, Version: version(), Check: true}, disk, diags, m, start)
 }
 
 // compare does so; disk is nil where there is no output root.
-func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptions, disk fs.FS, diags diag.List, m *memory, start time.Time) error {
-	changes, list := res.Write(opt)
+func (c *buildCmd) compare(e *env, res *compiler.Result, opt output.Options, disk fs.FS, diags diag.List, m *memory, start time.Time) error {
+	changes, list := res.Write(e.ctx, opt)
 	diags = append(diags, list...)
-	drift := slices.DeleteFunc(slices.Clone(changes), func(c compiler.Change) bool { return c.Action == compiler.Unchanged })
+	drift := slices.DeleteFunc(slices.Clone(changes), func(c output.Change) bool { return c.Action == output.Unchanged })
 	if disk != nil {
 		_, list := e.verify(res, disk, verifySeed)
 		diags = append(diags, list...)
@@ -302,7 +303,7 @@ func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptio
 		for _, d := range drift {
 			e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
 		}
-		e.ui.diffs(drift, func(d compiler.Change) bool { return c.Diff || d.State == compiler.Edited })
+		e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || d.State == output.Edited })
 	}
 	if failed {
 		return exitCode(1)
@@ -314,9 +315,9 @@ func (c *buildCmd) compare(e *env, res *compiler.Result, opt compiler.WriteOptio
 }
 
 // diffs prints what a build would do to files, as a patch from what is on disk.
-func (u *ui) diffs(changes []compiler.Change, of func(compiler.Change) bool) {
+func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
 	for _, c := range changes {
-		if c.Action == compiler.Unchanged || !of(c) {
+		if c.Action == output.Unchanged || !of(c) {
 			continue
 		}
 		have, want := c.Texts()
@@ -331,10 +332,10 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func targetReports(res *compiler.Result, changes []compiler.Change) []targetReport {
+func targetReports(res *compiler.Result, changes []output.Change) []targetReport {
 	var reports []targetReport
-	of := func(name string) []compiler.Change {
-		list := []compiler.Change{}
+	of := func(name string) []output.Change {
+		list := []output.Change{}
 		for _, c := range changes {
 			if c.Target == name {
 				list = append(list, c)
@@ -349,11 +350,11 @@ func targetReports(res *compiler.Result, changes []compiler.Change) []targetRepo
 }
 
 // build prints a build's artifacts and losses, target by target.
-func (u *ui) build(res *compiler.Result, changes []compiler.Change) {
+func (u *ui) build(res *compiler.Result, changes []output.Change) {
 	for i, r := range targetReports(res, changes) {
 		total, files := 0, 0
 		for _, c := range r.Files {
-			if c.Action != compiler.Remove {
+			if c.Action != output.Remove {
 				total, files = total+c.Bytes, files+1
 			}
 		}
@@ -371,14 +372,14 @@ func (u *ui) build(res *compiler.Result, changes []compiler.Change) {
 
 // artifacts lists files; without -v, three or more of one folder and ending
 // are one line.
-func (u *ui) artifacts(changes []compiler.Change) []string {
+func (u *ui) artifacts(changes []output.Change) []string {
 	type group struct {
 		name     string
 		n, bytes int
 		removed  bool
 	}
 	var groups []group
-	key := func(c compiler.Change) string {
+	key := func(c output.Change) string {
 		return path.Dir(c.Path) + "/*" + path.Ext(c.Path)
 	}
 	counts := map[string]int{}
@@ -391,7 +392,7 @@ func (u *ui) artifacts(changes []compiler.Change) []string {
 		if !u.verbose && counts[key(c)] > 2 {
 			k = key(c)
 		}
-		if c.Action == compiler.Remove {
+		if c.Action == output.Remove {
 			groups = append(groups, group{name: c.Path, removed: true})
 			continue
 		}
@@ -489,8 +490,8 @@ func places(list diag.List) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-func summary(res *compiler.Result, changes []compiler.Change, dry bool) string {
-	n := map[compiler.Action]int{}
+func summary(res *compiler.Result, changes []output.Change, dry bool) string {
+	n := map[output.Action]int{}
 	for _, c := range changes {
 		n[c.Action]++
 	}
@@ -498,12 +499,12 @@ func summary(res *compiler.Result, changes []compiler.Change, dry bool) string {
 	if dry {
 		verb = "would build"
 	}
-	s := fmt.Sprintf("%s %s: %s", verb, count(len(res.Outputs), "target"), count(n[compiler.Create]+n[compiler.Update], "file")+" written")
-	if n[compiler.Unchanged] > 0 {
-		s += fmt.Sprintf(", %d unchanged", n[compiler.Unchanged])
+	s := fmt.Sprintf("%s %s: %s", verb, count(len(res.Outputs), "target"), count(n[output.Create]+n[output.Update], "file")+" written")
+	if n[output.Unchanged] > 0 {
+		s += fmt.Sprintf(", %d unchanged", n[output.Unchanged])
 	}
-	if n[compiler.Remove] > 0 {
-		s += fmt.Sprintf(", %d removed", n[compiler.Remove])
+	if n[output.Remove] > 0 {
+		s += fmt.Sprintf(", %d removed", n[output.Remove])
 	}
 	return s + describeProject(res.Project)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,7 +19,7 @@ import (
 func answer(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(args, strings.NewReader(""), &stdout, &stderr)
+	code := run(context.Background(), args, strings.NewReader(""), &stdout, &stderr)
 	return milliseconds.ReplaceAllString(fmt.Sprintf("exit %d\n%s%s", code, stdout.String(), stderr.String()), "N ms")
 }
 
@@ -77,10 +78,10 @@ func mustWrite(t *testing.T, name string, data []byte) {
 	}
 }
 
-func source(name string) bool {
+func ofSource(name string) bool {
 	return strings.HasPrefix(name, "modec"+string(filepath.Separator))
 }
-func made(name string) bool { return !source(name) && name != "modec.toml" && name != "modec.lock" }
+func made(name string) bool { return !ofSource(name) && name != "modec.toml" && name != "modec.lock" }
 
 // flip changes one letter of a file and keeps its size and its times.
 func flip(t *testing.T, r *rand.Rand, file string) {
@@ -112,7 +113,7 @@ var changes = []change{
 		data, _ := os.ReadFile(file)
 		mustWrite(t, file, data)
 	}},
-	{"a letter of the source", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, source)) }},
+	{"a letter of the source", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, ofSource)) }},
 	{"a letter of modec.toml", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, filepath.Join(dir, "modec.toml")) }},
 	{"a letter of an artifact", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, made)) }},
 	{"a letter of the lock", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, filepath.Join(dir, "modec.lock")) }},
@@ -122,7 +123,7 @@ var changes = []change{
 	{"a new folder of the source", func(t *testing.T, r *rand.Rand, dir string) {
 		mustWrite(t, filepath.Join(dir, "modec", "more", "zz.yaml"), []byte("roles: {zz: {can: {read: allow}}}\n"))
 	}},
-	{"a source file that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, source)) }},
+	{"a source file that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, ofSource)) }},
 	{"an artifact that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, made)) }},
 	{"a lock that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(filepath.Join(dir, "modec.lock")) }},
 	{"an interrupted build", func(t *testing.T, r *rand.Rand, dir string) {

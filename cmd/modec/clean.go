@@ -1,8 +1,8 @@
 package main
 
 import (
-	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets"
 )
 
@@ -25,16 +25,16 @@ Examples:
 
 // cleanReport is the JSON of a clean.
 type cleanReport struct {
-	Version     int               `json:"version"`
-	Command     string            `json:"command"`
-	Status      string            `json:"status"`
-	DryRun      bool              `json:"dryRun,omitempty"`
-	Files       []compiler.Change `json:"files"`
-	Diagnostics diag.List         `json:"diagnostics"`
+	Version     int             `json:"version"`
+	Command     string          `json:"command"`
+	Status      string          `json:"status"`
+	DryRun      bool            `json:"dryRun,omitempty"`
+	Files       []output.Change `json:"files"`
+	Diagnostics diag.List       `json:"diagnostics"`
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	changes, diags := compiler.Clean(compiler.WriteOptions{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: targets.All()})
+	changes, diags := output.Clean(e.ctx, output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: targets.All()})
 	if diags.HasErrors() {
 		return e.ui.fail("clean", diags)
 	}
@@ -43,7 +43,7 @@ func (c *cleanCmd) Run(e *env) error {
 	}
 	removed, kept := 0, 0
 	for _, x := range changes {
-		if x.Action == compiler.Remove {
+		if x.Action == output.Remove {
 			removed++
 			e.ui.printf("removed %s\n", diag.Clean(x.Path))
 		} else {

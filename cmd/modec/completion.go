@@ -86,7 +86,7 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 
 // subjectNames are the modes and roles of the project, none where it does not load.
 func (e *env) subjectNames() (names []string) {
-	res, diags := compiler.Open(e.request())
+	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
@@ -148,16 +149,16 @@ func (c *diffCmd) load(ctx context.Context, e *env, side string) (diffSide, diag
 		if p.name = side; side == gittree.Index {
 			p.name = "the index"
 		}
-		if _, err := fs.Stat(tree, compiler.ConfigFile); errors.Is(err, fs.ErrNotExist) {
+		if _, err := fs.Stat(tree, config.File); errors.Is(err, fs.ErrNotExist) {
 			return p, nil, nil // before the project was there
 		}
 		req.FS = tree
 	}
 	var diags diag.List
 	if c.Text {
-		p.res, diags = compiler.Compile(req)
+		p.res, diags = compiler.Compile(e.ctx, req)
 	} else {
-		p.res, diags = compiler.Open(req)
+		p.res, diags = compiler.Open(e.ctx, req)
 	}
 	for i := range diags { // two sources have files of the same names
 		diags[i].Message = "in " + p.name + ": " + diags[i].Message
@@ -187,7 +188,7 @@ func (e *env) folder(name string) (string, bool) {
 		return "", false
 	}
 	dir := e.abs(name)
-	info, err := os.Stat(filepath.Join(dir, compiler.ConfigFile))
+	info, err := os.Stat(filepath.Join(dir, config.File))
 	return dir, err == nil && info.Mode().IsRegular()
 }
 

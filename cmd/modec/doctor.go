@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
 )
 
 type doctorCmd struct{}
@@ -109,27 +111,27 @@ func sameFile(a, b string) bool {
 }
 
 func (d *doctor) repository() {
-	res, diags := compiler.Compile(d.request())
+	res, diags := compiler.Compile(d.ctx, d.request())
 	if diags.HasErrors() {
 		first := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
 		d.tell(wrong, "source", "`modec lint` tells all of it", "does not compile: %s", first)
 		return
 	}
 	d.tell(good, "source", "", "%s, %s and %s for %s", count(len(res.Project.Modes), "mode"), count(len(res.Project.Roles), "role"), count(len(res.Project.Servers), "server"), count(len(res.Outputs), "target"))
-	changes, list := res.Write(compiler.WriteOptions{Dir: d.dir, Version: version(), Check: true})
+	changes, list := res.Write(d.ctx, output.Options{Dir: d.dir, Version: version(), Check: true})
 	for _, x := range list {
 		d.tell(wrong, "artifacts", x.Hint, "%s", x)
 	}
-	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(compiler.PendingLock))); err == nil {
+	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(output.PendingLock))); err == nil {
 		d.tell(wrong, "artifacts", "`modec build` finishes it", "a build was interrupted")
 	}
-	states := map[compiler.State][]string{}
+	states := map[output.State][]string{}
 	for _, c := range changes {
 		if c.State != "" {
 			states[c.State] = append(states[c.State], c.Path)
 		}
 	}
-	for _, s := range []compiler.State{compiler.Missing, compiler.Stale, compiler.Edited, compiler.Foreign, compiler.Orphaned} {
+	for _, s := range []output.State{output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned} {
 		if names := states[s]; len(names) > 0 {
 			d.tell(wrong, "artifacts", "`modec build --check` tells the difference", "%s %s: %s", count(len(names), "file"), s, some(names))
 		}
@@ -159,7 +161,7 @@ const patience = 10 * time.Second
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+(?:\.\d+)*`) })
 
 // agent looks for the agent behind a target.
-func (d *doctor) agent(o compiler.Output) {
+func (d *doctor) agent(o contract.Artifacts) {
 	t, ok := o.Target.(contract.Installed)
 	if !ok || len(o.Files) == 0 {
 		return
@@ -213,7 +215,7 @@ func (d *doctor) extensions(a contract.Agent) (found []string) {
 }
 
 // unread tells what the agent would ignore in the files as they lie.
-func (d *doctor) unread(res *compiler.Result, o compiler.Output) {
+func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	t, ok := o.Target.(contract.Judged)
 	if !ok {
 		return
@@ -230,8 +232,8 @@ func (d *doctor) unread(res *compiler.Result, o compiler.Output) {
 }
 
 // ignored looks whether git leaves out what has to be committed.
-func (d *doctor) ignored(changes []compiler.Change) {
-	names := []string{compiler.ConfigFile, compiler.LockFile}
+func (d *doctor) ignored(changes []output.Change) {
+	names := []string{config.File, output.LockFile}
 	for _, c := range changes {
 		names = append(names, c.Path)
 	}
@@ -245,7 +247,7 @@ func (d *doctor) ignored(changes []compiler.Change) {
 	}
 	if list := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); len(list) > 0 && list[0] != "" {
 		level := note
-		if slices.Contains(list, compiler.ConfigFile) || slices.Contains(list, compiler.LockFile) {
+		if slices.Contains(list, config.File) || slices.Contains(list, output.LockFile) {
 			level = wrong
 		}
 		d.tell(level, "git", "take it out of .gitignore", "leaves out %s: who checks the repository out has to build first", some(list))

@@ -69,9 +69,9 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	res, diags := compiler.Compile(e.request())
+	res, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() { // the source may still decide where a target cannot be emitted
-		if res, diags = compiler.Open(e.request()); diags.HasErrors() {
+		if res, diags = compiler.Open(e.ctx, e.request()); diags.HasErrors() {
 			return e.ui.fail("explain", diags)
 		}
 	}
@@ -174,7 +174,7 @@ func allCodes() []diag.Doc {
 	for _, t := range targets.All() {
 		docs = append(docs, t.Codes()...)
 	}
-	for _, r := range lint.All() {
+	for _, r := range lint.All(targets.All()) {
 		docs = append(docs, diag.Doc{Code: r.ID, Text: r.Doc})
 	}
 	return docs

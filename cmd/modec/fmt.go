@@ -3,9 +3,10 @@ package main
 import (
 	"slices"
 
-	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/textdiff"
 )
 
@@ -35,12 +36,12 @@ type fmtReport struct {
 
 func (c *fmtCmd) Run(e *env) error {
 	req := e.request()
-	files, diags := compiler.Format(req)
+	files, diags := req.Format()
 	if diags.HasErrors() {
 		return e.ui.fail("fmt", diags)
 	}
 	if len(c.Path) > 0 {
-		files = slices.DeleteFunc(files, func(f compiler.Formatted) bool { return !e.below(f.Path, c.Path) })
+		files = slices.DeleteFunc(files, func(f source.Formatted) bool { return !e.below(f.Path, c.Path) })
 	}
 	report := fmtReport{1, "fmt", "ok", []string{}}
 	var written []contract.File
@@ -59,7 +60,7 @@ func (c *fmtCmd) Run(e *env) error {
 		return end
 	}
 	if !c.Check && !c.Diff {
-		if diags := compiler.Put(e.dir, written, true); diags.HasErrors() {
+		if diags := output.Put(e.dir, written, output.ReplaceExisting); diags.HasErrors() {
 			return e.ui.fail("fmt", diags)
 		}
 	}

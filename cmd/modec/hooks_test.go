@@ -60,7 +60,7 @@ func TestPreCommitHooks(t *testing.T) {
 		}
 		hook := func() (int, string) {
 			var out bytes.Buffer
-			code := run(append([]string{"-C", dir}, entry[1:]...), strings.NewReader(""), &out, &out)
+			code := run(t.Context(), append([]string{"-C", dir}, entry[1:]...), strings.NewReader(""), &out, &out)
 			return code, out.String()
 		}
 		answer(t, "-C", dir, "build")

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets"
 )
 
@@ -54,54 +55,52 @@ Examples:
 
 // installReport is the JSON of an installation or an uninstallation.
 type installReport struct {
-	Version     int               `json:"version"`
-	Command     string            `json:"command"`
-	Status      string            `json:"status"`
-	DryRun      bool              `json:"dryRun,omitempty"`
-	Home        string            `json:"home"`
-	Files       []compiler.Change `json:"files"`
-	Diagnostics diag.List         `json:"diagnostics"`
+	Version     int             `json:"version"`
+	Command     string          `json:"command"`
+	Status      string          `json:"status"`
+	DryRun      bool            `json:"dryRun,omitempty"`
+	Home        string          `json:"home"`
+	Files       []output.Change `json:"files"`
+	Diagnostics diag.List       `json:"diagnostics"`
 }
 
 // options resolves the flags.
-func (f *homeFlags) options(e *env, force bool) (compiler.InstallOptions, error) {
-	opt := compiler.InstallOptions{Version: version(), Force: force, DryRun: f.DryRun}
+func (f *homeFlags) options(e *env) (opt output.InstallOptions, chosen []contract.Target, err error) {
 	all := installers()
 	for _, t := range all {
 		if len(f.Target) == 0 || slices.Contains(f.Target, t.Name()) {
-			opt.Targets = append(opt.Targets, t)
+			chosen = append(chosen, t)
 		}
 	}
 	for _, name := range f.Target {
-		if !slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name }) {
-			return opt, fmt.Errorf("got target %q, want %s", name, names(all, " or "))
+		if !slices.Contains(contract.Names(all), name) {
+			return opt, nil, fmt.Errorf("got target %q, want %s", name, names(all, " or "))
 		}
 	}
 	home := f.Home
 	if home == "" {
-		var err error
 		if home, err = os.UserHomeDir(); err != nil {
-			return opt, fmt.Errorf("cannot find the home folder: %w", err)
+			return opt, nil, fmt.Errorf("cannot find the home folder: %w", err)
 		}
 	}
-	opt.Home = e.abs(home)
-	return opt, nil
+	return output.InstallOptions{Home: e.abs(home), Version: version(), DryRun: f.DryRun}, chosen, nil
 }
 
 func (c *installCmd) Run(e *env) error {
-	opt, err := c.options(e, c.Force)
+	opt, chosen, err := c.options(e)
 	if err != nil {
 		return err
 	}
+	opt.Force = c.Force
 	req := e.request()
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return e.ui.fail("install", diags)
 	}
-	opt.Targets = slices.DeleteFunc(opt.Targets, func(t contract.Target) bool {
-		return !slices.ContainsFunc(res.Outputs, func(o compiler.Output) bool { return o.Target.Name() == t.Name() })
+	chosen = slices.DeleteFunc(chosen, func(t contract.Target) bool {
+		return !slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() })
 	})
-	if len(opt.Targets) == 0 {
+	if len(chosen) == 0 {
 		return fmt.Errorf("got no target of modec.toml that is installed, want %s among them", names(installers(), " or "))
 	}
 	ref, err := res.Project.ParseSubject(c.Subject, "")
@@ -111,23 +110,23 @@ func (c *installCmd) Run(e *env) error {
 	if err := e.fresh(res); err != nil {
 		return err
 	}
-	changes, list := res.Install(ref, e.dir, opt)
+	changes, list := res.Install(e.ctx, ref, e.dir, chosen, opt)
 	if list.HasErrors() {
 		return e.ui.fail("install", list)
 	}
-	return c.tell(e, "install", opt, changes, list, fmt.Sprintf("%s holds the sessions of %s", ref, names(opt.Targets, " and ")))
+	return c.tell(e, "install", opt, changes, list, fmt.Sprintf("%s holds the sessions of %s", ref, names(chosen, " and ")))
 }
 
 func (c *uninstallCmd) Run(e *env) error {
-	opt, err := c.options(e, false)
+	opt, chosen, err := c.options(e)
 	if err != nil {
 		return err
 	}
-	changes, diags := compiler.Uninstall(opt)
+	changes, diags := output.Uninstall(e.ctx, chosen, opt)
 	if diags.HasErrors() {
 		return e.ui.fail("uninstall", diags)
 	}
-	return c.tell(e, "uninstall", opt, changes, diags, "modec's entries are out of the files of "+names(opt.Targets, " and "))
+	return c.tell(e, "uninstall", opt, changes, diags, "modec's entries are out of the files of "+names(chosen, " and "))
 }
 
 // installers are the targets whose agents read files of a home folder.
@@ -141,22 +140,18 @@ func installers() (list []contract.Target) {
 }
 
 func names(list []contract.Target, between string) string {
-	var names []string
-	for _, t := range list {
-		names = append(names, t.Name())
-	}
-	return strings.Join(names, between)
+	return strings.Join(contract.Names(list), between)
 }
 
 // tell reports what became of the files.
-func (f *homeFlags) tell(e *env, command string, opt compiler.InstallOptions, changes []compiler.Change, diags diag.List, end string) error {
+func (f *homeFlags) tell(e *env, command string, opt output.InstallOptions, changes []output.Change, diags diag.List, end string) error {
 	if e.ui.json {
 		return e.ui.emit(installReport{1, command, "ok", f.DryRun, opt.Home, orEmpty(changes), orEmpty(diags)})
 	}
 	e.ui.diagnostics(diags)
-	verbs := map[compiler.Action]string{compiler.Create: "created", compiler.Update: "merged", compiler.Remove: "removed", compiler.Unchanged: "as it was"}
+	verbs := map[output.Action]string{output.Create: "created", output.Update: "merged", output.Remove: "removed", output.Unchanged: "as it was"}
 	if command == "uninstall" {
-		verbs[compiler.Update] = "restored"
+		verbs[output.Update] = "restored"
 	}
 	for _, c := range changes {
 		e.ui.printf("%-9s ~/%s\n", verbs[c.Action], diag.Clean(c.Path))

@@ -15,7 +15,10 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/lint"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/suggest"
+	"modec.dev/modec/targets"
 )
 
 type lintCmd struct {
@@ -81,7 +84,7 @@ func (c *lintCmd) Run(e *env) error {
 		return err
 	}
 	defer done()
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		if e.ui.format == "sarif" || e.ui.format == "github" {
 			return c.report(e, lintReport{Version: 1, Command: "lint", Diagnostics: diags})
@@ -94,13 +97,9 @@ func (c *lintCmd) Run(e *env) error {
 			report.Diagnostics = append(report.Diagnostics, d)
 		}
 	}
-	sources, err := compiler.SourceTexts(req, res.Config)
-	if err != nil {
-		return err
-	}
-	findings := lint.Run(lint.Request{Project: res.Project, Policy: res.Policy, Levels: res.Config.Lint, PromptLimit: res.Config.PromptLimit, Sources: sources})
+	findings := res.Lint()
 	if c.Fix {
-		if findings, report.Fixed, err = c.fix(e, req, res, sources, findings); err != nil {
+		if findings, report.Fixed, err = c.fix(e, req, res, findings); err != nil {
 			return err
 		}
 	}
@@ -124,7 +123,7 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 		return err
 	}
 	defer root.Close()
-	found, list := suggest.Project(root.FS(), req, res)
+	found, list := suggest.Project(e.ctx, root.FS(), req, res)
 	if list.HasErrors() {
 		return e.ui.fail("lint", list)
 	}
@@ -136,7 +135,7 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 		e.ui.suggestions(root.FS(), found)
 	}
 	if c.Apply {
-		if list := compiler.Put(e.dir, found.Files, true); list.HasErrors() {
+		if list := output.Put(e.dir, found.Files, output.ReplaceExisting); list.HasErrors() {
 			return e.ui.fail("lint", list)
 		}
 		if !e.ui.json {
@@ -199,25 +198,25 @@ func (e *env) below(file string, paths []string) bool {
 
 // fix takes out what decides nothing, if it is so: the fixed source compiles, and no
 // decision of it is another.
-func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, sources map[string]string, findings []lint.Finding) ([]lint.Finding, []string, error) {
+func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findings []lint.Finding) ([]lint.Finding, []string, error) {
 	asked := slices.DeleteFunc(slices.Clone(findings), func(f lint.Finding) bool { return len(c.Path) > 0 && !e.below(f.Pos.File, c.Path) })
-	fixed := lint.Fixes(sources, asked)
+	fixed := lint.Fixes(res.Sources, asked)
 	if len(fixed) == 0 {
 		return findings, nil, nil
 	}
 	var files []contract.File
 	for _, name := range slices.Sorted(maps.Keys(fixed)) {
-		files = append(files, contract.File{Path: name, Data: []byte(fixed[name])})
+		files = append(files, contract.File{Path: name, Data: fixed[name]})
 	}
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	if req.FS, err = compiler.Overlay(root.FS(), res.Config.Source, files); err != nil {
+	if req.FS, err = source.Overlay(root.FS(), res.Config.Source, fixed); err != nil {
 		return nil, nil, err
 	}
-	after, diags := compiler.Open(req)
+	after, diags := compiler.Open(e.ctx, req)
 	if diags.HasErrors() {
 		return nil, nil, fmt.Errorf("the fixed source would not compile: %w", diags)
 	}
@@ -228,15 +227,14 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, source
 	if n := len(changes.Changes) + len(changes.Others); n > 0 {
 		return nil, nil, fmt.Errorf("the fixed source would decide otherwise (%s): nothing is written", totals(changes, "the source", "the fixed one"))
 	}
-	if list := compiler.Put(e.dir, files, true); list.HasErrors() {
+	if list := output.Put(e.dir, files, output.ReplaceExisting); list.HasErrors() {
 		return nil, nil, list
 	}
 	var names []string
 	for _, f := range files {
 		names = append(names, f.Path)
-		sources[f.Path] = string(f.Data)
 	}
-	return lint.Run(lint.Request{Project: after.Project, Policy: after.Policy, Levels: after.Config.Lint, PromptLimit: after.Config.PromptLimit, Sources: sources}), names, nil
+	return after.Lint(), names, nil
 }
 
 // rules lists what lint looks for.
@@ -246,9 +244,9 @@ func (u *ui) rules() error {
 			Version int         `json:"version"`
 			Command string      `json:"command"`
 			Rules   []lint.Rule `json:"rules"`
-		}{1, "lint", lint.All()})
+		}{1, "lint", lint.All(targets.All())})
 	}
-	for i, r := range lint.All() {
+	for i, r := range lint.All(targets.All()) {
 		if i > 0 {
 			u.printf("\n")
 		}

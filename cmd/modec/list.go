@@ -36,7 +36,7 @@ type listed struct {
 }
 
 func (c *listCmd) Run(e *env) error {
-	res, diags := compiler.Open(e.request())
+	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
 		return e.ui.fail("list", diags)
 	}

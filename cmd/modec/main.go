@@ -3,12 +3,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -18,7 +21,9 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // exitCode ends a command whose message has been printed. 1: findings, drift
@@ -29,6 +34,7 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // env is what a command runs in.
 type env struct {
+	ctx   context.Context // ends with ^C
 	ui    *ui
 	stdin io.Reader
 	dir   string // the project's root, absolute
@@ -41,7 +47,7 @@ func (e *env) request() compiler.Request {
 }
 
 // run is the whole program with its surroundings as arguments.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	type exited int
 	defer func() { // kong exits from within --help and --version
 		if r := recover(); r != nil {
@@ -68,19 +74,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	ctx, err := parser.Parse(args)
+	parsed, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: error: %v\nmodec: hint: `modec --help` lists the commands\n", err)
 		return 2
 	}
-	e, err := grammar.env(stdin, stdout, stderr)
+	e, err := grammar.env(ctx, stdin, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: error: %v\n", err)
 		return 2
 	}
-	command, _, _ := strings.Cut(ctx.Command(), " ")
+	command, _, _ := strings.Cut(parsed.Command(), " ")
 	if err = e.ui.checkFormat(command); err == nil {
-		err = ctx.Run(e)
+		err = parsed.Run(e)
 	}
 	var c exitCode
 	switch {
@@ -94,12 +100,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 }
 
 // env resolves the global flags.
-func (c *cli) env(stdin io.Reader, stdout, stderr io.Writer) (*env, error) {
+func (c *cli) env(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (*env, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the working directory: %w", err)
 	}
-	e := &env{stdin: stdin, cwd: cwd}
+	e := &env{ctx: ctx, stdin: stdin, cwd: cwd}
 	e.dir = filepath.Clean(e.abs(c.Dir))
 	e.ui = newUI(stdout, stderr, &c.globals, e.dir)
 	return e, nil

@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/suggest"
 	"modec.dev/modec/targets"
 )
@@ -73,7 +74,7 @@ func (c *migrateCmd) Run(e *env) error {
 	defer end()
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
-	res, diags := migrate.Run(req)
+	res, diags := migrate.Run(e.ctx, req)
 	done()
 	if diags.HasErrors() {
 		return e.ui.fail("migrate", diags)
@@ -81,7 +82,7 @@ func (c *migrateCmd) Run(e *env) error {
 	found := &suggest.Result{}
 	if c.Suggest || c.Apply {
 		var list diag.List
-		if found, list = suggest.Project(res.FS, compiler.Request{Targets: req.Targets, Today: req.Today}, res.Compiled); list.HasErrors() {
+		if found, list = suggest.Project(e.ctx, res.FS, compiler.Request{Targets: req.Targets, Today: req.Today}, res.Compiled); list.HasErrors() {
 			return e.ui.fail("migrate", list)
 		}
 	}
@@ -91,8 +92,14 @@ func (c *migrateCmd) Run(e *env) error {
 	status, written := "ok", []string{}
 	if c.DryRun {
 		status = "dry-run"
-	} else if list := compiler.Put(e.dir, res.Files, c.Force); list.HasErrors() {
-		return e.ui.fail("migrate", list)
+	} else {
+		there := output.KeepExisting
+		if c.Force {
+			there = output.ReplaceExisting
+		}
+		if list := output.Put(e.dir, res.Files, there); list.HasErrors() {
+			return e.ui.fail("migrate", list)
+		}
 	}
 	for _, f := range res.Files {
 		written = append(written, f.Path)

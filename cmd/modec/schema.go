@@ -3,7 +3,8 @@ package main
 import (
 	"fmt"
 
-	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/shape"
 	schema "modec.dev/modec/cue"
 	"modec.dev/modec/targets"
 )
@@ -27,7 +28,7 @@ func (c *schemaCmd) Run(e *env) error {
 	case c.Config && c.Reference, (c.Config || c.Reference) && e.ui.json:
 		return fmt.Errorf("got more than one form, want one of --config, --reference, --json")
 	case c.Config:
-		e.ui.printf("%s", compiler.ConfigSchema(targets.All()))
+		e.ui.printf("%s", config.Schema(targets.All()))
 	case c.Reference:
 		text, err := schema.Reference()
 		if err != nil {
@@ -35,7 +36,7 @@ func (c *schemaCmd) Run(e *env) error {
 		}
 		e.ui.printf("%s", text)
 	case e.ui.json:
-		b, err := compiler.JSONSchema()
+		b, err := shape.JSONSchema()
 		if err != nil {
 			return err
 		}

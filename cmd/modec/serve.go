@@ -23,6 +23,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -315,7 +316,7 @@ func (l *modelLoader) load() (*mcp.Model, diag.List) {
 			return nil, diags
 		}
 	} else {
-		res, list := compiler.Open(l.request())
+		res, list := compiler.Open(l.ctx, l.request())
 		if diags = list; diags.HasErrors() {
 			return nil, diags
 		}
@@ -342,10 +343,10 @@ func (l *modelLoader) users() (out []*ir.Project) {
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			l.log.Warn("the user's own model is left out", "error", err)
 		}
-	} else if _, err := os.Stat(filepath.Join(own, compiler.ConfigFile)); err == nil && own != l.dir {
+	} else if _, err := os.Stat(filepath.Join(own, config.File)); err == nil && own != l.dir {
 		req := l.request()
 		req.Root = own
-		if res, diags := compiler.Open(req); diags.HasErrors() {
+		if res, diags := compiler.Open(l.ctx, req); diags.HasErrors() {
 			l.log.Warn("the user's own source is left out", "error", diags[0].String())
 		} else {
 			out = append(out, res.Project)
@@ -404,12 +405,12 @@ func (l *modelLoader) reload() {
 }
 
 // verify proves the artifacts of the source as it is.
-func (l *modelLoader) verify(context.Context) (*mcp.Verification, error) {
-	res, diags := compiler.Compile(l.request())
+func (l *modelLoader) verify(ctx context.Context) (*mcp.Verification, error) {
+	res, diags := compiler.Compile(ctx, l.request())
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].String())
 	}
-	report, _ := res.Verify(verifySeed, nil)
+	report, _ := res.Verify(ctx, verifySeed, nil)
 	if report == nil {
 		return nil, errors.New("the artifacts cannot be verified")
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets/mcp"
 )
 
@@ -97,7 +97,7 @@ func (c *serveCmd) entry(e *env) error {
 		e.ui.note("%s has it already\n", cl.file)
 		return nil
 	}
-	if diags := compiler.Put(e.dir, []contract.File{{Path: cl.file, Data: res.Data}}, true); diags.HasErrors() {
+	if diags := output.Put(e.dir, []contract.File{{Path: cl.file, Data: res.Data}}, output.ReplaceExisting); diags.HasErrors() {
 		return e.ui.fail("serve", diags)
 	}
 	e.ui.note("added modec to %s\n", diag.Clean(cl.file))

@@ -15,7 +15,10 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/targets/mcp"
 )
 
@@ -140,12 +143,12 @@ func toolWitnesses(md *ir.Mode) []string {
 // has nothing against it, and serves the project then. check sees the project without
 // the file and with it.
 func (l *modelLoader) change(ctx context.Context, name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*mcp.Written, error) {
-	release, err := compiler.Exclude(l.dir, 5*time.Second) // another server may write it too
+	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	cfg, diags := compiler.LoadConfig(l.dir, nil, l.request().Targets)
+	cfg, diags := compiler.ReadConfig(l.request())
 	if diags.HasErrors() {
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
@@ -156,7 +159,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 		return nil, err
 	}
 	file := contract.File{Path: path.Join(cfg.Source, "served", name)}
-	if file.Data, err = compiler.FormatCUE(servedHeader + "package modec\n\n" + strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n") + "\n"); err != nil {
+	if file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n") + "\n"); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(l.dir)
@@ -169,17 +172,17 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
 	req := l.request()
-	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []contract.File{file}); err != nil {
+	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{file})); err != nil {
 		return nil, fmt.Errorf("the source cannot be read: %w", err)
 	}
-	with, diags := compiler.Compile(req)
+	with, diags := compiler.Compile(ctx, req)
 	if diags.HasErrors() {
 		return &mcp.Written{Diagnostics: diags}, nil
 	}
-	if req.FS, err = compiler.Overlay(root.FS(), cfg.Source, []contract.File{{Path: file.Path, Data: []byte("package modec\n")}}); err != nil {
+	if req.FS, err = source.Overlay(root.FS(), cfg.Source, memfs.FS{file.Path: []byte("package modec\n")}); err != nil {
 		return nil, fmt.Errorf("the source cannot be read: %w", err)
 	}
-	without, list := compiler.Open(req)
+	without, list := compiler.Open(ctx, req)
 	if list.HasErrors() { // something of the source refers to what the file holds
 		return &mcp.Written{Diagnostics: list}, nil
 	}
@@ -189,7 +192,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
 		return nil, err
 	}
-	if list := compiler.Put(l.dir, []contract.File{file}, true); list.HasErrors() {
+	if list := output.Put(l.dir, []contract.File{file}, output.ReplaceExisting); list.HasErrors() {
 		return &mcp.Written{Diagnostics: list}, nil
 	}
 	l.reload()

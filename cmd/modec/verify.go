@@ -49,7 +49,7 @@ func (c *verifyCmd) Run(e *env) error {
 	}
 	defer done()
 	req.Only = c.Target
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return e.ui.fail("verify", diags)
 	}
@@ -98,9 +98,9 @@ func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Rep
 	progress, end := e.ui.progress("verifying")
 	defer end()
 	if disk == nil {
-		return res.Verify(seed, progress)
+		return res.Verify(e.ctx, seed, progress)
 	}
-	return res.VerifyDisk(disk, seed, progress)
+	return res.VerifyDisk(e.ctx, disk, seed, progress)
 }
 
 func outcomeOf(r *verify.Report) string {

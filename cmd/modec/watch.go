@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 )
 
@@ -99,7 +100,7 @@ func (w *watcher) all() {
 		return
 	}
 	w.source = filepath.Join(w.dir, "modec")
-	if cfg, diags := compiler.LoadConfig(w.dir, nil, w.request().Targets); cfg != nil && !diags.HasErrors() {
+	if cfg, diags := compiler.ReadConfig(w.request()); cfg != nil && !diags.HasErrors() {
 		w.source = filepath.Join(w.dir, filepath.FromSlash(cfg.Source))
 	}
 	// What cannot be watched, a build tells of.
@@ -120,7 +121,7 @@ func (w *watcher) concerns(event fsnotify.Event) bool {
 	if w.file != "" {
 		return event.Name == w.file
 	}
-	return event.Name == filepath.Join(w.dir, compiler.ConfigFile) || event.Name == w.source || strings.HasPrefix(event.Name, w.source+string(os.PathSeparator)) || strings.HasPrefix(w.source, event.Name+string(os.PathSeparator))
+	return event.Name == filepath.Join(w.dir, config.File) || event.Name == w.source || strings.HasPrefix(event.Name, w.source+string(os.PathSeparator)) || strings.HasPrefix(w.source, event.Name+string(os.PathSeparator))
 }
 
 // again builds once and says so in a line, after what the build has to say of errors.

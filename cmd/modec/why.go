@@ -53,7 +53,7 @@ func (c *whyCmd) Run(e *env) error {
 		return fmt.Errorf("got %s, want an artifact of the project", file)
 	}
 	rel = filepath.ToSlash(rel)
-	res, diags := compiler.Compile(e.request())
+	res, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() {
 		return e.ui.fail("why", diags)
 	}

@@ -143,23 +143,23 @@ const MaxImport = 4 << 20
 func ReadImport(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name) // before opening: a named pipe would wait for ever
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diag.WithoutPath(err)
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("it is %s, want a file", fileKind(info.Mode()))
+		return nil, fmt.Errorf("it is %s, want a file", diag.FileKind(info.Mode()))
 	case info.Size() > MaxImport:
 		return nil, errTooLarge
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, diag.WithoutPath(err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxImport+1))
 	switch {
 	case err != nil:
-		return nil, withoutPath(err)
+		return nil, diag.WithoutPath(err)
 	case len(data) > MaxImport:
 		return nil, errTooLarge
 	case !utf8.Valid(data):
@@ -169,21 +169,6 @@ func ReadImport(fsys fs.FS, name string) ([]byte, error) {
 }
 
 var errTooLarge = fmt.Errorf("got more than %d MiB, want a smaller file", MaxImport>>20)
-
-func withoutPath(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
-func fileKind(m fs.FileMode) string {
-	if m.IsDir() {
-		return "a folder"
-	}
-	return "no regular file"
-}
 
 // CommandsOn returns patterns of commands that are given a path which a deny glob
 // matches: some agents hold a file's rule against `cat FILE` too. They match more

@@ -8,10 +8,8 @@ import (
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
-
-// reserved are words of can.mcp, which no server may have for a name.
-var reserved = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
 
 // Limits of names, in characters. No expression says them: one that counts costs every
 // start of modec a part of a millisecond.
@@ -22,7 +20,7 @@ const (
 
 // ServerName reports whether the source takes a server's name.
 func ServerName(name string) bool {
-	return utf8.RuneCountInString(name) <= mostServerName && !strings.ContainsAny(name, ":*") && strings.TrimSpace(name) != "" && !slices.Contains(reserved, name)
+	return utf8.RuneCountInString(name) <= mostServerName && !strings.ContainsAny(name, ":*") && strings.TrimSpace(name) != "" && !slices.Contains(ir.ReservedServers, name)
 }
 
 // ToolName reports whether the source takes a tool's name.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
@@ -29,11 +31,19 @@ func PathName(name string) string {
 	return b.String()
 }
 
+// LocalPath reports whether a slash-separated path stays below the folder that it is
+// relative to, on every system.
+func LocalPath(p string) bool {
+	clean := path.Clean(p)
+	return p != "" && !path.IsAbs(p) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../") &&
+		!strings.ContainsAny(p, "\\:\x00")
+}
+
 // DecideAt decides an absolute path at the disk, as it is written and with its links
 // resolved, for a project whose folder is root; the lower decision holds. resolve is
 // HookRequest's.
-func DecideAt(s *policy.Subject, g ir.Group, root, path string, resolve func(string) (string, error)) policy.Result {
-	resolved, err := resolve(path)
+func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(string) (string, error)) policy.Result {
+	resolved, err := resolve(file)
 	if err != nil {
 		return policy.Result{Decision: ir.Deny, Rule: "a path whose links cannot be resolved"}
 	}
@@ -41,9 +51,9 @@ func DecideAt(s *policy.Subject, g ir.Group, root, path string, resolve func(str
 	if err != nil {
 		return policy.Result{Decision: ir.Deny, Rule: "a project root that cannot be resolved"}
 	}
-	written := policy.Relative(root, path)
+	written := policy.Relative(root, file)
 	if filepath.IsAbs(written) { // the project may be named by its resolved path
-		written = policy.Relative(real, path)
+		written = policy.Relative(real, file)
 	}
 	return s.DecideFile(g, written, policy.Relative(real, resolved))
 }
@@ -70,12 +80,12 @@ func WebHost(raw string) (string, bool) {
 	return u.Hostname(), true
 }
 
-// ResolveLinks follows the links of an absolute path as far as the path exists, and
+// ResolveLinks follows the links of an absolute path as far as it exists, and
 // keeps the rest as written. A link that leads nowhere is an error: writing through it
 // would create its target.
-func ResolveLinks(path string) (string, error) {
+func ResolveLinks(file string) (string, error) {
 	rest := ""
-	for p := filepath.Clean(path); ; {
+	for p := filepath.Clean(file); ; {
 		real, err := filepath.EvalSymlinks(p)
 		if err == nil {
 			return filepath.Join(real, rest), nil
@@ -93,4 +103,16 @@ func ResolveLinks(path string) (string, error) {
 		rest = filepath.Join(filepath.Base(p), rest)
 		p = parent
 	}
+}
+
+// systemFolders are folders below the system's root that no project has at its own.
+var systemFolders = []string{"etc", "home", "usr", "var", "tmp", "root", "opt", "Users", "private", "Library", "System",
+	"proc", "dev", "sys", "mnt", "Volumes"}
+
+// SystemPath reports whether a path pattern begins with a slash and a folder of the
+// system, as /etc/** does.
+func SystemPath(pattern string) bool {
+	rest, ok := strings.CutPrefix(pattern, "/")
+	first, _, _ := strings.Cut(rest, "/")
+	return ok && slices.Contains(systemFolders, first) && rest != first
 }

@@ -4,10 +4,14 @@
 package contract
 
 import (
+	"slices"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -60,6 +64,43 @@ type File struct {
 	// Shared tells the places of a JSON file that people write too where modec's
 	// entries stand, as the patterns of package merge; nil: the file is modec's whole.
 	Shared []string
+}
+
+// PolicyFile is the compiled policy that the hooks read. Every build writes it,
+// whatever its targets.
+const PolicyFile = ".modec/policy.json"
+
+// Artifacts are what one target emitted.
+type Artifacts struct {
+	Target Target
+	Files  []File    // sorted by path
+	Losses diag.List // sorted
+}
+
+// Names returns the names of some targets, in their order.
+func Names(targets []Target) []string {
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.Name())
+	}
+	return names
+}
+
+// Owns reports whether a target may write a path.
+func Owns(t Target, p string) bool {
+	return slices.ContainsFunc(t.Owns(), func(glob string) bool {
+		ok, err := doublestar.Match(glob, p)
+		return ok && err == nil
+	})
+}
+
+// InMemory returns files as a file system.
+func InMemory(files []File) memfs.FS {
+	out := memfs.FS{}
+	for _, f := range files {
+		out[f.Path] = f.Data
+	}
+	return out
 }
 
 // MCPServers is the shared place of the files that list MCP servers.

@@ -5,7 +5,6 @@ package diag
 const (
 	AmbiguousParent         Code = "ambiguous-parent"
 	BadChoice               Code = "bad-choice"
-	BadClaudeRule           Code = "bad-claude-rule"
 	BadCommand              Code = "bad-command"
 	BadConfig               Code = "bad-config"
 	BadException            Code = "bad-exception"
@@ -42,6 +41,7 @@ const (
 	ForeignWidening         Code = "foreign-widening"
 	ImportWidens            Code = "import-widens"
 	InheritanceCycle        Code = "inheritance-cycle"
+	Interrupted             Code = "interrupted"
 	MatchesNothing          Code = "matches-nothing"
 	MissingField            Code = "missing-field"
 	NoProject               Code = "no-project"

@@ -138,9 +138,9 @@ func (r *Report) roles(a, b *ir.Project) {
 			continue
 		}
 		what := "role " + now.Name
-		rules := func(list []ir.ClaudeRule, in []ir.ClaudeRule, word string, widens func(ir.Decision) bool) {
+		rules := func(list []ir.NativeRule, in []ir.NativeRule, word string, widens func(ir.Decision) bool) {
 			for _, x := range list {
-				if slices.ContainsFunc(in, func(y ir.ClaudeRule) bool { return x.Decision == y.Decision && x.Text == y.Text }) {
+				if slices.ContainsFunc(in, func(y ir.NativeRule) bool { return x.Decision == y.Decision && x.Text == y.Text }) {
 					continue
 				}
 				k := Narrowed
@@ -150,8 +150,8 @@ func (r *Report) roles(a, b *ir.Project) {
 				r.other(Other{k, what, fmt.Sprintf("%s the rule %s %s for Claude Code alone", word, x.Decision, x.Text), x.Pos})
 			}
 		}
-		rules(now.ClaudeRules, old.ClaudeRules, "has", func(d ir.Decision) bool { return d == ir.Allow })
-		rules(old.ClaudeRules, now.ClaudeRules, "no longer has", func(d ir.Decision) bool { return d != ir.Allow })
+		rules(now.Native, old.Native, "has", func(d ir.Decision) bool { return d == ir.Allow })
+		rules(old.Native, now.Native, "no longer has", func(d ir.Decision) bool { return d != ir.Allow })
 		switch x, y := old.Tools, now.Tools; {
 		case y == nil && x != nil, x != nil && y != nil && slices.ContainsFunc(*y, func(t string) bool { return !slices.Contains(*x, t) }):
 			r.other(Other{Widened, what, "has more of Claude Code's tools", now.Pos})

@@ -76,6 +76,9 @@ var GuardedPaths = []string{
 	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**",
 }
 
+// ReservedServers are words of can.mcp, which no server may have for a name.
+var ReservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
+
 // Project is a whole compiled source.
 type Project struct {
 	Version    int    `json:"version"`
@@ -178,7 +181,7 @@ type Role struct {
 	Modes              *[]string           `json:"modes,omitempty"`       // modes it may enter; nil: all, empty: none
 	ModesPos           diag.Pos            `json:"modesPos,omitzero"`     // where that list is written
 	Claims             map[string][]string `json:"claims,omitempty"`      // claim → accepted values, sorted; every claim must match, any of its values
-	ClaudeRules        []ClaudeRule        `json:"claudeRules,omitempty"` // what only Claude Code can say
+	Native             []NativeRule        `json:"nativeRules,omitempty"` // rules for one agent alone
 	Extra              map[string]Extra    `json:"extra,omitempty"`
 }
 
@@ -195,9 +198,10 @@ type Extra struct {
 	Pos    diag.Pos       `json:"pos"`
 }
 
-// ClaudeRule is a rule in Claude Code's own grammar that the neutral
-// vocabulary cannot say. It stays verbatim for Claude Code.
-type ClaudeRule struct {
+// NativeRule is a rule in the grammar of one agent that the neutral vocabulary cannot
+// say. It stays verbatim for that agent.
+type NativeRule struct {
+	Target   string   `json:"target"` // whose grammar it is: "claude"
 	Decision Decision `json:"decision"`
 	Text     string   `json:"text"`
 	Pos      diag.Pos `json:"pos"`

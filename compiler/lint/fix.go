@@ -7,30 +7,30 @@ import (
 
 // Fixes returns the sources without the items that findings take away, by file; files
 // in which nothing changes are left out. A place at which no plain item of a list
-// stands stays as it is, and so do files that are no CUE.
-func Fixes(sources map[string]string, findings []Finding) map[string]string {
+// stands stays as it is, and so do files that are not CUE.
+func Fixes(sources map[string][]byte, findings []Finding) map[string][]byte {
 	byFile := map[string][]Finding{}
 	for _, f := range findings {
 		if f.Fix != nil && strings.HasSuffix(f.Fix.Pos.File, ".cue") {
 			byFile[f.Fix.Pos.File] = append(byFile[f.Fix.Pos.File], f)
 		}
 	}
-	out := map[string]string{}
+	out := map[string][]byte{}
 	for file, list := range byFile {
-		text, ok := sources[file]
+		data, ok := sources[file]
 		if !ok {
 			continue
 		}
 		slices.SortFunc(list, func(a, b Finding) int { return b.Fix.Pos.Compare(a.Fix.Pos) }) // from the end
 		list = slices.CompactFunc(list, func(a, b Finding) bool { return a.Fix.Pos == b.Fix.Pos })
-		fixed := text
+		fixed := string(data)
 		for _, f := range list {
 			if at := offset(fixed, f.Fix.Pos.Line, f.Fix.Pos.Col); at >= 0 {
 				fixed = without(fixed, at)
 			}
 		}
-		if fixed != text {
-			out[file] = fixed
+		if fixed != string(data) {
+			out[file] = []byte(fixed)
 		}
 	}
 	return out

@@ -79,7 +79,7 @@ func start(line, mark string) int {
 func (p *pass) silence() {
 	var all []comment
 	for _, file := range slices.Sorted(maps.Keys(p.Sources)) {
-		all = append(all, comments(file, p.Sources[file])...)
+		all = append(all, comments(file, string(p.Sources[file]))...)
 	}
 	p.found = slices.DeleteFunc(p.found, func(f Finding) bool {
 		i := slices.IndexFunc(all, func(c comment) bool {
@@ -92,7 +92,7 @@ func (p *pass) silence() {
 	})
 	for _, c := range all {
 		p.severity = diag.Warning
-		switch known := slices.ContainsFunc(All(), func(r Rule) bool { return r.ID == c.rule }); {
+		switch known := slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.ID == c.rule }); {
 		case !known:
 			p.fault(c, unknownIgnore, "got an ignore of the rule %q, want one of `modec lint --rules`", c.rule)
 		case c.reason == "":

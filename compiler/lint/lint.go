@@ -41,12 +41,13 @@ var Severities = []string{Off, "note", "warning", "error"}
 type Request struct {
 	Project *ir.Project
 	Policy  *policy.Engine
+	Rules   []Rule // what to look for, of All
 	// Levels are severities by rule, where they differ from the rule's own.
 	Levels map[diag.Code]string
 	// PromptLimit is the most bytes of one prompt; 0: DefaultPromptLimit.
 	PromptLimit int
 	// Sources are the texts of the source's files, in which comments silence rules.
-	Sources map[string]string
+	Sources map[string][]byte
 }
 
 // DefaultPromptLimit is the most bytes that a prompt may have: about 8,000 tokens,
@@ -70,7 +71,7 @@ func Run(req Request) []Finding {
 	if p.PromptLimit == 0 {
 		p.PromptLimit = DefaultPromptLimit
 	}
-	for _, r := range All() {
+	for _, r := range req.Rules {
 		level := r.Severity.String()
 		if l, ok := req.Levels[r.ID]; ok {
 			level = l

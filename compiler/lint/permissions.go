@@ -10,7 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"modec.dev/modec/compiler/clauderule"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -234,7 +234,7 @@ func (p *pass) dontAsk() {
 		if r.PermissionMode != "dontAsk" || !ofSource(r.PermissionModePos) || r.Can.Default != nil && r.Can.Default.Decision == ir.Allow {
 			continue
 		}
-		allows := slices.ContainsFunc(r.ClaudeRules, func(c ir.ClaudeRule) bool { return c.Decision == ir.Allow })
+		allows := slices.ContainsFunc(r.Native, func(c ir.NativeRule) bool { return c.Decision == ir.Allow })
 		s := subject{ir.SubjectRef{Role: r.Name}, "role " + r.Name, r.Pos, &r.Can, nil, r}
 		tables(s, func(_ ir.Group, t *ir.Table) {
 			allows = allows || t.Default != nil && t.Default.Decision == ir.Allow
@@ -275,46 +275,13 @@ func (p *pass) regexOutsideEdit() {
 }
 
 // systemFolders are the first folders of absolute paths.
-var systemFolders = []string{"etc", "home", "usr", "var", "tmp", "root", "opt", "Users", "private", "Library", "System", "proc", "dev", "sys", "mnt", "Volumes"}
 
 func (p *pass) absolutePaths() {
 	p.pathRules(func(s subject, _ ir.Group, r ir.Rule) {
-		if r.Pattern.Kind == ir.Plain && absolute(r.Pattern.Text) {
+		if r.Pattern.Kind == ir.Plain && contract.SystemPath(r.Pattern.Text) {
 			p.add(r.Pos, s.name, "what lies outside is decided by can.outside", "got %s %q, whose slash starts from the project's root and not the system's", r.Decision, r.Pattern.Text)
 		}
 	})
-}
-
-func absolute(text string) bool {
-	rest, ok := strings.CutPrefix(text, "/")
-	first, _, _ := strings.Cut(rest, "/")
-	return ok && slices.Contains(systemFolders, first) && rest != first
-}
-
-func (p *pass) inert() {
-	for i := range p.Project.Roles {
-		role := &p.Project.Roles[i]
-		for _, c := range role.ClaudeRules {
-			if !ofSource(c.Pos) || !own(c.From) {
-				continue
-			}
-			r, err := clauderule.Parse(c.Text)
-			if err != nil {
-				continue // an error of the build
-			}
-			server, _, mcp := r.MCP()
-			switch {
-			case r.HasSpec && slices.Contains([]string{"Write", "MultiEdit", "NotebookEdit"}, r.Tool):
-				p.add(c.Pos, "role "+role.Name, fmt.Sprintf("Edit(%s) holds for every tool that edits", r.Spec), "got %s, which Claude Code accepts and never matches", c.Text)
-			case r.HasSpec && r.Tool == "Glob":
-				p.add(c.Pos, "role "+role.Name, fmt.Sprintf("Read(%s) holds for every tool that reads", r.Spec), "got %s, which Claude Code accepts and never matches", c.Text)
-			case mcp && c.Decision == ir.Allow && strings.Contains(server, "*"):
-				p.add(c.Pos, "role "+role.Name, "name the server", "got allow %s, which Claude Code ignores: an allow names its server", c.Text)
-			case r.HasSpec && (r.Tool == "Read" || r.Tool == "Edit") && absolute(r.Spec):
-				p.add(c.Pos, "role "+role.Name, fmt.Sprintf("%s(/%s) is the system's", r.Tool, r.Spec), "got %s, whose slash starts from the folder of the settings", c.Text)
-			}
-		}
-	}
 }
 
 func (p *pass) slowRegex() {

@@ -1,9 +1,47 @@
 package lint
 
-import "modec.dev/modec/compiler/diag"
+import (
+	"cmp"
+	"slices"
 
-// All lists the rules, sorted by name.
-func All() []Rule {
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+)
+
+// All lists the rules, those of the targets included, sorted by name.
+func All(targets []contract.Target) []Rule {
+	rules := general()
+	for _, t := range targets {
+		if l, ok := t.(contract.Linter); ok {
+			for _, r := range l.LintRules() {
+				rules = append(rules, ofTarget(t.Name(), r))
+			}
+		}
+	}
+	slices.SortFunc(rules, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return rules
+}
+
+// ofTarget returns a rule that looks at the rules of a target's own grammar.
+func ofTarget(target string, r contract.LintRule) Rule {
+	check := func(p *pass) {
+		for i := range p.Project.Roles {
+			role := &p.Project.Roles[i]
+			for _, n := range role.Native {
+				if n.Target != target || !ofSource(n.Pos) || !own(n.From) {
+					continue
+				}
+				if problem, hint := r.Native(n); problem != "" {
+					p.add(n.Pos, "role "+role.Name, hint, "%s", problem)
+				}
+			}
+		}
+	}
+	return Rule{ID: r.ID, Severity: r.Severity, Doc: r.Doc, Bad: r.Bad, Good: r.Good, check: check}
+}
+
+// general lists the rules that look at no target's grammar, sorted by name.
+func general() []Rule {
 	return []Rule{
 		{ID: "absolute-path", Severity: diag.Warning, check: (*pass).absolutePaths,
 			Doc: "A path pattern begins with a slash and the name of a folder of the system, as \"/etc/**\". A leading slash anchors at the project's root, so that the pattern holds nothing outside: what lies there is decided by can.outside. Say the path without the system's folder, or use can.outside.",
@@ -25,9 +63,6 @@ roles: r: can: mcp: db: {ask: ["@destructive"], default: "allow"}`},
 		{ID: "duplicate-rule", Severity: diag.Warning, Fixable: true, check: (*pass).duplicates,
 			Doc: "A list names a pattern twice. The second one decides nothing.",
 			Bad: `roles: r: can: command: {allow: ["npm test", "npm ci", "npm test"], default: "ask"}`, Good: `roles: r: can: command: {allow: ["npm test", "npm ci"], default: "ask"}`},
-		{ID: "inert-claude-rule", Severity: diag.Warning, check: (*pass).inert,
-			Doc: "A rule in Claude Code's own grammar that Claude Code accepts and never matches: Write(…), MultiEdit(…), NotebookEdit(…) and Glob(…) with a path hold nothing, an allow over a pattern of servers neither, and a path with one leading slash starts from the settings file's folder. Use Edit(…) and Read(…), name the server, and write // for the system's root.",
-			Bad: `roles: r: disallowedTools: ["Write(//etc/**)"]`, Good: `roles: r: disallowedTools: ["Edit(//etc/**)"]`},
 		{ID: "long-prompt", Severity: diag.Warning, check: (*pass).longPrompts,
 			Doc:  "A prompt is longer than prompt_limit of [lint] (32,000 bytes by default): every request pays for it, and what stands in the middle of it is followed less. Move what is rarely needed into rules files or documents.",
 			Good: `modes: m: {name: "M", roleDefinition: "r", whenToUse: "w"}`},

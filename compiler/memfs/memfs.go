@@ -62,16 +62,16 @@ func (f FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if name == "." {
 		prefix = ""
 	}
-	found := map[string]entry{}
-	for p, data := range f {
+	found := map[string]fs.DirEntry{}
+	for p := range f {
 		rest, ok := strings.CutPrefix(p, prefix)
 		if !ok {
 			continue
 		}
 		if first, _, below := strings.Cut(rest, "/"); below {
-			found[first] = entry{first, 0, fs.ModeDir | 0o755}
+			found[first] = fs.FileInfoToDirEntry(entry{first, 0, fs.ModeDir | 0o755})
 		} else {
-			found[first] = entry{first, int64(len(data)), 0o644}
+			found[first] = listed{f, p}
 		}
 	}
 	if len(found) == 0 && name != "." {
@@ -85,22 +85,32 @@ func (f FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// entry is a file or folder, as fs.FileInfo and as fs.DirEntry.
+// entry describes a file or a folder.
 type entry struct {
 	name string
 	size int64
 	mode fs.FileMode
 }
 
-func (e entry) Name() string               { return e.name }
-func (e entry) Size() int64                { return e.size }
-func (e entry) Mode() fs.FileMode          { return e.mode }
-func (e entry) Type() fs.FileMode          { return e.mode.Type() }
-func (e entry) ModTime() time.Time         { return time.Time{} }
-func (e entry) IsDir() bool                { return e.mode.IsDir() }
-func (e entry) Sys() any                   { return nil }
-func (e entry) Info() (fs.FileInfo, error) { return e, nil }
-func (e entry) String() string             { return fs.FormatDirEntry(e) }
+func (e entry) Name() string       { return e.name }
+func (e entry) Size() int64        { return e.size }
+func (e entry) Mode() fs.FileMode  { return e.mode }
+func (e entry) ModTime() time.Time { return time.Time{} }
+func (e entry) IsDir() bool        { return e.mode.IsDir() }
+func (e entry) Sys() any           { return nil }
+
+// listed is a file of a folder. It is described when it is asked: its bytes may come
+// later than its name.
+type listed struct {
+	in   FS
+	path string
+}
+
+func (l listed) Name() string               { return path.Base(l.path) }
+func (l listed) IsDir() bool                { return false }
+func (l listed) Type() fs.FileMode          { return 0 }
+func (l listed) Info() (fs.FileInfo, error) { return l.in.Stat(l.path) }
+func (l listed) String() string             { return fs.FormatDirEntry(l) }
 
 type file struct {
 	info fs.FileInfo

@@ -20,7 +20,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -257,52 +256,6 @@ func kindOf(v hujson.Value) string {
 }
 
 func lineOf(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
-
-var errNoEntries = errors.New("got a file of which no place is shared")
-
-// Covers reports an error where a part of an emitted file is no entry: it would get
-// lost in a file that is there already.
-func Covers(want []byte, patterns []string) error {
-	entries, err := flatten(want, patterns)
-	if err != nil {
-		return err
-	}
-	root, err := hujson.Parse(want)
-	if err != nil {
-		return err
-	}
-	if len(patterns) == 0 {
-		return errNoEntries
-	}
-	places := map[string]bool{"": true}
-	values := map[string]bool{}
-	for _, e := range entries {
-		if e.container {
-			places[e.place] = true
-		} else if !e.item {
-			values[e.place] = true
-		}
-	}
-	var walk func(v *hujson.Value, at []string) error
-	walk = func(v *hujson.Value, at []string) error {
-		place := pointer(at)
-		if values[place] {
-			return nil
-		}
-		if !places[place] {
-			return fmt.Errorf("got %s in the artifact, which no shared place covers", place)
-		}
-		if object, ok := v.Value.(*hujson.Object); ok {
-			for i := range object.Members {
-				if err := walk(&object.Members[i].Value, append(slices.Clip(at), nameOf(&object.Members[i]))); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	return walk(&root, nil)
-}
 
 // Places returns the places of entries, sorted.
 func (e Entries) Places() []string { return slices.Sorted(maps.Keys(e)) }

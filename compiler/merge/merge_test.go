@@ -150,18 +150,6 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-func TestCovers(t *testing.T) {
-	for want, ok := range map[string]bool{
-		`{"version": 1, "permissions": {"allow": [], "deny": ["x"]}}`: true,
-		`{"permissions": {"ask": []}}`:                                false,
-		`{"other": 1}`:                                                false,
-	} {
-		if err := Covers([]byte(want), permissions); (err == nil) != ok {
-			t.Errorf("%s: got %v", want, err)
-		}
-	}
-}
-
 // made writes a file as a person might.
 type person struct{ *rand.Rand }
 

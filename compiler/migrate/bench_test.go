@@ -23,7 +23,7 @@ func BenchmarkRoomodes(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if res, diags := run(map[string]string{".roomodes": string(text)}, func(r *migrate.Request) { r.From = "roo" }); res == nil {
+		if res, diags := run(b, map[string]string{".roomodes": string(text)}, func(r *migrate.Request) { r.From = "roo" }); res == nil {
 			b.Fatal(diags)
 		}
 	}

@@ -113,7 +113,7 @@ func TestClaudeNeverWidens(t *testing.T) {
 			home[".claude/settings.json"] = &fstest.MapFile{Data: []byte(r.settings())}
 		}
 		for _, from := range []string{"claude", "claude-args"} {
-			res, diags := run(files, func(q *migrate.Request) {
+			res, diags := run(t, files, func(q *migrate.Request) {
 				q.From, q.Home = from, home
 				if from == "claude-args" {
 					q.Args = args
@@ -188,7 +188,7 @@ func TestClaudeSessions(t *testing.T) {
 		if c.home != "" {
 			home[".claude/settings.json"] = &fstest.MapFile{Data: []byte(c.home)}
 		}
-		res, diags := run(c.files, func(q *migrate.Request) {
+		res, diags := run(t, c.files, func(q *migrate.Request) {
 			q.From, q.Home = "claude", home
 			if c.args != nil {
 				q.From, q.Args = "claude-args", c.args
@@ -226,7 +226,7 @@ func TestClaudeArgsErrors(t *testing.T) {
 		"got settings that Claude Code does not load": {"--settings", "{"},
 		"got servers that Claude Code does not load":  {"--mcp-config", "{"},
 	} {
-		res, diags := run(map[string]string{}, func(q *migrate.Request) { q.From, q.Args = "claude-args", args })
+		res, diags := run(t, map[string]string{}, func(q *migrate.Request) { q.From, q.Args = "claude-args", args })
 		if res != nil || !strings.Contains(diags.Error(), want) {
 			t.Errorf("%q: got %v, want %s", args, diags, want)
 		}
@@ -235,7 +235,7 @@ func TestClaudeArgsErrors(t *testing.T) {
 
 // TestClaudePrompts: the text of a file stands before that of the flag.
 func TestClaudePrompts(t *testing.T) {
-	res, diags := run(map[string]string{"p.md": "from the file\n"}, func(q *migrate.Request) {
+	res, diags := run(t, map[string]string{"p.md": "from the file\n"}, func(q *migrate.Request) {
 		q.From, q.Args = "claude-args", []string{"--append-system-prompt", "from the flag", "--append-system-prompt-file", "p.md"}
 	})
 	if res == nil {

@@ -32,7 +32,8 @@ func corpus(t *testing.T) string {
 
 var today = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func run(files map[string]string, change func(*migrate.Request)) (*migrate.Result, diag.List) {
+func run(t testing.TB, files map[string]string, change func(*migrate.Request)) (*migrate.Result, diag.List) {
+	t.Helper()
 	tree := fstest.MapFS{}
 	for name, text := range files {
 		tree[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
@@ -41,7 +42,7 @@ func run(files map[string]string, change func(*migrate.Request)) (*migrate.Resul
 	if change != nil {
 		change(&req)
 	}
-	return migrate.Run(req)
+	return migrate.Run(t.Context(), req)
 }
 
 // TestCorpus migrates every real file by itself: what its agent loads is
@@ -86,7 +87,7 @@ func TestCorpus(t *testing.T) {
 				from = "kilo"
 			}
 			one := func(repair bool) (*migrate.Result, diag.List) {
-				return run(map[string]string{kind.as: string(data)}, func(r *migrate.Request) { r.From, r.Files, r.Repair = from, []string{kind.as}, repair })
+				return run(t, map[string]string{kind.as: string(data)}, func(r *migrate.Request) { r.From, r.Files, r.Repair = from, []string{kind.as}, repair })
 			}
 			start := time.Now()
 			res, diags := one(false)

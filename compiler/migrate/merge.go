@@ -302,19 +302,19 @@ func meetRoles(a, b ir.Role, off map[string]bool) ir.Role {
 		out.PermissionMode, out.PermissionModePos = b.PermissionMode, b.PermissionModePos
 	}
 	out.Tools = common(a.Tools, b.Tools, func(s string) string { return s })
-	out.ClaudeRules = nil
-	keep := func(own, other []ir.ClaudeRule) {
+	out.Native = nil
+	keep := func(own, other []ir.NativeRule) {
 		for _, r := range own {
-			has := func(list []ir.ClaudeRule) bool {
-				return slices.ContainsFunc(list, func(o ir.ClaudeRule) bool { return o.Decision == r.Decision && o.Text == r.Text })
+			has := func(list []ir.NativeRule) bool {
+				return slices.ContainsFunc(list, func(o ir.NativeRule) bool { return o.Decision == r.Decision && o.Text == r.Text })
 			}
-			if (r.Decision < ir.Allow || has(other)) && !has(out.ClaudeRules) {
+			if (r.Decision < ir.Allow || has(other)) && !has(out.Native) {
 				r.From = ""
-				out.ClaudeRules = append(out.ClaudeRules, r)
+				out.Native = append(out.Native, r)
 			}
 		}
 	}
-	keep(a.ClaudeRules, b.ClaudeRules)
-	keep(b.ClaudeRules, a.ClaudeRules)
+	keep(a.Native, b.Native)
+	keep(b.Native, a.Native)
 	return out
 }

@@ -6,6 +6,7 @@ package migrate
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,11 +20,13 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/render"
+	"modec.dev/modec/compiler/resolve"
 )
 
 // Request says what to migrate.
@@ -100,14 +103,14 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 // Run migrates. The result is nil when a diagnostic is an error: a file that
 // its agent would not load, a source that does not compile, a decision that
 // would be wider than the original's.
-func Run(req Request) (*Result, diag.List) {
+func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	m := newMerger()
 	res := &Result{Project: m.project}
 	var diags diag.List
-	configs := config{name: req.Name}
+	configs := projectConfig{name: req.Name}
 	var originals []original
 	taken := map[string]bool{}
-	formats, guards := Formats(req.Targets), compiler.Guards(req.Targets)
+	formats, guards := Formats(req.Targets), resolve.Guards(req.Targets)
 	for _, t := range req.Targets {
 		im, ok := t.(contract.Importer)
 		if !ok || req.From != "" && formats[req.From] != im {
@@ -159,7 +162,7 @@ func Run(req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	dropGuards(p, guards)
-	files, err := render.Source(p, req.Out, m.comments)
+	files, err := render.Source(p, req.Out, m.comments, contract.Dialects(req.Targets))
 	if err != nil {
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return nil, diags
@@ -167,12 +170,12 @@ func Run(req Request) (*Result, diag.List) {
 	tree, hasConfig, list := existing(req.Root, req.Out)
 	diags = append(diags, list...)
 	if !hasConfig {
-		files = append(files, contract.File{Path: compiler.ConfigFile, Data: configs.toml(p, req.Out)})
+		files = append(files, contract.File{Path: config.File, Data: configs.toml(p, req.Out)})
 	}
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	compiled, list := compiler.Compile(compiler.Request{FS: tree, Targets: req.Targets, Only: configs.names(), Today: req.Today})
+	compiled, list := compiler.Compile(ctx, compiler.Request{FS: tree, Targets: req.Targets, Only: configs.names(), Today: req.Today})
 	diags = append(diags, list...)
 	if diags.HasErrors() {
 		diags.Sort()
@@ -180,7 +183,7 @@ func Run(req Request) (*Result, diag.List) {
 	}
 	res.Files, res.Compiled, res.FS = files, compiled, tree
 	res.report(m, configs.names())
-	proof, list := prove(compiled, originals, req.Seed, req.Progress)
+	proof, list := prove(ctx, compiled, originals, req.Seed, req.Progress)
 	res.Report.Proof = proof
 	diags = append(diags, list...)
 	diags.Sort()
@@ -261,16 +264,16 @@ func guardHolds(guard, pattern string) bool {
 // compile beside it.
 func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag.List) {
 	tree = memfs.FS{}
-	config, err := contract.ReadImport(root, compiler.ConfigFile)
+	text, err := contract.ReadImport(root, config.File)
 	if err != nil {
 		return tree, false, nil
 	}
-	tree[compiler.ConfigFile] = config
+	tree[config.File] = text
 	var table struct {
 		Source string `toml:"source"`
 	}
-	if err := toml.Unmarshal(config, &table); err == nil && table.Source != "" && path.Clean(table.Source) != path.Clean(out) || err == nil && table.Source == "" && path.Clean(out) != "modec" {
-		diags.Errorf(diag.BadConfig, diag.Pos{File: compiler.ConfigFile}, "got the source folder %q, want %q, which is written to", table.Source, out)
+	if err := toml.Unmarshal(text, &table); err == nil && table.Source != "" && path.Clean(table.Source) != path.Clean(out) || err == nil && table.Source == "" && path.Clean(out) != "modec" {
+		diags.Errorf(diag.BadConfig, diag.Pos{File: config.File}, "got the source folder %q, want %q, which is written to", table.Source, out)
 	}
 	err = fs.WalkDir(root, path.Clean(out), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -288,8 +291,8 @@ func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag
 	return tree, true, diags
 }
 
-// config collects what modec.toml says.
-type config struct {
+// projectConfig collects what modec.toml says.
+type projectConfig struct {
 	name    string
 	targets []configTarget
 }
@@ -299,11 +302,11 @@ type configTarget struct {
 	options map[string]any
 }
 
-func (c *config) add(t contract.Target, options map[string]any) {
+func (c *projectConfig) add(t contract.Target, options map[string]any) {
 	c.targets = append(c.targets, configTarget{t.Name(), options})
 }
 
-func (c *config) names() []string {
+func (c *projectConfig) names() []string {
 	var names []string
 	for _, t := range c.targets {
 		names = append(names, t.name)
@@ -313,7 +316,7 @@ func (c *config) names() []string {
 
 // toml writes modec.toml. Nobody knows yet that the inventory is complete, so
 // that it is open.
-func (c *config) toml(p *ir.Project, out string) []byte {
+func (c *projectConfig) toml(p *ir.Project, out string) []byte {
 	var b bytes.Buffer
 	set := func(key string, value any) {
 		var line bytes.Buffer

@@ -51,7 +51,7 @@ func TestFixtures(t *testing.T) {
 				}
 			}
 			flags := string(a.Comment)
-			res, diags := run(in, func(r *migrate.Request) {
+			res, diags := run(t, in, func(r *migrate.Request) {
 				if len(home) > 0 {
 					r.Home = home
 				}
@@ -141,7 +141,7 @@ func TestRefuses(t *testing.T) {
 		{"no database", map[string]string{"thurbox.db": strings.Repeat("x", 5000)}, []string{"thurbox.db"}, "got no database of Thurbox"},
 		{"no roles", map[string]string{"set_roles.json": `{"project": "x"}`}, []string{"set_roles.json"}, "got no list of roles"},
 	} {
-		res, diags := run(c.files, func(r *migrate.Request) { r.Files = c.named })
+		res, diags := run(t, c.files, func(r *migrate.Request) { r.Files = c.named })
 		if res != nil || !strings.Contains(diags.Error(), c.want) {
 			t.Errorf("%s: got %.300q, want %q", c.name, diags.Error(), c.want)
 		}
@@ -162,7 +162,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	res, diags := migrate.Run(migrate.Request{Root: root.FS(), Targets: targets.All(), Out: "modec"})
+	res, diags := migrate.Run(t.Context(), migrate.Request{Root: root.FS(), Targets: targets.All(), Out: "modec"})
 	if res != nil || !strings.Contains(diags.Error(), "path escapes from parent") {
 		t.Errorf("got %v", diags)
 	}
@@ -190,7 +190,7 @@ func (w widening) Import(src contract.Source) (contract.Imported, diag.List) {
 func TestWider(t *testing.T) {
 	all := targets.All()
 	all[0] = widening{all[0]}
-	res, diags := run(map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: [read]}\n"}, func(r *migrate.Request) { r.Targets, r.From = all, "widening" })
+	res, diags := run(t, map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: [read]}\n"}, func(r *migrate.Request) { r.Targets, r.From = all, "widening" })
 	if res != nil || !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
 		return d.Code == "import-widens" && d.Subject == "mode a" && d.Group == "command" && d.Pos.File == ".roomodes"
 	}) {
@@ -221,7 +221,7 @@ func TestDatabases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, diags := run(map[string]string{"thurbox.db": string(data)}, func(r *migrate.Request) { r.Files = []string{"thurbox.db"} })
+		res, diags := run(t, map[string]string{"thurbox.db": string(data)}, func(r *migrate.Request) { r.Files = []string{"thurbox.db"} })
 		if c.want == "" {
 			if res != nil || !strings.Contains(diags.Error(), `got a database of schema version "23", want one from 2 to 22`) {
 				t.Errorf("%s: got %v", c.name, diags)
@@ -249,7 +249,7 @@ func TestDatabases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, diags := run(map[string]string{"x": ""}, func(r *migrate.Request) {
+	res, diags := run(t, map[string]string{"x": ""}, func(r *migrate.Request) {
 		r.Home = fstest.MapFS{".config/Cursor/User/globalStorage/state.vscdb": {Data: data}, ".cursor/permissions.json": {Data: []byte(`{"approvalMode": "allowlist", "mcpAllowlist": ["github:*"]}`)}}
 	})
 	if res == nil {
@@ -287,7 +287,7 @@ func database(t *testing.T, file string, statements ...string) {
 func TestBesideAProject(t *testing.T) {
 	files := map[string]string{"modec.toml": "[targets.model]\n", "modec/roles/dev.cue": "package modec\n\nroles: dev: can: read: \"allow\"\n",
 		".cursor/permissions.json": `{"approvalMode": "manual", "terminalAllowlist": []}`}
-	res, diags := run(files, nil)
+	res, diags := run(t, files, nil)
 	if res == nil {
 		t.Fatal(diags)
 	}
@@ -295,7 +295,7 @@ func TestBesideAProject(t *testing.T) {
 		t.Errorf("got %v", res.Files)
 	}
 	files["modec/roles/cursor.yaml"] = "roles: {cursor: {can: {read: deny}}}\n"
-	if res, diags = run(files, nil); res != nil || !strings.Contains(diags.Error(), "conflict") {
+	if res, diags = run(t, files, nil); res != nil || !strings.Contains(diags.Error(), "conflict") {
 		t.Errorf("two sources of one role: got %v", diags)
 	}
 }
@@ -303,7 +303,7 @@ func TestBesideAProject(t *testing.T) {
 // A read-only subagent never becomes more elsewhere (observed of another tool: it
 // became a mode with every group).
 func TestReadOnlySubagentStaysReadOnly(t *testing.T) {
-	res, diags := run(map[string]string{".claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews\ntools: Read, Grep, Bash(git diff:*)\ndisallowedTools: Write\npermissionMode: plan\n---\nYou review.\n"}, nil)
+	res, diags := run(t, map[string]string{".claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews\ntools: Read, Grep, Bash(git diff:*)\ndisallowedTools: Write\npermissionMode: plan\n---\nYou review.\n"}, nil)
 	if res == nil {
 		t.Fatal(diags)
 	}

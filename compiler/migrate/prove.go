@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -80,9 +81,13 @@ type original struct {
 }
 
 // prove compares every original with the compiled project.
-func prove(c *compiler.Result, originals []original, seed uint64, progress func(done, total int)) ([]Proof, diag.List) {
+func prove(ctx context.Context, c *compiler.Result, originals []original, seed uint64, progress func(done, total int)) ([]Proof, diag.List) {
 	proofs, diags := []Proof{}, diag.List{}
 	for i, o := range originals {
+		if err := context.Cause(ctx); err != nil {
+			diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
+			break
+		}
 		was := o.Opened
 		if was == nil {
 			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
@@ -193,7 +198,7 @@ func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was contract.Verdic
 // keeps reports whether a role keeps a rule for its own agent.
 func (p *prover) keeps(ref ir.SubjectRef, rule string) bool {
 	r := p.policy.Project().Role(ref.Role)
-	return r != nil && slices.ContainsFunc(r.ClaudeRules, func(c ir.ClaudeRule) bool { return c.Text == rule && c.Decision == ir.Deny })
+	return r != nil && slices.ContainsFunc(r.Native, func(c ir.NativeRule) bool { return c.Text == rule && c.Decision == ir.Deny })
 }
 
 // allParts reports whether the original allows every part of a command line.

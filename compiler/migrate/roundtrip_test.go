@@ -105,7 +105,7 @@ func emitted(t *testing.T, dir, from string) map[string]string {
 		}
 		tree[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	res, diags := compiler.Compile(compiler.Request{FS: tree, Targets: targets.All(), Today: today})
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: tree, Targets: targets.All(), Today: today})
 	if res == nil {
 		t.Fatal(diags)
 	}
@@ -145,7 +145,7 @@ func tree1(t *testing.T, dir string) map[string]string {
 // where there is nothing to migrate.
 func rebuilt(t *testing.T, from string, files map[string]string) (map[string]string, bool) {
 	t.Helper()
-	res, diags := run(files, func(r *migrate.Request) { r.From, r.Options = from, withoutHooks })
+	res, diags := run(t, files, func(r *migrate.Request) { r.From, r.Options = from, withoutHooks })
 	if res == nil {
 		if strings.Contains(diags.Error(), "nothing-to-migrate") {
 			return nil, false
@@ -180,7 +180,7 @@ func FuzzImport(f *testing.F) {
 		if int(i)%len(names) == 3 || int(i)%len(names) == 4 { // they say something of modes only
 			files[".roomodes"] = "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: [read, edit, command, mcp]}\n"
 		}
-		res, diags := run(files, nil)
+		res, diags := run(t, files, nil)
 		if res == nil {
 			for _, d := range diags {
 				if d.Code == "import-widens" || strings.HasPrefix(d.Pos.File, "modec/") {

@@ -24,9 +24,9 @@ import (
 // rules files become Markdown beside them. What a subject has From "policy
 // NAME" is written as that policy, once, where the subject has all of it; what
 // it inherits from anything else is written as its own. comments are those of
-// what stands at a place.
-func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]contract.File, error) {
-	w := writer{dir: dir, comments: comments}
+// what stands at a place, and dialects those in which roles may have rules.
+func Source(p *ir.Project, dir string, comments map[diag.Pos]string, dialects []contract.Dialect) ([]contract.File, error) {
+	w := writer{dir: dir, comments: comments, dialects: dialects}
 	if len(p.Servers) > 0 {
 		root := &tree{}
 		servers := &tree{}
@@ -67,6 +67,7 @@ func Source(p *ir.Project, dir string, comments map[diag.Pos]string) ([]contract
 type writer struct {
 	dir      string
 	comments map[diag.Pos]string
+	dialects []contract.Dialect
 	policies map[string]*ir.Can
 	files    []contract.File
 	err      error
@@ -188,22 +189,28 @@ func (w *writer) role(r *ir.Role) *tree {
 	}
 	w.textMap(t, "env", r.Env)
 	w.permissions(t, &r.Can)
-	for _, l := range []struct {
-		key string
-		of  ir.Decision
-	}{{"allowedTools", ir.Allow}, {"askTools", ir.Ask}, {"disallowedTools", ir.Deny}} {
-		rules := list()
-		for _, c := range r.ClaudeRules {
-			if c.Decision == l.of {
-				rules.list = append(rules.list, w.noted(text(c.Text), c.Pos))
-			}
-		}
-		if len(rules.list) > 0 {
-			t.set(l.key, rules)
-		}
-	}
+	w.native(t, r.Native)
 	w.extra(t, r.Extra)
 	return t
+}
+
+// native writes the rules in the agents' own grammars, list by list.
+func (w *writer) native(t *tree, all []ir.NativeRule) {
+	for _, d := range w.dialects {
+		lists := d.RuleLists()
+		slices.SortFunc(lists, func(a, b contract.RuleList) int { return cmp.Compare(a.Field, b.Field) })
+		for _, l := range lists {
+			rules := list()
+			for _, n := range all {
+				if n.Target == d.Name() && n.Decision == l.Decision {
+					rules.list = append(rules.list, w.noted(text(n.Text), n.Pos))
+				}
+			}
+			if len(rules.list) > 0 {
+				t.set(l.Field, rules)
+			}
+		}
+	}
 }
 
 // permissions writes extends and can.

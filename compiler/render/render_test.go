@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/render"
@@ -33,7 +34,7 @@ func bare(p *ir.Project) *ir.Project {
 	}
 	for i := range q.Roles {
 		q.Roles[i].Can = bareCan(q.Roles[i].Can)
-		slices.SortStableFunc(q.Roles[i].ClaudeRules, func(a, b ir.ClaudeRule) int { return cmp.Compare(a.Decision, b.Decision) })
+		slices.SortStableFunc(q.Roles[i].Native, func(a, b ir.NativeRule) int { return cmp.Compare(a.Decision, b.Decision) })
 	}
 	return &q
 }
@@ -84,7 +85,7 @@ var same = gocmp.Options{
 
 func compile(t *testing.T, files fstest.MapFS) *compiler.Result {
 	t.Helper()
-	res, diags := compiler.Open(compiler.Request{FS: files, Targets: targets.All(), Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	res, diags := compiler.Open(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -113,7 +114,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			res := compile(t, files)
-			out, err := render.Source(res.Project, res.Config.Source, nil)
+			out, err := render.Source(res.Project, res.Config.Source, nil, contract.Dialects(targets.All()))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ package suggest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"path"
@@ -24,6 +25,7 @@ import (
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
 )
 
 // Suggestion is one place at which the source could say less.
@@ -64,7 +66,7 @@ type Result struct {
 
 // Project looks at a compiled project whose files are those of fsys. The patches
 // compile with it, and raise no decision of any subject.
-func Project(fsys fs.FS, req compiler.Request, res *compiler.Result) (*Result, diag.List) {
+func Project(ctx context.Context, fsys fs.FS, req compiler.Request, res *compiler.Result) (*Result, diag.List) {
 	f := finder{res: res, fsys: fsys, files: map[string][]byte{}}
 	for i := range res.Project.Modes {
 		f.mode(&res.Project.Modes[i])
@@ -82,7 +84,7 @@ func Project(fsys fs.FS, req compiler.Request, res *compiler.Result) (*Result, d
 		result.Files = append(result.Files, contract.File{Path: name, Data: data})
 	}
 	slices.SortFunc(result.Files, func(a, b contract.File) int { return cmp.Compare(a.Path, b.Path) })
-	return result, f.prove(req, result.Files)
+	return result, f.prove(ctx, req, result.Files)
 }
 
 type finder struct {
@@ -314,16 +316,16 @@ func formatted(s string) []byte {
 
 // prove compiles the project with the patches and compares every subject before and
 // after: a patch that raises a decision, or does not compile, is an error.
-func (f *finder) prove(req compiler.Request, files []contract.File) diag.List {
+func (f *finder) prove(ctx context.Context, req compiler.Request, files []contract.File) diag.List {
 	if len(files) == 0 {
 		return nil
 	}
-	tree, err := compiler.Overlay(f.fsys, f.res.Config.Source, files)
+	tree, err := source.Overlay(f.fsys, f.res.Config.Source, contract.InMemory(files))
 	if err != nil {
 		return diag.List{{Code: diag.UnreadableFile, Message: err.Error()}}
 	}
 	req.FS = tree
-	after, diags := compiler.Open(req)
+	after, diags := compiler.Open(ctx, req)
 	if diags.HasErrors() {
 		return diags
 	}

@@ -27,7 +27,7 @@ func project(t *testing.T, source string) (fstest.MapFS, compiler.Request, *comp
 	t.Helper()
 	files := fstest.MapFS{"modec.toml": {Data: []byte("inventory = \"open\"\n[targets.model]\n")}, "modec/servers.cue": {Data: []byte("package modec\n" + servers)}, "modec/a.cue": {Data: []byte("package modec\n\n" + source)}}
 	req := compiler.Request{FS: files, Targets: targets.All(), Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	res, diags := compiler.Compile(req)
+	res, diags := compiler.Compile(t.Context(), req)
 	if res == nil {
 		t.Fatal(diags)
 	}
@@ -62,7 +62,7 @@ func TestSuggestions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files, req, res := project(t, c.source)
-			got, diags := suggest.Project(files, req, res)
+			got, diags := suggest.Project(t.Context(), files, req, res)
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}
@@ -81,11 +81,11 @@ func TestSuggestions(t *testing.T) {
 			for _, f := range got.Files {
 				files[f.Path] = &fstest.MapFile{Data: f.Data}
 			}
-			after, diags := compiler.Compile(req)
+			after, diags := compiler.Compile(t.Context(), req)
 			if after == nil {
 				t.Fatal(diags)
 			}
-			again, diags := suggest.Project(files, req, after)
+			again, diags := suggest.Project(t.Context(), files, req, after)
 			if diags.HasErrors() || len(again.Suggestions) > 0 {
 				t.Errorf("applied, and found again: %v %v", again.Suggestions, diags)
 			}
@@ -107,12 +107,12 @@ modes: m: {
 }
 `
 	files, req, res := project(t, source)
-	got, _ := suggest.Project(files, req, res)
+	got, _ := suggest.Project(t.Context(), files, req, res)
 	if len(got.Files) != 1 || string(got.Files[0].Data) != "package modec\n\n"+strings.Replace(source, `"allow" // really`, `"ask" // really`, 1) {
 		t.Fatalf("got %s", got.Files)
 	}
 	files["modec/a.cue"] = &fstest.MapFile{Data: got.Files[0].Data}
-	after, diags := compiler.Open(req)
+	after, diags := compiler.Open(t.Context(), req)
 	if after == nil {
 		t.Fatal(diags)
 	}

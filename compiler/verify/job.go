@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -25,14 +26,14 @@ type job struct {
 	governs map[ir.Group]contract.Halves // what the surface holds of each group at all
 }
 
-func (j *job) compare(e *policy.Engine, universe []Witness, untilWider bool) {
+func (j *job) compare(ctx context.Context, e *policy.Engine, universe []Witness, untilWider bool) {
 	j.governs = map[ir.Group]contract.Halves{}
 	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
 		j.people(e, p, universe)
 		return
 	}
 	for i := range universe {
-		if untilWider && len(j.out.Findings) > 0 {
+		if untilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
 			return
 		}
 		w := &universe[i]

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -60,7 +61,7 @@ func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface 
 			tool = append(tool, w)
 		}
 	}
-	j.compare(e, tool, false)
+	j.compare(context.Background(), e, tool, false)
 	var s Surface
 	j.into(&s)
 	return s
@@ -196,7 +197,7 @@ func TestAssumed(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		p := source(ir.Deny)
 		p.ClosedInventory = closed
-		report, err := Run(Request{Policy: policy.New(p), Targets: []Target{{Target: one{v: answers(ir.Allow, contract.Both)}, Input: contract.Input{Project: p}, Files: fstest.MapFS{}}}})
+		report, err := Run(t.Context(), Request{Policy: policy.New(p), Targets: []Target{{Target: one{v: answers(ir.Allow, contract.Both)}, Input: contract.Input{Project: p}, Files: fstest.MapFS{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

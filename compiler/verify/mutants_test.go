@@ -196,7 +196,7 @@ func (c *court) judge(t *testing.T, m mutant) fate {
 		}
 		j.Files, j.Compiled = files, c.files
 		kills := func(universes *verify.Universes) bool {
-			report, err := verify.Run(verify.Request{Policy: c.res.Policy, Targets: []verify.Target{j}, Seed: 1, Universes: universes, Subjects: refs, UntilWider: true})
+			report, err := verify.Run(t.Context(), verify.Request{Policy: c.res.Policy, Targets: []verify.Target{j}, Seed: 1, Universes: universes, Subjects: refs, UntilWider: true})
 			if err != nil {
 				t.Error(err)
 				return false
@@ -251,7 +251,7 @@ func scan(site, format string, i *int) bool {
 // reads reports whether a target's agent reads a file. Every hook reads the
 // policy.
 func reads(t contract.Judged, file string) bool {
-	if file == compiler.PolicyFile {
+	if file == contract.PolicyFile {
 		_, hooked := t.(contract.Hooker)
 		return hooked
 	}

@@ -13,6 +13,7 @@ package verify
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"runtime"
@@ -185,9 +186,9 @@ type Finding struct {
 	Count int `json:"count"`
 }
 
-// Run verifies. It fails when the source does not compile; what it finds in
-// the artifacts is in the report.
-func Run(req Request) (*Report, error) {
+// Run verifies. It fails when the source does not compile or the context ends; what it
+// finds in the artifacts is in the report.
+func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	var jobs []*job
 	refs := req.Subjects
@@ -226,7 +227,7 @@ func Run(req Request) (*Report, error) {
 			}
 		}
 	}
-	if err := run(req, jobs, more); err != nil {
+	if err := run(ctx, req, jobs, more); err != nil {
 		return nil, err
 	}
 	for _, j := range jobs {
@@ -280,15 +281,8 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 	return u.of[ref]
 }
 
-// Put makes a subject's universe one that the caller chose: a part of the whole
-// catches no more than the whole.
-func (u *Universes) Put(ref ir.SubjectRef, list []Witness) {
-	s := u.get(ref)
-	s.once.Do(func() { s.list = list })
-}
-
 // run works on the jobs side by side.
-func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Pattern) error {
+func run(ctx context.Context, req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Pattern) error {
 	universes := req.Universes
 	if universes == nil {
 		universes = &Universes{}
@@ -302,7 +296,7 @@ func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Patt
 		wg.Go(func() {
 			for j := range queue {
 				mu.Lock()
-				over := stop
+				over := stop || ctx.Err() != nil
 				mu.Unlock()
 				if over {
 					continue
@@ -310,7 +304,7 @@ func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Patt
 				u := universes.get(j.ref)
 				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
 				if u.err == nil {
-					j.compare(req.Policy, u.list, req.UntilWider)
+					j.compare(ctx, req.Policy, u.list, req.UntilWider)
 				}
 				mu.Lock()
 				stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
@@ -327,7 +321,7 @@ func run(req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Patt
 	}
 	close(queue)
 	wg.Wait()
-	return failed
+	return cmp.Or(context.Cause(ctx), failed)
 }
 
 // finish sorts what came from several jobs.

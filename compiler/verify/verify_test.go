@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // compile compiles the showcase project.
 func compile(t testing.TB, name string) *compiler.Result {
 	t.Helper()
-	res, diags := compiler.Compile(compiler.Request{Root: "../../fixtures/" + name, Targets: targets.All(), Today: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)})
+	res, diags := compiler.Compile(t.Context(), compiler.Request{Root: "../../fixtures/" + name, Targets: targets.All(), Today: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)})
 	if diags.HasErrors() {
 		t.Fatalf("%v", diags)
 	}
@@ -118,7 +118,7 @@ func flips(t *testing.T, p *ir.Project, ref ir.SubjectRef, g ir.Group, universe 
 func BenchmarkVerify(b *testing.B) {
 	res := compile(b, "acme")
 	for b.Loop() {
-		report, diags := res.Verify(1, nil)
+		report, diags := res.Verify(b.Context(), 1, nil)
 		if diags.HasErrors() {
 			b.Fatal(diags)
 		}
@@ -129,7 +129,7 @@ func BenchmarkVerify(b *testing.B) {
 // The promise on the showcase project: what is compared, and what survives.
 func TestPromise(t *testing.T) {
 	res := compile(t, "acme")
-	report, diags := res.Verify(1, nil)
+	report, diags := res.Verify(t.Context(), 1, nil)
 	for _, d := range diags {
 		t.Error(d)
 	}

@@ -275,8 +275,8 @@ func inside(p *ir.Project, x part) (out []part) {
 	for name := range r.Env {
 		out = append(out, part{what: "env." + name, of: x.what, pos: r.Pos, take: func(p *ir.Project) { delete(of(p).Env, name) }})
 	}
-	for i, c := range r.ClaudeRules {
-		out = append(out, part{what: c.Decision.String() + " " + c.Text, of: x.what, pos: c.Pos, take: func(p *ir.Project) { r := of(p); r.ClaudeRules = slices.Delete(r.ClaudeRules, i, i+1) }})
+	for i, c := range r.Native {
+		out = append(out, part{what: c.Decision.String() + " " + c.Text, of: x.what, pos: c.Pos, take: func(p *ir.Project) { r := of(p); r.Native = slices.Delete(r.Native, i, i+1) }})
 	}
 	for name, e := range r.Extra {
 		out = append(out, part{what: "extra." + name, of: x.what, pos: e.Pos, take: func(p *ir.Project) { delete(of(p).Extra, name) }})

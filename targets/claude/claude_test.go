@@ -7,26 +7,26 @@ import (
 	"strings"
 	"testing"
 
-	"modec.dev/modec/compiler/clauderule"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/rule"
 )
 
-func rule(d ir.Decision, text string) ir.Rule {
+func ruleOf(d ir.Decision, text string) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: diag.Pos{File: "f", Line: 1, Col: 1}}
 }
 
 // project has a role "dev" and a mode "code" with the same permissions.
 func project() *ir.Project {
 	can := ir.Can{
-		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{rule(ir.Deny, ".env")}},
-		Edit:    &ir.Table{Rules: []ir.Rule{rule(ir.Allow, "docs/**"), rule(ir.Ask, "src/**")}, Default: &ir.Default{Decision: ir.Deny}},
-		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{rule(ir.Allow, "git status"), rule(ir.Deny, "git push *")}},
-		Web:     &ir.Table{Rules: []ir.Rule{rule(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
-		Modes:   &ir.Table{Rules: []ir.Rule{rule(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
-		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true, Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{rule(ir.Allow, "get_*"), rule(ir.Ask, "put")}}},
+		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
+		Edit:    &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")}, Default: &ir.Default{Decision: ir.Deny}},
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
+		Web:     &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
+		Modes:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
+		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true, Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"), ruleOf(ir.Ask, "put")}}},
 			Default: &ir.Default{Decision: ir.Deny}},
 	}
 	return &ir.Project{Version: ir.Version, ClosedInventory: true,
@@ -191,7 +191,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range slices.Concat(s.Permissions.Allow, s.Permissions.Ask, s.Permissions.Deny) {
-		parsed, err := clauderule.Parse(r)
+		parsed, err := rule.Parse(r)
 		if err != nil {
 			t.Errorf("%s: %v", r, err)
 		}

@@ -6,6 +6,7 @@ import "modec.dev/modec/compiler/diag"
 const (
 	codeAllow          diag.Code = "claude-allow"
 	codeAskMode        diag.Code = "claude-ask-mode"
+	codeBadRule        diag.Code = "bad-claude-rule"
 	codeCommand        diag.Code = "claude-command"
 	codeEdit           diag.Code = "claude-edit"
 	codeExternal       diag.Code = "claude-external"
@@ -27,6 +28,7 @@ const (
 
 func (claude) Codes() []diag.Doc {
 	return []diag.Doc{
+		{Code: codeBadRule, Text: "A rule in allowedTools, askTools or disallowedTools is not one of Claude Code's: Tool or Tool(content). Claude Code would skip it with a warning, and a deny that is skipped holds nothing, so that it is an error here."},
 		{Code: codeAskMode, Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to ask about, so that every ask of the role is a refusal. That is the mode's purpose; the note is there once a role so that nobody is surprised."},
 		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that changes the project, whatever the role allows."},
 		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that edit. Turn hooks on, or let edit default to ask."},

@@ -3,8 +3,8 @@ package claude
 import (
 	"strings"
 
-	"modec.dev/modec/compiler/clauderule"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/rule"
 )
 
 // Patterns returns what the allow rules of a subject's session hold, in the
@@ -16,14 +16,14 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	}
 	allow := &s.rules[ir.Allow]
 	out := map[ir.Group][]ir.Pattern{}
-	add := func(g ir.Group, rule string) {
-		r, err := clauderule.Parse(rule)
+	add := func(g ir.Group, text string) {
+		r, err := rule.Parse(text)
 		if err != nil || !r.HasSpec {
 			return
 		}
-		text := strings.TrimPrefix(strings.TrimPrefix(r.Spec, "domain:"), "./")
-		if text != "" && !strings.HasPrefix(text, "//") && !strings.HasPrefix(text, "~") {
-			out[g] = append(out[g], ir.Pattern{Text: text})
+		glob := strings.TrimPrefix(strings.TrimPrefix(r.Spec, "domain:"), "./")
+		if glob != "" && !strings.HasPrefix(glob, "//") && !strings.HasPrefix(glob, "~") {
+			out[g] = append(out[g], ir.Pattern{Text: glob})
 		}
 	}
 	for i := range allow.bash {

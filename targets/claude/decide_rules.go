@@ -3,9 +3,9 @@ package claude
 import (
 	"strings"
 
-	"modec.dev/modec/compiler/clauderule"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/rule"
 )
 
 // place is a rule as it stands in its file.
@@ -51,7 +51,7 @@ type nameRule struct {
 // Glob(x) match nothing. A name with a wildcard is skipped in allow unless it
 // follows mcp__server__.
 func (rs *ruleSet) add(list ir.Decision, text string, at diag.Pos, base string) error {
-	r, err := clauderule.Parse(text)
+	r, err := rule.Parse(text)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
-	"modec.dev/modec/compiler/clauderule"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -350,7 +349,7 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 	rules.inMode()
 	role.PermissionMode, role.PermissionModePos = rules.mode, rules.modePos
 	rules.into(&role.Can, &role, "")
-	role.ClaudeRules = rules.kept
+	role.Native = rules.kept
 	unlisted := &ir.Default{Decision: policy.PermissionModeDefault(cmp.Or(rules.mode, "default"), ir.MCP), Pos: at}
 	if agent != "" && !im.asAgent(&role, rules, agent, subject, agentPos, unlisted) {
 		if flags != nil && flags.agent != "" {
@@ -440,7 +439,7 @@ func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject strin
 				if name, ok := item.Str(); !ok || !contract.ServerName(name) || !im.knows(name, "", item.Pos) {
 					im.out.NoteRule(contract.Refused, item.Pos, subject, m.Key+" "+item.Text, "the source does not take this name of a server")
 				} else {
-					rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.MCP, Server: name, Pattern: ir.Pattern{Kind: ir.All}}, ir.Deny, item.Pos, ir.Deny})
+					rules.neutral = append(rules.neutral, neutralRule{contract.NeutralRule{Group: ir.MCP, Server: name, Pattern: ir.Pattern{Kind: ir.All}}, ir.Deny, item.Pos, ir.Deny})
 					im.out.NoteRule(contract.Understood, item.Pos, subject, m.Key+" "+name, "")
 				}
 			}

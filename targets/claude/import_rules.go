@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/artifact"
-	"modec.dev/modec/compiler/clauderule"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/dialect"
+	"modec.dev/modec/targets/claude/rule"
 )
 
 // importedRules are rules on their way to a subject.
@@ -20,7 +21,7 @@ type importedRules struct {
 	mode    string
 	modePos diag.Pos
 	neutral []neutralRule
-	kept    []ir.ClaudeRule
+	kept    []ir.NativeRule
 	outside bool // a deny speaks of files outside the project
 	// unknown is what is left of the tools that no group has, where a rule holds
 	// some of them back; nil: none does.
@@ -28,7 +29,7 @@ type importedRules struct {
 }
 
 type neutralRule struct {
-	clauderule.Neutral
+	contract.NeutralRule
 	decision ir.Decision
 	pos      diag.Pos
 	// kept is the decision of the rule that it stands beside, where Claude Code
@@ -71,7 +72,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		im.out.NoteRule(contract.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
 		return
 	}
-	r, err := clauderule.Parse(text)
+	r, err := rule.Parse(text)
 	if err != nil {
 		im.out.NoteRule(contract.Refused, at, subject, what, "Claude Code leaves it out: "+err.Error())
 		return
@@ -94,7 +95,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 			im.out.NoteRule(contract.Refused, at, subject, what, fmt.Sprintf("the source does not tell the tools of a group apart: what can.%s says holds", g))
 			return
 		case r.Tool == "Agent" || r.Tool == "Task":
-			rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}, d, at, d})
+			rules.neutral = append(rules.neutral, neutralRule{contract.NeutralRule{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}, d, at, d})
 			im.out.NoteRule(contract.Understood, at, subject, what, "")
 			return
 		}
@@ -106,7 +107,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		im.out.NoteRule(contract.Understood, at, subject, what, "")
 		return
 	case r.Tool == "Agent" || r.Tool == "Task":
-		n := clauderule.Neutral{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}
+		n := contract.NeutralRule{Group: ir.Modes, Pattern: ir.Pattern{Text: "*"}}
 		if d == ir.Deny {
 			n.Pattern = ir.Pattern{Kind: ir.All}
 		}
@@ -114,12 +115,12 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 		im.out.NoteRule(contract.Understood, at, subject, what, "")
 		return
 	}
-	neutral, ok := clauderule.Translate(r, d, importInventory{im, at})
+	neutral, ok := dialect.Translate(r, d, importInventory{im, at})
 	if ok && d == ir.Allow && (wider(r, neutral) || slices.ContainsFunc(neutral, im.namesNoTool)) {
 		ok = false
 	}
 	if !ok {
-		rules.kept = append(rules.kept, ir.ClaudeRule{Decision: d, Text: text, Pos: at})
+		rules.kept = append(rules.kept, ir.NativeRule{Target: "claude", Decision: d, Text: text, Pos: at})
 		im.out.NoteRule(contract.Kept, at, subject, what, rules.beside(r, d, at))
 		return
 	}
@@ -137,7 +138,7 @@ func (im *importer) ruleText(rules *importedRules, subject string, d ir.Decision
 
 // namesNoTool reports a rule over servers for a tool that none of them is known to
 // have.
-func (im *importer) namesNoTool(n clauderule.Neutral) bool {
+func (im *importer) namesNoTool(n contract.NeutralRule) bool {
 	if n.Group != ir.MCP || !strings.ContainsAny(n.Server, "*?") || n.Pattern.Kind != ir.Plain || strings.ContainsAny(n.Pattern.Text, "*?") {
 		return false
 	}
@@ -168,13 +169,13 @@ const oddCase = "*[\u017F\u212A]*"
 // beside says of a rule that is kept for Claude Code what the neutral vocabulary
 // can say of it, so that no other agent does more, and returns what that is: a
 // person is asked about all that the rule may speak of.
-func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos) string {
+func (rules *importedRules) beside(r rule.Rule, d ir.Decision, at diag.Pos) string {
 	if d == ir.Allow {
 		return "only Claude Code can say it"
 	}
 	ask := func(g ir.Group, patterns ...string) {
 		for _, p := range patterns {
-			rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: g, Pattern: ir.Pattern{Text: p}}, ir.Ask, at, d})
+			rules.neutral = append(rules.neutral, neutralRule{contract.NeutralRule{Group: g, Pattern: ir.Pattern{Text: p}}, ir.Ask, at, d})
 		}
 	}
 	g := map[string]ir.Group{"Read": ir.Read, "Edit": ir.Edit, "Write": ir.Edit, "MultiEdit": ir.Edit, "WebFetch": ir.Web, "WebSearch": ir.Web, "Agent": ir.Modes, "Task": ir.Modes}[r.Tool]
@@ -187,7 +188,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 			ask(ir.Command, commandsOn("**/"+inner)...)
 		}
 		if inner, ok := strings.CutPrefix(r.Spec, "//**/"); ok && policy.CheckGlob("**/"+inner) == nil {
-			rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: g, Pattern: ir.Pattern{Text: "**/" + inner}}, d, at, d})
+			rules.neutral = append(rules.neutral, neutralRule{contract.NeutralRule{Group: g, Pattern: ir.Pattern{Text: "**/" + inner}}, d, at, d})
 			return "inside the project it holds for every agent, and outside nothing is read or edited"
 		}
 		return "outside the project nothing is read or edited, for every agent"
@@ -227,7 +228,7 @@ func (rules *importedRules) beside(r clauderule.Rule, d ir.Decision, at diag.Pos
 	case r.Tool == "Skill":
 		return "only Claude Code can say it"
 	case strings.HasPrefix(r.Tool, "mcp__"):
-		rules.neutral = append(rules.neutral, neutralRule{clauderule.Neutral{Group: ir.MCP, Server: "*", Pattern: ir.Pattern{Text: "*"}}, ir.Ask, at, d})
+		rules.neutral = append(rules.neutral, neutralRule{contract.NeutralRule{Group: ir.MCP, Server: "*", Pattern: ir.Pattern{Text: "*"}}, ir.Ask, at, d})
 		return "other agents ask about every tool of a server"
 	}
 	rules.limitUnknown(ir.Ask, at)
@@ -243,7 +244,7 @@ func commandsOn(glob string) []string {
 // everything adds a rule for all that Claude Code can do.
 func (rules *importedRules) everything(d ir.Decision, at diag.Pos) {
 	for g, all := range map[ir.Group]string{ir.Read: "**", ir.Edit: "**", ir.Command: "*", ir.Web: "*", ir.Modes: "*", ir.MCP: "*"} {
-		n := clauderule.Neutral{Group: g, Pattern: ir.Pattern{Text: all}}
+		n := contract.NeutralRule{Group: g, Pattern: ir.Pattern{Text: all}}
 		if g == ir.MCP {
 			n.Server = "*"
 		} else if d == ir.Deny {
@@ -262,8 +263,8 @@ func (rules *importedRules) limitUnknown(d ir.Decision, at diag.Pos) {
 
 // wider reports an allow that would mean more in the source than to Claude Code, to
 // which a bare Bash alone is a rule for every line.
-func wider(r clauderule.Rule, neutral []clauderule.Neutral) bool {
-	return r.HasSpec && slices.ContainsFunc(neutral, func(n clauderule.Neutral) bool {
+func wider(r rule.Rule, neutral []contract.NeutralRule) bool {
+	return r.HasSpec && slices.ContainsFunc(neutral, func(n contract.NeutralRule) bool {
 		return n.Group == ir.Command && n.Pattern.Text == "*"
 	})
 }

@@ -123,7 +123,7 @@ func (e *emitter) compileRole(r *ir.Role) (*rules, string, error) {
 	c.web()
 	c.mcp()
 	c.modes()
-	for _, x := range r.ClaudeRules {
+	for _, x := range r.Native {
 		if g := wholeTool(x.Text); x.Decision == ir.Allow && g != "" {
 			e.loss(c.name, x.Pos, g, codeTool, fmt.Sprintf("the rule %q allows a tool whatever it is given, beside what can.%s decides: it is left out", x.Text, g), fmt.Sprintf("say it in can.%s", g))
 			continue

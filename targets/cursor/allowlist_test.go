@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"modec.dev/modec/compiler/ir"
 )
 
 func TestParseEntry(t *testing.T) {
@@ -123,37 +121,6 @@ func TestAdd(t *testing.T) {
 		got := list.Add(e)
 		if got.By != c.by || !slices.Equal(got.Subsumed, c.subsumed) {
 			t.Errorf("adding %s to [%s]: got %+v, want by %d, subsumed %v", c.entry, c.list, got, c.by, c.subsumed)
-		}
-	}
-}
-
-func TestSplitToolName(t *testing.T) {
-	inventory := []ir.Server{
-		{Name: "a", Tools: []ir.Tool{{Name: "b_c"}, {Name: "x"}}},
-		{Name: "a_b", Tools: []ir.Tool{{Name: "c"}, {Name: "y"}}},
-		{Name: "Docs", Tools: []ir.Tool{{Name: "get"}}},
-		{Name: "open"},
-	}
-	for _, c := range []struct {
-		name string
-		want []Call
-	}{
-		{"mcp_a_x", []Call{{"a", "x"}}},
-		{"mcp_a_b_c", []Call{{"a", "b_c"}, {"a_b", "c"}}},
-		{"mcp_a_b_y", []Call{{"a_b", "y"}}},
-		{"mcp_a_b_z", []Call{{"a", "b_z"}, {"a_b", "z"}}},
-		{"mcp_docs_GET", []Call{{"Docs", "get"}}},
-		{"mcp_open_door", []Call{{"open", "door"}}},
-		{"mcp_a_", nil},
-		{"mcp_a", nil},
-		{"mcp__x", nil},
-		{"mcp_other_x", nil},
-		{"a_x", nil},
-		{"MCP_a_x", nil},
-		{"", nil},
-	} {
-		if got := SplitToolName(c.name, inventory); !slices.Equal(got, c.want) {
-			t.Errorf("%q: got %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -327,7 +327,7 @@ func (e *emitter) claudeRules(p *profile) {
 	if p.ref.Role == "" {
 		return
 	}
-	for _, r := range e.in.Project.Role(p.ref.Role).ClaudeRules {
+	for _, r := range e.in.Project.Role(p.ref.Role).Native {
 		e.diags.Warnf(codeClaudeRule, r.Pos, "the rule %q says something of Claude Code's own tools: it is left out", r.Text).
 			Hint("say it in can, where every target understands it").
 			Target("cursor").

@@ -446,7 +446,7 @@ func TestCodes(t *testing.T) {
 		seen[string(d.Code)] = true
 	}
 	p := role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls", 1)), Edit: table(ir.Allow, regex(ir.Deny, "x", 1))}, server("a?", 10, "x"))
-	p.Roles[0].ClaudeRules = []ir.ClaudeRule{{Text: "Skill(x)", Pos: at(3)}}
+	p.Roles[0].Native = []ir.NativeRule{{Text: "Skill(x)", Pos: at(3)}}
 	p.Roles[0].Extra = map[string]ir.Extra{"cursor": {Fields: map[string]any{"x": 1}, Pos: at(4)}}
 	for _, hooks := range []bool{true, false} {
 		_, diags := emit(t, p, options{"hooks": hooks})

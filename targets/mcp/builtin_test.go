@@ -21,7 +21,7 @@ func TestBuiltins(t *testing.T) {
 		"modec.toml":  {Data: []byte("[targets.roo]\n")},
 		"modec/a.cue": {Data: []byte("package modec\n\nroles: all: modes: [\"architect\", \"ask\", \"code\", \"debug\", \"orchestrator\"]\n")},
 	}
-	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []contract.Target{roo.New()}})
+	res, diags := compiler.Open(t.Context(), compiler.Request{FS: fsys, Targets: []contract.Target{roo.New()}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

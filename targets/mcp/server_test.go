@@ -50,7 +50,7 @@ roles: {
 func compiled(t testing.TB, text string) *Model {
 	t.Helper()
 	fsys := fstest.MapFS{"modec.toml": {Data: []byte("name = \"shop\"\n[targets.roo]\n")}, "modec/a.cue": {Data: []byte(text)}}
-	res, diags := compiler.Open(compiler.Request{FS: fsys, Targets: []contract.Target{roo.New(), claude.New()}})
+	res, diags := compiler.Open(t.Context(), compiler.Request{FS: fsys, Targets: []contract.Target{roo.New(), claude.New()}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -1,0 +1,509 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lint"
+)
+
+// ConfigFile is the name of a project's configuration.
+const File = "modec.toml"
+
+// Config is a checked modec.toml.
+type Config struct {
+	Name     string
+	Source   string // the folder of the data files, relative to the root
+	Closed   bool   // inventory = "closed"
+	Verify   bool   // verify = true
+	Baseline string
+	Targets  []Target // in the order of the target table
+	// Lint holds the severities of lint's rules where they differ from the rules' own,
+	// and PromptLimit its limit.
+	Lint        map[diag.Code]string
+	PromptLimit int
+	Bytes       []byte // the file itself, for the source hash
+
+	baselinePos diag.Pos
+	exceptions  []rawException
+}
+
+// TargetConfig is one [targets.NAME] table.
+type Target struct {
+	Target  contract.Target
+	Options contract.Options
+	// OnLoss is "narrow" or "error", by group; the "" key holds for the rest.
+	OnLoss map[ir.Group]string
+}
+
+// Fails reports whether a loss in a group is an error: on_loss = "error".
+func (t Target) Fails(g ir.Group) bool {
+	word, ok := t.OnLoss[g]
+	if !ok {
+		word = t.OnLoss[""]
+	}
+	return word == "error"
+}
+
+// rawException is an [[exceptions]] table before its subject is known.
+type rawException struct {
+	target, subject, what, reason string
+	until                         time.Time
+	pos                           diag.Pos            // of the table
+	at                            map[string]diag.Pos // of its values
+}
+
+// Accepted is a widening that modec.toml accepts in writing.
+type Accepted struct {
+	Target, Subject, What string
+	Until                 time.Time
+	Pos                   diag.Pos
+}
+
+// Accepted lists the [[exceptions]], in the order written.
+func (c *Config) Accepted() []Accepted {
+	var out []Accepted
+	for _, e := range c.exceptions {
+		out = append(out, Accepted{e.target, e.subject, e.what, e.until, e.pos})
+	}
+	return out
+}
+
+// CheckBaseline reports a baseline that is no role of the project.
+func (c *Config) CheckBaseline(p *ir.Project) (diags diag.List) {
+	if c.Baseline != "" && p.Role(c.Baseline) == nil {
+		diags.Errorf(diag.UnknownRole, c.baselinePos, "got unknown role %q, want one of %s", c.Baseline, diag.Quote(p.RoleNames())).
+			Path("baseline").
+			Hint(diag.DidYouMean(c.Baseline, p.RoleNames()))
+	}
+	return diags
+}
+
+// projectOptions declares the top level of modec.toml.
+var projectOptions = []contract.Option{
+	{Name: "baseline", Type: contract.String, Doc: "The role of a session that names none. It decides what files shared by several roles may allow."},
+	{Name: "inventory", Type: contract.String, Default: "closed", Choices: []string{"closed", "open"}, Doc: "closed: only the servers and tools of the source exist, which lets a target say what it cannot say of unknown ones. open: every server may offer tools that the source does not list."},
+	{Name: "name", Type: contract.String, Doc: "The project's name, for people."},
+	{Name: "on_loss", Type: contract.String, Default: "narrow", Choices: onLossChoices, Doc: "What happens where a target cannot say what the source says. narrow: leave out what the target cannot hold back, with a located warning. error: stop. A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}."},
+	{Name: "source", Type: contract.String, Default: "modec", Doc: "The folder of the data files, relative to modec.toml."},
+	{Name: "verify", Type: contract.Bool, Default: false, Doc: "Verify every build before it is written: a build whose artifacts permit more than the source fails, and nothing is written."},
+}
+
+var onLossChoices = []string{"narrow", "error"}
+
+// exceptionKeys declares [[exceptions]]; every key is required.
+var exceptionKeys = []contract.Option{
+	{Name: "reason", Type: contract.String, Doc: "Why the widening is accepted."},
+	{Name: "subject", Type: contract.String, Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist)."},
+	{Name: "target", Type: contract.String, Doc: "The target that may permit more than the source."},
+	{Name: "until", Type: "date", Doc: "The last day on which it holds. After it, the exception is an error."},
+	{Name: "what", Type: contract.String, Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
+}
+
+// LoadConfig reads and checks modec.toml at the root of a project. all are the targets
+// that it may name.
+func Load(fsys fs.FS, all []contract.Target) (*Config, diag.List) {
+	var diags diag.List
+	b, err := fs.ReadFile(fsys, File)
+	if err != nil {
+		diags.Errorf(diag.NoProject, diag.Pos{}, "got a folder without a readable %s, want a project: %v", File, diag.WithoutPath(err)).
+			Hint("`modec init` writes one, `-C DIR` names another folder")
+		return nil, diags
+	}
+	c := configReader{file: File, all: all, diags: &diags}
+	cfg := c.read(b)
+	diags.Sort()
+	return cfg, diags
+}
+
+// configReader turns TOML into a Config. The values come from go-toml's
+// decoder, the places from its parser.
+type configReader struct {
+	file  string
+	all   []contract.Target
+	diags *diag.List
+	keys  map[string]diag.Pos // dotted path → place of the key
+	vals  map[string]diag.Pos // dotted path → place of the value
+}
+
+func (c *configReader) read(b []byte) *Config {
+	var doc map[string]any
+	if err := toml.Unmarshal(b, &doc); err != nil {
+		pos := diag.Pos{File: c.file}
+		msg := err.Error()
+		var de *toml.DecodeError
+		if errors.As(err, &de) {
+			pos.Line, pos.Col = de.Position()
+			msg = strings.TrimPrefix(de.Error(), "toml: ")
+		}
+		c.diags.Errorf(diag.ConfigSyntax, pos, "%s", msg)
+		return nil
+	}
+	c.locate(b)
+
+	top := maps.Clone(doc)
+	for _, k := range []string{"targets", "exceptions", "lint"} {
+		delete(top, k)
+	}
+	o := c.options("", projectOptions, top)
+	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
+		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"], Bytes: b}
+	if !contract.LocalPath(cfg.Source) {
+		c.diags.Errorf(diag.BadConfig, c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
+			Path("source")
+	}
+	c.targets(cfg, doc["targets"], o.String("on_loss"))
+	c.exceptions(cfg, doc["exceptions"])
+	c.lint(cfg, doc["lint"])
+	return cfg
+}
+
+// lintOptions declares [lint].
+func lintOptions(all []contract.Target) []contract.Option {
+	list := []contract.Option{{Name: "prompt_limit", Type: contract.Int, Default: lint.DefaultPromptLimit, Doc: "The most bytes of a prompt (long-prompt)."}}
+	for _, r := range lint.All(all) {
+		doc, _, _ := strings.Cut(r.Doc, ". ")
+		list = append(list, contract.Option{Name: string(r.ID), Type: contract.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
+	}
+	slices.SortFunc(list, func(a, b contract.Option) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func (c *configReader) lint(cfg *Config, v any) {
+	table, ok := v.(map[string]any)
+	if v != nil && !ok {
+		c.diags.Errorf(diag.BadConfig, c.vals["lint"], "got %s, want a table [lint]", describe(v)).Path("lint")
+		return
+	}
+	o := c.options("lint", lintOptions(c.all), table)
+	cfg.Lint, cfg.PromptLimit = map[diag.Code]string{}, o.Int("prompt_limit")
+	if cfg.PromptLimit < 1 {
+		c.diags.Errorf(diag.BadConfig, c.vals["lint.prompt_limit"], "got %d, want at least 1", cfg.PromptLimit).
+			Path("lint.prompt_limit")
+	}
+	for _, r := range lint.All(c.all) {
+		cfg.Lint[r.ID] = o.String(string(r.ID))
+	}
+}
+
+func (c *configReader) targets(cfg *Config, v any, onLoss string) {
+	tables, ok := v.(map[string]any)
+	if v != nil && !ok {
+		c.diags.Errorf(diag.BadConfig, c.vals["targets"], "got %s, want tables [targets.NAME]", describe(v)).
+			Path("targets")
+		return
+	}
+	var names []string
+	for _, t := range c.all {
+		names = append(names, t.Name())
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if !slices.Contains(names, name) {
+			c.unknown("targets."+name, "target", name, names, diag.UnknownTarget)
+		}
+	}
+	for _, t := range c.all {
+		v, ok := tables[t.Name()]
+		if !ok {
+			continue
+		}
+		at := "targets." + t.Name()
+		table, ok := v.(map[string]any)
+		if !ok {
+			c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a table", describe(v)).Path(at)
+			continue
+		}
+		table = maps.Clone(table)
+		tc := Target{Target: t, OnLoss: c.onLoss(at, table["on_loss"], onLoss)}
+		delete(table, "on_loss")
+		tc.Options = c.options(at, t.Options(), table)
+		cfg.Targets = append(cfg.Targets, tc)
+	}
+}
+
+// onLoss reads a target's on_loss: a word, or a table by tool group.
+func (c *configReader) onLoss(at string, v any, fallback string) map[ir.Group]string {
+	out := map[ir.Group]string{"": fallback}
+	at += ".on_loss"
+	switch v := v.(type) {
+	case nil:
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !slices.Contains(ir.Groups, ir.Group(k)) {
+				c.unknown(at+"."+k, "tool group", k, groupNames(), diag.BadConfig)
+				continue
+			}
+			if s, ok := c.choice(at+"."+k, v[k], onLossChoices); ok {
+				out[ir.Group(k)] = s
+			}
+		}
+	default:
+		if s, ok := c.choice(at, v, onLossChoices); ok {
+			out[""] = s
+		}
+	}
+	return out
+}
+
+func groupNames() []string {
+	var names []string
+	for _, g := range ir.Groups {
+		names = append(names, string(g))
+	}
+	return names
+}
+
+func (c *configReader) exceptions(cfg *Config, v any) {
+	list, ok := v.([]any)
+	if v != nil && !ok {
+		c.diags.Errorf(diag.BadConfig, c.vals["exceptions"], "got %s, want tables [[exceptions]]", describe(v)).
+			Path("exceptions")
+		return
+	}
+	for i, item := range list {
+		at := fmt.Sprintf("exceptions.%d", i)
+		table, ok := item.(map[string]any)
+		if !ok {
+			c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a table", describe(item)).Path(at)
+			continue
+		}
+		e := rawException{pos: c.keys[at], at: map[string]diag.Pos{}}
+		before := len(*c.diags)
+		for _, k := range slices.Sorted(maps.Keys(table)) {
+			if !slices.ContainsFunc(exceptionKeys, func(o contract.Option) bool { return o.Name == k }) {
+				c.unknown(at+"."+k, "key", k, optionNames(exceptionKeys), diag.BadConfig)
+			}
+		}
+		text := map[string]*string{"target": &e.target, "subject": &e.subject, "what": &e.what, "reason": &e.reason}
+		for _, key := range exceptionKeys {
+			v, ok := table[key.Name]
+			e.at[key.Name] = c.vals[at+"."+key.Name]
+			if !ok {
+				c.diags.Errorf(diag.BadConfig, e.pos, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
+					Path(at)
+				continue
+			}
+			if key.Name == "until" {
+				e.until = c.date(at+".until", v)
+				continue
+			}
+			s, ok := v.(string)
+			if !ok || strings.TrimSpace(s) == "" {
+				c.diags.Errorf(diag.BadConfig, e.at[key.Name], "got %s, want text", describe(v)).
+					Path(at + "." + key.Name)
+			}
+			*text[key.Name] = s
+		}
+		if len(*c.diags) > before {
+			continue
+		}
+		if !slices.ContainsFunc(c.all, func(t contract.Target) bool { return t.Name() == e.target }) {
+			c.unknown(at+".target", "target", e.target, contract.Names(c.all), diag.UnknownTarget)
+			continue
+		}
+		cfg.exceptions = append(cfg.exceptions, e)
+	}
+}
+
+func optionNames(options []contract.Option) []string {
+	var names []string
+	for _, o := range options {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func (c *configReader) date(at string, v any) time.Time {
+	var t time.Time
+	err := errors.New("not a date")
+	switch v := v.(type) {
+	case toml.LocalDate:
+		return v.AsTime(time.UTC)
+	case string:
+		t, err = time.Parse(time.DateOnly, v)
+	}
+	if err != nil {
+		c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a date such as 2027-01-31", describe(v)).Path(at)
+	}
+	return t
+}
+
+// options checks a table against its declaration.
+func (c *configReader) options(at string, declared []contract.Option, table map[string]any) contract.Options {
+	values, pos := map[string]any{}, map[string]diag.Pos{}
+	for _, k := range slices.Sorted(maps.Keys(table)) {
+		p := diag.Join(at, k)
+		i := slices.IndexFunc(declared, func(o contract.Option) bool { return o.Name == k })
+		if i < 0 {
+			names := optionNames(declared)
+			if at == "" {
+				names = append(names, "targets", "exceptions")
+			} else {
+				names = append(names, "on_loss")
+			}
+			slices.Sort(names)
+			c.unknown(p, "option", k, names, diag.UnknownOption)
+			continue
+		}
+		if v, ok := c.value(p, declared[i], table[k]); ok {
+			values[k], pos[k] = v, c.vals[p]
+		}
+	}
+	return contract.NewOptions(declared, values, pos)
+}
+
+func (c *configReader) value(at string, o contract.Option, v any) (any, bool) {
+	want := map[contract.OptionType]string{contract.String: "text", contract.Bool: "true or false", contract.Int: "a whole number", contract.Strings: "a list of text"}[o.Type]
+	switch o.Type {
+	case contract.String:
+		if s, ok := v.(string); ok {
+			if len(o.Choices) > 0 {
+				return c.choice(at, s, o.Choices)
+			}
+			return s, true
+		}
+	case contract.Bool:
+		if b, ok := v.(bool); ok {
+			return b, true
+		}
+	case contract.Int:
+		if n, ok := v.(int64); ok {
+			if len(o.Choices) > 0 {
+				_, ok := c.choice(at, fmt.Sprint(n), o.Choices)
+				return int(n), ok
+			}
+			return int(n), true
+		}
+	case contract.Strings:
+		if list, ok := v.([]any); ok {
+			out := []string{}
+			for i, item := range list {
+				s, ok := item.(string)
+				if !ok {
+					c.diags.Errorf(diag.BadConfig, c.vals[fmt.Sprintf("%s.%d", at, i)], "got %s, want text", describe(item)).
+						Path(at)
+					return nil, false
+				}
+				if len(o.Choices) > 0 {
+					if _, ok := c.choice(fmt.Sprintf("%s.%d", at, i), s, o.Choices); !ok {
+						return nil, false
+					}
+				}
+				out = append(out, s)
+			}
+			return out, true
+		}
+	}
+	c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want %s", describe(v), want).Path(at)
+	return nil, false
+}
+
+func (c *configReader) choice(at string, v any, choices []string) (string, bool) {
+	s, ok := v.(string)
+	if ok && slices.Contains(choices, s) {
+		return s, true
+	}
+	c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want one of %s", describe(v), diag.Quote(choices)).
+		Path(at).
+		Hint(diag.DidYouMean(s, choices))
+	return "", false
+}
+
+func (c *configReader) unknown(at, what, got string, known []string, code diag.Code) {
+	pos := c.keys[at]
+	if what == "target" && c.vals[at] != (diag.Pos{}) {
+		pos = c.vals[at]
+	}
+	c.diags.Errorf(code, pos, "got unknown %s %q, want one of %s", what, got, diag.Quote(known)).
+		Path(at).
+		Hint(diag.DidYouMean(got, known))
+}
+
+func describe(v any) string {
+	switch v := v.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	case nil:
+		return "nothing"
+	}
+	return fmt.Sprint(v)
+}
+
+func lowerFirst(s string) string { return strings.TrimSuffix(strings.ToLower(s[:1])+s[1:], ".") }
+
+// locate records where every key and value stands, under its dotted path;
+// array items and array tables count from 0.
+func (c *configReader) locate(b []byte) {
+	c.keys, c.vals = map[string]diag.Pos{}, map[string]diag.Pos{}
+	var p unstable.Parser
+	p.Reset(b)
+	pos := func(n *unstable.Node) diag.Pos {
+		if n.Raw.Length == 0 {
+			return diag.Pos{}
+		}
+		start := p.Shape(n.Raw).Start
+		return diag.Pos{File: c.file, Line: start.Line, Col: start.Column}
+	}
+	path := func(it unstable.Iterator, at string) (string, diag.Pos) {
+		var last diag.Pos
+		for it.Next() {
+			at, last = diag.Join(at, string(it.Node().Data)), pos(it.Node())
+			if c.keys[at].IsZero() {
+				c.keys[at] = last
+			}
+		}
+		return at, last
+	}
+	var value func(n *unstable.Node, at string, key diag.Pos)
+	value = func(n *unstable.Node, at string, key diag.Pos) {
+		c.vals[at] = pos(n)
+		if c.vals[at].IsZero() {
+			c.vals[at] = key
+		}
+		it := n.Children()
+		switch n.Kind {
+		case unstable.Array:
+			for i := 0; it.Next(); i++ {
+				value(it.Node(), fmt.Sprintf("%s.%d", at, i), c.vals[at])
+			}
+		case unstable.InlineTable:
+			for it.Next() {
+				p, k := path(it.Node().Key(), at)
+				value(it.Node().Value(), p, k)
+			}
+		}
+	}
+	prefix, counts := "", map[string]int{}
+	for p.NextExpression() {
+		e := p.Expression()
+		switch e.Kind {
+		case unstable.Table:
+			var k diag.Pos
+			prefix, k = path(e.Key(), "")
+			c.vals[prefix] = k
+		case unstable.ArrayTable:
+			at, k := path(e.Key(), "")
+			prefix = fmt.Sprintf("%s.%d", at, counts[at])
+			counts[at]++
+			c.keys[prefix], c.vals[prefix] = k, k
+		case unstable.KeyValue:
+			at, k := path(e.Key(), prefix)
+			value(e.Value(), at, k)
+		}
+	}
+}

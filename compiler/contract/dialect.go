@@ -1,0 +1,76 @@
+package contract
+
+import (
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// Dialect is a target whose agent has a rule grammar of its own. A role may contain
+// rules in it. What the neutral vocabulary can say of a rule holds for every target;
+// the rest stays a rule for this agent alone ([ir.NativeRule]).
+type Dialect interface {
+	Target
+	// RuleLists returns the fields of a role that contain rules of the dialect, in
+	// the order in which they are read.
+	RuleLists() []RuleList
+	// TranslateRule turns a rule into neutral ones. It becomes neutral only where that
+	// means no more for an allow and no less for a deny or an ask; ok is false for
+	// any other rule. An error says why the agent would not read the rule.
+	TranslateRule(text string, d ir.Decision, inv Inventory) (neutral []NeutralRule, ok bool, err error)
+	// BadRule is the code of a rule that the agent would not read.
+	BadRule() diag.Code
+}
+
+// Dialects returns those of some targets that are dialects.
+func Dialects(targets []Target) []Dialect {
+	var out []Dialect
+	for _, t := range targets {
+		if d, ok := t.(Dialect); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// RuleList is a field of a role that contains rules of a dialect.
+type RuleList struct {
+	Field    string
+	Decision ir.Decision // of every rule in it
+}
+
+// NeutralRule is a rule of the source's vocabulary.
+type NeutralRule struct {
+	Group   ir.Group
+	Server  string // mcp only: a name of the inventory, or a glob
+	Pattern ir.Pattern
+}
+
+// Inventory answers what a rule may refer to.
+type Inventory interface {
+	Servers() []ir.Server
+	Mode(slug string) bool
+	// UnknownServer reports a literal server that the inventory does not have, with
+	// the names that it has. It returns what TranslateRule returns as ok: the rule
+	// means nothing then.
+	UnknownServer(name string, known []string) bool
+	// Tool checks a tool that a rule names.
+	Tool(server, tool string)
+}
+
+// Linter is a target that adds rules to `modec lint`.
+type Linter interface {
+	Target
+	LintRules() []LintRule
+}
+
+// LintRule is one thing that lint looks for in the rules of a target's own grammar.
+type LintRule struct {
+	ID       diag.Code
+	Severity diag.Severity
+	Doc      string // a paragraph: what it finds, why it matters, what to do
+	// Bad is a source in which it finds something, Good one in which it does not.
+	Bad, Good string
+	// Native judges a rule of the target's own grammar. problem is empty where there is
+	// nothing to find.
+	Native func(ir.NativeRule) (problem, hint string)
+}

@@ -1,0 +1,62 @@
+package diag
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Join appends a segment to the path of a diagnostic: "modes" and "code" are
+// "modes.code".
+func Join(path, segment string) string {
+	if path == "" {
+		return segment
+	}
+	return path + "." + segment
+}
+
+// Index appends the place in a list to a segment: "rules[2]".
+func Index(segment string, i int) string { return segment + "[" + strconv.Itoa(i) + "]" }
+
+// Label writes a field's name as a segment of a path: bare where it is an
+// identifier, else quoted.
+func Label(name string) string {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || i > 0 && '0' <= c && c <= '9') {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
+// Short cuts a text for a message: 60 characters and an ellipsis.
+func Short(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) > most {
+		return string([]rune(s)[:most]) + "…"
+	}
+	return s
+}
+
+// WithoutPath returns the reason of a file error without the path: the message
+// around it names the file.
+func WithoutPath(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// FileKind names what is not a regular file: "a folder", "a symbolic link".
+func FileKind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a special file"
+}

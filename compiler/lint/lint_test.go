@@ -1,0 +1,191 @@
+package lint_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/lint"
+	"modec.dev/modec/targets"
+)
+
+var lintDay = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
+// linted looks at a source of one file.
+func linted(t *testing.T, settings, name, text string) (*compiler.Result, []lint.Finding) {
+	t.Helper()
+	req := compiler.Request{FS: fstest.MapFS{config.File: {Data: []byte(settings)}, name: {Data: []byte(text)}}, Targets: targets.All(), Today: lintDay}
+	res, diags := compiler.Open(t.Context(), req)
+	if diags.HasErrors() {
+		t.Fatalf("%s\n%v", text, diags)
+	}
+	return res, res.Lint()
+}
+
+func ids(findings []lint.Finding) []string {
+	out := []string{}
+	for _, f := range findings {
+		out = append(out, string(f.Code))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// TestLintExamples: the bad example of each rule has that finding at a line, the good
+// one has none of it, and what --fix takes away is gone and no decision another.
+func TestLintExamples(t *testing.T) {
+	const header = "package modec\n\n"
+	for _, r := range lint.All(targets.All()) {
+		t.Run(string(r.ID), func(t *testing.T) {
+			if len(r.Doc) < 60 || r.Good == "" || r.Bad == "" && r.ID != "long-prompt" {
+				t.Errorf("got %q with the examples %q and %q", r.Doc, r.Bad, r.Good)
+			}
+			bad := r.Bad
+			if r.ID == "long-prompt" {
+				bad = fmt.Sprintf("modes: m: {name: \"M\", whenToUse: \"w\", roleDefinition: %q}", strings.Repeat("x", lint.DefaultPromptLimit+1))
+			}
+			res, found := linted(t, "", "modec/a.cue", header+bad)
+			i := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Code == r.ID })
+			if i < 0 {
+				t.Fatalf("got %v, want %s", ids(found), r.ID)
+			}
+			if f := found[i]; f.Pos.File != "modec/a.cue" || f.Pos.Line < 3 || f.Severity != r.Severity || f.Message == "" {
+				t.Errorf("got %v", f)
+			}
+			if _, good := linted(t, "", "modec/a.cue", header+r.Good); slices.Contains(ids(good), string(r.ID)) {
+				t.Errorf("the good example has it too: %v", good)
+			}
+			// Switched off, or raised.
+			if _, off := linted(t, "[lint]\n"+string(r.ID)+" = \"off\"\n", "modec/a.cue", header+bad); slices.Contains(ids(off), string(r.ID)) {
+				t.Error("it is found though it is off")
+			}
+			_, raised := linted(t, "[lint]\n"+string(r.ID)+" = \"error\"\n", "modec/a.cue", header+bad)
+			if i := slices.IndexFunc(raised, func(f lint.Finding) bool { return f.Code == r.ID }); i < 0 || raised[i].Severity != diag.Error {
+				t.Errorf("got %v, want an error", raised)
+			}
+			if !r.Fixable {
+				return
+			}
+			fixed := lint.Fixes(res.Sources, found)
+			if len(fixed) != 1 {
+				t.Fatalf("got %d fixed files", len(fixed))
+			}
+			after, left := linted(t, "", "modec/a.cue", string(fixed["modec/a.cue"]))
+			if slices.Contains(ids(left), string(r.ID)) {
+				t.Errorf("it is still there: %s", fixed["modec/a.cue"])
+			}
+			changes, err := diff.Projects(res.Policy, after.Policy, 1)
+			if err != nil || len(changes.Changes)+len(changes.Others) > 0 {
+				t.Errorf("the fix changes %v, %v", changes, err)
+			}
+		})
+	}
+	if !slices.IsSortedFunc(lint.All(targets.All()), func(a, b lint.Rule) int { return strings.Compare(string(a.ID), string(b.ID)) }) {
+		t.Error("the rules are not sorted")
+	}
+}
+
+// TestIgnores: a comment with a reason silences a rule on its line, or on the next that
+// is no comment, in CUE and in YAML, and no other.
+func TestIgnores(t *testing.T) {
+	for _, c := range []struct {
+		name, file, text string
+		want             []string
+	}{
+		{"at the end of the line", "a.cue", "package modec\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore bypass-permissions why\n", nil},
+		{"above", "a.cue", "package modec\n\n// modec:ignore bypass-permissions why\n// and more\n\nroles: r: permissionMode: \"bypassPermissions\"\n", nil},
+		{"another rule", "a.cue", "package modec\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore long-prompt why\n", []string{"bypass-permissions", "unused-ignore"}},
+		{"another line", "a.cue", "package modec\n// modec:ignore bypass-permissions why\nroles: q: {}\nroles: r: permissionMode: \"bypassPermissions\"\n", []string{"bypass-permissions", "unused-ignore"}},
+		{"no reason", "a.cue", "package modec\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore bypass-permissions\n", []string{"bypass-permissions", "reasonless-ignore"}},
+		{"in a text", "a.cue", "package modec\nroles: r: {permissionMode: \"bypassPermissions\", description: \"// modec:ignore bypass-permissions why\"}\n", []string{"bypass-permissions"}},
+		{"YAML", "a.yaml", "roles:\n  r:\n    permissionMode: bypassPermissions # modec:ignore bypass-permissions why\n", nil},
+		{"YAML above", "a.yaml", "roles:\n  r:\n    # modec:ignore bypass-permissions why\n    permissionMode: bypassPermissions\n", nil},
+		{"CR LF", "a.cue", "package modec\r\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore bypass-permissions why\r\n", nil},
+		{"one that is unknown", "a.cue", "package modec\nroles: r: {} // modec:ignore bypass why\n", []string{"unknown-ignore"}},
+	} {
+		_, found := linted(t, "", "modec/"+c.file, c.text)
+		if d := cmp.Diff(append([]string{}, c.want...), ids(found)); d != "" {
+			t.Errorf("%s (-want +got)\n%s", c.name, d)
+		}
+	}
+}
+
+// TestLintFixes: what stands around an item that goes.
+func TestLintFixes(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"the first of a line":   {`["git status", "git *", "x"]`, `["git *", "x"]`},
+		"the last of a line":    {`["git *", "x", "git status"]`, `["git *", "x"]`},
+		"a trailing comma":      {`["git *", "git status",]`, `["git *",]`},
+		"a line of its own":     {"[\n\t\t\"git *\",\n\t\t// why\n\t\t\"git status\", // here\n\t\t\"x\",\n\t]", "[\n\t\t\"git *\",\n\t\t// why\n\t\t// here\n\t\t\"x\",\n\t]"},
+		"an own line":           {"[\n\t\t\"git *\",\n\t\t\"git status\",\n\t\t\"x\",\n\t]", "[\n\t\t\"git *\",\n\t\t\"x\",\n\t]"},
+		"two of them":           {`["git *", "git status", "git log", "x"]`, `["git *", "x"]`},
+		"two that say the same": {`["git status", "git status"]`, `["git status"]`},
+		"no plain text":         {`["git *", #"git status"#]`, `["git *", #"git status"#]`},
+	} {
+		text := func(list string) string {
+			return "package modec\n\nroles: r: can: command: {\n\tallow: " + list + "\n\tdefault: \"ask\"\n}\n"
+		}
+		res, found := linted(t, "", "modec/a.cue", text(c[0]))
+		got := text(c[0])
+		if fixed, ok := lint.Fixes(res.Sources, found)["modec/a.cue"]; ok {
+			got = string(fixed)
+		}
+		if d := cmp.Diff(text(c[1]), got); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+		linted(t, "", "modec/a.cue", got)
+	}
+}
+
+// TestLintFixtures: every fixture can be looked at, twice with the same result, and
+// what would be fixed changes no decision.
+func TestLintFixtures(t *testing.T) {
+	files, err := filepath.Glob("../../fixtures/*/modec.toml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no fixtures", err)
+	}
+	for _, file := range files {
+		req := compiler.Request{Root: filepath.Dir(file), Targets: targets.All(), Today: lintDay}
+		res, diags := compiler.Open(t.Context(), req)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		found := res.Lint()
+		if d := cmp.Diff(found, res.Lint()); d != "" {
+			t.Errorf("%s: twice\n%s", file, d)
+		}
+		fixed := lint.Fixes(res.Sources, found)
+		if len(fixed) == 0 {
+			continue
+		}
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(req.Root)); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range fixed {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		req.Root = dir
+		after, diags := compiler.Open(t.Context(), req)
+		if diags.HasErrors() {
+			t.Fatalf("%s: %v", file, diags)
+		}
+		changes, err := diff.Projects(res.Policy, after.Policy, 1)
+		if err != nil || len(changes.Changes)+len(changes.Others) > 0 {
+			t.Errorf("%s: the fix changes %+v, %v", file, changes, err)
+		}
+	}
+}

@@ -1,0 +1,477 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/merge"
+)
+
+// Where a home folder keeps what was put into it, and what was there before.
+const (
+	stateDir    = ".local/state/modec/"
+	StateFile   = stateDir + "install.toml"
+	originalDir = stateDir + "original/"
+	stateLock   = stateDir + "lock"
+)
+
+// stateVersion is the version of the state's form.
+const stateVersion = 1
+
+const stateHeader = `# Written by modec install. It tells what is modec's in your home folder;
+# modec uninstall takes it out.
+`
+
+// state is StateFile. It is written twice by each change: before the files, when it
+// holds what was and what will be, and after them.
+type state struct {
+	Version int                  `toml:"version"`
+	Modec   string               `toml:"modec"`           // version of modec that installed last
+	Files   map[string]Installed `toml:"files,omitempty"` // by their path
+	// Before are the records that may still be true of a file, of changes that were not
+	// finished, the latest first.
+	Before map[string][]Installed `toml:"before,omitempty"`
+	// Folders are those that modec made.
+	Folders []string `toml:"folders,omitempty,multiline"`
+}
+
+// Installed is one file of a home folder that holds entries of modec.
+type Installed struct {
+	Target  string `toml:"target"`
+	Project string `toml:"project"` // its folder
+	Subject string `toml:"subject"`
+	// Written is the hash of the file as modec left it: where it still is, the
+	// original takes its place again.
+	Written string `toml:"written"`
+	// Original is the hash of what was there before, by which it is kept below
+	// originalDir; "" where nothing was.
+	Original string        `toml:"original,omitempty"`
+	Entries  merge.Entries `toml:"entries"`
+}
+
+// home is a home folder that is read and written.
+type home struct {
+	disk
+	opt    InstallOptions
+	had    state           // as it was read
+	next   state           // as it will be
+	stale  []Installed     // records that the disk shows not to be true
+	away   map[string]bool // originals of files that are not there: they stay
+	locked bool            // by this process
+	unlock func()
+	diags  diag.List
+}
+
+// openHome reads the state of a home folder, and keeps others from changing it.
+func openHome(opt InstallOptions) (*home, diag.List) {
+	h := &home{opt: opt, unlock: func() {}}
+	info, err := os.Stat(opt.Home)
+	if err != nil || !info.IsDir() {
+		return nil, cannotWrite(fmt.Errorf("got no home folder at %s", opt.Home))
+	}
+	if h.disk, err = openDisk(opt.Home, opt.DryRun); err != nil {
+		return nil, cannotWrite(err)
+	}
+	h.mode, h.keepFolders, h.step = 0o600, true, opt.step
+	if !opt.DryRun {
+		if err := h.exclude(); err != nil {
+			h.close()
+			return nil, cannotWrite(err)
+		}
+	}
+	if h.readState(); h.diags.HasErrors() {
+		defer h.close()
+		return nil, h.told()
+	}
+	h.settle()
+	h.away = map[string]bool{}
+	h.next = state{Version: stateVersion, Modec: opt.Version, Files: maps.Clone(h.had.Files), Before: maps.Clone(h.had.Before), Folders: append(slices.Clone(h.had.Folders), h.next.Folders...)}
+	if h.next.Files == nil {
+		h.next.Files = map[string]Installed{}
+	}
+	for p, list := range h.had.Before { // taken out, but not to the end
+		if _, ok := h.next.Files[p]; !ok {
+			h.next.Files[p] = list[0]
+		}
+	}
+	return h, nil
+}
+
+func (h *home) readState() {
+	data, err := h.read(StateFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		h.diags.Errorf(diag.BadLock, diag.Pos{File: StateFile}, "cannot be read: %v", diag.WithoutPath(err))
+		return
+	}
+	d := toml.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&h.had); err != nil || h.had.Version != stateVersion {
+		h.diags.Errorf(diag.BadLock, diag.Pos{File: StateFile}, "got a state of the installation that cannot be read, or a newer modec's").
+			Hint("what was there before lies in " + originalDir + "; put it back, and remove the state")
+	}
+}
+
+// settle drops the records of unfinished changes where the disk shows which one is true.
+func (h *home) settle() {
+	for p := range h.had.Before {
+		have, err := h.read(p)
+		if err != nil {
+			continue
+		}
+		all := h.records(p)
+		i := slices.IndexFunc(all, func(r Installed) bool { return r.Written == Sum(have) })
+		if i < 0 {
+			continue
+		}
+		if h.had.Files == nil {
+			h.had.Files = map[string]Installed{}
+		}
+		h.had.Files[p] = all[i]
+		delete(h.had.Before, p)
+		h.stale = append(h.stale, slices.Delete(all, i, i+1)...)
+	}
+}
+
+func (h *home) close() {
+	if h.locked && len(h.had.Files)+len(h.had.Before) == 0 {
+		if _, err := h.root.Lstat(StateFile); err != nil { // nothing came of it
+			h.next.Files = nil
+			h.tidy()
+		}
+	}
+	h.unlock()
+	h.disk.close()
+}
+
+// exclude takes the lock of the state, and notes the folders that are made for it.
+func (h *home) exclude() error {
+	h.made(stateLock)
+	if err := h.root.MkdirAll(path.Dir(stateLock), 0o700); err != nil {
+		return fmt.Errorf("cannot create the folder of the state: %w", diag.WithoutPath(err))
+	}
+	f, err := h.root.OpenFile(stateLock, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot write the state: %w", diag.WithoutPath(err))
+	}
+	err = lockFile(f)
+	if err == nil {
+		mine, errMine := f.Stat()
+		there, errThere := h.root.Lstat(stateLock)
+		if errMine != nil || errThere != nil || !os.SameFile(mine, there) {
+			err = errors.New("it has just ended; try again")
+		}
+	}
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("another modec changes this home folder: %w", err)
+	}
+	h.locked, h.unlock = true, func() { f.Close() }
+	h.sweep()
+	return nil
+}
+
+// sweep removes what an interrupted change left half-written.
+func (h *home) sweep() {
+	h.unstage(StateFile)
+	dir, err := h.root.Open(strings.TrimSuffix(originalDir, "/"))
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, n := range names {
+		if swept(n) {
+			h.root.Remove(originalDir + n)
+		}
+	}
+}
+
+// made notes the folders above a path that are not there yet.
+func (h *home) made(p string) {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if _, err := h.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(h.next.Folders, dir) {
+			h.next.Folders = append(h.next.Folders, dir)
+		}
+	}
+}
+
+// records are those that may be true of a file: after an interruption more than one.
+func (h *home) records(p string) (list []Installed) {
+	if r, ok := h.had.Files[p]; ok {
+		list = append(list, r)
+	}
+	return append(list, h.had.Before[p]...)
+}
+
+func originalOf(hash string) string { return originalDir + strings.TrimPrefix(hash, "sha256:") }
+
+// original reads what was there before a record; nil where nothing was, or where the
+// copy is gone.
+func (h *home) original(r Installed) (data []byte, ok bool) {
+	if r.Original == "" {
+		return nil, true
+	}
+	data, err := h.read(originalOf(r.Original))
+	if err != nil || Sum(data) != r.Original {
+		return nil, false
+	}
+	return data, true
+}
+
+// restored returns a file as it would be without modec: the original, where nothing
+// changed since, else what is there without modec's entries and with the values that
+// they replaced. An entry that somebody edited is a person's by now. nil: no file;
+// false: it cannot be told.
+func (h *home) restored(p string, have []byte) ([]byte, bool) {
+	records := h.records(p)
+	if have == nil {
+		h.missed(p)
+		return nil, true
+	}
+	if len(records) == 0 {
+		return have, true
+	}
+	var before []byte // what was there, as far as it is known
+	for _, r := range records {
+		if r.Original == Sum(have) { // an interrupted change came to its end, or not to this file
+			return have, true
+		}
+		data, ok := h.original(r)
+		if !ok {
+			h.diags.Warnf(diag.CannotWrite, diag.Pos{File: originalOf(r.Original)}, "got no copy of what was there before %s, want it to put it back", p).
+				Hint("modec's entries are taken out one by one")
+			continue
+		}
+		if r.Written == Sum(have) {
+			return data, true
+		}
+		if before == nil {
+			before = data
+		}
+	}
+	var owned []merge.Entries
+	for _, r := range records {
+		owned = append(owned, maps.Clone(r.Entries))
+	}
+	res, err := merge.Merge(have, nil, nil, owned, false)
+	if err == nil && len(res.Conflicts) > 0 {
+		for _, x := range res.Conflicts {
+			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1}, "got an entry %q that was edited since modec wrote it: it stays", x.Place)
+			for _, e := range owned {
+				delete(e, x.Place)
+			}
+		}
+		res, err = merge.Merge(have, nil, nil, owned, false)
+	}
+	if err != nil {
+		unmerged(&h.diags, records[0].Target, p, err)
+		return nil, false
+	}
+	if conflicts(&h.diags, records[0].Target, p, res.Conflicts, "") {
+		return nil, false
+	}
+	h.missing(p, owned[0], res.Taken)
+	if before == nil || res.Data == nil {
+		return res.Data, true
+	}
+	var replaced []string // where modec's value stood in the place of another
+	for _, place := range res.Taken {
+		if slices.ContainsFunc(owned, func(e merge.Entries) bool { return e[place] != "" && e[place] != merge.Container }) {
+			replaced = append(replaced, place)
+		}
+	}
+	back, err := merge.Merge(res.Data, before, replaced, nil, false)
+	if err != nil || len(back.Conflicts) > 0 {
+		return res.Data, true // a person's own word since
+	}
+	return back.Data, true
+}
+
+// missed keeps what was there before a file that somebody took away: it may come back.
+func (h *home) missed(p string) {
+	for _, r := range h.records(p) {
+		if r.Original != "" {
+			h.away[r.Original] = true
+			h.diags.Warnf(diag.Edited, diag.Pos{File: p}, "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+		}
+	}
+}
+
+// missing tells of items that are not there any more as modec wrote them: a hook that
+// somebody edited goes on to run.
+func (h *home) missing(p string, entries merge.Entries, taken []string) {
+	n := 0
+	for place, sum := range entries {
+		if sum == "" && !slices.Contains(taken, place) {
+			n++
+		}
+	}
+	if n > 0 {
+		h.diags.Warnf(diag.Edited, diag.Pos{File: p}, "got a file without %d of the entries that modec wrote: somebody edited or removed them", n).
+			Hint("look for what is left of them, such as `modec hook`")
+	}
+}
+
+// told returns what was found in the home folder.
+func (h *home) told() diag.List {
+	for i := range h.diags {
+		if p := &h.diags[i].Pos; p.File != "" {
+			p.File = "~/" + p.File
+		}
+	}
+	h.diags.Sort()
+	return h.diags
+}
+
+// takeOut plans to bring a file back to what it would be without modec. Of one that is
+// not there, what was kept stays: it may come back.
+func (h *home) takeOut(p string) []Change {
+	have, err := h.read(p)
+	if errors.Is(err, fs.ErrNotExist) && h.next.Files[p].Original != "" {
+		h.missed(p)
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", diag.WithoutPath(err))
+		return nil
+	}
+	data, ok := h.restored(p, have)
+	if !ok {
+		return nil
+	}
+	c := Change{Target: h.next.Files[p].Target, Path: p, Bytes: len(data), SHA256: Sum(data), Action: Update, Shared: true, data: data, have: have}
+	delete(h.next.Files, p)
+	switch {
+	case have == nil:
+		c.Action, c.SHA256 = Unchanged, "" // somebody removed it
+	case data == nil:
+		c.Action, c.SHA256 = Remove, ""
+	case bytes.Equal(have, data):
+		c.Action = Unchanged
+	}
+	return []Change{c}
+}
+
+// apply writes in an order that can be interrupted anywhere: a state that holds the
+// records of before and after, what was there before, the files, and the state of after.
+func (h *home) apply(changes []Change, originals []contract.File) error {
+	for _, c := range changes { // of a run that was interrupted
+		h.unstage(c.Path)
+	}
+	between := h.next
+	between.Before = maps.Clone(h.next.Before)
+	if between.Before == nil {
+		between.Before = map[string][]Installed{}
+	}
+	for _, c := range changes {
+		delete(h.next.Before, c.Path)
+		delete(between.Before, c.Path)
+		now := h.next.Files[c.Path]
+		for _, r := range h.records(c.Path) {
+			if r.Written != now.Written {
+				between.Before[c.Path] = append(between.Before[c.Path], r)
+			}
+		}
+	}
+	if t := changed(changes); len(t.write)+len(t.remove) > 0 {
+		if err := h.save(between); err != nil {
+			return err
+		}
+		originals = slices.DeleteFunc(originals, func(o contract.File) bool { // by its hash
+			_, err := h.read(o.Path)
+			return err == nil
+		})
+		if err := h.commit(transaction{write: originals}); err != nil {
+			return err
+		}
+		if err := h.commit(t); err != nil {
+			return err
+		}
+	}
+	if err := h.forget(); err != nil {
+		return err
+	}
+	if err := h.save(h.next); err != nil {
+		return err
+	}
+	h.tidy()
+	return nil
+}
+
+// save writes the state, where it changes.
+func (h *home) save(s state) error {
+	if len(s.Files) == 0 && len(s.Before) == 0 {
+		return h.remove(StateFile)
+	}
+	b, err := toml.Marshal(s)
+	if err != nil {
+		return err
+	}
+	b = append([]byte(stateHeader), b...)
+	if have, err := h.read(StateFile); err == nil && bytes.Equal(have, b) {
+		return nil
+	}
+	return h.commit(transaction{write: []contract.File{{Path: StateFile, Data: b}}})
+}
+
+// forget removes the originals that are in place again. One that no record names may be
+// somebody's only copy, of a state that was lost.
+func (h *home) forget() error {
+	needed := maps.Clone(h.away)
+	for p, r := range h.next.Files {
+		needed[r.Original] = true
+		for _, r := range h.next.Before[p] {
+			needed[r.Original] = true
+		}
+	}
+	done := h.stale
+	for p := range h.had.Files {
+		done = append(done, h.records(p)...)
+	}
+	for p, list := range h.had.Before {
+		if _, ok := h.had.Files[p]; !ok {
+			done = append(done, list...)
+		}
+	}
+	for _, r := range done {
+		if r.Original == "" || needed[r.Original] {
+			continue
+		}
+		if err := h.remove(originalOf(r.Original)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tidy removes, once nothing is installed, the lock and the folders that modec made and
+// that are empty.
+func (h *home) tidy() {
+	if len(h.next.Files) > 0 {
+		return
+	}
+	h.root.Remove(stateLock) // while it is held: whoever opened it before sees that it is gone
+	h.unlock()
+	h.locked, h.unlock = false, func() {}
+	own := append(h.next.Folders, strings.TrimSuffix(originalDir, "/"), strings.TrimSuffix(stateDir, "/"))
+	slices.SortFunc(own, func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range own {
+		if info, err := h.root.Lstat(dir); err == nil && info.IsDir() {
+			h.root.Remove(dir) // where it is empty
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/merge"
+)
+
+// InstallOptions say where an installation goes.
+type InstallOptions struct {
+	Home    string // the home folder; it has to be there
+	Version string // of modec, for the state
+	Force   bool   // replace entries that modec did not write, until they are taken out
+	DryRun  bool   // plan only
+
+	step func() // for tests: called before each change of the disk
+}
+
+// Installation is what holds the sessions of some agents to a subject.
+type Installation struct {
+	Subject ir.SubjectRef
+	Root    string // the project's folder
+	Homes   []HomeFiles
+}
+
+// HomeFiles are what a target wants in a home folder.
+type HomeFiles struct {
+	Target contract.Installer
+	Files  []contract.HomeFile
+}
+
+// Merged is an installed file in the form of the artifact that says the same.
+type Merged struct {
+	Artifact contract.File
+	Home     string // "~/.claude/settings.json"
+}
+
+// Install puts files into a home folder: all of them or none. What is there is merged
+// with and kept; merged is the result, by which it can be judged.
+func Install(ctx context.Context, in Installation, opt InstallOptions) (changes []Change, merged []Merged, diags diag.List) {
+	h, diags := openHome(opt)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	defer h.close()
+	var originals []contract.File
+	for _, home := range in.Homes {
+		kept := map[string]bool{}
+		for _, f := range home.Files {
+			kept[f.Path] = true
+			p, ok := h.plan(home.Target, f)
+			if !ok {
+				continue
+			}
+			record := Installed{Target: home.Target.Name(), Project: in.Root, Subject: in.Subject.String(),
+				Written: p.change.SHA256, Entries: p.change.entries}
+			if p.original != nil {
+				record.Original = Sum(p.original)
+				originals = append(originals, contract.File{Path: originalOf(record.Original), Data: p.original})
+			}
+			h.made(f.Path)
+			h.next.Files[f.Path] = record
+			changes = append(changes, p.change)
+			if m, ok := asArtifact(f, p.original); ok {
+				merged = append(merged, m)
+			}
+		}
+		for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
+			if h.next.Files[p].Target == home.Target.Name() && !kept[p] && slices.Contains(home.Target.Home(), p) {
+				changes = append(changes, h.takeOut(p)...)
+			}
+		}
+	}
+	if h.diags.HasErrors() {
+		return nil, nil, h.told()
+	}
+	if !opt.DryRun {
+		if diags := h.write(ctx, changes, originals); diags.HasErrors() {
+			return nil, nil, append(h.told(), diags...)
+		}
+	}
+	return changes, merged, h.told()
+}
+
+// Uninstall brings the files of some targets back to what they would be without modec:
+// to the byte where nothing changed since, else without modec's entries.
+func Uninstall(ctx context.Context, targets []contract.Target, opt InstallOptions) ([]Change, diag.List) {
+	h, diags := openHome(opt)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	defer h.close()
+	var changes []Change
+	for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
+		if slices.ContainsFunc(targets, func(t contract.Target) bool {
+			i, ok := t.(contract.Installer)
+			return ok && t.Name() == h.next.Files[p].Target && slices.Contains(i.Home(), p)
+		}) {
+			changes = append(changes, h.takeOut(p)...)
+		}
+	}
+	if h.diags.HasErrors() || opt.DryRun {
+		return changes, h.told()
+	}
+	diags = h.write(ctx, changes, nil)
+	return changes, append(h.told(), diags...)
+}
+
+// write makes the changes, unless the context has ended.
+func (h *home) write(ctx context.Context, changes []Change, originals []contract.File) diag.List {
+	if err := context.Cause(ctx); err != nil {
+		var diags diag.List
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+		return diags
+	}
+	if err := h.apply(changes, originals); err != nil {
+		return cannotWrite(err)
+	}
+	return nil
+}
+
+// asArtifact merges what was there before with the artifact that says the same.
+func asArtifact(f contract.HomeFile, original []byte) (Merged, bool) {
+	res, err := merge.Merge(original, f.Artifact.Data, f.Shared, nil, true)
+	if err != nil || len(res.Conflicts) > 0 {
+		return Merged{}, false
+	}
+	return Merged{contract.File{Path: f.Artifact.Path, Data: res.Data}, "~/" + f.Path}, true
+}
+
+// planned is a file to install, and what was there before modec; nil: nothing.
+type planned struct {
+	change   Change
+	original []byte
+}
+
+// plan merges one file. A problem is reported, and ok false.
+func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bool) {
+	if !slices.Contains(t.Home(), f.Path) {
+		h.diags.Errorf(diag.ForeignPath, diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
+			Target(t.Name())
+		return p, false
+	}
+	have, err := h.read(f.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", diag.WithoutPath(err))
+		return p, false
+	}
+	if p.original, ok = h.restored(f.Path, have); !ok || !h.loads(t.Name(), f, p.original) {
+		return p, false
+	}
+	base := p.original
+	if base == nil {
+		base = f.Start
+	}
+	res, err := merge.Merge(base, f.Data, f.Shared, nil, h.opt.Force)
+	if err != nil {
+		unmerged(&h.diags, t.Name(), f.Path, err)
+		return p, false
+	}
+	if conflicts(&h.diags, t.Name(), f.Path, res.Conflicts, "take it out, or `--force` replaces it until `modec uninstall`") {
+		return p, false
+	}
+	p.change = Change{Target: t.Name(), Path: f.Path, Bytes: len(res.Data), SHA256: Sum(res.Data), Action: Update,
+		Shared: true, data: res.Data, have: have, entries: res.Entries}
+	switch {
+	case have == nil:
+		p.change.Action = Create
+	case bytes.Equal(have, res.Data):
+		p.change.Action = Unchanged
+	}
+	return p, true
+}
+
+// loads reports whether the agent would load a person's file and run the hook in it.
+func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
+	if original == nil {
+		return true
+	}
+	if f.Strict && !json.Valid(original) {
+		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "got a file that is no strict JSON, want one: "+
+			"the agent loads nothing of it, comments and trailing commas included").
+			Hint("mend it, or move it away").Target(target)
+		return false
+	}
+	if f.Off == "" {
+		return true
+	}
+	if v, err := artifact.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
+		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "got %s, under which the agent runs no hook, want it out", f.Off).
+			Hint("the hook is what holds the subject").Target(target)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,74 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"modec.dev/modec/compiler/merge"
+)
+
+// LockFile records what the last build wrote, never what is right: nothing is
+// trusted because the lock says so.
+const LockFile = "modec.lock"
+
+// lockVersion is the version of the lock's form.
+const lockVersion = 1
+
+const lockHeader = `# Written by modec build; commit it. It tells which files modec wrote, so that
+# a hand edit is noticed and a file of yours is never overwritten.
+`
+
+// Lock is modec.lock: TOML, a line for each artifact, sorted by path.
+type Lock struct {
+	Version   int               `toml:"version"`
+	Modec     string            `toml:"modec"`                        // version of modec that built
+	Schema    string            `toml:"schema"`                       // hash of the schema that checked the source
+	Source    string            `toml:"source"`                       // hash over every file read
+	Accepted  []string          `toml:"accepted,omitempty,multiline"` // losses that [[exceptions]] accept
+	Artifacts map[string]string `toml:"artifacts"`
+	// Entries are what modec wrote into files that people write too, by path.
+	Entries map[string]merge.Entries `toml:"entries,omitempty"`
+}
+
+// sharedFile stands for the hash of a file that people write too.
+const sharedFile = "shared"
+
+// artifactLine is the value of one line: "roo sha256:…".
+func artifactLine(target, hash string) string { return target + " " + hash }
+
+func splitArtifact(v string) (target, hash string) {
+	target, hash, _ = strings.Cut(v, " ")
+	return target, hash
+}
+
+// Sum returns the hash of an artifact as the lock writes it.
+func Sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(h[:])
+}
+
+func (l *Lock) marshal() ([]byte, error) {
+	b, err := toml.Marshal(l)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(lockHeader), b...), nil
+}
+
+func parseLock(b []byte) (*Lock, error) {
+	var l Lock
+	d := toml.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return nil, fmt.Errorf("got a %s that cannot be read: %s", LockFile, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	if l.Version != lockVersion {
+		return nil, fmt.Errorf("got %s of version %d, want %d", LockFile, l.Version, lockVersion)
+	}
+	return &l, nil
+}

@@ -1,0 +1,52 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+)
+
+// Existing says what Put does with a file that is there already.
+type Existing int
+
+const (
+	KeepExisting    Existing = iota // refuse, and write nothing
+	ReplaceExisting                 // write over it
+)
+
+// Put writes files that are people's own from then on: all of them or none. It never
+// writes outside the folder or through a symbolic link.
+func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
+	d, err := openDisk(dir, false)
+	if err != nil {
+		diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+		return diags
+	}
+	defer d.close()
+	var t transaction
+	for _, f := range files {
+		have, err := d.read(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			t.write = append(t.write, f)
+		case err != nil:
+			diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", diag.WithoutPath(err))
+		case bytes.Equal(have, f.Data):
+		case there == ReplaceExisting:
+			t.write = append(t.write, f)
+		default:
+			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path}, "got a file that is there already, want to leave it alone").
+				Hint("move it away, or `--force` overwrites it")
+		}
+	}
+	if !diags.HasErrors() {
+		if err := d.commit(t); err != nil {
+			diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+		}
+	}
+	diags.Sort()
+	return diags
+}

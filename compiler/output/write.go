@@ -1,0 +1,473 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/merge"
+	schema "modec.dev/modec/cue"
+)
+
+// Action is what a build does to one path.
+type Action string
+
+const (
+	Create    Action = "create"
+	Update    Action = "update"
+	Unchanged Action = "unchanged"
+	Remove    Action = "remove"
+)
+
+// State is how a file on disk differs from what the source makes.
+type State string
+
+const (
+	Missing  State = "missing"  // it is not there
+	Stale    State = "stale"    // as modec wrote it, from another source
+	Edited   State = "edited"   // somebody changed it since modec wrote it
+	Foreign  State = "foreign"  // modec did not write it
+	Orphaned State = "orphaned" // as modec wrote it, and the source no longer makes it
+)
+
+// Change is one artifact and what happens to it.
+type Change struct {
+	Target string `json:"target"` // "modec" for what every build writes
+	Path   string `json:"path"`
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"` // "sha256:…"; "" for a removal
+	Action Action `json:"action"`
+	// Shared is set for a file that people write too: Bytes and SHA256 are those of
+	// the whole.
+	Shared bool `json:"shared,omitempty"`
+	// State tells why it would change; "" for a file that would not.
+	State State `json:"state,omitempty"`
+
+	data    []byte
+	have    []byte        // what is on disk
+	entries merge.Entries // of a shared file: what is modec's in it
+}
+
+// Options say where artifacts go and how much may be overwritten.
+type Options struct {
+	Dir     string // the output root; created when missing
+	Version string // of modec, for the lock
+	Force   bool   // overwrite files that modec did not write, or that changed since
+	DryRun  bool   // plan only
+	// Check plans only, and takes a file that the build would stop at for one that
+	// it would overwrite: the State tells it apart.
+	Check bool
+	// Targets are those whose artifacts Clean takes out.
+	Targets []contract.Target
+	// FS are the files to check in place of those below Dir: a git index.
+	FS fs.FS
+
+	step func() // for tests: called before each change of the disk
+}
+
+// Texts returns what is on disk and what would be.
+func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
+
+// PendingLock holds the lock of a build that is being written. An interrupted
+// build leaves it behind, and the next one recognises the files of both.
+const PendingLock = ".modec/lock.next"
+
+// Build is what a build wants on disk.
+type Build struct {
+	Source  string               // the hash of the source
+	Outputs []contract.Artifacts // one a target
+	Shared  []contract.File      // what every build writes
+}
+
+// Write puts a build on disk: all of it or nothing. It refuses, with nothing written,
+// to replace or remove a file that modec did not write or that changed since. Files
+// that would not change are not touched. Nothing is written outside the output root,
+// nor through a symbolic link. A context that ends stops it before the first change.
+func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
+	opt.DryRun = opt.DryRun || opt.Check
+	w, err := newWriter(opt)
+	if err != nil {
+		return nil, cannotWrite(err)
+	}
+	defer w.close()
+	w.readLocks()
+	changes := w.plan(b)
+	if opt.Check {
+		changes = append(changes, w.checkLock(b, changes)...)
+	}
+	return w.finish(ctx, changes, func() error { return w.apply(b, changes) })
+}
+
+// Clean takes out what modec wrote, as the lock of the output root remembers it: its
+// own files, its entries in files that people write too, and the lock. Like Write it
+// does all of it or nothing, and leaves alone what somebody edited.
+func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
+	dry := opt.DryRun
+	opt.DryRun = true // so that no folder is made
+	w, err := newWriter(opt)
+	if err != nil {
+		return nil, cannotWrite(err)
+	}
+	if w.root == nil {
+		return nil, nil
+	}
+	defer w.close()
+	w.opt.DryRun = dry
+	w.readLocks()
+	changes := w.removals(opt.Targets, func(string, string) bool { return true })
+	return w.finish(ctx, changes, func() error {
+		if err := w.commit(changed(changes)); err != nil {
+			return err
+		}
+		return errors.Join(w.remove(PendingLock), w.remove(LockFile))
+	})
+}
+
+// finish makes the changes, unless a problem was found, the run is dry or the context
+// has ended.
+func (w *writer) finish(ctx context.Context, changes []Change, apply func() error) ([]Change, diag.List) {
+	if !w.diags.HasErrors() && !w.opt.DryRun {
+		if err := context.Cause(ctx); err != nil {
+			w.diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+		} else if err := apply(); err != nil {
+			w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+		}
+	}
+	w.diags.Sort()
+	return changes, w.diags
+}
+
+func cannotWrite(err error) (diags diag.List) {
+	diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+	return diags
+}
+
+func newWriter(opt Options) (*writer, error) {
+	w := &writer{opt: opt}
+	if opt.FS != nil {
+		w.from = opt.FS
+		return w, nil
+	}
+	var err error
+	w.disk, err = openDisk(opt.Dir, opt.DryRun)
+	w.step = opt.step
+	return w, err
+}
+
+type writer struct {
+	disk
+	opt     Options
+	lock    *Lock // nil when there is none
+	lockRaw []byte
+	pending *Lock // of an interrupted build
+	diags   diag.List
+}
+
+func (w *writer) readLocks() {
+	b, err := w.read(LockFile)
+	if err == nil {
+		w.lockRaw = b
+		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
+			d := diag.Diagnostic{Code: diag.BadLock, Pos: diag.Pos{File: LockFile}, Message: err.Error(), Hint: "restore it from version control; `--force` builds without it and overwrites what is there"}
+			w.diags = append(w.diags, d)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "cannot be read: %v", diag.WithoutPath(err))
+	}
+	if b, err := w.read(PendingLock); err == nil {
+		w.pending, _ = parseLock(b) // torn: as if it were not there
+	}
+}
+
+// plan compares what was emitted with what is there.
+func (w *writer) plan(b Build) []Change {
+	var changes []Change
+	compiled := map[string]bool{"modec": true}
+	emitted := map[string]bool{}
+	add := func(name string, f contract.File) {
+		emitted[f.Path] = true
+		if f.Shared != nil {
+			if c, ok := w.merge(name, f.Path, f.Data, f.Shared); ok {
+				changes = append(changes, c)
+			}
+			return
+		}
+		c := Change{Target: name, Path: f.Path, Bytes: len(f.Data), SHA256: Sum(f.Data), data: f.Data}
+		w.judge(&c)
+		changes = append(changes, c)
+	}
+	for _, o := range b.Outputs {
+		compiled[o.Target.Name()] = true
+		for _, f := range o.Files {
+			add(o.Target.Name(), f)
+		}
+	}
+	for _, f := range b.Shared {
+		add("modec", f)
+	}
+	var all []contract.Target
+	for _, o := range b.Outputs {
+		all = append(all, o.Target)
+	}
+	return append(changes, w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+}
+
+// removals are what becomes of the artifacts that the locks know, of those that no
+// build emits any more. A path that its target does not own is none of modec's,
+// whatever a lock says.
+func (w *writer) removals(all []contract.Target, gone func(target, path string) bool) (changes []Change) {
+	mine := func(name, p string) bool {
+		return name == "modec" && p == contract.PolicyFile || slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name && contract.Owns(t, p) })
+	}
+	known := map[string]string{}
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil {
+			maps.Copy(known, l.Artifacts)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(known)) {
+		name, hash := splitArtifact(known[p])
+		if !gone(name, p) || !mine(name, p) {
+			continue
+		}
+		if hash == sharedFile {
+			if c, ok := w.merge(name, p, nil, nil); ok {
+				changes = append(changes, c)
+			}
+			continue
+		}
+		if c := (Change{Target: name, Path: p, Action: Remove}); w.removable(&c) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// merge decides what happens to a file that people write too; want is nil where it
+// is no longer emitted. ok is false where nothing happens to it, or where it is in the
+// way.
+func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change, ok bool) {
+	have, err := w.read(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if want == nil {
+			return c, false
+		}
+	case errors.Is(err, errNotRegular) && want == nil:
+		return c, false
+	case err != nil:
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", diag.WithoutPath(err))
+		return c, false
+	}
+	var owned []merge.Entries
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil && l.Entries[p] != nil {
+			owned = append(owned, l.Entries[p])
+		}
+	}
+	res, err := merge.Merge(have, want, patterns, owned, w.opt.Force)
+	state := Stale
+	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
+		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x merge.Conflict) bool { return x.Edited }) {
+			state = Edited
+		}
+		res, err = merge.Merge(have, want, patterns, owned, true)
+	}
+	if err != nil {
+		unmerged(&w.diags, name, p, err)
+		return c, false
+	}
+	if conflicts(&w.diags, name, p, res.Conflicts, "rename one of the two, or `--force` overwrites it") {
+		return c, false
+	}
+	c = Change{Target: name, Path: p, Bytes: len(res.Data), SHA256: Sum(res.Data), Shared: true, data: res.Data, have: have, entries: res.Entries, Action: Update, State: state}
+	switch {
+	case res.Data == nil:
+		c.Action, c.SHA256, c.State = Remove, "", Orphaned
+	case have == nil:
+		c.Action, c.State = Create, Missing
+	case bytes.Equal(have, res.Data):
+		c.Action, c.State = Unchanged, ""
+	case want == nil:
+		c.State = Orphaned
+	}
+	return c, want != nil || c.Action != Unchanged
+}
+
+// judge decides what happens to the path of an emitted file, and reports one
+// that is not modec's to replace.
+func (w *writer) judge(c *Change) {
+	var err error
+	c.have, err = w.read(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.Action, c.State = Create, Missing
+	case err != nil:
+		if !errors.Is(err, errNotRegular) || !w.opt.Force {
+			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", diag.WithoutPath(err))
+		}
+		c.Action, c.State = Update, Foreign
+	case bytes.Equal(c.have, c.data):
+		c.Action = Unchanged
+	default:
+		c.Action, c.State = Update, Stale
+		w.mine(c)
+	}
+}
+
+// mine reports whether a file may be replaced or removed, and otherwise that modec did
+// not write it or that it changed since.
+func (w *writer) mine(c *Change) bool {
+	sum, recorded := Sum(c.have), false
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l == nil {
+			continue
+		}
+		if v, ok := l.Artifacts[c.Path]; ok {
+			recorded = true
+			if _, hash := splitArtifact(v); hash == sum {
+				return true
+			}
+		}
+	}
+	if c.State = Foreign; recorded {
+		c.State = Edited
+	}
+	if w.opt.Force || w.opt.Check {
+		return true
+	}
+	if at := (diag.Pos{File: c.Path}); recorded {
+		w.diags.Errorf(diag.Edited, at, "got a file that was edited since modec wrote it, want to leave it alone").
+			Hint("move the change into the source, or `--force` overwrites it").Target(c.Target)
+	} else {
+		w.diags.Errorf(diag.NotOurs, at, "got a file that modec did not write, want to leave it alone").
+			Hint("move it away, or `--force` overwrites it").Target(c.Target)
+	}
+	return false
+}
+
+func (w *writer) removable(c *Change) bool {
+	var err error
+	c.have, err = w.read(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false
+	case errors.Is(err, errNotRegular):
+		return false // no longer what modec wrote: somebody else's now
+	case err != nil:
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", diag.WithoutPath(err))
+		return false
+	}
+	c.State = Orphaned
+	return w.mine(c)
+}
+
+// apply puts a build in place: the lock to come, so that an interrupted build is
+// recognised, the files, and the lock.
+func (w *writer) apply(b Build, changes []Change) error {
+	lock, err := w.nextLock(b, changes).marshal()
+	if err != nil {
+		return err
+	}
+	t := changed(changes)
+	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
+		return w.remove(PendingLock)
+	}
+	if err := w.replace(contract.File{Path: PendingLock, Data: lock}); err != nil {
+		return err
+	}
+	if err := w.commit(t); err != nil {
+		return err
+	}
+	return w.rename(PendingLock, LockFile)
+}
+
+// changed returns what changes as a transaction.
+func changed(changes []Change) (t transaction) {
+	for _, c := range changes {
+		switch c.Action {
+		case Create, Update:
+			t.write = append(t.write, contract.File{Path: c.Path, Data: c.data})
+		case Remove:
+			t.remove = append(t.remove, c.Path)
+		}
+	}
+	return t
+}
+
+// checkLock tells of a lock that remembers something else than this build would,
+// where nothing else differs. Which modec wrote it is no difference.
+func (w *writer) checkLock(b Build, changes []Change) []Change {
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
+		return nil
+	}
+	next := w.nextLock(b, changes)
+	c := Change{Target: "modec", Path: LockFile, Action: Update, State: Stale, have: w.lockRaw}
+	if w.lock == nil {
+		c.Action, c.State = Create, Missing
+	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(next, w.lock) {
+		return nil
+	}
+	c.data, _ = next.marshal()
+	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
+	return []Change{c}
+}
+
+// nextLock is the lock after this build: what it wrote, and what earlier
+// builds wrote for targets that this one does not compile.
+func (w *writer) nextLock(b Build, changes []Change) *Lock {
+	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Schema: schema.Hash(), Source: b.Source, Artifacts: map[string]string{}}
+	compiled := map[string]bool{"modec": true}
+	for _, o := range b.Outputs {
+		compiled[o.Target.Name()] = true
+		for _, d := range o.Losses {
+			if d.Loss == diag.Widening {
+				l.Accepted = append(l.Accepted, fmt.Sprintf("%s: %s: %s", d.Target, d.Subject, d.Message))
+			}
+		}
+	}
+	if w.lock != nil {
+		for _, line := range w.lock.Accepted {
+			if name, _, _ := strings.Cut(line, ":"); !compiled[name] {
+				l.Accepted = append(l.Accepted, line)
+			}
+		}
+	}
+	slices.Sort(l.Accepted)
+	l.Accepted = slices.Compact(l.Accepted)
+	remember := func(p string, entries merge.Entries) {
+		if l.Entries == nil {
+			l.Entries = map[string]merge.Entries{}
+		}
+		l.Entries[p] = entries
+	}
+	if w.lock != nil {
+		for p, v := range w.lock.Artifacts {
+			if name, _ := splitArtifact(v); !compiled[name] {
+				l.Artifacts[p] = v
+				if e := w.lock.Entries[p]; e != nil {
+					remember(p, e)
+				}
+			}
+		}
+	}
+	for _, c := range changes {
+		switch {
+		case c.Action == Remove:
+		case !c.Shared:
+			l.Artifacts[c.Path] = artifactLine(c.Target, c.SHA256)
+		case len(c.entries) > 0:
+			l.Artifacts[c.Path] = artifactLine(c.Target, sharedFile)
+			remember(c.Path, c.entries)
+		}
+	}
+	return l
+}

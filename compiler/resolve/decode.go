@@ -1,0 +1,330 @@
+package resolve
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
+)
+
+// decodeCan turns a checked `can` into its own rules: a bare deny becomes a
+// rule that matches everything, a bare ask or allow a default. Patterns are
+// checked here, where their places are known.
+func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
+	var c ir.Can
+	if n == nil {
+		return c
+	}
+	c.Default = decodeDefault(n.Get("default"))
+	c.Unknown = decodeDefault(n.Get("unknown"))
+	if o := n.Get("outside"); o != nil {
+		if o.Kind == source.Struct {
+			c.OutsideRead, c.OutsideEdit = decodeDefault(o.Get("read")), decodeDefault(o.Get("edit"))
+		} else {
+			c.OutsideRead, c.OutsideEdit = decodeDefault(o), decodeDefault(o)
+		}
+	}
+	path += ".can."
+	c.Read = r.decodeTable(n.Get("read"), path+"read", r.filePattern)
+	c.Edit = r.decodeTable(n.Get("edit"), path+"edit", r.filePattern)
+	c.Command = r.decodeTable(n.Get("command"), path+"command", r.commandPattern)
+	c.Web = r.decodeTable(n.Get("web"), path+"web", r.plain(diag.BadHost, policy.CheckHost))
+	if b := n.Get("browser"); b != nil {
+		alias := r.decodeTable(b, path+"browser", r.plain(diag.BadHost, policy.CheckHost))
+		if c.Web != nil {
+			r.diags.Errorf(diag.Conflict, b.Pos, "got browser beside web, which is its name now, want one of them").
+				Path(path + "browser")
+		}
+		c.Web = alias
+	}
+	c.Modes = r.decodeTable(n.Get("modes"), path+"modes", r.slugPattern)
+	if e := n.Get("edit"); e != nil && c.Edit != nil {
+		for i, g := range elems(e.Get("guarded")) {
+			if err := policy.CheckPath(g.Text); err != nil {
+				r.diags.Errorf(diag.BadPath, g.Pos, "%v", err).Path(fmt.Sprintf("%sedit.guarded[%d]", path, i))
+			}
+			c.Edit.Open = append(c.Edit.Open, ir.OpenPath{Path: g.Text, Pos: g.Pos})
+		}
+	}
+	c.MCP = r.decodeMCP(n.Get("mcp"), path+"mcp")
+	return c
+}
+
+func elems(n *source.Node) []*source.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Elems
+}
+
+func decision(s string) ir.Decision {
+	var d ir.Decision
+	if d.UnmarshalText([]byte(s)) != nil {
+		return ir.Deny
+	}
+	return d
+}
+
+func decodeDefault(n *source.Node) *ir.Default {
+	if n == nil {
+		return nil
+	}
+	return &ir.Default{Decision: decision(n.Text), Pos: n.Pos}
+}
+
+// bare decodes a decision that stands for a whole table.
+func bare(n *source.Node) (*ir.Default, []ir.Rule) {
+	if decision(n.Text) == ir.Deny {
+		return nil, []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: n.Pos}}
+	}
+	return decodeDefault(n), nil
+}
+
+type patternReader func(n *source.Node, path string) (ir.Pattern, bool)
+
+var lists = []struct {
+	name     string
+	decision ir.Decision
+}{{"deny", ir.Deny}, {"ask", ir.Ask}, {"allow", ir.Allow}}
+
+func (r *resolver) decodeTable(n *source.Node, path string, pattern patternReader) *ir.Table {
+	if n == nil {
+		return nil
+	}
+	t := &ir.Table{}
+	if n.Kind != source.Struct {
+		t.Default, t.Rules = bare(n)
+		return t
+	}
+	t.Default = decodeDefault(n.Get("default"))
+	t.Rules = r.decodeRules(n, path, pattern)
+	return t
+}
+
+func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReader) []ir.Rule {
+	var rules []ir.Rule
+	for _, l := range lists {
+		for i, e := range elems(n.Get(l.name)) {
+			if p, ok := pattern(e, fmt.Sprintf("%s.%s[%d]", path, l.name, i)); ok {
+				rules = append(rules, ir.Rule{Decision: l.decision, Pattern: p, Pos: e.Pos})
+			}
+		}
+	}
+	return rules
+}
+
+func (r *resolver) filePattern(n *source.Node, path string) (ir.Pattern, bool) {
+	if n.Kind == source.Struct {
+		re := n.Get("regex")
+		if err := policy.CheckRegex(re.Text); err != nil {
+			r.diags.Errorf(diag.BadRegex, re.Pos, "%v", err).Path(path + ".regex")
+			return ir.Pattern{}, false
+		}
+		return ir.Pattern{Kind: ir.Regex, Text: re.Text}, true
+	}
+	return r.plain(diag.BadGlob, policy.CheckGlob)(n, path)
+}
+
+func (r *resolver) commandPattern(n *source.Node, path string) (ir.Pattern, bool) {
+	if name, ok := strings.CutPrefix(n.Text, "@"); ok {
+		if err := policy.CheckBuiltin(name); err != nil {
+			r.diags.Errorf(diag.BadCommand, n.Pos, "%v", err).Path(path)
+			return ir.Pattern{}, false
+		}
+		return ir.Pattern{Kind: ir.Builtin, Text: name}, true
+	}
+	return r.plain(diag.BadCommand, policy.CheckCommand)(n, path)
+}
+
+func (r *resolver) slugPattern(n *source.Node, path string) (ir.Pattern, bool) {
+	p, ok := r.plain(diag.BadSlug, policy.CheckSlug)(n, path)
+	if ok && n.Text != "*" {
+		r.modeRef(n, path)
+	}
+	return p, ok
+}
+
+func (r *resolver) toolPattern(n *source.Node, path string) (ir.Pattern, bool) {
+	if name, ok := strings.CutPrefix(n.Text, "@"); ok {
+		if err := policy.CheckRisk(name); err != nil {
+			r.diags.Errorf(diag.BadToolPattern, n.Pos, "%v", err).Path(path)
+			return ir.Pattern{}, false
+		}
+		return ir.Pattern{Kind: ir.Risk, Text: name}, true
+	}
+	return r.plain(diag.BadToolPattern, policy.CheckToolGlob)(n, path)
+}
+
+func (r *resolver) plain(code diag.Code, check func(string) error) patternReader {
+	return func(n *source.Node, path string) (ir.Pattern, bool) {
+		if err := check(n.Text); err != nil {
+			r.diags.Errorf(code, n.Pos, "%v", err).Path(path)
+			return ir.Pattern{}, false
+		}
+		return ir.Pattern{Text: n.Text}, true
+	}
+}
+
+func (r *resolver) decodeMCP(n *source.Node, path string) *ir.MCPTable {
+	if n == nil {
+		return nil
+	}
+	t := &ir.MCPTable{}
+	if n.Kind != source.Struct {
+		t.Default, t.Rules = bare(n)
+		return t
+	}
+	t.Default = decodeDefault(n.Get("default"))
+	for _, f := range n.Fields {
+		if f.Name == "default" {
+			continue
+		}
+		at := path + "." + diag.Label(f.Name)
+		e := ir.MCPEntry{Key: f.Name, Literal: !strings.ContainsAny(f.Name, "*?"), Pos: f.Pos}
+		r.serverRef(f.Name, f.Pos, at)
+		if f.Node.Kind != source.Struct {
+			e.Default, e.Rules = bare(f.Node)
+		} else {
+			e.Default = decodeDefault(f.Node.Get("default"))
+			e.Rules = r.decodeRules(f.Node, at, r.toolPattern)
+			e.Resources, e.Prompts = decodeDefault(f.Node.Get("resources")), decodeDefault(f.Node.Get("prompts"))
+			r.toolRefs(e, f.Node, at)
+		}
+		t.Entries = append(t.Entries, e)
+	}
+	sortEntries(t.Entries)
+	return t
+}
+
+func text(n *source.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Text
+}
+
+func texts(n *source.Node) []string {
+	if n == nil {
+		return nil
+	}
+	out := []string{}
+	for _, e := range n.Elems {
+		out = append(out, e.Text)
+	}
+	return out
+}
+
+func textMap(n *source.Node) map[string]string {
+	if n == nil {
+		return nil
+	}
+	m := map[string]string{}
+	for _, f := range n.Fields {
+		m[f.Name] = f.Node.Text
+	}
+	return m
+}
+
+// plainValue turns a node into what encoding/json would give.
+func plainValue(n *source.Node) any {
+	switch n.Kind {
+	case source.Struct:
+		m := map[string]any{}
+		for _, f := range n.Fields {
+			m[f.Name] = plainValue(f.Node)
+		}
+		return m
+	case source.List:
+		l := []any{}
+		for _, e := range n.Elems {
+			l = append(l, plainValue(e))
+		}
+		return l
+	case source.Int, source.Float:
+		f, err := strconv.ParseFloat(n.Text, 64)
+		if err != nil {
+			return n.Text
+		}
+		return f
+	case source.Bool:
+		return n.Text == "true"
+	case source.Null:
+		return nil
+	}
+	return n.Text
+}
+
+func decodeExtra(n *source.Node) map[string]ir.Extra {
+	if n == nil {
+		return nil
+	}
+	m := map[string]ir.Extra{}
+	for _, f := range n.Fields {
+		fields, _ := plainValue(f.Node).(map[string]any)
+		m[f.Name] = ir.Extra{Fields: fields, Pos: f.Pos}
+	}
+	return m
+}
+
+func decodeRestrictions(n *source.Node) *ir.MCPRestrictions {
+	if n == nil {
+		return nil
+	}
+	items := func(n *source.Node) *[]ir.Item {
+		if n == nil {
+			return nil
+		}
+		l := []ir.Item{}
+		for _, e := range n.Elems {
+			l = append(l, ir.Item{Name: e.Text, Pos: e.Pos})
+		}
+		return &l
+	}
+	tools := func(n *source.Node) *[]ir.ToolRef {
+		if n == nil {
+			return nil
+		}
+		l := []ir.ToolRef{}
+		for _, e := range n.Elems {
+			l = append(l, ir.ToolRef{Server: text(e.Get("serverName")), Tool: text(e.Get("toolName")), Pos: e.Pos})
+		}
+		return &l
+	}
+	return &ir.MCPRestrictions{AllowedServers: items(n.Get("allowedServers")), DisallowedServers: items(n.Get("disallowedServers")),
+		AllowedTools: tools(n.Get("allowedTools")), DisallowedTools: tools(n.Get("disallowedTools")), Pos: n.Pos}
+}
+
+// conflicts reports entries that a restriction both allows and disallows.
+func (r *resolver) conflicts(m *ir.MCPRestrictions, path string) {
+	if m == nil {
+		return
+	}
+	if m.AllowedServers != nil && m.DisallowedServers != nil {
+		for _, d := range *m.DisallowedServers {
+			for _, a := range *m.AllowedServers {
+				if a.Name == d.Name {
+					r.conflict(d.Pos, a.Pos, path, fmt.Sprintf("server %q", d.Name))
+				}
+			}
+		}
+	}
+	if m.AllowedTools != nil && m.DisallowedTools != nil {
+		for _, d := range *m.DisallowedTools {
+			for _, a := range *m.AllowedTools {
+				if a.Server == d.Server && a.Tool == d.Tool {
+					r.conflict(d.Pos, a.Pos, path, fmt.Sprintf("tool %q", d.Server+":"+d.Tool))
+				}
+			}
+		}
+	}
+}
+
+func (r *resolver) conflict(at, other diag.Pos, path, what string) {
+	r.diags.Errorf(diag.ConflictingRestrictions, at, "got %s both allowed and disallowed, want it on one side", what).
+		Path(path).
+		Related(other, "allowed here")
+}

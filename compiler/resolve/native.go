@@ -1,0 +1,176 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
+)
+
+// sugarRule is a native rule that the neutral vocabulary can say. It is kept
+// beside a role's `can` until every role has inherited: it speaks of what it
+// matches and of nothing else, so that a group which only such rules mention
+// goes on deciding as that role, and not its parent, leaves it unsaid.
+type sugarRule struct {
+	group  ir.Group
+	server string // mcp only: a name of the inventory, or a glob
+	rule   ir.Rule
+}
+
+// nativeRules reads a role's own rules in the agents' grammars. A rule becomes a
+// neutral one where its dialect says so; any other stays a rule for its agent alone.
+func (r *resolver) nativeRules(s *subject) {
+	for _, dialect := range r.settings.Dialects {
+		for _, l := range dialect.RuleLists() {
+			for i, n := range elems(s.node.Get(l.Field)) {
+				r.nativeRule(s, dialect, l.Decision, n, diag.Join(s.path, diag.Index(l.Field, i)))
+			}
+		}
+	}
+}
+
+func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decision, n *source.Node, at string) {
+	neutral, ok, err := dialect.TranslateRule(n.Text, d, inventory{r, n.Pos, at})
+	switch {
+	case err != nil:
+		r.diags.Errorf(dialect.BadRule(), n.Pos, "got %q: %v", diag.Short(n.Text), err).Path(at)
+	case ok:
+		for _, x := range neutral {
+			rule := ir.Rule{Decision: d, Pattern: x.Pattern, Pos: n.Pos}
+			s.sugar = append(s.sugar, sugarRule{x.Group, x.Server, rule})
+		}
+	default:
+		s.native = append(s.native, ir.NativeRule{Target: dialect.Name(), Decision: d, Text: n.Text, Pos: n.Pos})
+	}
+}
+
+// inventory answers what a native rule refers to, and reports what is not there.
+type inventory struct {
+	*resolver
+	pos diag.Pos
+	at  string
+}
+
+func (i inventory) Servers() []ir.Server { return i.project.Servers }
+
+func (i inventory) Mode(slug string) bool { return i.subjects[modeKind][slug] != nil }
+
+func (i inventory) UnknownServer(name string, known []string) bool {
+	i.unknown(diag.UnknownServer, "server", &source.Node{Text: name, Pos: i.pos}, i.at, known)
+	return true
+}
+
+func (i inventory) Tool(server, tool string) { i.toolRef(server, tool, i.pos, i.at) }
+
+// inheritNative takes over a parent's native rules; one that comes on two ways
+// counts once.
+func inheritNative(s, parent *subject) {
+	for _, x := range parent.sugar {
+		x.rule.From = cmp.Or(x.rule.From, parent.String())
+		if !slices.ContainsFunc(s.sugar, func(y sugarRule) bool {
+			return y.group == x.group && y.server == x.server && y.rule.Pos == x.rule.Pos && y.rule.Pattern == x.rule.Pattern
+		}) {
+			s.sugar = append(s.sugar, x)
+		}
+	}
+	for _, c := range parent.native {
+		c.From = cmp.Or(c.From, parent.String())
+		if !slices.ContainsFunc(s.native, func(x ir.NativeRule) bool { return x.Pos == c.Pos && x.Text == c.Text }) {
+			s.native = append(s.native, c)
+		}
+	}
+}
+
+// sweeten adds a role's translated rules, its own and inherited ones, to what it may
+// do. What was unsaid before is then decided by a written default.
+func (r *resolver) sweeten(s *subject) {
+	tables := map[ir.Group]**ir.Table{ir.Read: &s.can.Read, ir.Edit: &s.can.Edit, ir.Command: &s.can.Command, ir.Web: &s.can.Web, ir.Modes: &s.can.Modes}
+	for _, x := range s.sugar {
+		if x.group == ir.MCP {
+			r.sweetenMCP(s, x)
+			continue
+		}
+		t := tables[x.group]
+		if *t == nil {
+			*t = &ir.Table{Default: r.unsaid(s, x.group)}
+		}
+		(*t).Rules = ownFirst((*t).Rules, x.rule)
+	}
+	settle(&s.can)
+}
+
+func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
+	if s.can.MCP == nil {
+		s.can.MCP = &ir.MCPTable{Default: r.unsaid(s, ir.MCP)}
+	}
+	t := s.can.MCP
+	same := func(e ir.MCPEntry) bool { return e.Key == x.server && e.From == x.rule.From }
+	i := slices.IndexFunc(t.Entries, same)
+	if i < 0 {
+		i = len(t.Entries)
+		e := ir.MCPEntry{Key: x.server, Literal: !strings.ContainsAny(x.server, "*?"), Pos: x.rule.Pos, From: x.rule.From}
+		if !slices.ContainsFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == x.server }) {
+			e.Default = r.serverUnsaid(s, e)
+		}
+		t.Entries = append(t.Entries, e)
+	}
+	t.Entries[i].Rules = ownFirst(t.Entries[i].Rules, x.rule)
+}
+
+// serverUnsaid is what a role decides about the servers of a new entry without
+// it: an entry without a default would mean ask. A server that is off by
+// default stays off for the tools that the entry does not name.
+func (r *resolver) serverUnsaid(s *subject, e ir.MCPEntry) *ir.Default {
+	if sv := r.project.Server(e.Key); e.Literal && sv != nil && !sv.DefaultEnabled {
+		return &ir.Default{Decision: ir.Deny, Pos: sv.Pos}
+	}
+	d := s.can.MCP.Default
+	if d == nil {
+		d = &ir.Default{Decision: ir.Ask, Pos: e.Pos, From: e.From} // a role's table without a default
+	}
+	if !e.Literal {
+		return d // the lowest among the globs holds, so that no other is raised
+	}
+	var lowest *ir.Default
+	for _, glob := range s.can.MCP.Entries {
+		if glob.Literal || !policy.Wildcard(glob.Key, e.Key) {
+			continue
+		}
+		g := cmp.Or(glob.Default, &ir.Default{Decision: ir.Ask, Pos: glob.Pos, From: glob.From})
+		if lowest == nil || g.Decision < lowest.Decision {
+			lowest = g
+		}
+	}
+	return cmp.Or(lowest, d)
+}
+
+// ownFirst adds a rule: an own one before the inherited ones.
+func ownFirst(rules []ir.Rule, x ir.Rule) []ir.Rule {
+	i := len(rules)
+	if x.From == "" {
+		if j := slices.IndexFunc(rules, func(r ir.Rule) bool { return r.From != "" }); j >= 0 {
+			i = j
+		}
+	}
+	return slices.Insert(rules, i, x)
+}
+
+// unsaid is what a role decides in a group that it does not mention.
+func (r *resolver) unsaid(s *subject, g ir.Group) *ir.Default {
+	if s.can.Default != nil {
+		return s.can.Default
+	}
+	mode, pos := "default", s.pos
+	if n := r.inherited(s, "permissionMode"); n != nil {
+		mode, pos = n.Text, n.Pos
+	}
+	if g == ir.Modes {
+		return &ir.Default{Decision: ir.Allow, Pos: pos}
+	}
+	return &ir.Default{Decision: policy.PermissionModeDefault(mode, g), Pos: pos}
+}

@@ -1,0 +1,133 @@
+package resolve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
+)
+
+func (r *resolver) unknown(code diag.Code, what string, n *source.Node, path string, known []string) {
+	slices.Sort(known)
+	known = slices.Compact(known)
+	shown := known
+	const most = 12
+	more := ""
+	if len(shown) > most {
+		shown, more = shown[:most], " …"
+	}
+	want := "want one of " + diag.Quote(shown) + more
+	if len(known) == 0 {
+		want = "want one that the source defines"
+	}
+	r.diags.Errorf(code, n.Pos, "got unknown %s %q, %s", what, diag.Short(n.Text), want).
+		Path(path).
+		Hint(diag.DidYouMean(n.Text, known))
+}
+
+// modeRef checks a slug that refers to a mode.
+func (r *resolver) modeRef(n *source.Node, path string) {
+	if r.subjects[modeKind][n.Text] != nil {
+		return
+	}
+	if r.builtin(modeKind, n.Text) != nil {
+		r.referred[n.Text] = true
+		return
+	}
+	r.unknown(diag.UnknownMode, "mode", n, path, append(slices.Collect(maps.Keys(r.subjects[modeKind])), r.builtinNames(modeKind)...))
+}
+
+// serverRef checks a key of can.mcp or a pattern of a restriction.
+func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
+	var names []string
+	found := false
+	for i := range r.project.Servers {
+		names = append(names, r.project.Servers[i].Name)
+		found = found || policy.Wildcard(name, r.project.Servers[i].Name)
+	}
+	switch {
+	case found || name == "*":
+	case strings.ContainsAny(name, "*?"):
+		r.diags.Warnf(diag.MatchesNothing, pos, "got %q, which matches no server of the inventory", name).
+			Path(path)
+	default:
+		r.unknown(diag.UnknownServer, "server", &source.Node{Text: name, Pos: pos}, path, names)
+	}
+}
+
+// toolRefs checks the tool names of an entry of can.mcp.
+func (r *resolver) toolRefs(e ir.MCPEntry, n *source.Node, path string) {
+	for _, l := range lists {
+		for i, t := range elems(n.Get(l.name)) {
+			if !strings.HasPrefix(t.Text, "@") {
+				r.toolRef(e.Key, t.Text, t.Pos, fmt.Sprintf("%s.%s[%d]", path, l.name, i))
+			}
+		}
+	}
+}
+
+func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
+	if tool == "*" {
+		return
+	}
+	var names []string
+	servers, listed := 0, false
+	for i := range r.project.Servers {
+		s := &r.project.Servers[i]
+		if !policy.Wildcard(server, s.Name) {
+			continue
+		}
+		servers++
+		for j := range s.Tools {
+			listed = true
+			names = append(names, s.Tools[j].Name)
+			if policy.Wildcard(tool, s.Tools[j].Name) {
+				return
+			}
+		}
+	}
+	switch {
+	case servers == 0, !listed && !r.project.ClosedInventory:
+	case strings.ContainsAny(tool, "*?"):
+		r.diags.Warnf(diag.MatchesNothing, pos, "got %q, which matches no tool of %s", tool, server).Path(path)
+	default:
+		r.unknown(diag.UnknownTool, "tool", &source.Node{Text: tool, Pos: pos}, path, names)
+	}
+}
+
+func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
+	if m == nil || s.node.Get("mcpRestrictions") == nil {
+		return
+	}
+	at := s.path + ".mcpRestrictions"
+	r.conflicts(m, at)
+	own := s.node.Get("mcpRestrictions")
+	for _, p := range s.parents {
+		if n := r.inherited(p, "mcpRestrictions"); n != nil && !source.Equal(n, own) {
+			r.diags.Errorf(diag.RestrictionsReplaced, own.Pos, "got mcpRestrictions that would replace those of %s, want them in one place", p).
+				Path(at).
+				Hint("a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies").
+				Related(n.Pos, "inherited from here")
+		}
+	}
+	for _, l := range []*[]ir.Item{m.AllowedServers, m.DisallowedServers} {
+		if l != nil {
+			for _, i := range *l {
+				r.serverRef(i.Name, i.Pos, at)
+			}
+		}
+	}
+	for _, l := range []*[]ir.ToolRef{m.AllowedTools, m.DisallowedTools} {
+		if l != nil {
+			for _, t := range *l {
+				r.serverRef(t.Server, t.Pos, at)
+				r.toolRef(t.Server, t.Tool, t.Pos, at)
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package resolve
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/source"
+)
+
+// inherited returns the node of a field: the subject's own, else the parents'
+// in the order written; two parents that disagree are an error.
+func (r *resolver) inherited(s *subject, name string) *source.Node {
+	return r.inheritedField(s, name).Node
+}
+
+// inheritedField is inherited for a field that may be written under one of
+// several names. Each is looked up once for a subject: parents that share their
+// parents would multiply the work.
+func (r *resolver) inheritedField(s *subject, names ...string) source.Field {
+	f, ok := s.fields[names[0]]
+	if !ok {
+		f = r.lookUp(s, names)
+		if s.fields == nil {
+			s.fields = map[string]source.Field{}
+		}
+		s.fields[names[0]] = f
+	}
+	return f
+}
+
+func (r *resolver) lookUp(s *subject, names []string) source.Field {
+	for _, name := range names {
+		if n := s.node.Get(name); n != nil {
+			return source.Field{Name: name, Node: n}
+		}
+	}
+	var found source.Field
+	var from *subject
+	for _, p := range s.parents {
+		if p.kind == policyKind {
+			continue
+		}
+		f := r.inheritedField(p, names...)
+		switch {
+		case f.Node == nil:
+		case found.Node == nil:
+			found, from = f, p
+		case f.Name != found.Name || !source.Equal(found.Node, f.Node):
+			r.diags.Errorf(diag.ParentsDisagree, s.extendsPos(), "got two values of %s, from %s and %s, want the subject to say which", names[0], from, p).
+				Path(s.path+"."+names[0]).
+				Related(found.Node.Pos, from.String()).
+				Related(f.Node.Pos, p.String())
+		}
+	}
+	return found
+}
+
+// text returns a text field, written in place or in a file. ok is false when
+// the subject has none; a file that cannot be read or says nothing is reported.
+func (r *resolver) text(s *subject, name string) (text string, ok bool) {
+	own, file := s.node.Get(name), s.node.Get(name+"File")
+	if own != nil && file != nil {
+		r.diags.Errorf(diag.Conflict, file.Pos, "got %sFile beside %s, want one of them", name, name).
+			Path(s.path+"."+name+"File").
+			Related(own.Pos, "the text is here")
+	}
+	switch f := r.inheritedField(s, name, name+"File"); {
+	case f.Node == nil:
+		return "", false
+	case f.Name == name:
+		return f.Node.Text, true
+	default:
+		text, ok := r.file(f.Node)
+		if ok && strings.TrimSpace(text) == "" {
+			r.diags.Errorf(diag.BadValue, f.Node.Pos, "got %q, which is empty, want text in it", f.Node.Text).
+				Path(s.path + "." + f.Name)
+		}
+		return text, true
+	}
+}
+
+// file returns the text of the file that a node names; false where it was not read,
+// which is reported already.
+func (r *resolver) file(n *source.Node) (string, bool) {
+	name, ok := source.TextPath(n)
+	if !ok {
+		return "", false
+	}
+	text, ok := r.texts[name]
+	return text, ok
+}
+
+func (r *resolver) mode(s *subject) ir.Mode {
+	m := ir.Mode{Slug: s.name, Pos: s.pos, Name: text(s.node.Get("name")), Can: s.can,
+		Description: text(r.inherited(s, "description")), WhenToUse: text(r.inherited(s, "whenToUse")), Model: text(r.inherited(s, "model")),
+		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")), Extra: decodeExtra(r.inherited(s, "extra")), Builtin: s.builtin}
+	var ok bool
+	m.CustomInstructions, _ = r.text(s, "customInstructions")
+	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok && !s.node.Wrote("roleDefinition") && !s.node.Wrote("roleDefinitionFile") {
+		r.diags.Errorf(diag.MissingField, s.node.Pos, "got no roleDefinition, want roleDefinition or roleDefinitionFile").
+			Path(s.path)
+	}
+	r.restrictionRefs(s, m.Restrictions)
+	seen := map[string]diag.Pos{}
+	for i, n := range elems(r.inherited(s, "rules")) {
+		at := fmt.Sprintf("%s.rules[%d]", s.path, i)
+		name := path.Base(n.Text)
+		if other, ok := seen[name]; ok {
+			r.diags.Errorf(diag.DuplicateRulesFile, n.Pos, "got a second file called %q, want distinct names", name).
+				Path(at).
+				Related(other, "the first one")
+		}
+		seen[name] = n.Pos
+		text, _ := r.file(n)
+		m.Rules = append(m.Rules, ir.RuleFile{Name: name, Text: text, Pos: n.Pos})
+	}
+	return m
+}
+
+func (r *resolver) role(s *subject) ir.Role {
+	r.sweeten(s)
+	mode := r.inherited(s, "permissionMode")
+	role := ir.Role{Name: s.name, Pos: s.pos, Can: s.can, Description: text(r.inherited(s, "description")), PermissionMode: text(mode),
+		Env: textMap(r.inherited(s, "env")), Native: s.native, Extra: decodeExtra(r.inherited(s, "extra"))}
+	if mode != nil {
+		role.PermissionModePos = mode.Pos
+	}
+	role.AppendSystemPrompt, _ = r.text(s, "appendSystemPrompt")
+	if n := r.inherited(s, "tools"); n != nil {
+		l := texts(n)
+		role.Tools = &l
+	}
+	if n := r.inherited(s, "modes"); n != nil {
+		for i, e := range n.Elems {
+			r.modeRef(e, fmt.Sprintf("%s.modes[%d]", s.path, i))
+		}
+		l := texts(n)
+		role.Modes, role.ModesPos = &l, n.Pos
+	}
+	if n := r.inherited(s, "claims"); n != nil {
+		role.Claims = map[string][]string{}
+		for _, f := range n.Fields {
+			values := texts(f.Node)
+			if f.Node.Kind == source.String {
+				values = []string{f.Node.Text}
+			}
+			slices.Sort(values)
+			role.Claims[f.Name] = slices.Compact(values)
+		}
+	}
+	return role
+}

@@ -1,0 +1,44 @@
+package compiler
+
+import (
+	"context"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lint"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/output"
+)
+
+// Empty returns a project without servers, modes and roles.
+func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
+
+// Input returns what a compiled target was given.
+func (r *Result) Input(t contract.Target) contract.Input { return r.inputs[t.Name()] }
+
+// Files returns every file of the result, the shared ones last.
+func (r *Result) Files() []contract.File {
+	var files []contract.File
+	for _, o := range r.Outputs {
+		files = append(files, o.Files...)
+	}
+	return append(files, r.Shared...)
+}
+
+// FS returns the files as the agents would find them.
+func (r *Result) FS() memfs.FS {
+	return contract.InMemory(r.Files())
+}
+
+// Lint looks for what the source probably does not mean, with the severities of
+// modec.toml. The findings are sorted.
+func (r *Result) Lint() []lint.Finding {
+	return lint.Run(lint.Request{Project: r.Project, Policy: r.Policy, Rules: lint.All(r.targets), Levels: r.Config.Lint,
+		PromptLimit: r.Config.PromptLimit, Sources: r.Sources})
+}
+
+// Write puts the artifacts on disk: all of them or none.
+func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change, diag.List) {
+	return output.Write(ctx, output.Build{Source: r.Project.SourceHash, Outputs: r.Outputs, Shared: r.Shared}, opt)
+}

@@ -1,0 +1,57 @@
+package shape
+
+import (
+	"fmt"
+	"sync"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+
+	"modec.dev/modec/compiler/source"
+	schema "modec.dev/modec/cue"
+)
+
+// shapes are the definitions that data is checked against, by section.
+type shapes struct{ of map[string]*shape }
+
+// loadShapes compiles the schema, once a process.
+var loadShapes = sync.OnceValues(func() (*shapes, error) {
+	v, err := schemaValue()
+	if err != nil {
+		return nil, err
+	}
+	s := &shapes{of: map[string]*shape{}}
+	r := shapeReader{}
+	for sec, def := range map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"} {
+		d := v.LookupPath(cue.ParsePath(def))
+		if d.Err() != nil {
+			return nil, fmt.Errorf("the schema has no %s: %w", def, d.Err())
+		}
+		s.of[sec] = r.shape(d)
+	}
+	return s, nil
+})
+
+func schemaValue() (cue.Value, error) {
+	inst := build.NewContext().NewInstance("", nil)
+	if err := addSchema(inst); err != nil {
+		return cue.Value{}, err
+	}
+	v := cuecontext.New().BuildInstance(inst)
+	return v, v.Err()
+}
+
+// addSchema adds the schema's files to an instance.
+func addSchema(inst *build.Instance) error {
+	for _, f := range schema.Files() {
+		file, err := source.Parse(f.Name, f.Data)
+		if err == nil {
+			err = inst.AddSyntax(file)
+		}
+		if err != nil {
+			return fmt.Errorf("the schema does not parse: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package source
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue/ast"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+const (
+	maxFile  = 4 << 20 // bytes of a data or prompt file
+	maxFiles = 20_000
+)
+
+// schemaImport is the package that users' files may embed for their editors.
+// modec applies the schema itself.
+const schemaImport = "modec.dev/schema"
+
+// Tree is a source that was read.
+type Tree struct {
+	// Root is what the data files say together; nil where that is not known.
+	Root *Node
+	// Data are the data files and Texts the prompt and rules files that they name, by
+	// path. Texts have no byte order mark and no carriage returns.
+	Data  map[string][]byte
+	Texts map[string]string
+
+	sums map[string][]byte
+}
+
+// Hash returns "sha256:…" over modec.toml and every file that was read.
+func (t *Tree) Hash(config []byte) string {
+	h := sha256.New()
+	h.Write(config)
+	for _, name := range slices.Sorted(maps.Keys(t.sums)) {
+		fmt.Fprintf(h, "%s\x00%x\n", name, t.sums[name])
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Load reads every data file below dir and the text files that they name. After an
+// error the tree holds what can still be checked.
+func Load(fsys fs.FS, dir string) (*Tree, diag.List) {
+	l := newLoader(fsys, dir)
+	l.tree.Root = l.data()
+	if l.tree.Root != nil {
+		l.texts()
+	}
+	l.diags.Sort()
+	return l.tree, l.diags
+}
+
+// loader reads a source.
+type loader struct {
+	fsys  fs.FS
+	dir   string
+	tree  *Tree
+	diags diag.List
+}
+
+func newLoader(fsys fs.FS, dir string) *loader {
+	return &loader{fsys: fsys, dir: path.Clean(dir),
+		tree: &Tree{Data: map[string][]byte{}, Texts: map[string]string{}, sums: map[string][]byte{}}}
+}
+
+// data reads every data file below the source folder and returns what they say
+// together, nil where that is not known. After other errors it is what can
+// still be checked.
+func (l *loader) data() *Node {
+	var files []*ast.File
+	for _, name := range l.files() {
+		b, ok := l.read(name, diag.Pos{File: name})
+		if !ok {
+			continue
+		}
+		l.tree.Data[name] = b
+		f, err := Parse(name, b)
+		if err != nil {
+			l.syntax(name, err)
+			continue
+		}
+		if l.header(f) {
+			files = append(files, f)
+		}
+	}
+	if l.diags.HasErrors() {
+		return nil
+	}
+	root := l.plain(files)
+	if root == nil {
+		root = l.evaluate(files)
+	}
+	if root != nil && len(root.Fields) == 0 && !l.diags.HasErrors() {
+		l.diags.Errorf(diag.EmptyProject, diag.Pos{File: l.dir}, "got no data (.cue, .yaml, .json, .toml), want at least one mode or role").
+			Hint("`modec init` writes a source to start from")
+		return nil
+	}
+	return root
+}
+
+// plain unites the files without CUE's evaluator. It returns nil where one of
+// them is more than plain data.
+func (l *loader) plain(files []*ast.File) *Node {
+	var diags diag.List
+	root := &Node{Kind: Struct, Pos: diag.Pos{File: l.dir}}
+	for _, f := range files {
+		n, ok := literals{&diags}.file(f)
+		switch {
+		case !ok:
+			return nil
+		case n.Kind == Struct:
+			root = unify(root, n, "", &diags)
+		case n.Kind != Null: // an empty YAML file is null
+			if n.Pos.IsZero() {
+				n.Pos.File = f.Filename
+			}
+			diags.Errorf(diag.WrongType, n.Pos, "got %s, want a struct", n.Typed())
+		}
+	}
+	l.diags = append(l.diags, diags...)
+	return root
+}
+
+// files lists the data files, sorted.
+func (l *loader) files() []string {
+	var names []string
+	err := fs.WalkDir(l.fsys, l.dir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != l.dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cue.mod"):
+			return fs.SkipDir
+		case !d.IsDir() && slices.Contains([]string{".cue", ".yaml", ".yml", ".json", ".toml"}, path.Ext(p)) && !strings.HasPrefix(d.Name(), "."):
+			names = append(names, p)
+		}
+		if len(names) > maxFiles {
+			return fmt.Errorf("got more than %d data files", maxFiles)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.diags.Errorf(diag.UnreadableFile, diag.Pos{File: l.dir}, "cannot be read: %v", diag.WithoutPath(err))
+	}
+	return names
+}
+
+// read returns a file of the project. at is the place that a problem is
+// reported at.
+func (l *loader) read(name string, at diag.Pos) ([]byte, bool) {
+	b, err := l.bytes(name)
+	switch {
+	case err != nil && diag.WithoutPath(err).Error() == escapes:
+		l.diags.Errorf(diag.PathOutside, at, "got %s, which leads outside the project, want a file inside it", name)
+	case err != nil:
+		l.diags.Errorf(diag.UnreadableFile, at, "got %s, which cannot be read: %v", name, diag.WithoutPath(err)).
+			Hint(l.near(name))
+	case len(b) > maxFile:
+		l.diags.Errorf(diag.FileTooLarge, at, "got %s of more than %d MiB, want a smaller file", name, maxFile>>20)
+	case !utf8.Valid(b):
+		l.diags.Errorf(diag.NotUTF8, notUTF8(name, b, at), "got bytes that are not UTF-8 in %s, want UTF-8", name)
+	default:
+		sum := sha256.Sum256(b)
+		l.tree.sums[name] = sum[:]
+		return b, true
+	}
+	return nil, false
+}
+
+// escapes is what os.Root says of a path or a link that leaves the root.
+const escapes = "path escapes from parent"
+
+// bytes reads a regular file, one byte more than maxFile at most.
+func (l *loader) bytes(name string) ([]byte, error) {
+	info, err := fs.Stat(l.fsys, name) // before opening: a named pipe would wait for ever
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("it is %s", diag.FileKind(info.Mode()))
+	}
+	f, err := l.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// near hints at a file in the same folder whose name is almost the one given.
+func (l *loader) near(name string) string {
+	entries, err := fs.ReadDir(l.fsys, path.Dir(name))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != path.Base(name) {
+			names = append(names, e.Name())
+		}
+	}
+	return diag.DidYouMean(path.Base(name), names)
+}
+
+// notUTF8 returns the place of the first byte that is not UTF-8.
+func notUTF8(name string, b []byte, at diag.Pos) diag.Pos {
+	if at.Line != 0 {
+		return at
+	}
+	i := 0
+	for i < len(b) {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		i += n
+	}
+	start := bytes.LastIndexByte(b[:i], '\n') + 1
+	return diag.Pos{File: name, Line: 1 + bytes.Count(b[:i], []byte("\n")), Col: i - start + 1}
+}

@@ -1,0 +1,66 @@
+package source
+
+import (
+	"path"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// textFields are the fields that name a text file, by section.
+var textFields = map[string][]string{
+	"modes": {"customInstructionsFile", "roleDefinitionFile"},
+	"roles": {"appendSystemPromptFile"},
+}
+
+// rulesField is the field of a mode that lists text files.
+const rulesField = "rules"
+
+// texts reads the text files that modes and roles name. A name of the wrong form is
+// left to the schema.
+func (l *loader) texts() {
+	for _, section := range []string{"modes", "roles"} {
+		subjects := l.tree.Root.Get(section)
+		if subjects == nil {
+			continue
+		}
+		for _, s := range subjects.Fields {
+			at := section + "." + diag.Label(s.Name)
+			for _, name := range textFields[section] {
+				l.text(s.Node.Get(name), diag.Join(at, name))
+			}
+			if rules := s.Node.Get(rulesField); rules != nil && section == "modes" {
+				for i, n := range rules.Elems {
+					l.text(n, diag.Join(at, diag.Index(rulesField, i)))
+				}
+			}
+		}
+	}
+}
+
+// text reads one file. Its path is relative to the file that names it, and stays
+// inside the project.
+func (l *loader) text(n *Node, at string) {
+	if n == nil || n.Kind != String {
+		return
+	}
+	name, ok := TextPath(n)
+	if !ok {
+		l.diags.Errorf(diag.PathOutside, n.Pos, "got %q, want a file inside the project", n.Text).Path(at)
+		return
+	}
+	if _, ok := l.tree.Texts[name]; ok {
+		return
+	}
+	if b, ok := l.read(name, n.Pos); ok {
+		l.tree.Texts[name] = strings.ReplaceAll(strings.TrimPrefix(string(b), "\uFEFF"), "\r\n", "\n")
+	}
+}
+
+// TextPath returns the path of the text file that a node names, relative to the
+// root; false where it leads outside of it.
+func TextPath(n *Node) (string, bool) {
+	name := path.Join(path.Dir(n.Pos.File), n.Text)
+	outside := path.IsAbs(n.Text) || strings.ContainsAny(n.Text, "\\\x00") || name == ".." || strings.HasPrefix(name, "../")
+	return name, !outside
+}
