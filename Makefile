@@ -12,8 +12,8 @@ BIN := $(CURDIR)/bin
 # MODEC_E2E_SKIP names targets whose agent cannot be installed here: "claude
 # cursor". What is not run is said at the end.
 SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
-E2E := $(filter-out $(SKIPPED),$(sort $(dir $(wildcard targets/*/e2e/package.json targets/*/e2e/*/package.json))))
-TESTS := $(filter-out $(SKIPPED),$(sort $(wildcard targets/*/e2e/*.test.mjs)))
+E2E := $(filter-out $(SKIPPED),$(sort $(dir $(wildcard targets/*/e2e/package.json targets/*/*/e2e/package.json targets/*/e2e/*/package.json))))
+TESTS := $(filter-out $(SKIPPED),$(sort $(wildcard targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
 # Real files of public repositories, tried where they are.
 export MODEC_CORPUS ?= $(wildcard $(CURDIR)/../shared/corpus)
 TIME ?= 30s
@@ -44,7 +44,7 @@ unit: lint
 	@$(call part,unit,go test ./...)
 
 race: unit
-	@$(call part,race,go test -race -skip 'Install|Killed' ./compiler ./compiler/policy ./targets/mcp; go test -race -run Promise ./compiler/verify)
+	@$(call part,race,go test -race -skip 'Install|Killed' ./compiler/... ./targets/mcp/serve; go test -race -run Promise ./compiler/verify)
 
 npm:
 	@$(call part,npm,\

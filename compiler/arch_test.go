@@ -1,75 +1,155 @@
 package compiler_test
 
 import (
+	"go/parser"
+	"go/token"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 const module = "modec.dev/modec/"
 
-// layer is what a package may depend on: of modec, a package of that name or
-// below a name that ends in "/"; and CUE or not.
+// layer is what the packages that match a pattern may depend on. A pattern is a path,
+// a path and "/..." for everything below it as well, or one with "*" for a segment.
 type layer struct {
 	pkg string
 	may []string
-	cue bool
+	cue cueUse
 }
 
+type cueUse bool
+
+const (
+	withoutCUE cueUse = false
+	withCUE    cueUse = true
+)
+
+// The vocabulary, from the bottom up.
+var (
+	words      = []string{"compiler/diag", "compiler/memfs"}
+	model      = append(slices.Clip(words), "compiler/ir")
+	decisions  = append(slices.Clip(model), "compiler/policy")
+	vocabulary = append(slices.Clip(decisions), "compiler/contract")
+)
+
+// layers lists every package of the module once, in the direction
+// diag ← ir ← policy ← contract ← {compiler, targets} ← cmd.
 var layers = []layer{
 	{pkg: "compiler/diag"},
-	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
-	{pkg: "compiler/merge"},
-	{pkg: "compiler/record", may: []string{"compiler/diag"}},
+	{pkg: "compiler/memfs"},
+	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
-	{pkg: "compiler/gittree"},
-	{pkg: "compiler/diff", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/verify"}},
-	{pkg: "compiler/ir", may: []string{"compiler/diag"}},
-	{pkg: "compiler/policy", may: []string{"compiler/diag", "compiler/ir"}},
-	{pkg: "compiler/clauderule", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
-	{pkg: "compiler/target", may: []string{"compiler/diag", "compiler/ir", "compiler/policy"}},
-	{pkg: "compiler/lint", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/clauderule"}},
-	{pkg: "compiler/why", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/textdiff"}},
-	{pkg: "compiler/verify", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}},
-	{pkg: "targets/...", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target", "compiler/artifact", "compiler/clauderule", "targets", "targets/"}},
-	{pkg: "compiler/render", may: []string{"compiler/diag", "compiler/ir", "compiler/policy", "compiler/target"}, cue: true},
-	{pkg: "compiler", may: []string{"compiler/", "cue"}, cue: true},
-	{pkg: "compiler/migrate", may: []string{"compiler", "compiler/", "cue"}, cue: true},
-	{pkg: "compiler/suggest", may: []string{"compiler", "compiler/", "cue"}, cue: true},
-	{pkg: "cue", cue: true},
+	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
+	{pkg: "compiler/record", may: []string{"compiler/diag"}},
+	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
+	{pkg: "compiler/ir", may: words},
+	{pkg: "compiler/policy", may: model},
+	{pkg: "compiler/contract", may: decisions},
+
+	// The stages know the vocabulary and the stages before them.
+	{pkg: "compiler/lint", may: vocabulary},
+	{pkg: "compiler/config", may: append(slices.Clip(vocabulary), "compiler/lint")},
+	{pkg: "compiler/source", may: append(slices.Clip(words), "cue"), cue: withCUE},
+	{pkg: "compiler/shape", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
+	{pkg: "compiler/resolve", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
+	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/artifact", "compiler/jsonedit")},
+	{pkg: "compiler", may: []string{"compiler/...", "cue"}, cue: withCUE},
+
+	// What asks the model.
+	{pkg: "compiler/verify", may: vocabulary},
+	{pkg: "compiler/diff", may: append(slices.Clip(vocabulary), "compiler/verify")},
+	{pkg: "compiler/why", may: append(slices.Clip(vocabulary), "compiler/textdiff")},
+	{pkg: "compiler/render", may: vocabulary, cue: withCUE},
+	{pkg: "compiler/migrate", may: []string{"compiler/...", "cue"}, cue: withCUE},
+	{pkg: "compiler/suggest", may: []string{"compiler/...", "cue"}, cue: withCUE},
+
+	// How an agent decides, and what migrate understands of its files, share with the
+	// emitter the format's parser and nothing else: one's mistake must not hide another's.
+	{pkg: "targets/*/format/...", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
+	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
+	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
+	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/artifact", "compiler/jsonedit", "targets/...")},
+	{pkg: "cue", cue: withCUE},
+	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},
+	{pkg: "golden"},
 }
 
-// TestDependencies holds the direction diag ← ir ← policy ← target ←
-// {compiler, targets} ← cmd, and keeps CUE out of the targets.
+// TestDependencies holds the direction of dependencies, keeps CUE out of the targets,
+// and fails for a package that no layer names.
 func TestDependencies(t *testing.T) {
-	for _, l := range layers {
-		t.Run(strings.ReplaceAll(l.pkg, "/", "_"), func(t *testing.T) {
-			for _, dep := range deps(t, "./../"+l.pkg) {
-				if strings.HasPrefix(dep, "cuelang.org/go") && !l.cue {
-					t.Errorf("%s links %s", l.pkg, dep)
-				}
-				if own, ok := strings.CutPrefix(dep, module); ok && own != l.pkg && !l.allows(own) {
-					t.Errorf("%s depends on %s", l.pkg, own)
-				}
+	for pkg, deps := range packages(t) {
+		i := slices.IndexFunc(layers, func(l layer) bool { return matches(l.pkg, pkg) })
+		if i < 0 {
+			t.Errorf("%s is in no layer", pkg)
+			continue
+		}
+		l := layers[i]
+		for _, dep := range deps {
+			own, ours := strings.CutPrefix(dep, module)
+			switch {
+			case strings.HasPrefix(dep, "cuelang.org/go") && l.cue == withoutCUE:
+				t.Errorf("%s links %s", pkg, dep)
+			case ours && own != pkg && !slices.ContainsFunc(l.may, func(m string) bool { return matches(m, own) }):
+				t.Errorf("%s depends on %s", pkg, own)
 			}
-		})
-	}
-}
-
-func (l layer) allows(pkg string) bool {
-	for _, m := range l.may {
-		if pkg == m || strings.HasSuffix(m, "/") && strings.HasPrefix(pkg, m) {
-			return true
 		}
 	}
-	return false
 }
 
-func deps(t *testing.T, pkg string) []string {
+// matches reports whether a package is one of a pattern.
+func matches(pattern, pkg string) bool {
+	prefix, below := strings.CutSuffix(pattern, "/...")
+	want, got := strings.Split(prefix, "/"), strings.Split(pkg, "/")
+	if len(got) < len(want) || len(got) > len(want) && !below {
+		return false
+	}
+	for i, w := range want {
+		if w != "*" && w != got[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// packages returns what each package of the module depends on, directly or not.
+func packages(t *testing.T) map[string][]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-deps", pkg).Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	return strings.Fields(string(out))
+	all := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		all[strings.TrimPrefix(fields[0], module)] = fields[1:]
+	}
+	return all
+}
+
+// TestEmittersAreBlind holds that an emitter does not use the model or the importer of
+// its agent: the package's target.go alone joins the three.
+func TestEmittersAreBlind(t *testing.T) {
+	files, err := filepath.Glob("../targets/*/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no targets", err)
+	}
+	for _, name := range files {
+		if base := filepath.Base(name); base == "target.go" || strings.HasSuffix(base, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, im := range f.Imports {
+			path, _ := strconv.Unquote(im.Path.Value)
+			if strings.HasPrefix(path, module+"targets/") && (strings.HasSuffix(path, "/model") || strings.HasSuffix(path, "/importer")) {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+	}
 }

@@ -32,7 +32,7 @@ type Result struct {
 	Policy  *policy.Engine
 	Sources map[string][]byte    // the data files of the source, by path
 	Outputs []contract.Artifacts // one a target, in printing order
-	Shared  []contract.File      // what every build writes
+	Common  []contract.File      // what every build writes
 
 	targets []contract.Target         // every target there is
 	inputs  map[string]contract.Input // of the targets that were compiled, by name

@@ -96,7 +96,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return diags
 	}
-	r.Shared = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
+	r.Common = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
 	return append(diags, r.checkPaths()...)
 }
 

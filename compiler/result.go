@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
+	schema "modec.dev/modec/cue"
 )
 
 // Empty returns a project without servers, modes and roles.
@@ -23,7 +24,7 @@ func (r *Result) Files() []contract.File {
 	for _, o := range r.Outputs {
 		files = append(files, o.Files...)
 	}
-	return append(files, r.Shared...)
+	return append(files, r.Common...)
 }
 
 // FS returns the files as the agents would find them.
@@ -40,5 +41,5 @@ func (r *Result) Lint() []lint.Finding {
 
 // Write puts the artifacts on disk: all of them or none.
 func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change, diag.List) {
-	return output.Write(ctx, output.Build{Source: r.Project.SourceHash, Outputs: r.Outputs, Shared: r.Shared}, opt)
+	return output.Write(ctx, output.Build{Source: r.Project.SourceHash, Schema: schema.Hash(), Outputs: r.Outputs, Common: r.Common}, opt)
 }

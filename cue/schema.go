@@ -1,7 +1,7 @@
-// Package schema holds the schema of a modec source as CUE, for the compiler
+// Package cue contains the schema of a modec source as CUE, for the compiler
 // and for users' editors, the built-in modes and policies, and the templates of
 // a new project.
-package schema
+package cue
 
 import (
 	"crypto/sha256"

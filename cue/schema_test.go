@@ -1,4 +1,4 @@
-package schema_test
+package cue_test
 
 import (
 	"bytes"

@@ -25,7 +25,7 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/jsonedit"
 	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
 )
@@ -142,7 +142,7 @@ func compile(t *testing.T, name string) map[string]string {
 	}
 	for _, o := range res.Outputs {
 		for _, f := range o.Files {
-			if f.Shared != nil {
+			if f.Places != nil {
 				if err := covered(f); err != nil {
 					t.Errorf("%s: %v", f.Path, err)
 				}
@@ -153,7 +153,7 @@ func compile(t *testing.T, name string) map[string]string {
 			fmt.Fprintf(&losses, "%s\n\t%s %s: %s\n", d, d.Loss, d.Subject, d.Hint)
 		}
 	}
-	for _, f := range res.Shared {
+	for _, f := range res.Common {
 		tree["modec/"+f.Path] = string(f.Data)
 	}
 	if losses.Len() > 0 {
@@ -216,7 +216,7 @@ func write(t *testing.T, name string, tree map[string]string) {
 // covered reports an error where merging an artifact into an empty file loses a part of
 // it: no shared place covers that part.
 func covered(f contract.File) error {
-	res, err := merge.Merge([]byte("{}"), f.Data, f.Shared, nil, false)
+	res, err := jsonedit.Merge([]byte("{}"), f.Data, f.Places, nil, false)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets"
-	"modec.dev/modec/targets/mcp"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 type serveCmd struct {
@@ -111,8 +111,8 @@ func (c *serveCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail("serve", diags)
 	}
-	opt := mcp.Options{Version: version(), Logger: log, Mode: or(c.Mode, ""), Role: or(c.Role, ""), Timeout: or(c.RequestTimeout, 0), HideEnv: or(c.HTTP, "") != "",
-		Limits: mcp.Limits{Sessions: or(c.MaxSessions, 0), Messages: or(c.MaxMessages, 0), Text: or(c.MaxText, 0), Timeout: or(c.Timeout, 0), Cleanup: or(c.Cleanup, 0)}}
+	opt := serve.Options{Version: version(), Logger: log, Mode: or(c.Mode, ""), Role: or(c.Role, ""), Timeout: or(c.RequestTimeout, 0), HideEnv: or(c.HTTP, "") != "",
+		Limits: serve.Limits{Sessions: or(c.MaxSessions, 0), Messages: or(c.MaxMessages, 0), Text: or(c.MaxText, 0), Timeout: or(c.Timeout, 0), Cleanup: or(c.Cleanup, 0)}}
 	if l.file == "" {
 		opt.Verify = l.verify
 	}
@@ -123,11 +123,11 @@ func (c *serveCmd) Run(e *env) error {
 		opt.Writer = l
 	}
 	if state := or(c.State, ""); state != "" {
-		if opt.Store, err = mcp.OpenSQLite(e.abs(state)); err != nil {
+		if opt.Store, err = serve.OpenSQLite(e.abs(state)); err != nil {
 			return err
 		}
 	}
-	s, err := mcp.New(model, opt)
+	s, err := serve.New(model, opt)
 	if err != nil {
 		return err
 	}
@@ -257,8 +257,8 @@ func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 }
 
 // http serves until the context ends, and lets requests that are under way end.
-func (c *serveCmd) http(ctx context.Context, e *env, s *mcp.Server, addr string, log *slog.Logger) error {
-	h, err := s.Handler(mcp.HTTPOptions{Body: or(c.MaxBody, 0), Origins: c.Origin, Hosts: c.Host})
+func (c *serveCmd) http(ctx context.Context, e *env, s *serve.Server, addr string, log *slog.Logger) error {
+	h, err := s.Handler(serve.HTTPOptions{Body: or(c.MaxBody, 0), Origins: c.Origin, Hosts: c.Host})
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (c *serveCmd) http(ctx context.Context, e *env, s *mcp.Server, addr string,
 		log.Warn("others can reach this address, and nobody is asked who they are", "address", listener.Addr().String())
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	e.ui.note("serving %s\n", mcp.Address(listener.Addr().String(), ""))
+	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {
@@ -294,7 +294,7 @@ type modelLoader struct {
 	log    *slog.Logger
 	file   string // of a compiled model; "": the source
 	global bool
-	server *mcp.Server
+	server *serve.Server
 
 	loading sync.Mutex // so that a later reload does not serve what was there before
 }
@@ -306,7 +306,7 @@ func (l *modelLoader) watch() (*watcher, error) {
 	return l.env.watch()
 }
 
-func (l *modelLoader) load() (*mcp.Model, diag.List) {
+func (l *modelLoader) load() (*serve.Model, diag.List) {
 	var diags diag.List
 	var p *ir.Project
 	if l.file != "" {
@@ -326,7 +326,7 @@ func (l *modelLoader) load() (*mcp.Model, diag.List) {
 	if l.global {
 		global = l.users()
 	}
-	return mcp.NewModel(l.dir, p, global...), diags
+	return serve.NewModel(l.dir, p, global...), diags
 }
 
 // users are the modes that the user has everywhere. What of them does not load is
@@ -405,7 +405,7 @@ func (l *modelLoader) reload() {
 }
 
 // verify proves the artifacts of the source as it is.
-func (l *modelLoader) verify(ctx context.Context) (*mcp.Verification, error) {
+func (l *modelLoader) verify(ctx context.Context) (*serve.Verification, error) {
 	res, diags := compiler.Compile(ctx, l.request())
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].String())
@@ -414,7 +414,7 @@ func (l *modelLoader) verify(ctx context.Context) (*mcp.Verification, error) {
 	if report == nil {
 		return nil, errors.New("the artifacts cannot be verified")
 	}
-	v := &mcp.Verification{Decisions: report.Decisions, Wider: report.Wider(), Targets: []string{}, Findings: []string{}}
+	v := &serve.Verification{Decisions: report.Decisions, Wider: report.Wider(), Targets: []string{}, Findings: []string{}}
 	for _, s := range report.Surfaces {
 		if !slices.Contains(v.Targets, s.Target) {
 			v.Targets = append(v.Targets, s.Target)

@@ -14,9 +14,9 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/jsonedit"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/targets/mcp"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 // client is a program that starts MCP servers from a list of its own.
@@ -67,7 +67,7 @@ func (c *serveCmd) entry(e *env) error {
 		if cl.remote != "" {
 			o = append(o, "type", cl.remote)
 		}
-		o = append(o, "url", mcp.Address(addr, or(c.Mode, "")))
+		o = append(o, "url", serve.Address(addr, or(c.Mode, "")))
 	} else {
 		if cl.typed {
 			o = append(o, "type", "stdio")
@@ -75,7 +75,7 @@ func (c *serveCmd) entry(e *env) error {
 		o = append(o, "command", "modec", "args", c.arguments(e))
 	}
 	if cl.roo {
-		o = append(o, "disabled", false, "alwaysAllow", mcp.ReadOnlyTools())
+		o = append(o, "disabled", false, "alwaysAllow", serve.ReadOnlyTools())
 	}
 	data := contract.JSON(contract.Object{cl.field, contract.Object{"modec", o}})
 	if c.Install == "" {
@@ -87,7 +87,7 @@ func (c *serveCmd) entry(e *env) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the list of servers cannot be read: %w", err)
 	}
-	res, err := merge.Merge(have, data, []string{"/" + cl.field + "/modec"}, nil, false)
+	res, err := jsonedit.Merge(have, data, []string{"/" + cl.field + "/modec"}, nil, false)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s is no JSON: %w", cl.file, err)

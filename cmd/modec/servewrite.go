@@ -19,7 +19,7 @@ import (
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
-	"modec.dev/modec/targets/mcp"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 // servedHeader begins the files of the source that modec serve writes. Without it a
@@ -27,7 +27,7 @@ import (
 const servedHeader = "// Written by modec serve; the next call writes it anew.\n"
 
 // SetRoles writes roles into served/roles.cue of the source.
-func (l *modelLoader) SetRoles(ctx context.Context, roles []mcp.RoleInput) (*mcp.Written, error) {
+func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*serve.Written, error) {
 	type role struct {
 		Description        string            `json:"description,omitempty"`
 		PermissionMode     string            `json:"permissionMode,omitempty"`
@@ -60,7 +60,7 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []mcp.RoleInput) (*mcp
 }
 
 // SetRestrictions writes a mode's MCP restrictions into a file of their own.
-func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *mcp.RestrictionsInput) (*mcp.Written, error) {
+func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (*serve.Written, error) {
 	modes := map[string]any{}
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
@@ -142,7 +142,7 @@ func toolWitnesses(md *ir.Mode) []string {
 // change puts a file into the source if the whole project compiles with it and check
 // has nothing against it, and serves the project then. check sees the project without
 // the file and with it.
-func (l *modelLoader) change(ctx context.Context, name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*mcp.Written, error) {
+func (l *modelLoader) change(ctx context.Context, name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*serve.Written, error) {
 	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	defer release()
 	cfg, diags := compiler.ReadConfig(l.request())
 	if diags.HasErrors() {
-		return &mcp.Written{Diagnostics: diags}, nil
+		return &serve.Written{Diagnostics: diags}, nil
 	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -169,7 +169,7 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	defer root.Close()
 	if have, err := root.ReadFile(file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
 		diags.Errorf(diag.NotOurs, diag.Pos{File: file.Path, Line: 1, Col: 1}, "got a file that modec serve did not write, want to leave it alone")
-		return &mcp.Written{Diagnostics: diags}, nil
+		return &serve.Written{Diagnostics: diags}, nil
 	}
 	req := l.request()
 	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{file})); err != nil {
@@ -177,24 +177,24 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	}
 	with, diags := compiler.Compile(ctx, req)
 	if diags.HasErrors() {
-		return &mcp.Written{Diagnostics: diags}, nil
+		return &serve.Written{Diagnostics: diags}, nil
 	}
 	if req.FS, err = source.Overlay(root.FS(), cfg.Source, memfs.FS{file.Path: []byte("package modec\n")}); err != nil {
 		return nil, fmt.Errorf("the source cannot be read: %w", err)
 	}
 	without, list := compiler.Open(ctx, req)
 	if list.HasErrors() { // something of the source refers to what the file holds
-		return &mcp.Written{Diagnostics: list}, nil
+		return &serve.Written{Diagnostics: list}, nil
 	}
 	if list := check(without, with, file.Path); list.HasErrors() {
-		return &mcp.Written{Diagnostics: list}, nil
+		return &serve.Written{Diagnostics: list}, nil
 	}
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
 		return nil, err
 	}
 	if list := output.Put(l.dir, []contract.File{file}, output.ReplaceExisting); list.HasErrors() {
-		return &mcp.Written{Diagnostics: list}, nil
+		return &serve.Written{Diagnostics: list}, nil
 	}
 	l.reload()
-	return &mcp.Written{File: file.Path, Diagnostics: diags}, nil
+	return &serve.Written{File: file.Path, Diagnostics: diags}, nil
 }

@@ -61,9 +61,9 @@ const (
 type File struct {
 	Path string // slash-separated, relative to the output root, matched by Owns
 	Data []byte
-	// Shared tells the places of a JSON file that people write too where modec's
-	// entries stand, as the patterns of package merge; nil: the file is modec's whole.
-	Shared []string
+	// Places are where modec's entries stand in a JSON file that people write too, as
+	// patterns of package jsonedit; nil: the whole file is modec's.
+	Places []string
 }
 
 // PolicyFile is the compiled policy that the hooks read. Every build writes it,

@@ -15,7 +15,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/jsonedit"
 )
 
 // Where a home folder keeps what was put into it, and what was there before.
@@ -56,8 +56,8 @@ type Installed struct {
 	Written string `toml:"written"`
 	// Original is the hash of what was there before, by which it is kept below
 	// originalDir; "" where nothing was.
-	Original string        `toml:"original,omitempty"`
-	Entries  merge.Entries `toml:"entries"`
+	Original string           `toml:"original,omitempty"`
+	Entries  jsonedit.Entries `toml:"entries"`
 }
 
 // home is a home folder that is read and written.
@@ -263,11 +263,11 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 			before = data
 		}
 	}
-	var owned []merge.Entries
+	var owned []jsonedit.Entries
 	for _, r := range records {
 		owned = append(owned, maps.Clone(r.Entries))
 	}
-	res, err := merge.Merge(have, nil, nil, owned, false)
+	res, err := jsonedit.Merge(have, nil, nil, owned, false)
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1}, "got an entry %q that was edited since modec wrote it: it stays", x.Place)
@@ -275,7 +275,7 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 				delete(e, x.Place)
 			}
 		}
-		res, err = merge.Merge(have, nil, nil, owned, false)
+		res, err = jsonedit.Merge(have, nil, nil, owned, false)
 	}
 	if err != nil {
 		unmerged(&h.diags, records[0].Target, p, err)
@@ -290,11 +290,11 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	}
 	var replaced []string // where modec's value stood in the place of another
 	for _, place := range res.Taken {
-		if slices.ContainsFunc(owned, func(e merge.Entries) bool { return e[place] != "" && e[place] != merge.Container }) {
+		if slices.ContainsFunc(owned, func(e jsonedit.Entries) bool { return e[place] != "" && e[place] != jsonedit.Container }) {
 			replaced = append(replaced, place)
 		}
 	}
-	back, err := merge.Merge(res.Data, before, replaced, nil, false)
+	back, err := jsonedit.Merge(res.Data, before, replaced, nil, false)
 	if err != nil || len(back.Conflicts) > 0 {
 		return res.Data, true // a person's own word since
 	}
@@ -313,7 +313,7 @@ func (h *home) missed(p string) {
 
 // missing tells of items that are not there any more as modec wrote them: a hook that
 // somebody edited goes on to run.
-func (h *home) missing(p string, entries merge.Entries, taken []string) {
+func (h *home) missing(p string, entries jsonedit.Entries, taken []string) {
 	n := 0
 	for place, sum := range entries {
 		if sum == "" && !slices.Contains(taken, place) {
@@ -353,7 +353,7 @@ func (h *home) takeOut(p string) []Change {
 	if !ok {
 		return nil
 	}
-	c := Change{Target: h.next.Files[p].Target, Path: p, Bytes: len(data), SHA256: Sum(data), Action: Update, Shared: true, data: data, have: have}
+	c := Change{Target: h.next.Files[p].Target, Path: p, Bytes: len(data), SHA256: Sum(data), Action: Update, Merged: true, data: data, have: have}
 	delete(h.next.Files, p)
 	switch {
 	case have == nil:

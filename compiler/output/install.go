@@ -13,7 +13,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/jsonedit"
 )
 
 // InstallOptions say where an installation goes.
@@ -131,7 +131,7 @@ func (h *home) write(ctx context.Context, changes []Change, originals []contract
 
 // asArtifact merges what was there before with the artifact that says the same.
 func asArtifact(f contract.HomeFile, original []byte) (Merged, bool) {
-	res, err := merge.Merge(original, f.Artifact.Data, f.Shared, nil, true)
+	res, err := jsonedit.Merge(original, f.Artifact.Data, f.Places, nil, true)
 	if err != nil || len(res.Conflicts) > 0 {
 		return Merged{}, false
 	}
@@ -163,7 +163,7 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 	if base == nil {
 		base = f.Start
 	}
-	res, err := merge.Merge(base, f.Data, f.Shared, nil, h.opt.Force)
+	res, err := jsonedit.Merge(base, f.Data, f.Places, nil, h.opt.Force)
 	if err != nil {
 		unmerged(&h.diags, t.Name(), f.Path, err)
 		return p, false
@@ -172,7 +172,7 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 		return p, false
 	}
 	p.change = Change{Target: t.Name(), Path: f.Path, Bytes: len(res.Data), SHA256: Sum(res.Data), Action: Update,
-		Shared: true, data: res.Data, have: have, entries: res.Entries}
+		Merged: true, data: res.Data, have: have, entries: res.Entries}
 	switch {
 	case have == nil:
 		p.change.Action = Create

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/jsonedit"
 )
 
 // LockFile records what the last build wrote, never what is right: nothing is
@@ -32,11 +32,11 @@ type Lock struct {
 	Accepted  []string          `toml:"accepted,omitempty,multiline"` // losses that [[exceptions]] accept
 	Artifacts map[string]string `toml:"artifacts"`
 	// Entries are what modec wrote into files that people write too, by path.
-	Entries map[string]merge.Entries `toml:"entries,omitempty"`
+	Entries map[string]jsonedit.Entries `toml:"entries,omitempty"`
 }
 
-// sharedFile stands for the hash of a file that people write too.
-const sharedFile = "shared"
+// mergedFile stands for the hash of a file that people write too.
+const mergedFile = "shared"
 
 // artifactLine is the value of one line: "roo sha256:…".
 func artifactLine(target, hash string) string { return target + " " + hash }

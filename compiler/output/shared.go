@@ -3,7 +3,7 @@ package output
 import (
 	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/merge"
+	"modec.dev/modec/compiler/jsonedit"
 )
 
 // unmerged reports a shared file that cannot be read.
@@ -15,7 +15,7 @@ func unmerged(diags *diag.List, name, p string, err error) {
 
 // conflicts reports the entries of a shared file that are a person's; true where
 // there are any. hint says what becomes of one that was there before.
-func conflicts(diags *diag.List, name, p string, list []merge.Conflict, hint string) bool {
+func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint string) bool {
 	for _, x := range list {
 		at := diag.Pos{File: p, Line: x.Line, Col: 1}
 		switch {

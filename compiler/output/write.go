@@ -13,8 +13,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/merge"
-	schema "modec.dev/modec/cue"
+	"modec.dev/modec/compiler/jsonedit"
 )
 
 // Action is what a build does to one path.
@@ -45,15 +44,15 @@ type Change struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"` // "sha256:…"; "" for a removal
 	Action Action `json:"action"`
-	// Shared is set for a file that people write too: Bytes and SHA256 are those of
+	// Merged is set for a file that people write too: Bytes and SHA256 are those of
 	// the whole.
-	Shared bool `json:"shared,omitempty"`
+	Merged bool `json:"shared,omitempty"`
 	// State tells why it would change; "" for a file that would not.
 	State State `json:"state,omitempty"`
 
 	data    []byte
-	have    []byte        // what is on disk
-	entries merge.Entries // of a shared file: what is modec's in it
+	have    []byte           // what is on disk
+	entries jsonedit.Entries // of a shared file: what is modec's in it
 }
 
 // Options say where artifacts go and how much may be overwritten.
@@ -83,8 +82,9 @@ const PendingLock = ".modec/lock.next"
 // Build is what a build wants on disk.
 type Build struct {
 	Source  string               // the hash of the source
+	Schema  string               // the hash of the schema that checked it
 	Outputs []contract.Artifacts // one a target
-	Shared  []contract.File      // what every build writes
+	Common  []contract.File      // what every build writes
 }
 
 // Write puts a build on disk: all of it or nothing. It refuses, with nothing written,
@@ -194,8 +194,8 @@ func (w *writer) plan(b Build) []Change {
 	emitted := map[string]bool{}
 	add := func(name string, f contract.File) {
 		emitted[f.Path] = true
-		if f.Shared != nil {
-			if c, ok := w.merge(name, f.Path, f.Data, f.Shared); ok {
+		if f.Places != nil {
+			if c, ok := w.merge(name, f.Path, f.Data, f.Places); ok {
 				changes = append(changes, c)
 			}
 			return
@@ -210,7 +210,7 @@ func (w *writer) plan(b Build) []Change {
 			add(o.Target.Name(), f)
 		}
 	}
-	for _, f := range b.Shared {
+	for _, f := range b.Common {
 		add("modec", f)
 	}
 	var all []contract.Target
@@ -238,7 +238,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 		if !gone(name, p) || !mine(name, p) {
 			continue
 		}
-		if hash == sharedFile {
+		if hash == mergedFile {
 			if c, ok := w.merge(name, p, nil, nil); ok {
 				changes = append(changes, c)
 			}
@@ -267,19 +267,19 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", diag.WithoutPath(err))
 		return c, false
 	}
-	var owned []merge.Entries
+	var owned []jsonedit.Entries
 	for _, l := range []*Lock{w.lock, w.pending} {
 		if l != nil && l.Entries[p] != nil {
 			owned = append(owned, l.Entries[p])
 		}
 	}
-	res, err := merge.Merge(have, want, patterns, owned, w.opt.Force)
+	res, err := jsonedit.Merge(have, want, patterns, owned, w.opt.Force)
 	state := Stale
 	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
-		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x merge.Conflict) bool { return x.Edited }) {
+		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x jsonedit.Conflict) bool { return x.Edited }) {
 			state = Edited
 		}
-		res, err = merge.Merge(have, want, patterns, owned, true)
+		res, err = jsonedit.Merge(have, want, patterns, owned, true)
 	}
 	if err != nil {
 		unmerged(&w.diags, name, p, err)
@@ -288,7 +288,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 	if conflicts(&w.diags, name, p, res.Conflicts, "rename one of the two, or `--force` overwrites it") {
 		return c, false
 	}
-	c = Change{Target: name, Path: p, Bytes: len(res.Data), SHA256: Sum(res.Data), Shared: true, data: res.Data, have: have, entries: res.Entries, Action: Update, State: state}
+	c = Change{Target: name, Path: p, Bytes: len(res.Data), SHA256: Sum(res.Data), Merged: true, data: res.Data, have: have, entries: res.Entries, Action: Update, State: state}
 	switch {
 	case res.Data == nil:
 		c.Action, c.SHA256, c.State = Remove, "", Orphaned
@@ -424,7 +424,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 // nextLock is the lock after this build: what it wrote, and what earlier
 // builds wrote for targets that this one does not compile.
 func (w *writer) nextLock(b Build, changes []Change) *Lock {
-	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Schema: schema.Hash(), Source: b.Source, Artifacts: map[string]string{}}
+	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Schema: b.Schema, Source: b.Source, Artifacts: map[string]string{}}
 	compiled := map[string]bool{"modec": true}
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true
@@ -443,9 +443,9 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 	}
 	slices.Sort(l.Accepted)
 	l.Accepted = slices.Compact(l.Accepted)
-	remember := func(p string, entries merge.Entries) {
+	remember := func(p string, entries jsonedit.Entries) {
 		if l.Entries == nil {
-			l.Entries = map[string]merge.Entries{}
+			l.Entries = map[string]jsonedit.Entries{}
 		}
 		l.Entries[p] = entries
 	}
@@ -462,10 +462,10 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 	for _, c := range changes {
 		switch {
 		case c.Action == Remove:
-		case !c.Shared:
+		case !c.Merged:
 			l.Artifacts[c.Path] = artifactLine(c.Target, c.SHA256)
 		case len(c.entries) > 0:
-			l.Artifacts[c.Path] = artifactLine(c.Target, sharedFile)
+			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			remember(c.Path, c.entries)
 		}
 	}

@@ -155,7 +155,7 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 		files = append(files, f)
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {
-		files = append(files, contract.File{Path: ".mcp.json", Data: e.serversJSON(shared), Shared: contract.MCPServers})
+		files = append(files, contract.File{Path: ".mcp.json", Data: e.serversJSON(shared), Places: contract.MCPServers})
 	}
 	return files, e.diags
 }

@@ -69,7 +69,7 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		off = "disableAllHooks"
 	}
 	return []contract.HomeFile{{
-		File:     contract.File{Path: ".claude/settings.json", Data: contract.JSON(e.settingsOf(r, list, mode, model)), Shared: settingsPlaces},
+		File:     contract.File{Path: ".claude/settings.json", Data: contract.JSON(e.settingsOf(r, list, mode, model)), Places: settingsPlaces},
 		Strict:   true,
 		Off:      off,
 		Artifact: artifact,

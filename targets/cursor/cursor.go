@@ -178,16 +178,16 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 			if dir != p.dir {
 				lists, hooks = cliPlaces, hookPlaces
 			}
-			files = append(files, contract.File{Path: dir + "cli.json", Data: cli, Shared: lists})
+			files = append(files, contract.File{Path: dir + "cli.json", Data: cli, Places: lists})
 			if e.hooks {
-				files = append(files, contract.File{Path: dir + "hooks.json", Data: hooksJSON(p, policyFile), Shared: hooks})
+				files = append(files, contract.File{Path: dir + "hooks.json", Data: hooksJSON(p, policyFile), Places: hooks})
 			}
 		}
 		e.asks(p)
 		e.claudeRules(p)
 		e.heldByHook(p)
 	}
-	files = append(files, contract.File{Path: ".cursor/mcp.json", Data: e.servers(), Shared: contract.MCPServers})
+	files = append(files, contract.File{Path: ".cursor/mcp.json", Data: e.servers(), Places: contract.MCPServers})
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}

@@ -36,7 +36,7 @@ func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
 	e.diags = nil // said by the build
 	home := func(name string, data []byte, places []string, artifact contract.File) contract.HomeFile {
-		return contract.HomeFile{File: contract.File{Path: ".cursor/" + name, Data: data, Shared: places}, Artifact: artifact}
+		return contract.HomeFile{File: contract.File{Path: ".cursor/" + name, Data: data, Places: places}, Artifact: artifact}
 	}
 	cli := home("cli-config.json", contract.JSON(append(contract.Object{"approvalMode", "allowlist"}, tokens...)), append([]string{"/approvalMode"}, cliPlaces...),
 		contract.File{Path: p.dir + "cli.json", Data: contract.JSON(tokens)})

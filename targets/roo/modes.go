@@ -62,7 +62,7 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	}
 	files := []contract.File{{Path: e.file("modes"), Data: write(modes)}}
 	if len(p.Servers) > 0 {
-		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers), Shared: contract.MCPServers})
+		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers), Places: contract.MCPServers})
 	}
 	files = append(files, e.ignoreFile()...)
 	for i := range p.Modes {

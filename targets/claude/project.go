@@ -77,7 +77,7 @@ func (e *emitter) everybody() (contract.File, bool) {
 	if name != "" && e.hooks {
 		o = append(o, "hooks", preToolUse(hookCommand(projectModel, "role:"+role.Name, false)))
 	}
-	return contract.File{Path: sharedSettings, Data: contract.JSON(o), Shared: settingsPlaces}, true
+	return contract.File{Path: sharedSettings, Data: contract.JSON(o), Places: settingsPlaces}, true
 }
 
 // heldToo reports the roles whose sessions the option subject narrows.

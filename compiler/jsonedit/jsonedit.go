@@ -1,4 +1,4 @@
-// Package merge writes modec's entries into a JSON file that people write too, and
+// Package jsonedit writes modec's entries into a JSON file that people write too, and
 // takes them out again. Everything else keeps its bytes: order, comments, white
 // space, a trailing comma.
 //
@@ -13,7 +13,7 @@
 // modec owns an entry that it wrote before, as its lock remembers. An entry that was
 // there already is a person's, also where it says the same: taking the rule out of
 // the source leaves it.
-package merge
+package jsonedit
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ type Result struct {
 // entries that modec wrote before, by one build or an interrupted one. With force a
 // conflict is resolved for want, unless another kind of value is in the way.
 func Merge(have, want []byte, patterns []string, owned []Entries, force bool) (Result, error) {
-	m := merger{owned: owned, force: force, newline: "\n", unit: "  ", out: Entries{}, items: map[*hujson.Array]map[string]bool{}}
+	m := editor{owned: owned, force: force, newline: "\n", unit: "  ", out: Entries{}, items: map[*hujson.Array]map[string]bool{}}
 	var bom []byte
 	if rest, ok := bytes.CutPrefix(have, []byte("\uFEFF")); ok {
 		bom, have = []byte("\uFEFF"), rest

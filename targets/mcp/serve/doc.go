@@ -24,4 +24,4 @@
 //   - What a policy refuses is a result with isError, so that the model sees why. What
 //     does not exist or is malformed is an error of the protocol.
 //   - The SDK does not recover from a panic in a handler; a middleware here does.
-package mcp
+package serve

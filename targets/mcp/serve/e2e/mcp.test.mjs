@@ -150,7 +150,7 @@ for (const [name, make] of [
 }
 
 test('Claude Code is connected over pipes and HTTP', async () => {
-  const claude = join(here, '../../claude/e2e/node_modules/.bin/claude');
+  const claude = join(here, '../../../claude/e2e/node_modules/.bin/claude');
   assert.ok(existsSync(claude), 'the end-to-end tests of claude install Claude Code; npm ci there');
   const [home, project, bin] = ['claude', 'project', 'bin'].map(temp);
   symlinkSync(modec, join(bin, 'modec'));

@@ -1,4 +1,4 @@
-package mcp
+package serve
 
 import (
 	"bytes"
@@ -37,6 +37,6 @@ func TestBuiltins(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(want, builtinJSON) {
-		t.Error("builtin.json is not what the compiler makes: go test ./targets/mcp -run Builtins -update")
+		t.Error("builtin.json is not what the compiler makes: go test ./targets/mcp/serve -run Builtins -update")
 	}
 }

@@ -1,4 +1,4 @@
-package merge
+package jsonedit
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// merger edits a parsed file.
-type merger struct {
+// editor edits a parsed file.
+type editor struct {
 	have          []byte
 	root          *hujson.Value
 	owned         []Entries
@@ -23,7 +23,7 @@ type merger struct {
 }
 
 // owns returns what an earlier build wrote at a place, "none" where it wrote nothing.
-func (m *merger) owns(place string) string {
+func (m *editor) owns(place string) string {
 	for _, e := range m.owned {
 		if v, ok := e[place]; ok {
 			return v
@@ -33,13 +33,13 @@ func (m *merger) owns(place string) string {
 }
 
 // wrote reports whether modec wrote what a value says at a place.
-func (m *merger) wrote(place string, v hujson.Value) bool {
+func (m *editor) wrote(place string, v hujson.Value) bool {
 	sum := hash(canonical(v))
 	return slices.ContainsFunc(m.owned, func(e Entries) bool { return e[place] == sum })
 }
 
 // measure takes the line break and the indentation of the file.
-func (m *merger) measure() {
+func (m *editor) measure() {
 	if bytes.Contains(m.have, []byte("\r\n")) {
 		m.newline = "\r\n"
 	}
@@ -86,7 +86,7 @@ func memberIndex(o *hujson.Object, name string) int {
 }
 
 // put adds an entry or brings it up to date.
-func (m *merger) put(e entry) {
+func (m *editor) put(e entry) {
 	there := find(m.root, e.tokens)
 	switch {
 	case e.container:
@@ -108,12 +108,12 @@ func (m *merger) put(e entry) {
 	}
 }
 
-func (m *merger) conflict(place string, v *hujson.Value) {
+func (m *editor) conflict(place string, v *hujson.Value) {
 	m.conflicts = append(m.conflicts, Conflict{Place: place, Line: lineOf(m.have, v.StartOffset), Edited: m.owns(place) != "none"})
 }
 
 // container makes sure of an object or a list.
-func (m *merger) container(e entry, there *hujson.Value) {
+func (m *editor) container(e entry, there *hujson.Value) {
 	switch {
 	case there == nil:
 		v := hujson.Value{Value: &hujson.Object{}}
@@ -130,7 +130,7 @@ func (m *merger) container(e entry, there *hujson.Value) {
 }
 
 // item adds an item to a list, unless it is in it.
-func (m *merger) item(e entry, list *hujson.Value) {
+func (m *editor) item(e entry, list *hujson.Value) {
 	if list == nil {
 		return // its container is in conflict
 	}
@@ -160,7 +160,7 @@ func (m *merger) item(e entry, list *hujson.Value) {
 }
 
 // member adds a member to an object that is there.
-func (m *merger) member(tokens []string, v hujson.Value) {
+func (m *editor) member(tokens []string, v hujson.Value) {
 	parent := find(m.root, tokens[:len(tokens)-1])
 	if parent == nil {
 		return // in conflict
@@ -176,7 +176,7 @@ func (m *merger) member(tokens []string, v hujson.Value) {
 
 // append divides what stands before a closing bracket: comments go before the new
 // last one, the rest after it. Behind a trailing comma all of it goes before.
-func (m *merger) append(sibling, tail hujson.Extra, comma bool, depth int) (before, after hujson.Extra) {
+func (m *editor) append(sibling, tail hujson.Extra, comma bool, depth int) (before, after hujson.Extra) {
 	indent, lines := lastLine(sibling)
 	if !lines && len(bytes.TrimSpace(sibling)) == 0 && !bytes.Contains(tail, []byte("\n")) { // all on one line
 		if len(sibling) == 0 && !comma {
@@ -192,7 +192,7 @@ func (m *merger) append(sibling, tail hujson.Extra, comma bool, depth int) (befo
 }
 
 // first does so for an object or a list that is empty.
-func (m *merger) first(tail hujson.Extra, depth int) (before, after hujson.Extra) {
+func (m *editor) first(tail hujson.Extra, depth int) (before, after hujson.Extra) {
 	comments, closing := cut(tail)
 	if closing == nil {
 		closing = hujson.Extra(m.newline + strings.Repeat(m.unit, depth-1))
@@ -217,7 +217,7 @@ func cut(e hujson.Extra) (comments, closing hujson.Extra) {
 }
 
 // formatted writes an emitted value as it stands at a depth of this file.
-func (m *merger) formatted(v hujson.Value, depth int) hujson.Value {
+func (m *editor) formatted(v hujson.Value, depth int) hujson.Value {
 	v = v.Clone()
 	v.BeforeExtra, v.AfterExtra = nil, nil
 	var b bytes.Buffer
@@ -235,7 +235,7 @@ func (m *merger) formatted(v hujson.Value, depth int) hujson.Value {
 }
 
 // removals takes out what modec wrote and no longer emits, the deepest first.
-func (m *merger) removals(entries []entry) {
+func (m *editor) removals(entries []entry) {
 	emitted := map[string]bool{"": true}
 	for i := range entries {
 		emitted[entries[i].place] = true
@@ -263,7 +263,7 @@ func (m *merger) removals(entries []entry) {
 	}
 }
 
-func (m *merger) remove(place, sum string) {
+func (m *editor) remove(place, sum string) {
 	tokens := split(place)
 	parent, name := find(m.root, tokens[:len(tokens)-1]), tokens[len(tokens)-1]
 	if parent == nil {
@@ -303,7 +303,7 @@ func (m *merger) remove(place, sum string) {
 }
 
 // empty reports an object or a list with nothing in it, no comment either.
-func (m *merger) empty(v *hujson.Value) bool {
+func (m *editor) empty(v *hujson.Value) bool {
 	switch x := v.Value.(type) {
 	case *hujson.Object:
 		return len(x.Members) == 0 && len(bytes.TrimSpace(x.AfterExtra)) == 0
@@ -323,7 +323,7 @@ func memberSlot(m *hujson.ObjectMember) slot {
 }
 
 // add puts a new one behind the others; tail is what stands before the closing bracket.
-func add[T any](m *merger, list []T, x T, of func(*T) slot, tail *hujson.Extra, depth int) []T {
+func add[T any](m *editor, list []T, x T, of func(*T) slot, tail *hujson.Extra, depth int) []T {
 	list = append(list, x)
 	added := of(&list[len(list)-1])
 	if len(list) == 1 {
