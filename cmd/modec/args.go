@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 type argsCmd struct {
 	Subject   string `arg:"" help:"A role's name or a mode's slug."`
+	Target    string `placeholder:"NAME" help:"Whose arguments: one of ${launchers}. Default: the one of modec.toml's targets that can be started."`
 	Null      bool   `short:"0" help:"End each argument with a NUL byte instead of quoting for a shell."`
 	Inline    bool   `help:"Put the settings into the argument instead of naming their file."`
 	FlagsOnly bool   `help:"Bare flags; what they cannot carry (ask, hooks, rules with a parenthesis) is reported."`
@@ -32,7 +34,11 @@ func (c *argsCmd) Run(e *env) error {
 	if c.Inline && c.FlagsOnly {
 		return fmt.Errorf("got --inline and --flags-only, want one of them")
 	}
-	args, list, err := launchArgs(e, c.Subject, contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}, false)
+	launcher, err := e.launcher(c.Target)
+	if err != nil {
+		return err
+	}
+	args, list, err := e.launchArgs(launcher, c.Subject, contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}, mayBeStale)
 	if err != nil {
 		return err
 	}
@@ -60,16 +66,71 @@ func (c *argsCmd) Run(e *env) error {
 	return nil
 }
 
-// launchArgs compiles the project for the launcher's target alone and returns
-// the arguments for a subject. With fresh set, the artifacts on disk must be
-// those of this source.
-func launchArgs(e *env, subject string, opt contract.ArgsOptions, fresh bool) ([]string, diag.List, error) {
-	req := e.request()
-	i := slices.IndexFunc(req.Targets, func(t contract.Target) bool { _, ok := t.(contract.Launcher); return ok })
-	if i < 0 {
-		return nil, nil, fmt.Errorf("no target can start an agent")
+// freshness says whether the artifacts on disk must be those of the source.
+type freshness bool
+
+const (
+	mayBeStale  freshness = false
+	mustBeFresh freshness = true
+)
+
+// launchers are the targets whose agents can be started.
+func (e *env) launchers() (list []contract.Launcher) {
+	for _, t := range e.targets {
+		if l, ok := t.(contract.Launcher); ok {
+			list = append(list, l)
+		}
 	}
-	launcher := req.Targets[i].(contract.Launcher)
+	return list
+}
+
+func programs(list []contract.Launcher) (names []string) {
+	for _, l := range list {
+		names = append(names, l.Agent().Programs...)
+	}
+	return names
+}
+
+// launcherOf returns the target whose agent a program is.
+func (e *env) launcherOf(program string) (contract.Launcher, error) {
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	for _, l := range e.launchers() {
+		if slices.Contains(l.Agent().Programs, name) {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is not an agent that modec can start as a subject: these are %s", name, strings.Join(programs(e.launchers()), ", "))
+}
+
+// launcher returns the target of a name; for no name the first that modec.toml compiles
+// for, else the first there is.
+func (e *env) launcher(name string) (contract.Launcher, error) {
+	list := e.launchers()
+	if name != "" {
+		for _, l := range list {
+			if l.Name() == name {
+				return l, nil
+			}
+		}
+		return nil, fmt.Errorf("target %q starts no agent", name)
+	}
+	if cfg, _ := compiler.ReadConfig(e.request()); cfg != nil {
+		for _, t := range cfg.Targets {
+			if l, ok := t.Target.(contract.Launcher); ok {
+				return l, nil
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("there is no target that starts an agent")
+	}
+	return list[0], nil
+}
+
+// launchArgs compiles the project for the launcher's target alone and returns the
+// arguments for a subject.
+func (e *env) launchArgs(launcher contract.Launcher, subject string, opt contract.ArgsOptions, fresh freshness) ([]string, diag.List, error) {
+	req := e.request()
 	req.Only = []string{launcher.Name()}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
@@ -79,7 +140,7 @@ func launchArgs(e *env, subject string, opt contract.ArgsOptions, fresh bool) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	if fresh {
+	if fresh == mustBeFresh {
 		if err := e.fresh(res); err != nil {
 			return nil, nil, err
 		}

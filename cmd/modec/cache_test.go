@@ -13,13 +13,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/targets"
 )
 
 // answer is what a run says and ends with, times left out.
 func answer(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(context.Background(), args, strings.NewReader(""), &stdout, &stderr)
+	code := run(context.Background(), targets.All(), args, strings.NewReader(""), &stdout, &stderr)
 	return milliseconds.ReplaceAllString(fmt.Sprintf("exit %d\n%s%s", code, stdout.String(), stderr.String()), "N ms")
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/targets"
 )
 
 type cleanCmd struct {
@@ -34,7 +33,7 @@ type cleanReport struct {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	changes, diags := output.Clean(e.ctx, output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: targets.All()})
+	changes, diags := output.Clean(e.ctx, output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets})
 	if diags.HasErrors() {
 		return e.ui.fail("clean", diags)
 	}

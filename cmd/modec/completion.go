@@ -8,8 +8,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/targets"
 )
 
 type completionCmd struct {
@@ -78,7 +78,8 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 			e.dir = e.abs(words[i+1])
 		}
 	}
-	for _, s := range completions(k.Model, words, e.subjectNames) {
+	line := completer{targets: contract.Names(e.targets), subjects: e.subjectNames}
+	for _, s := range line.complete(k.Model, words) {
 		e.ui.printf("%s\n", diag.Clean(s))
 	}
 	return nil
@@ -96,62 +97,80 @@ func (e *env) subjectNames() (names []string) {
 	return names
 }
 
-// completions are the words that may stand in the place of the last one.
-func completions(app *kong.Application, words []string, subjects func() []string) []string {
+// completer knows the names that a project has.
+type completer struct {
+	targets  []string
+	subjects func() []string // asked only where one is wanted
+}
+
+// typed is what stands before the last word of a command line.
+type typed struct {
+	node        *kong.Node
+	flags       []*kong.Flag // that may follow
+	positionals int
+	waiting     *kong.Flag // the flag whose value comes next; nil: none
+}
+
+// complete returns the words that may stand in the place of the last one.
+func (c completer) complete(app *kong.Application, words []string) []string {
 	last := words[len(words)-1]
-	node, positionals := app.Node, 0
-	var waiting *kong.Flag // for a value
-	flags := app.Flags
-	for _, w := range words[:len(words)-1] {
+	all := slices.DeleteFunc(c.candidates(before(app, words[:len(words)-1]), last), func(s string) bool { return !strings.HasPrefix(s, last) })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func before(app *kong.Application, words []string) typed {
+	t := typed{node: app.Node, flags: app.Flags}
+	for _, w := range words {
 		switch {
-		case waiting != nil:
-			waiting = nil
+		case t.waiting != nil:
+			t.waiting = nil
 		case strings.HasPrefix(w, "-"):
-			if f := flagOf(flags, w); f != nil && !f.IsBool() && !strings.Contains(w, "=") {
-				waiting = f
+			if f := flagOf(t.flags, w); f != nil && !f.IsBool() && !strings.Contains(w, "=") {
+				t.waiting = f
 			}
 		default:
-			i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w || slices.Contains(n.Aliases, w) })
+			i := slices.IndexFunc(t.node.Children, func(n *kong.Node) bool { return n.Name == w || slices.Contains(n.Aliases, w) })
 			if i < 0 {
-				positionals++
+				t.positionals++
 				continue
 			}
-			node = node.Children[i]
-			flags = append(flags, node.Flags...)
+			t.node = t.node.Children[i]
+			t.flags = append(t.flags, t.node.Flags...)
 		}
 	}
-	var all []string
-	name, value, joined := strings.Cut(last, "=")
+	return t
+}
+
+func (c completer) candidates(t typed, last string) (all []string) {
+	name, _, joined := strings.Cut(last, "=")
 	switch {
-	case waiting != nil:
-		all = values(waiting.Value, subjects)
+	case t.waiting != nil:
+		return c.values(t.waiting.Value)
 	case strings.HasPrefix(last, "-") && joined:
-		if f := flagOf(flags, name); f != nil {
-			for _, v := range values(f.Value, subjects) {
-				if strings.HasPrefix(v, value) {
-					all = append(all, name+"="+v)
-				}
+		if f := flagOf(t.flags, name); f != nil {
+			for _, v := range c.values(f.Value) {
+				all = append(all, name+"="+v)
 			}
 		}
+		return all
 	case strings.HasPrefix(last, "-"):
-		for _, f := range flags {
+		for _, f := range t.flags {
 			if !f.Hidden {
 				all = append(all, "--"+f.Name)
 			}
 		}
-	default:
-		for _, n := range node.Children {
-			if !n.Hidden {
-				all = append(all, n.Name)
-			}
-		}
-		if positionals < len(node.Positional) {
-			all = append(all, values(node.Positional[positionals], subjects)...)
+		return all
+	}
+	for _, n := range t.node.Children {
+		if !n.Hidden {
+			all = append(all, n.Name)
 		}
 	}
-	all = slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, last) })
-	slices.Sort(all)
-	return slices.Compact(all)
+	if t.positionals < len(t.node.Positional) {
+		all = append(all, c.values(t.node.Positional[t.positionals])...)
+	}
+	return all
 }
 
 func flagOf(flags []*kong.Flag, word string) *kong.Flag {
@@ -165,18 +184,14 @@ func flagOf(flags []*kong.Flag, word string) *kong.Flag {
 }
 
 // values are what a flag or an argument takes, where that is a list.
-func values(v *kong.Value, subjects func() []string) []string {
+func (c completer) values(v *kong.Value) []string {
 	switch {
 	case v.Enum != "":
 		return v.EnumSlice()
 	case v.Name == "target" || v.Name == "targets":
-		var names []string
-		for _, t := range targets.All() {
-			names = append(names, t.Name())
-		}
-		return names
+		return slices.Clone(c.targets)
 	case v.Name == "subject" || v.Name == "role" || v.Name == "mode":
-		return subjects()
+		return c.subjects()
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/suggest"
-	"modec.dev/modec/targets"
 )
 
 type explainCmd struct {
@@ -169,19 +168,19 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 var halves = map[contract.Halves]string{contract.Both: "both", contract.Access: "access", contract.Approval: "approval"}
 
 // allCodes documents everything that modec reports.
-func allCodes() []diag.Doc {
+func (e *env) allCodes() []diag.Doc {
 	docs := append(compiler.Codes(), suggest.Codes()...)
-	for _, t := range targets.All() {
+	for _, t := range e.targets {
 		docs = append(docs, t.Codes()...)
 	}
-	for _, r := range lint.All(targets.All()) {
+	for _, r := range lint.All(e.targets) {
 		docs = append(docs, diag.Doc{Code: r.ID, Text: r.Doc})
 	}
 	return docs
 }
 
 func (c *explainCmd) code(e *env) error {
-	docs := allCodes()
+	docs := e.allCodes()
 	var names []string
 	for _, d := range docs {
 		if string(d.Code) == c.Code {

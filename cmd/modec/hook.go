@@ -10,11 +10,10 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets"
 )
 
 type hookCmd struct {
-	Agent    string `arg:"" help:"The agent that asks: claude or cursor."`
+	Agent    string `arg:"" help:"The agent that asks: ${hookers}."`
 	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: ROOT/.modec/policy.json of the project."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
 	MayAllow bool   `help:"Answer allow where the policy allows. Only for a hook that did not travel with the repository: without it the hook abstains from allow."`
@@ -65,7 +64,7 @@ func (c *hookCmd) Run(e *env) error {
 }
 
 func (c *hookCmd) answer(e *env) contract.HookAnswer {
-	hooker := findHooker(c.Agent)
+	hooker := e.hooker(c.Agent)
 	if hooker == nil {
 		return contract.Refuse(fmt.Sprintf("got agent %q, which has no hook", c.Agent))
 	}
@@ -92,8 +91,8 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: contract.ResolveLinks})
 }
 
-func findHooker(name string) contract.Hooker {
-	for _, t := range targets.All() {
+func (e *env) hooker(name string) contract.Hooker {
+	for _, t := range e.targets {
 		if h, ok := t.(contract.Hooker); ok && t.Name() == name {
 			return h
 		}

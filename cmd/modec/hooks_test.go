@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"modec.dev/modec/targets"
 )
 
 // TestPreCommitHooks runs each entry of .pre-commit-hooks.yaml as pre-commit does: in
@@ -60,7 +62,7 @@ func TestPreCommitHooks(t *testing.T) {
 		}
 		hook := func() (int, string) {
 			var out bytes.Buffer
-			code := run(t.Context(), append([]string{"-C", dir}, entry[1:]...), strings.NewReader(""), &out, &out)
+			code := run(t.Context(), targets.All(), append([]string{"-C", dir}, entry[1:]...), strings.NewReader(""), &out, &out)
 			return code, out.String()
 		}
 		answer(t, "-C", dir, "build")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	schema "modec.dev/modec/cue"
+	"modec.dev/modec/targets"
 )
 
 // Every template is a project that builds, with nothing to say but how its formats
@@ -22,7 +23,7 @@ func TestTemplates(t *testing.T) {
 			modec := func(args ...string) (string, string) {
 				t.Helper()
 				var stdout, stderr bytes.Buffer
-				if code := run(t.Context(), append([]string{"-C", dir}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+				if code := run(t.Context(), targets.All(), append([]string{"-C", dir}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
 					t.Fatalf("modec %v: exit %d\n%s%s", args, code, stdout.String(), stderr.String())
 				}
 				return stdout.String(), stderr.String()

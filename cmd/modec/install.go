@@ -10,7 +10,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/targets"
 )
 
 type installCmd struct {
@@ -21,7 +20,7 @@ type installCmd struct {
 
 // homeFlags are those of the commands that write below a home folder.
 type homeFlags struct {
-	Target []string `placeholder:"NAME" help:"For this agent only (claude, cursor); may be repeated. Default: those of modec.toml."`
+	Target []string `placeholder:"NAME" help:"For this agent only (${installers}); may be repeated. Default: those of modec.toml."`
 	Home   string   `placeholder:"DIR" help:"The home folder. Default: your own."`
 	DryRun bool     `help:"Say what would change, and write nothing."`
 }
@@ -66,7 +65,7 @@ type installReport struct {
 
 // options resolves the flags.
 func (f *homeFlags) options(e *env) (opt output.InstallOptions, chosen []contract.Target, err error) {
-	all := installers()
+	all := e.installers()
 	for _, t := range all {
 		if len(f.Target) == 0 || slices.Contains(f.Target, t.Name()) {
 			chosen = append(chosen, t)
@@ -101,7 +100,7 @@ func (c *installCmd) Run(e *env) error {
 		return !slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() })
 	})
 	if len(chosen) == 0 {
-		return fmt.Errorf("got no target of modec.toml that is installed, want %s among them", names(installers(), " or "))
+		return fmt.Errorf("got no target of modec.toml that is installed, want %s among them", names(e.installers(), " or "))
 	}
 	ref, err := res.Project.ParseSubject(c.Subject, "")
 	if err != nil {
@@ -130,8 +129,8 @@ func (c *uninstallCmd) Run(e *env) error {
 }
 
 // installers are the targets whose agents read files of a home folder.
-func installers() (list []contract.Target) {
-	for _, t := range targets.All() {
+func (e *env) installers() (list []contract.Target) {
+	for _, t := range e.targets {
 		if _, ok := t.(contract.Installer); ok {
 			list = append(list, t)
 		}

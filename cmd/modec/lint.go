@@ -18,7 +18,6 @@ import (
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/suggest"
-	"modec.dev/modec/targets"
 )
 
 type lintCmd struct {
@@ -74,7 +73,7 @@ type patch struct {
 
 func (c *lintCmd) Run(e *env) error {
 	if c.Rules {
-		return e.ui.rules()
+		return e.ui.rules(lint.All(e.targets))
 	}
 	if c.Staged && (c.Fix || c.Apply) {
 		return errors.New("got --staged with what writes the working tree, want one of them")
@@ -156,7 +155,7 @@ func (c *lintCmd) report(e *env, report lintReport) error {
 	case e.ui.json:
 		err = e.ui.emit(report)
 	case e.ui.format == "sarif":
-		err = diag.SARIF(e.ui.out, version(), report.Diagnostics, allCodes(), e.ui.render.Source)
+		err = diag.SARIF(e.ui.out, version(), report.Diagnostics, e.allCodes(), e.ui.render.Source)
 	case e.ui.format == "github":
 		diag.GitHub(e.ui.out, report.Diagnostics)
 	default:
@@ -238,15 +237,15 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 }
 
 // rules lists what lint looks for.
-func (u *ui) rules() error {
+func (u *ui) rules(rules []lint.Rule) error {
 	if u.json {
 		return u.emit(struct {
 			Version int         `json:"version"`
 			Command string      `json:"command"`
 			Rules   []lint.Rule `json:"rules"`
-		}{1, "lint", lint.All(targets.All())})
+		}{1, "lint", rules})
 	}
-	for i, r := range lint.All(targets.All()) {
+	for i, r := range rules {
 		if i > 0 {
 			u.printf("\n")
 		}

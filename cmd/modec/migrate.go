@@ -17,12 +17,11 @@ import (
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/suggest"
-	"modec.dev/modec/targets"
 )
 
 type migrateCmd struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files to import, or the repository to look into. Default: the project folder. After --from claude-args --: a command line."`
-	From     string   `placeholder:"FORMAT" help:"Whose files they are: auto, roo, zoo, kilo, cursor, claude, thurbox, or claude-args. Default: auto."`
+	From     string   `placeholder:"FORMAT" help:"Whose files they are: auto, or one of ${formats}. Default: auto."`
 	Out      string   `placeholder:"DIR" default:"modec" help:"The folder of the source that is written, relative to the project folder."`
 	User     bool     `help:"Look into the home folder too: global modes, user settings, Cursor's own allowlist."`
 	Approved []string `placeholder:"GROUP" help:"Tool groups that your agent's own settings approve without a question (Roo's auto-approve): read, edit, command, web, mcp, modes. Without it they are asked about."`
@@ -60,7 +59,7 @@ type migrateReport struct {
 
 func (c *migrateCmd) Run(e *env) error {
 	start := time.Now()
-	req := migrate.Request{Name: filepath.Base(e.dir), Targets: targets.All(), Repair: c.Repair, Out: filepath.ToSlash(filepath.Clean(c.Out)), Today: time.Now().UTC(), Seed: 1}
+	req := migrate.Request{Name: filepath.Base(e.dir), Targets: e.targets, Repair: c.Repair, Out: filepath.ToSlash(filepath.Clean(c.Out)), Today: time.Now().UTC(), Seed: 1}
 	if !fs.ValidPath(req.Out) || req.Out == "." {
 		return fmt.Errorf("got --out %q, want a folder inside the project", c.Out)
 	}

@@ -22,24 +22,24 @@ Example:
   modec run reviewer -- claude -p 'Review the last commit'`
 }
 
-// decisive are flags of the agent that would replace what the subject may do:
-// of two --settings Claude Code 2.1.329 keeps the last.
-var decisive = []string{"--settings", "--setting-sources", "--permission-mode", "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--bare", "--safe-mode"}
-
 func (c *runCmd) Run(e *env) error {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return fmt.Errorf("got no command, want one after --, such as claude")
+		return fmt.Errorf("there is no command after --: `modec run %s -- PROGRAM` starts one of %s", c.Subject, strings.Join(programs(e.launchers()), ", "))
+	}
+	launcher, err := e.launcherOf(command[0])
+	if err != nil {
+		return err
 	}
 	for _, a := range command[1:] {
-		if flag, _, _ := strings.Cut(a, "="); slices.Contains(decisive, flag) {
-			return fmt.Errorf("got %s beside the subject's own settings, which it would replace; want a command without it", flag)
+		if flag, _, _ := strings.Cut(a, "="); slices.Contains(launcher.Decisive(), flag) {
+			return fmt.Errorf("%s would replace what %s may do: leave it out", flag, c.Subject)
 		}
 	}
-	args, list, err := launchArgs(e, c.Subject, contract.ArgsOptions{}, true)
+	args, list, err := e.launchArgs(launcher, c.Subject, contract.ArgsOptions{}, mustBeFresh)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/shape"
 	schema "modec.dev/modec/cue"
-	"modec.dev/modec/targets"
 )
 
 type schemaCmd struct {
@@ -28,7 +27,7 @@ func (c *schemaCmd) Run(e *env) error {
 	case c.Config && c.Reference, (c.Config || c.Reference) && e.ui.json:
 		return fmt.Errorf("got more than one form, want one of --config, --reference, --json")
 	case c.Config:
-		e.ui.printf("%s", config.Schema(targets.All()))
+		e.ui.printf("%s", config.Schema(e.targets))
 	case c.Reference:
 		text, err := schema.Reference()
 		if err != nil {

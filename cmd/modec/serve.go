@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -27,13 +28,12 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/mcp/serve"
 )
 
 type serveCmd struct {
 	Config      string     `env:"MODEC_CONFIG" placeholder:"FILE" help:"Settings as TOML, by the names of the flags below. The environment wins over it, and flags over both."`
-	PrintConfig string     `placeholder:"CLIENT" help:"Print the entry for a client's list of servers, and end: claude, cursor, roo or vscode."`
+	PrintConfig string     `placeholder:"CLIENT" help:"Print the entry for a client's list of servers, and end: ${clients}."`
 	Install     clientName `placeholder:"CLIENT" help:"Merge that entry into the client's file in the project, and end. Beside --print-config it needs no name."`
 	serveSettings
 }
@@ -326,7 +326,7 @@ func (l *modelLoader) load() (*serve.Model, diag.List) {
 	if l.global {
 		global = l.users()
 	}
-	return serve.NewModel(l.dir, p, global...), diags
+	return serve.NewModel(l.dir, l.targets, p, global...), diags
 }
 
 // users are the modes that the user has everywhere. What of them does not load is
@@ -352,38 +352,41 @@ func (l *modelLoader) users() (out []*ir.Project) {
 			out = append(out, res.Project)
 		}
 	}
-	for _, dir := range []string{own, filepath.Join(home, ".roo")} {
-		if p := l.customModes(dir); p != nil {
-			out = append(out, p)
+	for _, t := range l.targets {
+		g, ok := t.(contract.GlobalModes)
+		if !ok {
+			continue
 		}
+		format, files := g.GlobalModes()
+		for _, name := range files {
+			if p := l.customModes(g, format, filepath.Join(own, path.Base(name))); p != nil {
+				out = append(out, p)
+			}
+			if p := l.customModes(g, format, filepath.Join(home, filepath.FromSlash(name))); p != nil {
+				out = append(out, p)
+			}
+		}
+		break // of two agents with such a file the first: modec's own folder has one for both
 	}
 	return out
 }
 
-// customModes reads a custom_modes.yaml, as Roo keeps for a user.
-func (l *modelLoader) customModes(dir string) *ir.Project {
-	const name = "custom_modes.yaml"
-	if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+// customModes reads a file of modes in an agent's own format.
+func (l *modelLoader) customModes(from contract.Importer, format, file string) *ir.Project {
+	if _, err := os.Stat(file); err != nil {
 		return nil
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return nil
 	}
 	defer root.Close()
-	for _, t := range targets.All() {
-		i, ok := t.(contract.Importer)
-		if !ok || t.Name() != "roo" {
-			continue
-		}
-		got, diags := i.Import(contract.Source{Root: root.FS(), Format: i.Formats()[0], Files: []string{name}})
-		if diags.HasErrors() {
-			l.log.Warn("the user's own modes are left out", "file", filepath.Join(dir, name), "error", diags[0].String())
-			return nil
-		}
-		return got.Project
+	got, diags := from.Import(contract.Source{Root: root.FS(), Format: format, Files: []string{filepath.Base(file)}})
+	if diags.HasErrors() {
+		l.log.Warn("the user's own modes are left out", "file", file, "error", diags[0].String())
+		return nil
 	}
-	return nil
+	return got.Project
 }
 
 // reload serves what lies there now, or goes on with what was good.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -19,22 +21,20 @@ import (
 	"modec.dev/modec/targets/mcp/serve"
 )
 
-// client is a program that starts MCP servers from a list of its own.
-type client struct {
-	file  string // in the project
-	field string // that holds the list
-	// remote is the type of an entry for HTTP; "": none is written.
-	remote string
-	typed  bool // an entry for standard input and output has a type too
-	roo    bool
+// editors are clients for which modec has no target.
+var editorClients = map[string]contract.ServerList{
+	"vscode": {File: ".vscode/mcp.json", Field: "servers", Local: "stdio", Remote: "http"},
 }
 
-// clients are those whose entries modec writes, with the forms of their documentation.
-var clients = map[string]client{
-	"claude": {file: ".mcp.json", field: "mcpServers", remote: "http", typed: true},
-	"cursor": {file: ".cursor/mcp.json", field: "mcpServers"},
-	"roo":    {file: ".roo/mcp.json", field: "mcpServers", remote: "streamable-http", roo: true},
-	"vscode": {file: ".vscode/mcp.json", field: "servers", remote: "http", typed: true},
+// clients returns the programs whose lists of servers modec can write, by name.
+func clients(all []contract.Target) map[string]contract.ServerList {
+	out := maps.Clone(editorClients)
+	for _, t := range all {
+		if c, ok := t.(contract.Client); ok {
+			out[t.Name()] = c.ServerList()
+		}
+	}
+	return out
 }
 
 // clientName is a client on the command line; printed stands for the one that
@@ -58,49 +58,39 @@ func (c *serveCmd) entry(e *env) error {
 	if c.PrintConfig != "" && name != c.PrintConfig {
 		return fmt.Errorf("got --print-config %s and --install %s, want one client", c.PrintConfig, name)
 	}
-	cl, ok := clients[name]
+	all := clients(e.targets)
+	list, ok := all[name]
 	if !ok {
-		return fmt.Errorf("got client %q, want claude, cursor, roo or vscode", name)
+		return fmt.Errorf("got client %q, want one of %s", name, diag.Quote(slices.Sorted(maps.Keys(all))))
 	}
-	o := contract.Object{}
+	entry := list.Entry("modec", c.arguments(e), serve.ReadOnlyTools())
 	if addr := or(c.HTTP, ""); addr != "" {
-		if cl.remote != "" {
-			o = append(o, "type", cl.remote)
-		}
-		o = append(o, "url", serve.Address(addr, or(c.Mode, "")))
-	} else {
-		if cl.typed {
-			o = append(o, "type", "stdio")
-		}
-		o = append(o, "command", "modec", "args", c.arguments(e))
+		entry = list.RemoteEntry(serve.Address(addr, or(c.Mode, "")), serve.ReadOnlyTools())
 	}
-	if cl.roo {
-		o = append(o, "disabled", false, "alwaysAllow", serve.ReadOnlyTools())
-	}
-	data := contract.JSON(contract.Object{cl.field, contract.Object{"modec", o}})
+	data := contract.JSON(contract.Object{list.Field, contract.Object{"modec", entry}})
 	if c.Install == "" {
 		_, err := e.ui.out.Write(data)
 		return err
 	}
-	file := filepath.Join(e.dir, filepath.FromSlash(cl.file))
+	file := filepath.Join(e.dir, filepath.FromSlash(list.File))
 	have, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the list of servers cannot be read: %w", err)
 	}
-	res, err := jsonedit.Merge(have, data, []string{"/" + cl.field + "/modec"}, nil, false)
+	res, err := jsonedit.Merge(have, data, []string{"/" + list.Field + "/modec"}, nil, false)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s is no JSON: %w", cl.file, err)
+		return fmt.Errorf("%s is no JSON: %w", list.File, err)
 	case len(res.Conflicts) > 0:
-		return fmt.Errorf("%s:%d: got another entry %q, want to leave it alone: take it out first", cl.file, res.Conflicts[0].Line, res.Conflicts[0].Place)
+		return fmt.Errorf("%s:%d: got another entry %q, want to leave it alone: take it out first", list.File, res.Conflicts[0].Line, res.Conflicts[0].Place)
 	case bytes.Equal(have, res.Data):
-		e.ui.note("%s has it already\n", cl.file)
+		e.ui.note("%s has it already\n", list.File)
 		return nil
 	}
-	if diags := output.Put(e.dir, []contract.File{{Path: cl.file, Data: res.Data}}, output.ReplaceExisting); diags.HasErrors() {
+	if diags := output.Put(e.dir, []contract.File{{Path: list.File, Data: res.Data}}, output.ReplaceExisting); diags.HasErrors() {
 		return e.ui.fail("serve", diags)
 	}
-	e.ui.note("added modec to %s\n", diag.Clean(cl.file))
+	e.ui.note("added modec to %s\n", diag.Clean(list.File))
 	return nil
 }
 

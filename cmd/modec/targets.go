@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/targets"
 )
 
 type targetsCmd struct {
@@ -29,7 +28,7 @@ type targetInfo struct {
 func (c *targetsCmd) Run(e *env) error {
 	var infos []targetInfo
 	var names []string
-	for _, t := range targets.All() {
+	for _, t := range e.targets {
 		names = append(names, t.Name())
 		if c.Name == "" || c.Name == t.Name() {
 			infos = append(infos, targetInfo{t.Name(), t.Summary(), t.Owns(), orEmpty(t.Options())})

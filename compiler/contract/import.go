@@ -67,6 +67,9 @@ type Imported struct {
 	// "policy NAME": it is written once, as that policy. Everything else is the
 	// subject's own.
 	Project *ir.Project
+	// Baseline is the role that a session has which names none; "" where the files
+	// have no such thing.
+	Baseline string
 	// Comments are the comments of the files: of the mode, role, server, tool,
 	// default or rule at a place, without comment marks.
 	Comments map[diag.Pos]string

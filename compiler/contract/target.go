@@ -185,9 +185,12 @@ func Refuse(reason string) HookAnswer { return HookAnswer{Stderr: reason, Exit: 
 
 // Launcher is a target whose agent can be started as a subject.
 type Launcher interface {
-	Target
+	Installed
 	// Args returns the agent's arguments for a subject.
 	Args(Input, ir.SubjectRef, ArgsOptions) ([]string, diag.List)
+	// Decisive returns the flags by which a command line would replace what the
+	// subject may do.
+	Decisive() []string
 }
 
 // ArgsOptions say in which form arguments are wanted.

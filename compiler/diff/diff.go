@@ -129,7 +129,7 @@ func (r *Report) other(o Other) {
 }
 
 // roles tells what no neutral action shows of the roles that both have: the rules that
-// only Claude Code can say, its list of tools, and who holds the role.
+// only one agent can say, its list of built-in tools, and who holds the role.
 func (r *Report) roles(a, b *ir.Project) {
 	for i := range b.Roles {
 		now := &b.Roles[i]
@@ -140,23 +140,25 @@ func (r *Report) roles(a, b *ir.Project) {
 		what := "role " + now.Name
 		rules := func(list []ir.NativeRule, in []ir.NativeRule, word string, widens func(ir.Decision) bool) {
 			for _, x := range list {
-				if slices.ContainsFunc(in, func(y ir.NativeRule) bool { return x.Decision == y.Decision && x.Text == y.Text }) {
+				if slices.ContainsFunc(in, func(y ir.NativeRule) bool {
+					return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
+				}) {
 					continue
 				}
 				k := Narrowed
 				if widens(x.Decision) {
 					k = Widened
 				}
-				r.other(Other{k, what, fmt.Sprintf("%s the rule %s %s for Claude Code alone", word, x.Decision, x.Text), x.Pos})
+				r.other(Other{k, what, fmt.Sprintf("%s the rule %s %s for %s alone", word, x.Decision, x.Text, x.Target), x.Pos})
 			}
 		}
 		rules(now.Native, old.Native, "has", func(d ir.Decision) bool { return d == ir.Allow })
 		rules(old.Native, now.Native, "no longer has", func(d ir.Decision) bool { return d != ir.Allow })
 		switch x, y := old.Tools, now.Tools; {
 		case y == nil && x != nil, x != nil && y != nil && slices.ContainsFunc(*y, func(t string) bool { return !slices.Contains(*x, t) }):
-			r.other(Other{Widened, what, "has more of Claude Code's tools", now.Pos})
+			r.other(Other{Widened, what, "has more built-in tools", now.Pos})
 		case x == nil && y != nil, x != nil && y != nil && len(*x) != len(*y):
-			r.other(Other{Narrowed, what, "has fewer of Claude Code's tools", now.Pos})
+			r.other(Other{Narrowed, what, "has fewer built-in tools", now.Pos})
 		}
 		if fingerprint(old.Claims) != fingerprint(now.Claims) {
 			r.other(Other{Changed, what, fmt.Sprintf("is held by %s, and was by %s", claims(now.Claims), claims(old.Claims)), now.Pos})

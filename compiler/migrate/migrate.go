@@ -6,6 +6,7 @@ package migrate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,6 +128,7 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 			continue
 		}
 		m.add(got)
+		configs.baseline = cmp.Or(configs.baseline, got.Baseline)
 		res.Report.Files = append(res.Report.Files, got.Files...)
 		for _, f := range got.Files {
 			taken[f] = true
@@ -293,8 +295,9 @@ func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag
 
 // projectConfig collects what modec.toml says.
 type projectConfig struct {
-	name    string
-	targets []configTarget
+	name     string
+	baseline string // the role of a session that names none
+	targets  []configTarget
 }
 
 type configTarget struct {
@@ -331,8 +334,8 @@ func (c *projectConfig) toml(p *ir.Project, out string) []byte {
 	if out != "modec" {
 		set("source", out)
 	}
-	if p.Role(baseline) != nil {
-		set("baseline", baseline)
+	if p.Role(c.baseline) != nil {
+		set("baseline", c.baseline)
 	}
 	b.WriteString("\n# Servers may offer tools that the source does not list. Where it lists all of\n# them, \"closed\" lets the targets say more.\n")
 	set("inventory", "open")
@@ -344,7 +347,3 @@ func (c *projectConfig) toml(p *ir.Project, out string) []byte {
 	}
 	return b.Bytes()
 }
-
-// baseline is the role that Claude Code's own settings of a project become: the
-// session that names no role.
-const baseline = "claude"

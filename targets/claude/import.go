@@ -216,6 +216,7 @@ func (im *importer) settings(layers []layer) {
 		return
 	}
 	im.roles[importedRole] = r
+	im.out.Baseline = importedRole
 	im.shared, im.layers = *rules, layers
 	im.tree[".claude/modec/"+importedRole+".settings.json"] = []byte("{}")
 }

@@ -28,8 +28,9 @@ type Model struct {
 	// taken relative to; "": only relative paths are inside. NewModel sets it.
 	Root string
 
+	targets []contract.Target // whose tools and forms are served
 	sources map[string]string // of the modes, by slug
-	// reach is what anyone may do, which the forms of Claude Code need; made once.
+	// reach is what anyone may do, which some forms of a role need; made once.
 	reach func() (*contract.Reach, error)
 	// realRoot is Root with its links resolved.
 	realRoot func() (string, error)
@@ -48,12 +49,13 @@ var builtins = sync.OnceValue(func() *ir.Project {
 })
 
 // NewModel lays a project over the user's own and the built-in modes: of two modes
-// with a slug the project's holds, then the user's. Roles and guards are the
-// project's, and so are the servers of a name.
-func NewModel(root string, project *ir.Project, global ...*ir.Project) *Model {
+// with a slug the project's counts, then the user's. Roles and guards are the
+// project's, and so are the servers of a name. targets are those whose tools can be
+// asked about and whose forms of a role are served.
+func NewModel(root string, targets []contract.Target, project *ir.Project, global ...*ir.Project) *Model {
 	p := *project
 	p.Builtins = nil
-	m := &Model{Root: root, Project: &p, sources: map[string]string{}}
+	m := &Model{Root: root, Project: &p, targets: targets, sources: map[string]string{}}
 	p.Modes, p.Servers = nil, slices.Clone(project.Servers)
 	add := func(source string, modes []ir.Mode) {
 		for _, mode := range modes {

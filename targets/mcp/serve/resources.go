@@ -13,8 +13,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude"
-	"modec.dev/modec/targets/roo"
 )
 
 // modeInfo is a mode as the modes-server specification gives it.
@@ -99,7 +97,7 @@ func (m *Model) info(mode *ir.Mode, withPrompt bool) (*modeInfo, error) {
 		return nil, err
 	}
 	i := &modeInfo{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Description: mode.Description, WhenToUse: mode.WhenToUse,
-		RoleDefinition: mode.RoleDefinition, ToolGroups: m.groups(ir.SubjectRef{Mode: mode.Slug}, s, roo.FileRegex(m.Policy, mode)), FileRestrictions: fileRules(s),
+		RoleDefinition: mode.RoleDefinition, ToolGroups: m.groups(ir.SubjectRef{Mode: mode.Slug}, s, m.pathPattern(mode)), FileRestrictions: fileRules(s),
 		CustomInstructions: mode.CustomInstructions, Servers: m.servers(s)}
 	if withPrompt {
 		i.SystemPrompt = prompt(mode)
@@ -191,13 +189,74 @@ const (
 // part is one view of a mode, a role or a server.
 type part struct {
 	suffix, title, mime string
+	// content returns what a text says, or a JSON value. An error with a code is the
+	// client's to see.
+	content func(m *Model, name string) (any, error)
 }
 
 // parts are the views of each scheme, the whole first.
 var parts = map[string][]part{
-	"mode":   {{"", "", jsonType}, {"config", "configuration", jsonType}, {"system_prompt", "system prompt", textType}},
-	"role":   {{"", "", jsonType}, {"config", "configuration", jsonType}, {"system_prompt", "system prompt", textType}, {"claude_args", "arguments of Claude Code", jsonType}, {"settings", "settings of Claude Code", jsonType}},
-	"server": {{"", "", jsonType}},
+	"mode": {
+		{"", "", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.info(md, true) })},
+		{"config", "configuration", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.config(md) })},
+		{"system_prompt", "system prompt", textType, ofMode(func(_ *Model, md *ir.Mode) (any, error) { return prompt(md), nil })},
+	},
+	"role": {
+		{"", "", jsonType, ofRole(func(m *Model, r *ir.Role) (any, error) { return m.roleInfo(r) })},
+		{"config", "configuration", jsonType, ofRole(func(m *Model, r *ir.Role) (any, error) { return m.flagsOf(r) })},
+		{"system_prompt", "system prompt", textType, ofRole(func(_ *Model, r *ir.Role) (any, error) { return r.AppendSystemPrompt, nil })},
+	},
+	"server": {{"", "", jsonType, func(m *Model, name string) (any, error) {
+		if sv := m.Project.Server(name); sv != nil {
+			return m.serverInfo(sv)
+		}
+		return nil, notThere(serverNotFound)
+	}}},
+}
+
+// notThere is the code of what a model does not have.
+type notThere code
+
+func (n notThere) Error() string { return string(n) }
+
+func ofMode(view func(*Model, *ir.Mode) (any, error)) func(*Model, string) (any, error) {
+	return func(m *Model, slug string) (any, error) {
+		if md := m.Project.Mode(slug); md != nil {
+			return view(m, md)
+		}
+		return nil, notThere(modeNotFound)
+	}
+}
+
+func ofRole(view func(*Model, *ir.Role) (any, error)) func(*Model, string) (any, error) {
+	return func(m *Model, name string) (any, error) {
+		if r := m.Project.Role(name); r != nil {
+			return view(m, r)
+		}
+		return nil, notThere(roleNotFound)
+	}
+}
+
+// views returns the views of a scheme, those of a role that a target adds included.
+func views(scheme string, targets []contract.Target) []part {
+	list := slices.Clip(parts[scheme])
+	if scheme != "role" {
+		return list
+	}
+	for _, t := range targets {
+		if forms, ok := t.(contract.RoleForms); ok {
+			for _, f := range forms.RoleForms() {
+				list = append(list, part{f.Suffix, f.Title, jsonType, ofRole(func(m *Model, r *ir.Role) (any, error) {
+					in, err := m.input(t)
+					if err != nil {
+						return nil, err
+					}
+					return f.Content(in, r, m.Root)
+				})})
+			}
+		}
+	}
+	return list
 }
 
 // schemes are those of the resources, in the order in which they are listed.
@@ -237,7 +296,7 @@ func resources(m *Model) (out []*sdk.Resource) {
 		names, describe := m.named(scheme)
 		for _, name := range names {
 			title, description := describe(name)
-			for _, p := range parts[scheme] {
+			for _, p := range views(scheme, m.targets) {
 				r := &sdk.Resource{Name: strings.TrimSuffix(name+"/"+p.suffix, "/"), Title: title, Description: description, URI: uriOf(scheme, name, p.suffix), MIMEType: p.mime}
 				if p.title != "" {
 					r.Title, r.Description = title+": "+p.title, ""
@@ -261,7 +320,7 @@ func resources(m *Model) (out []*sdk.Resource) {
 func (sc *scope) templates() {
 	variable := map[string]string{"mode": "slug", "role": "name", "server": "name"}
 	for _, scheme := range schemes {
-		for _, p := range parts[scheme] {
+		for _, p := range views(scheme, sc.Model().targets) {
 			t := &sdk.ResourceTemplate{Name: strings.TrimSuffix(scheme+"_"+p.suffix, "_"), Title: strings.TrimSpace("A " + scheme + " " + p.title), URITemplate: scheme + "://{" + variable[scheme] + "}", MIMEType: p.mime,
 				Description: "What the compiled project says of a " + scheme + "."}
 			if p.suffix != "" {
@@ -272,7 +331,7 @@ func (sc *scope) templates() {
 	}
 }
 
-// cut splits a resource's address; false where it is none of this server's.
+// cut splits a resource's address; false where the form is not one of this server's.
 func cut(uri string) (scheme, name, suffix string, ok bool) {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if !ok || parts[scheme] == nil {
@@ -280,13 +339,10 @@ func cut(uri string) (scheme, name, suffix string, ok bool) {
 	}
 	name, suffix, slash := strings.Cut(rest, "/")
 	if slash && suffix == "" {
-		return "", "", "", false // mode://code/ is no other word for mode://code
+		return "", "", "", false // mode://code/ is not mode://code
 	}
 	name, err := url.PathUnescape(name)
-	if err != nil || !slices.ContainsFunc(parts[scheme], func(p part) bool { return p.suffix == suffix }) {
-		return "", "", "", false
-	}
-	return scheme, name, suffix, true
+	return scheme, name, suffix, err == nil
 }
 
 func (sc *scope) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -304,53 +360,26 @@ func view(m *Model, uri string) (text, mime string, err error) {
 	if !ok {
 		return "", "", missing(resourceNotFound)
 	}
-	var v any
-	switch scheme {
-	case "mode":
-		mode := m.Project.Mode(name)
-		if mode == nil {
-			return "", "", missing(modeNotFound)
-		}
-		switch suffix {
-		case "":
-			v, err = m.info(mode, false)
-		case "config":
-			v, err = m.config(mode)
-		default:
-			return prompt(mode), textType, nil
-		}
-	case "role":
-		r := m.Project.Role(name)
-		if r == nil {
-			return "", "", missing(roleNotFound)
-		}
-		switch suffix {
-		case "":
-			v, err = m.roleInfo(r)
-		case "config":
-			v, err = m.thurboxRole(r)
-		case "system_prompt":
-			return r.AppendSystemPrompt, textType, nil
-		case "claude_args":
-			v, err = m.claudeArgs(r)
-		default:
-			v, err = m.claudeSettings(r)
-		}
-	default:
-		sv := m.Project.Server(name)
-		if sv == nil {
-			return "", "", missing(serverNotFound)
-		}
-		v, err = m.serverInfo(sv)
+	list := views(scheme, m.targets)
+	i := slices.IndexFunc(list, func(p part) bool { return p.suffix == suffix })
+	if i < 0 {
+		return "", "", missing(resourceNotFound)
+	}
+	v, err := list[i].content(m, name)
+	if gone, ok := errors.AsType[notThere](err); ok {
+		return "", "", missing(code(gone))
 	}
 	if err != nil {
 		return "", "", fail(internalError, "%v", err)
+	}
+	if text, ok := v.(string); ok && list[i].mime == textType {
+		return text, textType, nil
 	}
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return "", "", fail(internalError, "%v", err)
 	}
-	return string(b), jsonType, nil
+	return string(b), list[i].mime, nil
 }
 
 // changed lists the addresses whose contents two models do not share.
@@ -373,36 +402,25 @@ func content(m *Model, uri string) (text, mime string, err error) {
 	return view(m, uri)
 }
 
-// input is what the target of Claude Code compiles of a model, with its defaults.
-func (m *Model) input() (contract.Input, error) {
+// input is what a target compiles of a model, with the target's defaults.
+func (m *Model) input(t contract.Target) (contract.Input, error) {
 	reach, err := m.reach()
-	return contract.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: contract.NewOptions(claude.New().Options(), nil, nil)}, err
+	return contract.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: contract.NewOptions(t.Options(), nil, nil)}, err
 }
 
-// claudeArgs are the arguments that start Claude Code as a role, naming the files that a
-// build writes: what starts its servers stays there.
-func (m *Model) claudeArgs(r *ir.Role) (any, error) {
-	in, err := m.input()
-	if err != nil {
-		return nil, err
+// pathPattern is the expression that limits a mode's edits, as the first target whose
+// agent has one writes it.
+func (m *Model) pathPattern(md *ir.Mode) string {
+	for _, t := range m.targets {
+		if p, ok := t.(contract.PathPattern); ok {
+			return p.PathPattern(m.Policy, md)
+		}
 	}
-	args, diags := claude.New().(contract.Launcher).Args(in, ir.SubjectRef{Role: r.Name}, contract.ArgsOptions{Dir: m.Root})
-	if diags.HasErrors() {
-		return nil, errors.New(diags[0].String())
-	}
-	return map[string]any{"name": r.Name, "args": args}, nil
+	return ""
 }
 
-func (m *Model) claudeSettings(r *ir.Role) (any, error) {
-	in, err := m.input()
-	if err != nil {
-		return nil, err
-	}
-	b, err := claude.Settings(in, r)
-	return json.RawMessage(b), err
-}
-
-// Role is a role in Thurbox's form: what flags of Claude Code carry of it.
+// Role is a role in the form of the specification of roles: what a command line's flags
+// carry of it.
 type Role struct {
 	Name               string            `json:"name"`
 	Description        string            `json:"description"`
@@ -414,10 +432,26 @@ type Role struct {
 	Env                map[string]string `json:"env,omitempty"`
 }
 
-func (m *Model) thurboxRole(r *ir.Role) (*Role, error) {
-	in, err := m.input()
-	if err != nil {
-		return nil, err
+// flagsOf writes a role as the first target whose agent takes one by flags compiles it.
+func (m *Model) flagsOf(r *ir.Role) (*Role, error) {
+	out := &Role{Name: r.Name, Description: r.Description, PermissionMode: r.PermissionMode,
+		AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
+	for _, t := range m.targets {
+		compiler, ok := t.(contract.FlagRoles)
+		if !ok {
+			continue
+		}
+		in, err := m.input(t)
+		if err != nil {
+			return nil, err
+		}
+		f, diags := compiler.FlagsOf(in, r)
+		if diags.HasErrors() {
+			return nil, errors.New(diags[0].String())
+		}
+		out.PermissionMode, out.AllowedTools, out.DisallowedTools = f.PermissionMode, f.Allowed, f.Disallowed
+		out.Tools, out.AppendSystemPrompt, out.Env = f.Tools, f.AppendSystemPrompt, f.Env
+		break
 	}
-	return flagsOf(in, r)
+	return out, nil
 }

@@ -46,15 +46,17 @@ roles: {
 }
 `
 
+var agents = []contract.Target{roo.New(), claude.New()}
+
 // compiled makes a model of a source.
 func compiled(t testing.TB, text string) *Model {
 	t.Helper()
 	fsys := fstest.MapFS{"modec.toml": {Data: []byte("name = \"shop\"\n[targets.roo]\n")}, "modec/a.cue": {Data: []byte(text)}}
-	res, diags := compiler.Open(t.Context(), compiler.Request{FS: fsys, Targets: []contract.Target{roo.New(), claude.New()}})
+	res, diags := compiler.Open(t.Context(), compiler.Request{FS: fsys, Targets: agents})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	return NewModel("/project", res.Project)
+	return NewModel("/project", agents, res.Project)
 }
 
 func serve(t testing.TB, opt Options) *Server {
@@ -564,7 +566,7 @@ func TestValidateFollowsLinks(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, ".env"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(NewModel(root, compiled(t, source).Project), Options{})
+	s, err := New(NewModel(root, agents, compiled(t, source).Project), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -879,7 +881,7 @@ func (noWriter) SetRestrictions(context.Context, string, *RestrictionsInput) (*W
 func TestLayers(t *testing.T) {
 	project := &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "code", Name: "mine"}}, Servers: []ir.Server{{Name: "b", Command: "project"}}}
 	global := &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "ask", Name: "user's"}, {Slug: "code", Name: "user's"}}, Servers: []ir.Server{{Name: "a"}, {Name: "b", Command: "user"}}}
-	m := NewModel("", project, global)
+	m := NewModel("", agents, project, global)
 	got := map[string]string{}
 	for i := range m.Project.Modes {
 		got[m.Project.Modes[i].Slug] = m.Source(m.Project.Modes[i].Slug) + " " + m.Project.Modes[i].Name
@@ -908,7 +910,7 @@ func TestHandlesAreRandom(t *testing.T) {
 }
 
 func ExampleNewModel() {
-	m := NewModel("", &ir.Project{Version: ir.Version})
+	m := NewModel("", nil, &ir.Project{Version: ir.Version})
 	for i := range m.Project.Modes {
 		fmt.Println(m.Project.Modes[i].Slug, m.Source(m.Project.Modes[i].Slug))
 	}

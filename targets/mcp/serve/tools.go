@@ -324,12 +324,8 @@ func (sc *scope) listRoles(_ context.Context, in listRolesInput) (*listRolesOutp
 		return nil, fail(validationError, "got project %q, want %q or none", in.Project, m.Project.Name)
 	}
 	out := &listRolesOutput{Roles: []Role{}}
-	in2, err := m.input()
-	if err != nil {
-		return nil, fail(internalError, "%v", err)
-	}
 	for i := range m.Project.Roles {
-		r, err := flagsOf(in2, &m.Project.Roles[i])
+		r, err := m.flagsOf(&m.Project.Roles[i])
 		if err != nil {
 			return nil, fail(internalError, "%v", err)
 		}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,8 +10,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude"
-	"modec.dev/modec/targets/roo"
 )
 
 // validateInput is one question: may this tool be used on that.
@@ -43,26 +42,24 @@ type validateOutput struct {
 	Reason           string `json:"reason" jsonschema:"the answer as a sentence"`
 }
 
-// search are the tools that look below a folder, the project where none is named.
-var search = map[string]bool{"Glob": true, "Grep": true, "LS": true, "LSP": true, "list_files": true, "search_files": true, "codebase_search": true, "list_code_definition_names": true}
-
-// groupOf returns the group of a tool of any agent, "" for one that touches nothing.
-func groupOf(tool string) (ir.Group, bool) {
-	switch {
-	case tool == "browser":
-		return ir.Web, true
-	case strings.HasPrefix(tool, "mcp__"):
-		return ir.MCP, true
+// tool describes a tool by the name that any agent has for it, or a group by its own
+// name; judge is the target that judges calls of it, nil where the policy does.
+func (m *Model) tool(name string) (t contract.Tool, judge contract.ToolJudge, known bool) {
+	if name == "browser" {
+		return contract.Tool{Group: ir.Web}, nil, true
 	}
-	for _, g := range ir.Groups {
-		if string(g) == tool {
-			return g, true
+	if slices.Contains(ir.Groups, ir.Group(name)) {
+		return contract.Tool{Group: ir.Group(name)}, nil, true
+	}
+	for _, target := range m.targets {
+		if tools, ok := target.(contract.Tools); ok {
+			if t, known = tools.Tool(name); known {
+				judge, _ = target.(contract.ToolJudge)
+				return t, judge, true
+			}
 		}
 	}
-	if g, ok := roo.ToolGroup(tool); ok {
-		return g, true
-	}
-	return claude.ToolGroup(tool)
+	return t, nil, false
 }
 
 // judgement is a decision and what kind of argument it was about.
@@ -75,109 +72,111 @@ type judgement struct {
 // group's restriction.
 func (m *Model) judge(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (judgement, error) {
 	j, err := m.judgeCall(ref, s, in)
-	if g, _ := groupOf(in.ToolName); err == nil && g != "" && j.Decision == ir.Deny {
-		if r, _ := m.most(ref, s, g); r.Decision == ir.Deny {
+	if t, _, _ := m.tool(in.ToolName); err == nil && t.Group != "" && j.Decision == ir.Deny {
+		if r, _ := m.most(ref, s, t.Group); r.Decision == ir.Deny {
 			j.about = "tool_group"
 		}
 	}
 	return j, err
 }
 
-// judgeCall judges a tool of Claude Code as its hook does, and every other as the policy
-// says.
+// about says what an argument of a group is.
+var about = map[ir.Group]string{"": "tool_group", ir.Read: "file", ir.Edit: "file", ir.Command: "command", ir.Web: "host",
+	ir.MCP: "server", ir.Modes: "mode"}
+
+// judgeCall judges a call as the agent's hook does where its target can, and else as the
+// policy says.
 func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (judgement, error) {
-	g, known := groupOf(in.ToolName)
+	t, judge, known := m.tool(in.ToolName)
 	if !known {
 		return judgement{s.UnknownTool(), "tool_group"}, nil
 	}
+	if err := in.check(t.Group); err != nil {
+		return judgement{}, err
+	}
+	if judge == nil {
+		return m.judgeNeutral(ref, s, t, in)
+	}
+	if !t.Unnamed && !in.names(t.Group) {
+		return judgement{m.whole(ref, s, t.Group), "tool_group"}, nil
+	}
+	r, err := judge.JudgeTool(contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.call(t.Group))
+	return judgement{r, about[t.Group]}, err
+}
+
+// check refuses arguments that no tool of a group can have.
+func (in *validateInput) check(g ir.Group) error {
 	if strings.ContainsRune(in.FilePath, 0) {
-		return judgement{}, fail(validationError, "got a NUL in file_path, want a path")
+		return fail(validationError, "got a NUL in file_path, want a path")
 	}
 	if in.URL != "" && g == ir.Web {
 		if _, ok := contract.WebHost(in.URL); !ok {
-			return judgement{}, fail(validationError, "got the url %q, want an address with a host, of http or https", in.URL)
+			return fail(validationError, "got the url %q, want an address with a host, of http or https", in.URL)
 		}
 	}
-	about := map[ir.Group]string{"": "tool_group", ir.Read: "file", ir.Edit: "file", ir.Command: "command", ir.Web: "host", ir.MCP: "server", ir.Modes: "mode"}[g]
-	if _, ok := claude.ToolGroup(in.ToolName); ok || strings.HasPrefix(in.ToolName, "mcp__") {
-		if input := in.claude(g); input != nil {
-			r, err := claude.Judge(contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.ToolName, input)
-			return judgement{r, about}, err
-		}
-		return judgement{m.whole(ref, s, g), "tool_group"}, nil
-	}
-	decide := func(a policy.Action) (judgement, error) { return judgement{s.Decide(a), about}, nil }
-	switch g {
-	case "":
-		return judgement{policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}, about}, nil
-	case ir.Read, ir.Edit:
-		p := in.FilePath
-		if p == "" && search[in.ToolName] {
-			p = "."
-		}
-		if p != "" {
-			r := m.file(s, g, p)
-			if search[in.ToolName] && r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow }) {
-				r.Decision, r.Rule = ir.Ask, r.Rule+", and some of what is below may not be read"
-			}
-			return judgement{r, about}, nil
-		}
-	case ir.Command:
-		if in.Command != "" {
-			return judgement{s.DecideCommand(".", in.Command), about}, nil
-		}
-	case ir.Web:
-		if host, ok := contract.WebHost(in.URL); ok {
-			return decide(policy.Action{Group: g, Arg: host})
-		}
-	case ir.Modes:
-		if in.TargetMode != "" {
-			return decide(policy.Action{Group: g, Arg: in.TargetMode})
-		}
-	case ir.MCP:
-		switch {
-		case in.Server == "" && in.MCPTool != "":
-			return judgement{}, fail(validationError, "got mcp_tool %q without a server, want both", in.MCPTool)
-		case in.Server == "":
-		case in.ToolName == "access_mcp_resource":
-			return decide(policy.Action{Group: g, Kind: policy.Resource, Server: in.Server, Arg: "*"})
-		case in.MCPTool != "":
-			return decide(policy.Action{Group: g, Server: in.Server, Arg: in.MCPTool})
-		default:
-			return judgement{m.someOf(s, in.Server), about}, nil
-		}
-	}
-	return judgement{m.whole(ref, s, g), "tool_group"}, nil
+	return nil
 }
 
-// claude is the input of a tool of Claude Code, nil where the question does not say
-// what the tool is to be used on.
-func (in *validateInput) claude(g ir.Group) map[string]any {
-	input := map[string]any{}
-	set := func(value string, names ...string) {
-		for _, n := range names {
-			if value != "" {
-				input[n] = value
-			}
-		}
-	}
+// names reports whether a question says what a tool of a group is to be used on.
+func (in *validateInput) names(g ir.Group) bool {
+	return in.call(g) != contract.ToolCall{Tool: in.ToolName}
+}
+
+// call is the question as a call of a tool of a group.
+func (in *validateInput) call(g ir.Group) contract.ToolCall {
+	c := contract.ToolCall{Tool: in.ToolName}
 	switch g {
 	case ir.Read, ir.Edit:
-		set(in.FilePath, "file_path", "notebook_path", "filePath", "path")
+		c.Path = in.FilePath
 	case ir.Command:
-		set(in.Command, "command")
+		c.Command = in.Command
 	case ir.Web:
-		set(in.URL, "url")
+		c.URL = in.URL
 	case ir.Modes:
-		set(in.TargetMode, "subagent_type", "skill")
+		c.Mode = in.TargetMode
 	case ir.MCP:
-		set(in.Server, "server")
-		return input // the tool's own name says the rest, or nothing is left to say
+		c.Server = in.Server
 	}
-	if len(input) == 0 && g != "" && !search[in.ToolName] && in.ToolName != "WebSearch" {
-		return nil
+	return c
+}
+
+// judgeNeutral judges a call by the policy alone.
+func (m *Model) judgeNeutral(ref ir.SubjectRef, s *policy.Subject, t contract.Tool, in *validateInput) (judgement, error) {
+	decide := func(a policy.Action) (judgement, error) { return judgement{s.Decide(a), about[a.Group]}, nil }
+	switch g := t.Group; {
+	case g == "":
+		return judgement{policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}, about[g]}, nil
+	case (g == ir.Read || g == ir.Edit) && t.Searches:
+		return judgement{m.below(s, g, cmp.Or(in.FilePath, ".")), about[g]}, nil
+	case (g == ir.Read || g == ir.Edit) && in.FilePath != "":
+		return judgement{m.file(s, g, in.FilePath), about[g]}, nil
+	case g == ir.Command && in.Command != "":
+		return judgement{s.DecideCommand(".", in.Command), about[g]}, nil
+	case g == ir.Web && in.URL != "":
+		host, _ := contract.WebHost(in.URL)
+		return decide(policy.Action{Group: g, Arg: host})
+	case g == ir.Modes && in.TargetMode != "":
+		return decide(policy.Action{Group: g, Arg: in.TargetMode})
+	case g == ir.MCP && in.Server == "" && in.MCPTool != "":
+		return judgement{}, fail(validationError, "got mcp_tool %q without a server, want both", in.MCPTool)
+	case g == ir.MCP && in.Server != "" && in.ToolName == "access_mcp_resource":
+		return decide(policy.Action{Group: g, Kind: policy.Resource, Server: in.Server, Arg: "*"})
+	case g == ir.MCP && in.Server != "" && in.MCPTool != "":
+		return decide(policy.Action{Group: g, Server: in.Server, Arg: in.MCPTool})
+	case g == ir.MCP && in.Server != "":
+		return judgement{m.someOf(s, in.Server), about[g]}, nil
 	}
-	return input
+	return judgement{m.whole(ref, s, t.Group), "tool_group"}, nil
+}
+
+// below decides a tool that looks below a folder: an ask where some of it may not be
+// read unasked.
+func (m *Model) below(s *policy.Subject, g ir.Group, folder string) policy.Result {
+	r := m.file(s, g, folder)
+	if r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow }) {
+		r.Decision, r.Rule = ir.Ask, r.Rule+", and some of what is below may not be read"
+	}
+	return r
 }
 
 // root is the folder that paths are taken from.

@@ -9,10 +9,9 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude"
 )
 
-// RoleInput is a role in Thurbox's form, as set_roles takes it.
+// RoleInput is a role in the form of the specification of roles, as set_roles takes it.
 type RoleInput struct {
 	Name               string            `json:"name"`
 	Description        string            `json:"description"`
@@ -235,14 +234,4 @@ func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*w
 		return nil, fail(internalError, "%v", err)
 	}
 	return &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}, nil
-}
-
-// flagsOf writes a role in Thurbox's form.
-func flagsOf(in contract.Input, r *ir.Role) (*Role, error) {
-	f, diags := claude.RoleFlags(in, r)
-	if diags.HasErrors() {
-		return nil, fmt.Errorf("%s", diags[0])
-	}
-	return &Role{Name: r.Name, Description: r.Description, PermissionMode: f.PermissionMode, AllowedTools: f.Allowed, DisallowedTools: f.Disallowed,
-		Tools: f.Tools, AppendSystemPrompt: f.AppendSystemPrompt, Env: f.Env}, nil
 }

@@ -1,0 +1,79 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// Tool describes a tool of Claude Code, or of an MCP server as Claude Code names it.
+func (claude) Tool(name string) (contract.Tool, bool) {
+	if strings.HasPrefix(name, "mcp__") {
+		return contract.Tool{Group: ir.MCP, Unnamed: true}, true
+	}
+	g, ok := ToolGroup(name)
+	t := contract.Tool{Group: g, Unnamed: g == "" || g == ir.MCP || name == "WebSearch"}
+	switch name {
+	case "Glob", "Grep", "LS", "LSP":
+		t.Searches, t.Unnamed = true, true
+	}
+	return t, ok
+}
+
+// JudgeTool decides a call as the hook does.
+func (claude) JudgeTool(req contract.HookRequest, call contract.ToolCall) (policy.Result, error) {
+	input := map[string]any{}
+	for name, value := range map[string]string{
+		"file_path": call.Path, "notebook_path": call.Path, "filePath": call.Path, "path": call.Path,
+		"command": call.Command, "url": call.URL, "server": call.Server, "subagent_type": call.Mode, "skill": call.Mode,
+	} {
+		if value != "" {
+			input[name] = value
+		}
+	}
+	return Judge(req, call.Tool, input)
+}
+
+// FlagsOf compiles a role for a command line without a settings file.
+func (claude) FlagsOf(in contract.Input, r *ir.Role) (contract.RoleFlags, diag.List) {
+	f, diags := RoleFlags(in, r)
+	return contract.RoleFlags(f), diags
+}
+
+// RoleForms returns the arguments that start Claude Code as a role, and its settings.
+func (t claude) RoleForms() []contract.RoleForm {
+	return []contract.RoleForm{
+		{Suffix: "claude_args", Title: "arguments of Claude Code", Content: t.argsForm},
+		{Suffix: "settings", Title: "settings of Claude Code", Content: func(in contract.Input, r *ir.Role, _ string) (any, error) {
+			b, err := Settings(in, r)
+			return json.RawMessage(b), err
+		}},
+	}
+}
+
+// argsForm returns arguments that name the files which a build writes: what starts the
+// role's servers stays there.
+func (t claude) argsForm(in contract.Input, r *ir.Role, root string) (any, error) {
+	args, diags := t.Args(in, ir.SubjectRef{Role: r.Name}, contract.ArgsOptions{Dir: root})
+	if diags.HasErrors() {
+		return nil, errors.New(diags[0].String())
+	}
+	return map[string]any{"name": r.Name, "args": args}, nil
+}
+
+// ServerList says how .mcp.json lists a server.
+func (claude) ServerList() contract.ServerList {
+	return contract.ServerList{File: ".mcp.json", Field: "mcpServers", Local: "stdio", Remote: "http"}
+}
+
+// Decisive returns the flags that replace a subject's settings or permission mode: of
+// two --settings Claude Code 2.1.329 keeps the last.
+func (claude) Decisive() []string {
+	return []string{"--settings", "--setting-sources", "--permission-mode", "--dangerously-skip-permissions",
+		"--allow-dangerously-skip-permissions", "--bare", "--safe-mode"}
+}
