@@ -34,12 +34,25 @@ test:
 
 go: lint unit race
 
+# The bounds on code. A function that decides more than COMPLEXITY things, or a line longer
+# than COLUMNS (a tab counts 4), is hard to read: split it. BOUND lists the folders that keep
+# the bounds, and have no unused parameters.
+COMPLEXITY := 25
+COLUMNS := 120
+BOUND := $(addprefix compiler/,artifact config contract diff gittree lint migrate record render resolve shape \
+	source suggest verify why) cue
+
 lint:
 	@$(call part,lint,\
 		files=$$(gofmt -s -l cmd compiler cue targets golden); [ -z "$$files" ] || { echo "gofmt -s would change: $$files"; exit 1; }; \
 		go mod tidy -diff; \
 		go vet ./...; \
-		go tool staticcheck ./...)
+		go tool staticcheck ./...; \
+		go tool unparam $(BOUND:%=./%/...); \
+		go tool gocyclo -over $(COMPLEXITY) -ignore '_test\.go' $(BOUND); \
+		long=$$(for f in $$(find $(BOUND) -name '*.go' ! -name '*_test.go'); do \
+			expand -t 4 $$f | LC_ALL=C.UTF-8 grep -nE '^.{$(COLUMNS)}.' | cut -d: -f1 | sed "s|^|$$f:|" || true; \
+		done); [ -z "$$long" ] || { echo "longer than $(COLUMNS) columns:"; echo "$$long"; exit 1; })
 
 unit: lint
 	@$(call part,unit,go test ./...)

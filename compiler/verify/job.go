@@ -172,7 +172,11 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		j.utility(w, v.Answer)
 	}
 	if v.Bare != nil {
-		j.judgeBare(w, v, wider)
+		silent := j.judgeBare(w, *v.Bare)
+		refuses := w.Source.Decision == ir.Deny && v.Decision == ir.Deny
+		if !silent && !wider && refuses && v.Bare.Decision > ir.Deny {
+			j.hookOnly(w, bareAccess, *v.Bare)
+		}
 	}
 	if !wider {
 		j.judgeHoles(w, v)
@@ -192,26 +196,27 @@ func (j *job) judgeAnswer(w *Witness, a contract.Answer) (wider bool) {
 	return wider
 }
 
-// judgeBare compares what the agent does without its hook. wider is set where the answer
-// with the hook is wider already.
-func (j *job) judgeBare(w *Witness, v contract.Verdict, wider bool) {
+// judgeBare compares what the agent does without its hook. It reports whether the agent then
+// approves silently and the source does not.
+func (j *job) judgeBare(w *Witness, a contract.Answer) (silent bool) {
 	if j.out.Bare == nil {
 		j.out.Bare = &Tally{}
 	}
-	hookOnly := func(h half) {
-		j.out.Counts.HookOnly++
-		j.example(&j.out.HookOnly, j.finding(w, h, *v.Bare))
-	}
-	switch silent := j.approves(w, *v.Bare, j.out.Bare); {
+	switch silent = j.approves(w, a, j.out.Bare); {
 	case silent && j.roleAllows(w):
 		j.out.Bare.Wider--
 		j.out.Bare.HookOnly++
-		hookOnly(bareApproval)
+		j.hookOnly(w, bareApproval, a)
 	case silent:
-		j.wider(w, bareApproval, *v.Bare, j.out.Bare)
-	case !wider && w.Source.Decision == ir.Deny && v.Decision == ir.Deny && v.Bare.Decision > ir.Deny:
-		hookOnly(bareAccess)
+		j.wider(w, bareApproval, a, j.out.Bare)
 	}
+	return silent
+}
+
+// hookOnly counts what only the hook refuses.
+func (j *job) hookOnly(w *Witness, h half, a contract.Answer) {
+	j.out.Counts.HookOnly++
+	j.example(&j.out.HookOnly, j.finding(w, h, a))
 }
 
 // judgeHoles counts what the agent permits in spite of its artifacts.
