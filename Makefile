@@ -39,7 +39,7 @@ go: lint unit race
 # the bounds, and have no unused parameters.
 COMPLEXITY := 25
 COLUMNS := 120
-BOUND := $(addprefix compiler/,artifact config contract diff gittree lint migrate record render resolve shape \
+BOUND := $(addprefix compiler/,config contract diff gittree lint located migrate record render resolve shape \
 	source suggest verify why) cue
 
 lint:

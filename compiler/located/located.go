@@ -1,11 +1,11 @@
-// Package artifact reads JSON, JSON with comments, YAML and SQLite files of agents. [JSON],
+// Package located reads JSON, JSON with comments, YAML and SQLite files of agents. [JSON],
 // [JSONC] and [YAML] return a tree of values in which each has its place and its comments,
 // so that a caller can name the line that decides. [OpenDatabase] reads a database without
 // changing anything on the disk.
 //
 // Equal keys of an object all stay in the tree. [Value.Get] returns the last of them, as the
 // agents do.
-package artifact
+package located
 
 import (
 	"bytes"
