@@ -3,6 +3,7 @@
 # make fuzz    every fuzz target for a time, TIME=30s each
 # make golden  rewrite the golden trees after a deliberate change
 # make release binaries for every platform, an SBOM and checksums
+# make reproducible  release twice from two folders and compare
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -22,7 +23,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test go e2e lint unit race npm acme bench fuzz golden release clean
+.PHONY: test go e2e lint unit race npm acme bench fuzz golden release reproducible clean
 
 # The npm parts run beside the Go parts; a part's output is printed when it is done.
 test:
@@ -33,12 +34,25 @@ test:
 
 go: lint unit race
 
+# The bounds on code. A function that decides more than COMPLEXITY things, or a line longer
+# than COLUMNS (a tab counts 4), is hard to read: split it. BOUND lists the folders that keep
+# the bounds, and have no unused parameters.
+COMPLEXITY := 25
+COLUMNS := 120
+BOUND := $(addprefix compiler/,config contract diff gittree lint located migrate record render resolve shape \
+	source suggest verify why) cue
+
 lint:
 	@$(call part,lint,\
 		files=$$(gofmt -s -l cmd compiler cue targets golden); [ -z "$$files" ] || { echo "gofmt -s would change: $$files"; exit 1; }; \
 		go mod tidy -diff; \
 		go vet ./...; \
-		go tool staticcheck ./...)
+		go tool staticcheck ./...; \
+		go tool unparam $(BOUND:%=./%/...); \
+		go tool gocyclo -over $(COMPLEXITY) -ignore '_test\.go' $(BOUND); \
+		long=$$(for f in $$(find $(BOUND) -name '*.go' ! -name '*_test.go'); do \
+			expand -t 4 $$f | LC_ALL=C.UTF-8 grep -nE '^.{$(COLUMNS)}.' | cut -d: -f1 | sed "s|^|$$f:|" || true; \
+		done); [ -z "$$long" ] || { echo "longer than $(COLUMNS) columns:"; echo "$$long"; exit 1; })
 
 unit: lint
 	@$(call part,unit,go test ./...)
@@ -80,14 +94,29 @@ golden:
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo devel)
 
+# A release says nothing of the time, the machine or the folder: the same source gives
+# the same bytes. The SBOM contains digests of the program that wrote it, so that program
+# is built the same way; it has a go.mod of its own, because its modules are not modec's.
+RELEASE := CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false"
+SBOM := go -C .ci/sbom tool cyclonedx-gomod bin -json -noserial -notimestamp -short-purls -std -version $(VERSION)
+
 release:
 	@rm -rf $(BIN)/release && mkdir -p $(BIN)/release
 	@for p in $(PLATFORMS); do \
 		out=$(BIN)/release/modec-$(VERSION)-$${p%/*}-$${p#*/}; [ $${p%/*} != windows ] || out=$$out.exe; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=$(VERSION)" -o $$out ./cmd/modec; \
+		$(RELEASE) GOOS=$${p%/*} GOARCH=$${p#*/} go build -ldflags "-s -w -X main.release=$(VERSION)" -o $$out ./cmd/modec; \
 	done
-	@go run ./cmd/sbom $(BIN)/release/modec-$(VERSION)-linux-amd64 > $(BIN)/release/modec-$(VERSION).cdx.json
+	@$(RELEASE) $(SBOM) -output $(BIN)/release/modec-$(VERSION).cdx.json $(BIN)/release/modec-$(VERSION)-linux-amd64
 	@cd $(BIN)/release && sha256sum modec-$(VERSION)-* modec-$(VERSION).cdx.json > SHA256SUMS && cat SHA256SUMS
+
+reproducible:
+	@rm -rf $(BIN)/again && mkdir -p $(BIN)/again/a $(BIN)/again/b/deeper
+	@for dir in a b/deeper; do \
+		git archive HEAD | tar -x -C $(BIN)/again/$$dir; \
+		$(MAKE) -C $(BIN)/again/$$dir release VERSION=$(VERSION) PLATFORMS=linux/amd64 > /dev/null; \
+	done
+	@diff -r $(BIN)/again/a/bin/release $(BIN)/again/b/deeper/bin/release
+	@cat $(BIN)/again/a/bin/release/SHA256SUMS; rm -rf $(BIN)/again
 
 clean:
 	rm -rf $(BIN) out

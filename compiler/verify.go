@@ -3,7 +3,6 @@ package compiler
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -81,30 +80,36 @@ func widerDiagnostics(r *verify.Report) diag.List {
 					Target(s.Target)
 				break
 			}
-			diags = append(diags, widerDiagnostic(s, f))
+			widerDiagnostic(&diags, s, f)
 		}
 	}
 	return diags
 }
 
-func widerDiagnostic(s *verify.Surface, f verify.Finding) diag.Diagnostic {
-	d := diag.Diagnostic{Code: diag.Wider, Pos: f.Pos, Target: s.Target, Subject: f.Subject, Group: string(f.Group), Loss: diag.Widening,
-		Hint: "this is a defect of modec; please report it"}
+// widerDiagnostic reports a finding: what the source decides, or where a foreign file is the
+// cause, that file first.
+func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
+	code, hint := diag.Wider, "this is a defect of modec; please report it"
+	if f.Foreign {
+		code, hint = diag.ForeignWidening, "take the entry out of the file, or say in the source what it permits"
+	}
 	without := ""
 	if f.Without {
 		without = " without the hook"
 	}
-	d.Message = fmt.Sprintf("got %s%s for %s %q (%s), want %s: %s", f.Artifact, without, f.Group, f.Action, f.Half, f.Source, f.Rule)
-	if f.Foreign {
-		d.Code, d.Hint = diag.ForeignWidening, "take the entry out of the file, or say in the source what it permits"
+	at, other := f.Pos, diag.Related{Pos: f.At, Message: "permitted by " + f.By}
+	if !f.At.IsZero() && (f.Foreign || at.IsZero()) {
+		at, other = f.At, diag.Related{Pos: f.Pos, Message: "decided by " + f.Rule}
 	}
+	d := diags.Errorf(code, at, "got %s%s for %s %q (%s), want %s: %s",
+		f.Artifact, without, f.Group, f.Action, f.Half, f.Source, f.Rule).
+		Target(s.Target).
+		Subject(f.Subject).
+		Loses(diag.Widening, string(f.Group)).
+		Hint(hint)
 	if !f.At.IsZero() {
-		d.Related = []diag.Related{{Pos: f.At, Message: "permitted by " + f.By}}
-		if f.Foreign || d.Pos.IsZero() {
-			d.Pos, d.Related = f.At, []diag.Related{{Pos: f.Pos, Message: "decided by " + f.Rule}}
-		}
+		d.Related(other.Pos, other.Message)
 	}
-	return d
 }
 
 // notVerified reports why verify came to no report.

@@ -10,11 +10,12 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// Reference writes the schema's reference as Markdown, from its own comments:
-// a section for each definition, a paragraph for each field.
+// Reference writes the schema's reference as Markdown, from the schema's comments: a section
+// for each definition, a paragraph for each field.
 func Reference() (string, error) {
 	var b strings.Builder
-	b.WriteString("# Reference of the source\n\nGenerated from the schema's comments. A field with `!` is required; every other may be left out.\n")
+	b.WriteString("# Reference of the source\n\n")
+	b.WriteString("Generated from the schema's comments. A field with `!` is required; any other is optional.\n")
 	for _, f := range Files() {
 		file, err := parser.ParseFile(f.Name, f.Data, parser.ParseComments)
 		if err != nil {
@@ -39,16 +40,15 @@ func Reference() (string, error) {
 				continue
 			}
 			for _, e := range body.Elts {
-				if err := member(&b, e); err != nil {
-					return "", err
-				}
+				member(&b, e)
 			}
 		}
 	}
 	return b.String(), nil
 }
 
-func member(b *strings.Builder, d ast.Decl) error {
+// member writes a field of a definition.
+func member(b *strings.Builder, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.EmbedDecl:
 		fmt.Fprintf(b, "\nEverything of `%s`, and:\n", source(d.Expr))
@@ -66,9 +66,9 @@ func member(b *strings.Builder, d ast.Decl) error {
 		}
 		b.WriteByte('\n')
 	}
-	return nil
 }
 
+// source writes a piece of CUE on one line.
 func source(n ast.Node) string {
 	out, err := format.Node(n)
 	if err != nil {
@@ -77,7 +77,7 @@ func source(n ast.Node) string {
 	return strings.Join(strings.Fields(string(out)), " ")
 }
 
-// comment joins the comment before a node into one paragraph.
+// comment returns the comment before a node as one paragraph.
 func comment(n ast.Node) string {
 	var words []string
 	for _, g := range ast.Comments(n) {

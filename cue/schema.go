@@ -1,6 +1,6 @@
-// Package cue contains the schema of a modec source as CUE, for the compiler
-// and for users' editors, the built-in modes and policies, and the templates of
-// a new project.
+// Package cue contains the schema of a source as CUE ([Files], [Text]), the built-in modes and
+// policies ([Builtins]), and the templates of a new project ([Template]). [Vendor] returns
+// what users' editors need, and [Reference] documents the schema.
 package cue
 
 import (
@@ -26,8 +26,8 @@ type File struct {
 // Files returns the schema, sorted by name.
 func Files() []File { return in("schema") }
 
-// Hash is the hash of the schema and of what is built in: with another one the same
-// source may mean something else.
+// Hash returns the hash of the schema and of the built-in modes and policies. With another
+// hash the same source may have another meaning.
 var Hash = sync.OnceValue(func() string {
 	h := sha256.New()
 	for _, f := range slices.Concat(Files(), Builtins()) {
@@ -39,10 +39,11 @@ var Hash = sync.OnceValue(func() string {
 // Builtins returns the built-in modes and policies as data files.
 func Builtins() []File { return in("builtin") }
 
+// in returns the files of a folder.
 func in(dir string) []File {
 	entries, err := files.ReadDir(dir)
 	if err != nil {
-		return nil // the folder is embedded: it is always there
+		return nil // never: the folder is embedded
 	}
 	var out []File
 	for _, e := range entries {
@@ -54,20 +55,20 @@ func in(dir string) []File {
 	return out
 }
 
-// common is the part of every template.
+// common is the folder with the part that every template has.
 const common = "common"
 
-// TemplateInfo is a template of a new project.
+// TemplateInfo describes a template of a new project.
 type TemplateInfo struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"` // one line: the first comment of its modec.toml
 }
 
-// Templates lists the templates, the default one first.
+// Templates returns the templates, the default one first.
 func Templates() []TemplateInfo {
 	entries, err := files.ReadDir("template")
 	if err != nil {
-		return nil // the folder is embedded: it is always there
+		return nil // never: the folder is embedded
 	}
 	var out []TemplateInfo
 	for _, e := range entries {
@@ -86,8 +87,8 @@ func Templates() []TemplateInfo {
 	return out
 }
 
-// Template returns the files of a new project, sorted by name; nil for a template
-// that there is not.
+// Template returns the files of a new project, sorted by name; nil where there is no such
+// template.
 func Template(name string) []File {
 	var out []File
 	for _, dir := range []string{name, common} {
@@ -111,8 +112,8 @@ func Template(name string) []File {
 	return out
 }
 
-// Vendor returns what editors and cue vet need beside a source: the module file
-// and the schema below cue.mod/pkg. The compiler does not read it.
+// Vendor returns what editors and cue vet need beside a source: the module file and the schema
+// below cue.mod/pkg. The compiler does not read them.
 func Vendor() []File {
 	out := []File{{"cue.mod/module.cue", []byte("module: \"modec.local@v0\"\nlanguage: version: \"v0.14.0\"\n")}}
 	for _, f := range Files() {

@@ -1,3 +1,6 @@
+// Package config reads modec.toml and checks it. [Load] returns a [Config], or a
+// diagnostic at the place of everything that is wrong. [Schema] writes the same
+// declarations as CUE.
 package config
 
 import (
@@ -18,7 +21,7 @@ import (
 	"modec.dev/modec/compiler/lint"
 )
 
-// ConfigFile is the name of a project's configuration.
+// File is the name of a project's configuration.
 const File = "modec.toml"
 
 // Config is a checked modec.toml.
@@ -29,17 +32,16 @@ type Config struct {
 	Verify   bool   // verify = true
 	Baseline string
 	Targets  []Target // in the order of the target table
-	// Lint holds the severities of lint's rules where they differ from the rules' own,
-	// and PromptLimit its limit.
+	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
-	PromptLimit int
+	PromptLimit int    // in bytes, for lint's long-prompt
 	Bytes       []byte // the file itself, for the source hash
 
 	baselinePos diag.Pos
 	exceptions  []rawException
 }
 
-// TargetConfig is one [targets.NAME] table.
+// Target is one [targets.NAME] table.
 type Target struct {
 	Target  contract.Target
 	Options contract.Options
@@ -47,13 +49,13 @@ type Target struct {
 	OnLoss map[ir.Group]string
 }
 
-// Fails reports whether a loss in a group is an error: on_loss = "error".
+// Fails reports whether a loss in a group is an error (on_loss = "error").
 func (t Target) Fails(g ir.Group) bool {
 	word, ok := t.OnLoss[g]
 	if !ok {
 		word = t.OnLoss[""]
 	}
-	return word == "error"
+	return word == lossIsError
 }
 
 // rawException is an [[exceptions]] table before its subject is known.
@@ -80,10 +82,11 @@ func (c *Config) Accepted() []Accepted {
 	return out
 }
 
-// CheckBaseline reports a baseline that is no role of the project.
+// CheckBaseline reports a baseline that is not a role of the project.
 func (c *Config) CheckBaseline(p *ir.Project) (diags diag.List) {
 	if c.Baseline != "" && p.Role(c.Baseline) == nil {
-		diags.Errorf(diag.UnknownRole, c.baselinePos, "got unknown role %q, want one of %s", c.Baseline, diag.Quote(p.RoleNames())).
+		diags.Errorf(diag.UnknownRole, c.baselinePos,
+			"got unknown role %q, want one of %s", c.Baseline, diag.Quote(p.RoleNames())).
 			Path("baseline").
 			Hint(diag.DidYouMean(c.Baseline, p.RoleNames()))
 	}
@@ -92,32 +95,61 @@ func (c *Config) CheckBaseline(p *ir.Project) (diags diag.List) {
 
 // projectOptions declares the top level of modec.toml.
 var projectOptions = []contract.Option{
-	{Name: "baseline", Type: contract.String, Doc: "The role of a session that names none. It decides what files shared by several roles may allow."},
-	{Name: "inventory", Type: contract.String, Default: "closed", Choices: []string{"closed", "open"}, Doc: "closed: only the servers and tools of the source exist, which lets a target say what it cannot say of unknown ones. open: every server may offer tools that the source does not list."},
-	{Name: "name", Type: contract.String, Doc: "The project's name, for people."},
-	{Name: "on_loss", Type: contract.String, Default: "narrow", Choices: onLossChoices, Doc: "What happens where a target cannot say what the source says. narrow: leave out what the target cannot hold back, with a located warning. error: stop. A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}."},
-	{Name: "source", Type: contract.String, Default: "modec", Doc: "The folder of the data files, relative to modec.toml."},
-	{Name: "verify", Type: contract.Bool, Default: false, Doc: "Verify every build before it is written: a build whose artifacts permit more than the source fails, and nothing is written."},
+	{
+		Name: "baseline", Type: contract.String,
+		Doc: "The role of a session that names none. It decides what files shared by several roles may allow.",
+	}, {
+		Name: "inventory", Type: contract.String, Default: "closed", Choices: []string{"closed", "open"},
+		Doc: "closed: only the servers and tools of the source exist, so that a target can list them all. " +
+			"open: every server may offer tools that the source does not list.",
+	}, {
+		Name: "name", Type: contract.String, Doc: "The project's name, for people.",
+	}, {
+		Name: "on_loss", Type: contract.String, Default: "narrow", Choices: onLossChoices,
+		Doc: "What happens where a target cannot express what the source says. " +
+			"narrow: leave out what the target cannot restrict, with a warning at its place. error: stop. " +
+			"A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}.",
+	}, {
+		Name: "source", Type: contract.String, Default: "modec",
+		Doc: "The folder of the data files, relative to modec.toml.",
+	}, {
+		Name: "verify", Type: contract.Bool, Default: false,
+		Doc: "Verify every build before it is written: " +
+			"a build whose artifacts permit more than the source fails, and nothing is written.",
+	},
 }
 
-var onLossChoices = []string{"narrow", "error"}
+// lossIsError is the on_loss that stops a build.
+const lossIsError = "error"
+
+var onLossChoices = []string{"narrow", lossIsError}
 
 // exceptionKeys declares [[exceptions]]; every key is required.
 var exceptionKeys = []contract.Option{
-	{Name: "reason", Type: contract.String, Doc: "Why the widening is accepted."},
-	{Name: "subject", Type: contract.String, Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist)."},
-	{Name: "target", Type: contract.String, Doc: "The target that may permit more than the source."},
-	{Name: "until", Type: "date", Doc: "The last day on which it holds. After it, the exception is an error."},
-	{Name: "what", Type: contract.String, Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\")."},
+	{
+		Name: "reason", Type: contract.String, Doc: "Why the widening is accepted.",
+	}, {
+		Name: "subject", Type: contract.String,
+		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist).",
+	}, {
+		Name: "target", Type: contract.String, Doc: "The target that may permit more than the source.",
+	}, {
+		Name: "until", Type: "date", Doc: "The last day on which it holds. After it, the exception is an error.",
+	}, {
+		Name: "what", Type: contract.String,
+		Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), " +
+			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\").",
+	},
 }
 
-// LoadConfig reads and checks modec.toml at the root of a project. all are the targets
+// Load reads and checks modec.toml at the root of a project. all are the targets
 // that it may name.
 func Load(fsys fs.FS, all []contract.Target) (*Config, diag.List) {
 	var diags diag.List
 	b, err := fs.ReadFile(fsys, File)
 	if err != nil {
-		diags.Errorf(diag.NoProject, diag.Pos{}, "got a folder without a readable %s, want a project: %v", File, diag.WithoutPath(err)).
+		diags.Errorf(diag.NoProject, diag.Pos{},
+			"got a folder without a readable %s, want a project: %v", File, diag.WithoutPath(err)).
 			Hint("`modec init` writes one, `-C DIR` names another folder")
 		return nil, diags
 	}
@@ -157,8 +189,11 @@ func (c *configReader) read(b []byte) *Config {
 		delete(top, k)
 	}
 	o := c.options("", projectOptions, top)
-	cfg := &Config{Name: o.String("name"), Source: o.String("source"), Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
-		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"], Bytes: b}
+	cfg := &Config{
+		Name: o.String("name"), Source: o.String("source"), Bytes: b,
+		Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
+		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"],
+	}
 	if !contract.LocalPath(cfg.Source) {
 		c.diags.Errorf(diag.BadConfig, c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
 			Path("source")
@@ -171,10 +206,16 @@ func (c *configReader) read(b []byte) *Config {
 
 // lintOptions declares [lint].
 func lintOptions(all []contract.Target) []contract.Option {
-	list := []contract.Option{{Name: "prompt_limit", Type: contract.Int, Default: lint.DefaultPromptLimit, Doc: "The most bytes of a prompt (long-prompt)."}}
+	list := []contract.Option{{
+		Name: "prompt_limit", Type: contract.Int, Default: lint.DefaultPromptLimit,
+		Doc: "The most bytes of a prompt (long-prompt).",
+	}}
 	for _, r := range lint.All(all) {
 		doc, _, _ := strings.Cut(r.Doc, ". ")
-		list = append(list, contract.Option{Name: string(r.ID), Type: contract.String, Default: r.Severity.String(), Choices: lint.Severities, Doc: strings.TrimSuffix(doc, ".") + "."})
+		list = append(list, contract.Option{
+			Name: string(r.ID), Type: contract.String, Default: r.Severity.String(), Choices: lint.Severities,
+			Doc: strings.TrimSuffix(doc, ".") + ".",
+		})
 	}
 	slices.SortFunc(list, func(a, b contract.Option) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -204,13 +245,10 @@ func (c *configReader) targets(cfg *Config, v any, onLoss string) {
 			Path("targets")
 		return
 	}
-	var names []string
-	for _, t := range c.all {
-		names = append(names, t.Name())
-	}
+	names := contract.Names(c.all)
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		if !slices.Contains(names, name) {
-			c.unknown("targets."+name, "target", name, names, diag.UnknownTarget)
+			c.unknown("targets."+name, diag.UnknownTarget, unknownWord{"target", name, names})
 		}
 	}
 	for _, t := range c.all {
@@ -241,7 +279,7 @@ func (c *configReader) onLoss(at string, v any, fallback string) map[ir.Group]st
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if !slices.Contains(ir.Groups, ir.Group(k)) {
-				c.unknown(at+"."+k, "tool group", k, groupNames(), diag.BadConfig)
+				c.unknown(at+"."+k, diag.BadConfig, unknownWord{"tool group", k, groupNames()})
 				continue
 			}
 			if s, ok := c.choice(at+"."+k, v[k], onLossChoices); ok {
@@ -282,7 +320,7 @@ func (c *configReader) exceptions(cfg *Config, v any) {
 		before := len(*c.diags)
 		for _, k := range slices.Sorted(maps.Keys(table)) {
 			if !slices.ContainsFunc(exceptionKeys, func(o contract.Option) bool { return o.Name == k }) {
-				c.unknown(at+"."+k, "key", k, optionNames(exceptionKeys), diag.BadConfig)
+				c.unknown(at+"."+k, diag.BadConfig, unknownWord{"key", k, optionNames(exceptionKeys)})
 			}
 		}
 		text := map[string]*string{"target": &e.target, "subject": &e.subject, "what": &e.what, "reason": &e.reason}
@@ -290,7 +328,8 @@ func (c *configReader) exceptions(cfg *Config, v any) {
 			v, ok := table[key.Name]
 			e.at[key.Name] = c.vals[at+"."+key.Name]
 			if !ok {
-				c.diags.Errorf(diag.BadConfig, e.pos, "got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
+				c.diags.Errorf(diag.BadConfig, e.pos,
+					"got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
 					Path(at)
 				continue
 			}
@@ -309,7 +348,7 @@ func (c *configReader) exceptions(cfg *Config, v any) {
 			continue
 		}
 		if !slices.ContainsFunc(c.all, func(t contract.Target) bool { return t.Name() == e.target }) {
-			c.unknown(at+".target", "target", e.target, contract.Names(c.all), diag.UnknownTarget)
+			c.unknown(at+".target", diag.UnknownTarget, unknownWord{"target", e.target, contract.Names(c.all)})
 			continue
 		}
 		cfg.exceptions = append(cfg.exceptions, e)
@@ -353,7 +392,7 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 				names = append(names, "on_loss")
 			}
 			slices.Sort(names)
-			c.unknown(p, "option", k, names, diag.UnknownOption)
+			c.unknown(p, diag.UnknownOption, unknownWord{"option", k, names})
 			continue
 		}
 		if v, ok := c.value(p, declared[i], table[k]); ok {
@@ -363,8 +402,14 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 	return contract.NewOptions(declared, values, pos)
 }
 
+// optionWords name the values of each type of option for a message.
+var optionWords = map[contract.OptionType]string{
+	contract.String: "text", contract.Bool: "true or false",
+	contract.Int: "a whole number", contract.Strings: "a list of text",
+}
+
+// value checks one value against its declaration.
 func (c *configReader) value(at string, o contract.Option, v any) (any, bool) {
-	want := map[contract.OptionType]string{contract.String: "text", contract.Bool: "true or false", contract.Int: "a whole number", contract.Strings: "a list of text"}[o.Type]
 	switch o.Type {
 	case contract.String:
 		if s, ok := v.(string); ok {
@@ -387,26 +432,31 @@ func (c *configReader) value(at string, o contract.Option, v any) (any, bool) {
 		}
 	case contract.Strings:
 		if list, ok := v.([]any); ok {
-			out := []string{}
-			for i, item := range list {
-				s, ok := item.(string)
-				if !ok {
-					c.diags.Errorf(diag.BadConfig, c.vals[fmt.Sprintf("%s.%d", at, i)], "got %s, want text", describe(item)).
-						Path(at)
-					return nil, false
-				}
-				if len(o.Choices) > 0 {
-					if _, ok := c.choice(fmt.Sprintf("%s.%d", at, i), s, o.Choices); !ok {
-						return nil, false
-					}
-				}
-				out = append(out, s)
-			}
-			return out, true
+			return c.list(at, o, list)
 		}
 	}
-	c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want %s", describe(v), want).Path(at)
+	c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want %s", describe(v), optionWords[o.Type]).Path(at)
 	return nil, false
+}
+
+// list checks a list of texts against its declaration.
+func (c *configReader) list(at string, o contract.Option, list []any) (any, bool) {
+	out := []string{}
+	for i, item := range list {
+		itemAt := fmt.Sprintf("%s.%d", at, i)
+		s, ok := item.(string)
+		if !ok {
+			c.diags.Errorf(diag.BadConfig, c.vals[itemAt], "got %s, want text", describe(item)).Path(at)
+			return nil, false
+		}
+		if len(o.Choices) > 0 {
+			if _, ok := c.choice(itemAt, s, o.Choices); !ok {
+				return nil, false
+			}
+		}
+		out = append(out, s)
+	}
+	return out, true
 }
 
 func (c *configReader) choice(at string, v any, choices []string) (string, bool) {
@@ -420,14 +470,21 @@ func (c *configReader) choice(at string, v any, choices []string) (string, bool)
 	return "", false
 }
 
-func (c *configReader) unknown(at, what, got string, known []string, code diag.Code) {
+// unknownWord is a word that is not one of those known.
+type unknownWord struct {
+	what  string // "target"
+	got   string
+	known []string
+}
+
+func (c *configReader) unknown(at string, code diag.Code, w unknownWord) {
 	pos := c.keys[at]
-	if what == "target" && c.vals[at] != (diag.Pos{}) {
+	if code == diag.UnknownTarget && c.vals[at] != (diag.Pos{}) {
 		pos = c.vals[at]
 	}
-	c.diags.Errorf(code, pos, "got unknown %s %q, want one of %s", what, got, diag.Quote(known)).
+	c.diags.Errorf(code, pos, "got unknown %s %q, want one of %s", w.what, w.got, diag.Quote(w.known)).
 		Path(at).
-		Hint(diag.DidYouMean(got, known))
+		Hint(diag.DidYouMean(w.got, w.known))
 }
 
 func describe(v any) string {

@@ -11,10 +11,9 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Exceptions turns the [[exceptions]] of modec.toml into what targets
-// look up. An unknown subject, an action that cannot be read and an exception
-// past its last day are errors: a widening that nobody stands behind any more
-// must not go on silently.
+// Exceptions returns the [[exceptions]] of modec.toml by the name of their target. An
+// unknown subject, an action that cannot be read and an exception past its last day are
+// errors: a widening that nobody stands behind any more must not go on silently.
 func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contract.Exception, diag.List) {
 	var diags diag.List
 	out := map[string][]contract.Exception{}
@@ -30,7 +29,8 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 			continue
 		}
 		if today.After(raw.until.AddDate(0, 0, 1)) {
-			diags.Errorf(diag.ExceptionExpired, raw.at["until"], "got an exception that ended on %s, want one that still holds", raw.until.Format(time.DateOnly)).
+			diags.Errorf(diag.ExceptionExpired, raw.at["until"],
+				"got an exception that ended on %s, want one that still holds", raw.until.Format(time.DateOnly)).
 				Path("exceptions.until").
 				Hint("remove it, or have somebody decide again and move the date")
 			continue
@@ -60,7 +60,8 @@ func parseWhat(what string, p *ir.Project) (g ir.Group, server, pattern string, 
 		return g, "", "", fmt.Errorf("got unknown server %q, want one of the inventory", server)
 	}
 	if pattern != "*" && s.Tool(pattern) == nil {
-		return g, "", "", fmt.Errorf("got unknown tool %q of server %q, want one of the inventory or \"*\"", pattern, server)
+		return g, "", "", fmt.Errorf("got unknown tool %q of server %q, want one of the inventory or \"*\"",
+			pattern, server)
 	}
 	return g, server, pattern, nil
 }

@@ -9,8 +9,8 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// ConfigSchema writes the schema of modec.toml as CUE, from the declarations
-// that LoadConfig checks by.
+// Schema writes the schema of modec.toml as CUE, from the declarations that [Load]
+// checks by.
 func Schema(all []contract.Target) string {
 	w := &schemaWriter{}
 	w.line("// The schema of modec.toml.")
@@ -31,7 +31,8 @@ func Schema(all []contract.Target) string {
 	}
 	w.close()
 	w.line("")
-	w.doc("Widenings that the source permits in writing. Each is listed by every build; one that has expired is an error.")
+	w.doc("Widenings that the source permits in writing. " +
+		"Each is listed by every build; one that has expired is an error.")
 	w.open("exceptions?: [...{")
 	for i, o := range exceptionKeys {
 		if i > 0 {

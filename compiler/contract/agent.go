@@ -1,18 +1,18 @@
 package contract
 
-// Agent says how the agent behind a target is found on a machine, for `modec doctor`.
+// Agent says how `modec doctor` finds the agent of a target on a machine.
 type Agent struct {
 	Name string // "Claude Code"
-	// Programs are its names on the path; with --version each tells its version.
+	// Programs are its names on the path; each prints its version with --version.
 	Programs []string
-	// Extension is the identifier of an extension of VS Code and of editors like it.
+	// Extension is its identifier as an extension of VS Code and of editors like it.
 	Extension string
-	// Observed is the version whose behaviour the target was held against; "" where
-	// it was not run.
+	// Observed is the version with which the target's model was compared; "" where the
+	// agent was not run.
 	Observed string
 }
 
-// Installed is a target whose agent can be looked for.
+// Installed is a target whose agent can be found on a machine.
 type Installed interface {
 	Target
 	Agent() Agent

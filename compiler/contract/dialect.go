@@ -21,7 +21,7 @@ type Dialect interface {
 	BadRule() diag.Code
 }
 
-// Dialects returns those of some targets that are dialects.
+// Dialects returns the targets that are dialects.
 func Dialects(targets []Target) []Dialect {
 	var out []Dialect
 	for _, t := range targets {
@@ -35,7 +35,7 @@ func Dialects(targets []Target) []Dialect {
 // RuleList is a field of a role that contains rules of a dialect.
 type RuleList struct {
 	Field    string
-	Decision ir.Decision // of every rule in it
+	Decision ir.Decision // what every rule in it decides
 }
 
 // NeutralRule is a rule of the source's vocabulary.
@@ -45,7 +45,7 @@ type NeutralRule struct {
 	Pattern ir.Pattern
 }
 
-// Inventory answers what a rule may refer to.
+// Inventory reports what a rule may refer to.
 type Inventory interface {
 	Servers() []ir.Server
 	Mode(slug string) bool

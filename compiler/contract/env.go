@@ -4,10 +4,11 @@ import "regexp"
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// EnvRefs writes the source's ${VAR} as ${env:VAR}, which Roo and Cursor read.
+// EnvRefs returns a text with the source's ${VAR} written as ${env:VAR}, as Roo and Cursor
+// read it.
 func EnvRefs(s string) string { return variable.ReplaceAllString(s, "${env:$1}") }
 
-// EnvRefsAll is EnvRefs over a map's values.
+// EnvRefsAll applies EnvRefs to the values of a map.
 func EnvRefsAll(m map[string]string) map[string]string {
 	out := make(map[string]string, len(m))
 	for k, v := range m {
@@ -16,7 +17,7 @@ func EnvRefsAll(m map[string]string) map[string]string {
 	return out
 }
 
-// EnvRefsList is EnvRefs over a list.
+// EnvRefsList applies EnvRefs to the items of a list.
 func EnvRefsList(l []string) []string {
 	out := make([]string, len(l))
 	for i, s := range l {

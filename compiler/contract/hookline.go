@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,87 +9,101 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// HookLine is a hook's command line as a decider reads it from an artifact.
+// HookLine is a hook's command line, as a Decider reads it from an artifact.
 type HookLine struct {
 	Agent    string // claude or cursor
 	Model    string // the policy file, with ${VARIABLES} as written
 	Subject  string
 	MayAllow bool
-	// FailClosed is set where the line refuses whenever modec is missing or
-	// fails: `… || exit 2`.
+	// FailClosed is set where the line refuses whenever modec is missing or fails:
+	// `… || exit 2`.
 	FailClosed bool
 }
 
-// ParseHookLine reads `modec hook AGENT --model FILE --subject S [--may-allow]
-// [|| exit 2]`, also in braces, as a POSIX shell would. It fails on any other
-// line: what that one answers is not known.
+// ParseHookLine reads a line as a POSIX shell would:
+//
+//	modec hook AGENT --model FILE --subject S [--may-allow] [|| exit 2]
+//
+// The line may be in braces. ParseHookLine fails on any other line, because nobody knows
+// what that one answers.
 func ParseHookLine(line string) (HookLine, error) {
-	var h HookLine
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	s, failClosed, err := hookStatement(line)
 	if err != nil {
-		return h, fmt.Errorf("got a command that no shell reads: %w", err)
-	}
-	if len(f.Stmts) != 1 {
-		return h, fmt.Errorf("got %d commands, want one", len(f.Stmts))
-	}
-	s := f.Stmts[0]
-	if b, ok := s.Cmd.(*syntax.Block); ok && plain(s) && len(b.Stmts) == 1 {
-		s = b.Stmts[0]
-	}
-	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && plain(s) && b.Op == syntax.OrStmt {
-		end, err := words(line, b.Y)
-		if err != nil {
-			return h, err
-		}
-		if !slices.Equal(end, []string{"exit", "2"}) {
-			return h, fmt.Errorf("got %q where modec fails, want \"exit 2\"", strings.Join(end, " "))
-		}
-		h.FailClosed = true
-		s = b.X
+		return HookLine{}, err
 	}
 	args, err := words(line, s)
 	if err != nil {
-		return h, err
+		return HookLine{}, err
 	}
 	if len(args) < 3 || args[0] != "modec" || args[1] != "hook" {
-		return h, fmt.Errorf("got the command %q, want \"modec hook\"", strings.Join(args, " "))
+		return HookLine{}, fmt.Errorf("got the command %q, want \"modec hook\"", strings.Join(args, " "))
 	}
-	h.Agent = args[2]
-	for rest := args[3:]; len(rest) > 0; rest = rest[1:] {
-		name, value, joined := strings.Cut(rest[0], "=")
-		switch name {
-		case "--may-allow":
-			h.MayAllow = true
-			continue
-		case "--model", "--subject":
-		default:
-			return h, fmt.Errorf("got the argument %q, want --model, --subject or --may-allow", rest[0])
-		}
-		if !joined {
-			if rest = rest[1:]; len(rest) == 0 {
-				return h, fmt.Errorf("got %s without a value", name)
-			}
-			value = rest[0]
-		}
-		if name == "--model" {
-			h.Model = value
-		} else {
-			h.Subject = value
-		}
-	}
-	return h, nil
+	h := HookLine{Agent: args[2], FailClosed: failClosed}
+	return h, h.options(args[3:])
 }
 
+// hookStatement returns the only statement of a line, without what it does where that
+// statement fails.
+func hookStatement(line string) (s *syntax.Stmt, failClosed bool, err error) {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil, false, fmt.Errorf("got a command that no shell reads: %w", err)
+	}
+	if len(f.Stmts) != 1 {
+		return nil, false, fmt.Errorf("got %d commands, want one", len(f.Stmts))
+	}
+	s = f.Stmts[0]
+	if b, ok := s.Cmd.(*syntax.Block); ok && plain(s) && len(b.Stmts) == 1 {
+		s = b.Stmts[0]
+	}
+	b, ok := s.Cmd.(*syntax.BinaryCmd)
+	if !ok || !plain(s) || b.Op != syntax.OrStmt {
+		return s, false, nil
+	}
+	end, err := words(line, b.Y)
+	if err != nil {
+		return nil, false, err
+	}
+	if !slices.Equal(end, []string{"exit", "2"}) {
+		return nil, false, fmt.Errorf("got %q where modec fails, want \"exit 2\"", strings.Join(end, " "))
+	}
+	return b.X, true, nil
+}
+
+// options reads the options of `modec hook AGENT`.
+func (h *HookLine) options(args []string) error {
+	values := map[string]*string{"--model": &h.Model, "--subject": &h.Subject}
+	for ; len(args) > 0; args = args[1:] {
+		name, value, joined := strings.Cut(args[0], "=")
+		if name == "--may-allow" {
+			h.MayAllow = true
+			continue
+		}
+		to, ok := values[name]
+		if !ok {
+			return fmt.Errorf("got the argument %q, want --model, --subject or --may-allow", args[0])
+		}
+		if !joined {
+			if args = args[1:]; len(args) == 0 {
+				return fmt.Errorf("got %s without a value", name)
+			}
+			value = args[0]
+		}
+		*to = value
+	}
+	return nil
+}
+
+// plain reports whether a statement is a command without redirects, negation and the like.
 func plain(s *syntax.Stmt) bool {
 	return !s.Negated && !s.Background && !s.Coprocess && len(s.Redirs) == 0
 }
 
-// words returns the words of a simple command without quotes, and a parameter
-// as ${NAME}.
+// words returns the words of a simple command without quotes, with parameters as ${NAME}.
 func words(line string, s *syntax.Stmt) ([]string, error) {
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || !plain(s) || len(c.Assigns) > 0 {
-		return nil, fmt.Errorf("got no simple command")
+		return nil, errors.New("got a command with more than words, want a simple one")
 	}
 	var out []string
 	for _, w := range c.Args {
@@ -101,6 +116,7 @@ func words(line string, s *syntax.Stmt) ([]string, error) {
 	return out, nil
 }
 
+// word writes the parts of a word.
 func word(b *strings.Builder, line string, parts []syntax.WordPart) error {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -119,12 +135,11 @@ func word(b *strings.Builder, line string, parts []syntax.WordPart) error {
 			}
 			b.WriteString(text)
 		default:
-			return fmt.Errorf("got a word that is not literal")
+			return errors.New("got a word that is not literal")
 		}
 	}
 	return nil
 }
 
-// unescape takes away the backslashes with which ShellQuote leaves single
-// quotes.
+// unescape removes the backslash before a single quote, which ShellQuote writes.
 var unescape = strings.NewReplacer(`\'`, `'`)

@@ -12,119 +12,113 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Importer is a target whose agent's files, as teams have them, can become a
-// source.
+// Importer is a target that turns its agent's files, as teams have them, into a source.
 //
-// An import never widens. What a file leaves unsaid becomes what the agent
-// itself then decides, and no more; where that is not known (a setting of the
-// user decides) it becomes ask, with a note that somebody has to decide.
+// An import never widens. What a file leaves unsaid becomes what the agent itself decides
+// then. Where that is not known, because a setting of the user decides, it becomes an ask,
+// with a note that somebody has to decide.
 type Importer interface {
 	Target
-	// Formats lists the names under which its files can be asked for
-	// (`modec migrate --from`), the target's own first.
+	// Formats returns the names of its formats for `modec migrate --from`, the target's
+	// own name first.
 	Formats() []string
-	// Import reads the files of a source. A file that the agent itself would
-	// not load is an error at its place; nothing of the import is used then.
+	// Import reads files. A file that the agent itself would not load is an error at its
+	// place, and nothing of the import is used then.
 	Import(Source) (Imported, diag.List)
 }
 
-// Source is what to import.
+// Source says what to import.
 type Source struct {
-	// Root is the repository. No link is followed out of it. Places name its
+	// Root is the repository. An import follows no link out of it. Places name its
 	// files by their path.
 	Root fs.FS
-	// Home is the user's home folder, nil unless it was asked for. Places name
-	// its files as ~/PATH.
+	// Home is the user's home folder; nil: nothing is imported from it. Places name its
+	// files as ~/PATH.
 	Home fs.FS
-	// Format is the format that was asked for, "" for any of the importer's.
+	// Format is one of the importer's formats; "": any of them.
 	Format string
-	// Files are the files to read, below Root. With a Format each is of that
-	// format whatever its name; without one the importer takes those whose
-	// names it knows. nil: whatever the importer knows of below Root and Home.
+	// Files are the files to read, below Root. With a Format they all have it, whatever
+	// their names. Without one the importer takes those whose names it knows. nil:
+	// whatever the importer knows below Root and Home.
 	Files []string
 	// Args is a command line to import in place of files.
 	Args []string
-	// Approved are the groups of which the caller says that a person need not
-	// confirm what the files permit, where a setting of the user decides that
-	// and not the files (Roo's auto-approve settings). For any other group such
-	// a file's permission is an ask.
+	// Approved are the groups in which what the files permit needs no confirmation,
+	// where a setting of the user decides that and not the files (Roo's auto-approve
+	// settings). In any other group such a file's permission becomes an ask.
 	Approved []ir.Group
-	// Guards are the globs that every project keeps from editing: an import need
-	// not say them again.
+	// Guards are the globs that every project guards from editing: an import need not
+	// repeat them.
 	Guards []string
-	// Repair mends what the agent itself refuses to load, with a note for each
-	// repair.
+	// Repair corrects what the agent itself refuses to load, with a note for each
+	// correction.
 	Repair bool
 }
 
 // Imported is what an importer understood.
 type Imported struct {
-	// Files are what was read, as places name them.
+	// Files are the files that were read, as places name them.
 	Files []string
-	// Project holds servers, modes and roles, each sorted by name and with the
-	// place of everything. Guards are not part of it. A rule, a default or an
-	// entry that several subjects share has the same place in each and says From
-	// "policy NAME": it is written once, as that policy. Everything else is the
-	// subject's own.
+	// Project contains servers, modes and roles, each sorted by name, with the place of
+	// everything and without guards. What several subjects share (a rule, a default, an
+	// entry) has the same place in each and From "policy NAME": it is written once, as
+	// that policy. Everything else is the subject's own.
 	Project *ir.Project
-	// Baseline is the role that a session has which names none; "" where the files
-	// have no such thing.
+	// Baseline is the role of a session that names none; "" for files without one.
 	Baseline string
-	// Comments are the comments of the files: of the mode, role, server, tool,
-	// default or rule at a place, without comment marks.
+	// Comments are the comments of the files, without comment marks, by the place of
+	// the mode, role, server, tool, default or rule that they are about.
 	Comments map[diag.Pos]string
-	// Notes tell what became of everything that the files say.
+	// Notes say what became of everything in the files.
 	Notes []Note
-	// Options are settings of [targets.NAME] with which a build writes what was
-	// read; nil: the defaults.
+	// Options are the settings of [targets.NAME] with which a build writes the same
+	// again; nil: the defaults.
 	Options map[string]any
-	// Originals are the files in a form that the target's Open understands.
+	// Originals are the files in a form that the target's Open reads.
 	Originals []Original
 }
 
-// Original is an imported file laid out where the target's Open finds it, so
-// that its decisions can be compared with those of the import.
+// Original is an imported file at the path where the target's Open finds it, so that its
+// decisions can be compared with those of the import.
 type Original struct {
 	File     string // as places name it
 	Files    fs.FS
 	Options  map[string]any  // for Open
-	Subjects []ir.SubjectRef // whom the file holds
-	Surface  string          // the surface of the decider that judges it; "" each
-	Opened   []Decider       // in place of Open, for what is no file
+	Subjects []ir.SubjectRef // the subjects that the file is about
+	Surface  string          // the surface on which it is judged; "": each
+	Opened   []Decider       // instead of Open, for an original that is not a file
 }
 
 // NoteKind says what became of something in a file.
 type NoteKind string
 
 const (
-	// Understood is said in the neutral vocabulary and holds for every target.
+	// Understood: it is written in the neutral vocabulary, for every target.
 	Understood NoteKind = "understood"
-	// Kept stays as it is written, for one target alone.
+	// Kept: it stays as it is written, for one target only.
 	Kept NoteKind = "kept"
-	// NeedsDecision is decided by something that the file does not hold; the
-	// import asks.
+	// NeedsDecision: something outside of the file decides; the import asks.
 	NeedsDecision NoteKind = "needs-decision"
-	// Refused is not imported.
+	// Refused: it is not imported.
 	Refused NoteKind = "refused"
-	// Left is no permission and no text of a subject: it stays in its file.
+	// Left: it is neither a permission nor a text of a subject, and stays in its file.
 	Left NoteKind = "left"
-	// Repaired was mended before it was read (Source.Repair).
+	// Repaired: it was corrected before it was read ([Source.Repair]).
 	Repaired NoteKind = "repaired"
-	// Conflict is said by two sources in two ways; the stricter holds.
+	// Conflict: two files differ; the stricter one holds.
 	Conflict NoteKind = "conflict"
 )
 
-// Note tells what became of one thing in a file.
+// Note says what became of one thing in a file.
 type Note struct {
 	Kind    NoteKind `json:"kind"`
 	Pos     diag.Pos `json:"pos"`
 	Subject string   `json:"subject,omitempty"` // "mode architect", "role claude", "server docs"
-	What    string   `json:"what"`              // as it stands in the file: "Bash(npm ci)", "fileRegex: \.md$"
-	// Why is a reason, lower case and without a period; "" where the kind says
-	// it all.
+	What    string   `json:"what"`              // as written in the file: "Bash(npm ci)", "fileRegex: \.md$"
+	// Why is the reason, in lower case and without a period; "" where the kind is
+	// enough.
 	Why string `json:"why,omitempty"`
-	// Rule is set where the thing permits, asks or denies: the share of rules
-	// that are understood is a figure of the report.
+	// Rule is set where the thing permits, asks or denies. The report counts these.
 	Rule bool `json:"rule,omitempty"`
 }
 
@@ -141,10 +135,10 @@ func (im *Imported) NoteRule(k NoteKind, at diag.Pos, subject, what, why string)
 // MaxImport is the most bytes of a file that is imported.
 const MaxImport = 4 << 20
 
-// ReadImport reads a file to import: a regular one, of MaxImport bytes at most,
-// in UTF-8. The error says what it is instead, without the file's name.
+// ReadImport reads a file to import. It fails unless the file is a regular one in UTF-8 of
+// MaxImport bytes at most. The error does not repeat the file's name.
 func ReadImport(fsys fs.FS, name string) ([]byte, error) {
-	info, err := fs.Stat(fsys, name) // before opening: a named pipe would wait for ever
+	info, err := fs.Stat(fsys, name) // before Open, which would wait for ever on a named pipe
 	if err != nil {
 		return nil, diag.WithoutPath(err)
 	}
@@ -173,9 +167,9 @@ func ReadImport(fsys fs.FS, name string) ([]byte, error) {
 
 var errTooLarge = fmt.Errorf("got more than %d MiB, want a smaller file", MaxImport>>20)
 
-// CommandsOn returns patterns of commands that are given a path which a deny glob
-// matches: some agents hold a file's rule against `cat FILE` too. They match more
-// than that, never less of what is written plainly.
+// CommandsOn returns patterns of the commands that have a path among their arguments that a
+// deny glob matches: some agents apply a rule about a file to `cat FILE` too. The patterns
+// match other commands as well, but miss none that is written plainly.
 func CommandsOn(glob string) []string {
 	text := strings.TrimPrefix(glob, "./")
 	anchored := strings.Contains(strings.TrimSuffix(text, "/"), "/") && !strings.HasPrefix(text, "**/")

@@ -11,33 +11,39 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Limits of names, in characters. No expression says them: one that counts costs every
-// start of modec a part of a millisecond.
+// Limits of names, in characters. They are checked without a regular expression, because
+// compiling one that counts slows every start of modec.
 const (
 	mostServerName = 256
 	mostToolName   = 128
 )
 
-// ServerName reports whether the source takes a server's name.
+// ServerName reports whether a name is valid for a server of the source.
 func ServerName(name string) bool {
-	return utf8.RuneCountInString(name) <= mostServerName && !strings.ContainsAny(name, ":*") && strings.TrimSpace(name) != "" && !slices.Contains(ir.ReservedServers, name)
+	return utf8.RuneCountInString(name) <= mostServerName &&
+		!strings.ContainsAny(name, ":*") &&
+		strings.TrimSpace(name) != "" &&
+		!slices.Contains(ir.ReservedServers, name)
 }
 
-// ToolName reports whether the source takes a tool's name.
+// ToolName reports whether a name is valid for a tool of the source.
 func ToolName(name string) bool {
-	return name != "" && len(name) <= mostToolName && all(name, func(c rune) bool { return slugCharacter(c) || c == '_' || c == '.' })
+	return name != "" && len(name) <= mostToolName && all(name, toolCharacter)
 }
+
+func toolCharacter(c rune) bool { return slugCharacter(c) || c == '_' || c == '.' }
 
 func slugCharacter(c rune) bool {
 	return c == '-' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
+// all reports whether a condition holds for every character of a text.
 func all(s string, ok func(rune) bool) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
 }
 
-// Slug returns the slug that is nearest to a name: itself where it is one, "" for a
-// name without a letter or digit.
+// Slug returns the slug that is closest to a name: the name itself where it is a slug, ""
+// for a name without a letter or digit.
 func Slug(name string) string {
 	if name != "" && all(name, slugCharacter) {
 		return name
@@ -54,15 +60,15 @@ func Slug(name string) string {
 	return strings.Trim(s, "-")
 }
 
-// Read reads a file to import if it is there, and keeps at, its name in places. One
-// that cannot be read is an error of the code.
+// Read reads a file to import, and false where there is none. at is its name in places,
+// which Read adds to im.Files. It reports a file that cannot be read with the code.
 func (im *Imported) Read(fsys fs.FS, name, at string, code diag.Code, diags *diag.List) ([]byte, bool) {
 	data, err := ReadImport(fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		diags.Errorf(code, diag.Pos{File: at}, "got a file that cannot be imported: %v", err)
+		diags.Errorf(code, diag.Pos{File: at}, "this file cannot be imported: %v", err)
 		return nil, false
 	}
 	if !slices.Contains(im.Files, at) {

@@ -5,31 +5,32 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Installer is a target whose agent also reads files of the user's own, in which one
-// subject can hold every session on a machine.
+// Installer is a target whose agent also reads files in the user's home folder, with which
+// one subject can restrict every session on a machine.
 type Installer interface {
 	Target
 	// Home lists the paths that Install may return.
 	Home() []string
-	// Install returns what holds the sessions of the agent to a subject. root is the
-	// project's folder as an absolute path: nothing in a home folder is relative to
-	// it.
+	// Install returns the files that restrict every session of the agent to a subject.
+	// root is the project's folder as an absolute path, because nothing in a home folder
+	// is relative to it.
 	Install(in Input, ref ir.SubjectRef, root string) ([]HomeFile, diag.List)
 }
 
-// HomeFile is a file below a person's home folder. It is a person's too: what stands
-// at its Shared places is all that is modec's.
+// HomeFile is a file below a person's home folder. The person writes it too: modec owns
+// nothing in it but what is at its Places.
 type HomeFile struct {
 	File // Path is slash-separated, relative to the home folder
-	// Strict is set where the agent loads nothing of a file with comments or trailing
+	// Strict is set where the agent ignores the whole file if it has comments or trailing
 	// commas.
 	Strict bool
-	// Off is a key of the file that switches the agent's hooks off where it is true, and
-	// with them what holds the subject; "": there is none, or no hook.
+	// Off is a key of the file that turns the agent's hooks off, and with them the
+	// restrictions of the subject; "": there is no such key, or no hook.
 	Off string
-	// Start is what the file begins with where there is none; nil: Data alone.
+	// Start is the text into which Data is merged where the file does not exist yet; nil:
+	// none.
 	Start []byte
-	// Artifact is the project's file that says the same. The installed file is
-	// judged in its place.
+	// Artifact is the project's file with the same meaning. Verify judges the installed
+	// file in its place.
 	Artifact File
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// Object is a JSON object in a fixed order: key, value, key, value.
+// Object is a JSON object whose members keep their order: key, value, key, value.
 type Object []any
 
 // MarshalJSON writes the members in their order.
 func (o Object) MarshalJSON() ([]byte, error) {
 	if len(o)%2 != 0 {
-		return nil, fmt.Errorf("an object of %d keys and values", len(o))
+		return nil, fmt.Errorf("got an object of %d keys and values, want pairs", len(o))
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -34,15 +34,16 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// JSON writes a value of strings, numbers, lists, maps and Objects: indented by
-// two spaces, without HTML escapes, with a final line break.
+// JSON writes a value of strings, numbers, lists, maps and Objects, indented by two spaces,
+// without HTML escapes and with a final line break. It panics for any other value, which is
+// a defect of the caller and never depends on its input.
 func JSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("target.JSON was given what JSON cannot say: %v", err)) // a defect of the caller, never of its input
+		panic(fmt.Sprintf("contract.JSON: %v", err))
 	}
 	return b.Bytes()
 }

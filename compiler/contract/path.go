@@ -14,15 +14,15 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// PathName turns a subject's or server's name into one path segment that is
-// safe on every file system: letters, digits, `_` and `-` stay, also `.` but
-// not first; every other byte becomes %XX. Distinct names stay distinct.
+// PathName returns a path segment for the name of a subject or server that is safe on every
+// file system. Letters, digits, `_` and `-` stay, and so does `.` unless it is first; every
+// other byte becomes %XX. Distinct names stay distinct.
 func PathName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.' && i > 0:
+		case slugCharacter(rune(c)), c == '_', c == '.' && i > 0:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, "%%%02X", c)
@@ -31,17 +31,17 @@ func PathName(name string) string {
 	return b.String()
 }
 
-// LocalPath reports whether a slash-separated path stays below the folder that it is
-// relative to, on every system.
+// LocalPath reports whether a slash-separated path is below the folder that it is relative
+// to, on every operating system.
 func LocalPath(p string) bool {
 	clean := path.Clean(p)
 	return p != "" && !path.IsAbs(p) && clean != "." && clean != ".." && !strings.HasPrefix(clean, "../") &&
 		!strings.ContainsAny(p, "\\:\x00")
 }
 
-// DecideAt decides an absolute path at the disk, as it is written and with its links
-// resolved, for a project whose folder is root; the lower decision holds. resolve is
-// HookRequest's.
+// DecideAt decides about a file on the disk by its absolute path, both as it is written and
+// with its links resolved, in a project whose folder is root. The lower decision holds.
+// resolve is that of a HookRequest.
 func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(string) (string, error)) policy.Result {
 	resolved, err := resolve(file)
 	if err != nil {
@@ -52,14 +52,14 @@ func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(str
 		return policy.Result{Decision: ir.Deny, Rule: "a project root that cannot be resolved"}
 	}
 	written := policy.Relative(root, file)
-	if filepath.IsAbs(written) { // the project may be named by its resolved path
+	if filepath.IsAbs(written) { // the path may begin with the project's resolved one
 		written = policy.Relative(real, file)
 	}
 	return s.DecideFile(g, written, policy.Relative(real, resolved))
 }
 
-// WebHost reads the host that a fetch of an address or of a bare host goes to; false
-// where agents and browsers may read it otherwise.
+// WebHost returns the host of an address, or of a bare host; false where agents and browsers
+// may disagree about it.
 func WebHost(raw string) (string, bool) {
 	scheme, _, ok := strings.Cut(raw, ":")
 	if lower := strings.ToLower(scheme); !ok || lower != "http" && lower != "https" {
@@ -80,9 +80,9 @@ func WebHost(raw string) (string, bool) {
 	return u.Hostname(), true
 }
 
-// ResolveLinks follows the links of an absolute path as far as it exists, and
-// keeps the rest as written. A link that leads nowhere is an error: writing through it
-// would create its target.
+// ResolveLinks returns an absolute path with its links resolved as far as it exists, and the
+// rest as written. It fails on a link whose target does not exist, because writing through
+// that link would create the target.
 func ResolveLinks(file string) (string, error) {
 	rest := ""
 	for p := filepath.Clean(file); ; {
@@ -94,7 +94,7 @@ func ResolveLinks(file string) (string, error) {
 			return "", err
 		}
 		if _, err := os.Lstat(p); err == nil {
-			return "", fmt.Errorf("%s: a link that leads nowhere", p)
+			return "", fmt.Errorf("%s: the link's target does not exist", p)
 		}
 		parent := filepath.Dir(p)
 		if parent == p {
@@ -105,12 +105,12 @@ func ResolveLinks(file string) (string, error) {
 	}
 }
 
-// systemFolders are folders below the system's root that no project has at its own.
+// systemFolders are folders below the system's root that no project has below its own.
 var systemFolders = []string{"etc", "home", "usr", "var", "tmp", "root", "opt", "Users", "private", "Library", "System",
 	"proc", "dev", "sys", "mnt", "Volumes"}
 
-// SystemPath reports whether a path pattern begins with a slash and a folder of the
-// system, as /etc/** does.
+// SystemPath reports whether a path pattern begins with a slash and a folder of the system,
+// as /etc/** does.
 func SystemPath(pattern string) bool {
 	rest, ok := strings.CutPrefix(pattern, "/")
 	first, _, _ := strings.Cut(rest, "/")

@@ -1,39 +1,40 @@
 package contract
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
-// UnknownTool is a tool name that no inventory holds: it stands for every tool
-// of a server that the source does not list.
+// UnknownTool is a tool name that no inventory has. It stands for every tool of a server
+// that the source does not list.
 const UnknownTool = "modec-unlisted-tool"
 
-// UnknownServer is a server name that no inventory holds.
+// UnknownServer is a server name that no inventory has.
 const UnknownServer = "modec-unlisted-server"
 
-// Most is the most that any mode, and any role, may do.
+// Most is the highest decision of any mode, and of any role.
 type Most struct{ Modes, Roles ir.Decision }
 
 func (m Most) over(n Most) Most {
 	return Most{Modes: max(m.Modes, n.Modes), Roles: max(m.Roles, n.Roles)}
 }
 
-// Any returns the most over modes and roles.
+// Any returns the highest decision of any subject.
 func (m Most) Any() ir.Decision { return max(m.Modes, m.Roles) }
 
-// Reach tells which servers and tools the emitted subjects may use at all. It
-// is computed once a build and shared by the targets: what every subject
-// denies goes into project-wide controls, and a server that nobody may use is
-// not started.
+// Reach says what the subjects of a project may do with each server and tool at most. The
+// targets use it to write project-wide controls: a tool that every subject denies is denied
+// there, and a server that no subject may use is not started.
 type Reach struct {
 	servers map[string]Most
 	tools   map[[2]string]Most
 }
 
-// NewReach asks the engine about every subject and every inventory tool. A
-// server without listed tools, and every server of an open inventory, is asked
-// about UnknownTool too.
+// NewReach computes the reach from the decisions of every subject about every tool of the
+// inventory. A server without listed tools, and every server of an open inventory, has
+// UnknownTool too.
 func NewReach(e *policy.Engine) (*Reach, error) {
 	p := e.Project()
 	r := &Reach{servers: map[string]Most{}, tools: map[[2]string]Most{}}
@@ -55,6 +56,7 @@ func NewReach(e *policy.Engine) (*Reach, error) {
 	return r, nil
 }
 
+// add counts what a subject may do with a tool.
 func (r *Reach) add(s *policy.Subject, ref ir.SubjectRef, server, tool string) {
 	d := s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}).Decision
 	m := Most{Modes: d}
@@ -66,18 +68,19 @@ func (r *Reach) add(s *policy.Subject, ref ir.SubjectRef, server, tool string) {
 	r.servers[server] = r.servers[server].over(m)
 }
 
-// Server returns the most that anyone may do with any tool of a server.
+// Server returns the most that any subject may do with any tool of a server.
 func (r *Reach) Server(name string) Most { return r.servers[name] }
 
-// Tool returns the most that anyone may do with a tool.
+// Tool returns the most that any subject may do with a tool.
 func (r *Reach) Tool(server, tool string) Most { return r.tools[[2]string{server, tool}] }
 
 // Usable reports whether a subject may use any tool of a server.
 func Usable(s *policy.Subject, sv *ir.Server) bool {
-	for _, t := range sv.Tools {
-		if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
-			return true
-		}
+	usable := func(tool string) bool {
+		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision > ir.Deny
 	}
-	return len(sv.Tools) == 0 && s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: UnknownTool}).Decision > ir.Deny
+	if len(sv.Tools) == 0 {
+		return usable(UnknownTool)
+	}
+	return slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return usable(t.Name) })
 }

@@ -1,6 +1,10 @@
-// Package target is the contract between the compiler and the agents'
-// configuration formats. A target turns the resolved model into files; it
-// never writes them, so build, check, diff and the tests cannot disagree.
+// Package contract is the contract between the compiler and the packages of the targets.
+//
+// A [Target] turns the resolved model into files. It returns them and never writes them, so
+// that build, check, diff and the tests cannot disagree. Whatever else a target offers is an
+// interface of its own that its type implements: [Judged] models how the agent decides,
+// [Importer] reads the agent's files, [Hooker] answers its hook, [Launcher] and [Installer]
+// start the agent as a subject, [Dialect] and [Linter] know its rule grammar.
 package contract
 
 import (
@@ -17,19 +21,18 @@ import (
 
 // Target is one agent's configuration format.
 type Target interface {
-	// Name is the target's name in modec.toml, on the command line and of its
-	// golden directory.
+	// Name returns the target's name in modec.toml and on the command line.
 	Name() string
-	// Summary says in one line which agent reads the artifacts.
+	// Summary returns a line that says which agent reads the artifacts.
 	Summary() string
-	// Options lists what [targets.NAME] in modec.toml may set, sorted by name.
+	// Options returns the options of [targets.NAME] in modec.toml, sorted by name.
 	Options() []Option
-	// Codes documents every diagnostic code that the target reports.
+	// Codes returns the documentation of every code that the target reports.
 	Codes() []diag.Doc
-	// Owns lists globs of the paths that it may write, relative to the root.
+	// Owns returns globs of the paths that it may write, relative to the root.
 	Owns() []string
-	// Governs says which halves of a decision the artifact at path holds for
-	// a group.
+	// Governs returns the halves of a decision about a group that the artifact at a path
+	// governs.
 	Governs(path string, g ir.Group) Halves
 	// Emit compiles the project. Losses are diagnostics with their Target,
 	// Subject, Group and Loss set; an error means that nothing is written.
@@ -40,10 +43,12 @@ type Target interface {
 type Input struct {
 	Project    *ir.Project
 	Policy     *policy.Engine // decides for the same project
-	Reach      *Reach         // what anyone may do with each server and tool
+	Reach      *Reach         // what any subject may do with each server and tool
 	Options    Options
 	Exceptions []Exception // those written for this target, none expired
-	Beside     []string    // names of the targets whose artifacts lie beside: those of modec.toml and those compiled with it
+	// Beside are the names of the targets whose artifacts are in the same project: those
+	// of modec.toml and those compiled with this one.
+	Beside []string
 }
 
 // Halves are the two halves of a decision that an artifact may govern: access
@@ -61,7 +66,7 @@ const (
 type File struct {
 	Path string // slash-separated, relative to the output root, matched by Owns
 	Data []byte
-	// Places are where modec's entries stand in a JSON file that people write too, as
+	// Places are the places of modec's entries in a JSON file that people write too, as
 	// patterns of package jsonedit; nil: the whole file is modec's.
 	Places []string
 }
@@ -77,7 +82,7 @@ type Artifacts struct {
 	Losses diag.List // sorted
 }
 
-// Names returns the names of some targets, in their order.
+// Names returns the names of targets, in their order.
 func Names(targets []Target) []string {
 	var names []string
 	for _, t := range targets {
@@ -103,41 +108,49 @@ func InMemory(files []File) memfs.FS {
 	return out
 }
 
-// MCPServers is the shared place of the files that list MCP servers.
+// MCPServers are the Places of the files that list MCP servers.
 var MCPServers = []string{"/mcpServers/*"}
 
-// Exception is a widening that the source permits in writing
-// ([[exceptions]] in modec.toml).
+// Exception is a widening that modec.toml accepts in writing, under [[exceptions]].
 type Exception struct {
 	Subject ir.SubjectRef
 	Group   ir.Group
-	// Server is set for mcp, Pattern for every group: what the exception
-	// names; both empty mean the whole group. An exception opens a server
-	// that is off by default, a guarded path or a destructive tool only when
-	// it names it literally.
+	// Server and Pattern are what the exception names; both are empty where it is about
+	// the whole group. Server is set for mcp only.
 	Server, Pattern string
 	Reason          string
 	Until           time.Time // the last day on which it holds
 	Pos             diag.Pos
 }
 
-// Excepts returns the exception that covers an MCP tool of a subject, nil when
-// none does. literal demands that the tool be named, not only its group.
-func (in *Input) Excepts(ref ir.SubjectRef, server, tool string, literal bool) *Exception {
+// Naming says how an exception has to name a tool to cover it.
+type Naming bool
+
+const (
+	// ByGroup: an exception about all tools, or all of the server's, covers it too.
+	ByGroup Naming = false
+	// ByName: only an exception with the tool's own name covers it. A tool that is
+	// destructive, or whose server is off by default, takes no other one.
+	ByName Naming = true
+)
+
+// Excepts returns the exception that covers an MCP tool of a subject, nil for none.
+func (in *Input) Excepts(ref ir.SubjectRef, server, tool string, n Naming) *Exception {
 	for i := range in.Exceptions {
 		e := &in.Exceptions[i]
 		if e.Subject != ref || e.Group != ir.MCP {
 			continue
 		}
-		if e.Server == server && (e.Pattern == tool || e.Pattern == "*" && !literal) || e.Server == "" && !literal {
+		named := e.Server == server && e.Pattern == tool
+		whole := e.Server == "" || e.Server == server && e.Pattern == "*"
+		if named || whole && n == ByGroup {
 			return e
 		}
 	}
 	return nil
 }
 
-// ExceptsGroup returns the exception that covers a whole group of a subject,
-// nil when none does.
+// ExceptsGroup returns the exception that covers a whole group of a subject, nil for none.
 func (in *Input) ExceptsGroup(ref ir.SubjectRef, g ir.Group) *Exception {
 	for i := range in.Exceptions {
 		e := &in.Exceptions[i]
@@ -151,9 +164,8 @@ func (in *Input) ExceptsGroup(ref ir.SubjectRef, g ir.Group) *Exception {
 // Hooker is a target whose agent asks a hook before a tool runs.
 type Hooker interface {
 	Target
-	// Hook answers one payload of the agent's own protocol. It never panics
-	// and never answers more than the policy says; what it does not
-	// understand it refuses.
+	// Hook answers one payload of the agent's own protocol. It never panics, never permits
+	// more than the policy, and refuses what it does not understand.
 	Hook(HookRequest) HookAnswer
 }
 
@@ -163,24 +175,22 @@ type HookRequest struct {
 	Policy  *policy.Engine
 	Subject ir.SubjectRef
 	Root    string // the project's root as an absolute path
-	// MayAllow is set for a hook that came by --settings or an installation:
-	// only such a hook answers allow; any other abstains from it.
+	// MayAllow is set for a hook that comes from --settings or an installation. Any other
+	// hook abstains where the policy allows.
 	MayAllow bool
-	// Resolve returns an absolute path with links resolved, as far as the
-	// path exists.
+	// Resolve returns an absolute path with its links resolved, as far as it exists.
 	Resolve func(path string) (string, error)
 }
 
-// HookAnswer is what the process says: the bytes for standard output, the
-// reason for standard error, and the exit code (0 or 2).
+// HookAnswer is what the hook's process writes, and its exit code: 0 or 2.
 type HookAnswer struct {
 	Stdout []byte
 	Stderr string
 	Exit   int
 }
 
-// Refuse is the answer of a hook that cannot decide: exit code 2 is a refusal
-// for every agent that modec knows.
+// Refuse returns the answer of a hook that cannot decide. Every agent that modec knows reads
+// the exit code 2 as a refusal.
 func Refuse(reason string) HookAnswer { return HookAnswer{Stderr: reason, Exit: 2} }
 
 // Launcher is a target whose agent can be started as a subject.
@@ -193,9 +203,9 @@ type Launcher interface {
 	Decisive() []string
 }
 
-// ArgsOptions say in which form arguments are wanted.
+// ArgsOptions say which form the arguments have.
 type ArgsOptions struct {
 	Dir       string // the directory of the artifacts, put before their paths
 	Inline    bool   // settings as JSON in the argument instead of a file
-	FlagsOnly bool   // bare flags; what they cannot carry is a diagnostic
+	FlagsOnly bool   // flags only; what they cannot express is a diagnostic
 }

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// QuoteYAML writes text as a double-quoted scalar of YAML 1.2 on one line.
-// Control characters, line separators and what reorders a line are escaped,
-// and any other character that escape reports; nil escapes no more.
+// QuoteYAML writes text as a double-quoted scalar of YAML 1.2 on one line. It escapes the
+// characters that Unprintable reports, and those that escape reports; nil: no others.
 func QuoteYAML(s string, escape func(rune) bool) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -30,9 +29,15 @@ func QuoteYAML(s string, escape func(rune) bool) string {
 	return b.String()
 }
 
-// Unprintable reports a character that must not stand in an artifact as it is:
-// a control, a line or paragraph separator, a byte order mark, a non-character,
-// or one that reorders the line for whoever reviews it.
+// Unprintable reports whether a character must be escaped in an artifact: a control, a line
+// or paragraph separator, a byte order mark, a non-character, or one that reorders the line
+// for whoever reviews it.
 func Unprintable(r rune) bool {
-	return r < ' ' || 0x7f <= r && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || 0xFFF0 <= r && r <= 0xFFFF || unicode.Is(unicode.Bidi_Control, r)
+	switch {
+	case r < ' ', 0x7f <= r && r <= 0x9f, 0xFFF0 <= r && r <= 0xFFFF:
+		return true
+	case r == '\u2028', r == '\u2029', r == '\uFEFF':
+		return true
+	}
+	return unicode.Is(unicode.Bidi_Control, r)
 }

@@ -24,8 +24,11 @@ func (l *List) Notef(c Code, at Pos, format string, args ...any) Builder {
 
 func (l *List) add(s Severity, c Code, at Pos, message string) Builder {
 	*l = append(*l, Diagnostic{Severity: s, Code: c, Pos: at, Message: message})
-	return Builder{&(*l)[len(*l)-1]}
+	return Build(&(*l)[len(*l)-1])
 }
+
+// Build returns a builder of a diagnostic that is not in a list.
+func Build(d *Diagnostic) Builder { return Builder{d} }
 
 // Path sets the path of the field: "modes.code.model".
 func (b Builder) Path(path string) Builder { b.d.Path = path; return b }

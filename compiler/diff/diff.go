@@ -1,5 +1,5 @@
-// Package diff tells what changes between two sources in what subjects may do, not in
-// their text: it decides the same actions by both.
+// Package diff compares what subjects may do by two sources, not the text of the sources.
+// [Projects] decides the same actions by both and reports where the decisions differ.
 package diff
 
 import (
@@ -24,12 +24,12 @@ import (
 type Kind string
 
 const (
-	Widened  Kind = "widened"  // more is permitted, or a person is asked no longer
-	Narrowed Kind = "narrowed" // less is
+	Widened  Kind = "widened"  // more is permitted, or no person is asked any more
+	Narrowed Kind = "narrowed" // less is permitted
 	Changed  Kind = "changed"  // neither: a server is started in another way
 )
 
-// Side is what one source says.
+// Side is the decision of one source.
 type Side struct {
 	Decision ir.Decision `json:"decision"`
 	Rule     string      `json:"rule,omitempty"`
@@ -37,33 +37,34 @@ type Side struct {
 	From     string      `json:"from,omitempty"`
 }
 
-// Change is one difference of a subject: all actions that the same two rules decide.
+// Change is one difference of a subject. It is about all actions that the same two rules
+// decide.
 type Change struct {
 	Kind    Kind     `json:"kind"`
 	Subject string   `json:"subject"`
 	Group   ir.Group `json:"group"`
 	// What is the pattern of the rule that is new or gone, AnythingElse where a default
-	// changes, or a tool of a server ("github:create_issue", "github:*" for all).
+	// changed, or a tool of a server ("github:create_issue", "github:*" for all).
 	What string `json:"what"`
-	// Only is set for a subject that one side alone has: "after" or "before". The
-	// decision of that side is then the highest that it has in the group.
+	// Only is "after" or "before" for a subject that only one side has. The decision of
+	// that side is then its highest one in the group.
 	Only string `json:"only,omitempty"`
-	// Count is the number of actions that were tried and changed, and Examples a few
-	// of them.
+	// Count is the number of actions that were tried and differ, and Examples a few of
+	// them.
 	Count    int      `json:"count"`
 	Examples []string `json:"examples,omitempty"`
 	Before   Side     `json:"before"`
 	After    Side     `json:"after"`
 }
 
-// What stands for actions that no pattern names: those that a default decides, and
-// lines of a shell of which only running them would tell what they do.
+// The What of actions that no pattern names: those that a default decides, and command lines
+// that only running them would explain.
 const (
 	AnythingElse = "anything else"
 	NotLiteral   = "a line that is not literal"
 )
 
-// Other is a difference that no action shows.
+// Other is a difference that no decision shows.
 type Other struct {
 	Kind Kind     `json:"kind"`
 	What string   `json:"what"` // "mode architect", "server docs"
@@ -71,7 +72,7 @@ type Other struct {
 	Pos  diag.Pos `json:"pos"`
 }
 
-// Report is what changes.
+// Report contains the differences.
 type Report struct {
 	Changes  []Change `json:"changes"` // by subject, widened first
 	Others   []Other  `json:"others"`
@@ -79,8 +80,8 @@ type Report struct {
 	Narrowed int      `json:"narrowed"`
 }
 
-// Projects compares what the subjects of two projects may do. A subject that only one
-// of them has may do nothing in the other.
+// Projects compares what the subjects of two projects may do. A subject that only one of
+// them has may do nothing in the other one.
 func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 	r := &Report{Changes: []Change{}, Others: []Other{}}
 	a, b := before.Project().Decisions(), after.Project().Decisions()
@@ -105,17 +106,21 @@ type Exception struct {
 	Pos  diag.Pos
 }
 
-// Exceptions adds what is accepted, and what no longer is.
+// Exceptions adds the exceptions that are new or gone.
 func (r *Report) Exceptions(before, after []Exception) {
-	missing := func(k Kind, text string, from, in []Exception) {
-		for _, e := range from {
-			if !slices.ContainsFunc(in, func(x Exception) bool { return x.Text == e.Text }) {
-				r.other(Other{k, "exception", text + e.Text, e.Pos})
-			}
+	has := func(list []Exception, e Exception) bool {
+		return slices.ContainsFunc(list, func(x Exception) bool { return x.Text == e.Text })
+	}
+	for _, e := range after {
+		if !has(before, e) {
+			r.other(Other{Widened, "exception", "accepts for " + e.Text, e.Pos})
 		}
 	}
-	missing(Widened, "accepts for ", after, before)
-	missing(Narrowed, "no longer accepts for ", before, after)
+	for _, e := range before {
+		if !has(after, e) {
+			r.other(Other{Narrowed, "exception", "no longer accepts for " + e.Text, e.Pos})
+		}
+	}
 }
 
 func (r *Report) other(o Other) {
@@ -128,8 +133,8 @@ func (r *Report) other(o Other) {
 	r.Others = append(r.Others, o)
 }
 
-// roles tells what no neutral action shows of the roles that both have: the rules that
-// only one agent can say, its list of built-in tools, and who holds the role.
+// roles adds the differences between the roles of both sources that no neutral action
+// shows: their rules for one agent alone, their list of built-in tools, and their claims.
 func (r *Report) roles(a, b *ir.Project) {
 	for i := range b.Roles {
 		now := &b.Roles[i]
@@ -138,68 +143,102 @@ func (r *Report) roles(a, b *ir.Project) {
 			continue
 		}
 		what := "role " + now.Name
-		rules := func(list []ir.NativeRule, in []ir.NativeRule, word string, widens func(ir.Decision) bool) {
-			for _, x := range list {
-				if slices.ContainsFunc(in, func(y ir.NativeRule) bool {
-					return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
-				}) {
-					continue
-				}
-				k := Narrowed
-				if widens(x.Decision) {
-					k = Widened
-				}
-				r.other(Other{k, what, fmt.Sprintf("%s the rule %s %s for %s alone", word, x.Decision, x.Text, x.Target), x.Pos})
-			}
-		}
-		rules(now.Native, old.Native, "has", func(d ir.Decision) bool { return d == ir.Allow })
-		rules(old.Native, now.Native, "no longer has", func(d ir.Decision) bool { return d != ir.Allow })
+		r.native(what, old.Native, now.Native)
 		switch x, y := old.Tools, now.Tools; {
-		case y == nil && x != nil, x != nil && y != nil && slices.ContainsFunc(*y, func(t string) bool { return !slices.Contains(*x, t) }):
+		case more(x, y):
 			r.other(Other{Widened, what, "has more built-in tools", now.Pos})
-		case x == nil && y != nil, x != nil && y != nil && len(*x) != len(*y):
+		case more(y, x):
 			r.other(Other{Narrowed, what, "has fewer built-in tools", now.Pos})
 		}
 		if fingerprint(old.Claims) != fingerprint(now.Claims) {
-			r.other(Other{Changed, what, fmt.Sprintf("is held by %s, and was by %s", claims(now.Claims), claims(old.Claims)), now.Pos})
+			text := fmt.Sprintf("needs the claims %s, and before %s", claims(now.Claims), claims(old.Claims))
+			r.other(Other{Changed, what, text, now.Pos})
 		}
 	}
 }
 
+// more reports whether the second list of tools has one that the first does not have. No
+// list has every tool.
+func more(x, y *[]string) bool {
+	switch {
+	case x == nil:
+		return false
+	case y == nil:
+		return true
+	}
+	return slices.ContainsFunc(*y, func(t string) bool { return !slices.Contains(*x, t) })
+}
+
+// native adds the rules for one agent alone that are new or gone.
+func (r *Report) native(what string, old, now []ir.NativeRule) {
+	has := func(list []ir.NativeRule, x ir.NativeRule) bool {
+		return slices.ContainsFunc(list, func(y ir.NativeRule) bool {
+			return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
+		})
+	}
+	for _, x := range now {
+		if !has(old, x) {
+			k := Narrowed
+			if x.Decision == ir.Allow {
+				k = Widened
+			}
+			text := fmt.Sprintf("has the rule %s %s, for %s alone", x.Decision, x.Text, x.Target)
+			r.other(Other{k, what, text, x.Pos})
+		}
+	}
+	for _, x := range old {
+		if !has(now, x) {
+			k := Widened
+			if x.Decision == ir.Allow {
+				k = Narrowed
+			}
+			text := fmt.Sprintf("no longer has the rule %s %s, for %s alone", x.Decision, x.Text, x.Target)
+			r.other(Other{k, what, text, x.Pos})
+		}
+	}
+}
+
+// claims writes the claims that a role needs.
 func claims(c map[string][]string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		out = append(out, name+": "+strings.Join(c[name], " or "))
 	}
-	return cmp.Or(strings.Join(out, " and "), "nobody")
+	return cmp.Or(strings.Join(out, " and "), "none")
 }
 
-// union are the subjects of two projects.
+// union returns the subjects of two projects.
 func union(a, b *ir.Project) []ir.SubjectRef {
-	return append(a.Subjects(), slices.DeleteFunc(b.Subjects(), func(ref ir.SubjectRef) bool { return has(a, ref) })...)
+	added := slices.DeleteFunc(b.Subjects(), func(ref ir.SubjectRef) bool { return has(a, ref) })
+	return append(a.Subjects(), added...)
 }
 
-// surroundings is what every subject's decisions depend on beside the subject.
+// surroundings returns what every subject's decisions depend on besides the subject itself.
 func surroundings(p *ir.Project) string {
 	slugs := make([]ir.Mode, 0, len(p.Modes))
 	for i := range p.Modes {
 		slugs = append(slugs, ir.Mode{Slug: p.Modes[i].Slug})
 	}
-	return fingerprint(ir.Project{Servers: p.Servers, Guards: p.Guards, ClosedInventory: p.ClosedInventory, Modes: slugs})
+	return fingerprint(ir.Project{
+		Servers: p.Servers, Guards: p.Guards, ClosedInventory: p.ClosedInventory, Modes: slugs,
+	})
 }
 
-// places are those of the source, which are no part of what it says.
-var places = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`) })
+// places matches the places in the JSON of a model.
+var places = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
+})
 
+// fingerprint returns a text that is the same for values that differ in places only.
 func fingerprint(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Sprintf("%p", v) // like nothing else
+		return fmt.Sprintf("%p", v) // not the same as any other
 	}
 	return string(places().ReplaceAll(data, nil))
 }
 
-// unchanged reports whether both projects say the same of a subject.
+// unchanged reports whether both projects have the same subject.
 func unchanged(a, b *ir.Project, ref ir.SubjectRef) bool {
 	if ref.Role != "" {
 		x, y := a.Role(ref.Role), b.Role(ref.Role)
@@ -209,6 +248,7 @@ func unchanged(a, b *ir.Project, ref ir.SubjectRef) bool {
 	return x != nil && y != nil && fingerprint(x) == fingerprint(y)
 }
 
+// has reports whether a project has a subject.
 func has(p *ir.Project, ref ir.SubjectRef) bool {
 	if ref.Role != "" {
 		return p.Role(ref.Role) != nil
@@ -216,7 +256,7 @@ func has(p *ir.Project, ref ir.SubjectRef) bool {
 	return slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Slug == ref.Mode })
 }
 
-// decider decides for a subject that may not be there.
+// decider decides for a subject that one project may not have.
 type decider struct {
 	subject *policy.Subject // nil: it may do nothing
 	absent  policy.Result
@@ -237,8 +277,10 @@ func (d decider) decide(a policy.Action) policy.Result {
 	return d.subject.Decide(a)
 }
 
+// patterned are the groups whose rules have patterns from which actions can be made.
 var patterned = []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web}
 
+// patterns returns the patterns of the subject's rules.
 func (d decider) patterns() map[ir.Group][]ir.Pattern {
 	out := map[ir.Group][]ir.Pattern{}
 	if d.subject == nil {
@@ -252,89 +294,96 @@ func (d decider) patterns() map[ir.Group][]ir.Pattern {
 	return out
 }
 
+// key is what the actions of one change have in common.
 type key struct {
 	group         ir.Group
 	server        string
 	before, after policy.Result
 }
 
+// comparison compares one subject.
+type comparison struct {
+	ref     ir.SubjectRef
+	was, is decider
+	changed map[key][]policy.Action
+	highest map[key]policy.Result // for a subject that one side alone has
+	order   []key                 // the keys of changed, as they were found
+}
+
 func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed uint64) error {
-	was, err := newDecider(before, ref)
-	if err != nil {
+	c := comparison{ref: ref, changed: map[key][]policy.Action{}, highest: map[key]policy.Result{}}
+	var err error
+	if c.was, err = newDecider(before, ref); err != nil {
 		return err
 	}
-	is, err := newDecider(after, ref)
-	if err != nil {
+	if c.is, err = newDecider(after, ref); err != nil {
 		return err
 	}
-	var actions []verify.Witness
+	// The actions of both sides, those of the new one first.
 	seen := map[policy.Action]bool{}
 	for _, side := range []struct {
-		engine *policy.Engine
-		there  bool
-		more   map[ir.Group][]ir.Pattern
-	}{{after, is.subject != nil, was.patterns()}, {before, was.subject != nil, is.patterns()}} {
-		if !side.there {
+		engine     *policy.Engine
+		own, other decider
+	}{{after, c.is, c.was}, {before, c.was, c.is}} {
+		if side.own.subject == nil {
 			continue
 		}
-		list, err := verify.Universe(side.engine, ref, side.more, seed)
+		list, err := verify.Universe(side.engine, ref, side.other.patterns(), seed)
 		if err != nil {
 			return err
 		}
 		for _, w := range list {
-			if !seen[w.Action] {
+			if !seen[w.Action] && strings.TrimSpace(w.Arg) != "" {
 				seen[w.Action] = true
-				actions = append(actions, w)
+				c.compare(w.Action)
 			}
 		}
 	}
-	groups := map[key][]policy.Action{}
-	highest := map[key]policy.Result{} // of a subject that one side alone has
-	var order []key
-	for _, w := range actions {
-		if strings.TrimSpace(w.Arg) == "" {
-			continue
-		}
-		x, y := was.decide(w.Action), is.decide(w.Action)
-		if x.Decision == y.Decision {
-			continue
-		}
-		k := key{w.Group, w.Server, x, y}
-		if was.subject == nil || is.subject == nil { // one line for a group
-			k.before, k.after = policy.Result{}, policy.Result{}
-			top := highest[k]
-			if max(x.Decision, y.Decision) > top.Decision {
-				if top = x; y.Decision > x.Decision {
-					top = y
-				}
-				highest[k] = top
-			}
-		}
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], w.Action)
-	}
-	for _, k := range order {
-		list, only := groups[k], ""
-		switch {
-		case was.subject == nil:
-			k.before, k.after, only = was.absent, highest[k], "after"
-		case is.subject == nil:
-			k.before, k.after, only = highest[k], is.absent, "before"
-		}
-		r.add(ref, k, list, only, after.Project())
+	for _, k := range c.order {
+		r.add(c.change(k, after.Project()))
 	}
 	return nil
+}
+
+// compare decides an action by both sides.
+func (c *comparison) compare(a policy.Action) {
+	x, y := c.was.decide(a), c.is.decide(a)
+	if x.Decision == y.Decision {
+		return
+	}
+	k := key{a.Group, a.Server, x, y}
+	if c.was.subject == nil || c.is.subject == nil { // one line for a group
+		k.before, k.after = policy.Result{}, policy.Result{}
+		for _, top := range []policy.Result{x, y} {
+			if top.Decision > c.highest[k].Decision {
+				c.highest[k] = top
+			}
+		}
+	}
+	if c.changed[k] == nil {
+		c.order = append(c.order, k)
+	}
+	c.changed[k] = append(c.changed[k], a)
 }
 
 // shown is how many actions a change names.
 const shown = 3
 
-func (r *Report) add(ref ir.SubjectRef, k key, list []policy.Action, only string, p *ir.Project) {
-	c := Change{Kind: Narrowed, Subject: ref.String(), Group: k.group, Only: only, Count: len(list), Before: side(k.before), After: side(k.after)}
+// change describes the actions of a key.
+func (c *comparison) change(k key, p *ir.Project) Change {
+	list, only := c.changed[k], ""
+	switch {
+	case c.was.subject == nil:
+		k.before, k.after, only = c.was.absent, c.highest[k], "after"
+	case c.is.subject == nil:
+		k.before, k.after, only = c.highest[k], c.is.absent, "before"
+	}
+	out := Change{
+		Kind: Narrowed, Subject: c.ref.String(), Group: k.group, Only: only, Count: len(list),
+		Before: side(k.before), After: side(k.after),
+	}
 	if k.after.Decision > k.before.Decision {
-		c.Kind = Widened
+		out.Kind = Widened
 	}
 	names := make([]string, 0, len(list))
 	for _, a := range list {
@@ -343,20 +392,27 @@ func (r *Report) add(ref ir.SubjectRef, k key, list []policy.Action, only string
 	slices.SortStableFunc(names, func(x, y string) int {
 		return cmp.Or(cmp.Compare(strange(x), strange(y)), cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 	})
-	c.Examples = names[:min(shown, len(names))]
-	sv := p.Server(k.server)
+	out.Examples = names[:min(shown, len(names))]
+	out.What = what(k, names, only, p.Server(k.server))
+	return out
+}
+
+// what names the actions of a change. server is nil where the new source does not have it.
+func what(k key, names []string, only string, server *ir.Server) string {
 	switch {
-	case k.group == ir.MCP && (only != "" || len(list) > shown && (sv == nil || len(list) >= len(sv.Tools))):
-		c.What = serverName(k.server) + ":*"
+	case k.group == ir.MCP && (only != "" || len(names) > shown && (server == nil || len(names) >= len(server.Tools))):
+		return serverName(k.server) + ":*"
 	case k.group == ir.MCP:
-		c.What = strings.Join(names, ", ")
+		return strings.Join(names, ", ")
 	case only != "":
-		c.What = "*"
+		return "*"
 	case strings.HasPrefix(k.after.Rule, notLiteral), strings.HasPrefix(k.before.Rule, notLiteral):
-		c.What = NotLiteral
-	default:
-		c.What = cmp.Or(pattern(k.after.Rule), pattern(k.before.Rule), AnythingElse)
+		return NotLiteral
 	}
+	return cmp.Or(pattern(k.after.Rule), pattern(k.before.Rule), AnythingElse)
+}
+
+func (r *Report) add(c Change) {
 	if c.Kind == Widened {
 		r.Widened++
 	} else {
@@ -365,10 +421,10 @@ func (r *Report) add(ref ir.SubjectRef, k key, list []policy.Action, only string
 	r.Changes = append(r.Changes, c)
 }
 
-// notLiteral begins what the engine says of such a line.
+// notLiteral is the beginning of a rule of the engine about a line that is not literal.
 const notLiteral = "not literal"
 
-// pattern is what stands in quotes in a rule: `deny "git push *"`. "" for a default.
+// pattern returns the text in quotes of a rule such as `deny "git push *"`, "" for a default.
 func pattern(rule string) string {
 	word, rest, ok := strings.Cut(rule, " ")
 	if !ok || word != "deny" && word != "ask" && word != "allow" {
@@ -382,7 +438,7 @@ func pattern(rule string) string {
 	return rest
 }
 
-// strange counts what makes an action a poor example.
+// strange counts what makes an action a bad example.
 func strange(s string) int {
 	n := 0
 	for _, c := range s {
@@ -390,12 +446,14 @@ func strange(s string) int {
 			n++
 		}
 	}
-	if strings.Contains(s, "modec-unlisted") || strings.Contains(s, "..") || strings.TrimSpace(s) != s || len(s) < 3 || strings.ToLower(s) != s {
+	if strings.Contains(s, "modec-unlisted") || strings.Contains(s, "..") ||
+		strings.TrimSpace(s) != s || len(s) < 3 || strings.ToLower(s) != s {
 		n++
 	}
 	return n
 }
 
+// name writes an action for people.
 func name(a policy.Action) string {
 	server := serverName(a.Server)
 	switch {
@@ -420,37 +478,38 @@ func serverName(name string) string {
 
 func side(r policy.Result) Side { return Side{r.Decision, r.Rule, r.Pos, r.From} }
 
-// servers tells which servers are new, gone, or started in another way.
+// servers adds the servers that are new, gone, or started in another way.
 func (r *Report) servers(a, b *ir.Project) {
-	other := func(k Kind, s *ir.Server, text string) {
-		r.other(Other{k, "server " + s.Name, text, s.Pos})
+	changed := func(s *ir.Server, text string) {
+		r.other(Other{Changed, "server " + s.Name, text, s.Pos})
 	}
 	for i := range b.Servers {
 		s := &b.Servers[i]
 		old := a.Server(s.Name)
 		if old == nil {
-			other(Changed, s, "is new: "+start(s))
+			changed(s, "is new: "+start(s))
 			continue
 		}
 		if x, y := start(old), start(s); x != y {
-			other(Changed, s, fmt.Sprintf("is started as %s, and was as %s", y, x))
+			changed(s, fmt.Sprintf("starts as %s, and before as %s", y, x))
 		}
 		for _, set := range []struct {
 			name string
 			x, y map[string]string
 		}{{"environment", old.Env, s.Env}, {"headers", old.Headers, s.Headers}} {
 			if !maps.Equal(set.x, set.y) { // their values may be secret
-				other(Changed, s, "has another "+set.name)
+				changed(s, "has another "+set.name)
 			}
 		}
 	}
 	for i := range a.Servers {
 		if s := &a.Servers[i]; b.Server(s.Name) == nil {
-			other(Changed, s, "is gone")
+			changed(s, "is gone")
 		}
 	}
 }
 
+// start says how a server is started or reached.
 func start(s *ir.Server) string {
 	switch {
 	case s.URL != "":
@@ -461,7 +520,7 @@ func start(s *ir.Server) string {
 	return "the user's own"
 }
 
-// sort puts subjects with widened permissions first, and in each what widens.
+// sort puts subjects with widened permissions first, and the widened changes of each.
 func (r *Report) sort() {
 	widened := map[string]int{}
 	for _, c := range r.Changes {
@@ -469,14 +528,14 @@ func (r *Report) sort() {
 			widened[c.Subject]++
 		}
 	}
-	first := func(ok bool) int {
-		if ok {
-			return 0
-		}
-		return 1
-	}
+	kinds := []Kind{Widened, Narrowed}
 	slices.SortStableFunc(r.Changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(first(widened[a.Subject] > 0), first(widened[b.Subject] > 0)), strings.Compare(a.Subject, b.Subject),
-			cmp.Compare(first(a.Kind == Widened), first(b.Kind == Widened)), cmp.Compare(slices.Index(ir.Groups, a.Group), slices.Index(ir.Groups, b.Group)), strings.Compare(a.What, b.What))
+		return cmp.Or(
+			cmp.Compare(min(widened[b.Subject], 1), min(widened[a.Subject], 1)),
+			strings.Compare(a.Subject, b.Subject),
+			cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+			cmp.Compare(slices.Index(ir.Groups, a.Group), slices.Index(ir.Groups, b.Group)),
+			strings.Compare(a.What, b.What),
+		)
 	})
 }

@@ -1,6 +1,6 @@
-// Package gittree reads the files of a git revision, or of the index, without
-// checking anything out. It runs git a fixed number of times, whatever the number of
-// files, never for the network, and with none of the programs that a repository's
+// Package gittree reads the files of a git revision, or of the index, without a checkout.
+// [Open] returns them as a file system. It runs git a fixed number of times, whatever the
+// number of files, without the network and without the programs that a repository's
 // configuration may name.
 package gittree
 
@@ -21,23 +21,22 @@ import (
 	"modec.dev/modec/compiler/memfs"
 )
 
-// Index is the revision that stands for the index: what the next commit would hold.
+// Index is the revision that stands for the index: the content of the next commit.
 const Index = ":index"
 
 // most is the most bytes of a file that is read.
 const most = 16 << 20
 
-// Tree is the files of a folder of a repository, as a revision has them. A file is
-// read when it is opened first. Links and submodules are no files of it.
+// Tree is the file system of a folder in a revision. It reads a file when it is first opened.
+// It has no links and no submodules.
 type Tree struct {
-	Commit string // the full name of the commit; "" of the index
+	Commit string // the full name of the commit; "" for the index
 	files  memfs.FS
-	object map[string]string // of a file that was not read
+	object map[string]string // of the files that were not read yet
 	batch  *batch
 }
 
-// Open reads the names of the files below dir, as rev has them. The tree must be
-// closed.
+// Open reads the names of the files below dir in a revision. The caller closes the tree.
 func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 	g := git{ctx, dir}
 	t := &Tree{files: memfs.FS{}, object: map[string]string{}}
@@ -46,22 +45,7 @@ func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 	if rev == Index {
 		list, err = g.run("ls-files", "--stage", "-z")
 	} else {
-		var commit, prefix []byte
-		if commit, err = g.run("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}"); err != nil {
-			if _, ok := errors.AsType[*exec.ExitError](err); ok {
-				err = fmt.Errorf("got %q, which is neither a folder with a modec.toml nor a revision of git", rev)
-			}
-			return nil, err
-		}
-		t.Commit = strings.TrimSpace(string(commit))
-		if prefix, err = g.run("rev-parse", "--show-prefix"); err != nil {
-			return nil, err
-		}
-		at := t.Commit + ":" + strings.TrimSuffix(strings.TrimSuffix(string(prefix), "\n"), "/")
-		list, err = g.run("ls-tree", "-r", "-z", "--full-tree", at)
-		if err != nil {
-			return nil, fmt.Errorf("got revision %q, which has no such folder: %w", rev, err)
-		}
+		t.Commit, list, err = g.revision(rev)
 	}
 	if err != nil {
 		return nil, err
@@ -75,7 +59,7 @@ func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 		object := fields[2]
 		if rev == Index {
 			if fields[2] != "0" {
-				return nil, fmt.Errorf("got %s with a conflict that nobody resolved, want none in the index", name)
+				return nil, fmt.Errorf("%s has a merge conflict in the index; resolve it first", name)
 			}
 			object = fields[1]
 		}
@@ -84,6 +68,28 @@ func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 	}
 	t.batch, err = g.batch()
 	return t, err
+}
+
+// revision returns the full name of a commit, and what git lists of the folder in it.
+func (g git) revision(rev string) (commit string, list []byte, err error) {
+	name, err := g.run("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		if _, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("got %q, which is neither a folder with a modec.toml nor a revision of git", rev)
+		}
+		return "", nil, err
+	}
+	commit = strings.TrimSpace(string(name))
+	prefix, err := g.run("rev-parse", "--show-prefix")
+	if err != nil {
+		return "", nil, err
+	}
+	at := commit + ":" + strings.TrimSuffix(strings.TrimSuffix(string(prefix), "\n"), "/")
+	list, err = g.run("ls-tree", "-r", "-z", "--full-tree", at)
+	if err != nil {
+		err = fmt.Errorf("got revision %q, which does not have this folder: %w", rev, err)
+	}
+	return commit, list, err
 }
 
 // Open opens a file or a folder.
@@ -122,11 +128,14 @@ type git struct {
 }
 
 func (g git) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(g.ctx, "git", append([]string{"-C", g.dir, "-c", "core.fsmonitor=false", "--no-replace-objects", "--no-pager"}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1")
+	fixed := []string{"-C", g.dir, "-c", "core.fsmonitor=false", "--no-replace-objects", "--no-pager"}
+	cmd := exec.CommandContext(g.ctx, "git", append(fixed, args...)...)
+	cmd.Env = append(os.Environ(),
+		"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1")
 	return cmd
 }
 
+// run returns what git prints.
 func (g git) run(args ...string) ([]byte, error) {
 	cmd := g.command(args...)
 	var stderr bytes.Buffer
@@ -134,7 +143,7 @@ func (g git) run(args ...string) ([]byte, error) {
 	out, err := cmd.Output()
 	switch text := strings.TrimSpace(stderr.String()); {
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("got no git, want it on the path to read a revision")
+		return nil, errors.New("git is not on the path, but needed to read a revision")
 	case err != nil && text != "":
 		first, _, _ := strings.Cut(text, "\n")
 		return nil, fmt.Errorf("git says: %s", strings.TrimPrefix(first, "fatal: "))
@@ -142,7 +151,7 @@ func (g git) run(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// batch is a git that answers with objects.
+// batch is a git process that returns objects.
 type batch struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -165,6 +174,7 @@ func (g git) batch() (*batch, error) {
 	return &batch{cmd, in, bufio.NewReader(out)}, nil
 }
 
+// read returns the content of an object.
 func (b *batch) read(object string) ([]byte, error) {
 	if _, err := fmt.Fprintln(b.in, object); err != nil {
 		return nil, err
@@ -175,7 +185,7 @@ func (b *batch) read(object string) ([]byte, error) {
 	}
 	fields := strings.Fields(header)
 	if len(fields) != 3 || fields[1] != "blob" {
-		return nil, fmt.Errorf("got %q of git, want a file", strings.TrimSpace(header))
+		return nil, fmt.Errorf("got %q from git, want a file", strings.TrimSpace(header))
 	}
 	size, err := strconv.Atoi(fields[2])
 	if err != nil {
@@ -187,7 +197,7 @@ func (b *batch) read(object string) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("got %d bytes, want %d MiB at most", size, most>>20)
 	}
-	data := make([]byte, size+1) // and a line break
+	data := make([]byte, size+1) // with the line break after it
 	if _, err := io.ReadFull(b.out, data); err != nil {
 		return nil, err
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Fixes returns the sources without the items that findings take away, by file; files
-// in which nothing changes are left out. A place at which no plain item of a list
-// stands stays as it is, and so do files that are not CUE.
+// Fixes returns the sources without the items that the findings' fixes name, by file. It
+// leaves out files in which nothing changes. It changes CUE only, and only where a plain
+// item of a list stands at the place.
 func Fixes(sources map[string][]byte, findings []Finding) map[string][]byte {
 	byFile := map[string][]Finding{}
 	for _, f := range findings {
@@ -21,7 +21,7 @@ func Fixes(sources map[string][]byte, findings []Finding) map[string][]byte {
 		if !ok {
 			continue
 		}
-		slices.SortFunc(list, func(a, b Finding) int { return b.Fix.Pos.Compare(a.Fix.Pos) }) // from the end
+		slices.SortFunc(list, func(a, b Finding) int { return b.Fix.Pos.Compare(a.Fix.Pos) }) // the last one first
 		list = slices.CompactFunc(list, func(a, b Finding) bool { return a.Fix.Pos == b.Fix.Pos })
 		fixed := string(data)
 		for _, f := range list {
@@ -36,7 +36,7 @@ func Fixes(sources map[string][]byte, findings []Finding) map[string][]byte {
 	return out
 }
 
-// offset is where a place begins, -1 where it is not in the text.
+// offset returns where a place is in a text, -1 where the text does not have it.
 func offset(text string, line, col int) int {
 	at := 0
 	for range line - 1 {
@@ -52,8 +52,8 @@ func offset(text string, line, col int) int {
 	return at
 }
 
-// without takes a quoted item out of its list, with the comma that divides it from a
-// neighbour.
+// without returns a text without the quoted item of a list at an offset, and without the
+// comma beside it.
 func without(text string, at int) string {
 	end := quoted(text, at)
 	if end < 0 {
@@ -68,7 +68,8 @@ func without(text string, at int) string {
 	switch {
 	case after < len(text) && text[after] == ',':
 		after++
-		if strings.TrimSpace(text[lineStart:at]) == "" && strings.TrimSpace(text[after:lineEnd]) == "" { // alone on its line
+		alone := strings.TrimSpace(text[lineStart:at]) == "" && strings.TrimSpace(text[after:lineEnd]) == ""
+		if alone { // on its line
 			return text[:lineStart] + text[lineEnd:]
 		}
 		rest := strings.TrimLeft(text[after:], " \t")
@@ -84,7 +85,7 @@ func without(text string, at int) string {
 	return text
 }
 
-// quoted is the end of a text in plain quotes, -1 where none stands.
+// quoted returns the end of a text in plain quotes, -1 where there is none.
 func quoted(text string, at int) int {
 	if text[at] != '"' || strings.HasPrefix(text[at:], `"""`) {
 		return -1

@@ -15,7 +15,7 @@ type comment struct {
 	pos    diag.Pos
 	rule   diag.Code
 	reason string
-	line   int // that it speaks of
+	line   int // the line for which it silences the rule
 	used   bool
 }
 
@@ -23,8 +23,8 @@ var ignoring = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?://|#)\s*modec:ignore(?:\s+(\S+))?(?:\s+(.*\S))?\s*$`)
 })
 
-// comments finds the comments of a file that silence rules: at the end of a line for
-// that line, on a line of their own for the next line that is none.
+// comments returns the comments of a file that silence rules. One at the end of a line is
+// about that line; one on a line of its own is about the next line that is not a comment.
 func comments(file, text string) []comment {
 	mark := "//"
 	if !strings.HasSuffix(file, ".cue") {
@@ -41,10 +41,11 @@ func comments(file, text string) []comment {
 		if m == nil {
 			continue
 		}
-		c := comment{pos: diag.Pos{File: file, Line: i + 1, Col: at + 1}, rule: diag.Code(m[1]), reason: m[2], line: i + 1}
+		pos := diag.Pos{File: file, Line: i + 1, Col: at + 1}
+		c := comment{pos: pos, rule: diag.Code(m[1]), reason: m[2], line: i + 1}
 		if strings.TrimSpace(line[:at]) == "" {
 			next := i + 1
-			for next < len(lines) && (strings.TrimSpace(lines[next]) == "" || start(lines[next], mark) == len(lines[next])-len(strings.TrimLeft(lines[next], " \t"))) {
+			for next < len(lines) && !content(lines[next], mark) {
 				next++
 			}
 			c.line = next + 1
@@ -54,8 +55,16 @@ func comments(file, text string) []comment {
 	return out
 }
 
-// start is where a comment begins in a line, -1 for a line without one. A mark inside
-// of quotes begins none.
+// content reports whether a line has anything but a comment.
+func content(line, mark string) bool {
+	if at := start(line, mark); at >= 0 {
+		line = line[:at]
+	}
+	return strings.TrimSpace(line) != ""
+}
+
+// start returns where a comment begins in a line, -1 for a line without one. A mark
+// between quotes does not begin a comment.
 func start(line, mark string) int {
 	quote := byte(0)
 	for i := 0; i < len(line); i++ {
@@ -75,7 +84,7 @@ func start(line, mark string) int {
 	return -1
 }
 
-// silence takes out what comments silence, and finds fault with the comments.
+// silence removes the findings that comments silence, and reports comments that are wrong.
 func (p *pass) silence() {
 	var all []comment
 	for _, file := range slices.Sorted(maps.Keys(p.Sources)) {
@@ -94,11 +103,11 @@ func (p *pass) silence() {
 		p.severity = diag.Warning
 		switch known := slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.ID == c.rule }); {
 		case !known:
-			p.fault(c, unknownIgnore, "got an ignore of the rule %q, want one of `modec lint --rules`", c.rule)
+			p.fault(c, unknownIgnore, "there is no rule %q: `modec lint --rules` lists them", c.rule)
 		case c.reason == "":
-			p.fault(c, reasonlessIgnore, "got an ignore of %s without a reason, want one: it silences nothing", c.rule)
+			p.fault(c, reasonlessIgnore, "the comment silences %s only with a reason after the rule's name", c.rule)
 		case !c.used && !slices.Contains(p.off, c.rule):
-			p.fault(c, unusedIgnore, "got an ignore of %s, which finds nothing here", c.rule)
+			p.fault(c, unusedIgnore, "%s finds nothing here, so that the comment silences nothing", c.rule)
 		}
 	}
 }
@@ -109,6 +118,7 @@ const (
 	unusedIgnore     diag.Code = "unused-ignore"
 )
 
+// fault adds a finding about a comment, with the severity that modec.toml gives its rule.
 func (p *pass) fault(c comment, rule diag.Code, format string, args ...any) {
 	level := diag.Warning.String()
 	if l, ok := p.Levels[rule]; ok {
@@ -118,5 +128,5 @@ func (p *pass) fault(c comment, rule diag.Code, format string, args ...any) {
 		return
 	}
 	p.rule, p.severity = rule, severity(level)
-	p.add(c.pos, "", "", format, args...)
+	p.find(c.pos, format, args...)
 }

@@ -8,14 +8,14 @@ import (
 	"sync"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
 func (p *pass) unusedPolicies() {
 	for _, u := range p.Project.Unextended {
-		p.add(u.Pos, "policy "+u.Name, "", "got a policy that nothing extends: what it denies is denied to nobody")
+		p.find(u.Pos, "nothing extends this policy, so that what it denies is denied to nobody").
+			Subject("policy " + u.Name)
 	}
 }
 
@@ -25,14 +25,16 @@ func (p *pass) anyone(server, tool string) bool {
 	return slices.ContainsFunc(p.subjects(), func(s subject) bool { return p.decide(s.ref, a).Decision > ir.Deny })
 }
 
+// used reports whether some subject may call any tool of a server.
 func (p *pass) used(s *ir.Server) bool {
-	return p.anyone(s.Name, contract.UnknownTool) || slices.ContainsFunc(s.Tools, func(t ir.Tool) bool { return p.anyone(s.Name, t.Name) })
+	return p.anyone(s.Name, contract.UnknownTool) ||
+		slices.ContainsFunc(s.Tools, func(t ir.Tool) bool { return p.anyone(s.Name, t.Name) })
 }
 
 func (p *pass) unusedServers() {
 	for i := range p.Project.Servers {
 		if s := &p.Project.Servers[i]; len(p.subjects()) > 0 && ofSource(s.Pos) && !p.used(s) {
-			p.add(s.Pos, "server "+s.Name, "", "got a server that no subject may use")
+			p.find(s.Pos, "no subject may use this server").Subject("server " + s.Name)
 		}
 	}
 }
@@ -41,107 +43,144 @@ func (p *pass) unusedTools() {
 	for i := range p.Project.Servers {
 		s := &p.Project.Servers[i]
 		if !p.used(s) {
-			continue // told of the server
+			continue // the server itself is found
 		}
 		for _, t := range s.Tools {
 			if ofSource(t.Pos) && !p.anyone(s.Name, t.Name) && !p.named(s.Name, t) {
-				p.add(t.Pos, "server "+s.Name, "", "got the tool %q, which no subject may call and no rule names", t.Name)
+				p.find(t.Pos, "no subject may call the tool %q, and no rule names it", t.Name).
+					Subject("server " + s.Name)
 			}
 		}
 	}
 }
 
-// named reports whether a rule speaks of a tool.
+// named reports whether a rule of some subject matches a tool by its name or its risk.
 func (p *pass) named(server string, t ir.Tool) bool {
-	for _, s := range p.subjects() {
-		if s.can.MCP == nil {
-			continue
-		}
-		for _, e := range s.can.MCP.Entries {
-			if e.Key != server && !policy.Wildcard(e.Key, server) {
-				continue
-			}
-			for _, r := range e.Rules {
-				if r.Pattern.Kind == ir.Risk && r.Pattern.Text == t.Risk || r.Pattern.Kind == ir.Plain && policy.Wildcard(r.Pattern.Text, t.Name) {
-					return true
-				}
-			}
-		}
-		if m := s.mode; m != nil && m.Restrictions != nil && m.Restrictions.DisallowedTools != nil {
-			for _, x := range *m.Restrictions.DisallowedTools {
-				if policy.Wildcard(x.Server, server) && policy.Wildcard(x.Tool, t.Name) {
-					return true
-				}
-			}
-		}
+	matches := func(r ir.Rule) bool {
+		return r.Pattern.Kind == ir.Risk && r.Pattern.Text == t.Risk ||
+			r.Pattern.Kind == ir.Plain && policy.Wildcard(r.Pattern.Text, t.Name)
 	}
-	return false
+	return slices.ContainsFunc(p.subjects(), func(s subject) bool {
+		if s.can.MCP == nil {
+			return false
+		}
+		return disallows(s.mode, server, t.Name) || slices.ContainsFunc(s.can.MCP.Entries, func(e ir.MCPEntry) bool {
+			return (e.Key == server || policy.Wildcard(e.Key, server)) && slices.ContainsFunc(e.Rules, matches)
+		})
+	})
+}
+
+// disallows reports whether a mode's restrictions disallow a tool.
+func disallows(m *ir.Mode, server, tool string) bool {
+	if m == nil || m.Restrictions == nil || m.Restrictions.DisallowedTools == nil {
+		return false
+	}
+	return slices.ContainsFunc(*m.Restrictions.DisallowedTools, func(x ir.ToolRef) bool {
+		return policy.Wildcard(x.Server, server) && policy.Wildcard(x.Tool, tool)
+	})
 }
 
 func (p *pass) whenToUse() {
 	for i := range p.Project.Modes {
 		if m := &p.Project.Modes[i]; strings.TrimSpace(m.WhenToUse) == "" && ofSource(m.Pos) {
-			p.add(m.Pos, "mode "+m.Slug, "", "got no whenToUse, by which agents choose a mode")
+			p.find(m.Pos, "the mode has no whenToUse, by which agents choose a mode").Subject("mode " + m.Slug)
 		}
 	}
 }
 
 func (p *pass) longPrompts() {
-	tell := func(at diag.Pos, subject, field, text string) {
-		if len(text) > p.PromptLimit && ofSource(at) {
-			p.add(at, subject, "move what is rarely needed into documents", "got %d bytes of %s, want %d at most", len(text), field, p.PromptLimit)
+	for _, s := range p.subjects() {
+		if !ofSource(s.pos) {
+			continue
 		}
-	}
-	for i := range p.Project.Modes {
-		m := &p.Project.Modes[i]
-		tell(m.Pos, "mode "+m.Slug, "roleDefinition", m.RoleDefinition)
-		tell(m.Pos, "mode "+m.Slug, "customInstructions", m.CustomInstructions)
-		for _, r := range m.Rules {
-			tell(m.Pos, "mode "+m.Slug, "the rules file "+r.Name, r.Text)
+		for _, t := range prompts(s) {
+			if len(t.text) > p.PromptLimit {
+				p.find(s.pos, "%s has %d bytes, more than %d", t.name, len(t.text), p.PromptLimit).
+					Subject(s.name).
+					Hint("move what is rarely needed into documents")
+			}
 		}
-	}
-	for i := range p.Project.Roles {
-		r := &p.Project.Roles[i]
-		tell(r.Pos, "role "+r.Name, "appendSystemPrompt", r.AppendSystemPrompt)
 	}
 }
 
-// secretForms are how secrets look. They are compiled when lint first asks: a hook
-// never does.
+type prompt struct{ name, text string }
+
+// prompts returns the texts of a subject that its agent sends with every request.
+func prompts(s subject) []prompt {
+	if s.role != nil {
+		return []prompt{{"appendSystemPrompt", s.role.AppendSystemPrompt}}
+	}
+	list := []prompt{{"roleDefinition", s.mode.RoleDefinition}, {"customInstructions", s.mode.CustomInstructions}}
+	for _, r := range s.mode.Rules {
+		list = append(list, prompt{"the rules file " + r.Name, r.Text})
+	}
+	return list
+}
+
+// tokens are the forms of widely used tokens.
+var tokens = []string{
+	`gh[pousr]_[A-Za-z0-9]{20,}`,                   // GitHub
+	`github_pat_[A-Za-z0-9_]{20,}`,                 // GitHub, fine-grained
+	`glpat-[A-Za-z0-9_-]{16,}`,                     // GitLab
+	`xox[abprs]-[A-Za-z0-9-]{10,}`,                 // Slack
+	`sk-[A-Za-z0-9_-]{20,}`,                        // OpenAI, Anthropic
+	`AKIA[A-Z0-9]{12,}`,                            // AWS
+	`AIza[A-Za-z0-9_-]{30,}`,                       // Google
+	`npm_[A-Za-z0-9]{30,}`,                         // npm
+	`eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}`, // a JSON Web Token
+}
+
+// secretNames are words in the name of a variable or a header whose value is a secret.
+var secretNames = []string{
+	"token", "secret", "password", "passwd", "authorization", "cookie",
+	"api[_-]?key", "access[_-]?key", "private[_-]?key",
+}
+
+// secretForms are the expressions that find secrets. Lint compiles them when it first
+// needs them, because no other command does.
 var secretForms = sync.OnceValue(func() (f struct{ token, name, variable, plain *regexp.Regexp }) {
-	// The forms of widely used tokens: GitHub, GitLab, Slack, OpenAI and Anthropic,
-	// AWS, Google, npm, a JSON Web Token, a private key.
-	f.token = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}|AKIA[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,})|-----BEGIN [A-Z ]*PRIVATE KEY`)
-	f.name = regexp.MustCompile(`(?i)(?:^|[_-])(?:token|secret|password|passwd|api[_-]?key|access[_-]?key|private[_-]?key|authorization|cookie)(?:$|[_-])`)
+	f.token = regexp.MustCompile(`\b(?:` + strings.Join(tokens, "|") + `)|-----BEGIN [A-Z ]*PRIVATE KEY`)
+	f.name = regexp.MustCompile(`(?i)(?:^|[_-])(?:` + strings.Join(secretNames, "|") + `)(?:$|[_-])`)
 	f.variable = regexp.MustCompile(`\$\{[^}]+\}|\$[A-Za-z_][A-Za-z0-9_]*`)
 	f.plain = regexp.MustCompile(`^(?i:true|false|none|null|bearer|basic|[0-9]{1,5}|x+|changeme|<[^>]*>)?$`)
 	return f
 })
 
 func (p *pass) secrets() {
-	form := secretForms()
 	for i := range p.Project.Servers {
 		s := &p.Project.Servers[i]
-		for where, values := range map[string]map[string]string{"the variable": s.Env, "the header": s.Headers} {
-			for _, name := range slices.Sorted(maps.Keys(values)) {
-				value := values[name]
-				rest := strings.TrimSpace(form.variable.ReplaceAllString(value, ""))
-				for _, scheme := range []string{"Bearer", "Basic", "Token"} {
-					rest = strings.TrimSpace(strings.TrimPrefix(rest, scheme))
-				}
-				if form.token.MatchString(value) || form.name.MatchString(name) && len(rest) >= 8 && !form.plain.MatchString(rest) {
-					p.add(s.Pos, "server "+s.Name, "write ${"+variableName(s.Name, name)+"} and set the variable where the agent runs", "got %s %s with what looks like a secret, want a reference to a variable", where, name)
+		for _, set := range []struct {
+			what   string
+			values map[string]string
+		}{{"the variable", s.Env}, {"the header", s.Headers}} {
+			for _, name := range slices.Sorted(maps.Keys(set.values)) {
+				if secret(name, set.values[name]) {
+					p.find(s.Pos, "%s %s contains what looks like a secret", set.what, name).
+						Subject("server "+s.Name).
+						Hintf("write ${%s} and set the variable where the agent runs", variableName(s.Name, name))
 				}
 			}
 		}
-		for _, a := range s.Args {
-			if form.token.MatchString(a) {
-				p.add(s.Pos, "server "+s.Name, "write ${NAME} and set the variable where the agent runs", "got an argument with what looks like a secret, want a reference to a variable")
-			}
+		if slices.ContainsFunc(s.Args, secretForms().token.MatchString) {
+			p.find(s.Pos, "an argument contains what looks like a secret").
+				Subject("server " + s.Name).
+				Hint("write ${NAME} and set the variable where the agent runs")
 		}
 	}
 }
 
+// secret reports whether a value looks like a secret, or is text under the name of one.
+func secret(name, value string) bool {
+	form := secretForms()
+	rest := strings.TrimSpace(form.variable.ReplaceAllString(value, ""))
+	for _, scheme := range []string{"Bearer", "Basic", "Token"} {
+		rest = strings.TrimSpace(strings.TrimPrefix(rest, scheme))
+	}
+	return form.token.MatchString(value) ||
+		form.name.MatchString(name) && len(rest) >= 8 && !form.plain.MatchString(rest)
+}
+
+// variableName returns the name of a variable that could contain a value.
 func variableName(server, name string) string {
 	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie") {
 		name = server + "_token"

@@ -1,9 +1,13 @@
 // Package lint finds what a valid source probably does not mean: rules that decide
-// nothing, permissions that are broader than they look, secrets and prompts out of
-// place. Every rule has a name that stays, a severity, a paragraph and an example of
-// each side; modec.toml sets its severity, and a comment silences it at one place:
+// nothing, permissions that are broader than they look, secrets in headers.
+//
+// [All] returns the rules and [Run] looks for them. A rule has a stable name, a severity,
+// a paragraph of documentation, and a source in which it finds something beside one in
+// which it does not. modec.toml sets the severity. A comment silences a rule at one place:
 //
 //	// modec:ignore RULE reason
+//
+// [Fixes] takes out the items of a source that decide nothing.
 package lint
 
 import (
@@ -25,19 +29,20 @@ type Rule struct {
 	// Bad is a source in which it finds something, Good one in which it does not.
 	Bad  string `json:"bad"`
 	Good string `json:"good"`
-	// Fixable is set where the finding can be taken away without changing a decision.
+	// Fixable is set where the item that is found can be taken out without changing a
+	// decision.
 	Fixable bool `json:"fixable,omitempty"`
 
 	check func(*pass)
 }
 
-// Off is the severity of a rule that is not looked at.
+// Off is the severity of a rule that lint does not look for.
 const Off = "off"
 
 // Severities are what modec.toml may set a rule to.
 var Severities = []string{Off, "note", "warning", "error"}
 
-// Request is what to look at.
+// Request says what to look at and for which rules.
 type Request struct {
 	Project *ir.Project
 	Policy  *policy.Engine
@@ -54,7 +59,7 @@ type Request struct {
 // which every request then pays for.
 const DefaultPromptLimit = 32_000
 
-// Finding is a diagnostic, and what takes it away.
+// Finding is a diagnostic, and how to get rid of it.
 type Finding struct {
 	diag.Diagnostic
 	Fix *Fix `json:"fix,omitempty"`
@@ -65,7 +70,7 @@ type Fix struct {
 	Pos diag.Pos `json:"pos"` // of the item
 }
 
-// Run looks at a project. The findings are sorted.
+// Run looks at a project and returns what it finds, sorted.
 func Run(req Request) []Finding {
 	p := &pass{Request: req, engines: map[ir.SubjectRef]*policy.Subject{}}
 	if p.PromptLimit == 0 {
@@ -86,16 +91,12 @@ func Run(req Request) []Finding {
 		}
 	}
 	p.silence()
-	slices.SortStableFunc(p.found, func(a, b Finding) int {
-		if c := a.Pos.Compare(b.Pos); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(a.Code, b.Code); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Message, b.Message)
-	})
-	return slices.CompactFunc(p.found, func(a, b Finding) bool { return a.Pos == b.Pos && a.Code == b.Code && a.Message == b.Message })
+	slices.SortStableFunc(p.found, compare)
+	return slices.CompactFunc(p.found, func(a, b Finding) bool { return compare(a, b) == 0 })
+}
+
+func compare(a, b Finding) int {
+	return cmp.Or(a.Pos.Compare(b.Pos), cmp.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
 }
 
 func severity(word string) diag.Severity {
@@ -118,22 +119,35 @@ type pass struct {
 	everyone []subject
 }
 
-func (p *pass) add(at diag.Pos, subject, hint, format string, args ...any) *Finding {
-	p.found = append(p.found, Finding{Diagnostic: diag.Diagnostic{Severity: p.severity, Code: p.rule, Pos: at, Subject: subject, Hint: hint, Message: fmt.Sprintf(format, args...)}})
-	return &p.found[len(p.found)-1]
+// find adds a finding of the rule that is looked for. It stays valid until the next one.
+func (p *pass) find(at diag.Pos, format string, args ...any) found {
+	f := Finding{}
+	f.Severity, f.Code, f.Pos, f.Message = p.severity, p.rule, at, fmt.Sprintf(format, args...)
+	p.found = append(p.found, f)
+	last := &p.found[len(p.found)-1]
+	return found{diag.Build(&last.Diagnostic), last}
 }
 
-// subject is a mode or a role as the rules look at it.
+// found adds details to a finding.
+type found struct {
+	diag.Builder
+	f *Finding
+}
+
+// removable makes the item at a place of a list the fix.
+func (b found) removable(at diag.Pos) { b.f.Fix = &Fix{at} }
+
+// subject is a mode or a role.
 type subject struct {
 	ref  ir.SubjectRef
 	name string // "mode architect"
 	pos  diag.Pos
 	can  *ir.Can
-	mode *ir.Mode // nil of a role
-	role *ir.Role // nil of a mode
+	mode *ir.Mode // nil for a role
+	role *ir.Role // nil for a mode
 }
 
-// subjects lists the modes and roles, made once.
+// subjects returns the modes and roles.
 func (p *pass) subjects() []subject {
 	if p.everyone != nil {
 		return p.everyone
@@ -151,8 +165,8 @@ func (p *pass) subjects() []subject {
 	return out
 }
 
-// decide is the engine's answer; Deny where the subject does not compile, which a
-// build tells.
+// decide returns the source's decision, and a deny where the subject does not compile,
+// which is a build's to report.
 func (p *pass) decide(ref ir.SubjectRef, a policy.Action) policy.Result {
 	s, ok := p.engines[ref]
 	if !ok {
@@ -165,11 +179,20 @@ func (p *pass) decide(ref ir.SubjectRef, a policy.Action) policy.Result {
 	return s.Decide(a)
 }
 
-// ofSource reports a place in a file that a person wrote.
+// ofSource reports whether a place is in a file that a person wrote.
 func ofSource(at diag.Pos) bool {
 	return at.Line > 0 && at.File != ir.GuardsFile && !strings.HasPrefix(at.File, "modec.dev/")
 }
 
-// own reports a rule that the subject itself has, or a policy of the source: what it
-// inherits from another subject is told there.
+// own reports whether a rule is the subject's own or comes from a policy of the source.
+// A rule that it inherits from another subject is found at that subject.
 func own(from string) bool { return from == "" || strings.HasPrefix(from, "policy ") }
+
+// written reports whether a person wrote a rule for this subject or in a policy.
+func written(r ir.Rule) bool { return own(r.From) && ofSource(r.Pos) }
+
+// allowsAll reports whether a person wrote a default that allows.
+func allowsAll(d *ir.Default) bool { return allows(d) && own(d.From) && ofSource(d.Pos) }
+
+// allows reports whether a default is there and allows.
+func allows(d *ir.Default) bool { return d != nil && d.Decision == ir.Allow }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -25,76 +24,86 @@ func tables(s subject, f func(ir.Group, *ir.Table)) {
 	}
 }
 
-// lists calls f with each list of rules of a subject, tools of servers included, and
-// with the name of the group as a person knows it.
-func lists(s subject, f func(where string, g ir.Group, rules []ir.Rule)) {
-	tables(s, func(g ir.Group, t *ir.Table) { f("can."+string(g), g, t.Rules) })
-	if s.can.MCP != nil {
-		for _, e := range s.can.MCP.Entries {
-			rules := slices.Clone(e.Rules)
-			for i := range rules {
-				rules[i].From = e.From
-			}
-			f(fmt.Sprintf("can.mcp.%s", e.Key), ir.MCP, rules)
+// list is one list of rules of a subject.
+type list struct {
+	where string // "can.edit", "can.mcp.github"
+	group ir.Group
+	rules []ir.Rule
+}
+
+// lists calls f with each list of rules of a subject, those of servers included.
+func lists(s subject, f func(list)) {
+	tables(s, func(g ir.Group, t *ir.Table) { f(list{"can." + string(g), g, t.Rules}) })
+	if s.can.MCP == nil {
+		return
+	}
+	for _, e := range s.can.MCP.Entries {
+		rules := slices.Clone(e.Rules)
+		for i := range rules {
+			rules[i].From = e.From
 		}
+		f(list{"can.mcp." + e.Key, ir.MCP, rules})
 	}
 }
 
-// covers reports whether a pattern matches whatever another one does: where that is
-// not plain to see it says no.
+// covers reports whether a pattern matches everything that another one matches. It
+// reports false where that takes more than a look at the text.
 func covers(g ir.Group, wide, narrow ir.Pattern) bool {
 	switch {
-	case wide.Kind == ir.All:
-		return true
-	case wide == narrow:
+	case wide.Kind == ir.All, wide == narrow:
 		return true
 	case wide.Kind != ir.Plain || narrow.Kind != ir.Plain:
 		return false
 	}
 	switch g {
 	case ir.Read, ir.Edit:
-		if strings.ContainsAny(wide.Text+narrow.Text, "[]\\{}?") {
-			return false
-		}
-		w, n := wide.Text, narrow.Text
-		if !strings.Contains(strings.TrimSuffix(w, "/"), "/") { // at any depth
-			w = "**/" + w
-		}
-		if !strings.Contains(strings.TrimSuffix(n, "/"), "/") && !strings.HasPrefix(w, "**/") {
-			return false
-		}
-		ok, err := doublestar.Match(strings.TrimPrefix(w, "/"), strings.TrimPrefix(n, "/"))
-		return ok && err == nil && (strings.Contains(w, "**") || !strings.Contains(n, "**"))
+		return globCovers(wide.Text, narrow.Text)
 	case ir.Command:
-		w := strings.TrimSuffix(wide.Text, ":*")
-		if w != wide.Text {
-			w += " *"
-		}
-		n := strings.Replace(narrow.Text, ":*", " *", 1)
-		return strings.HasSuffix(w, " *") && !strings.Contains(strings.TrimSuffix(w, " *"), "*") && (n == strings.TrimSuffix(w, " *") || strings.HasPrefix(n, strings.TrimSuffix(w, "*")))
+		return commandCovers(wide.Text, narrow.Text)
 	case ir.Web:
 		suffix, ok := strings.CutPrefix(wide.Text, "*")
 		return ok && strings.HasSuffix(narrow.Text, suffix) && (suffix == "" || narrow.Text != suffix[1:])
 	}
-	return policy.Wildcard(wide.Text, narrow.Text) && !strings.ContainsAny(narrow.Text, "?")
+	return policy.Wildcard(wide.Text, narrow.Text) && !strings.Contains(narrow.Text, "?")
 }
 
-// needless tells of a rule that decides nothing beside another one.
-func (p *pass) needless(s subject, r, beside ir.Rule, what, format string, args ...any) {
-	f := p.add(r.Pos, s.name, "", format, args...)
-	f.Related = []diag.Related{{Pos: beside.Pos, Message: what}}
-	f.Fix = &Fix{r.Pos}
+func globCovers(wide, narrow string) bool {
+	if strings.ContainsAny(wide+narrow, "[]\\{}?") {
+		return false
+	}
+	if anyDepth(wide) {
+		wide = "**/" + wide
+	}
+	if anyDepth(narrow) && !strings.HasPrefix(wide, "**/") {
+		return false
+	}
+	ok, err := doublestar.Match(strings.TrimPrefix(wide, "/"), strings.TrimPrefix(narrow, "/"))
+	return ok && err == nil && (strings.Contains(wide, "**") || !strings.Contains(narrow, "**"))
+}
+
+// anyDepth reports whether a glob has no inner slash and therefore matches in every folder.
+func anyDepth(glob string) bool { return !strings.Contains(strings.TrimSuffix(glob, "/"), "/") }
+
+func commandCovers(wide, narrow string) bool {
+	if w, ok := strings.CutSuffix(wide, ":*"); ok {
+		wide = w + " *"
+	}
+	narrow = strings.Replace(narrow, ":*", " *", 1)
+	command, ok := strings.CutSuffix(wide, " *")
+	return ok && !strings.Contains(command, "*") && (narrow == command || strings.HasPrefix(narrow, command+" "))
 }
 
 func (p *pass) duplicates() {
 	for _, s := range p.subjects() {
-		lists(s, func(where string, g ir.Group, rules []ir.Rule) {
-			for i, r := range rules {
-				first := slices.IndexFunc(rules[:i], func(x ir.Rule) bool {
+		lists(s, func(l list) {
+			for i, r := range l.rules {
+				first := slices.IndexFunc(l.rules[:i], func(x ir.Rule) bool {
 					return x.Decision == r.Decision && x.Pattern == r.Pattern && x.From == r.From
 				})
-				if first >= 0 && own(r.From) && ofSource(r.Pos) && rules[first].Pos != r.Pos {
-					p.needless(s, r, rules[first], "the first one", "got %s twice in the %s list of %s", r.Pattern, r.Decision, where)
+				if first >= 0 && written(r) && l.rules[first].Pos != r.Pos {
+					f := p.find(r.Pos, "the %s list of %s names %s twice", r.Decision, l.where, r.Pattern)
+					f.Subject(s.name).Related(l.rules[first].Pos, "the first one")
+					f.removable(r.Pos)
 				}
 			}
 		})
@@ -103,19 +112,22 @@ func (p *pass) duplicates() {
 
 func (p *pass) shadowed() {
 	for _, s := range p.subjects() {
-		lists(s, func(where string, g ir.Group, rules []ir.Rule) {
-			for i, r := range rules {
-				if !own(r.From) || !ofSource(r.Pos) || r.Pattern.Kind == ir.All {
+		lists(s, func(l list) {
+			for i, r := range l.rules {
+				if !written(r) || r.Pattern.Kind == ir.All {
 					continue
 				}
-				wide := slices.IndexFunc(rules, func(x ir.Rule) bool {
-					return x.Decision == r.Decision && x.Pattern != r.Pattern && covers(g, x.Pattern, r.Pattern)
+				wide := slices.IndexFunc(l.rules, func(x ir.Rule) bool {
+					return x.Decision == r.Decision && x.Pattern != r.Pattern && covers(l.group, x.Pattern, r.Pattern)
 				})
-				if wide > i && covers(g, r.Pattern, rules[wide].Pattern) {
-					continue // of two that say the same the second goes
+				if wide > i && covers(l.group, r.Pattern, l.rules[wide].Pattern) {
+					continue // two that match the same: the second one is found
 				}
-				if wide >= 0 && rules[wide].From == r.From {
-					p.needless(s, r, rules[wide], "the broader one", "got %s beside %s, which matches all of it, in the %s list of %s", r.Pattern, rules[wide].Pattern, r.Decision, where)
+				if wide >= 0 && l.rules[wide].From == r.From {
+					f := p.find(r.Pos, "%s decides nothing: %s in the same %s list of %s matches all of it",
+						r.Pattern, l.rules[wide].Pattern, r.Decision, l.where)
+					f.Subject(s.name).Related(l.rules[wide].Pos, "the broader one")
+					f.removable(r.Pos)
 				}
 			}
 		})
@@ -124,82 +136,133 @@ func (p *pass) shadowed() {
 
 func (p *pass) void() {
 	for _, s := range p.subjects() {
-		lists(s, func(where string, g ir.Group, rules []ir.Rule) {
-			for _, r := range rules {
-				if r.Decision == ir.Deny || !own(r.From) || !ofSource(r.Pos) {
+		lists(s, func(l list) {
+			for _, r := range l.rules {
+				if r.Decision == ir.Deny || !written(r) {
 					continue
 				}
-				over := slices.IndexFunc(rules, func(x ir.Rule) bool {
-					return x.Decision < r.Decision && covers(g, x.Pattern, r.Pattern) && !strings.HasPrefix(x.Pos.File, ir.GuardsFile)
+				over := slices.IndexFunc(l.rules, func(x ir.Rule) bool {
+					return x.Decision < r.Decision && covers(l.group, x.Pattern, r.Pattern) &&
+						!strings.HasPrefix(x.Pos.File, ir.GuardsFile)
 				})
-				if over < 0 || rules[over].From != "" && r.From != rules[over].From {
+				if over < 0 || l.rules[over].From != "" && r.From != l.rules[over].From {
 					continue // what a policy denies may be meant for others
 				}
-				p.needless(s, r, rules[over], "the stricter one", "got %s %s in %s, which the %s of %s makes void", r.Decision, r.Pattern, where, rules[over].Decision, rules[over].Pattern)
+				f := p.find(r.Pos, "%s %s in %s never applies: %s %s is stricter and matches all of it",
+					r.Decision, r.Pattern, l.where, l.rules[over].Decision, l.rules[over].Pattern)
+				f.Subject(s.name).Related(l.rules[over].Pos, "the stricter one")
+				f.removable(r.Pos)
 			}
 		})
 	}
 }
 
+// everything lists the patterns of a group that match all of it.
+var everything = map[ir.Group][]string{ir.Command: {"*"}, ir.Edit: {"**", "**/*", "*"}}
+
 func (p *pass) overBroad() {
-	broad := map[ir.Group][]string{ir.Command: {"*"}, ir.Edit: {"**", "**/*", "*"}}
 	for _, s := range p.subjects() {
-		for _, g := range []ir.Group{ir.Edit, ir.Command} {
-			t := s.can.Table(g)
-			if t == nil {
-				continue
-			}
-			// Edits of all but what is named are somebody's decision.
-			held := g == ir.Edit && slices.ContainsFunc(t.Rules, func(r ir.Rule) bool { return r.Decision < ir.Allow && ofSource(r.Pos) })
-			if d := t.Default; d != nil && d.Decision == ir.Allow && own(d.From) && ofSource(d.Pos) && !held {
-				p.add(d.Pos, s.name, "list what it needs and ask about the rest", "got %s allowed for everything, unasked", g)
-			}
-			for _, r := range t.Rules {
-				if r.Decision == ir.Allow && slices.Contains(broad[g], r.Pattern.Text) && r.Pattern.Kind == ir.Plain && own(r.From) && ofSource(r.Pos) {
-					p.add(r.Pos, s.name, "list what it needs and ask about the rest", "got %s %q allowed, which is everything, unasked", g, r.Pattern.Text)
-				}
-			}
-		}
-		t := s.can.MCP
-		if t == nil || s.mode != nil && s.mode.Restrictions != nil && (s.mode.Restrictions.AllowedServers != nil || s.mode.Restrictions.AllowedTools != nil) {
-			continue
-		}
-		if d := t.Default; d != nil && d.Decision == ir.Allow && own(d.From) && ofSource(d.Pos) {
-			p.add(d.Pos, s.name, "allow servers by their name", "got every tool of every server allowed, unasked")
-		}
-		for _, e := range t.Entries {
-			if e.Key == "*" && e.Default != nil && e.Default.Decision == ir.Allow && own(e.From) && ofSource(e.Default.Pos) {
-				p.add(e.Default.Pos, s.name, "allow servers by their name", "got every tool of every server allowed, unasked")
-			}
+		p.broadTable(s, ir.Edit)
+		p.broadTable(s, ir.Command)
+		p.broadServers(s)
+	}
+}
+
+// broadTable finds a default or a rule that allows all of a group.
+func (p *pass) broadTable(s subject, g ir.Group) {
+	const hint = "list what it needs and ask about the rest"
+	t := s.can.Table(g)
+	if t == nil {
+		return
+	}
+	// To allow all edits but some is a choice that somebody made.
+	limited := g == ir.Edit && slices.ContainsFunc(t.Rules, func(r ir.Rule) bool {
+		return r.Decision < ir.Allow && ofSource(r.Pos)
+	})
+	if allowsAll(t.Default) && !limited {
+		p.find(t.Default.Pos, "%s is allowed for everything, without a question", g).Subject(s.name).Hint(hint)
+	}
+	for _, r := range t.Rules {
+		if r.Decision == ir.Allow && written(r) && matchesEverything(g, r) {
+			p.find(r.Pos, "%s %q matches everything and is allowed without a question", g, r.Pattern.Text).
+				Subject(s.name).
+				Hint(hint)
 		}
 	}
 }
 
-func (p *pass) commandDefeatsEdit() {
-	for _, s := range p.subjects() {
-		e, c := s.can.Edit, s.can.Command
-		if e == nil || c == nil || e.Default != nil && e.Default.Decision == ir.Allow || !slices.ContainsFunc(e.Rules, func(r ir.Rule) bool { return r.Decision == ir.Allow }) {
-			continue
-		}
-		if slices.ContainsFunc(e.Rules, func(r ir.Rule) bool {
-			return r.Decision == ir.Allow && slices.Contains([]string{"**", "**/*", "*"}, r.Pattern.Text)
-		}) {
-			continue
-		}
-		at := diag.Pos{}
-		if c.Default != nil && c.Default.Decision == ir.Allow {
-			at = c.Default.Pos
-		}
-		for _, r := range c.Rules {
-			if r.Decision == ir.Allow && r.Pattern == (ir.Pattern{Text: "*"}) {
-				at = r.Pos
-			}
-		}
-		if ofSource(at) {
-			f := p.add(at, s.name, "list the commands that it needs, or ask about them", "got any command allowed beside edits of some files only: a command can write every file")
-			f.Related = []diag.Related{{Pos: e.Rules[0].Pos, Message: "the edits"}}
+func matchesEverything(g ir.Group, r ir.Rule) bool {
+	return r.Pattern.Kind == ir.Plain && slices.Contains(everything[g], r.Pattern.Text)
+}
+
+// broadServers finds what allows every tool of every server.
+func (p *pass) broadServers(s subject) {
+	t := s.can.MCP
+	if t == nil || s.mode != nil && listsServers(s.mode.Restrictions) {
+		return
+	}
+	broad := func(at diag.Pos) {
+		p.find(at, "every tool of every server is allowed without a question").
+			Subject(s.name).
+			Hint("allow servers by their name")
+	}
+	if allowsAll(t.Default) {
+		broad(t.Default.Pos)
+	}
+	for _, e := range t.Entries {
+		if e.Key == "*" && allows(e.Default) && own(e.From) && ofSource(e.Default.Pos) {
+			broad(e.Default.Pos)
 		}
 	}
+}
+
+// listsServers reports whether restrictions name what a mode may use.
+func listsServers(r *ir.MCPRestrictions) bool {
+	return r != nil && (r.AllowedServers != nil || r.AllowedTools != nil)
+}
+
+func (p *pass) commandDefeatsEdit() {
+	for _, s := range p.subjects() {
+		edit, command := s.can.Edit, s.can.Command
+		if edit == nil || command == nil || !limitsEdits(edit) {
+			continue
+		}
+		if at := anyCommand(command); ofSource(at) {
+			p.find(at, "any command is allowed beside edits of some files only, but a command can write every file").
+				Subject(s.name).
+				Hint("list the commands that it needs, or ask about them").
+				Related(edit.Rules[0].Pos, "the edits")
+		}
+	}
+}
+
+// limitsEdits reports whether a table allows edits of some files only.
+func limitsEdits(t *ir.Table) bool {
+	some := false
+	for _, r := range t.Rules {
+		if r.Decision != ir.Allow {
+			continue
+		}
+		if slices.Contains(everything[ir.Edit], r.Pattern.Text) {
+			return false
+		}
+		some = true
+	}
+	return some && !allows(t.Default)
+}
+
+// anyCommand returns the place of what allows every command, the zero Pos for none.
+func anyCommand(t *ir.Table) diag.Pos {
+	var at diag.Pos
+	if allows(t.Default) {
+		at = t.Default.Pos
+	}
+	for _, r := range t.Rules {
+		if r.Decision == ir.Allow && r.Pattern == (ir.Pattern{Text: "*"}) {
+			at = r.Pos
+		}
+	}
+	return at
 }
 
 func (p *pass) destructive() {
@@ -212,8 +275,10 @@ func (p *pass) destructive() {
 				}
 				r := p.decide(s.ref, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
 				if r.Decision == ir.Allow && ofSource(r.Pos) {
-					f := p.add(r.Pos, s.name, `put it under ask: "@destructive" stands for every such tool`, "got %s:%s allowed unasked, which destroys", sv.Name, t.Name)
-					f.Related = []diag.Related{{Pos: t.Pos, Message: "its risk"}}
+					p.find(r.Pos, "%s:%s is destructive and allowed without a question", sv.Name, t.Name).
+						Subject(s.name).
+						Hint(`put it under ask: "@destructive" names every such tool`).
+						Related(t.Pos, "its risk")
 				}
 			}
 		}
@@ -222,33 +287,40 @@ func (p *pass) destructive() {
 
 func (p *pass) bypass() {
 	for i := range p.Project.Roles {
-		if r := &p.Project.Roles[i]; r.PermissionMode == "bypassPermissions" && ofSource(r.PermissionModePos) {
-			p.add(r.PermissionModePos, "role "+r.Name, "", "got bypassPermissions, which allows whatever the role leaves unsaid")
+		r := &p.Project.Roles[i]
+		if r.PermissionMode == "bypassPermissions" && ofSource(r.PermissionModePos) {
+			p.find(r.PermissionModePos, "bypassPermissions allows everything that the role does not mention").
+				Subject("role " + r.Name)
 		}
 	}
 }
 
 func (p *pass) dontAsk() {
-	for i := range p.Project.Roles {
-		r := &p.Project.Roles[i]
-		if r.PermissionMode != "dontAsk" || !ofSource(r.PermissionModePos) || r.Can.Default != nil && r.Can.Default.Decision == ir.Allow {
+	for _, s := range p.subjects() {
+		r := s.role
+		if r == nil || r.PermissionMode != "dontAsk" || !ofSource(r.PermissionModePos) || allowsAnything(s) {
 			continue
 		}
-		allows := slices.ContainsFunc(r.Native, func(c ir.NativeRule) bool { return c.Decision == ir.Allow })
-		s := subject{ir.SubjectRef{Role: r.Name}, "role " + r.Name, r.Pos, &r.Can, nil, r}
-		tables(s, func(_ ir.Group, t *ir.Table) {
-			allows = allows || t.Default != nil && t.Default.Decision == ir.Allow
-		})
-		lists(s, func(_ string, _ ir.Group, rules []ir.Rule) {
-			allows = allows || slices.ContainsFunc(rules, func(x ir.Rule) bool { return x.Decision == ir.Allow })
-		})
-		if m := r.Can.MCP; m != nil {
-			allows = allows || m.Default != nil && m.Default.Decision == ir.Allow || slices.ContainsFunc(m.Entries, func(e ir.MCPEntry) bool { return e.Default != nil && e.Default.Decision == ir.Allow })
-		}
-		if !allows {
-			p.add(r.PermissionModePos, s.name, "allow what it is for", "got dontAsk and nothing that is allowed: the role can do nothing")
-		}
+		p.find(r.PermissionModePos, "dontAsk refuses what is not allowed, and the role allows nothing").
+			Subject(s.name).
+			Hint("allow what the role is for")
 	}
+}
+
+// allowsAnything reports whether a role has a rule or a default that allows.
+func allowsAnything(s subject) bool {
+	found := allows(s.can.Default) || slices.ContainsFunc(s.role.Native, func(c ir.NativeRule) bool {
+		return c.Decision == ir.Allow
+	})
+	tables(s, func(_ ir.Group, t *ir.Table) { found = found || allows(t.Default) })
+	lists(s, func(l list) {
+		found = found || slices.ContainsFunc(l.rules, func(x ir.Rule) bool { return x.Decision == ir.Allow })
+	})
+	if m := s.can.MCP; m != nil {
+		found = found || allows(m.Default) ||
+			slices.ContainsFunc(m.Entries, func(e ir.MCPEntry) bool { return allows(e.Default) })
+	}
+	return found
 }
 
 // pathRules calls f with each rule over paths that a person wrote.
@@ -257,7 +329,7 @@ func (p *pass) pathRules(f func(s subject, g ir.Group, r ir.Rule)) {
 		for _, g := range []ir.Group{ir.Read, ir.Edit} {
 			if t := s.can.Table(g); t != nil {
 				for _, r := range t.Rules {
-					if own(r.From) && ofSource(r.Pos) {
+					if written(r) {
 						f(s, g, r)
 					}
 				}
@@ -269,17 +341,19 @@ func (p *pass) pathRules(f func(s subject, g ir.Group, r ir.Rule)) {
 func (p *pass) regexOutsideEdit() {
 	p.pathRules(func(s subject, g ir.Group, r ir.Rule) {
 		if g == ir.Read && r.Pattern.Kind == ir.Regex {
-			p.add(r.Pos, s.name, "write a glob", "got the expression %s for reading, which Roo can say of edits alone", r.Pattern)
+			p.find(r.Pos, "the expression %s is about reading, but Roo has expressions for edits only", r.Pattern).
+				Subject(s.name).
+				Hint("write a glob")
 		}
 	})
 }
 
-// systemFolders are the first folders of absolute paths.
-
 func (p *pass) absolutePaths() {
 	p.pathRules(func(s subject, _ ir.Group, r ir.Rule) {
 		if r.Pattern.Kind == ir.Plain && contract.SystemPath(r.Pattern.Text) {
-			p.add(r.Pos, s.name, "what lies outside is decided by can.outside", "got %s %q, whose slash starts from the project's root and not the system's", r.Decision, r.Pattern.Text)
+			p.find(r.Pos, "the slash of %s %q is the project's root, not the system's", r.Decision, r.Pattern.Text).
+				Subject(s.name).
+				Hint("can.outside decides about paths outside of the project")
 		}
 	})
 }
@@ -287,15 +361,17 @@ func (p *pass) absolutePaths() {
 func (p *pass) slowRegex() {
 	p.pathRules(func(s subject, _ ir.Group, r ir.Rule) {
 		if r.Pattern.Kind == ir.Regex && backtracks(r.Pattern.Text) {
-			p.add(r.Pos, s.name, "repeat once", "got %s, which repeats a repetition: an engine that backtracks may never end", r.Pattern)
+			p.find(r.Pos, "%s repeats a repetition: an engine that backtracks may never end", r.Pattern).
+				Subject(s.name).
+				Hint("repeat once")
 		}
 	})
 }
 
 var looking = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]`) })
 
-// backtracks reports an expression with a repetition of what is itself nothing but
-// repetitions.
+// backtracks reports whether an expression repeats something that consists of repetitions
+// only.
 func backtracks(text string) bool {
 	re, err := syntax.Parse(looking().ReplaceAllString(text, "(?:"), syntax.Perl)
 	if err != nil {
@@ -315,7 +391,8 @@ func endless(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0
 }
 
-// repeats reports what may be cut into repetitions in more than one way.
+// repeats reports whether a text may be cut into repetitions of an expression in more than
+// one way.
 func repeats(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpCapture:

@@ -10,84 +10,115 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// side is what one source says of a subject, with everything written that it
-// leaves unsaid.
+// side is what one source says of a subject, with everything written that it leaves
+// unsaid.
 type side struct {
 	can ir.Can
 	// off lists the servers that are off by default: only an entry with their
-	// name opens them.
+	// name turns them on.
 	off map[string]bool
 }
 
-// explicit writes down what a subject leaves unsaid: a table for each group and
-// a default for each table. role is nil for a mode. It follows design §3.2, 3.3
-// and 3.9 as compiler/policy does.
+// explicit writes what a subject leaves unsaid: a table for each group and a default for
+// each table, as package policy decides it. role is nil for a mode.
 func explicit(can ir.Can, at diag.Pos, role *ir.Role, off map[string]bool) side {
-	omitted, outsideRead := ir.Deny, ir.Deny
-	mode := ""
-	if role != nil {
-		mode = cmp.Or(role.PermissionMode, "default")
-		omitted, outsideRead = min(ir.Ask, policy.PermissionModeDefault(mode, ir.Unknown)), ir.Ask
-	}
-	def := func(d ir.Decision) *ir.Default { return &ir.Default{Decision: d, Pos: diag.Pos{File: at.File}} }
-	unsaid := func(g ir.Group) *ir.Default {
-		switch {
-		case can.Default != nil:
-			return can.Default
-		case role == nil:
-			return def(ir.Deny)
-		case g == ir.Modes:
-			return def(ir.Allow)
-		}
-		return def(policy.PermissionModeDefault(mode, g))
-	}
+	u := unsaid{role: role, file: at.File, fallback: can.Default}
+	u.omitted, u.outsideRead = omissions(role)
 	out := can
 	out.Default = nil
 	for _, g := range tables {
-		t := *g.of(&can)
-		switch {
-		case g.group == ir.Modes && role != nil && role.Modes != nil:
-			t = listed(t, role, def(ir.Deny))
-		case t == nil:
-			t = &ir.Table{Default: unsaid(g.group)}
-		case t.Default == nil:
-			t = &ir.Table{Default: def(omitted), Rules: t.Rules, Open: t.Open}
-		}
-		*g.of(&out) = t
+		*g.of(&out) = u.table(g.group, *g.of(&can))
 	}
-	m := ir.MCPTable{}
-	if can.MCP != nil {
-		m = *can.MCP
-		m.Default = cmp.Or(m.Default, def(omitted))
-	} else {
-		m.Default = unsaid(ir.MCP)
+	out.MCP = u.mcp(can.MCP, off)
+	out.Unknown = cmp.Or(can.Unknown, u.decide(u.omitted))
+	out.OutsideRead = cmp.Or(can.OutsideRead, u.decide(u.outsideRead))
+	out.OutsideEdit = cmp.Or(can.OutsideEdit, u.decide(ir.Deny))
+	return side{out, off}
+}
+
+// omissions returns what a subject decides about everything that a written table leaves
+// unsaid, and about reading outside of the project. role is nil for a mode.
+func omissions(role *ir.Role) (omitted, outsideRead ir.Decision) {
+	if role == nil {
+		return ir.Deny, ir.Deny
 	}
-	m.Entries = slices.Clone(m.Entries)
-	least := min(omitted, m.Default.Decision) // what a literal entry without a default may fall to
-	for _, e := range m.Entries {
+	return min(ir.Ask, policy.PermissionModeDefault(permissionMode(role), ir.Unknown)), ir.Ask
+}
+
+func permissionMode(role *ir.Role) string { return cmp.Or(role.PermissionMode, "default") }
+
+// unsaid is what a subject decides where it says nothing.
+type unsaid struct {
+	role                 *ir.Role // nil for a mode
+	file                 string   // of the subject
+	fallback             *ir.Default
+	omitted, outsideRead ir.Decision
+}
+
+func (u unsaid) decide(d ir.Decision) *ir.Default {
+	return &ir.Default{Decision: d, Pos: diag.Pos{File: u.file}}
+}
+
+// group returns the default of a group that the subject does not mention.
+func (u unsaid) group(g ir.Group) *ir.Default {
+	switch {
+	case u.fallback != nil:
+		return u.fallback
+	case u.role == nil:
+		return u.decide(ir.Deny)
+	case g == ir.Modes:
+		return u.decide(ir.Allow)
+	}
+	return u.decide(policy.PermissionModeDefault(permissionMode(u.role), g))
+}
+
+// table returns a group's table with a default.
+func (u unsaid) table(g ir.Group, t *ir.Table) *ir.Table {
+	switch {
+	case g == ir.Modes && u.role != nil && u.role.Modes != nil:
+		return listed(t, u.role, u.decide(ir.Deny))
+	case t == nil:
+		return &ir.Table{Default: u.group(g)}
+	case t.Default == nil:
+		return &ir.Table{Default: u.decide(u.omitted), Rules: t.Rules, Open: t.Open}
+	}
+	return t
+}
+
+// mcp returns the table of the servers with a default for it and for each entry.
+func (u unsaid) mcp(t *ir.MCPTable, off map[string]bool) *ir.MCPTable {
+	if t == nil {
+		return &ir.MCPTable{Default: u.group(ir.MCP)}
+	}
+	out := *t
+	out.Default = cmp.Or(out.Default, u.decide(u.omitted))
+	out.Entries = slices.Clone(out.Entries)
+	least := min(u.omitted, out.Default.Decision) // what an entry of one server without a default may fall to
+	for _, e := range out.Entries {
 		if !e.Literal && e.Default != nil {
 			least = min(least, e.Default.Decision)
 		}
 	}
-	for i := range m.Entries {
-		e := &m.Entries[i]
-		opens := e.Default != nil && e.Default.Decision > ir.Deny || slices.ContainsFunc(e.Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
+	for i := range out.Entries {
+		e := &out.Entries[i]
 		switch {
-		case e.Literal && off[e.Key] && !opens:
-			e.Default = def(ir.Deny) // a written ask would open the server
+		case e.Literal && off[e.Key] && !permits(e):
+			e.Default = u.decide(ir.Deny) // a written ask would turn the server on
 		case e.Default == nil:
-			e.Default = def(least)
+			e.Default = u.decide(least)
 		}
 	}
-	out.MCP = &m
-	out.Unknown = cmp.Or(can.Unknown, def(omitted))
-	out.OutsideRead = cmp.Or(can.OutsideRead, def(outsideRead))
-	out.OutsideEdit = cmp.Or(can.OutsideEdit, def(ir.Deny))
-	return side{out, off}
+	return &out
 }
 
-// listed writes the modes that a role may enter as a table: what is asked about
-// holds for those that are listed, and a deny for any.
+// permits reports whether an entry permits anything.
+func permits(e *ir.MCPEntry) bool {
+	return e.Default != nil && e.Default.Decision > ir.Deny ||
+		slices.ContainsFunc(e.Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
+}
+
+// listed returns the modes that a role may enter as a table. An ask applies to those that
+// are listed, a deny to any.
 func listed(t *ir.Table, role *ir.Role, fallback *ir.Default) *ir.Table {
 	out := &ir.Table{Default: fallback}
 	var asks []ir.Rule
@@ -102,16 +133,16 @@ func listed(t *ir.Table, role *ir.Role, fallback *ir.Default) *ir.Table {
 		}
 	}
 	for _, slug := range *role.Modes {
-		d := ir.Allow
-		if slices.ContainsFunc(asks, func(r ir.Rule) bool { return r.Pattern.Text == "*" || r.Pattern.Text == slug }) {
-			d = ir.Ask
+		r := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: slug}, Pos: role.ModesPos}
+		if slices.ContainsFunc(asks, func(a ir.Rule) bool { return a.Pattern.Text == "*" || a.Pattern.Text == slug }) {
+			r.Decision = ir.Ask
 		}
-		out.Rules = append(out.Rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: slug}, Pos: role.ModesPos})
+		out.Rules = append(out.Rules, r)
 	}
 	return out
 }
 
-// tables lists the groups that have a table of rules.
+// tables are the groups that have a table of rules.
 var tables = []struct {
 	group ir.Group
 	of    func(*ir.Can) **ir.Table
@@ -123,14 +154,20 @@ var tables = []struct {
 	{ir.Modes, func(c *ir.Can) **ir.Table { return &c.Modes }},
 }
 
-// meet returns what both sides permit: no decision is above that of either. It
-// may be below both, where neither list of what is allowed holds the other's
-// entry.
+// meet returns what both sides permit: no decision is above that of either. It may be
+// below both, where each allows something that the other does not list.
 func meet(a, b side) ir.Can {
 	var out ir.Can
 	for _, g := range tables {
 		x, y := *g.of(&a.can), *g.of(&b.can)
-		t := &ir.Table{Default: lower(x.Default, y.Default), Rules: meetRules(x.Rules, x.Default, y.Rules, y.Default, g.group == ir.Web || g.group == ir.Modes)}
+		how := byDecision
+		if g.group == ir.Web || g.group == ir.Modes {
+			how = exact
+		}
+		t := &ir.Table{
+			Default: lower(x.Default, y.Default),
+			Rules:   meetRules(ruleSet{x.Rules, x.Default}, ruleSet{y.Rules, y.Default}, how),
+		}
 		for _, o := range x.Open {
 			if slices.ContainsFunc(y.Open, func(p ir.OpenPath) bool { return p.Path == o.Path }) {
 				t.Open = append(t.Open, o)
@@ -138,7 +175,10 @@ func meet(a, b side) ir.Can {
 		}
 		*g.of(&out) = t
 	}
-	m := &ir.MCPTable{Default: lower(a.can.MCP.Default, b.can.MCP.Default), Rules: unite(a.can.MCP.Rules, b.can.MCP.Rules)}
+	m := &ir.MCPTable{
+		Default: lower(a.can.MCP.Default, b.can.MCP.Default),
+		Rules:   unite(a.can.MCP.Rules, b.can.MCP.Rules),
+	}
 	var keys []string
 	for _, e := range slices.Concat(a.can.MCP.Entries, b.can.MCP.Entries) {
 		keys = append(keys, e.Key)
@@ -146,8 +186,13 @@ func meet(a, b side) ir.Can {
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		x, y := a.entry(key), b.entry(key)
-		m.Entries = append(m.Entries, ir.MCPEntry{Key: key, Literal: x.Literal, Pos: cmp.Or(x.Pos, y.Pos), Default: lower(x.Default, y.Default),
-			Rules: meetRules(x.Rules, a.least(&x), y.Rules, b.least(&y), true), Resources: lower(x.Resources, y.Resources), Prompts: lower(x.Prompts, y.Prompts)})
+		m.Entries = append(m.Entries, ir.MCPEntry{
+			Key: key, Literal: x.Literal, Pos: cmp.Or(x.Pos, y.Pos),
+			Default:   lower(x.Default, y.Default),
+			Rules:     meetRules(ruleSet{x.Rules, a.least(&x)}, ruleSet{y.Rules, b.least(&y)}, exact),
+			Resources: lower(x.Resources, y.Resources),
+			Prompts:   lower(x.Prompts, y.Prompts),
+		})
 	}
 	out.MCP = m
 	out.Unknown = lower(a.can.Unknown, b.can.Unknown)
@@ -157,13 +202,10 @@ func meet(a, b side) ir.Can {
 	return out
 }
 
-// implicit takes out what a subject decides as it is left unsaid: the inverse of
+// implicit removes what a subject would decide without a word. It is the inverse of
 // explicit, as far as nothing is lost.
 func implicit(can *ir.Can, role *ir.Role) {
-	omitted, outsideRead := ir.Deny, ir.Deny
-	if role != nil {
-		omitted, outsideRead = min(ir.Ask, policy.PermissionModeDefault(cmp.Or(role.PermissionMode, "default"), ir.Unknown)), ir.Ask
-	}
+	omitted, outsideRead := omissions(role)
 	drop := func(d **ir.Default, unsaid ir.Decision) {
 		if *d != nil && (*d).Decision == unsaid {
 			*d = nil
@@ -173,7 +215,7 @@ func implicit(can *ir.Can, role *ir.Role) {
 	drop(&can.OutsideRead, outsideRead)
 	drop(&can.OutsideEdit, ir.Deny)
 	if role != nil {
-		return // a group that a role does not mention does what its mode says
+		return // its permission mode decides about a group that it does not mention
 	}
 	for _, g := range tables {
 		t := g.of(can)
@@ -188,7 +230,7 @@ func implicit(can *ir.Can, role *ir.Role) {
 	}
 }
 
-// own makes everything a subject's own: what two sources say together is no
+// own makes everything a subject's own, because what two sources say together is not a
 // policy of either.
 func own(can *ir.Can) {
 	rules := func(rules []ir.Rule) {
@@ -212,12 +254,13 @@ func own(can *ir.Can) {
 	for i := range can.MCP.Entries {
 		e := &can.MCP.Entries[i]
 		rules(e.Rules)
-		e.From, e.Default, e.Resources, e.Prompts = "", fallback(e.Default), fallback(e.Resources), fallback(e.Prompts)
+		e.From, e.Default = "", fallback(e.Default)
+		e.Resources, e.Prompts = fallback(e.Resources), fallback(e.Prompts)
 	}
 }
 
-// entry returns what a side says of a key of can.mcp, made up from the rest
-// where it does not name the key.
+// entry returns what a side says of a key of can.mcp. It derives the entry from the other
+// ones where the side does not name the key.
 func (s side) entry(key string) ir.MCPEntry {
 	out := ir.MCPEntry{Key: key, Literal: !strings.ContainsAny(key, "*?")}
 	found := false
@@ -228,15 +271,18 @@ func (s side) entry(key string) ir.MCPEntry {
 			}
 			found = true
 			out.Rules = append(out.Rules, e.Rules...)
-			out.Default, out.Resources, out.Prompts = lower(out.Default, e.Default), lower(out.Resources, e.Resources), lower(out.Prompts, e.Prompts)
+			out.Default = lower(out.Default, e.Default)
+			out.Resources = lower(out.Resources, e.Resources)
+			out.Prompts = lower(out.Prompts, e.Prompts)
 		}
 	}
 	if found {
 		return out
 	}
 	if out.Literal && s.off[key] {
-		out.Rules = []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: s.can.MCP.Default.Pos}}
-		out.Default = &ir.Default{Decision: ir.Deny, Pos: s.can.MCP.Default.Pos}
+		at := s.can.MCP.Default.Pos
+		out.Rules = []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at}}
+		out.Default = &ir.Default{Decision: ir.Deny, Pos: at}
 		return out
 	}
 	out.Default = s.can.MCP.Default
@@ -248,8 +294,8 @@ func (s side) entry(key string) ir.MCPEntry {
 	return out
 }
 
-// least returns the lowest default that a server of an entry may have: one that
-// a glob holds may have an entry of its own.
+// least returns the lowest default that a server of an entry may have: a server that a
+// glob matches may have an entry of its own as well.
 func (s side) least(e *ir.MCPEntry) *ir.Default {
 	d := e.Default
 	for _, o := range s.can.MCP.Entries {
@@ -260,57 +306,82 @@ func (s side) least(e *ir.MCPEntry) *ir.Default {
 	return d
 }
 
-// meetRules returns the rules of both sides so that no decision is above that of
-// either.
-//
-// A deny stays. An ask stays where the other side says no less anyway; else it
-// would raise what that side denies by default, and becomes a deny. An allow stays
-// where the other side allows the same pattern or everything, and becomes an ask
-// where that side asks by default; else it goes. exact is set for a group whose
-// patterns match the same whatever they decide: elsewhere an ask matches more than
-// an allow (design §3.4, 3.6), so that one never stands for the other, as for the
-// tools "*", which an ask extends to resources, and for risks.
-func meetRules(x []ir.Rule, xd *ir.Default, y []ir.Rule, yd *ir.Default, exact bool) []ir.Rule {
+// matching says whether a pattern matches the same whatever its rule decides.
+type matching bool
+
+const (
+	exact matching = true
+	// byDecision is for paths and commands: a pattern under ask matches more there than
+	// the same one under allow.
+	byDecision matching = false
+)
+
+// ruleSet is a list of rules and what decides where none of them matches.
+type ruleSet struct {
+	rules    []ir.Rule
+	fallback *ir.Default
+}
+
+func (s ruleSet) has(d ir.Decision, p ir.Pattern) bool {
+	return slices.ContainsFunc(s.rules, func(o ir.Rule) bool { return o.Decision == d && o.Pattern == p })
+}
+
+// meetRules returns the rules of both sides so that no decision is above that of either.
+func meetRules(x, y ruleSet, how matching) []ir.Rule {
 	var out []ir.Rule
-	add := func(own, other []ir.Rule, fallback ir.Decision) {
-		for _, r := range own {
-			same := exact && r.Pattern.Kind == ir.Plain && r.Pattern.Text != "*" || r.Pattern.Kind == ir.Regex
-			said := func(d ir.Decision) bool {
-				return slices.ContainsFunc(other, func(o ir.Rule) bool { return o.Decision == d && o.Pattern == r.Pattern })
+	add := func(own, other ruleSet) {
+		for _, r := range own.rules {
+			if d, keep := other.limit(r, how); keep {
+				r.Decision = d
+				out = unite(out, []ir.Rule{r})
 			}
-			switch r.Decision {
-			case ir.Ask:
-				if fallback == ir.Deny && !said(ir.Ask) && !(same && said(ir.Allow)) {
-					r.Decision = ir.Deny
-				}
-			case ir.Allow:
-				switch {
-				case fallback == ir.Allow, said(ir.Allow):
-				case same && (fallback == ir.Ask || said(ir.Ask)):
-					r.Decision = ir.Ask
-				default:
-					continue
-				}
-			}
-			out = unite(out, []ir.Rule{r})
 		}
 	}
-	add(x, y, yd.Decision)
-	add(y, x, xd.Decision)
+	add(x, y)
+	add(y, x)
 	return out
 }
 
-// unite adds rules that are not there yet.
+// limit returns what is left of a rule of the other side, and whether it is kept.
+//
+// A deny stays. An ask stays unless this side denies by default: it would raise that, and
+// becomes a deny. An allow stays where this side allows the same pattern or everything,
+// becomes an ask where this side asks about it, and goes otherwise.
+//
+// One decision can stand for another only where the pattern matches the same under both.
+// That is not so for the tools "*", which reach resources under ask, nor for risks.
+func (s ruleSet) limit(r ir.Rule, how matching) (ir.Decision, bool) {
+	same := how == exact && r.Pattern.Kind == ir.Plain && r.Pattern.Text != "*" || r.Pattern.Kind == ir.Regex
+	asks, allows := s.has(ir.Ask, r.Pattern), s.has(ir.Allow, r.Pattern)
+	switch r.Decision {
+	case ir.Ask:
+		if s.fallback.Decision == ir.Deny && !asks && !(same && allows) {
+			return ir.Deny, true
+		}
+	case ir.Allow:
+		switch {
+		case s.fallback.Decision == ir.Allow, allows:
+		case same && (s.fallback.Decision == ir.Ask || asks):
+			return ir.Ask, true
+		default:
+			return ir.Deny, false
+		}
+	}
+	return r.Decision, true
+}
+
+// unite returns a list with the rules added that it does not have.
 func unite(rules, more []ir.Rule) []ir.Rule {
 	out := slices.Clone(rules)
 	for _, r := range more {
-		if !slices.ContainsFunc(out, func(o ir.Rule) bool { return o.Decision == r.Decision && o.Pattern == r.Pattern }) {
+		if !(ruleSet{rules: out}).has(r.Decision, r.Pattern) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
+// lower returns the lower of two defaults. A default that is not there is above any other.
 func lower(a, b *ir.Default) *ir.Default {
 	if a == nil || b != nil && b.Decision < a.Decision {
 		return b
@@ -318,18 +389,23 @@ func lower(a, b *ir.Default) *ir.Default {
 	return a
 }
 
-// meetRestrictions returns restrictions that hold back what either does.
+// meetRestrictions returns restrictions that permit what both permit.
 func meetRestrictions(a, b *ir.MCPRestrictions) *ir.MCPRestrictions {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}
 	item := func(x ir.Item) string { return x.Name }
 	tool := func(x ir.ToolRef) string { return x.Server + ":" + x.Tool }
-	return &ir.MCPRestrictions{Pos: a.Pos,
-		AllowedServers: common(a.AllowedServers, b.AllowedServers, item), DisallowedServers: all(a.DisallowedServers, b.DisallowedServers, item),
-		AllowedTools: common(a.AllowedTools, b.AllowedTools, tool), DisallowedTools: all(a.DisallowedTools, b.DisallowedTools, tool)}
+	return &ir.MCPRestrictions{
+		Pos:               a.Pos,
+		AllowedServers:    common(a.AllowedServers, b.AllowedServers, item),
+		DisallowedServers: all(a.DisallowedServers, b.DisallowedServers, item),
+		AllowedTools:      common(a.AllowedTools, b.AllowedTools, tool),
+		DisallowedTools:   all(a.DisallowedTools, b.DisallowedTools, tool),
+	}
 }
 
+// common returns the items that both lists have. No list permits everything.
 func common[T any](a, b *[]T, key func(T) string) *[]T {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -343,6 +419,7 @@ func common[T any](a, b *[]T, key func(T) string) *[]T {
 	return &out
 }
 
+// all returns the items that either list has.
 func all[T any](a, b *[]T, key func(T) string) *[]T {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)

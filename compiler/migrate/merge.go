@@ -13,8 +13,8 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// merger joins what several importers understood into one project. What two of
-// them say differently is noted, and the stricter holds.
+// merger joins what several importers understood into one project. Where two of them
+// differ it adds a note, and the stricter one holds.
 type merger struct {
 	project  *ir.Project
 	notes    []contract.Note
@@ -22,10 +22,13 @@ type merger struct {
 }
 
 func newMerger() *merger {
-	return &merger{project: &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}}, comments: map[diag.Pos]string{}}
+	return &merger{
+		project:  &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}},
+		comments: map[diag.Pos]string{},
+	}
 }
 
-// add joins an import to what is there.
+// add joins an import to those before.
 func (m *merger) add(im contract.Imported) {
 	m.notes = append(m.notes, im.Notes...)
 	maps.Copy(m.comments, im.Comments)
@@ -50,7 +53,8 @@ func (m *merger) add(im contract.Imported) {
 	for i := range p.Modes {
 		mode := p.Modes[i]
 		rename(&mode.Can, mode.Restrictions, renamed)
-		if old := find(m.project.Modes, func(x *ir.Mode) bool { return strings.EqualFold(x.Slug, mode.Slug) }); old != nil {
+		same := func(x *ir.Mode) bool { return strings.EqualFold(x.Slug, mode.Slug) }
+		if old := find(m.project.Modes, same); old != nil {
 			m.mode(old, &mode, off)
 		} else {
 			m.project.Modes = append(m.project.Modes, mode)
@@ -59,7 +63,8 @@ func (m *merger) add(im contract.Imported) {
 	for i := range p.Roles {
 		role := p.Roles[i]
 		rename(&role.Can, nil, renamed)
-		if old := find(m.project.Roles, func(x *ir.Role) bool { return strings.EqualFold(x.Name, role.Name) }); old != nil {
+		same := func(x *ir.Role) bool { return strings.EqualFold(x.Name, role.Name) }
+		if old := find(m.project.Roles, same); old != nil {
 			m.role(old, &role, off)
 		} else {
 			m.project.Roles = append(m.project.Roles, role)
@@ -70,6 +75,7 @@ func (m *merger) add(im contract.Imported) {
 	slices.SortFunc(m.project.Roles, func(a, b ir.Role) int { return cmp.Compare(a.Name, b.Name) })
 }
 
+// find returns the first item of a list that a condition holds for, nil where there is none.
 func find[T any](list []T, is func(*T) bool) *T {
 	for i := range list {
 		if is(&list[i]) {
@@ -79,7 +85,7 @@ func find[T any](list []T, is func(*T) bool) *T {
 	return nil
 }
 
-// off lists the servers that are off by default.
+// off returns the servers that are off by default.
 func (m *merger) off() map[string]bool {
 	off := map[string]bool{}
 	for i := range m.project.Servers {
@@ -88,7 +94,7 @@ func (m *merger) off() map[string]bool {
 	return off
 }
 
-// rename makes a subject speak of the servers by the names that they have here.
+// rename replaces the names of servers in what a subject may do.
 func rename(can *ir.Can, r *ir.MCPRestrictions, names map[string]string) {
 	if len(names) == 0 {
 		return
@@ -121,6 +127,7 @@ func rename(can *ir.Can, r *ir.MCPRestrictions, names map[string]string) {
 	}
 }
 
+// deref returns a list, nil for one that is not there.
 func deref[T any](l *[]T) []T {
 	if l == nil {
 		return nil
@@ -128,32 +135,81 @@ func deref[T any](l *[]T) []T {
 	return *l
 }
 
-func (m *merger) conflict(at, other diag.Pos, subject, what, why string) {
-	m.notes = append(m.notes, contract.Note{Kind: contract.Conflict, Pos: at, Subject: subject, What: what, Why: fmt.Sprintf("%s says otherwise: %s", other, why)})
+// pair is one subject, or one server, as two importers understood it.
+type pair struct {
+	*merger
+	subject       string // "mode architect"
+	first, second diag.Pos
+}
+
+// at returns the pair for a part of the subject that has places of its own.
+func (p pair) at(first, second diag.Pos) pair {
+	p.first, p.second = first, second
+	return p
+}
+
+// resolution says what becomes of a difference.
+type resolution string
+
+const (
+	firstHolds  resolution = "the first one holds"
+	higherHolds resolution = "the higher one holds"
+	bothHold    resolution = "only what both permit is permitted"
+	offHolds    resolution = "it is off, and on for subjects that name it"
+)
+
+// differs adds a note that the second one says something else.
+func (p pair) differs(what string, r resolution) {
+	p.notes = append(p.notes, contract.Note{
+		Kind: contract.Conflict, Pos: p.second, Subject: p.subject, What: what,
+		Why: fmt.Sprintf("it differs from %s: %s", p.first, r),
+	})
+}
+
+// text keeps the first of two texts.
+func (p pair) text(to *string, other, field string) {
+	switch {
+	case *to == "":
+		*to = other
+	case other != "" && other != *to:
+		p.differs(field, firstHolds)
+	}
 }
 
 func (m *merger) server(a, b *ir.Server) {
-	subject := "server " + a.Name
+	p := pair{m, "server " + a.Name, a.Pos, b.Pos}
 	switch {
 	case b.Type == ir.External:
 	case a.Type == ir.External:
-		a.Type, a.Command, a.Args, a.Cwd, a.Env, a.URL, a.Headers = b.Type, b.Command, b.Args, b.Cwd, b.Env, b.URL, b.Headers
+		a.Type, a.URL, a.Headers = b.Type, b.URL, b.Headers
+		a.Command, a.Args, a.Cwd, a.Env = b.Command, b.Args, b.Cwd, b.Env
 		a.TimeoutSeconds, a.Pos = b.TimeoutSeconds, b.Pos
 	default:
-		if a.Type != b.Type || a.Command != b.Command || !slices.Equal(a.Args, b.Args) || a.Cwd != b.Cwd || a.URL != b.URL {
-			m.conflict(b.Pos, a.Pos, subject, cmp.Or(b.URL, strings.Join(append([]string{b.Command}, b.Args...), " ")), "how the first is reached holds")
+		if !sameStart(a, b) {
+			p.differs(cmp.Or(b.URL, strings.Join(append([]string{b.Command}, b.Args...), " ")), firstHolds)
 		}
 		if !maps.Equal(a.Env, b.Env) || !maps.Equal(a.Headers, b.Headers) {
-			m.conflict(b.Pos, a.Pos, subject, "env and headers", "those of the first hold")
+			p.differs("env and headers", firstHolds)
 		}
 		if b.TimeoutSeconds > 0 && (a.TimeoutSeconds == 0 || b.TimeoutSeconds < a.TimeoutSeconds) {
 			a.TimeoutSeconds = b.TimeoutSeconds
 		}
 	}
 	if a.DefaultEnabled != b.DefaultEnabled {
-		m.conflict(b.Pos, a.Pos, subject, "on or off by default", "it is off, and open to whom names it")
+		p.differs("on or off by default", offHolds)
 		a.DefaultEnabled = false
 	}
+	p.tools(a, b)
+}
+
+// sameStart reports whether two servers are reached or started in the same way.
+func sameStart(a, b *ir.Server) bool {
+	return a.Type == b.Type && a.URL == b.URL &&
+		a.Command == b.Command && slices.Equal(a.Args, b.Args) && a.Cwd == b.Cwd
+}
+
+// tools adds the tools of the second server, each with the higher risk.
+func (p pair) tools(a, b *ir.Server) {
 	for _, t := range b.Tools {
 		old := find(a.Tools, func(x *ir.Tool) bool { return x.Name == t.Name })
 		if old == nil {
@@ -162,7 +218,7 @@ func (m *merger) server(a, b *ir.Server) {
 		}
 		old.Description = cmp.Or(old.Description, t.Description)
 		if old.Risk != "" && t.Risk != "" && old.Risk != t.Risk {
-			m.conflict(t.Pos, old.Pos, subject, "risk of "+t.Name, "the higher holds")
+			p.at(old.Pos, t.Pos).differs("risk of "+t.Name, higherHolds)
 		}
 		if risks[t.Risk] > risks[old.Risk] {
 			old.Risk = t.Risk
@@ -173,49 +229,38 @@ func (m *merger) server(a, b *ir.Server) {
 
 var risks = map[string]int{"read": 1, "write": 2, "destructive": 3}
 
-// text keeps the first of two texts.
-func (m *merger) text(to *string, s string, at, other diag.Pos, subject, field string) {
-	switch {
-	case *to == "":
-		*to = s
-	case s != "" && s != *to:
-		m.conflict(at, other, subject, field, "the first text holds")
-	}
-}
-
 func (m *merger) mode(a, b *ir.Mode, off map[string]bool) {
-	subject := "mode " + a.Slug
-	for _, f := range []struct {
-		to    *string
-		s     string
-		field string
-	}{{&a.Name, b.Name, "name"}, {&a.Description, b.Description, "description"}, {&a.WhenToUse, b.WhenToUse, "whenToUse"}, {&a.RoleDefinition, b.RoleDefinition, "roleDefinition"},
-		{&a.CustomInstructions, b.CustomInstructions, "customInstructions"}, {&a.Model, b.Model, "model"}} {
-		m.text(f.to, f.s, b.Pos, a.Pos, subject, f.field)
-	}
+	p := pair{m, "mode " + a.Slug, a.Pos, b.Pos}
+	p.text(&a.Name, b.Name, "name")
+	p.text(&a.Description, b.Description, "description")
+	p.text(&a.WhenToUse, b.WhenToUse, "whenToUse")
+	p.text(&a.RoleDefinition, b.RoleDefinition, "roleDefinition")
+	p.text(&a.CustomInstructions, b.CustomInstructions, "customInstructions")
+	p.text(&a.Model, b.Model, "model")
 	for _, r := range b.Rules {
 		if old := find(a.Rules, func(x *ir.RuleFile) bool { return x.Name == r.Name }); old == nil {
 			a.Rules = append(a.Rules, r)
 		} else {
-			m.text(&old.Text, r.Text, r.Pos, old.Pos, subject, "rules file "+r.Name)
+			p.at(old.Pos, r.Pos).text(&old.Text, r.Text, "rules file "+r.Name)
 		}
 	}
-	a.Can = m.met(explicit(a.Can, a.Pos, nil, off), explicit(b.Can, b.Pos, nil, off), a.Pos, b.Pos, subject)
+	a.Can = p.meet(explicit(a.Can, a.Pos, nil, off), explicit(b.Can, b.Pos, nil, off))
 	implicit(&a.Can, nil)
 	a.Restrictions = meetRestrictions(a.Restrictions, b.Restrictions)
-	a.Extra = m.extra(a.Extra, b.Extra, subject)
+	a.Extra = p.extra(a.Extra, b.Extra)
 }
 
-// met is the meet of two sides, noted where they differ.
-func (m *merger) met(a, b side, at, other diag.Pos, subject string) ir.Can {
+// meet returns the meet of two sides, with a note where they differ.
+func (p pair) meet(a, b side) ir.Can {
 	can := meet(a, b)
-	if again := meet(a, a); !reflect.DeepEqual(decisions(can), decisions(again)) || !reflect.DeepEqual(decisions(again), decisions(meet(b, b))) {
-		m.conflict(other, at, subject, "what it may do", "what both permit holds")
+	first, second := decisions(meet(a, a)), decisions(meet(b, b))
+	if first != second || decisions(can) != first {
+		p.differs("what it may do", bothHold)
 	}
 	return can
 }
 
-// decisions strips what does not decide.
+// decisions writes what decides about permissions, to compare it.
 func decisions(can ir.Can) string {
 	var b strings.Builder
 	fallback := func(d *ir.Default) {
@@ -252,7 +297,8 @@ func decisions(can ir.Can) string {
 	return b.String()
 }
 
-func (m *merger) extra(a, b map[string]ir.Extra, subject string) map[string]ir.Extra {
+// extra adds the fields for one agent that the first one does not have.
+func (p pair) extra(a, b map[string]ir.Extra) map[string]ir.Extra {
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		old, ok := a[name]
 		if !ok {
@@ -261,16 +307,16 @@ func (m *merger) extra(a, b map[string]ir.Extra, subject string) map[string]ir.E
 			}
 			a[name] = b[name]
 		} else if !reflect.DeepEqual(old.Fields, b[name].Fields) {
-			m.conflict(b[name].Pos, old.Pos, subject, "extra."+name, "the first holds")
+			p.at(old.Pos, b[name].Pos).differs("extra."+name, firstHolds)
 		}
 	}
 	return a
 }
 
 func (m *merger) role(a, b *ir.Role, off map[string]bool) {
-	subject := "role " + a.Name
-	m.text(&a.Description, b.Description, b.Pos, a.Pos, subject, "description")
-	m.text(&a.AppendSystemPrompt, b.AppendSystemPrompt, b.Pos, a.Pos, subject, "appendSystemPrompt")
+	p := pair{m, "role " + a.Name, a.Pos, b.Pos}
+	p.text(&a.Description, b.Description, "description")
+	p.text(&a.AppendSystemPrompt, b.AppendSystemPrompt, "appendSystemPrompt")
 	for _, k := range slices.Sorted(maps.Keys(b.Env)) {
 		if v, ok := a.Env[k]; !ok {
 			if a.Env == nil {
@@ -278,26 +324,25 @@ func (m *merger) role(a, b *ir.Role, off map[string]bool) {
 			}
 			a.Env[k] = b.Env[k]
 		} else if v != b.Env[k] {
-			m.conflict(b.Pos, a.Pos, subject, "env "+k, "the first holds")
+			p.differs("env "+k, firstHolds)
 		}
 	}
-	m.met(explicit(a.Can, a.Pos, a, off), explicit(b.Can, b.Pos, b, off), a.Pos, b.Pos, subject) // for its note
+	p.meet(explicit(a.Can, a.Pos, a, off), explicit(b.Can, b.Pos, b, off)) // for its note
 	met := meetRoles(*a, *b, off)
 	implicit(&met.Can, &met)
-	met.Extra = m.extra(a.Extra, b.Extra, subject)
+	met.Extra = p.extra(a.Extra, b.Extra)
 	*a = met
 }
 
-// strictness orders permission modes by what they approve by themselves.
+// strictness lists the permission modes, the one that approves least by itself first.
 var strictness = []string{"dontAsk", "plan", "default", "auto", "acceptEdits", "bypassPermissions"}
 
-// meetRoles returns a role that permits what both permit. Texts are the first
-// one's.
+// meetRoles returns a role that permits what both permit, with the texts of the first.
 func meetRoles(a, b ir.Role, off map[string]bool) ir.Role {
 	out := a
 	out.Can = meet(explicit(a.Can, a.Pos, &a, off), explicit(b.Can, b.Pos, &b, off))
 	out.Modes = nil // written as a table
-	rank := func(r *ir.Role) int { return slices.Index(strictness, cmp.Or(r.PermissionMode, "default")) }
+	rank := func(r *ir.Role) int { return slices.Index(strictness, permissionMode(r)) }
 	if rank(&b) < rank(&a) {
 		out.PermissionMode, out.PermissionModePos = b.PermissionMode, b.PermissionModePos
 	}
@@ -306,7 +351,9 @@ func meetRoles(a, b ir.Role, off map[string]bool) ir.Role {
 	keep := func(own, other []ir.NativeRule) {
 		for _, r := range own {
 			has := func(list []ir.NativeRule) bool {
-				return slices.ContainsFunc(list, func(o ir.NativeRule) bool { return o.Decision == r.Decision && o.Text == r.Text })
+				return slices.ContainsFunc(list, func(o ir.NativeRule) bool {
+					return o.Decision == r.Decision && o.Text == r.Text
+				})
 			}
 			if (r.Decision < ir.Allow || has(other)) && !has(out.Native) {
 				r.From = ""

@@ -1,14 +1,13 @@
-// Package migrate turns the files that a team already has into a source: it
-// lets each target import its own, joins what they understood, writes it as CUE,
-// compiles that, and proves on the result that nothing was widened. Nothing of it
-// touches the disk.
+// Package migrate turns the files that a team already has into a source. [Run] lets each
+// target import its own files, joins what they understood, renders it as CUE, compiles
+// that, and proves that neither the new source nor its artifacts permit more than the
+// original files. It returns the new files and writes nothing.
 package migrate
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,21 +32,21 @@ import (
 // Request says what to migrate.
 type Request struct {
 	Root    fs.FS // the repository
-	Home    fs.FS // the user's home folder; nil: it is not looked at
+	Home    fs.FS // the user's home folder; nil: nothing is imported from it
 	Name    string
 	Targets []contract.Target // every target there is, in printing order
-	// From is a format that some importer knows; "" is any.
+	// From limits the import to one format; "": any.
 	From  string
-	Files []string // below Root; nil: whatever the importers look for
+	Files []string // below Root; nil: those that the importers look for
 	Args  []string // a command line in place of files
-	// Approved and Repair: see target.Source.
+	// Approved and Repair are those of contract.Source.
 	Approved []ir.Group
 	Repair   bool
 	Out      string // the folder of the data files, relative to Root
 	Today    time.Time
 	Seed     uint64
-	// Options are settings of [targets.NAME] beside those of the importers, by the
-	// target's name.
+	// Options are settings of [targets.NAME], by the target's name. They win over those
+	// of the importer.
 	Options map[string]map[string]any
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
@@ -55,23 +54,23 @@ type Request struct {
 
 // Result is a migrated project.
 type Result struct {
-	Project  *ir.Project     // as it was understood
+	Project  *ir.Project     // as the importers understood it
 	Files    []contract.File // the source, and modec.toml where there was none
 	Report   Report
 	Compiled *compiler.Result
-	FS       fs.FS // the project as it will be: the source that was compiled
+	FS       fs.FS // the project with the new files
 }
 
-// Report tells what became of what was read.
+// Report says what became of the files.
 type Report struct {
-	Files   []string        `json:"files"`   // that were read
-	Targets []string        `json:"targets"` // that the new project compiles for
+	Files   []string        `json:"files"`   // the files that were read
+	Targets []string        `json:"targets"` // the targets of the new project
 	Modes   []string        `json:"modes"`
 	Roles   []string        `json:"roles"`
 	Servers []string        `json:"servers"`
 	Notes   []contract.Note `json:"notes"`
-	Rules   Share           `json:"rules"` // those that are understood, of all
-	Proof   []Proof         `json:"proof"` // one a file that decides
+	Rules   Share           `json:"rules"` // how many of the rules were understood
+	Proof   []Proof         `json:"proof"` // one for each file that decides
 }
 
 // Share is a part of a whole.
@@ -88,7 +87,7 @@ func (s Share) Percent() float64 {
 	return 100 * float64(s.Understood) / float64(s.Of)
 }
 
-// Formats lists what From may be, with the importer of each.
+// Formats returns the formats that From may name, with the importer of each.
 func Formats(all []contract.Target) map[string]contract.Importer {
 	out := map[string]contract.Importer{}
 	for _, t := range all {
@@ -101,92 +100,37 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 	return out
 }
 
-// Run migrates. The result is nil when a diagnostic is an error: a file that
-// its agent would not load, a source that does not compile, a decision that
-// would be wider than the original's.
+// Run migrates. The result is nil when a diagnostic is an error: a file that its agent
+// would not load, a source that does not compile, or a decision that would be wider than
+// the original's.
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
-	m := newMerger()
-	res := &Result{Project: m.project}
-	var diags diag.List
-	configs := projectConfig{name: req.Name}
-	var originals []original
-	taken := map[string]bool{}
-	formats, guards := Formats(req.Targets), resolve.Guards(req.Targets)
-	for _, t := range req.Targets {
-		im, ok := t.(contract.Importer)
-		if !ok || req.From != "" && formats[req.From] != im {
-			continue
-		}
-		got, list := im.Import(contract.Source{Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args, Approved: req.Approved, Guards: guards, Repair: req.Repair})
-		for i := range list {
-			if list[i].Target == "" {
-				list[i].Target = t.Name()
-			}
-		}
-		diags = append(diags, list...)
-		if len(got.Files) == 0 && len(got.Notes) == 0 {
-			continue
-		}
-		m.add(got)
-		configs.baseline = cmp.Or(configs.baseline, got.Baseline)
-		res.Report.Files = append(res.Report.Files, got.Files...)
-		for _, f := range got.Files {
-			taken[f] = true
-		}
-		if judged, ok := t.(contract.Judged); ok {
-			for _, o := range got.Originals {
-				originals = append(originals, original{judged, o})
-			}
-		}
-		options := maps.Clone(got.Options)
-		for k, v := range req.Options[t.Name()] {
-			if options == nil {
-				options = map[string]any{}
-			}
-			options[k] = v
-		}
-		configs.add(t, options)
-	}
-	for _, f := range req.Files {
-		if !taken[path.Clean(f)] && !diags.HasErrors() {
-			diags.Errorf(diag.UnknownFormat, diag.Pos{File: f}, "got a file that no importer knows by its name, want one of an agent").
-				Hint("`--from` says whose it is")
-		}
+	guards := resolve.Guards(req.Targets)
+	in, diags := read(req, guards)
+	if !diags.HasErrors() {
+		diags = append(diags, in.check(req)...)
 	}
 	if diags.HasErrors() {
 		diags.Sort()
 		return nil, diags
 	}
-	p := m.project
-	if len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
-		diags.Errorf(diag.NothingToMigrate, diag.Pos{}, "got no file that holds a mode, a role or a server, want one of an agent").
-			Hint("name the files, or `--user` looks into the home folder too")
-		return nil, diags
-	}
-	dropGuards(p, guards)
-	files, err := render.Source(p, req.Out, m.comments, contract.Dialects(req.Targets))
-	if err != nil {
-		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
-		return nil, diags
-	}
-	tree, hasConfig, list := existing(req.Root, req.Out)
-	diags = append(diags, list...)
-	if !hasConfig {
-		files = append(files, contract.File{Path: config.File, Data: configs.toml(p, req.Out)})
-	}
-	for _, f := range files {
-		tree[f.Path] = f.Data
-	}
-	compiled, list := compiler.Compile(ctx, compiler.Request{FS: tree, Targets: req.Targets, Only: configs.names(), Today: req.Today})
-	diags = append(diags, list...)
-	if diags.HasErrors() {
+	dropGuards(in.project, guards)
+	files, tree, list := in.render(req)
+	if diags = append(diags, list...); diags.HasErrors() {
 		diags.Sort()
 		return nil, diags
 	}
-	res.Files, res.Compiled, res.FS = files, compiled, tree
-	res.report(m, configs.names())
-	proof, list := prove(ctx, compiled, originals, req.Seed, req.Progress)
-	res.Report.Proof = proof
+	targets := in.config.names()
+	compiled, list := compiler.Compile(ctx, compiler.Request{
+		FS: tree, Targets: req.Targets, Only: targets, Today: req.Today,
+	})
+	if diags = append(diags, list...); diags.HasErrors() {
+		diags.Sort()
+		return nil, diags
+	}
+	res := &Result{Project: in.project, Files: files, Compiled: compiled, FS: tree}
+	res.Report.Files = in.files
+	res.report(in.merger, targets)
+	res.Report.Proof, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
 	diags = append(diags, list...)
 	diags.Sort()
 	if diags.HasErrors() {
@@ -195,6 +139,91 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	return res, diags
 }
 
+// imports is what the importers read, joined.
+type imports struct {
+	*merger
+	files     []string
+	originals []original
+	config    projectConfig
+}
+
+// read lets each target import its files.
+func read(req Request, guards []string) (*imports, diag.List) {
+	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
+	source := contract.Source{
+		Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
+		Approved: req.Approved, Guards: guards, Repair: req.Repair,
+	}
+	var diags diag.List
+	formats := Formats(req.Targets)
+	for _, t := range req.Targets {
+		im, ok := t.(contract.Importer)
+		if !ok || req.From != "" && formats[req.From] != im {
+			continue
+		}
+		got, list := im.Import(source)
+		for i := range list {
+			list[i].Target = cmp.Or(list[i].Target, t.Name())
+		}
+		diags = append(diags, list...)
+		if len(got.Files) == 0 && len(got.Notes) == 0 {
+			continue
+		}
+		in.add(got)
+		in.config.baseline = cmp.Or(in.config.baseline, got.Baseline)
+		in.files = append(in.files, got.Files...)
+		if judged, ok := t.(contract.Judged); ok {
+			for _, o := range got.Originals {
+				in.originals = append(in.originals, original{judged, o})
+			}
+		}
+		options := map[string]any{}
+		maps.Copy(options, got.Options)
+		maps.Copy(options, req.Options[t.Name()])
+		in.config.targets = append(in.config.targets, configTarget{t.Name(), options})
+	}
+	return in, diags
+}
+
+// check reports files that no importer took, and an import of nothing.
+func (in *imports) check(req Request) (diags diag.List) {
+	for _, f := range req.Files {
+		if !slices.Contains(in.files, path.Clean(f)) {
+			diags.Errorf(diag.UnknownFormat, diag.Pos{File: f}, "no importer knows a file of this name").
+				Hint("`--from FORMAT` names the agent that it belongs to")
+		}
+	}
+	p := in.project
+	if len(diags) == 0 && len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
+		diags.Errorf(diag.NothingToMigrate, diag.Pos{}, "found no file of an agent with a mode, a role or a server").
+			Hint("name the files, or look into the home folder as well with `--user`")
+	}
+	return diags
+}
+
+// render returns the new files, and the project with them.
+func (in *imports) render(req Request) ([]contract.File, memfs.FS, diag.List) {
+	var diags diag.List
+	files, err := render.Source(in.project, req.Out, in.comments, contract.Dialects(req.Targets))
+	if err != nil {
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
+		return nil, nil, diags
+	}
+	tree, hasConfig, diags := existing(req.Root, req.Out)
+	if !hasConfig {
+		data, err := in.config.toml(in.project, req.Out)
+		if err != nil {
+			diags.Errorf(diag.BadModel, diag.Pos{File: config.File}, "%v", err)
+		}
+		files = append(files, contract.File{Path: config.File, Data: data})
+	}
+	for _, f := range files {
+		tree[f.Path] = f.Data
+	}
+	return files, tree, diags
+}
+
+// report fills the report but for its files and its proof.
 func (r *Result) report(m *merger, targets []string) {
 	rep, p := &r.Report, m.project
 	rep.Targets, rep.Modes, rep.Roles, rep.Servers = targets, []string{}, []string{}, []string{}
@@ -222,8 +251,8 @@ func (r *Result) report(m *merger, targets []string) {
 	}
 }
 
-// dropGuards takes out what every project denies anyway: a guard's deny wins over
-// whatever else is said of its paths.
+// dropGuards removes the rules about edits of guarded paths: a guard's deny wins over
+// any other rule.
 func dropGuards(p *ir.Project, guards []string) {
 	drop := func(can *ir.Can) {
 		if can.Edit == nil {
@@ -231,7 +260,8 @@ func dropGuards(p *ir.Project, guards []string) {
 		}
 		t := *can.Edit
 		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), func(r ir.Rule) bool {
-			return r.Pattern.Kind == ir.Plain && slices.ContainsFunc(guards, func(g string) bool { return guardHolds(g, r.Pattern.Text) })
+			return r.Pattern.Kind == ir.Plain &&
+				slices.ContainsFunc(guards, func(g string) bool { return guardCovers(g, r.Pattern.Text) })
 		})
 		can.Edit = &t
 	}
@@ -243,15 +273,14 @@ func dropGuards(p *ir.Project, guards []string) {
 	}
 }
 
-// guardHolds reports whether every path of a pattern is one of a guard. Both are
-// compared as text, in the forms in which a name and what lies below it are
-// written.
-func guardHolds(guard, pattern string) bool {
+// guardCovers reports whether a guard matches every path that a pattern matches. It
+// compares their texts, in the forms for a name and for everything below it.
+func guardCovers(guard, pattern string) bool {
 	folder, below := strings.CutSuffix(guard, "/**")
 	rest := pattern
 	if name := strings.TrimPrefix(rest, "**/"); !strings.Contains(strings.TrimSuffix(name, "/**"), "/") {
 		if strings.Contains(guard, "/") && name != rest {
-			return false // at any depth, and the guard at the root
+			return false // the pattern is about any depth, the guard about the root
 		}
 		rest = name
 	}
@@ -271,11 +300,10 @@ func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag
 		return tree, false, nil
 	}
 	tree[config.File] = text
-	var table struct {
-		Source string `toml:"source"`
-	}
-	if err := toml.Unmarshal(text, &table); err == nil && table.Source != "" && path.Clean(table.Source) != path.Clean(out) || err == nil && table.Source == "" && path.Clean(out) != "modec" {
-		diags.Errorf(diag.BadConfig, diag.Pos{File: config.File}, "got the source folder %q, want %q, which is written to", table.Source, out)
+	if folder, ok := sourceFolder(text); ok && path.Clean(folder) != path.Clean(out) {
+		diags.Errorf(diag.BadConfig, diag.Pos{File: config.File},
+			"the source of this project is in %q, not in %q", folder, out).
+			Hintf("write there with `--out %s`", folder)
 	}
 	err = fs.WalkDir(root, path.Clean(out), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -293,7 +321,22 @@ func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag
 	return tree, true, diags
 }
 
-// projectConfig collects what modec.toml says.
+// sourceFolder returns the folder of the data files that a modec.toml names; false for a
+// file that cannot be read, which compiling it reports.
+func sourceFolder(text []byte) (string, bool) {
+	var table struct {
+		Source string `toml:"source"`
+	}
+	if err := toml.Unmarshal(text, &table); err != nil {
+		return "", false
+	}
+	return cmp.Or(table.Source, defaultSource), true
+}
+
+// defaultSource is the folder of the data files of a modec.toml that names none.
+const defaultSource = "modec"
+
+// projectConfig is the modec.toml of a new project.
 type projectConfig struct {
 	name     string
 	baseline string // the role of a session that names none
@@ -305,10 +348,6 @@ type configTarget struct {
 	options map[string]any
 }
 
-func (c *projectConfig) add(t contract.Target, options map[string]any) {
-	c.targets = append(c.targets, configTarget{t.Name(), options})
-}
-
 func (c *projectConfig) names() []string {
 	var names []string
 	for _, t := range c.targets {
@@ -317,33 +356,47 @@ func (c *projectConfig) names() []string {
 	return names
 }
 
-// toml writes modec.toml. Nobody knows yet that the inventory is complete, so
-// that it is open.
-func (c *projectConfig) toml(p *ir.Project, out string) []byte {
-	var b bytes.Buffer
-	set := func(key string, value any) {
-		var line bytes.Buffer
-		e := json.NewEncoder(&line) // JSON's texts, lists, numbers and booleans are TOML's too
-		e.SetEscapeHTML(false)
-		if err := e.Encode(value); err != nil {
-			panic(fmt.Sprintf("an option that TOML cannot say: %v", err)) // a defect of the importer, never of its input
-		}
-		fmt.Fprintf(&b, "%s = %s", key, line.Bytes())
-	}
-	set("name", c.name)
-	if out != "modec" {
-		set("source", out)
+// projectTable is the first part of modec.toml.
+type projectTable struct {
+	Name     string `toml:"name"`
+	Source   string `toml:"source,omitempty"`
+	Baseline string `toml:"baseline,omitempty"`
+}
+
+// inventoryTable is the second part of modec.toml. Nobody knows yet whether the inventory
+// is complete, so that it is open.
+type inventoryTable struct {
+	Inventory string `toml:"inventory" comment:"Write \"closed\" once the source lists every tool of every server."`
+}
+
+// toml writes modec.toml, a paragraph for each part.
+func (c *projectConfig) toml(p *ir.Project, out string) ([]byte, error) {
+	top := projectTable{Name: c.name}
+	if out != defaultSource {
+		top.Source = out
 	}
 	if p.Role(c.baseline) != nil {
-		set("baseline", c.baseline)
+		top.Baseline = c.baseline
 	}
-	b.WriteString("\n# Servers may offer tools that the source does not list. Where it lists all of\n# them, \"closed\" lets the targets say more.\n")
-	set("inventory", "open")
+	type part struct {
+		header string
+		table  any
+	}
+	parts := []part{{table: top}, {table: inventoryTable{"open"}}}
 	for _, t := range c.targets {
-		fmt.Fprintf(&b, "\n[targets.%s]\n", t.name)
-		for _, k := range slices.Sorted(maps.Keys(t.options)) {
-			set(k, t.options[k])
-		}
+		parts = append(parts, part{"[targets." + t.name + "]\n", t.options})
 	}
-	return b.Bytes()
+	var b bytes.Buffer
+	for i, x := range parts {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		text, err := toml.Marshal(x.table)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", config.File, err)
+		}
+		b.WriteString(x.header)
+		b.Write(text)
+	}
+	return b.Bytes(), nil
 }

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -123,7 +123,7 @@ func TestRefuses(t *testing.T) {
 		want  string
 	}{
 		{"nothing", map[string]string{"README.md": "hi"}, nil, "nothing-to-migrate"},
-		{"a name of nobody", map[string]string{"x.yaml": "a: 1"}, []string{"x.yaml"}, "x.yaml: error: got a file that no importer knows by its name"},
+		{"a name of nobody", map[string]string{"x.yaml": "a: 1"}, []string{"x.yaml"}, "x.yaml: error: no importer knows a file of this name"},
 		{"no YAML", map[string]string{".roomodes": "customModes:\n  - slug: a\n bad"}, nil, ".roomodes:"},
 		{"too many options", map[string]string{".roomodes": "customModes:\n  - slug: a\n    name: A\n    roleDefinition: a\n    groups:\n      - [edit, {fileRegex: a}, {description: b}]\n"}, nil, ".roomodes:6:9: error: roo: got a file of which the agent loads nothing: customModes.0.groups.0:"},
 		{"two slugs", map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: []}\n  - {slug: a, name: B, roleDefinition: b, groups: []}\n"}, nil, "duplicate mode slugs"},

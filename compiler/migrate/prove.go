@@ -3,7 +3,6 @@ package migrate
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -16,9 +15,9 @@ import (
 	"modec.dev/modec/compiler/verify"
 )
 
-// Proof compares what an imported file decides with what the new project does:
-// with its source, and with what is built from it for the same agent. A half of a
-// decision counts where the file governs it.
+// Proof compares what an imported file decides with what the new project decides: its
+// source, and its artifacts for the same agent. It compares the halves of a decision that
+// the file governs.
 type Proof struct {
 	Target  string `json:"target"`
 	Surface string `json:"surface,omitempty"`
@@ -33,17 +32,16 @@ type Tally struct {
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
-	// Kept counts what the original denies, what is built for its agent denies too,
-	// and the source asks about: a rule that is kept for one agent, a file's rule that
-	// the agent holds against commands as well.
+	// Kept counts what the original and the new artifacts deny, and the source asks
+	// about: rules that are kept for one agent, and rules about a file that the agent
+	// applies to commands as well.
 	Kept int `json:"kept"`
-	// Parts counts command lines that the original asks about or refuses because it
-	// does not look through them (a subshell, a variable), and each part of which it
-	// allows.
+	// Parts counts combined command lines (a subshell, a variable) that the original
+	// asks about or refuses as a whole, although it allows each part.
 	Parts int `json:"parts"`
 }
 
-// Total sums the proofs.
+// Total returns the sums of the proofs.
 func (r *Report) Total() (source, built Tally) {
 	for _, p := range r.Proof {
 		source.sum(p.Source)
@@ -53,8 +51,12 @@ func (r *Report) Total() (source, built Tally) {
 }
 
 func (t *Tally) sum(o Tally) {
-	t.Compared, t.Equal, t.Narrower, t.Wider = t.Compared+o.Compared, t.Equal+o.Equal, t.Narrower+o.Narrower, t.Wider+o.Wider
-	t.Kept, t.Parts = t.Kept+o.Kept, t.Parts+o.Parts
+	t.Compared += o.Compared
+	t.Equal += o.Equal
+	t.Narrower += o.Narrower
+	t.Wider += o.Wider
+	t.Kept += o.Kept
+	t.Parts += o.Parts
 }
 
 // add compares one half and reports whether the new one permits more.
@@ -72,16 +74,19 @@ func (t *Tally) add(was, is bool) bool {
 	return false
 }
 
-// mostWider is how many wider decisions of a file become diagnostics.
+// mostWider is how many wider decisions of a file are reported.
 const mostWider = 5
 
+// original is an imported file and the target that judges it.
 type original struct {
 	target contract.Judged
 	contract.Original
 }
 
 // prove compares every original with the compiled project.
-func prove(ctx context.Context, c *compiler.Result, originals []original, seed uint64, progress func(done, total int)) ([]Proof, diag.List) {
+func prove(
+	ctx context.Context, c *compiler.Result, originals []original, seed uint64, progress func(done, total int),
+) ([]Proof, diag.List) {
 	proofs, diags := []Proof{}, diag.List{}
 	for i, o := range originals {
 		if err := context.Cause(ctx); err != nil {
@@ -97,7 +102,10 @@ func prove(ctx context.Context, c *compiler.Result, originals []original, seed u
 			if o.Surface != "" && d.Surface() != o.Surface {
 				continue
 			}
-			p := prover{policy: c.Policy, original: o, was: d, seed: seed, Proof: Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File}}
+			p := prover{
+				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
+				original: o, policy: c.Policy, was: d, seed: seed,
+			}
 			for _, x := range is {
 				if x.Surface() == d.Surface() {
 					p.is = x
@@ -116,16 +124,18 @@ func prove(ctx context.Context, c *compiler.Result, originals []original, seed u
 	return proofs, diags
 }
 
+// prover makes the proof of one original on one surface.
 type prover struct {
 	Proof
 	original
 	policy *policy.Engine
 	was    contract.Decider
-	is     contract.Decider // nil where nothing is built for the surface
+	is     contract.Decider // nil where there are no artifacts for the surface
 	seed   uint64
 	diags  diag.List
 }
 
+// subject compares every action that the subject may try.
 func (p *prover) subject(ref ir.SubjectRef) {
 	var more map[ir.Group][]ir.Pattern
 	if patterned, ok := p.was.(contract.Patterned); ok {
@@ -142,63 +152,85 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			continue // nothing is run, and no system opens such a path
 		}
 		if (w.Group == ir.Read || w.Group == ir.Edit) && path.Clean(w.Arg) == "." {
-			continue // the project's folder is no file
+			continue // the project's folder is not a file
 		}
 		was := p.original.decide(p.was, ref, w.Action)
-		source := contract.Answer{Decision: w.Source.Decision, Governs: contract.Both, Rule: w.Source.Rule, At: w.Source.Pos}
+		source := contract.Answer{
+			Decision: w.Source.Decision, Governs: contract.Both, Rule: w.Source.Rule, At: w.Source.Pos,
+		}
 		var built *contract.Answer
 		if p.is != nil {
 			if is := p.is.Decide(ref, w.Action); is.Governs != contract.Neither {
 				built = &is.Answer
 			}
 		}
-		p.compare(ref, w.Action, was, source, &p.Source, built)
+		a := attempt{ref, w.Action, was}
+		p.compare(a, source, &p.Source, built)
 		if built != nil {
-			p.compare(ref, w.Action, was, *built, &p.Built, nil)
+			p.compare(a, *built, &p.Built, nil)
 		}
 	}
 }
 
-// compare holds an answer of the new project against that of the original. For the
-// source, built is what is built from it for the same agent.
-func (p *prover) compare(ref ir.SubjectRef, a policy.Action, was contract.Verdict, is contract.Answer, t *Tally, built *contract.Answer) {
-	half := ""
-	governed := was.Governs & is.Governs
-	if a.Group == ir.Command && is.Decision > was.Decision && !p.keeps(ref, was.Rule) && p.allParts(ref, a.Arg) {
+// attempt is an action of a subject and what the original decides.
+type attempt struct {
+	ref ir.SubjectRef
+	policy.Action
+	was contract.Verdict
+}
+
+// compare compares an answer of the new project with that of the original and counts it in
+// t. For an answer of the source, built is that of the artifacts.
+func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contract.Answer) {
+	if a.Group == ir.Command && is.Decision > a.was.Decision &&
+		!p.keeps(a.ref, a.was.Rule) && p.allParts(a.ref, a.Arg) {
 		t.Compared++
 		t.Parts++
 		return
 	}
-	if governed&contract.Access != 0 && t.add(was.Decision > ir.Deny, is.Decision > ir.Deny) {
+	half := ""
+	governed := a.was.Governs & is.Governs
+	if governed&contract.Access != 0 && t.add(a.was.Decision > ir.Deny, is.Decision > ir.Deny) {
 		half = "access"
-		if is.Decision == ir.Ask && (built != nil && built.Decision == ir.Deny || t == &p.Source && p.keeps(ref, was.Rule)) {
+		kept := built != nil && built.Decision == ir.Deny || t == &p.Source && p.keeps(a.ref, a.was.Rule)
+		if is.Decision == ir.Ask && kept {
 			t.Wider--
 			t.Kept++
 			half = ""
 		}
 	}
-	if governed&contract.Approval != 0 && t.add(was.Decision == ir.Allow, is.Decision == ir.Allow) {
+	if governed&contract.Approval != 0 && t.add(a.was.Decision == ir.Allow, is.Decision == ir.Allow) {
 		half = "approval"
 	}
-	if half == "" || t.Wider > mostWider {
-		return
+	if half != "" && t.Wider <= mostWider {
+		p.wider(a, is, half)
 	}
+}
+
+// wider reports a decision that permits more than the original.
+func (p *prover) wider(a attempt, is contract.Answer, half string) {
 	arg := a.Arg
 	if a.Group == ir.MCP {
 		arg = a.Server + ":" + a.Arg
 	}
-	d := diag.Diagnostic{Code: diag.ImportWidens, Pos: cmp.Or(was.At, diag.Pos{File: p.original.File}), Target: p.original.target.Name(), Subject: ref.String(), Group: string(a.Group), Loss: diag.Widening,
-		Message: fmt.Sprintf("got %s for %s %q (%s), want %s as %s has it: %s", is.Decision, a.Group, arg, half, was.Decision, p.original.File, was.Rule), Hint: "this is a defect of modec; please report it"}
+	at := cmp.Or(a.was.At, diag.Pos{File: p.original.File})
+	d := p.diags.Errorf(diag.ImportWidens, at, "%s %q would become %s (%s), but %s says %s: %s",
+		a.Group, arg, is.Decision, half, p.original.File, a.was.Decision, a.was.Rule).
+		Target(p.original.target.Name()).
+		Subject(a.ref.String()).
+		Loses(diag.Widening, string(a.Group)).
+		Hint("this is a defect of modec; please report it")
 	if !is.At.IsZero() {
-		d.Related = []diag.Related{{Pos: is.At, Message: "permitted by " + is.Rule}}
+		d.Related(is.At, "permitted by "+is.Rule)
 	}
-	p.diags = append(p.diags, d)
 }
 
 // keeps reports whether a role keeps a rule for its own agent.
 func (p *prover) keeps(ref ir.SubjectRef, rule string) bool {
 	r := p.policy.Project().Role(ref.Role)
-	return r != nil && slices.ContainsFunc(r.Native, func(c ir.NativeRule) bool { return c.Text == rule && c.Decision == ir.Deny })
+	return r != nil && slices.ContainsFunc(r.Native, func(c ir.NativeRule) bool {
+		return c.Text == rule && c.Decision == ir.Deny
+	})
 }
 
 // allParts reports whether the original allows every part of a command line.
@@ -209,10 +241,9 @@ func (p *prover) allParts(ref ir.SubjectRef, line string) bool {
 	})
 }
 
-// decide asks the original: what its agent does, by its own gaps too. Some agents
-// compare a path or a host as it is written, and the source as it is cleaned: a
-// file is what may be done to it by either name, and a folder what may be done to
-// what lies in it.
+// decide returns what the agent does by the original, its known gaps included. Some agents
+// compare a path or a host as it is written, the source compares it cleaned. So a file may
+// be used if either name may, and a folder if a file in it may.
 func (o original) decide(d contract.Decider, ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	v := permitted(d.Decide(ref, a))
 	if a.Group == ir.Web {
@@ -225,7 +256,9 @@ func (o original) decide(d contract.Decider, ref ir.SubjectRef, a policy.Action)
 	if a.Group != ir.Read && a.Group != ir.Edit {
 		return v
 	}
-	for _, name := range []string{path.Clean(a.Arg), path.Clean(strings.ReplaceAll(a.Arg, `\`, "/")), path.Join(a.Arg, "modec-unlisted")} {
+	for _, name := range []string{
+		path.Clean(a.Arg), path.Clean(strings.ReplaceAll(a.Arg, `\`, "/")), path.Join(a.Arg, "modec-unlisted"),
+	} {
 		if name == a.Arg || a.Arg == "" {
 			continue
 		}
@@ -238,6 +271,7 @@ func (o original) decide(d contract.Decider, ref ir.SubjectRef, a policy.Action)
 	return v
 }
 
+// permitted returns a verdict with what the agent permits past its own files.
 func permitted(v contract.Verdict) contract.Verdict {
 	if v.Hole != nil && v.Hole.Decision > v.Decision {
 		v.Decision = v.Hole.Decision

@@ -12,13 +12,12 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// parts takes a command line apart into what it does: each simple command, its
-// variables written out as words, and each file that it reads or writes by a
-// redirect. A line may do nothing. ok is false for one with a part that only running
-// it would tell.
+// parts returns what a command line does: each simple command, with words in place of its
+// variables, and each file that it reads or writes by a redirect. ok is false where only
+// running the line would show what it does.
 func parts(line string) (out []policy.Action, ok bool) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil { // no shell that is known runs it: as any command
+	if err != nil { // no known shell runs it: treat it as any command
 		return []policy.Action{{Group: ir.Command, Arg: anyCommand}}, true
 	}
 	ok = true
@@ -31,22 +30,8 @@ func parts(line string) (out []policy.Action, ok bool) {
 			ok = false
 		case *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
 			ok = false
-		}
-		return true
-	})
-	syntax.Walk(f, func(n syntax.Node) bool {
-		switch n := n.(type) {
 		case *syntax.Redirect:
-			switch {
-			case n.Word == nil:
-			case n.Op == syntax.RdrIn:
-				out = append(out, policy.Action{Group: ir.Read, Arg: path.Clean(plain(n.Word))})
-			case n.Op == syntax.DplOut, n.Op == syntax.DplIn, n.Op == syntax.Hdoc, n.Op == syntax.DashHdoc, n.Op == syntax.WordHdoc:
-			default:
-				if w := plain(n.Word); w != "/dev/null" {
-					out = append(out, policy.Action{Group: ir.Edit, Arg: path.Clean(w)})
-				}
-			}
+			out = append(out, redirected(n)...)
 		case *syntax.CallExpr:
 			var line []string
 			for _, a := range n.Args {
@@ -63,13 +48,30 @@ func parts(line string) (out []policy.Action, ok bool) {
 	return out, ok
 }
 
+// redirected returns the file that a redirect reads or writes.
+func redirected(r *syntax.Redirect) []policy.Action {
+	if r.Word == nil {
+		return nil
+	}
+	switch r.Op {
+	case syntax.RdrIn:
+		return []policy.Action{{Group: ir.Read, Arg: path.Clean(plain(r.Word))}}
+	case syntax.DplOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return nil
+	}
+	if w := plain(r.Word); w != "/dev/null" {
+		return []policy.Action{{Group: ir.Edit, Arg: path.Clean(w)}}
+	}
+	return nil
+}
+
 var braces = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
 
-// anyCommand is what only a rule for every command allows.
+// anyCommand is a command that only a rule for every command allows.
 const anyCommand = "modec-unlisted-command --any word"
 
-// unwrapped takes off what runs another command without changing what it is, and
-// leaves nothing of a test, and of `cd` to a folder of the project (design §3.6).
+// unwrapped returns a command without the programs that only run another one, such as
+// timeout. It returns nothing for a test and for `cd` to a folder of the project.
 func unwrapped(words []string) []string {
 	for len(words) > 0 && slices.Contains([]string{"timeout", "time", "nice", "nohup", "stdbuf"}, words[0]) {
 		words = words[1:]
@@ -80,16 +82,20 @@ func unwrapped(words []string) []string {
 	if len(words) > 0 && words[0] == "[" { // a test
 		return nil
 	}
-	if len(words) == 2 && words[0] == "cd" && !path.IsAbs(words[1]) && !strings.HasPrefix(words[1], "~") && !strings.HasPrefix(path.Clean(words[1]), "..") {
+	if len(words) == 2 && words[0] == "cd" && inProject(words[1]) {
 		return nil
 	}
 	return words
 }
 
+// inProject reports whether a folder is below the current one.
+func inProject(dir string) bool {
+	return !path.IsAbs(dir) && !strings.HasPrefix(dir, "~") && !strings.HasPrefix(path.Clean(dir), "..")
+}
+
 var wrapperArg = regexp.MustCompile(`^(-.*|[0-9.]+[smhd]?)$`)
 
-// plain writes a word without its quotes, and what the shell puts into it as a
-// plain word.
+// plain writes a word without its quotes, and "word" in place of what the shell puts into it.
 func plain(w *syntax.Word) string {
 	var b strings.Builder
 	var write func([]syntax.WordPart)

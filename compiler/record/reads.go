@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,31 +10,31 @@ import (
 	"sync"
 )
 
-// most is the most bytes of a file that is kept while it is noted; a run that reads a
-// larger one is not remembered.
+// most is the most bytes of a file that is kept in memory. A run that reads a larger one is
+// not remembered.
 const most = 16 << 20
 
-// Reads is a file system that notes the state of whatever is read of it. The state of a
-// file is that of the bytes that were handed out.
+// Reads is a file system that notes the state of whatever is read from it. The state of a
+// file is that of the bytes that the reader got.
 type Reads struct {
 	fsys fs.FS
 
 	mu     sync.Mutex
 	states map[string]string
-	bad    bool // something was read of which no state is known
+	bad    bool // something was read whose state is not known
 }
 
-// NewReads notes what is read of a file system.
+// NewReads returns a file system that notes what is read from another one.
 func NewReads(fsys fs.FS) *Reads { return &Reads{fsys: fsys, states: map[string]string{}} }
 
-// States returns what was noted; ok is false where that is not all.
+// States returns what was noted; ok is false where that is not everything.
 func (r *Reads) States() (states map[string]string, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.states, !r.bad
 }
 
-// note keeps a state. A path that had two while the run went on has none.
+// note keeps a state. A path whose state changed during the run has none.
 func (r *Reads) note(name, state string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,13 +47,14 @@ func (r *Reads) note(name, state string) {
 	}
 }
 
+// spoil notes that something was read whose state is not known.
 func (r *Reads) spoil() {
 	r.mu.Lock()
 	r.bad = true
 	r.mu.Unlock()
 }
 
-// Stat tells of a file or a folder without opening it.
+// Stat describes a file or a folder without opening it.
 func (r *Reads) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(r.fsys, name)
 	switch {
@@ -102,20 +104,13 @@ func (r *Reads) Open(name string) (fs.File, error) {
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil || len(data) > most {
 		r.spoil()
-		return nil, &fs.PathError{Op: "read", Path: name, Err: orGrew(err)}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: cmp.Or(err, errGrew)}
 	}
 	r.note(name, sum(data))
 	return &readFile{bytes.NewReader(data), info}, nil
 }
 
 var errGrew = errors.New("it grew while it was read")
-
-func orGrew(err error) error {
-	if err == nil {
-		return errGrew
-	}
-	return err
-}
 
 // readFile is a file that was read whole.
 type readFile struct {

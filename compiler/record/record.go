@@ -1,10 +1,11 @@
-// Package record remembers, in the user's own cache folder, what a build read and what
-// it left on disk, so that the next one can tell that nothing changed without reading
-// CUE. A record skips work and never says what is right: it holds for the very bytes of
-// every file that was read, the names in every folder that was listed, every file that
-// was looked for and not found, the artifacts, the lock, the program and the day.
+// Package record remembers what a build read and what it left on the disk, so that the next
+// one can tell that nothing changed without evaluating CUE. [NewReads] notes what a build
+// reads, [Record.Save] keeps that, and [Load] returns a record that is still valid.
 //
-// It lies outside of the repository, which therefore cannot bring one along.
+// A record is valid for the exact bytes of every file that was read, the names in every
+// folder that was listed, every file that was looked for and not found, the artifacts, the
+// lock, the program and the day. It is in the user's own cache folder, so that a repository
+// cannot bring one along.
 package record
 
 import (
@@ -25,7 +26,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// version is that of the form of a record, and of what it is to cover.
+// version is the version of the form of a record, and of what it covers.
 const version = 1
 
 // Record is what one build read and left.
@@ -33,26 +34,26 @@ type Record struct {
 	Version int    `json:"version"`
 	Program string `json:"program"`
 	Day     string `json:"day"` // exceptions end on a day
-	// Project are the states of what was read below the project's folder, Output below
-	// the output root, by path.
+	// Project contains the states of what was read below the project's folder, Output of
+	// what is below the output root, by path.
 	Project map[string]string `json:"project"`
 	Output  map[string]string `json:"output"`
 	Summary Summary           `json:"summary"`
 }
 
-// Summary is what an unchanged build has to say.
+// Summary is what an unchanged build prints.
 type Summary struct {
 	Targets  int `json:"targets"`
 	Files    int `json:"files"`
 	Losses   int `json:"losses"`
 	Warnings int `json:"warnings"`
-	// Diagnostics are the warnings, which a check says each time.
+	// Diagnostics are the warnings, which a check repeats each time.
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
 }
 
-// Place is where the record of a kind of run lies, "" where the user has no cache
-// folder or wants none: with CI set, and with MODEC_CACHE=off. args are whatever the
-// outcome depends on beside the files.
+// Place returns the path of the record of a kind of run. It returns "" where the user has no
+// cache folder, with CI set, and with MODEC_CACHE=off. args are whatever the outcome depends
+// on besides the files.
 func Place(args ...string) string {
 	if os.Getenv("CI") != "" || os.Getenv("MODEC_CACHE") == "off" {
 		return ""
@@ -64,7 +65,7 @@ func Place(args ...string) string {
 	return filepath.Join(dir, "modec", "builds", sum([]byte(strings.Join(args, "\x00")))[:32]+".json")
 }
 
-// Program identifies the running program: another build of modec is another one.
+// Program identifies the running program; another build of modec has another identity.
 func Program(release string) string {
 	file, err := os.Executable()
 	if err != nil {
@@ -79,10 +80,14 @@ func Program(release string) string {
 
 // New returns an empty record of today.
 func New(program string, today time.Time) *Record {
-	return &Record{Version: version, Program: program, Day: today.UTC().Format(time.DateOnly), Project: map[string]string{}, Output: map[string]string{}}
+	return &Record{
+		Version: version, Program: program, Day: today.UTC().Format(time.DateOnly),
+		Project: map[string]string{}, Output: map[string]string{},
+	}
 }
 
-// Load returns the record at a place if it still holds for the files on disk, else nil.
+// Load returns the record at a place if it is still valid for the files on the disk, else
+// nil.
 func Load(place, program string, today time.Time, project, output string) *Record {
 	if place == "" || program == "" {
 		return nil
@@ -92,18 +97,21 @@ func Load(place, program string, today time.Time, project, output string) *Recor
 		return nil
 	}
 	var r Record
-	want := New(program, today)
-	if json.Unmarshal(data, &r) != nil || r.Version != want.Version || r.Program != want.Program || r.Day != want.Day || len(r.Project) == 0 {
+	if json.Unmarshal(data, &r) != nil || len(r.Project) == 0 {
 		return nil
 	}
-	if !holds(project, r.Project) || !holds(output, r.Output) {
+	now := New(program, today)
+	if r.Version != now.Version || r.Program != now.Program || r.Day != now.Day {
+		return nil
+	}
+	if !valid(project, r.Project) || !valid(output, r.Output) {
 		return nil
 	}
 	return &r
 }
 
-// holds compares states with the disk, several files at a time.
-func holds(dir string, states map[string]string) bool {
+// valid reports whether the disk has the states. It looks at several files at a time.
+func valid(dir string, states map[string]string) bool {
 	type entry struct{ name, state string }
 	list := make([]entry, 0, len(states))
 	for name, state := range states {
@@ -120,7 +128,8 @@ func holds(dir string, states map[string]string) bool {
 				if i >= len(list) {
 					return
 				}
-				if onDisk(filepath.Join(dir, filepath.FromSlash(list[i].name)), list[i].state) != list[i].state {
+				e := list[i]
+				if onDisk(filepath.Join(dir, filepath.FromSlash(e.name)), e.state) != e.state {
 					changed.Store(true)
 				}
 			}
@@ -136,10 +145,10 @@ const (
 	there  = "there" // a file that was not read
 	folder = "folder"
 	names  = "names "
-	other  = "other" // a link, a device: nothing holds for it
+	other  = "other" // a link, a device: never valid
 )
 
-// onDisk is the state of a path, as far as want asks for it.
+// onDisk returns the state of a path on the disk, in the form of the state want.
 func onDisk(file, want string) string {
 	info, err := os.Lstat(file)
 	switch {
@@ -171,6 +180,7 @@ func onDisk(file, want string) string {
 	return sum(data)
 }
 
+// kind marks the names of folders, links and the like in a listing.
 func kind(m os.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -181,6 +191,7 @@ func kind(m os.FileMode) string {
 	return "@"
 }
 
+// listing returns the state of a folder with some names.
 func listing(list []string) string {
 	slices.Sort(list)
 	return names + sum([]byte(strings.Join(list, "\x00")))
@@ -191,14 +202,14 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// File notes a file of the output root with the bytes that were left there.
+// File notes a file below the output root with the bytes that were left there.
 func (r *Record) File(name string, data []byte) { r.Output[name] = sum(data) }
 
-// Missing notes that no file is there.
+// Missing notes that there is no file of a name below the output root.
 func (r *Record) Missing(name string) { r.Output[name] = absent }
 
-// Save puts a record at its place, where the next run finds it. A record that cannot
-// be saved costs nothing but time.
+// Save writes a record to its place, where the next run finds it. Without it the next run
+// takes longer, so that Save ignores errors.
 func (r *Record) Save(place string) {
 	if place == "" || r.Program == "" || len(r.Project) == 0 {
 		return
@@ -226,9 +237,10 @@ func (r *Record) Save(place string) {
 	prune(dir)
 }
 
-// kept is how long a record is kept that nobody uses.
+// kept is how long an unused record is kept.
 const kept = 60 * 24 * time.Hour
 
+// prune removes the records in a folder that were not used for long.
 func prune(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

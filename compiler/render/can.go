@@ -6,7 +6,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// tables lists the groups of a table with the key that names them.
+// tables are the groups that have a table, with its key in can.
 var tables = []struct {
 	group ir.Group
 	key   string
@@ -19,7 +19,7 @@ var tables = []struct {
 	{ir.Modes, "modes", func(c *ir.Can) **ir.Table { return &c.Modes }},
 }
 
-// sources calls f with where each thing of a can comes from.
+// sources calls f with the origin of each rule, default and entry.
 func sources(can *ir.Can, f func(from string)) {
 	rules := func(rules []ir.Rule) {
 		for _, r := range rules {
@@ -46,7 +46,7 @@ func sources(can *ir.Can, f func(from string)) {
 	}
 }
 
-// part returns what a can has from one source, and of how many things it is.
+// part returns what comes from one origin, and how many things that are.
 func part(can *ir.Can, from string) (*ir.Can, int) {
 	out, n := &ir.Can{}, 0
 	pick := func(rules []ir.Rule) []ir.Rule {
@@ -69,8 +69,9 @@ func part(can *ir.Can, from string) (*ir.Can, int) {
 	}
 	for _, t := range tables {
 		if x := *t.of(can); x != nil {
-			if own := (ir.Table{Rules: pick(x.Rules), Default: fallback(x.Default)}); own.Rules != nil || own.Default != nil {
-				*t.of(out) = &own
+			own := &ir.Table{Rules: pick(x.Rules), Default: fallback(x.Default)}
+			if own.Rules != nil || own.Default != nil {
+				*t.of(out) = own
 			}
 		}
 	}
@@ -94,8 +95,8 @@ func part(can *ir.Can, from string) (*ir.Can, int) {
 	return out, n
 }
 
-// can writes what a subject may do by itself: without what the policies that it
-// extends say. It is nil where nothing is left.
+// can writes what a subject may do by itself, without what the policies say that it extends.
+// It returns nil where nothing is left.
 func (w *writer) can(can *ir.Can, extends []string) *tree {
 	t := &tree{}
 	inherited := func(from string) bool {
@@ -105,24 +106,11 @@ func (w *writer) can(can *ir.Can, extends []string) *tree {
 		t.set("default", w.decision(can.Default))
 	}
 	for _, g := range tables {
-		x := *g.of(can)
-		if x == nil {
-			continue
-		}
-		own := ir.Table{Open: x.Open}
-		if x.Default != nil && !inherited(x.Default.From) {
-			own.Default = x.Default
-		}
-		for _, r := range x.Rules {
-			if !inherited(r.From) {
-				own.Rules = append(own.Rules, r)
+		if x := *g.of(can); x != nil {
+			if own := w.ownTable(x, g.group, inherited); own != nil {
+				t.set(g.key, own)
 			}
 		}
-		more := len(own.Rules) < len(x.Rules) || own.Default != x.Default
-		if more && own.Default == nil && own.Rules == nil && own.Open == nil {
-			continue // a policy says it all
-		}
-		t.set(g.key, w.table(&own, g.group, more))
 	}
 	if can.MCP != nil {
 		if m := w.mcp(can.MCP, inherited); m != nil {
@@ -139,6 +127,33 @@ func (w *writer) can(can *ir.Can, extends []string) *tree {
 	return t
 }
 
+// ownTable writes what is not inherited of a table, nil where that is nothing.
+func (w *writer) ownTable(t *ir.Table, g ir.Group, inherited func(from string) bool) *tree {
+	own := &ir.Table{Open: t.Open}
+	if t.Default != nil && !inherited(t.Default.From) {
+		own.Default = t.Default
+	}
+	for _, r := range t.Rules {
+		if !inherited(r.From) {
+			own.Rules = append(own.Rules, r)
+		}
+	}
+	all := len(own.Rules) == len(t.Rules) && own.Default == t.Default
+	if all || len(own.Rules) > 0 || len(own.Open) > 0 {
+		return w.table(own, g)
+	}
+	switch {
+	case own.Default == nil:
+		return nil
+	case own.Default.Decision == ir.Deny: // the word alone would deny what a policy permits
+		x := &tree{}
+		x.set("default", w.decision(own.Default))
+		return x
+	}
+	return w.decision(own.Default)
+}
+
+// outside writes what a subject may do outside of the project.
 func (w *writer) outside(t *tree, can *ir.Can) {
 	r, e := can.OutsideRead, can.OutsideEdit
 	if r == nil && e == nil {
@@ -172,20 +187,14 @@ func denied(rules []ir.Rule) *ir.Rule {
 	return nil
 }
 
-// table writes the table of a group; more is set where a policy adds rules to
-// it.
-func (w *writer) table(t *ir.Table, g ir.Group, more bool) *tree {
+// table writes the table of a group.
+func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 	if r := denied(t.Rules); r != nil {
 		return w.noted(text("deny"), r.Pos)
 	}
 	if len(t.Rules) == 0 && len(t.Open) == 0 {
-		switch {
-		case t.Default == nil:
-			return &tree{} // mentioned, and nothing else
-		case t.Default.Decision == ir.Deny && more:
-			x := &tree{}
-			x.set("default", w.decision(t.Default))
-			return x
+		if t.Default == nil {
+			return &tree{} // the group is mentioned, and nothing else
 		}
 		return w.decision(t.Default)
 	}
@@ -223,6 +232,7 @@ func (w *writer) rules(x *tree, rules []ir.Rule, all string) {
 	}
 }
 
+// pattern writes a pattern; all is the one for everything.
 func pattern(p ir.Pattern, all string) *tree {
 	switch p.Kind {
 	case ir.Regex:
@@ -237,6 +247,7 @@ func pattern(p ir.Pattern, all string) *tree {
 	return text(p.Text)
 }
 
+// mcp writes what is not inherited of can.mcp, nil where that is nothing.
 func (w *writer) mcp(m *ir.MCPTable, inherited func(string) bool) *tree {
 	var rules []ir.Rule
 	for _, r := range m.Rules {
@@ -266,8 +277,7 @@ func (w *writer) mcp(m *ir.MCPTable, inherited func(string) bool) *tree {
 	return x
 }
 
-// merged joins the entries that are written as a subject's own: one key may
-// come from several places.
+// merged returns the entries that are not inherited, one for each key.
 func merged(entries []ir.MCPEntry, inherited func(string) bool) []ir.MCPEntry {
 	var out []ir.MCPEntry
 	for _, e := range entries {
@@ -282,11 +292,14 @@ func merged(entries []ir.MCPEntry, inherited func(string) bool) []ir.MCPEntry {
 		}
 		x := &out[i]
 		x.Rules = append(x.Rules, e.Rules...)
-		x.Default, x.Resources, x.Prompts = lower(x.Default, e.Default), lower(x.Resources, e.Resources), lower(x.Prompts, e.Prompts)
+		x.Default = lower(x.Default, e.Default)
+		x.Resources = lower(x.Resources, e.Resources)
+		x.Prompts = lower(x.Prompts, e.Prompts)
 	}
 	return out
 }
 
+// lower returns the lower of two defaults. A default that is not there is above any other.
 func lower(a, b *ir.Default) *ir.Default {
 	if a == nil || b != nil && b.Decision < a.Decision {
 		return b
@@ -294,6 +307,7 @@ func lower(a, b *ir.Default) *ir.Default {
 	return a
 }
 
+// entry writes what a subject may do with a server.
 func (w *writer) entry(e *ir.MCPEntry) *tree {
 	if r := denied(e.Rules); r != nil {
 		return w.noted(text("deny"), e.Pos)

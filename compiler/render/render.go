@@ -1,5 +1,5 @@
-// Package render writes a model as the data files of a source: the inverse of
-// loading one. What it writes compiles to the model that it was given.
+// Package render writes a model as the data files of a source: [Source] is the inverse of
+// compiling one. The files compile to the same model.
 package render
 
 import (
@@ -19,13 +19,16 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Source writes the files of a project: servers.cue, and one file for each
-// policy, mode and role, in folders of their names below dir. Long prompts and
-// rules files become Markdown beside them. What a subject has From "policy
-// NAME" is written as that policy, once, where the subject has all of it; what
-// it inherits from anything else is written as its own. comments are those of
-// what stands at a place, and dialects those in which roles may have rules.
-func Source(p *ir.Project, dir string, comments map[diag.Pos]string, dialects []contract.Dialect) ([]contract.File, error) {
+// Source returns the files of a project below dir: servers.cue, and one file for each
+// policy, mode and role in the folders policies, modes and roles. Long prompts and rules
+// files become Markdown beside them.
+//
+// What a subject has From "policy NAME" is written once, as that policy, if the subject has
+// all of it. Anything else that it inherits is written as its own. comments are added to
+// what was at their places; dialects are those of the roles' native rules.
+func Source(
+	p *ir.Project, dir string, comments map[diag.Pos]string, dialects []contract.Dialect,
+) ([]contract.File, error) {
 	w := writer{dir: dir, comments: comments, dialects: dialects}
 	if len(p.Servers) > 0 {
 		root := &tree{}
@@ -64,6 +67,7 @@ func Source(p *ir.Project, dir string, comments map[diag.Pos]string, dialects []
 	return w.files, w.err
 }
 
+// writer collects the files.
 type writer struct {
 	dir      string
 	comments map[diag.Pos]string
@@ -73,6 +77,7 @@ type writer struct {
 	err      error
 }
 
+// data adds a data file.
 func (w *writer) data(name string, root *tree) {
 	b, err := file(root)
 	if err != nil {
@@ -81,20 +86,25 @@ func (w *writer) data(name string, root *tree) {
 	w.files = append(w.files, contract.File{Path: path.Join(w.dir, name+".cue"), Data: b})
 }
 
-// noted gives a tree the comment of a place.
+// noted adds the comment of a place to a tree.
 func (w *writer) noted(t *tree, at diag.Pos) *tree {
 	t.comment = w.comments[at]
 	return t
 }
 
-// long is the length in bytes from which a text goes into a file of its own.
-const long = 600
+// The bytes and lines from which a text gets a file of its own.
+const (
+	longText  = 600
+	manyLines = 12
+)
 
-// prompt sets a text field, or the field of its file.
+// prompt sets a text field, or the field that names the text's file.
 func (w *writer) prompt(t *tree, field, s, file string) {
+	long := len(s) >= longText || strings.Count(s, "\n") > manyLines
+	kept := !strings.Contains(s, "\r") && !strings.HasPrefix(s, "\uFEFF") // as a file it would be read without
 	switch {
 	case s == "":
-	case (len(s) >= long || strings.Count(s, "\n") > 12) && !strings.Contains(s, "\r") && !strings.HasPrefix(s, "\uFEFF"):
+	case long && kept:
 		t.set(field+"File", text(path.Base(file)))
 		w.files = append(w.files, contract.File{Path: path.Join(w.dir, file), Data: []byte(s)})
 	default:
@@ -157,7 +167,9 @@ func (w *writer) mode(m *ir.Mode) *tree {
 		rules := list()
 		for _, r := range m.Rules {
 			rules.list = append(rules.list, text("../rules/"+m.Slug+"/"+r.Name))
-			w.files = append(w.files, contract.File{Path: path.Join(w.dir, "rules", m.Slug, r.Name), Data: []byte(r.Text)})
+			w.files = append(w.files, contract.File{
+				Path: path.Join(w.dir, "rules", m.Slug, r.Name), Data: []byte(r.Text),
+			})
 		}
 		t.set("rules", rules)
 	}
@@ -302,8 +314,8 @@ func (w *writer) any(v any) *tree {
 
 const policyPrefix = "policy "
 
-// findPolicies collects what subjects have from policies: of each policy what
-// the subject has that has most of it.
+// findPolicies collects the policies that subjects inherit from. Of each policy it takes
+// what the subject has that inherits most of it.
 func (w *writer) findPolicies(p *ir.Project) {
 	w.policies = map[string]*ir.Can{}
 	size := map[string]int{}
@@ -330,8 +342,7 @@ func (w *writer) findPolicies(p *ir.Project) {
 	}
 }
 
-// extends reports whether a subject has all of a policy. Only then it extends
-// it: part of one is written as its own.
+// extends reports whether a subject has all of a policy, so that it can extend it.
 func (w *writer) extends(can *ir.Can, name string) bool {
 	own, n := part(can, policyPrefix+name)
 	return n > 0 && reflect.DeepEqual(own, w.policies[name])

@@ -10,24 +10,24 @@ import (
 	"cuelang.org/go/cue/literal"
 )
 
-// tree is a CUE value on its way to text: a scalar, a list or a struct.
+// tree is a CUE value before it is written: a scalar, a list or a struct.
 type tree struct {
 	comment string // the lines before it, without marks
 	key     string // of a struct's field
 	scalar  string // CUE
-	text    string // a string; written according to where it stands
+	text    string // a string; its quotes depend on where it is written
 	isText  bool
-	raw     bool // an expression, whose backslashes stay as they are
+	raw     bool // a regular expression, whose backslashes stay as they are
 	list    []*tree
 	isList  bool
 	fields  []*tree
 	block   bool // a struct on lines of its own, however short
 }
 
-func text(s string) *tree       { return &tree{text: s, isText: true} }
-func raw(s string) *tree        { return &tree{text: s, isText: true, raw: true} }
-func scalar(cue string) *tree   { return &tree{scalar: cue} }
-func list(items ...*tree) *tree { return &tree{list: items, isList: true} }
+func text(s string) *tree     { return &tree{text: s, isText: true} }
+func raw(s string) *tree      { return &tree{text: s, isText: true, raw: true} }
+func scalar(cue string) *tree { return &tree{scalar: cue} }
+func list() *tree             { return &tree{isList: true} }
 
 func texts(items []string) *tree {
 	l := list()
@@ -43,14 +43,14 @@ func (t *tree) set(key string, v *tree) {
 	t.fields = append(t.fields, v)
 }
 
-// setText adds a field of text that is not empty.
+// setText adds a text field unless the text is empty.
 func (t *tree) setText(key, s string) {
 	if s != "" {
 		t.set(key, text(s))
 	}
 }
 
-// file writes a data file as `cue fmt` would.
+// file writes a data file, formatted as by `cue fmt`.
 func file(root *tree) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("package modec\n\n")
@@ -62,7 +62,7 @@ func file(root *tree) ([]byte, error) {
 	}
 	out, err := format.Source([]byte(b.String()))
 	if err != nil {
-		return nil, fmt.Errorf("what was written is no CUE: %w", err)
+		return nil, fmt.Errorf("cannot be written as CUE: %w", err)
 	}
 	return out, nil
 }
@@ -73,8 +73,8 @@ func indent(b *strings.Builder, depth int) {
 	}
 }
 
-// field writes a field on lines of its own. A struct of a single field is
-// written behind its key: `can: edit: "allow"`.
+// field writes a field on lines of its own. A struct with a single field follows its key on
+// the same line: `can: edit: "allow"`.
 func (t *tree) field(b *strings.Builder, depth int) {
 	v, path := t, label(t.key)+": "
 	comments(b, depth, v.comment)
@@ -132,15 +132,18 @@ func (t *tree) value(b *strings.Builder, depth int) {
 	}
 }
 
-// short reports whether a value fits on one line of n characters and has no
-// comment inside.
+// short reports whether a value has no comment inside and fits on a line of n characters.
 func (t *tree) short(n int) bool {
+	if !t.plain(2) {
+		return false
+	}
 	var b strings.Builder
-	return t.plain(2) && func() bool { t.inline(&b); return len([]rune(b.String())) <= n }()
+	t.inline(&b)
+	return len([]rune(b.String())) <= n
 }
 
-// plain reports whether nothing below has a comment or a line break, and
-// structs nest no deeper than depth.
+// plain reports whether nothing below a value has a comment or a line break, and no struct
+// nests deeper than depth.
 func (t *tree) plain(depth int) bool {
 	if t.isText && strings.Contains(t.text, "\n") || len(t.fields) > 0 && depth == 0 {
 		return false
@@ -153,6 +156,7 @@ func (t *tree) plain(depth int) bool {
 	return true
 }
 
+// inline writes a value on one line.
 func (t *tree) inline(b *strings.Builder) {
 	switch {
 	case t.isList:
@@ -190,15 +194,17 @@ func label(key string) string {
 	return key
 }
 
-// quoteRaw writes an expression so that its backslashes need no others.
+// quoteRaw writes a regular expression without escaping its backslashes, where that is
+// possible.
 func quoteRaw(s string) string {
-	if strings.ContainsAny(s, `\"`) && !strings.Contains(s, `"#`) && !strings.Contains(s, `\#`) && !strings.HasSuffix(s, `"`) && printable(s) == s {
+	ends := strings.Contains(s, `"#`) || strings.HasSuffix(s, `"`)
+	if strings.ContainsAny(s, `\"`) && !ends && !strings.Contains(s, `\#`) && printable(s) == s {
 		return `#"` + s + `"#`
 	}
 	return literal.String.WithGraphicOnly().Quote(s)
 }
 
-// printable takes out of a comment what ends a line or reorders it.
+// printable returns a text without the characters that end a line or reorder it.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {

@@ -9,8 +9,8 @@ import (
 	schema "modec.dev/modec/cue"
 )
 
-// builtinData parses the built-in modes and policies, once a process and only
-// when a source refers to one.
+// builtinData parses the built-in modes and policies, once in a process and only when a source
+// refers to one.
 var builtinData = sync.OnceValue(func() *source.Node {
 	root := &source.Node{Kind: source.Struct}
 	for _, f := range schema.Builtins() {
@@ -25,8 +25,7 @@ var builtinData = sync.OnceValue(func() *source.Node {
 	return root
 })
 
-// builtin returns a built-in mode or policy, nil when there is none of that
-// name.
+// builtin returns a built-in mode or policy, nil where there is none of that name.
 func (r *resolver) builtin(kind subjectKind, name string) *subject {
 	if kind == roleKind {
 		return nil
@@ -38,7 +37,9 @@ func (r *resolver) builtin(kind subjectKind, name string) *subject {
 	if !ok {
 		return nil
 	}
-	s := &subject{kind: kind, name: name, pos: f.Pos, node: f.Node, path: section[kind] + "." + diag.Label(name), builtin: true}
+	s := &subject{
+		kind: kind, name: name, pos: f.Pos, node: f.Node, path: section[kind] + "." + diag.Label(name), builtin: true,
+	}
 	if r.builtins[kind] == nil {
 		r.builtins[kind] = map[string]*subject{}
 	}
@@ -46,6 +47,7 @@ func (r *resolver) builtin(kind subjectKind, name string) *subject {
 	return s
 }
 
+// builtinNames returns the names of the built-in modes or policies.
 func (r *resolver) builtinNames(kind subjectKind) []string {
 	var names []string
 	if n := builtinData().Get(section[kind]); n != nil && kind != roleKind {

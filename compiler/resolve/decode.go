@@ -11,9 +11,8 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
-// decodeCan turns a checked `can` into its own rules: a bare deny becomes a
-// rule that matches everything, a bare ask or allow a default. Patterns are
-// checked here, where their places are known.
+// decodeCan reads the rules of a `can`. A bare deny becomes a rule that matches everything, a
+// bare ask or allow a default. It checks the patterns, because their places are known here.
 func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	var c ir.Can
 	if n == nil {
@@ -36,7 +35,7 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	if b := n.Get("browser"); b != nil {
 		alias := r.decodeTable(b, path+"browser", r.plain(diag.BadHost, policy.CheckHost))
 		if c.Web != nil {
-			r.diags.Errorf(diag.Conflict, b.Pos, "got browser beside web, which is its name now, want one of them").
+			r.diags.Errorf(diag.Conflict, b.Pos, "got browser beside web, its new name, want one of them").
 				Path(path + "browser")
 		}
 		c.Web = alias
@@ -54,6 +53,7 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	return c
 }
 
+// elems returns the elements of a list, nil for a node that is not there.
 func elems(n *source.Node) []*source.Node {
 	if n == nil {
 		return nil
@@ -61,6 +61,7 @@ func elems(n *source.Node) []*source.Node {
 	return n.Elems
 }
 
+// decision reads a decision that the schema has checked.
 func decision(s string) ir.Decision {
 	var d ir.Decision
 	if d.UnmarshalText([]byte(s)) != nil {
@@ -76,7 +77,7 @@ func decodeDefault(n *source.Node) *ir.Default {
 	return &ir.Default{Decision: decision(n.Text), Pos: n.Pos}
 }
 
-// bare decodes a decision that stands for a whole table.
+// bare reads a decision in the place of a table.
 func bare(n *source.Node) (*ir.Default, []ir.Rule) {
 	if decision(n.Text) == ir.Deny {
 		return nil, []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: n.Pos}}
@@ -84,8 +85,10 @@ func bare(n *source.Node) (*ir.Default, []ir.Rule) {
 	return decodeDefault(n), nil
 }
 
+// patternReader reads and checks a pattern.
 type patternReader func(n *source.Node, path string) (ir.Pattern, bool)
 
+// lists are the lists of rules in a table.
 var lists = []struct {
 	name     string
 	decision ir.Decision
@@ -159,6 +162,7 @@ func (r *resolver) toolPattern(n *source.Node, path string) (ir.Pattern, bool) {
 	return r.plain(diag.BadToolPattern, policy.CheckToolGlob)(n, path)
 }
 
+// plain returns a reader of patterns that are texts.
 func (r *resolver) plain(code diag.Code, check func(string) error) patternReader {
 	return func(n *source.Node, path string) (ir.Pattern, bool) {
 		if err := check(n.Text); err != nil {
@@ -191,7 +195,8 @@ func (r *resolver) decodeMCP(n *source.Node, path string) *ir.MCPTable {
 		} else {
 			e.Default = decodeDefault(f.Node.Get("default"))
 			e.Rules = r.decodeRules(f.Node, at, r.toolPattern)
-			e.Resources, e.Prompts = decodeDefault(f.Node.Get("resources")), decodeDefault(f.Node.Get("prompts"))
+			e.Resources = decodeDefault(f.Node.Get("resources"))
+			e.Prompts = decodeDefault(f.Node.Get("prompts"))
 			r.toolRefs(e, f.Node, at)
 		}
 		t.Entries = append(t.Entries, e)
@@ -200,6 +205,7 @@ func (r *resolver) decodeMCP(n *source.Node, path string) *ir.MCPTable {
 	return t
 }
 
+// text returns the text of a scalar, "" for a node that is not there.
 func text(n *source.Node) string {
 	if n == nil {
 		return ""
@@ -207,6 +213,7 @@ func text(n *source.Node) string {
 	return n.Text
 }
 
+// texts returns the texts of a list, nil for a node that is not there.
 func texts(n *source.Node) []string {
 	if n == nil {
 		return nil
@@ -218,6 +225,7 @@ func texts(n *source.Node) []string {
 	return out
 }
 
+// textMap returns the texts of a struct, nil for a node that is not there.
 func textMap(n *source.Node) map[string]string {
 	if n == nil {
 		return nil
@@ -229,7 +237,7 @@ func textMap(n *source.Node) map[string]string {
 	return m
 }
 
-// plainValue turns a node into what encoding/json would give.
+// plainValue returns a node as encoding/json would decode it.
 func plainValue(n *source.Node) any {
 	switch n.Kind {
 	case source.Struct:
@@ -294,8 +302,13 @@ func decodeRestrictions(n *source.Node) *ir.MCPRestrictions {
 		}
 		return &l
 	}
-	return &ir.MCPRestrictions{AllowedServers: items(n.Get("allowedServers")), DisallowedServers: items(n.Get("disallowedServers")),
-		AllowedTools: tools(n.Get("allowedTools")), DisallowedTools: tools(n.Get("disallowedTools")), Pos: n.Pos}
+	return &ir.MCPRestrictions{
+		Pos:               n.Pos,
+		AllowedServers:    items(n.Get("allowedServers")),
+		DisallowedServers: items(n.Get("disallowedServers")),
+		AllowedTools:      tools(n.Get("allowedTools")),
+		DisallowedTools:   tools(n.Get("disallowedTools")),
+	}
 }
 
 // conflicts reports entries that a restriction both allows and disallows.
@@ -307,7 +320,7 @@ func (r *resolver) conflicts(m *ir.MCPRestrictions, path string) {
 		for _, d := range *m.DisallowedServers {
 			for _, a := range *m.AllowedServers {
 				if a.Name == d.Name {
-					r.conflict(d.Pos, a.Pos, path, fmt.Sprintf("server %q", d.Name))
+					r.conflict(d.Pos, a.Pos, fmt.Sprintf("the server %q", d.Name)).Path(path)
 				}
 			}
 		}
@@ -316,15 +329,15 @@ func (r *resolver) conflicts(m *ir.MCPRestrictions, path string) {
 		for _, d := range *m.DisallowedTools {
 			for _, a := range *m.AllowedTools {
 				if a.Server == d.Server && a.Tool == d.Tool {
-					r.conflict(d.Pos, a.Pos, path, fmt.Sprintf("tool %q", d.Server+":"+d.Tool))
+					r.conflict(d.Pos, a.Pos, fmt.Sprintf("the tool %q", d.Server+":"+d.Tool)).Path(path)
 				}
 			}
 		}
 	}
 }
 
-func (r *resolver) conflict(at, other diag.Pos, path, what string) {
-	r.diags.Errorf(diag.ConflictingRestrictions, at, "got %s both allowed and disallowed, want it on one side", what).
-		Path(path).
+func (r *resolver) conflict(at, other diag.Pos, what string) diag.Builder {
+	return r.diags.
+		Errorf(diag.ConflictingRestrictions, at, "%s is both allowed and disallowed; keep one of them", what).
 		Related(other, "allowed here")
 }

@@ -8,9 +8,8 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// inherit unites a parent's permissions into a child's: rules are added, so
-// that a child can never undo a parent's deny; a default is the child's own
-// where written, else the lowest that its parents wrote.
+// inherit adds a parent's permissions to a child's. It adds rules, so that a child can never
+// undo a parent's deny. A default is the child's own, or else the lowest of its parents.
 func inherit(child, parent *ir.Can, from string) {
 	child.Default = lowest(child.Default, parent.Default, from)
 	child.Unknown = lowest(child.Unknown, parent.Unknown, from)
@@ -24,8 +23,8 @@ func inherit(child, parent *ir.Can, from string) {
 	child.MCP = inheritMCP(child.MCP, parent.MCP, from)
 }
 
-// lowest returns the child's own default, else the lower of what was inherited
-// so far and the parent's.
+// lowest returns the child's own default, or else the lower of the one inherited so far and
+// the parent's.
 func lowest(child, parent *ir.Default, from string) *ir.Default {
 	switch {
 	case parent == nil || child != nil && child.From == "":
@@ -44,7 +43,7 @@ func inheritRules(child, parent []ir.Rule, from string) []ir.Rule {
 		if !slices.ContainsFunc(child, func(c ir.Rule) bool {
 			return (c.Pos == p.Pos || c.From == p.From) && c.Pattern == p.Pattern && c.Decision == p.Decision
 		}) {
-			child = append(child, p) // a rule that comes on two ways counts once
+			child = append(child, p) // once, also where two parents have it
 		}
 	}
 	return child
@@ -81,15 +80,16 @@ func inheritMCP(child, parent *ir.MCPTable, from string) *ir.MCPTable {
 		e.Rules = inheritRules(nil, e.Rules, from)
 		e.Default = fromParent(e.Default, from)
 		e.Resources, e.Prompts = fromParent(e.Resources, from), fromParent(e.Prompts, from)
-		if !slices.ContainsFunc(child.Entries, func(c ir.MCPEntry) bool { return c.Key == e.Key && (c.Pos == e.Pos || c.From == e.From) }) {
+		same := func(c ir.MCPEntry) bool { return c.Key == e.Key && (c.Pos == e.Pos || c.From == e.From) }
+		if !slices.ContainsFunc(child.Entries, same) {
 			child.Entries = append(child.Entries, e)
 		}
 	}
 	return child
 }
 
-// placed returns what a built-in parent says as if it were written where a
-// subject extends it: its own places are in no file of the project.
+// placed returns the permissions of a built-in parent with the place where a subject extends
+// it, because its own places are not in a file of the project.
 func placed(c *ir.Can, at diag.Pos) *ir.Can {
 	def := func(d *ir.Default) *ir.Default {
 		if d == nil {
@@ -110,22 +110,27 @@ func placed(c *ir.Can, at diag.Pos) *ir.Can {
 		}
 		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Open: t.Open}
 	}
-	out := &ir.Can{Default: def(c.Default), Unknown: def(c.Unknown), OutsideRead: def(c.OutsideRead), OutsideEdit: def(c.OutsideEdit),
-		Read: table(c.Read), Edit: table(c.Edit), Command: table(c.Command), Web: table(c.Web), Modes: table(c.Modes)}
+	out := &ir.Can{
+		Default: def(c.Default), Unknown: def(c.Unknown),
+		OutsideRead: def(c.OutsideRead), OutsideEdit: def(c.OutsideEdit),
+		Read: table(c.Read), Edit: table(c.Edit),
+		Command: table(c.Command), Web: table(c.Web), Modes: table(c.Modes),
+	}
 	if c.MCP != nil {
 		out.MCP = &ir.MCPTable{Default: def(c.MCP.Default), Rules: rules(c.MCP.Rules)}
 		for _, e := range c.MCP.Entries {
-			e.Pos, e.Default, e.Rules, e.Resources, e.Prompts = at, def(e.Default), rules(e.Rules), def(e.Resources), def(e.Prompts)
+			e.Pos, e.Rules = at, rules(e.Rules)
+			e.Default, e.Resources, e.Prompts = def(e.Default), def(e.Resources), def(e.Prompts)
 			out.MCP.Entries = append(out.MCP.Entries, e)
 		}
 	}
 	return out
 }
 
+// fromParent returns a default as an inherited one.
 func fromParent(d *ir.Default, from string) *ir.Default { return lowest(nil, d, from) }
 
-// settle puts what was united into order: own entries before inherited ones,
-// each sorted by key.
+// settle sorts the entries of servers: the own ones before the inherited ones, each by key.
 func settle(c *ir.Can) {
 	if c.MCP != nil {
 		sortEntries(c.MCP.Entries)

@@ -12,18 +12,18 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
-// sugarRule is a native rule that the neutral vocabulary can say. It is kept
-// beside a role's `can` until every role has inherited: it speaks of what it
-// matches and of nothing else, so that a group which only such rules mention
-// goes on deciding as that role, and not its parent, leaves it unsaid.
+// sugarRule is a native rule that the neutral vocabulary can express. It is kept apart from a
+// role's `can` until every role has inherited. It decides only what it matches: in a group
+// that only such rules mention, the rest is decided as the role itself leaves it unsaid, and
+// not as its parent does.
 type sugarRule struct {
 	group  ir.Group
 	server string // mcp only: a name of the inventory, or a glob
 	rule   ir.Rule
 }
 
-// nativeRules reads a role's own rules in the agents' grammars. A rule becomes a
-// neutral one where its dialect says so; any other stays a rule for its agent alone.
+// nativeRules reads a role's own rules in the grammars of agents. A rule becomes a neutral one
+// where its dialect can translate it; any other stays a rule for its agent alone.
 func (r *resolver) nativeRules(s *subject) {
 	for _, dialect := range r.settings.Dialects {
 		for _, l := range dialect.RuleLists() {
@@ -49,7 +49,8 @@ func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decisio
 	}
 }
 
-// inventory answers what a native rule refers to, and reports what is not there.
+// inventory is the inventory as a dialect sees it. It reports unknown names at the place of
+// the native rule.
 type inventory struct {
 	*resolver
 	pos diag.Pos
@@ -67,14 +68,15 @@ func (i inventory) UnknownServer(name string, known []string) bool {
 
 func (i inventory) Tool(server, tool string) { i.toolRef(server, tool, i.pos, i.at) }
 
-// inheritNative takes over a parent's native rules; one that comes on two ways
-// counts once.
+// inheritNative adds a parent's native rules, each once.
 func inheritNative(s, parent *subject) {
 	for _, x := range parent.sugar {
 		x.rule.From = cmp.Or(x.rule.From, parent.String())
-		if !slices.ContainsFunc(s.sugar, func(y sugarRule) bool {
-			return y.group == x.group && y.server == x.server && y.rule.Pos == x.rule.Pos && y.rule.Pattern == x.rule.Pattern
-		}) {
+		same := func(y sugarRule) bool {
+			return y.group == x.group && y.server == x.server &&
+				y.rule.Pos == x.rule.Pos && y.rule.Pattern == x.rule.Pattern
+		}
+		if !slices.ContainsFunc(s.sugar, same) {
 			s.sugar = append(s.sugar, x)
 		}
 	}
@@ -86,10 +88,13 @@ func inheritNative(s, parent *subject) {
 	}
 }
 
-// sweeten adds a role's translated rules, its own and inherited ones, to what it may
-// do. What was unsaid before is then decided by a written default.
+// sweeten adds a role's translated rules, its own and inherited ones, to what it may do. A
+// group that the role did not mention gets a written default.
 func (r *resolver) sweeten(s *subject) {
-	tables := map[ir.Group]**ir.Table{ir.Read: &s.can.Read, ir.Edit: &s.can.Edit, ir.Command: &s.can.Command, ir.Web: &s.can.Web, ir.Modes: &s.can.Modes}
+	tables := map[ir.Group]**ir.Table{
+		ir.Read: &s.can.Read, ir.Edit: &s.can.Edit,
+		ir.Command: &s.can.Command, ir.Web: &s.can.Web, ir.Modes: &s.can.Modes,
+	}
 	for _, x := range s.sugar {
 		if x.group == ir.MCP {
 			r.sweetenMCP(s, x)
@@ -104,6 +109,7 @@ func (r *resolver) sweeten(s *subject) {
 	settle(&s.can)
 }
 
+// sweetenMCP adds a translated rule about a server.
 func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
 	if s.can.MCP == nil {
 		s.can.MCP = &ir.MCPTable{Default: r.unsaid(s, ir.MCP)}
@@ -113,7 +119,8 @@ func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
 	i := slices.IndexFunc(t.Entries, same)
 	if i < 0 {
 		i = len(t.Entries)
-		e := ir.MCPEntry{Key: x.server, Literal: !strings.ContainsAny(x.server, "*?"), Pos: x.rule.Pos, From: x.rule.From}
+		literal := !strings.ContainsAny(x.server, "*?")
+		e := ir.MCPEntry{Key: x.server, Literal: literal, Pos: x.rule.Pos, From: x.rule.From}
 		if !slices.ContainsFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == x.server }) {
 			e.Default = r.serverUnsaid(s, e)
 		}
@@ -122,9 +129,9 @@ func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
 	t.Entries[i].Rules = ownFirst(t.Entries[i].Rules, x.rule)
 }
 
-// serverUnsaid is what a role decides about the servers of a new entry without
-// it: an entry without a default would mean ask. A server that is off by
-// default stays off for the tools that the entry does not name.
+// serverUnsaid returns what a role decides about the servers of a new entry without that
+// entry, because an entry without a default would ask. A server that is off by default stays
+// off for the tools that the entry does not name.
 func (r *resolver) serverUnsaid(s *subject, e ir.MCPEntry) *ir.Default {
 	if sv := r.project.Server(e.Key); e.Literal && sv != nil && !sv.DefaultEnabled {
 		return &ir.Default{Decision: ir.Deny, Pos: sv.Pos}
@@ -134,7 +141,7 @@ func (r *resolver) serverUnsaid(s *subject, e ir.MCPEntry) *ir.Default {
 		d = &ir.Default{Decision: ir.Ask, Pos: e.Pos, From: e.From} // a role's table without a default
 	}
 	if !e.Literal {
-		return d // the lowest among the globs holds, so that no other is raised
+		return d // the lowest default of the globs holds, so that this raises no other one
 	}
 	var lowest *ir.Default
 	for _, glob := range s.can.MCP.Entries {
@@ -149,7 +156,7 @@ func (r *resolver) serverUnsaid(s *subject, e ir.MCPEntry) *ir.Default {
 	return cmp.Or(lowest, d)
 }
 
-// ownFirst adds a rule: an own one before the inherited ones.
+// ownFirst adds a rule, an own one before the inherited ones.
 func ownFirst(rules []ir.Rule, x ir.Rule) []ir.Rule {
 	i := len(rules)
 	if x.From == "" {
@@ -160,7 +167,7 @@ func ownFirst(rules []ir.Rule, x ir.Rule) []ir.Rule {
 	return slices.Insert(rules, i, x)
 }
 
-// unsaid is what a role decides in a group that it does not mention.
+// unsaid returns what a role decides in a group that it does not mention.
 func (r *resolver) unsaid(s *subject, g ir.Group) *ir.Default {
 	if s.can.Default != nil {
 		return s.can.Default

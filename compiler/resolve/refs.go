@@ -12,11 +12,12 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
+// unknown reports a name that refers to nothing. what names the kind of thing.
 func (r *resolver) unknown(code diag.Code, what string, n *source.Node, path string, known []string) {
 	slices.Sort(known)
 	known = slices.Compact(known)
 	shown := known
-	const most = 12
+	const most = 12 // names in a message
 	more := ""
 	if len(shown) > most {
 		shown, more = shown[:most], " …"
@@ -39,7 +40,8 @@ func (r *resolver) modeRef(n *source.Node, path string) {
 		r.referred[n.Text] = true
 		return
 	}
-	r.unknown(diag.UnknownMode, "mode", n, path, append(slices.Collect(maps.Keys(r.subjects[modeKind])), r.builtinNames(modeKind)...))
+	names := slices.Collect(maps.Keys(r.subjects[modeKind]))
+	r.unknown(diag.UnknownMode, "mode", n, path, append(names, r.builtinNames(modeKind)...))
 }
 
 // serverRef checks a key of can.mcp or a pattern of a restriction.
@@ -53,8 +55,7 @@ func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
 	switch {
 	case found || name == "*":
 	case strings.ContainsAny(name, "*?"):
-		r.diags.Warnf(diag.MatchesNothing, pos, "got %q, which matches no server of the inventory", name).
-			Path(path)
+		r.diags.Warnf(diag.MatchesNothing, pos, "%q matches no server of the inventory", name).Path(path)
 	default:
 		r.unknown(diag.UnknownServer, "server", &source.Node{Text: name, Pos: pos}, path, names)
 	}
@@ -71,6 +72,7 @@ func (r *resolver) toolRefs(e ir.MCPEntry, n *source.Node, path string) {
 	}
 }
 
+// toolRef checks a tool's name, or a glob, on the servers that a name or a glob matches.
 func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 	if tool == "*" {
 		return
@@ -94,12 +96,13 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 	switch {
 	case servers == 0, !listed && !r.project.ClosedInventory:
 	case strings.ContainsAny(tool, "*?"):
-		r.diags.Warnf(diag.MatchesNothing, pos, "got %q, which matches no tool of %s", tool, server).Path(path)
+		r.diags.Warnf(diag.MatchesNothing, pos, "%q matches no tool of %s", tool, server).Path(path)
 	default:
 		r.unknown(diag.UnknownTool, "tool", &source.Node{Text: tool, Pos: pos}, path, names)
 	}
 }
 
+// restrictionRefs checks what the mcpRestrictions of a mode refer to.
 func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
 	if m == nil || s.node.Get("mcpRestrictions") == nil {
 		return
@@ -109,9 +112,10 @@ func (r *resolver) restrictionRefs(s *subject, m *ir.MCPRestrictions) {
 	own := s.node.Get("mcpRestrictions")
 	for _, p := range s.parents {
 		if n := r.inherited(p, "mcpRestrictions"); n != nil && !source.Equal(n, own) {
-			r.diags.Errorf(diag.RestrictionsReplaced, own.Pos, "got mcpRestrictions that would replace those of %s, want them in one place", p).
+			r.diags.Errorf(diag.RestrictionsReplaced, own.Pos,
+				"these mcpRestrictions would replace those of %s; write them in one of the modes", p).
 				Path(at).
-				Hint("a mode may add to what its parents hold back and never undo it: `can.mcp` adds denies").
+				Hint("a mode may add to the restrictions of its parents, but never undo them: `can.mcp` adds denies").
 				Related(n.Pos, "inherited from here")
 		}
 	}

@@ -11,15 +11,14 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
-// inherited returns the node of a field: the subject's own, else the parents'
-// in the order written; two parents that disagree are an error.
+// inherited returns the node of a field: the subject's own, or else that of its parents. It
+// reports parents that disagree.
 func (r *resolver) inherited(s *subject, name string) *source.Node {
 	return r.inheritedField(s, name).Node
 }
 
-// inheritedField is inherited for a field that may be written under one of
-// several names. Each is looked up once for a subject: parents that share their
-// parents would multiply the work.
+// inheritedField is inherited for a field that has several names. Each is looked up once for
+// a subject, because parents that share their parents would multiply the work.
 func (r *resolver) inheritedField(s *subject, names ...string) source.Field {
 	f, ok := s.fields[names[0]]
 	if !ok {
@@ -32,6 +31,7 @@ func (r *resolver) inheritedField(s *subject, names ...string) source.Field {
 	return f
 }
 
+// lookUp looks up a field of a subject or its parents.
 func (r *resolver) lookUp(s *subject, names []string) source.Field {
 	for _, name := range names {
 		if n := s.node.Get(name); n != nil {
@@ -50,7 +50,8 @@ func (r *resolver) lookUp(s *subject, names []string) source.Field {
 		case found.Node == nil:
 			found, from = f, p
 		case f.Name != found.Name || !source.Equal(found.Node, f.Node):
-			r.diags.Errorf(diag.ParentsDisagree, s.extendsPos(), "got two values of %s, from %s and %s, want the subject to say which", names[0], from, p).
+			r.diags.Errorf(diag.ParentsDisagree, s.extendsPos(),
+				"%s and %s have different values of %s; write the one that this subject takes", from, p, names[0]).
 				Path(s.path+"."+names[0]).
 				Related(found.Node.Pos, from.String()).
 				Related(f.Node.Pos, p.String())
@@ -59,8 +60,8 @@ func (r *resolver) lookUp(s *subject, names []string) source.Field {
 	return found
 }
 
-// text returns a text field, written in place or in a file. ok is false when
-// the subject has none; a file that cannot be read or says nothing is reported.
+// text returns a text field, written in place or in a file. ok is false where the subject has
+// none. It reports an empty file.
 func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	own, file := s.node.Get(name), s.node.Get(name+"File")
 	if own != nil && file != nil {
@@ -76,14 +77,14 @@ func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	default:
 		text, ok := r.file(f.Node)
 		if ok && strings.TrimSpace(text) == "" {
-			r.diags.Errorf(diag.BadValue, f.Node.Pos, "got %q, which is empty, want text in it", f.Node.Text).
+			r.diags.Errorf(diag.BadValue, f.Node.Pos, "the file %q is empty", f.Node.Text).
 				Path(s.path + "." + f.Name)
 		}
 		return text, true
 	}
 }
 
-// file returns the text of the file that a node names; false where it was not read,
+// file returns the text of the file that a node names; false where it could not be read,
 // which is reported already.
 func (r *resolver) file(n *source.Node) (string, bool) {
 	name, ok := source.TextPath(n)
@@ -94,14 +95,22 @@ func (r *resolver) file(n *source.Node) (string, bool) {
 	return text, ok
 }
 
+// mode makes a mode of the model.
 func (r *resolver) mode(s *subject) ir.Mode {
-	m := ir.Mode{Slug: s.name, Pos: s.pos, Name: text(s.node.Get("name")), Can: s.can,
-		Description: text(r.inherited(s, "description")), WhenToUse: text(r.inherited(s, "whenToUse")), Model: text(r.inherited(s, "model")),
-		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")), Extra: decodeExtra(r.inherited(s, "extra")), Builtin: s.builtin}
+	m := ir.Mode{
+		Slug: s.name, Pos: s.pos, Name: text(s.node.Get("name")), Can: s.can, Builtin: s.builtin,
+		Description:  text(r.inherited(s, "description")),
+		WhenToUse:    text(r.inherited(s, "whenToUse")),
+		Model:        text(r.inherited(s, "model")),
+		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")),
+		Extra:        decodeExtra(r.inherited(s, "extra")),
+	}
 	var ok bool
 	m.CustomInstructions, _ = r.text(s, "customInstructions")
-	if m.RoleDefinition, ok = r.text(s, "roleDefinition"); !ok && !s.node.Wrote("roleDefinition") && !s.node.Wrote("roleDefinitionFile") {
-		r.diags.Errorf(diag.MissingField, s.node.Pos, "got no roleDefinition, want roleDefinition or roleDefinitionFile").
+	m.RoleDefinition, ok = r.text(s, "roleDefinition")
+	if !ok && !s.node.Wrote("roleDefinition") && !s.node.Wrote("roleDefinitionFile") {
+		r.diags.Errorf(diag.MissingField, s.node.Pos,
+			"got no roleDefinition, want roleDefinition or roleDefinitionFile").
 			Path(s.path)
 	}
 	r.restrictionRefs(s, m.Restrictions)
@@ -110,7 +119,8 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		at := fmt.Sprintf("%s.rules[%d]", s.path, i)
 		name := path.Base(n.Text)
 		if other, ok := seen[name]; ok {
-			r.diags.Errorf(diag.DuplicateRulesFile, n.Pos, "got a second file called %q, want distinct names", name).
+			r.diags.Errorf(diag.DuplicateRulesFile, n.Pos,
+				"a second rules file is called %q; rename one of them", name).
 				Path(at).
 				Related(other, "the first one")
 		}
@@ -121,11 +131,16 @@ func (r *resolver) mode(s *subject) ir.Mode {
 	return m
 }
 
+// role makes a role of the model.
 func (r *resolver) role(s *subject) ir.Role {
 	r.sweeten(s)
 	mode := r.inherited(s, "permissionMode")
-	role := ir.Role{Name: s.name, Pos: s.pos, Can: s.can, Description: text(r.inherited(s, "description")), PermissionMode: text(mode),
-		Env: textMap(r.inherited(s, "env")), Native: s.native, Extra: decodeExtra(r.inherited(s, "extra"))}
+	role := ir.Role{
+		Name: s.name, Pos: s.pos, Can: s.can, PermissionMode: text(mode), Native: s.native,
+		Description: text(r.inherited(s, "description")),
+		Env:         textMap(r.inherited(s, "env")),
+		Extra:       decodeExtra(r.inherited(s, "extra")),
+	}
 	if mode != nil {
 		role.PermissionModePos = mode.Pos
 	}

@@ -1,3 +1,10 @@
+// Package shape checks the shape of a source: which fields there are, and of which types.
+// [Check] reports at its place whatever does not fit the schema, and returns the data that
+// does. [JSONSchema] writes the schema for editors.
+//
+// The schema is CUE. It is read into shapes once, because CUE reports an error for every
+// branch of a failed disjunction and hides the errors beside it. A test compares the verdicts
+// of both.
 package shape
 
 import (
@@ -5,15 +12,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/source"
 )
 
-// Check returns what can be used of a source's data, and reports at its place whatever
-// does not fit the schema. The data itself stays as it is. ok is false where a whole
-// section cannot be used.
+// Check returns the part of a source's data that fits the schema, and reports the rest. It
+// does not change the data. ok is false where a whole section cannot be used.
 func Check(data *source.Node) (usable *source.Node, ok bool, diags diag.List) {
 	all, err := loadShapes()
 	if err != nil {
@@ -31,13 +38,15 @@ type checker struct {
 	diags  diag.List
 }
 
+// source checks the sections.
 func (c *checker) source(data *source.Node) (usable *source.Node, ok bool) {
 	ok = true
 	changed := map[string]*source.Node{}
 	for _, f := range data.Fields {
 		switch {
 		case !slices.Contains(topLevel, f.Name):
-			c.diags.Errorf(diag.UnknownField, f.Pos, "got unknown field %q, want one of %s", f.Name, diag.Quote(topLevel)).
+			c.diags.Errorf(diag.UnknownField, f.Pos,
+				"got unknown field %q, want one of %s", f.Name, diag.Quote(topLevel)).
 				Path(f.Name).
 				Hint(diag.DidYouMean(f.Name, topLevel))
 		case f.Node.Kind != source.Struct:
@@ -51,6 +60,7 @@ func (c *checker) source(data *source.Node) (usable *source.Node, ok bool) {
 	return data.With(changed, nil), ok
 }
 
+// section checks the servers, modes, roles or policies.
 func (c *checker) section(sec source.Field) *source.Node {
 	folded := map[string]source.Field{}
 	changed := map[string]*source.Node{}
@@ -79,6 +89,7 @@ func (c *checker) section(sec source.Field) *source.Node {
 	return sec.Node.With(changed, nil)
 }
 
+// server checks what the schema does not say of a server.
 func (c *checker) server(n *source.Node, at string) {
 	c.transport(n, at)
 	if tools := n.Get("tools"); tools != nil && tools.Kind == source.Struct {
@@ -90,60 +101,97 @@ func (c *checker) server(n *source.Node, at string) {
 
 var topLevel = []string{"servers", "modes", "roles", "policies"}
 
-// nameRules say what a name may be, by section.
-var nameRules = map[string]nameCheck{
-	"modes":    nameRule(`^[a-zA-Z0-9-]+$`, diag.BadSlug, "letters, digits and dashes"),
-	"roles":    nameRule(`^\S(.{0,62}\S)?$`, diag.BadName, "1 to 64 characters without white space around them"),
-	"policies": nameRule(`^[a-zA-Z0-9_-]{1,64}$`, diag.BadName, "1 to 64 letters, digits, dashes and underscores"),
-	"servers":  nameRule(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`, diag.BadName, "1 to 256 characters, not only white space, without \":\" and \"*\""),
-	"tools":    nameRule(`^[A-Za-z0-9_.-]{1,128}$`, diag.BadName, "1 to 128 letters, digits, \"_\", \".\" and \"-\""),
+// nameRules say which names are valid, by section.
+var nameRules = map[string]nameRule{
+	"modes": {
+		re: compiled(`^[a-zA-Z0-9-]+$`), code: diag.BadSlug,
+		want: "letters, digits and dashes",
+	},
+	"roles": {
+		re: compiled(`^\S(.{0,62}\S)?$`), code: diag.BadName,
+		want: "1 to 64 characters without white space around them",
+	},
+	"policies": {
+		re: compiled(`^[a-zA-Z0-9_-]{1,64}$`), code: diag.BadName,
+		want: "1 to 64 letters, digits, dashes and underscores",
+	},
+	"servers": {
+		re: compiled(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`), code: diag.BadName,
+		want: "1 to 256 characters, not only white space, without \":\" and \"*\"",
+	},
+	"tools": {
+		re: compiled(`^[A-Za-z0-9_.-]{1,128}$`), code: diag.BadName,
+		want: "1 to 128 letters, digits, \"_\", \".\" and \"-\"",
+	},
 }
 
-type nameCheck struct {
-	pattern string
-	re      func() *regexp.Regexp // compiled when it is first asked
-	code    diag.Code
-	want    string
+type nameRule struct {
+	re   func() *regexp.Regexp
+	code diag.Code
+	want string
 }
 
-func nameRule(pattern string, code diag.Code, want string) nameCheck {
-	return nameCheck{pattern, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }), code, want}
+// compiled returns an expression that is compiled when it is first needed.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
+// mostName is how many characters any name may have.
+const mostName = 256
+
+// name checks a name in a section.
 func (c *checker) name(sec string, f source.Field, at string) {
 	rule := nameRules[sec]
+	valid := rule.re().MatchString(f.Name) && utf8.RuneCountInString(f.Name) <= mostName
 	switch {
-	case !rule.re().MatchString(f.Name) || len([]rune(f.Name)) > 256 || sec == "roles" && strings.TrimSpace(f.Name) != f.Name:
+	case !valid, sec == "roles" && strings.TrimSpace(f.Name) != f.Name:
 		c.diags.Errorf(rule.code, f.Pos, "got %q, want %s", diag.Short(f.Name), rule.want).Path(at)
 	case sec == "servers" && slices.Contains(ir.ReservedServers, f.Name):
-		c.diags.Errorf(diag.BadName, f.Pos, "got %q, which can.mcp reserves, want another name", f.Name).Path(at)
+		c.diags.Errorf(diag.BadName, f.Pos, "can.mcp reserves the name %q; choose another one", f.Name).Path(at)
 	}
 }
 
+// transport checks that a server is started or reached in one way.
 func (c *checker) transport(n *source.Node, at string) {
 	command, url, typ := n.Get("command"), n.Get("url"), ""
 	if t := n.Get("type"); t != nil {
 		typ = t.Text
 	}
 	switch {
-	case command == nil && url == nil && (n.Wrote("command") || n.Wrote("url")):
-	case command == nil && url == nil && typ != ir.External:
-		c.diags.Errorf(diag.MissingField, n.Pos, "got neither command nor url, want one of them").
-			Path(at).
-			Hint("`type: \"external\"` names a server that the user's own settings start")
 	case command != nil && url != nil:
 		c.diags.Errorf(diag.BadTransport, url.Pos, "got url beside command, want one of them").Path(at + ".url")
-	case command != nil && typ != "" && typ != "stdio", url != nil && (typ == "stdio" || typ == ir.External):
+	case command == nil && url == nil:
+		if typ != ir.External && !n.Wrote("command") && !n.Wrote("url") {
+			c.diags.Errorf(diag.MissingField, n.Pos, "got neither command nor url, want one of them").
+				Path(at).
+				Hint("`type: \"external\"` names a server that the user's own settings start")
+		}
+	case !slices.Contains(typesOf(n), typ):
 		c.diags.Errorf(diag.BadTransport, n.Get("type").Pos, "got type %q, want one that fits: "+
 			"stdio with command, http or sse with url, external without either", typ).
 			Path(at + ".type")
 	}
-	misplaced, other := []string{"args", "env", "cwd"}, "command"
-	if command != nil {
-		misplaced, other = []string{"headers"}, "url"
+	if (command != nil) != (url != nil) || typ == ir.External {
+		c.misplaced(n, at)
 	}
-	for _, name := range misplaced {
-		if x := n.Get(name); x != nil && ((command != nil) != (url != nil) || typ == ir.External) {
+}
+
+// typesOf returns the types that a server with a command or a url may have; "" is none.
+func typesOf(n *source.Node) []string {
+	if n.Get("command") != nil {
+		return []string{"", "stdio"}
+	}
+	return []string{"", "http", "sse"}
+}
+
+// misplaced reports fields that only servers of the other form have.
+func (c *checker) misplaced(n *source.Node, at string) {
+	names, other := []string{"args", "env", "cwd"}, "command"
+	if n.Get("command") != nil {
+		names, other = []string{"headers"}, "url"
+	}
+	for _, name := range names {
+		if x := n.Get(name); x != nil {
 			c.diags.Errorf(diag.BadTransport, x.Pos, "got %s, want it only on a server with %s", name, other).
 				Path(at + "." + name)
 		}

@@ -3,13 +3,14 @@ package shape
 import (
 	"slices"
 
+	"cuelang.org/go/cue"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/source"
 )
 
-// JSONSchema writes the schema of a source as JSON Schema (draft 2020-12), for
-// editors of the YAML, JSON and TOML forms. It comes from the same shapes that
-// data is checked against.
+// JSONSchema writes the schema of a source as JSON Schema (draft 2020-12), for editors of the
+// YAML, JSON and TOML forms. It comes from the shapes by which Check checks.
 func JSONSchema() ([]byte, error) {
 	s, err := loadShapes()
 	if err != nil {
@@ -17,8 +18,11 @@ func JSONSchema() ([]byte, error) {
 	}
 	sections := contract.Object{}
 	for _, name := range topLevel {
-		keys := contract.Object{"type", "object", "propertyNames", contract.Object{"pattern", nameRules[name].pattern}, "additionalProperties", s.of[name].jsonSchema()}
-		sections = append(sections, name, keys)
+		sections = append(sections, name, contract.Object{
+			"type", "object",
+			"propertyNames", contract.Object{"pattern", nameRules[name].re().String()},
+			"additionalProperties", s.of[name].jsonSchema(),
+		})
 	}
 	return contract.JSON(contract.Object{
 		"$schema", "https://json-schema.org/draft/2020-12/schema",
@@ -29,21 +33,15 @@ func JSONSchema() ([]byte, error) {
 var jsonTypes = []struct {
 	kind source.Kind
 	name string
-}{{source.Struct, "object"}, {source.List, "array"}, {source.String, "string"}, {source.Int, "integer"}, {source.Float, "number"}, {source.Bool, "boolean"}, {source.Null, "null"}}
+}{
+	{source.Struct, "object"}, {source.List, "array"}, {source.String, "string"}, {source.Int, "integer"},
+	{source.Float, "number"}, {source.Bool, "boolean"}, {source.Null, "null"},
+}
 
+// jsonSchema writes a shape.
 func (s *shape) jsonSchema() contract.Object {
 	if s.choices != nil || s.alts != nil {
-		var forms []contract.Object
-		if s.choices != nil {
-			forms = append(forms, contract.Object{"enum", s.choices})
-		}
-		for _, a := range s.alts {
-			forms = append(forms, a.jsonSchema())
-		}
-		if len(forms) == 1 {
-			return forms[0]
-		}
-		return contract.Object{"anyOf", forms}
+		return s.jsonChoices()
 	}
 	var types []string
 	for _, t := range jsonTypes {
@@ -59,28 +57,7 @@ func (s *shape) jsonSchema() contract.Object {
 		o = append(o, "items", s.elem.jsonSchema())
 	}
 	if s.kinds == source.Struct {
-		properties, required := contract.Object{}, []string{}
-		for _, f := range s.fields {
-			schema := f.shape.jsonSchema()
-			if f.doc != "" {
-				schema = append(contract.Object{"description", f.doc}, schema...)
-			}
-			properties = append(properties, f.name, schema)
-			if f.required {
-				required = append(required, f.name)
-			}
-		}
-		o = append(o, "properties", properties)
-		if len(required) > 0 {
-			slices.Sort(required)
-			o = append(o, "required", required)
-		}
-		switch {
-		case s.pattern != nil:
-			o = append(o, "additionalProperties", s.pattern.jsonSchema())
-		case !s.open:
-			o = append(o, "additionalProperties", false)
-		}
+		o = append(o, s.jsonFields()...)
 	}
 	for _, c := range s.checks {
 		o = append(o, c.jsonSchema()...)
@@ -88,15 +65,60 @@ func (s *shape) jsonSchema() contract.Object {
 	return o
 }
 
-// jsonSchema writes a bound; CUE's and ECMAScript's expressions agree on those
-// that the schema uses.
+// jsonChoices writes the choices and alternatives of a shape.
+func (s *shape) jsonChoices() contract.Object {
+	var forms []contract.Object
+	if s.choices != nil {
+		forms = append(forms, contract.Object{"enum", s.choices})
+	}
+	for _, a := range s.alts {
+		forms = append(forms, a.jsonSchema())
+	}
+	if len(forms) == 1 {
+		return forms[0]
+	}
+	return contract.Object{"anyOf", forms}
+}
+
+// jsonFields writes the fields of a struct.
+func (s *shape) jsonFields() contract.Object {
+	properties, required := contract.Object{}, []string{}
+	for _, f := range s.fields {
+		schema := f.shape.jsonSchema()
+		if f.doc != "" {
+			schema = append(contract.Object{"description", f.doc}, schema...)
+		}
+		properties = append(properties, f.name, schema)
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	o := contract.Object{"properties", properties}
+	if len(required) > 0 {
+		slices.Sort(required)
+		o = append(o, "required", required)
+	}
+	switch {
+	case s.pattern != nil:
+		o = append(o, "additionalProperties", s.pattern.jsonSchema())
+	case !s.open:
+		o = append(o, "additionalProperties", false)
+	}
+	return o
+}
+
+// jsonBounds are the keywords of JSON Schema for CUE's operators.
+var jsonBounds = map[cue.Op]string{cue.GreaterThanEqualOp: "minimum", cue.LessThanEqualOp: "maximum"}
+
+// jsonSchema writes a bound. The schema uses only expressions on which CUE and ECMAScript
+// agree.
 func (c check) jsonSchema() contract.Object {
 	switch {
 	case c.re != nil:
 		return contract.Object{"pattern", c.text}
 	case c.num != nil:
 		n, _ := c.num.Int64()
-		if key := map[string]string{">=": "minimum", "<=": "maximum"}[c.op.String()]; key != "" {
+		if key, ok := jsonBounds[c.op]; ok {
 			return contract.Object{key, n}
 		}
 	case c.text == "":

@@ -12,10 +12,13 @@ import (
 	schema "modec.dev/modec/cue"
 )
 
-// shapes are the definitions that data is checked against, by section.
+// shapes are the shapes of the servers, modes, roles and policies, by section.
 type shapes struct{ of map[string]*shape }
 
-// loadShapes compiles the schema, once a process.
+// definitions are the definitions of the schema, by section.
+var definitions = map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"}
+
+// loadShapes compiles the schema, once in a process.
 var loadShapes = sync.OnceValues(func() (*shapes, error) {
 	v, err := schemaValue()
 	if err != nil {
@@ -23,10 +26,10 @@ var loadShapes = sync.OnceValues(func() (*shapes, error) {
 	}
 	s := &shapes{of: map[string]*shape{}}
 	r := shapeReader{}
-	for sec, def := range map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"} {
-		d := v.LookupPath(cue.ParsePath(def))
+	for _, sec := range topLevel {
+		d := v.LookupPath(cue.ParsePath(definitions[sec]))
 		if d.Err() != nil {
-			return nil, fmt.Errorf("the schema has no %s: %w", def, d.Err())
+			return nil, fmt.Errorf("the schema has no %s: %w", definitions[sec], d.Err())
 		}
 		s.of[sec] = r.shape(d)
 	}

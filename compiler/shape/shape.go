@@ -13,29 +13,26 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
-// shape is a definition of the schema, read from CUE once. Data is checked
-// against it without CUE's evaluator, which reports a failed disjunction as an
-// error for every branch and hides the siblings of a bad field; a test holds
-// the verdicts of both together on every fixture.
+// shape is a definition of the schema, read from CUE.
 type shape struct {
 	kinds source.Kind
 
 	fields  []fieldShape // of a struct, in the order of the schema
 	index   map[string]int
-	pattern *shape // of the fields that are not named; nil: none
+	pattern *shape // of any other field; nil: none
 	open    bool   // any other field is accepted
 
 	elem *shape // of a list
 
-	choices []string // literal strings; with no other string accepted unless checks
-	checks  []check  // on a scalar
+	choices []string // the strings that are accepted; nil: any
+	checks  []check  // of a scalar
 
-	alts []*shape // a disjunction: one for each form
+	alts []*shape // of a disjunction
 }
 
 type fieldShape struct {
 	name     string
-	doc      string // what the schema's comment says
+	doc      string // the schema's comment
 	shape    *shape
 	required bool
 }
@@ -48,8 +45,7 @@ type check struct {
 	num  *big.Float
 }
 
-// shapeReader reads definitions, each once: it keeps those that others refer
-// to, by path.
+// shapeReader reads definitions. It keeps those that others refer to, by path.
 type shapeReader map[string]*shape
 
 func (r shapeReader) shape(v cue.Value) *shape {
@@ -83,8 +79,8 @@ var cueKinds = []struct {
 	cue  cue.Kind
 	kind source.Kind
 }{
-	{cue.StructKind, source.Struct}, {cue.ListKind, source.List}, {cue.StringKind, source.String}, {cue.IntKind, source.Int},
-	{cue.FloatKind, source.Float}, {cue.BoolKind, source.Bool}, {cue.NullKind, source.Null},
+	{cue.StructKind, source.Struct}, {cue.ListKind, source.List}, {cue.StringKind, source.String},
+	{cue.IntKind, source.Int}, {cue.FloatKind, source.Float}, {cue.BoolKind, source.Bool}, {cue.NullKind, source.Null},
 }
 
 func kindsOf(k cue.Kind) source.Kind {
@@ -97,7 +93,7 @@ func kindsOf(k cue.Kind) source.Kind {
 	return out
 }
 
-// disjunction gathers the literal strings of a disjunction; what remains are
+// disjunction reads a disjunction: literal strings become choices, anything else
 // alternatives.
 func (r shapeReader) disjunction(s *shape, args []cue.Value) {
 	for _, a := range args {
@@ -114,6 +110,7 @@ func (r shapeReader) disjunction(s *shape, args []cue.Value) {
 	}
 }
 
+// structure reads a struct.
 func (r shapeReader) structure(s *shape, v cue.Value) {
 	s.index = map[string]int{}
 	it, err := v.Fields(cue.Optional(true))
@@ -124,7 +121,10 @@ func (r shapeReader) structure(s *shape, v cue.Value) {
 		sel := it.Selector()
 		name := sel.Unquoted()
 		s.index[name] = len(s.fields)
-		s.fields = append(s.fields, fieldShape{name, docOf(it.Value()), r.shape(it.Value()), sel.ConstraintType() == cue.RequiredConstraint})
+		s.fields = append(s.fields, fieldShape{
+			name: name, doc: docOf(it.Value()), shape: r.shape(it.Value()),
+			required: sel.ConstraintType() == cue.RequiredConstraint,
+		})
 	}
 	if p := v.LookupPath(cue.MakePath(cue.AnyString)); p.Exists() {
 		if s.open = p.IncompleteKind() == cue.TopKind; !s.open {
@@ -135,8 +135,8 @@ func (r shapeReader) structure(s *shape, v cue.Value) {
 	}
 }
 
-// docOf joins the comment before a field into one line. That of a definition
-// that the field refers to comes after it.
+// docOf returns the comment before a field as one line. The comment of a definition that the
+// field refers to comes after it, and is left out.
 func docOf(v cue.Value) string {
 	for _, g := range v.Doc() {
 		return strings.Join(strings.Fields(g.Text()), " ")
@@ -144,6 +144,7 @@ func docOf(v cue.Value) string {
 	return ""
 }
 
+// scalar reads the bounds of a scalar.
 func (s *shape) scalar(v cue.Value) {
 	op, args := v.Expr()
 	switch op {
@@ -170,9 +171,8 @@ func (s *shape) scalar(v cue.Value) {
 	}
 }
 
-// check returns what can be used of a node, and reports every problem at its place.
-// What it reports is not part of the result, so that the rest can be checked further;
-// the node itself stays as it is. ok is false where nothing of the node can be used.
+// check returns the part of a node that fits, and reports the rest, so that later checks
+// work with what is valid. It does not change the node. ok is false where nothing of it fits.
 func (s *shape) check(n *source.Node, path string, diags *diag.List) (usable *source.Node, ok bool) {
 	if n.Kind == source.Broken {
 		return n, false // reported where it broke
@@ -218,6 +218,7 @@ func (s *shape) checkList(n *source.Node, path string, diags *diag.List) *source
 	return n.WithElems(left)
 }
 
+// checkAlternatives checks a node by the alternatives of its kind.
 func (s *shape) checkAlternatives(n *source.Node, path string, diags *diag.List) (*source.Node, bool) {
 	if n.Kind == source.String && slices.Contains(s.choices, n.Text) {
 		return n, true
@@ -279,7 +280,7 @@ func (s *shape) checkField(n *source.Node, f source.Field, at string, diags *dia
 	case s.open:
 		return f.Node, true
 	}
-	var names []string // that could be meant
+	var names []string // of fields that could be meant
 	for _, known := range s.fields {
 		if n.Get(known.name) == nil {
 			names = append(names, known.name)
@@ -298,7 +299,7 @@ func (s *shape) names() []string {
 	return names
 }
 
-// want says what a shape accepts.
+// want says for a message what a shape accepts.
 func (s *shape) want() string {
 	if s.choices != nil {
 		w := "one of " + diag.Quote(s.choices)
@@ -331,6 +332,7 @@ func (s *shape) want() string {
 	return strings.Join(forms, " or ")
 }
 
+// holds reports whether a scalar is within a bound.
 func (c check) holds(n *source.Node) bool {
 	if c.re != nil {
 		return c.re.MatchString(n.Text)
@@ -355,6 +357,7 @@ func (c check) holds(n *source.Node) bool {
 	return got.Cmp(c.num) != 0
 }
 
+// want says for a message what a bound accepts.
 func (c check) want() string {
 	switch {
 	case c.re != nil && c.text == `\S`:

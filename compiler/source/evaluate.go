@@ -16,17 +16,16 @@ import (
 	schema "modec.dev/modec/cue"
 )
 
-// maxNodes is how many values a source may evaluate to: a few lines of CUE can
-// say a list of a billion.
+// maxNodes is how many values a source may evaluate to, because a few lines of CUE can be a
+// list of a billion.
 const maxNodes = 500_000
 
-// evaluate lets CUE evaluate the files together: one of them is more than
-// plain data. Only CUE's own packages and the schema can be imported, so that
-// nothing is read from the disk or the network.
+// evaluate lets CUE evaluate the files together. They can import only CUE's own packages and
+// the schema, so that nothing is read from the disk or the network.
 func (l *loader) evaluate(files []*ast.File) (root *Node) {
 	defer func() {
-		if x := recover(); x != nil { // the evaluator is not ours, and what it is given is anybody's
-			l.diags.Errorf(diag.CUE, diag.Pos{File: l.dir}, "got a failure of CUE's evaluator, want a value: %v", x)
+		if x := recover(); x != nil { // anybody's files may find a defect of the evaluator
+			l.diags.Errorf(diag.CUE, diag.Pos{File: l.dir}, "CUE's evaluator failed: %v", x)
 			root = nil
 		}
 	}()
@@ -46,7 +45,7 @@ func (l *loader) evaluate(files []*ast.File) (root *Node) {
 	r := valueReader{loader: l, left: maxNodes}
 	n := r.node(v, "")
 	if r.left <= 0 {
-		return nil // validation would look at every value
+		return nil // Validate would look at every value
 	}
 	if err := v.Validate(); err != nil {
 		l.evaluation(err)
@@ -54,9 +53,9 @@ func (l *loader) evaluate(files []*ast.File) (root *Node) {
 	return n
 }
 
-// newInstance returns an empty CUE package that can import the schema. Its
-// definitions accept everything there: modec applies them itself afterwards,
-// and CUE's words for a failed disjunction never come up.
+// newInstance returns an empty CUE package that can import the schema. The definitions that
+// it imports accept everything: modec checks the shape itself afterwards, with better
+// messages than CUE has for a failed disjunction.
 func newInstance(dir string) *build.Instance {
 	var ctx *build.Context
 	ctx = build.NewContext(build.Loader(func(pos token.Pos, path string) *build.Instance {
@@ -65,7 +64,10 @@ func newInstance(dir string) *build.Instance {
 		}
 		inst := ctx.NewInstance(dir, nil)
 		inst.ImportPath, inst.PkgName = path, "schema"
-		lax := &ast.File{Filename: schemaImport, Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}}
+		lax := &ast.File{
+			Filename: schemaImport,
+			Decls:    []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}},
+		}
 		for _, f := range schema.Files() {
 			file, err := Parse(f.Name, f.Data)
 			if err != nil {
@@ -85,43 +87,53 @@ func newInstance(dir string) *build.Instance {
 	return ctx.NewInstance(dir, nil)
 }
 
-// evaluation reports what CUE's evaluator found, with every place.
+// evaluation reports the errors of CUE's evaluator, each with all its places.
 func (l *loader) evaluation(err error) {
 	for _, e := range cueerrors.Errors(err) {
-		d := diag.Diagnostic{Code: diag.CUE, Path: strings.Join(e.Path(), ".")}
+		var places []diag.Pos
 		for _, p := range cueerrors.Positions(e) {
-			at := position(p)
-			switch {
-			case at.File == schemaImport:
-			case d.Pos.IsZero():
-				d.Pos = at
-			default:
-				d.Related = append(d.Related, diag.Related{Pos: at, Message: "and here"})
+			if at := position(p); !at.IsZero() && at.File != schemaImport {
+				places = append(places, at)
 			}
 		}
-		if d.Pos.IsZero() {
-			d.Pos.File = l.dir
+		if len(places) == 0 {
+			places = []diag.Pos{{File: l.dir}}
 		}
-		text, args := e.Msg()
-		d.Message = fmt.Sprintf(text, args...)
-		if strings.HasPrefix(text, "conflicting values %s and %s") && len(args) >= 2 {
-			d.Code, d.Message = diag.Conflict, fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
-			if p := e.Path(); len(p) == 3 && p[0] == "modes" && p[2] == "name" && len(d.Related) > 0 && d.Related[0].Pos.File != d.Pos.File {
-				d.Code, d.Message = diag.DuplicateSlug, fmt.Sprintf("got two modes %s, called %v and %v, want distinct slugs", p[1], args[0], args[1])
-			}
+		code, message := explain(e, places)
+		d := l.diags.Errorf(code, places[0], "%s", message).Path(strings.Join(e.Path(), "."))
+		for _, at := range places[1:] {
+			d.Related(at, "and here")
 		}
-		l.diags = append(l.diags, d)
 	}
+}
+
+// conflictFormat begins CUE's message about two values that differ. CUE has no other sign of
+// that; a fixture fails when the text changes.
+const conflictFormat = "conflicting values %s and %s"
+
+// explain returns the code and the text of an error of CUE's evaluator.
+func explain(e cueerrors.Error, places []diag.Pos) (diag.Code, string) {
+	text, args := e.Msg()
+	if !strings.HasPrefix(text, conflictFormat) || len(args) < 2 {
+		return diag.CUE, fmt.Sprintf(text, args...)
+	}
+	path := e.Path()
+	name := len(path) == 3 && path[0] == "modes" && path[2] == "name"
+	if name && len(places) > 1 && places[0].File != places[1].File {
+		return diag.DuplicateSlug, fmt.Sprintf(
+			"two modes have the slug %s, called %v and %v; modes need distinct slugs", path[1], args[0], args[1])
+	}
+	return diag.Conflict, fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
 }
 
 // valueReader turns evaluated data into nodes.
 type valueReader struct {
 	*loader
-	left int // how many nodes may still come
+	left int // how many more nodes there may be
 }
 
-// node returns a value's regular fields, recursively. What has no value is a
-// broken node; an error in it is Validate's to report.
+// node returns a value and, recursively, its regular fields. The node of what has no value is
+// broken; Validate reports the error in it.
 func (r *valueReader) node(v cue.Value, path string) *Node {
 	n := &Node{Pos: valuePos(v)}
 	if r.left--; r.left <= 0 {
@@ -132,7 +144,7 @@ func (r *valueReader) node(v cue.Value, path string) *Node {
 		return n
 	}
 	switch k := v.Kind(); {
-	case k == cue.StructKind, v.IncompleteKind() == cue.BottomKind: // a struct with an error in it is bottom, and has fields
+	case k == cue.StructKind, v.IncompleteKind() == cue.BottomKind: // bottom with fields: an error inside
 		r.fields(n, v, path)
 	case k == cue.ListKind:
 		n.Kind = List
@@ -151,13 +163,13 @@ func (r *valueReader) node(v cue.Value, path string) *Node {
 	case scalarKinds[k] != 0:
 		n.Kind, n.Text = scalarKinds[k], syntaxOf(v)
 	case v.Err() == nil:
-		r.diags.Errorf(diag.CUE, n.Pos, "got %s, which is no single value, want one", syntaxOf(v)).Path(path)
+		r.diags.Errorf(diag.CUE, n.Pos, "got %s, want a single value", syntaxOf(v)).Path(path)
 	}
 	return n
 }
 
-// fields reads a struct, and leaves alone what is none. A list with an error in
-// it comes as fields too, by number.
+// fields reads a struct. A list with an error in it has fields too, by number. fields does
+// nothing for any other value.
 func (r *valueReader) fields(n *Node, v cue.Value, path string) {
 	it, err := v.Fields()
 	if err != nil {
@@ -183,6 +195,7 @@ func (r *valueReader) fields(n *Node, v cue.Value, path string) {
 
 var scalarKinds = map[cue.Kind]Kind{cue.FloatKind: Float, cue.BoolKind: Bool, cue.NullKind: Null}
 
+// syntaxOf writes a value for a message.
 func syntaxOf(v cue.Value) string {
 	b, err := format.Node(v.Syntax(cue.Final()))
 	if err != nil {

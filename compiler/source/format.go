@@ -10,14 +10,14 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// Formatted is a file of the source in CUE's own format.
+// Formatted is a file of the source before and after formatting.
 type Formatted struct {
 	Path     string
 	Was, Now []byte
 }
 
-// Format returns the CUE files of a project's source that cue fmt would change, as it
-// would leave them. A file that does not parse is an error, and nothing is returned.
+// Format returns the CUE files of a project's source that cue fmt would change. It returns
+// nothing where a file does not parse.
 func Format(fsys fs.FS, dir string) ([]Formatted, diag.List) {
 	l := newLoader(fsys, dir)
 	var out []Formatted

@@ -10,9 +10,8 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// literals turns the syntax of plain data into nodes without evaluating it.
-// Most sources are plain data, and evaluation costs ten times as much. ok is
-// false where a file needs CUE: a reference, an expression, a comprehension, a
+// literals turns the syntax of plain data into nodes without evaluating it. Its methods
+// return false where a file needs CUE: a reference, an expression, a comprehension, a
 // definition, a constraint.
 type literals struct{ diags *diag.List }
 
@@ -41,7 +40,7 @@ func (l literals) file(f *ast.File) (n *Node, ok bool) {
 			if len(f.Decls) != 1 {
 				return nil, false
 			}
-			return l.expr(d.Expr, "") // a JSON, YAML or TOML file is one value
+			return l.expr(d.Expr, "") // the one value of a JSON, YAML or TOML file
 		default:
 			if !l.decl(n, d, "") {
 				return nil, false
@@ -112,13 +111,14 @@ func (l literals) expr(e ast.Expr, path string) (*Node, bool) {
 	return nil, false
 }
 
+// scalar sets the value of a literal.
 func (n *Node) scalar(lit *ast.BasicLit) bool {
 	n.Text = lit.Value
 	switch lit.Kind {
 	case token.STRING:
 		s, err := literal.Unquote(lit.Value)
 		n.Kind, n.Text = String, s
-		return err == nil && lit.Value[0] != '\'' // a bytes literal is CUE's matter
+		return err == nil && lit.Value[0] != '\'' // a bytes literal needs CUE
 	case token.INT, token.FLOAT:
 		var num literal.NumInfo
 		if literal.ParseNum(lit.Value, &num) != nil {
@@ -138,7 +138,7 @@ func (n *Node) scalar(lit *ast.BasicLit) bool {
 	return true
 }
 
-// position turns CUE's position into ours. The files were parsed under names
+// position returns a place of CUE as a place of modec. The files were parsed under names
 // relative to the root.
 func position(p token.Pos) diag.Pos {
 	if !p.IsValid() {

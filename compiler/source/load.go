@@ -1,3 +1,8 @@
+// Package source reads the data files of a source and the text files that they name.
+// [Load] returns a [Tree] of nodes, each with its place. It checks no schema.
+//
+// Plain data is read from the syntax tree. CUE's evaluator runs only where a file has more
+// than data, because it takes ten times as long and reports errors far from their cause.
 package source
 
 import (
@@ -9,9 +14,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
@@ -30,7 +37,7 @@ const schemaImport = "modec.dev/schema"
 
 // Tree is a source that was read.
 type Tree struct {
-	// Root is what the data files say together; nil where that is not known.
+	// Root is the data of all files together; nil where errors make that unknown.
 	Root *Node
 	// Data are the data files and Texts the prompt and rules files that they name, by
 	// path. Texts have no byte order mark and no carriage returns.
@@ -50,8 +57,8 @@ func (t *Tree) Hash(config []byte) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// Load reads every data file below dir and the text files that they name. After an
-// error the tree holds what can still be checked.
+// Load reads every data file below dir and the text files that they name. After an error the
+// tree contains what can still be checked.
 func Load(fsys fs.FS, dir string) (*Tree, diag.List) {
 	l := newLoader(fsys, dir)
 	l.tree.Root = l.data()
@@ -71,13 +78,14 @@ type loader struct {
 }
 
 func newLoader(fsys fs.FS, dir string) *loader {
-	return &loader{fsys: fsys, dir: path.Clean(dir),
-		tree: &Tree{Data: map[string][]byte{}, Texts: map[string]string{}, sums: map[string][]byte{}}}
+	return &loader{
+		fsys: fsys, dir: path.Clean(dir),
+		tree: &Tree{Data: map[string][]byte{}, Texts: map[string]string{}, sums: map[string][]byte{}},
+	}
 }
 
-// data reads every data file below the source folder and returns what they say
-// together, nil where that is not known. After other errors it is what can
-// still be checked.
+// data reads every data file below the source folder and returns their data together, nil
+// where errors make that unknown.
 func (l *loader) data() *Node {
 	var files []*ast.File
 	for _, name := range l.files() {
@@ -103,15 +111,16 @@ func (l *loader) data() *Node {
 		root = l.evaluate(files)
 	}
 	if root != nil && len(root.Fields) == 0 && !l.diags.HasErrors() {
-		l.diags.Errorf(diag.EmptyProject, diag.Pos{File: l.dir}, "got no data (.cue, .yaml, .json, .toml), want at least one mode or role").
+		l.diags.Errorf(diag.EmptyProject, diag.Pos{File: l.dir},
+			"the folder has no data (.cue, .yaml, .json, .toml); a source has at least one mode or role").
 			Hint("`modec init` writes a source to start from")
 		return nil
 	}
 	return root
 }
 
-// plain unites the files without CUE's evaluator. It returns nil where one of
-// them is more than plain data.
+// plain unites the files without CUE's evaluator. It returns nil where one of them has more
+// than plain data.
 func (l *loader) plain(files []*ast.File) *Node {
 	var diags diag.List
 	root := &Node{Kind: Struct, Pos: diag.Pos{File: l.dir}}
@@ -133,7 +142,10 @@ func (l *loader) plain(files []*ast.File) *Node {
 	return root
 }
 
-// files lists the data files, sorted.
+// dataFiles are the extensions of data files.
+var dataFiles = []string{".cue", ".yaml", ".yml", ".json", ".toml"}
+
+// files returns the names of the data files, sorted.
 func (l *loader) files() []string {
 	var names []string
 	err := fs.WalkDir(l.fsys, l.dir, func(p string, d fs.DirEntry, err error) error {
@@ -142,7 +154,9 @@ func (l *loader) files() []string {
 			return err
 		case d.IsDir() && p != l.dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cue.mod"):
 			return fs.SkipDir
-		case !d.IsDir() && slices.Contains([]string{".cue", ".yaml", ".yml", ".json", ".toml"}, path.Ext(p)) && !strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() || strings.HasPrefix(d.Name(), "."):
+			return nil
+		case slices.Contains(dataFiles, path.Ext(p)):
 			names = append(names, p)
 		}
 		if len(names) > maxFiles {
@@ -156,20 +170,19 @@ func (l *loader) files() []string {
 	return names
 }
 
-// read returns a file of the project. at is the place that a problem is
-// reported at.
+// read returns a file of the project. It reports problems at a place.
 func (l *loader) read(name string, at diag.Pos) ([]byte, bool) {
 	b, err := l.bytes(name)
 	switch {
-	case err != nil && diag.WithoutPath(err).Error() == escapes:
-		l.diags.Errorf(diag.PathOutside, at, "got %s, which leads outside the project, want a file inside it", name)
+	case err != nil && errors.Is(err, outsideRoot()):
+		l.diags.Errorf(diag.PathOutside, at, "%s leads outside the project, where no file of the source may be", name)
 	case err != nil:
-		l.diags.Errorf(diag.UnreadableFile, at, "got %s, which cannot be read: %v", name, diag.WithoutPath(err)).
+		l.diags.Errorf(diag.UnreadableFile, at, "%s cannot be read: %v", name, diag.WithoutPath(err)).
 			Hint(l.near(name))
 	case len(b) > maxFile:
-		l.diags.Errorf(diag.FileTooLarge, at, "got %s of more than %d MiB, want a smaller file", name, maxFile>>20)
+		l.diags.Errorf(diag.FileTooLarge, at, "%s has more than %d MiB; split it", name, maxFile>>20)
 	case !utf8.Valid(b):
-		l.diags.Errorf(diag.NotUTF8, notUTF8(name, b, at), "got bytes that are not UTF-8 in %s, want UTF-8", name)
+		l.diags.Errorf(diag.NotUTF8, notUTF8(name, b, at), "%s has bytes that are not UTF-8", name)
 	default:
 		sum := sha256.Sum256(b)
 		l.tree.sums[name] = sum[:]
@@ -178,12 +191,26 @@ func (l *loader) read(name string, at diag.Pos) ([]byte, bool) {
 	return nil, false
 }
 
-// escapes is what os.Root says of a path or a link that leaves the root.
-const escapes = "path escapes from parent"
+// outsideRoot returns the error of os.Root for a path or a link that leaves the root. Package
+// os does not export it, but returns the same value each time. The result matches no error
+// where the current folder cannot be opened.
+var outsideRoot = sync.OnceValue(func() error {
+	unknown := errors.New("not an error of os.Root")
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return unknown
+	}
+	defer root.Close()
+	_, err = root.Stat("..")
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return unknown
+})
 
 // bytes reads a regular file, one byte more than maxFile at most.
 func (l *loader) bytes(name string) ([]byte, error) {
-	info, err := fs.Stat(l.fsys, name) // before opening: a named pipe would wait for ever
+	info, err := fs.Stat(l.fsys, name) // before Open, which would wait for ever on a named pipe
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +225,7 @@ func (l *loader) bytes(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-// near hints at a file in the same folder whose name is almost the one given.
+// near returns a hint at a file in the same folder with almost the same name.
 func (l *loader) near(name string) string {
 	entries, err := fs.ReadDir(l.fsys, path.Dir(name))
 	if err != nil {

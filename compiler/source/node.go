@@ -9,12 +9,13 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// kind is the type of a node, a bit each so that a shape can accept several.
+// Kind is the type of a node. Each is a bit, so that a shape can accept several.
 type Kind uint8
 
-// broken is the kind of a value that CUE could not evaluate.
+// Broken is the kind of a value that CUE could not evaluate.
 const Broken Kind = 0
 
+// The kinds of values.
 const (
 	Struct Kind = 1 << iota
 	List
@@ -25,29 +26,31 @@ const (
 	Null
 )
 
-// String names a single kind for a message: "a struct", "int".
+// String returns the name of a single kind for a message: "a struct", "int".
 func (k Kind) String() string { return kindNames[k] }
 
-var kindNames = map[Kind]string{Struct: "a struct", List: "a list", String: "string", Int: "int", Float: "float", Bool: "bool", Null: "null"}
+var kindNames = map[Kind]string{
+	Struct: "a struct", List: "a list", String: "string", Int: "int", Float: "float", Bool: "bool", Null: "null",
+}
 
-// node is a piece of data with its places: what CUE, YAML, JSON and TOML files
-// come down to before the schema is applied.
+// Node is a value with its place, read from a CUE, YAML, JSON or TOML file.
 type Node struct {
 	Kind   Kind
 	Pos    diag.Pos
-	Text   string // a scalar: the string itself, else its literal
+	Text   string // of a scalar: the string itself, or else its literal
 	Fields []Field
-	index  map[string]int // name → place in fields
+	index  map[string]int // name → index in Fields
 	Elems  []*Node
 }
 
+// Field is a field of a struct.
 type Field struct {
 	Name string
 	Pos  diag.Pos // of the name
 	Node *Node
 }
 
-// get returns a field's node, nil when there is none.
+// Get returns a field's node, nil where there is none.
 func (n *Node) Get(name string) *Node {
 	if n == nil {
 		return nil
@@ -58,7 +61,7 @@ func (n *Node) Get(name string) *Node {
 	return nil
 }
 
-// lookup returns a field; false where there is none.
+// Lookup returns a field; false where there is none.
 func (n *Node) Lookup(name string) (Field, bool) {
 	if n.Get(name) == nil {
 		return Field{}, false
@@ -66,24 +69,24 @@ func (n *Node) Lookup(name string) (Field, bool) {
 	return n.Fields[n.index[name]], true
 }
 
-// removed is the place of a field that was reported and taken out.
+// removed is the index of a field that was reported and removed.
 const removed = -1
 
-// wrote reports whether a field is there, or was before it was taken out.
+// Wrote reports whether a field is there, or was before it was removed.
 func (n *Node) Wrote(name string) bool {
 	_, ok := n.index[name]
 	return ok
 }
 
-// With returns a copy in which some fields have other nodes and some are taken out,
-// or the node itself where nothing changes.
-func (n *Node) With(changed map[string]*Node, taken []string) *Node {
-	if len(changed) == 0 && len(taken) == 0 {
+// With returns a copy in which some fields have other nodes and some are removed, or the node
+// itself where nothing changes.
+func (n *Node) With(changed map[string]*Node, without []string) *Node {
+	if len(changed) == 0 && len(without) == 0 {
 		return n
 	}
 	out := &Node{Kind: n.Kind, Pos: n.Pos}
 	for _, f := range n.Fields {
-		if slices.Contains(taken, f.Name) {
+		if slices.Contains(without, f.Name) {
 			continue
 		}
 		if c := changed[f.Name]; c != nil {
@@ -102,11 +105,12 @@ func (n *Node) With(changed map[string]*Node, taken []string) *Node {
 	return out
 }
 
-// WithElems returns a list with other elements at the same place.
+// WithElems returns a list at the same place with other elements.
 func (n *Node) WithElems(elems []*Node) *Node {
 	return &Node{Kind: n.Kind, Pos: n.Pos, Elems: elems}
 }
 
+// Set adds a field.
 func (n *Node) Set(f Field) {
 	if n.index == nil {
 		n.index = map[string]int{}
@@ -126,7 +130,7 @@ func (n *Node) String() string {
 	return n.Text
 }
 
-// typed is String with the type of what is no string.
+// Typed writes a node as String does, with the type of numbers and bools.
 func (n *Node) Typed() string {
 	switch n.Kind {
 	case Int, Float, Bool:
@@ -135,9 +139,8 @@ func (n *Node) Typed() string {
 	return n.String()
 }
 
-// unify joins b into a, as CUE would two files' data: structs field by field,
-// scalars and lists when they are equal. What disagrees is reported with both
-// places.
+// unify adds b to a, as CUE unites the data of two files: structs field by field, anything
+// else where it is equal. It reports what disagrees with both places.
 func unify(a, b *Node, path string, diags *diag.List) *Node {
 	if a.Kind == Struct && b.Kind == Struct {
 		for _, f := range b.Fields {
@@ -151,16 +154,23 @@ func unify(a, b *Node, path string, diags *diag.List) *Node {
 		return a
 	}
 	if !Equal(a, b) {
-		d := diag.Diagnostic{Code: diag.Conflict, Pos: b.Pos, Path: path, Message: fmt.Sprintf("got %s, which disagrees with %s, want one value", b, a),
-			Related: []diag.Related{{Pos: a.Pos, Message: "set here first"}}}
-		if slug, ok := strings.CutSuffix(strings.TrimPrefix(path, "modes."), ".name"); ok && strings.HasPrefix(path, "modes.") && a.Pos.File != b.Pos.File {
-			d.Code, d.Message = diag.DuplicateSlug, fmt.Sprintf("got a second mode %s, called %s where the first is %s, want distinct slugs", slug, b, a)
-		}
-		*diags = append(*diags, d)
+		conflict(a, b, path, diags).Path(path).Related(a.Pos, "set here first")
 	}
 	return a
 }
 
+// conflict reports two values of one field.
+func conflict(a, b *Node, path string, diags *diag.List) diag.Builder {
+	mode, inModes := strings.CutPrefix(path, "modes.")
+	slug, isName := strings.CutSuffix(mode, ".name")
+	if inModes && isName && a.Pos.File != b.Pos.File {
+		return diags.Errorf(diag.DuplicateSlug, b.Pos,
+			"a second mode has the slug %s, called %s where the first is %s; modes need distinct slugs", slug, b, a)
+	}
+	return diags.Errorf(diag.Conflict, b.Pos, "got %s, which disagrees with %s, want one value", b, a)
+}
+
+// Equal reports whether two nodes have the same value, wherever they are.
 func Equal(a, b *Node) bool {
 	if a.Kind != b.Kind || a.Text != b.Text || len(a.Elems) != len(b.Elems) || len(a.Fields) != len(b.Fields) {
 		return false

@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/compiler/memfs"
 )
 
-// layered is a file system whose source folder is another's.
+// layered is a file system over another one.
 type layered struct {
 	top   memfs.FS
 	under fs.FS
@@ -21,8 +21,8 @@ func (l layered) Open(name string) (fs.File, error) {
 	return l.under.Open(name)
 }
 
-// Overlay lays files over those of a project's source folder: what the project would
-// be with them.
+// Overlay returns a project with some more files, or with others in their places. It reads
+// the project's source folder at once.
 func Overlay(fsys fs.FS, dir string, files memfs.FS) (fs.FS, error) {
 	top := memfs.FS{}
 	err := fs.WalkDir(fsys, path.Clean(dir), func(name string, d fs.DirEntry, err error) error {

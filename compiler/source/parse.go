@@ -22,13 +22,12 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// maxDepth is how deep a data file may nest. Data needs a dozen levels; the
-// parsers and the evaluator recurse, and a Go stack that overflows cannot be
-// recovered.
+// maxDepth is how deep a data file may nest. Data needs a dozen levels. The parsers and the
+// evaluator recurse, and Go cannot recover from a stack overflow.
 const maxDepth = 500
 
-// parse turns a data file of any form into CUE's syntax tree, with the places
-// of the file itself.
+// Parse reads a data file of any form into CUE's syntax tree, with the places of the file
+// itself.
 func Parse(name string, b []byte) (*ast.File, error) {
 	b = bytes.TrimPrefix(b, []byte("\uFEFF"))
 	var f *ast.File
@@ -69,7 +68,7 @@ func wrapExpr(name string, e ast.Expr) *ast.File {
 	return f
 }
 
-// depthOf returns how deep a tree nests, and does not look far below maxDepth.
+// depthOf returns how deep a tree nests. It stops below maxDepth.
 func depthOf(f *ast.File) int {
 	depth, deepest := 0, 0
 	ast.Walk(f, func(ast.Node) bool {
@@ -83,12 +82,12 @@ func depthOf(f *ast.File) int {
 	return deepest
 }
 
-// longChain reports whether a large CUE file has an element with more
-// selectors, colons and operators than any data: "a.a.a…", "a: a: a: …". The
-// parser limits brackets itself, but recurses over these.
+// longChain reports whether a large CUE file has an element with more selectors, colons and
+// operators than any data: "a.a.a…", "a: a: a: …". The parser limits brackets, but recurses
+// over these.
 func longChain(b []byte) bool {
 	const (
-		large   = 64 << 10 // below it the stack holds whatever comes
+		large   = 64 << 10 // in a smaller file nothing overflows the stack
 		longest = 10_000
 	)
 	if len(b) < large {
@@ -100,7 +99,7 @@ func longChain(b []byte) bool {
 		switch _, tok, _ := s.Scan(); tok {
 		case token.EOF:
 			return false
-		case token.COMMA: // the scanner writes one at the end of a line that ends an element
+		case token.COMMA: // also at the end of a line that ends an element
 			links = 0
 		case token.IDENT, token.STRING, token.INT, token.FLOAT, token.INTERPOLATION, token.COMMENT,
 			token.LBRACE, token.RBRACE, token.LBRACK, token.RBRACK, token.LPAREN, token.RPAREN:
@@ -111,12 +110,12 @@ func longChain(b []byte) bool {
 	return true
 }
 
-// maxTables is how many tables a TOML file may have: CUE's decoder takes time
-// in their square.
+// maxTables is how many tables a TOML file may have. The time of CUE's decoder grows with
+// their square.
 const maxTables = 5000
 
-// checkTOML refuses the files on which CUE's decoder would take time or memory
-// out of proportion. What does not parse is the decoder's to report.
+// checkTOML refuses files for which CUE's decoder would need too much time or memory. The
+// decoder reports files that do not parse.
 func checkTOML(b []byte) error {
 	var p unstable.Parser
 	p.Reset(b)
@@ -127,7 +126,7 @@ func checkTOML(b []byte) error {
 		}
 		if n.Kind == unstable.Table || n.Kind == unstable.ArrayTable {
 			if tables++; tables > maxTables {
-				return fmt.Errorf("got more than %d tables, want them split over several files", maxTables)
+				return fmt.Errorf("the file has more than %d tables; split it over several files", maxTables)
 			}
 		}
 	}
@@ -155,10 +154,10 @@ func deepNode(n *unstable.Node) bool {
 	return false
 }
 
-// inText is the place that the YAML parser writes into its message.
+// inText matches the place in a message of the YAML parser, which has it nowhere else.
 var inText = regexp.MustCompile(`^(?:yaml: )?(?:[^:]*:)?(?:line )?([0-9]+)(?::([0-9]+))?: (.*)$`)
 
-// syntax reports what a parser found in a file.
+// syntax reports the errors of a parser in a file.
 func (l *loader) syntax(name string, err error) {
 	for _, e := range cueerrors.Errors(err) {
 		pos := diag.Pos{File: name}
@@ -179,15 +178,23 @@ func (l *loader) syntax(name string, err error) {
 	}
 }
 
-// header checks a CUE file's package and imports. The schema that a file embeds
-// for editors is dropped: modec applies it itself, to data that is not yet
-// unified with it.
+// header checks a CUE file's package and imports. It removes the schema that a file embeds
+// for editors, because modec checks the shape of data that is not unified with it.
 func (l *loader) header(f *ast.File) bool {
 	if p := f.PackageName(); p != "" && p != "modec" {
 		l.diags.Errorf(diag.BadPackage, position(f.Pos()), "got package %s, want package modec", p)
 		return false
 	}
-	ok, local := true, ""
+	local, ok := l.imports(f)
+	if local != "" && ok {
+		removeSchema(f, local)
+	}
+	return ok
+}
+
+// imports checks what a file imports. It returns the name that the schema has in the file.
+func (l *loader) imports(f *ast.File) (local string, ok bool) {
+	ok = true
 	for spec := range f.ImportSpecs() {
 		switch name := importPath(spec); {
 		case name == schemaImport:
@@ -196,16 +203,19 @@ func (l *loader) header(f *ast.File) bool {
 				local = spec.Name.Name
 			}
 		case strings.Contains(name, "."): // CUE's own packages have no dot
-			l.diags.Errorf(diag.BadImport, position(spec.Pos()), "got import %q, want a package of CUE's standard library or %q", name, schemaImport)
+			l.diags.Errorf(diag.BadImport, position(spec.Pos()),
+				"got import %q, want a package of CUE's standard library or %q", name, schemaImport)
 			ok = false
 		}
 	}
-	if local == "" || !ok {
-		return ok
-	}
+	return local, ok
+}
+
+// removeSchema removes what a file says of the schema, which it imports as local.
+func removeSchema(f *ast.File, local string) {
 	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool {
 		if field, ok := d.(*ast.Field); ok && field.Constraint == token.OPTION {
-			return true // modes?: [string]: schema.#Mode constrains and says nothing
+			return true // modes?: [string]: schema.#Mode is a constraint without data
 		}
 		e, ok := d.(*ast.EmbedDecl)
 		if !ok {
@@ -224,14 +234,15 @@ func (l *loader) header(f *ast.File) bool {
 			if !ok {
 				return false
 			}
-			imp.Specs = slices.DeleteFunc(imp.Specs, func(s *ast.ImportSpec) bool { return importPath(s) == schemaImport })
+			imp.Specs = slices.DeleteFunc(imp.Specs, func(s *ast.ImportSpec) bool {
+				return importPath(s) == schemaImport
+			})
 			return len(imp.Specs) == 0
 		})
 	}
-	return true
 }
 
-// importPath returns what a spec imports, without a version.
+// importPath returns the path that a spec imports, without a version.
 func importPath(s *ast.ImportSpec) string {
 	name, err := strconv.Unquote(s.Path.Value)
 	if err != nil {

@@ -16,8 +16,8 @@ var textFields = map[string][]string{
 // rulesField is the field of a mode that lists text files.
 const rulesField = "rules"
 
-// texts reads the text files that modes and roles name. A name of the wrong form is
-// left to the schema.
+// texts reads the text files that modes and roles name. The schema's check reports names of
+// the wrong form.
 func (l *loader) texts() {
 	for _, section := range []string{"modes", "roles"} {
 		subjects := l.tree.Root.Get(section)
@@ -38,8 +38,8 @@ func (l *loader) texts() {
 	}
 }
 
-// text reads one file. Its path is relative to the file that names it, and stays
-// inside the project.
+// text reads one file. Its path is relative to the file that names it, and inside the
+// project.
 func (l *loader) text(n *Node, at string) {
 	if n == nil || n.Kind != String {
 		return
@@ -57,10 +57,11 @@ func (l *loader) text(n *Node, at string) {
 	}
 }
 
-// TextPath returns the path of the text file that a node names, relative to the
-// root; false where it leads outside of it.
+// TextPath returns the path of the text file that a node names, relative to the root; false
+// for a path outside of it.
 func TextPath(n *Node) (string, bool) {
 	name := path.Join(path.Dir(n.Pos.File), n.Text)
-	outside := path.IsAbs(n.Text) || strings.ContainsAny(n.Text, "\\\x00") || name == ".." || strings.HasPrefix(name, "../")
+	outside := path.IsAbs(n.Text) || name == ".." || strings.HasPrefix(name, "../") ||
+		strings.ContainsAny(n.Text, "\\\x00")
 	return name, !outside
 }

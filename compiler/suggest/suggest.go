@@ -1,6 +1,6 @@
-// Package suggest tells where a project permits more than it seems to need, as far
-// as the source itself shows it, with a patch of the source for each. A patch only
-// ever holds back: that is proved before it is offered.
+// Package suggest finds where a project permits more than it seems to need, as far as the
+// source itself shows that. [Project] returns the suggestions with a patch of the source for
+// each. It proves that the patches permit nothing new.
 package suggest
 
 import (
@@ -28,7 +28,7 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
-// Suggestion is one place at which the source could say less.
+// Suggestion is one place at which the source could permit less.
 type Suggestion struct {
 	Code    diag.Code `json:"code"`
 	Subject string    `json:"subject"`
@@ -39,7 +39,7 @@ type Suggestion struct {
 	File string `json:"file"`
 }
 
-// The codes of the suggestions. lint documents command-defeats-edit.
+// The codes of the suggestions. Lint documents command-defeats-edit.
 const (
 	codeBlanketApproval    diag.Code = "blanket-approval"
 	codeCommandDefeatsEdit diag.Code = "command-defeats-edit"
@@ -50,22 +50,38 @@ const (
 
 // Codes documents the suggestions.
 func Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: codeBlanketApproval, Text: "Every tool of a server is allowed without a question, those that nobody has listed or looked at included (Roo's alwaysAllow: [\"*\"]). The patch asks about them; list the tools that only read under allow, and give tools a risk, so that @read can stand for them."},
-		{Code: codeDangerousTool, Text: "A mode that neither edits nor runs commands may call a tool that writes or destroys, by its risk or, where none is said, by its name. The patch denies it to the mode by mcpRestrictions."},
-		{Code: codeWidens, Text: "A suggestion would permit more than the source does without it. It is not offered; that is a defect of modec, please report it."},
-		{Code: codeUnmentionedServer, Text: "A mode may use a server that neither its prompts nor its rules nor its description ever mention, by the server's name or by one of its tools'. The patch takes the server out of the mode by mcpRestrictions. Stock Roo has all of MCP in a mode or none: a build tells what that costs."},
-	}
+	return []diag.Doc{{
+		Code: codeBlanketApproval,
+		Text: "Every tool of a server is allowed without a question, " +
+			"those included that nobody has listed or looked at (as by Roo's alwaysAllow: [\"*\"]). " +
+			"The patch asks about them. List the tools that only read under allow, " +
+			"and give tools a risk, so that @read can name them.",
+	}, {
+		Code: codeDangerousTool,
+		Text: "A mode that neither edits nor runs commands may call a tool that writes or destroys, " +
+			"by its risk or, where it has none, by its name. " +
+			"The patch denies it to the mode with mcpRestrictions.",
+	}, {
+		Code: codeWidens,
+		Text: "A suggestion would permit more than the source does without it. " +
+			"modec does not offer it. That is a defect of modec; please report it.",
+	}, {
+		Code: codeUnmentionedServer,
+		Text: "A mode may use a server, but neither its prompts nor its rules nor its description mention " +
+			"the server's name or one of its tools. " +
+			"The patch takes the server out of the mode with mcpRestrictions. " +
+			"Stock Roo gives a mode all of MCP or nothing: a build reports what that costs.",
+	}}
 }
 
-// Result is what was found, and the files that apply all of it.
+// Result contains the suggestions, and the files that apply all of them.
 type Result struct {
 	Suggestions []Suggestion
 	Files       []contract.File
 }
 
-// Project looks at a compiled project whose files are those of fsys. The patches
-// compile with it, and raise no decision of any subject.
+// Project looks at a compiled project whose files are those of fsys. It proves that the
+// project compiles with the patches and that they raise no decision of any subject.
 func Project(ctx context.Context, fsys fs.FS, req compiler.Request, res *compiler.Result) (*Result, diag.List) {
 	f := finder{res: res, fsys: fsys, files: map[string][]byte{}}
 	for i := range res.Project.Modes {
@@ -73,18 +89,20 @@ func Project(ctx context.Context, fsys fs.FS, req compiler.Request, res *compile
 	}
 	for i := range res.Project.Roles {
 		r := &res.Project.Roles[i]
-		f.approvals("role "+r.Name, "roles", r.Name, r.Can.MCP)
+		f.approvals(owner{"role", "roles", r.Name}, r.Can.MCP)
 	}
-	slices.SortStableFunc(f.out, func(a, b Suggestion) int {
-		return cmp.Or(a.Pos.Compare(b.Pos), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
-	})
-	f.out = slices.CompactFunc(f.out, func(a, b Suggestion) bool { return a.Pos == b.Pos && a.Code == b.Code && a.Message == b.Message })
+	slices.SortStableFunc(f.out, compare)
+	f.out = slices.CompactFunc(f.out, func(a, b Suggestion) bool { return compare(a, b) == 0 })
 	result := &Result{Suggestions: f.out}
 	for name, data := range f.files {
 		result.Files = append(result.Files, contract.File{Path: name, Data: data})
 	}
 	slices.SortFunc(result.Files, func(a, b contract.File) int { return cmp.Compare(a.Path, b.Path) })
 	return result, f.prove(ctx, req, result.Files)
+}
+
+func compare(a, b Suggestion) int {
+	return cmp.Or(a.Pos.Compare(b.Pos), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 }
 
 type finder struct {
@@ -94,53 +112,54 @@ type finder struct {
 	files map[string][]byte
 }
 
-func (f *finder) add(code diag.Code, subject string, at diag.Pos, file, format string, args ...any) {
-	f.out = append(f.out, Suggestion{code, subject, at, fmt.Sprintf(format, args...), file})
+// owner is a subject or a policy in the source.
+type owner struct {
+	kind    string // "mode"
+	section string // "modes"
+	name    string
 }
 
-// mode looks at one mode. What it should not see of servers goes into a file of its
-// own: mcpRestrictions only hold back, whatever can.mcp says.
+func (o owner) String() string { return o.kind + " " + o.name }
+
+func (f *finder) add(s Suggestion, format string, args ...any) {
+	s.Message = fmt.Sprintf(format, args...)
+	f.out = append(f.out, s)
+}
+
+// mode looks at one mode. What it should not see of servers goes into a file of its own:
+// mcpRestrictions only ever restrict, whatever can.mcp says.
 func (f *finder) mode(m *ir.Mode) {
-	subject := "mode " + m.Slug
 	s, err := f.res.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
 	if err != nil {
 		return // reported where it was compiled
 	}
-	f.approvals(subject, "modes", m.Slug, m.Can.MCP)
-	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision == ir.Allow && narrowEdit(m.Can.Edit) {
-		if file, ok := f.replace(t.Default.Pos, `"allow"`, `"ask"`); ok {
-			f.add(codeCommandDefeatsEdit, subject, t.Default.Pos, file, "it may edit some files only, and run any command unasked: a command can write every file")
-		}
-	}
+	o := owner{"mode", "modes", m.Slug}
+	f.approvals(o, m.Can.MCP)
+	f.commands(o, m)
 	if m.Can.MCP == nil || m.Restrictions != nil {
 		return
 	}
-	words := mentioned(m)
 	file := path.Join(f.res.Config.Source, "modes", m.Slug+".suggested.cue")
+	found := Suggestion{Subject: o.String(), Pos: m.Pos, File: file}
+	words := mentioned(m)
 	var servers []string
 	var tools []ir.ToolRef
 	readOnly := !permits(s, ir.Edit) && !permits(s, ir.Command)
 	for i := range f.res.Project.Servers {
 		sv := &f.res.Project.Servers[i]
-		usable := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}).Decision > ir.Deny
-		var risky []ir.Tool
-		for _, t := range sv.Tools {
-			if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
-				usable = true
-				if dangerous(t) {
-					risky = append(risky, t)
-				}
-			}
-		}
+		usable, risky := uses(s, sv)
 		switch {
 		case !usable:
-		case !speaksOf(words, sv):
+		case !mentions(words, sv):
 			servers = append(servers, sv.Name)
-			f.add(codeUnmentionedServer, subject, m.Pos, file, "it may use the server %q, which its prompts and rules never mention", sv.Name)
+			found.Code = codeUnmentionedServer
+			f.add(found, "it may use the server %q, which its prompts and rules never mention", sv.Name)
 		case readOnly:
 			for _, t := range risky {
 				tools = append(tools, ir.ToolRef{Server: sv.Name, Tool: t.Name})
-				f.add(codeDangerousTool, subject, m.Pos, file, "it neither edits nor runs commands, and may call %s:%s, which changes something", sv.Name, t.Name)
+				found.Code = codeDangerousTool
+				f.add(found, "it neither edits nor runs commands, but may call %s:%s, which changes something",
+					sv.Name, t.Name)
 			}
 		}
 	}
@@ -149,28 +168,63 @@ func (f *finder) mode(m *ir.Mode) {
 	}
 }
 
-func narrowEdit(t *ir.Table) bool {
-	return t != nil && (t.Default == nil || t.Default.Decision == ir.Deny) && slices.ContainsFunc(t.Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
+// commands looks for a mode that may edit some files only, and run any command.
+func (f *finder) commands(o owner, m *ir.Mode) {
+	t := m.Can.Command
+	if t == nil || t.Default == nil || t.Default.Decision < ir.Allow || !limitsEdits(m.Can.Edit) {
+		return
+	}
+	at := t.Default.Pos
+	if file, ok := f.replace(at, `"allow"`, `"ask"`); ok {
+		f.add(Suggestion{Code: codeCommandDefeatsEdit, Subject: o.String(), Pos: at, File: file},
+			"it may edit some files only, but run any command without a question, and a command can write every file")
+	}
+}
+
+// uses reports whether a subject may use a server, and which of its dangerous tools.
+func uses(s *policy.Subject, sv *ir.Server) (usable bool, risky []ir.Tool) {
+	may := func(tool string) bool {
+		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision > ir.Deny
+	}
+	usable = may(contract.UnknownTool)
+	for _, t := range sv.Tools {
+		if may(t.Name) {
+			usable = true
+			if dangerous(t) {
+				risky = append(risky, t)
+			}
+		}
+	}
+	return usable, risky
+}
+
+// limitsEdits reports whether a table permits edits of some files only.
+func limitsEdits(t *ir.Table) bool {
+	return t != nil && (t.Default == nil || t.Default.Decision == ir.Deny) && slices.ContainsFunc(t.Rules, permit)
 }
 
 // permits reports whether a subject may do anything in a group.
 func permits(s *policy.Subject, g ir.Group) bool {
-	return s.Default(g).Decision > ir.Deny || slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Decision > ir.Deny })
+	return s.Default(g).Decision > ir.Deny || slices.ContainsFunc(s.Rules(g), permit)
 }
 
-// approvals looks for servers of which everything is allowed.
-func (f *finder) approvals(subject, section, name string, t *ir.MCPTable) {
+func permit(r ir.Rule) bool { return r.Decision > ir.Deny }
+
+// approvals looks for servers whose tools are all allowed.
+func (f *finder) approvals(o owner, t *ir.MCPTable) {
 	if t == nil {
 		return
 	}
 	for _, e := range t.Entries {
 		sv := f.res.Project.Server(e.Key)
-		if sv == nil || len(sv.Tools) > 0 && !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return t.Risk != "read" }) {
+		if sv == nil || onlyReads(sv) {
 			continue
 		}
+		found := Suggestion{Code: codeBlanketApproval, Subject: o.String()}
 		if d := e.Default; d != nil && d.Decision == ir.Allow && len(e.Rules) == 0 {
 			if file, ok := f.replace(d.Pos, `"allow"`, `"ask"`); ok {
-				f.add(codeBlanketApproval, subject, d.Pos, file, "every tool of the server %q is allowed unasked", e.Key)
+				found.Pos, found.File = d.Pos, file
+				f.add(found, "every tool of the server %q is allowed without a question", e.Key)
 			}
 			continue
 		}
@@ -178,21 +232,36 @@ func (f *finder) approvals(subject, section, name string, t *ir.MCPTable) {
 		if i < 0 || slices.ContainsFunc(e.Rules, func(r ir.Rule) bool { return r.Decision == ir.Ask }) {
 			continue
 		}
-		owner, in := name, section
-		if p, ok := strings.CutPrefix(e.From, "policy "); ok {
-			owner, in = p, "policies"
+		in := o
+		if name, ok := strings.CutPrefix(e.From, "policy "); ok {
+			in = owner{"policy", "policies", name}
 		} else if e.From != "" {
-			continue // said where it is inherited from
+			continue // found at the subject that it comes from
 		}
-		file := path.Join(f.res.Config.Source, in, contract.PathName(owner)+".approvals.suggested.cue")
-		held := e.Default == nil && section == "modes" || e.Default != nil && e.Default.Decision == ir.Deny
-		f.files[file] = approvalsFile(f.files[file], in, owner, e.Key, held && e.Resources == nil && e.Prompts == nil)
-		f.add(codeBlanketApproval, subject, e.Rules[i].Pos, file, "every tool of the server %q is allowed unasked", e.Key)
+		found.Pos = e.Rules[i].Pos
+		found.File = path.Join(f.res.Config.Source, in.section, contract.PathName(in.name)+".approvals.suggested.cue")
+		f.files[found.File] = askAbout(f.files[found.File], in, e.Key, asked(o, &e))
+		f.add(found, "every tool of the server %q is allowed without a question", e.Key)
 	}
 }
 
-// replace changes a literal of a CUE file at its place; ok is false where something
-// else stands there.
+// onlyReads reports whether a server has tools that are listed, all of them for reading.
+func onlyReads(sv *ir.Server) bool {
+	return len(sv.Tools) > 0 && !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return t.Risk != "read" })
+}
+
+// asked returns the entry that asks about every tool. An ask about "*" covers resources and
+// prompts too, so that they are denied where they were.
+func asked(o owner, e *ir.MCPEntry) string {
+	denied := e.Default == nil && o.section == "modes" || e.Default != nil && e.Default.Decision == ir.Deny
+	if denied && e.Resources == nil && e.Prompts == nil {
+		return `{ask: ["*"], resources: "deny", prompts: "deny"}`
+	}
+	return `ask: ["*"]`
+}
+
+// replace changes a literal of a CUE file at its place; ok is false where something else is
+// there.
 func (f *finder) replace(at diag.Pos, from, to string) (file string, ok bool) {
 	if path.Ext(at.File) != ".cue" {
 		return "", false
@@ -217,17 +286,22 @@ func (f *finder) replace(at diag.Pos, from, to string) (file string, ok bool) {
 	return at.File, true
 }
 
-// dangerName is what tools are called that change something, where nobody says what
-// they risk.
+// dangers are words in the names of tools that change something.
+var dangers = []string{
+	"delete", "drop", "remove", "destroy", "purge", "kill", "create", "update", "write", "push", "send", "merge",
+	"exec", "execute", "deploy", "transfer", "publish",
+}
+
 var dangerName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[_.-])(?:delete|drop|remove|destroy|purge|create|update|write|push|send|merge|exec|execute|deploy|kill|transfer|publish)(?:$|[_.-]|[A-Z])`)
+	return regexp.MustCompile(`(?i)(?:^|[_.-])(?:` + strings.Join(dangers, "|") + `)(?:$|[_.-]|[A-Z])`)
 })
 
+// dangerous reports whether a tool changes something, by its risk or else by its name.
 func dangerous(t ir.Tool) bool {
 	return t.Risk == "write" || t.Risk == "destructive" || t.Risk == "" && dangerName().MatchString(t.Name)
 }
 
-// mentioned returns the words of everything that a mode is told.
+// mentioned returns the words of all texts of a mode.
 func mentioned(m *ir.Mode) map[string]bool {
 	texts := []string{m.Slug, m.Name, m.Description, m.WhenToUse, m.RoleDefinition, m.CustomInstructions}
 	for _, r := range m.Rules {
@@ -237,7 +311,7 @@ func mentioned(m *ir.Mode) map[string]bool {
 	for _, t := range texts {
 		for _, w := range wordPattern().FindAllString(strings.ToLower(t), -1) {
 			words[strings.TrimRight(w, "-_.")] = true
-			for _, part := range strings.FieldsFunc(w, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
+			for _, part := range strings.FieldsFunc(w, joins) {
 				words[part] = true
 			}
 		}
@@ -247,23 +321,31 @@ func mentioned(m *ir.Mode) map[string]bool {
 
 var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN][\pL\pN_.-]*`) })
 
-// speaksOf reports whether words name a server, a word of its name, or a tool.
-func speaksOf(words map[string]bool, sv *ir.Server) bool {
+// joins reports whether a character joins the parts of a word.
+func joins(r rune) bool { return r == '-' || r == '_' || r == '.' }
+
+// mentions reports whether words name a server, a part of its name, or one of its tools.
+func mentions(words map[string]bool, sv *ir.Server) bool {
 	name := strings.ToLower(sv.Name)
 	if words[name] {
 		return true
 	}
-	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' || r == ' ' }) {
-		if len(part) >= 4 && part != "server" && (words[part] || words[part+"s"] || words[strings.TrimSuffix(part, "s")]) {
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return joins(r) || r == ' ' }) {
+		if len(part) < 4 || part == "server" {
+			continue
+		}
+		if words[part] || words[part+"s"] || words[strings.TrimSuffix(part, "s")] {
 			return true
 		}
 	}
 	return slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return words[strings.ToLower(t.Name)] })
 }
 
+// restrictions writes a file that disallows servers and tools in a mode.
 func restrictions(slug string, servers []string, tools []ir.ToolRef) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package modec\n\n// What the mode does not seem to need.\nmodes: %s: mcpRestrictions: {\n", label(slug))
+	b.WriteString("package modec\n\n// What the mode does not seem to need.\n")
+	fmt.Fprintf(&b, "modes: %s: mcpRestrictions: {\n", label(slug))
 	if len(servers) > 0 {
 		b.WriteString("\tdisallowedServers: [\n")
 		for _, s := range servers {
@@ -274,7 +356,8 @@ func restrictions(slug string, servers []string, tools []ir.ToolRef) []byte {
 	if len(tools) > 0 {
 		b.WriteString("\tdisallowedTools: [\n")
 		for _, t := range tools {
-			fmt.Fprintf(&b, "\t\t{serverName: %s, toolName: %s},\n", literal.String.Quote(t.Server), literal.String.Quote(t.Tool))
+			fmt.Fprintf(&b, "\t\t{serverName: %s, toolName: %s},\n",
+				literal.String.Quote(t.Server), literal.String.Quote(t.Tool))
 		}
 		b.WriteString("\t]\n")
 	}
@@ -282,14 +365,9 @@ func restrictions(slug string, servers []string, tools []ir.ToolRef) []byte {
 	return formatted(b.String())
 }
 
-// approvalsFile adds to a file that asks about every tool of servers. Resources and
-// prompts, which an ask about everything holds for too, stay denied where they are.
-func approvalsFile(old []byte, section, owner, server string, held bool) []byte {
-	what := `ask: ["*"]`
-	if held {
-		what = `{ask: ["*"], resources: "deny", prompts: "deny"}`
-	}
-	line := fmt.Sprintf("%s: %s: can: mcp: %s: %s\n", section, label(owner), label(server), what)
+// askAbout adds an entry for a server to a file; nil: a new one.
+func askAbout(old []byte, in owner, server, entry string) []byte {
+	line := fmt.Sprintf("%s: %s: can: mcp: %s: %s\n", in.section, label(in.name), label(server), entry)
 	if old == nil {
 		old = []byte("package modec\n\n// Ask before any tool of a server runs whose tools nobody has looked at.\n")
 	}
@@ -314,15 +392,17 @@ func formatted(s string) []byte {
 	return out
 }
 
-// prove compiles the project with the patches and compares every subject before and
-// after: a patch that raises a decision, or does not compile, is an error.
+// prove compiles the project with the patches and compares every subject before and after.
+// It reports a patch that does not compile or raises a decision.
 func (f *finder) prove(ctx context.Context, req compiler.Request, files []contract.File) diag.List {
 	if len(files) == 0 {
 		return nil
 	}
+	var out diag.List
 	tree, err := source.Overlay(f.fsys, f.res.Config.Source, contract.InMemory(files))
 	if err != nil {
-		return diag.List{{Code: diag.UnreadableFile, Message: err.Error()}}
+		out.Errorf(diag.UnreadableFile, diag.Pos{}, "%v", err)
+		return out
 	}
 	req.FS = tree
 	after, diags := compiler.Open(ctx, req)
@@ -331,12 +411,13 @@ func (f *finder) prove(ctx context.Context, req compiler.Request, files []contra
 	}
 	changes, err := diff.Projects(f.res.Policy, after.Policy, 1)
 	if err != nil {
-		return diag.List{{Code: diag.BadPattern, Message: err.Error()}}
+		out.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+		return out
 	}
-	var out diag.List
 	for _, c := range changes.Changes {
 		if c.Kind == diff.Widened {
-			out.Errorf(codeWidens, c.After.Pos, "got %s for %s %q of %s by a suggestion, want no more than %s", c.After.Decision, c.Group, c.Examples[0], c.Subject, c.Before.Decision)
+			out.Errorf(codeWidens, c.After.Pos, "a suggestion would change %s %q of %s from %s to %s",
+				c.Group, c.Examples[0], c.Subject, c.Before.Decision, c.After.Decision)
 		}
 	}
 	return out

@@ -16,30 +16,31 @@ import (
 type job struct {
 	target   *Target
 	decider  contract.Decider
-	compiled contract.Decider // nil where the decider's own artifacts are those compiled
-	surface  int              // its place in the report
+	compiled contract.Decider // nil where the decider reads the compiled artifacts
+	surface  int              // its index in the report
 	ref      ir.SubjectRef
 
 	out     Surface
-	role    *policy.Subject              // of a role in a mode, by itself
-	held    bool                         // the surface holds the subject
-	governs map[ir.Group]contract.Halves // what the surface holds of each group at all
+	role    *policy.Subject              // the role alone, of a role in a mode
+	held    bool                         // the surface has the subject
+	governs map[ir.Group]contract.Halves // what the surface governs in each group at all
 }
 
-func (j *job) compare(ctx context.Context, e *policy.Engine, universe []Witness, untilWider bool) {
+// compare compares a subject's universe.
+func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 	j.governs = map[ir.Group]contract.Halves{}
 	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
-		j.people(e, p, universe)
+		j.principals(req.Policy, p, universe)
 		return
 	}
 	for i := range universe {
-		if untilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
+		if req.UntilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
 			return
 		}
 		w := &universe[i]
 		v := j.decider.Decide(j.ref, w.Action)
 		if j.compiled != nil && v.Governs != contract.Both {
-			j.unheld(w, v, j.compiled.Decide(j.ref, w.Action))
+			j.missing(w, v, j.compiled.Decide(j.ref, w.Action))
 		}
 		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
 			j.held = true
@@ -48,10 +49,10 @@ func (j *job) compare(ctx context.Context, e *policy.Engine, universe []Witness,
 	}
 }
 
-// people compares what people may do who hold a role by their claims: one with
-// all the values that the role accepts, and for each claim one with each of its
-// values and one with a value that nobody accepts.
-func (j *job) people(e *policy.Engine, d contract.PersonDecider, universe []Witness) {
+// principals compares what principals may do who have a role by their claims. One has all
+// the values that the role accepts. For each claim there is one with each of its values,
+// and one with a value that no role accepts.
+func (j *job) principals(e *policy.Engine, d contract.PersonDecider, universe []Witness) {
 	role := e.Project().Role(j.ref.Role)
 	if role == nil || j.ref.Mode != "" || len(role.Claims) == 0 {
 		return
@@ -66,8 +67,9 @@ func (j *job) people(e *policy.Engine, d contract.PersonDecider, universe []Witn
 		}
 		persons = append(persons, with(role.Claims, claim, "modec-unlisted-value"))
 	}
-	if first := slices.IndexFunc(e.Project().Roles, func(r ir.Role) bool { return len(r.Claims) > 0 }); e.Project().Roles[first].Name == role.Name {
-		persons = append(persons, map[string][]string{}) // somebody without claims, once
+	first := slices.IndexFunc(e.Project().Roles, func(r ir.Role) bool { return len(r.Claims) > 0 })
+	if e.Project().Roles[first].Name == role.Name {
+		persons = append(persons, map[string][]string{}) // once for all roles: no claims
 	}
 	j.held = true
 	for _, person := range persons {
@@ -82,37 +84,37 @@ func (j *job) people(e *policy.Engine, d contract.PersonDecider, universe []Witn
 			w.Source = source
 			v := d.DecidePerson(person, w.Action)
 			if j.compiled != nil {
-				j.unheld(&w, v, j.compiled.(contract.PersonDecider).DecidePerson(person, w.Action))
+				j.missing(&w, v, j.compiled.(contract.PersonDecider).DecidePerson(person, w.Action))
 			}
 			j.judge(&w, v)
 		}
 	}
 }
 
-// unheld reports what the compiled artifacts hold and these do not: nothing is
-// there that would refuse or ask.
-func (j *job) unheld(w *Witness, v, compiled contract.Verdict) {
+// missing reports a half that the compiled artifacts govern and these do not, because
+// nothing is left that would refuse or ask.
+func (j *job) missing(w *Witness, v, compiled contract.Verdict) {
 	gone := compiled.Governs &^ v.Governs
-	half := ""
+	var h half
 	switch {
 	case w.Assumed:
+		return
 	case gone&contract.Access != 0 && w.Source.Decision == ir.Deny:
-		half = "access"
+		h = access
 	case gone&contract.Approval != 0 && w.Source.Decision < ir.Allow:
-		half = "approval"
-	}
-	if half == "" {
+		h = approval
+	default:
 		return
 	}
 	a := compiled.Answer
-	a.Decision, a.Rule = ir.Allow, "nothing: what holds it is gone"
+	a.Decision, a.Rule = ir.Allow, "nothing: the artifact that restricts it is gone"
 	a.At = diag.Pos{File: a.At.File}
 	j.held = true
-	j.example(&j.out.Findings, j.finding(w, half, a, false))
+	j.example(&j.out.Findings, j.finding(w, h, a))
 }
 
-// personal reports whether a decider's subjects are people, also where it
-// stands for an absent one.
+// personal reports whether a decider, or the one that an absent one stands for, decides
+// for principals.
 func personal(d contract.Decider) bool {
 	if a, ok := d.(absent); ok {
 		d = a.Decider
@@ -130,20 +132,34 @@ func (absent) DecidePerson(map[string][]string, policy.Action) contract.Verdict 
 	return contract.Verdict{}
 }
 
-// with returns claims in which one has a single value.
+// with returns claims in which one claim has a single value.
 func with(claims map[string][]string, claim, value string) map[string][]string {
 	out := maps.Clone(claims)
 	out[claim] = []string{value}
 	return out
 }
 
+// half is a half of a decision: of the agent with its hook, or without.
+type half struct {
+	name string
+	bare bool
+}
+
+var (
+	access       = half{name: "access"}
+	approval     = half{name: "approval"}
+	bareAccess   = half{"access", true}
+	bareApproval = half{"approval", true}
+)
+
+// judge compares a verdict with the source and counts what differs.
 func (j *job) judge(w *Witness, v contract.Verdict) {
-	bare := v.Governs
+	governs := v.Governs
 	if v.Bare != nil {
-		bare |= v.Bare.Governs
+		governs |= v.Bare.Governs
 	}
 	j.governs[w.Group] |= v.Governs
-	if bare == contract.Neither {
+	if governs == contract.Neither {
 		return
 	}
 	if w.Assumed {
@@ -151,51 +167,80 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		return
 	}
 	j.out.Compared++
-	wider := false
-	if v.Governs&contract.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny) {
-		j.wider(w, "access", v.Answer, false, &j.out.Access)
-		wider = true
-	}
-	if j.approves(w, v.Answer, &j.out.Approval) {
-		j.wider(w, "approval", v.Answer, false, &j.out.Approval)
-		wider = true
-	}
+	wider := j.judgeAnswer(w, v.Answer)
 	if !strings.ContainsRune(w.Arg, 0) { // no system opens such a path
 		j.utility(w, v.Answer)
 	}
 	if v.Bare != nil {
-		if j.out.Bare == nil {
-			j.out.Bare = &Tally{}
-		}
-		if silent := j.approves(w, *v.Bare, j.out.Bare); silent && j.roleAllows(w) {
-			j.out.Bare.Wider--
-			j.out.Bare.HookOnly++
-			j.out.Counts.HookOnly++
-			j.example(&j.out.HookOnly, j.finding(w, "approval", *v.Bare, true))
-		} else if silent {
-			j.wider(w, "approval", *v.Bare, true, j.out.Bare)
-		} else if !silent && !wider && w.Source.Decision == ir.Deny && v.Decision == ir.Deny && v.Bare.Decision > ir.Deny {
-			j.out.Counts.HookOnly++
-			j.example(&j.out.HookOnly, j.finding(w, "access", *v.Bare, true))
+		silent := j.judgeBare(w, *v.Bare)
+		refuses := w.Source.Decision == ir.Deny && v.Decision == ir.Deny
+		if !silent && !wider && refuses && v.Bare.Decision > ir.Deny {
+			j.hookOnly(w, bareAccess, *v.Bare)
 		}
 	}
-	if h := v.Hole; h != nil && !wider && h.Decision > w.Source.Decision {
-		j.hole(w, "access", h, v.Answer, false)
-	} else if h := v.BareHole; h != nil && !wider && h.Decision == ir.Allow && w.Source.Decision < ir.Allow && v.Bare.Decision < ir.Allow {
-		j.hole(w, "approval", h, *v.Bare, true)
+	if !wider {
+		j.judgeHoles(w, v)
 	}
 }
 
-func (j *job) hole(w *Witness, half string, h *contract.Hole, a contract.Answer, bare bool) {
+// judgeAnswer compares both halves of an answer and reports whether one is wider.
+func (j *job) judgeAnswer(w *Witness, a contract.Answer) (wider bool) {
+	if a.Governs&contract.Access != 0 && j.out.Access.add(w.Source.Decision > ir.Deny, a.Decision > ir.Deny) {
+		j.wider(w, access, a, &j.out.Access)
+		wider = true
+	}
+	if j.approves(w, a, &j.out.Approval) {
+		j.wider(w, approval, a, &j.out.Approval)
+		wider = true
+	}
+	return wider
+}
+
+// judgeBare compares what the agent does without its hook. It reports whether the agent then
+// approves silently and the source does not.
+func (j *job) judgeBare(w *Witness, a contract.Answer) (silent bool) {
+	if j.out.Bare == nil {
+		j.out.Bare = &Tally{}
+	}
+	switch silent = j.approves(w, a, j.out.Bare); {
+	case silent && j.roleAllows(w):
+		j.out.Bare.Wider--
+		j.out.Bare.HookOnly++
+		j.hookOnly(w, bareApproval, a)
+	case silent:
+		j.wider(w, bareApproval, a, j.out.Bare)
+	}
+	return silent
+}
+
+// hookOnly counts what only the hook refuses.
+func (j *job) hookOnly(w *Witness, h half, a contract.Answer) {
+	j.out.Counts.HookOnly++
+	j.example(&j.out.HookOnly, j.finding(w, h, a))
+}
+
+// judgeHoles counts what the agent permits in spite of its artifacts.
+func (j *job) judgeHoles(w *Witness, v contract.Verdict) {
+	if h := v.Hole; h != nil && h.Decision > w.Source.Decision {
+		j.hole(w, access, h, v.Answer)
+		return
+	}
+	h := v.BareHole
+	if h != nil && h.Decision == ir.Allow && w.Source.Decision < ir.Allow && v.Bare.Decision < ir.Allow {
+		j.hole(w, bareApproval, h, *v.Bare)
+	}
+}
+
+func (j *job) hole(w *Witness, h half, hole *contract.Hole, a contract.Answer) {
 	j.out.Counts.Holes++
-	f := j.finding(w, half, a, bare)
-	f.Artifact, f.By = h.Decision, h.Why
+	f := j.finding(w, h, a)
+	f.Artifact, f.By = hole.Decision, hole.Why
 	j.example(&j.out.Holes, f)
 }
 
-// roleAllows reports whether a role in a mode may do by itself what it may not
-// in the mode. No format has rules for a mode inside a role's session: there the
-// hook alone holds the mode, and without it the role's own rules hold.
+// roleAllows reports whether a role may do by itself what it may not do in the mode. No
+// format has rules for a mode inside a role's session: only the hook restricts it to the
+// mode, and without the hook the role's own rules decide.
 func (j *job) roleAllows(w *Witness) bool {
 	if j.ref.Role == "" || j.ref.Mode == "" {
 		return false
@@ -210,28 +255,27 @@ func (j *job) roleAllows(w *Witness) bool {
 	return j.role.Decide(w.Action).Decision == ir.Allow
 }
 
-// assumed compares what a closed inventory says does not exist, apart from
-// everything else.
+// assumed compares what does not exist if the inventory is complete. It is counted apart.
 func (j *job) assumed(w *Witness, v contract.Verdict) {
 	j.out.Counts.Assumed++
 	var apart Tally
 	switch {
 	case v.Governs&contract.Access != 0 && apart.add(w.Source.Decision > ir.Deny, v.Decision > ir.Deny):
-		j.example(&j.out.Assumed, j.finding(w, "access", v.Answer, false))
+		j.example(&j.out.Assumed, j.finding(w, access, v.Answer))
 	case j.approves(w, v.Answer, &apart):
-		j.example(&j.out.Assumed, j.finding(w, "approval", v.Answer, false))
+		j.example(&j.out.Assumed, j.finding(w, approval, v.Answer))
 	}
 }
 
-// approves compares the approval half and reports whether the artifact's is
-// wider. Without the hook it is the only half: a refusal that becomes a question
-// is no widening.
+// approves compares the approval half and reports whether the artifact's is wider. Without
+// the hook it is the only half that counts: a refusal may become a question there.
 func (j *job) approves(w *Witness, a contract.Answer, t *Tally) bool {
 	return a.Governs&contract.Approval != 0 && t.add(w.Source.Decision == ir.Allow, a.Decision == ir.Allow)
 }
 
-func (j *job) wider(w *Witness, half string, a contract.Answer, bare bool, t *Tally) {
-	f := j.finding(w, half, a, bare)
+// wider adds a finding, or counts it as accepted where an exception covers it.
+func (j *job) wider(w *Witness, h half, a contract.Answer, t *Tally) {
+	f := j.finding(w, h, a)
 	x := j.exception(w)
 	if x == nil {
 		j.out.Findings = append(j.out.Findings, f)
@@ -244,7 +288,7 @@ func (j *job) wider(w *Witness, half string, a contract.Answer, bare bool, t *Ta
 	j.example(&j.out.Accepted, f)
 }
 
-// exception returns what accepts that an action is wider.
+// exception returns the exception that covers an action, nil for none.
 func (j *job) exception(w *Witness) *contract.Exception {
 	p := j.target.Input.Project
 	for _, ref := range []ir.SubjectRef{j.ref, {Mode: j.ref.Mode}, {Role: j.ref.Role}} {
@@ -252,17 +296,17 @@ func (j *job) exception(w *Witness) *contract.Exception {
 		case ref == ir.SubjectRef{}:
 			continue
 		case w.Group == ir.MCP:
-			literal := false
+			naming := contract.ByGroup
 			if sv := p.Server(w.Server); sv != nil {
 				t := sv.Tool(w.Arg)
-				literal = !sv.DefaultEnabled || t != nil && t.Risk == "destructive"
+				naming = contract.Naming(!sv.DefaultEnabled || t != nil && t.Risk == "destructive")
 			}
-			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, literal); x != nil {
+			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, naming); x != nil {
 				return x
 			}
 			continue
 		case w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile:
-			// A guarded path is opened by its own name only.
+			// Only an exception that names a guarded path covers it.
 		default:
 			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
 				return x
@@ -278,17 +322,21 @@ func (j *job) exception(w *Witness) *contract.Exception {
 	return nil
 }
 
-func (j *job) finding(w *Witness, half string, a contract.Answer, bare bool) Finding {
-	return Finding{Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class, Half: half, Without: bare,
-		Count: 1, Source: w.Source.Decision, Artifact: a.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos, By: a.Rule, At: a.At}
+func (j *job) finding(w *Witness, h half, a contract.Answer) Finding {
+	return Finding{
+		Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class,
+		Half: h.name, Without: h.bare, Count: 1,
+		Source: w.Source.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos,
+		Artifact: a.Decision, By: a.Rule, At: a.At,
+	}
 }
 
-// example keeps the first finding of each subject, group, half and reason, and
-// counts the others.
+// example keeps the first finding of each subject, group, half and reason, and counts the
+// others.
 func (j *job) example(list *[]Finding, f Finding) {
 	by := f.By
 	if list == &j.out.HookOnly || list == &j.out.Assumed {
-		by = "" // the rules that would answer instead do not matter
+		by = "" // it does not matter which rule answers instead
 	}
 	same := func(g Finding) bool {
 		return g.Group == f.Group && g.Half == f.Half && (by == "" || g.By == by && g.At == f.At)
@@ -300,11 +348,12 @@ func (j *job) example(list *[]Finding, f Finding) {
 	*list = append(*list, f)
 }
 
+// utility counts whether the artifacts keep an allow or an ask of the source.
 func (j *job) utility(w *Witness, a contract.Answer) {
 	if j.ref.Mode != "" && j.ref.Role != "" {
 		return
 	}
-	// What a person is asked in a session that holds no role is that session's.
+	// Whether a person is asked in a session without a role is that session's matter.
 	governs := a.Governs
 	if a.At.File != "" {
 		governs &= j.target.Target.Governs(a.At.File, w.Group)
@@ -346,9 +395,8 @@ func (j *job) into(s *Surface) {
 		}
 		s.Bare.sum(*o.Bare)
 	}
-	for _, u := range []struct{ to, from *Share }{{&s.Utility.Allow, &o.Utility.Allow}, {&s.Utility.Ask, &o.Utility.Ask}} {
-		u.to.Kept, u.to.Of = u.to.Kept+u.from.Kept, u.to.Of+u.from.Of
-	}
+	s.Utility.Allow.sum(o.Utility.Allow)
+	s.Utility.Ask.sum(o.Utility.Ask)
 	s.Findings = append(s.Findings, o.Findings...)
 	s.Accepted = append(s.Accepted, o.Accepted...)
 	s.Holes = append(s.Holes, o.Holes...)

@@ -61,7 +61,7 @@ func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface 
 			tool = append(tool, w)
 		}
 	}
-	j.compare(context.Background(), e, tool, false)
+	j.compare(context.Background(), Request{Policy: e}, tool)
 	var s Surface
 	j.into(&s)
 	return s

@@ -11,19 +11,22 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// dailyPaths are paths that no pattern need lead to: what agents read and
-// write every day, what nobody wants them to, and ways out of the project.
+// dailyPaths are paths to try whatever the patterns are: what agents read and write every
+// day, what nobody wants them to, and ways out of the project.
 var dailyPaths = []string{
-	"README.md", "src/index.ts", "src/a/b/c/deep.go", "docs/guide.md", "package.json", "Makefile", ".env", ".env.local", "config/.env", ".gitignore", ".npmrc",
-	"id_rsa", "server.pem", "secrets/token.txt", "node_modules/x/index.js", ".git/config", ".git/hooks/pre-commit", ".github/workflows/ci.yml",
-	".claude/settings.json", ".claude/settings.local.json", ".cursor/hooks.json", ".roomodes", ".ROOMODES", ".roo/mcp.json", "CLAUDE.md", "sub/CLAUDE.md", "AGENTS.md",
+	"README.md", "src/index.ts", "src/a/b/c/deep.go", "docs/guide.md", "package.json", "Makefile", ".env",
+	".env.local", "config/.env", ".gitignore", ".npmrc",
+	"id_rsa", "server.pem", "secrets/token.txt", "node_modules/x/index.js", ".git/config", ".git/hooks/pre-commit",
+	".github/workflows/ci.yml",
+	".claude/settings.json", ".claude/settings.local.json", ".cursor/hooks.json", ".roomodes", ".ROOMODES",
+	".roo/mcp.json", "CLAUDE.md", "sub/CLAUDE.md", "AGENTS.md",
 	"modec.toml", "modec.lock", "modec/modes/x.cue", ".modec/policy.json", ".vscode/tasks.json", ".mcp.json",
 	".", "a", "é.md", "e\u0301.md", "日本語.md", "a b.md", "-rf", "#x", "$HOME", "{a,b}", "[a]", "*",
-	"/etc/passwd", "/", "~/.ssh/id_rsa", "~", "../other/file.md", "..", "docs/../../up.md", "C:/Windows/x.ini", `C:\x`, `\\host\share\x`, "//host/share", "a\x00.md", "x\n.md",
+	"/etc/passwd", "/", "~/.ssh/id_rsa", "~", "../other/file.md", "..", "docs/../../up.md", "C:/Windows/x.ini",
+	`C:\x`, `\\host\share\x`, "//host/share", "a\x00.md", "x\n.md",
 }
 
-// dress are the ways in which a path may be written so that a careless matcher
-// takes it for another.
+// dress are ways to write a path so that a careless matcher takes it for another one.
 var dress = []struct {
 	class string
 	do    func(string) string
@@ -55,6 +58,7 @@ var dress = []struct {
 	{"unicode: Kelvin", func(s string) string { return strings.Replace(s, "k", "\u212a", 1) }},
 }
 
+// files adds paths for the patterns of a group.
 func (u *universe) files(g ir.Group, patterns []ir.Pattern, random *rand.Rand) {
 	for _, p := range dailyPaths {
 		u.add(g, p, "daily")
@@ -66,7 +70,7 @@ func (u *universe) files(g ir.Group, patterns []ir.Pattern, random *rand.Rand) {
 			}
 			u.add(g, sample, "match")
 			if i > 0 {
-				continue // the first is dressed up
+				continue // one sample is enough for the other ways to write it
 			}
 			for _, d := range dress {
 				u.add(g, d.do(sample), d.class)
@@ -84,7 +88,7 @@ func (u *universe) files(g ir.Group, patterns []ir.Pattern, random *rand.Rand) {
 	}
 }
 
-// fills are what the wildcards of a glob become.
+// fills are the texts for the wildcards of a glob.
 var fills = []struct{ star, deep string }{
 	{"x", "a/b"},
 	{"Name.v2", ""},
@@ -113,7 +117,7 @@ func fileSamples(p ir.Pattern) []string {
 	return out
 }
 
-// globSample writes a path that a glob without braces matches.
+// globSample returns a path that a glob without braces matches.
 func globSample(glob, star, deep string) string {
 	var segments []string
 	for seg := range strings.SplitSeq(strings.TrimPrefix(glob, "/"), "/") {
@@ -122,7 +126,7 @@ func globSample(glob, star, deep string) string {
 			if deep != "" {
 				segments = append(segments, deep)
 			}
-		case "": // "dir/" is everything below it
+		case "": // "dir/" matches everything below it
 			segments = append(segments, star)
 		default:
 			segments = append(segments, segmentSample(seg, star))
@@ -163,8 +167,8 @@ func segmentSample(seg, star string) string {
 	return b.String()
 }
 
-// fileCrossings adds paths that two rules of different decisions may both
-// match: what one denies inside what the other allows.
+// fileCrossings adds paths that two rules with different decisions may both match: what one
+// denies inside what the other one allows.
 func (u *universe) fileCrossings(g ir.Group) {
 	for _, a := range u.subject.Rules(g) {
 		if a.Decision == ir.Deny {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// regexSamples returns texts that an expression matches, as far as Go's parser
-// reads it: one with lookaround has none, and is met by the other witnesses.
+// regexSamples returns texts that an expression matches, as far as Go's parser reads it. It
+// returns none for one with lookaround.
 func regexSamples(expr string) []string {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -23,8 +23,8 @@ func regexSamples(expr string) []string {
 	return out
 }
 
-// regexSampler writes one text: choice picks the branch and the repetitions,
-// budget bounds the text.
+// regexSampler writes one text. choice picks the branches and the repetitions, budget limits
+// the work.
 type regexSampler struct{ choice, budget int }
 
 func (s *regexSampler) write(b *strings.Builder, re *syntax.Regexp) {

@@ -17,13 +17,12 @@ type Witness struct {
 	policy.Action
 	Class  string // how it was made: "match", "near: longer", "path: parent"
 	Source policy.Result
-	// Assumed is set for what a closed inventory says does not exist: it is
-	// compared, and counted apart.
+	// Assumed is set for what does not exist if the inventory is complete. It is compared
+	// and counted apart.
 	Assumed bool
 }
 
-// universe makes the witnesses of one subject. Each is there once, whatever the
-// number of patterns that lead to it.
+// universe makes the witnesses of one subject, each of them once.
 type universe struct {
 	project *ir.Project
 	subject *policy.Subject
@@ -31,11 +30,12 @@ type universe struct {
 	list    []Witness
 }
 
-// Universe returns the witnesses of a subject in a fixed order: what is built
-// from the patterns of its own rules (a match, near misses on each side, and
-// the ways in which people and programs dress such an action), every tool of
-// the inventory and one that is not in it, what agents do every day, more
-// patterns that somebody else has in play, and a random part by the seed.
+// Universe returns the witnesses of a subject in a fixed order:
+//   - actions made from the patterns of its own rules, and of more: a match, near misses, and
+//     other ways to write the same action
+//   - every tool of the inventory, and one that is not in it
+//   - what agents do every day
+//   - a random part, by the seed
 func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64) ([]Witness, error) {
 	s, err := e.Subject(ref)
 	if err != nil {
@@ -58,7 +58,7 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 		case ir.Web:
 			u.hosts(patterns, random)
 		case ir.Modes:
-			u.slugs()
+			u.modes()
 		}
 		for _, p := range more[g] {
 			for _, sample := range samples(g, p) {
@@ -74,15 +74,17 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 }
 
 func (u *universe) add(g ir.Group, arg, class string) {
-	u.action(policy.Action{Group: g, Arg: arg}, class, false)
+	u.witness(Witness{Action: policy.Action{Group: g, Arg: arg}, Class: class})
 }
 
-func (u *universe) action(a policy.Action, class string, assumed bool) {
-	if u.seen[a] {
+// witness adds a witness with the source's decision, unless its action is there already.
+func (u *universe) witness(w Witness) {
+	if u.seen[w.Action] {
 		return
 	}
-	u.seen[a] = true
-	u.list = append(u.list, Witness{Action: a, Class: class, Source: u.subject.Decide(a), Assumed: assumed})
+	u.seen[w.Action] = true
+	w.Source = u.subject.Decide(w.Action)
+	u.list = append(u.list, w)
 }
 
 // samples returns arguments that a pattern of a group matches.
@@ -101,7 +103,8 @@ func samples(g ir.Group, p ir.Pattern) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-func (u *universe) slugs() {
+// modes adds every mode, and one that does not exist.
+func (u *universe) modes() {
 	for _, list := range [][]ir.Mode{u.project.Modes, u.project.Builtins} {
 		for i := range list {
 			u.add(ir.Modes, list[i].Slug, "mode")
@@ -113,37 +116,41 @@ func (u *universe) slugs() {
 	}
 }
 
-// tools adds every tool of the inventory, one that each server does not list,
-// its resources and prompts, and a server that nobody lists.
+// tools adds for each server the tools of the inventory, one that it does not list, its
+// resources and its prompts, and a server that is not in the inventory.
 func (u *universe) tools() {
 	closed := u.project.ClosedInventory
 	for i := range u.project.Servers {
 		sv := &u.project.Servers[i]
 		for j := range sv.Tools {
-			u.action(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: sv.Tools[j].Name}, "tool", false)
+			tool := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: sv.Tools[j].Name}
+			u.witness(Witness{Action: tool, Class: "tool"})
 		}
 		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
-		u.action(other, "unlisted tool", closed && len(sv.Tools) > 0)
+		u.witness(Witness{Action: other, Class: "unlisted tool", Assumed: closed && len(sv.Tools) > 0})
 		fallback := u.subject.Decide(other).Decision
 		for _, k := range []struct {
 			kind policy.MCPKind
 			name string
 		}{{policy.Resource, "resource"}, {policy.Prompt, "prompt"}} {
 			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "any", Kind: k.kind}
-			// Nobody writes of what the server's default decides: a closed
-			// inventory then says that there is none.
-			u.action(a, k.name, closed && u.subject.Decide(a).Decision == fallback)
+			// Where only the server's default decides, nobody wrote about them: a
+			// complete inventory has none.
+			assumed := closed && u.subject.Decide(a).Decision == fallback
+			u.witness(Witness{Action: a, Class: k.name, Assumed: assumed})
 		}
 	}
-	u.action(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}, "unlisted server", closed)
+	unlisted := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
+	u.witness(Witness{Action: unlisted, Class: "unlisted server", Assumed: closed})
 }
 
-// vocabulary returns the distinct words of patterns, for the random part.
+// vocabulary returns the words of patterns, each once, for the random part.
 func vocabulary(patterns []ir.Pattern, separators string, more ...string) []string {
 	words := slices.Clone(more)
 	for _, p := range patterns {
 		if p.Kind == ir.Plain {
-			words = append(words, strings.FieldsFunc(p.Text, func(c rune) bool { return strings.ContainsRune(separators, c) })...)
+			between := func(c rune) bool { return strings.ContainsRune(separators, c) }
+			words = append(words, strings.FieldsFunc(p.Text, between)...)
 		}
 	}
 	slices.Sort(words)

@@ -1,14 +1,14 @@
-// Package verify holds the artifacts against the source: translation
-// validation for permissions. It enumerates what each subject may try, asks the
-// policy of the source and each target's Decider, and tells where they differ.
+// Package verify compares the artifacts with the source: translation validation for
+// permissions. [Run] enumerates what each subject may try ([Universe]), asks the policy of
+// the source and each target's Decider, and reports where they differ.
 //
-// A decision has two halves, access (may it happen) and approval (without a
-// question). Each half that the artifacts govern is compared by itself: equal,
-// narrower (the artifact permits less) or wider. Wider is a defect, unless an
-// exception of modec.toml accepts it. With a hook the artifacts are compared a
-// second time as they stand without it: what they then approve silently and the
-// source does not is wider too; a refusal that becomes a question is held by
-// the hook only.
+// A decision has two halves: access (may it happen) and approval (without a question). Each
+// half that the artifacts govern is compared by itself: equal, narrower (the artifact
+// permits less) or wider. Wider is a defect, unless an exception of modec.toml accepts it.
+//
+// Artifacts with a hook are compared a second time without it. Where they then approve
+// silently and the source does not, that is wider too. Where a refusal becomes a question,
+// only the hook refuses, and the report says so.
 package verify
 
 import (
@@ -30,36 +30,36 @@ import (
 type Request struct {
 	Policy  *policy.Engine // the source
 	Targets []Target
-	Seed    uint64 // of the random part of the universe
-	// Universes are those of an earlier Run over the same policy by the same
-	// seed, which verifies many sets of files; nil: made anew.
+	Seed    uint64 // for the random part of the universe
+	// Universes are those of an earlier Run with the same policy and seed; nil: Run
+	// makes them.
 	Universes *Universes
-	// Subjects limits the verification; nil: every mode, every role, and every
-	// role in a mode that it may enter.
+	// Subjects limits the verification; nil: every mode, every role, and every role in
+	// each mode that it may enter.
 	Subjects []ir.SubjectRef
 	// UntilWider stops at the first decision that is wider.
 	UntilWider bool
-	// Progress is called after each subject of a surface, from several
-	// goroutines one after the other; nil: not called.
+	// Progress is called after each subject of a surface, from several goroutines but
+	// never at once; nil: not called.
 	Progress func(done, total int)
 }
 
-// Target is one target and where its artifacts lie.
+// Target is one target and its artifacts.
 type Target struct {
 	Target contract.Judged
 	Input  contract.Input // its options and exceptions
 	Files  fs.FS          // the root that the agent would see
-	// Compiled is what the source makes, where Files is something else: a half
-	// that it holds and Files does not is taken for permitted. nil: Files is it.
+	// Compiled are the artifacts of the source where Files are others. A half that they
+	// govern and Files do not counts as permitted. nil: Files are the artifacts.
 	Compiled fs.FS
 }
 
-// Report is what a verification found.
+// Report is the result of a verification.
 type Report struct {
 	Seed      uint64    `json:"seed"`
-	Decisions int       `json:"decisions"` // distinct ones: a subject, an action, a surface
+	Decisions int       `json:"decisions"` // distinct: a subject, an action, a surface
 	Surfaces  []Surface `json:"surfaces"`
-	// Diagnostics are what the targets' readers say of the artifacts.
+	// Diagnostics are what the targets' readers report about the artifacts.
 	Diagnostics diag.List `json:"diagnostics"`
 }
 
@@ -72,38 +72,40 @@ func (r *Report) Wider() int {
 	return n
 }
 
-// Surface is what came out for one agent's way of deciding.
+// Surface is the result for one surface of an agent.
 type Surface struct {
 	Target   string `json:"target"`
 	Surface  string `json:"surface,omitempty"`
-	Subjects int    `json:"subjects"` // those that it holds
+	Subjects int    `json:"subjects"` // how many it has
 	Compared int    `json:"compared"` // distinct decisions
 	Access   Tally  `json:"access"`
 	Approval Tally  `json:"approval"`
-	// Bare is approval where the agent does not run its hook; nil where no
-	// hook stands behind the artifacts.
+	// Bare is approval where the agent does not run its hook; nil where the artifacts
+	// have no hook.
 	Bare *Tally `json:"approvalWithoutHook,omitempty"`
-	// Utility tells what survives of the source's allows and asks.
+	// Utility counts which of the source's allows and asks the artifacts keep.
 	Utility Utility `json:"utility"`
 
 	Findings []Finding `json:"wider"`    // each is a defect
-	Accepted []Finding `json:"accepted"` // wider, by an exception; one for each exception and action group
+	Accepted []Finding `json:"accepted"` // wider, by an exception; one for each exception and group
 	Holes    []Finding `json:"holes"`    // one for each reason and subject
 	HookOnly []Finding `json:"hookOnly"` // refused by the hook alone; one for each subject and group
-	Assumed  []Finding `json:"assumed"`  // wider on what a closed inventory says does not exist; one for each subject and class
+	// Assumed are wider on what does not exist if the inventory is complete; one for each
+	// subject and class.
+	Assumed []Finding `json:"assumed"`
 
 	Counts Counts `json:"counts"`
 
-	Assumes    []string `json:"assumes"`    // what the surface takes for granted
-	Ungoverned []string `json:"ungoverned"` // halves that nothing holds: "approval of edit"
+	Assumes    []string `json:"assumes"`    // what its verdicts depend on
+	Ungoverned []string `json:"ungoverned"` // halves that nothing governs: "approval of edit"
 }
 
-// Counts are the numbers behind the lists, which hold an example each.
+// Counts are how many findings there are of those that the lists have examples of.
 type Counts struct {
 	Accepted int `json:"accepted"`
 	Holes    int `json:"holes"`
 	HookOnly int `json:"hookOnly"`
-	Assumed  int `json:"assumed"` // compared on what the inventory says does not exist
+	Assumed  int `json:"assumed"` // compared, on what does not exist if the inventory is complete
 }
 
 // Tally counts compared halves.
@@ -113,11 +115,12 @@ type Tally struct {
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
 	Accepted int `json:"accepted"` // wider, by an exception
-	// HookOnly counts what a role may do without a question and a mode that it
-	// works in may not: without the hook the role's rules decide.
+	// HookOnly counts what a role may do without a question but not in a mode: without
+	// the hook the role's rules decide.
 	HookOnly int `json:"hookOnly"`
 }
 
+// add counts a half and reports whether the artifact's is wider.
 func (t *Tally) add(source, artifact bool) (wider bool) {
 	t.Compared++
 	switch {
@@ -141,10 +144,10 @@ func (t *Tally) sum(o Tally) {
 	t.HookOnly += o.HookOnly
 }
 
-// Utility counts the source's allows and asks, and those of them that the
-// artifacts keep: an allow that is still allowed (where approval is not
-// governed: still possible), an ask that is not refused. Modes and roles only,
-// not their pairs; what does not exist does not count.
+// Utility counts the source's allows and asks, and those of them that the artifacts keep: an
+// allow that is still allowed (or still possible, where approval is not governed), an ask
+// that is not refused. It is about modes and roles, not their pairs, and not about what does
+// not exist.
 type Utility struct {
 	Allow Share `json:"allow"`
 	Ask   Share `json:"ask"`
@@ -154,6 +157,11 @@ type Utility struct {
 type Share struct {
 	Kept int `json:"kept"`
 	Of   int `json:"of"`
+}
+
+func (s *Share) sum(o Share) {
+	s.Kept += o.Kept
+	s.Of += o.Of
 }
 
 // Percent returns the share, 100 for an empty whole.
@@ -166,13 +174,13 @@ func (s Share) Percent() float64 {
 
 // Finding is one decision that differs.
 type Finding struct {
-	// Foreign is set by who reads the disk, for a file that is not as the
-	// source makes it: somebody's own entry, an edit, a stale build.
+	// Foreign is set by a caller that reads the disk, where the artifact's file is not as
+	// the source makes it: somebody's own entry, an edit, a stale build.
 	Foreign  bool        `json:"foreign,omitempty"`
 	Subject  string      `json:"subject"`
 	Group    ir.Group    `json:"group"`
 	Action   string      `json:"action"` // as explain takes it: a path, a line, server:tool
-	Class    string      `json:"class"`  // how the witness was made
+	Class    string      `json:"class"`  // how the action was made
 	Half     string      `json:"half"`   // access or approval
 	Without  bool        `json:"withoutHook,omitempty"`
 	Source   ir.Decision `json:"source"`
@@ -180,13 +188,12 @@ type Finding struct {
 	Rule     string      `json:"rule"` // the source's
 	Pos      diag.Pos    `json:"pos"`
 	By       string      `json:"by"` // the artifact's rule, an exception's or a hole's reason
-	At       diag.Pos    `json:"at"` // where it stands
-	// Count is how many decisions this one stands for, where a list holds
-	// examples.
+	At       diag.Pos    `json:"at"` // its place
+	// Count is how many decisions this one is the example of.
 	Count int `json:"count"`
 }
 
-// Run verifies. It fails when the source does not compile or the context ends; what it
+// Run verifies. It fails where the source does not compile or the context ends. What it
 // finds in the artifacts is in the report.
 func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
@@ -195,35 +202,21 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if refs == nil {
 		refs = subjects(req.Policy.Project())
 	}
-	more := map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
-	for _, t := range req.Targets {
-		deciders, diags := t.Target.Open(t.Files, t.Input.Options)
-		compiled := map[string]contract.Decider{}
-		if t.Compiled != nil {
-			list, _ := t.Target.Open(t.Compiled, t.Input.Options)
-			for _, d := range list {
-				compiled[d.Surface()] = d
-				if !slices.ContainsFunc(deciders, func(x contract.Decider) bool { return x.Surface() == d.Surface() }) {
-					deciders = append(deciders, absent{d})
-				}
-			}
-		}
-		for i := range diags {
-			diags[i].Target = cmp.Or(diags[i].Target, t.Target.Name())
-		}
+	more := patterns{}
+	for i := range req.Targets {
+		t := &req.Targets[i]
+		deciders, compiled, diags := t.open()
 		report.Diagnostics = append(report.Diagnostics, diags...)
 		for _, d := range deciders {
-			report.Surfaces = append(report.Surfaces, Surface{Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes()})
+			at := len(report.Surfaces)
+			report.Surfaces = append(report.Surfaces, Surface{
+				Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(),
+			})
 			for _, ref := range refs {
-				if p, ok := d.(contract.Patterned); ok {
-					if more[ref] == nil {
-						more[ref] = map[ir.Group][]ir.Pattern{}
-					}
-					for g, list := range p.Patterns(ref) {
-						more[ref][g] = append(more[ref][g], list...)
-					}
-				}
-				jobs = append(jobs, &job{target: &t, decider: d, compiled: compiled[d.Surface()], surface: len(report.Surfaces) - 1, ref: ref})
+				more.add(ref, d)
+				jobs = append(jobs, &job{
+					target: t, decider: d, compiled: compiled[d.Surface()], surface: at, ref: ref,
+				})
 			}
 		}
 	}
@@ -242,8 +235,45 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	return report, nil
 }
 
-// subjects returns every mode, every role, and every role in a mode that it may
-// enter.
+// open returns a decider for each surface, and by the surface's name those of the compiled
+// artifacts where the files are others.
+func (t *Target) open() (deciders []contract.Decider, compiled map[string]contract.Decider, diags diag.List) {
+	deciders, diags = t.Target.Open(t.Files, t.Input.Options)
+	for i := range diags {
+		diags[i].Target = cmp.Or(diags[i].Target, t.Target.Name())
+	}
+	if t.Compiled == nil {
+		return deciders, nil, diags
+	}
+	compiled = map[string]contract.Decider{}
+	list, _ := t.Target.Open(t.Compiled, t.Input.Options)
+	for _, d := range list {
+		compiled[d.Surface()] = d
+		same := func(x contract.Decider) bool { return x.Surface() == d.Surface() }
+		if !slices.ContainsFunc(deciders, same) {
+			deciders = append(deciders, absent{d})
+		}
+	}
+	return deciders, compiled, diags
+}
+
+// patterns are those of the artifacts, by subject.
+type patterns map[ir.SubjectRef]map[ir.Group][]ir.Pattern
+
+func (m patterns) add(ref ir.SubjectRef, d contract.Decider) {
+	p, ok := d.(contract.Patterned)
+	if !ok {
+		return
+	}
+	if m[ref] == nil {
+		m[ref] = map[ir.Group][]ir.Pattern{}
+	}
+	for g, list := range p.Patterns(ref) {
+		m[ref][g] = append(m[ref][g], list...)
+	}
+}
+
+// subjects returns every mode, every role, and every role in each mode that it may enter.
 func subjects(p *ir.Project) []ir.SubjectRef {
 	refs := p.Subjects()
 	for i := range p.Roles {
@@ -256,8 +286,7 @@ func subjects(p *ir.Project) []ir.SubjectRef {
 	return refs
 }
 
-// Universes keeps each subject's universe: it is made once and shared by the
-// surfaces.
+// Universes keeps the universe of each subject, so that the surfaces share it.
 type Universes struct {
 	mu sync.Mutex
 	of map[ir.SubjectRef]*sharedUniverse
@@ -281,8 +310,8 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 	return u.of[ref]
 }
 
-// run works on the jobs side by side.
-func run(ctx context.Context, req Request, jobs []*job, more map[ir.SubjectRef]map[ir.Group][]ir.Pattern) error {
+// run does the jobs, several at once.
+func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
 	universes := req.Universes
 	if universes == nil {
 		universes = &Universes{}
@@ -304,7 +333,7 @@ func run(ctx context.Context, req Request, jobs []*job, more map[ir.SubjectRef]m
 				u := universes.get(j.ref)
 				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
 				if u.err == nil {
-					j.compare(ctx, req.Policy, u.list, req.UntilWider)
+					j.compare(ctx, req, u.list)
 				}
 				mu.Lock()
 				stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
@@ -324,7 +353,7 @@ func run(ctx context.Context, req Request, jobs []*job, more map[ir.SubjectRef]m
 	return cmp.Or(context.Cause(ctx), failed)
 }
 
-// finish sorts what came from several jobs.
+// finish puts what several jobs found in order.
 func (s *Surface) finish() {
 	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed} {
 		if *list == nil {

@@ -1,7 +1,7 @@
-// Package why tells what of the source made a line of an artifact: it takes each part
-// of the model away in turn, lets the target write the artifact again, and sees whether
-// the line is still there. No target has to keep a map of what it writes, and none can
-// get it wrong.
+// Package why finds the parts of a source from which a line of an artifact comes. [Line]
+// removes each part of the model in turn, lets the target write the artifact again, and
+// looks whether the line is still there. [File] does the same for a whole artifact. So no
+// target has to keep a map of what it writes, and none can get it wrong.
 package why
 
 import (
@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,29 +18,30 @@ import (
 	"modec.dev/modec/compiler/textdiff"
 )
 
-// Cause is a part of the source without which the line would be another.
+// Cause is a part of the source without which a line would be different or gone.
 type Cause struct {
 	What string   `json:"what"` // `deny "git push *"`, "roleDefinition", "server docs"
-	Of   string   `json:"of"`   // "mode architect"; "" of a server itself
+	Of   string   `json:"of"`   // "mode architect"; "" where What is a subject or a server
 	Pos  diag.Pos `json:"pos"`
-	// Gone is set where the line would not be there at all; else it would say
-	// something else.
+	// Gone is set where the line would be gone, and not only different.
 	Gone bool `json:"gone"`
 }
 
-// Emit writes an artifact from a model; ok is false where the model makes none.
+// Emit writes an artifact from a model; ok is false where the model has no such artifact.
 type Emit func(*ir.Project) (data []byte, ok bool)
 
 // ErrNoLine is the error for a line that the artifact does not have.
 var ErrNoLine = errors.New("no such line")
 
-// Line returns the causes of a line (from 1) of an artifact, the closest ones: of a
-// subject whose one rule made the line it names the rule. progress is called with the
+var errNoArtifact = errors.New("the model has no such artifact")
+
+// Line returns the causes of a line of an artifact, counted from 1. It names the smallest
+// parts that it finds: a rule rather than its subject. progress is called with the number of
 // parts tried; nil: not called.
 func Line(p *ir.Project, emit Emit, line int, progress func(done, total int)) ([]Cause, error) {
 	data, ok := emit(p)
 	if !ok {
-		return nil, fmt.Errorf("got a model that makes no such artifact")
+		return nil, errNoArtifact
 	}
 	whole := plain(data)
 	if n := strings.Count(strings.TrimSuffix(whole, "\n"), "\n") + 1; line < 1 || line > n || whole == "" {
@@ -50,39 +52,49 @@ func Line(p *ir.Project, emit Emit, line int, progress func(done, total int)) ([
 		return nil, err
 	}
 	t := trial{base: base, whole: whole, emit: emit, line: line}
-	// The subjects and servers first: only in those that matter is anything closer.
-	var causes []Cause
-	parts := wholes(p)
+	// The subjects and servers first, and then only the parts of those that matter.
+	all := wholes(p)
+	causes, matter := t.causes(all, func(done int) {
+		if progress != nil {
+			progress(done, len(all))
+		}
+	})
 	var within []part
-	for i, x := range parts {
-		if effect, gone := t.without(x, true); effect {
-			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone})
-			within = append(within, inside(p, x)...)
-		}
-		if progress != nil {
-			progress(i+1, len(parts))
-		}
+	for _, x := range matter {
+		within = append(within, inside(p, x)...)
 	}
-	var closer []Cause
-	for i, x := range within {
-		if effect, gone := t.without(x, false); effect {
-			closer = append(closer, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone})
-		}
+	closer, _ := t.causes(within, func(done int) {
 		if progress != nil {
-			progress(len(parts)+i+1, len(parts)+len(within))
+			progress(len(all)+done, len(all)+len(within))
 		}
-	}
+	})
 	if len(closer) == 0 && len(within) > 0 {
 		closer = t.enough(within)
 	}
 	if len(closer) > 0 {
 		causes = closer
 	}
-	slices.SortStableFunc(causes, func(a, b Cause) int { return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.What, b.What)) })
-	return slices.CompactFunc(causes, func(a, b Cause) bool { return a.Pos == b.Pos && a.What == b.What && a.Of == b.Of }), nil
+	slices.SortStableFunc(causes, func(a, b Cause) int {
+		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.What, b.What))
+	})
+	return slices.CompactFunc(causes, func(a, b Cause) bool {
+		return a.Pos == b.Pos && a.What == b.What && a.Of == b.Of
+	}), nil
 }
 
-// trial writes an artifact without parts of the model.
+// causes tries parts one by one and returns those without which the line is different.
+func (t *trial) causes(parts []part, tried func(done int)) (causes []Cause, matter []part) {
+	for i, x := range parts {
+		if effect, gone := t.without(x); effect {
+			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone})
+			matter = append(matter, x)
+		}
+		tried(i + 1)
+	}
+	return causes, matter
+}
+
+// trial writes an artifact from a model without some parts.
 type trial struct {
 	base  []byte
 	whole string
@@ -90,8 +102,8 @@ type trial struct {
 	line  int
 }
 
-// plain is an artifact line by line without what stands around a line: indentation, and
-// the comma that divides it from the next.
+// plain returns an artifact without the indentation of its lines and the commas at their
+// ends, which depend on the lines around them.
 func plain(data []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(data)) {
@@ -100,8 +112,8 @@ func plain(data []byte) string {
 	return b.String()
 }
 
-// Emitted is the line of an emitted artifact that stands at a line of its file on disk,
-// in which others may write too; 0 where that line is none of the artifact's.
+// Emitted returns the line of an emitted artifact that is at a line of its file on the disk,
+// in which others may write too; 0 where the artifact does not have that line.
 func Emitted(disk, emitted []byte, line int) int {
 	for _, l := range textdiff.Lines(plain(disk), plain(emitted)) {
 		if l.Old == line && l.Op == textdiff.Same {
@@ -111,9 +123,9 @@ func Emitted(disk, emitted []byte, line int) int {
 	return 0
 }
 
-// without reports whether the line is another one without a part, and whether it is
-// gone altogether. Without a subject or a server the artifact itself may be gone.
-func (t *trial) without(x part, whole bool) (effect, gone bool) {
+// without reports whether the line is different without a part, and whether it is gone
+// altogether. Without a subject or a server the artifact itself may be gone.
+func (t *trial) without(x part) (effect, gone bool) {
 	p, err := ir.Unmarshal(bytes.NewReader(t.base))
 	if err != nil {
 		return false, false
@@ -121,14 +133,15 @@ func (t *trial) without(x part, whole bool) (effect, gone bool) {
 	x.take(p)
 	data, ok := t.emit(p)
 	if !ok {
-		return whole, whole // of a part: nothing can be said of a model that does not compile
+		whole := x.of == "" // a model without a part of a subject may not compile: that says nothing
+		return whole, whole
 	}
 	lines := textdiff.Lines(t.whole, plain(data))
 	i := slices.IndexFunc(lines, func(l textdiff.Line) bool { return l.Old == t.line })
 	if i < 0 || lines[i].Op == textdiff.Same {
 		return false, false
 	}
-	// A line in the place of this one says something else; without one it is gone.
+	// The line is different where another one is in its place, and gone otherwise.
 	for j := i + 1; j < len(lines) && lines[j].Op != textdiff.Same; j++ {
 		if lines[j].Op == textdiff.Insert {
 			return true, false
@@ -137,8 +150,8 @@ func (t *trial) without(x part, whole bool) (effect, gone bool) {
 	return true, true
 }
 
-// enough looks for the parts each of which makes the line by itself: where there are
-// several, none of them is missed.
+// enough returns the parts that make the line by themselves. Where there are several, the
+// line stays without any one of them.
 func (t *trial) enough(parts []part) (causes []Cause) {
 	text := strings.Split(t.whole, "\n")[t.line-1]
 	has := func(keep int) bool {
@@ -146,7 +159,7 @@ func (t *trial) enough(parts []part) (causes []Cause) {
 		if err != nil {
 			return false
 		}
-		for i := len(parts) - 1; i >= 0; i-- { // from the end: each takes by its index
+		for i := len(parts) - 1; i >= 0; i-- { // from the end, because parts are removed by their index
 			if i != keep && parts[i].rule {
 				parts[i].take(p)
 			}
@@ -155,7 +168,7 @@ func (t *trial) enough(parts []part) (causes []Cause) {
 		return ok && slices.Contains(strings.Split(plain(data), "\n"), text)
 	}
 	if has(-1) {
-		return nil // it is there in any case
+		return nil // the line is there without all of them
 	}
 	for i, x := range parts {
 		if x.rule && has(i) {
@@ -165,186 +178,241 @@ func (t *trial) enough(parts []part) (causes []Cause) {
 	return causes
 }
 
-// part is something that can be taken out of a model.
+// part is something that can be removed from a model.
 type part struct {
-	what, of string
-	pos      diag.Pos
-	ref      ir.SubjectRef // of a subject or a part of one
-	server   string
-	rule     bool // of what a subject may do
-	take     func(*ir.Project)
+	what   string // as in Cause
+	of     string // as in Cause
+	pos    diag.Pos
+	ref    ir.SubjectRef // of a subject
+	server string        // of a server
+	rule   bool          // it is a rule or a default
+	take   func(*ir.Project)
 }
 
-// wholes are the subjects and the servers.
+// wholes returns the subjects and the servers.
 func wholes(p *ir.Project) (out []part) {
 	for i := range p.Modes {
-		slug := p.Modes[i].Slug
-		out = append(out, part{what: "mode " + slug, pos: p.Modes[i].Pos, ref: ir.SubjectRef{Mode: slug}, take: func(p *ir.Project) {
-			p.Modes = slices.DeleteFunc(p.Modes, func(m ir.Mode) bool { return m.Slug == slug })
-		}})
+		m := &p.Modes[i]
+		take := func(p *ir.Project) {
+			p.Modes = slices.DeleteFunc(p.Modes, func(x ir.Mode) bool { return x.Slug == m.Slug })
+		}
+		out = append(out, part{what: "mode " + m.Slug, pos: m.Pos, ref: ir.SubjectRef{Mode: m.Slug}, take: take})
 	}
 	for i := range p.Roles {
-		name := p.Roles[i].Name
-		out = append(out, part{what: "role " + name, pos: p.Roles[i].Pos, ref: ir.SubjectRef{Role: name}, take: func(p *ir.Project) {
-			p.Roles = slices.DeleteFunc(p.Roles, func(r ir.Role) bool { return r.Name == name })
-		}})
+		r := &p.Roles[i]
+		take := func(p *ir.Project) {
+			p.Roles = slices.DeleteFunc(p.Roles, func(x ir.Role) bool { return x.Name == r.Name })
+		}
+		out = append(out, part{what: "role " + r.Name, pos: r.Pos, ref: ir.SubjectRef{Role: r.Name}, take: take})
 	}
 	for i := range p.Servers {
-		name := p.Servers[i].Name
-		out = append(out, part{what: "server " + name, pos: p.Servers[i].Pos, server: name, take: func(p *ir.Project) {
-			p.Servers = slices.DeleteFunc(p.Servers, func(s ir.Server) bool { return s.Name == name })
-		}})
+		s := &p.Servers[i]
+		take := func(p *ir.Project) {
+			p.Servers = slices.DeleteFunc(p.Servers, func(x ir.Server) bool { return x.Name == s.Name })
+		}
+		out = append(out, part{what: "server " + s.Name, pos: s.Pos, server: s.Name, take: take})
 	}
 	return out
 }
 
-// inside are the parts of a subject or a server.
-func inside(p *ir.Project, x part) (out []part) {
+// inside returns the parts of a subject or a server.
+func inside(p *ir.Project, x part) []part {
 	switch {
 	case x.server != "":
-		s := p.Server(x.server)
-		for _, f := range []struct {
-			name string
-			take func(*ir.Server)
-		}{
-			{"command", func(s *ir.Server) { s.Command = "modec-without" }}, {"args", func(s *ir.Server) { s.Args = nil }}, {"url", func(s *ir.Server) { s.URL = "https://modec.invalid" }},
-			{"env", func(s *ir.Server) { s.Env = nil }}, {"headers", func(s *ir.Server) { s.Headers = nil }}, {"timeout", func(s *ir.Server) { s.TimeoutSeconds = 0 }},
-			{"defaultEnabled", func(s *ir.Server) { s.DefaultEnabled = !s.DefaultEnabled }},
-		} {
-			if f.name == "command" && s.Command == "" || f.name == "url" && s.URL == "" {
-				continue
-			}
-			out = append(out, part{what: f.name, of: x.what, pos: s.Pos, take: func(p *ir.Project) { f.take(p.Server(x.server)) }})
-		}
-		for _, tool := range s.Tools {
-			out = append(out, part{what: "tool " + tool.Name, of: x.what, pos: tool.Pos, take: func(p *ir.Project) {
-				s := p.Server(x.server)
-				s.Tools = slices.DeleteFunc(s.Tools, func(t ir.Tool) bool { return t.Name == tool.Name })
-			}})
-		}
-		return out
+		return serverParts(x, p.Server(x.server))
 	case x.ref.Mode != "":
-		m := p.Mode(x.ref.Mode)
-		of := func(p *ir.Project) *ir.Mode { return p.Mode(x.ref.Mode) }
-		for _, f := range []struct {
-			name string
-			of   func(*ir.Mode) *string
-		}{
-			{"name", func(m *ir.Mode) *string { return &m.Name }}, {"description", func(m *ir.Mode) *string { return &m.Description }}, {"whenToUse", func(m *ir.Mode) *string { return &m.WhenToUse }},
-			{"roleDefinition", func(m *ir.Mode) *string { return &m.RoleDefinition }}, {"customInstructions", func(m *ir.Mode) *string { return &m.CustomInstructions }}, {"model", func(m *ir.Mode) *string { return &m.Model }},
-		} {
-			if *f.of(m) != "" {
-				out = append(out, part{what: f.name, of: x.what, pos: m.Pos, take: func(p *ir.Project) { *f.of(of(p)) = without }})
-			}
-		}
-		for i, r := range m.Rules {
-			out = append(out, part{what: "rules file " + r.Name, of: x.what, pos: r.Pos, take: func(p *ir.Project) { m := of(p); m.Rules = slices.Delete(m.Rules, i, i+1) }})
-		}
-		if m.Restrictions != nil {
-			out = append(out, part{what: "mcpRestrictions", of: x.what, pos: m.Restrictions.Pos, take: func(p *ir.Project) { of(p).Restrictions = nil }})
-		}
-		for name, e := range m.Extra {
-			out = append(out, part{what: "extra." + name, of: x.what, pos: e.Pos, take: func(p *ir.Project) { delete(of(p).Extra, name) }})
-		}
-		return append(out, rules(x.what, &m.Can, func(p *ir.Project) *ir.Can { return &of(p).Can })...)
+		return modeParts(x, p.Mode(x.ref.Mode))
 	}
-	r := p.Role(x.ref.Role)
-	of := func(p *ir.Project) *ir.Role { return p.Role(x.ref.Role) }
-	for _, f := range []struct {
-		name string
-		of   func(*ir.Role) *string
-	}{
-		{"description", func(r *ir.Role) *string { return &r.Description }}, {"appendSystemPrompt", func(r *ir.Role) *string { return &r.AppendSystemPrompt }},
-	} {
-		if *f.of(r) != "" {
-			out = append(out, part{what: f.name, of: x.what, pos: r.Pos, take: func(p *ir.Project) { *f.of(of(p)) = without }})
-		}
+	return roleParts(x, p.Role(x.ref.Role))
+}
+
+// parts collects the parts of one subject or server.
+type parts[T any] struct {
+	of   string // "mode architect"
+	pos  diag.Pos
+	find func(*ir.Project) *T
+	list []part
+}
+
+// add adds a part at the place of the whole.
+func (l *parts[T]) add(what string, take func(*T)) { l.addAt(l.pos, what, take) }
+
+func (l *parts[T]) addAt(pos diag.Pos, what string, take func(*T)) {
+	l.list = append(l.list, part{what: what, of: l.of, pos: pos, take: func(p *ir.Project) { take(l.find(p)) }})
+}
+
+// text adds a text unless it is empty.
+func (l *parts[T]) text(now *T, what string, field func(*T) *string) {
+	if *field(now) != "" {
+		l.add(what, func(x *T) { *field(x) = without })
 	}
+}
+
+func serverParts(x part, s *ir.Server) []part {
+	l := parts[ir.Server]{of: x.what, pos: s.Pos, find: func(p *ir.Project) *ir.Server { return p.Server(x.server) }}
+	if s.Command != "" {
+		l.add("command", func(s *ir.Server) { s.Command = without })
+	}
+	if s.URL != "" {
+		l.add("url", func(s *ir.Server) { s.URL = "https://modec.invalid" })
+	}
+	l.add("args", func(s *ir.Server) { s.Args = nil })
+	l.add("env", func(s *ir.Server) { s.Env = nil })
+	l.add("headers", func(s *ir.Server) { s.Headers = nil })
+	l.add("timeout", func(s *ir.Server) { s.TimeoutSeconds = 0 })
+	l.add("defaultEnabled", func(s *ir.Server) { s.DefaultEnabled = !s.DefaultEnabled })
+	for _, tool := range s.Tools {
+		l.addAt(tool.Pos, "tool "+tool.Name, func(s *ir.Server) {
+			s.Tools = slices.DeleteFunc(s.Tools, func(t ir.Tool) bool { return t.Name == tool.Name })
+		})
+	}
+	return l.list
+}
+
+func modeParts(x part, m *ir.Mode) []part {
+	l := parts[ir.Mode]{of: x.what, pos: m.Pos, find: func(p *ir.Project) *ir.Mode { return p.Mode(x.ref.Mode) }}
+	l.text(m, "name", func(m *ir.Mode) *string { return &m.Name })
+	l.text(m, "description", func(m *ir.Mode) *string { return &m.Description })
+	l.text(m, "whenToUse", func(m *ir.Mode) *string { return &m.WhenToUse })
+	l.text(m, "roleDefinition", func(m *ir.Mode) *string { return &m.RoleDefinition })
+	l.text(m, "customInstructions", func(m *ir.Mode) *string { return &m.CustomInstructions })
+	l.text(m, "model", func(m *ir.Mode) *string { return &m.Model })
+	for i, r := range m.Rules {
+		l.addAt(r.Pos, "rules file "+r.Name, func(m *ir.Mode) { m.Rules = slices.Delete(m.Rules, i, i+1) })
+	}
+	if m.Restrictions != nil {
+		l.addAt(m.Restrictions.Pos, "mcpRestrictions", func(m *ir.Mode) { m.Restrictions = nil })
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
+		l.addAt(m.Extra[name].Pos, "extra."+name, func(m *ir.Mode) { delete(m.Extra, name) })
+	}
+	return append(l.list, rules(x.what, &m.Can, func(p *ir.Project) *ir.Can { return &l.find(p).Can })...)
+}
+
+func roleParts(x part, r *ir.Role) []part {
+	l := parts[ir.Role]{of: x.what, pos: r.Pos, find: func(p *ir.Project) *ir.Role { return p.Role(x.ref.Role) }}
+	l.text(r, "description", func(r *ir.Role) *string { return &r.Description })
+	l.text(r, "appendSystemPrompt", func(r *ir.Role) *string { return &r.AppendSystemPrompt })
 	if r.PermissionMode != "" {
-		out = append(out, part{what: "permissionMode", of: x.what, pos: r.PermissionModePos, take: func(p *ir.Project) { of(p).PermissionMode = "" }})
+		l.addAt(r.PermissionModePos, "permissionMode", func(r *ir.Role) { r.PermissionMode = "" })
 	}
 	if r.Modes != nil {
-		out = append(out, part{what: "modes", of: x.what, pos: r.ModesPos, take: func(p *ir.Project) { of(p).Modes = nil }})
+		l.addAt(r.ModesPos, "modes", func(r *ir.Role) { r.Modes = nil })
 	}
 	if len(r.Claims) > 0 {
-		out = append(out, part{what: "claims", of: x.what, pos: r.Pos, take: func(p *ir.Project) { of(p).Claims = nil }})
+		l.add("claims", func(r *ir.Role) { r.Claims = nil })
 	}
 	if r.Tools != nil {
-		out = append(out, part{what: "tools", of: x.what, pos: r.Pos, take: func(p *ir.Project) { of(p).Tools = nil }})
+		l.add("tools", func(r *ir.Role) { r.Tools = nil })
 	}
-	for name := range r.Env {
-		out = append(out, part{what: "env." + name, of: x.what, pos: r.Pos, take: func(p *ir.Project) { delete(of(p).Env, name) }})
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		l.add("env."+name, func(r *ir.Role) { delete(r.Env, name) })
 	}
 	for i, c := range r.Native {
-		out = append(out, part{what: c.Decision.String() + " " + c.Text, of: x.what, pos: c.Pos, take: func(p *ir.Project) { r := of(p); r.Native = slices.Delete(r.Native, i, i+1) }})
+		l.addAt(c.Pos, c.Decision.String()+" "+c.Text, func(r *ir.Role) { r.Native = slices.Delete(r.Native, i, i+1) })
 	}
-	for name, e := range r.Extra {
-		out = append(out, part{what: "extra." + name, of: x.what, pos: e.Pos, take: func(p *ir.Project) { delete(of(p).Extra, name) }})
+	for _, name := range slices.Sorted(maps.Keys(r.Extra)) {
+		l.addAt(r.Extra[name].Pos, "extra."+name, func(r *ir.Role) { delete(r.Extra, name) })
 	}
-	return append(out, rules(x.what, &r.Can, func(p *ir.Project) *ir.Can { return &of(p).Can })...)
+	return append(l.list, rules(x.what, &r.Can, func(p *ir.Project) *ir.Can { return &l.find(p).Can })...)
 }
 
-// without stands in the place of a text that a model must have.
+// without takes the place of a text that a model must have.
 const without = "modec-without"
 
-// rules are the rules and defaults of a subject.
-func rules(subject string, can *ir.Can, of func(*ir.Project) *ir.Can) (out []part) {
-	add := func(what string, at diag.Pos, from string, take func(*ir.Can)) {
-		if from != "" {
-			what += " of " + from
-		}
-		out = append(out, part{what: what, of: subject, pos: at, rule: true, take: func(p *ir.Project) { take(of(p)) }})
-	}
-	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
-		t := can.Table(g)
-		if t == nil {
-			continue
-		}
-		for i, r := range t.Rules {
-			add(fmt.Sprintf("%s %s in can.%s", r.Decision, r.Pattern, g), r.Pos, r.From, func(c *ir.Can) { t := c.Table(g); t.Rules = slices.Delete(t.Rules, i, i+1) })
-		}
-		if d := t.Default; d != nil {
-			add(fmt.Sprintf("default %s of can.%s", d.Decision, g), d.Pos, d.From, func(c *ir.Can) { c.Table(g).Default = nil })
-		}
-		for i, o := range t.Open {
-			add(fmt.Sprintf("guarded %q of can.%s", o.Path, g), o.Pos, "", func(c *ir.Can) { t := c.Table(g); t.Open = slices.Delete(t.Open, i, i+1) })
-		}
-	}
-	if m := can.MCP; m != nil {
-		if d := m.Default; d != nil {
-			add(fmt.Sprintf("default %s of can.mcp", d.Decision), d.Pos, d.From, func(c *ir.Can) { c.MCP.Default = nil })
-		}
-		for i, r := range m.Rules {
-			add(fmt.Sprintf("%s every server", r.Decision), r.Pos, r.From, func(c *ir.Can) { c.MCP.Rules = slices.Delete(c.MCP.Rules, i, i+1) })
-		}
-		for i, e := range m.Entries {
-			if e.Default != nil {
-				add(fmt.Sprintf("default %s of can.mcp.%s", e.Default.Decision, e.Key), e.Default.Pos, cmp.Or(e.Default.From, e.From), func(c *ir.Can) { c.MCP.Entries[i].Default = nil })
-			}
-			for j, r := range e.Rules {
-				add(fmt.Sprintf("%s %s in can.mcp.%s", r.Decision, r.Pattern, e.Key), r.Pos, cmp.Or(r.From, e.From), func(c *ir.Can) {
-					c.MCP.Entries[i].Rules = slices.Delete(c.MCP.Entries[i].Rules, j, j+1)
-				})
-			}
-		}
-	}
-	for _, d := range []struct {
-		what string
-		of   func(*ir.Can) **ir.Default
-	}{{"can.default", func(c *ir.Can) **ir.Default { return &c.Default }}, {"can.unknown", func(c *ir.Can) **ir.Default { return &c.Unknown }},
-		{"can.outside.read", func(c *ir.Can) **ir.Default { return &c.OutsideRead }}, {"can.outside.edit", func(c *ir.Can) **ir.Default { return &c.OutsideEdit }}} {
-		if x := *d.of(can); x != nil {
-			add(d.what, x.Pos, x.From, func(c *ir.Can) { *d.of(c) = nil })
-		}
-	}
-	return out
+// permissions collects the rules and defaults of a subject.
+type permissions struct {
+	subject string
+	find    func(*ir.Project) *ir.Can
+	list    []part
 }
 
-// File returns the subjects and servers without which an artifact would be another.
+func (l *permissions) add(at diag.Pos, from, what string, take func(*ir.Can)) {
+	if from != "" {
+		what += " of " + from
+	}
+	l.list = append(l.list, part{
+		what: what, of: l.subject, pos: at, rule: true, take: func(p *ir.Project) { take(l.find(p)) },
+	})
+}
+
+// fallback adds a default, if there is one.
+func (l *permissions) fallback(can *ir.Can, what string, field func(*ir.Can) **ir.Default) {
+	if d := *field(can); d != nil {
+		l.add(d.Pos, d.From, what, func(c *ir.Can) { *field(c) = nil })
+	}
+}
+
+// rules returns the rules and defaults of a subject.
+func rules(subject string, can *ir.Can, find func(*ir.Project) *ir.Can) []part {
+	l := &permissions{subject: subject, find: find}
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
+		l.table(can.Table(g), g)
+	}
+	if can.MCP != nil {
+		l.servers(can)
+	}
+	l.fallback(can, "can.default", func(c *ir.Can) **ir.Default { return &c.Default })
+	l.fallback(can, "can.unknown", func(c *ir.Can) **ir.Default { return &c.Unknown })
+	l.fallback(can, "can.outside.read", func(c *ir.Can) **ir.Default { return &c.OutsideRead })
+	l.fallback(can, "can.outside.edit", func(c *ir.Can) **ir.Default { return &c.OutsideEdit })
+	return l.list
+}
+
+// table adds what the table of a group says.
+func (l *permissions) table(t *ir.Table, g ir.Group) {
+	if t == nil {
+		return
+	}
+	for i, r := range t.Rules {
+		l.add(r.Pos, r.From, fmt.Sprintf("%s %s in can.%s", r.Decision, r.Pattern, g), func(c *ir.Can) {
+			t := c.Table(g)
+			t.Rules = slices.Delete(t.Rules, i, i+1)
+		})
+	}
+	if d := t.Default; d != nil {
+		l.add(d.Pos, d.From, fmt.Sprintf("default %s of can.%s", d.Decision, g), func(c *ir.Can) {
+			c.Table(g).Default = nil
+		})
+	}
+	for i, o := range t.Open {
+		l.add(o.Pos, "", fmt.Sprintf("guarded %q of can.%s", o.Path, g), func(c *ir.Can) {
+			t := c.Table(g)
+			t.Open = slices.Delete(t.Open, i, i+1)
+		})
+	}
+}
+
+// servers adds what can.mcp says.
+func (l *permissions) servers(can *ir.Can) {
+	m := can.MCP
+	if d := m.Default; d != nil {
+		l.add(d.Pos, d.From, fmt.Sprintf("default %s of can.mcp", d.Decision), func(c *ir.Can) { c.MCP.Default = nil })
+	}
+	for i, r := range m.Rules {
+		l.add(r.Pos, r.From, fmt.Sprintf("%s every server", r.Decision), func(c *ir.Can) {
+			c.MCP.Rules = slices.Delete(c.MCP.Rules, i, i+1)
+		})
+	}
+	for i, e := range m.Entries {
+		if d := e.Default; d != nil {
+			what := fmt.Sprintf("default %s of can.mcp.%s", d.Decision, e.Key)
+			l.add(d.Pos, cmp.Or(d.From, e.From), what, func(c *ir.Can) { c.MCP.Entries[i].Default = nil })
+		}
+		for j, r := range e.Rules {
+			what := fmt.Sprintf("%s %s in can.mcp.%s", r.Decision, r.Pattern, e.Key)
+			l.add(r.Pos, cmp.Or(r.From, e.From), what, func(c *ir.Can) {
+				c.MCP.Entries[i].Rules = slices.Delete(c.MCP.Entries[i].Rules, j, j+1)
+			})
+		}
+	}
+}
+
+// File returns the subjects and servers without which an artifact would be different.
 func File(p *ir.Project, emit Emit) ([]Cause, error) {
 	data, ok := emit(p)
 	if !ok {
-		return nil, fmt.Errorf("got a model that makes no such artifact")
+		return nil, errNoArtifact
 	}
 	base, err := p.Marshal()
 	if err != nil {

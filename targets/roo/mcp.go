@@ -101,7 +101,8 @@ func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *contract.Exceptio
 	if e.dialect == restrictions {
 		return nil // every tool is said exactly
 	}
-	return e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name, t.Risk == "destructive" || !sv.DefaultEnabled)
+	return e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name,
+		contract.Naming(t.Risk == "destructive" || !sv.DefaultEnabled))
 }
 
 // types are the transports under Roo's names.

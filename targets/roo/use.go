@@ -56,7 +56,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	// server's default.
 	closed := e.in.Project.ClosedInventory && len(sv.Tools) > 0
 	other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
-	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, !sv.DefaultEnabled)
+	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, contract.Naming(!sv.DefaultEnabled))
 	if !closed {
 		by := x
 		if e.dialect == restrictions {

@@ -1,11 +1,14 @@
-package artifact
+package located
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler/diag"
 )
 
 // outline writes a value with its places, one scalar a line.
@@ -117,5 +120,19 @@ func TestComments(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.name, diff)
 		}
+	}
+}
+
+// PlaceOf depends on the text of hujson's errors, which have no other place.
+func TestPlaceOf(t *testing.T) {
+	_, err := JSON("f", []byte("{\n  \"a\": nul\n}"))
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	if got, want := PlaceOf("f", err), (diag.Pos{File: "f", Line: 2, Col: 8}); got != want {
+		t.Errorf("%v: got %v, want %v", err, got, want)
+	}
+	if got, want := PlaceOf("f", errors.New("no place")), (diag.Pos{File: "f"}); got != want {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package artifact
+package located
 
 import (
 	"database/sql"
@@ -10,30 +10,32 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 	"modernc.org/sqlite/vfs"
+
+	"modec.dev/modec/compiler/diag"
 )
 
-// Database is an SQLite file that is read where it lies: nothing is written beside
-// it, and no lock is taken.
+// Database is an SQLite file that is read in place. Reading takes no lock and writes nothing
+// beside it.
 type Database struct {
 	db  *sql.DB
 	vfs *vfs.FS
-	// Pending is set where a log beside the file holds changes that are not in it
-	// yet: they are not seen.
+	// Pending is set where a log beside the file has changes that are not in the file yet.
+	// They are not read.
 	Pending bool
 }
 
-// maxDatabase is the most bytes of a database; editors keep hundreds of megabytes.
+// maxDatabase is the most bytes of a database. Those of editors have hundreds of megabytes.
 const maxDatabase = 4 << 30
 
-// OpenDatabase opens a database below fsys. One in WAL mode is read as it was when
-// its log was last written back.
+// OpenDatabase opens a database below fsys. One in WAL mode is read as it was when its log
+// was last written back.
 func OpenDatabase(fsys fs.FS, name string) (*Database, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("got no regular file, want a database")
+		return nil, fmt.Errorf("got %s, want a database", diag.FileKind(info.Mode()))
 	case info.Size() > maxDatabase:
 		return nil, fmt.Errorf("got more than %d GiB, want a smaller database", maxDatabase>>30)
 	}
@@ -57,7 +59,7 @@ func OpenDatabase(fsys fs.FS, name string) (*Database, error) {
 // Close frees the database.
 func (d *Database) Close() error { return errors.Join(d.db.Close(), d.vfs.Close()) }
 
-// maxRows bounds what a query may return.
+// maxRows is how many rows a query may return.
 const maxRows = 100_000
 
 // Rows returns the rows of a query as text, a NULL as "".
@@ -92,8 +94,8 @@ func (d *Database) Rows(query string, args ...any) ([][]string, error) {
 	return out, rows.Err()
 }
 
-// quiet is a file system of one database that says it has no log: reading one in
-// WAL mode would want shared memory beside it.
+// quiet is a file system with one database that seems to have no log. SQLite would need
+// shared memory beside a database in WAL mode.
 type quiet struct {
 	fs.FS
 	name string
@@ -110,13 +112,13 @@ func (q quiet) Open(name string) (fs.File, error) {
 	s, ok := f.(io.ReadSeeker)
 	if !ok {
 		f.Close()
-		return nil, errors.New("got a file that cannot be read from everywhere")
+		return nil, errors.New("got a file without random access, want one with it")
 	}
 	return &quietFile{File: f, from: s}, nil
 }
 
-// quietFile gives the two bytes of the header that say how the file is written the
-// values of a database without a log (sqlite.org/fileformat.html, offsets 18, 19).
+// quietFile reads the two bytes of the header that say how the file is written as those of a
+// database without a log (sqlite.org/fileformat.html, offsets 18 and 19).
 type quietFile struct {
 	fs.File
 	from io.ReadSeeker

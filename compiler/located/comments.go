@@ -1,4 +1,4 @@
-package artifact
+package located
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// comment adds lines to a value's comment. A value that an alias repeats keeps
-// the comments of the place where it is written.
+// comment adds lines to a value's comment, unless it has them already because an alias
+// repeats it.
 func (v *Value) comment(text string) {
 	switch {
 	case text == "" || v.Comment == text:
@@ -20,8 +20,8 @@ func (v *Value) comment(text string) {
 	}
 }
 
-// trailing gives the value before an extra what stands on its line, and returns
-// the rest of the comments.
+// trailing adds the comment on the line of the value before it to that value, and returns the
+// other comments.
 func trailing(last *Value, extra hujson.Extra) string {
 	text := string(extra)
 	if last != nil {
@@ -34,7 +34,7 @@ func trailing(last *Value, extra hujson.Extra) string {
 	return slashComments(text)
 }
 
-// slashComments returns the text of // and /* */ comments, a line each.
+// slashComments returns the text of // and /* */ comments, each on a line.
 func slashComments(s string) string {
 	var lines []string
 	for {
@@ -56,12 +56,13 @@ func slashComments(s string) string {
 	}
 }
 
-// comment is what a line says after "#".
+// comment is the text after "#" on a line.
 type comment struct {
 	text  string
-	whole bool // nothing else stands on the line
+	whole bool // the line has nothing else
 }
 
+// commentLines returns the comments of a YAML file by their line.
 func commentLines(tokens token.Tokens) map[int]comment {
 	out := map[int]comment{}
 	last := 0 // the last line with something else on it
@@ -76,8 +77,8 @@ func commentLines(tokens token.Tokens) map[int]comment {
 	return out
 }
 
-// comment returns the comment of what begins on a line: the lines before it
-// that hold nothing else, and what follows on the line itself.
+// comment returns the comment of what begins on a line: the lines before it that have nothing
+// else, and the rest of the line itself.
 func (r *yamlReader) comment(line int) string {
 	var lines []string
 	for l := line - 1; r.comments[l].whole; l-- {

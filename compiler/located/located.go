@@ -1,7 +1,11 @@
-// Package artifact reads the agents' configuration files with the place of
-// every value, so that whoever judges a file can name the line that decides.
-// JSON has the agents' own meaning: the last of two equal keys holds.
-package artifact
+// Package located reads JSON, JSON with comments, YAML and SQLite files of agents. [JSON],
+// [JSONC] and [YAML] return a tree of values in which each has its place and its comments,
+// so that a caller can name the line that decides. [OpenDatabase] reads a database without
+// changing anything on the disk.
+//
+// Equal keys of an object all stay in the tree. [Value.Get] returns the last of them, as the
+// agents do.
+package located
 
 import (
 	"bytes"
@@ -32,17 +36,16 @@ const (
 	Null   Kind = "null"
 )
 
-// Value is a piece of a file with its place. The methods take a nil Value for
-// one that is not there.
+// Value is a value in a file with its place. A nil Value is one that is not there; all
+// methods accept it.
 type Value struct {
 	Kind    Kind
-	Text    string   // a scalar: the string itself, else its literal
-	Members []Member // of an object, in order; equal keys stay
+	Text    string   // of a scalar: the string itself, or else its literal
+	Members []Member // of an object, in order, equal keys included
 	Items   []*Value // of a list
 	Pos     diag.Pos
-	// Comment is the text of the comments before the value (of a member: before
-	// its key) and after it on its line, without comment marks; "" where there
-	// are none. Lines are separated by "\n".
+	// Comment is the text of the comments before the value (before the key of a member)
+	// and after it on its line, without comment marks. Lines are separated by "\n".
 	Comment string
 }
 
@@ -53,8 +56,7 @@ type Member struct {
 	Value *Value
 }
 
-// Get returns a member's value, that of the last where several have the key,
-// and nil when there is none.
+// Get returns the value of the last member with a key, nil where there is none.
 func (v *Value) Get(key string) *Value {
 	if v == nil {
 		return nil
@@ -67,10 +69,10 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Is reports whether a value is there and of a kind.
+// Is reports whether a value is there and has a kind.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
-// Str returns a string's text, and whether it is one.
+// Str returns the text of a string; false for any other value.
 func (v *Value) Str() (string, bool) {
 	if !v.Is(String) {
 		return "", false
@@ -81,7 +83,7 @@ func (v *Value) Str() (string, bool) {
 // True reports whether a value is the literal true.
 func (v *Value) True() bool { return v.Is(Bool) && v.Text == "true" }
 
-// List returns a list's items, nil for what is none.
+// List returns the items of a list, nil for any other value.
 func (v *Value) List() []*Value {
 	if !v.Is(List) {
 		return nil
@@ -89,7 +91,7 @@ func (v *Value) List() []*Value {
 	return v.Items
 }
 
-// Strings returns the texts of a list, without what is no string.
+// Strings returns the strings of a list.
 func (v *Value) Strings() []string {
 	var out []string
 	for _, item := range v.List() {
@@ -100,7 +102,7 @@ func (v *Value) Strings() []string {
 	return out
 }
 
-// Fields returns an object's members, nil for what is none.
+// Fields returns the members of an object, nil for any other value.
 func (v *Value) Fields() []Member {
 	if !v.Is(Object) {
 		return nil
@@ -116,9 +118,11 @@ func (v *Value) Line() diag.Pos {
 	return v.Pos
 }
 
+// syntaxPlace matches the place in an error of hujson, which has it in its text only.
 var syntaxPlace = regexp.MustCompile(`line (\d+), column (\d+)`)
 
-// PlaceOf finds the place that an error of the readers names in a file.
+// PlaceOf returns the place in a file that a syntax error of JSON names; only the file where
+// it names none.
 func PlaceOf(file string, err error) diag.Pos {
 	at := diag.Pos{File: file}
 	if m := syntaxPlace.FindStringSubmatch(err.Error()); m != nil {
@@ -128,11 +132,11 @@ func PlaceOf(file string, err error) diag.Pos {
 	return at
 }
 
-// maxDepth is how deep a file may nest; an agent's configuration needs a
-// dozen levels, and the readers recurse.
+// maxDepth is how deep a file may nest. An agent's configuration needs a dozen levels, and
+// the readers recurse.
 const maxDepth = 500
 
-// JSON reads a file of strict JSON. The error says where it is none.
+// JSON reads a file of JSON without comments and trailing commas.
 func JSON(name string, data []byte) (*Value, error) {
 	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err == nil && !v.IsStandard() {
@@ -141,7 +145,7 @@ func JSON(name string, data []byte) (*Value, error) {
 	return fromJSON(name, data, v, err)
 }
 
-// JSONC reads JSON with comments and trailing commas.
+// JSONC reads a file of JSON with comments and trailing commas.
 func JSONC(name string, data []byte) (*Value, error) {
 	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	return fromJSON(name, data, v, err)
@@ -155,7 +159,7 @@ func fromJSON(name string, data []byte, v hujson.Value, err error) (*Value, erro
 	return r.value(v, 0)
 }
 
-// jsonReader counts lines as it goes: hujson gives offsets, in order.
+// jsonReader counts lines as it goes, because hujson gives offsets in order.
 type jsonReader struct {
 	name        string
 	data        []byte
@@ -180,36 +184,10 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 	switch x := v.Value.(type) {
 	case *hujson.Object:
 		out.Kind = Object
-		var last *Value
-		for _, m := range x.Members {
-			before := trailing(last, m.Name.BeforeExtra)
-			key, err := r.value(m.Name, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			val, err := r.value(m.Value, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			val.comment(before)
-			last = val
-			out.Members = append(out.Members, Member{key.Text, key.Pos, val})
-		}
-		trailing(last, x.AfterExtra)
+		return out, r.members(out, x, depth)
 	case *hujson.Array:
 		out.Kind = List
-		var last *Value
-		for _, e := range x.Elements {
-			before := trailing(last, e.BeforeExtra)
-			val, err := r.value(e, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			val.comment(before)
-			last = val
-			out.Items = append(out.Items, val)
-		}
-		trailing(last, x.AfterExtra)
+		return out, r.items(out, x, depth)
 	case hujson.Literal:
 		switch x.Kind() {
 		case '"':
@@ -225,12 +203,49 @@ func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
 	return out, nil
 }
 
-// YAML reads the first document of a YAML file. An empty one is null. Equal keys
-// stay, as in JSON. Anchors are followed; a merge key is an ordinary key, as in YAML 1.2.
+func (r *jsonReader) members(out *Value, o *hujson.Object, depth int) error {
+	var last *Value
+	for _, m := range o.Members {
+		before := trailing(last, m.Name.BeforeExtra)
+		key, err := r.value(m.Name, depth+1)
+		if err != nil {
+			return err
+		}
+		val, err := r.value(m.Value, depth+1)
+		if err != nil {
+			return err
+		}
+		val.comment(before)
+		last = val
+		out.Members = append(out.Members, Member{key.Text, key.Pos, val})
+	}
+	trailing(last, o.AfterExtra)
+	return nil
+}
+
+func (r *jsonReader) items(out *Value, a *hujson.Array, depth int) error {
+	var last *Value
+	for _, e := range a.Elements {
+		before := trailing(last, e.BeforeExtra)
+		val, err := r.value(e, depth+1)
+		if err != nil {
+			return err
+		}
+		val.comment(before)
+		last = val
+		out.Items = append(out.Items, val)
+	}
+	trailing(last, a.AfterExtra)
+	return nil
+}
+
+// YAML reads the first document of a YAML file. An empty document is null. An alias has the
+// value of its anchor; a merge key is an ordinary key, as in YAML 1.2.
 func YAML(name string, data []byte) (*Value, error) {
 	tokens := lexer.Tokenize(string(bytes.TrimPrefix(data, []byte("\uFEFF"))))
 	if at := tooDeep(tokens); at != nil {
-		return nil, fmt.Errorf("%s:%d:%d: got more than %d levels, want fewer", name, at.Position.Line, at.Position.Column, maxDepth)
+		return nil, fmt.Errorf("%s:%d:%d: got more than %d levels, want fewer",
+			name, at.Position.Line, at.Position.Column, maxDepth)
 	}
 	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -248,8 +263,8 @@ func YAML(name string, data []byte) (*Value, error) {
 	return r.value(f.Docs[0].Body, 0)
 }
 
-// tooDeep returns the token at which a file nests too deep on one line or in
-// brackets, for which the parser's work grows with the square.
+// tooDeep returns the token at which a file nests too deep on one line or in brackets, nil
+// where it does not. There the parser's work grows with the square of the depth.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, line, entries := 0, 0, 0
 	for _, t := range tokens {
