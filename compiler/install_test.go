@@ -73,8 +73,9 @@ func TestInstall(t *testing.T) {
 }}`,
 		".cursor/permissions.json": `{"mcpAllowlist": ["docs:search"], // mine
   "terminalAllowlist": ["make"], "approvalMode": "unrestricted"}`,
-		".cursor/cli-config.json": `{"version":1,"editor":{"vimMode":true},"permissions":{"allow":["Shell(ls)"],"deny":[]}}`,
-		".cursor/hooks.json":      "{\n\t\"version\": 1,\n\t\"hooks\": {\"stop\": [{\"command\": \"mine\"}]}\n}\n",
+		".cursor/cli-config.json": `{"version":1,"editor":{"vimMode":true},` +
+			`"permissions":{"allow":["Shell(ls)"],"deny":[]}}`,
+		".cursor/hooks.json": "{\n\t\"version\": 1,\n\t\"hooks\": {\"stop\": [{\"command\": \"mine\"}]}\n}\n",
 	}
 	for _, c := range []struct {
 		home map[string]string
@@ -109,7 +110,8 @@ func TestInstall(t *testing.T) {
 		for _, d := range diags {
 			if d.Code == diag.ForeignWidening {
 				got[d.Pos.String()+" "+d.Group]++
-				if d.Severity != diag.Warning || d.Loss != diag.Widening || d.Subject != "role "+c.role || len(d.Related) != 1 || d.Related[0].Pos.File != "modec/a.cue" {
+				if d.Severity != diag.Warning || d.Loss != diag.Widening || d.Subject != "role "+c.role ||
+					len(d.Related) != 1 || d.Related[0].Pos.File != "modec/a.cue" {
 					t.Errorf("%s: got %+v", c.role, d)
 				}
 			}
@@ -146,7 +148,8 @@ func TestInstall(t *testing.T) {
 func TestInstallOfAMode(t *testing.T) {
 	res := installed(t)
 	home := t.TempDir()
-	_, diags := res.Install(t.Context(), ir.SubjectRef{Mode: "a"}, "/project", targets.All(), output.InstallOptions{Home: home})
+	mode, opt := ir.SubjectRef{Mode: "a"}, output.InstallOptions{Home: home}
+	_, diags := res.Install(t.Context(), mode, "/project", targets.All(), opt)
 	if !diags.HasErrors() || diags[0].Target != "claude" {
 		t.Errorf("got %v, want a refusal of Claude Code's", diags)
 	}
@@ -159,7 +162,7 @@ func TestInstallOfAMode(t *testing.T) {
 			cursor = append(cursor, target)
 		}
 	}
-	changes, diags := res.Install(t.Context(), ir.SubjectRef{Mode: "a"}, "/project", cursor, output.InstallOptions{Home: home})
+	changes, diags := res.Install(t.Context(), mode, "/project", cursor, opt)
 	if diags.HasErrors() || len(changes) != 3 {
 		t.Errorf("got %v, %v", changes, diags)
 	}

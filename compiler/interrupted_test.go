@@ -16,7 +16,11 @@ import (
 	"modec.dev/modec/targets"
 )
 
-var acme = compiler.Request{Root: "../fixtures/acme", Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
+var acme = compiler.Request{
+	Root:    "../fixtures/acme",
+	Targets: targets.All(),
+	Today:   time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+}
 
 // interrupted reports anything but one error that says why a run was stopped.
 func interrupted(t *testing.T, what string, diags diag.List) {
@@ -59,7 +63,8 @@ func TestInterrupted(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	_, diags = res.Write(ctx, output.Options{Dir: dir})
 	interrupted(t, "Write", diags)
-	changes, diags := res.Install(ctx, ir.SubjectRef{Role: "developer"}, acme.Root, acme.Targets, output.InstallOptions{Home: home})
+	developer := ir.SubjectRef{Role: "developer"}
+	changes, diags := res.Install(ctx, developer, acme.Root, acme.Targets, output.InstallOptions{Home: home})
 	if interrupted(t, "Install", diags); changes != nil {
 		t.Errorf("Install: got %v", changes)
 	}

@@ -43,7 +43,11 @@ func benchProject(b *testing.B, n int, layout string) string {
 			b.Fatal(err)
 		}
 	}
-	put("servers.cue", `servers: github: {command: "github-mcp", tools: {list_issues: risk: "read", create_issue: risk: "write", delete_repo: {}}}`)
+	put("servers.cue", `servers: github: {
+	command: "github-mcp"
+	tools: {list_issues: risk: "read", create_issue: risk: "write", delete_repo: {}}
+}
+`)
 	var all strings.Builder
 	for i := range n {
 		mode := fmt.Sprintf(`modes: "mode-%d": {
@@ -71,7 +75,9 @@ func benchProject(b *testing.B, n int, layout string) string {
 		put("modes.cue", all.String())
 	}
 	if layout == "evaluated" {
-		put("role.cue", "_greeting: \"Hello\"\nroles: dev: {description: \"\\(_greeting), developer\", permissionMode: \"plan\"}\n")
+		put("role.cue", `_greeting: "Hello"
+roles: dev: {description: "\(_greeting), developer", permissionMode: "plan"}
+`)
 	}
 	return root
 }

@@ -111,9 +111,10 @@ can = {edit = {allow = ["docs/**", "!x"]}}
 // nothing but the places.
 func TestFormsUnite(t *testing.T) {
 	files := map[string]string{
-		"a.cue":           "package modec\n\nmodes: code: name: \"Code\"\n",
-		"b/c.yaml":        "modes:\n  code:\n    roleDefinition: |\n      You are.\n      You write.\n",
-		"d.json":          `{"modes": {"code": {"description": "\ud83d\ude00 \/"}}, "servers": {"s": {"command": "x", "timeout": 5}}}`,
+		"a.cue":    "package modec\n\nmodes: code: name: \"Code\"\n",
+		"b/c.yaml": "modes:\n  code:\n    roleDefinition: |\n      You are.\n      You write.\n",
+		"d.json": `{"modes": {"code": {"description": "\ud83d\ude00 \/"}},` +
+			` "servers": {"s": {"command": "x", "timeout": 5}}}`,
 		"e.toml":          "[modes.code.can]\nread = \"allow\"\n",
 		"f.yml":           "# nothing yet\n",
 		"schema.cue":      "package modec\n\nimport \"modec.dev/schema\"\n\nschema.#Project\n",
@@ -122,7 +123,8 @@ func TestFormsUnite(t *testing.T) {
 	}
 	plain := project(t, files)
 	m := plain.Mode("code")
-	if m.Name != "Code" || m.RoleDefinition != "You are.\nYou write.\n" || m.Description != "😀 /" || m.Can.Read == nil {
+	if m.Name != "Code" || m.RoleDefinition != "You are.\nYou write.\n" ||
+		m.Description != "😀 /" || m.Can.Read == nil {
 		t.Errorf("got %+v", m)
 	}
 	if s := plain.Server("s"); s.TimeoutSeconds != 5 || s.Type != "stdio" || !s.DefaultEnabled {
@@ -141,7 +143,8 @@ func TestFormsUnite(t *testing.T) {
 func TestSourceHash(t *testing.T) {
 	hash := func(settings, data string) string {
 		t.Helper()
-		res, diags := compiler.Open(t.Context(), compiler.Request{FS: memfs.FS{config.File: []byte(settings), "modec/a.yaml": []byte(data)}})
+		fsys := memfs.FS{config.File: []byte(settings), "modec/a.yaml": []byte(data)}
+		res, diags := compiler.Open(t.Context(), compiler.Request{FS: fsys})
 		if res == nil {
 			t.Fatal(diags)
 		}

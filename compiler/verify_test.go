@@ -29,7 +29,9 @@ type laxDecider string
 func (laxDecider) Surface() string   { return "" }
 func (laxDecider) Assumes() []string { return nil }
 func (d laxDecider) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
-	v := contract.Verdict{Answer: contract.Answer{Governs: contract.Both, Rule: string(d), At: diag.Pos{File: "x.txt", Line: 1}}}
+	v := contract.Verdict{
+		Answer: contract.Answer{Governs: contract.Both, Rule: string(d), At: diag.Pos{File: "x.txt", Line: 1}},
+	}
 	if string(a.Group) == string(d) {
 		v.Decision = ir.Allow
 	}
@@ -42,7 +44,9 @@ func laxly(group string) *Result {
 	r := &Result{
 		Project: &ir.Project{Version: ir.Version, ClosedInventory: true,
 			Modes: []ir.Mode{{Slug: "m", Pos: diag.Pos{File: "modec/m.cue", Line: 3}}}},
-		Outputs: []contract.Artifacts{{Target: lax{fake{"lax"}}, Files: []contract.File{{Path: "x.txt", Data: []byte(group)}}}},
+		Outputs: []contract.Artifacts{
+			{Target: lax{fake{"lax"}}, Files: []contract.File{{Path: "x.txt", Data: []byte(group)}}},
+		},
 	}
 	r.Policy = policy.New(r.Project)
 	return r
@@ -51,13 +55,17 @@ func laxly(group string) *Result {
 func TestVerify(t *testing.T) {
 	report, diags := laxly("web").Verify(t.Context(), 1, nil)
 	if report.Wider() <= mostWider || diags.Count(diag.Error) != mostWider+1 {
-		t.Errorf("got %d wider decisions and %d errors, want many and %d", report.Wider(), diags.Count(diag.Error), mostWider+1)
+		t.Errorf("got %d wider decisions and %d errors, want many and %d",
+			report.Wider(), diags.Count(diag.Error), mostWider+1)
 	}
 	d := diags[0]
-	if want := `got allow for web "docs.python.org" (access), want deny: web is not mentioned`; d.Code != "wider" || d.Message != want || d.Pos.File != "modec/m.cue" || len(d.Related) != 1 || d.Related[0].Pos.File != "x.txt" {
+	const want = `got allow for web "docs.python.org" (access), want deny: web is not mentioned`
+	if d.Code != "wider" || d.Message != want || d.Pos.File != "modec/m.cue" ||
+		len(d.Related) != 1 || d.Related[0].Pos.File != "x.txt" {
 		t.Errorf("got %+v, want %s", d, want)
 	}
-	if report, diags := laxly("nothing").Verify(t.Context(), 1, nil); report.Wider() != 0 || len(diags) != 0 || report.Decisions < 100 {
+	report, diags = laxly("nothing").Verify(t.Context(), 1, nil)
+	if report.Wider() != 0 || len(diags) != 0 || report.Decisions < 100 {
 		t.Errorf("got %d decisions, %d wider, %v", report.Decisions, report.Wider(), diags)
 	}
 }
@@ -84,7 +92,8 @@ func TestVerifyDisk(t *testing.T) {
 	}
 	// It is gone: nothing holds the subject any more.
 	report, diags := laxly("nothing").VerifyDisk(t.Context(), memfs.FS{}, 1, nil)
-	if !diags.HasErrors() || diags[0].Code != "foreign-widening" || report.Surfaces[0].Findings[0].By != "nothing: what holds it is gone" {
+	if !diags.HasErrors() || diags[0].Code != "foreign-widening" ||
+		report.Surfaces[0].Findings[0].By != "nothing: what holds it is gone" {
 		t.Errorf("nothing on disk: got %v", diags)
 	}
 }

@@ -85,15 +85,24 @@ version = 1
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "name = \"a", `modec.toml:1:9: error: unterminated basic string [config-syntax]`},
-		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", want one of "baseline", "exceptions", "inventory", "name", "on_loss", "source", "targets", "verify" [unknown-option]`},
-		{"unknown target", "[targets.rooo]", `modec.toml:1:10: error: got unknown target "rooo", want one of "roo", "claude" [unknown-target]`},
-		{"bad choice", "inventory = \"ajar\"", `modec.toml:1:13: error: got "ajar", want one of "closed", "open" [bad-config]`},
+		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", ` +
+			`want one of "baseline", "exceptions", "inventory", "name", "on_loss", "source", ` +
+			`"targets", "verify" [unknown-option]`},
+		{"unknown target", "[targets.rooo]", `modec.toml:1:10: error: got unknown target "rooo", ` +
+			`want one of "roo", "claude" [unknown-target]`},
+		{"bad choice", "inventory = \"ajar\"", `modec.toml:1:13: error: got "ajar", ` +
+			`want one of "closed", "open" [bad-config]`},
 		{"wrong type", "name = 3", `modec.toml:1:8: error: got 3, want text [bad-config]`},
-		{"bad integer", "[targets.roo]\nversion = 3", `modec.toml:2:11: error: got "3", want one of "1", "2" [bad-config]`},
+		{"bad integer", "[targets.roo]\nversion = 3", `modec.toml:2:11: error: got "3", ` +
+			`want one of "1", "2" [bad-config]`},
 		{"bad list", "[targets.claude]\nservers = [\"a\", 1]", `modec.toml:2:17: error: got 1, want text [bad-config]`},
-		{"bad on_loss", "on_loss = \"widen\"", `modec.toml:1:11: error: got "widen", want one of "narrow", "error" [bad-config]`},
-		{"bad on_loss group", "[targets.roo]\non_loss = {shell = \"error\"}", `modec.toml:2:12: error: got unknown tool group "shell", want one of "read", "edit", "command", "web", "mcp", "modes" [bad-config]`},
-		{"source outside", "source = \"../x\"", `modec.toml:1:10: error: got "../x", want a folder inside the project [bad-config]`},
+		{"bad on_loss", "on_loss = \"widen\"", `modec.toml:1:11: error: got "widen", ` +
+			`want one of "narrow", "error" [bad-config]`},
+		{"bad on_loss group", "[targets.roo]\non_loss = {shell = \"error\"}",
+			`modec.toml:2:12: error: got unknown tool group "shell", ` +
+				`want one of "read", "edit", "command", "web", "mcp", "modes" [bad-config]`},
+		{"source outside", "source = \"../x\"", `modec.toml:1:10: error: got "../x", ` +
+			`want a folder inside the project [bad-config]`},
 		{"targets no table", "targets = 1", `modec.toml:1:11: error: got 1, want tables [targets.NAME] [bad-config]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,7 +160,8 @@ func TestExceptionErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"expired", `subject = "code"
 what = "mcp"
-until = 2026-11-19`, `modec.toml:6:9: error: got an exception that ended on 2026-11-19, want one that still holds [exception-expired]`},
+until = 2026-11-19`, `modec.toml:6:9: error: got an exception that ended on 2026-11-19, ` +
+			`want one that still holds [exception-expired]`},
 		{"unknown subject", `subject = "cod"
 what = "mcp"
 until = 2099-01-01`, `modec.toml:4:11: error: got subject "cod", want one of "code" [unknown-subject]`},
@@ -160,19 +170,23 @@ what = "mcp gitlab"
 until = 2099-01-01`, `modec.toml:5:8: error: got unknown server "gitlab", want one of the inventory [bad-exception]`},
 		{"unknown tool", `subject = "code"
 what = "mcp github:x"
-until = 2099-01-01`, `modec.toml:5:8: error: got unknown tool "x" of server "github", want one of the inventory or "*" [bad-exception]`},
+until = 2099-01-01`, `modec.toml:5:8: error: got unknown tool "x" of server "github", ` +
+			`want one of the inventory or "*" [bad-exception]`},
 		{"unknown group", `subject = "code"
 what = "shell x"
-until = 2099-01-01`, `modec.toml:5:8: error: got tool group "shell", want one of "read", "edit", "command", "web", "mcp", "modes" [bad-exception]`},
+until = 2099-01-01`, `modec.toml:5:8: error: got tool group "shell", ` +
+			`want one of "read", "edit", "command", "web", "mcp", "modes" [bad-exception]`},
 		{"no date", `subject = "code"
 what = "mcp"
 until = "soon"`, `modec.toml:6:9: error: got "soon", want a date such as 2027-01-31 [bad-config]`},
 		{"incomplete", `subject = "code"
-what = "mcp"`, `modec.toml:1:3: error: got an exception without until, want one: the last day on which it holds. After it, the exception is an error [bad-config]`},
+what = "mcp"`, `modec.toml:1:3: error: got an exception without until, want one: the last day on which it holds. ` +
+			`After it, the exception is an error [bad-config]`},
 		{"unknown key", `subject = "code"
 what = "mcp"
 untill = 2099-01-01
-until = 2099-01-01`, `modec.toml:6:1: error: got unknown key "untill", want one of "reason", "subject", "target", "until", "what" [bad-config]`},
+until = 2099-01-01`, `modec.toml:6:1: error: got unknown key "untill", ` +
+			`want one of "reason", "subject", "target", "until", "what" [bad-config]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg, diags := load(head + c.text)

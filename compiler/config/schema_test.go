@@ -30,9 +30,11 @@ func TestConfigSchema(t *testing.T) {
 		text string
 		ok   bool
 	}{
-		{"name = \"x\"\nbaseline = \"r\"\n[targets.roo]\ndialect = \"zoo\"\nversion = 1\n[targets.claude]\nservers = [\"a\"]\nhooks = false\n", true},
+		{"name = \"x\"\nbaseline = \"r\"\n[targets.roo]\ndialect = \"zoo\"\nversion = 1\n" +
+			"[targets.claude]\nservers = [\"a\"]\nhooks = false\n", true},
 		{"[targets.roo]\non_loss = {mcp = \"error\"}\n", true},
-		{"[[exceptions]]\ntarget = \"roo\"\nsubject = \"a\"\nwhat = \"mcp\"\nreason = \"r\"\nuntil = \"2099-01-01\"\n", true},
+		{"[[exceptions]]\ntarget = \"roo\"\nsubject = \"a\"\nwhat = \"mcp\"\n" +
+			"reason = \"r\"\nuntil = \"2099-01-01\"\n", true},
 		{"inventory = \"ajar\"\n", false},
 		{"nmae = \"x\"\n", false},
 		{"[targets.rooo]\n", false},

@@ -19,14 +19,20 @@ func ExamplePathName() {
 }
 
 func ExampleShellQuote() {
-	fmt.Println("modec run", contract.ShellQuote("code review"), contract.ShellQuote("docs/a.md"), contract.ShellQuote("it's"))
+	for _, word := range []string{"code review", "docs/a.md", "it's"} {
+		fmt.Println("modec run", contract.ShellQuote(word))
+	}
 	// Output:
-	// modec run 'code review' docs/a.md 'it'\''s'
+	// modec run 'code review'
+	// modec run docs/a.md
+	// modec run 'it'\''s'
 }
 
 // An agent and a browser fetch from the same host, or the address is not read at all.
 func ExampleWebHost() {
-	for _, address := range []string{"https://docs.example.com:8443/x", "example.com", "https:/example.com", `https://a\@b`} {
+	for _, address := range []string{
+		"https://docs.example.com:8443/x", "example.com", "https:/example.com", `https://a\@b`,
+	} {
 		host, ok := contract.WebHost(address)
 		fmt.Printf("%q %v\n", host, ok)
 	}

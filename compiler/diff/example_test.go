@@ -12,7 +12,8 @@ import (
 func ExampleProjects() {
 	engine := func(rules ...ir.Rule) *policy.Engine {
 		table := &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: rules}
-		return policy.New(&ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "developer", Can: ir.Can{Command: table}}}})
+		developer := ir.Role{Name: "developer", Can: ir.Can{Command: table}}
+		return policy.New(&ir.Project{Version: ir.Version, Roles: []ir.Role{developer}})
 	}
 	before := engine()
 	after := engine(ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: "make test"}})
@@ -22,7 +23,8 @@ func ExampleProjects() {
 		return
 	}
 	for _, c := range report.Changes {
-		fmt.Printf("%s: %s %s %q: %s before, %s after\n", c.Kind, c.Subject, c.Group, c.What, c.Before.Decision, c.After.Decision)
+		fmt.Printf("%s: %s %s %q: %s before, %s after\n",
+			c.Kind, c.Subject, c.Group, c.What, c.Before.Decision, c.After.Decision)
 	}
 	// Output:
 	// widened: role developer command "make test": ask before, allow after

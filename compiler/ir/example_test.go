@@ -45,7 +45,8 @@ func ExampleUnmarshal() {
 	}
 	p, err := ir.Unmarshal(bytes.NewReader(data))
 	fmt.Println(p.Name, err)
-	_, err = ir.Unmarshal(bytes.NewReader(bytes.Replace(data, []byte("acme"), []byte(`acme","permits":"everything`), 1)))
+	more := bytes.Replace(data, []byte("acme"), []byte(`acme","permits":"everything`), 1)
+	_, err = ir.Unmarshal(bytes.NewReader(more))
 	fmt.Println(err != nil)
 	// Output:
 	// acme <nil>

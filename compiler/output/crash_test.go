@@ -57,7 +57,11 @@ const servers = ".mcp.json"
 
 // of joins what targets emit with the policy, which every build writes.
 func of(policy string, parts ...Build) Build {
-	b := Build{Source: "sha256:source", Schema: "sha256:schema", Common: []contract.File{{Path: contract.PolicyFile, Data: []byte(policy)}}}
+	b := Build{
+		Source: "sha256:source",
+		Schema: "sha256:schema",
+		Common: []contract.File{{Path: contract.PolicyFile, Data: []byte(policy)}},
+	}
 	for _, part := range parts {
 		b.Outputs = append(b.Outputs, part.Outputs...)
 	}
@@ -67,7 +71,10 @@ func of(policy string, parts ...Build) Build {
 // sharing adds entries of the shared file to what the last target emits.
 func sharing(b Build, entries string) Build {
 	last := &b.Outputs[len(b.Outputs)-1]
-	last.Files = append(last.Files, contract.File{Path: servers, Data: []byte(`{"mcpServers": {` + entries + `}}`), Places: contract.MCPServers})
+	last.Files = append(
+		last.Files,
+		contract.File{Path: servers, Data: []byte(`{"mcpServers": {` + entries + `}}`), Places: contract.MCPServers},
+	)
 	return b
 }
 
@@ -82,19 +89,31 @@ var crashes = map[string]crash{
 	"a first build": {next: of("1", sharing(built("roo", "a", "1", "dir/sub/b", "1"), `"x": {"command": "x"}`))},
 	"an update": {
 		done: []Build{of("1", sharing(built("roo", "a", "1", "dir/sub/b", "1", "c", "same"), `"x": {"command": "x"}`))},
-		next: of("2", sharing(built("roo", "a", "2", "dir/sub/b", "2", "c", "same", "new/d", "1"), `"x": {"command": "y"}`)),
+		next: of(
+			"2",
+			sharing(built("roo", "a", "2", "dir/sub/b", "2", "c", "same", "new/d", "1"), `"x": {"command": "y"}`),
+		),
 	},
 	"removals": {
-		done: []Build{of("1", sharing(built("roo", "a", "1", "dir/sub/b", "1", "dir/c", "1"), `"x": {"command": "x"}`))},
+		done: []Build{
+			of("1", sharing(built("roo", "a", "1", "dir/sub/b", "1", "dir/c", "1"), `"x": {"command": "x"}`)),
+		},
 		next: of("1", built("roo", "a", "1")),
 	},
 	"a merged file": {
 		mine: map[string]string{
-			servers:    "{\n\t\"mcpServers\": {\"mine\": {\"command\": \"m\"}, \"z\": {\"command\": \"z\"}} // mine\n}\n",
+			servers: "{\n\t\"mcpServers\": {\"mine\": {\"command\": \"m\"}, " +
+				"\"z\": {\"command\": \"z\"}} // mine\n}\n",
 			"dir/mine": "mine",
 		},
 		done: []Build{of("1", sharing(built("roo", "dir/a", "1"), `"x": {"command": "x"}, "y": {"command": "y"}`))},
-		next: of("1", sharing(built("roo", "dir/a", "2"), `"x": {"command": "x2"}, "new": {"command": "n"}, "z": {"command": "z"}`)),
+		next: of(
+			"1",
+			sharing(
+				built("roo", "dir/a", "2"),
+				`"x": {"command": "x2"}, "new": {"command": "n"}, "z": {"command": "z"}`,
+			),
+		),
 	},
 	"a merged file that is no longer emitted": {
 		mine: map[string]string{servers: `{"mcpServers": {"mine": {"command": "m"}}}`},
@@ -103,7 +122,11 @@ var crashes = map[string]crash{
 	},
 	"two targets": {
 		done: []Build{of("1", built("roo", "a", "1"), sharing(built("claude", "b/c", "1"), `"x": {"command": "x"}`))},
-		next: of("1", built("roo", "a", "2", "new", "1"), sharing(built("claude", "b/c", "2", "b/d", "1"), `"x": {"command": "y"}`)),
+		next: of(
+			"1",
+			built("roo", "a", "2", "new", "1"),
+			sharing(built("claude", "b/c", "2", "b/d", "1"), `"x": {"command": "y"}`),
+		),
 	},
 }
 
@@ -175,15 +198,24 @@ func TestBuildInterruptedAnywhere(t *testing.T) {
 	for name, c := range crashes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			other := of("3", sharing(built("roo", "a", "3", "other/e", "1"), `"x": {"command": "other"}, "o": {}`), built("claude"))
+			other := of(
+				"3",
+				sharing(built("roo", "a", "3", "other/e", "1"), `"x": {"command": "other"}, "o": {}`),
+				built("claude"),
+			)
 			last := of("0", built("roo"), built("claude"))
 			if len(c.done) > 0 {
 				last = c.done[len(c.done)-1]
 			}
 			part := c.next
 			part.Outputs = part.Outputs[:1]
-			ends := map[string]func(Options) diag.List{"again": write(t, c.next), "back": write(t, last), "another": write(t, other),
-				"a part": write(t, part, other), "clean": clean(t)}
+			ends := map[string]func(Options) diag.List{
+				"again":   write(t, c.next),
+				"back":    write(t, last),
+				"another": write(t, other),
+				"a part":  write(t, part, other),
+				"clean":   clean(t),
+			}
 			for run, first := range map[string]func(Options) diag.List{"build": ends["again"], "clean": ends["clean"]} {
 				before, after := c.undisturbed(t), c.undisturbed(t, first)
 				for end, finish := range ends {
@@ -273,11 +305,23 @@ func (c *crash) recognised(t *testing.T, opt Options, before, after map[string]s
 func TestBuildInterruptedTwice(t *testing.T) {
 	c := crash{
 		mine: map[string]string{servers: `{"mcpServers": {"mine": {"command": "m"}}}`},
-		done: []Build{of("1", built("roo", "a", "1", "dir/b", "1"), sharing(built("claude", "c", "1"), `"x": {"command": "1"}, "old": {}`))},
-		next: of("2", built("roo", "a", "2", "new/d", "2"), sharing(built("claude", "c", "2"), `"x": {"command": "2"}, "new": {}`)),
+		done: []Build{
+			of(
+				"1",
+				built("roo", "a", "1", "dir/b", "1"),
+				sharing(built("claude", "c", "1"), `"x": {"command": "1"}, "old": {}`),
+			),
+		},
+		next: of(
+			"2",
+			built("roo", "a", "2", "new/d", "2"),
+			sharing(built("claude", "c", "2"), `"x": {"command": "2"}, "new": {}`),
+		),
 	}
 	other := of("3", built("roo", "a", "3", "dir/b", "3"), sharing(built("claude"), `"x": {"command": "3"}`))
-	for name, second := range map[string]func(Options) diag.List{"another build": write(t, other), "a removal": clean(t)} {
+	for name, second := range map[string]func(Options) diag.List{
+		"another build": write(t, other), "a removal": clean(t),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ends := []func(Options) diag.List{write(t, c.next), clean(t)}

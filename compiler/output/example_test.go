@@ -27,8 +27,8 @@ func ExampleWrite() {
 		fmt.Println(err)
 		return
 	}
-	_, diags := output.Write(context.Background(), output.Build{Common: []contract.File{{Path: contract.PolicyFile, Data: []byte("[]\n")}}},
-		output.Options{Dir: dir})
+	build.Common[0].Data = []byte("[]\n")
+	_, diags := output.Write(context.Background(), build, output.Options{Dir: dir})
 	fmt.Println(diags[0].Code, diags[0].Pos.File)
 	// Output:
 	// create .modec/policy.json <nil>

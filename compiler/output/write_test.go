@@ -98,15 +98,17 @@ func refuse(t *testing.T, b Build, opt Options, code string) {
 func TestWriteTwiceChangesNothing(t *testing.T) {
 	opt := Options{Dir: filepath.Join(t.TempDir(), "new", "folder")}
 	r := built("roo", ".roomodes", "a", ".roo/mcp.json", "b")
-	if got, want := mustWrite(t, r, opt), (map[string]Action{".roomodes": Create, ".roo/mcp.json": Create}); !cmp.Equal(got, want) {
-		t.Error(cmp.Diff(want, got))
+	created := map[string]Action{".roomodes": Create, ".roo/mcp.json": Create}
+	if diff := cmp.Diff(created, mustWrite(t, r, opt)); diff != "" {
+		t.Error(diff)
 	}
 	before, err := os.Stat(filepath.Join(opt.Dir, ".roomodes"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := mustWrite(t, r, opt), (map[string]Action{".roomodes": Unchanged, ".roo/mcp.json": Unchanged}); !cmp.Equal(got, want) {
-		t.Error(cmp.Diff(want, got))
+	unchanged := map[string]Action{".roomodes": Unchanged, ".roo/mcp.json": Unchanged}
+	if diff := cmp.Diff(unchanged, mustWrite(t, r, opt)); diff != "" {
+		t.Error(diff)
 	}
 	after, err := os.Stat(filepath.Join(opt.Dir, ".roomodes"))
 	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
@@ -270,14 +272,18 @@ func TestALockClaimsNothing(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "README.md", "mine")
 	put(t, dir, "old.txt", "made")
-	lock, err := (&Lock{Version: lockVersion, Artifacts: map[string]string{"README.md": artifactLine("roo", Sum([]byte("mine"))), "old.txt": artifactLine("roo", Sum([]byte("made")))}}).marshal()
+	lock, err := (&Lock{Version: lockVersion, Artifacts: map[string]string{
+		"README.md": artifactLine("roo", Sum([]byte("mine"))),
+		"old.txt":   artifactLine("roo", Sum([]byte("made"))),
+	}}).marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, dir, LockFile, string(lock))
 	r := built("roo")
 	r.Outputs[0].Target = owner{fake{"roo"}, "old.txt"}
-	if changes, diags := Clean(t.Context(), Options{Dir: dir, DryRun: true, Targets: []contract.Target{r.Outputs[0].Target}}); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
+	opt := Options{Dir: dir, DryRun: true, Targets: []contract.Target{r.Outputs[0].Target}}
+	if changes, diags := Clean(t.Context(), opt); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
 		t.Errorf("got %v, %v", changes, diags)
 	}
 	mustWrite(t, r, Options{Dir: dir})
@@ -292,7 +298,10 @@ func TestLockRemembersAcceptedLosses(t *testing.T) {
 	opt := Options{Dir: t.TempDir()}
 	loss := func(target string) Build {
 		r := built(target, target+".txt", "1")
-		r.Outputs[0].Losses = diag.List{{Target: target, Subject: "mode a", Message: "keeps x", Loss: diag.Widening}, {Target: target, Subject: "mode a", Message: "narrowed", Loss: diag.Narrowing}}
+		r.Outputs[0].Losses = diag.List{
+			{Target: target, Subject: "mode a", Message: "keeps x", Loss: diag.Widening},
+			{Target: target, Subject: "mode a", Message: "narrowed", Loss: diag.Narrowing},
+		}
 		return r
 	}
 	mustWrite(t, loss("roo"), opt)
@@ -323,8 +332,8 @@ func TestLockForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := Sum([]byte("1"))
-	want := strings.Join([]string{"version = 1", "modec = 'v1'", "schema = 'sha256:schema'", "source = 'sha256:source'", "", "[artifacts]",
-		"'.a/c d' = 'roo " + sum + "'", "b = 'roo " + sum + "'", ""}, "\n")
+	want := strings.Join([]string{"version = 1", "modec = 'v1'", "schema = 'sha256:schema'", "source = 'sha256:source'",
+		"", "[artifacts]", "'.a/c d' = 'roo " + sum + "'", "b = 'roo " + sum + "'", ""}, "\n")
 	if diff := cmp.Diff(lockHeader+want, string(b)); diff != "" {
 		t.Error(diff)
 	}

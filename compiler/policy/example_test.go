@@ -39,7 +39,8 @@ func ExampleEngine_Person() {
 		{Name: "guest", Claims: map[string][]string{"groups": {"guest"}}},
 		{Name: "reviewer", Can: read, Claims: map[string][]string{"groups": {"lead", "review"}}},
 	}})
-	r, roles, err := engine.Person(map[string][]string{"groups": {"review", "staff"}}, policy.Action{Group: ir.Read, Arg: "a.go"})
+	person := map[string][]string{"groups": {"review", "staff"}}
+	r, roles, err := engine.Person(person, policy.Action{Group: ir.Read, Arg: "a.go"})
 	fmt.Println(r.Decision, roles, err)
 	// Output:
 	// allow [reviewer] <nil>

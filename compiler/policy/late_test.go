@@ -12,7 +12,10 @@ import (
 func TestLateRegex(t *testing.T) {
 	const slow = `^(a+)+$`
 	table := func(d ir.Decision) *ir.Table {
-		return &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: slow}}}}
+		return &ir.Table{
+			Default: &ir.Default{Decision: ir.Ask},
+			Rules:   []ir.Rule{{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: slow}}},
+		}
 	}
 	e := New(&ir.Project{Modes: []ir.Mode{{Slug: "m", Can: ir.Can{Read: table(ir.Deny), Edit: table(ir.Allow)}}}})
 	s, err := e.Subject(ir.SubjectRef{Mode: "m"})

@@ -31,6 +31,20 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t *testing.T, dir, name, to string) {
+	t.Helper()
+	if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestPlace: a record lies in the user's cache folder, one for each run of its own kind,
 // or nowhere.
 func TestPlace(t *testing.T) {
@@ -43,7 +57,9 @@ func TestPlace(t *testing.T) {
 	if !strings.HasPrefix(first, cache) || filepath.Ext(first) != ".json" || Place("build", "/project") != first {
 		t.Errorf("got %q below %q", first, cache)
 	}
-	for _, args := range [][]string{{"build", "/other"}, {"check", "/project"}, {"build/project"}, {"build", "/project", ""}} {
+	for _, args := range [][]string{
+		{"build", "/other"}, {"check", "/project"}, {"build/project"}, {"build", "/project", ""},
+	} {
 		if Place(args...) == first {
 			t.Errorf("%q has the place of another run", args)
 		}
@@ -70,6 +86,10 @@ type saved struct {
 }
 
 const program = "modec v1"
+
+var said = Summary{Targets: 2, Files: 3, Losses: 1, Warnings: 1, Diagnostics: diag.List{
+	{Code: "x", Severity: diag.Warning, Message: "m", Pos: diag.Pos{File: "a", Line: 1, Col: 2}},
+}}
 
 func save(t *testing.T) saved {
 	t.Helper()
@@ -106,8 +126,7 @@ func save(t *testing.T) saved {
 	}
 	r.File("made", []byte("made"))
 	r.Missing("gone")
-	r.Summary = Summary{Targets: 2, Files: 3, Losses: 1, Warnings: 1,
-		Diagnostics: diag.List{{Code: "x", Severity: diag.Warning, Message: "m", Pos: diag.Pos{File: "a", Line: 1, Col: 2}}}}
+	r.Summary = said
 	r.Save(s.place)
 	return s
 }
@@ -122,9 +141,7 @@ func TestRecordHolds(t *testing.T) {
 	if r == nil {
 		t.Fatal("the record does not hold")
 	}
-	want := Summary{Targets: 2, Files: 3, Losses: 1, Warnings: 1,
-		Diagnostics: diag.List{{Code: "x", Severity: diag.Warning, Message: "m", Pos: diag.Pos{File: "a", Line: 1, Col: 2}}}}
-	if d := cmp.Diff(want, r.Summary); d != "" {
+	if d := cmp.Diff(said, r.Summary); d != "" {
 		t.Error(d)
 	}
 	// What was not read, and what a file holds that was only looked at, may change.
@@ -148,53 +165,68 @@ func TestRecordHolds(t *testing.T) {
 
 // TestRecordEnds: whatever changes of what a run read or left, the record does not hold.
 func TestRecordEnds(t *testing.T) {
-	for name, change := range map[string]func(s *saved) error{
-		"a letter, the size and the times kept": func(s *saved) error {
+	for name, change := range map[string]func(t *testing.T, s *saved){
+		"a letter, the size and the times kept": func(t *testing.T, s *saved) {
 			file := filepath.Join(s.project, "modec.toml")
 			info, err := os.Stat(file)
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
-			return errors.Join(os.WriteFile(file, []byte("name = \"y\"\n"), 0o644), os.Chtimes(file, info.ModTime(), info.ModTime()))
+			put(t, s.project, "modec.toml", "name = \"y\"\n")
+			if err := os.Chtimes(file, info.ModTime(), info.ModTime()); err != nil {
+				t.Fatal(err)
+			}
 		},
-		"a file that is gone":        func(s *saved) error { return os.Remove(filepath.Join(s.project, "modec/a.cue")) },
-		"a file that was looked at":  func(s *saved) error { return os.Remove(filepath.Join(s.project, "seen")) },
-		"a new file in a folder":     func(s *saved) error { return os.WriteFile(filepath.Join(s.project, "modec/new"), nil, 0o644) },
-		"a new folder in a folder":   func(s *saved) error { return os.Mkdir(filepath.Join(s.project, "modec/sub/new"), 0o755) },
-		"a folder that is gone":      func(s *saved) error { return os.RemoveAll(filepath.Join(s.project, "modec/sub")) },
-		"a file that was looked for": func(s *saved) error { return os.WriteFile(filepath.Join(s.project, "absent"), nil, 0o644) },
-		"a folder in the place of a file": func(s *saved) error {
-			return inPlace(s.project, "seen", func(f string) error { return os.Mkdir(f, 0o755) })
+		"a file that is gone":        func(t *testing.T, s *saved) { remove(t, s.project, "modec/a.cue") },
+		"a file that was looked at":  func(t *testing.T, s *saved) { remove(t, s.project, "seen") },
+		"a new file in a folder":     func(t *testing.T, s *saved) { put(t, s.project, "modec/new", "") },
+		"a new folder in a folder":   func(t *testing.T, s *saved) { put(t, s.project, "modec/sub/new/x", "") },
+		"a folder that is gone":      func(t *testing.T, s *saved) { remove(t, s.project, "modec/sub") },
+		"a file that was looked for": func(t *testing.T, s *saved) { put(t, s.project, "absent", "") },
+		"a folder in the place of a file": func(t *testing.T, s *saved) {
+			remove(t, s.project, "seen")
+			put(t, s.project, "seen/x", "")
 		},
-		"a link in the place of a file": func(s *saved) error {
-			return inPlace(s.project, "modec.toml", func(f string) error { return os.Symlink("seen", f) })
+		"a link in the place of a file": func(t *testing.T, s *saved) {
+			remove(t, s.project, "modec.toml")
+			link(t, s.project, "modec.toml", "seen")
 		},
-		"a link to the same bytes":       func(s *saved) error { return linked(s.project, "modec/a.cue") },
-		"an artifact that was edited":    func(s *saved) error { return os.WriteFile(filepath.Join(s.output, "made"), []byte("edit"), 0o644) },
-		"an artifact that is gone":       func(s *saved) error { return os.Remove(filepath.Join(s.output, "made")) },
-		"an artifact that was not there": func(s *saved) error { return os.WriteFile(filepath.Join(s.output, "gone"), nil, 0o644) },
-		"another output":                 func(s *saved) error { s.output = s.project; return nil },
-		"a record that is torn":          func(s *saved) error { return os.Truncate(s.place, 20) },
-		"a record of another form":       func(s *saved) error { return os.WriteFile(s.place, []byte(`{"version": 0}`), 0o600) },
-		"a record of nothing": func(s *saved) error {
-			return os.WriteFile(s.place, []byte(`{"version": 1, "program": "modec v1", "day": "2026-11-20"}`), 0o600)
+		"a link to the same bytes": func(t *testing.T, s *saved) {
+			file := filepath.Join(s.project, "modec.toml")
+			if err := os.Rename(file, file+".real"); err != nil {
+				t.Fatal(err)
+			}
+			link(t, s.project, "modec.toml", "modec.toml.real")
 		},
-		"no record":                        func(s *saved) error { return os.Remove(s.place) },
-		"no place":                         func(s *saved) error { s.place = ""; return nil },
-		"a project that cannot be entered": func(s *saved) error { s.project = filepath.Join(s.project, "seen"); return nil },
+		"an artifact that was edited":    func(t *testing.T, s *saved) { put(t, s.output, "made", "edit") },
+		"an artifact that is gone":       func(t *testing.T, s *saved) { remove(t, s.output, "made") },
+		"an artifact that was not there": func(t *testing.T, s *saved) { put(t, s.output, "gone", "") },
+		"another output":                 func(_ *testing.T, s *saved) { s.output = s.project },
+		"a record that is torn": func(t *testing.T, s *saved) {
+			if err := os.Truncate(s.place, 20); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a record of another form": func(t *testing.T, s *saved) { put(t, s.place, "", `{"version": 0}`) },
+		"a record of nothing": func(t *testing.T, s *saved) {
+			put(t, s.place, "", `{"version": 1, "program": "modec v1", "day": "2026-11-20"}`)
+		},
+		"no record": func(t *testing.T, s *saved) { remove(t, s.place, "") },
+		"no place":  func(_ *testing.T, s *saved) { s.place = "" },
+		"a project that is a file": func(_ *testing.T, s *saved) {
+			s.project = filepath.Join(s.project, "seen")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := save(t)
-			if err := change(&s); err != nil {
-				t.Fatal(err)
-			}
-			if s.load() != nil {
+			if change(t, &s); s.load() != nil {
 				t.Error("the record holds")
 			}
 		})
 	}
 	s := save(t)
-	if Load(s.place, "modec v2", today, s.project, s.output) != nil || Load(s.place, "", today, s.project, s.output) != nil {
+	if Load(s.place, "modec v2", today, s.project, s.output) != nil ||
+		Load(s.place, "", today, s.project, s.output) != nil {
 		t.Error("it holds for another program")
 	}
 	if Load(s.place, program, today.Add(time.Hour), s.project, s.output) != nil {
@@ -203,18 +235,6 @@ func TestRecordEnds(t *testing.T) {
 	if Load(s.place, program, today.Add(-time.Hour), s.project, s.output) == nil {
 		t.Error("it does not hold on the same day")
 	}
-}
-
-// inPlace replaces a file.
-func inPlace(dir, name string, by func(file string) error) error {
-	file := filepath.Join(dir, name)
-	return errors.Join(os.Remove(file), by(file))
-}
-
-// linked moves a file beside its place and links to it.
-func linked(dir, name string) error {
-	file := filepath.Join(dir, name)
-	return errors.Join(os.Rename(file, file+".real"), os.Symlink(filepath.Base(file)+".real", file))
 }
 
 // TestRecordCostsNothing: what cannot be saved is not, without an error and without a
@@ -275,30 +295,32 @@ func TestReads(t *testing.T) {
 	drop := func(name string) func(fs.FS) error {
 		return func(fs.FS) error { delete(files, name); return nil }
 	}
-	dir := listing([]string{"b", "c/"})
+	type steps []func(fs.FS) error
+	type states map[string]string
+	a, dir := sum([]byte("a")), listing([]string{"b", "c/"})
 	for name, c := range map[string]struct {
-		do   []func(fs.FS) error
-		want map[string]string // nil: not all is known
+		do   steps
+		want states // nil: not all is known
 	}{
-		"a file":                      {[]func(fs.FS) error{read("a")}, map[string]string{"a": sum([]byte("a"))}},
-		"twice":                       {[]func(fs.FS) error{read("a"), read("a")}, map[string]string{"a": sum([]byte("a"))}},
-		"a file that is not there":    {[]func(fs.FS) error{read("x"), stat("x")}, map[string]string{"x": absent}},
-		"looked at":                   {[]func(fs.FS) error{stat("a"), stat("dir")}, map[string]string{"a": there, "dir": folder}},
-		"looked at, then read":        {[]func(fs.FS) error{stat("a"), read("a")}, map[string]string{"a": sum([]byte("a"))}},
-		"read, then looked at":        {[]func(fs.FS) error{read("a"), stat("a")}, map[string]string{"a": sum([]byte("a"))}},
-		"a folder":                    {[]func(fs.FS) error{list("dir")}, map[string]string{"dir": dir}},
-		"a folder, then looked at":    {[]func(fs.FS) error{list("dir"), stat("dir")}, map[string]string{"dir": dir}},
-		"a folder, looked at before":  {[]func(fs.FS) error{stat("dir"), list("dir")}, map[string]string{"dir": dir}},
-		"a file that changes":         {[]func(fs.FS) error{read("a"), write("a", "b"), read("a")}, nil},
-		"a file that goes":            {[]func(fs.FS) error{read("a"), drop("a"), read("a")}, nil},
-		"a file that comes":           {[]func(fs.FS) error{read("x"), write("x", "x"), read("x")}, nil},
-		"looked at, then gone":        {[]func(fs.FS) error{stat("a"), drop("a"), read("a")}, nil},
-		"a folder that changes":       {[]func(fs.FS) error{list("dir"), write("dir/new", ""), list("dir")}, nil},
-		"a pipe":                      {[]func(fs.FS) error{stat("pipe")}, nil},
-		"a pipe that is opened":       {[]func(fs.FS) error{read("pipe")}, nil},
-		"a file that is too large":    {[]func(fs.FS) error{read("large")}, nil},
-		"a file that may not be read": {[]func(fs.FS) error{read("secret")}, nil},
-		"some names of a folder":      {[]func(fs.FS) error{func(f fs.FS) error { return some(f, "dir") }}, nil},
+		"a file":                      {steps{read("a")}, states{"a": a}},
+		"twice":                       {steps{read("a"), read("a")}, states{"a": a}},
+		"a file that is not there":    {steps{read("x"), stat("x")}, states{"x": absent}},
+		"looked at":                   {steps{stat("a"), stat("dir")}, states{"a": there, "dir": folder}},
+		"looked at, then read":        {steps{stat("a"), read("a")}, states{"a": a}},
+		"read, then looked at":        {steps{read("a"), stat("a")}, states{"a": a}},
+		"a folder":                    {steps{list("dir")}, states{"dir": dir}},
+		"a folder, then looked at":    {steps{list("dir"), stat("dir")}, states{"dir": dir}},
+		"a folder, looked at before":  {steps{stat("dir"), list("dir")}, states{"dir": dir}},
+		"a file that changes":         {steps{read("a"), write("a", "b"), read("a")}, nil},
+		"a file that goes":            {steps{read("a"), drop("a"), read("a")}, nil},
+		"a file that comes":           {steps{read("x"), write("x", "x"), read("x")}, nil},
+		"looked at, then gone":        {steps{stat("a"), drop("a"), read("a")}, nil},
+		"a folder that changes":       {steps{list("dir"), write("dir/new", ""), list("dir")}, nil},
+		"a pipe":                      {steps{stat("pipe")}, nil},
+		"a pipe that is opened":       {steps{read("pipe")}, nil},
+		"a file that is too large":    {steps{read("large")}, nil},
+		"a file that may not be read": {steps{read("secret")}, nil},
+		"some names of a folder":      {steps{func(f fs.FS) error { return some(f, "dir") }}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := files
@@ -319,7 +341,7 @@ func TestReads(t *testing.T) {
 			got, ok := r.States()
 			if ok != (c.want != nil) {
 				t.Errorf("got %v, %v", got, ok)
-			} else if d := cmp.Diff(c.want, got); ok && d != "" {
+			} else if d := cmp.Diff(map[string]string(c.want), got); ok && d != "" {
 				t.Error(d)
 			}
 		})
@@ -328,7 +350,8 @@ func TestReads(t *testing.T) {
 	if err != nil || string(data) != "b" {
 		t.Errorf("got %q, %v", data, err)
 	}
-	if err := fstest.TestFS(NewReads(fstest.MapFS{"a": files["a"], "dir/b": files["dir/b"]}), "a", "dir/b"); err != nil {
+	few := fstest.MapFS{"a": files["a"], "dir/b": files["dir/b"]}
+	if err := fstest.TestFS(NewReads(few), "a", "dir/b"); err != nil {
 		t.Error(err)
 	}
 }

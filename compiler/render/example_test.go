@@ -8,8 +8,9 @@ import (
 )
 
 func ExampleSource() {
-	files, err := render.Source(&ir.Project{Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You write code.",
-		Can: ir.Can{Read: &ir.Table{Default: &ir.Default{Decision: ir.Allow}}}}}}, "modec", nil, nil)
+	code := ir.Mode{Slug: "code", Name: "Code", RoleDefinition: "You write code."}
+	code.Can.Read = &ir.Table{Default: &ir.Default{Decision: ir.Allow}}
+	files, err := render.Source(&ir.Project{Modes: []ir.Mode{code}}, "modec", nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -21,7 +21,8 @@ policies: {
 	calm: {extends: ["base"], can: {command: default: "ask", edit: {allow: ["docs/**"], guarded: ["CLAUDE.md"]}}}
 }
 modes: {
-	parent: {name: "P", description: "d", whenToUse: "w", model: "opus", roleDefinition: "You are the parent.", extends: ["calm"], can: web: allow: ["example.com"]}
+	parent: {name: "P", description: "d", whenToUse: "w", model: "opus", roleDefinition: "You are the parent."}
+	parent: {extends: ["calm"], can: web: allow: ["example.com"]}
 	child: {name: "C", extends: ["parent", "base"], can: {command: allow: ["git push *", "make"], web: deny: ["*"]}}
 	own: {name: "O", roleDefinition: "r", extends: ["base", "calm"], can: command: default: "deny"}
 	reads: {name: "R", roleDefinition: "r", extends: ["base2", "git_read"]}
@@ -44,19 +45,21 @@ policies: base2: extends: ["git_read"]
 			t.Errorf("%s: got %s, want %s", ask, got, want)
 		}
 	}
-	if r := p.Mode("reads").Can.Command.Rules; len(r) != 1 || r[0].From != "policy git_read" || r[0].Pos != (diag.Pos{File: "modec/a.cue", Line: 12, Col: 28}) {
+	if r := p.Mode("reads").Can.Command.Rules; len(r) != 1 || r[0].From != "policy git_read" ||
+		r[0].Pos != (diag.Pos{File: "modec/a.cue", Line: 13, Col: 28}) {
 		t.Errorf("got %+v, want the built-in rule where it is extended", r)
 	}
 	c := p.Mode("child")
-	if got, want := []string{c.Name, c.Description, c.WhenToUse, c.Model, c.RoleDefinition}, []string{"C", "d", "w", "opus", "You are the parent."}; !cmp.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	texts := []string{c.Name, c.Description, c.WhenToUse, c.Model, c.RoleDefinition}
+	if want := []string{"C", "d", "w", "opus", "You are the parent."}; !cmp.Equal(texts, want) {
+		t.Errorf("got %q, want %q", texts, want)
 	}
 	type origin struct{ pattern, from string }
 	var got []origin
 	for _, r := range c.Can.Command.Rules {
 		got = append(got, origin{r.Pattern.Text, r.From})
 	}
-	want := []origin{{"git push *", ""}, {"make", ""}, {"git push *", "policy base"}} // once, though it comes on two ways
+	want := []origin{{"git push *", ""}, {"make", ""}, {"git push *", "policy base"}} // once, by two ways
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(origin{})); diff != "" {
 		t.Error(diff)
 	}
@@ -127,7 +130,11 @@ func TestGuards(t *testing.T) {
 		t.Fatal(diags)
 	}
 	last := p.Guards[len(p.Guards)-1]
-	want := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".thurbox/**"}, Pos: diag.Pos{File: "modec:guards", Line: len(ir.GuardedPaths) + 2}}
+	want := ir.Rule{
+		Decision: ir.Deny,
+		Pattern:  ir.Pattern{Text: ".thurbox/**"},
+		Pos:      diag.Pos{File: "modec:guards", Line: len(ir.GuardedPaths) + 2},
+	}
 	if diff := cmp.Diff(want, last); diff != "" || len(p.Guards) != len(ir.GuardedPaths)+1 {
 		t.Errorf("%d guards, the last: %s", len(p.Guards), diff)
 	}
@@ -136,7 +143,10 @@ func TestGuards(t *testing.T) {
 // Parents that share their parents do not multiply the work, nor the rules.
 func TestDiamondsAreLinear(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("package modec\nmodes: \"a-0\": {name: \"A\", roleDefinition: \"r\", can: read: allow: [\"x\"]}\nmodes: \"b-0\": {name: \"B\", roleDefinition: \"r\"}\n")
+	b.WriteString(`package modec
+modes: "a-0": {name: "A", roleDefinition: "r", can: read: allow: ["x"]}
+modes: "b-0": {name: "B", roleDefinition: "r"}
+`)
 	const levels = 60
 	for i := 1; i <= levels; i++ {
 		for _, l := range []string{"a", "b"} {

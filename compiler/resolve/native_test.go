@@ -17,28 +17,43 @@ servers: {
 modes: code: {name: "Code", roleDefinition: "You write code.", can: default: "allow"}
 `
 
+// decisions are wanted for "SUBJECT GROUP ARG".
+type decisions map[string]ir.Decision
+
 // A rule of an agent's own grammar decides about what it matches, and leaves the rest as
 // the role would have decided without it. What each rule means is tested in
 // targets/claude.
 func TestNativeRulesLeaveTheRest(t *testing.T) {
 	for _, c := range []struct {
 		role string // the body of role r
-		want map[string]ir.Decision
+		want decisions
 	}{
-		{`allowedTools: ["Bash(npm test)"]`, map[string]ir.Decision{"r command npm test": ir.Allow, "r command git push": ir.Ask}},
-		{`permissionMode: "dontAsk", allowedTools: ["Bash(npm test)"]`, map[string]ir.Decision{"r command git push": ir.Deny}},
-		{`permissionMode: "acceptEdits", disallowedTools: ["Edit(/secret)"]`, map[string]ir.Decision{"r edit secret": ir.Deny, "r edit a": ir.Allow}},
-		{`can: default: "deny", askTools: ["Bash(ls)"]`, map[string]ir.Decision{"r command ls": ir.Ask, "r command rm": ir.Deny}},
-		{`disallowedTools: ["Agent(code)"]`, map[string]ir.Decision{"r modes code": ir.Deny, "r modes other": ir.Allow}},
+		{`allowedTools: ["Bash(npm test)"]`, decisions{"r command npm test": ir.Allow, "r command git push": ir.Ask}},
+		{`permissionMode: "dontAsk", allowedTools: ["Bash(npm test)"]`, decisions{"r command git push": ir.Deny}},
+		{`permissionMode: "acceptEdits", disallowedTools: ["Edit(/secret)"]`, decisions{
+			"r edit secret": ir.Deny, "r edit a": ir.Allow,
+		}},
+		{`can: default: "deny", askTools: ["Bash(ls)"]`, decisions{"r command ls": ir.Ask, "r command rm": ir.Deny}},
+		{`disallowedTools: ["Agent(code)"]`, decisions{"r modes code": ir.Deny, "r modes other": ir.Allow}},
 
 		// A server that is off by default stays off for what no allow names.
-		{`disallowedTools: ["mcp__admin__drop_table"]`, map[string]ir.Decision{"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Deny}},
-		{`permissionMode: "bypassPermissions", allowedTools: ["mcp__admin__status"]`, map[string]ir.Decision{"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Allow}},
+		{`disallowedTools: ["mcp__admin__drop_table"]`, decisions{
+			"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Deny,
+		}},
+		{`permissionMode: "bypassPermissions", allowedTools: ["mcp__admin__status"]`, decisions{
+			"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Allow,
+		}},
 
 		// What `can` says of other servers goes on holding.
-		{`can: mcp: "*": "allow", disallowedTools: ["mcp__github__delete_repo"]`, map[string]ir.Decision{"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Allow, "r mcp my docs:search": ir.Allow}},
-		{`can: mcp: github: "allow", disallowedTools: ["mcp__github__delete_repo"]`, map[string]ir.Decision{"r mcp github:list_issues": ir.Allow}},
-		{`can: mcp: github: {default: "deny"}, allowedTools: ["mcp__github__list_issues"]`, map[string]ir.Decision{"r mcp github:list_issues": ir.Allow, "r mcp github:delete_repo": ir.Deny}},
+		{`can: mcp: "*": "allow", disallowedTools: ["mcp__github__delete_repo"]`, decisions{
+			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Allow, "r mcp my docs:search": ir.Allow,
+		}},
+		{`can: mcp: github: "allow", disallowedTools: ["mcp__github__delete_repo"]`, decisions{
+			"r mcp github:list_issues": ir.Allow,
+		}},
+		{`can: mcp: github: {default: "deny"}, allowedTools: ["mcp__github__list_issues"]`, decisions{
+			"r mcp github:list_issues": ir.Allow, "r mcp github:delete_repo": ir.Deny,
+		}},
 	} {
 		t.Run(c.role, func(t *testing.T) {
 			p := model(t, map[string]string{"a.cue": "package modec\n" + inventory + "roles: r: {" + c.role + "}\n"})

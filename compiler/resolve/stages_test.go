@@ -116,7 +116,10 @@ func (grammar) Name() string       { return "test" }
 func (grammar) BadRule() diag.Code { return codeBadRule }
 
 func (grammar) RuleLists() []contract.RuleList {
-	return []contract.RuleList{{Field: "disallowedTools", Decision: ir.Deny}, {Field: "allowedTools", Decision: ir.Allow}}
+	return []contract.RuleList{
+		{Field: "disallowedTools", Decision: ir.Deny},
+		{Field: "allowedTools", Decision: ir.Allow},
+	}
 }
 
 func (grammar) TranslateRule(text string, d ir.Decision, inv contract.Inventory) ([]contract.NeutralRule, bool, error) {
@@ -155,7 +158,8 @@ roles: bad: {disallowedTools: ["what"], allowedTools: ["call dosc get", "call do
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
-	p, diags := resolve.Resolve(tree.Root, nil, resolve.Settings{ClosedInventory: true, Dialects: []contract.Dialect{grammar{}}})
+	settings := resolve.Settings{ClosedInventory: true, Dialects: []contract.Dialect{grammar{}}}
+	p, diags := resolve.Resolve(tree.Root, nil, settings)
 	var got []string
 	for _, d := range diags {
 		got = append(got, d.String())
@@ -213,7 +217,8 @@ modes: a: {name: "A", roleDefinition: "r", extends: ["more", "base"], can: mcp: 
 	for _, e := range p.Mode("a").Can.MCP.Entries {
 		got = append(got, e.Key+" of "+e.From)
 	}
-	if d := cmp.Diff([]string{"docs of ", "docs of policy more", "docs of policy base", "o* of policy base"}, got); d != "" {
+	want := []string{"docs of ", "docs of policy more", "docs of policy base", "o* of policy base"}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }

@@ -128,7 +128,8 @@ func TestShapesAgreeWithCUE(t *testing.T) {
 // FuzzShapes looks for data on which the shapes and CUE disagree.
 func FuzzShapes(f *testing.F) {
 	for _, s := range []string{
-		`modes: a: {name: "A", roleDefinition: "r", can: {read: "allow", edit: {allow: ["x", {regex: "y"}], guarded: [".git/x"]}}}`,
+		`modes: a: {name: "A", roleDefinition: "r"}
+modes: a: can: {read: "allow", edit: {allow: ["x", {regex: "y"}], guarded: [".git/x"]}}`,
 		`roles: r: {permissionMode: "plan", claims: {a: "b", c: ["d"]}, tools: [], env: X: "1"}`,
 		`servers: s: {command: "x", timeout: 5, tools: t: risk: "read"}`,
 		`policies: p: can: {mcp: {default: "ask", s: {allow: ["*"], resources: "deny"}}, outside: read: "ask"}`,
@@ -151,7 +152,8 @@ func TestNamesAgreeWithTheSchema(t *testing.T) {
 	names := []string{
 		"", " ", "a", "A-1", "a_b", "a.b", "a:b", "a*b", "a b", " a", "a ", "é", "🏗️", "\n", "a\nb", ".", "-",
 		strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 128), strings.Repeat("x", 129),
-		strings.Repeat("é", 256), strings.Repeat("é", 257), strings.Repeat(" ", 255) + "x", strings.Repeat(" ", 256) + "x",
+		strings.Repeat("é", 256), strings.Repeat("é", 257),
+		strings.Repeat(" ", 255) + "x", strings.Repeat(" ", 256) + "x",
 	}
 	for sec, def := range map[string]string{"servers": "#ServerName", "tools": "#ToolName", "modes": "#Slug",
 		"roles": "#RoleName", "policies": "#PolicyName"} {

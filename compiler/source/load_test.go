@@ -113,7 +113,8 @@ func aliases() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 10; i++ {
-		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
+		nine := strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", ")
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, nine)
 	}
 	return b.String()
 }
@@ -134,7 +135,8 @@ func TestLinksStayInside(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "secret.cue", "package modec\nroles: r: {}\n")
 	dir := t.TempDir()
-	put(t, dir, "modec/real.cue", "package modec\nmodes: a: {name: \"A\", roleDefinitionFile: \"linked.md\", customInstructionsFile: \"inside.md\"}\n")
+	put(t, dir, "modec/real.cue", "package modec\n"+
+		"modes: a: {name: \"A\", roleDefinitionFile: \"linked.md\", customInstructionsFile: \"inside.md\"}\n")
 	put(t, dir, "shared/inside.md", "Inside.")
 	for link, to := range map[string]string{
 		"modec/linked.cue": filepath.Join(outside, "secret.cue"),
@@ -162,6 +164,29 @@ func TestLinksStayInside(t *testing.T) {
 	}
 	if got := tree.Texts; len(got) != 1 || got["modec/inside.md"] != "Inside." {
 		t.Errorf("got texts %q, want the one inside", got)
+	}
+}
+
+// A link that leaves the project is told from one that leads nowhere. Package os does not
+// export the error for it: this test fails when Go returns another one.
+func TestLinkOutside(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "modec/a.cue", "package modec\n")
+	outside := t.TempDir()
+	put(t, outside, "x.cue", "package modec\n")
+	for name, to := range map[string]string{"x.cue": filepath.Join(outside, "x.cue"), "y.cue": "none.cue"} {
+		if err := os.Symlink(to, filepath.Join(dir, "modec", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	_, diags := Load(root.FS(), "modec")
+	if d := cmp.Diff([]string{"modec/x.cue path-outside", "modec/y.cue unreadable-file"}, places(diags)); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -228,12 +253,13 @@ f = -1.5
 // imported from outside of CUE.
 func TestImports(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"the schema":          {"import \"modec.dev/schema\"\n\nschema.#Project\nroles: r: {}\n", ""},
-		"by another name":     {"import s \"modec.dev/schema@v0\"\n\ns.#Project\nroles: r: {}\n", ""},
-		"in a pattern":        {"import \"modec.dev/schema\"\n\nroles?: [string]: schema.#Role\nroles: r: {}\n", ""},
-		"CUE's own":           {"import \"strings\"\n\nroles: (strings.ToLower(\"R\")): {}\n", ""},
-		"somebody's":          {"import \"example.com/x\"\n\nroles: r: x.y\n", "modec/a.cue:3:8 bad-import"},
-		"beside the schema":   {"import (\n\t\"modec.dev/schema\"\n\t\"example.com/x\"\n)\n\nroles: r: x.y\n", "modec/a.cue:5:2 bad-import"},
+		"the schema":      {"import \"modec.dev/schema\"\n\nschema.#Project\nroles: r: {}\n", ""},
+		"by another name": {"import s \"modec.dev/schema@v0\"\n\ns.#Project\nroles: r: {}\n", ""},
+		"in a pattern":    {"import \"modec.dev/schema\"\n\nroles?: [string]: schema.#Role\nroles: r: {}\n", ""},
+		"CUE's own":       {"import \"strings\"\n\nroles: (strings.ToLower(\"R\")): {}\n", ""},
+		"somebody's":      {"import \"example.com/x\"\n\nroles: r: x.y\n", "modec/a.cue:3:8 bad-import"},
+		"beside the schema": {"import (\n\t\"modec.dev/schema\"\n\t\"example.com/x\"\n)\n\nroles: r: x.y\n",
+			"modec/a.cue:5:2 bad-import"},
 		"an unknown of CUE's": {"import \"nothing\"\n\nroles: r: nothing.x\n", "modec/a.cue:3:8 cue"},
 	} {
 		tree, diags := Load(memfs.FS{"modec/a.cue": []byte("package modec\n\n" + c.text)}, "modec")
@@ -256,7 +282,8 @@ func TestConflicts(t *testing.T) {
 		codes := map[diag.Code]int{}
 		for _, d := range diags {
 			codes[d.Code]++
-			if d.Pos.Line != 2 || len(d.Related) != 1 || d.Related[0].Pos.Line != 2 || d.Related[0].Pos.File == d.Pos.File {
+			if d.Pos.Line != 2 || len(d.Related) != 1 || d.Related[0].Pos.Line != 2 ||
+				d.Related[0].Pos.File == d.Pos.File {
 				t.Errorf("%s: got %+v, want both places", name, d)
 			}
 		}
@@ -296,8 +323,15 @@ func TestWith(t *testing.T) {
 
 // An overlay adds files and replaces some, and everything else is as it was.
 func TestOverlay(t *testing.T) {
-	under := memfs.FS{"modec.toml": []byte("x"), "modec/a.cue": []byte("package modec\nmodes: a: name: \"A\"\n"), "modec/b/c.yaml": []byte("roles: {r: {}}\n")}
-	fsys, err := Overlay(under, "modec", memfs.FS{"modec/a.cue": []byte("package modec\nmodes: z: name: \"Z\"\n"), "modec/new.yaml": []byte("roles: {n: {}}\n")})
+	under := memfs.FS{
+		"modec.toml":     []byte("x"),
+		"modec/a.cue":    []byte("package modec\nmodes: a: name: \"A\"\n"),
+		"modec/b/c.yaml": []byte("roles: {r: {}}\n"),
+	}
+	fsys, err := Overlay(under, "modec", memfs.FS{
+		"modec/a.cue":    []byte("package modec\nmodes: z: name: \"Z\"\n"),
+		"modec/new.yaml": []byte("roles: {n: {}}\n"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +362,8 @@ func TestFormat(t *testing.T) {
 		"modec/c.yaml": []byte("roles:   {s:   {}}\n"),
 	}
 	got, diags := Format(files, "modec")
-	if len(diags) > 0 || len(got) != 1 || got[0].Path != "modec/a.cue" || string(got[0].Was) != string(files["modec/a.cue"]) ||
+	if len(diags) > 0 || len(got) != 1 || got[0].Path != "modec/a.cue" ||
+		string(got[0].Was) != string(files["modec/a.cue"]) ||
 		string(got[0].Now) != "package modec\n\nmodes: a: {name: \"A\"}\n" {
 		t.Errorf("got %q, %v", got, diags)
 	}

@@ -12,10 +12,13 @@ import (
 // The cause of a line is the part of the source without which it would be another.
 func ExampleLine() {
 	at := func(line int) diag.Pos { return diag.Pos{File: "modec/code.cue", Line: line, Col: 1} }
-	project := &ir.Project{Version: ir.Version, Modes: []ir.Mode{{Slug: "code", Pos: at(1), Can: ir.Can{Command: &ir.Table{Rules: []ir.Rule{
-		{Decision: ir.Allow, Pattern: ir.Pattern{Text: "make"}, Pos: at(2)},
-		{Decision: ir.Deny, Pattern: ir.Pattern{Text: "git push *"}, Pos: at(3)},
-	}}}}}}
+	project := &ir.Project{
+		Version: ir.Version,
+		Modes: []ir.Mode{{Slug: "code", Pos: at(1), Can: ir.Can{Command: &ir.Table{Rules: []ir.Rule{
+			{Decision: ir.Allow, Pattern: ir.Pattern{Text: "make"}, Pos: at(2)},
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "git push *"}, Pos: at(3)},
+		}}}}},
+	}
 	emit := func(p *ir.Project) ([]byte, bool) {
 		var b strings.Builder
 		for i := range p.Modes {

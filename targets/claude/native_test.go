@@ -29,6 +29,9 @@ func model(t *testing.T, text string) *ir.Project {
 	return res.Project
 }
 
+// decisions are wanted for "SUBJECT GROUP ARG".
+type decisions map[string]ir.Decision
+
 // decide answers "SUBJECT GROUP ARG".
 func decide(t *testing.T, p *ir.Project, ask string) ir.Decision {
 	t.Helper()
@@ -65,31 +68,33 @@ modes: code: {name: "Code", roleDefinition: "You write code.", can: default: "al
 func TestClaudeRules(t *testing.T) {
 	for _, c := range []struct {
 		role string // the body of role r
-		want map[string]ir.Decision
+		want decisions
 	}{
-		{`allowedTools: ["Bash(git log *)", "Bash(npm test)"], disallowedTools: ["Bash(git log --output*)"]`, map[string]ir.Decision{
+		{`allowedTools: ["Bash(git log *)", "Bash(npm test)"], disallowedTools: ["Bash(git log --output*)"]`, decisions{
 			"r command git log -1":         ir.Allow,
 			"r command npm test":           ir.Allow,
 			"r command git log --output=x": ir.Deny,
 			"r command git push":           ir.Ask,
 		}},
-		{`permissionMode: "dontAsk", allowedTools: ["Bash(git log *)"]`, map[string]ir.Decision{
+		{`permissionMode: "dontAsk", allowedTools: ["Bash(git log *)"]`, decisions{
 			"r command git log -1": ir.Allow,
 			"r command git push":   ir.Deny,
 		}},
-		{`disallowedTools: ["Bash"]`, map[string]ir.Decision{"r command ls": ir.Deny, "r read a.go": ir.Allow}},
-		{`permissionMode: "dontAsk", allowedTools: ["Bash"]`, map[string]ir.Decision{"r command ls": ir.Allow}},
-		{`askTools: ["Read"], allowedTools: ["Edit"]`, map[string]ir.Decision{"r read a.go": ir.Ask, "r edit a.go": ir.Allow, "r edit .git/config": ir.Deny}},
+		{`disallowedTools: ["Bash"]`, decisions{"r command ls": ir.Deny, "r read a.go": ir.Allow}},
+		{`permissionMode: "dontAsk", allowedTools: ["Bash"]`, decisions{"r command ls": ir.Allow}},
+		{`askTools: ["Read"], allowedTools: ["Edit"]`, decisions{
+			"r read a.go": ir.Ask, "r edit a.go": ir.Allow, "r edit .git/config": ir.Deny,
+		}},
 
 		// Paths are gitignore patterns; "dir/**" holds at any depth in a deny only.
-		{`permissionMode: "dontAsk", allowedTools: ["Edit(docs/**)", "Edit(./README.md)", "Edit(*.txt)"]`, map[string]ir.Decision{
+		{`permissionMode: "dontAsk", allowedTools: ["Edit(docs/**)", "Edit(./README.md)", "Edit(*.txt)"]`, decisions{
 			"r edit docs/a.md":     ir.Allow,
 			"r edit src/docs/a.md": ir.Deny,
 			"r edit README.md":     ir.Allow,
 			"r edit src/README.md": ir.Deny,
 			"r edit src/a.txt":     ir.Allow,
 		}},
-		{`permissionMode: "acceptEdits", disallowedTools: ["Read(gen/**)", "Edit(/secret)", "Write(*.pem)"]`, map[string]ir.Decision{
+		{`permissionMode: "acceptEdits", disallowedTools: ["Read(gen/**)", "Edit(/secret)", "Write(*.pem)"]`, decisions{
 			"r read gen/a":     ir.Deny,
 			"r read src/gen/a": ir.Deny,
 			"r edit secret/a":  ir.Deny,
@@ -97,30 +102,56 @@ func TestClaudeRules(t *testing.T) {
 			"r edit a/b.pem":   ir.Deny,
 		}},
 
-		{`permissionMode: "dontAsk", allowedTools: ["WebFetch(domain:*.example.com)"]`, map[string]ir.Decision{"r web docs.example.com": ir.Allow, "r web example.com": ir.Deny}},
-		{`disallowedTools: ["WebFetch", "Agent(code)"]`, map[string]ir.Decision{"r web example.com": ir.Deny, "r modes code": ir.Deny}},
+		{`permissionMode: "dontAsk", allowedTools: ["WebFetch(domain:*.example.com)"]`, decisions{
+			"r web docs.example.com": ir.Allow, "r web example.com": ir.Deny,
+		}},
+		{`disallowedTools: ["WebFetch", "Agent(code)"]`, decisions{
+			"r web example.com": ir.Deny, "r modes code": ir.Deny,
+		}},
 
 		// MCP: a server, a tool, a glob over tools, and over servers in a deny.
-		{`allowedTools: ["mcp__github__list_*"], disallowedTools: ["mcp__github__delete_repo"]`, map[string]ir.Decision{
+		{`allowedTools: ["mcp__github__list_*"], disallowedTools: ["mcp__github__delete_repo"]`, decisions{
 			"r mcp github:list_issues": ir.Allow,
 			"r mcp github:delete_repo": ir.Deny,
 			"r mcp my docs:search":     ir.Ask,
 		}},
-		{`permissionMode: "dontAsk", allowedTools: ["mcp__github"]`, map[string]ir.Decision{"r mcp github:delete_repo": ir.Allow, "r mcp my docs:search": ir.Deny}},
-		{`allowedTools: ["mcp__my_docs__get_page"]`, map[string]ir.Decision{"r mcp my docs:get.page": ir.Allow, "r mcp my docs:search": ir.Ask}},
-		{`disallowedTools: ["mcp__my_*"]`, map[string]ir.Decision{"r mcp my docs:get.page": ir.Deny, "r mcp github:list_issues": ir.Ask}},
-		{`disallowedTools: ["mcp__*__delete_*"]`, map[string]ir.Decision{"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Ask}},
-		{`disallowedTools: ["mcp__*_repo"]`, map[string]ir.Decision{"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Ask}},
-		{`permissionMode: "bypassPermissions", disallowedTools: ["mcp__*"]`, map[string]ir.Decision{"r mcp github:list_issues": ir.Deny}},
+		{`permissionMode: "dontAsk", allowedTools: ["mcp__github"]`, decisions{
+			"r mcp github:delete_repo": ir.Allow, "r mcp my docs:search": ir.Deny,
+		}},
+		{`allowedTools: ["mcp__my_docs__get_page"]`, decisions{
+			"r mcp my docs:get.page": ir.Allow, "r mcp my docs:search": ir.Ask,
+		}},
+		{`disallowedTools: ["mcp__my_*"]`, decisions{
+			"r mcp my docs:get.page": ir.Deny, "r mcp github:list_issues": ir.Ask,
+		}},
+		{`disallowedTools: ["mcp__*__delete_*"]`, decisions{
+			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Ask,
+		}},
+		{`disallowedTools: ["mcp__*_repo"]`, decisions{
+			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Ask,
+		}},
+		{`permissionMode: "bypassPermissions", disallowedTools: ["mcp__*"]`, decisions{
+			"r mcp github:list_issues": ir.Deny,
+		}},
 
 		// A server that is off by default stays off for what no allow names.
-		{`disallowedTools: ["mcp__admin__drop_table"]`, map[string]ir.Decision{"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Deny}},
-		{`permissionMode: "bypassPermissions", allowedTools: ["mcp__admin__status"]`, map[string]ir.Decision{"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Allow}},
+		{`disallowedTools: ["mcp__admin__drop_table"]`, decisions{
+			"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Deny,
+		}},
+		{`permissionMode: "bypassPermissions", allowedTools: ["mcp__admin__status"]`, decisions{
+			"r mcp admin:drop_table": ir.Deny, "r mcp admin:status": ir.Allow,
+		}},
 
 		// What `can` says of other servers goes on holding.
-		{`can: mcp: "*": "allow", disallowedTools: ["mcp__github__delete_repo"]`, map[string]ir.Decision{"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Allow, "r mcp my docs:search": ir.Allow}},
-		{`can: mcp: github: "allow", disallowedTools: ["mcp__github__delete_repo"]`, map[string]ir.Decision{"r mcp github:list_issues": ir.Allow}},
-		{`can: mcp: github: {default: "deny"}, allowedTools: ["mcp__github__list_issues"]`, map[string]ir.Decision{"r mcp github:list_issues": ir.Allow, "r mcp github:delete_repo": ir.Deny}},
+		{`can: mcp: "*": "allow", disallowedTools: ["mcp__github__delete_repo"]`, decisions{
+			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Allow, "r mcp my docs:search": ir.Allow,
+		}},
+		{`can: mcp: github: "allow", disallowedTools: ["mcp__github__delete_repo"]`, decisions{
+			"r mcp github:list_issues": ir.Allow,
+		}},
+		{`can: mcp: github: {default: "deny"}, allowedTools: ["mcp__github__list_issues"]`, decisions{
+			"r mcp github:list_issues": ir.Allow, "r mcp github:delete_repo": ir.Deny,
+		}},
 	} {
 		t.Run(c.role, func(t *testing.T) {
 			p := model(t, inventory+"roles: r: {"+c.role+"}\n")
@@ -141,7 +172,8 @@ func TestClaudeRules(t *testing.T) {
 func TestClaudeRulesThatStay(t *testing.T) {
 	rules := []string{
 		"WebSearch", "WebFetch", "Write", "Skill(deploy)", "Agent(Explore)", "Bash(@git_read)", "Monitor(tail *)",
-		"Read(//etc/**)", "Read(~/.ssh/**)", "Edit(!docs/**)", "Edit(#notes)", `Edit(a\ b)`, "Edit( x)", "mcp__github__a?",
+		"Read(//etc/**)", "Read(~/.ssh/**)", "Edit(!docs/**)", "Edit(#notes)", `Edit(a\ b)`,
+		"Edit( x)", "mcp__github__a?",
 	}
 	p := model(t, inventory+fmt.Sprintf("roles: r: askTools: %s\n", cueList(rules)))
 	var got []string
@@ -174,7 +206,10 @@ func TestClaudeRulesForNamesThatCollide(t *testing.T) {
 roles: r: {permissionMode: "dontAsk", allowedTools: ["mcp__a_b__t"]}
 roles: s: {permissionMode: "bypassPermissions", disallowedTools: ["mcp__a_b__t"]}
 `)
-	for ask, want := range map[string]ir.Decision{"r mcp a b:t": ir.Deny, "r mcp a.b:t": ir.Deny, "s mcp a b:t": ir.Deny, "s mcp a.b:t": ir.Deny} {
+	for ask, want := range (decisions{
+		"r mcp a b:t": ir.Deny, "r mcp a.b:t": ir.Deny,
+		"s mcp a b:t": ir.Deny, "s mcp a.b:t": ir.Deny,
+	}) {
 		if got := decide(t, p, ask); got != want {
 			t.Errorf("%s: got %s, want %s", ask, got, want)
 		}
