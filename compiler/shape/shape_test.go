@@ -18,7 +18,7 @@ import (
 	schema "modec.dev/modec/cue"
 )
 
-var definitions = map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"}
+var definitionOf = map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"}
 
 // together reads files of plain data as one source. It returns nil where they are
 // more than plain data or disagree.
@@ -71,7 +71,7 @@ func compareVerdicts(t *testing.T, name string, files map[string][]byte) int {
 	}
 	data := cuecontext.New().BuildInstance(inst)
 	compared := 0
-	for sec, def := range definitions {
+	for sec, def := range definitionOf {
 		items := root.Get(sec)
 		if items == nil || items.Kind != source.Struct {
 			continue
