@@ -40,9 +40,6 @@ roles: {
 }
 `
 
-// project is the folder that the installed hooks name.
-const project = "/project"
-
 // agents installs the real files of the agents that have any in a home folder.
 type agents struct {
 	t     *testing.T
