@@ -24,10 +24,10 @@ var update = flag.Bool("update", false, "rewrite what the invalid fixtures want"
 // elsewhere are the codes that no source alone can cause, and where they are
 // tested.
 var elsewhere = map[string]string{
-	"bad-lock":            "TestBadLockStopsTheBuild",
-	"cannot-write":        "TestWriteStaysInsideTheRoot",
-	"edited":              "TestWriteLeavesForeignAndEditedFilesAlone",
-	"not-ours":            "TestWriteLeavesForeignAndEditedFilesAlone",
+	"bad-lock":            "compiler/output: TestBadLockStopsTheBuild",
+	"cannot-write":        "compiler/output: TestWriteStaysInsideTheRoot",
+	"edited":              "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
+	"not-ours":            "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
 	"foreign-path":        "TestTargetsAreHeldToWhatTheyOwn",
 	"path-collision":      "TestTargetsAreHeldToWhatTheyOwn",
 	"cannot-merge":        "cmd/modec: build-shared.txtar",

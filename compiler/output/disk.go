@@ -22,8 +22,17 @@ type disk struct {
 	mode fs.FileMode // of new files; 0: 0644
 	// keepFolders leaves the folders there that a removal empties.
 	keepFolders bool
-	step        func() // called before each change that outlives a crash; nil: nothing
+	step        func(step) // called before each change that outlives a crash; nil: nothing
 }
+
+// step is a kind of change, for tests that stop before one.
+type step string
+
+const (
+	staging  step = "staging"  // of a file beside its place, or of its folder
+	placing  step = "placing"  // of a staged file
+	removing step = "removing" // of a file or of a folder that this left empty
+)
 
 // openDisk opens a folder, and creates it first unless dry is set. The root of a dry
 // disk is nil where there is no folder.
@@ -128,16 +137,16 @@ func (d *disk) replace(f contract.File) error {
 }
 
 func (d *disk) rename(from, to string) error {
-	d.changes()
+	d.changes(placing)
 	if err := d.root.Rename(from, to); err != nil {
 		return fmt.Errorf("cannot put %s in place: %w", to, diag.WithoutPath(err))
 	}
 	return nil
 }
 
-func (d *disk) changes() {
+func (d *disk) changes(s step) {
 	if d.step != nil {
-		d.step()
+		d.step(s)
 	}
 }
 
@@ -149,6 +158,7 @@ func temp(p string) string { return p + tempSuffix }
 // replace.
 func (d *disk) stage(f contract.File) error {
 	if dir := path.Dir(f.Path); dir != "." {
+		d.changes(staging)
 		if err := d.root.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("cannot create the folder of %s: %w", f.Path, diag.WithoutPath(err))
 		}
@@ -160,6 +170,7 @@ func (d *disk) stage(f contract.File) error {
 	if info, err := d.root.Lstat(f.Path); err == nil && info.Mode().IsRegular() {
 		mode, keep = info.Mode().Perm(), true
 	}
+	d.changes(staging)
 	out, err := d.root.OpenFile(temp(f.Path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", f.Path, diag.WithoutPath(err))
@@ -183,18 +194,31 @@ func (d *disk) unstage(p string) error {
 
 // remove deletes a file if it is there, and the folders that this leaves empty.
 func (d *disk) remove(p string) error {
-	d.changes()
+	d.changes(removing)
 	if err := d.root.Remove(p); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("cannot remove %s: %w", p, diag.WithoutPath(err))
 	}
+	d.prune(p)
+	return nil
+}
+
+// prune deletes the folders above a path that are empty.
+func (d *disk) prune(p string) {
 	for dir := path.Dir(p); dir != "." && !d.keepFolders; dir = path.Dir(dir) {
-		if info, err := d.root.Lstat(dir); err != nil || !info.IsDir() || d.root.Remove(dir) != nil {
-			break // a link to somebody's folder, or not empty
+		info, err := d.root.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || !info.IsDir() {
+			break // a link to somebody's folder
+		}
+		d.changes(removing)
+		if d.root.Remove(dir) != nil {
+			break // not empty
 		}
 	}
-	return nil
 }
 
 // swept reports whether a name is one of a half-written file.

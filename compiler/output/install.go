@@ -23,7 +23,7 @@ type InstallOptions struct {
 	Force   bool   // replace entries that modec did not write, until they are taken out
 	DryRun  bool   // plan only
 
-	step func() // for tests: called before each change of the disk
+	step func(step) // for tests: called before each change of the disk
 }
 
 // Installation is what holds the sessions of some agents to a subject.

@@ -35,6 +35,18 @@ type Lock struct {
 	Entries map[string]jsonedit.Entries `toml:"entries,omitempty"`
 }
 
+// remember notes the entries of a file; none, for a file that is modec's alone.
+func (l *Lock) remember(p string, entries jsonedit.Entries) {
+	if len(entries) == 0 {
+		delete(l.Entries, p)
+		return
+	}
+	if l.Entries == nil {
+		l.Entries = map[string]jsonedit.Entries{}
+	}
+	l.Entries[p] = entries
+}
+
 // mergedFile stands for the hash of a file that people write too.
 const mergedFile = "shared"
 

@@ -69,7 +69,7 @@ type Options struct {
 	// FS are the files to check in place of those below Dir: a git index.
 	FS fs.FS
 
-	step func() // for tests: called before each change of the disk
+	step func(step) // for tests: called before each change of the disk
 }
 
 // Texts returns what is on disk and what would be.
@@ -124,6 +124,9 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	w.readLocks()
 	changes := w.removals(opt.Targets, func(string, string) bool { return true })
 	return w.finish(ctx, changes, func() error {
+		if err := w.sweep(); err != nil {
+			return err
+		}
 		if err := w.commit(changed(changes)); err != nil {
 			return err
 		}
@@ -167,7 +170,9 @@ type writer struct {
 	opt     Options
 	lock    *Lock // nil when there is none
 	lockRaw []byte
-	pending *Lock // of an interrupted build
+	pending *Lock    // of an interrupted build
+	settled *Lock    // what the disk shows to be true of the two
+	gone    []string // artifacts that are neither emitted any more nor there
 	diags   diag.List
 }
 
@@ -185,6 +190,7 @@ func (w *writer) readLocks() {
 	if b, err := w.read(PendingLock); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
 	}
+	w.settle()
 }
 
 // plan compares what was emitted with what is there.
@@ -259,6 +265,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if want == nil {
+			w.gone = append(w.gone, p)
 			return c, false
 		}
 	case errors.Is(err, errNotRegular) && want == nil:
@@ -359,6 +366,7 @@ func (w *writer) removable(c *Change) bool {
 	c.have, err = w.read(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		w.gone = append(w.gone, c.Path)
 		return false
 	case errors.Is(err, errNotRegular):
 		return false // no longer what modec wrote: somebody else's now
@@ -377,9 +385,15 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err != nil {
 		return err
 	}
+	if err := w.sweep(); err != nil {
+		return err
+	}
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
 		return w.remove(PendingLock)
+	}
+	if err := w.keepSettled(); err != nil {
+		return err
 	}
 	if err := w.replace(contract.File{Path: PendingLock, Data: lock}); err != nil {
 		return err
@@ -434,8 +448,8 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 	}
-	if w.lock != nil {
-		for _, line := range w.lock.Accepted {
+	if w.settled != nil {
+		for _, line := range w.settled.Accepted {
 			if name, _, _ := strings.Cut(line, ":"); !compiled[name] {
 				l.Accepted = append(l.Accepted, line)
 			}
@@ -443,19 +457,11 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 	}
 	slices.Sort(l.Accepted)
 	l.Accepted = slices.Compact(l.Accepted)
-	remember := func(p string, entries jsonedit.Entries) {
-		if l.Entries == nil {
-			l.Entries = map[string]jsonedit.Entries{}
-		}
-		l.Entries[p] = entries
-	}
-	if w.lock != nil {
-		for p, v := range w.lock.Artifacts {
+	if w.settled != nil {
+		for p, v := range w.settled.Artifacts {
 			if name, _ := splitArtifact(v); !compiled[name] {
 				l.Artifacts[p] = v
-				if e := w.lock.Entries[p]; e != nil {
-					remember(p, e)
-				}
+				l.remember(p, w.settled.Entries[p])
 			}
 		}
 	}
@@ -466,7 +472,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			l.Artifacts[c.Path] = artifactLine(c.Target, c.SHA256)
 		case len(c.entries) > 0:
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
-			remember(c.Path, c.entries)
+			l.remember(c.Path, c.entries)
 		}
 	}
 	return l

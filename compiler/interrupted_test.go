@@ -1,0 +1,97 @@
+package compiler_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/targets"
+)
+
+var acme = compiler.Request{
+	Root:    "../fixtures/acme",
+	Targets: targets.All(),
+	Today:   time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+}
+
+// interrupted reports anything but one error that says why a run was stopped.
+func interrupted(t *testing.T, what string, diags diag.List) {
+	t.Helper()
+	if len(diags) != 1 || diags[0].Code != diag.Interrupted || diags[0].Severity != diag.Error ||
+		!strings.Contains(diags[0].Message, errStopped.Error()) {
+		t.Errorf("%s: got %v, want one error interrupted that says why", what, diags)
+	}
+}
+
+var errStopped = errors.New("somebody pressed ^C")
+
+// TestInterrupted: a context that has ended stops every stage with one error, and nothing
+// is written.
+func TestInterrupted(t *testing.T) {
+	res, diags := compiler.Compile(t.Context(), acme)
+	if res == nil {
+		t.Fatal(diags)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+
+	opened, diags := compiler.Open(ctx, acme)
+	if interrupted(t, "Open", diags); opened != nil {
+		t.Error("Open: got a result")
+	}
+	compiled, diags := compiler.Compile(ctx, acme)
+	if interrupted(t, "Compile", diags); compiled != nil {
+		t.Error("Compile: got a result")
+	}
+	never := func(done, total int) { t.Errorf("verified subject %d of %d", done, total) }
+	report, diags := res.Verify(ctx, 1, never)
+	if interrupted(t, "Verify", diags); report != nil {
+		t.Error("Verify: got a report")
+	}
+	report, diags = res.VerifyDisk(ctx, res.FS(), 1, never)
+	if interrupted(t, "VerifyDisk", diags); report != nil {
+		t.Error("VerifyDisk: got a report")
+	}
+	dir, home := t.TempDir(), t.TempDir()
+	_, diags = res.Write(ctx, output.Options{Dir: dir})
+	interrupted(t, "Write", diags)
+	developer := ir.SubjectRef{Role: "developer"}
+	changes, diags := res.Install(ctx, developer, acme.Root, acme.Targets, output.InstallOptions{Home: home})
+	if interrupted(t, "Install", diags); changes != nil {
+		t.Errorf("Install: got %v", changes)
+	}
+	for _, d := range []string{dir, home} {
+		if left, err := os.ReadDir(d); err != nil || len(left) > 0 {
+			t.Errorf("got %v, %v, want nothing written", left, err)
+		}
+	}
+}
+
+// TestInterruptedVerify: a verification ends with the subjects that are on their way, one
+// for each processor at most.
+func TestInterruptedVerify(t *testing.T) {
+	res, diags := compiler.Compile(t.Context(), acme)
+	if res == nil {
+		t.Fatal(diags)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	calls, all := 0, 0
+	report, diags := res.Verify(ctx, 1, func(_, total int) {
+		calls, all = calls+1, total
+		cancel(errStopped)
+	})
+	if interrupted(t, "Verify", diags); report != nil {
+		t.Error("got a report")
+	}
+	if most := runtime.GOMAXPROCS(0); calls > most || all <= most {
+		t.Errorf("got %d of %d subjects, want at most %d", calls, all, most)
+	}
+}

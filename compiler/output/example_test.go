@@ -1,0 +1,56 @@
+package output_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/output"
+)
+
+// A second build of the same files writes nothing, and a file of somebody's own is left
+// alone.
+func ExampleWrite() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	build := output.Build{Common: []contract.File{{Path: contract.PolicyFile, Data: []byte("{}\n")}}}
+	for range 2 {
+		changes, diags := output.Write(context.Background(), build, output.Options{Dir: dir})
+		fmt.Println(changes[0].Action, changes[0].Path, diags.Err())
+	}
+	if err := os.WriteFile(dir+"/"+contract.PolicyFile, []byte("mine\n"), 0o644); err != nil {
+		fmt.Println(err)
+		return
+	}
+	build.Common[0].Data = []byte("[]\n")
+	_, diags := output.Write(context.Background(), build, output.Options{Dir: dir})
+	fmt.Println(diags[0].Code, diags[0].Pos.File)
+	// Output:
+	// create .modec/policy.json <nil>
+	// unchanged .modec/policy.json <nil>
+	// edited .modec/policy.json
+}
+
+// Put writes files that are a person's own from then on.
+func ExamplePut() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	files := []contract.File{{Path: "modec/modes/code.cue", Data: []byte("package modec\n")}}
+	fmt.Println(output.Put(dir, files, output.KeepExisting).Err())
+	files[0].Data = []byte("package modec // again\n")
+	fmt.Println(output.Put(dir, files, output.KeepExisting)[0].Code)
+	fmt.Println(output.Put(dir, files, output.ReplaceExisting).Err())
+	// Output:
+	// <nil>
+	// not-ours
+	// <nil>
+}

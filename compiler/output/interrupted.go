@@ -1,0 +1,101 @@
+package output
+
+import (
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/jsonedit"
+)
+
+// settle finds out what is true after an interrupted build: each artifact is as that
+// build or as the one before it left it, and the disk shows which.
+func (w *writer) settle() {
+	w.settled = w.lock
+	if w.pending == nil {
+		return
+	}
+	l := *w.pending
+	l.Artifacts, l.Entries = map[string]string{}, nil
+	if w.lock != nil {
+		accepted := slices.Concat(w.lock.Accepted, w.pending.Accepted)
+		slices.Sort(accepted)
+		l = *w.lock
+		l.Accepted, l.Entries = slices.Compact(accepted), maps.Clone(w.lock.Entries)
+		l.Artifacts = map[string]string{}
+		maps.Copy(l.Artifacts, w.lock.Artifacts)
+	}
+	for p, v := range w.pending.Artifacts {
+		if have, err := w.read(p); err == nil && w.reached(p, have) {
+			l.Artifacts[p] = v
+			l.remember(p, w.pending.Entries[p])
+		}
+	}
+	w.settled = &l
+}
+
+// reached reports whether the interrupted build came as far as a file. One that somebody
+// edited is as neither build left it.
+func (w *writer) reached(p string, have []byte) bool {
+	recorded, before := false, jsonedit.Entries(nil)
+	if w.lock != nil {
+		_, recorded = w.lock.Artifacts[p]
+		before = w.lock.Entries[p]
+	}
+	_, hash := splitArtifact(w.pending.Artifacts[p])
+	switch {
+	case !recorded:
+		return true
+	case hash == mergedFile:
+		return written(have, w.pending.Entries[p]) >= written(have, before)
+	}
+	return hash == Sum(have)
+}
+
+// written returns how many of some entries a file contains as they were written, -1
+// where somebody edited one.
+func written(have []byte, entries jsonedit.Entries) int {
+	res, err := jsonedit.Merge(have, nil, nil, []jsonedit.Entries{entries}, false)
+	if err != nil || len(res.Conflicts) > 0 {
+		return -1
+	}
+	return len(res.Taken)
+}
+
+// keepSettled puts the settled lock in place of the one before the interrupted build,
+// whose own lock the next build is going to replace.
+func (w *writer) keepSettled() error {
+	if w.pending == nil {
+		return nil
+	}
+	data, err := w.settled.marshal()
+	if err != nil {
+		return err
+	}
+	return w.commit(transaction{write: []contract.File{{Path: LockFile, Data: data}}})
+}
+
+// sweep removes what an interrupted run left: files that it staged, and folders that it
+// emptied. A removal stages nothing but merged files.
+func (w *writer) sweep() error {
+	paths := append([]string{PendingLock, LockFile}, w.gone...)
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l == nil {
+			continue
+		}
+		for p, v := range l.Artifacts {
+			if _, hash := splitArtifact(v); w.pending != nil || hash == mergedFile {
+				paths = append(paths, p)
+			}
+		}
+	}
+	slices.Sort(paths)
+	for _, p := range slices.Compact(paths) {
+		w.changes(removing)
+		if err := w.unstage(p); err != nil {
+			return err
+		}
+		w.prune(p)
+	}
+	return nil
+}
