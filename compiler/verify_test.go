@@ -93,7 +93,7 @@ func TestVerifyDisk(t *testing.T) {
 	// It is gone: nothing holds the subject any more.
 	report, diags := laxly("nothing").VerifyDisk(t.Context(), memfs.FS{}, 1, nil)
 	if !diags.HasErrors() || diags[0].Code != "foreign-widening" ||
-		report.Surfaces[0].Findings[0].By != "nothing: what holds it is gone" {
+		report.Surfaces[0].Findings[0].By != "nothing: the artifact that restricts it is gone" {
 		t.Errorf("nothing on disk: got %v", diags)
 	}
 }
