@@ -14,42 +14,22 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/hook"
+	"modec.dev/modec/targets/cursor/internal/shop"
 )
 
-func at(line int) diag.Pos { return diag.Pos{File: "modec/a.cue", Line: line, Col: 1} }
-
-func rule(d ir.Decision, text string, line int) ir.Rule {
-	return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: at(line)}
-}
+var (
+	at     = shop.At
+	rule   = shop.Rule
+	table  = shop.Table
+	role   = shop.Role
+	server = shop.Server
+	mcp    = shop.MCP
+	entry  = shop.Entry
+)
 
 func regex(d ir.Decision, text string, line int) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: text}, Pos: at(line)}
-}
-
-func table(def ir.Decision, rules ...ir.Rule) *ir.Table {
-	return &ir.Table{Default: &ir.Default{Decision: def, Pos: at(90)}, Rules: rules}
-}
-
-// role is a project with one role, "dev", and its inventory.
-func role(can ir.Can, servers ...ir.Server) *ir.Project {
-	return &ir.Project{Version: ir.Version, Name: "shop", ClosedInventory: true, Baseline: "dev",
-		Roles: []ir.Role{{Name: "dev", Pos: at(1), Can: can}}, Servers: servers}
-}
-
-func server(name string, line int, tools ...string) ir.Server {
-	s := ir.Server{Name: name, Pos: at(line), Type: "stdio", Command: name + "-mcp", DefaultEnabled: true}
-	for i, t := range tools {
-		s.Tools = append(s.Tools, ir.Tool{Name: t, Pos: at(line + 1 + i)})
-	}
-	return s
-}
-
-func mcp(def ir.Decision, entries ...ir.MCPEntry) *ir.MCPTable {
-	return &ir.MCPTable{Default: &ir.Default{Decision: def, Pos: at(91)}, Entries: entries}
-}
-
-func entry(key string, def ir.Decision, rules ...ir.Rule) ir.MCPEntry {
-	return ir.MCPEntry{Key: key, Literal: true, Default: &ir.Default{Decision: def, Pos: at(92)}, Rules: rules, Pos: at(93)}
 }
 
 type options map[string]any
@@ -422,13 +402,13 @@ func TestHooksFile(t *testing.T) {
 	if err := json.Unmarshal([]byte(tree[".cursor/hooks.json"]), &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, event := range events {
+	for _, event := range hook.Events() {
 		h := got.Hooks[event]
 		if len(h) != 1 || !h[0].FailClosed || h[0].Command != `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' || exit 2; }` {
 			t.Errorf("%s: got %+v", event, h)
 		}
 	}
-	if len(got.Hooks) != len(eventActions) || got.Version != 1 {
+	if len(got.Hooks) != len(hook.Events()) || got.Version != 1 {
 		t.Errorf("got %d events of version %d, want every event that the hook answers", len(got.Hooks), got.Version)
 	}
 	if tree, _ = emit(t, p, options{"hooks": false}); tree[".cursor/hooks.json"] != "" {
@@ -461,7 +441,7 @@ func TestCodes(t *testing.T) {
 // A subject's name must not read as a comment: the engine would drop every hook.
 func TestHooksFileWithoutComments(t *testing.T) {
 	for _, label := range []string{"role:a//b", "role:a/*b*/c", "role:http://x///y/*"} {
-		data := hooksJSON(&profile{label: label}, policyFile)
+		data := hooksJSON(&profile{label: label}, contract.PolicyFile)
 		if bytes.Contains(data, []byte("//")) || bytes.Contains(data, []byte("/*")) {
 			t.Errorf("%s: got a comment in %s", label, data)
 		}
