@@ -19,32 +19,51 @@ func TestAdd(t *testing.T) {
 	}{
 		{"a new file", string(NewFile), "s:t", "{\n  \"mcpAllowlist\": [\"s:t\"]\n}\n", "", nil, true},
 		{"an empty object", "{}", "s:t", `{"mcpAllowlist": ["s:t"]}`, "", nil, true},
-		{"beside other keys", "{\n\t\"approvalMode\": \"allowlist\" // mine\n}", "s:t", "{\n\t\"approvalMode\": \"allowlist\", // mine\n\t\"mcpAllowlist\": [\"s:t\"]\n}", "", nil, false},
-		{"a comma at the end of the object", "{\n  \"x\": 1,\n}", "s:t", "{\n  \"x\": 1,\n  \"mcpAllowlist\": [\"s:t\"],\n}", "", nil, true},
+		{"beside other keys", "{\n\t\"approvalMode\": \"allowlist\" // mine\n}", "s:t",
+			"{\n\t\"approvalMode\": \"allowlist\", // mine\n\t\"mcpAllowlist\": [\"s:t\"]\n}", "", nil, false},
+		{"a comma at the end of the object", "{\n  \"x\": 1,\n}", "s:t",
+			"{\n  \"x\": 1,\n  \"mcpAllowlist\": [\"s:t\"],\n}", "", nil, true},
 		{"an empty list", `{"mcpAllowlist": []}`, "s:t", `{"mcpAllowlist": ["s:t"]}`, "", nil, true},
-		{"a list with a comment only", "{\"mcpAllowlist\": [\n    // nothing yet\n  ]}", "s:t", "{\"mcpAllowlist\": [\n    // nothing yet\n    \"s:t\"\n  ]}", "", nil, true},
+		{"a list with a comment only", "{\"mcpAllowlist\": [\n    // nothing yet\n  ]}", "s:t",
+			"{\"mcpAllowlist\": [\n    // nothing yet\n    \"s:t\"\n  ]}", "", nil, true},
 		{"at the end", `{"mcpAllowlist": ["a:b"]}`, "s:t", `{"mcpAllowlist": ["a:b", "s:t"]}`, "", nil, false},
-		{"on a line of its own", "{\"mcpAllowlist\": [\n    \"a:b\", // first\n    \"c:d\" // second\n  ], \"x\": 1}", "s:t", "{\"mcpAllowlist\": [\n    \"a:b\", // first\n    \"c:d\", // second\n    \"s:t\"\n  ], \"x\": 1}", "", nil, false},
-		{"a comma at the end", "{\"mcpAllowlist\": [\n  \"a:b\",\n]}", "s:t", "{\"mcpAllowlist\": [\n  \"a:b\",\n  \"s:t\",\n]}", "", nil, false},
-		{"a line comment at the end of one line", "{\"mcpAllowlist\": [\"a:b\" // x\n]}", "s:t", "{\"mcpAllowlist\": [\"a:b\", // x\n    \"s:t\"\n]}", "", nil, false},
-		{"there already", `{"mcpAllowlist": ["a:b", "S:T"]}`, "s:t", `{"mcpAllowlist": ["a:b", "S:T"]}`, "S:T", nil, false},
+		{"on a line of its own", "{\"mcpAllowlist\": [\n    \"a:b\", // first\n    \"c:d\" // second\n  ], \"x\": 1}",
+			"s:t", "{\"mcpAllowlist\": [\n    \"a:b\", // first\n    \"c:d\", // second\n    \"s:t\"\n  ], \"x\": 1}",
+			"", nil, false},
+		{"a comma at the end", "{\"mcpAllowlist\": [\n  \"a:b\",\n]}", "s:t",
+			"{\"mcpAllowlist\": [\n  \"a:b\",\n  \"s:t\",\n]}", "", nil, false},
+		{"a line comment at the end of one line", "{\"mcpAllowlist\": [\"a:b\" // x\n]}", "s:t",
+			"{\"mcpAllowlist\": [\"a:b\", // x\n    \"s:t\"\n]}", "", nil, false},
+		{"there already", `{"mcpAllowlist": ["a:b", "S:T"]}`, "s:t", `{"mcpAllowlist": ["a:b", "S:T"]}`, "S:T", nil,
+			false},
 		{"covered", `{"mcpAllowlist": ["s:*"]}`, "s:t", `{"mcpAllowlist": ["s:*"]}`, "s:*", nil, false},
-		{"covers one", `{"mcpAllowlist": ["a:b", "s:t", "c:d"]}`, "s:*", `{"mcpAllowlist": ["a:b", "s:*", "c:d"]}`, "", []string{"s:t"}, false},
-		{"covers several, with their comments", "{\"mcpAllowlist\": [\n  // reading\n  \"s:t\", // t\n  // writing\n  \"s:u\", // u\n  \"c:d\",\n  /* last */ \"S:V\"\n]}", "s:*",
-			"{\"mcpAllowlist\": [\n  // reading\n  \"s:*\", // t\n  // writing\n // u\n  \"c:d\"\n  /* last */\n]}", "", []string{"s:t", "s:u", "S:V"}, false},
-		{"covers all, with a comma at the end", "{\"mcpAllowlist\": [\n  \"s:t\",\n  \"a:b\",\n]}", "*:*", "{\"mcpAllowlist\": [\n  \"*:*\",\n]}", "", []string{"s:t", "a:b"}, false},
-		{"what is no entry stays", `{"mcpAllowlist": [1, "git*:x", "s:t", null]}`, "s:*", `{"mcpAllowlist": [1, "git*:x", "s:*", null]}`, "", []string{"s:t"}, false},
-		{"the last of two equal keys", `{"mcpAllowlist": ["s:t"], "mcpAllowlist": []}`, "s:t", `{"mcpAllowlist": ["s:t"], "mcpAllowlist": ["s:t"]}`, "", nil, true},
-		{"the terminal's list pins too", `{"terminalAllowlist": ["git"]}`, "s:t", `{"terminalAllowlist": ["git"], "mcpAllowlist": ["s:t"]}`, "", nil, false},
-		{"Run Everything stays", `{"approvalMode": "unrestricted"}`, "s:t", `{"approvalMode": "unrestricted", "mcpAllowlist": ["s:t"]}`, "", nil, false},
-		{"characters that JSON escapes", `{"mcpAllowlist": []}`, `s:<"é&>`, `{"mcpAllowlist": ["s:<\"é&>"]}`, "", nil, true},
+		{"covers one", `{"mcpAllowlist": ["a:b", "s:t", "c:d"]}`, "s:*", `{"mcpAllowlist": ["a:b", "s:*", "c:d"]}`, "",
+			[]string{"s:t"}, false},
+		{"covers several, with their comments",
+			"{\"mcpAllowlist\": [\n  // reading\n  \"s:t\", // t\n  // writing\n  \"s:u\", // u\n  \"c:d\",\n  /* " +
+				"last */ \"S:V\"\n]}", "s:*",
+			"{\"mcpAllowlist\": [\n  // reading\n  \"s:*\", // t\n  // writing\n // u\n  \"c:d\"\n  /* last */\n]}", "",
+			[]string{"s:t", "s:u", "S:V"}, false},
+		{"covers all, with a comma at the end", "{\"mcpAllowlist\": [\n  \"s:t\",\n  \"a:b\",\n]}", "*:*",
+			"{\"mcpAllowlist\": [\n  \"*:*\",\n]}", "", []string{"s:t", "a:b"}, false},
+		{"what is no entry stays", `{"mcpAllowlist": [1, "git*:x", "s:t", null]}`, "s:*",
+			`{"mcpAllowlist": [1, "git*:x", "s:*", null]}`, "", []string{"s:t"}, false},
+		{"the last of two equal keys", `{"mcpAllowlist": ["s:t"], "mcpAllowlist": []}`, "s:t",
+			`{"mcpAllowlist": ["s:t"], "mcpAllowlist": ["s:t"]}`, "", nil, true},
+		{"the terminal's list pins too", `{"terminalAllowlist": ["git"]}`, "s:t",
+			`{"terminalAllowlist": ["git"], "mcpAllowlist": ["s:t"]}`, "", nil, false},
+		{"Run Everything stays", `{"approvalMode": "unrestricted"}`, "s:t",
+			`{"approvalMode": "unrestricted", "mcpAllowlist": ["s:t"]}`, "", nil, false},
+		{"characters that JSON escapes", `{"mcpAllowlist": []}`, `s:<"é&>`, `{"mcpAllowlist": ["s:<\"é&>"]}`, "", nil,
+			true},
 	} {
 		e, err := format.ParseEntry(c.entry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := Add([]byte(c.file), e)
-		if err != nil || string(got.Data) != c.want || got.By != c.by || !slices.Equal(got.Removed, c.removed) || got.Pins != c.pins {
+		if err != nil || string(got.Data) != c.want || got.By != c.by || !slices.Equal(got.Removed, c.removed) ||
+			got.Pins != c.pins {
 			t.Errorf("%s: got %+v, %v\n%s\nwant\n%s", c.name, got, err, got.Data, c.want)
 		}
 		if got.By == "" && err == nil {
@@ -54,8 +73,11 @@ func TestAdd(t *testing.T) {
 			}
 		}
 	}
-	for file, want := range map[string]string{"": "unexpected", "[]": "got a list, want an object", "null": "got null", `{"mcpAllowlist": "s:t"}`: "mcpAllowlist: got a text, want a list", `{"mcpAllowlist": {}}`: "got an object", "{": "unexpected"} {
-		if _, err := Add([]byte(file), format.Entry{Server: "s", Tool: "t"}); err == nil || !strings.Contains(err.Error(), want) {
+	for file, want := range map[string]string{"": "unexpected", "[]": "got a list, want an object", "null": "got null",
+		`{"mcpAllowlist": "s:t"}`: "mcpAllowlist: got a text, want a list",
+		`{"mcpAllowlist": {}}`:    "got an object", "{": "unexpected"} {
+		if _, err := Add([]byte(file), format.Entry{Server: "s", Tool: "t"}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", file, err, want)
 		}
 	}

@@ -62,14 +62,16 @@ func TestEntryMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, live := range [4][2]string{{"github", "list"}, {"github", "drop"}, {"other", "list"}, {"other", "drop"}} {
+		for i, live := range [4][2]string{{"github", "list"}, {"github", "drop"}, {"other", "list"},
+			{"other", "drop"}} {
 			if got := e.Matches(live[0], live[1]); got != c.want[i] {
 				t.Errorf("%s matches %v: got %v, want %v", c.entry, live, got, c.want[i])
 			}
 		}
 	}
 	all := Entry{"*", "*"}
-	for _, live := range [][2]string{{"", "x"}, {"x", ""}, {"  ", "x"}, {"x", "\t"}, {"a:b", "x"}, {"x", "a:b"}, {"a*", "x"}, {"x", "*"}, {strings.Repeat("x", maxName+1), "x"}} {
+	for _, live := range [][2]string{{"", "x"}, {"x", ""}, {"  ", "x"}, {"x", "\t"}, {"a:b", "x"}, {"x", "a:b"},
+		{"a*", "x"}, {"x", "*"}, {strings.Repeat("x", maxName+1), "x"}} {
 		if all.Matches(live[0], live[1]) {
 			t.Errorf("*:* matches %.20q, which no entry can name", live)
 		}

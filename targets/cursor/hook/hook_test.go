@@ -16,7 +16,8 @@ import (
 // ask asks about one payload in the workspace /w. Links are kept as they are,
 // but for /w/link, which leads to /etc.
 func ask(p *ir.Project, payload string, mayAllow bool) contract.HookAnswer {
-	return Answer(contract.HookRequest{Payload: []byte(payload), Policy: policy.New(p), Subject: ir.SubjectRef{Role: "dev"}, Root: "/w", MayAllow: mayAllow,
+	return Answer(contract.HookRequest{Payload: []byte(payload), Policy: policy.New(p),
+		Subject: ir.SubjectRef{Role: "dev"}, Root: "/w", MayAllow: mayAllow,
 		Resolve: func(path string) (string, error) {
 			if path == "/w/broken" {
 				return "", os.ErrPermission
@@ -51,22 +52,26 @@ func permission(t *testing.T, a contract.HookAnswer) (permission, message string
 }
 
 func TestHook(t *testing.T) {
-	const common = `"conversation_id":"c","generation_id":"g","model":"m","cursor_version":"3.20.17","workspace_roots":["/w"],"user_email":null,"transcript_path":null,`
+	const common = `"conversation_id":"c","generation_id":"g","model":"m","cursor_version":"3.20.17",` +
+		`"workspace_roots":["/w"],"user_email":null,"transcript_path":null,`
 	shell := func(command, cwd string) string {
 		b, _ := json.Marshal(map[string]any{"command": command, "cwd": cwd})
 		return `{` + common + `"hook_event_name":"beforeShellExecution","sandbox":false,` + string(b[1:])
 	}
 	mcpCall := func(tool, rest string) string {
-		return `{` + common + `"hook_event_name":"beforeMCPExecution","tool_name":"` + tool + `","tool_input":"{}"` + rest + `}`
+		return `{` + common + `"hook_event_name":"beforeMCPExecution","tool_name":"` + tool + `","tool_input":"{}"` +
+			rest + `}`
 	}
 	named := func(id, tool string) string {
 		return mcpCall(tool, `,"mcp_server_name":"`+id+`","command":"npx something"`)
 	}
 	read := func(path string) string {
-		return `{` + common + `"hook_event_name":"beforeReadFile","content":"x","file_path":"` + path + `","attachments":[]}`
+		return `{` + common + `"hook_event_name":"beforeReadFile","content":"x","file_path":"` + path +
+			`","attachments":[]}`
 	}
 	tool := func(name, input string) string {
-		return `{` + common + `"hook_event_name":"preToolUse","tool_name":"` + name + `","tool_input":` + input + `,"tool_use_id":"u","cwd":"/w"}`
+		return `{` + common + `"hook_event_name":"preToolUse","tool_name":"` + name + `","tool_input":` + input +
+			`,"tool_use_id":"u","cwd":"/w"}`
 	}
 	subagent := func(kind string) string {
 		return `{` + common + `"hook_event_name":"subagentStart","subagent_type":"` + kind + `","task":"t"}`
@@ -100,8 +105,10 @@ func TestHook(t *testing.T) {
 		{"two prefixes still deny", named("user-user-github", "delete_repo"), "deny"},
 		{"a server that is off", named("admin", "drop"), "deny"},
 		{"a server of somebody's own", named("mine", "get"), "deny"},
-		{"an own server that is one of the inventory", mcpCall("delete_repo", `,"mcp_server_name":"mine","command":"github-mcp stdio"`), "deny"},
-		{"an own server that runs an allowed one", mcpCall("list_issues", `,"mcp_server_name":"mine","command":"github-mcp stdio"`), ""},
+		{"an own server that is one of the inventory",
+			mcpCall("delete_repo", `,"mcp_server_name":"mine","command":"github-mcp stdio"`), "deny"},
+		{"an own server that runs an allowed one",
+			mcpCall("list_issues", `,"mcp_server_name":"mine","command":"github-mcp stdio"`), ""},
 		{"no name, the command line", mcpCall("list_issues", `,"command":"github-mcp stdio"`), ""},
 		{"no name, the program", mcpCall("create_issue", `,"command":"github-mcp"`), "ask"},
 		{"no name, the address", mcpCall("get", `,"url":"https://docs.example/mcp"`), ""},
@@ -120,7 +127,8 @@ func TestHook(t *testing.T) {
 		{"an address for a path", read("file:///w/src/a.go"), "deny"},
 		{"a file at home", read("~/.ssh/id"), "deny"},
 		{"no path", read(""), "deny"},
-		{"a file that Tab reads", strings.Replace(read("/w/secrets/key"), "beforeReadFile", "beforeTabFileRead", 1), "deny"},
+		{"a file that Tab reads", strings.Replace(read("/w/secrets/key"), "beforeReadFile", "beforeTabFileRead", 1),
+			"deny"},
 
 		// preToolUse cannot ask; Shell and MCP tools have events that can.
 		{"a write", tool("Write", `{"file_path":"/w/src/a.go","content":"x"}`), ""},
@@ -128,7 +136,8 @@ func TestHook(t *testing.T) {
 		{"a write elsewhere", tool("Write", `{"file_path":"/w/README.md"}`), "deny"},
 		{"a write of a guarded file", tool("Write", `{"file_path":"/w/.cursor/hooks.json"}`), "deny"},
 		{"a write under two names", tool("Write", `{"file_path":"src/a.go","path":"README.md"}`), "deny"},
-		{"a key in another case is another key", tool("Write", `{"file_path":"README.md","File_Path":"src/a.go"}`), "deny"},
+		{"a key in another case is another key", tool("Write", `{"file_path":"README.md","File_Path":"src/a.go"}`),
+			"deny"},
 		{"a path that is no text", tool("Write", `{"file_path":["src/a.go",7]}`), "deny"},
 		{"a delete", tool("Delete", `{"file_path":"/w/README.md"}`), "deny"},
 		{"a read", tool("Read", `{"file_path":"secrets/key"}`), "deny"},
@@ -142,14 +151,16 @@ func TestHook(t *testing.T) {
 		{"a fetch", tool("Fetch", `{"url":"https://docs.example/a"}`), ""},
 		{"a fetch that is asked about", tool("WebFetch", `{"url":"https://maybe.example/a"}`), "deny"},
 		{"a fetch from elsewhere", tool("Fetch", `{"url":"https://docs.example@evil.example/a"}`), "deny"},
-		{"a fetch that browsers read otherwise", tool("Fetch", `{"url":"https://docs.example\\@evil.example/a"}`), "deny"},
+		{"a fetch that browsers read otherwise", tool("Fetch", `{"url":"https://docs.example\\@evil.example/a"}`),
+			"deny"},
 		{"a fetch of a file", tool("Fetch", `{"url":"file:///etc/passwd"}`), "deny"},
 		{"a web search", tool("WebSearch", `{"query":"x"}`), "deny"},
 		{"a task", tool("Task", `{"subagent_type":"explore"}`), ""},
 		{"a task of another kind", tool("Task", `{"subagent_type":"shell"}`), "deny"},
 		{"a task without a kind is decided when it starts", tool("Task", `{"prompt":"x"}`), ""},
 		{"resources of a server", tool("FetchMcpResource", `{"server":"docs","uri":"x"}`), ""},
-		{"resources that are saved", tool("FetchMcpResource", `{"server":"docs","uri":"x","download_path":"README.md"}`), "deny"},
+		{"resources that are saved",
+			tool("FetchMcpResource", `{"server":"docs","uri":"x","download_path":"README.md"}`), "deny"},
 		{"resources of every server", tool("ListMcpResources", `{}`), "deny"},
 		{"an unknown tool", tool("Telepathy", `{}`), "deny"},
 		{"an input that is no object", tool("Write", `"x"`), "deny"},
@@ -196,7 +207,8 @@ func TestUnknownToolsAreJudgedByTheirArguments(t *testing.T) {
 		`{"url":"https://evil.example"}`:     "deny",
 		`{"target_notebook":".cursor/x.nb"}`: "deny",
 	} {
-		payload := `{"hook_event_name":"preToolUse","workspace_roots":["/w"],"tool_name":"Telepathy","tool_input":` + input + `}`
+		payload := `{"hook_event_name":"preToolUse","workspace_roots":["/w"],"tool_name":"Telepathy","tool_input":` +
+			input + `}`
 		if got, message := permission(t, ask(p, payload, false)); got != want {
 			t.Errorf("%s: got %q (%s), want %q", input, got, message, want)
 		}
@@ -205,7 +217,8 @@ func TestUnknownToolsAreJudgedByTheirArguments(t *testing.T) {
 
 // An id that may mean two servers allows what neither alone would be sure of.
 func TestAmbiguousServers(t *testing.T) {
-	can := ir.Can{MCP: shop.MCP(ir.Deny, shop.Entry("hub", ir.Allow), shop.Entry("git-hub", ir.Allow, shop.Rule(ir.Deny, "b", 1)))}
+	can := ir.Can{MCP: shop.MCP(ir.Deny, shop.Entry("hub", ir.Allow),
+		shop.Entry("git-hub", ir.Allow, shop.Rule(ir.Deny, "b", 1)))}
 	p := shop.Role(can, shop.Server("git-hub", 10, "a", "b"), shop.Server("hub", 20, "a", "b"))
 	for id, want := range map[string][2]string{ // tools a and b
 		"hub":                 {"", ""},
@@ -215,7 +228,8 @@ func TestAmbiguousServers(t *testing.T) {
 		"project-0-x-git-hub": {"ask", "deny"},
 	} {
 		for i, tool := range []string{"a", "b"} {
-			payload := `{"hook_event_name":"beforeMCPExecution","tool_name":"` + tool + `","tool_input":"{}","mcp_server_name":"` + id + `"}`
+			payload := `{"hook_event_name":"beforeMCPExecution","tool_name":"` + tool +
+				`","tool_input":"{}","mcp_server_name":"` + id + `"}`
 			if got, _ := permission(t, ask(p, payload, false)); got != want[i] {
 				t.Errorf("%s %s: got %q, want %q", id, tool, got, want[i])
 			}
@@ -225,8 +239,10 @@ func TestAmbiguousServers(t *testing.T) {
 
 // A relative path starts at every workspace root; the lowest decision holds.
 func TestSeveralRoots(t *testing.T) {
-	for roots, want := range map[string]string{`["/w"]`: "", `["/w","/other"]`: "deny", `["/w/secrets"]`: "deny", `[]`: "", `["relative"]`: "deny"} {
-		payload := `{"hook_event_name":"preToolUse","workspace_roots":` + roots + `,"tool_name":"Read","tool_input":{"file_path":"src/a.go"}}`
+	for roots, want := range map[string]string{`["/w"]`: "", `["/w","/other"]`: "deny", `["/w/secrets"]`: "deny",
+		`[]`: "", `["relative"]`: "deny"} {
+		payload := `{"hook_event_name":"preToolUse","workspace_roots":` + roots +
+			`,"tool_name":"Read","tool_input":{"file_path":"src/a.go"}}`
 		if got, _ := permission(t, ask(shop.Project(), payload, false)); got != want {
 			t.Errorf("%s: got %q, want %q", roots, got, want)
 		}
@@ -238,8 +254,10 @@ func TestSeveralRoots(t *testing.T) {
 func FuzzHook(f *testing.F) {
 	for _, seed := range []string{
 		`{"hook_event_name":"beforeShellExecution","command":"git log","cwd":"/w"}`,
-		`{"hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"{}","mcp_server_name":"user-docs::mcpScope:1"}`,
-		`{"hook_event_name":"preToolUse","tool_name":"Write","tool_input":{"file_path":["a"]},"workspace_roots":["/w"]}`,
+		`{"hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"{}",` +
+			`"mcp_server_name":"user-docs::mcpScope:1"}`,
+		`{"hook_event_name":"preToolUse","tool_name":"Write","tool_input":{"file_path":["a"]},` +
+			`"workspace_roots":["/w"]}`,
 		`{"hook_event_name":"preToolUse","tool_name":"Fetch","tool_input":{"url":"http://[::1%25eth0]:80"}}`,
 		`{"hook_event_name":"beforeReadFile","file_path":"/w/\u0000"}`,
 		`{"hook_event_name":"subagentStart","subagent_type":"*"}`,
@@ -248,7 +266,8 @@ func FuzzHook(f *testing.F) {
 		f.Add(seed)
 	}
 	none := &ir.Default{Decision: ir.Deny, Pos: shop.At(1)}
-	nobody := shop.Role(ir.Can{Default: none, Unknown: none, OutsideRead: none, OutsideEdit: none}, shop.Server("docs", 10, "x"))
+	nobody := shop.Role(ir.Can{Default: none, Unknown: none, OutsideRead: none, OutsideEdit: none},
+		shop.Server("docs", 10, "x"))
 	f.Fuzz(func(t *testing.T, payload string) {
 		permission(t, ask(shop.Project(), payload, true))
 		if got, _ := permission(t, ask(nobody, payload, true)); got == "allow" || got == "ask" {
@@ -259,8 +278,11 @@ func FuzzHook(f *testing.F) {
 
 func BenchmarkHook(b *testing.B) {
 	p := policy.New(shop.Project())
-	req := contract.HookRequest{Payload: []byte(`{"hook_event_name":"beforeShellExecution","command":"git log -3","cwd":"/w"}`), Policy: p, Subject: ir.SubjectRef{Role: "dev"}, Root: "/w",
-		Resolve: func(path string) (string, error) { return path, nil }}
+	req := contract.HookRequest{
+		Payload: []byte(`{"hook_event_name":"beforeShellExecution","command":"git log -3","cwd":"/w"}`),
+		Policy:  p, Subject: ir.SubjectRef{Role: "dev"}, Root: "/w",
+		Resolve: func(path string) (string, error) { return path, nil },
+	}
 	for b.Loop() {
 		if Answer(req).Exit != 0 {
 			b.Fatal("refused")

@@ -23,7 +23,8 @@ func listOf(t *testing.T, texts ...string) (list Allowlist) {
 // it). R runs without a question.
 func TestAutoRun(t *testing.T) {
 	lists := map[bool]Allowlist{true: listOf(t, "*:x")}
-	admins := map[string]*AdminControls{"none": nil, "forbids": {Disabled: true, List: lists[true]}, "lists another": {List: listOf(t, "*:y")}, "lists it": {List: lists[true]}}
+	admins := map[string]*AdminControls{"none": nil, "forbids": {Disabled: true, List: lists[true]},
+		"lists another": {List: listOf(t, "*:y")}, "lists it": {List: lists[true]}}
 	for _, c := range []struct {
 		mode  format.RunMode
 		admin string
@@ -47,13 +48,16 @@ func TestAutoRun(t *testing.T) {
 			for _, state := range []struct {
 				protect bool
 				server  string
-			}{{true, "cursor-ide-browser"}, {true, " Cursor-Browser-Extension"}, {true, "docs"}, {false, "docs"}, {false, "cursor-ide-browser"}} {
+			}{{true, "cursor-ide-browser"}, {true, " Cursor-Browser-Extension"}, {true, "docs"}, {false,
+				"docs"}, {false, "cursor-ide-browser"}} {
 				if protected != (state.protect && state.server != "docs") {
 					continue
 				}
-				a := AutoRun{Mode: c.mode, List: lists[listed], GateOff: gateOff, ProtectBrowser: state.protect, Admin: admins[c.admin]}
+				a := AutoRun{Mode: c.mode, List: lists[listed], GateOff: gateOff, ProtectBrowser: state.protect,
+					Admin: admins[c.admin]}
 				if got, want := a.Decide(state.server, "x"), c.want[i] == 'R'; got.Alone != want {
-					t.Errorf("%s, organisation %s, column %d, %+v: got %+v, want %v", c.mode, c.admin, i, state, got, want)
+					t.Errorf("%s, organisation %s, column %d, %+v: got %+v, want %v", c.mode, c.admin, i, state, got,
+						want)
 				}
 			}
 		}
@@ -70,18 +74,29 @@ func TestAutoRunRows(t *testing.T) {
 		alone        bool
 		why          Reason
 	}{
-		{"asking every time asks about a listed tool", AutoRun{Mode: format.AskEveryTime, List: mine}, "docs", "get", false, ByMode},
+		{"asking every time asks about a listed tool", AutoRun{Mode: format.AskEveryTime, List: mine}, "docs", "get",
+			false, ByMode},
 		{"a listed tool runs", AutoRun{Mode: format.UseAllowlist, List: mine}, "DOCS", "get", true, ByUserList},
-		{"an unlisted tool is asked", AutoRun{Mode: format.UseAllowlist, List: mine}, "docs", "set", false, ByNoUserEntry},
+		{"an unlisted tool is asked", AutoRun{Mode: format.UseAllowlist, List: mine}, "docs", "set", false,
+			ByNoUserEntry},
 		{"an empty list lists nothing", AutoRun{Mode: format.UseAllowlist}, "docs", "get", false, ByNoUserEntry},
 		{"everything runs", AutoRun{Mode: format.RunEverything}, "docs", "set", true, ByMode},
-		{"the organisation forbids even that", AutoRun{Mode: format.RunEverything, Admin: &AdminControls{Disabled: true}}, "docs", "get", false, ByAdmin},
-		{"the organisation's list stands alone", AutoRun{Mode: format.UseAllowlist, List: mine, Admin: &AdminControls{List: theirs}}, "docs", "get", false, ByNoAdminEntry},
-		{"and lets its own run", AutoRun{Mode: format.UseAllowlist, List: mine, Admin: &AdminControls{List: theirs}}, "shop", "buy", true, ByAdminList},
-		{"the browser is protected in spite of the list", AutoRun{Mode: format.UseAllowlist, List: listOf(t, "*:*"), ProtectBrowser: true}, "cursor-ide-browser", "click", false, ByBrowser},
-		{"and in spite of the run mode", AutoRun{Mode: format.RunEverything, ProtectBrowser: true}, "cursor-browser-extension", "click", false, ByBrowser},
-		{"unprotected it is a server", AutoRun{Mode: format.UseAllowlist, List: listOf(t, "*:*")}, "cursor-ide-browser", "click", true, ByUserList},
-		{"a gate that is off silences the list", AutoRun{Mode: format.UseAllowlist, List: mine, GateOff: true}, "docs", "get", false, ByGate},
+		{"the organisation forbids even that",
+			AutoRun{Mode: format.RunEverything, Admin: &AdminControls{Disabled: true}}, "docs", "get", false, ByAdmin},
+		{"the organisation's list stands alone",
+			AutoRun{Mode: format.UseAllowlist, List: mine, Admin: &AdminControls{List: theirs}}, "docs", "get", false,
+			ByNoAdminEntry},
+		{"and lets its own run", AutoRun{Mode: format.UseAllowlist, List: mine, Admin: &AdminControls{List: theirs}},
+			"shop", "buy", true, ByAdminList},
+		{"the browser is protected in spite of the list",
+			AutoRun{Mode: format.UseAllowlist, List: listOf(t, "*:*"), ProtectBrowser: true}, "cursor-ide-browser",
+			"click", false, ByBrowser},
+		{"and in spite of the run mode", AutoRun{Mode: format.RunEverything, ProtectBrowser: true},
+			"cursor-browser-extension", "click", false, ByBrowser},
+		{"unprotected it is a server", AutoRun{Mode: format.UseAllowlist, List: listOf(t, "*:*")}, "cursor-ide-browser",
+			"click", true, ByUserList},
+		{"a gate that is off silences the list", AutoRun{Mode: format.UseAllowlist, List: mine, GateOff: true}, "docs",
+			"get", false, ByGate},
 		{"and not the run mode", AutoRun{Mode: format.RunEverything, GateOff: true}, "docs", "get", true, ByMode},
 	} {
 		if got := c.a.Decide(c.server, c.tool); got.Alone != c.alone || got.Why != c.why {

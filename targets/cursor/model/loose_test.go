@@ -32,7 +32,8 @@ func TestStrictly(t *testing.T) {
 			t.Errorf("%s: got %s and hole %v, want a hole: %v", line, a.Decision, h, hole)
 		}
 	}
-	for _, a := range []contract.Answer{{Decision: ir.Ask, Governs: contract.Both}, {Decision: ir.Deny, Governs: contract.Both}, {Decision: ir.Allow}} {
+	for _, a := range []contract.Answer{{Decision: ir.Ask, Governs: contract.Both},
+		{Decision: ir.Deny, Governs: contract.Both}, {Decision: ir.Allow}} {
 		if got, h := strictly(a, "X=1 y"); h != nil || got != a {
 			t.Errorf("%+v: got %+v, %v", a, got, h)
 		}

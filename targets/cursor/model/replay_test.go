@@ -54,12 +54,19 @@ type replayHookFile struct {
 	Taken bool   `json:"taken"`
 }
 
-var replayPaths = []string{"README.md", "src/index.ts", ".env", "a/.env.local", "config/.ENV", "server.pem", "secrets/key", "a/secrets/b/c", "package.json", "apps/web/package.json", ".github/workflows/ci.yml",
-	"infra/main.tf", ".cursor/hooks.json", ".cursor/modec/developer/cli.json", "modec/modes/x.cue", "modec.toml", ".modec/policy.json", ".git/config", "CLAUDE.md", "docs/CLAUDE.md", "db/migrations/applied/1.sql", ".roomodes",
-	"../x", "../../etc/passwd", "a/../.env", "./.env", "/etc/passwd", "~/.ssh/id_rsa", "C:/x", "e\u0301/.env", "a\nb/.env", "a b/*.pem", "", "."}
+var replayPaths = []string{"README.md", "src/index.ts", ".env", "a/.env.local", "config/.ENV", "server.pem",
+	"secrets/key", "a/secrets/b/c", "package.json", "apps/web/package.json", ".github/workflows/ci.yml",
+	"infra/main.tf", ".cursor/hooks.json", ".cursor/modec/developer/cli.json", "modec/modes/x.cue", "modec.toml",
+	".modec/policy.json", ".git/config", "CLAUDE.md", "docs/CLAUDE.md", "db/migrations/applied/1.sql", ".roomodes",
+	"../x", "../../etc/passwd", "a/../.env", "./.env", "/etc/passwd", "~/.ssh/id_rsa", "C:/x",
+	"e\u0301/.env", "a\nb/.env", "a b/*.pem", "", "."}
 
-var replayCommands = []string{"npm ci", "npm ci --x", "npm test", "npm  test", "npm testx", "npm run lint", "npm run build && rm -rf /", "npm audit", "npm audit --json", "npm publish", "git status", "git status -s", "git diff HEAD", "git add .", "git commit -m 'a\nb'",
-	"git push", "git push -f", "git push origin a/b", "git reset --hard HEAD~1", "/usr/bin/git push -f", "rm -rf /", "rm -fr x", "'rm' -rf x", "sudo id", "FOO=1 sudo id", "echo $(sudo id)", "curl https://a.b/c", "terraform apply", "kubectl delete pod x", "ls", "ls > out", "ls > ../out", "./run.sh", ".hidden", "a/b",
+var replayCommands = []string{"npm ci", "npm ci --x", "npm test", "npm  test", "npm testx", "npm run lint",
+	"npm run build && rm -rf /", "npm audit", "npm audit --json", "npm publish", "git status", "git status -s",
+	"git diff HEAD", "git add .", "git commit -m 'a\nb'",
+	"git push", "git push -f", "git push origin a/b", "git reset --hard HEAD~1", "/usr/bin/git push -f", "rm -rf /",
+	"rm -fr x", "'rm' -rf x", "sudo id", "FOO=1 sudo id", "echo $(sudo id)", "curl https://a.b/c",
+	"terraform apply", "kubectl delete pod x", "ls", "ls > out", "ls > ../out", "./run.sh", ".hidden", "a/b",
 	"bash -c 'sudo id'", "time npm test", "X=1", "", "$X", "npm test '", "echo \u2028 sudo"}
 
 func TestReplay(t *testing.T) {
@@ -199,7 +206,8 @@ func (d *decider) replay(t *testing.T, role string) replayProfile {
 			ask(edit)
 		}
 	}
-	for _, h := range []string{"docs.acme.example", "x.docs.acme.example", "DOCS.acme.example", "pastebin.com", "x.pastebin.com", "evil.example", "developer.mozilla.org", "127.0.0.1", "docs.acme.example."} {
+	for _, h := range []string{"docs.acme.example", "x.docs.acme.example", "DOCS.acme.example", "pastebin.com",
+		"x.pastebin.com", "evil.example", "developer.mozilla.org", "127.0.0.1", "docs.acme.example."} {
 		a := policy.Action{Group: ir.Web, Arg: h}
 		p.Hosts = append(p.Hosts, [2]string{h, s.tokens.decide(a, "").Decision.String()})
 		if hooked {
@@ -242,7 +250,8 @@ func replayMatches(t *testing.T) []replayMatch {
 		token   string
 		against [][]string
 	}{
-		{"Shell(git)", [][]string{{"git"}, {"git push"}, {"gitk"}, {"/usr/bin/git"}, {" git "}, {"git\tpush"}, {"GIT"}}},
+		{"Shell(git)",
+			[][]string{{"git"}, {"git push"}, {"gitk"}, {"/usr/bin/git"}, {" git "}, {"git\tpush"}, {"GIT"}}},
 		{"Bash( git push )", [][]string{{"git push"}, {"git push -f"}, {"git  push"}, {"git pushx"}}},
 		{"Shell(npm:ci)", [][]string{{"npm ci"}, {"npm  ci"}, {"npm ci x"}, {"npm"}, {"npm:ci"}}},
 		{"Shell(npm:*)", [][]string{{"npm"}, {"npm run a/b"}, {"npm 'a\nb'"}}},
@@ -254,7 +263,9 @@ func replayMatches(t *testing.T) []replayMatch {
 		{"shell(git)", [][]string{{"git"}}},
 		{"Shell(git) x", [][]string{{"git"}}},
 		{"Shell(a\nb)", [][]string{{"a\nb"}}},
-		{"Mcp(GitHub : LIST)", [][]string{{"github", "list"}, {" GITHUB ", "List"}, {"user-github", "list"}, {"github::mcpScope:a", "list"}}},
+		{"Mcp(GitHub : LIST)",
+			[][]string{{"github", "list"}, {" GITHUB ", "List"}, {"user-github", "list"},
+				{"github::mcpScope:a", "list"}}},
 		{"Mcp(github:l*)", [][]string{{"github", "list/all"}, {"github", "l\nx"}, {"github", "xl"}}},
 		{"Mcp(*:*)", [][]string{{"a", "b\nc"}, {"", ""}}},
 		{"Mcp(*git*:?)", [][]string{{"project-0-x-github", "?"}, {"github", "x"}}},
@@ -299,11 +310,23 @@ func replayFiles() []replayHookFile {
 		return `{"version": 1, "hooks": {"preToolUse": [{"command": "x"` + more + `}]}}`
 	}
 	var out []replayHookFile
-	for _, text := range []string{good, "// x\n" + good + "/* y\n */", strings.Replace(good, "role:dev", "role:dev//x", 1), strings.Replace(good, "role:dev", "role:/*x*/dev", 1), "{", "[]", "null", `{"version": 1}`, `{"hooks": {}}`, `{"version": 0, "hooks": {}}`,
-		`{"version": 1.5, "hooks": {}}`, `{"version": 1.0, "hooks": {}}`, `{"version": "1", "hooks": {}}`, `{"version": 1, "hooks": []}`, `{"version": 1, "hooks": {"x": []}}`, `{"version": 1, "hooks": {"stop": {}}}`, `{"version": 1, "hooks": {"stop": null}}`,
-		`{"version": 1, "hooks": {"stop": [1]}}`, `{"version": 1, "hooks": {},}`, entry(""), entry(`, "x": 1`), entry(`, "type": "command"`), entry(`, "type": "prompt"`), entry(`, "type": "prompt", "prompt": "p"`), entry(`, "type": "prompt", "prompt": " "`), entry(`, "type": null`), entry(`, "type": "x"`),
-		entry(`, "matcher": ""`), entry(`, "matcher": "*"`), entry(`, "matcher": "("`), entry(`, "matcher": "(?<x>a)"`), entry(`, "matcher": null`), entry(`, "timeout": 0`), entry(`, "timeout": 0.5`), entry(`, "timeout": "1"`), entry(`, "timeout": null`), entry(`, "timeout": 1e9`),
-		entry(`, "failClosed": "true"`), entry(`, "failClosed": null`), entry(`, "loop_limit": null`), entry(`, "loop_limit": 0`), entry(`, "loop_limit": 1.5`), entry(`, "loop_limit": "1"`), `{"version": 1, "hooks": {"preToolUse": [{"command": ""}]}}`, `{"version": 1, "hooks": {"preToolUse": [{"command": null}]}}`, `{"version": 1, "hooks": {"preToolUse": [{}]}}`} {
+	for _, text := range []string{good, "// x\n" + good + "/* y\n */",
+		strings.Replace(good, "role:dev", "role:dev//x", 1), strings.Replace(good, "role:dev", "role:/*x*/dev", 1), "{",
+		"[]", "null", `{"version": 1}`, `{"hooks": {}}`, `{"version": 0, "hooks": {}}`,
+		`{"version": 1.5, "hooks": {}}`, `{"version": 1.0, "hooks": {}}`, `{"version": "1", "hooks": {}}`,
+		`{"version": 1, "hooks": []}`, `{"version": 1, "hooks": {"x": []}}`,
+		`{"version": 1, "hooks": {"stop": {}}}`, `{"version": 1, "hooks": {"stop": null}}`,
+		`{"version": 1, "hooks": {"stop": [1]}}`, `{"version": 1, "hooks": {},}`, entry(""), entry(`, "x": 1`),
+		entry(`, "type": "command"`), entry(`, "type": "prompt"`), entry(`, "type": "prompt", "prompt": "p"`),
+		entry(`, "type": "prompt", "prompt": " "`), entry(`, "type": null`), entry(`, "type": "x"`),
+		entry(`, "matcher": ""`), entry(`, "matcher": "*"`), entry(`, "matcher": "("`), entry(`, "matcher": "(?<x>a)"`),
+		entry(`, "matcher": null`), entry(`, "timeout": 0`), entry(`, "timeout": 0.5`), entry(`, "timeout": "1"`),
+		entry(`, "timeout": null`), entry(`, "timeout": 1e9`),
+		entry(`, "failClosed": "true"`), entry(`, "failClosed": null`), entry(`, "loop_limit": null`),
+		entry(`, "loop_limit": 0`), entry(`, "loop_limit": 1.5`), entry(`, "loop_limit": "1"`),
+		`{"version": 1, "hooks": {"preToolUse": [{"command": ""}]}}`,
+		`{"version": 1, "hooks": {"preToolUse": [{"command": null}]}}`, `{"version": 1, "hooks": {"preToolUse": [{}]}}`,
+	} {
 		_, err := format.ReadHooks("f", []byte(text))
 		out = append(out, replayHookFile{text, err == nil})
 	}

@@ -152,7 +152,8 @@ func TestHostTokens(t *testing.T) {
 			t.Errorf("WebFetch(%s) matches %q: got %v, want %v", c.entry, c.host, got, c.want)
 		}
 	}
-	for arg, want := range map[string]string{"A.example": "a.example", "a.example:8443": "a.example", "[::1]:80": "[::1]", "::1": "::1", "bücher.example": "xn--bcher-kva.example", "": ""} {
+	for arg, want := range map[string]string{"A.example": "a.example", "a.example:8443": "a.example",
+		"[::1]:80": "[::1]", "::1": "::1", "bücher.example": "xn--bcher-kva.example", "": ""} {
 		if got := hostname(arg); got != want {
 			t.Errorf("the host of %q: got %q, want %q", arg, got, want)
 		}
@@ -161,7 +162,8 @@ func TestHostTokens(t *testing.T) {
 
 func TestAbsolute(t *testing.T) {
 	for p, want := range map[string]string{
-		"a/b": root + "/a/b", "./a/../b": root + "/b", "../x": home + "/x", "/etc/x": "/etc/x", "~": home, "~/x": home + "/x", "~x": root + "/~x",
+		"a/b": root + "/a/b", "./a/../b": root + "/b", "../x": home + "/x", "/etc/x": "/etc/x", "~": home, "~/x": home +
+			"/x", "~x": root + "/~x",
 		"file:///etc/x": "/etc/x", "": root, "a\\b": root + "/a\\b", "C:/x": root + "/C:/x",
 	} {
 		if got := absolute(p); got != want {
@@ -239,7 +241,9 @@ func TestSplitShell(t *testing.T) {
 
 // Where operators stand alone, nothing is refused for certain.
 func TestDoubtful(t *testing.T) {
-	for line, want := range map[string]bool{"ls '": false, "ls )": false, "ls\n)": false, "a ; b '": false, "a &&": true, "a |": true, "; a": true, "a ;; b": true, "a > ; b": true, "a > > b": true, "&&": true, "a >": true, "a && b": false} {
+	for line, want := range map[string]bool{"ls '": false, "ls )": false, "ls\n)": false, "a ; b '": false,
+		"a &&": true, "a |": true, "; a": true, "a ;; b": true, "a > ; b": true, "a > > b": true, "&&": true,
+		"a >": true, "a && b": false} {
 		if got := splitShell(line).doubtful; got != want {
 			t.Errorf("%q: got %v, want %v", line, got, want)
 		}

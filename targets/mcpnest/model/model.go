@@ -1,4 +1,10 @@
-package mcpnest
+// Package model answers what an application with modec's stubs for MCP-Nest does: who
+// sees a tool in a list, and who may call it.
+//
+// [Open] reads the tables beside the code. What the code does with them is known by the
+// digest of guards.ts alone: the end-to-end tests run each known version in an
+// application on the real package, and any other code may permit everything.
+package model
 
 import (
 	"crypto/sha256"
@@ -11,17 +17,29 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/mcpnest/format"
 )
 
-// code is a version of the emitted TypeScript whose meaning is known: the
-// end-to-end tests have run it in an application on the real package.
+const codeUnknownCode diag.Code = "mcpnest-unknown-code"
+
+// Codes documents the codes that Open reports.
+func Codes() []diag.Doc {
+	return []diag.Doc{
+		{Code: codeUnknownCode, Text: "The guards beside the policy table are not those that this modec emits. " +
+			"Verify knows what its own code does, because the tests run it in real applications, and takes any other " +
+			"for code that permits everything. Build again; where an application needs guards of its own, put them " +
+			"beside the emitted ones."},
+	}
+}
+
+// code is a version of the emitted TypeScript whose meaning is known.
 type code struct {
 	major    int  // of MCP-Nest
 	strategy bool // it demands PolicyMcpStrategy
 }
 
-// knownCode finds the code by the SHA-256 of guards.ts. It holds no name of a
-// source, so that there are few. Code that is not here may do anything.
+// knownCode finds the code by the SHA-256 of guards.ts. The code contains no name of a
+// source, so that there are few versions.
 var knownCode = map[string]code{
 	"b0dcf41a6b1d741331191baffb70641c384b87a506da37d8ff5cb0082bfa6fc7": {major: 1},
 	"81612a0977223043ffc48e2071accfdc6fee87ffd6c6ecd19d45b9932754cfa4": {major: 1},
@@ -37,19 +55,26 @@ var knownStrategy = []string{
 	"ba879af80c56d2ecd2d80a70bdb818998e82c2f07176591902794bf9dba8c22c",
 }
 
-// decider answers as an application with the emitted stubs does: list is what
-// tools/list shows, call what tools/call runs.
+// surface is a method of MCP.
+type surface string
+
+const (
+	toolsList surface = "list" // what tools/list shows
+	toolsCall surface = "call" // what tools/call runs
+)
+
+// decider answers as an application with the emitted stubs does.
 type decider struct {
-	surface string
+	surface surface
 	servers []string
 	known   bool // the code is one whose meaning is known
 	code
-	roles map[string]map[string][]string // role → claim → accepted values
+	roles map[string]map[string][]string // accepted values, by role and claim
 	tools map[string]row
 	at    diag.Pos // of the table
 }
 
-// row is what the table says of a tool.
+// row is a row of the table TOOL_POLICY.
 type row struct {
 	roles  []string
 	hidden bool // @ToolRoles filters by listed
@@ -58,33 +83,32 @@ type row struct {
 }
 
 // Open reads the tables and checks that the code beside them is known.
-func (mcpnest) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	var diags diag.List
-	name := dir + "policy.ts"
-	data, err := fs.ReadFile(fsys, name)
+	data, err := fs.ReadFile(fsys, format.Policy)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // an application without stubs: nothing holds it, and nothing was emitted
 	}
-	d := decider{servers: o.Strings("servers"), at: diag.Pos{File: name}}
+	d := decider{servers: o.Strings("servers"), at: diag.Pos{File: format.Policy}}
 	if err == nil {
-		err = d.read(name, data)
+		err = d.read(data)
 	}
 	if err != nil {
-		diags.Errorf(diag.UnreadableArtifact, diag.Pos{File: name}, "%v", err)
+		diags.Errorf(diag.UnreadableArtifact, d.at, "%v", err)
 		return nil, diags
 	}
-	digest := digestOf(fsys, dir+"guards.ts")
-	d.code, d.known = knownCode[digest]
+	d.code, d.known = knownCode[digestOf(fsys, format.Guards)]
 	if d.known && d.strategy {
-		d.known = slices.Contains(knownStrategy, digestOf(fsys, dir+"strategy.ts"))
+		d.known = slices.Contains(knownStrategy, digestOf(fsys, format.Strategy))
 	}
 	if !d.known {
-		diags.Warnf(codeUnknownCode, diag.Pos{File: dir + "guards.ts"}, "got guards that this modec did not emit: what they permit is not known, and everything is taken for permitted").
+		diags.Warnf(codeUnknownCode, diag.Pos{File: format.Guards}, "got guards that this modec did not emit: "+
+			"what they permit is not known, and everything is taken for permitted").
 			Hint("`modec build` writes them anew").
 			Target("mcpnest")
 	}
 	list, call := d, d
-	list.surface, call.surface = "list", "call"
+	list.surface, call.surface = toolsList, toolsCall
 	return []contract.Decider{&list, &call}, diags
 }
 
@@ -97,8 +121,8 @@ func digestOf(fsys fs.FS, name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (d *decider) read(name string, data []byte) error {
-	claims, err := constant(name, data, "ROLE_CLAIMS")
+func (d *decider) read(data []byte) error {
+	claims, err := format.Constant(format.Policy, data, "ROLE_CLAIMS")
 	if err != nil {
 		return err
 	}
@@ -110,19 +134,20 @@ func (d *decider) read(name string, data []byte) error {
 		}
 		d.roles[role.Key] = accepted
 	}
-	policies, err := constant(name, data, "TOOL_POLICY")
+	policies, err := format.Constant(format.Policy, data, "TOOL_POLICY")
 	if err != nil {
 		return err
 	}
 	d.at = policies.Pos
 	d.tools = map[string]row{}
 	for _, t := range policies.Members {
-		d.tools[t.Key] = row{roles: t.Value.Get("roles").Strings(), hidden: t.Value.Get("hidden").True(), listed: t.Value.Get("listed").Strings(), at: t.Pos}
+		d.tools[t.Key] = row{roles: t.Value.Get("roles").Strings(), hidden: t.Value.Get("hidden").True(),
+			listed: t.Value.Get("listed").Strings(), at: t.Pos}
 	}
 	return nil
 }
 
-func (d *decider) Surface() string { return d.surface }
+func (d *decider) Surface() string { return string(d.surface) }
 
 func (d *decider) Assumes() []string {
 	return []string{
@@ -131,10 +156,10 @@ func (d *decider) Assumes() []string {
 	}
 }
 
-// Decide has no subject: people come with claims.
+// Decide knows no subject: people come with claims.
 func (d *decider) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
 
-// DecidePerson decides for somebody with these claims: the guards and, in 2.x,
+// DecidePerson decides for a principal with these claims: the guards and, in 2.x,
 // @ToolRoles must both let a call pass; a list shows what @ToolRoles or the
 // strategy lets through (MCP-Nest 2.0.5 tool-authorization.service.ts, 1.9.11
 // mcp-tools.handler.ts).
@@ -144,7 +169,7 @@ func (d *decider) DecidePerson(person map[string][]string, a policy.Action) cont
 	}
 	v := contract.Verdict{Answer: contract.Answer{Governs: contract.Access, At: d.at, Rule: "TOOL_POLICY"}}
 	if !d.known {
-		v.Decision, v.At, v.Rule = ir.Allow, diag.Pos{File: dir + "guards.ts"}, "unknown code"
+		v.Decision, v.At, v.Rule = ir.Allow, diag.Pos{File: format.Guards}, "unknown code"
 		return v
 	}
 	t, ok := d.tools[a.Arg]
@@ -153,10 +178,11 @@ func (d *decider) DecidePerson(person map[string][]string, a policy.Action) cont
 	}
 	v.At = t.at
 	guarded := slices.ContainsFunc(t.roles, func(role string) bool { return d.holds(person, role) })
-	shown := !t.hidden || slices.ContainsFunc(person["roles"], func(r string) bool { return slices.Contains(t.listed, r) })
+	listed := func(role string) bool { return slices.Contains(t.listed, role) }
+	shown := !t.hidden || slices.ContainsFunc(person["roles"], listed)
 	pass := guarded
 	if d.major == 2 {
-		pass = shown && (guarded || d.surface == "list" && !d.strategy) // no guard runs for a list
+		pass = shown && (guarded || d.surface == toolsList && !d.strategy) // no guard runs for a list
 	}
 	if pass {
 		v.Decision = ir.Allow
@@ -164,7 +190,7 @@ func (d *decider) DecidePerson(person map[string][]string, a policy.Action) cont
 	return v
 }
 
-// holds: every claim of the role must have one of its values.
+// holds reports whether a principal has a role: one value of each of its claims.
 func (d *decider) holds(person map[string][]string, role string) bool {
 	claims := d.roles[role]
 	for claim, accepted := range claims {
