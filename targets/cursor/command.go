@@ -65,7 +65,7 @@ func (e *emitter) unlisted(p *profile) {
 	}
 	if some {
 		e.loss(p, ir.Command, codeApproval, at,
-			"a listed command may write files of the workspace, and hooks are off: every command is asked about").
+			"a listed command may write files of the workspace, and hooks are off: Cursor asks about every command").
 			Hint("turn hooks on")
 	}
 }
@@ -86,7 +86,7 @@ func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string
 	}
 	if whole {
 		e.loss(p, ir.Command, codeApproval, at,
-			"no entry says every command but some: every command that no other rule allows is asked about").
+			"no entry means every command but some: Cursor asks about every command that no other rule allows").
 			Hint("list what runs without asking as prefixes (\"npm test *\")")
 	}
 	for _, r := range rules {
@@ -97,11 +97,11 @@ func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string
 		switch {
 		case !ok:
 			e.loss(p, ir.Command, codeApproval, r.Pos,
-				"no entry says %s as the source means it: it is asked about", r.Pattern).
+				"no entry means what the source means by %s: Cursor asks about it", r.Pattern).
 				Hint("write it as a prefix (\"npm test *\")")
 		case e.overlaps(p, entry, starts):
 			e.loss(p, ir.Command, codeApproval, r.Pos,
-				"an entry for %s would also approve what another rule holds back: it is asked about", r.Pattern).
+				"an entry for %s would also approve what another rule does not allow: Cursor asks about it", r.Pattern).
 				Hint("allow longer prefixes")
 		default:
 			out = append(out, entry)

@@ -133,16 +133,16 @@ func (p *profile) place(at diag.Pos) diag.Pos {
 
 // loss warns that a subject may do less in a group than the source says, at the rule
 // that the format cannot express.
-func (e *emitter) loss(p *profile, g ir.Group, code diag.Code, at diag.Pos, format string, args ...any) diag.Builder {
-	return e.diags.Warnf(code, p.place(at), format, args...).
+func (e *emitter) loss(p *profile, g ir.Group, code diag.Code, at diag.Pos, message string, args ...any) diag.Builder {
+	return e.diags.Warnf(code, p.place(at), message, args...).
 		Target("cursor").
 		Subject(p.ref.String()).
 		Loses(diag.Narrowing, string(g))
 }
 
 // excepted warns that a written exception widens a group.
-func (e *emitter) excepted(x *contract.Exception, format string, args ...any) {
-	e.diags.Warnf(diag.ExceptionUsed, x.Pos, format, args...).
+func (e *emitter) excepted(x *contract.Exception, message string, args ...any) {
+	e.diags.Warnf(diag.ExceptionUsed, x.Pos, message, args...).
 		Hintf("reason: %s, until %s", x.Reason, x.Until.Format(time.DateOnly)).
 		Target("cursor").
 		Subject(x.Subject.String()).
@@ -202,7 +202,7 @@ func (e *emitter) heldByHook(p *profile) {
 	if n := len(p.held) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	e.diags.Notef(codeHookOnly, p.place(p.heldPos), "cli.json cannot say %s%s of %s: the hook alone holds it",
+	e.diags.Notef(codeHookOnly, p.place(p.heldPos), "cli.json cannot express %s%s of %s: only the hook enforces it",
 		p.held[0], more, p.ref).
 		Target("cursor").
 		Subject(p.ref.String())

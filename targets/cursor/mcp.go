@@ -199,13 +199,13 @@ func (e *emitter) checkLiteral(p *profile, sv *ir.Server) {
 		}
 		if !literal(sv.Name) {
 			e.loss(p, ir.MCP, codeName, sv.Pos,
-				"the server name %q is no plain text for Cursor's matcher: it is left out of the allowlists", sv.Name).
+				"Cursor would read the server name %q as a pattern: it is left out of the allowlists", sv.Name).
 				Hint("rename the server")
 			return
 		}
 		if !literal(t.Name) {
 			e.loss(p, ir.MCP, codeName, t.Pos,
-				"the tool name %q is no plain text for Cursor's matcher: it is left out of the allowlists", t.Name).
+				"Cursor would read the tool name %q as a pattern: it is left out of the allowlists", t.Name).
 				Hint("rename the tool")
 		}
 	}

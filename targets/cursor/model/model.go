@@ -59,7 +59,7 @@ type setup struct {
 	hooks       *hooksFile
 }
 
-// Open reads the profiles, each of which somebody's home folder may contain, and the
+// Open reads the profiles, each of which a user's home folder may contain, and the
 // project's own cli.json and hooks.json. For the subject of the latter both are judged,
 // and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
@@ -85,12 +85,13 @@ type reader struct {
 }
 
 // ignored warns about what Cursor does not take from an artifact.
-func (r *reader) ignored(at diag.Pos, format string, args ...any) {
-	ignored(&r.diags, at, format, args...)
+func (r *reader) ignored(at diag.Pos, message string, args ...any) {
+	ignored(&r.diags, at, message, args...)
 }
 
-func ignored(diags *diag.List, at diag.Pos, format string, args ...any) {
-	diags.Warnf(codeIgnored, at, format, args...).Hint("`modec build` writes it anew").Target("cursor")
+// ignored does so for a list of diagnostics.
+func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
+	diags.Warnf(codeIgnored, at, message, args...).Hint("`modec build` rewrites it").Target("cursor")
 }
 
 // policy reads a compiled policy as modec's hook does.
@@ -137,7 +138,7 @@ func (r *reader) readProfiles() {
 		}
 		ref, ok := r.profileOf(d.Name())
 		if !ok {
-			r.ignored(diag.Pos{File: dir}, "got a profile of nobody, want a role's name or a mode's slug")
+			r.ignored(diag.Pos{File: dir}, "the folder names neither a role nor a mode of the policy")
 			continue
 		}
 		r.setups[ref] = append(r.setups[ref], s)

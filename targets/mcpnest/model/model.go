@@ -104,7 +104,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if !d.known {
 		diags.Warnf(codeUnknownCode, diag.Pos{File: format.Guards}, "got guards that this modec did not emit: "+
 			"what they permit is not known, and everything is taken for permitted").
-			Hint("`modec build` writes them anew").
+			Hint("`modec build` rewrites them").
 			Target("mcpnest")
 	}
 	list, call := d, d
