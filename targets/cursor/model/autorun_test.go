@@ -22,7 +22,7 @@ func listOf(t *testing.T, texts ...string) (list Allowlist) {
 // is protected (no, then yes), the user's list (without the tool, then with
 // it). R runs without a question.
 func TestAutoRun(t *testing.T) {
-	lists := map[bool]Allowlist{true: listOf(t, "*:x")}
+	lists := map[bool]Allowlist{false: nil, true: listOf(t, "*:x")}
 	admins := map[string]*AdminControls{"none": nil, "forbids": {Disabled: true, List: lists[true]},
 		"lists another": {List: listOf(t, "*:y")}, "lists it": {List: lists[true]}}
 	for _, c := range []struct {

@@ -123,13 +123,19 @@ func (r *replay) lines(t *testing.T) []byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&b, "%s\n%s", map[bool]string{true: ","}[i > 0], line)
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "\n%s", line)
 		}
 		b.WriteString("]" + end + "\n")
 	}
 	fmt.Fprintf(&b, "{\"root\": %q,\n\"profiles\": [", r.Root)
 	for i, p := range r.Profiles {
-		fmt.Fprintf(&b, "%s{\"dir\": %q,\n", map[bool]string{true: ", "}[i > 0], p.Dir)
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "{\"dir\": %q,\n", p.Dir)
 		rows("mcp", len(p.MCP), func(i int) any { return p.MCP[i] }, ",")
 		rows("commands", len(p.Commands), func(i int) any { return p.Commands[i] }, ",")
 		rows("reads", len(p.Reads), func(i int) any { return p.Reads[i] }, ",")
@@ -145,82 +151,100 @@ func (r *replay) lines(t *testing.T) []byte {
 
 // replay asks the model about one profile.
 func (d *decider) replay(t *testing.T, role string) replayProfile {
-	dir := ".cursor/modec/" + contract.PathName(role)
-	s := d.setups[ir.SubjectRef{Role: role}][0]
-	p := replayProfile{Dir: dir}
-	calls := map[string]bool{}
-	ask := func(a policy.Action) {
-		for _, on := range []surface{cli, ide} {
-			for _, list := range d.tools(on, a) {
-				for _, call := range list {
-					said, _ := d.ask(s.hooks, call)
-					e := call.payload.(event)
-					e.Event, e.Version, e.Roots = "", "", nil // the engine sets these
-					b, err := json.Marshal(e)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if key := call.event + string(b); !calls[key] {
-						calls[key] = true
-						p.Hooks = append(p.Hooks, [3]any{call.event, e, cmpOr(said)})
-					}
+	r := replayer{t: t, decider: d, setup: d.setups[ir.SubjectRef{Role: role}][0], calls: map[string]bool{}}
+	r.Dir = ".cursor/modec/" + contract.PathName(role)
+	// The hooks of one role that allows and one that denies are enough.
+	r.hooked = role == "developer" || role == "auditor"
+	r.servers()
+	r.commands()
+	r.paths()
+	for _, h := range []string{"docs.acme.example", "x.docs.acme.example", "DOCS.acme.example", "pastebin.com",
+		"x.pastebin.com", "evil.example", "developer.mozilla.org", "127.0.0.1", "docs.acme.example."} {
+		a := policy.Action{Group: ir.Web, Arg: h}
+		r.Hosts = append(r.Hosts, [2]string{h, r.tokens.decide(a, "").Decision.String()})
+		r.ask(a)
+	}
+	for _, slug := range []string{"architect", "ask", "code", "nobody", ""} {
+		r.ask(policy.Action{Group: ir.Modes, Arg: slug})
+	}
+	r.ask(policy.Action{Group: ir.Unknown, Arg: "Telepathy"})
+	return r.replayProfile
+}
+
+// replayer fills a profile.
+type replayer struct {
+	replayProfile
+	setup
+	t       *testing.T
+	decider *decider
+	hooked  bool
+	calls   map[string]bool // those that are in the profile
+}
+
+// ask adds what the hooks answer to the calls of an action, where they are wanted.
+func (r *replayer) ask(a policy.Action) {
+	for _, on := range []surface{cli, ide} {
+		for _, list := range r.decider.tools(on, a) {
+			for _, c := range list {
+				if r.hooked {
+					r.call(c)
 				}
 			}
 		}
 	}
-	// The hooks of one role that allows and one that denies are enough.
-	hooked := role == "developer" || role == "auditor"
-	servers := append(slices.Clone(d.project.Servers), ir.Server{Name: "nobody", Tools: []ir.Tool{{Name: "x"}}})
-	for i, sv := range servers {
+}
+
+func (r *replayer) call(c call) {
+	said, _ := r.decider.ask(r.hooks, c)
+	e := c.payload.(event)
+	e.Event, e.Version, e.Roots = "", "", nil // the engine sets these
+	b, err := json.Marshal(e)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if key := c.event + string(b); !r.calls[key] {
+		r.calls[key] = true
+		r.Hooks = append(r.Hooks, [3]any{c.event, e, cmpOr(said)})
+	}
+}
+
+func (r *replayer) servers() {
+	nobody := ir.Server{Name: "nobody", Tools: []ir.Tool{{Name: "x"}}}
+	for i, sv := range append(slices.Clone(r.decider.project.Servers), nobody) {
 		for j, tool := range sv.Tools {
 			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool.Name}
 			for _, id := range []string{sv.Name, strings.ToUpper(sv.Name) + "::mcpScope:x"} {
-				p.MCP = append(p.MCP, [3]string{id, tool.Name, s.tokens.decide(a, id).Decision.String()})
+				r.MCP = append(r.MCP, [3]string{id, tool.Name, r.tokens.decide(a, id).Decision.String()})
 			}
-			if hooked && (i+j)%4 == 0 {
-				ask(a)
+			if (i+j)%4 == 0 {
+				r.ask(a)
 			}
 		}
-		if hooked {
-			ask(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "a://b", Kind: policy.Resource})
-		}
+		r.ask(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "a://b", Kind: policy.Resource})
 	}
+}
+
+func (r *replayer) commands() {
 	seen := map[string]bool{}
 	for _, line := range replayCommands {
 		for _, c := range splitShell(line).commands {
 			if !seen[c] {
 				seen[c] = true
-				p.Commands = append(p.Commands, [2]string{c, s.tokens.commandToken(c)})
+				r.Commands = append(r.Commands, [2]string{c, r.tokens.commandToken(c)})
 			}
 		}
-		if hooked {
-			ask(policy.Action{Group: ir.Command, Arg: line})
-		}
+		r.ask(policy.Action{Group: ir.Command, Arg: line})
 	}
+}
+
+func (r *replayer) paths() {
 	for _, f := range replayPaths {
 		read, edit := policy.Action{Group: ir.Read, Arg: f}, policy.Action{Group: ir.Edit, Arg: f}
-		p.Reads = append(p.Reads, [2]string{absolute(f), s.tokens.decide(read, "").Decision.String()})
-		p.Writes = append(p.Writes, [2]string{absolute(f), s.tokens.decide(edit, "").Decision.String()})
-		if hooked {
-			ask(read)
-			ask(edit)
-		}
+		r.Reads = append(r.Reads, [2]string{absolute(f), r.tokens.decide(read, "").Decision.String()})
+		r.Writes = append(r.Writes, [2]string{absolute(f), r.tokens.decide(edit, "").Decision.String()})
+		r.ask(read)
+		r.ask(edit)
 	}
-	for _, h := range []string{"docs.acme.example", "x.docs.acme.example", "DOCS.acme.example", "pastebin.com",
-		"x.pastebin.com", "evil.example", "developer.mozilla.org", "127.0.0.1", "docs.acme.example."} {
-		a := policy.Action{Group: ir.Web, Arg: h}
-		p.Hosts = append(p.Hosts, [2]string{h, s.tokens.decide(a, "").Decision.String()})
-		if hooked {
-			ask(a)
-		}
-	}
-	if hooked {
-		for _, slug := range []string{"architect", "ask", "code", "nobody", ""} {
-			ask(policy.Action{Group: ir.Modes, Arg: slug})
-		}
-		ask(policy.Action{Group: ir.Unknown, Arg: "Telepathy"})
-	}
-	return p
 }
 
 // cmpOr names the lack of an opinion as engine.mjs does.
