@@ -22,7 +22,7 @@ import (
 const Dir = ".cursor"
 
 // ProfilesDir contains a folder for each subject: the files that hold a session of
-// Cursor to it. Somebody copies or links them to where Cursor reads them.
+// Cursor to it. Users copy or link them to where Cursor reads them.
 const ProfilesDir = Dir + "/modec"
 
 // The files of Cursor, by their names in a folder.

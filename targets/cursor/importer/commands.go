@@ -66,8 +66,8 @@ type allowedEntry struct {
 func refused(why string) allowedEntry         { return allowedEntry{refused: why} }
 func allowed(patterns ...string) allowedEntry { return allowedEntry{patterns: patterns} }
 
-// with adds a pattern that is written as it stands. "git *" of the source is git alone
-// too, which Cursor's is not.
+// with adds a pattern. In the source "git *" also matches git alone; in Cursor it does
+// not, so that git alone is asked about.
 func (e allowedEntry) with(pattern string) allowedEntry {
 	pattern = collapsed(pattern)
 	if bare, ok := strings.CutSuffix(pattern, " *"); ok {
@@ -162,8 +162,8 @@ func openEnd(p string) string {
 	return p + " *"
 }
 
-// byName returns patterns of programs with a path by the program's bare name: by that is
-// compared what another program runs.
+// byName returns patterns of programs with a path again, with the program's bare name: the
+// source compares the bare name of a program that another one runs.
 func byName(patterns []string) (out []string) {
 	for _, p := range patterns {
 		program, rest, _ := strings.Cut(p, " ")

@@ -59,7 +59,7 @@ const (
 
 // Decide returns whether a tool runs without a question. The first of these decides:
 // asking every time, an organisation's prohibition, the protection of the browser, Run
-// Everything, the organisation's list or else the user's.
+// Everything, a list that is switched off, the organisation's list or else the user's.
 func (a AutoRun) Decide(server, tool string) Ran {
 	switch {
 	case a.Mode == format.AskEveryTime:

@@ -69,8 +69,8 @@ func (r *reader) readHooks(dir string) *hooksFile {
 	return f
 }
 
-// hookEntry reads what is known of a hook. It warns of one that is not modec's, or less
-// than a refusal of everything that it does not know.
+// hookEntry reads what is known of the answers of a hook. It warns of every hook but
+// modec's own that refuses where modec fails.
 func (r *reader) hookEntry(h format.Hook) hookEntry {
 	e := hookEntry{Hook: h}
 	if h.Prompt != "" {

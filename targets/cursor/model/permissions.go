@@ -149,9 +149,8 @@ type Checked struct {
 	Ignored diag.List // entries that Cursor's settings do not read; its engine may read a glob
 }
 
-// CheckTool reports whether a tool would run without a question by a permissions.json.
-// The run mode "" stands for that of the file, which is UseAllowlist where the file names
-// none.
+// CheckTool reports whether a tool would run without a question by a permissions.json. An
+// empty run mode stands for that of the file; a file without one means UseAllowlist.
 func CheckTool(name string, data []byte, mode format.RunMode, server, tool string) (Checked, error) {
 	f, diags := readPermissions(name, data)
 	if f == nil {

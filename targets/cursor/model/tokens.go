@@ -144,9 +144,8 @@ func find(list []token, keyword format.Keyword, matches func(*token) bool) *toke
 }
 
 // decide returns what the tokens of a cli.json say of an action, in the run mode
-// allowlist. A path is read and written without a question, inside the
-// workspace and in temporary folders; where it would be asked is not the
-// file's doing.
+// allowlist. Inside the workspace and in temporary folders Cursor reads and writes a path
+// without a question; elsewhere it asks, whatever the file says.
 func (t *tokensFile) decide(a policy.Action, id string) contract.Answer {
 	if t == nil {
 		return contract.Answer{Decision: ir.Allow, Rule: "the user's own tokens"}
@@ -200,9 +199,9 @@ func (t *tokensFile) denyOf(g ir.Group, matches func(*token) bool) *token {
 	return find(t.deny, keyword, matches)
 }
 
-// meant returns the deny token that is there for a path or a command line: it compares
-// without case, line breaks and kinds of slash, and a line without a command as it
-// stands. What the engine then lets pass goes past the token by its spelling alone.
+// meant returns the deny token that was written for a path or a command line, and why the
+// engine may not match it. It compares paths without case, line breaks and kinds of
+// slash, and a line in which the engine finds no command as it stands.
 func (t *tokensFile) meant(a policy.Action) (*token, string) {
 	if t == nil {
 		return nil, ""
