@@ -10,8 +10,8 @@ import (
 
 	"github.com/dlclark/regexp2"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // Hooks are the hooks of a hooks.json, by their event.
@@ -56,7 +56,7 @@ func ReadHooks(name string, data []byte) (Hooks, error) {
 	if lineComment.Match(data) || blockComment.Match(data) {
 		data = blockComment.ReplaceAll(lineComment.ReplaceAll(data, nil), nil)
 	}
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func ReadHooks(name string, data []byte) (Hooks, error) {
 		return nil, errors.New("got no version, want a positive integer")
 	}
 	events := v.Get("hooks")
-	if !events.Is(artifact.Object) {
+	if !events.Is(located.Object) {
 		return nil, errors.New("got no hooks, want an object")
 	}
 	hooks := Hooks{}
@@ -78,11 +78,11 @@ func ReadHooks(name string, data []byte) (Hooks, error) {
 	return hooks, nil
 }
 
-func readEvent(m artifact.Member) ([]Hook, error) {
+func readEvent(m located.Member) ([]Hook, error) {
 	if !slices.Contains(HookEvents, m.Key) {
 		return nil, fmt.Errorf("got the event %q, which Cursor does not know", m.Key)
 	}
-	if !m.Value.Is(artifact.List) {
+	if !m.Value.Is(located.List) {
 		return nil, fmt.Errorf("%s: got %s, want a list", m.Key, m.Value.Kind)
 	}
 	var list []Hook
@@ -96,12 +96,12 @@ func readEvent(m artifact.Member) ([]Hook, error) {
 	return list, nil
 }
 
-func readHook(v *artifact.Value) (Hook, error) {
+func readHook(v *located.Value) (Hook, error) {
 	h := Hook{At: v.Pos, Timeout: defaultTimeout}
-	if !v.Is(artifact.Object) {
+	if !v.Is(located.Object) {
 		return h, errors.New("got a hook that is not an object")
 	}
-	for _, read := range []func(*Hook, *artifact.Value) error{
+	for _, read := range []func(*Hook, *located.Value) error{
 		readText, readMatcher, readTimeout, checkLoopLimit, readFailClosed,
 	} {
 		if err := read(&h, v); err != nil {
@@ -112,7 +112,7 @@ func readHook(v *artifact.Value) (Hook, error) {
 }
 
 // readText reads the command of a hook, or its prompt.
-func readText(h *Hook, v *artifact.Value) error {
+func readText(h *Hook, v *located.Value) error {
 	kind, _ := v.Get("type").Str()
 	switch {
 	case v.Get("type") == nil, kind == "command":
@@ -135,7 +135,7 @@ func readText(h *Hook, v *artifact.Value) error {
 
 // readMatcher reads the expression that a call has to match: all calls match where
 // there is none, an empty one or "*".
-func readMatcher(h *Hook, v *artifact.Value) error {
+func readMatcher(h *Hook, v *located.Value) error {
 	if v.Get("matcher") == nil {
 		return nil
 	}
@@ -152,7 +152,7 @@ func readMatcher(h *Hook, v *artifact.Value) error {
 	return nil
 }
 
-func readTimeout(h *Hook, v *artifact.Value) error {
+func readTimeout(h *Hook, v *located.Value) error {
 	if v.Get("timeout") == nil {
 		return nil
 	}
@@ -164,31 +164,31 @@ func readTimeout(h *Hook, v *artifact.Value) error {
 	return nil
 }
 
-func checkLoopLimit(_ *Hook, v *artifact.Value) error {
-	if l := v.Get("loop_limit"); l != nil && !l.Is(artifact.Null) && !positiveInteger(l) {
+func checkLoopLimit(_ *Hook, v *located.Value) error {
+	if l := v.Get("loop_limit"); l != nil && !l.Is(located.Null) && !positiveInteger(l) {
 		return errors.New("got a loop_limit that is not a positive integer")
 	}
 	return nil
 }
 
-func readFailClosed(h *Hook, v *artifact.Value) error {
+func readFailClosed(h *Hook, v *located.Value) error {
 	c := v.Get("failClosed")
-	if c != nil && !c.Is(artifact.Bool) {
+	if c != nil && !c.Is(located.Bool) {
 		return errors.New("got a failClosed that is neither true nor false")
 	}
 	h.FailClosed = c.True()
 	return nil
 }
 
-func number(v *artifact.Value) (float64, bool) {
-	if !v.Is(artifact.Number) {
+func number(v *located.Value) (float64, bool) {
+	if !v.Is(located.Number) {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(v.Text, 64)
 	return n, err == nil
 }
 
-func positiveInteger(v *artifact.Value) bool {
+func positiveInteger(v *located.Value) bool {
 	n, ok := number(v)
 	return ok && n >= 1 && n == float64(int64(n))
 }

@@ -16,10 +16,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -176,13 +176,13 @@ func (im *importer) each(files []input, read func(document)) {
 	}
 }
 
-type parser func(name string, data []byte) (*artifact.Value, error)
+type parser func(name string, data []byte) (*located.Value, error)
 
 // object restricts a parser to files that contain an object.
 func object(parse parser) parser {
-	return func(name string, data []byte) (*artifact.Value, error) {
+	return func(name string, data []byte) (*located.Value, error) {
 		v, err := parse(name, data)
-		if err == nil && !v.Is(artifact.Object) {
+		if err == nil && !v.Is(located.Object) {
 			err = errors.New("want an object")
 		}
 		return v, err
@@ -190,10 +190,10 @@ func object(parse parser) parser {
 }
 
 // parse reads a document; nil for one that the program of Cursor cannot read.
-func (im *importer) parse(d document, parse parser, program string) *artifact.Value {
+func (im *importer) parse(d document, parse parser, program string) *located.Value {
 	v, err := parse(d.name, d.data)
 	if err != nil {
-		im.diags.Errorf(codeImport, artifact.PlaceOf(d.name, err), "got a file that %s cannot read: %s", program,
+		im.diags.Errorf(codeImport, located.PlaceOf(d.name, err), "got a file that %s cannot read: %s", program,
 			strings.TrimPrefix(err.Error(), d.name+": "))
 		return nil
 	}
@@ -250,7 +250,7 @@ func unrestricted(r *ir.Role, at diag.Pos) {
 type entry struct {
 	text     string
 	decision ir.Decision
-	item     *artifact.Value
+	item     *located.Value
 	list     string // its name
 }
 

@@ -4,10 +4,10 @@ import (
 	"path"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -15,7 +15,7 @@ const ideSubject = "role " + ideRole
 
 // permissionsFile reads the IDE's lists.
 func (im *importer) permissionsFile(d document) {
-	v := im.parse(d, object(artifact.JSONC), "Cursor")
+	v := im.parse(d, object(located.JSONC), "Cursor")
 	if v == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (im *importer) permissionsFile(d document) {
 }
 
 // runMode reads the run mode that a permissions.json forces on the IDE.
-func (im *importer) runMode(r *ir.Role, v *artifact.Value) {
+func (im *importer) runMode(r *ir.Role, v *located.Value) {
 	if len(v.Get("mcpAllowlist").List())+len(v.Get("terminalAllowlist").List()) > 0 {
 		im.pinned = format.UseAllowlist
 	}
@@ -68,12 +68,12 @@ func (im *importer) runMode(r *ir.Role, v *artifact.Value) {
 
 // allowlist reads one of the lists, which replaces that of the settings. Where a file says
 // that Cursor asks every time, its list allows nothing.
-func (im *importer) allowlist(r *ir.Role, v *artifact.Value, key string, read reader) {
+func (im *importer) allowlist(r *ir.Role, v *located.Value, key string, read reader) {
 	list := v.Get(key)
 	if list != nil {
 		im.replaced[key] = true
 	}
-	if list != nil && !list.Is(artifact.List) {
+	if list != nil && !list.Is(located.List) {
 		im.out.NoteRule(contract.Refused, list.Pos, ideSubject, key, "Cursor takes a list only")
 	}
 	mode, _ := v.Get("approvalMode").Str()

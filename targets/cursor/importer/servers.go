@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(d document) {
-	v := im.parse(d, artifact.JSONC, "Cursor")
+	v := im.parse(d, located.JSONC, "Cursor")
 	all := v.Get("mcpServers")
 	for _, m := range all.Fields() {
 		if all.Get(m.Key) == m.Value {
@@ -33,7 +33,7 @@ func (im *importer) serversFile(d document) {
 	}
 }
 
-func (im *importer) mcpServer(m artifact.Member) {
+func (im *importer) mcpServer(m located.Member) {
 	subject := "server " + m.Key
 	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
 		if strings.EqualFold(name, m.Key) {
@@ -75,7 +75,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 type fields struct {
 	im      *importer
 	subject string
-	v       *artifact.Value
+	v       *located.Value
 }
 
 // refs writes references to the environment as the source does, and notes the others.

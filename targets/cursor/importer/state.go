@@ -5,10 +5,10 @@ import (
 	"io/fs"
 	"path"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -36,8 +36,8 @@ func (im *importer) settings(f input) {
 }
 
 // stored returns the settings in a database; nil where it contains none.
-func (im *importer) stored(f input) (*artifact.Value, error) {
-	d, err := artifact.OpenDatabase(f.fsys, f.name)
+func (im *importer) stored(f input) (*located.Value, error) {
+	d, err := located.OpenDatabase(f.fsys, f.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -58,12 +58,12 @@ func (im *importer) stored(f input) (*artifact.Value, error) {
 		im.out.Note(contract.Left, diag.Pos{File: f.at}, "", path.Base(f.name), "Cursor keeps no lists in it")
 		return nil, nil
 	}
-	return artifact.JSON(f.at, []byte(rows[0][0]))
+	return located.JSON(f.at, []byte(rows[0][0]))
 }
 
 // state reads composerState: the lists of Settings, Agents, Auto-Run. Where a
 // permissions.json has a list, that one counts.
-func (im *importer) state(v *artifact.Value, at diag.Pos) {
+func (im *importer) state(v *located.Value, at diag.Pos) {
 	fresh := im.roles[ideRole] == nil
 	r := im.role(ideRole, at)
 	if fresh && v.Get("yoloEnableRunEverything").True() && autoRuns(v) {
@@ -112,7 +112,7 @@ type stateList struct {
 	read     reader
 }
 
-func (im *importer) stateList(r *ir.Role, l stateList, items []*artifact.Value, at diag.Pos) {
+func (im *importer) stateList(r *ir.Role, l stateList, items []*located.Value, at diag.Pos) {
 	if im.replaced[l.replaced] {
 		im.out.Note(contract.Left, at, ideSubject, l.key, "permissions.json has a list of its own, which counts")
 		return
@@ -134,7 +134,7 @@ func (im *importer) stateList(r *ir.Role, l stateList, items []*artifact.Value, 
 
 // autoRuns reports whether the IDE's agent runs by itself what its lists contain: the
 // setting of the agent's mode, or in older builds that of every mode.
-func autoRuns(v *artifact.Value) bool {
+func autoRuns(v *located.Value) bool {
 	for _, m := range v.Get("modes4").List() {
 		if id, _ := m.Get("id").Str(); id == "agent" && m.Get("autoRun") != nil {
 			return m.Get("autoRun").True()

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -17,7 +17,7 @@ const cliSubject = "role " + cliRole
 
 // tokensFile reads the CLI's tokens. Of a project's file only permissions counts.
 func (im *importer) tokensFile(d document) {
-	v := im.parse(d, object(artifact.JSON), "Cursor's CLI")
+	v := im.parse(d, object(located.JSON), "Cursor's CLI")
 	if v == nil {
 		return
 	}
@@ -38,7 +38,7 @@ func (im *importer) tokensFile(d document) {
 }
 
 // approvalMode reads the run mode of the user's own configuration.
-func (im *importer) approvalMode(r *ir.Role, m artifact.Member) {
+func (im *importer) approvalMode(r *ir.Role, m located.Member) {
 	mode, _ := m.Value.Str()
 	what := "approvalMode " + mode
 	switch mode {
@@ -53,7 +53,7 @@ func (im *importer) approvalMode(r *ir.Role, m artifact.Member) {
 }
 
 // tokens imports one of the lists and returns its tokens as they are written.
-func (im *importer) tokens(r *ir.Role, v *artifact.Value, key string, d ir.Decision) (texts []string) {
+func (im *importer) tokens(r *ir.Role, v *located.Value, key string, d ir.Decision) (texts []string) {
 	for _, item := range v.Get("permissions").Get(key).List() {
 		text, ok := item.Str()
 		t, read := format.ParseToken(text, item.Pos)

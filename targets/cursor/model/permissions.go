@@ -3,10 +3,10 @@ package model
 import (
 	"errors"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -29,7 +29,7 @@ type permissionsFile struct {
 // settings' own list in older builds.
 func readPermissions(name string, data []byte) (*permissionsFile, diag.List) {
 	var diags diag.List
-	v, err := artifact.JSONC(name, data)
+	v, err := located.JSONC(name, data)
 	if err != nil {
 		ignored(&diags, diag.Pos{File: name}, "Cursor cannot read this file, and goes by its settings: %v", err)
 		return nil, diags
@@ -42,14 +42,14 @@ func readPermissions(name string, data []byte) (*permissionsFile, diag.List) {
 	}
 	f.readServers(v.Get("mcpAllowlist"), &diags)
 	f.readCommands(v.Get("terminalAllowlist"), &diags)
-	replaces := func(list *artifact.Value) bool {
-		return list.Is(artifact.List) && (pinned || len(list.Items) > 0) || f.mode == format.RunEverything
+	replaces := func(list *located.Value) bool {
+		return list.Is(located.List) && (pinned || len(list.Items) > 0) || f.mode == format.RunEverything
 	}
 	f.hasMCP, f.hasShell = replaces(v.Get("mcpAllowlist")), replaces(v.Get("terminalAllowlist"))
 	return f, diags
 }
 
-func (f *permissionsFile) readServers(list *artifact.Value, diags *diag.List) {
+func (f *permissionsFile) readServers(list *located.Value, diags *diag.List) {
 	for _, item := range list.List() {
 		text, ok := item.Str()
 		if !ok {
@@ -68,7 +68,7 @@ func (f *permissionsFile) readServers(list *artifact.Value, diags *diag.List) {
 	}
 }
 
-func (f *permissionsFile) readCommands(list *artifact.Value, diags *diag.List) {
+func (f *permissionsFile) readCommands(list *located.Value, diags *diag.List) {
 	for _, item := range list.List() {
 		text, ok := item.Str()
 		t, read := entryToken(format.Shell, text, item.Pos)

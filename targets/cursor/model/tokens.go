@@ -8,10 +8,10 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -104,7 +104,7 @@ func (r *reader) readTokens(dir string) *tokensFile {
 	if !ok {
 		return nil
 	}
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		r.ignored(diag.Pos{File: name}, "Cursor cannot read this file, and goes by the user's own: %v", err)
 		return nil
@@ -115,7 +115,7 @@ func (r *reader) readTokens(dir string) *tokensFile {
 }
 
 // tokens reads one of the lists.
-func (r *reader) tokens(v *artifact.Value, key string) []token {
+func (r *reader) tokens(v *located.Value, key string) []token {
 	var out []token
 	for _, item := range v.Get("permissions").Get(key).List() {
 		text, ok := item.Str()

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // Constant reads the object that a TypeScript file assigns to a constant:
 // `export const NAME = {…} as const satisfies TYPE`. It takes objects, lists,
 // double-quoted strings and booleans, which is what a table of data needs.
-func Constant(file string, data []byte, name string) (*artifact.Value, error) {
+func Constant(file string, data []byte, name string) (*located.Value, error) {
 	head := "export const " + name + " = "
 	i := strings.Index("\n"+string(data), "\n"+head)
 	if i < 0 {
@@ -66,39 +66,39 @@ func (r *literalReader) take(c byte) bool {
 // maxLiteral is how deep a table may nest; the policy's have three levels.
 const maxLiteral = 16
 
-func (r *literalReader) value(depth int) (v *artifact.Value, err error) {
+func (r *literalReader) value(depth int) (v *located.Value, err error) {
 	if depth > maxLiteral {
 		return nil, r.wants("fewer levels")
 	}
 	c := r.next()
-	v = &artifact.Value{Pos: r.pos()}
+	v = &located.Value{Pos: r.pos()}
 	switch {
 	case c == '{':
-		v.Kind = artifact.Object
+		v.Kind = located.Object
 		return v, r.list('}', func() error { return r.member(v, depth) })
 	case c == '[':
-		v.Kind = artifact.List
+		v.Kind = located.List
 		return v, r.list(']', func() error {
 			item, err := r.value(depth + 1)
 			v.Items = append(v.Items, item)
 			return err
 		})
 	case c == '"':
-		v.Kind = artifact.String
+		v.Kind = located.String
 		v.Text, err = r.str()
 		return v, err
 	}
 	for _, word := range []string{"true", "false"} {
 		if strings.HasPrefix(r.data[r.at:], word) {
 			r.at += len(word)
-			v.Kind, v.Text = artifact.Bool, word
+			v.Kind, v.Text = located.Bool, word
 			return v, nil
 		}
 	}
 	return nil, r.wants("an object, a list, a string or a boolean")
 }
 
-func (r *literalReader) member(object *artifact.Value, depth int) error {
+func (r *literalReader) member(object *located.Value, depth int) error {
 	key, pos, err := r.key()
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (r *literalReader) member(object *artifact.Value, depth int) error {
 		return r.wants("\":\"")
 	}
 	v, err := r.value(depth + 1)
-	object.Members = append(object.Members, artifact.Member{Key: key, Pos: pos, Value: v})
+	object.Members = append(object.Members, located.Member{Key: key, Pos: pos, Value: v})
 	return err
 }
 
