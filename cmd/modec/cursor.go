@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/targets/cursor"
+	"modec.dev/modec/targets/cursor/allowlist"
+	"modec.dev/modec/targets/cursor/format"
+	"modec.dev/modec/targets/cursor/model"
 )
 
 type cursorCmd struct {
@@ -56,15 +58,15 @@ Examples:
 type cursorChecked struct {
 	Tool  string         `json:"tool"`
 	Runs  bool           `json:"runs"` // without a question
-	Why   cursor.Reason  `json:"why"`
+	Why   model.Reason   `json:"why"`
 	Entry string         `json:"entry,omitempty"`
 	Pos   string         `json:"pos,omitempty"`
-	Mode  cursor.RunMode `json:"mode"`
+	Mode  format.RunMode `json:"mode"`
 	File  string         `json:"file"`
 }
 
 func (c *cursorCheckCmd) Run(e *env) error {
-	tool, err := cursor.ParseEntry(c.Tool)
+	tool, err := format.ParseEntry(c.Tool)
 	if err != nil || tool.Server == "*" || tool.Tool == "*" {
 		return fmt.Errorf("got %q, want SERVER:TOOL, both names", c.Tool)
 	}
@@ -76,16 +78,18 @@ func (c *cursorCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	mode := cursor.RunMode(c.Mode)
+	mode := format.RunMode(c.Mode)
 	if mode == "ask" {
-		mode = cursor.AskEveryTime
+		mode = format.AskEveryTime
 	}
-	got, err := cursor.CheckTool(file, data, mode, tool.Server, tool.Tool)
+	got, err := model.CheckTool(file, data, mode, tool.Server, tool.Tool)
 	if err != nil {
 		return err
 	}
-	x := cursorChecked{Tool: tool.String(), Runs: got.Alone, Why: got.Why, Pos: got.At.String(), Mode: got.Mode, File: file}
-	if got.Entry != (cursor.Entry{}) {
+	x := cursorChecked{
+		Tool: tool.String(), Runs: got.Alone, Why: got.Why, Pos: got.At.String(), Mode: got.Mode, File: file,
+	}
+	if got.Entry != (format.Entry{}) {
 		x.Entry = got.Entry.String()
 	}
 	if e.ui.json {
@@ -109,7 +113,7 @@ func (u *ui) cursorChecked(x cursorChecked) {
 	switch {
 	case x.Entry != "":
 		u.printf("  by %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.Pos))
-	case x.Why == cursor.ByMode:
+	case x.Why == model.ByMode:
 		u.printf("  by the run mode %s\n", x.Mode)
 	default:
 		u.printf("  by %s  (%s)\n", x.Why, diag.Clean(x.File))
@@ -144,7 +148,7 @@ type cursorAdded struct {
 }
 
 func (c *cursorAddCmd) Run(e *env) error {
-	entry, err := cursor.ParseEntry(c.Entry)
+	entry, err := format.ParseEntry(c.Entry)
 	if err != nil {
 		if strings.Contains(c.Entry, "*") {
 			return fmt.Errorf("%w; list the tools one by one, or write SERVER:*", err)
@@ -164,18 +168,19 @@ func (c *cursorAddCmd) Run(e *env) error {
 	err = editFile(file, func(data []byte, exists bool) ([]byte, error) {
 		if !exists {
 			if !c.Create {
-				return nil, fmt.Errorf("got no file %s: with --create it is written, and then its list is the only one that Cursor goes by, without Run Everything and Auto-review", file)
+				return nil, fmt.Errorf("got no file %s: with --create it is written, and then its list is the only one "+
+					"that Cursor goes by, without Run Everything and Auto-review", file)
 			}
-			data = cursor.NewPermissions
+			data = allowlist.NewFile
 			x.Created = true
 		}
-		edit, err := cursor.AddEntry(data, entry)
+		added, err := allowlist.Add(data, entry)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		x.By, x.Added, x.Pins = edit.By, edit.By == "", edit.Pins
-		x.Removed = append(x.Removed, edit.Removed...)
-		return edit.Data, nil
+		x.By, x.Added, x.Pins = added.By, added.By == "", added.Pins
+		x.Removed = append(x.Removed, added.Removed...)
+		return added.Data, nil
 	})
 	if err != nil {
 		return err
@@ -197,7 +202,8 @@ func (u *ui) cursorAdded(x cursorAdded) {
 		u.printf("  removed %s, which it covers\n", diag.Clean(r))
 	}
 	if x.Pins {
-		u.printf("  from now on this list replaces that of Cursor's settings, and Run Everything and Auto-review are off\n")
+		u.printf("  from now on this list replaces that of Cursor's settings, " +
+			"and Run Everything and Auto-review are off\n")
 	}
 }
 

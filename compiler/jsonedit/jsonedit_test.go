@@ -25,7 +25,7 @@ func merged(t *testing.T, have, want string, patterns []string, owned ...Entries
 	if want != "" {
 		w = []byte(want)
 	}
-	r, err := Merge([]byte(have), w, patterns, owned, false)
+	r, err := Merge([]byte(have), w, patterns, owned, Keep)
 	if err != nil || len(r.Conflicts) > 0 {
 		t.Fatalf("%s: got %v, %v", have, err, r.Conflicts)
 	}
@@ -40,23 +40,36 @@ func TestEverythingElseKeepsItsBytes(t *testing.T) {
 		patterns         []string
 		then             string
 	}{
-		{"a server", "{\n  // mine\n  \"mcpServers\": {\n    \"my\": {\"command\": \"m\"} // keep\n  },\n  \"other\": [1,2]\n}\n", one, servers,
-			"{\n  // mine\n  \"mcpServers\": {\n    \"my\": {\"command\": \"m\"}, // keep\n    \"docs\": {\n      \"command\": \"d\"\n    }\n  },\n  \"other\": [1,2]\n}\n"},
+		{"a server",
+			"{\n  // mine\n  \"mcpServers\": {\n    \"my\": {\"command\": \"m\"} // keep\n  },\n" +
+				"  \"other\": [1,2]\n}\n", one, servers,
+			"{\n  // mine\n  \"mcpServers\": {\n    \"my\": {\"command\": \"m\"}, // keep\n    \"docs\": {\n      " +
+				"\"command\": \"d\"\n    }\n  },\n  \"other\": [1,2]\n}\n"},
 		{"a trailing comma", "{\n\t\"mcpServers\": {\n\t\t\"my\": {},\n\t},\n}", one, servers,
 			"{\n\t\"mcpServers\": {\n\t\t\"my\": {},\n\t\t\"docs\": {\n\t\t\t\"command\": \"d\"\n\t\t},\n\t},\n}"},
-		{"no servers yet", "{\"x\": 1}\n", one, servers, "{\"x\": 1, \"mcpServers\": {\n    \"docs\": {\n      \"command\": \"d\"\n    }\n  }}\n"},
-		{"CR LF", "{\r\n    \"x\": 1\r\n}\r\n", one, servers, "{\r\n    \"x\": 1,\r\n    \"mcpServers\": {\r\n        \"docs\": {\r\n            \"command\": \"d\"\r\n        }\r\n    }\r\n}\r\n"},
-		{"lists", "{\n  \"permissions\": {\n    \"deny\": [\"x\"], // no\n    \"allow\": [\n      \"b\", /* why */\n      \"mine\"\n    ]\n  }\n}\n", rules, permissions,
-			"{\n  \"permissions\": {\n    \"deny\": [\"x\"], // no\n    \"allow\": [\n      \"b\", /* why */\n      \"mine\",\n      \"a\"\n    ]\n  },\n  \"version\": 1\n}\n"},
-		{"an empty object", "{}", rules, permissions, "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\",\n      \"b\"\n    ],\n    \"deny\": []\n  },\n  \"version\": 1\n}"},
-		{"a byte order mark", "\uFEFF{\n  \"mcpServers\": {\"a\": 1}\n}", one, servers, "\uFEFF{\n  \"mcpServers\": {\"a\": 1, \"docs\": {\n      \"command\": \"d\"\n    }}\n}"},
+		{"no servers yet", "{\"x\": 1}\n", one, servers,
+			"{\"x\": 1, \"mcpServers\": {\n    \"docs\": {\n      \"command\": \"d\"\n    }\n  }}\n"},
+		{"CR LF", "{\r\n    \"x\": 1\r\n}\r\n", one, servers,
+			"{\r\n    \"x\": 1,\r\n    \"mcpServers\": {\r\n        \"docs\": {\r\n            \"command\": " +
+				"\"d\"\r\n        }\r\n    }\r\n}\r\n"},
+		{"lists",
+			"{\n  \"permissions\": {\n    \"deny\": [\"x\"], // no\n    \"allow\": [\n      \"b\", /* why */\n      " +
+				"\"mine\"\n    ]\n  }\n}\n", rules, permissions,
+			"{\n  \"permissions\": {\n    \"deny\": [\"x\"], // no\n    \"allow\": [\n      \"b\", /* why */\n      " +
+				"\"mine\",\n      \"a\"\n    ]\n  },\n  \"version\": 1\n}\n"},
+		{"an empty object", "{}", rules, permissions,
+			"{\n  \"permissions\": {\n    \"allow\": [\n      \"a\",\n      \"b\"\n    ],\n    \"deny\": []\n  },\n  " +
+				"\"version\": 1\n}"},
+		{"a byte order mark", "\uFEFF{\n  \"mcpServers\": {\"a\": 1}\n}", one, servers,
+			"\uFEFF{\n  \"mcpServers\": {\"a\": 1, \"docs\": {\n      \"command\": \"d\"\n    }}\n}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := merged(t, c.have, c.want, c.patterns)
 			if d := cmp.Diff(c.then, string(r.Data)); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
-			if again := merged(t, string(r.Data), c.want, c.patterns, r.Entries); !bytes.Equal(again.Data, r.Data) || !cmp.Equal(again.Entries, r.Entries) {
+			if again := merged(t, string(r.Data), c.want, c.patterns, r.Entries); !bytes.Equal(again.Data, r.Data) ||
+				!cmp.Equal(again.Entries, r.Entries) {
 				t.Errorf("a second build: got %s, %v", again.Data, again.Entries)
 			}
 			if back := merged(t, string(r.Data), "", nil, r.Entries); string(back.Data) != c.have {
@@ -92,13 +105,15 @@ func canonicalText(t *testing.T, data []byte) string {
 
 func TestAPersonsEntriesStay(t *testing.T) {
 	// "mine" is in both: it was there before, and stays when the source drops it.
-	r := merged(t, `{"permissions": {"allow": ["mine"]}}`, `{"permissions": {"allow": ["mine", "ours"], "deny": []}}`, permissions)
+	r := merged(t, `{"permissions": {"allow": ["mine"]}}`, `{"permissions": {"allow": ["mine", "ours"], "deny": []}}`,
+		permissions)
 	next := merged(t, string(r.Data), `{"permissions": {"allow": [], "deny": []}}`, permissions, r.Entries)
 	if got := canonicalText(t, next.Data); got != `{"permissions":{"allow":["mine"],"deny":[]}}` {
 		t.Errorf("got %s", got)
 	}
 	// A deny that a person added stays, and so does a key that no place covers.
-	next = merged(t, `{"permissions": {"allow": ["mine", "ours"], "deny": ["no"]}, "model": "x"}`, `{"permissions": {"allow": [], "deny": []}}`, permissions, r.Entries)
+	next = merged(t, `{"permissions": {"allow": ["mine", "ours"], "deny": ["no"]}, "model": "x"}`,
+		`{"permissions": {"allow": [], "deny": []}}`, permissions, r.Entries)
 	if got := canonicalText(t, next.Data); got != `{"model":"x","permissions":{"allow":["mine"],"deny":["no"]}}` {
 		t.Errorf("got %s", got)
 	}
@@ -113,21 +128,27 @@ func TestConflicts(t *testing.T) {
 		want       []Conflict
 		forced     string
 	}{
-		{"a person's server of that name", "{\"mcpServers\": {\n\"docs\": {\"command\": \"theirs\"}}}", nil, []Conflict{{Place: "/mcpServers/docs", Line: 2}}, `{"mcpServers":{"docs":{"command":"ours"}}}`},
-		{"one that was edited", "{\"mcpServers\": {\"docs\": {\"command\": \"theirs\"}}}", []Entries{owned}, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}, `{"mcpServers":{"docs":{"command":"ours"}}}`},
-		{"one as modec wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
-		{"as an interrupted build wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{{"/mcpServers/docs": "0"}, owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
-		{"a list of servers", "{\n\n\"mcpServers\": []}", nil, []Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, ""},
+		{"a person's server of that name", "{\"mcpServers\": {\n\"docs\": {\"command\": \"theirs\"}}}", nil,
+			[]Conflict{{Place: "/mcpServers/docs", Line: 2}}, `{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"one that was edited", "{\"mcpServers\": {\"docs\": {\"command\": \"theirs\"}}}", []Entries{owned},
+			[]Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}},
+			`{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"one as modec wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}", []Entries{owned}, nil,
+			`{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"as an interrupted build wrote it", "{\"mcpServers\": {\"docs\": {\"command\": \"before\"}}}",
+			[]Entries{{"/mcpServers/docs": "0"}, owned}, nil, `{"mcpServers":{"docs":{"command":"ours"}}}`},
+		{"a list of servers", "{\n\n\"mcpServers\": []}", nil,
+			[]Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, ""},
 		{"no object", "[1]", nil, []Conflict{{Line: 1, Got: "a list"}}, ""},
 	} {
-		r, err := Merge([]byte(c.have), []byte(want), servers, c.owned, false)
+		r, err := Merge([]byte(c.have), []byte(want), servers, c.owned, Keep)
 		if err != nil || !cmp.Equal(r.Conflicts, c.want) {
 			t.Errorf("%s: got %v, %v, want %v", c.name, r.Conflicts, err, c.want)
 		}
 		if len(c.want) > 0 && r.Data != nil {
 			t.Errorf("%s: got %s beside a conflict", c.name, r.Data)
 		}
-		forced, err := Merge([]byte(c.have), []byte(want), servers, c.owned, true)
+		forced, err := Merge([]byte(c.have), []byte(want), servers, c.owned, Overwrite)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,11 +161,11 @@ func TestConflicts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Merge([]byte("{ no"), []byte(want), servers, nil, true); err == nil {
+	if _, err := Merge([]byte("{ no"), []byte(want), servers, nil, Overwrite); err == nil {
 		t.Error("no JSON: got no error")
 	}
 	// Taken out of the source after somebody edited it.
-	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, nil, []Entries{owned}, false)
+	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, nil, []Entries{owned}, Keep)
 	if err != nil || !cmp.Equal(r.Conflicts, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}) {
 		t.Errorf("got %v, %v", r.Conflicts, err)
 	}
@@ -207,7 +228,8 @@ func (p person) want() []byte {
 			rules = append(rules, r)
 		}
 	}
-	b, _ := json.MarshalIndent(map[string]any{"version": 1, "permissions": map[string]any{"allow": rules, "deny": []string{"z"}}}, "", "  ")
+	b, _ := json.MarshalIndent(map[string]any{"version": 1,
+		"permissions": map[string]any{"allow": rules, "deny": []string{"z"}}}, "", "  ")
 	return b
 }
 
@@ -268,21 +290,35 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte("{\r\n// x\r\n}"))
 	f.Fuzz(func(t *testing.T, have []byte) {
 		want := []byte(`{"version": 1, "permissions": {"allow": ["a", "b"], "deny": ["z"]}}`)
-		r, err := Merge(have, want, permissions, nil, false)
+		r, err := Merge(have, want, permissions, nil, Keep)
 		if err != nil || len(r.Conflicts) > 0 {
 			return
 		}
 		if _, err := hujson.Parse(bytes.TrimPrefix(r.Data, []byte("\uFEFF"))); err != nil {
 			t.Fatalf("%q became %q: %v", have, r.Data, err)
 		}
-		again, err := Merge(r.Data, want, permissions, []Entries{r.Entries}, false)
+		again, err := Merge(r.Data, want, permissions, []Entries{r.Entries}, Keep)
 		if err != nil || !bytes.Equal(again.Data, r.Data) {
 			t.Fatalf("a second time %q became %q: %v", r.Data, again.Data, err)
 		}
-		if _, err := Merge(r.Data, nil, nil, []Entries{r.Entries}, false); err != nil {
+		if _, err := Merge(r.Data, nil, nil, []Entries{r.Entries}, Keep); err != nil {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestACommentBehindAnEntryStays: a person explains modec's entry, and the comment
+// outlives it.
+func TestACommentBehindAnEntryStays(t *testing.T) {
+	r := merged(t, `{"permissions": {"allow": ["a"]}}`, `{"permissions": {"allow": ["b", "c"]}}`, permissions)
+	for have, want := range map[string]string{
+		`{"permissions": {"allow": ["a", "b" /* why */, "c"]}}`: `{"permissions": {"allow": ["a" /* why */]}}`,
+		`{"permissions": {"allow": ["b", "a" /* why */, "c"]}}`: `{"permissions": {"allow": ["a" /* why */]}}`,
+	} {
+		if back := merged(t, have, "", nil, r.Entries); string(back.Data) != want {
+			t.Errorf("%s: got %s, want %s", have, back.Data, want)
+		}
+	}
 }
 
 // TestCommentsAndEntriesSurvive: somebody writes comments and entries anywhere among
@@ -292,7 +328,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 	for seed := range uint64(4000) {
 		p := person{rand.New(rand.NewPCG(seed, 9))}
 		have := p.file()
-		r, err := Merge([]byte(have), p.want(), permissions, nil, false)
+		r, err := Merge([]byte(have), p.want(), permissions, nil, Keep)
 		if err != nil || len(r.Conflicts) > 0 {
 			continue
 		}
@@ -300,19 +336,11 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var extras []*hujson.Extra
+		extras := extrasOf(&root)
 		var lists []*hujson.Array
 		for v := range root.All() {
-			extras = append(extras, &v.BeforeExtra)
-			if v.AfterExtra != nil {
-				extras = append(extras, &v.AfterExtra)
-			}
-			switch x := v.Value.(type) {
-			case *hujson.Object:
-				extras = append(extras, &x.AfterExtra)
-			case *hujson.Array:
-				extras = append(extras, &x.AfterExtra)
-				lists = append(lists, x)
+			if list, ok := v.Value.(*hujson.Array); ok {
+				lists = append(lists, list)
 			}
 		}
 		for range 1 + p.IntN(3) {
@@ -333,11 +361,12 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 			tokens := split(place)
 			if list := find(&want, tokens[:max(0, len(tokens)-1)]); sum == "" && list != nil {
 				a := list.Value.(*hujson.Array)
-				i := slices.IndexFunc(a.Elements, func(v hujson.Value) bool { return text(v) == tokens[len(tokens)-1] })
+				i := slices.IndexFunc(a.Elements,
+					func(v hujson.Value) bool { return itemText(v) == tokens[len(tokens)-1] })
 				a.Elements = slices.Delete(a.Elements, i, i+1)
 			}
 		}
-		back, err := Merge(edited, nil, nil, []Entries{r.Entries}, false)
+		back, err := Merge(edited, nil, nil, []Entries{r.Entries}, Keep)
 		if err != nil || len(back.Conflicts) > 0 {
 			t.Fatalf("%q: %v %v", edited, err, back.Conflicts)
 		}
@@ -360,7 +389,7 @@ func itemsAt(t *testing.T, data []byte, place string) (items []string) {
 	}
 	if list := find(&root, split(place)); list != nil {
 		for _, v := range list.Value.(*hujson.Array).Elements {
-			items = append(items, text(v))
+			items = append(items, itemText(v))
 		}
 	}
 	return items

@@ -163,7 +163,7 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 	if base == nil {
 		base = f.Start
 	}
-	res, err := jsonedit.Merge(base, f.Data, f.Places, nil, h.opt.Force)
+	res, err := jsonedit.Merge(base, f.Data, f.Places, nil, jsonedit.Force(h.opt.Force))
 	if err != nil {
 		unmerged(&h.diags, t.Name(), f.Path, err)
 		return p, false

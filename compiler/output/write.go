@@ -280,7 +280,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 			owned = append(owned, l.Entries[p])
 		}
 	}
-	res, err := jsonedit.Merge(have, want, patterns, owned, w.opt.Force)
+	res, err := jsonedit.Merge(have, want, patterns, owned, jsonedit.Force(w.opt.Force))
 	state := Stale
 	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
 		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x jsonedit.Conflict) bool { return x.Edited }) {

@@ -2,17 +2,15 @@ package cursor
 
 import "modec.dev/modec/compiler/diag"
 
-// The codes that the target reports.
+// The codes that the emitter reports.
 const (
 	codeApproval       diag.Code = "cursor-approval"
 	codeAsk            diag.Code = "cursor-ask"
-	codeClaudeRule     diag.Code = "cursor-claude-rule"
 	codeDeny           diag.Code = "cursor-deny"
 	codeHookOnly       diag.Code = "cursor-hook-only"
-	codeIgnored        diag.Code = "cursor-ignored"
-	codeImport         diag.Code = "cursor-import"
 	codeName           diag.Code = "cursor-name"
 	codeNameCollision  diag.Code = "cursor-name-collision"
+	codeNativeRule     diag.Code = "cursor-claude-rule"
 	codeNotHeld        diag.Code = "cursor-not-held"
 	codeServerField    diag.Code = "cursor-server-field"
 	codeServerOff      diag.Code = "cursor-server-off"
@@ -20,21 +18,47 @@ const (
 	codeUnknownSubject diag.Code = "cursor-unknown-subject"
 )
 
-func (cursor) Codes() []diag.Doc {
+// Codes documents what the emitter reports.
+func (*emitter) Codes() []diag.Doc {
 	return []diag.Doc{
-		{Code: codeApproval, Text: "A command that the source allows cannot be written as an entry that Cursor is sure to read as the source does: an entry is a command's first words, or one whole command of two words or more. Patterns with a wildcard inside, built-in sets, and allows below which something is asked or denied are left out, so that the user is asked each time. With hooks = false no command is listed at all, since Cursor lets a listed command write files of the workspace. Write the allow as a prefix (\"npm test *\")."},
-		{Code: codeAsk, Text: "Cursor can ask about commands and MCP tools. It cannot ask about a path, a host or a subagent: its engine reads and writes inside the workspace without asking, and the hooks for these can only refuse. What the source asks about is therefore refused, with a message that says so. Allow it or deny it in the source."},
-		{Code: codeClaudeRule, Text: "A rule in Claude Code's grammar names something that only Claude Code has. Cursor gets nothing for it. Say it in can, in words that every target understands."},
-		{Code: codeDeny, Text: "With hooks = false the files alone must hold what the source denies. This deny (or a default that denies beside an allow list) has no token, and an unlisted path or command would be used or asked about, so the whole group is denied. Turn hooks on, write the pattern as a prefix or a glob, or accept the difference with an exception."},
-		{Code: codeHookOnly, Text: "A rule has no token in cli.json (an expression, a default that denies beside an allow list, a pattern with a wildcard inside). The hook holds it exactly. Where hooks do not run (a workspace that is not trusted, a cloud agent), nothing does."},
-		{Code: codeIgnored, Text: "Cursor does not go by this file, entry or hook as it stands: it cannot read it, matches nothing by it, or runs a hook of which nobody knows what it answers. Verify judges by what Cursor does instead. Build again; an entry of one's own is written as Cursor reads it, and a hook of one's own stands beside that of modec."},
-		{Code: codeName, Text: "Cursor reads allowlist entries and tokens as globs. A server or tool whose name holds a glob character or surrounding space is left out of the allowlists, so that it is asked about; the hook still decides for it. Rename it."},
-		{Code: codeImport, Text: "A file to import is one that Cursor itself cannot read: it then goes by the lists of its settings. Mend it first."},
-		{Code: codeNameCollision, Text: "Cursor compares server names without case and surrounding space, and may put user- or project-N-FOLDER- before them. Two servers of the source become the same to it, so that a decision for one would hold for the other. Rename one of them."},
-		{Code: codeNotHeld, Text: "Neither the option subject nor a baseline says whom this repository's Cursor is held to, so that no project-wide cli.json and hooks.json are written: nothing holds Cursor here. Set subject in [targets.cursor], or baseline in modec.toml."},
-		{Code: codeServerField, Text: "Cursor's mcp.json has no such setting for a server (a time-out, a working directory): it is left out. Set it in the server's own command, or accept Cursor's default."},
-		{Code: codeServerOff, Text: "A server with defaultEnabled = false is there for the subjects that name it. Cursor has one server list for everybody, so the server is left out of mcp.json. Those who may use it add it to their own ~/.cursor/mcp.json, where the hook still decides for it, or an exception that names the server puts it into the list."},
-		{Code: codeUnknownExtra, Text: "extra.cursor accepts no setting: everything that Cursor can be told is said elsewhere in the source."},
-		{Code: codeUnknownSubject, Text: "The option subject of [targets.cursor] names no role or mode of the source, or one name for both. Write \"role:NAME\" or \"mode:SLUG\"."},
+		{Code: codeApproval, Text: "A command that the source allows cannot be written as an entry that Cursor is " +
+			"sure to read as the source does: an entry is a command's first words, or one whole command of two words " +
+			"or more. Patterns with a wildcard inside, built-in sets, and allows below which something is asked or " +
+			"denied are left out, so that the user is asked each time. With hooks = false no command is listed at " +
+			"all, since Cursor lets a listed command write files of the workspace. Write the allow as a prefix " +
+			"(\"npm test *\")."},
+		{Code: codeAsk, Text: "Cursor can ask about commands and MCP tools. It cannot ask about a path, a host or a " +
+			"subagent: its engine reads and writes inside the workspace without asking, and the hooks for these can " +
+			"only refuse. What the source asks about is therefore refused, with a message that says so. Allow it or " +
+			"deny it in the source."},
+		{Code: codeNativeRule, Text: "A rule in the grammar of another agent, such as Claude Code, names something " +
+			"that only that agent has. Cursor gets nothing for it. Say it in can, in words that every target " +
+			"understands."},
+		{Code: codeDeny, Text: "With hooks = false the files alone must hold what the source denies. This deny (or a " +
+			"default that denies beside an allow list) has no token, and an unlisted path or command would be used " +
+			"or asked about, so the whole group is denied. Turn hooks on, write the pattern as a prefix or a glob, " +
+			"or accept the difference with an exception."},
+		{Code: codeHookOnly, Text: "A rule has no token in cli.json (an expression, a default that denies beside an " +
+			"allow list, a pattern with a wildcard inside). The hook holds it exactly. Where hooks do not run (a " +
+			"workspace that is not trusted, a cloud agent), nothing does."},
+		{Code: codeName, Text: "Cursor reads allowlist entries and tokens as globs. A server or tool whose name " +
+			"contains a glob character or surrounding space is left out of the allowlists, so that it is asked " +
+			"about; the hook still decides for it. Rename it."},
+		{Code: codeNameCollision, Text: "Cursor compares server names without case and surrounding space, and may " +
+			"put user- or project-N-FOLDER- before them. Two servers of the source become the same to it, so that a " +
+			"decision for one would hold for the other. Rename one of them."},
+		{Code: codeNotHeld, Text: "Neither the option subject nor a baseline says whom this repository's Cursor is " +
+			"held to, so that no project-wide cli.json and hooks.json are written: nothing holds Cursor here. Set " +
+			"subject in [targets.cursor], or baseline in modec.toml."},
+		{Code: codeServerField, Text: "Cursor's mcp.json has no such setting for a server (a time-out, a working " +
+			"directory): it is left out. Set it in the server's own command, or accept Cursor's default."},
+		{Code: codeServerOff, Text: "A server with defaultEnabled = false is there for the subjects that name it. " +
+			"Cursor has one server list for everybody, so the server is left out of mcp.json. Those who may use it " +
+			"add it to their own ~/.cursor/mcp.json, where the hook still decides for it, or an exception that names " +
+			"the server puts it into the list."},
+		{Code: codeUnknownExtra, Text: "extra.cursor accepts no setting: everything that Cursor can be told is said " +
+			"elsewhere in the source."},
+		{Code: codeUnknownSubject, Text: "The option subject of [targets.cursor] names no role or mode of the " +
+			"source, or one name for both. Write \"role:NAME\" or \"mode:SLUG\"."},
 	}
 }

@@ -1,10 +1,9 @@
 package cursor
 
 import (
-	"fmt"
+	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -17,13 +16,13 @@ type commands struct{ allow, deny []string }
 // name that starts with a dot.
 var everyCommand = []string{"**", ".*", "**/.*", "**/.*/**", "./**", "../**"}
 
-// commands writes what the source says of commands. The engine splits a line
-// and compares each simple command; what is not listed is asked about.
+// commands returns the entries for commands. The engine splits a line and compares each
+// simple command; what is not listed is asked about.
 func (e *emitter) commands(p *profile) commands {
 	rules, def := p.subject.Rules(ir.Command), p.subject.Default(ir.Command)
 	var c commands
 	permits := def.Decision > ir.Deny
-	unsaid, at := "", diag.Pos{} // the first deny without an entry
+	missing := unsaid{p: p}
 	for _, r := range rules {
 		permits = permits || r.Decision > ir.Deny
 		if r.Decision != ir.Deny {
@@ -32,33 +31,26 @@ func (e *emitter) commands(p *profile) commands {
 		if r.Pattern.Kind == ir.All {
 			return commands{deny: everyCommand}
 		}
-		entry, ok := e.deny(p, r.Pattern)
-		if ok {
+		if entry, ok := e.deny(p, r.Pattern); ok {
 			c.deny = append(c.deny, entry)
-			continue
-		}
-		p.hold(r.Pos, r.Decision.String()+" "+r.Pattern.String())
-		if unsaid == "" {
-			unsaid, at = r.Pattern.String(), r.Pos
+		} else {
+			missing.rule(r)
 		}
 	}
 	if !permits {
 		return commands{deny: everyCommand}
 	}
 	if def.Decision == ir.Deny {
-		p.hold(def.Pos, "the default of command")
-		if unsaid == "" {
-			unsaid, at = "what is not listed", def.Pos
-		}
+		missing.defaultOf(ir.Command, def.Pos)
 	}
-	if !e.hooks {
-		if unsaid != "" && e.closed(p, ir.Command, at, unsaid) {
-			return commands{deny: everyCommand}
-		}
-		e.unlisted(p)
+	if e.hooks {
+		c.allow = e.allow(p, rules, def)
 		return c
 	}
-	c.allow = e.allow(p, rules, def)
+	if missing.what != "" && e.closed(p, ir.Command, missing.at, missing.what) {
+		return commands{deny: everyCommand}
+	}
+	e.unlisted(p)
 	return c
 }
 
@@ -72,46 +64,63 @@ func (e *emitter) unlisted(p *profile) {
 		}
 	}
 	if some {
-		e.loss(p, at, ir.Command, codeApproval, "a listed command may write files of the workspace, and hooks are off: every command is asked about", "turn hooks on")
+		e.loss(p, ir.Command, codeApproval, at,
+			"a listed command may write files of the workspace, and hooks are off: Cursor asks about every command").
+			Hint("turn hooks on")
 	}
 }
 
-// allow writes the commands that run without approval.
+// allow returns the commands that run without approval.
 func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string {
 	var out, starts []string
 	whole, at := def.Decision == ir.Allow, def.Pos
 	for _, r := range rules {
 		if r.Decision != ir.Allow {
-			start, _, _ := strings.Cut(r.Pattern.Text, "*")
-			if r.Pattern.Kind != ir.Plain {
-				start = "" // a built-in set: it may start with anything
-			}
-			starts = append(starts, strings.TrimRight(start, " :"))
-		} else if r.Pattern.Kind == ir.Plain && strings.Trim(r.Pattern.Text, "* ") == "" {
+			starts = append(starts, startOf(r.Pattern))
+		} else if everything(r.Pattern) {
 			whole, at = true, r.Pos
 		}
 	}
+	if whole && len(starts) == 0 {
+		return []string{"*", "**"}
+	}
 	if whole {
-		if len(starts) == 0 {
-			return []string{"*", "**"}
-		}
-		e.loss(p, at, ir.Command, codeApproval, "no entry says every command but some: every command that no other rule allows is asked about", "list what runs without asking as prefixes (\"npm test *\")")
+		e.loss(p, ir.Command, codeApproval, at,
+			"no entry means every command but some: Cursor asks about every command that no other rule allows").
+			Hint("list what runs without asking as prefixes (\"npm test *\")")
 	}
 	for _, r := range rules {
-		if r.Decision != ir.Allow || strings.Trim(r.Pattern.Text, "* ") == "" && r.Pattern.Kind == ir.Plain {
+		if r.Decision != ir.Allow || everything(r.Pattern) {
 			continue
 		}
 		entry, ok := allowEntry(r.Pattern)
 		switch {
 		case !ok:
-			e.loss(p, r.Pos, ir.Command, codeApproval, fmt.Sprintf("no entry says %s as the source means it: it is asked about", r.Pattern), "write it as a prefix (\"npm test *\")")
+			e.loss(p, ir.Command, codeApproval, r.Pos,
+				"no entry means what the source means by %s: Cursor asks about it", r.Pattern).
+				Hint("write it as a prefix (\"npm test *\")")
 		case e.overlaps(p, entry, starts):
-			e.loss(p, r.Pos, ir.Command, codeApproval, fmt.Sprintf("an entry for %s would also approve what another rule holds back: it is asked about", r.Pattern), "allow longer prefixes")
+			e.loss(p, ir.Command, codeApproval, r.Pos,
+				"an entry for %s would also approve what another rule does not allow: Cursor asks about it", r.Pattern).
+				Hint("allow longer prefixes")
 		default:
 			out = append(out, entry)
 		}
 	}
 	return out
+}
+
+// everything reports whether a pattern matches every command.
+func everything(p ir.Pattern) bool { return p.Kind == ir.Plain && strings.Trim(p.Text, "* ") == "" }
+
+// startOf returns what every command that a pattern matches starts with; "" for a
+// built-in set, whose commands may start with anything.
+func startOf(p ir.Pattern) string {
+	if p.Kind != ir.Plain {
+		return ""
+	}
+	start, _, _ := strings.Cut(p.Text, "*")
+	return strings.TrimRight(start, " :")
 }
 
 // overlaps reports whether an entry approves something that the source denies
@@ -136,13 +145,13 @@ func (e *emitter) overlaps(p *profile, entry string, starts []string) bool {
 	return false
 }
 
-// plainWords reports whether a text is words that both matchers, the IDE's list
-// and a shell read as they stand.
-func plainWords(s string) bool {
-	return s != "" && !strings.HasPrefix(s, "./") && !strings.HasPrefix(s, "-") && strings.Join(strings.Fields(s), " ") == s &&
-		strings.IndexFunc(s, func(r rune) bool {
-			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./=,- ", r))
-		}) < 0
+// plainWords matches words that both matchers, the IDE's list and a shell read as they
+// stand.
+var plainWords = regexp.MustCompile(`\A[\w./=,-]+( [\w./=,-]+)*\z`)
+
+// plain reports whether a text is plain words that start with a program.
+func plain(s string) bool {
+	return plainWords.MatchString(s) && !strings.HasPrefix(s, "./") && !strings.HasPrefix(s, "-")
 }
 
 // split reads a command pattern that is words, or words and whatever follows.
@@ -153,13 +162,14 @@ func split(p ir.Pattern) (words string, open, ok bool) {
 	words = strings.TrimSpace(p.Text)
 	for _, end := range []string{" *", ":*"} {
 		if w, found := strings.CutSuffix(words, end); found {
-			return strings.TrimSpace(w), true, plainWords(strings.TrimSpace(w))
+			words = strings.TrimSpace(w)
+			return words, true, plain(words)
 		}
 	}
-	return words, false, plainWords(words)
+	return words, false, plain(words)
 }
 
-// allowEntry writes "git log *" as `git log` and "npm ci" as `npm:ci`, which
+// allowEntry returns "git log *" as `git log` and "npm ci" as `npm:ci`, which
 // matches nothing longer. A single word alone has no exact form.
 func allowEntry(p ir.Pattern) (string, bool) {
 	words, open, ok := split(p)
@@ -173,7 +183,7 @@ func allowEntry(p ir.Pattern) (string, bool) {
 	}
 }
 
-// deny writes a deny as an entry that matches at least as much. A single word
+// deny returns an entry that matches at least what a denied pattern matches. A single word
 // alone is written as a prefix where nothing else is permitted behind it, or
 // where no hook holds it.
 func (e *emitter) deny(p *profile, pattern ir.Pattern) (string, bool) {
@@ -186,6 +196,7 @@ func (e *emitter) deny(p *profile, pattern ir.Pattern) (string, bool) {
 	case more:
 		return first + ":" + rest, true
 	default:
-		return words, !e.hooks || p.subject.Decide(policy.Action{Group: ir.Command, Arg: words + " modec-probe"}).Decision == ir.Deny
+		longer := policy.Action{Group: ir.Command, Arg: words + " modec-probe"}
+		return words, !e.hooks || p.subject.Decide(longer).Decision == ir.Deny
 	}
 }

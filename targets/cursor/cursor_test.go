@@ -14,42 +14,22 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/hook"
+	"modec.dev/modec/targets/cursor/internal/shop"
 )
 
-func at(line int) diag.Pos { return diag.Pos{File: "modec/a.cue", Line: line, Col: 1} }
-
-func rule(d ir.Decision, text string, line int) ir.Rule {
-	return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: at(line)}
-}
+var (
+	at     = shop.At
+	rule   = shop.Rule
+	table  = shop.Table
+	role   = shop.Role
+	server = shop.Server
+	mcp    = shop.MCP
+	entry  = shop.Entry
+)
 
 func regex(d ir.Decision, text string, line int) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: text}, Pos: at(line)}
-}
-
-func table(def ir.Decision, rules ...ir.Rule) *ir.Table {
-	return &ir.Table{Default: &ir.Default{Decision: def, Pos: at(90)}, Rules: rules}
-}
-
-// role is a project with one role, "dev", and its inventory.
-func role(can ir.Can, servers ...ir.Server) *ir.Project {
-	return &ir.Project{Version: ir.Version, Name: "shop", ClosedInventory: true, Baseline: "dev",
-		Roles: []ir.Role{{Name: "dev", Pos: at(1), Can: can}}, Servers: servers}
-}
-
-func server(name string, line int, tools ...string) ir.Server {
-	s := ir.Server{Name: name, Pos: at(line), Type: "stdio", Command: name + "-mcp", DefaultEnabled: true}
-	for i, t := range tools {
-		s.Tools = append(s.Tools, ir.Tool{Name: t, Pos: at(line + 1 + i)})
-	}
-	return s
-}
-
-func mcp(def ir.Decision, entries ...ir.MCPEntry) *ir.MCPTable {
-	return &ir.MCPTable{Default: &ir.Default{Decision: def, Pos: at(91)}, Entries: entries}
-}
-
-func entry(key string, def ir.Decision, rules ...ir.Rule) ir.MCPEntry {
-	return ir.MCPEntry{Key: key, Literal: true, Default: &ir.Default{Decision: def, Pos: at(92)}, Rules: rules, Pos: at(93)}
 }
 
 type options map[string]any
@@ -62,7 +42,8 @@ func emit(t *testing.T, p *ir.Project, o options, exceptions ...contract.Excepti
 		t.Fatal(err)
 	}
 	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Exceptions: exceptions,
-		Options: contract.NewOptions(New().Options(), o, map[string]diag.Pos{"subject": {File: "modec.toml", Line: 4, Col: 1}})})
+		Options: contract.NewOptions(New().Options(), o,
+			map[string]diag.Pos{"subject": {File: "modec.toml", Line: 4, Col: 1}})})
 	tree := map[string]string{}
 	for _, f := range files {
 		tree[f.Path] = string(f.Data)
@@ -110,35 +91,54 @@ func TestCommands(t *testing.T) {
 		deny  []string
 		codes []string
 	}{
-		{name: "a prefix is its words", table: table(ir.Ask, rule(ir.Allow, "git log *", 1), rule(ir.Deny, "git push *", 2)),
+		{name: "a prefix is its words",
+			table: table(ir.Ask, rule(ir.Allow, "git log *", 1), rule(ir.Deny, "git push *", 2)),
 			allow: []string{"git log"}, deny: []string{"git push"}},
-		{name: "both spellings of a prefix", table: table(ir.Ask, rule(ir.Allow, "npm run:*", 1)), allow: []string{"npm run"}},
-		{name: "an exact command matches nothing longer", table: table(ir.Ask, rule(ir.Allow, "npm ci", 1), rule(ir.Deny, "npm run publish", 2)),
+		{name: "both spellings of a prefix", table: table(ir.Ask, rule(ir.Allow, "npm run:*", 1)),
+			allow: []string{"npm run"}},
+		{name: "an exact command matches nothing longer",
+			table: table(ir.Ask, rule(ir.Allow, "npm ci", 1), rule(ir.Deny, "npm run publish", 2)),
 			allow: []string{"npm:ci"}, deny: []string{"npm:run publish"}},
-		{name: "one exact word has no form", table: table(ir.Ask, rule(ir.Allow, "ls", 1), rule(ir.Deny, "reboot", 2)), codes: []string{"cursor-approval", "cursor-hook-only"}},
-		{name: "a wildcard inside has no form", table: table(ir.Ask, rule(ir.Allow, "git * main", 1), rule(ir.Deny, "git * --force", 2)),
+		{name: "one exact word has no form", table: table(ir.Ask, rule(ir.Allow, "ls", 1), rule(ir.Deny, "reboot", 2)),
 			codes: []string{"cursor-approval", "cursor-hook-only"}},
-		{name: "a prefix would approve what is asked below it", table: table(ir.Ask, rule(ir.Allow, "git *", 1), rule(ir.Ask, "git push *", 2)),
+		{name: "a wildcard inside has no form",
+			table: table(ir.Ask, rule(ir.Allow, "git * main", 1), rule(ir.Deny, "git * --force", 2)),
+			codes: []string{"cursor-approval", "cursor-hook-only"}},
+		{name: "a prefix would approve what is asked below it",
+			table: table(ir.Ask, rule(ir.Allow, "git *", 1), rule(ir.Ask, "git push *", 2)),
 			codes: []string{"cursor-approval"}},
-		{name: "a wrapper would approve what is denied", table: table(ir.Ask, rule(ir.Allow, "env *", 1), rule(ir.Allow, "go test *", 2), rule(ir.Deny, "rm *", 3)),
+		{name: "a wrapper would approve what is denied",
+			table: table(ir.Ask, rule(ir.Allow, "env *", 1), rule(ir.Allow, "go test *", 2), rule(ir.Deny, "rm *", 3)),
 			allow: []string{"go test"}, deny: []string{"rm"}, codes: []string{"cursor-approval"}},
-		{name: "hostile text is no entry", table: table(ir.Ask, rule(ir.Allow, `echo ")" *`, 1), rule(ir.Allow, "a{b,c} *", 2)), codes: []string{"cursor-approval"}},
+		{name: "hostile text is no entry",
+			table: table(ir.Ask, rule(ir.Allow, `echo ")" *`, 1), rule(ir.Allow, "a{b,c} *", 2)),
+			codes: []string{"cursor-approval"}},
 		{name: "a bare allow", table: table(ir.Allow), allow: []string{"*", "**"}},
-		{name: "every command but some", table: table(ir.Allow, rule(ir.Deny, "rm *", 1)), deny: []string{"rm"}, codes: []string{"cursor-approval"}},
-		{name: "what is not listed is denied by the hook", table: table(ir.Deny, rule(ir.Allow, "go test *", 1)), allow: []string{"go test"}, codes: []string{"cursor-hook-only"}},
+		{name: "every command but some", table: table(ir.Allow, rule(ir.Deny, "rm *", 1)), deny: []string{"rm"},
+			codes: []string{"cursor-approval"}},
+		{name: "what is not listed is denied by the hook", table: table(ir.Deny, rule(ir.Allow, "go test *", 1)),
+			allow: []string{"go test"}, codes: []string{"cursor-hook-only"}},
 		{name: "nothing is permitted", table: table(ir.Deny), deny: everyCommand},
-		{name: "a bare deny", table: table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at(1)}), deny: everyCommand},
+		{name: "a bare deny",
+			table: table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at(1)}),
+			deny:  everyCommand},
 
-		{name: "off: no command is allowed", off: true, table: table(ir.Ask, rule(ir.Allow, "go test *", 1)), codes: []string{"cursor-approval"}},
-		{name: "off: a default that denies", off: true, table: table(ir.Deny, rule(ir.Allow, "go test *", 1)), deny: everyCommand, codes: []string{"cursor-deny"}},
-		{name: "off: a deny without a form", off: true, table: table(ir.Ask, rule(ir.Deny, "git * --force", 1)), deny: everyCommand, codes: []string{"cursor-deny"}},
-		{name: "off: one exact word is denied with what follows", off: true, table: table(ir.Ask, rule(ir.Deny, "reboot", 1)), deny: []string{"reboot"}},
+		{name: "off: no command is allowed", off: true, table: table(ir.Ask, rule(ir.Allow, "go test *", 1)),
+			codes: []string{"cursor-approval"}},
+		{name: "off: a default that denies", off: true, table: table(ir.Deny, rule(ir.Allow, "go test *", 1)),
+			deny: everyCommand, codes: []string{"cursor-deny"}},
+		{name: "off: a deny without a form", off: true, table: table(ir.Ask, rule(ir.Deny, "git * --force", 1)),
+			deny: everyCommand, codes: []string{"cursor-deny"}},
+		{name: "off: one exact word is denied with what follows", off: true,
+			table: table(ir.Ask, rule(ir.Deny, "reboot", 1)), deny: []string{"reboot"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := role(ir.Can{Command: c.table, Read: table(ir.Allow), Edit: table(ir.Allow), Web: table(ir.Allow), Modes: table(ir.Allow)})
+			p := role(ir.Can{Command: c.table, Read: table(ir.Allow), Edit: table(ir.Allow), Web: table(ir.Allow),
+				Modes: table(ir.Allow)})
 			tree, diags := emit(t, p, options{"hooks": !c.off})
 			allow, deny := cli(t, tree, "Shell")
-			if diff := cmp.Diff([][]string{c.allow, c.deny, c.codes}, [][]string{allow, deny, codes(diags)}); diff != "" {
+			if diff := cmp.Diff([][]string{c.allow, c.deny, c.codes},
+				[][]string{allow, deny, codes(diags)}); diff != "" {
 				t.Errorf("allow, deny, codes (-want +got):\n%s", diff)
 			}
 		})
@@ -154,24 +154,35 @@ func TestPaths(t *testing.T) {
 		codes []string
 	}{
 		{name: "everything is allowed", table: table(ir.Allow)},
-		{name: "a name at any depth, and what is below", table: table(ir.Allow, rule(ir.Deny, "*.pem", 1)), deny: []string{"**/*.pem", "**/*.pem/**"}},
-		{name: "an anchored folder", table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2)), deny: []string{"infra", "infra/**", "a/b/**"}},
-		{name: "braces are expanded", table: table(ir.Allow, rule(ir.Deny, "{a,b}/c", 1)), deny: []string{"a/c", "a/c/**", "b/c", "b/c/**"}},
-		{name: "other glob characters become wider", table: table(ir.Allow, rule(ir.Deny, "x/?[a-c](1).md", 1)), deny: []string{"x/*1*.md", "x/*1*.md/**"}},
-		{name: "an ask is refused", table: table(ir.Allow, rule(ir.Ask, "infra/**", 1)), deny: []string{"infra/**"}, codes: []string{"cursor-ask"}},
+		{name: "a name at any depth, and what is below", table: table(ir.Allow, rule(ir.Deny, "*.pem", 1)),
+			deny: []string{"**/*.pem", "**/*.pem/**"}},
+		{name: "an anchored folder", table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2)),
+			deny: []string{"infra", "infra/**", "a/b/**"}},
+		{name: "braces are expanded", table: table(ir.Allow, rule(ir.Deny, "{a,b}/c", 1)),
+			deny: []string{"a/c", "a/c/**", "b/c", "b/c/**"}},
+		{name: "other glob characters become wider", table: table(ir.Allow, rule(ir.Deny, "x/?[a-c](1).md", 1)),
+			deny: []string{"x/*1*.md", "x/*1*.md/**"}},
+		{name: "an ask is refused", table: table(ir.Allow, rule(ir.Ask, "infra/**", 1)), deny: []string{"infra/**"},
+			codes: []string{"cursor-ask"}},
 		{name: "everything is asked", table: table(ir.Ask), deny: everyPath, codes: []string{"cursor-ask"}},
-		{name: "an expression", table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)), codes: []string{"cursor-hook-only"}},
-		{name: "what is not listed", table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)), codes: []string{"cursor-hook-only"}},
+		{name: "an expression", table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)),
+			codes: []string{"cursor-hook-only"}},
+		{name: "what is not listed", table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)),
+			codes: []string{"cursor-hook-only"}},
 		{name: "everything is denied", table: table(ir.Deny), deny: everyPath},
 		{name: "everything, as a glob", table: table(ir.Allow, rule(ir.Deny, "**", 1)), deny: everyPath},
 
 		{name: "off: also as an absolute path", off: true, table: table(ir.Allow, rule(ir.Deny, "a/b", 1)),
-			deny: []string{"a/b", "a/b/**", "a/b/**/.*", "a/b/**/.*/**", "**/a/b", "**/a/b/**", "**/a/b/**/.*", "**/a/b/**/.*/**"}},
-		{name: "off: an expression", off: true, table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)), deny: everyPath, codes: []string{"cursor-deny"}},
-		{name: "off: what is not listed", off: true, table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)), deny: everyPath, codes: []string{"cursor-deny"}},
+			deny: []string{"a/b", "a/b/**", "a/b/**/.*", "a/b/**/.*/**", "**/a/b", "**/a/b/**", "**/a/b/**/.*",
+				"**/a/b/**/.*/**"}},
+		{name: "off: an expression", off: true, table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)),
+			deny: everyPath, codes: []string{"cursor-deny"}},
+		{name: "off: what is not listed", off: true, table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)),
+			deny: everyPath, codes: []string{"cursor-deny"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := role(ir.Can{Edit: c.table, Read: table(ir.Allow), Command: table(ir.Ask), Web: table(ir.Allow), Modes: table(ir.Allow)})
+			p := role(ir.Can{Edit: c.table, Read: table(ir.Allow), Command: table(ir.Ask), Web: table(ir.Allow),
+				Modes: table(ir.Allow)})
 			tree, diags := emit(t, p, options{"hooks": !c.off})
 			allow, deny := cli(t, tree, "Write")
 			if diff := cmp.Diff([][]string{nil, c.deny, c.codes}, [][]string{allow, deny, codes(diags)}); diff != "" {
@@ -183,7 +194,8 @@ func TestPaths(t *testing.T) {
 
 // A guard is a deny like any other, but for what the subject opens below it.
 func TestGuards(t *testing.T) {
-	guard := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1, Col: 1}}
+	guard := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
+		Pos: diag.Pos{File: "modec:guards", Line: 1, Col: 1}}
 	p := role(ir.Can{Edit: table(ir.Allow)})
 	p.Guards = []ir.Rule{guard}
 	tree, _ := emit(t, p, nil)
@@ -203,14 +215,19 @@ func TestHosts(t *testing.T) {
 		table       *ir.Table
 		allow, deny []string
 	}{
-		{"a host", table(ir.Ask, rule(ir.Allow, "Docs.Example.com", 1), rule(ir.Deny, "evil.example", 2)), []string{"docs.example.com"}, []string{"evil.example"}},
+		{"a host", table(ir.Ask, rule(ir.Allow, "Docs.Example.com", 1), rule(ir.Deny, "evil.example", 2)),
+			[]string{"docs.example.com"}, []string{"evil.example"}},
 		{"everything", table(ir.Allow), []string{"*"}, nil},
 		{"everything but", table(ir.Allow, rule(ir.Deny, "evil.example", 1)), nil, []string{"evil.example"}},
-		{"a bare deny", table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}}), nil, []string{"*"}},
+		{"a bare deny", table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}}), nil,
+			[]string{"*"}},
 		// Cursor's *.host is also the host.
 		{"subdomains only", table(ir.Ask, rule(ir.Allow, "*.example.com", 1)), nil, nil},
-		{"subdomains and the host", table(ir.Ask, rule(ir.Allow, "*.example.com", 1), rule(ir.Allow, "example.com", 2)), []string{"*.example.com", "example.com"}, nil},
-		{"denied subdomains of an allowed host", table(ir.Ask, rule(ir.Deny, "*.example.com", 1), rule(ir.Allow, "example.com", 2)), []string{"example.com"}, nil},
+		{"subdomains and the host", table(ir.Ask, rule(ir.Allow, "*.example.com", 1), rule(ir.Allow, "example.com", 2)),
+			[]string{"*.example.com", "example.com"}, nil},
+		{"denied subdomains of an allowed host",
+			table(ir.Ask, rule(ir.Deny, "*.example.com", 1), rule(ir.Allow, "example.com", 2)), []string{"example.com"},
+			nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tree, _ := emit(t, role(ir.Can{Web: c.table}), nil)
@@ -232,27 +249,42 @@ func TestTools(t *testing.T) {
 		allow, deny []string
 		codes       []string
 	}{
-		{name: "tool by tool", servers: []ir.Server{github}, table: mcp(ir.Ask, entry("github", ir.Ask, rule(ir.Allow, "list_*", 1), rule(ir.Deny, "delete_*", 2))),
+		{name: "tool by tool", servers: []ir.Server{github},
+			table: mcp(ir.Ask, entry("github", ir.Ask, rule(ir.Allow, "list_*", 1), rule(ir.Deny, "delete_*", 2))),
 			allow: []string{"github:list_issues"}, deny: []string{"github:delete_repo"}},
-		{name: "a server whole, with what it may grow", servers: []ir.Server{github}, table: mcp(ir.Deny, entry("github", ir.Allow)), allow: []string{"github:*"}},
-		{name: "listed tools only: what it grows is not allowed", servers: []ir.Server{github}, table: mcp(ir.Deny, entry("github", ir.Ask, rule(ir.Allow, "list_issues", 1), rule(ir.Allow, "create_issue", 2), rule(ir.Allow, "delete_repo", 3))),
+		{name: "a server whole, with what it may grow", servers: []ir.Server{github},
+			table: mcp(ir.Deny, entry("github", ir.Allow)), allow: []string{"github:*"}},
+		{name: "listed tools only: what it grows is not allowed", servers: []ir.Server{github},
+			table: mcp(ir.Deny,
+				entry("github", ir.Ask, rule(ir.Allow, "list_issues", 1), rule(ir.Allow, "create_issue", 2),
+					rule(ir.Allow, "delete_repo", 3))),
 			allow: []string{"github:create_issue", "github:delete_repo", "github:list_issues"}},
 		{name: "a server denied whole", servers: []ir.Server{github}, table: mcp(ir.Deny), deny: []string{"github:*"}},
-		{name: "tools that differ in case have the lower decision", servers: []ir.Server{server("s", 10, "Get", "get", "put")},
-			table: mcp(ir.Ask, entry("s", ir.Ask, rule(ir.Allow, "Get", 1), rule(ir.Deny, "get", 2), rule(ir.Allow, "put", 3))), allow: []string{"s:put"}, deny: []string{"s:Get"}},
-		{name: "a name with glob characters", servers: []ir.Server{server("a[b]", 10, "x", "y")}, table: mcp(ir.Ask, entry("a[b]", ir.Ask, rule(ir.Allow, "x", 1), rule(ir.Deny, "y", 2))),
-			deny: []string{"a*b*:y"}, codes: []string{"cursor-name"}},
-		{name: "off and open: what a server may grow", open: true, off: true, servers: []ir.Server{github}, table: mcp(ir.Ask, entry("github", ir.Deny, rule(ir.Allow, "list_issues", 1))),
-			allow: []string{"github:list_issues"}, deny: []string{"github:create_issue", "github:delete_repo", "github:*"}, codes: []string{"cursor-deny"}},
-		{name: "off and open: any server", open: true, off: true, servers: []ir.Server{github}, table: mcp(ir.Deny, entry("github", ir.Allow)),
+		{name: "tools that differ in case have the lower decision",
+			servers: []ir.Server{server("s", 10, "Get", "get", "put")},
+			table: mcp(ir.Ask,
+				entry("s", ir.Ask, rule(ir.Allow, "Get", 1), rule(ir.Deny, "get", 2), rule(ir.Allow, "put", 3))),
+			allow: []string{"s:put"}, deny: []string{"s:Get"}},
+		{name: "a name with glob characters", servers: []ir.Server{server("a[b]", 10, "x", "y")},
+			table: mcp(ir.Ask, entry("a[b]", ir.Ask, rule(ir.Allow, "x", 1), rule(ir.Deny, "y", 2))),
+			deny:  []string{"a*b*:y"}, codes: []string{"cursor-name"}},
+		{name: "off and open: what a server may grow", open: true, off: true, servers: []ir.Server{github},
+			table: mcp(ir.Ask, entry("github", ir.Deny, rule(ir.Allow, "list_issues", 1))),
+			allow: []string{"github:list_issues"},
+			deny:  []string{"github:create_issue", "github:delete_repo", "github:*"},
+			codes: []string{"cursor-deny"}},
+		{name: "off and open: any server", open: true, off: true, servers: []ir.Server{github},
+			table: mcp(ir.Deny, entry("github", ir.Allow)),
 			allow: []string{"github:*"}, deny: []string{"*:*"}, codes: []string{"cursor-deny"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := role(ir.Can{MCP: c.table, Read: table(ir.Allow), Edit: table(ir.Allow), Web: table(ir.Allow), Command: table(ir.Ask)}, c.servers...)
+			p := role(ir.Can{MCP: c.table, Read: table(ir.Allow), Edit: table(ir.Allow), Web: table(ir.Allow),
+				Command: table(ir.Ask)}, c.servers...)
 			p.ClosedInventory = !c.open
 			tree, diags := emit(t, p, options{"hooks": !c.off})
 			allow, deny := cli(t, tree, "Mcp")
-			if diff := cmp.Diff([][]string{c.allow, c.deny, c.codes}, [][]string{allow, deny, codes(diags)}); diff != "" {
+			if diff := cmp.Diff([][]string{c.allow, c.deny, c.codes},
+				[][]string{allow, deny, codes(diags)}); diff != "" {
 				t.Errorf("allow, deny, codes (-want +got):\n%s", diff)
 			}
 		})
@@ -262,13 +294,15 @@ func TestTools(t *testing.T) {
 func TestAliases(t *testing.T) {
 	p := role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Allow, "get", 1)))}, server("docs", 10, "get"))
 	tree, _ := emit(t, p, options{"aliases": true, "folder": "web"})
-	if allow, _ := cli(t, tree, "Mcp"); !slices.Equal(allow, []string{"docs:get", "project-0-web-docs:get", "user-docs:get"}) {
+	if allow, _ := cli(t, tree, "Mcp"); !slices.Equal(allow,
+		[]string{"docs:get", "project-0-web-docs:get", "user-docs:get"}) {
 		t.Errorf("got %q, want the name and both prefixes", allow)
 	}
 }
 
 func TestPermissions(t *testing.T) {
-	p := role(ir.Can{MCP: mcp(ir.Deny, entry("docs", ir.Allow)), Command: table(ir.Ask, rule(ir.Allow, "git log *", 1))}, server("docs", 10, "get"))
+	p := role(ir.Can{MCP: mcp(ir.Deny, entry("docs", ir.Allow)),
+		Command: table(ir.Ask, rule(ir.Allow, "git log *", 1))}, server("docs", 10, "get"))
 	p.Roles[0].Name, p.Baseline = "dev\n\"approvalMode\": \"unrestricted\",\u202e//", ""
 	tree, _ := emit(t, p, nil)
 	var got string
@@ -277,7 +311,8 @@ func TestPermissions(t *testing.T) {
 			got = data
 		}
 	}
-	want := `// Written by modec for role dev "approvalMode": "unrestricted", // from the project's source; edits are overwritten.
+	want := "// Written by modec for role dev \"approvalMode\": \"unrestricted\", // from the project's source; " +
+		"edits are overwritten." + `
 // In the home folder (~/.cursor) it replaces your own allowlists and pins the run mode.
 {
   "approvalMode": "allowlist",
@@ -295,8 +330,10 @@ func TestPermissions(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	docs := ir.Server{Name: "docs", Pos: at(10), Type: "http", URL: "https://docs.example/${REGION}", Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"}, DefaultEnabled: true, TimeoutSeconds: 30}
-	local := ir.Server{Name: "local", Pos: at(20), Type: "stdio", Command: "x", Args: []string{"--key", "${KEY}"}, Env: map[string]string{"B": "2", "A": "${A}"}, Cwd: "sub", DefaultEnabled: true}
+	docs := ir.Server{Name: "docs", Pos: at(10), Type: "http", URL: "https://docs.example/${REGION}",
+		Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"}, DefaultEnabled: true, TimeoutSeconds: 30}
+	local := ir.Server{Name: "local", Pos: at(20), Type: "stdio", Command: "x", Args: []string{"--key", "${KEY}"},
+		Env: map[string]string{"B": "2", "A": "${A}"}, Cwd: "sub", DefaultEnabled: true}
 	never, off := server("never", 30), server("off", 40)
 	off.DefaultEnabled = false
 	p := role(ir.Can{MCP: mcp(ir.Ask, entry("never", ir.Deny), entry("off", ir.Ask))}, docs, local, never, off)
@@ -333,7 +370,9 @@ func TestServers(t *testing.T) {
 			t.Errorf("got %q, want %s among them", codes(diags), code)
 		}
 	}
-	tree, diags = emit(t, p, nil, contract.Exception{Subject: ir.SubjectRef{Role: "dev"}, Group: ir.MCP, Server: "off", Pattern: "*", Reason: "r", Until: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), Pos: at(99)})
+	tree, diags = emit(t, p, nil,
+		contract.Exception{Subject: ir.SubjectRef{Role: "dev"}, Group: ir.MCP, Server: "off", Pattern: "*", Reason: "r",
+			Until: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), Pos: at(99)})
 	if !strings.Contains(tree[".cursor/mcp.json"], `"off": {`) || !slices.Contains(codes(diags), "exception-used") {
 		t.Errorf("an exception that names the server does not open it: %q", codes(diags))
 	}
@@ -352,7 +391,8 @@ func TestSubject(t *testing.T) {
 		slices.Sort(list)
 		return list, diags
 	}
-	profile := []string{".cursor/mcp.json", ".cursor/modec/dev/cli.json", ".cursor/modec/dev/hooks.json", ".cursor/modec/dev/permissions.json"}
+	profile := []string{".cursor/mcp.json", ".cursor/modec/dev/cli.json", ".cursor/modec/dev/hooks.json",
+		".cursor/modec/dev/permissions.json"}
 	for _, c := range []struct {
 		subject, baseline string
 		want              []string
@@ -360,7 +400,8 @@ func TestSubject(t *testing.T) {
 		{"", "dev", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, profile...)},
 		{"role:dev", "", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, profile...)},
 		{"code", "dev", append(append([]string{".cursor/cli.json", ".cursor/hooks.json"}, profile...),
-			".cursor/modec/mode%3Acode/cli.json", ".cursor/modec/mode%3Acode/hooks.json", ".cursor/modec/mode%3Acode/permissions.json")},
+			".cursor/modec/mode%3Acode/cli.json", ".cursor/modec/mode%3Acode/hooks.json",
+			".cursor/modec/mode%3Acode/permissions.json")},
 		{"", "", profile},
 	} {
 		p.Baseline = c.baseline
@@ -422,13 +463,15 @@ func TestHooksFile(t *testing.T) {
 	if err := json.Unmarshal([]byte(tree[".cursor/hooks.json"]), &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, event := range events {
+	const command = `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' || exit 2; }`
+	for _, event := range hook.Events() {
 		h := got.Hooks[event]
-		if len(h) != 1 || !h[0].FailClosed || h[0].Command != `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' || exit 2; }` {
+		if len(h) != 1 || !h[0].FailClosed ||
+			h[0].Command != command {
 			t.Errorf("%s: got %+v", event, h)
 		}
 	}
-	if len(got.Hooks) != len(eventActions) || got.Version != 1 {
+	if len(got.Hooks) != len(hook.Events()) || got.Version != 1 {
 		t.Errorf("got %d events of version %d, want every event that the hook answers", len(got.Hooks), got.Version)
 	}
 	if tree, _ = emit(t, p, options{"hooks": false}); tree[".cursor/hooks.json"] != "" {
@@ -445,7 +488,8 @@ func TestCodes(t *testing.T) {
 		}
 		seen[string(d.Code)] = true
 	}
-	p := role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls", 1)), Edit: table(ir.Allow, regex(ir.Deny, "x", 1))}, server("a?", 10, "x"))
+	p := role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls", 1)), Edit: table(ir.Allow, regex(ir.Deny, "x", 1))},
+		server("a?", 10, "x"))
 	p.Roles[0].Native = []ir.NativeRule{{Text: "Skill(x)", Pos: at(3)}}
 	p.Roles[0].Extra = map[string]ir.Extra{"cursor": {Fields: map[string]any{"x": 1}, Pos: at(4)}}
 	for _, hooks := range []bool{true, false} {
@@ -461,7 +505,7 @@ func TestCodes(t *testing.T) {
 // A subject's name must not read as a comment: the engine would drop every hook.
 func TestHooksFileWithoutComments(t *testing.T) {
 	for _, label := range []string{"role:a//b", "role:a/*b*/c", "role:http://x///y/*"} {
-		data := hooksJSON(&profile{label: label}, policyFile)
+		data := hooksJSON(&profile{label: label}, contract.PolicyFile)
 		if bytes.Contains(data, []byte("//")) || bytes.Contains(data, []byte("/*")) {
 			t.Errorf("%s: got a comment in %s", label, data)
 		}

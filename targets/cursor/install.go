@@ -1,28 +1,31 @@
 package cursor
 
 import (
+	"path"
 	"path/filepath"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/cursor/format"
 )
 
-// The places at which modec's entries stand in files that people write too.
+// The places of modec's entries in files that people write too.
 var (
-	cliPlaces  = []string{"/permissions/allow/-", "/permissions/deny/-"}
-	hookPlaces = []string{"/version", "/hooks/*/-"}
-	listPlaces = []string{"/approvalMode", "/mcpAllowlist/-", "/terminalAllowlist/-"}
+	cliPlaces    = []string{"/permissions/allow/-", "/permissions/deny/-"}
+	configPlaces = append([]string{"/approvalMode"}, cliPlaces...)
+	hookPlaces   = []string{"/version", "/hooks/*/-"}
+	listPlaces   = []string{"/approvalMode", "/mcpAllowlist/-", "/terminalAllowlist/-"}
 )
 
 // Home lists the user's own lists, configuration of the CLI and hooks.
 func (cursor) Home() []string {
-	return []string{".cursor/permissions.json", ".cursor/cli-config.json", ".cursor/hooks.json"}
+	return []string{projectFile(format.PermissionsFile), projectFile(format.ConfigFile), projectFile(format.HooksFile)}
 }
 
 // Install writes a profile for the home folder: the lists, which the IDE reads there
 // alone, the permissions and the run mode of the CLI, and the hooks on the project's
-// policy. The CLI's own configuration is strict JSON with fields that it demands
+// policy. The CLI's own configuration is strict JSON with required fields
 // (cursor.com/docs/cli/reference/configuration): a file that is not there begins with
 // these.
 func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
@@ -33,19 +36,30 @@ func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		return nil, e.diags
 	}
 	commands := e.commands(p)
-	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
-	e.diags = nil // said by the build
-	home := func(name string, data []byte, places []string, artifact contract.File) contract.HomeFile {
-		return contract.HomeFile{File: contract.File{Path: ".cursor/" + name, Data: data, Places: places}, Artifact: artifact}
+	lists, tokens := contract.JSON(e.lists(p, commands)), e.tokens(p, commands)
+	e.diags = nil // the build reports them
+	artifact := func(base string, data []byte) contract.File {
+		return contract.File{Path: path.Join(p.dir, base), Data: data}
 	}
-	cli := home("cli-config.json", contract.JSON(append(contract.Object{"approvalMode", "allowlist"}, tokens...)), append([]string{"/approvalMode"}, cliPlaces...),
-		contract.File{Path: p.dir + "cli.json", Data: contract.JSON(tokens)})
-	cli.Strict = true
-	cli.Start = contract.JSON(contract.Object{"version", 1, "editor", contract.Object{"vimMode", false}})
-	files := []contract.HomeFile{home("permissions.json", contract.JSON(lists), listPlaces, contract.File{Path: p.dir + "permissions.json", Data: contract.JSON(lists)}), cli}
+	home := func(base string, data []byte, places []string) contract.File {
+		return contract.File{Path: path.Join(format.Dir, base), Data: data, Places: places}
+	}
+	config := contract.JSON(append(contract.Object{"approvalMode", "allowlist"}, tokens...))
+	files := []contract.HomeFile{{
+		File:     home(format.PermissionsFile, lists, listPlaces),
+		Artifact: artifact(format.PermissionsFile, lists),
+	}, {
+		File:     home(format.ConfigFile, config, configPlaces),
+		Artifact: artifact(format.TokensFile, contract.JSON(tokens)),
+		Strict:   true,
+		Start:    contract.JSON(contract.Object{"version", 1, "editor", contract.Object{"vimMode", false}}),
+	}}
 	if e.hooks {
-		files = append(files, home("hooks.json", hooksJSON(p, filepath.Join(root, filepath.FromSlash(policyFile))), hookPlaces,
-			contract.File{Path: p.dir + "hooks.json", Data: hooksJSON(p, policyFile)}))
+		policy := filepath.Join(root, filepath.FromSlash(contract.PolicyFile))
+		files = append(files, contract.HomeFile{
+			File:     home(format.HooksFile, hooksJSON(p, policy), hookPlaces),
+			Artifact: artifact(format.HooksFile, hooksJSON(p, contract.PolicyFile)),
+		})
 	}
 	return files, nil
 }

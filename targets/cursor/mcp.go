@@ -7,26 +7,26 @@ import (
 	"unicode"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/hook"
 )
 
-// fold is how Cursor compares names.
-func fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+// special are the characters that a matcher may read as a pattern.
+const special = "*?[]{}()!+@\\|:\"$^\n\r"
 
 // literal reports whether a name means itself for Cursor's matchers, the
 // engine's (only `*` is special) and picomatch, which the documentation means.
 func literal(s string) bool {
-	return s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, "*?[]{}()!+@\\|:\"$^\n\r") && !strings.HasPrefix(s, "./")
+	return s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, special) && !strings.HasPrefix(s, "./")
 }
 
-// widened writes a text for a deny: what a matcher may read as a glob, as `*`.
+// widened returns a text for a deny: what a matcher may read as a pattern becomes `*`.
 func widened(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case !strings.ContainsRune("*?[]{}()!+@\\|:\"$^\n\r", r):
+		case !strings.ContainsRune(special, r):
 			b.WriteRune(r)
 		case !strings.HasSuffix(b.String(), "*"):
 			b.WriteByte('*')
@@ -35,12 +35,12 @@ func widened(s string) string {
 	return b.String()
 }
 
-// checkNames reports servers that Cursor would not tell apart.
+// checkNames reports servers that Cursor, or modec's hook, would not tell apart.
 func (e *emitter) checkNames() {
 	seen := map[string]string{}
 	servers := e.in.Project.Servers
 	for i := range servers {
-		name := fold(servers[i].Name)
+		name := hook.Fold(servers[i].Name)
 		if other, ok := seen[name]; ok {
 			e.collision(&servers[i], other)
 		}
@@ -48,28 +48,16 @@ func (e *emitter) checkNames() {
 	}
 	for i := range servers {
 		for j := range servers {
-			if isAlias(fold(servers[i].Name), fold(servers[j].Name)) {
+			if hook.IsAlias(hook.Fold(servers[i].Name), hook.Fold(servers[j].Name)) {
 				e.collision(&servers[i], servers[j].Name)
 			}
 		}
 	}
 }
 
-// isAlias reports whether a folded id may be a prefixed form of a folded name.
-func isAlias(id, name string) bool {
-	if rest, ok := strings.CutPrefix(id, "user-"); ok && rest == name {
-		return true
-	}
-	rest, ok := strings.CutPrefix(id, "project-")
-	if !ok {
-		return false
-	}
-	digits, rest, ok := strings.Cut(rest, "-")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == "" && strings.HasSuffix(rest, "-"+name)
-}
-
 func (e *emitter) collision(sv *ir.Server, other string) {
-	e.diags.Errorf(codeNameCollision, sv.Pos, "got the servers %q and %q, which are one to Cursor, want names that differ without case, surrounding space and prefix", other, sv.Name).
+	e.diags.Errorf(codeNameCollision, sv.Pos, "got the servers %q and %q, which are one to Cursor, "+
+		"want names that differ without case, surrounding space and prefix", other, sv.Name).
 		Target("cursor")
 }
 
@@ -77,16 +65,13 @@ func (p *profile) tool(server, tool string) ir.Decision {
 	return p.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}).Decision
 }
 
-// entries lists the MCP tools of one decision as server:tool. A server stands
+// entries returns the MCP tools of one decision as server:tool. A server stands
 // whole where every tool has the decision, one that the inventory does not list
-// included: a server may grow tools, and the entry must not grow with it. Tools
-// whose names differ only in case have the lowest of their decisions.
+// included: a server may grow tools, and the entry must not grow with it.
 func (e *emitter) entries(p *profile, want ir.Decision) []string {
-	name := func(s string) (string, bool) {
-		if want == ir.Deny {
-			return widened(s), true
-		}
-		return s, literal(s)
+	name := func(s string) (string, bool) { return s, literal(s) }
+	if want == ir.Deny {
+		name = func(s string) (string, bool) { return widened(s), true }
 	}
 	var out []string
 	for i := range e.in.Project.Servers {
@@ -95,26 +80,17 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 		if !ok {
 			continue
 		}
-		lowest := map[string]ir.Decision{}
-		whole := p.tool(sv.Name, contract.UnknownTool) == want
-		for _, t := range sv.Tools {
-			d, known := lowest[fold(t.Name)]
-			own := p.tool(sv.Name, t.Name)
-			if !known || own < d {
-				lowest[fold(t.Name)] = own
-			}
-			whole = whole && own == want
-		}
-		if whole {
+		if p.whole(sv, want) {
 			out = append(out, server+":*")
 			continue
 		}
+		lowest := p.lowest(sv)
 		for _, t := range sv.Tools {
-			if d, open := lowest[fold(t.Name)]; open && d == want {
+			if d, open := lowest[hook.Fold(t.Name)]; open && d == want {
 				if tool, ok := name(t.Name); ok {
 					out = append(out, server+":"+tool)
 				}
-				delete(lowest, fold(t.Name)) // one entry stands for every spelling
+				delete(lowest, hook.Fold(t.Name)) // one entry stands for every spelling
 			}
 		}
 	}
@@ -122,7 +98,26 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 	return slices.Compact(out)
 }
 
-// allowed lists what runs without approval, with the aliases where wanted.
+// whole reports whether every tool of a server has a decision, unknown ones too.
+func (p *profile) whole(sv *ir.Server, want ir.Decision) bool {
+	return p.tool(sv.Name, contract.UnknownTool) == want &&
+		!slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return p.tool(sv.Name, t.Name) != want })
+}
+
+// lowest returns the decisions on a server's tools by their folded name: tools whose
+// names differ only in case have the lowest of theirs.
+func (p *profile) lowest(sv *ir.Server) map[string]ir.Decision {
+	out := map[string]ir.Decision{}
+	for _, t := range sv.Tools {
+		d, known := out[hook.Fold(t.Name)]
+		if own := p.tool(sv.Name, t.Name); !known || own < d {
+			out[hook.Fold(t.Name)] = own
+		}
+	}
+	return out
+}
+
+// allowed returns what runs without approval, with the aliases where wanted.
 func (e *emitter) allowed(p *profile) []string {
 	list := e.entries(p, ir.Allow)
 	if !e.in.Options.Bool("aliases") {
@@ -142,9 +137,8 @@ func (e *emitter) allowed(p *profile) []string {
 	return slices.Compact(list)
 }
 
-// denied lists what is never run. Without hooks a tool or a server that the
-// inventory does not list would be asked about: where it is open they are denied
-// whole.
+// denied returns what never runs. Without hooks Cursor would ask about a tool or a server
+// that the inventory does not list: where the inventory is open they are denied whole.
 func (e *emitter) denied(p *profile) []string {
 	list := e.entries(p, ir.Deny)
 	if e.in.Options.Bool("aliases") {
@@ -166,7 +160,10 @@ func (e *emitter) denied(p *profile) []string {
 		whole := widened(sv.Name) + ":*"
 		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 		if r.Decision == ir.Deny && !slices.Contains(list, whole) && e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) == nil {
-			e.loss(p, r.Pos, ir.MCP, codeDeny, fmt.Sprintf("no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied", sv.Name), "turn hooks on, or close the inventory")
+			e.loss(p, ir.MCP, codeDeny, r.Pos,
+				"no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied",
+				sv.Name).
+				Hint("turn hooks on, or close the inventory")
 			list = append(list, whole)
 		}
 	}
@@ -176,34 +173,46 @@ func (e *emitter) denied(p *profile) []string {
 const provenance = "// Written by modec for %s from the project's source; edits are overwritten.\n" +
 	"// In the home folder (~/.cursor) it replaces your own allowlists and pins the run mode.\n"
 
-// permissions writes the IDE's allowlists: JSONC, whose comments carry what a
+// permissions returns the IDE's allowlists: JSONC, whose comments carry what a
 // key could not, since Cursor's own schema refuses unknown keys.
 func (e *emitter) permissions(p *profile, c commands) []byte {
 	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), contract.JSON(e.lists(p, c))...)
 }
 
-// lists are the IDE's run mode and allowlists.
+// lists returns the IDE's run mode and allowlists.
 func (e *emitter) lists(p *profile, c commands) contract.Object {
 	for i := range e.in.Project.Servers {
-		sv := &e.in.Project.Servers[i]
-		for _, t := range sv.Tools {
-			if p.tool(sv.Name, t.Name) != ir.Allow {
-				continue
-			}
-			if !literal(sv.Name) {
-				e.loss(p, sv.Pos, ir.MCP, codeName, fmt.Sprintf("the server name %q is no plain text for Cursor's matcher: it is left out of the allowlists", sv.Name), "rename the server")
-				break
-			}
-			if !literal(t.Name) {
-				e.loss(p, t.Pos, ir.MCP, codeName, fmt.Sprintf("the tool name %q is no plain text for Cursor's matcher: it is left out of the allowlists", t.Name), "rename the tool")
-			}
-		}
+		e.checkLiteral(p, &e.in.Project.Servers[i])
 	}
-	return contract.Object{"approvalMode", "allowlist", "mcpAllowlist", orEmpty(e.allowed(p)), "terminalAllowlist", orEmpty(c.allow)}
+	return contract.Object{
+		"approvalMode", "allowlist",
+		"mcpAllowlist", append([]string{}, e.allowed(p)...), // an empty list, not null
+		"terminalAllowlist", append([]string{}, c.allow...),
+	}
 }
 
-// comment makes a name fit for a line comment: no line break, and nothing that
-// reorders what a reader sees.
+// checkLiteral reports allowed tools that no entry can name.
+func (e *emitter) checkLiteral(p *profile, sv *ir.Server) {
+	for _, t := range sv.Tools {
+		if p.tool(sv.Name, t.Name) != ir.Allow {
+			continue
+		}
+		if !literal(sv.Name) {
+			e.loss(p, ir.MCP, codeName, sv.Pos,
+				"Cursor would read the server name %q as a pattern: it is left out of the allowlists", sv.Name).
+				Hint("rename the server")
+			return
+		}
+		if !literal(t.Name) {
+			e.loss(p, ir.MCP, codeName, t.Pos,
+				"Cursor would read the tool name %q as a pattern: it is left out of the allowlists", t.Name).
+				Hint("rename the tool")
+		}
+	}
+}
+
+// comment returns a name for a line comment: without line breaks and without anything
+// that reorders what a reader sees.
 func comment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -211,77 +220,4 @@ func comment(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// orEmpty keeps a list without entries a list in JSON.
-func orEmpty(l []string) []string {
-	if l == nil {
-		return []string{}
-	}
-	return l
-}
-
-// servers writes the shared server list: what somebody may use and is on by
-// default, or is named by an exception.
-func (e *emitter) servers() []byte {
-	all := contract.Object{}
-	for i := range e.in.Project.Servers {
-		s := &e.in.Project.Servers[i]
-		if s.Type == ir.External || e.in.Reach.Server(s.Name).Any() == ir.Deny || !s.DefaultEnabled && !e.opened(s) {
-			continue
-		}
-		e.lostFields(s)
-		o := contract.Object{}
-		if s.Type == "stdio" {
-			o = append(o, "type", "stdio", "command", contract.EnvRefs(s.Command))
-			if len(s.Args) > 0 {
-				o = append(o, "args", contract.EnvRefsList(s.Args))
-			}
-			if len(s.Env) > 0 {
-				o = append(o, "env", contract.EnvRefsAll(s.Env))
-			}
-		} else {
-			o = append(o, "url", contract.EnvRefs(s.URL))
-			if len(s.Headers) > 0 {
-				o = append(o, "headers", contract.EnvRefsAll(s.Headers))
-			}
-		}
-		all = append(all, s.Name, o)
-	}
-	return contract.JSON(contract.Object{"mcpServers", all})
-}
-
-// opened reports whether a server that is off by default is in the list all the
-// same: a written exception names it.
-func (e *emitter) opened(s *ir.Server) bool {
-	for i := range e.in.Exceptions {
-		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			e.diags.Warnf(diag.ExceptionUsed, x.Pos, "the server %q, off by default, is in the list that everybody shares", s.Name).
-				Hint("reason: "+x.Reason+", until "+x.Until.Format("2006-01-02")).
-				Target("cursor").
-				Subject(x.Subject.String()).
-				Loses(diag.Widening, string(ir.MCP))
-			return true
-		}
-	}
-	e.diags.Warnf(codeServerOff, s.Pos, "the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).
-		Hint("who may use it adds it to ~/.cursor/mcp.json").
-		Target("cursor").
-		Loses(diag.Narrowing, string(ir.MCP))
-	return false
-}
-
-// lostFields reports settings of a server that mcp.json does not have.
-func (e *emitter) lostFields(s *ir.Server) {
-	lost := func(field string) {
-		e.diags.Warnf(codeServerField, s.Pos, "mcp.json has no %s: that of the server %q is left out", field, s.Name).
-			Target("cursor").
-			Loses(diag.Text, "")
-	}
-	if s.Cwd != "" {
-		lost("working directory")
-	}
-	if s.TimeoutSeconds > 0 {
-		lost("timeout")
-	}
 }

@@ -2,23 +2,28 @@ package mcpnest
 
 import "modec.dev/modec/compiler/diag"
 
-// The codes that the target reports.
+// The codes that the emitter reports.
 const (
 	codeDuplicateTool diag.Code = "mcpnest-duplicate-tool"
 	codeNoServers     diag.Code = "mcpnest-no-servers"
 	codeUnclaimed     diag.Code = "mcpnest-unclaimed"
 	codeUnheldAsk     diag.Code = "mcpnest-unheld-ask"
-	codeUnknownCode   diag.Code = "mcpnest-unknown-code"
 	codeUnknownServer diag.Code = "mcpnest-unknown-server"
 )
 
-func (mcpnest) Codes() []diag.Doc {
+// Codes documents what the emitter reports.
+func (*emitter) Codes() []diag.Doc {
 	return []diag.Doc{
-		{Code: codeNoServers, Text: "The option servers names no server, so that there is nothing to guard. Name the inventory servers that the NestJS application implements: servers = [\"shop\"]."},
-		{Code: codeUnknownServer, Text: "The option servers names a server that the inventory does not have, so that its tools would be served without a guard. Correct the name, or add the server to servers in the source."},
-		{Code: codeDuplicateTool, Text: "Two of the servers that the application implements have a tool of the same name. MCP-Nest knows tools by name only. Rename one, or guard the servers in two applications."},
-		{Code: codeUnknownCode, Text: "The guards beside the policy table are not those that this modec emits. Verify knows what its own code does, because the tests run it in real applications, and takes any other for code that permits everything. Build again; where an application needs guards of its own, put them beside the emitted ones."},
-		{Code: codeUnheldAsk, Text: "A server cannot ask the person in front of the client. The source asks about this tool, and it is refused because unheld_ask is deny (the default for destructive tools). Set unheld_ask = \"permit\" where the client asks."},
-		{Code: codeUnclaimed, Text: "A role without claims is held by nobody: no token makes a person this role, and its permissions reach no guard. Write claims, or leave the role to the other targets."},
+		{Code: codeNoServers, Text: "The option servers names no server, so that there is nothing to guard. Name the " +
+			"inventory servers that the NestJS application implements: servers = [\"shop\"]."},
+		{Code: codeUnknownServer, Text: "The option servers names a server that the inventory does not have, so that " +
+			"its tools would be served without a guard. Correct the name, or add the server to servers in the source."},
+		{Code: codeDuplicateTool, Text: "Two of the servers that the application implements have a tool of the same " +
+			"name. MCP-Nest knows tools by name only. Rename one, or guard the servers in two applications."},
+		{Code: codeUnheldAsk, Text: "A server cannot ask the person in front of the client. The source asks about " +
+			"this tool, and it is refused because unheld_ask is deny (the default for destructive tools). Set " +
+			"unheld_ask = \"permit\" where the client asks."},
+		{Code: codeUnclaimed, Text: "A role without claims is held by nobody: no token makes a person this role, and " +
+			"its permissions reach no guard. Write claims, or leave the role to the other targets."},
 	}
 }

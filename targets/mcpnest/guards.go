@@ -2,12 +2,12 @@ package mcpnest
 
 import "strings"
 
-// stub is what decides the form of the emitted code. The code holds no name of
+// stub is what decides the form of the emitted code. The code contains no name of
 // the source: those are data, in policy.ts.
 type stub struct {
 	version int
 	suffix  string // of relative imports
-	// strategy says that the list of tools cannot be filtered by user.roles
+	// strategy is set where the list of tools cannot be filtered by user.roles
 	// alone, so that the application needs PolicyMcpStrategy (2.x only).
 	strategy bool
 }
@@ -24,8 +24,8 @@ func (s stub) guards() string {
 		check = "  if (strategy?.hidesByPolicy !== true) problems.push('the strategy is no PolicyMcpStrategy');\n"
 		imports = "import type { PolicyMcpStrategy } from './strategy" + s.suffix + "';\n"
 	}
-	return header + strings.NewReplacer("SUFFIX", s.suffix, "STRATEGY_IMPORT", imports, "STRATEGY_CHECK", check, "APP", app).
-		Replace(head+common+tail+assert)
+	fill := strings.NewReplacer("SUFFIX", s.suffix, "STRATEGY_IMPORT", imports, "STRATEGY_CHECK", check, "APP", app)
+	return header + fill.Replace(head+common+tail+assert)
 }
 
 // index returns index.ts: all that an application imports, and how to use it.
@@ -36,13 +36,15 @@ func (s stub) index() string {
 	files := []string{"guards", "policy"}
 	switch {
 	case s.version == 1:
-		create, list = "Spread POLICY_GUARDS into the providers of the module", " * 2. Serve HTTP: without a request there is no user, and every tool is hidden.\n"
+		create = "Spread POLICY_GUARDS into the providers of the module"
+		list = " * 2. Serve HTTP: without a request there is no user, and every tool is hidden.\n"
 	case s.strategy:
 		create, call = "Connect a PolicyMcpStrategy in place of McpStrategy", "assertPolicy(app, strategy)"
 		files = append(files, "strategy")
 	}
 	var b strings.Builder
-	b.WriteString(header + "/**\n * 1. A guard of yours sets `request.user` to the claims of a verified token.\n" + list +
+	b.WriteString(header + "/**\n" +
+		" * 1. A guard of yours sets `request.user` to the claims of a verified token.\n" + list +
 		" * 3. " + create + ", and call " + call + " after NestFactory.create.\n" +
 		" * 4. Put @ToolPolicyFor('<tool>') beside each @Tool. Tools that are registered at run\n" +
 		" *    time carry no decorator and pass no guard.\n */\n")
@@ -52,7 +54,7 @@ func (s stub) index() string {
 	return b.String()
 }
 
-// strategyTS is the code of PolicyMcpStrategy, for 2.x.
+// strategyTS returns strategy.ts, for 2.x.
 func (s stub) strategyTS() string {
 	return header + strings.ReplaceAll(strategy, "SUFFIX", s.suffix)
 }

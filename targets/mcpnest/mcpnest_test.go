@@ -2,17 +2,19 @@ package mcpnest
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/mcpnest/format"
 )
 
 // shop is a server with a tool of each risk, one to a line of the source.
@@ -47,10 +49,11 @@ func emit(t *testing.T, p *ir.Project, options map[string]any) (map[string]strin
 	for name := range options {
 		set[name] = diag.Pos{File: "modec.toml", Line: 4, Col: 1}
 	}
-	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), options, set)})
+	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach,
+		Options: contract.NewOptions(New().Options(), options, set)})
 	out := map[string]string{}
 	for _, f := range files {
-		out[strings.TrimPrefix(f.Path, dir)] = string(f.Data)
+		out[path.Base(f.Path)] = string(f.Data)
 	}
 	return out, diags
 }
@@ -144,7 +147,8 @@ func TestUnheldAsk(t *testing.T) {
 			t.Errorf("unheld_ask = %q: got %d losses, want %d: %v", option, len(diags), refused, diags)
 		}
 		for _, d := range diags {
-			if d.Code != "mcpnest-unheld-ask" || d.Loss != diag.Narrowing || d.Subject != "role clerk" || d.Pos != at(11) {
+			if d.Code != "mcpnest-unheld-ask" || d.Loss != diag.Narrowing || d.Subject != "role clerk" ||
+				d.Pos != at(11) {
 				t.Errorf("got %+v", d)
 			}
 		}
@@ -235,13 +239,15 @@ func TestDiagnostics(t *testing.T) {
 		{"the servers are named", []string{"shop"}, []ir.Role{clerk}, nil, 3},
 		{"a name twice is once", []string{"shop", "shop"}, []ir.Role{clerk}, nil, 3},
 		{"no server", nil, []ir.Role{clerk}, []string{"warning modec.toml mcpnest-no-servers"}, 0},
-		{"not in the inventory", []string{"shpo"}, []ir.Role{clerk}, []string{"error " + toml.String() + " mcpnest-unknown-server"}, 0},
+		{"not in the inventory", []string{"shpo"}, []ir.Role{clerk},
+			[]string{"error " + toml.String() + " mcpnest-unknown-server"}, 0},
 		{"tools of one name", []string{"shop", "twin"}, []ir.Role{clerk}, []string{
 			"error " + at(1).String() + " mcpnest-duplicate-tool",
 			"error " + at(2).String() + " mcpnest-duplicate-tool",
 			"error " + at(3).String() + " mcpnest-duplicate-tool",
 		}, 0},
-		{"a role of nobody", []string{"shop"}, []ir.Role{clerk, role("x", ir.Allow, nil)}, []string{"warning " + at(10).String() + " mcpnest-unclaimed"}, 3},
+		{"a role of nobody", []string{"shop"}, []ir.Role{clerk, role("x", ir.Allow, nil)},
+			[]string{"warning " + at(10).String() + " mcpnest-unclaimed"}, 3},
 	} {
 		options := map[string]any{}
 		if c.servers != nil {
@@ -280,9 +286,12 @@ func TestCodes(t *testing.T) {
 	twin := shop()
 	twin.Name = "twin"
 	roles := []ir.Role{role("clerk", ir.Ask, claims("roles", "clerk")), role("x", ir.Allow, nil)}
-	_, all := emit(t, &ir.Project{Servers: []ir.Server{shop(), twin}, Roles: roles}, map[string]any{"servers": []string{"shop", "twin", "none"}})
+	_, all := emit(t, &ir.Project{Servers: []ir.Server{shop(), twin}, Roles: roles},
+		map[string]any{"servers": []string{"shop", "twin", "none"}})
 	_, none := emit(t, &ir.Project{}, nil)
-	_, unknown := New().(contract.Judged).Open(fstest.MapFS{dir + "policy.ts": &fstest.MapFile{Data: []byte(known2)}}, contract.Options{})
+	table, _ := one(t, nil, role("clerk", ir.Allow, claims("roles", "clerk")))
+	alone := memfs.FS{format.Policy: []byte(table["policy.ts"])}
+	_, unknown := New().(contract.Judged).Open(alone, contract.Options{})
 	reported := slices.Concat(codes(all), codes(none), codes(unknown))
 	slices.Sort(reported)
 	slices.Sort(documented)
@@ -311,7 +320,9 @@ func TestGoverns(t *testing.T) {
 // are, or mean something to JavaScript.
 var hostile = []string{
 	`"`, `'`, "`${x}`", `\`, `\"`, "*/", "//", "</script>", "<!--", "\n", "\r", "\x00", "\u2028", "\u2029",
-	"\u202eevil", "a\u200bb", "\u00ad", "\ufeff", "🏴\U000E0067\U000E007F", "👩‍💻", "監査役", "__proto__", "constructor", "7",
+	"\u202eevil", "a\u200bb", "\u00ad", "\ufeff", "🏴\U000E0067\U000E007F", "👩‍💻", "監査役",
+	"__proto__", "constructor",
+	"7",
 }
 
 func TestText(t *testing.T) {
@@ -336,7 +347,8 @@ func literal(t *testing.T, s string) {
 	t.Helper()
 	q := text(s)
 	var back string
-	if err := json.Unmarshal([]byte(q), &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") && back != string([]rune(s)) {
+	if err := json.Unmarshal([]byte(q), &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") &&
+		back != string([]rune(s)) {
 		t.Errorf("%q: got %s, which means %q (%v)", s, q, back, err)
 	}
 	if strings.ContainsAny(q, "\n\r\u2028\u2029\u202e\u200b<>") {

@@ -1,6 +1,6 @@
 // Holds the model by which modec judges Cursor's artifacts against Cursor's own
 // engine, @cursor/sdk 1.0.32: testdata/decide.json is what the model takes the
-// engine to answer (go test ./targets/cursor -run TestReplay -update writes it),
+// engine to answer (go test ./targets/cursor/model -run TestReplay -update writes it),
 // and here the engine answers. MODEC_OUT is a build of the showcase project,
 // MODEC_BIN the binary.
 import assert from 'node:assert/strict';

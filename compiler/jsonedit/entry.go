@@ -1,0 +1,221 @@
+package jsonedit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// entry is one thing that a target writes.
+type entry struct {
+	place  string
+	tokens []string // of the place; of an item: of its list
+	kind   entryKind
+	value  hujson.Value // as it is emitted
+}
+
+type entryKind uint8
+
+const (
+	plainValue entryKind = iota
+	listItem
+	container // an object or a list on the way to entries
+)
+
+// sum is what Entries record of an entry.
+func (e *entry) sum() string {
+	switch e.kind {
+	case container:
+		return Container
+	case listItem:
+		return ""
+	}
+	return hash(canonical(e.value))
+}
+
+func hash(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:16])
+}
+
+// flatten lists the entries of an emitted file in its order, each container before
+// what it contains.
+func flatten(want []byte, patterns []string) ([]entry, error) {
+	if want == nil {
+		return nil, nil
+	}
+	root, err := hujson.Parse(want)
+	if err != nil {
+		return nil, err
+	}
+	f := flattener{seen: map[string]bool{}}
+	for _, p := range patterns {
+		f.walk(&root, nil, strings.Split(p, "/")[1:])
+	}
+	return f.out, nil
+}
+
+type flattener struct {
+	out  []entry
+	seen map[string]bool // by place
+}
+
+func (f *flattener) add(e entry) {
+	if e.place = pointer(e.tokens); e.kind == listItem {
+		e.place += "/" + escape(itemText(e.value))
+	}
+	if !f.seen[e.place] {
+		f.seen[e.place] = true
+		f.out = append(f.out, e)
+	}
+}
+
+// walk adds what a pattern matches. at is the place of the value, rest what is left of
+// the pattern.
+func (f *flattener) walk(v *hujson.Value, at, rest []string) {
+	if len(rest) == 0 {
+		f.add(entry{tokens: at, value: *v})
+		return
+	}
+	if len(at) > 0 {
+		f.add(entry{tokens: at, kind: container, value: *v})
+	}
+	switch x := v.Value.(type) {
+	case *hujson.Array:
+		for i := range x.Elements {
+			if rest[0] == "-" {
+				f.add(entry{tokens: at, kind: listItem, value: x.Elements[i]})
+			}
+		}
+	case *hujson.Object:
+		for i := range x.Members {
+			m := &x.Members[i]
+			if name := nameOf(m); rest[0] != "-" && (rest[0] == "*" || rest[0] == name) {
+				f.walk(&m.Value, append(slices.Clip(at), name), rest[1:])
+			}
+		}
+	}
+}
+
+func nameOf(m *hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+
+// itemText identifies an item of a list: the text of a string, else a hash.
+func itemText(v hujson.Value) string {
+	if text, ok := textOf(v); ok {
+		return text
+	}
+	return hash(canonical(v))
+}
+
+// textOf returns the text of a string.
+func textOf(v hujson.Value) (string, bool) {
+	l, ok := v.Value.(hujson.Literal)
+	if !ok || l.Kind() != '"' {
+		return "", false
+	}
+	return l.String(), true
+}
+
+// canonical writes a value without white space, its keys sorted.
+func canonical(v hujson.Value) string {
+	v = v.Clone()
+	v.BeforeExtra, v.AfterExtra = nil, nil
+	v.Standardize()
+	d := json.NewDecoder(bytes.NewReader(v.Pack()))
+	d.UseNumber()
+	var x any
+	if d.Decode(&x) != nil {
+		return string(v.Pack())
+	}
+	b, err := json.Marshal(x)
+	if err != nil {
+		return string(v.Pack())
+	}
+	return string(b)
+}
+
+func pointer(tokens []string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteString("/" + escape(t))
+	}
+	return b.String()
+}
+
+var (
+	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+func escape(token string) string { return escaper.Replace(token) }
+
+// split returns the tokens of a place.
+func split(place string) []string {
+	if place == "" {
+		return nil
+	}
+	tokens := strings.Split(place, "/")[1:]
+	for i, t := range tokens {
+		tokens[i] = unescaper.Replace(t)
+	}
+	return tokens
+}
+
+// kindOf names a value in a message.
+func kindOf(v hujson.Value) string {
+	switch v.Value.Kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	}
+	return string(v.Value.(hujson.Literal)) // true, false or null
+}
+
+func lineOf(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+
+// find returns the value at a place, nil where there is none. Of equal keys the last
+// one counts, as for the agents.
+func find(v *hujson.Value, tokens []string) *hujson.Value {
+	for _, t := range tokens {
+		object, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return nil
+		}
+		i := memberIndex(object, t)
+		if i < 0 {
+			return nil
+		}
+		v = &object.Members[i].Value
+	}
+	return v
+}
+
+func memberIndex(o *hujson.Object, name string) int {
+	for i := range slices.Backward(o.Members) {
+		if nameOf(&o.Members[i]) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// empty reports whether an object or a list contains nothing, not even a comment.
+func empty(v *hujson.Value) bool {
+	switch x := v.Value.(type) {
+	case *hujson.Object:
+		return len(x.Members) == 0 && blank(x.AfterExtra)
+	case *hujson.Array:
+		return len(x.Elements) == 0 && blank(x.AfterExtra)
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package importer_test
+
+import (
+	"fmt"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/importer"
+)
+
+func ExampleImport() {
+	got, diags := importer.Import(contract.Source{Root: memfs.FS{".cursor/cli.json": []byte(`{"permissions": {
+		"allow": ["Shell(git status)", "Shell(g*t)"],
+		"deny": ["Read(**/.env)"]
+	}}`)}})
+	for _, n := range got.Notes {
+		fmt.Printf("%s %s %q\n", n.Kind, n.What, n.Why)
+	}
+	role, err := policy.New(got.Project).Subject(ir.SubjectRef{Role: "cursor-cli"})
+	if err != nil || diags.HasErrors() {
+		fmt.Println(err, diags)
+		return
+	}
+	fmt.Println(role.Decide(policy.Action{Group: ir.Command, Arg: "git status -s"}).Decision)
+	fmt.Println(role.Decide(policy.Action{Group: ir.Read, Arg: "config/.env"}).Decision)
+	// Output:
+	// understood allow Shell(git status) ""
+	// refused allow Shell(g*t) "a pattern over programs: it is asked about"
+	// understood deny Read(**/.env) ""
+	// allow
+	// deny
+}

@@ -1,0 +1,183 @@
+package model
+
+import (
+	"cmp"
+	"path"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// surface is a program of Cursor that decides in its own way.
+type surface string
+
+const (
+	ide surface = "ide"
+	cli surface = "cli"
+)
+
+// decider decides as one surface does.
+type decider struct {
+	surface surface
+	*opened
+}
+
+func (d *decider) Surface() string { return string(d.surface) }
+
+func (d *decider) Assumes() []string {
+	assumes := []string{
+		"the agent runs locally, in a workspace that the user trusts: elsewhere Cursor runs no project hooks",
+		"modec is on the PATH of Cursor",
+		"no path of the project is a link",
+	}
+	if d.surface == ide {
+		return append(assumes,
+			"the profile's permissions.json is the user's ~/.cursor/permissions.json, "+
+				"and the run mode is its approvalMode (Allowlist)",
+			"no organisation sets the run mode",
+			"no sandbox runs what the list does not hold")
+	}
+	return append(assumes,
+		"the run mode is allowlist: neither --force nor approvalMode in cli-config.json says otherwise",
+		"the user's own cli-config.json allows nothing",
+		"the sandbox is off: with it, unlisted commands run inside it")
+}
+
+// Decide returns the most permissive verdict among the subject's setups and the tools of
+// Cursor that perform the action.
+func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
+	var v contract.Verdict
+	for i, s := range d.setups[ref] {
+		if w := d.judge(s, a); i == 0 {
+			v = w
+		} else {
+			v = wider(v, w)
+		}
+	}
+	return v
+}
+
+// wider joins two verdicts of setups with the same kinds of files.
+func wider(a, b contract.Verdict) contract.Verdict {
+	if b.Decision > a.Decision {
+		a.Answer = b.Answer
+	}
+	if a.Bare == nil || b.Bare != nil && b.Bare.Decision > a.Bare.Decision {
+		a.Bare = b.Bare
+	}
+	a.Hole, a.BareHole = cmp.Or(a.Hole, b.Hole), cmp.Or(a.BareHole, b.BareHole)
+	return a
+}
+
+// judge decides by one setup.
+func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
+	tools := d.tools(d.surface, a)
+	if len(tools) == 0 { // a person invokes a server's prompts; no hook sees that
+		return contract.Verdict{Answer: d.lists(s, a, a.Server)}
+	}
+	ids := d.ids(d.surface, a.Server)
+	var v contract.Verdict
+	for i, calls := range tools {
+		if w := d.tool(s, a, ids[i%len(ids)], calls); i == 0 {
+			v = w
+		} else {
+			v = wider(v, w)
+		}
+	}
+	switch {
+	case s.hooks != nil:
+		v.Hole = d.hole(s, a, v.Answer)
+	case d.surface == cli && v.Decision > ir.Deny:
+		if tok, why := s.tokens.meant(a); tok != nil {
+			may := v.Decision
+			if v.Hole != nil {
+				may = max(may, v.Hole.Decision)
+			}
+			v.Hole = &contract.Hole{Decision: may, Why: why}
+			v.Decision, v.Rule, v.At = ir.Deny, tok.Text, tok.At
+		}
+	}
+	return v
+}
+
+// tool decides an action that one tool of Cursor performs, on a server of an id.
+func (d *decider) tool(s setup, a policy.Action, id string, calls []call) contract.Verdict {
+	lists := d.lists(s, a, id)
+	bare, hole := lists, (*contract.Hole)(nil)
+	if a.Group == ir.Command {
+		bare, hole = strictly(lists, a.Arg)
+	}
+	if s.hooks == nil {
+		return contract.Verdict{Answer: bare, Hole: hole}
+	}
+	return contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
+}
+
+// lists returns what the lists alone say.
+func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
+	if d.surface == cli {
+		return s.tokens.decide(a, id)
+	}
+	switch {
+	case a.Group == ir.MCP && a.Kind == policy.Tool:
+		return s.permissions.tool(id, a.Arg)
+	case a.Group == ir.Command:
+		return s.permissions.command(a.Arg)
+	}
+	return contract.Answer{Decision: ir.Allow, Rule: "no list for this group"}
+}
+
+// hooked joins what the hooks say with the lists. A deny holds. The engine
+// asks where beforeShellExecution asks, and takes an ask of any other event for
+// no opinion. It takes every allow for none; the documentation says that the
+// IDE does not ask where a hook for a command or an MCP tool allows.
+func (d *decider) hooked(f *hooksFile, a policy.Action, lists contract.Answer, calls []call) contract.Answer {
+	can := a.Group == ir.Command || a.Group == ir.MCP && a.Kind == policy.Tool
+	out := lists
+	if out.Governs |= contract.Access; can {
+		out.Governs = contract.Both
+	}
+	for _, c := range calls {
+		said, by := d.ask(f, c)
+		switch {
+		case said == denied:
+			out.Decision, out.Rule, out.At = ir.Deny, c.event+": "+by.text(), by.At
+			return out
+		case said == asked && c.event == "beforeShellExecution" && out.Decision == ir.Allow:
+			out.Decision, out.Rule, out.At = ir.Ask, c.event+": "+by.text(), by.At
+		case said == allowed && can && c.event != "preToolUse" && d.surface == ide && out.Decision == ir.Ask:
+			out.Decision, out.Rule, out.At = ir.Allow, c.event+": "+by.text(), by.At
+		}
+	}
+	return out
+}
+
+// hole returns a way past a refusal of the hooks that Cursor leaves open.
+func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contract.Hole {
+	if answer.Decision == ir.Allow {
+		return nil
+	}
+	passes := func(c call) bool {
+		said, _ := d.ask(s.hooks, c)
+		return said != denied
+	}
+	switch a.Group {
+	case ir.Read:
+		folder := "."
+		if !inside(root, absolute(a.Arg)) {
+			folder = path.Dir(absolute(a.Arg))
+		}
+		search := d.preTool("Grep", map[string]any{"pattern": "x", "file_path": folder})
+		if answer.Decision == ir.Deny && passes(search) {
+			return &contract.Hole{Decision: ir.Allow,
+				Why: "Grep over a folder also shows the files below it that may not be read"}
+		}
+	case ir.Command:
+		if passes(d.preTool("WriteShellStdin", map[string]any{"shell_id": 1, "chars_length": len(a.Arg)})) {
+			return &contract.Hole{Decision: ir.Allow,
+				Why: "WriteShellStdin types into a shell that runs already, and its payload does not say what"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package model
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
+)
+
+// hooksFile is a hooks.json that Cursor accepts.
+type hooksFile struct {
+	events map[string][]hookEntry
+}
+
+// hookEntry is one hook of an event.
+type hookEntry struct {
+	format.Hook
+	role hookRole
+
+	// What the command line of modec's hook names.
+	policy  *policy.Engine
+	root    string // of the project, as the hook takes it from the policy's path
+	subject ir.SubjectRef
+	allows  bool // --may-allow
+}
+
+// text returns the command or the prompt as written.
+func (e *hookEntry) text() string { return cmp.Or(e.Command, e.Prompt) }
+
+// hookRole is what is known of the answers of a hook.
+type hookRole uint8
+
+const (
+	stranger hookRole = iota // may answer anything
+	absent                   // may fail without a refusal: as if it were not there
+	refuser                  // refuses every call
+	modec                    // runs modec's hook for its subject
+)
+
+// slowest is the longest that modec takes to answer: a shorter time-out may end
+// it before.
+const slowest = 2 * time.Second
+
+// readHooks reads the hooks.json of a folder; nil where Cursor runs no hook of it.
+func (r *reader) readHooks(dir string) *hooksFile {
+	name, data, ok := r.file(dir, format.HooksFile)
+	if !ok {
+		return nil
+	}
+	hooks, err := format.ReadHooks(name, data)
+	if err != nil {
+		r.ignored(diag.Pos{File: name}, "Cursor runs none of these hooks: %v", err)
+		return nil
+	}
+	f := &hooksFile{events: map[string][]hookEntry{}}
+	for _, event := range format.HookEvents {
+		for _, h := range hooks[event] {
+			f.events[event] = append(f.events[event], r.hookEntry(h))
+		}
+	}
+	return f
+}
+
+// hookEntry reads what is known of the answers of a hook. It warns of every hook but
+// modec's own that refuses where modec fails.
+func (r *reader) hookEntry(h format.Hook) hookEntry {
+	e := hookEntry{Hook: h}
+	if h.Prompt != "" {
+		r.ignored(h.At, "got a hook that asks a model: what it answers is not known")
+		return e
+	}
+	line, err := contract.ParseHookLine(h.Command)
+	if err != nil {
+		r.ignored(h.At, "what this hook answers is not known: %v", err)
+		return e
+	}
+	closed := h.FailClosed || line.FailClosed
+	model, here := modelPath(line.Model)
+	switch {
+	case line.Agent != "cursor":
+		e.role = refuser // modec refuses a payload that is not of its agent
+		r.ignored(h.At, "got a hook for %q: it refuses whatever Cursor asks", line.Agent)
+	case !closed:
+		e.role = absent
+		r.ignored(h.At, "got a hook that lets every call pass where modec is missing, want failClosed or || exit 2")
+	case !h.FailClosed && h.Timeout <= slowest.Seconds():
+		e.role = absent
+		r.ignored(h.At, "got a hook whose time may end before modec answers, which lets the call pass")
+	case !here:
+		r.ignored(h.At, "got the policy %q, which is not this project's: what this hook answers is not known",
+			line.Model)
+	default:
+		e.role, e.allows, e.root = modec, line.MayAllow, onDisk(path.Dir(path.Dir(root+"/"+model)))
+		if err := r.readPolicyOf(&e, model, line); err != nil {
+			e.role = refuser
+			r.ignored(h.At, "%v", err)
+		}
+	}
+	return e
+}
+
+// readPolicyOf reads the policy and the subject of modec's hook. The error says why the
+// hook refuses every call.
+func (r *reader) readPolicyOf(e *hookEntry, model string, line contract.HookLine) (err error) {
+	if e.policy, err = r.policy(model); err != nil {
+		return fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
+	}
+	e.subject, err = e.policy.Project().ParseSubject(line.Subject, "")
+	if err == nil {
+		_, err = e.policy.Subject(e.subject)
+	}
+	if err != nil {
+		return fmt.Errorf("this hook refuses every call: %w", err)
+	}
+	return nil
+}
+
+// modelPath returns a policy's path from the project's root, at which its hooks run;
+// false for one that may lie anywhere.
+func modelPath(model string) (string, bool) {
+	for _, variable := range []string{"${CURSOR_PROJECT_DIR}/", "${CLAUDE_PROJECT_DIR}/"} {
+		model = strings.TrimPrefix(model, variable)
+	}
+	if strings.Contains(model, "$") || model == "" {
+		return "", false
+	}
+	return strings.CutPrefix(absolute(model), root+"/")
+}
+
+// opinion is what a hook, or all hooks of an event, say of a call.
+type opinion string
+
+const (
+	none    opinion = ""
+	allowed opinion = "allow"
+	asked   opinion = "ask"
+	denied  opinion = "deny"
+)
+
+// rank orders opinions: of several hooks the one of the highest rank counts.
+var rank = map[opinion]int{allowed: 1, asked: 2, denied: 3}
+
+// call is one call of a hook.
+type call struct {
+	event   string
+	match   string // what a matcher is held against
+	payload any
+}
+
+// ask runs every hook of the event whose matcher matches, as the engine does:
+// deny before ask before allow. The entry is the one that decided.
+func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
+	if f == nil {
+		return none, nil
+	}
+	var payload []byte
+	said, by := none, (*hookEntry)(nil)
+	for i := range f.events[c.event] {
+		e := &f.events[c.event][i]
+		if e.Matcher != nil && c.match != "" {
+			if hit, err := e.Matcher.MatchString(c.match); err != nil || !hit {
+				continue // one that takes too long may be one that misses
+			}
+		}
+		if payload == nil && e.role == modec {
+			payload, _ = json.Marshal(c.payload)
+		}
+		if p := o.answer(e, payload); rank[p] > rank[said] {
+			said, by = p, e
+		}
+	}
+	return said, by
+}
+
+func (o *opened) answer(e *hookEntry, payload []byte) opinion {
+	switch e.role {
+	case stranger:
+		return allowed
+	case refuser:
+		return denied
+	case modec:
+		return o.remembered(e, payload)
+	}
+	return none
+}
+
+// hookCall is what an answer of modec's hook depends on.
+type hookCall struct {
+	policy  *policy.Engine
+	subject ir.SubjectRef
+	allows  bool
+	payload string
+}
+
+// remembered asks modec's hook, once for both surfaces and all files that call it.
+func (o *opened) remembered(e *hookEntry, payload []byte) opinion {
+	key := hookCall{e.policy, e.subject, e.allows, string(payload)}
+	if said, ok := o.answers.Load(key); ok {
+		return said.(opinion)
+	}
+	said := o.run(e, payload)
+	o.answers.Store(key, said)
+	return said
+}
+
+// run runs modec's hook. `modec hook` refuses where it panics.
+func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
+	defer func() {
+		if recover() != nil {
+			said = denied
+		}
+	}()
+	a := o.hook(contract.HookRequest{
+		Payload: payload, Policy: e.policy, Subject: e.subject, Root: e.root, MayAllow: e.allows, Resolve: resolve,
+	})
+	if a.Exit != 0 {
+		return denied
+	}
+	var answer struct{ Permission *opinion }
+	if json.Unmarshal(a.Stdout, &answer) != nil {
+		return denied // output that is not JSON blocks the call
+	}
+	if answer.Permission == nil {
+		return none
+	}
+	if rank[*answer.Permission] == 0 {
+		return denied // so does a permission that Cursor does not know
+	}
+	return *answer.Permission
+}

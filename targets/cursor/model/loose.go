@@ -1,0 +1,68 @@
+package model
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+)
+
+// looseLine returns what of a line the engine does not hold against its lists; "" where
+// it holds all of it. An entry names a command, so that this is a hole of the agent: no
+// token closes it, the hook does (@cursor/sdk 1.0.32).
+func looseLine(line string) string {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return "the engine finds commands in a line that no shell runs"
+	}
+	why := ""
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if why == "" {
+			why = looseNode(line, n)
+		}
+		return why == ""
+	})
+	return why
+}
+
+func looseNode(line string, n syntax.Node) string {
+	const declares = "the engine takes declarations and tests for no commands"
+	switch n := n.(type) {
+	case *syntax.CallExpr:
+		if len(n.Assigns) > 0 {
+			return "the engine takes assignments for no part of a command"
+		}
+		if len(n.Args) > 0 && notCommands[slice(line, n.Args[0])] {
+			return declares
+		}
+	case *syntax.DeclClause, *syntax.TestClause, *syntax.ArithmCmd:
+		return declares
+	case *syntax.Redirect:
+		if n.Op == syntax.DplOut || n.Op == syntax.DplIn {
+			return ""
+		}
+		if n.Word != nil {
+			if to, static := literalWord(n.Word); static && to == "/dev/null" {
+				return ""
+			}
+		}
+		return "the engine takes redirects inside the workspace for harmless"
+	}
+	return ""
+}
+
+// strictly returns what the lists say of a command line, and the hole by which
+// the engine runs it all the same.
+func strictly(a contract.Answer, line string) (contract.Answer, *contract.Hole) {
+	if a.Decision != ir.Allow || a.Governs&contract.Approval == 0 {
+		return a, nil
+	}
+	why := looseLine(line)
+	if why == "" {
+		return a, nil
+	}
+	a.Decision = ir.Ask
+	return a, &contract.Hole{Decision: ir.Allow, Why: why}
+}

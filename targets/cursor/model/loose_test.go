@@ -1,0 +1,41 @@
+package model
+
+import (
+	"testing"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+)
+
+func TestStrictly(t *testing.T) {
+	allowed := contract.Answer{Decision: ir.Allow, Governs: contract.Both}
+	for line, hole := range map[string]bool{
+		"npm ci":                      false,
+		"npm ci && npm test":          false,
+		"npm ci > /dev/null 2>&1":     false,
+		"npm ci 'x > y'":              false,
+		"FOO=1 npm ci":                true,
+		"npm ci > out.txt":            true,
+		"npm ci >> .env":              true,
+		"npm ci < .env":               true,
+		"npm ci > $X":                 true,
+		"rm > x -rf /":                true,
+		"npm ci '":                    true,
+		"export PATH=x && npm ci":     true,
+		"[ -f x ] && npm ci":          true,
+		"[[ -f x ]] && npm ci":        true,
+		"((x++)); npm ci":             true,
+		"if true; then X=1 npm ci;fi": true,
+	} {
+		a, h := strictly(allowed, line)
+		if (h != nil) != hole || hole == (a.Decision == ir.Allow) {
+			t.Errorf("%s: got %s and hole %v, want a hole: %v", line, a.Decision, h, hole)
+		}
+	}
+	for _, a := range []contract.Answer{{Decision: ir.Ask, Governs: contract.Both},
+		{Decision: ir.Deny, Governs: contract.Both}, {Decision: ir.Allow}} {
+		if got, h := strictly(a, "X=1 y"); h != nil || got != a {
+			t.Errorf("%+v: got %+v, %v", a, got, h)
+		}
+	}
+}

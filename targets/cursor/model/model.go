@@ -1,0 +1,237 @@
+// Package model answers what Cursor does with an action, from the files that a build
+// wrote: the IDE by permissions.json and hooks.json, the CLI by cli.json and hooks.json.
+//
+// [Open] reads the files and returns a decider for each of the two. It stands apart from
+// the emitter: how Cursor decides comes from its engine (@cursor/sdk 1.0.32) and its
+// documentation, and where these leave something open, the reading counts by which
+// Cursor permits more. The hook of modec is not modelled: the one that the files name
+// runs, on the policy that its command line names.
+//
+// [CheckTool] and [AutoRun] answer for the IDE's allowlist alone.
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
+)
+
+const codeIgnored diag.Code = "cursor-ignored"
+
+// Codes documents the codes that Open reports.
+func Codes() []diag.Doc {
+	return []diag.Doc{{Code: codeIgnored, Text: "Cursor does not go by this file, entry or hook as it stands: it " +
+		"cannot read it, matches nothing by it, or runs a hook whose answers nobody knows. Verify judges by what " +
+		"Cursor does instead. Build again. Write an entry of your own as Cursor reads it, and put a hook of your own " +
+		"beside that of modec."}}
+}
+
+// Hook is the entry point that `modec hook cursor` runs.
+type Hook func(contract.HookRequest) contract.HookAnswer
+
+// opened is what the artifacts contain, read once.
+type opened struct {
+	project *ir.Project // of the policy that the build wrote; nil where there is none
+	servers map[string]*ir.Server
+	folder  string // of the workspace, in the IDE's server ids
+	root    string // of the project, as a path of this system
+	hook    Hook
+	setups  map[ir.SubjectRef][]setup
+	answers sync.Map // hookCall → opinion
+}
+
+// setup is a set of files that Cursor decides by at one time.
+type setup struct {
+	permissions *permissionsFile
+	tokens      *tokensFile
+	hooks       *hooksFile
+}
+
+// Open reads the profiles, each of which a user's home folder may contain, and the
+// project's own cli.json and hooks.json. For the subject of the latter both are judged,
+// and the more permissive counts.
+func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
+	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: &opened{
+		folder: options.String("folder"), root: onDisk(root), hook: hook,
+		servers: map[string]*ir.Server{}, setups: map[ir.SubjectRef][]setup{},
+	}}
+	r.readProject()
+	r.readProfiles()
+	r.readProjectWide(options.String("subject"))
+	if len(r.setups) == 0 {
+		return nil, r.diags
+	}
+	return []contract.Decider{&decider{ide, r.opened}, &decider{cli, r.opened}}, r.diags
+}
+
+// reader reads the artifacts below a folder.
+type reader struct {
+	fsys fs.FS
+	*opened
+	policies map[string]*policy.Engine // by path
+	diags    diag.List
+}
+
+// ignored warns about what Cursor does not take from an artifact.
+func (r *reader) ignored(at diag.Pos, message string, args ...any) {
+	ignored(&r.diags, at, message, args...)
+}
+
+// ignored does so for a list of diagnostics.
+func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
+	diags.Warnf(codeIgnored, at, message, args...).Hint("`modec build` rewrites it").Target("cursor")
+}
+
+// policy reads a compiled policy as modec's hook does.
+func (r *reader) policy(name string) (*policy.Engine, error) {
+	if e := r.policies[name]; e != nil {
+		return e, nil
+	}
+	data, err := fs.ReadFile(r.fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := ir.Unmarshal(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	r.policies[name] = policy.New(p)
+	return r.policies[name], nil
+}
+
+// readProject reads who and which servers there are.
+func (r *reader) readProject() {
+	e, err := r.policy(contract.PolicyFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		r.ignored(diag.Pos{File: contract.PolicyFile}, "the hooks refuse every call: %v", err)
+		return
+	}
+	r.project = e.Project()
+	r.folder = cmp.Or(r.folder, r.project.Name)
+	for i := range r.project.Servers {
+		r.servers[r.project.Servers[i].Name] = &r.project.Servers[i]
+	}
+}
+
+func (r *reader) readProfiles() {
+	dirs, _ := fs.ReadDir(r.fsys, format.ProfilesDir)
+	for _, d := range dirs {
+		dir := path.Join(format.ProfilesDir, d.Name())
+		s := setup{permissions: r.readPermissions(dir), tokens: r.readTokens(dir), hooks: r.readHooks(dir)}
+		if s == (setup{}) {
+			continue
+		}
+		ref, ok := r.profileOf(d.Name())
+		if !ok {
+			r.ignored(diag.Pos{File: dir}, "the folder names neither a role nor a mode of the policy")
+			continue
+		}
+		r.setups[ref] = append(r.setups[ref], s)
+	}
+}
+
+// readProjectWide reads the project's own files. Its permissions.json is not applied.
+func (r *reader) readProjectWide(subject string) {
+	s := setup{tokens: r.readTokens(format.Dir), hooks: r.readHooks(format.Dir)}
+	if s == (setup{}) {
+		return
+	}
+	for _, ref := range r.projectWide(s, subject) {
+		own := s
+		if len(r.setups[ref]) > 0 {
+			own.permissions = r.setups[ref][0].permissions
+		}
+		r.setups[ref] = append(r.setups[ref], own)
+	}
+}
+
+func (r *reader) readPermissions(dir string) *permissionsFile {
+	name, data, ok := r.file(dir, format.PermissionsFile)
+	if !ok {
+		return nil
+	}
+	f, diags := readPermissions(name, data)
+	r.diags = append(r.diags, diags...)
+	return f
+}
+
+// file reads a file of a folder; false where it is not there or cannot be read.
+func (r *reader) file(dir, base string) (name string, data []byte, ok bool) {
+	name = path.Join(dir, base)
+	data, err := fs.ReadFile(r.fsys, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.ignored(diag.Pos{File: name}, "Cursor cannot read this file: %v", err)
+	}
+	return name, data, err == nil
+}
+
+// profileOf returns the subject of a profile by its folder's name.
+func (o *opened) profileOf(dir string) (ir.SubjectRef, bool) {
+	if o.project == nil {
+		return format.ProfileSubject(dir)
+	}
+	for _, ref := range o.project.Subjects() {
+		if path.Base(format.ProfileDir(ref)) == dir {
+			return ref, true
+		}
+	}
+	return ir.SubjectRef{}, false
+}
+
+// projectWide returns the subjects of the project's own files: those that a hook line
+// names, and that of the option or the baseline.
+func (o *opened) projectWide(s setup, option string) []ir.SubjectRef {
+	var refs []ir.SubjectRef
+	if s.hooks != nil {
+		for _, list := range s.hooks.events {
+			for _, e := range list {
+				if e.role == modec && !slices.Contains(refs, e.subject) {
+					refs = append(refs, e.subject)
+				}
+			}
+		}
+	}
+	if o.project == nil {
+		return refs
+	}
+	if option == "" && o.project.Baseline != "" {
+		option = "role:" + o.project.Baseline
+	}
+	if ref, err := o.project.ParseSubject(option, ""); err == nil && !slices.Contains(refs, ref) {
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// home and root are where the model places the user and the project. The artifacts name
+// neither.
+const (
+	home = "/home/person"
+	root = home + "/project"
+)
+
+// onDisk writes an absolute path as this system does.
+func onDisk(p string) string {
+	if runtime.GOOS == "windows" {
+		return "C:" + filepath.FromSlash(p)
+	}
+	return p
+}
+
+// resolve knows no links: the artifacts do not say which there are.
+func resolve(p string) (string, error) { return filepath.Clean(p), nil }

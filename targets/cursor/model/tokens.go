@@ -1,0 +1,257 @@
+package model
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
+)
+
+// token is a token as the engine's permissions service matches it (@cursor/sdk 1.0.32:
+// Nv, matchesShell, matchesPathEntry, matchesMcpPattern, matchesWebFetchEntry).
+type token struct {
+	format.Token
+	whole  glob
+	folded glob // Read, Write: without regard to spelling
+
+	pair          bool // there is a `:`
+	first, second glob // Shell(command:args), Mcp(server:tool)
+	// anyFirst and anySecond are set where a segment of Mcp is `*`.
+	anyFirst, anySecond bool
+
+	host hostEntry
+}
+
+// newToken prepares a token to be matched.
+func newToken(t format.Token) token {
+	first, second, pair := strings.Cut(t.Inside, ":")
+	out := token{Token: t, pair: pair}
+	switch t.Keyword {
+	case format.Shell:
+		out.whole, out.first, out.second = newGlob(t.Inside), newGlob(first), newGlob(second)
+	case format.Read, format.Write:
+		out.whole, out.folded = newGlob(expandTilde(t.Inside)), newGlob(spelling(expandTilde(t.Inside)))
+	case format.MCP:
+		first, second = format.Fold(first), format.Fold(second)
+		out.first, out.second = newGlob(first), newGlob(second)
+		out.anyFirst, out.anySecond = first == "*", second == "*"
+	case format.WebFetch:
+		out.host = newHostEntry(t.Inside)
+	}
+	return out
+}
+
+func (t *token) matchesShell(command string) bool {
+	command = format.Trim(command)
+	base, rest, _ := strings.Cut(command, " ")
+	if t.pair && (t.first.match(base) || t.first.match(command)) && t.second.match(format.Trim(rest)) {
+		return true
+	}
+	return t.whole.match(command) || strings.HasPrefix(command, t.Inside+" ") || t.whole.match(base) || base == t.Inside
+}
+
+func (t *token) matchesMCP(server, tool string) bool {
+	if i := strings.LastIndex(server, "::mcpScope:"); i >= 0 {
+		server = server[:i]
+	}
+	return t.pair && (t.anyFirst || t.first.match(format.Fold(server))) &&
+		(t.anySecond || t.second.match(format.Fold(tool)))
+}
+
+func expandTilde(p string) string {
+	if p == "~" || strings.HasPrefix(p, "~/") {
+		return home + p[1:]
+	}
+	return p
+}
+
+// absolute returns the path that the engine compares (path-utils: file:// and ~ are
+// resolved, the rest starts at the workspace; links are not known here).
+func absolute(p string) string {
+	p = strings.TrimPrefix(p, "file://")
+	if p == "~" || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, `~\`) {
+		p = home + p[1:]
+	}
+	if !path.IsAbs(p) {
+		p = root + "/" + p
+	}
+	return path.Clean(p)
+}
+
+func inside(dir, p string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
+
+// tokensFile contains the two lists of a cli.json.
+type tokensFile struct {
+	file        string
+	allow, deny []token
+
+	shellAllow, shellDeny []token // those of them for commands
+}
+
+// readTokens reads the cli.json of a folder: strict JSON, of which only permissions
+// counts.
+func (r *reader) readTokens(dir string) *tokensFile {
+	name, data, ok := r.file(dir, format.TokensFile)
+	if !ok {
+		return nil
+	}
+	v, err := located.JSON(name, data)
+	if err != nil {
+		r.ignored(diag.Pos{File: name}, "Cursor cannot read this file, and goes by the user's own: %v", err)
+		return nil
+	}
+	t := tokensFile{file: name, allow: r.tokens(v, "allow"), deny: r.tokens(v, "deny")}
+	t.shellAllow, t.shellDeny = shellTokens(t.allow), shellTokens(t.deny)
+	return &t
+}
+
+// tokens reads one of the lists.
+func (r *reader) tokens(v *located.Value, key string) []token {
+	var out []token
+	for _, item := range v.Get("permissions").Get(key).List() {
+		text, ok := item.Str()
+		t, read := format.ParseToken(text, item.Pos)
+		if !ok || !read {
+			r.ignored(item.Pos, "Cursor matches nothing by this %s token", key)
+			continue
+		}
+		out = append(out, newToken(t))
+	}
+	return out
+}
+
+func shellTokens(list []token) []token {
+	return slices.DeleteFunc(slices.Clone(list), func(t token) bool { return t.Keyword != format.Shell })
+}
+
+// find returns the first token of a keyword that matches.
+func find(list []token, keyword format.Keyword, matches func(*token) bool) *token {
+	for i := range list {
+		if list[i].Keyword == keyword && matches(&list[i]) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// decide returns what the tokens of a cli.json say of an action, in the run mode
+// allowlist. Inside the workspace and in temporary folders Cursor reads and writes a path
+// without a question; elsewhere it asks, whatever the file says.
+func (t *tokensFile) decide(a policy.Action, id string) contract.Answer {
+	if t == nil {
+		return contract.Answer{Decision: ir.Allow, Rule: "the user's own tokens"}
+	}
+	out := contract.Answer{At: diag.Pos{File: t.file}}
+	switch a.Group {
+	case ir.Read, ir.Edit:
+		out.Governs, out.Decision, out.Rule = contract.Access, ir.Allow, "no deny token"
+		p := absolute(a.Arg)
+		return decidedBy(out, t.denyOf(a.Group, func(tok *token) bool { return tok.whole.match(p) }), ir.Deny)
+	case ir.Command:
+		out.Governs = contract.Both
+		out.Decision, out.Rule, out.At = shellDecision(t.shellDeny, t.shellAllow, a.Arg, t.file)
+		return out
+	case ir.Web:
+		out.Governs, out.Decision, out.Rule = contract.Approval, ir.Ask, "no allow token"
+		host := hostname(a.Arg)
+		matches := func(tok *token) bool { return tok.host.match(host) }
+		if tok := find(t.deny, format.WebFetch, matches); tok != nil {
+			return decidedBy(out, tok, ir.Ask)
+		}
+		return decidedBy(out, find(t.allow, format.WebFetch, matches), ir.Allow)
+	case ir.MCP:
+		if a.Kind != policy.Tool { // no token is held against resources
+			return contract.Answer{Decision: ir.Allow, Rule: "no token for resources and prompts", At: out.At}
+		}
+		out.Governs, out.Decision, out.Rule = contract.Both, ir.Ask, "no Mcp token"
+		matches := func(tok *token) bool { return tok.matchesMCP(id, a.Arg) }
+		if tok := find(t.deny, format.MCP, matches); tok != nil {
+			return decidedBy(out, tok, ir.Deny)
+		}
+		return decidedBy(out, find(t.allow, format.MCP, matches), ir.Allow)
+	}
+	return contract.Answer{Decision: ir.Allow, Rule: "no token for this group", At: out.At}
+}
+
+// decidedBy returns the answer of a token; the one without it where there is none.
+func decidedBy(without contract.Answer, t *token, d ir.Decision) contract.Answer {
+	if t != nil {
+		without.Decision, without.Rule, without.At = d, t.Text, t.At
+	}
+	return without
+}
+
+// denyOf returns the first deny token for a group of paths that matches.
+func (t *tokensFile) denyOf(g ir.Group, matches func(*token) bool) *token {
+	keyword := format.Read
+	if g == ir.Edit {
+		keyword = format.Write
+	}
+	return find(t.deny, keyword, matches)
+}
+
+// meant returns the deny token that was written for a path or a command line, and why the
+// engine may not match it. It compares paths without case, line breaks and kinds of
+// slash, and a line in which the engine finds no command as it stands.
+func (t *tokensFile) meant(a policy.Action) (*token, string) {
+	if t == nil {
+		return nil, ""
+	}
+	switch a.Group {
+	case ir.Read, ir.Edit:
+		p := spelling(absolute(strings.ReplaceAll(a.Arg, `\`, "/")))
+		return t.denyOf(a.Group, func(tok *token) bool { return tok.folded.match(p) }),
+			"tokens are compared with case, as written, and not at all with a path that holds a line break"
+	case ir.Command:
+		if l := splitShell(a.Arg); len(l.commands) == 0 || l.doubtful {
+			line := strings.Join(strings.Fields(a.Arg), " ")
+			return find(t.shellDeny, format.Shell, func(tok *token) bool { return tok.matchesShell(line) }),
+				"the engine asks about a line in which it finds no command, instead of comparing it"
+		}
+	}
+	return nil, ""
+}
+
+var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ", "\u2028", " ", "\u2029", " ")
+
+// spelling returns what spellings of a path have in common.
+func spelling(s string) string { return policy.Fold(lineBreaks.Replace(norm.NFC.String(s))) }
+
+// hostname returns the host of an address as the engine's URL reads it.
+func hostname(arg string) string {
+	host := format.Fold(arg)
+	if i := lastColon(host); i >= 0 {
+		host = host[:i]
+	}
+	profile := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+	if ascii, err := profile.ToASCII(host); err == nil {
+		return ascii
+	}
+	return host
+}
+
+// lastColon finds the colon before a port; -1 for a bare IPv6 address.
+func lastColon(host string) int {
+	at := -1
+	for i := range len(host) {
+		switch {
+		case host[i] == ']':
+			at = -1
+		case host[i] != ':':
+		case at >= 0 && host[0] != '[':
+			return -1
+		default:
+			at = i
+		}
+	}
+	return at
+}

@@ -1,0 +1,70 @@
+package cursor
+
+import (
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// servers returns the shared mcp.json: servers that some subject may use and that are on
+// by default or named by an exception.
+func (e *emitter) servers() []byte {
+	all := contract.Object{}
+	for i := range e.in.Project.Servers {
+		s := &e.in.Project.Servers[i]
+		usable := s.Type != ir.External && e.in.Reach.Server(s.Name).Any() != ir.Deny
+		if !usable || !s.DefaultEnabled && !e.opened(s) {
+			continue
+		}
+		e.lostFields(s)
+		o := contract.Object{}
+		if s.Type == "stdio" {
+			o = append(o, "type", "stdio", "command", contract.EnvRefs(s.Command))
+			if len(s.Args) > 0 {
+				o = append(o, "args", contract.EnvRefsList(s.Args))
+			}
+			if len(s.Env) > 0 {
+				o = append(o, "env", contract.EnvRefsAll(s.Env))
+			}
+		} else {
+			o = append(o, "url", contract.EnvRefs(s.URL))
+			if len(s.Headers) > 0 {
+				o = append(o, "headers", contract.EnvRefsAll(s.Headers))
+			}
+		}
+		all = append(all, s.Name, o)
+	}
+	return contract.JSON(contract.Object{"mcpServers", all})
+}
+
+// opened reports whether a written exception puts a server into the list that is off by
+// default.
+func (e *emitter) opened(s *ir.Server) bool {
+	for i := range e.in.Exceptions {
+		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
+			e.excepted(x, "the server %q, off by default, is in the list that everybody shares", s.Name)
+			return true
+		}
+	}
+	e.diags.Warnf(codeServerOff, s.Pos,
+		"the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).
+		Hint("who may use it adds it to ~/.cursor/mcp.json").
+		Target("cursor").
+		Loses(diag.Narrowing, string(ir.MCP))
+	return false
+}
+
+// lostFields reports settings of a server that mcp.json does not have.
+func (e *emitter) lostFields(s *ir.Server) {
+	lost := func(field string) {
+		e.diags.Warnf(codeServerField, s.Pos, "mcp.json has no %s: that of the server %q is left out", field, s.Name).
+			Target("cursor").
+			Loses(diag.Text, "")
+	}
+	if s.Cwd != "" {
+		lost("working directory")
+	}
+	if s.TimeoutSeconds > 0 {
+		lost("timeout")
+	}
+}

@@ -1,0 +1,172 @@
+// Package cursor emits the configuration of Cursor: the IDE's allowlists
+// (permissions.json), the permissions of its CLI (cli.json), MCP servers
+// (mcp.json), and the hooks that make all of them exact (hooks.json).
+//
+// Beside the emitter stand packages that do not know it: format reads the files, model
+// answers what Cursor does with them, importer turns them into a source, hook answers
+// Cursor's hooks at run time, and allowlist edits the IDE's list for `modec cursor add`.
+//
+// Sources: Cursor's documentation of permissions, CLI permissions and hooks
+// (cursor.com/docs, autumn 2026), the agent engine in the npm package
+// @cursor/sdk 1.0.32, whose matcher and hook runner the end-to-end tests
+// execute, and bundles of the IDE up to 3.20.17. Nothing was observed in a
+// running IDE.
+//
+// # Which file decides what
+//
+// permissions.json says what runs without approval and cannot deny: Cursor asks about
+// what it does not list. cli.json allows, denies, and asks about the rest of
+// commands, MCP tools and hosts; a path it can only deny, since the engine
+// reads and writes inside the workspace without asking. The hooks ask the
+// compiled policy about every tool call. For commands and MCP tools they answer
+// deny, ask or nothing. For the rest Cursor has no ask, so that the hook refuses what
+// the source asks about, with a message (cursor-ask).
+//
+// A hook that came with the repository never answers allow. It abstains with an
+// object without a permission ({}), which the engine takes for "no opinion" and
+// goes on to its own lists. Empty output would block, as would output that is
+// not JSON.
+//
+// # How Cursor matches
+//
+// The engine (1.0.32) compares the whole text, `*` stands for any text, "/"
+// included, and every other character for itself. The documentation speaks of
+// globs, as picomatch reads them. Every token here means the same to both or,
+// where that cannot be, less for an allow and more for a deny: braces are
+// expanded, other glob characters of a deny become `*`, an allow contains none.
+//
+//   - Shell(git push) matches a simple command that is "git push" or starts
+//     with "git push ". The engine splits a line as a shell does and wants every
+//     part allowed, but lets it write into files of the workspace: therefore an
+//     allow is written only with the hooks beside it.
+//   - Shell(npm:ci) matches "npm ci" and nothing longer.
+//   - Shell(git:push*), as often seen, does not match `git push origin a/b` for
+//     picomatch. It is never written.
+//   - Read and Write tokens are compared with absolute paths; the documentation
+//     says that a relative one starts at the workspace. Without hooks both forms
+//     are written. An allow of a path is never written: `**` would open the
+//     whole disk.
+//   - WebFetch(*.host) matches the host itself too. A WebFetch deny only takes
+//     the host out of the allowlist: the fetch is then asked about.
+//   - Names are compared without case and surrounding space: names that become
+//     equal are errors (cursor-name-collision).
+//
+// # Hazards
+//
+//   - permissions.json in the home folder replaces the lists of the settings and,
+//     with any entry, switches off the user's own run mode. A build therefore
+//     writes it under .cursor/modec, and nothing else moves it.
+//   - A repository's own .cursor/permissions.json is read, and its lists were not
+//     applied, up to 3.20.17. None is written.
+//   - An empty list meant "the list of the settings" in older builds:
+//     approvalMode "allowlist" is always written beside the lists.
+//   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It
+//     would feed the last command of a list, so the command is one `{ …; }`.
+//   - A server's id may carry a prefix, user- or project-N-FOLDER-, and a suffix,
+//     ::mcpScope:…. The hook strips them; aliases = true writes the prefixed
+//     forms into the lists.
+//   - Project servers start disabled until the user enables them, and project
+//     hooks run in a trusted workspace only.
+//
+// # Known holes of the agent
+//
+//   - Cloud agents run no MCP hooks, and no hooks at all in read-only turns.
+//   - The engine takes an ask of beforeMCPExecution, and any allow, for no opinion:
+//     its own lists ask, unless the user chose Run Everything.
+//   - Grep over a folder also shows files below it that may not be read:
+//     only .cursorignore keeps files out of it.
+//   - Without hooks, tokens are compared with case, with links unresolved for
+//     reads, and only with the text of a command: `/usr/bin/git push` is another
+//     command than `git push`. Nothing confines reads to the workspace, and
+//     nothing holds subagents back.
+//   - Assignments, redirects inside the workspace and tests are no part of a command
+//     to the engine: without hooks `npm ci > .env` runs where npm ci is listed, and
+//     the words after a redirect are not compared (`rm > x -rf /`).
+//   - `*` crosses "/" and no line break: a path with one passes Write(**).
+//   - On Windows the hooks' command is not PowerShell: every call is refused.
+package cursor
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/cursor/format"
+	"modec.dev/modec/targets/cursor/hook"
+	"modec.dev/modec/targets/cursor/importer"
+	"modec.dev/modec/targets/cursor/model"
+)
+
+type cursor struct{}
+
+// New returns the target. Cursor's hooks are answered by it too ([contract.Hooker]).
+func New() contract.Target { return cursor{} }
+
+func (cursor) Name() string { return "cursor" }
+
+func (cursor) Summary() string {
+	return "Cursor: MCP allowlist, CLI permissions, MCP servers, hooks"
+}
+
+func (cursor) Options() []contract.Option {
+	return []contract.Option{
+		{Name: "aliases", Type: contract.Bool, Default: false,
+			Doc: "Also list servers under the ids that the IDE may give them, user-NAME and project-0-FOLDER-NAME."},
+		{Name: "folder", Type: contract.String,
+			Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. " +
+				"Default: the project's name."},
+		{Name: "hooks", Type: contract.Bool, Default: true,
+			Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid " +
+				"inside the IDE. Without them everything that tokens cannot say is narrowed."},
+		{Name: "subject", Type: contract.String,
+			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
+				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
+				".cursor/modec are written."},
+	}
+}
+
+// Codes documents what the emitter, the model and the importer report.
+func (cursor) Codes() []diag.Doc {
+	return slices.Concat(new(emitter).Codes(), model.Codes(), importer.Codes())
+}
+
+func (cursor) Owns() []string {
+	return []string{format.ProfilesDir + "/**", projectFile(format.TokensFile), projectFile(format.HooksFile),
+		projectFile(format.ServersFile)}
+}
+
+// projectFile returns the path of a file that everybody in the project shares.
+func projectFile(base string) string { return path.Join(format.Dir, base) }
+
+// governs is the table of the package comment: which halves of a decision a file governs.
+var governs = map[string]map[ir.Group]contract.Halves{
+	format.PermissionsFile: {ir.MCP: contract.Approval, ir.Command: contract.Approval},
+	format.TokensFile: {ir.MCP: contract.Both, ir.Command: contract.Both, ir.Web: contract.Approval,
+		ir.Read: contract.Access, ir.Edit: contract.Access},
+	format.HooksFile: {ir.MCP: contract.Both, ir.Command: contract.Both, ir.Read: contract.Access,
+		ir.Edit: contract.Access, ir.Web: contract.Access, ir.Modes: contract.Access, ir.Unknown: contract.Access},
+}
+
+func (cursor) Governs(file string, g ir.Group) contract.Halves { return governs[path.Base(file)][g] }
+
+// Agent describes Cursor's editor and its command line, by its new and its old name.
+func (cursor) Agent() contract.Agent {
+	return contract.Agent{Name: "Cursor", Programs: []string{"cursor", "cursor-agent"}}
+}
+
+// Hook answers one payload of Cursor's hooks.
+func (cursor) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Open reads the artifacts as Cursor does. The model runs the real hook.
+func (cursor) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o, hook.Answer)
+}
+
+// Formats returns the one that Cursor has.
+func (cursor) Formats() []string { return []string{"cursor"} }
+
+// Import reads the IDE's lists, the CLI's tokens and the servers.
+func (cursor) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
