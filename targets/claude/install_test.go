@@ -50,7 +50,8 @@ func TestInstallWithoutHooks(t *testing.T) {
 func TestAskingAboutReads(t *testing.T) {
 	ask := &ir.Default{Decision: ir.Ask}
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "r", Can: ir.Can{Read: &ir.Table{Default: ask}}}}}
-	e := &emitter{in: contract.Input{Project: p, Policy: policy.New(p)}, hooks: true}
+	e := newEmitter(contract.Input{Project: p, Policy: policy.New(p)})
+	e.hooks = true
 	list, _, err := e.compile(&p.Roles[0])
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude"
+	"modec.dev/modec/targets/claude/hook"
 	"modec.dev/modec/targets/roo"
 )
 
@@ -62,7 +62,7 @@ func groupOf(tool string) (ir.Group, bool) {
 	if g, ok := roo.ToolGroup(tool); ok {
 		return g, true
 	}
-	return claude.ToolGroup(tool)
+	return hook.Group(tool)
 }
 
 // judgement is a decision and what kind of argument it was about.
@@ -99,9 +99,9 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 		}
 	}
 	about := map[ir.Group]string{"": "tool_group", ir.Read: "file", ir.Edit: "file", ir.Command: "command", ir.Web: "host", ir.MCP: "server", ir.Modes: "mode"}[g]
-	if _, ok := claude.ToolGroup(in.ToolName); ok || strings.HasPrefix(in.ToolName, "mcp__") {
+	if _, ok := hook.Group(in.ToolName); ok || strings.HasPrefix(in.ToolName, "mcp__") {
 		if input := in.claude(g); input != nil {
-			r, err := claude.Judge(contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.ToolName, input)
+			r, err := hook.Judge(contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.ToolName, input)
 			return judgement{r, about}, err
 		}
 		return judgement{m.whole(ref, s, g), "tool_group"}, nil

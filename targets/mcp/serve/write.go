@@ -239,7 +239,7 @@ func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*w
 
 // flagsOf writes a role in Thurbox's form.
 func flagsOf(in contract.Input, r *ir.Role) (*Role, error) {
-	f, diags := claude.RoleFlags(in, r)
+	f, diags := claude.RoleFlags(in, r, claude.FlagOptions{})
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("%s", diags[0])
 	}
