@@ -10,7 +10,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -21,30 +20,43 @@ func ruleOf(d ir.Decision, text string) ir.Rule {
 // project has a role "dev" and a mode "code" with the same permissions.
 func project() *ir.Project {
 	can := ir.Can{
-		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
-		Edit:    &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")}, Default: &ir.Default{Decision: ir.Deny}},
-		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
-		Web:     &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
-		Modes:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
-		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true, Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"), ruleOf(ir.Ask, "put")}}},
+		Read: &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
+		Edit: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")},
+			Default: &ir.Default{Decision: ir.Deny}},
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask},
+			Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
+		Web:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
+		Modes: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
+		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true,
+			Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"),
+				ruleOf(ir.Ask, "put")}}},
 			Default: &ir.Default{Decision: ir.Deny}},
 	}
 	return &ir.Project{Version: ir.Version, ClosedInventory: true,
-		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true, Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
-		Modes:   []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
-		Roles:   []ir.Role{{Name: "dev", Can: can}},
-		Guards:  []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true,
+			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
+		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
+		Roles: []ir.Role{{Name: "dev", Can: can}},
+		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
+			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
 	}
 }
 
-func emitted(t *testing.T, p *ir.Project, hooks bool) (map[string]string, diag.List) {
+// inputOf is what a build gives the target, with some options.
+func inputOf(t *testing.T, p *ir.Project, options map[string]any) contract.Input {
 	t.Helper()
 	e := policy.New(p)
 	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), map[string]any{"hooks": hooks}, nil)})
+	return contract.Input{
+		Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), options, nil)}
+}
+
+func emitted(t *testing.T, p *ir.Project, options map[string]any) (map[string]string, diag.List) {
+	t.Helper()
+	files, diags := New().Emit(inputOf(t, p, options))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -65,24 +77,27 @@ type settingsFile struct {
 // Every rule is one that Claude Code takes, none of them is inert, and no allow
 // is wider than the source.
 func TestRules(t *testing.T) {
-	files, _ := emitted(t, project(), true)
+	files, _ := emitted(t, project(), nil)
 	var s settingsFile
 	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
 		t.Fatal(err)
 	}
+	inert := []string{"Write", "NotebookEdit", "Glob", "Grep", "MultiEdit"}
 	for _, r := range slices.Concat(s.Permissions.Allow, s.Permissions.Ask, s.Permissions.Deny) {
 		parsed, err := rule.Parse(r)
 		if err != nil {
 			t.Errorf("%s: %v", r, err)
 		}
-		if parsed.HasSpec && slices.Contains([]string{"Write", "NotebookEdit", "Glob", "Grep", "MultiEdit"}, parsed.Tool) {
+		if parsed.HasSpec && slices.Contains(inert, parsed.Tool) {
 			t.Errorf("%s is inert", r)
 		}
 	}
 	for list, want := range map[*[]string][]string{
-		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)", "mcp__my_docs__get_x", "Agent(code)"},
-		&s.Permissions.Ask:   {"Edit(src)", "Edit(.claude)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
-		&s.Permissions.Deny:  {"Read(.env)", "Edit(.claude/*)", "Bash(git push *)", "mcp__my_docs__del", "ReadMcpResourceTool"},
+		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)",
+			"mcp__my_docs__get_x", "Agent(code)"},
+		&s.Permissions.Ask: {"Edit(src)", "Edit(.claude)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
+		&s.Permissions.Deny: {"Read(.env)", "Edit(.claude/*)", "Bash(git push *)", "mcp__my_docs__del",
+			"ReadMcpResourceTool"},
 	} {
 		for _, r := range want {
 			if !slices.Contains(*list, r) {
@@ -97,12 +112,13 @@ func TestRules(t *testing.T) {
 
 // Without hooks a group that rules cannot hold goes, with a loss.
 func TestWithoutHooks(t *testing.T) {
-	files, diags := emitted(t, project(), false)
-	if strings.Contains(files[".claude/modec/dev.settings.json"], "modec hook") || strings.Contains(files[".claude/agents/code.md"], "hooks:") {
+	files, diags := emitted(t, project(), map[string]any{"hooks": false})
+	settings, agent := files[".claude/modec/dev.settings.json"], files[".claude/agents/code.md"]
+	if strings.Contains(settings, "modec hook") || strings.Contains(agent, "hooks:") {
 		t.Error("a hook is still there")
 	}
 	var s settingsFile
-	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range []string{"Edit", "Write", "NotebookEdit"} {
@@ -110,10 +126,11 @@ func TestWithoutHooks(t *testing.T) {
 			t.Errorf("%s is not denied, and no rule refuses the paths that are not listed", tool)
 		}
 	}
-	if strings.Contains(files[".claude/agents/code.md"], `"Write"`) {
+	if strings.Contains(agent, `"Write"`) {
 		t.Error("the subagent keeps Write")
 	}
-	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-edit" && d.Loss == diag.Narrowing }) {
+	lost := func(d diag.Diagnostic) bool { return d.Code == "claude-edit" && d.Loss == diag.Narrowing }
+	if !slices.ContainsFunc(diags, lost) {
 		t.Errorf("no loss says so: %v", diags)
 	}
 }
@@ -123,22 +140,19 @@ func TestArgs(t *testing.T) {
 	p := project()
 	p.Roles[0].AppendSystemPrompt = "--dangerous\n\"x\" $(y)"
 	p.Roles[0].Tools = &[]string{"Bash", "Read"}
-	e := policy.New(p)
-	reach, err := contract.NewReach(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil)}
+	in := inputOf(t, p, nil)
 	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "sub"})
 	if len(diags) > 0 {
 		t.Error(diags)
 	}
-	want := []string{"--settings=sub/.claude/modec/dev.settings.json", "--permission-mode=default", "--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
+	want := []string{"--settings=sub/.claude/modec/dev.settings.json", "--permission-mode=default",
+		"--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}
 	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
-	if !slices.Contains(args, "--disallowedTools=Bash(git push *)") || slices.Contains(args, "--allowedTools=Edit(docs/**)") {
+	denied, allowed := "--disallowedTools=Bash(git push *)", "--allowedTools=Edit(docs/**)"
+	if !slices.Contains(args, denied) || slices.Contains(args, allowed) {
 		t.Errorf("got %q: the deny must be there, and an allow beside a question of its tool must not", args)
 	}
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-flags" }) {
@@ -146,34 +160,22 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// A hostile name is data in the front matter and in the hook's command.
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\"b\\c": `"a\"b\\c"`,
-		"---\nx":  `"---\nx"`,
-		"\u2028":  `"\u2028"`,
-		"👩‍💻":     `"👩\u200D💻"`,
-	} {
-		if got := format.Quote(in); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-	if got, want := hookCommand(projectPolicy, "role:it's $(x)"), `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' || exit 2`; got != want {
+// A hostile name is data in the hook's command.
+func TestHookCommand(t *testing.T) {
+	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" ` +
+		`--subject 'role:it'\''s $(x)' || exit 2`
+	if got := hookCommand(projectPolicy, "role:it's $(x)"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// dontAsk is a narrowing only where something would be asked; a working
-// directory has no place in .mcp.json.
+// dontAsk is a narrowing only where something would be asked. A working directory has no
+// place in .mcp.json.
 func TestNotes(t *testing.T) {
 	codes := func(r ir.Role) []string {
-		p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r}, Servers: []ir.Server{{Name: "s", Type: "stdio", Command: "x", Cwd: "sub", DefaultEnabled: true}}}
-		e := policy.New(p)
-		reach, err := contract.NewReach(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil)})
+		s := ir.Server{Name: "s", Type: "stdio", Command: "x", Cwd: "sub", DefaultEnabled: true}
+		p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r}, Servers: []ir.Server{s}}
+		_, diags := emitted(t, p, nil)
 		var out []string
 		for _, d := range diags {
 			out = append(out, string(d.Code))
@@ -186,7 +188,8 @@ func TestNotes(t *testing.T) {
 		want []string
 	}{
 		{ir.Role{Name: "r", PermissionMode: "dontAsk"}, []string{"claude-server-field"}},
-		{ir.Role{Name: "r", PermissionMode: "dontAsk", Can: ir.Can{Web: &ir.Table{Default: ask}}}, []string{"claude-server-field", "claude-ask-mode"}},
+		{ir.Role{Name: "r", PermissionMode: "dontAsk", Can: ir.Can{Web: &ir.Table{Default: ask}}},
+			[]string{"claude-server-field", "claude-ask-mode"}},
 		{ir.Role{Name: "r", Can: ir.Can{Web: &ir.Table{Default: ask}}}, []string{"claude-server-field"}},
 	} {
 		if got := codes(c.role); !slices.Equal(got, c.want) {

@@ -13,7 +13,8 @@ import (
 // The settings of the project hold in every session that Thurbox starts in it.
 func TestTheProjectsSettingsHoldForRoles(t *testing.T) {
 	got, diags := thurbox{}.Import(contract.Source{Root: fstest.MapFS{
-		format.RolesPath:        {Data: []byte(`{"roles": [{"name": "dev", "description": "d", "permission_mode": "acceptEdits", "allowed_tools": ["Bash(make *)"]}]}`)},
+		format.RolesPath: {Data: []byte(`{"roles": [{"name": "dev", "description": "d",
+			"permission_mode": "acceptEdits", "allowed_tools": ["Bash(make *)"]}]}`)},
 		".claude/settings.json": {Data: []byte(`{"permissions": {"deny": ["Edit(src/**)", "Bash(make install)"]}}`)},
 	}})
 	if diags.HasErrors() || len(got.Originals) != 1 {

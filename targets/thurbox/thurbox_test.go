@@ -28,7 +28,9 @@ func emitBeside(t *testing.T, beside []string, roles ...ir.Role) (map[string]str
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil), Beside: beside})
+	options := contract.NewOptions(New().Options(), nil, nil)
+	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: options, Beside: beside}
+	files, diags := New().Emit(in)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -133,7 +135,8 @@ func TestAgents(t *testing.T) {
 	if diff := cmp.Diff([]string{"--session-id", "{id}"}, got.Agents[0].NewSessionArgs); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("--settings=.claude/modec/"+contract.PathName(name)+".settings.json", got.Agents[0].Args[0]); diff != "" {
+	settings := "--settings=.claude/modec/" + contract.PathName(name) + ".settings.json"
+	if diff := cmp.Diff(settings, got.Agents[0].Args[0]); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -167,7 +170,9 @@ func TestPatchedNamesAreNoAgents(t *testing.T) {
 }
 
 func TestTokensInPrompts(t *testing.T) {
-	for prompt, want := range map[string]bool{"in {home}": true, "see {id}": true, "in { home }": false, "${HOME}": false} {
+	for prompt, want := range map[string]bool{
+		"in {home}": true, "see {id}": true, "in { home }": false, "${HOME}": false,
+	} {
 		_, diags := emit(t, ir.Role{Name: "a", AppendSystemPrompt: prompt})
 		got := false
 		for _, d := range diags {

@@ -19,26 +19,34 @@ func ruleOf(d ir.Decision, text string) ir.Rule {
 // project has a role "dev" and a mode "code" with the same permissions.
 func project() *ir.Project {
 	can := ir.Can{
-		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
-		Edit:    &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")}, Default: &ir.Default{Decision: ir.Deny}},
-		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
-		Web:     &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
-		Modes:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
-		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true, Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"), ruleOf(ir.Ask, "put")}}},
+		Read: &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
+		Edit: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")},
+			Default: &ir.Default{Decision: ir.Deny}},
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask},
+			Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
+		Web:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
+		Modes: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
+		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true,
+			Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"),
+				ruleOf(ir.Ask, "put")}}},
 			Default: &ir.Default{Decision: ir.Deny}},
 	}
 	return &ir.Project{Version: ir.Version, ClosedInventory: true,
-		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true, Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
-		Modes:   []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
-		Roles:   []ir.Role{{Name: "dev", Can: can}},
-		Guards:  []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true,
+			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
+		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
+		Roles: []ir.Role{{Name: "dev", Can: can}},
+		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
+			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
 	}
 }
 
 func answerTo(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) contract.HookAnswer {
 	t.Helper()
-	return Answer(contract.HookRequest{Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
-		Resolve: func(p string) (string, error) { return filepath.Clean(p), nil }})
+	return Answer(contract.HookRequest{
+		Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
+		Resolve: func(p string) (string, error) { return filepath.Clean(p), nil },
+	})
 }
 
 // said reads an answer: allow, ask, deny, abstain or refused.
@@ -66,7 +74,8 @@ func said(t *testing.T, a contract.HookAnswer) string {
 }
 
 func payloadOf(tool, input string) string {
-	return `{"hook_event_name":"PreToolUse","permission_mode":"default","cwd":"/p","tool_name":"` + tool + `","tool_input":` + input + `}`
+	return `{"hook_event_name":"PreToolUse","permission_mode":"default","cwd":"/p",` +
+		`"tool_name":"` + tool + `","tool_input":` + input + `}`
 }
 
 func TestHook(t *testing.T) {
@@ -131,12 +140,18 @@ func TestHookAbstainsFromAllow(t *testing.T) {
 }
 
 func TestHookRefuses(t *testing.T) {
-	for _, payload := range []string{"", "{", "[]", `"x"`, `{}`, `{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{}}`, `{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[]}`} {
+	for _, payload := range []string{
+		"", "{", "[]", `"x"`, `{}`,
+		`{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash"}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[]}`,
+	} {
 		if got := said(t, answerTo(t, ir.SubjectRef{Role: "dev"}, true, payload)); got != "refused" {
 			t.Errorf("%q: got %s, want a refusal", payload, got)
 		}
 	}
-	if got := said(t, answerTo(t, ir.SubjectRef{Role: "nobody"}, true, payloadOf("Bash", `{"command":"x"}`))); got != "refused" {
+	bash := payloadOf("Bash", `{"command":"x"}`)
+	if got := said(t, answerTo(t, ir.SubjectRef{Role: "nobody"}, true, bash)); got != "refused" {
 		t.Errorf("an unknown subject: got %s", got)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
+var commandLine = diag.Pos{File: "command line"}
+
 // importedOf decides with the only role of an import.
 func importedOf(t *testing.T, got Result, diags diag.List) func(ir.Group, string) ir.Decision {
 	t.Helper()
@@ -26,8 +28,9 @@ func importedOf(t *testing.T, got Result, diags diag.List) func(ir.Group, string
 func TestASlashStartsFromTheFolderOfTheSettings(t *testing.T) {
 	const settings = `{"permissions":{"allow":["Edit(/x/**)"],"deny":["Read(/secret)"]}}`
 	for file, dir := range map[string]string{"s.json": "", "./conf/s.json": "conf/", "a/b/s.json": "a/b/"} {
-		fsys := fstest.MapFS{"s.json": {Data: []byte(settings)}, "conf/s.json": {Data: []byte(settings)}, "a/b/s.json": {Data: []byte(settings)}}
-		got, diags := Args(contract.Source{Root: fsys}, "cli", []string{"--settings", file}, diag.Pos{File: "command line"})
+		fsys := fstest.MapFS{"s.json": {Data: []byte(settings)}, "conf/s.json": {Data: []byte(settings)},
+			"a/b/s.json": {Data: []byte(settings)}}
+		got, diags := Args(contract.Source{Root: fsys}, "cli", []string{"--settings", file}, commandLine)
 		decide := importedOf(t, got, diags)
 		if d := decide(ir.Edit, dir+"x/a.go"); d != ir.Allow {
 			t.Errorf("%s: edit %sx/a.go: got %s, want allow", file, dir, d)
@@ -50,8 +53,11 @@ func TestASlashStartsFromTheFolderOfTheSettings(t *testing.T) {
 func TestSettingsSwitchOffTheModeOfAFlag(t *testing.T) {
 	fsys := fstest.MapFS{"s.json": {Data: []byte(`{"permissions":{"disableBypassPermissionsMode":"disable"}}`)}}
 	for _, settings := range []string{"s.json", `{"permissions":{"disableBypassPermissionsMode":"disable"}}`} {
-		for _, flags := range [][]string{{"--dangerously-skip-permissions"}, {"--permission-mode", "bypassPermissions"}} {
-			got, diags := Args(contract.Source{Root: fsys}, "cli", append(flags, "--settings", settings), diag.Pos{File: "command line"})
+		for _, flags := range [][]string{
+			{"--dangerously-skip-permissions"}, {"--permission-mode", "bypassPermissions"},
+		} {
+			args := append(flags, "--settings", settings)
+			got, diags := Args(contract.Source{Root: fsys}, "cli", args, commandLine)
 			decide := importedOf(t, got, diags)
 			if mode := got.Project.Roles[0].PermissionMode; mode != "default" {
 				t.Errorf("%s %s: got the mode %q, want default", flags, settings, mode)
@@ -68,7 +74,8 @@ func TestTheProjectsSubagentHolds(t *testing.T) {
 	agent := func(tools string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte("---\nname: x\ndescription: d\ntools: " + tools + "\n---\np\n")}
 	}
-	root, home := fstest.MapFS{".claude/agents/x.md": agent("Read")}, fstest.MapFS{".claude/agents/x.md": agent("Read, Edit, Bash")}
+	root := fstest.MapFS{".claude/agents/x.md": agent("Read")}
+	home := fstest.MapFS{".claude/agents/x.md": agent("Read, Edit, Bash")}
 	got, diags := Import(contract.Source{Root: root, Home: home})
 	if diags.HasErrors() || len(got.Project.Modes) != 1 {
 		t.Fatal(diags)
@@ -81,7 +88,8 @@ func TestTheProjectsSubagentHolds(t *testing.T) {
 // A role that modec started with its own servers has no others.
 func TestOwnServersOfAProfile(t *testing.T) {
 	got, diags := Import(contract.Source{Root: fstest.MapFS{
-		".mcp.json":                       {Data: []byte(`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)},
+		".mcp.json": {Data: []byte(
+			`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)},
 		".claude/modec/dba.settings.json": {Data: []byte(`{}`)},
 		".claude/modec/dba.mcp.json":      {Data: []byte(`{"mcpServers": {"a": {"command": "x"}}}`)},
 	}})
@@ -108,10 +116,13 @@ func TestOwnServersOfAProfile(t *testing.T) {
 func TestNotesOfSettings(t *testing.T) {
 	got, diags := Import(contract.Source{Root: fstest.MapFS{".claude/settings.json": {Data: []byte(`{
 		"disabledMcpjsonServers": ["a:b", "ok"],
-		"permissions": {"deny": "Read", "disableAutoMode": "disable", "disableBypassPermissionsMode": "yes", "blockReadsOutsideWorkingDirectories": true}}`)}}})
+		"permissions": {"deny": "Read", "disableAutoMode": "disable", "disableBypassPermissionsMode": "yes",
+		"blockReadsOutsideWorkingDirectories": true}}`)}}})
 	decide := importedOf(t, got, diags)
-	want := map[string]contract.NoteKind{"disabledMcpjsonServers a:b": contract.Refused, "disabledMcpjsonServers ok": contract.Understood, "deny": contract.Refused,
-		"disableAutoMode": contract.Understood, "disableBypassPermissionsMode": contract.Left, "blockReadsOutsideWorkingDirectories": contract.Understood}
+	want := map[string]contract.NoteKind{"disabledMcpjsonServers a:b": contract.Refused,
+		"disabledMcpjsonServers ok": contract.Understood, "deny": contract.Refused,
+		"disableAutoMode": contract.Understood, "disableBypassPermissionsMode": contract.Left,
+		"blockReadsOutsideWorkingDirectories": contract.Understood}
 	for _, n := range got.Notes {
 		if kind, ok := want[n.What]; ok && kind == n.Kind {
 			delete(want, n.What)

@@ -47,12 +47,16 @@ type e2eSubject struct {
 func e2eCalls() []e2eCall {
 	var calls []e2eCall
 	add := func(name string, a policy.Action, input map[string]any) {
-		calls = append(calls, e2eCall{name, input, string(a.Group) + " " + strings.TrimPrefix(a.Server+":"+a.Arg, ":"), a})
+		written := string(a.Group) + " " + strings.TrimPrefix(a.Server+":"+a.Arg, ":")
+		calls = append(calls, e2eCall{name, input, written, a})
 	}
 	for _, line := range []string{
-		"ls -la", "pwd", "git status", "git log --oneline", "git diff", "git log --output=x", "git push origin main", "git push --force origin main", "git push x -f",
-		"sudo id", "sh -c 'sudo id'", "/usr/bin/sudo id", "git status && ls", "git status && foo", "ls > out.txt", "cat README.md", "cat .env", "echo $(id)", "FOO=1 npm test",
-		"terraform apply", "FOO=1 terraform apply", "mkdir made", "touch infra/x", "md5sum README.md", "seq 3", "foo 'a", "(foo)", "timeout 5 ls", "nice ls",
+		"ls -la", "pwd", "git status", "git log --oneline", "git diff", "git log --output=x", "git push origin main",
+		"git push --force origin main", "git push x -f",
+		"sudo id", "sh -c 'sudo id'", "/usr/bin/sudo id", "git status && ls", "git status && foo", "ls > out.txt",
+		"cat README.md", "cat .env", "echo $(id)", "FOO=1 npm test",
+		"terraform apply", "FOO=1 terraform apply", "mkdir made", "touch infra/x", "md5sum README.md", "seq 3",
+		"foo 'a", "(foo)", "timeout 5 ls", "nice ls",
 	} {
 		add("Bash", policy.Action{Group: ir.Command, Arg: line}, map[string]any{"command": line})
 	}
@@ -65,17 +69,23 @@ func e2eCalls() []e2eCall {
 	for _, p := range []string{"README.md", ".env", "sub/.env", "secrets/key.txt", "/etc/hostname", "db/x.PEM"} {
 		add("Read", policy.Action{Group: ir.Read, Arg: p}, map[string]any{"file_path": written(p)})
 	}
-	for _, p := range []string{"docs/n.md", "src/n.ts", ".env.local", "modec/n.cue", "infra/n.tf", "reports/n.txt", "db/migrations/applied/n.sql", ".claude/n", "../n.txt", "DOCS/n.md"} {
+	for _, p := range []string{"docs/n.md", "src/n.ts", ".env.local", "modec/n.cue", "infra/n.tf", "reports/n.txt",
+		"db/migrations/applied/n.sql", ".claude/n", "../n.txt", "DOCS/n.md"} {
 		add("Write", policy.Action{Group: ir.Edit, Arg: p}, map[string]any{"file_path": written(p), "content": "x\n"})
 	}
 	for _, h := range []string{"docs.acme.example", "example.invalid", "pastebin.com"} {
-		add("WebFetch", policy.Action{Group: ir.Web, Arg: h}, map[string]any{"url": "https://" + h + "/", "prompt": "x"})
+		add("WebFetch", policy.Action{Group: ir.Web, Arg: h},
+			map[string]any{"url": "https://" + h + "/", "prompt": "x"})
 	}
-	for _, t := range [][2]string{{"github", "get_issue"}, {"github", "create_issue"}, {"github", "delete_branch"}, {"shop", "refund_order"}, {"shop", "get_order"}, {"admin", "list_users"}, {"docs", "search_docs"}, {"browser", "browser_evaluate"}} {
+	for _, t := range [][2]string{
+		{"github", "get_issue"}, {"github", "create_issue"}, {"github", "delete_branch"}, {"shop", "refund_order"},
+		{"shop", "get_order"}, {"admin", "list_users"}, {"docs", "search_docs"}, {"browser", "browser_evaluate"},
+	} {
 		add("mcp__"+t[0]+"__"+t[1], policy.Action{Group: ir.MCP, Server: t[0], Arg: t[1]}, map[string]any{})
 	}
 	for _, m := range []string{"ask", "code"} {
-		add("Agent", policy.Action{Group: ir.Modes, Arg: m}, map[string]any{"description": "x", "prompt": "x", "subagent_type": m})
+		add("Agent", policy.Action{Group: ir.Modes, Arg: m},
+			map[string]any{"description": "x", "prompt": "x", "subagent_type": m})
 	}
 	add("CronList", policy.Action{Group: ir.Unknown, Arg: "CronList"}, map[string]any{})
 	return calls

@@ -12,7 +12,8 @@ import (
 
 // A rule that only a person's own settings hold is met by a witness.
 func TestPatterns(t *testing.T) {
-	d := opened(t, permissions("default", []string{"Bash(npm ci)", "Bash", "Edit(./docs/**)", "Read(//etc/hosts)", "WebFetch(domain:*.example.com)", "mcp__s__t"}, nil, []string{"Bash(rm *)"}), fstest.MapFS{
+	d := opened(t, permissions("default", []string{"Bash(npm ci)", "Bash", "Edit(./docs/**)", "Read(//etc/hosts)",
+		"WebFetch(domain:*.example.com)", "mcp__s__t"}, nil, []string{"Bash(rm *)"}), fstest.MapFS{
 		".claude/settings.json": {Data: []byte(`{"permissions": {"allow": ["Bash(deploy:*)"]}}`)},
 	}).(contract.Patterned)
 	want := map[ir.Group][]ir.Pattern{

@@ -25,7 +25,8 @@ func open(t *testing.T, fsys fstest.MapFS) map[string]contract.Decider {
 
 func TestDecideRoles(t *testing.T) {
 	d := open(t, fstest.MapFS{format.RolesPath: {Data: []byte(`{"project": "p", "roles": [
-		{"name": "r", "permission_mode": "acceptEdits", "allowed_tools": ["Bash(foo a,b)", "Bash(npm test *)"], "disallowed_tools": ["Edit(src/{a,b}/**)", "Bash(rm *)", "mcp__off"]},
+		{"name": "r", "permission_mode": "acceptEdits", "allowed_tools": ["Bash(foo a,b)", "Bash(npm test *)"],
+			"disallowed_tools": ["Edit(src/{a,b}/**)", "Bash(rm *)", "mcp__off"]},
 		{"name": "bare", "tools": ""}
 	]}`)}})["set_roles"]
 	for _, c := range []struct {
@@ -47,14 +48,16 @@ func TestDecideRoles(t *testing.T) {
 			t.Errorf("%s, %s %q: got %s by %s, want %s", c.role, c.a.Group, c.a.Arg, v.Decision, v.Rule, c.want)
 		}
 	}
-	if v := d.Decide(ir.SubjectRef{Role: "r", Mode: "m"}, policy.Action{Group: ir.Read, Arg: "x"}); v != (contract.Verdict{}) {
+	read := policy.Action{Group: ir.Read, Arg: "x"}
+	if v := d.Decide(ir.SubjectRef{Role: "r", Mode: "m"}, read); v != (contract.Verdict{}) {
 		t.Errorf("got %+v: Thurbox knows no modes", v)
 	}
 }
 
 func TestDecideAgents(t *testing.T) {
 	d := open(t, fstest.MapFS{
-		".claude/modec/r.settings.json": {Data: []byte(`{"permissions": {"deny": ["Read(.env)"], "defaultMode": "plan"}}`)},
+		".claude/modec/r.settings.json": {Data: []byte(
+			`{"permissions": {"deny": ["Read(.env)"], "defaultMode": "plan"}}`)},
 		format.AgentsPath: {Data: []byte(`[[agents]]
 name = 'r'
 command = 'claude'
@@ -74,14 +77,16 @@ command = 'codex'
 		t.Errorf("got %s, want allow by the flag's mode", v.Decision)
 	}
 	for _, role := range []string{"gone", "other"} {
-		if v := d.Decide(ir.SubjectRef{Role: role}, policy.Action{Group: ir.Read, Arg: "x"}); v != (contract.Verdict{}) {
+		v := d.Decide(ir.SubjectRef{Role: role}, policy.Action{Group: ir.Read, Arg: "x"})
+		if v != (contract.Verdict{}) {
 			t.Errorf("%s: got %+v, want no session", role, v)
 		}
 	}
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte(`{"roles": [{"name": "r", "allowed_tools": ["Bash(a,b)"], "tools": "Read"}]}`), "[[agents]]\nname='r'\ncommand='claude'\nargs=['--tools']")
+	f.Add([]byte(`{"roles": [{"name": "r", "allowed_tools": ["Bash(a,b)"], "tools": "Read"}]}`),
+		"[[agents]]\nname='r'\ncommand='claude'\nargs=['--tools']")
 	f.Fuzz(func(t *testing.T, roles []byte, agents string) {
 		deciders, _ := Open(fstest.MapFS{format.RolesPath: {Data: roles}, format.AgentsPath: {Data: []byte(agents)}})
 		if len(deciders) != 2 {
