@@ -5,10 +5,10 @@
 // a mode.
 //
 // The package promises that an import never widens: what a rule may mean beyond the
-// neutral vocabulary is kept for Claude Code and asked about elsewhere, and a note tells
-// what became of every rule. How Claude Code decides by itself is written down in
-// habits.go. The package shares the format's parser with the model of the agent, and
-// nothing else: the model's decisions are what an import is compared with.
+// neutral vocabulary is kept for Claude Code and asked about elsewhere. A note reports what
+// became of every rule. What Claude Code decides by itself stands in habits.go. The package
+// shares the format's parser with the model of the agent, and nothing else: an import is
+// compared with the model's decisions.
 package importer
 
 import (
@@ -298,7 +298,7 @@ func (im *importer) joined() {
 	im.out.Project = p
 }
 
-// originals says whom each file that was read holds.
+// originals adds the files that were read, each with the subjects whose sessions it decides.
 func (im *importer) originals() {
 	p := im.out.Project
 	refs := map[string][]ir.SubjectRef{}

@@ -62,14 +62,9 @@ func (s *state) has(tool string) bool {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(s.denied, func(t rule.Tools) bool { return t.Has(name) })
 	}
-	left := func(l format.ToolList) bool { return l.Leaves(tool) }
-	if taken(tool) || tool == "Agent" && taken("Task") {
+	leftOut := func(l format.ToolList) bool { return !l.Leaves(tool) }
+	if taken(tool) || tool == "Agent" && taken("Task") || slices.ContainsFunc(s.lists, leftOut) {
 		return false
-	}
-	for _, l := range s.lists {
-		if !left(l) {
-			return false
-		}
 	}
 	switch tool {
 	case "Grep", "Glob":
@@ -139,7 +134,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 			strings.TrimPrefix(err.Error(), l.File+": "))
 		return false
 	}
-	if s.Mode != nil && !r.mode(s.Mode, l.Project) {
+	if s.Mode != nil && !r.mode(s.Mode, l) {
 		return false
 	}
 	for _, item := range s.Rules {
@@ -165,7 +160,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 
 // mode reads defaultMode. It reports false for one for which Claude Code does not load the
 // file.
-func (r *roleReader) mode(v *artifact.Value, ofProject bool) bool {
+func (r *roleReader) mode(v *artifact.Value, l format.Layer) bool {
 	mode, ok := format.ModeOf(v)
 	switch {
 	case !ok:
@@ -173,7 +168,7 @@ func (r *roleReader) mode(v *artifact.Value, ofProject bool) bool {
 			mode, format.ModeNames).
 			Path("permissions.defaultMode")
 		return false
-	case ofProject && mode == format.Auto:
+	case l.Project && mode == format.Auto:
 		r.out.NoteRule(contract.Refused, v.Pos, r.subject, "defaultMode auto",
 			"Claude Code does not take it from a file of the project")
 	default:

@@ -220,7 +220,7 @@ func trimmed(list []string) []string {
 	return out
 }
 
-// server keeps a server with all tools that somebody names.
+// server keeps a server, with the tools that any role names.
 func (im *importer) server(s ir.Server) {
 	old, ok := im.servers[s.Name]
 	if !ok {
