@@ -43,7 +43,7 @@ var layers = []layer{
 	{pkg: "compiler/memfs"},
 	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
-	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
+	{pkg: "compiler/located", may: []string{"compiler/diag"}},
 	{pkg: "compiler/record", may: []string{"compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
@@ -56,7 +56,7 @@ var layers = []layer{
 	{pkg: "compiler/source", may: append(slices.Clip(words), "cue"), cue: withCUE},
 	{pkg: "compiler/shape", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
 	{pkg: "compiler/resolve", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
-	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/artifact", "compiler/jsonedit")},
+	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit")},
 	{pkg: "compiler", may: []string{"compiler/...", "cue"}, cue: withCUE},
 
 	// What asks the model.
@@ -73,14 +73,14 @@ var layers = []layer{
 	// the translation of an agent's rules with the emitter's dialect capability: both turn
 	// what a person wrote into neutral rules, and the model judges what comes of it. An agent
 	// that starts another one is judged and imported as that one.
-	{pkg: "targets/*/format/...", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
-	{pkg: "targets/*/hook", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
-	{pkg: "targets/*/dialect", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
-	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...",
+	{pkg: "targets/*/format/...", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/hook", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/dialect", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
 		"targets/*/hook", "targets/*/model")},
-	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...",
+	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
 		"targets/*/dialect", "targets/*/importer")},
-	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/artifact", "compiler/jsonedit", "targets/...")},
+	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},
 	{pkg: "golden"},

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
 // Agent is the front matter of a subagent's file, and the prompt below it.
 type Agent struct {
 	Name   string // "" where there is none: Claude Code does not load the file
-	Root   *artifact.Value
+	Root   *located.Value
 	Prompt string
 }
 
@@ -32,9 +32,9 @@ func ReadAgent(name string, data []byte) (*Agent, error) {
 		return nil, errNoFrontMatter
 	}
 	// The line break before the front matter stands for the line of dashes.
-	v, err := artifact.YAML(name, []byte(front))
+	v, err := located.YAML(name, []byte(front))
 	if err != nil {
-		mended, again := artifact.YAML(name, []byte(quoted(front)))
+		mended, again := located.YAML(name, []byte(quoted(front)))
 		if again != nil {
 			return nil, fmt.Errorf("got front matter that does not load: %w", err)
 		}
@@ -57,7 +57,7 @@ func quoted(front string) string {
 		if m == nil {
 			continue
 		}
-		if _, err := artifact.YAML("", []byte(l)); err != nil {
+		if _, err := located.YAML("", []byte(l)); err != nil {
 			lines[i] = m[1] + ": " + Quote(strings.TrimSpace(m[2]))
 		}
 	}
@@ -65,8 +65,8 @@ func quoted(front string) string {
 }
 
 // Tools returns the subagent's own list of tools, nil where it has all of the session's.
-func (a *Agent) Tools() *artifact.Value {
-	if t := a.Root.Get("tools"); !t.Is(artifact.Null) {
+func (a *Agent) Tools() *located.Value {
+	if t := a.Root.Get("tools"); !t.Is(located.Null) {
 		return t
 	}
 	return nil
@@ -85,7 +85,7 @@ func (a *Agent) ToolLists() []ToolList {
 }
 
 // ToolNames returns the names of a list of tools, which is a list or a text with commas.
-func ToolNames(v *artifact.Value) []string {
+func ToolNames(v *located.Value) []string {
 	if text, ok := v.Str(); ok {
 		return SplitRules(text, AtCommas)
 	}

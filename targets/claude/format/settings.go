@@ -3,17 +3,17 @@ package format
 import (
 	"errors"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // Settings are the values of a settings file that concern permissions.
 type Settings struct {
-	Root  *artifact.Value
-	Mode  *artifact.Value // permissions.defaultMode, nil where it is not written
-	Rules []Listed        // in the order deny, ask, allow
-	Agent *artifact.Value // the subagent as which the session runs
-	Hooks *artifact.Value
+	Root  *located.Value
+	Mode  *located.Value // permissions.defaultMode, nil where it is not written
+	Rules []Listed       // in the order deny, ask, allow
+	Agent *located.Value // the subagent as which the session runs
+	Hooks *located.Value
 
 	NoAuto, NoBypass bool // the modes that the file disables
 	NoHooks          bool
@@ -22,7 +22,7 @@ type Settings struct {
 // Listed is an item of a list of rules.
 type Listed struct {
 	List ir.Decision
-	*artifact.Value
+	*located.Value
 }
 
 // Lists are the keys of the lists of rules, in the order in which Claude Code tries
@@ -35,11 +35,11 @@ var Lists = []struct {
 // ReadSettings reads a settings file. Claude Code does not load a file for which it
 // fails, nor one whose Mode is not a permission mode.
 func ReadSettings(name string, data []byte) (*Settings, error) {
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		return nil, err
 	}
-	if !v.Is(artifact.Object) {
+	if !v.Is(located.Object) {
 		return nil, errors.New("want an object")
 	}
 	permissions := v.Get("permissions")
@@ -59,7 +59,7 @@ func ReadSettings(name string, data []byte) (*Settings, error) {
 
 // ModeOf returns the permission mode that a value names, and whether Claude Code accepts
 // it.
-func ModeOf(v *artifact.Value) (mode string, ok bool) {
+func ModeOf(v *located.Value) (mode string, ok bool) {
 	mode, ok = v.Str()
 	return mode, ok && IsMode(mode)
 }

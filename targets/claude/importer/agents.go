@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
@@ -113,12 +113,12 @@ func renamed(data []byte, name, slug string) []byte {
 // agentFields reads what does not concern permissions.
 func (im *importer) agentFields(m *ir.Mode, a agentOf) {
 	fields := map[string]any{}
-	left := func(f artifact.Member, what, why string) { im.out.Note(contract.Left, f.Pos, a.subject, what, why) }
+	left := func(f located.Member, what, why string) { im.out.Note(contract.Left, f.Pos, a.subject, what, why) }
 	for _, f := range a.Root.Fields() {
 		text, isText := f.Value.Str()
 		if known, _ := format.AgentExtra(f.Key, nil); known {
 			var value any = text
-			if n, err := strconv.ParseFloat(f.Value.Text, 64); err == nil && f.Value.Is(artifact.Number) {
+			if n, err := strconv.ParseFloat(f.Value.Text, 64); err == nil && f.Value.Is(located.Number) {
 				value = n
 			}
 			if _, valid := format.AgentExtra(f.Key, value); valid {

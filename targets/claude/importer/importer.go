@@ -111,20 +111,20 @@ func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
 	return im.out.Read(fsys, name, at, CodeImport, &im.diags)
 }
 
-// located is a file, and its name in places.
-type located struct {
+// placed is a file, and its name in places.
+type placed struct {
 	fsys fs.FS
 	name string
 	at   string
 }
 
-func (im *importer) ofProject(name string) located { return located{im.src.Root, name, name} }
+func (im *importer) ofProject(name string) placed { return placed{im.src.Root, name, name} }
 
-func (im *importer) ofUser(name string) located { return located{im.src.Home, name, "~/" + name} }
+func (im *importer) ofUser(name string) placed { return placed{im.src.Home, name, "~/" + name} }
 
 // agentFile is a subagent's file.
 type agentFile struct {
-	located
+	placed
 	data []byte
 }
 
@@ -159,7 +159,7 @@ func (im *importer) read() {
 }
 
 // named lists the files that were asked for.
-func (im *importer) named() (settings, agents, servers []located) {
+func (im *importer) named() (settings, agents, servers []placed) {
 	for _, name := range im.src.Files {
 		name = path.Clean(name)
 		base, dir := path.Base(name), path.Base(path.Dir(name))
@@ -178,7 +178,7 @@ func (im *importer) named() (settings, agents, servers []located) {
 
 // known lists the files of the project and of the user. Of two subagents with the same
 // name the project's holds, as observed on 2.1.329.
-func (im *importer) known() (settings, agents, servers []located) {
+func (im *importer) known() (settings, agents, servers []placed) {
 	servers = append(servers, im.ofProject(format.ProjectServers))
 	if im.src.Home != nil {
 		settings = append(settings, im.ofUser(format.UserSettings))
@@ -191,7 +191,7 @@ func (im *importer) known() (settings, agents, servers []located) {
 }
 
 // agentFiles lists the subagents' files, those of the project first.
-func (im *importer) agentFiles() (files []located) {
+func (im *importer) agentFiles() (files []placed) {
 	for _, name := range im.markdown(im.src.Root, format.AgentsFolder) {
 		files = append(files, im.ofProject(name))
 	}

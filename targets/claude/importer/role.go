@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
@@ -130,7 +130,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 	before := len(r.out.Notes)
 	s, err := format.ReadSettings(l.File, l.Data)
 	if err != nil {
-		r.diags.Errorf(CodeImport, artifact.PlaceOf(l.File, err), "Claude Code does not load the settings: %s",
+		r.diags.Errorf(CodeImport, located.PlaceOf(l.File, err), "Claude Code does not load the settings: %s",
 			strings.TrimPrefix(err.Error(), l.File+": "))
 		return false
 	}
@@ -160,7 +160,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 
 // mode reads defaultMode. It reports false for one for which Claude Code does not load the
 // file.
-func (r *roleReader) mode(v *artifact.Value, l format.Layer) bool {
+func (r *roleReader) mode(v *located.Value, l format.Layer) bool {
 	mode, ok := format.ModeOf(v)
 	switch {
 	case !ok:
@@ -192,12 +192,12 @@ func (r *roleReader) listed(item format.Listed) {
 }
 
 // left notes a key that stays in its file.
-func (r *roleReader) left(m artifact.Member, why string) {
+func (r *roleReader) left(m located.Member, why string) {
 	r.out.Note(contract.Left, m.Pos, r.subject, m.Key, why)
 }
 
 // key reads a member of a settings file.
-func (r *roleReader) key(m artifact.Member) {
+func (r *roleReader) key(m located.Member) {
 	switch m.Key {
 	case "permissions", "$schema", "agent":
 	case "env":
@@ -215,7 +215,7 @@ func (r *roleReader) key(m artifact.Member) {
 	}
 }
 
-func (r *roleReader) env(m artifact.Member) {
+func (r *roleReader) env(m located.Member) {
 	for _, e := range m.Value.Fields() {
 		text, ok := e.Value.Str()
 		if !ok {
@@ -229,7 +229,7 @@ func (r *roleReader) env(m artifact.Member) {
 	}
 }
 
-func (r *roleReader) disabledServers(m artifact.Member) {
+func (r *roleReader) disabledServers(m located.Member) {
 	for _, item := range m.Value.List() {
 		name, ok := item.Str()
 		if !ok || !contract.ServerName(name) || !r.knows(name, "", item.Pos) {
@@ -242,11 +242,11 @@ func (r *roleReader) disabledServers(m artifact.Member) {
 }
 
 // permission reads a member of permissions.
-func (r *roleReader) permission(m artifact.Member) {
+func (r *roleReader) permission(m located.Member) {
 	switch m.Key {
 	case "defaultMode":
 	case "allow", "ask", "deny":
-		if !m.Value.Is(artifact.List) {
+		if !m.Value.Is(located.List) {
 			r.out.NoteRule(contract.Refused, m.Pos, r.subject, m.Key, "Claude Code takes a list only")
 		}
 	case "disableBypassPermissionsMode", "disableAutoMode":
@@ -270,7 +270,7 @@ func (r *roleReader) permission(m artifact.Member) {
 }
 
 // onlyModecs reports whether every hook is modec's own.
-func onlyModecs(hooks *artifact.Value) bool {
+func onlyModecs(hooks *located.Value) bool {
 	for _, event := range hooks.Fields() {
 		for _, entry := range event.Value.List() {
 			for _, h := range entry.Get("hooks").List() {

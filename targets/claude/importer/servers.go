@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
@@ -72,14 +72,14 @@ func external(name string, at diag.Pos) *ir.Server {
 // serversFile reads the mcpServers of .mcp.json or ~/.claude.json, and returns the names of
 // those that the source takes.
 func (im *importer) serversFile(file string, data []byte) (names []string) {
-	v, err := artifact.JSON(file, data)
+	v, err := located.JSON(file, data)
 	if err != nil {
-		im.diags.Errorf(CodeImport, artifact.PlaceOf(file, err), "Claude Code does not load the servers: %s",
+		im.diags.Errorf(CodeImport, located.PlaceOf(file, err), "Claude Code does not load the servers: %s",
 			strings.TrimPrefix(err.Error(), file+": "))
 		return nil
 	}
 	all := v.Get("mcpServers")
-	if all != nil && !all.Is(artifact.Object) {
+	if all != nil && !all.Is(located.Object) {
 		im.diags.Errorf(CodeImport, all.Pos, "got %s, want an object", all.Kind).Path("mcpServers")
 		return nil
 	}
@@ -101,7 +101,7 @@ func (im *importer) serversFile(file string, data []byte) (names []string) {
 }
 
 // server reads an entry of mcpServers. Of two servers with a name the first holds.
-func (im *importer) server(m artifact.Member) {
+func (im *importer) server(m located.Member) {
 	subject := "server " + m.Key
 	if !contract.ServerName(m.Key) {
 		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, refusedServer)
@@ -123,7 +123,7 @@ func (im *importer) server(m artifact.Member) {
 		im.out.Note(contract.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
 		return
 	}
-	if t := m.Value.Get("timeout"); t.Is(artifact.Number) {
+	if t := m.Value.Get("timeout"); t.Is(located.Number) {
 		if ms, err := strconv.ParseFloat(t.Text, 64); err == nil && ms >= 1000 && ms <= 3_600_000 {
 			s.TimeoutSeconds = int(ms / 1000)
 		}
@@ -151,7 +151,7 @@ type refusal struct {
 
 // newServer reads how a server is started. A server whose entry the source does not take
 // is known by its name alone.
-func newServer(m artifact.Member) (*ir.Server, refusal) {
+func newServer(m located.Member) (*ir.Server, refusal) {
 	v := m.Value
 	text := func(key string) string { s, _ := v.Get(key).Str(); return s }
 	refused := func(at diag.Pos, why string) (*ir.Server, refusal) { return external(m.Key, m.Pos), refusal{at, why} }
@@ -179,7 +179,7 @@ func newServer(m artifact.Member) (*ir.Server, refusal) {
 }
 
 // texts returns the texts of an object, nil where it has none.
-func texts(v *artifact.Value) map[string]string {
+func texts(v *located.Value) map[string]string {
 	var out map[string]string
 	for _, x := range v.Fields() {
 		if s, ok := x.Value.Str(); ok {

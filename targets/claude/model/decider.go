@@ -18,10 +18,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
@@ -224,7 +224,7 @@ func (o *opener) serverNames(name string) []string {
 }
 
 func (o *opener) serversIn(name string, data []byte) []string {
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		o.warn(diag.Pos{File: name}, "Claude Code does not load the list of servers: %v", err)
 		return nil

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
@@ -34,7 +34,7 @@ type matcher struct {
 
 // hooksOf reads hooks.PreToolUse. Observed on 2.1.329: a hook that exits with 1, is
 // missing or does not answer JSON changes nothing.
-func (o *opener) hooksOf(v *artifact.Value) []*listener {
+func (o *opener) hooksOf(v *located.Value) []*listener {
 	var hooks []*listener
 	for _, entry := range v.Get("PreToolUse").List() {
 		text, _ := entry.Get("matcher").Str()

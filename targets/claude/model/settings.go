@@ -1,9 +1,9 @@
 package model
 
 import (
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format"
 )
 
@@ -93,7 +93,7 @@ func (o *opener) agent(name string, data []byte) *agent {
 	if t := read.Tools(); t != nil {
 		a.at = t.Line()
 	}
-	if mode := read.Root.Get("permissionMode"); mode.Is(artifact.String) {
+	if mode := read.Root.Get("permissionMode"); mode.Is(located.String) {
 		if text, ok := format.ModeOf(mode); ok {
 			a.mode = text
 		} else {

@@ -12,7 +12,7 @@ import (
 	"cmp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/located"
 )
 
 // The artifacts of a project.
@@ -41,7 +41,7 @@ var RoleKeys = []string{"name", "description", "permission_mode", "allowed_tools
 	"append_system_prompt", "env"}
 
 // ReadRole reads a role. It reports false for one without a name, which set_roles refuses.
-func ReadRole(v *artifact.Value) (Role, bool) {
+func ReadRole(v *located.Value) (Role, bool) {
 	text := func(key string) string { s, _ := v.Get(key).Str(); return s }
 	r := Role{
 		Description: text("description"), PermissionMode: text("permission_mode"),

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // lastWithRoles is the last schema version that has roles (src/storage/schema/
@@ -20,7 +20,7 @@ const lastWithRoles = 22
 
 // database reads thurbox.db. at is its name in places.
 func (im *importer) database(fsys fs.FS, name, at string) {
-	d, err := artifact.OpenDatabase(fsys, name)
+	d, err := located.OpenDatabase(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -60,7 +60,7 @@ var roleTables = []struct{ name, from, project string }{
 }
 
 // tables reads the roles and servers that a database has.
-func (im *importer) tables(d *artifact.Database, at string) error {
+func (im *importer) tables(d *located.Database, at string) error {
 	tables, err := d.Rows("SELECT name FROM sqlite_master WHERE type = 'table'")
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (im *importer) tables(d *artifact.Database, at string) error {
 }
 
 // rolesIn reads a table of roles. Columns that it does not have are NULL.
-func rolesIn(d *artifact.Database, table, from, project string) ([][]string, error) {
+func rolesIn(d *located.Database, table, from, project string) ([][]string, error) {
 	columns, err := columnsOf(d, table)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func rolesIn(d *artifact.Database, table, from, project string) ([][]string, err
 	return d.Rows("SELECT " + strings.Join(selected, ", ") + " FROM " + from + " ORDER BY 1, 2")
 }
 
-func columnsOf(d *artifact.Database, table string) ([]string, error) {
+func columnsOf(d *located.Database, table string) ([]string, error) {
 	rows, err := d.Rows("SELECT name FROM pragma_table_info(?)", table)
 	var out []string
 	for _, r := range rows {

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	claude "modec.dev/modec/targets/claude/importer"
 	"modec.dev/modec/targets/thurbox/format"
@@ -104,13 +104,13 @@ func (im *importer) file(name string) {
 	if !ok {
 		return
 	}
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		im.errorf(diag.Pos{File: name}, "the file is not JSON: %s", strings.TrimPrefix(err.Error(), name+": "))
 		return
 	}
 	list := v
-	if v.Is(artifact.Object) {
+	if v.Is(located.Object) {
 		list = v.Get("roles")
 		for _, m := range v.Members {
 			if m.Key != "roles" && m.Key != "project" {
@@ -118,7 +118,7 @@ func (im *importer) file(name string) {
 			}
 		}
 	}
-	if !list.Is(artifact.List) {
+	if !list.Is(located.List) {
 		im.errorf(v.Pos, "got no list of roles, want the arguments of set_roles or the answer of list_roles")
 		return
 	}
@@ -128,7 +128,7 @@ func (im *importer) file(name string) {
 }
 
 // item reads a role of JSON.
-func (im *importer) item(file string, v *artifact.Value) {
+func (im *importer) item(file string, v *located.Value) {
 	r, ok := format.ReadRole(v)
 	if !ok {
 		im.errorf(v.Line(), "set_roles refuses a role without a name")

@@ -10,10 +10,10 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	claude "modec.dev/modec/targets/claude/model"
 	"modec.dev/modec/targets/thurbox/format"
@@ -87,7 +87,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 
 // roles reads the arguments of set_roles. The last role of a name holds.
 func (d *decider) roles(data []byte) {
-	v, err := artifact.JSON(format.RolesPath, data)
+	v, err := located.JSON(format.RolesPath, data)
 	if err != nil {
 		d.warn(diag.Pos{File: format.RolesPath}, "Thurbox does not load the arguments of set_roles: %v", err)
 		return
