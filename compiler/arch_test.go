@@ -69,9 +69,17 @@ var layers = []layer{
 
 	// How an agent decides, and what migrate understands of its files, share with the
 	// emitter the format's parser and nothing else: one's mistake must not hide another's.
+	// Of a hook the model runs the real entry point, as the agent does. The importer shares
+	// the translation of an agent's rules with the emitter's dialect capability: both turn
+	// what a person wrote into neutral rules, and the model judges what comes of it. An agent
+	// that starts another one is judged and imported as that one.
 	{pkg: "targets/*/format/...", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
-	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
-	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/hook", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/dialect", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
+		"targets/*/hook", "targets/*/model")},
+	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
+		"targets/*/dialect", "targets/*/importer")},
 	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},

@@ -215,16 +215,16 @@ func TestClaudeSessions(t *testing.T) {
 // than is known, is an error.
 func TestClaudeArgsErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		`got the permission mode "yolo"`:              {"--permission-mode", "yolo"},
-		"got --settings without a value":              {"--settings"},
-		`got the settings file "no.json"`:             {"--settings", "no.json"},
-		`got the servers file "no.json"`:              {"--mcp-config", "no.json"},
-		`got the agent "nobody"`:                      {"--agent", "nobody"},
-		`got the setting source "system"`:             {"--setting-sources", "system"},
-		`got the flag "--brand-new"`:                  {"--brand-new"},
-		`got the prompt file "no.md"`:                 {"--append-system-prompt-file", "no.md"},
-		"got settings that Claude Code does not load": {"--settings", "{"},
-		"got servers that Claude Code does not load":  {"--mcp-config", "{"},
+		`got the permission mode "yolo"`:                      {"--permission-mode", "yolo"},
+		"got --settings without a value":                      {"--settings"},
+		`the settings file "no.json" is not there`:            {"--settings", "no.json"},
+		`the servers file "no.json" is not there`:             {"--mcp-config", "no.json"},
+		`no file of the project describes the agent "nobody"`: {"--agent", "nobody"},
+		`got the setting source "system"`:                     {"--setting-sources", "system"},
+		`modec does not know the flag "--brand-new"`:          {"--brand-new"},
+		`the prompt file "no.md" cannot be read`:              {"--append-system-prompt-file", "no.md"},
+		"Claude Code does not load the settings":              {"--settings", "{"},
+		"Claude Code does not load the servers":               {"--mcp-config", "{"},
 	} {
 		res, diags := run(t, map[string]string{}, func(q *migrate.Request) { q.From, q.Args = "claude-args", args })
 		if res != nil || !strings.Contains(diags.Error(), want) {

@@ -138,7 +138,7 @@ func TestRefuses(t *testing.T) {
 		{"a bad mode", map[string]string{".claude/settings.json": `{"permissions": {"defaultMode": "yolo"}}`}, nil, `.claude/settings.json:1:33: error: claude: got the mode "yolo"`},
 		{"no agent", map[string]string{"agents/x.md": "prose"}, []string{"agents/x.md"}, "got a file without front matter"},
 		{"no JSON", map[string]string{".cursor/cli.json": `{"permissions": // no`}, nil, ".cursor/cli.json"},
-		{"no database", map[string]string{"thurbox.db": strings.Repeat("x", 5000)}, []string{"thurbox.db"}, "got no database of Thurbox"},
+		{"no database", map[string]string{"thurbox.db": strings.Repeat("x", 5000)}, []string{"thurbox.db"}, "the file is not a database of Thurbox"},
 		{"no roles", map[string]string{"set_roles.json": `{"project": "x"}`}, []string{"set_roles.json"}, "got no list of roles"},
 	} {
 		res, diags := run(t, c.files, func(r *migrate.Request) { r.Files = c.named })

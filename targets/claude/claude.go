@@ -1,88 +1,84 @@
-// Package claude emits the configuration of Claude Code: a settings file and an
-// argument vector for each role, a subagent for each mode, MCP servers, and the
-// PreToolUse hook that makes them exact.
+// Package claude emits the configuration of Claude Code: a settings file and an argument
+// vector for each role, a subagent for each mode, MCP servers, and the PreToolUse hook that
+// makes them exact.
 //
-// Sources: code.claude.com/docs (settings, permissions, hooks, sub-agents) and
-// the binary of @anthropic-ai/claude-code 2.1.329.
+// [New] returns the target, which also imports Claude Code's files and judges them.
+// [Settings] and [RoleFlags] compile one role, for runtimes and for other targets.
 //
-// # What holds what
+// Sources: code.claude.com/docs (settings, permissions, hooks, sub-agents) and the binary
+// of @anthropic-ai/claude-code 2.1.329.
 //
-// A role's settings file is given by --settings, or installed in the home folder. Its
-// rules deny and ask for what Claude Code's grammar can say; its hook asks the compiled
-// policy about every tool call and answers deny, ask or allow. The project's own
-// settings file, under every session, has what all roles refuse and ask about, or holds
-// everybody to one role (the option subject). A mode's subagent lists the
-// tools that the mode may use at all; the hook in its front matter travels with
-// the repository and answers deny or ask only.
+// # What each artifact does
 //
-// Rules are an upper bound: without the hook Claude Code may prompt more, never
-// approve more. An allow is a rule only where Claude Code's grammar means no
-// more than the source: paths below a literal folder, commands, hosts, tools.
+// A role's settings file is given by --settings, or installed in the home folder. Its rules
+// deny and ask for what Claude Code's grammar can say. Its hook asks the compiled policy
+// about every tool call and answers deny, ask or allow. The project's own settings file
+// holds in every session: it contains what all roles refuse and ask about, or restricts
+// everybody to one role (the option subject). A mode's subagent lists the tools that the
+// mode may use at all. The hook in its front matter travels with the repository and answers
+// deny or ask only.
 //
-// # What the rules know of the agent
+// Rules are an upper bound: without the hook Claude Code may ask more, and never approves
+// more. An allow is a rule only where Claude Code's grammar means no more than the source:
+// paths below a literal folder, commands, hosts, tools.
 //
-//   - A pattern without "/" holds at any depth, `dir/**` in a deny at any depth
-//     and in an allow below the working directory only.
-//   - Write(path), NotebookEdit(path) and Glob(path) are inert: Edit and Read
-//     stand for them.
-//   - Reading in the working directory and read-only commands (ls, cat, git
-//     status …) run without a prompt unless a rule names them; acceptEdits also
-//     runs mkdir, mv and the like. Rules ask for those that the source does not
-//     allow.
-//   - dontAsk refuses whatever it would ask about; plan refuses edits. Both are
-//     listed once a role.
+// # What the rules rely on
+//
+//   - A pattern without "/" holds at any depth. `dir/**` holds at any depth in a deny, and
+//     only below the working directory in an allow.
+//   - Write(path), NotebookEdit(path) and Glob(path) have no effect: Edit and Read take
+//     their place.
+//   - Reading in the working directory and read-only commands (ls, cat, git status …) run
+//     without a question unless a rule names them. acceptEdits also runs mkdir, mv and the
+//     like. Rules ask for those that the source does not allow.
+//   - dontAsk refuses whatever it would ask about; plan refuses edits. Both are reported
+//     once a role.
 //   - defaultMode is always written: the plan's own default may be auto.
 //
-// # Where the binary differs from what is written about it (2.1.329)
+// # Where the binary differs from its documentation (2.1.329)
 //
-//   - `command` is taken off before an allow rule is tried, beside timeout, time,
-//     nice, nohup and stdbuf. Without a rule only timeout, command and builtin
-//     leave a reading command without a question.
-//   - A path pattern folds the case of ASCII letters, in allow rules too, and holds
-//     what is below a matched folder: Edit(*.md) allows x.md/run.sh.
-//   - `Bash(git push * -f *)` does not match `git push x -f`: a trailing " *" has a
-//     word boundary only where it is the only wildcard.
-//   - A hook's ask is put to a person in dontAsk as well; only an ask rule is refused
-//     there. A hook's allow skips neither deny and ask rules nor plan.
-//   - plan asks about edits, whatever rule or hook allows them, and without
-//     disableAutoMode hands its questions to a classifier: flags alone, which cannot
-//     set that, never start it.
-//   - .git, .vscode, .claude and .mcp.json are asked about even where a rule allows.
-//   - Under acceptEdits a redirect passes rules that ask about an edit, and `<` passes
-//     those about reading.
+//   - Claude Code removes `command` before it tries an allow rule, beside timeout, time,
+//     nice, nohup and stdbuf. Where there is no rule, a reading command runs without a
+//     question only behind timeout, command and builtin.
+//   - A path pattern folds the case of ASCII letters, in allow rules too, and matches what
+//     is below a matched folder: Edit(*.md) allows x.md/run.sh.
+//   - `Bash(git push * -f *)` does not match `git push x -f`: a trailing " *" has a word
+//     boundary only where it is the only wildcard.
+//   - A hook's ask is put to a person in dontAsk as well; only an ask rule is refused there.
+//     A hook's allow skips neither deny and ask rules nor plan.
+//   - plan asks about edits, whatever rule or hook allows them. Without disableAutoMode it
+//     gives its questions to a classifier: flags alone, which cannot set that, never start
+//     it.
+//   - .git, .vscode, .claude and .mcp.json are asked about even where a rule allows them.
+//   - Under acceptEdits a redirect passes rules that ask about an edit, and `<` passes those
+//     about reading.
 //   - In a folder that nobody has trusted a subagent's hook does not run.
 //
 // # Known holes of the agent
 //
-// Grep over a folder shows what only the hook would refuse to open; it is there in
-// a subagent without Bash. Without the hook, some approvals come of Claude Code
-// itself and no rule closes them alone: the arguments of a command that it takes
-// for reading, lines without a program, a command among the arguments of another,
-// subagents and tools that no rule names. Verify counts them (decide_loose.go).
+// Grep over a folder shows what only the hook would refuse to open. Grep is there in a
+// subagent without Bash. Without the hook, Claude Code approves some things by itself, and
+// no rule alone prevents them: the arguments of a command that it takes for reading, lines
+// without a program, a command among the arguments of another, subagents and tools that no
+// rule names. Verify counts them (package model, holes.go).
 //
 // # What is lost with hooks = false
 //
-// An edit or read list with a default of deny, a regex, a built-in command set,
-// a ceiling outside the project: what a rule cannot deny, the role's tool loses.
-// Rules alone ask about what they cannot refuse (a path outside, a wrapped
-// command): without the hook they hold approval, and access of named tools only.
+// An edit or read list with a default of deny, a regex, a built-in command set, a ceiling
+// outside the project: where a rule cannot deny it, the role loses the tool. Rules alone ask
+// about what they cannot refuse (a path outside, a wrapped command): without the hook they
+// govern approval, and access of named tools only.
 package claude
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/format/rule"
 )
-
-type claude struct{}
-
-// New returns the target.
-func New() contract.Target { return claude{} }
 
 func (claude) Name() string { return "claude" }
 
@@ -92,41 +88,63 @@ func (claude) Summary() string {
 
 func (claude) Options() []contract.Option {
 	return []contract.Option{
-		{Name: "hooks", Type: contract.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot hold back is left out."},
-		{Name: "subject", Type: contract.String, Doc: "The role that .claude/settings.json holds every session in this repository to, by rules and a hook; one that is started as another role may then do what both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, and the baseline's mode."},
+		{Name: "hooks", Type: contract.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook " +
+			"claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot " +
+			"hold back is left out."},
+		{Name: "subject", Type: contract.String, Doc: "The role to which .claude/settings.json restricts every " +
+			"session in this repository, by rules and a hook; one that is started as another role may then do what " +
+			"both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, " +
+			"and the baseline's mode."},
 	}
 }
 
+// The folder and the endings of the files that modec writes for a role.
+const (
+	profiles        = ".claude/modec/"
+	profileSettings = ".settings.json"
+	profileServers  = ".mcp.json"
+)
+
 func (claude) Owns() []string {
-	return []string{".claude/modec/*", ".claude/agents/*.md", sharedSettings, ".mcp.json"}
+	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
 
-// Governs: settings, arguments and hooks hold both halves; a subagent's tools
-// hold access.
+// Governs returns both halves for settings, and access for a subagent's tools and for a
+// list of servers.
 func (claude) Governs(path string, g ir.Group) contract.Halves {
 	switch {
-	case path == sharedSettings, strings.HasPrefix(path, ".claude/modec/") && strings.HasSuffix(path, ".settings.json"):
+	case path == format.ProjectSettings, strings.HasPrefix(path, profiles) && strings.HasSuffix(path, profileSettings):
 		return contract.Both
-	case strings.HasPrefix(path, ".claude/agents/"):
+	case strings.HasPrefix(path, format.AgentsFolder+"/"):
 		return contract.Access
-	case path == ".mcp.json", strings.HasSuffix(path, ".mcp.json"):
-		if g == ir.MCP {
-			return contract.Access
-		}
+	case strings.HasSuffix(path, profileServers) && g == ir.MCP:
+		return contract.Access
 	}
 	return contract.Neither
 }
 
+// Agent returns Claude Code's command line.
+func (claude) Agent() contract.Agent {
+	return contract.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.329"}
+}
+
+// emitter compiles a project.
 type emitter struct {
 	in       contract.Input
 	hooks    bool
 	compiled map[*ir.Role]compiled
 	diags    diag.List
+	// remedy is what a person can do where only a hook could hold something back.
+	remedy string
+}
+
+func newEmitter(in contract.Input) *emitter {
+	return &emitter{in: in, hooks: in.Options.Bool("hooks"), remedy: "turn hooks on", compiled: map[*ir.Role]compiled{}}
 }
 
 // Emit compiles roles, modes and servers.
 func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
-	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	e := newEmitter(in)
 	e.checkNames()
 	e.lostFields()
 	var files []contract.File
@@ -139,7 +157,7 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 		}
 		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(settings)})
 		if own, differs := e.roleServers(r); differs {
-			files = append(files, contract.File{Path: serversPath(r), Data: e.serversJSON(own)})
+			files = append(files, contract.File{Path: serversPath(r), Data: serversJSON(own)})
 		}
 	}
 	for i := range in.Project.Modes {
@@ -149,134 +167,52 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 			continue
 		}
-		files = append(files, contract.File{Path: ".claude/agents/" + m.Slug + ".md", Data: data})
+		files = append(files, contract.File{Path: format.AgentsFolder + "/" + m.Slug + ".md", Data: data})
 	}
 	if f, ok := e.everybody(); ok {
 		files = append(files, f)
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {
-		files = append(files, contract.File{Path: ".mcp.json", Data: e.serversJSON(shared), Places: contract.MCPServers})
+		files = append(files, contract.File{
+			Path: format.ProjectServers, Data: serversJSON(shared), Places: contract.MCPServers})
 	}
 	return files, e.diags
 }
 
-func settingsPath(r *ir.Role) string {
-	return ".claude/modec/" + contract.PathName(r.Name) + ".settings.json"
-}
+func settingsPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileSettings }
 
-func serversPath(r *ir.Role) string {
-	return ".claude/modec/" + contract.PathName(r.Name) + ".mcp.json"
-}
+func serversPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileServers }
 
-// Name is a server's or tool's name as Claude Code writes it in mcp__server__tool.
-func Name(s string) string {
-	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' {
-			return c
-		}
-		return '_'
-	}, s)
-}
-
+// checkNames reports servers and tools that have the same name in mcp__SERVER__TOOL.
 func (e *emitter) checkNames() {
-	seen := map[string]*ir.Server{}
+	servers := map[string]string{}
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
-		if other, ok := seen[Name(s.Name)]; ok {
-			e.diags.Errorf(codeNameCollision, s.Pos, "got the servers %q and %q, which are one name to Claude Code, want names that differ in letters, digits, dashes or underscores", other.Name, s.Name).
+		if other, ok := servers[rule.Name(s.Name)]; ok {
+			e.diags.Errorf(codeNameCollision, s.Pos, "the servers %q and %q are one name to Claude Code: "+
+				"give them names that differ in letters, digits, dashes or underscores", other, s.Name).
 				Target("claude")
 		}
-		seen[Name(s.Name)] = s
+		servers[rule.Name(s.Name)] = s.Name
 		tools := map[string]string{}
 		for _, t := range s.Tools {
-			if other, ok := tools[Name(t.Name)]; ok {
-				e.diags.Errorf(codeNameCollision, t.Pos, "got the tools %q and %q of %q, which are one name to Claude Code, want distinct names", other, t.Name, s.Name).
+			if other, ok := tools[rule.Name(t.Name)]; ok {
+				e.diags.Errorf(codeNameCollision, t.Pos, "the tools %q and %q of %q are one name to Claude Code: "+
+					"give them distinct names", other, t.Name, s.Name).
 					Target("claude")
 			}
-			tools[Name(t.Name)] = t.Name
+			tools[rule.Name(t.Name)] = t.Name
 		}
 	}
 }
 
-// lostFields reports settings of servers that .mcp.json does not have.
-func (e *emitter) lostFields() {
-	for i := range e.in.Project.Servers {
-		if s := &e.in.Project.Servers[i]; s.Cwd != "" {
-			e.diags.Warnf(codeServerField, s.Pos, ".mcp.json has no working directory: that of the server %q is left out", s.Name).
-				Hint("let the command change into it").
-				Target("claude").
-				Loses(diag.Text, "")
-		}
-	}
+// loss reports what a subject loses of a group, "" where it is not one group.
+func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code diag.Code, text string, args ...any) diag.Builder {
+	return e.diags.Warnf(code, at, text, args...).
+		Target("claude").
+		Subject(subject).
+		Loses(diag.Narrowing, string(g))
 }
 
-// sharedServers are those that somebody may use and that are on by default.
-func (e *emitter) sharedServers() []*ir.Server {
-	var list []*ir.Server
-	for i := range e.in.Project.Servers {
-		if s := &e.in.Project.Servers[i]; s.Type != ir.External && s.DefaultEnabled && e.in.Reach.Server(s.Name).Any() > ir.Deny {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// roleServers are those that a role may use; differs when they are not the
-// shared ones, or when there may be others of which the role may use none.
-func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
-	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
-	if err != nil {
-		return nil, false
-	}
-	var external *ir.Server
-	for i := range e.in.Project.Servers {
-		switch sv := &e.in.Project.Servers[i]; {
-		case !contract.Usable(s, sv):
-		case sv.Type == ir.External:
-			external = cmp.Or(external, sv)
-		default:
-			list = append(list, sv)
-		}
-	}
-	other := s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}).Decision
-	differs = !slices.Equal(list, e.sharedServers()) || !e.in.Project.ClosedInventory && len(list) > 0 && other == ir.Deny
-	if differs && external != nil {
-		e.diags.Warnf(codeExternal, external.Pos, "a role with servers of its own is started without any other: the external server %q is left out", external.Name).
-			Hint("say how it is started (command or url)").
-			Target("claude").
-			Subject("role "+r.Name).
-			Loses(diag.Narrowing, string(ir.MCP))
-	}
-	return list, differs
-}
-
-func (e *emitter) serversJSON(servers []*ir.Server) []byte {
-	all := contract.Object{}
-	for _, s := range servers {
-		o := contract.Object{"type", s.Type}
-		if s.Type == "stdio" {
-			o = append(o, "command", s.Command)
-			if len(s.Args) > 0 {
-				o = append(o, "args", s.Args)
-			}
-			if len(s.Env) > 0 {
-				o = append(o, "env", s.Env)
-			}
-		} else {
-			o = append(o, "url", s.URL)
-			if len(s.Headers) > 0 {
-				o = append(o, "headers", s.Headers)
-			}
-		}
-		if s.TimeoutSeconds > 0 {
-			o = append(o, "timeout", s.TimeoutSeconds*1000)
-		}
-		all = append(all, s.Name, o)
-	}
-	return contract.JSON(contract.Object{"mcpServers", all})
-}
-
-// Agent is Claude Code's command line.
-func (claude) Agent() contract.Agent {
-	return contract.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.329"}
-}
+// orHook returns a hint: what brings the hook back, or another way.
+func (e *emitter) orHook(other string) string { return e.remedy + ", or " + other }

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude/rule"
+	"modec.dev/modec/targets/claude/format/rule"
 )
 
 func ruleOf(d ir.Decision, text string) ir.Rule {
@@ -21,150 +20,43 @@ func ruleOf(d ir.Decision, text string) ir.Rule {
 // project has a role "dev" and a mode "code" with the same permissions.
 func project() *ir.Project {
 	can := ir.Can{
-		Read:    &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
-		Edit:    &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")}, Default: &ir.Default{Decision: ir.Deny}},
-		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
-		Web:     &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
-		Modes:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
-		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true, Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"), ruleOf(ir.Ask, "put")}}},
+		Read: &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
+		Edit: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")},
+			Default: &ir.Default{Decision: ir.Deny}},
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask},
+			Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
+		Web:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
+		Modes: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
+		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true,
+			Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"),
+				ruleOf(ir.Ask, "put")}}},
 			Default: &ir.Default{Decision: ir.Deny}},
 	}
 	return &ir.Project{Version: ir.Version, ClosedInventory: true,
-		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true, Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
-		Modes:   []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
-		Roles:   []ir.Role{{Name: "dev", Can: can}},
-		Guards:  []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true,
+			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
+		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
+		Roles: []ir.Role{{Name: "dev", Can: can}},
+		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
+			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
 	}
 }
 
-func hook(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) contract.HookAnswer {
-	t.Helper()
-	return New().(contract.Hooker).Hook(contract.HookRequest{Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
-		Resolve: func(p string) (string, error) { return filepath.Clean(p), nil }})
-}
-
-// said reads an answer: allow, ask, deny, abstain or refused.
-func said(t *testing.T, a contract.HookAnswer) string {
-	t.Helper()
-	if a.Exit != 0 {
-		if a.Exit != 2 || a.Stderr == "" || len(a.Stdout) > 0 {
-			t.Errorf("a refusal is exit code 2 with a reason and no answer, got %+v", a)
-		}
-		return "refused"
-	}
-	var o struct {
-		HookSpecificOutput *struct{ HookEventName, PermissionDecision, PermissionDecisionReason string }
-	}
-	if err := json.Unmarshal(a.Stdout, &o); err != nil {
-		t.Fatalf("%v: %s", err, a.Stdout)
-	}
-	if o.HookSpecificOutput == nil {
-		return "abstain"
-	}
-	if o.HookSpecificOutput.HookEventName != "PreToolUse" || o.HookSpecificOutput.PermissionDecisionReason == "" {
-		t.Errorf("an incomplete answer: %s", a.Stdout)
-	}
-	return o.HookSpecificOutput.PermissionDecision
-}
-
-func payloadOf(tool, input string) string {
-	return `{"hook_event_name":"PreToolUse","permission_mode":"default","cwd":"/p","tool_name":"` + tool + `","tool_input":` + input + `}`
-}
-
-func TestHook(t *testing.T) {
-	dev := ir.SubjectRef{Role: "dev"}
-	for _, c := range []struct{ tool, input, want string }{
-		{"Read", `{"file_path":"/p/a"}`, "allow"},
-		{"Read", `{"file_path":"/p/.env"}`, "deny"},
-		{"Read", `{"file_path":"/p/x/../.ENV"}`, "deny"},
-		{"Read", `{"file_path":"/etc/passwd"}`, "ask"},
-		{"Grep", `{"pattern":"x"}`, "abstain"}, // it may meet .env: the agent's rules leave that out
-		{"Edit", `{"file_path":"/p/docs/a"}`, "allow"},
-		{"Write", `{"file_path":"docs/a"}`, "allow"},
-		{"Write", `{"file_path":"/p/src/a"}`, "ask"},
-		{"NotebookEdit", `{"notebook_path":"/p/other"}`, "deny"},
-		{"Write", `{"file_path":"/p/.claude/settings.json"}`, "deny"},
-		{"Write", `{"file_path":"~/docs/a"}`, "deny"},
-		{"Write", `{}`, "deny"},
-		{"Write", `{"file_path":7}`, "deny"},
-		{"Bash", `{"command":"git status"}`, "allow"},
-		{"Bash", `{"command":"git status && git push x"}`, "deny"},
-		{"Bash", `{"command":"make"}`, "ask"},
-		{"Bash", `{}`, "deny"},
-		{"PowerShell", `{"command":"git status"}`, "deny"},
-		{"WebFetch", `{"url":"https://a.example.com:8443/x"}`, "allow"},
-		{"WebFetch", `{"url":"https://example.com@evil.test/"}`, "ask"},
-		{"WebFetch", `{"url":"file:///etc/passwd"}`, "deny"},
-		{"WebSearch", `{"query":"x"}`, "ask"},
-		{"Agent", `{"subagent_type":"code"}`, "allow"},
-		{"Task", `{"subagent_type":"general-purpose"}`, "deny"},
-		{"mcp__my_docs__get_x", `{}`, "allow"},
-		{"mcp__my_docs__put", `{}`, "ask"},
-		{"mcp__my_docs__del", `{}`, "deny"},
-		{"mcp__other__get_x", `{}`, "deny"},
-		{"ReadMcpResourceTool", `{"server":"my_docs","uri":"x"}`, "deny"},
-		{"TodoWrite", `{}`, "abstain"},
-		{"BrandNewTool", `{}`, "ask"},
-	} {
-		if got := said(t, hook(t, dev, true, payloadOf(c.tool, c.input))); got != c.want {
-			t.Errorf("%s %s: got %s, want %s", c.tool, c.input, got, c.want)
-		}
-	}
-}
-
-// Only a hook that did not travel with the repository approves, and never in
-// plan mode.
-func TestHookAbstainsFromAllow(t *testing.T) {
-	p := payloadOf("Bash", `{"command":"git status"}`)
-	for _, c := range []struct {
-		may     bool
-		payload string
-		want    string
-	}{
-		{true, p, "allow"},
-		{false, p, "abstain"},
-		{true, strings.Replace(p, `"default"`, `"plan"`, 1), "abstain"},
-		{false, payloadOf("Bash", `{"command":"git push x"}`), "deny"},
-	} {
-		if got := said(t, hook(t, ir.SubjectRef{Mode: "code"}, c.may, c.payload)); got != c.want {
-			t.Errorf("%v %s: got %s, want %s", c.may, c.payload, got, c.want)
-		}
-	}
-}
-
-func TestHookRefuses(t *testing.T) {
-	for _, payload := range []string{"", "{", "[]", `"x"`, `{}`, `{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{}}`, `{"hook_event_name":"PreToolUse","tool_name":"Bash"}`, `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[]}`} {
-		if got := said(t, hook(t, ir.SubjectRef{Role: "dev"}, true, payload)); got != "refused" {
-			t.Errorf("%q: got %s, want a refusal", payload, got)
-		}
-	}
-	if got := said(t, hook(t, ir.SubjectRef{Role: "nobody"}, true, payloadOf("Bash", `{"command":"x"}`))); got != "refused" {
-		t.Errorf("an unknown subject: got %s", got)
-	}
-}
-
-// Whatever an agent sends, the hook answers or refuses, and never allows what
-// it does not understand.
-func FuzzHook(f *testing.F) {
-	f.Add(payloadOf("Bash", `{"command":"git push $(x)"}`))
-	f.Add(payloadOf("Write", `{"file_path":"/p/../x"}`))
-	f.Add(payloadOf("mcp__a__b", `{}`))
-	f.Fuzz(func(t *testing.T, payload string) {
-		a := hook(t, ir.SubjectRef{Role: "dev"}, true, payload)
-		if !json.Valid([]byte(payload)) && a.Exit == 0 && said(t, a) == "allow" {
-			t.Errorf("%q is allowed", payload)
-		}
-	})
-}
-
-func emitted(t *testing.T, p *ir.Project, hooks bool) (map[string]string, diag.List) {
+// inputOf is what a build gives the target, with some options.
+func inputOf(t *testing.T, p *ir.Project, options map[string]any) contract.Input {
 	t.Helper()
 	e := policy.New(p)
 	reach, err := contract.NewReach(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), map[string]any{"hooks": hooks}, nil)})
+	return contract.Input{
+		Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), options, nil)}
+}
+
+func emitted(t *testing.T, p *ir.Project, options map[string]any) (map[string]string, diag.List) {
+	t.Helper()
+	files, diags := New().Emit(inputOf(t, p, options))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -185,24 +77,27 @@ type settingsFile struct {
 // Every rule is one that Claude Code takes, none of them is inert, and no allow
 // is wider than the source.
 func TestRules(t *testing.T) {
-	files, _ := emitted(t, project(), true)
+	files, _ := emitted(t, project(), nil)
 	var s settingsFile
 	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
 		t.Fatal(err)
 	}
+	inert := []string{"Write", "NotebookEdit", "Glob", "Grep", "MultiEdit"}
 	for _, r := range slices.Concat(s.Permissions.Allow, s.Permissions.Ask, s.Permissions.Deny) {
 		parsed, err := rule.Parse(r)
 		if err != nil {
 			t.Errorf("%s: %v", r, err)
 		}
-		if parsed.HasSpec && slices.Contains([]string{"Write", "NotebookEdit", "Glob", "Grep", "MultiEdit"}, parsed.Tool) {
+		if parsed.HasSpec && slices.Contains(inert, parsed.Tool) {
 			t.Errorf("%s is inert", r)
 		}
 	}
 	for list, want := range map[*[]string][]string{
-		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)", "mcp__my_docs__get_x", "Agent(code)"},
-		&s.Permissions.Ask:   {"Edit(src)", "Edit(.claude)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
-		&s.Permissions.Deny:  {"Read(.env)", "Edit(.claude/*)", "Bash(git push *)", "mcp__my_docs__del", "ReadMcpResourceTool"},
+		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)",
+			"mcp__my_docs__get_x", "Agent(code)"},
+		&s.Permissions.Ask: {"Edit(src)", "Edit(.claude)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
+		&s.Permissions.Deny: {"Read(.env)", "Edit(.claude/*)", "Bash(git push *)", "mcp__my_docs__del",
+			"ReadMcpResourceTool"},
 	} {
 		for _, r := range want {
 			if !slices.Contains(*list, r) {
@@ -217,12 +112,13 @@ func TestRules(t *testing.T) {
 
 // Without hooks a group that rules cannot hold goes, with a loss.
 func TestWithoutHooks(t *testing.T) {
-	files, diags := emitted(t, project(), false)
-	if strings.Contains(files[".claude/modec/dev.settings.json"], "modec hook") || strings.Contains(files[".claude/agents/code.md"], "hooks:") {
+	files, diags := emitted(t, project(), map[string]any{"hooks": false})
+	settings, agent := files[".claude/modec/dev.settings.json"], files[".claude/agents/code.md"]
+	if strings.Contains(settings, "modec hook") || strings.Contains(agent, "hooks:") {
 		t.Error("a hook is still there")
 	}
 	var s settingsFile
-	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range []string{"Edit", "Write", "NotebookEdit"} {
@@ -230,10 +126,11 @@ func TestWithoutHooks(t *testing.T) {
 			t.Errorf("%s is not denied, and no rule refuses the paths that are not listed", tool)
 		}
 	}
-	if strings.Contains(files[".claude/agents/code.md"], `"Write"`) {
+	if strings.Contains(agent, `"Write"`) {
 		t.Error("the subagent keeps Write")
 	}
-	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-edit" && d.Loss == diag.Narrowing }) {
+	lost := func(d diag.Diagnostic) bool { return d.Code == "claude-edit" && d.Loss == diag.Narrowing }
+	if !slices.ContainsFunc(diags, lost) {
 		t.Errorf("no loss says so: %v", diags)
 	}
 }
@@ -243,22 +140,19 @@ func TestArgs(t *testing.T) {
 	p := project()
 	p.Roles[0].AppendSystemPrompt = "--dangerous\n\"x\" $(y)"
 	p.Roles[0].Tools = &[]string{"Bash", "Read"}
-	e := policy.New(p)
-	reach, err := contract.NewReach(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil)}
+	in := inputOf(t, p, nil)
 	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "sub"})
 	if len(diags) > 0 {
 		t.Error(diags)
 	}
-	want := []string{"--settings=sub/.claude/modec/dev.settings.json", "--permission-mode=default", "--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
+	want := []string{"--settings=sub/.claude/modec/dev.settings.json", "--permission-mode=default",
+		"--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}
 	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
-	if !slices.Contains(args, "--disallowedTools=Bash(git push *)") || slices.Contains(args, "--allowedTools=Edit(docs/**)") {
+	denied, allowed := "--disallowedTools=Bash(git push *)", "--allowedTools=Edit(docs/**)"
+	if !slices.Contains(args, denied) || slices.Contains(args, allowed) {
 		t.Errorf("got %q: the deny must be there, and an allow beside a question of its tool must not", args)
 	}
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-flags" }) {
@@ -266,34 +160,22 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// A hostile name is data in the front matter and in the hook's command.
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\"b\\c": `"a\"b\\c"`,
-		"---\nx":  `"---\nx"`,
-		"\u2028":  `"\u2028"`,
-		"👩‍💻":     `"👩\u200D💻"`,
-	} {
-		if got := quote(in); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-	if got, want := hookCommand(projectModel, "role:it's $(x)", false), `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' || exit 2`; got != want {
+// A hostile name is data in the hook's command.
+func TestHookCommand(t *testing.T) {
+	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" ` +
+		`--subject 'role:it'\''s $(x)' || exit 2`
+	if got := hookCommand(projectPolicy, "role:it's $(x)"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
-// dontAsk is a narrowing only where something would be asked; a working
-// directory has no place in .mcp.json.
+// dontAsk is a narrowing only where something would be asked. A working directory has no
+// place in .mcp.json.
 func TestNotes(t *testing.T) {
 	codes := func(r ir.Role) []string {
-		p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r}, Servers: []ir.Server{{Name: "s", Type: "stdio", Command: "x", Cwd: "sub", DefaultEnabled: true}}}
-		e := policy.New(p)
-		reach, err := contract.NewReach(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil)})
+		s := ir.Server{Name: "s", Type: "stdio", Command: "x", Cwd: "sub", DefaultEnabled: true}
+		p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r}, Servers: []ir.Server{s}}
+		_, diags := emitted(t, p, nil)
 		var out []string
 		for _, d := range diags {
 			out = append(out, string(d.Code))
@@ -306,7 +188,8 @@ func TestNotes(t *testing.T) {
 		want []string
 	}{
 		{ir.Role{Name: "r", PermissionMode: "dontAsk"}, []string{"claude-server-field"}},
-		{ir.Role{Name: "r", PermissionMode: "dontAsk", Can: ir.Can{Web: &ir.Table{Default: ask}}}, []string{"claude-server-field", "claude-ask-mode"}},
+		{ir.Role{Name: "r", PermissionMode: "dontAsk", Can: ir.Can{Web: &ir.Table{Default: ask}}},
+			[]string{"claude-server-field", "claude-ask-mode"}},
 		{ir.Role{Name: "r", Can: ir.Can{Web: &ir.Table{Default: ask}}}, []string{"claude-server-field"}},
 	} {
 		if got := codes(c.role); !slices.Equal(got, c.want) {

@@ -2,7 +2,7 @@ package claude
 
 import "modec.dev/modec/compiler/diag"
 
-// The codes that the target reports.
+// The codes that the emitter reports.
 const (
 	codeAllow          diag.Code = "claude-allow"
 	codeAskMode        diag.Code = "claude-ask-mode"
@@ -11,8 +11,6 @@ const (
 	codeEdit           diag.Code = "claude-edit"
 	codeExternal       diag.Code = "claude-external"
 	codeFlags          diag.Code = "claude-flags"
-	codeIgnored        diag.Code = "claude-ignored"
-	codeImport         diag.Code = "claude-import"
 	codeInstall        diag.Code = "claude-install"
 	codeNameCollision  diag.Code = "claude-name-collision"
 	codePlanMode       diag.Code = "claude-plan-mode"
@@ -26,27 +24,57 @@ const (
 	codeWeb            diag.Code = "claude-web"
 )
 
-func (claude) Codes() []diag.Doc {
+// emitterCodes documents them.
+func emitterCodes() []diag.Doc {
 	return []diag.Doc{
-		{Code: codeBadRule, Text: "A rule in allowedTools, askTools or disallowedTools is not one of Claude Code's: Tool or Tool(content). Claude Code would skip it with a warning, and a deny that is skipped holds nothing, so that it is an error here."},
-		{Code: codeAskMode, Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to ask about, so that every ask of the role is a refusal. That is the mode's purpose; the note is there once a role so that nobody is surprised."},
-		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that changes the project, whatever the role allows."},
-		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that edit. Turn hooks on, or let edit default to ask."},
-		{Code: codeRead, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: the role or mode loses the tools that read. Turn hooks on, or let read default to ask."},
-		{Code: codeCommand, Text: "Without the hook, Claude Code's rules cannot refuse every command that is not listed: the role or mode loses Bash. Turn hooks on, or let command default to ask."},
-		{Code: codeTool, Text: "A rule such as Write or Grep in allowedTools allows one of the tools that edit, read or run commands, on whatever it is given: guarded paths and paths outside of the project too. The source decides about the group, and the rule is left out. Say in can what may be edited, read or run."},
-		{Code: codeWeb, Text: "Without the hook, Claude Code's rules cannot refuse every host that is not listed: the role or mode loses WebFetch and WebSearch. Turn hooks on, or let web default to ask."},
-		{Code: codeRegex, Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn hooks on, or write a glob."},
-		{Code: codeAllow, Text: "Without the hook an allow is left out where Claude Code's pattern would also match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a folder (docs/**)."},
-		{Code: codeNameCollision, Text: "Claude Code writes a tool as mcp__server__tool, with every character other than letters, digits, dashes and underscores replaced. Two servers of the inventory come out alike. Rename one of them."},
-		{Code: codeImport, Text: "A file to import is one that Claude Code itself would not load, or a command line that it would not take: the session then runs without any of its rules. Mend it first."},
-		{Code: codeInstall, Text: "An installation writes a role's settings into the home folder. A mode is a subagent of the project and cannot be installed; the role's list of built-in tools and its own servers are no settings, so that only `modec args` carries them; and without the hook no allow is written, since it would hold in every folder of the machine."},
-		{Code: codeExternal, Text: "A role that may not use what .mcp.json lists, or may use more, is started with a list of its own and --strict-mcp-config, which takes the servers of the user's own settings away: an external server is then not there. Say how it is started, or let the role use the servers that everybody may use."},
-		{Code: codeSubject, Text: "The option subject of [targets.claude] puts one role's rules and hook into .claude/settings.json. Claude Code joins them with those of every session in the repository, so that one started as another role may do only what both may. Leave the option out, and start sessions as a role with `modec args`."},
-		{Code: codeUnknownSubject, Text: "The option subject of [targets.claude] names no role of the source. A mode is a subagent and has no settings of its own."},
-		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left out, and the server starts where Claude Code does. Let the server's command change into its folder."},
-		{Code: codeIgnored, Text: "modec verify read the artifacts as Claude Code does, and it would leave this part out: a rule that it does not parse or that matches nothing, a file that does not load, a hook that is not modec's. What it seems to hold back is not held. Build again, or correct the file if it is yours."},
-		{Code: codeUnknownExtra, Text: "extra.claude of a mode holds a setting that modec does not know to be harmless. Settings that change what the subagent may do belong into can."},
-		{Code: codeFlags, Text: "A command line cannot carry this part of a role: flags have no list of rules to ask about, no hooks, and a rule with a closing parenthesis is torn apart. Use the settings file (`modec args ROLE`), which carries all of it."},
+		{Code: codeBadRule, Text: "A rule in allowedTools, askTools or disallowedTools is not one of Claude " +
+			"Code's: Tool or Tool(content). Claude Code would skip it with a warning. A deny that is skipped holds " +
+			"nothing back, so that it is an error here."},
+		{Code: codeAskMode, Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to " +
+			"ask about, so that every ask of the role is a refusal. That is the mode's purpose. The note is there " +
+			"once a role so that nobody is surprised."},
+		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that " +
+			"changes the project, whatever the role allows."},
+		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: " +
+			"the role or mode loses the tools that edit. Turn hooks on, or let edit default to ask."},
+		{Code: codeRead, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: " +
+			"the role or mode loses the tools that read. Turn hooks on, or let read default to ask."},
+		{Code: codeCommand, Text: "Without the hook, Claude Code's rules cannot refuse every command that is not " +
+			"listed: the role or mode loses Bash. Turn hooks on, or let command default to ask."},
+		{Code: codeTool, Text: "A rule such as Write or Grep in allowedTools allows one of the tools that edit, " +
+			"read or run commands, whatever its input is: guarded paths and paths outside the project too. The " +
+			"source decides about the group, and the rule is left out. Say in can what may be edited, read or run."},
+		{Code: codeWeb, Text: "Without the hook, Claude Code's rules cannot refuse every host that is not listed: " +
+			"the role or mode loses WebFetch and WebSearch. Turn hooks on, or let web default to ask."},
+		{Code: codeRegex, Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny " +
+			"costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn " +
+			"hooks on, or write a glob."},
+		{Code: codeAllow, Text: "Without the hook an allow is left out where Claude Code's pattern would also " +
+			"match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a " +
+			"folder (docs/**)."},
+		{Code: codeNameCollision, Text: "Claude Code writes a tool as mcp__SERVER__TOOL, and replaces every " +
+			"character other than letters, digits, dashes and underscores. Two servers or tools of the inventory " +
+			"come out alike. Rename one of them."},
+		{Code: codeInstall, Text: "An installation writes a role's settings into the home folder. A mode is a " +
+			"subagent of the project and cannot be installed. The role's list of built-in tools and its own " +
+			"servers are not settings, so that only `modec args` passes them. Without the hook no allow is " +
+			"written, since it would hold in every folder of the machine."},
+		{Code: codeExternal, Text: "A role that may not use what .mcp.json lists, or may use more, is started with " +
+			"a list of its own and --strict-mcp-config. That takes away the servers of the user's own settings, an " +
+			"external server among them. Say how the server is started, or let the role use the servers that " +
+			"everybody may use."},
+		{Code: codeSubject, Text: "The option subject of [targets.claude] puts one role's rules and hook into " +
+			".claude/settings.json. Claude Code joins them with those of every session in the repository, so that " +
+			"one started as another role may do only what both may. Leave the option out, and start sessions as a " +
+			"role with `modec args`."},
+		{Code: codeUnknownSubject, Text: "The option subject of [targets.claude] does not name a role of the " +
+			"source. A mode is a subagent and has no settings of its own."},
+		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left " +
+			"out, and the server starts where Claude Code does. Let the server's command change into its folder."},
+		{Code: codeUnknownExtra, Text: "extra.claude of a mode contains a setting that modec does not know to be " +
+			"harmless. Settings that change what the subagent may do belong into can."},
+		{Code: codeFlags, Text: "A command line cannot express this part of a role: flags have no list of rules to " +
+			"ask about and no hooks, and they tear a rule with a closing parenthesis apart. Use the settings file " +
+			"(`modec args ROLE`), which has all of it."},
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/format"
 )
 
-// settingsPlaces are where modec's entries stand in settings that people write too.
+// settingsPlaces are the places of modec's entries in settings that people write too.
 var settingsPlaces = []string{
 	"/permissions/allow/-", "/permissions/ask/-", "/permissions/deny/-",
 	"/permissions/defaultMode", "/permissions/disableBypassPermissionsMode", "/permissions/disableAutoMode",
@@ -17,25 +18,25 @@ var settingsPlaces = []string{
 }
 
 // Home lists the user's own settings.
-func (claude) Home() []string { return []string{".claude/settings.json"} }
+func (claude) Home() []string { return []string{format.UserSettings} }
 
-// Install writes a role's settings for the home folder, with the hook on the project's
-// policy. They hold in every folder: paths outside the project are outside to the
-// hook, and without it an allow would hold in other projects too, so that none is
-// written.
+// Install returns a role's settings for the home folder, with the hook on the project's
+// policy. They hold in every folder. To the hook, paths outside the project are outside.
+// Without the hook an allow would hold in other projects too, so that none is written.
 func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
-	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	e := newEmitter(in)
 	if ref.Role == "" || ref.Mode != "" {
-		e.diags.Errorf(codeInstall, diag.Pos{}, "got %s, want a role: Claude Code has no settings for a mode in the home folder", ref).
+		e.diags.Errorf(codeInstall, diag.Pos{},
+			"Claude Code has no settings for %s in the home folder, only for a role", ref).
 			Hint("name a role, or `--target cursor`").
 			Target("claude")
 		return nil, e.diags
 	}
 	r := in.Project.Role(ref.Role)
 	as := r
-	if !e.hooks && r.PermissionMode == "dontAsk" { // any project's own mode goes before it
+	if !e.hooks && r.PermissionMode == format.DontAsk { // the mode of any project holds over the user's
 		held := *r
-		held.PermissionMode = "default"
+		held.PermissionMode = format.Default
 		as = &held
 	}
 	list, _, err := e.compile(as)
@@ -43,9 +44,9 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return nil, e.diags
 	}
-	e.diags = nil // said by the build
-	mode := cmp.Or(r.PermissionMode, "default")
-	artifact := contract.File{Path: settingsPath(r), Data: contract.JSON(e.settingsOf(r, list, mode, projectModel))}
+	e.diags = nil // the build reports them
+	mode := cmp.Or(r.PermissionMode, format.Default)
+	artifact := contract.File{Path: settingsPath(r), Data: contract.JSON(e.settingsOf(r, list, mode, projectPolicy))}
 	warn := func(g ir.Group, message string) {
 		e.diags.Warnf(codeInstall, r.Pos, "%s", message).
 			Hint("`modec args "+contract.ShellQuote(r.Name)+"` starts a session that has it").
@@ -61,15 +62,17 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		warn("", "settings cannot say which built-in tools there are: tools is not installed")
 	}
 	if _, differs := e.roleServers(r); differs {
-		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook only")
+		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook "+
+			"only")
 	}
-	model := contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
+	policyFile := contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
 	off := ""
 	if e.hooks {
 		off = "disableAllHooks"
 	}
+	data := contract.JSON(e.settingsOf(r, list, mode, policyFile))
 	return []contract.HomeFile{{
-		File:     contract.File{Path: ".claude/settings.json", Data: contract.JSON(e.settingsOf(r, list, mode, model)), Places: settingsPlaces},
+		File:     contract.File{Path: format.UserSettings, Data: data, Places: settingsPlaces},
 		Strict:   true,
 		Off:      off,
 		Artifact: artifact,

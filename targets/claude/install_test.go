@@ -14,12 +14,8 @@ import (
 func installed(t *testing.T, r ir.Role) string {
 	t.Helper()
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{r}}
-	e := policy.New(p)
-	reach, err := contract.NewReach(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, diags := claude{}.Install(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), map[string]any{"hooks": false}, nil)}, ir.SubjectRef{Role: r.Name}, "/project")
+	in := inputOf(t, p, map[string]any{"hooks": false})
+	files, diags := claude{}.Install(in, ir.SubjectRef{Role: r.Name}, "/project")
 	if diags.HasErrors() || len(files) != 1 {
 		t.Fatal(files, diags)
 	}
@@ -50,7 +46,8 @@ func TestInstallWithoutHooks(t *testing.T) {
 func TestAskingAboutReads(t *testing.T) {
 	ask := &ir.Default{Decision: ir.Ask}
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "r", Can: ir.Can{Read: &ir.Table{Default: ask}}}}}
-	e := &emitter{in: contract.Input{Project: p, Policy: policy.New(p)}, hooks: true}
+	e := newEmitter(contract.Input{Project: p, Policy: policy.New(p)})
+	e.hooks = true
 	list, _, err := e.compile(&p.Roles[0])
 	if err != nil {
 		t.Fatal(err)

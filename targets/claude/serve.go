@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/hook"
 )
 
 // Tool describes a tool of Claude Code, or of an MCP server as Claude Code names it.
@@ -16,7 +17,7 @@ func (claude) Tool(name string) (contract.Tool, bool) {
 	if strings.HasPrefix(name, "mcp__") {
 		return contract.Tool{Group: ir.MCP, Unnamed: true}, true
 	}
-	g, ok := ToolGroup(name)
+	g, ok := hook.Group(name)
 	t := contract.Tool{Group: g, Unnamed: g == "" || g == ir.MCP || name == "WebSearch"}
 	switch name {
 	case "Glob", "Grep", "LS", "LSP":
@@ -36,13 +37,12 @@ func (claude) JudgeTool(req contract.HookRequest, call contract.ToolCall) (polic
 			input[name] = value
 		}
 	}
-	return Judge(req, call.Tool, input)
+	return hook.Judge(req, call.Tool, input)
 }
 
 // FlagsOf compiles a role for a command line without a settings file.
 func (claude) FlagsOf(in contract.Input, r *ir.Role) (contract.RoleFlags, diag.List) {
-	f, diags := RoleFlags(in, r)
-	return contract.RoleFlags(f), diags
+	return RoleFlags(in, r, FlagOptions{})
 }
 
 // RoleForms returns the arguments that start Claude Code as a role, and its settings.

@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/thurbox/format"
 )
 
 func emit(t *testing.T, roles ...ir.Role) (map[string]string, diag.List) {
@@ -27,7 +28,9 @@ func emitBeside(t *testing.T, beside []string, roles ...ir.Role) (map[string]str
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), nil, nil), Beside: beside})
+	options := contract.NewOptions(New().Options(), nil, nil)
+	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: options, Beside: beside}
+	files, diags := New().Emit(in)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -54,7 +57,7 @@ type call struct {
 func roles(t *testing.T, files map[string]string) call {
 	t.Helper()
 	var c call
-	if err := json.Unmarshal([]byte(files[rolesPath]), &c); err != nil {
+	if err := json.Unmarshal([]byte(files[format.RolesPath]), &c); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -67,8 +70,8 @@ func TestSetRoles(t *testing.T) {
 	if c.Project != "acme" || c.Roles[0]["permission_mode"] != "default" || c.Roles[0]["description"] != "d" {
 		t.Errorf("got %+v", c)
 	}
-	if !strings.Contains(files[rolesPath], `"Bash(git push *)"`) {
-		t.Errorf("the deny is lost:\n%s", files[rolesPath])
+	if !strings.Contains(files[format.RolesPath], `"Bash(git push *)"`) {
+		t.Errorf("the deny is lost:\n%s", files[format.RolesPath])
 	}
 }
 
@@ -99,8 +102,8 @@ func TestAskIsNotAllowed(t *testing.T) {
 	can := commands(ir.Allow, "git *")
 	can.Command.Rules = append(can.Command.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: "git push *"}})
 	files, _ := emit(t, ir.Role{Name: "a", Can: can})
-	if strings.Contains(files[rolesPath], `"Bash(git *)"`) {
-		t.Errorf("git push would run unasked:\n%s", files[rolesPath])
+	if strings.Contains(files[format.RolesPath], `"Bash(git *)"`) {
+		t.Errorf("git push would run unasked:\n%s", files[format.RolesPath])
 	}
 }
 
@@ -122,8 +125,8 @@ func TestLongName(t *testing.T) {
 func TestAgents(t *testing.T) {
 	name := "it's \"ours\"\n[[agents]]"
 	files, _ := emit(t, ir.Role{Name: name})
-	var got agents
-	if err := toml.Unmarshal([]byte(files[agentsPath]), &got); err != nil {
+	var got format.Agents
+	if err := toml.Unmarshal([]byte(files[format.AgentsPath]), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Agents) != 1 || got.Agents[0].Name != name || got.Agents[0].Command != "claude" {
@@ -132,7 +135,8 @@ func TestAgents(t *testing.T) {
 	if diff := cmp.Diff([]string{"--session-id", "{id}"}, got.Agents[0].NewSessionArgs); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("--settings=.claude/modec/"+contract.PathName(name)+".settings.json", got.Agents[0].Args[0]); diff != "" {
+	settings := "--settings=.claude/modec/" + contract.PathName(name) + ".settings.json"
+	if diff := cmp.Diff(settings, got.Agents[0].Args[0]); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -141,14 +145,14 @@ func TestAgents(t *testing.T) {
 // the last one wins: such a role would run without its rules.
 func TestPatchedNamesAreNoAgents(t *testing.T) {
 	files, diags := emit(t, ir.Role{Name: "aider"}, ir.Role{Name: "claude"}, ir.Role{Name: "claude-strict"})
-	var got agents
-	if err := toml.Unmarshal([]byte(files[agentsPath]), &got); err != nil {
+	var got format.Agents
+	if err := toml.Unmarshal([]byte(files[format.AgentsPath]), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Agents) != 1 || got.Agents[0].Name != "claude-strict" {
 		t.Errorf("got %+v, want claude-strict alone", got)
 	}
-	if strings.Contains(files[agentsPath], "hook_schema") {
+	if strings.Contains(files[format.AgentsPath], "hook_schema") {
 		t.Error("hook_schema brings the same --settings")
 	}
 	var subjects []string
@@ -166,7 +170,9 @@ func TestPatchedNamesAreNoAgents(t *testing.T) {
 }
 
 func TestTokensInPrompts(t *testing.T) {
-	for prompt, want := range map[string]bool{"in {home}": true, "see {id}": true, "in { home }": false, "${HOME}": false} {
+	for prompt, want := range map[string]bool{
+		"in {home}": true, "see {id}": true, "in { home }": false, "${HOME}": false,
+	} {
 		_, diags := emit(t, ir.Role{Name: "a", AppendSystemPrompt: prompt})
 		got := false
 		for _, d := range diags {
@@ -183,7 +189,7 @@ func TestCommaInAllow(t *testing.T) {
 	can := commands(ir.Allow, "foo a,b", "foo c")
 	can.Command.Default = &ir.Default{Decision: ir.Deny}
 	files, diags := emit(t, ir.Role{Name: "a", Can: can, PermissionMode: "dontAsk"})
-	text := files[rolesPath]
+	text := files[format.RolesPath]
 	if strings.Contains(text, "a,b") || !strings.Contains(text, `"Bash(foo c)"`) {
 		t.Errorf("got\n%s", text)
 	}
@@ -199,7 +205,7 @@ func TestCommaInAllow(t *testing.T) {
 // agents.toml names the settings files of the target claude.
 func TestWithoutClaude(t *testing.T) {
 	files, diags := emitBeside(t, []string{"roo"}, ir.Role{Name: "a"})
-	if _, ok := files[agentsPath]; ok || files[rolesPath] == "" {
+	if _, ok := files[format.AgentsPath]; ok || files[format.RolesPath] == "" {
 		t.Errorf("got %d files, want set_roles.json alone", len(files))
 	}
 	if len(diags) == 0 || diags[0].Code != "thurbox-no-claude" {

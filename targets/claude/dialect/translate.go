@@ -1,5 +1,7 @@
-// Package dialect translates Claude Code's rules into the neutral vocabulary. The
-// source's rule lists and the importer share it.
+// Package dialect translates Claude Code's rules into the neutral vocabulary.
+//
+// [Translate] is all of it. The rule lists of a source and the importer share it, so that a
+// rule means the same in both.
 package dialect
 
 import (
@@ -10,16 +12,16 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude/rule"
+	"modec.dev/modec/targets/claude/format/rule"
 )
 
-// Translate turns a rule into neutral ones; ok is false for one that the neutral
-// vocabulary cannot say. It becomes neutral only where that means no more for an
-// allow and no less for a deny or an ask. What each tool's specifier means was
-// observed on Claude Code 2.1.329.
-func Translate(r rule.Rule, d ir.Decision, inv contract.Inventory) (out []contract.NeutralRule, ok bool) {
+// Translate turns a rule in a list of a decision into neutral ones. It reports false for a
+// rule that the neutral vocabulary cannot express. A rule becomes neutral only where that
+// means no more for an allow and no less for a deny or an ask. What each tool's content
+// means was observed on Claude Code 2.1.329.
+func Translate(r rule.Rule, d ir.Decision, inv contract.Inventory) ([]contract.NeutralRule, bool) {
 	t := translation{inventory: inv, decision: d}
-	ok = t.translate(r)
+	ok := t.translate(r)
 	return t.out, ok
 }
 
@@ -29,42 +31,39 @@ type translation struct {
 	out       []contract.NeutralRule
 }
 
-func (t *translation) add(g ir.Group, server string, p ir.Pattern) bool {
-	t.out = append(t.out, contract.NeutralRule{Group: g, Server: server, Pattern: p})
-	return true
+func (t *translation) add(g ir.Group, p ir.Pattern) {
+	t.out = append(t.out, contract.NeutralRule{Group: g, Pattern: p})
 }
 
-// whole adds a rule for everything in a group; star is the pattern that says so
-// in a list.
-func (t *translation) whole(g ir.Group, star string) bool {
+func (t *translation) addTool(server string, p ir.Pattern) {
+	t.out = append(t.out, contract.NeutralRule{Group: ir.MCP, Server: server, Pattern: p})
+}
+
+// whole adds a rule for everything in a group. star is the pattern that says so in a list.
+func (t *translation) whole(g ir.Group, star string) {
 	if t.decision == ir.Deny {
-		return t.add(g, "", ir.Pattern{Kind: ir.All})
+		t.add(g, ir.Pattern{Kind: ir.All})
+	} else {
+		t.add(g, ir.Pattern{Text: star})
 	}
-	return t.add(g, "", ir.Pattern{Text: star})
 }
 
 func (t *translation) translate(r rule.Rule) bool {
 	switch r.Tool {
 	case "Bash":
-		if !r.HasSpec {
-			return t.whole(ir.Command, "*")
-		}
-		if t.decision == ir.Allow && strings.TrimSpace(r.Spec) != r.Spec {
-			return false // a blank at an end is a part of the rule
-		}
-		return policy.CheckCommand(r.Spec) == nil && !strings.ContainsAny(r.Spec, "|;&\n") && !strings.HasPrefix(r.Spec, "@") && t.add(ir.Command, "", ir.Pattern{Text: r.Spec})
+		return t.command(r)
 	case "Read", "Glob", "Grep":
-		return t.file(ir.Read, r, r.Tool == "Read")
+		return t.file(ir.Read, r)
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return t.file(ir.Edit, r, r.Tool == "Edit")
+		return t.file(ir.Edit, r)
 	case "WebFetch":
-		if !r.HasSpec { // an allow would cover WebSearch too
-			return t.decision == ir.Deny && t.whole(ir.Web, "*")
-		}
-		host, ok := strings.CutPrefix(r.Spec, "domain:")
-		return ok && policy.CheckHost(host) == nil && t.add(ir.Web, "", ir.Pattern{Text: host})
+		return t.host(r)
 	case "Agent", "Task":
-		return r.HasSpec && t.inventory.Mode(r.Spec) && t.add(ir.Modes, "", ir.Pattern{Text: r.Spec})
+		if r.HasSpec && t.inventory.Mode(r.Spec) {
+			t.add(ir.Modes, ir.Pattern{Text: r.Spec})
+			return true
+		}
+		return false
 	}
 	if name, ok := strings.CutPrefix(r.Tool, "mcp__"); ok {
 		return t.mcp(name)
@@ -72,21 +71,44 @@ func (t *translation) translate(r rule.Rule) bool {
 	return false
 }
 
-// file translates a rule over paths. A bare Write leaves Edit alone: only Read
-// and Edit name their whole group.
-func (t *translation) file(g ir.Group, r rule.Rule, names bool) bool {
+func (t *translation) command(r rule.Rule) bool {
 	if !r.HasSpec {
-		return names && t.whole(g, "**")
+		t.whole(ir.Command, "*")
+		return true
 	}
-	glob, ok := fileGlob(r.Spec, t.decision)
-	return ok && t.add(g, "", ir.Pattern{Text: glob})
+	// A blank at an end is a part of the rule. "@" begins the name of a list in the source.
+	padded := t.decision == ir.Allow && strings.TrimSpace(r.Spec) != r.Spec
+	joined := strings.ContainsAny(r.Spec, "|;&\n")
+	if padded || joined || strings.HasPrefix(r.Spec, "@") || policy.CheckCommand(r.Spec) != nil {
+		return false
+	}
+	t.add(ir.Command, ir.Pattern{Text: r.Spec})
+	return true
 }
 
-// fileGlob turns a gitignore pattern of a Read or Edit rule into a glob. A
-// pattern outside the project, a negation, a comment and what doublestar reads
-// otherwise stay Claude Code's.
+// file translates a rule over paths. Only a bare Read or Edit names its whole group: a bare
+// Write leaves Edit alone.
+func (t *translation) file(g ir.Group, r rule.Rule) bool {
+	if !r.HasSpec {
+		if r.Tool != "Read" && r.Tool != "Edit" {
+			return false
+		}
+		t.whole(g, "**")
+		return true
+	}
+	glob, ok := fileGlob(r.Spec, t.decision)
+	if ok {
+		t.add(g, ir.Pattern{Text: glob})
+	}
+	return ok
+}
+
+// fileGlob turns a gitignore pattern of a Read or Edit rule into a glob. It reports false
+// for a pattern outside the project, a negation, a comment, and what a glob would read in
+// another way.
 func fileGlob(spec string, d ir.Decision) (string, bool) {
-	if strings.HasPrefix(spec, "//") || strings.IndexByte("~!#", spec[0]) >= 0 || strings.ContainsAny(spec, `{}\`) || strings.TrimSpace(spec) != spec {
+	if strings.HasPrefix(spec, "//") || strings.IndexByte("~!#", spec[0]) >= 0 ||
+		strings.ContainsAny(spec, `{}\`) || strings.TrimSpace(spec) != spec {
 		return "", false
 	}
 	glob, anchored := strings.CutPrefix(spec, "./")
@@ -100,13 +122,30 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 	return glob, policy.CheckGlob(glob) == nil
 }
 
+// host translates a rule over hosts. A bare allow would cover WebSearch too.
+func (t *translation) host(r rule.Rule) bool {
+	if !r.HasSpec {
+		if t.decision != ir.Deny {
+			return false
+		}
+		t.whole(ir.Web, "*")
+		return true
+	}
+	host, ok := strings.CutPrefix(r.Spec, "domain:")
+	if !ok || policy.CheckHost(host) != nil {
+		return false
+	}
+	t.add(ir.Web, ir.Pattern{Text: host})
+	return true
+}
+
 // reading is a way to understand what follows mcp__: a server or a glob over
 // servers, and a glob over its tools.
 type reading struct{ server, tool string }
 
-// mcp translates SERVER, SERVER__TOOL or a glob over both. Claude Code writes
-// names with "_" for what it does not take, so that two servers may share one:
-// an allow then names neither.
+// mcp translates SERVER, SERVER__TOOL or a glob over both. Claude Code writes "_" for the
+// characters that it does not take, so that two servers may share a name: an allow then
+// names neither.
 func (t *translation) mcp(name string) bool {
 	var readings []reading
 	var known []string
@@ -141,9 +180,8 @@ func (t *translation) mcp(name string) bool {
 	return true
 }
 
-// globReadings splits a glob over SERVER__TOOL wherever the two underscores may
-// be: written, or inside what a "*" stands for. Together the readings match
-// what the glob matches.
+// globReadings cuts a glob over SERVER__TOOL wherever the two underscores may be: written,
+// or inside the text of a "*". Together the readings match what the glob matches.
 func (t *translation) globReadings(name string) []reading {
 	split := []reading{{name, "*"}}
 	for i := range name {
@@ -157,21 +195,23 @@ func (t *translation) globReadings(name string) []reading {
 	var out []reading
 	for _, x := range split {
 		out = append(out, x)
-		for _, sv := range t.inventory.Servers() { // servers that Claude Code writes otherwise
+		for _, sv := range t.inventory.Servers() { // whose names Claude Code writes in another way
 			if s := sv.Name; policy.Wildcard(x.server, rule.Name(s)) && !policy.Wildcard(x.server, s) {
 				out = append(out, reading{s, x.tool})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b reading) int { return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.tool, b.tool)) })
+	slices.SortFunc(out, func(a, b reading) int {
+		return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.tool, b.tool))
+	})
 	return slices.Compact(out)
 }
 
-// tools adds a rule for the tools of a server. A tool whose name Claude Code
-// writes otherwise is named as the inventory has it.
+// tools adds a rule for the tools of a server. A tool whose name Claude Code writes in
+// another way gets the name that it has in the inventory.
 func (t *translation) tools(x reading) {
 	if x.tool == "*" && t.decision == ir.Deny {
-		t.add(ir.MCP, x.server, ir.Pattern{Kind: ir.All})
+		t.addTool(x.server, ir.Pattern{Kind: ir.All})
 		return
 	}
 	renamed := false
@@ -179,9 +219,11 @@ func (t *translation) tools(x reading) {
 		if !policy.Wildcard(x.server, s.Name) {
 			continue
 		}
-		for j := range s.Tools {
-			if name := s.Tools[j].Name; policy.Wildcard(x.tool, rule.Name(name)) && !policy.Wildcard(x.tool, name) {
-				renamed = t.add(ir.MCP, s.Name, ir.Pattern{Text: name})
+		for i := range s.Tools {
+			name := s.Tools[i].Name
+			if policy.Wildcard(x.tool, rule.Name(name)) && !policy.Wildcard(x.tool, name) {
+				t.addTool(s.Name, ir.Pattern{Text: name})
+				renamed = true
 			}
 		}
 	}
@@ -189,6 +231,6 @@ func (t *translation) tools(x reading) {
 		t.inventory.Tool(x.server, x.tool)
 	}
 	if !renamed || strings.Contains(x.tool, "*") {
-		t.add(ir.MCP, x.server, ir.Pattern{Text: x.tool})
+		t.addTool(x.server, ir.Pattern{Text: x.tool})
 	}
 }

@@ -1,0 +1,53 @@
+package claude_test
+
+import (
+	"fmt"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude"
+)
+
+// input is a project with one role, without the hook.
+func input() contract.Input {
+	dev := ir.Role{Name: "dev", Can: ir.Can{
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "git push *"}},
+			{Decision: ir.Allow, Pattern: ir.Pattern{Text: "make *"}},
+		}},
+	}}
+	p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{dev}}
+	engine := policy.New(p)
+	reach, err := contract.NewReach(engine)
+	if err != nil {
+		panic(err)
+	}
+	options := contract.NewOptions(claude.New().Options(), map[string]any{"hooks": false}, nil)
+	return contract.Input{Project: p, Policy: engine, Reach: reach, Options: options}
+}
+
+// A role becomes a settings file.
+func ExampleNew() {
+	files, losses := claude.New().Emit(input())
+	for _, f := range files {
+		fmt.Println(f.Path)
+	}
+	fmt.Println(len(losses), "losses")
+	// Output:
+	// .claude/modec/dev.settings.json
+	// 0 losses
+}
+
+// Flags have no list of rules to ask about: what Claude Code would run by itself is denied.
+func ExampleRoleFlags() {
+	in := input()
+	f, losses := claude.RoleFlags(in, &in.Project.Roles[0], claude.FlagOptions{})
+	fmt.Println(f.PermissionMode, f.Disallowed[len(f.Disallowed)-1])
+	for _, l := range losses {
+		fmt.Println(l.Code, l.Subject)
+	}
+	// Output:
+	// default ReadMcpResourceTool
+	// claude-flags role dev
+}

@@ -1,0 +1,166 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/targets/claude/format/rule"
+)
+
+// Agent is the front matter of a subagent's file, and the prompt below it.
+type Agent struct {
+	Name   string // "" where there is none: Claude Code does not load the file
+	Root   *located.Value
+	Prompt string
+}
+
+var errNoFrontMatter = errors.New("got a file without front matter, which is not a subagent")
+
+// ReadAgent reads a subagent's file. Places are those of the file.
+func ReadAgent(name string, data []byte) (*Agent, error) {
+	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\uFEFF"), "\r\n", "\n")
+	rest, ok := strings.CutPrefix(text, "---\n")
+	front, body, closed := strings.Cut("\n"+rest, "\n---\n")
+	if !closed {
+		front, closed = strings.CutSuffix("\n"+rest, "\n---")
+	}
+	if !ok || !closed {
+		return nil, errNoFrontMatter
+	}
+	// The line break before the front matter stands for the line of dashes.
+	v, err := located.YAML(name, []byte(front))
+	if err != nil {
+		mended, again := located.YAML(name, []byte(quoted(front)))
+		if again != nil {
+			return nil, fmt.Errorf("got front matter that does not load: %w", err)
+		}
+		v = mended
+	}
+	a := &Agent{Root: v, Prompt: body}
+	a.Name, _ = v.Get("name").Str()
+	return a, nil
+}
+
+var oneLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):[ \t]+(.+)$`)
+
+// quoted quotes the values that are not YAML by themselves, as in `description: Use
+// when: always`. Observed on 2.1.329: such a subagent loads, and its other fields hold as
+// they are written. One whose value continues on further lines does not load.
+func quoted(front string) string {
+	lines := strings.Split(front, "\n")
+	for i, l := range lines {
+		m := oneLine.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		if _, err := located.YAML("", []byte(l)); err != nil {
+			lines[i] = m[1] + ": " + Quote(strings.TrimSpace(m[2]))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Tools returns the subagent's own list of tools, nil where it has all of the session's.
+func (a *Agent) Tools() *located.Value {
+	if t := a.Root.Get("tools"); !t.Is(located.Null) {
+		return t
+	}
+	return nil
+}
+
+// ToolLists returns the lists that limit the tools of the subagent.
+func (a *Agent) ToolLists() []ToolList {
+	var lists []ToolList
+	if t := a.Tools(); t != nil {
+		lists = append(lists, NewToolList(Offered, ToolNames(t)))
+	}
+	if t := a.Root.Get("disallowedTools"); t != nil {
+		lists = append(lists, NewToolList(Withheld, ToolNames(t)))
+	}
+	return lists
+}
+
+// ToolNames returns the names of a list of tools, which is a list or a text with commas.
+func ToolNames(v *located.Value) []string {
+	if text, ok := v.Str(); ok {
+		return SplitRules(text, AtCommas)
+	}
+	return v.Strings()
+}
+
+// ToolListKind says what a list does with the tools that it names.
+type ToolListKind int
+
+const (
+	Offered        ToolListKind = iota // tools: there are no others
+	Withheld                           // disallowedTools: they are taken away
+	OfferedBuiltIn                     // --tools: there are no other built-in tools
+)
+
+// ToolList is a list of tools of a session.
+type ToolList struct {
+	kind  ToolListKind
+	tools []rule.Tools
+}
+
+// NewToolList reads the names of a list. What stands in parentheses limits nothing here.
+func NewToolList(kind ToolListKind, names []string) ToolList {
+	l := ToolList{kind: kind}
+	for _, n := range names {
+		n, _, _ = strings.Cut(n, "(")
+		if n = strings.TrimSpace(n); n == "Task" {
+			n = "Agent"
+		}
+		if n != "" {
+			l.tools = append(l.tools, rule.NewTools(n))
+		}
+	}
+	return l
+}
+
+// Leaves reports whether the list leaves a tool to the session.
+func (l ToolList) Leaves(tool string) bool {
+	if l.kind == OfferedBuiltIn && strings.HasPrefix(tool, "mcp__") {
+		return true
+	}
+	return l.has(tool) != (l.kind == Withheld)
+}
+
+// Names reports whether the list offers a tool by its name.
+func (l ToolList) Names(tool string) bool { return l.kind != Withheld && l.has(tool) }
+
+// NamesBuiltIn reports whether the list is that of --tools and offers a tool by its
+// name.
+func (l ToolList) NamesBuiltIn(tool string) bool { return l.kind == OfferedBuiltIn && l.has(tool) }
+
+func (l ToolList) has(tool string) bool {
+	return slices.ContainsFunc(l.tools, func(t rule.Tools) bool { return t.Has(tool) })
+}
+
+// AgentExtra checks the value of a subagent's setting that does not change what the
+// subagent may do. It reports whether there is such a setting, and whether Claude Code
+// documents the value.
+func AgentExtra(key string, value any) (known, valid bool) {
+	check, known := agentExtras[key]
+	return known, known && check(value)
+}
+
+// AgentExtraNames lists the settings that AgentExtra knows, for messages.
+const AgentExtraNames = `"color", "effort", "maxTurns"`
+
+var agentExtras = map[string]func(any) bool{
+	"color":  oneOf("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"),
+	"effort": oneOf("low", "medium", "high", "xhigh", "max"),
+	"maxTurns": func(v any) bool {
+		n, ok := v.(float64)
+		return ok && n >= 1 && n == float64(int(n))
+	},
+}
+
+func oneOf(choices ...string) func(any) bool {
+	return func(v any) bool { s, ok := v.(string); return ok && slices.Contains(choices, s) }
+}

@@ -1,0 +1,121 @@
+// Package format describes the files and the command line of Claude Code: where they
+// are, which values they take, and how to read them. It decides nothing.
+//
+// [ReadSettings] reads a settings file, [ReadAgent] a subagent and [ReadFlags] a command
+// line, each into values with their places. The emitter, the importer and the model of
+// the agent share this package and package rule below it, and nothing else: what one of
+// them makes of a value is its own.
+//
+// Sources: code.claude.com/docs (settings, permissions, sub-agents, cli-reference) and
+// the binary of @anthropic-ai/claude-code 2.1.329.
+package format
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+)
+
+// The files of a project, and of the user below the home folder.
+const (
+	ProjectSettings = ".claude/settings.json"
+	LocalSettings   = ".claude/settings.local.json"
+	UserSettings    = ".claude/settings.json"
+	AgentsFolder    = ".claude/agents"
+	SkillsFolder    = ".claude/skills"
+	ProjectServers  = ".mcp.json"
+	UserServers     = ".claude.json"
+)
+
+// SettingsFile is a settings file of a project.
+type SettingsFile struct {
+	Path   string
+	Source string // its name in --setting-sources
+}
+
+// SettingsFiles lists the settings files of a project. A later one holds over an
+// earlier one.
+var SettingsFiles = []SettingsFile{{ProjectSettings, "project"}, {LocalSettings, "local"}}
+
+// sources are the values of --setting-sources.
+var sources = []string{"user", "project", "local"}
+
+// The permission modes. Manual is another name of Default; Delegate is accepted and
+// means Default.
+const (
+	Default     = "default"
+	Plan        = "plan"
+	AcceptEdits = "acceptEdits"
+	DontAsk     = "dontAsk"
+	Auto        = "auto"
+	Bypass      = "bypassPermissions"
+	Manual      = "manual"
+	Delegate    = "delegate"
+)
+
+// ModeNames lists the permission modes that a person chooses from, for messages.
+const ModeNames = "default, plan, acceptEdits, dontAsk, auto or bypassPermissions"
+
+// IsMode reports whether Claude Code accepts a permission mode.
+func IsMode(name string) bool {
+	return slices.Contains([]string{Default, Plan, AcceptEdits, DontAsk, Auto, Bypass, Manual, Delegate}, name)
+}
+
+// Tools are the built-in tools of a group. A path rule of the first one covers the
+// others. A rule without content covers its own tool alone.
+var Tools = map[ir.Group][]string{
+	ir.Read:    {"Read", "Glob", "Grep", "LSP"},
+	ir.Edit:    {"Edit", "Write", "NotebookEdit"},
+	ir.Command: {"Bash", "Monitor", "PowerShell"},
+	ir.Web:     {"WebFetch", "WebSearch"},
+	ir.Modes:   {"Agent"},
+}
+
+// ResourceTools list and read the resources of all servers at once.
+var ResourceTools = []string{"ListMcpResourcesTool", "ReadMcpResourceTool"}
+
+// SharedGroup returns the group of a tool that reads, edits or runs commands beside
+// others, "" for any other tool.
+func SharedGroup(tool string) ir.Group {
+	if tool == "MultiEdit" {
+		return ir.Edit
+	}
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command} {
+		if slices.Contains(Tools[g], tool) {
+			return g
+		}
+	}
+	return ""
+}
+
+// Quote writes text as a double-quoted YAML scalar on one line.
+func Quote(s string) string {
+	return contract.QuoteYAML(s, func(r rune) bool { return !strconv.IsPrint(r) })
+}
+
+// SubjectName returns the name of which contract.PathName made a path segment. It
+// reports false for any other segment.
+func SubjectName(segment string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(segment); i++ {
+		if segment[i] != '%' {
+			b.WriteByte(segment[i])
+			continue
+		}
+		if i+2 >= len(segment) {
+			return "", false
+		}
+		hi, lo := strings.IndexByte(hexDigits, segment[i+1]), strings.IndexByte(hexDigits, segment[i+2])
+		if hi < 0 || lo < 0 {
+			return "", false
+		}
+		b.WriteByte(byte(hi<<4 | lo))
+		i += 2
+	}
+	return b.String(), b.Len() > 0
+}
+
+const hexDigits = "0123456789ABCDEF"

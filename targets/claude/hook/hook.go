@@ -1,0 +1,362 @@
+// Package hook answers for modec when Claude Code asks before it runs a tool.
+//
+// [Answer] answers the payload of a PreToolUse hook, as `modec hook claude` does.
+// [Judge] decides one call without a payload. [Group] returns what a built-in tool does.
+//
+// The package promises that a payload which it does not understand is refused: a call
+// without a readable input, a tool with the name of no server, a subject that the policy
+// does not have.
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/format/rule"
+)
+
+// payload is what Claude Code sends to a PreToolUse hook. Other fields are ignored: the
+// agent adds to them between versions.
+type payload struct {
+	Event     string         `json:"hook_event_name"`
+	Mode      string         `json:"permission_mode"`
+	Cwd       string         `json:"cwd"`
+	Tool      string         `json:"tool_name"`
+	ToolInput map[string]any `json:"tool_input"`
+}
+
+// opinion is what the policy says of a call.
+type opinion struct {
+	policy.Result
+	none bool // the tool touches nothing
+	// abstain means that an allow must not be answered: the agent's own rules decide.
+	abstain bool
+}
+
+// toolAction is what a built-in tool does.
+type toolAction struct {
+	group ir.Group // "" for a tool that touches nothing
+	judge func(*question) opinion
+}
+
+// toolActions contains every built-in tool of Claude Code 2.1.329
+// (https://code.claude.com/docs/en/tools-reference). A tool that is neither here nor an
+// MCP tool is unknown.
+var toolActions = map[string]toolAction{
+	"Read":                 {ir.Read, fileAction(ir.Read, "file_path")},
+	"NotebookRead":         {ir.Read, fileAction(ir.Read, "notebook_path")},
+	"LSP":                  {ir.Read, searchAction("filePath", "file_path", "path")},
+	"Glob":                 {ir.Read, searchAction("path")},
+	"Grep":                 {ir.Read, searchAction("path")},
+	"LS":                   {ir.Read, searchAction("path")},
+	"Edit":                 {ir.Edit, fileAction(ir.Edit, "file_path")},
+	"MultiEdit":            {ir.Edit, fileAction(ir.Edit, "file_path")},
+	"Write":                {ir.Edit, fileAction(ir.Edit, "file_path")},
+	"NotebookEdit":         {ir.Edit, fileAction(ir.Edit, "notebook_path")},
+	"Bash":                 {ir.Command, bashAction},
+	"Monitor":              {ir.Command, bashAction},
+	"PowerShell":           {ir.Command, powerShellAction},
+	"WebFetch":             {ir.Web, fetchAction},
+	"WebSearch":            {ir.Web, searchWebAction},
+	"Agent":                {ir.Modes, slugAction("subagent_type")},
+	"Task":                 {ir.Modes, slugAction("subagent_type")},
+	"Skill":                {ir.Modes, slugAction("skill", "command")},
+	"ListMcpResourcesTool": {ir.MCP, resourceAction},
+	"ReadMcpResourceTool":  {ir.MCP, resourceAction},
+	"AskUserQuestion":      {"", noAction},
+	"EndConversation":      {"", noAction},
+	"EnterPlanMode":        {"", noAction},
+	"ExitPlanMode":         {"", noAction},
+	"ListAgents":           {"", noAction},
+	"ReportFindings":       {"", noAction},
+	"StructuredOutput":     {"", noAction},
+	"TaskCreate":           {"", noAction},
+	"TaskGet":              {"", noAction},
+	"TaskList":             {"", noAction},
+	"TaskOutput":           {"", noAction},
+	"TaskStop":             {"", noAction},
+	"TaskUpdate":           {"", noAction},
+	"TodoWrite":            {"", noAction},
+	"ToolSearch":           {"", noAction},
+	"WaitForMcpServers":    {"", noAction},
+}
+
+// Group returns the tool group of a built-in tool, "" for one that touches nothing. It
+// reports false for a tool that Claude Code does not have.
+func Group(tool string) (ir.Group, bool) {
+	a, ok := toolActions[tool]
+	return a.group, ok
+}
+
+// Judge decides a call of a tool in the project's folder. The input is as Claude Code
+// writes it. A search that may meet what the subject may not read is an ask at most: the
+// hook leaves it to Claude Code's own rules.
+func Judge(req contract.HookRequest, tool string, input map[string]any) (policy.Result, error) {
+	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}}
+	var err error
+	if q.subject, err = req.Policy.Subject(req.Subject); err != nil {
+		return policy.Result{}, err
+	}
+	o := q.opinion()
+	switch {
+	case o.none:
+		o.Result = policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}
+	case o.abstain && o.Decision == ir.Allow:
+		o.Decision, o.Rule = ir.Ask, o.Rule+", and some of what is below may not be read"
+	}
+	return o.Result, nil
+}
+
+// question is a payload with what is needed to answer it.
+type question struct {
+	contract.HookRequest
+	payload
+	subject *policy.Subject
+}
+
+// Answer answers a PreToolUse payload: one JSON object and exit code 0, or a refusal.
+func Answer(req contract.HookRequest) contract.HookAnswer {
+	q := question{HookRequest: req}
+	d := json.NewDecoder(bytes.NewReader(req.Payload))
+	if err := d.Decode(&q.payload); err != nil {
+		return contract.Refuse("the payload is not a JSON object of Claude Code: " + err.Error())
+	}
+	if q.Event != "PreToolUse" || q.Tool == "" || q.ToolInput == nil {
+		return contract.Refuse(fmt.Sprintf(
+			"got the event %q for the tool %q, want PreToolUse with a tool and its input", q.Event, q.Tool))
+	}
+	s, err := req.Policy.Subject(req.Subject)
+	if err != nil {
+		return contract.Refuse(err.Error())
+	}
+	q.subject = s
+	o := q.opinion()
+	switch {
+	case o.none, o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
+		return contract.HookAnswer{Stdout: []byte("{}\n")}
+	}
+	return answer(req.Subject, q.Tool, o.Result)
+}
+
+func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer {
+	reason := fmt.Sprintf("modec: %s may not use %s here", ref, tool)
+	switch r.Decision {
+	case ir.Ask:
+		reason = fmt.Sprintf("modec: %s asks first about %s", ref, tool)
+	case ir.Allow:
+		reason = fmt.Sprintf("modec: %s may use %s", ref, tool)
+	}
+	reason += ", by " + r.Rule
+	if p := r.Pos.String(); p != "" {
+		reason += " (" + p + ")"
+	}
+	b, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]string{
+		"hookEventName": "PreToolUse", "permissionDecision": r.Decision.String(), "permissionDecisionReason": reason}})
+	if err != nil {
+		return contract.Refuse(err.Error())
+	}
+	return contract.HookAnswer{Stdout: append(b, '\n')}
+}
+
+func (q *question) opinion() opinion {
+	if a, ok := toolActions[q.Tool]; ok {
+		return a.judge(q)
+	}
+	if rest, ok := strings.CutPrefix(q.Tool, "mcp__"); ok {
+		return q.mcp(rest)
+	}
+	return opinion{Result: q.subject.UnknownTool()}
+}
+
+// text returns the first of the named inputs that is there. It reports false for an
+// input that is not a text: the call is then refused.
+func (q *question) text(names ...string) (string, bool) {
+	for _, n := range names {
+		if v, ok := q.ToolInput[n]; ok {
+			s, ok := v.(string)
+			return s, ok
+		}
+	}
+	return "", false
+}
+
+func denied(why string) opinion {
+	return opinion{Result: policy.Result{Decision: ir.Deny, Rule: why}}
+}
+
+func missing(name string) opinion { return denied("a call without a readable " + name) }
+
+func noAction(*question) opinion { return opinion{none: true} }
+
+func fileAction(g ir.Group, name string) func(*question) opinion {
+	return func(q *question) opinion {
+		p, ok := q.text(name)
+		if !ok || p == "" {
+			return missing(name)
+		}
+		return opinion{Result: q.file(g, p)}
+	}
+}
+
+// searchAction judges a search below a folder, by default the working directory. It may
+// meet paths that the subject may not read. The agent's own rules leave those out, so
+// that they decide instead of an allow.
+func searchAction(names ...string) func(*question) opinion {
+	return func(q *question) opinion {
+		p, ok := q.text(names...)
+		if !ok || p == "" {
+			p = "."
+		}
+		o := opinion{Result: q.file(ir.Read, p)}
+		o.abstain = slices.ContainsFunc(q.subject.Rules(ir.Read), func(r ir.Rule) bool { return r.Decision < ir.Allow })
+		return o
+	}
+}
+
+// file decides a path as it is written and with its links resolved. The lower decision
+// holds.
+func (q *question) file(g ir.Group, p string) policy.Result {
+	abs := p
+	switch {
+	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
+	case policy.Elsewhere(p):
+		return q.subject.DecideFile(g, p, "")
+	default:
+		if !filepath.IsAbs(q.Cwd) {
+			return policy.Result{Decision: ir.Deny, Rule: "a relative path without a working directory"}
+		}
+		abs = filepath.Join(q.Cwd, p)
+	}
+	return contract.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
+}
+
+func bashAction(q *question) opinion {
+	line, ok := q.text("command")
+	if !ok || line == "" {
+		return missing("command")
+	}
+	dir, err := q.Resolve(q.Cwd)
+	if err != nil || !filepath.IsAbs(q.Cwd) {
+		return denied("a working directory that cannot be resolved")
+	}
+	root, err := q.Resolve(q.Root)
+	if err != nil {
+		return denied("a project root that cannot be resolved")
+	}
+	dir = policy.Relative(root, dir)
+	r := q.subject.DecideCommand(dir, line)
+	if path.IsAbs(dir) && r.Decision > ir.Ask {
+		r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
+	}
+	return opinion{Result: r}
+}
+
+// powerShellAction judges a line that is not one of a POSIX shell. Patterns do not apply
+// to it, and it gets at most an ask.
+func powerShellAction(q *question) opinion {
+	if _, ok := q.text("command"); !ok {
+		return missing("command")
+	}
+	for _, r := range q.subject.Rules(ir.Command) {
+		if r.Decision == ir.Deny {
+			o := denied("a PowerShell line, which cannot be checked for " + r.Pattern.String())
+			o.Pos = r.Pos
+			return o
+		}
+	}
+	d := q.subject.Default(ir.Command)
+	d.Decision = min(d.Decision, ir.Ask)
+	return opinion{Result: d}
+}
+
+func fetchAction(q *question) opinion {
+	raw, ok := q.text("url")
+	if !ok || raw == "" {
+		return missing("url")
+	}
+	host, ok := contract.WebHost(raw)
+	if !ok {
+		return missing("url")
+	}
+	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: host})}
+}
+
+func searchWebAction(q *question) opinion {
+	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: ""})}
+}
+
+func slugAction(names ...string) func(*question) opinion {
+	return func(q *question) opinion {
+		slug, ok := q.text(names...)
+		if !ok {
+			return missing(names[0])
+		}
+		return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug})}
+	}
+}
+
+// server returns the inventory's name of a server from the one that Claude Code writes.
+func (q *question) server(name string) string {
+	p := q.Policy.Project()
+	for i := range p.Servers {
+		if rule.Name(p.Servers[i].Name) == name {
+			return p.Servers[i].Name
+		}
+	}
+	return name
+}
+
+func resourceAction(q *question) opinion {
+	name, ok := q.text("server")
+	if !ok {
+		return missing("server")
+	}
+	a := policy.Action{Group: ir.MCP, Kind: policy.Resource, Server: q.server(rule.Name(name)), Arg: "*"}
+	return opinion{Result: q.subject.Decide(a)}
+}
+
+// mcp decides SERVER__TOOL. A server's name may contain "__": every reading is decided,
+// and the lowest decision holds.
+func (q *question) mcp(rest string) opinion {
+	p := q.Policy.Project()
+	var lowest *policy.Result
+	for i := range p.Servers {
+		tool, ok := strings.CutPrefix(rest, rule.Name(p.Servers[i].Name)+"__")
+		if !ok || tool == "" {
+			continue
+		}
+		for _, t := range p.Servers[i].Tools {
+			if rule.Name(t.Name) == tool {
+				tool = t.Name
+			}
+		}
+		r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: p.Servers[i].Name, Arg: tool})
+		if lowest == nil || r.Decision < lowest.Decision {
+			lowest = &r
+		}
+	}
+	if lowest == nil {
+		return opinion{Result: q.unlisted(rest)}
+	}
+	return opinion{Result: *lowest}
+}
+
+// unlisted decides a tool of a server that the inventory does not have.
+func (q *question) unlisted(rest string) policy.Result {
+	server, tool, _ := strings.Cut(rest, "__")
+	r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+	r.Decision = min(r.Decision, ir.Ask)
+	if q.Policy.Project().ClosedInventory && q.subject.Default(ir.MCP).Decision == ir.Deny {
+		r.Decision = ir.Deny
+	}
+	return r
+}

@@ -1,0 +1,171 @@
+package hook
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+func ruleOf(d ir.Decision, text string) ir.Rule {
+	return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: diag.Pos{File: "f", Line: 1, Col: 1}}
+}
+
+// project has a role "dev" and a mode "code" with the same permissions.
+func project() *ir.Project {
+	can := ir.Can{
+		Read: &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}},
+		Edit: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "docs/**"), ruleOf(ir.Ask, "src/**")},
+			Default: &ir.Default{Decision: ir.Deny}},
+		Command: &ir.Table{Default: &ir.Default{Decision: ir.Ask},
+			Rules: []ir.Rule{ruleOf(ir.Allow, "git status"), ruleOf(ir.Deny, "git push *")}},
+		Web:   &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}, Default: &ir.Default{Decision: ir.Ask}},
+		Modes: &ir.Table{Rules: []ir.Rule{ruleOf(ir.Allow, "code")}, Default: &ir.Default{Decision: ir.Deny}},
+		MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "my docs", Literal: true,
+			Default: &ir.Default{Decision: ir.Deny}, Rules: []ir.Rule{ruleOf(ir.Allow, "get_*"),
+				ruleOf(ir.Ask, "put")}}},
+			Default: &ir.Default{Decision: ir.Deny}},
+	}
+	return &ir.Project{Version: ir.Version, ClosedInventory: true,
+		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true,
+			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
+		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
+		Roles: []ir.Role{{Name: "dev", Can: can}},
+		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
+			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+	}
+}
+
+func answerTo(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) contract.HookAnswer {
+	t.Helper()
+	return Answer(contract.HookRequest{
+		Payload: []byte(payload), Policy: policy.New(project()), Subject: subject, Root: "/p", MayAllow: mayAllow,
+		Resolve: func(p string) (string, error) { return filepath.Clean(p), nil },
+	})
+}
+
+// said reads an answer: allow, ask, deny, abstain or refused.
+func said(t *testing.T, a contract.HookAnswer) string {
+	t.Helper()
+	if a.Exit != 0 {
+		if a.Exit != 2 || a.Stderr == "" || len(a.Stdout) > 0 {
+			t.Errorf("a refusal is exit code 2 with a reason and no answer, got %+v", a)
+		}
+		return "refused"
+	}
+	var o struct {
+		HookSpecificOutput *struct{ HookEventName, PermissionDecision, PermissionDecisionReason string }
+	}
+	if err := json.Unmarshal(a.Stdout, &o); err != nil {
+		t.Fatalf("%v: %s", err, a.Stdout)
+	}
+	if o.HookSpecificOutput == nil {
+		return "abstain"
+	}
+	if o.HookSpecificOutput.HookEventName != "PreToolUse" || o.HookSpecificOutput.PermissionDecisionReason == "" {
+		t.Errorf("an incomplete answer: %s", a.Stdout)
+	}
+	return o.HookSpecificOutput.PermissionDecision
+}
+
+func payloadOf(tool, input string) string {
+	return `{"hook_event_name":"PreToolUse","permission_mode":"default","cwd":"/p",` +
+		`"tool_name":"` + tool + `","tool_input":` + input + `}`
+}
+
+func TestHook(t *testing.T) {
+	dev := ir.SubjectRef{Role: "dev"}
+	for _, c := range []struct{ tool, input, want string }{
+		{"Read", `{"file_path":"/p/a"}`, "allow"},
+		{"Read", `{"file_path":"/p/.env"}`, "deny"},
+		{"Read", `{"file_path":"/p/x/../.ENV"}`, "deny"},
+		{"Read", `{"file_path":"/etc/passwd"}`, "ask"},
+		{"Grep", `{"pattern":"x"}`, "abstain"}, // it may meet .env: the agent's rules leave that out
+		{"Edit", `{"file_path":"/p/docs/a"}`, "allow"},
+		{"Write", `{"file_path":"docs/a"}`, "allow"},
+		{"Write", `{"file_path":"/p/src/a"}`, "ask"},
+		{"NotebookEdit", `{"notebook_path":"/p/other"}`, "deny"},
+		{"Write", `{"file_path":"/p/.claude/settings.json"}`, "deny"},
+		{"Write", `{"file_path":"~/docs/a"}`, "deny"},
+		{"Write", `{}`, "deny"},
+		{"Write", `{"file_path":7}`, "deny"},
+		{"Bash", `{"command":"git status"}`, "allow"},
+		{"Bash", `{"command":"git status && git push x"}`, "deny"},
+		{"Bash", `{"command":"make"}`, "ask"},
+		{"Bash", `{}`, "deny"},
+		{"PowerShell", `{"command":"git status"}`, "deny"},
+		{"WebFetch", `{"url":"https://a.example.com:8443/x"}`, "allow"},
+		{"WebFetch", `{"url":"https://example.com@evil.test/"}`, "ask"},
+		{"WebFetch", `{"url":"file:///etc/passwd"}`, "deny"},
+		{"WebSearch", `{"query":"x"}`, "ask"},
+		{"Agent", `{"subagent_type":"code"}`, "allow"},
+		{"Task", `{"subagent_type":"general-purpose"}`, "deny"},
+		{"mcp__my_docs__get_x", `{}`, "allow"},
+		{"mcp__my_docs__put", `{}`, "ask"},
+		{"mcp__my_docs__del", `{}`, "deny"},
+		{"mcp__other__get_x", `{}`, "deny"},
+		{"ReadMcpResourceTool", `{"server":"my_docs","uri":"x"}`, "deny"},
+		{"TodoWrite", `{}`, "abstain"},
+		{"BrandNewTool", `{}`, "ask"},
+	} {
+		if got := said(t, answerTo(t, dev, true, payloadOf(c.tool, c.input))); got != c.want {
+			t.Errorf("%s %s: got %s, want %s", c.tool, c.input, got, c.want)
+		}
+	}
+}
+
+// Only a hook that did not travel with the repository approves, and never in
+// plan mode.
+func TestHookAbstainsFromAllow(t *testing.T) {
+	p := payloadOf("Bash", `{"command":"git status"}`)
+	for _, c := range []struct {
+		may     bool
+		payload string
+		want    string
+	}{
+		{true, p, "allow"},
+		{false, p, "abstain"},
+		{true, strings.Replace(p, `"default"`, `"plan"`, 1), "abstain"},
+		{false, payloadOf("Bash", `{"command":"git push x"}`), "deny"},
+	} {
+		if got := said(t, answerTo(t, ir.SubjectRef{Mode: "code"}, c.may, c.payload)); got != c.want {
+			t.Errorf("%v %s: got %s, want %s", c.may, c.payload, got, c.want)
+		}
+	}
+}
+
+func TestHookRefuses(t *testing.T) {
+	for _, payload := range []string{
+		"", "{", "[]", `"x"`, `{}`,
+		`{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash"}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":[]}`,
+	} {
+		if got := said(t, answerTo(t, ir.SubjectRef{Role: "dev"}, true, payload)); got != "refused" {
+			t.Errorf("%q: got %s, want a refusal", payload, got)
+		}
+	}
+	bash := payloadOf("Bash", `{"command":"x"}`)
+	if got := said(t, answerTo(t, ir.SubjectRef{Role: "nobody"}, true, bash)); got != "refused" {
+		t.Errorf("an unknown subject: got %s", got)
+	}
+}
+
+// Whatever an agent sends, the hook answers or refuses, and never allows what
+// it does not understand.
+func FuzzHook(f *testing.F) {
+	f.Add(payloadOf("Bash", `{"command":"git push $(x)"}`))
+	f.Add(payloadOf("Write", `{"file_path":"/p/../x"}`))
+	f.Add(payloadOf("mcp__a__b", `{}`))
+	f.Fuzz(func(t *testing.T, payload string) {
+		a := answerTo(t, ir.SubjectRef{Role: "dev"}, true, payload)
+		if !json.Valid([]byte(payload)) && a.Exit == 0 && said(t, a) == "allow" {
+			t.Errorf("%q is allowed", payload)
+		}
+	})
+}

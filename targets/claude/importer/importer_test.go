@@ -1,0 +1,137 @@
+package importer
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+var commandLine = diag.Pos{File: "command line"}
+
+// importedOf decides with the only role of an import.
+func importedOf(t *testing.T, got Result, diags diag.List) func(ir.Group, string) ir.Decision {
+	t.Helper()
+	if diags.HasErrors() || len(got.Project.Roles) != 1 {
+		t.Fatalf("got %v and %d roles, want one role", diags, len(got.Project.Roles))
+	}
+	s, err := policy.New(got.Project).Subject(ir.SubjectRef{Role: got.Project.Roles[0].Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(g ir.Group, arg string) ir.Decision { return s.Decide(policy.Action{Group: g, Arg: arg}).Decision }
+}
+
+func TestASlashStartsFromTheFolderOfTheSettings(t *testing.T) {
+	const settings = `{"permissions":{"allow":["Edit(/x/**)"],"deny":["Read(/secret)"]}}`
+	for file, dir := range map[string]string{"s.json": "", "./conf/s.json": "conf/", "a/b/s.json": "a/b/"} {
+		fsys := fstest.MapFS{"s.json": {Data: []byte(settings)}, "conf/s.json": {Data: []byte(settings)},
+			"a/b/s.json": {Data: []byte(settings)}}
+		got, diags := Args(contract.Source{Root: fsys}, "cli", []string{"--settings", file}, commandLine)
+		decide := importedOf(t, got, diags)
+		if d := decide(ir.Edit, dir+"x/a.go"); d != ir.Allow {
+			t.Errorf("%s: edit %sx/a.go: got %s, want allow", file, dir, d)
+		}
+		if d := decide(ir.Read, dir+"secret"); d != ir.Deny {
+			t.Errorf("%s: read %ssecret: got %s, want deny", file, dir, d)
+		}
+		if d := decide(ir.Edit, "x/a.go"); dir != "" && d != ir.Ask {
+			t.Errorf("%s: edit x/a.go: got %s, want ask", file, d)
+		}
+	}
+	home := fstest.MapFS{".claude/settings.json": {Data: []byte(settings)}}
+	got, diags := Import(contract.Source{Root: fstest.MapFS{}, Home: home})
+	decide := importedOf(t, got, diags)
+	if d := decide(ir.Edit, "x/a.go"); d != ir.Ask {
+		t.Errorf("~/.claude/settings.json: edit x/a.go: got %s, want ask", d)
+	}
+}
+
+func TestSettingsSwitchOffTheModeOfAFlag(t *testing.T) {
+	fsys := fstest.MapFS{"s.json": {Data: []byte(`{"permissions":{"disableBypassPermissionsMode":"disable"}}`)}}
+	for _, settings := range []string{"s.json", `{"permissions":{"disableBypassPermissionsMode":"disable"}}`} {
+		for _, flags := range [][]string{
+			{"--dangerously-skip-permissions"}, {"--permission-mode", "bypassPermissions"},
+		} {
+			args := append(flags, "--settings", settings)
+			got, diags := Args(contract.Source{Root: fsys}, "cli", args, commandLine)
+			decide := importedOf(t, got, diags)
+			if mode := got.Project.Roles[0].PermissionMode; mode != "default" {
+				t.Errorf("%s %s: got the mode %q, want default", flags, settings, mode)
+			}
+			if e, c := decide(ir.Edit, "a.go"), decide(ir.Command, "rm x"); e != ir.Ask || c != ir.Ask {
+				t.Errorf("%s %s: edit a.go %s, rm x %s, want ask", flags, settings, e, c)
+			}
+		}
+	}
+}
+
+// Of two subagents with a name Claude Code takes the project's (observed on 2.1.329).
+func TestTheProjectsSubagentHolds(t *testing.T) {
+	agent := func(tools string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("---\nname: x\ndescription: d\ntools: " + tools + "\n---\np\n")}
+	}
+	root := fstest.MapFS{".claude/agents/x.md": agent("Read")}
+	home := fstest.MapFS{".claude/agents/x.md": agent("Read, Edit, Bash")}
+	got, diags := Import(contract.Source{Root: root, Home: home})
+	if diags.HasErrors() || len(got.Project.Modes) != 1 {
+		t.Fatal(diags)
+	}
+	if m := got.Project.Modes[0]; m.Pos.File != ".claude/agents/x.md" || m.Can.Edit != nil || m.Can.Command != nil {
+		t.Errorf("got the mode at %s, with edit %v and command %v", m.Pos, m.Can.Edit, m.Can.Command)
+	}
+}
+
+// A role that modec started with its own servers has no others.
+func TestOwnServersOfAProfile(t *testing.T) {
+	got, diags := Import(contract.Source{Root: fstest.MapFS{
+		".mcp.json": {Data: []byte(
+			`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)},
+		".claude/modec/dba.settings.json": {Data: []byte(`{}`)},
+		".claude/modec/dba.mcp.json":      {Data: []byte(`{"mcpServers": {"a": {"command": "x"}}}`)},
+	}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	s, err := policy.New(got.Project).Subject(ir.SubjectRef{Role: "dba"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for server, want := range map[string]ir.Decision{"a": ir.Ask, "b": ir.Deny, "c": ir.Deny} {
+		if d := s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: "t"}).Decision; d != want {
+			t.Errorf("server %s: got %s, want %s", server, d, want)
+		}
+	}
+	for _, n := range got.Notes {
+		if n.Kind == contract.Refused {
+			t.Errorf("got the note %v for the same server twice", n)
+		}
+	}
+}
+
+// Every key of a settings file that limits something is told of.
+func TestNotesOfSettings(t *testing.T) {
+	got, diags := Import(contract.Source{Root: fstest.MapFS{".claude/settings.json": {Data: []byte(`{
+		"disabledMcpjsonServers": ["a:b", "ok"],
+		"permissions": {"deny": "Read", "disableAutoMode": "disable", "disableBypassPermissionsMode": "yes",
+		"blockReadsOutsideWorkingDirectories": true}}`)}}})
+	decide := importedOf(t, got, diags)
+	want := map[string]contract.NoteKind{"disabledMcpjsonServers a:b": contract.Refused,
+		"disabledMcpjsonServers ok": contract.Understood, "deny": contract.Refused,
+		"disableAutoMode": contract.Understood, "disableBypassPermissionsMode": contract.Left,
+		"blockReadsOutsideWorkingDirectories": contract.Understood}
+	for _, n := range got.Notes {
+		if kind, ok := want[n.What]; ok && kind == n.Kind {
+			delete(want, n.What)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no such notes: %v among %v", want, got.Notes)
+	}
+	if d := decide(ir.Read, "/etc/passwd"); d != ir.Deny {
+		t.Errorf("reading outside: got %s, want deny", d)
+	}
+}

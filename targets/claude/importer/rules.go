@@ -1,0 +1,230 @@
+package importer
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/dialect"
+	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/format/rule"
+)
+
+// importedRules are rules on their way to a subject, and the session that they hold in.
+type importedRules struct {
+	state
+	modePos diag.Pos
+	folder  string // that a path with one leading slash starts from; "" the project's
+	neutral []neutralRule
+	kept    []ir.NativeRule
+	outside bool // a deny concerns files outside the project
+	// unknown is what is left of the tools that belong to no group, where a rule holds
+	// some of them back; nil where none does.
+	unknown *ir.Default
+}
+
+type neutralRule struct {
+	contract.NeutralRule
+	decision ir.Decision
+	pos      diag.Pos
+	// beside is the decision of the rule in whose place this one stands for other agents,
+	// where Claude Code keeps that rule. A subagent has no such rules.
+	beside ir.Decision
+}
+
+// everything is the pattern of a rule for all of a group.
+var everything = ir.Pattern{Kind: ir.All}
+
+// add adds a neutral rule that says what its own says.
+func (rules *importedRules) add(n contract.NeutralRule, d ir.Decision, at diag.Pos) {
+	rules.neutral = append(rules.neutral, neutralRule{n, d, at, d})
+}
+
+// whole adds a rule for all of a group. star is the pattern that says so in a list.
+func (rules *importedRules) whole(g ir.Group, star string, d ir.Decision, at diag.Pos) {
+	n := contract.NeutralRule{Group: g, Pattern: ir.Pattern{Text: star}}
+	if d == ir.Deny {
+		n.Pattern = everything
+	}
+	rules.add(n, d, at)
+}
+
+// inMode replaces rules by what the permission mode makes of them.
+func (rules *importedRules) inMode() {
+	switch rules.mode {
+	case format.DontAsk: // nobody is asked: what a rule asks about is refused
+		for i := range rules.neutral {
+			if rules.neutral[i].decision == ir.Ask {
+				rules.neutral[i].decision = ir.Deny
+			}
+		}
+	case format.Plan: // it asks about edits, whatever a rule allows
+		allowsEdit := func(n neutralRule) bool { return n.Group == ir.Edit && n.decision == ir.Allow }
+		rules.neutral = slices.DeleteFunc(rules.neutral, allowsEdit)
+	}
+}
+
+// written is a rule as it stands in a list or on a command line.
+type written struct {
+	decision ir.Decision
+	text     string
+	at       diag.Pos
+	what     string // for the note
+}
+
+const refusedServer = "the source does not take this name of a server"
+
+// became notes what became of a rule.
+func (r *roleReader) became(kind contract.NoteKind, w written, why string) {
+	r.out.NoteRule(kind, w.at, r.subject, w.what, why)
+}
+
+// rule translates one rule.
+func (r *roleReader) rule(w written) {
+	parsed, err := parse(w)
+	if err != nil {
+		r.became(contract.Refused, w, "Claude Code ignores it: "+err.Error())
+		return
+	}
+	rules := &r.rules
+	if w.decision == ir.Deny && !parsed.HasSpec {
+		rules.denied = append(rules.denied, parsed.Names())
+	}
+	if spec := rules.fromRoot(parsed); spec != parsed.Spec {
+		parsed.Spec = spec
+		w.text = parsed.String()
+	}
+	if server, tool, mcp := parsed.MCP(); mcp && !r.knows(server, tool, w.at) {
+		r.became(contract.Refused, w, refusedServer+": what no rule names is asked about")
+		return
+	}
+	if !parsed.HasSpec && r.bare(parsed, w) {
+		return
+	}
+	neutral, ok := dialect.Translate(parsed, w.decision, inventory{r.importer, w.at})
+	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) {
+		rules.kept = append(rules.kept, ir.NativeRule{Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at})
+		r.became(contract.Kept, w, rules.beside(parsed, w))
+		return
+	}
+	for _, n := range neutral {
+		if n.Group == ir.MCP && r.namesNoTool(n) { // the source would take it for a spelling mistake
+			n.Pattern.Text += "*"
+		}
+		if n.Pattern.Text == oddCase {
+			n.Pattern = ir.Pattern{Kind: ir.Regex, Text: "[\u017F\u212A]"}
+		}
+		rules.add(n, w.decision, w.at)
+	}
+	r.became(contract.Understood, w, "")
+}
+
+// parse reads a rule. It fails for one that Claude Code ignores.
+func parse(w written) (rule.Rule, error) {
+	r, err := rule.Parse(w.text)
+	if err == nil {
+		err = r.Skipped(w.decision)
+	}
+	if err == nil && r.Inert(w.decision) {
+		err = rule.ErrInert
+	}
+	return r, err
+}
+
+// bare translates a rule without content that names a whole tool, where that is not as in
+// the dialect. It reports false for any other rule.
+func (r *roleReader) bare(parsed rule.Rule, w written) bool {
+	allow := w.decision == ir.Allow
+	g := format.SharedGroup(parsed.Tool)
+	switch parsed.Tool {
+	case "Agent", "Task":
+		r.rules.whole(ir.Modes, "*", w.decision, w.at)
+	case "*": // not allowed by any rule
+		r.rules.all(w.decision, w.at)
+	case "Glob", "Grep", "LSP":
+		if !allow {
+			return false
+		}
+		r.became(contract.Understood, w, "reading in the project needs no rule")
+		return true
+	case "Edit", "Read", "Bash":
+		return false
+	default:
+		if g == "" || !allow {
+			return false
+		}
+		r.became(contract.Refused, w,
+			fmt.Sprintf("the source does not distinguish the tools of a group: what can.%s says holds", g))
+		return true
+	}
+	r.became(contract.Understood, w, "")
+	return true
+}
+
+// wider reports whether an allow would mean more in the source than to Claude Code: a
+// pattern for every line, where Claude Code has only a bare Bash for that, or a tool that
+// no server has.
+func (r *roleReader) wider(parsed rule.Rule, neutral []contract.NeutralRule) bool {
+	return slices.ContainsFunc(neutral, func(n contract.NeutralRule) bool {
+		return parsed.HasSpec && n.Group == ir.Command && n.Pattern.Text == "*" || r.namesNoTool(n)
+	})
+}
+
+// namesNoTool reports whether a rule over several servers names a tool that none of them
+// is known to have.
+func (im *importer) namesNoTool(n contract.NeutralRule) bool {
+	if n.Group != ir.MCP || !strings.ContainsAny(n.Server, "*?") ||
+		n.Pattern.Kind != ir.Plain || strings.ContainsAny(n.Pattern.Text, "*?") {
+		return false
+	}
+	for _, s := range im.servers {
+		if policy.Wildcard(n.Server, s.Name) && s.Tool(n.Pattern.Text) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// fromRoot returns the content of a rule. A path with one leading slash starts from the
+// folder of the file that it stands in: it is written as one that starts from the
+// project's.
+func (rules *importedRules) fromRoot(r rule.Rule) string {
+	g := format.SharedGroup(r.Tool)
+	switch {
+	case g != ir.Read && g != ir.Edit, rules.folder == "":
+		return r.Spec
+	case !strings.HasPrefix(r.Spec, "/"), strings.HasPrefix(r.Spec, "//"):
+		return r.Spec
+	case strings.HasPrefix(rules.folder, "~"):
+		return rules.folder + r.Spec
+	}
+	return strings.TrimSuffix(path.Join("/", rules.folder), "/") + r.Spec
+}
+
+// oddCase matches names with the long s or the Kelvin sign, which the source takes for an
+// s and a k in a glob that asks or denies.
+const oddCase = "*[\u017F\u212A]*"
+
+// all adds a rule for everything that Claude Code can do.
+func (rules *importedRules) all(d ir.Decision, at diag.Pos) {
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
+		star := "*"
+		if g == ir.Read || g == ir.Edit {
+			star = "**"
+		}
+		rules.whole(g, star, d, at)
+	}
+	rules.add(contract.NeutralRule{Group: ir.MCP, Server: "*", Pattern: ir.Pattern{Text: "*"}}, d, at)
+	rules.limitUnknown(d, at)
+}
+
+func (rules *importedRules) limitUnknown(d ir.Decision, at diag.Pos) {
+	if rules.unknown == nil || d < rules.unknown.Decision {
+		rules.unknown = &ir.Default{Decision: d, Pos: at}
+	}
+}

@@ -1,0 +1,241 @@
+package importer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// tables writes rules into the tables of a subject. A group about which only rules say
+// something goes on deciding as the subject leaves it unsaid.
+type tables struct {
+	*importedRules
+	can  *ir.Can
+	role *ir.Role // nil for a mode, which denies what it leaves unsaid
+	from string   // the policy that the rules come from
+}
+
+// into adds rules to a subject's tables.
+func (rules *importedRules) into(can *ir.Can, role *ir.Role, from string) {
+	t := tables{rules, can, role, from}
+	for _, n := range rules.neutral {
+		t.add(n)
+	}
+	t.readDenies()
+	t.editRules()
+	if role == nil {
+		return
+	}
+	if rules.outside {
+		can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
+	}
+	if u := rules.unknown; u != nil && t.unsaid(ir.Unknown) > u.Decision {
+		can.Unknown = u
+	}
+}
+
+func tablesOf(can *ir.Can) map[ir.Group]**ir.Table {
+	return map[ir.Group]**ir.Table{
+		ir.Read: &can.Read, ir.Edit: &can.Edit, ir.Command: &can.Command, ir.Web: &can.Web, ir.Modes: &can.Modes,
+	}
+}
+
+// denied is the table of a group that is denied as a whole.
+func denied(at diag.Pos) *ir.Table {
+	return &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: everything, Pos: at}}}
+}
+
+// unsaid is the decision of a group that the subject does not mention.
+func (t tables) unsaid(g ir.Group) ir.Decision {
+	if t.role == nil {
+		return ir.Deny
+	}
+	return policy.PermissionModeDefault(cmp.Or(t.role.PermissionMode, format.Default), g)
+}
+
+// table returns a group's table, which is there from then on.
+func (t tables) table(g ir.Group, at diag.Pos) *ir.Table {
+	table := tablesOf(t.can)[g]
+	if *table == nil {
+		*table = &ir.Table{Default: &ir.Default{Decision: t.unsaid(g), Pos: at}}
+	}
+	return *table
+}
+
+func (t tables) rule(d ir.Decision, p ir.Pattern, at diag.Pos) ir.Rule {
+	return ir.Rule{Decision: d, Pattern: p, Pos: at, From: t.from}
+}
+
+func (t tables) add(n neutralRule) {
+	rule := t.rule(n.decision, n.Pattern, n.pos)
+	if n.Group != ir.MCP {
+		table := t.table(n.Group, n.pos)
+		table.Rules = append(table.Rules, rule)
+		return
+	}
+	if t.can.MCP == nil {
+		t.can.MCP = &ir.MCPTable{Default: &ir.Default{Decision: t.unsaid(ir.MCP), Pos: n.pos}}
+	}
+	addTool(t.can.MCP, n.Server, rule)
+}
+
+// readDenies adds what the denies of reading mean elsewhere: they hold for editing and for
+// the commands that read, too. A deny of all reading takes the tools away and leaves the
+// commands.
+func (t tables) readDenies() {
+	closed := slices.ContainsFunc(t.neutral, func(n neutralRule) bool {
+		all := n.Pattern.Kind == ir.All || n.Pattern.Text == "**"
+		return n.Group == ir.Read && n.decision == ir.Deny && all
+	})
+	for _, n := range t.neutral {
+		if n.Group != ir.Read || n.decision != ir.Deny || n.Pattern.Kind != ir.Plain {
+			continue
+		}
+		if t.can.Edit != nil || t.role != nil {
+			edit := t.table(ir.Edit, n.pos)
+			edit.Rules = append(edit.Rules, t.rule(ir.Deny, n.Pattern, n.pos))
+		}
+		if t.role != nil && (closed || t.unsaid(ir.Command) == ir.Allow) {
+			t.table(ir.Command, n.pos)
+		}
+		command := t.can.Command
+		if command == nil || t.role != nil && !closed && !allowsAll(command) && !looksAtPaths(command.Rules) {
+			continue
+		}
+		for _, p := range commandsOn(n.Pattern.Text) {
+			command.Rules = append(command.Rules, t.rule(ir.Deny, ir.Pattern{Text: p}, n.pos))
+		}
+	}
+}
+
+// allowsAll reports whether a table allows what no rule is about.
+func allowsAll(t *ir.Table) bool { return t.Default != nil && t.Default.Decision == ir.Allow }
+
+// editors are the programs whose paths Claude Code compares with the rules over edits.
+var editors = []string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed", "ln"}
+
+// editRules holds back the commands that edit files, where a rule holds edits back: Claude
+// Code compares the rule with their paths. A role keeps that rule, so that it asks only
+// about programs that may run without a question otherwise.
+func (t tables) editRules() {
+	done := map[string]bool{} // by program and decision
+	for _, n := range t.neutral {
+		if n.Group != ir.Edit || n.decision == ir.Allow {
+			continue
+		}
+		if t.role != nil && t.unsaid(ir.Command) == ir.Allow {
+			t.table(ir.Command, n.pos)
+		}
+		command := t.can.Command
+		if command == nil {
+			return
+		}
+		add := func(d ir.Decision, p string) {
+			command.Rules = append(command.Rules, t.rule(d, ir.Pattern{Text: p}, n.pos))
+		}
+		of, d := allowed(command), answered(t.mode)
+		if t.role == nil && n.decision == ir.Deny {
+			if patterns := plainCommands(n.Pattern); len(patterns) > 0 {
+				for _, p := range patterns {
+					add(ir.Deny, p)
+				}
+				continue
+			}
+			of, d = func(string) bool { return true }, ir.Deny
+		}
+		for _, program := range editors {
+			if key := program + d.String(); !done[key] && of(program) {
+				done[key] = true
+				add(d, program+" *")
+			}
+		}
+	}
+}
+
+// plainCommands returns the patterns of the commands that are given a path which a pattern
+// matches, none where these would be all commands.
+func plainCommands(p ir.Pattern) []string {
+	if p.Kind != ir.Plain {
+		return nil
+	}
+	patterns := commandsOn(p.Text)
+	if len(patterns) > 0 && patterns[0] == "*" {
+		return nil
+	}
+	return patterns
+}
+
+// allowed returns a function that reports whether a table may allow a program.
+func allowed(t *ir.Table) func(program string) bool {
+	if allowsAll(t) {
+		return func(string) bool { return true }
+	}
+	return func(program string) bool {
+		return slices.ContainsFunc(t.Rules, func(r ir.Rule) bool {
+			word, _, _ := strings.Cut(r.Pattern.Text, " ")
+			names := r.Pattern.Kind != ir.Plain || policy.Wildcard(strings.TrimSuffix(word, ":*"), program)
+			return r.Decision == ir.Allow && names
+		})
+	}
+}
+
+// addTool adds a rule to the entry of a server, whose default is that of the table.
+func addTool(t *ir.MCPTable, server string, rule ir.Rule) {
+	entry := func() int {
+		return slices.IndexFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == server && e.From == rule.From })
+	}
+	if entry() < 0 {
+		def := *t.Default
+		def.From = rule.From
+		t.Entries = append(t.Entries, ir.MCPEntry{Key: server, Literal: !strings.ContainsAny(server, "*?"),
+			Pos: rule.Pos, From: rule.From, Default: &def})
+		slices.SortStableFunc(t.Entries, func(a, b ir.MCPEntry) int { return strings.Compare(a.Key, b.Key) })
+	}
+	e := &t.Entries[entry()]
+	e.Rules = append(e.Rules, rule)
+}
+
+// toolsInto lays the rules of a session for tools of servers over those that a list of
+// tools leaves. What the list does not name stays denied, whatever the rules allow or ask
+// about.
+func toolsInto(t *ir.MCPTable, rules []neutralRule) {
+	for _, n := range rules {
+		if n.Group != ir.MCP {
+			continue
+		}
+		rule := ir.Rule{Decision: n.decision, Pattern: n.Pattern, Pos: n.pos}
+		if t.Default.Decision > ir.Deny || n.decision == ir.Deny && strings.ContainsAny(n.Server, "*?") {
+			addTool(t, n.Server, rule)
+			continue
+		}
+		for i := range t.Entries {
+			e := &t.Entries[i]
+			switch {
+			case e.Key != n.Server && !policy.Wildcard(n.Server, e.Key), n.decision == ir.Allow:
+			case n.decision == ir.Deny:
+				e.Rules = append(e.Rules, rule)
+			default:
+				askAbout(e, rule)
+			}
+		}
+	}
+}
+
+// askAbout adds an ask for those tools of an entry that are allowed and that a rule
+// concerns.
+func askAbout(e *ir.MCPEntry, rule ir.Rule) {
+	for _, has := range slices.Clone(e.Rules) {
+		switch {
+		case has.Decision != ir.Allow:
+		case rule.Pattern.Kind == ir.All || policy.Wildcard(rule.Pattern.Text, has.Pattern.Text):
+			e.Rules = append(e.Rules, ir.Rule{Decision: ir.Ask, Pattern: has.Pattern, Pos: rule.Pos})
+		case policy.Wildcard(has.Pattern.Text, rule.Pattern.Text):
+			e.Rules = append(e.Rules, rule)
+		}
+	}
+}

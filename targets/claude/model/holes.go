@@ -1,0 +1,124 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// Claude Code approves more than a rule's text says. It also approves some things by
+// itself, for which a rule could only ask about what is allowed beside them. These are
+// holes of the agent: the ruling says why, the answer is what the rules say, and the hook
+// closes every one of them. All were observed on 2.1.329.
+const (
+	looseOpen    = "Claude Code tries its rules on a line that is not a shell line"
+	looseGlob    = "Claude Code does not look at the file names that the shell puts into a command"
+	looseWrapper = "Claude Code removes `command` before it tries a rule"
+	looseNothing = "Claude Code runs a line without a program, and cd, test and the like, without a rule"
+	looseBelow   = "Claude Code does not look through the folder that a command reads"
+	looseRest    = "Claude Code takes the arguments of a command that only reads for harmless, " +
+		"and a rule that asks about them would ask about the allowed ones"
+	looseRedirect = "Claude Code lets a redirect past rules that ask about reading or editing, " +
+		"and past a tool that is taken away"
+	looseTail  = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseCase  = "Claude Code compares paths without case, in allow rules too"
+	looseName  = "a backslash is part of a name here, and Claude Code has no rule about it"
+	looseHost  = "Claude Code fetches documentation from hosts of its own choice without a rule"
+	looseAgent = "Claude Code starts a subagent that no rule names without a question"
+	looseTool  = "a tool that asks for nothing of itself runs without a rule"
+)
+
+// strictly returns what the rules say of a call, and the hole by which Claude Code
+// approves it all the same.
+func (s *session) strictly(r ruling) (ruling, *contract.Hole) {
+	if r.Decision != ir.Allow || r.loose == "" || s.mode == format.Bypass || s.mode == format.Auto {
+		return r, nil
+	}
+	why := r.loose
+	r.Decision, r.loose = ir.Ask, ""
+	return r, &contract.Hole{Decision: ir.Allow, Why: why}
+}
+
+// plainWrappers are those through which a rule's author expects Claude Code to see.
+var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohup": "", "stdbuf": ""}
+
+// globs reports whether a command has words that the shell replaces by file names.
+func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
+
+// passesRules reports whether a line's redirects touch what a rule would hold back from
+// the tools that read and edit.
+func (s *session) passesRules(l *line) bool {
+	holds := func(tool string, rules func(*ruleSet) []pathRule) func(string) bool {
+		return func(p string) bool {
+			for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
+				if s.rules[d].tool(tool) != nil || p != "" && matchPath(rules(&s.rules[d]), newFile(p)) != nil {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return slices.ContainsFunc(l.ins, holds("Read", func(r *ruleSet) []pathRule { return r.read })) ||
+		slices.ContainsFunc(l.outs, holds("Edit", func(r *ruleSet) []pathRule { return r.edit }))
+}
+
+// looselyAllowed says why an allow rule matched a command that its text does not name, ""
+// where the text names it.
+func (c *simple) looselyAllowed(rules []bashRule) string {
+	if c.globs() {
+		return looseGlob
+	}
+	texts := []string{c.raw, joined(c.words), joined(unwrap(c.words, plainWrappers))}
+	if matchBash(rules, texts) == nil {
+		return looseWrapper
+	}
+	return ""
+}
+
+// hidesAnother reports whether a rule holds back a command that this one may run by its
+// arguments.
+func (c *simple) hidesAnother(s *session) bool {
+	for i := 1; i < len(c.words); i++ {
+		tail := []string{joined(c.words[i:])}
+		if matchBash(s.rules[ir.Deny].bash, tail) != nil || matchBash(s.rules[ir.Ask].bash, tail) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// looselyRead says why no rule could ask about a command that Claude Code takes for
+// reading, "" where one could.
+func (c *simple) looselyRead(allow []bashRule) string {
+	if len(c.words) == 0 {
+		return looseNothing
+	}
+	args := c.words[1:]
+	switch name := c.words[0]; {
+	case slices.Contains([]string{"cd", "[", "test", ":", "false"}, name):
+		return looseNothing
+	case allowWrappers[name] != "" || name == "command" || name == "nohup":
+		return looseWrapper
+	case c.globs():
+		return looseGlob
+	case given(args, "-r", "-R", "--recursive"), slices.Contains([]string{"rg", "fd", "find", "tree"}, name):
+		return looseBelow
+	}
+	if slices.ContainsFunc(allow, c.sameProgram) {
+		return looseRest
+	}
+	return ""
+}
+
+// sameProgram reports whether a rule names the program of a command; for git also its
+// subcommand.
+func (c *simple) sameProgram(r bashRule) bool {
+	words := strings.Fields(r.pieces[0])
+	if len(words) == 0 || words[0] != c.words[0] {
+		return false
+	}
+	return words[0] != "git" || len(words) < 2 || len(c.words) > 1 && words[1] == c.words[1]
+}

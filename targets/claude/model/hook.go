@@ -1,0 +1,272 @@
+package model
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/hook"
+)
+
+// listener is one of modec's own hooks in hooks.PreToolUse. Any other hook is left out:
+// what it answers is not known, so that it holds nothing back for sure.
+type listener struct {
+	matcher
+	engine   *policy.Engine // nil where the policy cannot be used: modec then refuses
+	ref      ir.SubjectRef
+	mayAllow bool
+	at       diag.Pos
+}
+
+// matcher says for which tools a hook runs. The zero value is for every tool.
+type matcher struct {
+	exact []string
+	re    *regexp.Regexp
+}
+
+// hooksOf reads hooks.PreToolUse. Observed on 2.1.329: a hook that exits with 1, is
+// missing or does not answer JSON changes nothing.
+func (o *opener) hooksOf(v *located.Value) []*listener {
+	var hooks []*listener
+	for _, entry := range v.Get("PreToolUse").List() {
+		text, _ := entry.Get("matcher").Str()
+		m, err := newMatcher(text)
+		if err != nil {
+			o.warn(entry.Get("matcher").Line(), "Claude Code ignores a matcher that is not an expression: %v", err)
+			continue
+		}
+		for _, c := range entry.Get("hooks").List() {
+			line, ok := c.Get("command").Str()
+			if kind, _ := c.Get("type").Str(); !ok || kind != "command" {
+				continue
+			}
+			if h := o.hook(line, c.Get("command").Line()); h != nil {
+				h.matcher = m
+				hooks = append(hooks, h)
+			}
+		}
+	}
+	return hooks
+}
+
+var toolNames = regexp.MustCompile(`^[A-Za-z0-9_|]+$`)
+
+// newMatcher reads a matcher. One of letters, digits and "|" names tools, any other is an
+// expression that matches anywhere in a name. "" and "*" match every tool. Observed on
+// 2.1.329.
+func newMatcher(text string) (matcher, error) {
+	switch {
+	case text == "", text == "*":
+		return matcher{}, nil
+	case toolNames.MatchString(text):
+		return matcher{exact: strings.Split(text, "|")}, nil
+	}
+	re, err := regexp.Compile(text)
+	return matcher{re: re}, err
+}
+
+func (m matcher) matches(tool string) bool {
+	switch {
+	case m.exact != nil:
+		return slices.Contains(m.exact, tool)
+	case m.re != nil:
+		return m.re.MatchString(tool)
+	}
+	return true
+}
+
+// policyOfProject is the policy that a hook in a project's artifacts has to read: it is
+// the one that lies beside them.
+const policyOfProject = "${CLAUDE_PROJECT_DIR}/" + policyPath
+
+const policyPath = ".modec/policy.json"
+
+// hook reads the line of a hook, nil where it holds nothing for sure.
+func (o *opener) hook(line string, at diag.Pos) *listener {
+	l, err := contract.ParseHookLine(line)
+	switch {
+	case err != nil:
+		o.warn(at, "the hook is not modec's, so that it holds nothing for sure: %v", err)
+		return nil
+	case l.Agent != "claude":
+		o.warn(at, "the hook is for %q, want claude", l.Agent)
+		return nil
+	case !l.FailClosed:
+		o.warn(at, "the hook permits a call where modec is missing or fails: write `|| exit 2` after it")
+		return nil
+	}
+	h := &listener{at: at, mayAllow: l.MayAllow}
+	if l.Model != policyOfProject {
+		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
+		return h
+	}
+	e := o.engine(policyPath)
+	if e == nil {
+		o.warn(at, "the policy is not there or cannot be read: the hook refuses everything")
+		return h
+	}
+	ref, err := e.Project().ParseSubject(l.Subject, "")
+	if err == nil {
+		_, err = e.Subject(ref)
+	}
+	if err != nil {
+		o.warn(at, "the policy does not have the hook's subject: %v", err)
+		return h
+	}
+	h.engine, h.ref = e, ref
+	return h
+}
+
+// ask lets the session's hooks answer, and combines that with what the rules say. Of
+// several hooks the strictest counts. A deny holds. An ask lowers an allow rule, and
+// dontAsk refuses it only where an ask rule asks too. An allow skips the question, but
+// neither a deny or ask rule nor plan. Observed on 2.1.329.
+func (s *session) ask(c *call, r ruling) ruling {
+	var by *listener
+	decision := ir.Allow
+	for _, h := range s.hooks {
+		if !h.matches(c.tool) {
+			continue
+		}
+		if d, answered := h.answer(c, s.mode); answered && (by == nil || d < decision) {
+			by, decision = h, d
+		}
+	}
+	if by == nil || r.Decision == ir.Deny {
+		return r
+	}
+	switch {
+	case decision == ir.Allow && (r.held || s.mode == format.Plan && c.changes()):
+		return r
+	case decision == ir.Ask && r.Decision == ir.Ask && r.rule:
+		return r
+	}
+	answer := place{"the hook of " + by.ref.String(), by.at}
+	return ruling{Decision: decision, place: answer, held: r.held, rule: r.rule, hooked: true}
+}
+
+// changes reports whether plan asks about a call whatever a hook allows.
+func (c *call) changes() bool {
+	switch c.Group {
+	case ir.Edit, ir.MCP:
+		return true
+	case ir.Command:
+		return !c.line.readOnly()
+	}
+	return false
+}
+
+// event is the payload of Claude Code's PreToolUse.
+type event struct {
+	Event string         `json:"hook_event_name"`
+	Mode  string         `json:"permission_mode"`
+	Cwd   string         `json:"cwd"`
+	Tool  string         `json:"tool_name"`
+	Input map[string]any `json:"tool_input"`
+}
+
+// answer runs the hook's entry point. It reports false where the hook abstains.
+func (h *listener) answer(c *call, mode string) (d ir.Decision, answered bool) {
+	if h.engine == nil {
+		return ir.Deny, true
+	}
+	payload, err := json.Marshal(event{"PreToolUse", mode, root, c.tool, c.input()})
+	if err != nil {
+		return ir.Deny, true
+	}
+	a := hook.Answer(contract.HookRequest{
+		Payload: payload, Policy: h.engine, Subject: h.ref, Root: root, MayAllow: h.mayAllow,
+		Resolve: func(p string) (string, error) { return path.Clean(p), nil },
+	})
+	if a.Exit == 2 {
+		return ir.Deny, true
+	}
+	var out struct {
+		Specific struct {
+			Decision string `json:"permissionDecision"`
+		} `json:"hookSpecificOutput"`
+	}
+	if a.Exit != 0 || json.Unmarshal(a.Stdout, &out) != nil {
+		return 0, false
+	}
+	switch out.Specific.Decision {
+	case "deny":
+		return ir.Deny, true
+	case "ask":
+		return ir.Ask, true
+	case "allow":
+		return ir.Allow, true
+	}
+	return 0, false
+}
+
+// input returns what the agent writes into tool_input.
+func (c *call) input() map[string]any {
+	written := portable(c.Arg)
+	if c.file != nil && !strings.HasPrefix(written, "/") && !strings.HasPrefix(written, "~") {
+		written = root + "/" + written
+	}
+	switch c.tool {
+	case "Read", "Edit", "Write":
+		return map[string]any{"file_path": written}
+	case "NotebookEdit":
+		return map[string]any{"notebook_path": written}
+	case "Grep", "Glob":
+		return map[string]any{"pattern": "x", "path": written}
+	case "LSP":
+		return map[string]any{"operation": "hover", "filePath": written, "line": 1, "character": 1}
+	case "Bash", "Monitor":
+		return map[string]any{"command": c.Arg, "description": "x"}
+	case "WebFetch":
+		return map[string]any{"url": "https://" + bracketed(c.Arg) + "/", "prompt": "x"}
+	case "Agent":
+		return map[string]any{"description": "x", "prompt": "x", "subagent_type": c.Arg}
+	case "Skill":
+		return map[string]any{"skill": c.Arg}
+	case "ReadMcpResourceTool":
+		return map[string]any{"server": c.Server, "uri": c.Arg}
+	}
+	return map[string]any{}
+}
+
+// bracketed returns a host as a URL contains it: an address of IP version 6 in brackets.
+func bracketed(host string) string {
+	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// searchHole returns the search that shows what only a hook refuses to open. A search in
+// the project's folder looks into every file that no Read rule denies. Observed on
+// 2.1.329: Grep over the folder printed a line of a file that Read, and Grep of that file,
+// were refused.
+func (s *session) searchHole(a policy.Action, with *ruling) *contract.Hole {
+	if a.Group != ir.Read || with.Decision != ir.Deny || !with.hooked {
+		return nil
+	}
+	f := newFile(a.Arg)
+	if !f.inside || matchPath(s.rules[ir.Deny].read, f) != nil {
+		return nil
+	}
+	for _, tool := range []string{"Grep", "Glob"} {
+		if !s.offered(tool) {
+			continue
+		}
+		c := call{tool: tool, Action: policy.Action{Group: ir.Read, Arg: "."}, file: newFile(".")}
+		r := s.ask(&c, s.rule(&c))
+		if d := s.confirmed(r); d > ir.Deny {
+			why := tool + " over the project's folder looks into files that only the hook would refuse to open"
+			return &contract.Hole{Decision: d, Why: why}
+		}
+	}
+	return nil
+}

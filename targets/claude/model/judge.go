@@ -1,0 +1,198 @@
+package model
+
+import (
+	"slices"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// rule returns what rules and mode make of a call, before any hook: a deny rule first,
+// then an ask rule, then the mode and the allow rules. Observed on 2.1.329 for every mode,
+// plan with disableAutoMode. Without disableAutoMode, plan gives what it would ask about
+// to a classifier, which the model takes to approve it.
+func (s *session) rule(c *call) ruling {
+	switch c.Group {
+	case ir.Read:
+		return s.readRule(c)
+	case ir.Edit:
+		return s.editRule(c)
+	case ir.Command:
+		return s.lineRule(c.line)
+	case ir.Web:
+		return s.fetchRule(c)
+	case ir.MCP:
+		if c.Kind == policy.Resource {
+			return s.freeRule(c.tool) // a resource is read without a question
+		}
+		return s.mcpRule(c)
+	case ir.Modes:
+		return s.agentRule(c)
+	}
+	return s.freeRule(c.tool)
+}
+
+func byDeny(p *place) ruling  { return ruling{Decision: ir.Deny, place: *p, held: true, rule: true} }
+func byAsk(p *place) ruling   { return ruling{Decision: ir.Ask, place: *p, held: true, rule: true} }
+func byAllow(p *place) ruling { return ruling{Decision: ir.Allow, place: *p} }
+
+// byPath is an allow of a path, loose where its rule is in another case.
+func byPath(p *place, f *file, rules ...[]pathRule) ruling {
+	r := byAllow(p)
+	r.loose = f.oddName()
+	named, exact := false, false // by a rule about paths, and not about the whole tool
+	for _, list := range rules {
+		m := matchPath(list, f)
+		named = named || m != nil && *m == *p
+		exact = exact || slices.ContainsFunc(list, func(r pathRule) bool { return r.matchExact(f) })
+	}
+	if named && !exact {
+		r.loose = looseCase
+	}
+	return r
+}
+
+// byMode is a decision of the mode itself.
+func (s *session) byMode(d ir.Decision, what string) ruling {
+	return ruling{Decision: d, place: place{what + " in the mode " + s.mode, s.at}}
+}
+
+// otherwise decides a call that no rule is about.
+func (s *session) otherwise(what string) ruling {
+	switch {
+	case s.mode == format.Bypass, s.mode == format.Auto, s.mode == format.Plan && !s.noAuto:
+		return s.byMode(ir.Allow, what)
+	}
+	return s.byMode(ir.Ask, what)
+}
+
+func (s *session) readRule(c *call) ruling {
+	deny, ask, allow := &s.rules[ir.Deny], &s.rules[ir.Ask], &s.rules[ir.Allow]
+	if r := matchPath(deny.read, c.file); r != nil {
+		return byDeny(r)
+	}
+	if r := first(ask.tool(c.tool), matchPath(ask.read, c.file)); r != nil {
+		return byAsk(r)
+	}
+	if c.file.inside {
+		r := s.byMode(ir.Allow, "reading in the project")
+		r.loose = c.file.oddName()
+		return r
+	}
+	// What may be edited may be read.
+	paths := first(matchPath(allow.read, c.file), matchPath(allow.edit, c.file))
+	if r := first(allow.tool(c.tool), allow.tool("Read"), paths); r != nil {
+		return byPath(r, c.file, allow.read, allow.edit)
+	}
+	return s.otherwise("reading outside the project")
+}
+
+// editRule decides an edit. A Read deny holds writing back too. Plan asks about every
+// edit, whatever rule or hook allows it.
+func (s *session) editRule(c *call) ruling {
+	deny, ask, allow := &s.rules[ir.Deny], &s.rules[ir.Ask], &s.rules[ir.Allow]
+	if r := first(matchPath(deny.edit, c.file), matchPath(deny.read, c.file)); r != nil {
+		return byDeny(r)
+	}
+	if r := first(ask.tool(c.tool), matchPath(ask.edit, c.file)); r != nil {
+		return byAsk(r)
+	}
+	if s.mode == format.Bypass {
+		return s.byMode(ir.Allow, "editing")
+	}
+	if c.file.protected {
+		r := s.byMode(ir.Ask, "editing a protected path")
+		r.held = true
+		return r
+	}
+	if s.mode == format.Plan {
+		r := s.byMode(ir.Ask, "editing")
+		r.held = true
+		return r
+	}
+	if s.mode == format.AcceptEdits && c.file.inside {
+		r := s.byMode(ir.Allow, "editing in the project")
+		r.loose = c.file.oddName()
+		return r
+	}
+	if r := first(allow.tool(c.tool), allow.tool("Edit"), matchPath(allow.edit, c.file)); r != nil {
+		return byPath(r, c.file, allow.edit)
+	}
+	return s.otherwise("editing")
+}
+
+func (s *session) fetchRule(c *call) ruling {
+	if r := s.rules[ir.Deny].host(c.host); r != nil {
+		return byDeny(r)
+	}
+	if r := first(s.rules[ir.Ask].tool(c.tool), s.rules[ir.Ask].host(c.host)); r != nil {
+		return byAsk(r)
+	}
+	if r := first(s.rules[ir.Allow].tool(c.tool), s.rules[ir.Allow].host(c.host)); r != nil {
+		return byAllow(r)
+	}
+	if slices.Contains(documentation, c.host) {
+		r := s.byMode(ir.Allow, "fetching documentation that Claude Code trusts")
+		r.loose = looseHost
+		return r
+	}
+	return s.otherwise("fetching")
+}
+
+// documentation are hosts that are fetched without a question, as observed on 2.1.329.
+// Claude Code has more of them.
+var documentation = []string{"code.claude.com", "docs.python.org"}
+
+func (s *session) mcpRule(c *call) ruling {
+	if r := s.rules[ir.Ask].tool(c.tool); r != nil {
+		return byAsk(r)
+	}
+	if r := s.rules[ir.Allow].tool(c.tool); r != nil {
+		return byAllow(r)
+	}
+	return s.otherwise("a tool of a server")
+}
+
+// agentRule decides the start of a subagent, which by itself asks for nothing, and of a
+// skill.
+func (s *session) agentRule(c *call) ruling {
+	list := func(rs *ruleSet) *place {
+		if c.tool == "Skill" {
+			return matchName(rs.skills, c.Arg)
+		}
+		return first(matchName(rs.agents, c.Arg), rs.tool("Task"))
+	}
+	if r := list(&s.rules[ir.Deny]); r != nil {
+		return byDeny(r)
+	}
+	if r := first(s.rules[ir.Ask].tool(c.tool), list(&s.rules[ir.Ask])); r != nil {
+		return byAsk(r)
+	}
+	if r := first(s.rules[ir.Allow].tool(c.tool), list(&s.rules[ir.Allow])); r != nil {
+		return byAllow(r)
+	}
+	if c.tool == "Skill" {
+		return s.otherwise("a skill")
+	}
+	r := s.byMode(ir.Allow, "starting a subagent")
+	r.loose = looseAgent
+	return r
+}
+
+// freeRule decides tools that ask for nothing of themselves: CronCreate, ScheduleWakeup,
+// SendMessage, Workflow and the reading of MCP resources run in every mode. The model
+// takes an unknown tool for one of them.
+func (s *session) freeRule(tool string) ruling {
+	if r := s.rules[ir.Ask].tool(tool); r != nil {
+		return byAsk(r)
+	}
+	if r := s.rules[ir.Allow].tool(tool); r != nil {
+		return byAllow(r)
+	}
+	r := s.byMode(ir.Allow, "a tool that asks for nothing")
+	if tool != "ReadMcpResourceTool" { // which a rule can name
+		r.loose = looseTool
+	}
+	return r
+}

@@ -1,0 +1,210 @@
+package model
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/format/rule"
+)
+
+// pathRule is a Read(...) or Edit(...) rule. Its pattern has the grammar of .gitignore.
+// As in the library that Claude Code uses (node-ignore) it folds case, in allow rules
+// too. What is below a matched folder matches as well, so that Edit(*.md) allows
+// x.md/run.sh. Both observed on 2.1.329.
+type pathRule struct {
+	place
+	base   string // the folder that the pattern is relative to
+	folded *regexp.Regexp
+	exact  *regexp.Regexp // in the case in which the pattern is written
+}
+
+// newPathRule compiles the pattern of a rule. folder is that of the file in which the
+// rule stands.
+func newPathRule(p place, r rule.Rule, list ir.Decision, folder string) (pathRule, error) {
+	pattern, _ := r.Path(list)
+	out := pathRule{place: p, base: root}
+	switch pattern.From {
+	case rule.System:
+		out.base = "/"
+	case rule.Home:
+		out.base = home
+	case rule.Folder:
+		out.base = folder
+	}
+	var err error
+	if out.folded, err = regexp.Compile(ignorePattern(fold(pattern.Pattern))); err == nil {
+		out.exact, err = regexp.Compile(ignorePattern(pattern.Pattern))
+	}
+	return out, err
+}
+
+func (r *pathRule) match(f *file) bool {
+	rel, ok := below(r.base, f.clean)
+	return ok && r.folded.MatchString(fold(rel))
+}
+
+// matchExact reports whether a rule matches in the case in which it is written.
+func (r *pathRule) matchExact(f *file) bool {
+	rel, ok := below(r.base, f.clean)
+	return ok && r.exact.MatchString(rel)
+}
+
+// ignorePattern returns a line of .gitignore as a regular expression over paths relative
+// to its folder.
+func ignorePattern(line string) string {
+	dir := strings.HasSuffix(line, "/")
+	line = strings.TrimSuffix(line, "/")
+	anchored := strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	if !anchored {
+		b.WriteString(`(?:.*/)?`)
+	}
+	segments := strings.Split(line, "/")
+	for i, seg := range segments {
+		last := i == len(segments)-1
+		switch {
+		case seg == "**" && last:
+			b.WriteString(`.+\z`)
+			return b.String()
+		case seg == "**":
+			b.WriteString(`(?:.*/)?`)
+			continue
+		}
+		ignoreSegment(&b, seg)
+		if !last {
+			b.WriteByte('/')
+		}
+	}
+	if dir {
+		b.WriteString(`/.*\z`)
+	} else {
+		b.WriteString(`(?:/.*)?\z`)
+	}
+	return b.String()
+}
+
+func ignoreSegment(b *strings.Builder, seg string) {
+	for i := 0; i < len(seg); i++ {
+		switch c := seg[i]; {
+		case c == '*':
+			for i+1 < len(seg) && seg[i+1] == '*' {
+				i++
+			}
+			b.WriteString(`[^/]*`)
+		case c == '?':
+			b.WriteString(`[^/]`)
+		case c == '\\':
+			if i+1 < len(seg) {
+				i++
+			}
+			b.WriteString(regexp.QuoteMeta(seg[i : i+1]))
+		case c == '[':
+			i += ignoreClass(b, seg[i+1:])
+		case c >= 0x80:
+			b.WriteByte(c)
+		default:
+			b.WriteString(regexp.QuoteMeta(seg[i : i+1]))
+		}
+	}
+}
+
+// ignoreClass writes the class whose opening bracket stands before rest, and returns how
+// much of rest belongs to it.
+func ignoreClass(b *strings.Builder, rest string) int {
+	end := strings.IndexByte(rest, ']')
+	if end <= 0 {
+		b.WriteString(`\[`)
+		return 0
+	}
+	class := rest[:end]
+	b.WriteByte('[')
+	if class[0] == '!' || class[0] == '^' {
+		class = class[1:]
+		b.WriteByte('^')
+	}
+	b.WriteString(strings.NewReplacer(`\`, `\\`, `[`, `\[`, `^`, `\^`).Replace(class))
+	b.WriteByte(']')
+	return end + 1
+}
+
+// fold returns what a JavaScript expression with the flag i compares: upper case, where a
+// letter outside of ASCII never becomes one inside.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if u := unicode.ToUpper(r); r < 0x80 || u >= 0x80 {
+			return u
+		}
+		return r
+	}, s)
+}
+
+// file is a path that a tool is given.
+type file struct {
+	clean     string // absolute
+	inside    bool   // of the project's folder
+	protected bool
+	backslash bool // as written
+}
+
+// oddName says why no rule is about a path, "" where one can be.
+func (f *file) oddName() string {
+	if f.backslash {
+		return looseName
+	}
+	return ""
+}
+
+var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]|^\\\\`)
+
+// newFile reads a path as Claude Code does in the project's folder.
+func newFile(arg string) *file {
+	f := &file{backslash: strings.Contains(arg, `\`)}
+	switch arg = portable(arg); {
+	case arg == "~", strings.HasPrefix(arg, "~/"):
+		f.clean = path.Clean(home + arg[1:])
+	case strings.HasPrefix(arg, "/"):
+		f.clean = path.Clean(arg)
+	default:
+		f.clean = path.Clean(root + "/" + arg)
+	}
+	rel, inside := below(root, f.clean)
+	f.inside = inside || f.clean == root
+	f.protected = protected(rel)
+	return f
+}
+
+// portable returns a path on a drive or a share as one that is outside the project on
+// every system. On Windows it is outside, elsewhere it is a file of the project.
+func portable(arg string) string {
+	if drive.MatchString(arg) {
+		return "/" + strings.ReplaceAll(arg, `\`, "/")
+	}
+	return arg
+}
+
+// below returns a path relative to a folder. It reports false for a path that is not in
+// the folder.
+func below(dir, p string) (string, bool) {
+	if dir != "/" {
+		dir += "/"
+	}
+	return strings.CutPrefix(p, dir)
+}
+
+// protected reports whether Claude Code asks about a path in every mode but
+// bypassPermissions, whatever rule allows it. Observed for these names on 2.1.329, at any
+// depth.
+func protected(rel string) bool {
+	for seg := range strings.SplitSeq(strings.ToLower(rel), "/") {
+		switch seg {
+		case ".git", ".vscode", ".claude", ".mcp.json":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,267 @@
+package model
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/format/rule"
+)
+
+// session is what decides while Claude Code runs: the rules of every settings file and
+// flag, the tools that are offered, and the hooks.
+type session struct {
+	rules    [ir.Allow + 1]ruleSet // by the decision of their list
+	mode     string
+	noAuto   bool // disableAutoMode
+	noBypass bool // disableBypassPermissionsMode
+	tools    []format.ToolList
+	hooks    []*listener
+	noHooks  bool // disableAllHooks
+	servers  []string
+	strict   bool            // there are no other servers
+	skills   map[string]bool // those on the disk
+	at       diag.Pos        // the file that a missing rule is missing from
+
+	approval, bare contract.Halves // with the hooks, and without
+}
+
+func newSession(at diag.Pos) *session {
+	return &session{
+		mode: format.Default, at: at, skills: map[string]bool{}, approval: contract.Both, bare: contract.Both}
+}
+
+// ruling is what rules and mode make of a call.
+type ruling struct {
+	ir.Decision
+	place
+	// held means that a hook's allow has no effect: a rule denies or asks, or the mode
+	// does.
+	held bool
+	// rule means that an ask rule holds the call: dontAsk then refuses even what a hook
+	// asks about.
+	rule   bool
+	hooked bool // a hook's answer decided
+	// loose says why Claude Code allows by itself what the rules do not allow, "" where
+	// the rules allow it.
+	loose string
+}
+
+// call is one use of a native tool.
+type call struct {
+	tool string
+	policy.Action
+	file *file // of read and edit
+	line *line // of a command
+	host string
+}
+
+// settle replaces a mode by the one that it means or that holds where it is disabled.
+func (s *session) settle() {
+	switch {
+	case s.mode == format.Manual, s.mode == format.Delegate,
+		s.mode == format.Bypass && s.noBypass, s.mode == format.Auto && s.noAuto:
+		s.mode = format.Default
+	}
+}
+
+// add lays a settings file over what stood before. Lists are joined, the mode is the last
+// one's.
+func (s *session) add(l *settings) {
+	for d := range s.rules {
+		s.rules[d].join(&l.rules[d])
+	}
+	s.mode = cmp.Or(l.mode, s.mode)
+	s.noAuto = s.noAuto || l.noAuto
+	s.noBypass = s.noBypass || l.noBypass
+	s.noHooks = s.noHooks || l.noHooks
+	s.hooks = append(s.hooks, l.hooks...)
+}
+
+// enter lays a subagent over its session. Its own mode holds unless the session has one
+// that Claude Code does not let a subagent lower.
+func (s *session) enter(a *agent) {
+	s.tools = append(s.tools, a.tools...)
+	s.hooks = append(s.hooks, a.hooks...)
+	switch s.mode {
+	case format.Bypass, format.AcceptEdits, format.Auto:
+	default:
+		s.mode = cmp.Or(a.mode, s.mode)
+	}
+}
+
+// verdict is the most permissive of what the native tools of an action may do.
+func (s *session) verdict(a policy.Action) contract.Verdict {
+	if a.Group == ir.MCP && a.Kind == policy.Prompt {
+		return contract.Verdict{}
+	}
+	hooked := len(s.hooks) > 0 && !s.noHooks
+	var with, without outcome
+	for _, c := range s.calls(a) {
+		r := s.rule(&c)
+		without.add(s, r)
+		if hooked {
+			r = s.ask(&c, r)
+		}
+		with.add(s, r)
+	}
+	if with.most == nil {
+		with.most = &ruling{place: place{"no tool that is offered does it", s.at}}
+		without.most = with.most
+	}
+	v := contract.Verdict{Answer: with.answer(s.approval), Hole: with.hole}
+	if hooked {
+		bare := without.answer(s.bare)
+		v.Bare, v.BareHole = &bare, without.hole
+		v.Hole = cmp.Or(with.hole, s.searchHole(a, with.most))
+	}
+	if !hooked && v.Decision == ir.Ask && !named(a) {
+		v.Governs &^= contract.Access // rules alone ask about what they cannot refuse
+	}
+	return v
+}
+
+// outcome collects the rulings on the native tools of an action.
+type outcome struct {
+	most *ruling
+	hole *contract.Hole // the first
+}
+
+func (o *outcome) add(s *session, r ruling) {
+	r, hole := s.strictly(r)
+	r.Decision = s.confirmed(r)
+	o.hole = cmp.Or(o.hole, hole)
+	if o.most == nil || r.Decision > o.most.Decision {
+		o.most = &r
+	}
+}
+
+func (o *outcome) answer(governs contract.Halves) contract.Answer {
+	return contract.Answer{Decision: o.most.Decision, Governs: governs, Rule: o.most.text, At: o.most.at}
+}
+
+// named reports whether rules can refuse an action by its name: a tool of a server. Of
+// paths, commands and hosts they can refuse some.
+func named(a policy.Action) bool { return a.Group == ir.MCP && a.Kind == policy.Tool }
+
+// confirmed returns what the mode makes of a decision.
+func (s *session) confirmed(r ruling) ir.Decision {
+	if s.mode == format.DontAsk && r.Decision == ir.Ask && (r.rule || !r.hooked) {
+		return ir.Deny
+	}
+	return r.Decision
+}
+
+// calls lists the native tools that perform an action, of those that are offered.
+func (s *session) calls(a policy.Action) []call {
+	c := call{Action: a}
+	var calls []call
+	for _, name := range s.performers(&c) {
+		if s.offered(name) {
+			c.tool = name
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// performers names the native tools that perform an action, and reads its argument as
+// they would. There are none for an argument that they refuse. Edit and Write have the
+// same rules as NotebookEdit.
+func (s *session) performers(c *call) []string {
+	switch a := &c.Action; a.Group {
+	case ir.Read, ir.Edit:
+		if strings.ContainsRune(a.Arg, 0) {
+			return nil // "cannot contain null bytes"
+		}
+		c.file = newFile(a.Arg)
+		switch {
+		case a.Group == ir.Read:
+			return []string{"Read", "Grep", "Glob", "LSP"}
+		case strings.HasSuffix(a.Arg, ".ipynb"):
+			return []string{"Edit", "Write", "NotebookEdit"}
+		}
+		return []string{"Edit", "Write"}
+	case ir.Command:
+		if a.Arg != "" {
+			c.line = newLine(a.Arg)
+			return []string{"Bash", "Monitor"}
+		}
+	case ir.Web:
+		if c.host = hostname(a.Arg); c.host != "" {
+			return []string{"WebFetch"}
+		}
+	case ir.Modes:
+		if s.skills[a.Arg] {
+			return []string{"Agent", "Skill"}
+		}
+		return []string{"Agent"}
+	case ir.MCP:
+		return s.serverTools(a)
+	case ir.Unknown:
+		if a.Arg != "" {
+			return []string{a.Arg}
+		}
+	}
+	return nil
+}
+
+func (s *session) serverTools(a *policy.Action) []string {
+	server := rule.Name(a.Server)
+	switch {
+	case s.strict && !slices.Contains(s.servers, server): // else the user may have more of their own
+		return nil
+	case a.Kind == policy.Resource:
+		return []string{"ReadMcpResourceTool"}
+	}
+	return []string{"mcp__" + server + "__" + rule.Name(a.Arg)}
+}
+
+// offered reports whether a session has a tool. A deny rule that names the tool takes it
+// away, and so does a list of tools that leaves it out. Grep and Glob are there where
+// --tools names them or Bash is not, LSP where a list names it. Observed on 2.1.329.
+func (s *session) offered(tool string) bool {
+	deny := &s.rules[ir.Deny]
+	if deny.tool(tool) != nil || tool == "Agent" && deny.tool("Task") != nil {
+		return false
+	}
+	listed, flagged := false, false
+	for _, l := range s.tools {
+		if !l.Leaves(tool) {
+			return false
+		}
+		listed = listed || l.Names(tool)
+		flagged = flagged || l.NamesBuiltIn(tool)
+	}
+	switch tool {
+	case "Grep", "Glob":
+		return flagged || !s.offered("Bash")
+	case "LSP":
+		return listed
+	}
+	return true
+}
+
+// hostname returns the host of a URL as Claude Code reads it, which is as browsers do:
+// lower case, in ASCII, without the port and the last dot.
+func hostname(arg string) string {
+	h := strings.TrimSuffix(arg, ".")
+	if name, _, err := net.SplitHostPort(h); err == nil {
+		h = strings.TrimSuffix(name, ".")
+	}
+	if strings.ContainsAny(h, "/@?#\\ ") {
+		return ""
+	}
+	if a, err := idna.Lookup.ToASCII(h); err == nil {
+		return a
+	}
+	return strings.ToLower(h)
+}

@@ -1,0 +1,92 @@
+package claude
+
+import (
+	"cmp"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// lostFields reports settings of servers that .mcp.json does not have.
+func (e *emitter) lostFields() {
+	for i := range e.in.Project.Servers {
+		if s := &e.in.Project.Servers[i]; s.Cwd != "" {
+			e.diags.Warnf(codeServerField, s.Pos,
+				".mcp.json has no working directory: that of the server %q is left out", s.Name).
+				Hint("let the command change into it").
+				Target("claude").
+				Loses(diag.Text, "")
+		}
+	}
+}
+
+// sharedServers returns the servers that somebody may use and that are on by default.
+func (e *emitter) sharedServers() []*ir.Server {
+	var list []*ir.Server
+	for i := range e.in.Project.Servers {
+		s := &e.in.Project.Servers[i]
+		if s.Type != ir.External && s.DefaultEnabled && e.in.Reach.Server(s.Name).Any() > ir.Deny {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// roleServers returns the servers that a role may use. It reports whether the role needs a
+// list of its own: they are not the shared ones, or there may be others of which the role
+// may use none.
+func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		return nil, false
+	}
+	var external *ir.Server
+	for i := range e.in.Project.Servers {
+		switch sv := &e.in.Project.Servers[i]; {
+		case !contract.Usable(s, sv):
+		case sv.Type == ir.External:
+			external = cmp.Or(external, sv)
+		default:
+			list = append(list, sv)
+		}
+	}
+	unknown := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
+	closed := !e.in.Project.ClosedInventory && s.Decide(unknown).Decision == ir.Deny
+	differs = !slices.Equal(list, e.sharedServers()) || closed && len(list) > 0
+	if differs && external != nil {
+		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
+			"a role with servers of its own is started without any other: the external server %q is left out",
+			external.Name).
+			Hint("say how it is started (command or url)")
+	}
+	return list, differs
+}
+
+func serversJSON(servers []*ir.Server) []byte {
+	all := contract.Object{}
+	for _, s := range servers {
+		o := contract.Object{"type", s.Type}
+		if s.Type == "stdio" {
+			o = append(o, "command", s.Command)
+			if len(s.Args) > 0 {
+				o = append(o, "args", s.Args)
+			}
+			if len(s.Env) > 0 {
+				o = append(o, "env", s.Env)
+			}
+		} else {
+			o = append(o, "url", s.URL)
+			if len(s.Headers) > 0 {
+				o = append(o, "headers", s.Headers)
+			}
+		}
+		if s.TimeoutSeconds > 0 {
+			o = append(o, "timeout", s.TimeoutSeconds*1000)
+		}
+		all = append(all, s.Name, o)
+	}
+	return contract.JSON(contract.Object{"mcpServers", all})
+}

@@ -1,0 +1,60 @@
+package claude
+
+import (
+	"io/fs"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/targets/claude/hook"
+	"modec.dev/modec/targets/claude/importer"
+	"modec.dev/modec/targets/claude/model"
+)
+
+// claude joins the emitter with the model, the importer and the hook, which do not know
+// each other.
+type claude struct{}
+
+// New returns the target.
+func New() contract.Target { return claude{} }
+
+// Codes documents the codes of the emitter, the model and the importer.
+func (claude) Codes() []diag.Doc {
+	return slices.Concat(emitterCodes(), model.Codes(), importer.Codes())
+}
+
+// Open returns a decider for the artifacts below fsys.
+func (claude) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys)
+}
+
+// Hook answers a PreToolUse payload.
+func (claude) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Formats returns the files of Claude Code, and a command line.
+func (claude) Formats() []string { return []string{importer.FormatFiles, importer.FormatArgs} }
+
+// Import reads settings, subagents and servers, or a command line. Its originals are
+// opened: the user's own settings, and flags, are not in any file of theirs.
+func (claude) Import(src contract.Source) (contract.Imported, diag.List) {
+	got, diags := importer.Import(src)
+	if len(got.Originals) == 0 {
+		return got.Imported, diags
+	}
+	// The originals of an import have the same files.
+	original := got.Originals[0]
+	d := model.OpenOver(original.Files, got.Layers)
+	if got.Command != nil {
+		var err error
+		at := diag.Pos{File: original.File}
+		d, err = model.OpenArgsOver(original.Files, got.Layers, *got.Command, at, original.Subjects[0])
+		if err != nil {
+			diags.Errorf(importer.CodeImport, at, "%v", err)
+			return got.Imported, diags
+		}
+	}
+	for i := range got.Originals {
+		got.Originals[i].Opened = []contract.Decider{d}
+	}
+	return got.Imported, diags
+}

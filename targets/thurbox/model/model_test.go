@@ -1,0 +1,99 @@
+package model
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/thurbox/format"
+)
+
+func open(t *testing.T, fsys fstest.MapFS) map[string]contract.Decider {
+	t.Helper()
+	deciders, diags := Open(fsys)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	all := map[string]contract.Decider{}
+	for _, d := range deciders {
+		all[d.Surface()] = d
+	}
+	return all
+}
+
+func TestDecideRoles(t *testing.T) {
+	d := open(t, fstest.MapFS{format.RolesPath: {Data: []byte(`{"project": "p", "roles": [
+		{"name": "r", "permission_mode": "acceptEdits", "allowed_tools": ["Bash(foo a,b)", "Bash(npm test *)"],
+			"disallowed_tools": ["Edit(src/{a,b}/**)", "Bash(rm *)", "mcp__off"]},
+		{"name": "bare", "tools": ""}
+	]}`)}})["set_roles"]
+	for _, c := range []struct {
+		role string
+		a    policy.Action
+		want ir.Decision
+	}{
+		{"r", policy.Action{Group: ir.Edit, Arg: "x"}, ir.Allow},
+		{"r", policy.Action{Group: ir.Command, Arg: "npm test x"}, ir.Allow},
+		{"r", policy.Action{Group: ir.Command, Arg: "rm x"}, ir.Deny},
+		{"r", policy.Action{Group: ir.MCP, Server: "off", Arg: "x"}, ir.Deny},
+		// Thurbox tears both rules at their commas: neither holds.
+		{"r", policy.Action{Group: ir.Command, Arg: "foo a,b"}, ir.Ask},
+		{"r", policy.Action{Group: ir.Edit, Arg: "src/a/x"}, ir.Allow},
+		{"bare", policy.Action{Group: ir.Read, Arg: "x"}, ir.Deny},
+		{"bare", policy.Action{Group: ir.MCP, Server: "s", Arg: "x"}, ir.Ask},
+	} {
+		if v := d.Decide(ir.SubjectRef{Role: c.role}, c.a); v.Decision != c.want {
+			t.Errorf("%s, %s %q: got %s by %s, want %s", c.role, c.a.Group, c.a.Arg, v.Decision, v.Rule, c.want)
+		}
+	}
+	read := policy.Action{Group: ir.Read, Arg: "x"}
+	if v := d.Decide(ir.SubjectRef{Role: "r", Mode: "m"}, read); v != (contract.Verdict{}) {
+		t.Errorf("got %+v: Thurbox knows no modes", v)
+	}
+}
+
+func TestDecideAgents(t *testing.T) {
+	d := open(t, fstest.MapFS{
+		".claude/modec/r.settings.json": {Data: []byte(
+			`{"permissions": {"deny": ["Read(.env)"], "defaultMode": "plan"}}`)},
+		format.AgentsPath: {Data: []byte(`[[agents]]
+name = 'r'
+command = 'claude'
+args = ['--settings=.claude/modec/r.settings.json', '--permission-mode=acceptEdits']
+[[agents]]
+name = 'gone'
+command = 'claude'
+args = ['--settings=gone.json']
+[[agents]]
+name = 'other'
+command = 'codex'
+`)}})["agents"]
+	if v := d.Decide(ir.SubjectRef{Role: "r"}, policy.Action{Group: ir.Read, Arg: ".env"}); v.Decision != ir.Deny {
+		t.Errorf("got %s, want deny by the settings file", v.Decision)
+	}
+	if v := d.Decide(ir.SubjectRef{Role: "r"}, policy.Action{Group: ir.Edit, Arg: "x"}); v.Decision != ir.Allow {
+		t.Errorf("got %s, want allow by the flag's mode", v.Decision)
+	}
+	for _, role := range []string{"gone", "other"} {
+		v := d.Decide(ir.SubjectRef{Role: role}, policy.Action{Group: ir.Read, Arg: "x"})
+		if v != (contract.Verdict{}) {
+			t.Errorf("%s: got %+v, want no session", role, v)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte(`{"roles": [{"name": "r", "allowed_tools": ["Bash(a,b)"], "tools": "Read"}]}`),
+		"[[agents]]\nname='r'\ncommand='claude'\nargs=['--tools']")
+	f.Fuzz(func(t *testing.T, roles []byte, agents string) {
+		deciders, _ := Open(fstest.MapFS{format.RolesPath: {Data: roles}, format.AgentsPath: {Data: []byte(agents)}})
+		if len(deciders) != 2 {
+			t.Fatalf("got %d surfaces, want one for each file", len(deciders))
+		}
+		for _, d := range deciders {
+			d.Decide(ir.SubjectRef{Role: "r"}, policy.Action{Group: ir.Command, Arg: "ls"})
+		}
+	})
+}

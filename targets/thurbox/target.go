@@ -1,0 +1,35 @@
+package thurbox
+
+import (
+	"io/fs"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/targets/thurbox/importer"
+	"modec.dev/modec/targets/thurbox/model"
+)
+
+// thurbox joins the emitter with the model and the importer, which do not know each other.
+type thurbox struct{}
+
+// New returns the target.
+func New() contract.Target { return thurbox{} }
+
+// Codes documents the codes of the emitter, the model and the importer.
+func (thurbox) Codes() []diag.Doc {
+	return slices.Concat(emitterCodes(), model.Codes(), importer.Codes())
+}
+
+// Open returns a decider for each artifact below fsys.
+func (thurbox) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys)
+}
+
+// Formats returns Thurbox's only one.
+func (thurbox) Formats() []string { return []string{"thurbox"} }
+
+// Import reads roles of files and databases.
+func (thurbox) Import(src contract.Source) (contract.Imported, diag.List) {
+	return importer.Import(src)
+}
