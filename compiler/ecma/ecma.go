@@ -39,7 +39,10 @@
 // that the pattern does not match.
 package ecma
 
-import "unicode/utf16"
+import (
+	"strings"
+	"unicode/utf16"
+)
 
 // Pattern is a pattern without flags.
 type Pattern struct {
@@ -50,6 +53,18 @@ type Pattern struct {
 
 // String returns the source of the pattern, to the letter.
 func (p *Pattern) String() string { return p.Root.String() }
+
+// Quote returns a pattern that matches a text, and nothing else.
+func Quote(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(`\^$.*+?()[]{}|`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
 
 // Alternation matches what one of its sequences matches. It has at least one.
 type Alternation []Sequence
@@ -88,6 +103,9 @@ type Char struct {
 	// for a unit that stands for itself.
 	Escape string
 }
+
+// Half reports whether the pattern spells half of a character beyond U+FFFF by that character.
+func (c Char) Half() bool { return isHalf(c.Unit) && (c.Escape == "" || c.Escape == halfEscape) }
 
 // Any is the dot: it matches every unit but a line terminator.
 type Any struct{ offset }

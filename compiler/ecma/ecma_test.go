@@ -172,6 +172,18 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+func TestQuote(t *testing.T) {
+	for _, text := range []string{"", ".claude/a+b (c).md", `^$[]{}|\?*`, "é😀\n-/#"} {
+		re, err := Compile("^"+Quote(text)+"$", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := re.Match(text); !ok || err != nil {
+			t.Errorf("%q does not match %s: %v", text, re, err)
+		}
+	}
+}
+
 // An evaluation that reaches a limit says so, and does not say that it found nothing.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
