@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/located"
 )
 
 // Mode is a mode of a modes file.
@@ -21,7 +21,7 @@ type Mode struct {
 	// At is where the groups stand.
 	At diag.Pos
 	// Servers is Zoo's allowedMcpServers, nil where every server is allowed.
-	Servers *artifact.Value
+	Servers *located.Value
 	// Restrictions is mcpRestrictions, nil where nothing is restricted.
 	Restrictions *MCPRestrictions
 }
@@ -62,21 +62,21 @@ func ReadModes(file string, data []byte, d Dialect) ([]Mode, error) {
 }
 
 // ModeList reads a modes file and returns the entries of customModes, unchecked.
-func ModeList(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
+func ModeList(file string, data []byte) (root *located.Value, modes []*located.Value, err error) {
 	root, err = YAML(file, Clean(bytes.TrimPrefix(data, []byte("\uFEFF"))))
 	if err != nil {
 		if !json.Valid(data) {
 			return nil, nil, err
 		}
-		if root, err = artifact.JSON(file, data); err != nil {
+		if root, err = located.JSON(file, data); err != nil {
 			return nil, nil, err
 		}
 	}
 	list := root.Get("customModes")
-	if !root.Is(artifact.Object) || falsy(list) {
+	if !root.Is(located.Object) || falsy(list) {
 		return nil, nil, ErrNoModes
 	}
-	if !list.Is(artifact.List) {
+	if !list.Is(located.List) {
 		return nil, nil, &SchemaError{list.Pos, "customModes", "expected array, received " + string(list.Kind)}
 	}
 	return root, list.Items, nil
@@ -94,8 +94,8 @@ func IsSource(source string, d Dialect) bool {
 
 // ReadMode is modeConfigSchema (packages/types/src/mode.ts): unknown keys are
 // dropped, anything else that is wrong costs the whole file.
-func ReadMode(v *artifact.Value, d Dialect) (Mode, error) {
-	if !v.Is(artifact.Object) {
+func ReadMode(v *located.Value, d Dialect) (Mode, error) {
+	if !v.Is(located.Object) {
 		return Mode{}, &SchemaError{v.Line(), "", fmt.Sprintf("expected an object, received %s", v.Kind)}
 	}
 	if err := checkTexts(v, d); err != nil {
@@ -120,7 +120,7 @@ func ReadMode(v *artifact.Value, d Dialect) (Mode, error) {
 }
 
 // checkTexts checks the fields of a mode that are texts.
-func checkTexts(v *artifact.Value, d Dialect) error {
+func checkTexts(v *located.Value, d Dialect) error {
 	if slug, _ := Text(v.Get("slug")); !IsSlug(slug) {
 		what := missing(v.Get("slug"), "slug must contain only letters numbers and dashes")
 		return &SchemaError{v.Get("slug").Line(), "slug", what}
@@ -148,8 +148,8 @@ func (d Dialect) known() []string {
 }
 
 // ReadGroups is groupEntryArraySchema: a name or a pair of a name and options.
-func ReadGroups(v *artifact.Value, d Dialect) ([]Group, error) {
-	if !v.Is(artifact.List) {
+func ReadGroups(v *located.Value, d Dialect) ([]Group, error) {
+	if !v.Is(located.List) {
 		return nil, &SchemaError{v.Line(), "", missing(v, "groups must be an array")}
 	}
 	groups := []Group{}
@@ -173,25 +173,25 @@ func ReadGroups(v *artifact.Value, d Dialect) ([]Group, error) {
 	return groups, nil
 }
 
-func first(entry *artifact.Value) *artifact.Value {
-	if entry.Is(artifact.List) && len(entry.Items) > 0 {
+func first(entry *located.Value) *located.Value {
+	if entry.Is(located.List) && len(entry.Items) > 0 {
 		return entry.Items[0]
 	}
 	return entry
 }
 
-func badGroup(entry *artifact.Value, i int, format string, args ...any) error {
+func badGroup(entry *located.Value, i int, format string, args ...any) error {
 	return &SchemaError{entry.Pos, strconv.Itoa(i), fmt.Sprintf(format, args...)}
 }
 
 // readGroup reads the entry number i, whose name is known.
-func readGroup(entry *artifact.Value, i int) (Group, error) {
+func readGroup(entry *located.Value, i int) (Group, error) {
 	g := Group{At: entry.Pos}
 	g.Name, _ = Text(first(entry))
-	if !entry.Is(artifact.List) {
+	if !entry.Is(located.List) {
 		return g, nil
 	}
-	if len(entry.Items) != 2 || !entry.Items[1].Is(artifact.Object) {
+	if len(entry.Items) != 2 || !entry.Items[1].Is(located.Object) {
 		return g, badGroup(entry, i, "a group is a name or a list of a name and one object of options, "+
 			"received a list of %d", len(entry.Items))
 	}

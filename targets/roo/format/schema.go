@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // SchemaError is what the schema has against a file, in the words of zod where it has
@@ -26,7 +26,7 @@ func (e *SchemaError) Error() string {
 }
 
 // Within puts a field before the path of an error.
-func Within(err error, v *artifact.Value, field string) error {
+func Within(err error, v *located.Value, field string) error {
 	var s *SchemaError
 	if !errors.As(err, &s) {
 		return &SchemaError{v.Line(), field, err.Error()}
@@ -47,16 +47,16 @@ var coreNumber = regexp.MustCompile(`^(?:[-+]?(?:[0-9]+|\.[0-9]+|[0-9]+\.[0-9]*)
 	`|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 
 // Text returns a string as the schema sees it.
-func Text(v *artifact.Value) (string, bool) {
-	if v.Is(artifact.Number) && !coreNumber.MatchString(v.Text) {
+func Text(v *located.Value) (string, bool) {
+	if v.Is(located.Number) && !coreNumber.MatchString(v.Text) {
 		return v.Text, true
 	}
 	return v.Str()
 }
 
 // Texts returns a list of strings as the schema sees it.
-func Texts(v *artifact.Value) ([]string, bool) {
-	if !v.Is(artifact.List) {
+func Texts(v *located.Value) ([]string, bool) {
+	if !v.Is(located.List) {
 		return nil, false
 	}
 	out := make([]string, 0, len(v.Items))
@@ -71,17 +71,17 @@ func Texts(v *artifact.Value) ([]string, bool) {
 }
 
 // falsy reports what JavaScript takes for false.
-func falsy(v *artifact.Value) bool {
+func falsy(v *located.Value) bool {
 	switch {
-	case v == nil, v.Is(artifact.Null), v.Is(artifact.Bool) && !v.True():
+	case v == nil, v.Is(located.Null), v.Is(located.Bool) && !v.True():
 		return true
 	}
-	return v.Is(artifact.String) && v.Text == "" || v.Is(artifact.Number) && strings.Trim(v.Text, "-+0.") == ""
+	return v.Is(located.String) && v.Text == "" || v.Is(located.Number) && strings.Trim(v.Text, "-+0.") == ""
 }
 
 // A check is a field of an object, and whether it is as the schema wants it.
 type check struct {
-	v     *artifact.Value
+	v     *located.Value
 	field string
 	good  bool
 	want  string // what the error says after the field
@@ -98,19 +98,19 @@ func failed(checks ...check) error {
 }
 
 // optionalText checks a field for a string.
-func optionalText(v *artifact.Value, field string) check {
+func optionalText(v *located.Value, field string) check {
 	_, ok := Text(v.Get(field))
 	return check{v.Get(field), field, ok, "must be a string"}
 }
 
 // optionalTexts checks a field for a list of strings.
-func optionalTexts(v *artifact.Value, field string) check {
+func optionalTexts(v *located.Value, field string) check {
 	_, ok := Texts(v.Get(field))
 	return check{v.Get(field), field, ok, "must be an array of strings"}
 }
 
 // missing is the message for a field that is not there at all.
-func missing(v *artifact.Value, otherwise string) string {
+func missing(v *located.Value, otherwise string) string {
 	if v == nil {
 		return "required"
 	}

@@ -9,19 +9,19 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // Server is what mcp.json says of a server, for every mode.
 type Server struct {
 	Name          string
 	At            diag.Pos
-	Disabled      *artifact.Value            // the literal true; nil where it is on
-	DisabledTools map[string]*artifact.Value // no wildcard
-	AlwaysAllow   map[string]*artifact.Value // "*" stands for every tool
+	Disabled      *located.Value            // the literal true; nil where it is on
+	DisabledTools map[string]*located.Value // no wildcard
+	AlwaysAllow   map[string]*located.Value // "*" stands for every tool
 	// OffByDefault is the literal false of defaultEnabled, nil where it is on.
-	OffByDefault *artifact.Value
+	OffByDefault *located.Value
 }
 
 // ReadServers reads an mcp.json. It is strict JSON; one bad server costs the whole file
@@ -30,12 +30,12 @@ func ReadServers(file string, data []byte, d Dialect) ([]Server, error) {
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
 		return nil, errors.New("it begins with a byte order mark, which is not JSON")
 	}
-	root, err := artifact.JSON(file, data)
+	root, err := located.JSON(file, data)
 	if err != nil {
 		return nil, err
 	}
 	all := root.Get("mcpServers")
-	if !all.Is(artifact.Object) {
+	if !all.Is(located.Object) {
 		return nil, errors.New("it has no mcpServers")
 	}
 	servers := []Server{}
@@ -55,8 +55,8 @@ func ReadServers(file string, data []byte, d Dialect) ([]Server, error) {
 }
 
 // readServer is ServerConfigSchema: what decides here, and what costs the file.
-func readServer(v *artifact.Value, d Dialect) (Server, error) {
-	if !v.Is(artifact.Object) {
+func readServer(v *located.Value, d Dialect) (Server, error) {
+	if !v.Is(located.Object) {
 		return Server{}, errors.New("a server is an object")
 	}
 	if err := checkTransport(v); err != nil {
@@ -70,7 +70,7 @@ func readServer(v *artifact.Value, d Dialect) (Server, error) {
 		s.Disabled = v.Get("disabled")
 	}
 	if on := v.Get("defaultEnabled"); d == Restrictions && on != nil {
-		if !on.Is(artifact.Bool) {
+		if !on.Is(located.Bool) {
 			return Server{}, errors.New("defaultEnabled must be a bool")
 		}
 		if !on.True() {
@@ -87,7 +87,7 @@ var (
 
 // checkTransport checks how a server is reached. A url without a type passes, as one of
 // type sse.
-func checkTransport(v *artifact.Value) error {
+func checkTransport(v *located.Value) error {
 	kind, _ := v.Get("type").Str()
 	if t := v.Get("type"); t != nil && !slices.Contains(transports, kind) {
 		return &SchemaError{t.Pos, "type", fmt.Sprintf("server type must be stdio, sse or streamable-http, received %q", kind)}
@@ -106,29 +106,29 @@ func checkTransport(v *artifact.Value) error {
 }
 
 // checkSettings checks the fields that a server of any transport may have.
-func checkSettings(v *artifact.Value) error {
-	seconds, ok := 0.0, v.Get("timeout").Is(artifact.Number)
+func checkSettings(v *located.Value) error {
+	seconds, ok := 0.0, v.Get("timeout").Is(located.Number)
 	if ok {
 		seconds, _ = strconv.ParseFloat(v.Get("timeout").Text, 64)
 	}
 	return failed(
 		optionalTexts(v, "args"), optionalTexts(v, "alwaysAllow"), optionalTexts(v, "disabledTools"),
 		optionalTexts(v, "watchPaths"), optionalMap(v, "env"), optionalMap(v, "headers"),
-		check{v.Get("disabled"), "disabled", v.Get("disabled").Is(artifact.Bool), "must be a bool"},
+		check{v.Get("disabled"), "disabled", v.Get("disabled").Is(located.Bool), "must be a bool"},
 		check{v.Get("timeout"), "timeout", ok && 1 <= seconds && seconds <= 3600, "must be a number from 1 to 3600"})
 }
 
 // optionalMap checks a field for an object of strings.
-func optionalMap(v *artifact.Value, field string) check {
+func optionalMap(v *located.Value, field string) check {
 	m := v.Get(field)
-	good := m.Is(artifact.Object) && !slices.ContainsFunc(m.Members, func(m artifact.Member) bool {
-		return !m.Value.Is(artifact.String)
+	good := m.Is(located.Object) && !slices.ContainsFunc(m.Members, func(m located.Member) bool {
+		return !m.Value.Is(located.String)
 	})
 	return check{m, field, good, "must be strings by name"}
 }
 
-func byText(v *artifact.Value) map[string]*artifact.Value {
-	m := map[string]*artifact.Value{}
+func byText(v *located.Value) map[string]*located.Value {
+	m := map[string]*located.Value{}
 	for _, item := range v.List() {
 		m[item.Text] = item
 	}
@@ -154,8 +154,8 @@ type Name struct {
 type Tool struct{ Server, Tool Name }
 
 // ReadRestrictions reads mcpRestrictions.
-func ReadRestrictions(v *artifact.Value) (*MCPRestrictions, error) {
-	if !v.Is(artifact.Object) {
+func ReadRestrictions(v *located.Value) (*MCPRestrictions, error) {
+	if !v.Is(located.Object) {
 		return nil, errors.New("mcpRestrictions must be an object")
 	}
 	if err := failed(optionalTexts(v, "allowedServers"), optionalTexts(v, "disallowedServers")); err != nil {
@@ -186,7 +186,7 @@ func (t Tool) equals(other Tool) bool {
 }
 
 // names returns the texts of a list, nil for no list.
-func names(v *artifact.Value) []Name {
+func names(v *located.Value) []Name {
 	if v == nil {
 		return nil
 	}
@@ -199,9 +199,9 @@ func names(v *artifact.Value) []Name {
 
 // readTools reads a list of tools. It leaves out the empty entries that the editor's
 // form writes.
-func readTools(v *artifact.Value, field string) ([]Tool, error) {
+func readTools(v *located.Value, field string) ([]Tool, error) {
 	list := v.Get(field)
-	if err := failed(check{list, field, list.Is(artifact.List), "must be an array"}); err != nil {
+	if err := failed(check{list, field, list.Is(located.List), "must be an array"}); err != nil {
 		return nil, err
 	}
 	var out []Tool

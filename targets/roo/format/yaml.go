@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // replacedRunes is the table by which Roo cleans the raw text of a modes file
@@ -31,20 +31,20 @@ func Clean(data []byte) []byte {
 }
 
 // YAML reads a text as npm yaml 2 does: one document, and no key twice.
-func YAML(file string, data []byte) (*artifact.Value, error) {
+func YAML(file string, data []byte) (*located.Value, error) {
 	text, err := oneDocument(file, string(data))
 	if err != nil {
 		return nil, err
 	}
 	tab := standIn(text)
-	v, err := artifact.YAML(file, innerTab.ReplaceAllFunc([]byte(text), func(m []byte) []byte {
+	v, err := located.YAML(file, innerTab.ReplaceAllFunc([]byte(text), func(m []byte) []byte {
 		return bytes.ReplaceAll(m, []byte("\t"), []byte(tab))
 	}))
 	if err != nil {
 		return nil, err
 	}
-	putBack(v, tab, map[*artifact.Value]bool{})
-	return v, uniqueKeys(v, map[*artifact.Value]bool{})
+	putBack(v, tab, map[*located.Value]bool{})
+	return v, uniqueKeys(v, map[*located.Value]bool{})
 }
 
 // oneDocument returns a text as our parser reads it like npm yaml, and fails on a second
@@ -84,7 +84,7 @@ func standIn(text string) string {
 }
 
 // putBack writes tabs again where something stands for them.
-func putBack(v *artifact.Value, tab string, seen map[*artifact.Value]bool) {
+func putBack(v *located.Value, tab string, seen map[*located.Value]bool) {
 	if v == nil || seen[v] || tab == " " {
 		return
 	}
@@ -102,7 +102,7 @@ func putBack(v *artifact.Value, tab string, seen map[*artifact.Value]bool) {
 
 // uniqueKeys fails on a key that an object has twice. An alias is the same value
 // again, so that seen ends what would grow without bound.
-func uniqueKeys(v *artifact.Value, seen map[*artifact.Value]bool) error {
+func uniqueKeys(v *located.Value, seen map[*located.Value]bool) error {
 	if v == nil || seen[v] {
 		return nil
 	}

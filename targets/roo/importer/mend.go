@@ -7,16 +7,16 @@ import (
 	"regexp"
 	"slices"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
 
 // mendFile reads a modes file that the agent refuses as a whole: tabs for
 // indentation, typographic quotes that end a text when the agent replaces them, a
 // list without customModes.
-func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
+func (im *importer) mendFile(file string, data []byte) (root *located.Value, modes []*located.Value, err error) {
 	note := func(what, why string) {
 		im.out.Note(contract.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", what, why)
 	}
@@ -25,13 +25,13 @@ func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, mo
 	}
 	list := root.Get("customModes")
 	switch {
-	case root.Is(artifact.List):
+	case root.Is(located.List):
 		note("list", "it is taken for the list customModes")
 		return nil, root.Items, nil
-	case root.Is(artifact.Object) && list.Is(artifact.Object):
+	case root.Is(located.Object) && list.Is(located.Object):
 		note("customModes", "an object in place of a list: its values are the modes, and its keys their slugs")
 		return root, slugged(list), nil
-	case list.Is(artifact.List):
+	case list.Is(located.List):
 		return root, list.Items, nil
 	}
 	return nil, nil, format.ErrNoModes
@@ -40,13 +40,13 @@ func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, mo
 var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
 
 // mendText reads a text in the first of several ways that succeeds, and notes which.
-func mendText(file string, text []byte, note func(what, why string)) (*artifact.Value, error) {
+func mendText(file string, text []byte, note func(what, why string)) (*located.Value, error) {
 	root, err := format.YAML(file, format.Clean(text))
 	if err == nil {
 		return root, nil
 	}
 	if json.Valid(text) {
-		if root, err = artifact.JSON(file, text); err == nil {
+		if root, err = located.JSON(file, text); err == nil {
 			note("byte order mark", "it is taken away, so that the file is JSON")
 			return root, nil
 		}
@@ -66,12 +66,12 @@ func mendText(file string, text []byte, note func(what, why string)) (*artifact.
 }
 
 // slugged returns the modes of an object, each with its key for a slug where it has none.
-func slugged(object *artifact.Value) []*artifact.Value {
-	var modes []*artifact.Value
+func slugged(object *located.Value) []*located.Value {
+	var modes []*located.Value
 	for _, m := range object.Members {
-		if m.Value.Is(artifact.Object) && m.Value.Get("slug") == nil {
-			slug := &artifact.Value{Kind: artifact.String, Text: m.Key, Pos: m.Pos}
-			m.Value.Members = append(m.Value.Members, artifact.Member{Key: "slug", Pos: m.Pos, Value: slug})
+		if m.Value.Is(located.Object) && m.Value.Get("slug") == nil {
+			slug := &located.Value{Kind: located.String, Text: m.Key, Pos: m.Pos}
+			m.Value.Members = append(m.Value.Members, located.Member{Key: "slug", Pos: m.Pos, Value: slug})
 		}
 		modes = append(modes, m.Value)
 	}
@@ -82,13 +82,13 @@ func slugged(object *artifact.Value) []*artifact.Value {
 // cannot be mended stays as it is, and is refused.
 type mender struct {
 	im      *importer
-	v       *artifact.Value
+	v       *located.Value
 	subject string
 }
 
 // mendMode mends what can be mended of a mode.
-func (im *importer) mendMode(v *artifact.Value) {
-	if !v.Is(artifact.Object) {
+func (im *importer) mendMode(v *located.Value) {
+	if !v.Is(located.Object) {
 		return
 	}
 	m := mender{im: im, v: v}
@@ -116,7 +116,7 @@ func (m *mender) text(key string) string {
 	return s
 }
 
-func (m *mender) note(at *artifact.Value, what, why string) {
+func (m *mender) note(at *located.Value, what, why string) {
 	pos := at.Line()
 	if pos.IsZero() {
 		pos = m.v.Pos
@@ -125,16 +125,16 @@ func (m *mender) note(at *artifact.Value, what, why string) {
 }
 
 func (m *mender) drop(key string) {
-	m.v.Members = slices.DeleteFunc(m.v.Members, func(x artifact.Member) bool { return x.Key == key })
+	m.v.Members = slices.DeleteFunc(m.v.Members, func(x located.Member) bool { return x.Key == key })
 }
 
 func (m *mender) set(key, text string) {
-	m.put(key, &artifact.Value{Kind: artifact.String, Text: text, Pos: m.v.Pos})
+	m.put(key, &located.Value{Kind: located.String, Text: text, Pos: m.v.Pos})
 }
 
-func (m *mender) put(key string, v *artifact.Value) {
+func (m *mender) put(key string, v *located.Value) {
 	m.drop(key)
-	m.v.Members = append(m.v.Members, artifact.Member{Key: key, Pos: m.v.Pos, Value: v})
+	m.v.Members = append(m.v.Members, located.Member{Key: key, Pos: m.v.Pos, Value: v})
 }
 
 // names mends the slug and the name, each by the other.
@@ -175,12 +175,12 @@ func (m *mender) role() {
 // more: what it cannot read is left out.
 func (m *mender) groups() {
 	list := m.v.Get("groups")
-	if !list.Is(artifact.List) {
+	if !list.Is(located.List) {
 		m.note(list, "groups", "there is no list of groups: the mode has none")
-		m.put("groups", &artifact.Value{Kind: artifact.List, Pos: m.v.Pos})
+		m.put("groups", &located.Value{Kind: located.List, Pos: m.v.Pos})
 		return
 	}
-	var out []*artifact.Value
+	var out []*located.Value
 	seen := map[string]bool{}
 	for _, entry := range list.Items {
 		name, fixed := m.group(entry)
@@ -202,8 +202,8 @@ func (m *mender) groups() {
 }
 
 // refusal returns why the schema refuses a group, "" where it takes it.
-func (m *mender) refusal(group *artifact.Value, at diag.Pos) string {
-	one := &artifact.Value{Kind: artifact.List, Pos: at, Items: []*artifact.Value{group}}
+func (m *mender) refusal(group *located.Value, at diag.Pos) string {
+	one := &located.Value{Kind: located.List, Pos: at, Items: []*located.Value{group}}
 	_, err := format.ReadGroups(one, m.im.dialect)
 	var s *format.SchemaError
 	if errors.As(err, &s) {
@@ -213,11 +213,11 @@ func (m *mender) refusal(group *artifact.Value, at diag.Pos) string {
 }
 
 // group returns an entry as a name or a pair, nil for what is neither.
-func (m *mender) group(entry *artifact.Value) (string, *artifact.Value) {
+func (m *mender) group(entry *located.Value) (string, *located.Value) {
 	switch {
-	case entry.Is(artifact.Object) && len(entry.Members) == 1:
+	case entry.Is(located.Object) && len(entry.Members) == 1:
 		return m.keyed(entry)
-	case entry.Is(artifact.List) && len(entry.Items) > 0:
+	case entry.Is(located.List) && len(entry.Items) > 0:
 		return m.listed(entry)
 	}
 	name, ok := format.Text(entry)
@@ -228,26 +228,26 @@ func (m *mender) group(entry *artifact.Value) (string, *artifact.Value) {
 }
 
 // keyed reads a group that is written {name: options}.
-func (m *mender) keyed(entry *artifact.Value) (string, *artifact.Value) {
+func (m *mender) keyed(entry *located.Value) (string, *located.Value) {
 	x := entry.Members[0]
-	name := &artifact.Value{Kind: artifact.String, Text: x.Key, Pos: x.Pos}
+	name := &located.Value{Kind: located.String, Text: x.Key, Pos: x.Pos}
 	switch {
-	case x.Value.Is(artifact.Null):
+	case x.Value.Is(located.Null):
 		m.note(entry, "group "+x.Key, "an object in place of a name")
 		return x.Key, name
-	case !x.Value.Is(artifact.Object):
+	case !x.Value.Is(located.Object):
 		return x.Key, nil
 	}
 	m.note(entry, "group "+x.Key, "an object in place of a pair")
-	return x.Key, &artifact.Value{Kind: artifact.List, Pos: entry.Pos, Items: []*artifact.Value{name, x.Value}}
+	return x.Key, &located.Value{Kind: located.List, Pos: entry.Pos, Items: []*located.Value{name, x.Value}}
 }
 
 // listed reads a group whose options stand in several list items.
-func (m *mender) listed(entry *artifact.Value) (string, *artifact.Value) {
+func (m *mender) listed(entry *located.Value) (string, *located.Value) {
 	name, _ := format.Text(entry.Items[0])
-	options := &artifact.Value{Kind: artifact.Object, Pos: entry.Pos}
+	options := &located.Value{Kind: located.Object, Pos: entry.Pos}
 	for _, item := range entry.Items[1:] {
-		if !item.Is(artifact.Object) {
+		if !item.Is(located.Object) {
 			return name, nil
 		}
 		for _, x := range item.Members {
@@ -260,5 +260,5 @@ func (m *mender) listed(entry *artifact.Value) (string, *artifact.Value) {
 	if len(entry.Items) != 2 {
 		m.note(entry, "group "+name, "its options stood in several list items: they are one object now")
 	}
-	return name, &artifact.Value{Kind: artifact.List, Pos: entry.Pos, Items: []*artifact.Value{entry.Items[0], options}}
+	return name, &located.Value{Kind: located.List, Pos: entry.Pos, Items: []*located.Value{entry.Items[0], options}}
 }

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
 )
@@ -44,7 +44,7 @@ func (im *importer) modesFile(file string, data []byte) {
 			im.out.Note(contract.Left, m.Pos, "", m.Key, "the agent drops this key")
 		}
 	}
-	hasSource := func(v *artifact.Value) bool { return v.Get("source") != nil }
+	hasSource := func(v *located.Value) bool { return v.Get("source") != nil }
 	if i := slices.IndexFunc(list, hasSource); i >= 0 && !mended {
 		im.out.Note(contract.Left, list[i].Get("source").Line(), "", "source",
 			"the agent says by the file where a mode comes from")
@@ -59,7 +59,7 @@ func (im *importer) modesFile(file string, data []byte) {
 }
 
 // modeList reads the modes of a file and reports whether it mended one.
-func (im *importer) modeList(list []*artifact.Value) (mended bool, err error) {
+func (im *importer) modeList(list []*located.Value) (mended bool, err error) {
 	slugs := map[string]diag.Pos{}
 	for i, v := range list {
 		m, err := format.ReadMode(v, im.dialect)
@@ -100,7 +100,7 @@ func (im *importer) option(name string, value any) {
 }
 
 // mode translates a mode that the agent loads.
-func (im *importer) mode(slug string, v *artifact.Value) ir.Mode {
+func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 	field := func(name string) string {
 		s, _ := format.Text(v.Get(name))
 		return s
@@ -165,11 +165,11 @@ var neutral = map[string]ir.Group{"read": ir.Read, "edit": ir.Edit, "command": i
 	"modes": ir.Modes, "web": ir.Web, "browser": ir.Web}
 
 // groups translates the groups of a mode and reports whether mcp is among them.
-func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
+func (im *importer) groups(m *ir.Mode, list *located.Value) (mcp bool) {
 	subject := "mode " + m.Slug
 	for _, entry := range list.List() {
-		first, options := entry, (*artifact.Value)(nil)
-		if entry.Is(artifact.List) && len(entry.Items) == 2 {
+		first, options := entry, (*located.Value)(nil)
+		if entry.Is(located.List) && len(entry.Items) == 2 {
 			first, options = entry.Items[0], entry.Items[1]
 		}
 		name, _ := format.Text(first)
@@ -223,7 +223,7 @@ func (im *importer) whole(m *ir.Mode, g ir.Group, at diag.Pos) {
 
 // comment joins what a file says for people about a group: its comment, and the
 // description of its options.
-func comment(entry, options *artifact.Value) string {
+func comment(entry, options *located.Value) string {
 	lines := []string{}
 	if entry.Comment != "" {
 		lines = append(lines, entry.Comment)
@@ -297,7 +297,7 @@ func (im *importer) known() map[string]bool {
 
 // allowedServers translates the servers that a mode lists. It has none of them without the
 // group mcp.
-func (im *importer) allowedServers(m *ir.Mode, list *artifact.Value, mcp bool) {
+func (im *importer) allowedServers(m *ir.Mode, list *located.Value, mcp bool) {
 	subject := "mode " + m.Slug
 	if im.dialect != format.Zoo {
 		im.out.Note(contract.Left, list.Pos, subject, "allowedMcpServers",
@@ -327,7 +327,7 @@ func (im *importer) allowedServers(m *ir.Mode, list *artifact.Value, mcp bool) {
 }
 
 // restrictions translates mcpRestrictions.
-func (im *importer) restrictions(m *ir.Mode, list *artifact.Value) {
+func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 	subject := "mode " + m.Slug
 	f, err := format.ReadRestrictions(list)
 	if err != nil {
@@ -348,7 +348,7 @@ func (im *importer) restrictions(m *ir.Mode, list *artifact.Value) {
 }
 
 // items returns a list of servers, nil where the field is missing.
-func (im *importer) items(field *artifact.Value, names []format.Name, subject string) *[]ir.Item {
+func (im *importer) items(field *located.Value, names []format.Name, subject string) *[]ir.Item {
 	if field == nil {
 		return nil
 	}
@@ -362,7 +362,7 @@ func (im *importer) items(field *artifact.Value, names []format.Name, subject st
 }
 
 // toolRefs returns a list of tools, nil where the field is missing.
-func (im *importer) toolRefs(field *artifact.Value, tools []format.Tool, subject string) *[]ir.ToolRef {
+func (im *importer) toolRefs(field *located.Value, tools []format.Tool, subject string) *[]ir.ToolRef {
 	if field == nil {
 		return nil
 	}

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"unicode"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
 
 // rulesFiles reads the rules of an export: the text is in the file.
-func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
-	if !list.Is(artifact.List) {
+func (im *importer) rulesFiles(m *ir.Mode, list *located.Value) {
+	if !list.Is(located.List) {
 		im.out.Note(contract.Left, list.Pos, "mode "+m.Slug, "rulesFiles", "it is no list")
 	}
 	for _, item := range list.List() {

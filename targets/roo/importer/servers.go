@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -59,7 +59,7 @@ func (im *importer) serversFile(file string, data []byte) {
 		return
 	}
 	im.originals[file], im.kinds[file] = data, serversKind
-	root, err := artifact.JSON(file, data)
+	root, err := located.JSON(file, data)
 	if err != nil {
 		im.refuse(file, err)
 		return
@@ -79,7 +79,7 @@ func (im *importer) serversFile(file string, data []byte) {
 	}
 }
 
-func (im *importer) mcpServer(m artifact.Member) {
+func (im *importer) mcpServer(m located.Member) {
 	subject, v := "server "+m.Key, m.Value
 	old := im.servers[m.Key]
 	if old != nil && old.server.Type != ir.External {
@@ -122,7 +122,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 }
 
 // transport translates how a server is started or reached.
-func (im *importer) transport(m artifact.Member) ir.Server {
+func (im *importer) transport(m located.Member) ir.Server {
 	v, subject := m.Value, "server "+m.Key
 	text := func(key string) string {
 		s, _ := v.Get(key).Str()
@@ -180,7 +180,7 @@ func (im *importer) reference(s string, at diag.Pos, subject string) string {
 }
 
 // enabled notes what a file says of whether a server is on.
-func (im *importer) enabled(s *importedServer, v *artifact.Value) {
+func (im *importer) enabled(s *importedServer, v *located.Value) {
 	subject := "server " + s.server.Name
 	if v.Get("disabled").True() {
 		im.out.NoteRule(contract.Understood, v.Get("disabled").Pos, subject, "disabled",
@@ -189,7 +189,7 @@ func (im *importer) enabled(s *importedServer, v *artifact.Value) {
 	on := v.Get("defaultEnabled")
 	switch {
 	case on == nil:
-	case on.Is(artifact.Bool) && !on.True():
+	case on.Is(located.Bool) && !on.True():
 		s.server.DefaultEnabled = false
 		im.out.NoteRule(contract.Understood, on.Pos, subject, "defaultEnabled: false",
 			"Roo Code 3.52.1 drops this key; it only holds back")
@@ -200,7 +200,7 @@ func (im *importer) enabled(s *importedServer, v *artifact.Value) {
 
 // toolRule translates an entry of alwaysAllow or disabledTools. "*" stands for
 // every tool in alwaysAllow only.
-func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item *artifact.Value) {
+func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item *located.Value) {
 	subject, name := "server "+s.server.Name, item.Text
 	p := ir.Pattern{Text: name}
 	every := name == "*" && d == ir.Allow

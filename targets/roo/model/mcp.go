@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -116,7 +116,7 @@ func (p pattern) disallows(name string) bool {
 }
 
 // server returns what hides a server. off is the place where its default is off.
-func (r restrictions) server(name string, off *artifact.Value) (hider, bool) {
+func (r restrictions) server(name string, off *located.Value) (hider, bool) {
 	for _, p := range r.disallowedServers {
 		if p.disallows(name) {
 			return hider{"disallowedServers: " + p.Text, p.At}, true

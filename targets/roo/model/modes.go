@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -15,7 +15,7 @@ import (
 type mode struct {
 	groups map[string]group
 	// servers is Zoo's allowedMcpServers; nil: all.
-	servers      *artifact.Value
+	servers      *located.Value
 	restrictions restrictions
 	at           diag.Pos // of the groups
 }
