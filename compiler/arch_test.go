@@ -32,7 +32,8 @@ const (
 var (
 	words      = []string{"compiler/diag", "compiler/memfs"}
 	model      = append(slices.Clip(words), "compiler/ir")
-	decisions  = append(slices.Clip(model), "compiler/policy")
+	patterns   = append(slices.Clip(model), "compiler/ecma")
+	decisions  = append(slices.Clip(patterns), "compiler/policy")
 	vocabulary = append(slices.Clip(decisions), "compiler/contract")
 )
 
@@ -41,13 +42,14 @@ var (
 var layers = []layer{
 	{pkg: "compiler/diag"},
 	{pkg: "compiler/memfs"},
+	{pkg: "compiler/ecma"},
 	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
 	{pkg: "compiler/located", may: []string{"compiler/diag"}},
 	{pkg: "compiler/record", may: []string{"compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
-	{pkg: "compiler/policy", may: model},
+	{pkg: "compiler/policy", may: patterns},
 	{pkg: "compiler/contract", may: decisions},
 
 	// The stages know the vocabulary and the stages before them.

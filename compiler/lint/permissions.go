@@ -1,16 +1,14 @@
 package lint
 
 import (
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -368,48 +366,45 @@ func (p *pass) slowRegex() {
 	})
 }
 
-var looking = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]`) })
-
 // backtracks reports whether an expression repeats something that consists of repetitions
-// only.
+// only: a text can be cut into them in more than one way.
 func backtracks(text string) bool {
-	re, err := syntax.Parse(looking().ReplaceAllString(text, "(?:"), syntax.Perl)
+	p, err := ecma.Parse(text)
 	if err != nil {
 		return false
 	}
-	var bad func(*syntax.Regexp) bool
-	bad = func(re *syntax.Regexp) bool {
-		if endless(re) && repeats(re.Sub[0]) {
-			return true
-		}
-		return slices.ContainsFunc(re.Sub, bad)
-	}
-	return bad(re)
+	bad := false
+	p.Root.Terms(func(t ecma.Term) bool {
+		r, ok := t.(*ecma.Repetition)
+		bad = bad || ok && r.Max == ecma.Unlimited && repeats(r.Term)
+		return !bad
+	})
+	return bad
 }
 
-func endless(re *syntax.Regexp) bool {
-	return re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0
+// repeats reports whether a term may be nothing but repetitions without an end.
+func repeats(t ecma.Term) bool {
+	switch t := t.(type) {
+	case *ecma.Repetition:
+		return t.Max == ecma.Unlimited
+	case *ecma.Group:
+		return slices.ContainsFunc(t.Body, onlyRepeats)
+	case *ecma.Look:
+		return slices.ContainsFunc(t.Body, onlyRepeats)
+	}
+	return false
 }
 
-// repeats reports whether a text may be cut into repetitions of an expression in more than
-// one way.
-func repeats(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpCapture:
-		return repeats(re.Sub[0])
-	case syntax.OpAlternate:
-		return slices.ContainsFunc(re.Sub, repeats)
-	case syntax.OpConcat:
-		endlessOnes := 0
-		for _, s := range re.Sub {
-			switch {
-			case endless(s) || s.Op == syntax.OpCapture && repeats(s):
-				endlessOnes++
-			case s.Op != syntax.OpQuest && s.Op != syntax.OpEmptyMatch:
-				return false
-			}
+// onlyRepeats reports whether a sequence consists of repetitions without an end and of
+// terms that may match nothing.
+func onlyRepeats(s ecma.Sequence) bool {
+	some := false
+	for _, t := range s {
+		if repeats(t) {
+			some = true
+		} else if r, ok := t.(*ecma.Repetition); !ok || r.Min > 0 {
+			return false
 		}
-		return endlessOnes > 0
 	}
-	return endless(re)
+	return some
 }

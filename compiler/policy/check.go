@@ -112,3 +112,6 @@ func Wildcard(pattern, name string) bool {
 		i, at = star+1, back
 	}
 }
+
+func isLetter(c byte) bool { return 'a' <= lowerByte(c) && lowerByte(c) <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }

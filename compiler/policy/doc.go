@@ -60,7 +60,7 @@
 // or ask also holds for everything below a directory that it matches, and
 // compares case-folded in Unicode NFC ([Fold]), pattern and path alike.
 //
-// A regex is ECMAScript, unanchored and without flags, tested on the cleaned
+// A regex is ECMAScript as package ecma reads it, unanchored, tested on the cleaned
 // path ("." for the root itself). One that takes longer than [RegexTimeout]
 // counts as matched in deny and ask and as unmatched in allow, and one that does so
 // again and again is not tried any more.

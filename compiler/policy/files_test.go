@@ -102,6 +102,14 @@ func TestRegex(t *testing.T) {
 			"axb": ir.Allow, "a\nb": ir.Deny, "a\u2028b": ir.Deny}},
 		{"a deny is tried on the composed path too", table(allow("**"), deny("/caf\u00e9/")), map[string]ir.Decision{
 			"cafe\u0301": ir.Deny}},
+		{"a character beyond U+FFFF is two", table(allow(`/^.$/`, "/^[^a]{2}x$/", "/^😀+y$/")), map[string]ir.Decision{
+			"é": ir.Allow, "😀": ir.Deny, "😀x": ir.Allow, "😀y": ir.Allow, "😀😀y": ir.Deny}},
+		{"a letter beyond ASCII is no word character", table(allow(`/\bkey/`)), map[string]ir.Decision{
+			"akey": ir.Deny, "ékey": ir.Allow}},
+		{"a deny over a line separator", table(allow("**"), deny(`/^a.b$/`)), map[string]ir.Decision{
+			"axb": ir.Deny, "a\u2028b": ir.Allow}},
+		{"a group forgets with every round", table(allow(`/^(?:(a)|b)*\1$/`)), map[string]ir.Decision{
+			"ab": ir.Allow, "aba": ir.Deny, "aa": ir.Allow}},
 	} {
 		c.run(t, ir.Read)
 	}

@@ -78,7 +78,7 @@ func editCases(t *testing.T) []editCase {
 			t.Fatalf("no group: %+v", p.Modes[0].Can.Edit)
 		}
 		c := editCase{Regex: g.regex, Denied: []string{}, Edited: []string{}}
-		for _, path := range editPaths {
+		for _, path := range editPaths() {
 			switch d := s.Decide(policy.Action{Group: ir.Edit, Arg: path}).Decision; {
 			case d == ir.Deny:
 				c.Denied = append(c.Denied, path)

@@ -13,6 +13,14 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
+)
+
+// The dialects, as the option names them.
+const (
+	stock        = string(format.Stock)
+	restrictions = string(format.Restrictions)
+	zoo          = string(format.Zoo)
 )
 
 func at(line int) diag.Pos { return diag.Pos{File: "modec/a.cue", Line: line} }

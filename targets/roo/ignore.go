@@ -1,7 +1,6 @@
 package roo
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -51,15 +50,16 @@ func may(s *policy.Subject, g ir.Group) bool {
 	return some
 }
 
+// plainCharacters mean themselves in a glob and in a gitignore file, or the same.
+const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+*/"
+
 // ignoreLine writes a deny as a line of a gitignore file that holds the same
 // paths. It takes plain globs only: no class, brace or escape, and no "?",
 // which is half a character above U+FFFF to Roo's reader ("ignore" on npm).
 // That reader ignores the case of ASCII letters; a class adds the long s and
 // the Kelvin sign, which are an s and a k as well.
 func ignoreLine(p ir.Pattern) (line string, ok bool) {
-	if p.Kind != ir.Plain || strings.ContainsFunc(p.Text, func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._-@+*/", c))
-	}) {
+	if p.Kind != ir.Plain || strings.Trim(p.Text, plainCharacters) != "" {
 		return "", false
 	}
 	anchored := strings.Contains(strings.TrimSuffix(p.Text, "/"), "/")
@@ -92,8 +92,8 @@ func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
 			continue
 		}
 		denied[r.Pattern.Text] = true
-		e.loss(m, ir.Edit, codeIgnore, r.Pos, fmt.Sprintf("%s holds %s for every tool: the mode cannot edit it either", e.file("ignore"), r.Pattern),
-			"deny it for edit too, or let one mode read it")
+		e.loss(m, ir.Edit, codeIgnore, r.Pos, "%s holds %s for every tool: the mode cannot edit it either",
+			e.file("ignore"), r.Pattern).Hint("deny it for edit too, or let one mode read it")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
 )
 
 // server is an entry of mcp.json and what its modes may do with it.
@@ -29,9 +30,10 @@ func (e *emitter) servers() []server {
 		switch {
 		case most == ir.Deny:
 			sv.disabled = true // also shadows a global server of that name
-		case !sv.DefaultEnabled && e.dialect == stock:
+		case !sv.DefaultEnabled && e.dialect == format.Stock:
 			sv.disabled = true
-			e.diags.Warnf(codeMCPOff, sv.Pos, "the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name).
+			e.diags.Warnf(codeMCPOff, sv.Pos,
+				"the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name).
 				Hint("the dialects zoo and mcp-restrictions limit servers by mode").
 				Target(e.name).
 				Loses(diag.Narrowing, string(ir.MCP))
@@ -59,46 +61,59 @@ func (e *emitter) approve(servers []server) {
 			if sv.bans(t.Name) {
 				continue
 			}
-			allow, ask := "", diag.Pos{}
-			asked := false
-			for j := range e.in.Project.Modes {
-				m := &e.in.Project.Modes[j]
-				s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
-				if err != nil {
-					continue // reported where the mode is emitted
-				}
-				r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
-				switch {
-				case r.Decision == ir.Allow:
-					allow = m.Slug
-				case r.Decision == ir.Ask || e.excepts(m, sv, &t) != nil:
-					asked, ask = true, r.Pos
-				}
-			}
-			switch {
-			case allow != "" && sv.Type == ir.External:
-				e.diags.Warnf(codeMCPApproval, sv.Pos, "the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
-					Hint("say how the server is started (command or url)").
-					Target(e.name).
-					Subject("mode "+allow).
-					Loses(diag.Narrowing, string(ir.MCP))
-			case allow != "" && !asked:
+			switch a := e.approval(sv, &t); {
+			case a.allows == "":
+			case sv.Type == ir.External:
+				e.asked(a, sv.Pos, "the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
+					Hint("say how the server is started (command or url)")
+			case a.asks:
+				e.asked(a, a.at, "the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
+					Hint("decide alike in every mode")
+			default:
 				sv.unasked = append(sv.unasked, t.Name)
-			case allow != "":
-				e.diags.Warnf(codeMCPApproval, ask, "the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
-					Hint("decide alike in every mode").
-					Target(e.name).
-					Subject("mode "+allow).
-					Loses(diag.Narrowing, string(ir.MCP))
 			}
 		}
 	}
 }
 
+// approval is what the modes say of calling a tool.
+type approval struct {
+	allows string   // the last mode that may call it unasked
+	asks   bool     // some mode must ask
+	at     diag.Pos // the rule that says so
+}
+
+func (e *emitter) approval(sv *server, t *ir.Tool) approval {
+	var a approval
+	for i := range e.in.Project.Modes {
+		m := &e.in.Project.Modes[i]
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+		if err != nil {
+			continue // reported where the mode is emitted
+		}
+		r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+		switch {
+		case r.Decision == ir.Allow:
+			a.allows = m.Slug
+		case r.Decision == ir.Ask || e.excepts(m, sv, t) != nil:
+			a.asks, a.at = true, r.Pos
+		}
+	}
+	return a
+}
+
+// asked reports a tool that a mode may call unasked and must ask about.
+func (e *emitter) asked(a approval, at diag.Pos, text string, args ...any) diag.Builder {
+	return e.diags.Warnf(codeMCPApproval, at, text, args...).
+		Target(e.name).
+		Subject("mode "+a.allows).
+		Loses(diag.Narrowing, string(ir.MCP))
+}
+
 // excepts returns the exception by which a mode may call a tool that it denies
 // and the dialect cannot deny to it alone.
 func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *contract.Exception {
-	if e.dialect == restrictions {
+	if e.dialect == format.Restrictions {
 		return nil // every tool is said exactly
 	}
 	return e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name,
@@ -111,46 +126,55 @@ var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse"
 func (e *emitter) serversJSON(servers []server) []byte {
 	all := contract.Object{}
 	for _, sv := range servers {
-		if sv.Type == ir.External {
-			if sv.disabled { // a server of the project shadows the user's own, and this one never starts
-				all = append(all, sv.Name, contract.Object{"type", "stdio", "command", "false", "disabled", true})
-			}
-			continue
+		switch {
+		case sv.Type != ir.External:
+			all = append(all, sv.Name, e.serverJSON(sv))
+		case sv.disabled: // a server of the project shadows the user's own, and this one never starts
+			all = append(all, sv.Name, contract.Object{"type", "stdio", "command", "false", "disabled", true})
 		}
-		o := contract.Object{"type", types[sv.Type]}
-		if sv.Type == "stdio" {
-			o = append(o, "command", contract.EnvRefs(sv.Command))
-			if len(sv.Args) > 0 {
-				o = append(o, "args", contract.EnvRefsList(sv.Args))
-			}
-			if sv.Cwd != "" {
-				o = append(o, "cwd", contract.EnvRefs(sv.Cwd))
-			}
-			if len(sv.Env) > 0 {
-				o = append(o, "env", contract.EnvRefsAll(sv.Env))
-			}
-		} else {
-			o = append(o, "url", contract.EnvRefs(sv.URL))
-			if len(sv.Headers) > 0 {
-				o = append(o, "headers", contract.EnvRefsAll(sv.Headers))
-			}
-		}
-		if sv.TimeoutSeconds > 0 {
-			o = append(o, "timeout", sv.TimeoutSeconds)
-		}
-		if sv.disabled {
-			o = append(o, "disabled", true)
-		}
-		if e.dialect == restrictions && !sv.DefaultEnabled {
-			o = append(o, "defaultEnabled", false)
-		}
-		if len(sv.unasked) > 0 {
-			o = append(o, "alwaysAllow", sv.unasked)
-		}
-		if len(sv.banned) > 0 && !sv.disabled {
-			o = append(o, "disabledTools", sv.banned)
-		}
-		all = append(all, sv.Name, o)
 	}
 	return marshal(contract.Object{"mcpServers", all})
+}
+
+func (e *emitter) serverJSON(sv server) contract.Object {
+	o := append(contract.Object{"type", types[sv.Type]}, transport(sv)...)
+	if sv.TimeoutSeconds > 0 {
+		o = append(o, "timeout", sv.TimeoutSeconds)
+	}
+	if sv.disabled {
+		o = append(o, "disabled", true)
+	}
+	if e.dialect == format.Restrictions && !sv.DefaultEnabled {
+		o = append(o, "defaultEnabled", false)
+	}
+	if len(sv.unasked) > 0 {
+		o = append(o, "alwaysAllow", sv.unasked)
+	}
+	if len(sv.banned) > 0 && !sv.disabled {
+		o = append(o, "disabledTools", sv.banned)
+	}
+	return o
+}
+
+// transport returns the fields that say how a server is reached.
+func transport(sv server) contract.Object {
+	var o contract.Object
+	if sv.Type != "stdio" {
+		o = contract.Object{"url", contract.EnvRefs(sv.URL)}
+		if len(sv.Headers) > 0 {
+			o = append(o, "headers", contract.EnvRefsAll(sv.Headers))
+		}
+		return o
+	}
+	o = contract.Object{"command", contract.EnvRefs(sv.Command)}
+	if len(sv.Args) > 0 {
+		o = append(o, "args", contract.EnvRefsList(sv.Args))
+	}
+	if sv.Cwd != "" {
+		o = append(o, "cwd", contract.EnvRefs(sv.Cwd))
+	}
+	if len(sv.Env) > 0 {
+		o = append(o, "env", contract.EnvRefsAll(sv.Env))
+	}
+	return o
 }

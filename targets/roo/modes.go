@@ -1,13 +1,13 @@
 package roo
 
 import (
-	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
 )
 
 // mode is an entry of customModes.
@@ -28,7 +28,8 @@ type toolRef struct{ server, tool string }
 
 // builtins are the built-in modes of Roo 3.52.1 (DEFAULT_MODES), by slug.
 var builtins = []struct{ slug, name string }{
-	{"architect", "🏗️ Architect"}, {"ask", "❓ Ask"}, {"code", "💻 Code"}, {"debug", "🪲 Debug"}, {"orchestrator", "🪃 Orchestrator"},
+	{"architect", "🏗️ Architect"}, {"ask", "❓ Ask"}, {"code", "💻 Code"}, {"debug", "🪲 Debug"},
+	{"orchestrator", "🪃 Orchestrator"},
 }
 
 func (e *emitter) emit() ([]contract.File, diag.List) {
@@ -49,7 +50,8 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	if e.in.Options.String("builtins") == "shadow" {
 		for _, b := range builtins {
 			if !slices.ContainsFunc(modes, func(m mode) bool { return m.slug == b.slug }) {
-				modes = append(modes, mode{slug: b.slug, name: b.name, role: "This mode is switched off in this project.", when: "Never: this mode is switched off in this project."})
+				modes = append(modes, mode{slug: b.slug, name: b.name, role: "This mode is switched off in this project.",
+					when: "Never: this mode is switched off in this project."})
 			}
 		}
 	}
@@ -62,12 +64,14 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	}
 	files := []contract.File{{Path: e.file("modes"), Data: write(modes)}}
 	if len(p.Servers) > 0 {
-		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers), Places: contract.MCPServers})
+		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers),
+			Places: contract.MCPServers})
 	}
 	files = append(files, e.ignoreFile()...)
 	for i := range p.Modes {
 		for _, r := range p.Modes[i].Rules {
-			files = append(files, contract.File{Path: e.dir() + "/rules-" + p.Modes[i].Slug + "/" + r.Name, Data: []byte(r.Text)})
+			name := e.dir() + "/rules-" + p.Modes[i].Slug + "/" + r.Name
+			files = append(files, contract.File{Path: name, Data: []byte(r.Text)})
 		}
 	}
 	return files, e.diags
@@ -76,7 +80,8 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 func (e *emitter) checkExtras() {
 	for i := range e.in.Project.Modes {
 		if x, ok := e.in.Project.Modes[i].Extra[e.name]; ok && len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
+			e.diags.Errorf(codeUnknownExtra, x.Pos,
+				"got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
 		}
 	}
 }
@@ -86,7 +91,8 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 	if err != nil {
 		return mode{}, err
 	}
-	out := mode{slug: m.Slug, name: m.Name, role: m.RoleDefinition, when: m.WhenToUse, description: m.Description, custom: m.CustomInstructions}
+	out := mode{slug: m.Slug, name: m.Name, role: m.RoleDefinition, when: m.WhenToUse,
+		description: m.Description, custom: m.CustomInstructions}
 	if m.Model != "" && m.Model != "inherit" {
 		e.diags.Warnf(codeModel, m.Pos, "a mode names no model, it is left out").
 			Hint("the user picks a model for each mode in the agent").
@@ -104,7 +110,7 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 	if e.whole(m, s, ir.Command, codeCommand) {
 		out.groups = append(out.groups, group{name: "command"})
 	}
-	if e.dialect == zoo && e.whole(m, s, ir.Web, codeWeb) {
+	if e.dialect == format.Zoo && e.whole(m, s, ir.Web, codeWeb) {
 		out.groups = append(out.groups, group{name: "web"})
 	}
 	e.modeServers(m, s, servers, &out)
@@ -130,10 +136,10 @@ func (e *emitter) whole(m *ir.Mode, s *policy.Subject, g ir.Group, code diag.Cod
 		return true
 	}
 	if x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, g); x != nil {
-		e.widened(m, g, x, fmt.Sprintf("keeps the group %s, which cannot deny %s", g, why))
+		e.widened(m, g, x, "keeps the group %s, which cannot deny %s", g, why)
 		return true
 	}
-	e.loss(m, g, code, at, fmt.Sprintf("the group %s is all or nothing and the mode denies %s: it loses the group", g, why),
-		fmt.Sprintf("ask instead of denying, deny it in every mode, or write an exception for %q", g))
+	e.loss(m, g, code, at, "the group %s is all or nothing and the mode denies %s: it loses the group", g, why).
+		Hintf("ask instead of denying, deny it in every mode, or write an exception for %q", g)
 	return false
 }

@@ -38,7 +38,8 @@ func (e *emitter) checkNames() {
 		sv := &e.in.Project.Servers[i]
 		label := same(sanitize(sv.Name))
 		if other, ok := servers[label]; ok {
-			e.diags.Errorf(codeToolCollision, sv.Pos, "got the servers %q and %q, which are one name to Roo, want names that differ after it drops characters", other, sv.Name).
+			e.diags.Errorf(codeToolCollision, sv.Pos, "got the servers %q and %q, which are one name to Roo, "+
+				"want names that differ after it drops characters", other, sv.Name).
 				Target(e.name)
 			continue
 		}
@@ -46,7 +47,8 @@ func (e *emitter) checkNames() {
 		for _, t := range sv.Tools {
 			key, full := toolName(sv.Name, t.Name), sv.Name+":"+t.Name
 			if other, ok := seen[key]; ok {
-				e.diags.Errorf(codeToolCollision, t.Pos, "got the tools %s and %s, which are one name to Roo, want names that differ after it drops characters and cuts at 64", other, full).
+				e.diags.Errorf(codeToolCollision, t.Pos, "got the tools %s and %s, which are one name to Roo, "+
+					"want names that differ after it drops characters and cuts at 64", other, full).
 					Target(e.name)
 			}
 			seen[key] = full

@@ -30,11 +30,11 @@
 //     only some modes may call unasked is asked about in all. A server that is
 //     off by default is disabled in stock Roo.
 //   - fileRegex refuses paths that are not clean and relative, that a deny would
-//     have to compare in another Unicode form, and over which an expression of
-//     the source would mean something else in Roo's engine (line separators and
-//     characters beyond U+FFFF, and beside a word boundary all but ASCII).
-//   - An expression with back references, named groups, a repeated assertion or
-//     a character beyond U+FFFF has no place in fileRegex.
+//     have to compare in another Unicode form, and, where an expression of the source
+//     decides, those with characters over which engines differ (line separators,
+//     characters beyond U+FFFF, and with a word boundary all but ASCII).
+//   - An expression with back references, named groups or a character beyond U+FFFF
+//     has no place in fileRegex.
 //   - A mode has no model.
 //
 // # Known holes of the agent
@@ -51,16 +51,12 @@
 package roo
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-)
-
-const (
-	stock        = "stock"
-	restrictions = "mcp-restrictions"
-	zoo          = "zoo"
-	kilo         = "kilo" // Kilo Code's legacy extension: imported, never emitted
+	"modec.dev/modec/targets/roo/format"
 )
 
 type roo struct{ zoo bool }
@@ -88,21 +84,27 @@ func (t roo) Summary() string {
 
 func (t roo) Options() []contract.Option {
 	options := []contract.Option{
-		{Name: "builtins", Type: contract.String, Default: "keep", Choices: []string{"keep", "shadow"}, Doc: "The built-in modes that the source does not name stay reachable in the agent. shadow emits their slugs without any group."},
-		{Name: "format", Type: contract.String, Default: "yaml", Choices: []string{"yaml", "json"}, Doc: "The form of the modes file; the agent reads both."},
+		{Name: "builtins", Type: contract.String, Default: "keep", Choices: []string{"keep", "shadow"},
+			Doc: "The built-in modes that the source does not name stay reachable in the agent. shadow emits their slugs " +
+				"without any group."},
+		{Name: "format", Type: contract.String, Default: "yaml", Choices: []string{"yaml", "json"},
+			Doc: "The form of the modes file; the agent reads both."},
 	}
 	if !t.zoo {
-		options = append([]contract.Option{options[0], {Name: "dialect", Type: contract.String, Default: stock, Choices: []string{stock, restrictions, zoo},
-			Doc: "stock: Roo Code 3.52.1. mcp-restrictions: a Roo that knows the restriction plan's mcpRestrictions and defaultEnabled. zoo: Zoo Code."}}, options[1:]...)
+		options = slices.Insert(options, 1, contract.Option{Name: "dialect", Type: contract.String,
+			Default: string(format.Stock),
+			Choices: []string{string(format.Stock), string(format.Restrictions), string(format.Zoo)},
+			Doc: "stock: Roo Code 3.52.1. mcp-restrictions: a Roo that knows the restriction plan's mcpRestrictions and " +
+				"defaultEnabled. zoo: Zoo Code."})
 	}
 	return options
 }
 
-func (t roo) dialect(o contract.Options) string {
+func (t roo) dialect(o contract.Options) format.Dialect {
 	if t.zoo {
-		return zoo
+		return format.Zoo
 	}
-	return o.String("dialect")
+	return format.Dialect(o.String("dialect"))
 }
 
 func (t roo) Owns() []string {
@@ -146,7 +148,7 @@ func (t roo) Emit(in contract.Input) ([]contract.File, diag.List) {
 type emitter struct {
 	in      contract.Input
 	name    string
-	dialect string
+	dialect format.Dialect
 	diags   diag.List
 	// ignored are the deny globs that the ignore file holds, and their lines.
 	ignored map[string]string
@@ -154,7 +156,7 @@ type emitter struct {
 
 // file returns the dialect's name of a file: ".roomodes" or ".zoomodes".
 func (e *emitter) file(name string) string {
-	if e.dialect == zoo {
+	if e.dialect == format.Zoo {
 		return ".zoo" + name
 	}
 	return ".roo" + name
@@ -162,27 +164,26 @@ func (e *emitter) file(name string) string {
 
 // dir is the folder of the dialect's files.
 func (e *emitter) dir() string {
-	if e.dialect == zoo {
+	if e.dialect == format.Zoo {
 		return ".zoo"
 	}
 	return ".roo"
 }
 
 // loss reports what a mode loses, at the rule that the format cannot say.
-func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, message, hint string) {
+func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, text string, args ...any) diag.Builder {
 	if at.IsZero() || at.File == ir.GuardsFile {
 		at = m.Pos
 	}
-	e.diags.Warnf(code, at, "%s", message).
-		Hint(hint).
+	return e.diags.Warnf(code, at, text, args...).
 		Target(e.name).
 		Subject("mode "+m.Slug).
 		Loses(diag.Narrowing, string(g))
 }
 
 // widened reports that an exception keeps what would have been left out.
-func (e *emitter) widened(m *ir.Mode, g ir.Group, x *contract.Exception, message string) {
-	e.diags.Warnf(diag.ExceptionUsed, x.Pos, "%s", message).
+func (e *emitter) widened(m *ir.Mode, g ir.Group, x *contract.Exception, text string, args ...any) {
+	e.diags.Warnf(diag.ExceptionUsed, x.Pos, text, args...).
 		Hint("until "+x.Until.Format("2006-01-02")+": "+x.Reason).
 		Target(e.name).
 		Subject("mode "+m.Slug).
@@ -192,10 +193,7 @@ func (e *emitter) widened(m *ir.Mode, g ir.Group, x *contract.Exception, message
 // Agent is an extension of VS Code.
 func (t roo) Agent() contract.Agent {
 	if t.zoo {
-		return contract.Agent{Name: "Zoo Code", Extension: extensions[zoo]}
+		return contract.Agent{Name: "Zoo Code", Extension: format.Zoo.Layout().Extension}
 	}
-	return contract.Agent{Name: "Roo Code", Extension: extensions[stock], Observed: "3.52.1"}
+	return contract.Agent{Name: "Roo Code", Extension: format.Stock.Layout().Extension, Observed: "3.52.1"}
 }
-
-// extensions are the identifiers of the extensions, by dialect.
-var extensions = map[string]string{stock: "rooveterinaryinc.roo-cline", zoo: "zoocodeorganization.zoo-code", kilo: "kilocode.kilo-code"}

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
 )
 
 // use is what one mode may do with one server, the tools apart that every mode
@@ -47,7 +48,8 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	}
 	for i := range sv.Tools {
 		t := &sv.Tools[i]
-		if !sv.bans(t.Name) && decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}, t.Name, e.excepts(m, sv, t)) {
+		a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}
+		if !sv.bans(t.Name) && decide(a, t.Name, e.excepts(m, sv, t)) {
 			u.tools = append(u.tools, t.Name)
 		}
 	}
@@ -59,7 +61,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, contract.Naming(!sv.DefaultEnabled))
 	if !closed {
 		by := x
-		if e.dialect == restrictions {
+		if e.dialect == format.Restrictions {
 			by = nil // the tools are listed: none is needed
 		}
 		decide(other, "tools that the inventory does not list", by)
@@ -85,12 +87,12 @@ func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, o
 	}
 	kept := false
 	switch {
-	case e.dialect != stock && !e.in.Project.ClosedInventory && everything(uses):
+	case e.dialect != format.Stock && !e.in.Project.ClosedInventory && everything(uses):
 		kept = true // servers that nobody lists are meant, too: no list
 		e.usedExceptions(m, uses...)
-	case e.dialect == restrictions:
+	case e.dialect == format.Restrictions:
 		kept = e.listTools(m, uses, out)
-	case e.dialect == zoo:
+	case e.dialect == format.Zoo:
 		kept = e.listServers(m, uses, out)
 	default:
 		kept = e.allServers(m, uses)
@@ -160,8 +162,10 @@ func (e *emitter) allServers(m *ir.Mode, uses []use) bool {
 	if more := len(denied) - maxNamed; more > 0 {
 		denied = append(denied[:maxNamed], fmt.Sprintf("something of %d more", more))
 	}
-	e.loss(m, ir.MCP, codeMCP, at, fmt.Sprintf("the group mcp is all or nothing and the mode denies %s, which others may use: it loses the group", strings.Join(denied, ", ")),
-		"deny them in every mode, use the dialect zoo or mcp-restrictions, or write an exception for \"mcp\"")
+	e.loss(m, ir.MCP, codeMCP, at,
+		"the group mcp is all or nothing and the mode denies %s, which others may use: it loses the group",
+		strings.Join(denied, ", ")).
+		Hint("deny them in every mode, use the dialect zoo or mcp-restrictions, or write an exception for \"mcp\"")
 	return false
 }
 
@@ -175,8 +179,9 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 			names = append(names, u.Name)
 			e.usedExceptions(m, u)
 		default:
-			e.loss(m, ir.MCP, codeMCP, u.at, fmt.Sprintf("a mode lists whole servers and denies %s of %q, which others may use: it loses the server", u.denied, u.Name),
-				fmt.Sprintf("deny that in every mode, or write an exception for \"mcp %s\"", u.Name))
+			e.loss(m, ir.MCP, codeMCP, u.at,
+				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server", u.denied, u.Name).
+				Hintf("deny that in every mode, or write an exception for \"mcp %s\"", u.Name)
 		}
 	}
 	if len(names) == 0 {
@@ -197,12 +202,14 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 		case !u.some, u.Name == "":
 			continue
 		case u.resources:
-			e.loss(m, ir.MCP, codeMCP, u.at, fmt.Sprintf("mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name),
-				fmt.Sprintf("let resources say what the server's default says, or write an exception for \"mcp %s\"", u.Name))
+			e.loss(m, ir.MCP, codeMCP, u.at,
+				"mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name).
+				Hintf("let resources say what the server's default says, or write an exception for \"mcp %s\"", u.Name)
 			continue
 		case strings.Contains(u.Name, "?"):
-			e.loss(m, ir.MCP, codeMCP, u.Pos, fmt.Sprintf("the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server", u.Name),
-				"rename the server without \"?\"")
+			e.loss(m, ir.MCP, codeMCP, u.Pos,
+				"the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server", u.Name).
+				Hint("rename the server without \"?\"")
 			continue
 		case u.denied == "":
 			tools = append(tools, toolRef{u.Name, "*"})
@@ -228,7 +235,7 @@ func (e *emitter) usedExceptions(m *ir.Mode, uses ...use) {
 			if u.Name != "" {
 				what = fmt.Sprintf("%s of %q", w.what, u.Name)
 			}
-			e.widened(m, ir.MCP, w.by, fmt.Sprintf("may use %s, which the format cannot deny to one mode", what))
+			e.widened(m, ir.MCP, w.by, "may use %s, which the format cannot deny to one mode", what)
 		}
 	}
 }

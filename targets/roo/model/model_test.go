@@ -1,4 +1,4 @@
-package roo
+package model
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
 )
 
 func tree(files map[string]string) fstest.MapFS {
@@ -23,19 +24,17 @@ func tree(files map[string]string) fstest.MapFS {
 }
 
 // opened returns the decider of a dialect over files, and what it warned of.
-func opened(t *testing.T, dialect string, files fs.FS) (contract.Decider, string) {
+func opened(t *testing.T, dialect format.Dialect, files fs.FS) (contract.Decider, string) {
 	t.Helper()
-	to := contract.Target(roo{zoo: dialect == zoo})
-	o := contract.NewOptions(to.Options(), map[string]any{"dialect": dialect}, nil)
-	deciders, diags := to.(contract.Judged).Open(files, o)
-	if len(deciders) != 1 || diags.HasErrors() {
-		t.Fatalf("got %d deciders, %v", len(deciders), diags)
+	d, diags := Open(files, dialect)
+	if diags.HasErrors() {
+		t.Fatal(diags)
 	}
 	var b strings.Builder
 	for _, d := range diags {
 		fmt.Fprintf(&b, "%s: %s\n", d.Pos, d.Message)
 	}
-	return deciders[0], b.String()
+	return d, b.String()
 }
 
 // inShort is a verdict as the tables write it: "ask access", with " + ask" for a
@@ -165,14 +164,14 @@ func TestDecide(t *testing.T) {
 		{"orchestrator", on(ir.Read, "a"), "deny access", ""},
 		{"no-such", on(ir.Read, "a"), "deny -", ""},
 	}
-	for _, dialect := range []string{stock, zoo} {
+	for _, dialect := range []format.Dialect{format.Stock, format.Zoo} {
 		d, warned := opened(t, dialect, files)
 		if warned != "" || d.Surface() != "" || len(d.Assumes()) == 0 {
 			t.Errorf("%s: warned %q, surface %q, assumes %q", dialect, warned, d.Surface(), d.Assumes())
 		}
 		for _, r := range rows {
 			want := r.roo
-			if dialect == zoo && r.zoo != "" {
+			if dialect == format.Zoo && r.zoo != "" {
 				want = r.zoo
 			}
 			v := d.Decide(ir.SubjectRef{Mode: r.mode}, r.action)
@@ -193,7 +192,7 @@ func TestDecide(t *testing.T) {
 
 // Whoever reads a verdict is led to the line that decides.
 func TestPlaces(t *testing.T) {
-	d, _ := opened(t, stock, tree(map[string]string{
+	d, _ := opened(t, format.Stock, tree(map[string]string{
 		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "# no\n\n*.pem\n",
 	}))
 	for _, c := range []struct {
@@ -240,15 +239,16 @@ func TestWhichFile(t *testing.T) {
 		return m
 	}
 	for _, c := range []struct {
-		name, dialect string
-		files         map[string]string
-		want          string // old or new, of modes, ignore file and servers
+		name    string
+		dialect format.Dialect
+		files   map[string]string
+		want    string // old or new, of modes, ignore file and servers
 	}{
-		{"Roo", stock, all, "old old old"},
-		{"Roo without its own", stock, without(".roomodes", ".rooignore", ".roo/mcp.json"), "none none none"},
-		{"Zoo", zoo, all, "new new new"},
-		{"Zoo without its own", zoo, without(".zoomodes", ".zooignore", ".zoo/mcp.json"), "old old old"},
-		{"Zoo with a broken file", zoo, func() map[string]string {
+		{"Roo", format.Stock, all, "old old old"},
+		{"Roo without its own", format.Stock, without(".roomodes", ".rooignore", ".roo/mcp.json"), "none none none"},
+		{"Zoo", format.Zoo, all, "new new new"},
+		{"Zoo without its own", format.Zoo, without(".zoomodes", ".zooignore", ".zoo/mcp.json"), "old old old"},
+		{"Zoo with a broken file", format.Zoo, func() map[string]string {
 			m := without()
 			m[".zoomodes"] = "{"
 			m[".zooignore"] = ""

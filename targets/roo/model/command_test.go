@@ -1,4 +1,4 @@
-package roo
+package model
 
 import (
 	"strings"
@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/roo/format"
 )
 
 // What a redirect opens is judged as the edit or read that it is; the hole is
 // that execute_command does not.
 func TestRedirects(t *testing.T) {
-	d, _ := opened(t, stock, tree(map[string]string{
+	d, _ := opened(t, format.Stock, tree(map[string]string{
 		".roomodes":  oneMode(`[read, [edit, {fileRegex: "^docs/[^.]*$"}], command]`, "  - {slug: b, name: n, roleDefinition: r, groups: [command]}\n"),
 		".rooignore": "*.pem\n",
 	}))
@@ -87,7 +88,7 @@ func TestRedirects(t *testing.T) {
 
 // No line takes long.
 func TestSlowLines(t *testing.T) {
-	d, _ := opened(t, stock, tree(nil))
+	d, _ := opened(t, format.Stock, tree(nil))
 	for _, s := range []string{"(", "((", "$((", "{", "`", "$(", "eval ", "sh -c '", "cat <<E\n", "[[ ", "${", "\"$("} {
 		start := time.Now()
 		d.Decide(ir.SubjectRef{Mode: "code"}, on(ir.Command, strings.Repeat(s, 1000)))

@@ -1,4 +1,4 @@
-package roo
+package importer
 
 import (
 	"strings"
@@ -6,18 +6,25 @@ import (
 	"testing/fstest"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
+	"modec.dev/modec/targets/roo/model"
 )
 
+func tool(server, name string) policy.Action {
+	return policy.Action{Group: ir.MCP, Server: server, Arg: name}
+}
+
 // importedMode imports files with every group approved, and decides with the mode m.
-func importedMode(t *testing.T, tr roo, files map[string]string) (contract.Imported, func(policy.Action) ir.Decision) {
+func importedMode(t *testing.T, d format.Dialect, files map[string]string) (contract.Imported, func(policy.Action) ir.Decision) {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	got, diags := tr.Import(contract.Source{Root: fsys, Approved: ir.Groups})
+	got, diags := Import(contract.Source{Root: fsys, Approved: ir.Groups}, d)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -38,7 +45,7 @@ func TestNoListOpensADisabledServer(t *testing.T) {
 		"    mcpRestrictions: {allowedTools: [{serverName: \"off\", toolName: t}, {serverName: \"on\", toolName: t}]}\n",
 		"",
 	} {
-		_, decide := importedMode(t, roo{}, map[string]string{".roomodes": everyGroup + limits, ".roo/mcp.json": servers})
+		_, decide := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup + limits, ".roo/mcp.json": servers})
 		if d := decide(tool("off", "t")); d != ir.Deny {
 			t.Errorf("%sa tool of a server that is off: got %s, want deny", limits, d)
 		}
@@ -46,14 +53,14 @@ func TestNoListOpensADisabledServer(t *testing.T) {
 			t.Errorf("%sa tool of a server that is on: got deny", limits)
 		}
 	}
-	_, decide := importedMode(t, roo{zoo: true}, map[string]string{".zoomodes": everyGroup + "    allowedMcpServers: [\"off\", \"on\"]\n", ".zoo/mcp.json": servers})
+	_, decide := importedMode(t, format.Zoo, map[string]string{".zoomodes": everyGroup + "    allowedMcpServers: [\"off\", \"on\"]\n", ".zoo/mcp.json": servers})
 	if off, on := decide(tool("off", "t")), decide(tool("on", "t")); off != ir.Deny || on == ir.Deny {
 		t.Errorf("Zoo: got %s for a server that is off and %s for one that is on", off, on)
 	}
 }
 
 func TestApprovalOfMCPIsWhatTheServersFileSays(t *testing.T) {
-	_, decide := importedMode(t, roo{}, map[string]string{
+	_, decide := importedMode(t, format.Stock, map[string]string{
 		".roomodes":     everyGroup,
 		".roo/mcp.json": `{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["t"]}, "b": {"command": "x"}}}`,
 	})
@@ -65,7 +72,7 @@ func TestApprovalOfMCPIsWhatTheServersFileSays(t *testing.T) {
 }
 
 func TestTheIgnoreFileHoldsForCommandsToo(t *testing.T) {
-	_, decide := importedMode(t, roo{}, map[string]string{".roomodes": everyGroup, ".rooignore": "/secret/\n*.pem\n"})
+	_, decide := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup, ".rooignore": "/secret/\n*.pem\n"})
 	for line, want := range map[string]ir.Decision{"cat secret/a": ir.Ask, "head -n 1 x/a.pem": ir.Ask, "cat .rooignore": ir.Ask, "cat a": ir.Allow} {
 		if d := decide(policy.Action{Group: ir.Command, Arg: line}); d != want {
 			t.Errorf("%s: got %s, want %s", line, d, want)
@@ -87,13 +94,13 @@ func TestNoExpressionGrows(t *testing.T) {
 		`^(a|)/b$`:      {"b"},
 		`^[^/]\.md$`:    {"😀.md"},
 	} {
-		_, decide := importedMode(t, roo{}, map[string]string{".roomodes": strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"'}],", 1)})
-		judged, err := newJudgedRegex(re, false)
+		_, decide := importedMode(t, format.Stock, map[string]string{".roomodes": strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"'}],", 1)})
+		judged, err := ecma.Compile(re, ecma.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range paths {
-			if judged.test(p) {
+			if ok, err := judged.Match(p); ok || err != nil {
 				t.Fatalf("%s matches %s: the case shows nothing", re, p)
 			}
 			if d := decide(policy.Action{Group: ir.Edit, Arg: p}); d != ir.Deny {
@@ -105,8 +112,8 @@ func TestNoExpressionGrows(t *testing.T) {
 
 func TestTextsOfFilesWithCRLF(t *testing.T) {
 	text := "customModes:\n  - slug: m\n    name: M\n    roleDefinition: >-\n      one\n      two\n\n      three\n    customInstructions: |\n      a\n       b\n    whenToUse: \"x\n      y\"\n    groups: [read]\n"
-	want, _ := importedMode(t, roo{}, map[string]string{".roomodes": text})
-	got, _ := importedMode(t, roo{}, map[string]string{".roomodes": strings.ReplaceAll(text, "\n", "\r\n")})
+	want, _ := importedMode(t, format.Stock, map[string]string{".roomodes": text})
+	got, _ := importedMode(t, format.Stock, map[string]string{".roomodes": strings.ReplaceAll(text, "\n", "\r\n")})
 	w, g := want.Project.Modes[0], got.Project.Modes[0]
 	if w.RoleDefinition != "one two\nthree" || w.WhenToUse != "x y" {
 		t.Fatalf("got %q and %q without CR", w.RoleDefinition, w.WhenToUse)
@@ -120,17 +127,17 @@ func TestTextsOfFilesWithCRLF(t *testing.T) {
 func TestServersOfTwoFilesAreOneTree(t *testing.T) {
 	home := fstest.MapFS{".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json": {Data: []byte(`{"mcpServers": {"a": {"command": "y", "alwaysAllow": ["u"]}, "b": {"command": "y", "alwaysAllow": ["t"]}}}`)}}
 	root := fstest.MapFS{".roomodes": {Data: []byte(everyGroup)}, ".roo/mcp.json": {Data: []byte(`{"mcpServers": {"a": {"command": "x", "alwaysAllow": ["t"]}}}`)}}
-	got, diags := roo{}.Import(contract.Source{Root: root, Home: home, Approved: ir.Groups})
+	got, diags := Import(contract.Source{Root: root, Home: home, Approved: ir.Groups}, format.Stock)
 	if diags.HasErrors() || len(got.Originals) != 1 {
 		t.Fatal(diags, len(got.Originals))
 	}
-	deciders, _ := roo{}.Open(got.Originals[0].Files, contract.NewOptions(roo{}.Options(), got.Originals[0].Options, nil))
+	decider, _ := model.Open(got.Originals[0].Files, format.Stock)
 	s, err := policy.New(got.Project).Subject(ir.SubjectRef{Mode: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for call, want := range map[policy.Action]ir.Decision{tool("a", "t"): ir.Allow, tool("a", "u"): ir.Ask, tool("b", "t"): ir.Allow} {
-		if was, is := deciders[0].Decide(ir.SubjectRef{Mode: "m"}, call).Decision, s.Decide(call).Decision; was != want || is != want {
+		if was, is := decider.Decide(ir.SubjectRef{Mode: "m"}, call).Decision, s.Decide(call).Decision; was != want || is != want {
 			t.Errorf("%s:%s: got %s of the files and %s of the import, want %s", call.Server, call.Arg, was, is, want)
 		}
 	}
@@ -142,7 +149,7 @@ func TestImportErrorsHaveALine(t *testing.T) {
 		"{\n \"mcpServers\": {\n  \"a\": {\"command\": 1}}}": ".roo/mcp.json:3:",
 		"[]": ".roo/mcp.json:1:1:",
 	} {
-		_, diags := roo{}.Import(contract.Source{Root: fstest.MapFS{".roo/mcp.json": {Data: []byte(text)}}})
+		_, diags := Import(contract.Source{Root: fstest.MapFS{".roo/mcp.json": {Data: []byte(text)}}}, format.Stock)
 		if !strings.HasPrefix(diags.Error(), want) {
 			t.Errorf("%q: got %v, want it at %s", text, diags, want)
 		}
@@ -151,7 +158,7 @@ func TestImportErrorsHaveALine(t *testing.T) {
 
 // Every rules file has a name of its own in the one folder that a mode has here.
 func TestRulesFilesKeepApart(t *testing.T) {
-	got, _ := importedMode(t, roo{}, map[string]string{".roomodes": everyGroup +
+	got, _ := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup +
 		"    rulesFiles: [{relativePath: a/b.md, content: x}, {relativePath: a-b.md, content: y}, {relativePath: A-B.md, content: z}]\n"})
 	var names []string
 	for _, r := range got.Project.Modes[0].Rules {

@@ -1,8 +1,9 @@
-package roo
+package model
 
 import (
 	"bytes"
-	"math/rand/v2"
+	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,14 +11,22 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/roo/format"
 )
 
-// TestJudgedData holds e2e/testdata/decide.json to what the decider says:
-// e2e/decide.test.mjs asks Roo's own schema, YAML reader, ignore reader and
-// expression engine the same.
-func TestJudgedData(t *testing.T) {
-	data := asJSON(t, map[string]any{"loads": loadCases(), "texts": regexTexts, "regexes": regexCases(), "paths": ignoreTried, "lines": linesTried, "ignores": judgedIgnoreCases(), "acme": acmeCases(t)})
-	path := filepath.Join("e2e", "testdata", "decide.json")
+var update = flag.Bool("update", false, "rewrite e2e/testdata/decide.json")
+
+// TestAgentData holds e2e/testdata/decide.json to what the decider says:
+// e2e/decide.test.mjs asks Roo's own schema, YAML reader and ignore reader the same.
+func TestAgentData(t *testing.T) {
+	data, err := json.MarshalIndent(map[string]any{
+		"loads": loadCases(), "paths": ignoreTried, "lines": linesTried, "ignores": ignoreCases(), "acme": acmeCases(t),
+	}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = append(data, '\n')
+	path := filepath.Join("..", "e2e", "testdata", "decide.json")
 	if *update {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
@@ -25,7 +34,7 @@ func TestJudgedData(t *testing.T) {
 		return
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%s is stale (%v): `go test ./targets/roo -update` rewrites it", path, err)
+		t.Errorf("%s is stale (%v): `go test ./targets/roo/model -update` rewrites it", path, err)
 	}
 }
 
@@ -69,30 +78,20 @@ func loadCases() []loadCase {
 	var cases []loadCase
 	for _, text := range loadTexts {
 		c := loadCase{Text: text}
-		if modes, err := loadModes(".roomodes", []byte(text), stock); err == nil {
+		if modes, err := format.ReadModes(".roomodes", []byte(text), format.Stock); err == nil {
 			c.Modes = map[string][]string{}
-			for slug, m := range modes {
+			for _, m := range modes {
 				groups := []string{}
-				for name := range m.groups {
-					groups = append(groups, name)
+				for _, g := range m.Groups {
+					groups = append(groups, g.Name)
 				}
 				slices.Sort(groups)
-				c.Modes[slug] = groups
+				c.Modes[m.Slug] = groups
 			}
 		}
 		cases = append(cases, c)
 	}
 	return cases
-}
-
-// regexCase is an expression and whether it matches texts, those of all where
-// Texts is nil; Match is nil where it is none. An unsure one matches more.
-type regexCase struct {
-	Source string   `json:"source"`
-	Fold   bool     `json:"fold,omitempty"`
-	Unsure bool     `json:"unsure,omitempty"`
-	Texts  []string `json:"texts,omitempty"`
-	Match  *string  `json:"match"`
 }
 
 // bits writes an answer for each of a list: 1 for yes.
@@ -107,80 +106,9 @@ func bits(list []string, yes func(string) bool) string {
 	return string(b)
 }
 
-// regexSources are expressions with every corner of the grammar.
-var regexSources = []string{
-	"", "a", "^a$", `\.md$`, "a|b", "|", "(|a)", "()", "(?:)", "(", ")", "a)", "[", "[a", "]", "{", "}", "{}", "a{", "a{1", "a{,2}", "a{1,2", "x{2}", "^x{2,}$", "^x{1,2}?$", "x{2,1}", "{1}", "a**", "a*?", "a+?b", "a??", "*", "+", "?", "^*", "$+", `\b+`, "(?=a)*", "(?!a)+b", "(?<=a)*", "(?<!a)?", "(?<=a)b", "(?<!a)b", "(?=a)a", "(?i)a", "(?i:a)", "(?#c)", "(?>a)", "(?P<n>a)", "(?<n>a)", `(?<n>a)\k<n>`, `\k<n>`, `\k`, `(?<n>a)\k`, `(?<n>a)\k<m>`, `\k<n>(?<n>a)`, "(?<n>a)(?<n>b)", "(?<1>a)", "(?<>a)",
-	`(a)\1`, `\1(a)`, `(a)|b\1`, `\1`, `\2(a)`, `(a)\10`, `\07`, `\08`, `\377`, `\400`, `\8`, `\0`, `\x41`, `\x4`, `\u0041`, `\u41`, `\u{41}`, `\u{2}`, `\cA`, `\c`, `\c1`, `[\c1]`, `[\c]`, `\p{L}`, `\A`, `\Z`, `\z`, `\G`, `\a`, `\e`, `\Q`, `\-`, `\/`, "\\", `a\`, `[\]`, `[\]]`,
-	"[]", "[^]", "[]a]", "[^]a]", "[a-c]", "[c-a]", "[a-]", "[-a]", "[a-b-c]", `[\d-x]`, `[a-\d]`, `[\w-]`, `[\b]`, `[\B]`, `[\x41-\x43]`, "[a^]", "[[:alpha:]]", "[a-z-[b]]", "[.]", "[(]", `[\0]`, `[\1]`, `[\08]`,
-	".", "^.$", "^..$", "^.*$", `^[\s\S]*$`, `^\s$`, `^\S$`, `^\w$`, `^\W$`, `^\d$`, `\bé\b`, `\ba`, `a\b`, `\B`, "$", "^", "$a", "a$b", "😀", "^😀$", "[😀]", "^[😀]$", "^[^😀]$", "😀+", `^\uD83D`, `\uDE00$`, `^\uD83D\uDE00$`, "(?:a|ab)(?:c|bcd)(?:d*)", "(a*)*b", "(z)((a+)?(b+)?(c))*", "^(?:(a)|b)*\\1$", "(?=(a+))a*b\\1", "[ſ]", "ſ", "k", "\u212a", "[k]", "[^k]", "ß", "İ", "ı", "I", "Σ", "ς", "[α-ω]",
-}
-
-var regexTexts = []string{
-	"", "a", "b", "ab", "aa", "aab", "abcd", "x", "xx", "xxx", "zaacbbbcac", "n", "k", "K", "\u212a", "s", "S", "ſ", "i", "I", "İ", "ı", "ß", "ẞ", "σ", "ς", "Σ", "é", "É", "é a", "a.md", "a.MD", "a.md\n", "\n", "\r", "\u2028", "\u00a0", "\ufeff", "😀", "😀😀", "a😀", "\x00", "\x01", "\x07", "\b", "-", "^", "]", "[", "{", "}", "{,2}", "a{1", "a{,2}", "A", "AB", "8", "7", "\u00ff", "x4", "u41", "u{41}", "uu", "p{L}", "Z", "\\", "\\c", "c", "a:", "1", "_", "k<n>", "aba", "\u0080",
-}
-
-// randomRegex writes an expression of any shape out of a few letters.
-func randomRegex(r *rand.Rand, depth int) string {
-	atoms := []string{"a", "b", "A", ".", `\d`, `\w`, `\W`, `\s`, `[ab]`, `[^a]`, `[a-]`, `\b`, `\B`, "^", "$", `\1`, `\2`, "é", "😀", "ſ", "/", `\/`, `\.`, "-", `[^/]`, `(?:`, `{`, "]", `[😀-\uFFFF]`}
-	var b strings.Builder
-	for range 1 + r.IntN(4) {
-		switch k := r.IntN(10); {
-		case k < 6 || depth == 0:
-			b.WriteString(atoms[r.IntN(len(atoms))])
-		default:
-			open := []string{"(", "(?:", "(?=", "(?!", "(?<=", "(?<!"}[r.IntN(6)]
-			b.WriteString(open + randomRegex(r, depth-1) + ")")
-		}
-		if r.IntN(3) == 0 {
-			b.WriteString([]string{"*", "+", "?", "{0,2}", "*?", "{2}"}[r.IntN(6)])
-		}
-		if r.IntN(6) == 0 {
-			b.WriteByte('|')
-		}
-	}
-	return b.String()
-}
-
-func randomText(r *rand.Rand) string {
-	letters := []string{"a", "b", "A", "/", ".", "1", " ", "é", "😀", "s", "ſ", "\n", "-", "\u2028"}
-	var b strings.Builder
-	for range r.IntN(6) {
-		b.WriteString(letters[r.IntN(len(letters))])
-	}
-	return b.String()
-}
-
-func regexCases() []regexCase {
-	var cases []regexCase
-	add := func(source string, fold bool, texts []string) {
-		c := regexCase{Source: source, Fold: fold, Texts: texts}
-		if re, err := newJudgedRegex(source, fold); err == nil {
-			if texts == nil {
-				texts = regexTexts
-			}
-			match := bits(texts, re.test)
-			c.Match, c.Unsure = &match, re.unsure
-		}
-		cases = append(cases, c)
-	}
-	for _, source := range regexSources {
-		add(source, false, nil)
-		add(source, true, nil)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 1500 {
-		texts := make([]string, 8)
-		for i := range texts {
-			texts[i] = randomText(r)
-		}
-		add(randomRegex(r, 2), r.IntN(3) == 0, texts)
-	}
-	return cases
-}
-
-// judgedIgnoreCase is an ignore file and which paths and command lines it keeps
+// ignoreCase is an ignore file and which paths and command lines it keeps
 // from Roo's tools.
-type judgedIgnoreCase struct {
+type ignoreCase struct {
 	Text    string `json:"text"`
 	Held    string `json:"held"`
 	Refused string `json:"refused"`
@@ -196,11 +124,11 @@ var ignoreTried = []string{
 
 var linesTried = []string{"cat a", "CAT a", "cat 'a'", "cat -a", "cat /a", "cat x:a", "cat  x\ta", "echo a", "grep p a/b", "", " ", "cat", "sed\u00a0a", "type a\\b", "cat ../a", "cat ~/a", "cat b && cat a", "true; cat a", "Get-Content a"}
 
-func judgedIgnoreCases() []judgedIgnoreCase {
-	var cases []judgedIgnoreCase
+func ignoreCases() []ignoreCase {
+	var cases []ignoreCase
 	for _, text := range ignoreTexts {
 		g := openIgnore(tree(map[string]string{".rooignore": text}), ".rooignore")
-		cases = append(cases, judgedIgnoreCase{
+		cases = append(cases, ignoreCase{
 			Text:    text,
 			Held:    bits(ignoreTried, func(p string) bool { return g.holds(p) != nil }),
 			Refused: bits(linesTried, func(line string) bool { return g.command(line) != nil }),
@@ -220,16 +148,24 @@ type acmeCase struct {
 
 func acmeCases(t *testing.T) []acmeCase {
 	t.Helper()
-	d, warned := opened(t, stock, os.DirFS(filepath.Join("..", "..", "golden", "acme", "roo")))
+	d, warned := opened(t, format.Stock, os.DirFS(filepath.Join("..", "..", "..", "golden", "acme", "roo")))
 	if warned != "" {
 		t.Fatal(warned)
+	}
+	data, err := os.ReadFile(filepath.Join("..", "e2e", "testdata", "paths.json"))
+	var edited []string
+	if err == nil {
+		err = json.Unmarshal(data, &edited)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	var cases []acmeCase
 	for _, mode := range []string{"architect", "ask", "code", "debug", "docs-writer", "orchestrator", "release-manager", "security-review"} {
 		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command} {
 			tried := []string{"cat .env", "cat k.pem", "cat 'k.pem'", "rm -rf /"}
 			if g != ir.Command {
-				tried = slices.DeleteFunc(append(slices.Clone(editPaths), ignoreTried...), func(p string) bool { return strings.Contains(p, "\x00") })
+				tried = slices.DeleteFunc(slices.Concat(edited, ignoreTried), func(p string) bool { return strings.Contains(p, "\x00") })
 			}
 			cases = append(cases, acmeCase{mode, g, tried, bits(tried, func(arg string) bool {
 				return d.Decide(ir.SubjectRef{Mode: mode}, on(g, arg)).Decision == ir.Deny

@@ -1,19 +1,21 @@
-package roo
+package model
 
 import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 
-	"github.com/dlclark/regexp2"
+	"github.com/dlclark/regexp2/v2"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ecma"
 )
 
-// judgedIgnore is the ignore file as RooIgnoreController reads it
+// ignoreFile is the ignore file as RooIgnoreController reads it
 // (src/core/ignore/RooIgnoreController.ts) with npm ignore 7.0.5, which says
 // more or less what gitignore does, whatever the case.
-type judgedIgnore struct {
+type ignoreFile struct {
 	file  string
 	rules []ignoreRule
 }
@@ -22,40 +24,31 @@ type ignoreRule struct {
 	text     string
 	line     int // 0: a rule of the agent itself
 	negative bool
-	regex    *judgedRegex // nil: not an expression, which throws when tested
+	regex    *regex // nil: not an expression, which throws when tested
 }
 
 // openIgnore reads the first of the files that is there. No file, and an empty
 // one, hold nothing.
-func openIgnore(fsys fs.FS, names ...string) *judgedIgnore {
-	for _, name := range names {
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			continue
-		}
-		g := &judgedIgnore{file: name}
-		if len(data) == 0 {
-			return g
-		}
-		for i, line := range strings.Split(string(data), "\n") {
-			g.add(strings.TrimSuffix(line, "\r"), i+1)
-		}
-		for _, name := range names {
-			g.add(name, 0)
-		}
+func openIgnore(fsys fs.FS, names ...string) *ignoreFile {
+	file, data, err := firstFile(fsys, names)
+	g := &ignoreFile{file: file}
+	if err != nil || len(data) == 0 {
 		return g
 	}
-	return &judgedIgnore{file: names[0]}
+	for i, line := range strings.Split(string(data), "\n") {
+		g.add(strings.TrimSuffix(line, "\r"), i+1)
+	}
+	for _, name := range names {
+		g.add(name, 0)
+	}
+	return g
 }
 
-var (
-	blankLine    = regexp2.MustCompile(`^\s+$`, regexp2.ECMAScript)
-	openBackward = regexp.MustCompile(`(?:[^\\]|^)\\$`)
-)
+var openBackward = regexp.MustCompile(`(?:[^\\]|^)\\$`)
 
 // add is RuleManager._add and createRule of npm ignore.
-func (g *judgedIgnore) add(line string, number int) {
-	if blank, err := blankLine.MatchString(line); line == "" || blank || err != nil || openBackward.MatchString(line) || line[0] == '#' {
+func (g *ignoreFile) add(line string, number int) {
+	if strings.TrimFunc(line, ecma.IsWhiteSpace) == "" || openBackward.MatchString(line) || line[0] == '#' {
 		return
 	}
 	body, negative := strings.CutPrefix(line, "!")
@@ -65,7 +58,7 @@ func (g *judgedIgnore) add(line string, number int) {
 		}
 	}
 	r := ignoreRule{text: line, line: number, negative: negative}
-	if re, err := newJudgedRegex(ignoreExpression(body), true); err == nil {
+	if re, err := compiled(ignoreExpression(body), ecma.Options{IgnoreCase: true}); err == nil {
 		r.regex = re
 	}
 	g.rules = append(g.rules, r)
@@ -74,67 +67,83 @@ func (g *judgedIgnore) add(line string, number int) {
 // replacer is one of the replacements that turn a pattern into an expression.
 type replacer struct {
 	match *regexp2.Regexp
-	once  bool
-	with  func(m regexp2.Match, whole string) string
+	count int // of the replacements; -1 for all
+	with  evaluator
 }
 
-func replacing(match string, once bool, with func(m regexp2.Match, whole string) string) replacer {
-	return replacer{regexp2.MustCompile(match, regexp2.ECMAScript), once, with}
+// evaluator returns what stands in place of a match in a whole text.
+type evaluator func(m regexp2.Match, whole string) string
+
+// once replaces the first match, as String.prototype.replace does.
+func once(match string, with evaluator) replacer {
+	return replacer{regexp2.MustCompile(match, regexp2.ECMAScript), 1, with}
 }
 
-func literally(s string) func(regexp2.Match, string) string {
-	return func(regexp2.Match, string) string { return s }
+// every replaces all matches, as an expression with the flag g does.
+func every(match string, with evaluator) replacer {
+	r := once(match, with)
+	r.count = -1
+	return r
 }
 
-func captured(m regexp2.Match, n int) string { return m.GroupByNumber(n).String() }
+func literally(s string) evaluator { return func(regexp2.Match, string) string { return s } }
+
+// captured returns what a group matched. The engine panics for one that matched nothing
+// (2.12.0).
+func captured(m regexp2.Match, n int) string {
+	g := m.GroupByNumber(n)
+	if len(g.Captures) == 0 {
+		return ""
+	}
+	return g.String()
+}
 
 // evenRun cuts a run of backslashes to an even length.
 func evenRun(s string) string { return s[:len(s)-len(s)%2] }
 
-// anyUnit is what "." matches in ECMAScript.
-const anyUnit = `[^\n\r\u2028\u2029]`
-
 // replacers are REPLACERS of npm ignore's index.js (MIT licence, copyright 2013
 // Kael Zhang and contributors), in their order, and last the one for a trailing
 // wildcard.
-var replacers = []replacer{
-	replacing(`^\uFEFF`, true, literally("")),
-	replacing(`((?:\\\\)*?)(\\?\s+)$`, true, func(m regexp2.Match, _ string) string {
-		if strings.HasPrefix(captured(m, 2), `\`) {
-			return captured(m, 1) + " "
-		}
-		return captured(m, 1)
-	}),
-	replacing(`(\\+?)\s`, false, func(m regexp2.Match, _ string) string { return evenRun(captured(m, 1)) + " " }),
-	replacing(`[\\$.|*+(){^]`, false, func(m regexp2.Match, _ string) string { return `\` + m.String() }),
-	replacing(`\?`, false, literally(`[^/]`)),
-	replacing(`^\/`, true, literally(`^`)),
-	replacing(`\/`, false, literally(`\/`)),
-	replacing(`^\^*\\\*\\\*\\\/`, true, literally(`^(?:.*\/)?`)),
-	replacing(`^(?=[^^])`, true, nil), // depends on the pattern: ignoreStart
-	replacing(`\\\/\\\*\\\*(?=\\\/|$)`, false, func(m regexp2.Match, whole string) string {
-		if m.Index+6 < len([]rune(whole)) {
-			return `(?:\/[^\/]+)*`
-		}
-		return `\/.+`
-	}),
-	replacing(`(^|[^\\]+)(\\\*)+(?=`+anyUnit+`+)`, false, func(m regexp2.Match, _ string) string { return captured(m, 1) + `[^\/]*` }),
-	replacing(`\\\\\\(?=[$.|*+(){^])`, false, literally(`\`)),
-	replacing(`\\\\`, false, literally(`\`)),
-	replacing(`(\\)?\[([^\]/]*?)(\\*)($|\])`, false, ignoreRange),
-	replacing(`[^*]$`, true, func(m regexp2.Match, _ string) string {
-		if m.String() == "/" {
-			return `/$`
-		}
-		return m.String() + `(?=$|\/$)`
-	}),
-	replacing(`(^|\\\/)?\\\*$`, true, func(m regexp2.Match, _ string) string {
-		if p := captured(m, 1); p != "" {
-			return p + `[^/]+(?=$|\/$)`
-		}
-		return `[^/]*(?=$|\/$)`
-	}),
-}
+var replacers = sync.OnceValue(func() []replacer {
+	return []replacer{
+		once(`^\uFEFF`, literally("")),
+		once(`((?:\\\\)*?)(\\?\s+)$`, func(m regexp2.Match, _ string) string {
+			if strings.HasPrefix(captured(m, 2), `\`) {
+				return captured(m, 1) + " "
+			}
+			return captured(m, 1)
+		}),
+		every(`(\\+?)\s`, func(m regexp2.Match, _ string) string { return evenRun(captured(m, 1)) + " " }),
+		every(`[\\$.|*+(){^]`, func(m regexp2.Match, _ string) string { return `\` + m.String() }),
+		every(`\?`, literally(`[^/]`)),
+		once(`^\/`, literally(`^`)),
+		every(`\/`, literally(`\/`)),
+		once(`^\^*\\\*\\\*\\\/`, literally(`^(?:.*\/)?`)),
+		once(`^(?=[^^])`, nil), // depends on the pattern: ignoreStart
+		every(`\\\/\\\*\\\*(?=\\\/|$)`, func(m regexp2.Match, whole string) string {
+			if m.RuneIndex+6 < len([]rune(whole)) {
+				return `(?:\/[^\/]+)*`
+			}
+			return `\/.+`
+		}),
+		every(`(^|[^\\]+)(\\\*)+(?=.+)`, func(m regexp2.Match, _ string) string { return captured(m, 1) + `[^\/]*` }),
+		every(`\\\\\\(?=[$.|*+(){^])`, literally(`\`)),
+		every(`\\\\`, literally(`\`)),
+		every(`(\\)?\[([^\]/]*?)(\\*)($|\])`, ignoreRange),
+		once(`[^*]$`, func(m regexp2.Match, _ string) string {
+			if m.String() == "/" {
+				return `/$`
+			}
+			return m.String() + `(?=$|\/$)`
+		}),
+		once(`(^|\\\/)?\\\*$`, func(m regexp2.Match, _ string) string {
+			if p := captured(m, 1); p != "" {
+				return p + `[^/]+(?=$|\/$)`
+			}
+			return `[^/]*(?=$|\/$)`
+		}),
+	}
+})
 
 var rangeOfUnits = regexp.MustCompile(`([0-z])-([0-z])`)
 
@@ -168,18 +177,15 @@ func ignoreStart(pattern string) string {
 // ignoreExpression is makeRegexPrefix and IgnoreRule._make of npm ignore.
 func ignoreExpression(pattern string) string {
 	s := pattern
-	for _, r := range replacers {
-		count := -1
-		if r.once {
-			count = 1
-		}
+	for _, r := range replacers() {
+		whole := s
 		with := func(m regexp2.Match) string {
 			if r.with == nil {
 				return ignoreStart(pattern)
 			}
-			return r.with(m, s)
+			return r.with(m, whole)
 		}
-		if out, err := r.match.ReplaceFunc(s, with, -1, count); err == nil {
+		if out, err := r.match.ReplaceFunc(whole, with, -1, r.count); err == nil {
 			s = out
 		}
 	}
@@ -189,7 +195,7 @@ func ignoreExpression(pattern string) string {
 // holds returns the rule that makes a path inaccessible to Roo's tools, nil
 // when none does (RooIgnoreController.validateAccess). The path is resolved
 // against the workspace, as on POSIX; one that leaves it is accessible.
-func (g *judgedIgnore) holds(path string) *ignoreRule {
+func (g *ignoreFile) holds(path string) *ignoreRule {
 	path, inside := resolvedPath(path)
 	if !inside || len(g.rules) == 0 {
 		return nil
@@ -210,7 +216,7 @@ var relativeStart = regexp.MustCompile(`^\.{0,2}/|^\.{1,2}$`)
 
 // test is Ignore._t: a path below an ignored folder is ignored. It fails where
 // npm ignore throws.
-func (g *judgedIgnore) test(path string) (*ignoreRule, bool) {
+func (g *ignoreFile) test(path string) (*ignoreRule, bool) {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for i := 1; i < len(parts); i++ {
 		r, ok := g.match(strings.Join(parts[:i], "/") + "/")
@@ -222,7 +228,7 @@ func (g *judgedIgnore) test(path string) (*ignoreRule, bool) {
 }
 
 // match is RuleManager.test with checkUnignored false.
-func (g *judgedIgnore) match(path string) (*ignoreRule, bool) {
+func (g *ignoreFile) match(path string) (*ignoreRule, bool) {
 	var held *ignoreRule
 	unignored := false
 	for i := range g.rules {
@@ -268,14 +274,16 @@ func resolvedPath(path string) (string, bool) {
 }
 
 // fileReaders are the commands whose arguments validateCommand takes for paths.
-var fileReaders = map[string]bool{"cat": true, "less": true, "more": true, "head": true, "tail": true, "grep": true, "awk": true, "sed": true,
-	"get-content": true, "gc": true, "type": true, "select-string": true, "sls": true}
+var fileReaders = map[string]bool{
+	"cat": true, "less": true, "more": true, "head": true, "tail": true, "grep": true, "awk": true, "sed": true,
+	"get-content": true, "gc": true, "type": true, "select-string": true, "sls": true,
+}
 
 // command returns the rule that keeps a command line from running, nil when
 // none does (RooIgnoreController.validateCommand): the first word names a
 // reader, and another word, quotes and all, an ignored path.
-func (g *judgedIgnore) command(line string) *ignoreRule {
-	words := strings.FieldsFunc(line, isSpaceUnit)
+func (g *ignoreFile) command(line string) *ignoreRule {
+	words := strings.FieldsFunc(line, ecma.IsWhiteSpace)
 	if len(words) == 0 || !fileReaders[strings.ToLower(words[0])] {
 		return nil
 	}
@@ -290,17 +298,8 @@ func (g *judgedIgnore) command(line string) *ignoreRule {
 	return nil
 }
 
-func isSpaceUnit(r rune) bool {
-	for i := 0; i < len(spaceUnits); i += 2 {
-		if spaceUnits[i] <= r && r <= spaceUnits[i+1] {
-			return true
-		}
-	}
-	return false
-}
-
-// pos is where a rule stands.
-func (g *judgedIgnore) pos(r *ignoreRule) diag.Pos {
+// pos returns where a rule stands.
+func (g *ignoreFile) pos(r *ignoreRule) diag.Pos {
 	if r.line == 0 {
 		return diag.Pos{File: g.file}
 	}

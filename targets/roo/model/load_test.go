@@ -1,33 +1,37 @@
-package roo
+package model
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
 )
 
 // One bad mode costs the whole file: what is left are the built-in modes, and
 // a warning says so.
 func TestBadModes(t *testing.T) {
-	for _, c := range []struct{ name, dialect, text, warns string }{
-		{"a bad slug", stock, strings.Replace(oneMode("[]", ""), "slug: a", "slug: a_b", 1), "slug must contain only letters numbers and dashes"},
-		{"web in Roo", stock, oneMode("[web]", ""), ".roomodes:5:14: customModes.0.groups.0: invalid group"},
-		{"two of a group", stock, oneMode("[read, read]", ""), ".roomodes:5:20: customModes.0.groups.1: duplicate groups are not allowed"},
-		{"no expression", stock, oneMode(`[[edit, {fileRegex: "("}]]`, ""), ".roomodes:5:33: customModes.0.groups.0.1.fileRegex: invalid regular expression pattern: unterminated group"},
-		{"two of a slug", stock, oneMode("[]", "  - {slug: a, name: n, roleDefinition: r, groups: []}\n"), "duplicate mode slugs are not allowed"},
-		{"no text", stock, oneMode("[]", "    whenToUse: 1\n"), ".roomodes:6:16: customModes.0.whenToUse: whenToUse must be a string"},
-		{"no modes", stock, "x: 1\n", "it has no customModes"},
-		{"no YAML and no JSON", stock, "{", ".roomodes"},
-		{"one server as text", zoo, oneMode("[]", "    allowedMcpServers: x\n"), "allowedMcpServers must be an array of strings"},
-		{"a server by number", zoo, oneMode("[]", "    allowedMcpServers: [1]\n"), "allowedMcpServers must be an array of strings"},
-		{"no restrictions", restrictions, oneMode("[]", "    mcpRestrictions: x\n"), "mcpRestrictions must be an object"},
-		{"both server lists", restrictions, oneMode("[]", "    mcpRestrictions: {allowedServers: [a], disallowedServers: [b]}\n"), "mcpRestrictions has both server lists"},
-		{"a tool on both lists", restrictions, oneMode("[]", "    mcpRestrictions:\n      allowedTools: [{serverName: s, toolName: t}]\n      disallowedTools: [{serverName: s, toolName: t}]\n"), "a tool is allowed and disallowed"},
-		{"half a tool", restrictions, oneMode("[]", "    mcpRestrictions: {allowedTools: [{serverName: s}]}\n"), "an entry names a server and a tool"},
+	for _, c := range []struct {
+		name        string
+		dialect     format.Dialect
+		text, warns string
+	}{
+		{"a bad slug", format.Stock, strings.Replace(oneMode("[]", ""), "slug: a", "slug: a_b", 1), "slug must contain only letters numbers and dashes"},
+		{"web in Roo", format.Stock, oneMode("[web]", ""), ".roomodes:5:14: customModes.0.groups.0: invalid group"},
+		{"two of a group", format.Stock, oneMode("[read, read]", ""), ".roomodes:5:20: customModes.0.groups.1: duplicate groups are not allowed"},
+		{"no expression", format.Stock, oneMode(`[[edit, {fileRegex: "("}]]`, ""), ".roomodes:5:33: customModes.0.groups.0.1.fileRegex: invalid regular expression pattern: want a \")\" for the \"(\""},
+		{"two of a slug", format.Stock, oneMode("[]", "  - {slug: a, name: n, roleDefinition: r, groups: []}\n"), "duplicate mode slugs are not allowed"},
+		{"no text", format.Stock, oneMode("[]", "    whenToUse: 1\n"), ".roomodes:6:16: customModes.0.whenToUse: whenToUse must be a string"},
+		{"no modes", format.Stock, "x: 1\n", "it has no customModes"},
+		{"no YAML and no JSON", format.Stock, "{", ".roomodes"},
+		{"one server as text", format.Zoo, oneMode("[]", "    allowedMcpServers: x\n"), "allowedMcpServers must be an array of strings"},
+		{"a server by number", format.Zoo, oneMode("[]", "    allowedMcpServers: [1]\n"), "allowedMcpServers must be an array of strings"},
+		{"no restrictions", format.Restrictions, oneMode("[]", "    mcpRestrictions: x\n"), "mcpRestrictions must be an object"},
+		{"both server lists", format.Restrictions, oneMode("[]", "    mcpRestrictions: {allowedServers: [a], disallowedServers: [b]}\n"), "mcpRestrictions has both server lists"},
+		{"a tool on both lists", format.Restrictions, oneMode("[]", "    mcpRestrictions:\n      allowedTools: [{serverName: s, toolName: t}]\n      disallowedTools: [{serverName: s, toolName: t}]\n"), "a tool is allowed and disallowed"},
+		{"half a tool", format.Restrictions, oneMode("[]", "    mcpRestrictions: {allowedTools: [{serverName: s}]}\n"), "an entry names a server and a tool"},
 	} {
 		d, warned := opened(t, c.dialect, tree(map[string]string{".roomodes": c.text}))
 		if !strings.Contains(warned, c.warns) || strings.Count(warned, "\n") != 1 {
@@ -41,12 +45,12 @@ func TestBadModes(t *testing.T) {
 		}
 	}
 	// What a dialect does not know it drops in silence.
-	for _, dialect := range []string{stock, zoo, restrictions} {
+	for _, dialect := range []format.Dialect{format.Stock, format.Zoo, format.Restrictions} {
 		if _, warned := opened(t, dialect, tree(map[string]string{".roomodes": oneMode("[read, browser]", "    rulesFiles: 1\n")})); warned != "" {
 			t.Errorf("%s: warned %q", dialect, warned)
 		}
 	}
-	if _, warned := opened(t, stock, tree(map[string]string{".roomodes": oneMode("[]", "    mcpRestrictions: x\n    allowedMcpServers: x\n")})); warned != "" {
+	if _, warned := opened(t, format.Stock, tree(map[string]string{".roomodes": oneMode("[]", "    mcpRestrictions: x\n    allowedMcpServers: x\n")})); warned != "" {
 		t.Errorf("Roo warned %q of keys that it drops", warned)
 	}
 }
@@ -84,19 +88,19 @@ func TestServers(t *testing.T) {
 		{`[]`, false},
 		{`null`, false},
 	} {
-		d, warned := opened(t, stock, tree(map[string]string{".roo/mcp.json": `{"mcpServers": {"good": {"command": "x", "disabled": true}, "s": ` + c.config + `}}`}))
+		d, warned := opened(t, format.Stock, tree(map[string]string{".roo/mcp.json": `{"mcpServers": {"good": {"command": "x", "disabled": true}, "s": ` + c.config + `}}`}))
 		v := d.Decide(ir.SubjectRef{Mode: "ask"}, tool("good", "x"))
 		if loaded := v.Decision == ir.Deny; loaded != c.loads || loaded != (warned == "") {
 			t.Errorf("%s: loads %v, want %v; warned %q", c.config, loaded, c.loads, warned)
 		}
 	}
 	for _, text := range []string{"", "{}", "[]", "{", `{"mcpServers": []}`, "{\"mcpServers\": {},}", "// c\n{\"mcpServers\": {}}", "\uFEFF{\"mcpServers\": {}}"} {
-		if _, warned := opened(t, stock, tree(map[string]string{".roo/mcp.json": text})); warned == "" {
+		if _, warned := opened(t, format.Stock, tree(map[string]string{".roo/mcp.json": text})); warned == "" {
 			t.Errorf("%q loads", text)
 		}
 	}
 	// The last of two equal keys holds.
-	d, _ := opened(t, stock, tree(map[string]string{".roo/mcp.json": `{"mcpServers": {"s": {"bad": 1}, "s": {"command": "x", "disabled": true, "disabled": false}}}`}))
+	d, _ := opened(t, format.Stock, tree(map[string]string{".roo/mcp.json": `{"mcpServers": {"s": {"bad": 1}, "s": {"command": "x", "disabled": true, "disabled": false}}}`}))
 	if v := d.Decide(ir.SubjectRef{Mode: "ask"}, tool("s", "x")); inShort(v) != "ask both" {
 		t.Errorf("got %s, want the last of two equal keys", inShort(v))
 	}
@@ -135,7 +139,7 @@ func TestRestrictions(t *testing.T) {
 		if c.restrictions != "" {
 			more = "    mcpRestrictions: " + c.restrictions + "\n"
 		}
-		d, warned := opened(t, restrictions, tree(map[string]string{".roomodes": oneMode("[mcp]", more), ".roo/mcp.json": servers}))
+		d, warned := opened(t, format.Restrictions, tree(map[string]string{".roomodes": oneMode("[mcp]", more), ".roo/mcp.json": servers}))
 		var got []string
 		for _, a := range []policy.Action{tool("on", "t"), tool("on", "u"), tool("off", "t"), tool("gone", "t"), resource("on"), resource("off"), tool("else", "t")} {
 			got = append(got, d.Decide(ir.SubjectRef{Mode: "a"}, a).Decision.String())
@@ -145,23 +149,32 @@ func TestRestrictions(t *testing.T) {
 		}
 	}
 	// The plan's tools check the group themselves.
-	d, _ := opened(t, restrictions, tree(map[string]string{".roomodes": oneMode("[]", ""), ".roo/mcp.json": servers}))
+	d, _ := opened(t, format.Restrictions, tree(map[string]string{".roomodes": oneMode("[]", ""), ".roo/mcp.json": servers}))
 	if v := d.Decide(ir.SubjectRef{Mode: "a"}, tool("on", "t")); inShort(v) != "deny access" {
 		t.Errorf("without the group: got %s", inShort(v))
 	}
 	// Roo itself knows neither key.
-	d, _ = opened(t, stock, tree(map[string]string{".roomodes": oneMode("[mcp]", "    mcpRestrictions: {allowedServers: []}\n"), ".roo/mcp.json": servers}))
+	d, _ = opened(t, format.Stock, tree(map[string]string{".roomodes": oneMode("[mcp]", "    mcpRestrictions: {allowedServers: []}\n"), ".roo/mcp.json": servers}))
 	if v := d.Decide(ir.SubjectRef{Mode: "a"}, tool("off", "t")); inShort(v) != "ask both" {
 		t.Errorf("stock Roo: got %s", inShort(v))
 	}
 }
 
-// An expression that does not end in time may match in Roo.
+// An expression that does not end in time may match in Roo. One that is late again and
+// again is not tried any more.
 func TestSlowExpression(t *testing.T) {
-	d, _ := opened(t, stock, tree(map[string]string{".roomodes": oneMode(`[[edit, {fileRegex: "^(?:ab|a|b)+$"}]]`, "")}))
-	start := time.Now()
-	if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Edit, strings.Repeat("ab", 60)+"c")); v.Decision != ir.Ask || time.Since(start) > 10*time.Second {
-		t.Errorf("got %s after %s", inShort(v), time.Since(start))
+	d, _ := opened(t, format.Stock, tree(map[string]string{".roomodes": oneMode(`[[edit, {fileRegex: "^(?:ab|a|b)+$"}]]`, "")}))
+	re := d.(*decider).modes["a"].groups["edit"].regex
+	for range maxLate + 2 {
+		if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Edit, strings.Repeat("ab", 60)+"c")); v.Decision != ir.Ask {
+			t.Errorf("got %s", inShort(v))
+		}
+	}
+	if n := re.late.Load(); n != maxLate {
+		t.Errorf("got %d evaluations that were too late, want %d", n, maxLate)
+	}
+	if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Edit, "x")); v.Decision != ir.Ask {
+		t.Errorf("got %s for a path that would not match, want ask: nothing is tried", inShort(v))
 	}
 }
 
@@ -172,19 +185,18 @@ func FuzzDecide(f *testing.F) {
 	for _, text := range ignoreTexts {
 		f.Add(threeModes, "{}", text, "a/b")
 	}
-	for _, source := range regexSources {
+	for _, source := range []string{"", "(", "^docs/.*$", "(a)*b", "[😀]", "(?<=é)."} {
 		f.Add(`{"customModes":[{"slug":"a","name":"n","roleDefinition":"r","groups":[["edit",{"fileRegex":"`+source+`"}]]}]}`, "{", "", "é😀")
 	}
 	f.Add(oneMode("[mcp]", "    mcpRestrictions: {allowedServers: ['*'], allowedTools: [{serverName: '?', toolName: '('}]}\n"), `{"mcpServers": {"s": {"url": "x:", "defaultEnabled": false}}}`, "\\", "\x00")
 	f.Fuzz(func(t *testing.T, modes, servers, ignored, arg string) {
 		files := tree(map[string]string{".roomodes": modes, ".roo/mcp.json": servers, ".rooignore": ignored})
-		for _, dialect := range []string{stock, zoo, restrictions} {
-			to := roo{zoo: dialect == zoo}
-			deciders, _ := to.Open(files, contract.NewOptions(to.Options(), map[string]any{"dialect": dialect}, nil))
+		for _, dialect := range []format.Dialect{format.Stock, format.Zoo, format.Restrictions} {
+			d, _ := Open(files, dialect)
 			for _, slug := range []string{"a", "writer", "architect", "code"} {
 				for _, g := range append([]ir.Group{ir.Unknown, "none"}, ir.Groups...) {
 					for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
-						v := deciders[0].Decide(ir.SubjectRef{Mode: slug}, policy.Action{Group: g, Server: arg, Arg: arg, Kind: kind})
+						v := d.Decide(ir.SubjectRef{Mode: slug}, policy.Action{Group: g, Server: arg, Arg: arg, Kind: kind})
 						if v.Governs&contract.Approval == 0 && v.Decision == ir.Allow {
 							t.Errorf("%s %s %q: allows what it does not govern", slug, g, arg)
 						}
@@ -196,12 +208,13 @@ func FuzzDecide(f *testing.F) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	to := roo{}
-	deciders, _ := to.Open(tree(map[string]string{".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "*.pem\nsecrets/\n.env\n.env.*\n"}), contract.NewOptions(to.Options(), nil, nil))
+	d, _ := Open(tree(map[string]string{
+		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "*.pem\nsecrets/\n.env\n.env.*\n",
+	}), format.Stock)
 	for _, a := range []policy.Action{on(ir.Read, "docs/guide/a.md"), on(ir.Edit, "docs/guide/a.md"), on(ir.Command, "cat docs/guide/a.md"), tool("github", "list")} {
 		b.Run(string(a.Group), func(b *testing.B) {
 			for range b.N {
-				deciders[0].Decide(ir.SubjectRef{Mode: "writer"}, a)
+				d.Decide(ir.SubjectRef{Mode: "writer"}, a)
 			}
 		})
 	}

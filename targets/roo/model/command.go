@@ -1,4 +1,4 @@
-package roo
+package model
 
 import (
 	"path"
@@ -11,24 +11,24 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// command: the group, and the ignore file for the arguments of what reads files
-// (src/core/tools/ExecuteCommandTool.ts, RooIgnoreController.validateCommand).
+// command decides by the group, and by the ignore file for the arguments of what reads
+// files (src/core/tools/ExecuteCommandTool.ts, RooIgnoreController.validateCommand).
 //
 // A file that a redirect opens is one that the mode edits or reads. What the
 // artifacts say of it execute_command does not ask, which is its hole.
-func (j *judge) command(m *judgedMode, line string) contract.Verdict {
+func (d *decider) command(m *mode, line string) contract.Verdict {
 	g, ok := m.groups["command"]
 	if !ok {
 		return verdict(ir.Deny, contract.Access, "no group command", m.at)
 	}
-	if r := j.ignore.command(line); r != nil {
-		return verdict(ir.Deny, contract.Access, r.text, j.ignore.pos(r))
+	if r := d.ignore.command(line); r != nil {
+		return verdict(ir.Deny, contract.Access, r.text, d.ignore.pos(r))
 	}
 	v := verdict(ir.Ask, contract.Access, g.text, g.at)
 	for _, f := range opens(line) {
-		part, does := j.edit(m, f.path), writesAny
+		part, does := d.edit(m, f.path), writesAny
 		if f.group == ir.Read {
-			part, does = j.read(m, f.path), readsAny
+			part, does = d.read(m, f.path), readsAny
 		}
 		if _, ok := m.groups[string(f.group)]; f.path == "" && ok {
 			continue // a file that the mode may open, for all that is known
@@ -73,7 +73,9 @@ const (
 )
 
 func (r *redirectReader) script(text, dir string) {
-	if r.scripts++; r.scripts > maxScripts || len(text) > maxLineBytes || strings.Count(text, "(")+strings.Count(text, "{") > maxOpened {
+	r.scripts++
+	opened := strings.Count(text, "(") + strings.Count(text, "{")
+	if r.scripts > maxScripts || len(text) > maxLineBytes || opened > maxOpened {
 		return
 	}
 	if f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), ""); err == nil {
@@ -122,10 +124,8 @@ func (r *redirectReader) inside(n syntax.Node, dir string) {
 	})
 }
 
-var shells = regexp.MustCompile(`^(?:ba|da|k|z|a)?sh$`)
-
 // call reads what a simple command runs within: substitutions, and the script
-// of a shell or of eval, whatever stands before it.
+// of a shell or of eval, whatever stands before it. It returns the folder after it.
 func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir string) string {
 	r.inside(x, dir)
 	var words []string
@@ -134,30 +134,45 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 		words = append(words, text)
 	}
 	for i, w := range words {
-		rest := words[i+1:]
 		switch name := path.Base(w); {
 		case name == "eval":
-			r.script(strings.Join(rest, " "), dir)
+			r.script(strings.Join(words[i+1:], " "), dir)
 		case shells.MatchString(name):
-			for k, option := range rest {
-				if strings.HasPrefix(option, "-") && strings.Contains(option, "c") && k+1 < len(rest) {
-					r.script(rest[k+1], dir)
-				}
-			}
-			for _, to := range redirs {
-				if text, ok := literalWord(to.Hdoc); ok {
-					r.script(text, dir)
-				}
-			}
+			r.shell(words[i+1:], redirs, dir)
 		}
 	}
-	switch {
-	case len(words) == 0 || words[0] != "cd" && words[0] != "pushd" && words[0] != "popd":
-		return dir
-	case len(words) == 2 && words[0] == "cd" && words[1] != "" && words[1] != "-" && dir != "" && !leaves(path.Join(dir, words[1])) && !leaves(words[1]):
-		return path.Join(dir, words[1])
+	return folderAfter(words, dir)
+}
+
+var shells = regexp.MustCompile(`^(?:ba|da|k|z|a)?sh$`)
+
+// shell reads the scripts that a shell runs: behind -c, and from a here-document.
+func (r *redirectReader) shell(args []string, redirs []*syntax.Redirect, dir string) {
+	for i, option := range args {
+		if strings.HasPrefix(option, "-") && strings.Contains(option, "c") && i+1 < len(args) {
+			r.script(args[i+1], dir)
+		}
 	}
-	return ""
+	for _, to := range redirs {
+		if text, ok := literalWord(to.Hdoc); ok {
+			r.script(text, dir)
+		}
+	}
+}
+
+// folderAfter returns the folder after a command, "" where it is not known.
+func folderAfter(words []string, dir string) string {
+	if len(words) == 0 || words[0] != "cd" && words[0] != "pushd" && words[0] != "popd" {
+		return dir
+	}
+	if words[0] != "cd" || len(words) != 2 || dir == "" {
+		return ""
+	}
+	to := words[1]
+	if to == "" || to == "-" || leaves(to) || leaves(path.Join(dir, to)) {
+		return ""
+	}
+	return path.Join(dir, to)
 }
 
 func (r *redirectReader) redirect(to *syntax.Redirect, dir string) {

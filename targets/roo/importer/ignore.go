@@ -1,4 +1,4 @@
-package roo
+package importer
 
 import (
 	"strings"
@@ -9,13 +9,20 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
+// sharedIgnore is the policy of what the ignore file holds for every mode.
+const sharedIgnore = "policy ignore_file"
+
 // ignoreFile reads what no mode may read or edit. A line that the source cannot
 // say denies more: every special character becomes "*".
 func (im *importer) ignoreFile(file string, data []byte) {
 	im.originals[file], im.kinds[file] = data, ignoreKind
+	deny := func(glob string, at diag.Pos) {
+		im.ignores = append(im.ignores, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: glob}, Pos: at,
+			From: sharedIgnore})
+	}
 	if len(data) > 0 { // the agent adds the names of the file itself
-		for _, name := range im.layout.ignore {
-			im.ignores = append(im.ignores, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: name}, Pos: diag.Pos{File: file, Line: 1, Col: 1}, From: sharedIgnore})
+		for _, name := range im.Ignore {
+			deny(name, diag.Pos{File: file, Line: 1, Col: 1})
 		}
 	}
 	note := ""
@@ -33,26 +40,23 @@ func (im *importer) ignoreFile(file string, data []byte) {
 			im.out.NoteRule(contract.Refused, at, "", line, "a deny has no exception here: what it takes back stays denied")
 			continue
 		}
-		glob, exact := ignoreGlob(line)
-		if err := policy.CheckGlob(glob); err != nil {
-			glob, exact = "**", false
-		}
-		why := ""
-		if !exact {
-			why = "written as " + glob + ", which denies more"
-		}
+		glob, why := ignoreGlob(line)
 		im.out.NoteRule(contract.Understood, at, "", line, why)
 		if note != "" && !strings.HasPrefix(note, "Written by modec") {
 			im.out.Comments[at] = note
 		}
 		note = ""
-		im.ignores = append(im.ignores, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: glob}, Pos: at, From: sharedIgnore})
+		deny(glob, at)
 	}
 }
 
-// ignoreGlob writes a line of a gitignore file as a deny that holds no less.
-func ignoreGlob(line string) (glob string, exact bool) {
-	exact = true
+// specialCharacters are those of a gitignore file that a glob reads otherwise.
+const specialCharacters = `\?{},`
+
+// ignoreGlob writes a line of a gitignore file as a deny that holds no less. why is
+// set where it holds more.
+func ignoreGlob(line string) (glob, why string) {
+	exact := true
 	text := strings.NewReplacer("[k\u212A]", "k", "[K\u212A]", "K", "[s\u017F]", "s", "[S\u017F]", "S").Replace(line)
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -64,7 +68,7 @@ func ignoreGlob(line string) (glob string, exact bool) {
 			}
 			b.WriteByte('*')
 			i, exact = i+end, false
-		case c == '\\' || c == '?' || c == '{' || c == '}' || c == ',' || c == '!' && b.Len() == 0:
+		case strings.IndexByte(specialCharacters, c) >= 0, c == '!' && b.Len() == 0:
 			b.WriteByte('*')
 			exact = false
 			if c == '\\' {
@@ -74,5 +78,12 @@ func ignoreGlob(line string) (glob string, exact bool) {
 			b.WriteByte(c)
 		}
 	}
-	return b.String(), exact
+	glob = b.String()
+	if policy.CheckGlob(glob) != nil {
+		glob, exact = "**", false
+	}
+	if !exact {
+		why = "written as " + glob + ", which denies more"
+	}
+	return glob, why
 }

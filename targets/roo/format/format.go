@@ -1,0 +1,85 @@
+// Package format is what the files of Roo Code look like, and those of its forks: their
+// names, how the agent reads them, and what its schema takes.
+//
+// [ReadModes] reads a modes file and [ReadServers] an mcp.json, as the agent does: a
+// file that it would refuse is refused, with the place and the words of the schema.
+// [YAML] and [Clean] are the steps before it.
+//
+// The emitter, the model of how Roo decides (package model) and the importer share this
+// package and nothing else. It decides nothing.
+//
+// Sources: RooCodeInc/Roo-Code at 3.52.1 (packages/types/src/mode.ts,
+// src/core/config/CustomModesManager.ts, src/services/mcp/McpHub.ts), Zoo-Code-Org/Zoo-Code
+// 3.82.0, and for the legacy extension Kilo-Org/kilocode.
+package format
+
+// Dialect is an agent of the family, or a variant of one.
+type Dialect string
+
+const (
+	Stock        Dialect = "stock"            // Roo Code 3.52.1: a mode has all of MCP or none
+	Restrictions Dialect = "mcp-restrictions" // Roo's restriction plan: mcpRestrictions, defaultEnabled
+	Zoo          Dialect = "zoo"              // Zoo Code: allowedMcpServers, the group web
+	Kilo         Dialect = "kilo"             // Kilo Code's legacy extension: only imported
+)
+
+// Layout is where an agent keeps its files in a project.
+type Layout struct {
+	Modes   []string // the first that is there counts
+	Servers []string // likewise
+	Ignore  []string // likewise
+	Rules   []string // what a mode's rules folder begins with; all of them count
+	Single  []string // what a mode's single rules file begins with; the first counts
+	// Extension is the identifier of the extension of VS Code.
+	Extension string
+}
+
+var roo = Layout{
+	Modes:     []string{".roomodes"},
+	Servers:   []string{".roo/mcp.json"},
+	Ignore:    []string{".rooignore"},
+	Rules:     []string{".roo/rules-"},
+	Single:    []string{".roorules-", ".clinerules-"},
+	Extension: "rooveterinaryinc.roo-cline",
+}
+
+var layouts = map[Dialect]Layout{
+	Stock:        roo,
+	Restrictions: roo,
+	Zoo: {
+		Modes:     []string{".zoomodes", ".roomodes"},
+		Servers:   []string{".zoo/mcp.json", ".roo/mcp.json"},
+		Ignore:    []string{".zooignore", ".rooignore"},
+		Rules:     []string{".zoo/rules-"},
+		Single:    []string{".zoorules-"},
+		Extension: "zoocodeorganization.zoo-code",
+	},
+	Kilo: {
+		Modes:     []string{".kilocodemodes"},
+		Servers:   []string{".kilocode/mcp.json"},
+		Ignore:    []string{".kilocodeignore"},
+		Rules:     []string{".kilocode/rules-"},
+		Single:    []string{".kilocoderules-"},
+		Extension: "kilocode.kilo-code",
+	},
+}
+
+// Layout returns where the agent keeps its files.
+func (d Dialect) Layout() Layout { return layouts[d] }
+
+// Guard begins every fileRegex that modec writes: it refuses what is not a clean path
+// below the root, since Roo tests the path as the model wrote it. 1365 UTF-16 units
+// are the most that surely fit into the 4096 bytes of the longest path that modec judges.
+const Guard = `(?!$|[/~\\]|[A-Za-z]:|[\s\S]*[\\\u0000]|[\s\S]*/(?:/|$)|(?:[\s\S]*/)?\.{1,2}(?:/|$)|[\s\S]{1366})`
+
+// Before and behind an expression of the source, modec's fileRegex names the characters over
+// which engines differ: HalvesAndSeparators, or NotASCII where the expression has a word
+// boundary.
+const (
+	HalvesAndSeparators = `[\uD800-\uDFFF\u2028\u2029]`
+	NotASCII            = `[^\u0000-\u007F]`
+)
+
+// EverythingElse is the description that modec gives the group edit of a mode that may
+// edit everything but what is denied.
+const EverythingElse = "Everything but the project's guarded and denied paths"

@@ -1,0 +1,370 @@
+// Package importer reads the files of Roo Code and its forks into a source: modes, MCP
+// servers, the ignore file and rules folders.
+//
+// [Import] reads what a project, and the home folder where it is given, has of some dialects.
+// A file that the agent itself would not load is an error, or is mended where the caller
+// asks for it. What a file does not govern is left to the user's own settings: a mode's
+// groups say nothing of approval.
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/targets/roo/format"
+)
+
+const codeImport diag.Code = "roo-import"
+
+// Codes documents what the importer reports.
+func Codes() []diag.Doc {
+	return []diag.Doc{
+		{Code: codeImport, Text: "A file to import is one that the agent itself would not load: it then runs " +
+			"without any mode, or any server, of the file. The message names the field as the agent's own schema " +
+			"does. `modec migrate --repair` mends what can be mended and says how."},
+	}
+}
+
+// Import reads the files of some dialects. A mode or a server that two of them have is the
+// first one's.
+func Import(src contract.Source, dialects ...format.Dialect) (contract.Imported, diag.List) {
+	all := contract.Imported{Project: &ir.Project{Version: ir.Version}}
+	var diags diag.List
+	for _, d := range dialects {
+		im := newImporter(src, d)
+		if d == format.Zoo && src.Format == "" && src.Files == nil && !im.any(".zoomodes", ".zoo") {
+			continue // the files are Roo's
+		}
+		im.read()
+		diags = append(diags, im.diags...)
+		if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+			continue
+		}
+		im.finish()
+		all = joined(all, im.out)
+	}
+	diags.Sort()
+	return all, diags
+}
+
+// importer collects what the files of one dialect say.
+type importer struct {
+	format.Layout
+	dialect   format.Dialect
+	src       contract.Source
+	out       contract.Imported
+	diags     diag.List
+	servers   map[string]*importedServer
+	modes     map[string]ir.Mode
+	ignores   []ir.Rule       // what the ignore file denies
+	guards    map[string]bool // what known returns, made once
+	originals map[string][]byte
+	kinds     map[string]kind // of the files that were read
+	unsure    bool            // approval is the user's own setting, for something that a mode may do
+}
+
+func newImporter(src contract.Source, d format.Dialect) *importer {
+	im := &importer{
+		Layout: d.Layout(), dialect: d, src: src,
+		servers: map[string]*importedServer{}, modes: map[string]ir.Mode{},
+		originals: map[string][]byte{}, kinds: map[string]kind{},
+	}
+	im.out.Comments = map[diag.Pos]string{}
+	return im
+}
+
+// kind is what a file is for.
+type kind int
+
+const (
+	modesKind kind = iota + 1
+	serversKind
+	ignoreKind
+)
+
+// joined adds the import of another dialect; a mode or a server of the same name
+// is the first one's.
+func joined(a, b contract.Imported) contract.Imported {
+	if len(a.Files) == 0 && len(a.Notes) == 0 {
+		return b
+	}
+	a.Files, a.Notes = append(a.Files, b.Files...), append(a.Notes, b.Notes...)
+	a.Originals = append(a.Originals, b.Originals...)
+	maps.Copy(a.Comments, b.Comments)
+	for _, m := range b.Project.Modes {
+		if a.Project.Mode(m.Slug) == nil {
+			a.Project.Modes = append(a.Project.Modes, m)
+		} else {
+			a.Note(contract.Refused, m.Pos, "mode "+m.Slug, m.Slug, "a mode of that slug stands in a file of Roo's, too")
+		}
+	}
+	for _, s := range b.Project.Servers {
+		if a.Project.Server(s.Name) == nil {
+			a.Project.Servers = append(a.Project.Servers, s)
+		} else {
+			a.Note(contract.Refused, s.Pos, "server "+s.Name, s.Name, "a server of that name stands in a file of Roo's, too")
+		}
+	}
+	sortProject(a.Project)
+	return a
+}
+
+func sortProject(p *ir.Project) {
+	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
+	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (im *importer) any(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := fs.Stat(im.src.Root, name)
+		return err == nil
+	})
+}
+
+// file reads a file if it is there. at is its name in places.
+func (im *importer) file(fsys fs.FS, name, at string) ([]byte, bool) {
+	return im.out.Read(fsys, name, at, codeImport, &im.diags)
+}
+
+// home begins the name of a file below the home folder, in places.
+const home = "~/"
+
+// A reader takes a file by its name in places.
+type reader func(name string, data []byte)
+
+// read finds the files and reads them, servers first: what they approve and
+// disable holds for every mode.
+func (im *importer) read() {
+	if im.src.Args != nil {
+		return
+	}
+	if im.src.Files != nil {
+		im.named()
+		return
+	}
+	im.first(im.Servers, im.serversFile)
+	im.first(im.Ignore, im.ignoreFile)
+	im.first(im.Modes, im.modesFile)
+	if im.dialect == format.Stock {
+		im.first([]string{"custom_modes.yaml", "custom_modes.yml"}, im.modesFile)
+	}
+	if im.src.Home != nil {
+		for _, dir := range globalFolders(im.Extension) {
+			im.global(dir+"/mcp_settings.json", im.serversFile)
+			im.global(dir+"/custom_modes.yaml", im.modesFile)
+		}
+	}
+	im.rulesFolders()
+	im.left()
+}
+
+// globalFolders are where editors keep the storage of an extension, below the
+// home folder: VS Code and its relatives, on Linux, macOS and Windows.
+func globalFolders(extension string) []string {
+	var out []string
+	for _, base := range []string{".config", "Library/Application Support", "AppData/Roaming"} {
+		for _, editor := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"} {
+			out = append(out, base+"/"+editor+"/User/globalStorage/"+extension+"/settings")
+		}
+	}
+	return append(out, ".vscode-server/data/User/globalStorage/"+extension+"/settings")
+}
+
+// global reads a file below the home folder.
+func (im *importer) global(name string, read reader) {
+	if data, ok := im.file(im.src.Home, name, home+name); ok {
+		read(home+name, data)
+	}
+}
+
+// first reads the first of some files that is there.
+func (im *importer) first(names []string, read reader) {
+	for _, name := range names {
+		if data, ok := im.file(im.src.Root, name, name); ok {
+			read(name, data)
+			return
+		}
+	}
+}
+
+// named reads the files that somebody named: all of them in the dialect's
+// format, else those whose names it knows.
+func (im *importer) named() {
+	byKind := map[kind][]string{}
+	for _, name := range im.src.Files {
+		name = path.Clean(name)
+		k := im.kindOf(name)
+		byKind[k] = append(byKind[k], name)
+	}
+	for _, f := range []struct {
+		kind kind
+		read reader
+	}{{serversKind, im.serversFile}, {ignoreKind, im.ignoreFile}, {modesKind, im.modesFile}} {
+		for _, name := range byKind[f.kind] {
+			if data, ok := im.file(im.src.Root, name, name); ok {
+				f.read(name, data)
+			}
+		}
+	}
+}
+
+// kindOf returns what a named file is for, 0 for one that is not of the dialect.
+func (im *importer) kindOf(name string) kind {
+	base, asked := path.Base(name), im.src.Format != ""
+	inFolder := path.Base(path.Dir(name)) == path.Dir(im.Servers[0])
+	global := []string{"custom_modes.yaml", "custom_modes.yml", "custom_modes.json"}
+	switch {
+	case base == im.Ignore[0]:
+		return ignoreKind
+	case base == "mcp_settings.json", base == "mcp.json" && (inFolder || asked):
+		return serversKind
+	case asked, strings.HasSuffix(base, im.Modes[0]), im.dialect == format.Stock && slices.Contains(global, base):
+		return modesKind
+	}
+	return 0
+}
+
+// left notes what lies beside and is neither a permission nor a text of a mode.
+func (im *importer) left() {
+	for _, name := range []string{path.Dir(im.Rules[0]) + "/rules", ".roorules", ".clinerules", "AGENTS.md"} {
+		if im.dialect == format.Stock && im.any(name) {
+			im.out.Note(contract.Left, diag.Pos{File: name}, "", name, "instructions for every mode, which no mode owns")
+		}
+	}
+}
+
+// finish builds the project.
+func (im *importer) finish() {
+	p := &ir.Project{Version: ir.Version}
+	for _, m := range im.modes {
+		im.shared(&m)
+		p.Modes = append(p.Modes, m)
+	}
+	for _, s := range im.servers {
+		p.Servers = append(p.Servers, s.server)
+	}
+	sortProject(p)
+	im.out.Project = p
+	if im.unsure {
+		for _, f := range im.out.Files {
+			if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f }) {
+				im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "groups",
+					"whether a person confirms what a mode does is a setting of each user (auto-approve): "+
+						"it is asked about, unless --approved names the group")
+			}
+		}
+	}
+	im.layOut(p)
+}
+
+// layOut puts the originals where the model finds them, one tree for each modes file:
+// with the servers and the ignore file that hold beside it.
+func (im *importer) layOut(p *ir.Project) {
+	at := im.Layout
+	if im.dialect == format.Kilo {
+		at = format.Stock.Layout()
+	}
+	beside := memfs.FS{}
+	if servers := im.allServers(); servers != nil {
+		beside[at.Servers[0]] = servers
+	}
+	for _, f := range im.out.Files {
+		if im.kinds[f] == ignoreKind {
+			beside[at.Ignore[0]] = im.originals[f]
+		}
+	}
+	for _, f := range im.out.Files {
+		data := im.originals[f]
+		if data == nil || im.kinds[f] != modesKind {
+			continue
+		}
+		tree := maps.Clone(beside)
+		tree[at.Modes[0]] = data
+		var refs []ir.SubjectRef
+		for i := range p.Modes {
+			if p.Modes[i].Pos.File == f {
+				refs = append(refs, ir.SubjectRef{Mode: p.Modes[i].Slug})
+			}
+		}
+		im.out.Originals = append(im.out.Originals, contract.Original{File: f, Files: tree, Options: im.out.Options,
+			Subjects: refs})
+	}
+}
+
+// allServers is the file of servers as it was read; several become one, in which
+// the first server of a name holds, as it does for the agent.
+func (im *importer) allServers() []byte {
+	var files [][]byte
+	for _, f := range im.out.Files {
+		if im.kinds[f] == serversKind && im.originals[f] != nil {
+			files = append(files, im.originals[f])
+		}
+	}
+	if len(files) < 2 {
+		return slices.Concat(files...)
+	}
+	type list struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	all := list{map[string]json.RawMessage{}}
+	for _, data := range files {
+		var one list
+		if json.Unmarshal(data, &one) != nil {
+			continue // it was read before: this cannot be
+		}
+		for name, server := range one.Servers {
+			if all.Servers[name] == nil {
+				all.Servers[name] = server
+			}
+		}
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// refuse reports a file that the agent would not load.
+func (im *importer) refuse(file string, err error) {
+	at, text := placeOf(file, err)
+	b := im.diags.Errorf(codeImport, at, "got a file of which the agent loads nothing: %s", strings.TrimSpace(text))
+	if !im.src.Repair {
+		b.Hint("`--repair` mends what can be mended")
+	}
+}
+
+// placeOf returns the place of an error, at least the begin of its file, and its text.
+func placeOf(file string, err error) (diag.Pos, string) {
+	at, text := diag.Pos{File: file}, err.Error()
+	var s *format.SchemaError
+	if errors.As(err, &s) {
+		at, text = s.At, s.What
+		if s.Path != "" {
+			text = s.Path + ": " + s.What
+		}
+	} else if rest, ok := strings.CutPrefix(text, file+":"); ok {
+		text = rest
+		fmt.Sscanf(rest, "%d:%d: ", &at.Line, &at.Col)
+		if _, tail, ok := strings.Cut(rest, ": "); ok && at.Line > 0 {
+			text = tail
+		}
+	}
+	if at.Line == 0 { // an error of the JSON reader, or one of the whole file
+		if at = located.PlaceOf(file, err); at.Line == 0 {
+			at.Line, at.Col = 1, 1
+		}
+	}
+	return at, text
+}

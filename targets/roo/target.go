@@ -1,0 +1,66 @@
+package roo
+
+import (
+	"io/fs"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
+	"modec.dev/modec/targets/roo/importer"
+	"modec.dev/modec/targets/roo/model"
+)
+
+// Codes documents what the emitter, the model and the importer report.
+func (roo) Codes() []diag.Doc {
+	return slices.Concat(new(emitter).Codes(), model.Codes(), importer.Codes())
+}
+
+// Open reads the artifacts as the agent does. Roo decides on one surface.
+func (t roo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	d, diags := model.Open(fsys, t.dialect(o))
+	for i := range diags {
+		diags[i].Target = t.Name()
+	}
+	return []contract.Decider{d}, diags
+}
+
+// Formats returns the names for `modec migrate --from`. Kilo Code's legacy extension reads
+// Roo's modes, and has no target of its own.
+func (t roo) Formats() []string {
+	if t.zoo {
+		return []string{string(format.Zoo)}
+	}
+	return []string{"roo", string(format.Kilo)}
+}
+
+// Import reads modes, servers, the ignore file and rules folders.
+func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
+	switch {
+	case t.zoo:
+		return importer.Import(src, format.Zoo)
+	case src.Format == "roo":
+		return importer.Import(src, format.Stock)
+	case src.Format == string(format.Kilo):
+		return importer.Import(src, format.Kilo)
+	}
+	return importer.Import(src, format.Stock, format.Kilo)
+}
+
+// ToolGroup returns the group of a tool of Roo's or Zoo's, "" for one that touches nothing;
+// false for a tool that neither agent has.
+func ToolGroup(tool string) (ir.Group, bool) { return format.ToolGroup(tool) }
+
+// FileRegex returns the expression that Roo tests a path against before a mode edits
+// it, in ECMAScript's grammar; "" where the mode edits nothing.
+func FileRegex(e *policy.Engine, m *ir.Mode) string {
+	s, err := e.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return ""
+	}
+	em := emitter{in: contract.Input{Project: e.Project(), Policy: e}, name: "roo"}
+	g, _ := em.edit(m, s)
+	return g.regex
+}
