@@ -51,6 +51,7 @@
 package roo
 
 import (
+	"cmp"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
@@ -104,7 +105,7 @@ func (t roo) dialect(o contract.Options) format.Dialect {
 	if t.zoo {
 		return format.Zoo
 	}
-	return format.Dialect(o.String("dialect"))
+	return cmp.Or(format.Dialect(o.String("dialect")), format.Stock)
 }
 
 func (t roo) Owns() []string {

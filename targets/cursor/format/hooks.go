@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dlclark/regexp2"
-
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -22,7 +21,7 @@ type Hook struct {
 	At      diag.Pos
 	Command string // "" for a hook that asks a model
 	Prompt  string
-	Matcher *regexp2.Regexp // nil matches every call
+	Matcher *ecma.Regexp // nil matches every call
 	// Timeout is how long Cursor waits, in seconds.
 	Timeout float64
 	// FailClosed is set where a hook that fails refuses the call.
@@ -143,11 +142,10 @@ func readMatcher(h *Hook, v *located.Value) error {
 	if ok && (text == "" || text == "*") {
 		return nil
 	}
-	re, err := regexp2.Compile(text, regexp2.ECMAScript)
+	re, err := ecma.Compile(text, ecma.Options{Timeout: matchTimeout})
 	if !ok || err != nil {
 		return errors.New("got a matcher that is not an expression")
 	}
-	re.MatchTimeout = matchTimeout
 	h.Matcher = re
 	return nil
 }

@@ -166,7 +166,7 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 	for i := range f.events[c.event] {
 		e := &f.events[c.event][i]
 		if e.Matcher != nil && c.match != "" {
-			if hit, err := e.Matcher.MatchString(c.match); err != nil || !hit {
+			if hit, err := e.Matcher.Match(c.match); err != nil || !hit {
 				continue // one that takes too long may be one that misses
 			}
 		}
