@@ -10,11 +10,12 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// Reference writes the schema's reference as Markdown, from its own comments:
-// a section for each definition, a paragraph for each field.
+// Reference returns the schema's reference as Markdown, made from its comments: a
+// section for each definition, a paragraph for each field.
 func Reference() (string, error) {
 	var b strings.Builder
-	b.WriteString("# Reference of the source\n\nGenerated from the schema's comments. A field with `!` is required; every other may be left out.\n")
+	b.WriteString("# Reference of the source\n\nGenerated from the schema's comments. " +
+		"A field with `!` is required; every other may be left out.\n")
 	for _, f := range Files() {
 		file, err := parser.ParseFile(f.Name, f.Data, parser.ParseComments)
 		if err != nil {
@@ -39,16 +40,15 @@ func Reference() (string, error) {
 				continue
 			}
 			for _, e := range body.Elts {
-				if err := member(&b, e); err != nil {
-					return "", err
-				}
+				member(&b, e)
 			}
 		}
 	}
 	return b.String(), nil
 }
 
-func member(b *strings.Builder, d ast.Decl) error {
+// member writes the paragraph of a field.
+func member(b *strings.Builder, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.EmbedDecl:
 		fmt.Fprintf(b, "\nEverything of `%s`, and:\n", source(d.Expr))
@@ -66,7 +66,6 @@ func member(b *strings.Builder, d ast.Decl) error {
 		}
 		b.WriteByte('\n')
 	}
-	return nil
 }
 
 func source(n ast.Node) string {

@@ -26,8 +26,8 @@ type File struct {
 // Files returns the schema, sorted by name.
 func Files() []File { return in("schema") }
 
-// Hash is the hash of the schema and of what is built in: with another one the same
-// source may mean something else.
+// Hash returns the hash of the schema and of what is built in. Under another hash the
+// same source may mean something else.
 var Hash = sync.OnceValue(func() string {
 	h := sha256.New()
 	for _, f := range slices.Concat(Files(), Builtins()) {
@@ -54,7 +54,7 @@ func in(dir string) []File {
 	return out
 }
 
-// common is the part of every template.
+// common is the folder of what every template contains.
 const common = "common"
 
 // TemplateInfo is a template of a new project.
@@ -86,8 +86,8 @@ func Templates() []TemplateInfo {
 	return out
 }
 
-// Template returns the files of a new project, sorted by name; nil for a template
-// that there is not.
+// Template returns the files of a new project, sorted by name; nil for an unknown
+// template.
 func Template(name string) []File {
 	var out []File
 	for _, dir := range []string{name, common} {
@@ -111,8 +111,8 @@ func Template(name string) []File {
 	return out
 }
 
-// Vendor returns what editors and cue vet need beside a source: the module file
-// and the schema below cue.mod/pkg. The compiler does not read it.
+// Vendor returns what editors and cue vet need beside a source: the module file and the
+// schema below cue.mod/pkg. The compiler does not read them.
 func Vendor() []File {
 	out := []File{{"cue.mod/module.cue", []byte("module: \"modec.local@v0\"\nlanguage: version: \"v0.14.0\"\n")}}
 	for _, f := range Files() {
