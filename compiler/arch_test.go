@@ -43,7 +43,7 @@ var layers = []layer{
 	{pkg: "compiler/memfs"},
 	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
-	{pkg: "compiler/artifact", may: []string{"compiler/diag"}},
+	{pkg: "compiler/located", may: []string{"compiler/diag"}},
 	{pkg: "compiler/record", may: []string{"compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
@@ -56,7 +56,7 @@ var layers = []layer{
 	{pkg: "compiler/source", may: append(slices.Clip(words), "cue"), cue: withCUE},
 	{pkg: "compiler/shape", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
 	{pkg: "compiler/resolve", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
-	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/artifact", "compiler/jsonedit")},
+	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit")},
 	{pkg: "compiler", may: []string{"compiler/...", "cue"}, cue: withCUE},
 
 	// What asks the model.
@@ -69,10 +69,10 @@ var layers = []layer{
 
 	// How an agent decides, and what migrate understands of its files, share with the
 	// emitter the format's parser and nothing else: one's mistake must not hide another's.
-	{pkg: "targets/*/format/...", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
-	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
-	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/artifact", "targets/*/format/...")},
-	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/artifact", "compiler/jsonedit", "targets/...")},
+	{pkg: "targets/*/format/...", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/model", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...")},
+	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},
 	{pkg: "golden"},

@@ -9,11 +9,11 @@ import (
 	"maps"
 	"slices"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/located"
 )
 
 // InstallOptions say where an installation goes.
@@ -196,7 +196,7 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 	if f.Off == "" {
 		return true
 	}
-	if v, err := artifact.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
+	if v, err := located.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
 		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "got %s, under which the agent runs no hook, want it out", f.Off).
 			Hint("the hook is what holds the subject").Target(target)
 		return false

@@ -1,14 +1,14 @@
 package output
 
 import (
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/located"
 )
 
 // unmerged reports a shared file that cannot be read.
 func unmerged(diags *diag.List, name, p string, err error) {
-	diags.Errorf(diag.CannotMerge, artifact.PlaceOf(p, err), "got a file that is no JSON, want to add modec's entries to it: %v", err).
+	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err), "got a file that is no JSON, want to add modec's entries to it: %v", err).
 		Hint("mend it, or move it away").
 		Target(name)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"modec.dev/modec/compiler/artifact"
+	"modec.dev/modec/compiler/located"
 )
 
 // mutant is one change of one artifact.
@@ -28,11 +28,11 @@ func (m mutant) String() string { return fmt.Sprintf("%s: %s at %s", m.file, m.o
 func mutants(t *testing.T, file string, data []byte) []mutant {
 	t.Helper()
 	var out []mutant
-	add := func(tree *artifact.Value, err error, write func(*artifact.Value) []byte) {
+	add := func(tree *located.Value, err error, write func(*located.Value) []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := mutator{items: map[string][]*artifact.Value{}}
+		m := mutator{items: map[string][]*located.Value{}}
 		m.collect(tree, "")
 		for _, v := range m.variants(tree, "", "") {
 			out = append(out, mutant{file, v.op, v.site, write(v.tree)})
@@ -47,18 +47,18 @@ func mutants(t *testing.T, file string, data []byte) []mutant {
 			}
 		}
 	case strings.HasSuffix(base, "modes"):
-		tree, err := artifact.YAML(file, data)
+		tree, err := located.YAML(file, data)
 		add(tree, err, asJSON) // which is YAML too
 	case path.Ext(base) == ".json":
-		tree, err := artifact.JSONC(file, data)
+		tree, err := located.JSONC(file, data)
 		add(tree, err, asJSON)
 	case path.Ext(base) == ".md":
 		head, body, ok := strings.Cut(strings.TrimPrefix(string(data), "---\n"), "\n---\n")
 		if !ok {
 			t.Fatalf("%s has no front matter", file)
 		}
-		tree, err := artifact.YAML(file, []byte(head))
-		add(tree, err, func(v *artifact.Value) []byte { return []byte("---\n" + string(asJSON(v)) + "---\n" + body) })
+		tree, err := located.YAML(file, []byte(head))
+		add(tree, err, func(v *located.Value) []byte { return []byte("---\n" + string(asJSON(v)) + "---\n" + body) })
 	case path.Ext(base) == ".toml":
 		var doc any
 		if err := toml.Unmarshal(data, &doc); err != nil {
@@ -68,8 +68,8 @@ func mutants(t *testing.T, file string, data []byte) []mutant {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := artifact.JSON(file, text)
-		add(tree, err, func(v *artifact.Value) []byte {
+		tree, err := located.JSON(file, text)
+		add(tree, err, func(v *located.Value) []byte {
 			var doc any
 			if err := json.Unmarshal(asJSON(v), &doc); err != nil {
 				t.Fatal(err)
@@ -84,8 +84,8 @@ func mutants(t *testing.T, file string, data []byte) []mutant {
 		for _, m := range constants.FindAllSubmatchIndex(data, -1) {
 			start, end := m[2], m[3]
 			text := keys.ReplaceAllString(string(data[start:end]), `$1"$2":`)
-			tree, err := artifact.JSONC(file, []byte(text))
-			add(tree, err, func(v *artifact.Value) []byte {
+			tree, err := located.JSONC(file, []byte(text))
+			add(tree, err, func(v *located.Value) []byte {
 				return slices.Concat(data[:start], bytes.TrimSpace(asJSON(v)), data[end:])
 			})
 		}
@@ -100,14 +100,14 @@ var (
 )
 
 // asJSON writes a tree, members in their order.
-func asJSON(v *artifact.Value) []byte {
+func asJSON(v *located.Value) []byte {
 	var b bytes.Buffer
 	writeJSON(&b, v)
 	b.WriteByte('\n')
 	return b.Bytes()
 }
 
-func writeJSON(b *bytes.Buffer, v *artifact.Value) {
+func writeJSON(b *bytes.Buffer, v *located.Value) {
 	quote := func(s string) {
 		q, err := json.Marshal(s)
 		if err != nil {
@@ -116,7 +116,7 @@ func writeJSON(b *bytes.Buffer, v *artifact.Value) {
 		b.Write(q)
 	}
 	switch v.Kind {
-	case artifact.Object:
+	case located.Object:
 		b.WriteByte('{')
 		for i, m := range v.Members {
 			if i > 0 {
@@ -128,7 +128,7 @@ func writeJSON(b *bytes.Buffer, v *artifact.Value) {
 			writeJSON(b, m.Value)
 		}
 		b.WriteByte('}')
-	case artifact.List:
+	case located.List:
 		b.WriteByte('[')
 		for i, e := range v.Items {
 			if i > 0 {
@@ -138,9 +138,9 @@ func writeJSON(b *bytes.Buffer, v *artifact.Value) {
 			writeJSON(b, e)
 		}
 		b.WriteByte(']')
-	case artifact.String:
+	case located.String:
 		quote(v.Text)
-	case artifact.Null:
+	case located.Null:
 		b.WriteString("null")
 	default:
 		b.WriteString(v.Text)
@@ -150,21 +150,21 @@ func writeJSON(b *bytes.Buffer, v *artifact.Value) {
 // variant is a tree with one change.
 type variant struct {
 	op, site string
-	tree     *artifact.Value
+	tree     *located.Value
 }
 
 // mutator knows the items of all lists that belong to members of one name.
 type mutator struct {
-	items map[string][]*artifact.Value
+	items map[string][]*located.Value
 }
 
-func (m *mutator) collect(v *artifact.Value, key string) {
+func (m *mutator) collect(v *located.Value, key string) {
 	for _, x := range v.Members {
 		m.collect(x.Value, x.Key)
 	}
 	for _, x := range v.Items {
 		m.collect(x, key)
-		if x.Kind == artifact.String && !slices.ContainsFunc(m.items[key], func(y *artifact.Value) bool { return x.Text == y.Text }) {
+		if x.Kind == located.String && !slices.ContainsFunc(m.items[key], func(y *located.Value) bool { return x.Text == y.Text }) {
 			m.items[key] = append(m.items[key], x)
 		}
 	}
@@ -174,63 +174,63 @@ func (m *mutator) collect(v *artifact.Value, key string) {
 // add what a list of the same name elsewhere has, move a rule to the more
 // permissive list beside it, turn a bool, and what widen makes of a string. key
 // is the member that the value belongs to.
-func (m *mutator) variants(v *artifact.Value, site, key string) []variant {
+func (m *mutator) variants(v *located.Value, site, key string) []variant {
 	var out []variant
-	with := func(op, at string, change func(*artifact.Value)) {
+	with := func(op, at string, change func(*located.Value)) {
 		c := *v
 		c.Members, c.Items = slices.Clone(v.Members), slices.Clone(v.Items)
 		change(&c)
 		out = append(out, variant{op, at, &c})
 	}
 	switch v.Kind {
-	case artifact.Object:
+	case located.Object:
 		for i, x := range v.Members {
 			if slices.Contains(places, x.Key) {
 				continue
 			}
 			at := site + "." + x.Key
-			with("drop a member", at, func(c *artifact.Value) { c.Members = slices.Delete(c.Members, i, i+1) })
+			with("drop a member", at, func(c *located.Value) { c.Members = slices.Delete(c.Members, i, i+1) })
 			for _, sub := range m.variants(x.Value, at, x.Key) {
-				with(sub.op, sub.site, func(c *artifact.Value) { c.Members[i].Value = sub.tree })
+				with(sub.op, sub.site, func(c *located.Value) { c.Members[i].Value = sub.tree })
 			}
 		}
 		for _, move := range moves {
 			from, to := index(v, move[0]), index(v, move[1])
-			if from < 0 || to < 0 || !v.Members[from].Value.Is(artifact.List) || !v.Members[to].Value.Is(artifact.List) {
+			if from < 0 || to < 0 || !v.Members[from].Value.Is(located.List) || !v.Members[to].Value.Is(located.List) {
 				continue
 			}
 			for i, item := range v.Members[from].Value.Items {
-				with("move "+move[0]+" to "+move[1], fmt.Sprintf("%s.%s[%d]", site, move[0], i), func(c *artifact.Value) {
+				with("move "+move[0]+" to "+move[1], fmt.Sprintf("%s.%s[%d]", site, move[0], i), func(c *located.Value) {
 					a, b := *c.Members[from].Value, *c.Members[to].Value
 					a.Items, b.Items = slices.Delete(slices.Clone(a.Items), i, i+1), append(slices.Clone(b.Items), item)
 					c.Members[from].Value, c.Members[to].Value = &a, &b
 				})
 			}
-			with("swap "+move[0]+" and "+move[1], site, func(c *artifact.Value) {
+			with("swap "+move[0]+" and "+move[1], site, func(c *located.Value) {
 				c.Members[from].Value, c.Members[to].Value = c.Members[to].Value, c.Members[from].Value
 			})
 		}
-	case artifact.List:
+	case located.List:
 		for i, item := range v.Items {
 			at := fmt.Sprintf("%s[%d]", site, i)
-			with("drop an item", at, func(c *artifact.Value) { c.Items = slices.Delete(c.Items, i, i+1) })
+			with("drop an item", at, func(c *located.Value) { c.Items = slices.Delete(c.Items, i, i+1) })
 			for _, sub := range m.variants(item, at, key) {
-				with(sub.op, sub.site, func(c *artifact.Value) { c.Items[i] = sub.tree })
+				with(sub.op, sub.site, func(c *located.Value) { c.Items[i] = sub.tree })
 			}
 		}
 		for _, item := range m.items[key] {
-			if !slices.ContainsFunc(v.Items, func(x *artifact.Value) bool { return x.Kind != artifact.String || x.Text == item.Text }) {
-				with("add an item", site+" + "+item.Text, func(c *artifact.Value) { c.Items = append(c.Items, item) })
+			if !slices.ContainsFunc(v.Items, func(x *located.Value) bool { return x.Kind != located.String || x.Text == item.Text }) {
+				with("add an item", site+" + "+item.Text, func(c *located.Value) { c.Items = append(c.Items, item) })
 			}
 		}
 		if len(v.Items) > 1 {
-			with("empty a list", site, func(c *artifact.Value) { c.Items = nil })
+			with("empty a list", site, func(c *located.Value) { c.Items = nil })
 		}
-	case artifact.Bool:
-		with("turn a bool", site, func(c *artifact.Value) { c.Text = map[string]string{"true": "false", "false": "true"}[c.Text] })
-	case artifact.String:
+	case located.Bool:
+		with("turn a bool", site, func(c *located.Value) { c.Text = map[string]string{"true": "false", "false": "true"}[c.Text] })
+	case located.String:
 		for _, w := range widen(key, v.Text) {
-			with(w[0], site, func(c *artifact.Value) { c.Text = w[1] })
+			with(w[0], site, func(c *located.Value) { c.Text = w[1] })
 		}
 	}
 	return out
@@ -245,8 +245,8 @@ var moves = [][2]string{
 	{"disallowed_tools", "allowed_tools"}, {"disabledTools", "alwaysAllow"}, {"disallowedTools", "allowedTools"},
 }
 
-func index(v *artifact.Value, key string) int {
-	return slices.IndexFunc(v.Members, func(m artifact.Member) bool { return m.Key == key })
+func index(v *located.Value, key string) int {
+	return slices.IndexFunc(v.Members, func(m located.Member) bool { return m.Key == key })
 }
 
 var rule = regexp.MustCompile(`^(\w+)\((.*)\)$`)

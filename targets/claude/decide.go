@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -162,13 +162,13 @@ func (o *opener) serverNames(name string) []string {
 }
 
 func (o *opener) serversIn(name string, data []byte) []string {
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		o.warn(diag.Pos{File: name}, "got a list of servers that does not load: %v", err)
 		return nil
 	}
 	var names []string
-	if servers := v.Get("mcpServers"); servers.Is(artifact.Object) {
+	if servers := v.Get("mcpServers"); servers.Is(located.Object) {
 		for _, m := range servers.Members {
 			names = append(names, toolWord(m.Key))
 		}

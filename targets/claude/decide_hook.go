@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -31,7 +31,7 @@ const hookText = "the hook"
 // tools, any other is an expression that matches anywhere in the name; "", "*"
 // or none match every tool. Observed on 2.1.329; so is that a hook which exits
 // with 1, is missing or answers no JSON changes nothing.
-func (o *opener) hooksOf(v *artifact.Value) []*listener {
+func (o *opener) hooksOf(v *located.Value) []*listener {
 	var hooks []*listener
 	for _, entry := range v.Get("PreToolUse").List() {
 		h := listener{}

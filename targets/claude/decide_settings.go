@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // settings is a settings file, or what flags say in its place.
@@ -33,8 +33,8 @@ var permissionModes = map[string]bool{"default": true, "manual": true, "plan": t
 // base is the folder that a rule's leading / stands for. The mode auto is not
 // taken from a file of the project.
 func (o *opener) settings(name string, data []byte, base string, ofProject bool) *settings {
-	v, err := artifact.JSON(name, data)
-	if err != nil || !v.Is(artifact.Object) {
+	v, err := located.JSON(name, data)
+	if err != nil || !v.Is(located.Object) {
 		o.warn(diag.Pos{File: name}, "got settings that do not load: %v", err)
 		return nil
 	}
@@ -123,7 +123,7 @@ type agent struct {
 
 // frontMatter cuts a Markdown file into its front matter and the rest. Places in
 // the front matter are those of the file.
-func frontMatter(name string, data []byte) (v *artifact.Value, body string, err error) {
+func frontMatter(name string, data []byte) (v *located.Value, body string, err error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\uFEFF"), "\r\n", "\n")
 	rest, ok := strings.CutPrefix(text, "---\n")
 	front, body, closed := strings.Cut("\n"+rest, "\n---\n")
@@ -133,11 +133,11 @@ func frontMatter(name string, data []byte) (v *artifact.Value, body string, err 
 	if !ok || !closed {
 		return nil, "", errNoFrontMatter
 	}
-	v, err = artifact.YAML(name, []byte(front)) // the cut's line break stands for the dashes' line
+	v, err = located.YAML(name, []byte(front)) // the cut's line break stands for the dashes' line
 	if err == nil {
 		return v, body, nil
 	}
-	if v, again := artifact.YAML(name, []byte(quoted(front))); again == nil {
+	if v, again := located.YAML(name, []byte(quoted(front))); again == nil {
 		return v, body, nil
 	}
 	return nil, "", fmt.Errorf("got front matter that does not load: %w", err)
@@ -155,7 +155,7 @@ func quoted(front string) string {
 		if m == nil {
 			continue
 		}
-		if _, err := artifact.YAML("", []byte(l)); err != nil {
+		if _, err := located.YAML("", []byte(l)); err != nil {
 			lines[i] = m[1] + ": " + quote(strings.TrimSpace(m[2]))
 		}
 	}
@@ -179,7 +179,7 @@ func (o *opener) agent(name string, data []byte) *agent {
 		o.warn(a.at, "got a subagent without a name")
 		return nil
 	}
-	if t := v.Get("tools"); t != nil && !t.Is(artifact.Null) {
+	if t := v.Get("tools"); t != nil && !t.Is(located.Null) {
 		a.tools = append(a.tools, newToolList(toolNames(t), false, false))
 		a.at = t.Line()
 	}
@@ -196,7 +196,7 @@ func (o *opener) agent(name string, data []byte) *agent {
 	return a
 }
 
-func toolNames(v *artifact.Value) []string {
+func toolNames(v *located.Value) []string {
 	if text, ok := v.Str(); ok {
 		return splitRules(text, false)
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
@@ -292,12 +292,12 @@ func (im *importer) role(name string, at diag.Pos, layers []layer, flags *comman
 	for _, l := range layers {
 		im.folder = l.folder
 		before := len(im.out.Notes)
-		v, err := artifact.JSON(l.at, l.data)
-		if err == nil && !v.Is(artifact.Object) {
+		v, err := located.JSON(l.at, l.data)
+		if err == nil && !v.Is(located.Object) {
 			err = errors.New("want an object")
 		}
 		if err != nil {
-			im.diags.Errorf(codeImport, artifact.PlaceOf(l.at, err), "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
+			im.diags.Errorf(codeImport, located.PlaceOf(l.at, err), "got settings that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), l.at+": "))
 			return role, nil
 		}
 		p := v.Get("permissions")
@@ -419,8 +419,8 @@ func (im *importer) knows(server, tool string, at diag.Pos) bool {
 }
 
 // otherKeys reads what stands beside the rules.
-func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject string, v *artifact.Value) {
-	left := func(m artifact.Member, why string) { im.out.Note(contract.Left, m.Pos, subject, m.Key, why) }
+func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject string, v *located.Value) {
+	left := func(m located.Member, why string) { im.out.Note(contract.Left, m.Pos, subject, m.Key, why) }
 	for _, m := range v.Fields() {
 		switch m.Key {
 		case "permissions", "$schema":
@@ -458,7 +458,7 @@ func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject strin
 	for _, m := range v.Get("permissions").Fields() {
 		switch m.Key {
 		case "allow", "ask", "deny":
-			if !m.Value.Is(artifact.List) {
+			if !m.Value.Is(located.List) {
 				im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "Claude Code takes a list only")
 			}
 		case "defaultMode":
@@ -484,7 +484,7 @@ func (im *importer) otherKeys(role *ir.Role, rules *importedRules, subject strin
 }
 
 // ownHooks reports whether every hook is modec's own.
-func ownHooks(v *artifact.Value) bool {
+func ownHooks(v *located.Value) bool {
 	for _, event := range v.Fields() {
 		for _, entry := range event.Value.List() {
 			for _, h := range entry.Get("hooks").List() {

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
@@ -46,7 +46,7 @@ func (im *importer) noAgent(f agentFile, err error) {
 	im.out.Note(contract.Refused, diag.Pos{File: f.name, Line: 1, Col: 1}, "", f.name, err.Error())
 }
 
-func (im *importer) subagent(f agentFile, v *artifact.Value, name, body string) {
+func (im *importer) subagent(f agentFile, v *located.Value, name, body string) {
 	slug := contract.Slug(name)
 	switch slug {
 	case name:
@@ -104,7 +104,7 @@ func renamed(data []byte, name, slug string) []byte {
 }
 
 // agentFields reads what is no permission.
-func (im *importer) agentFields(m *ir.Mode, v *artifact.Value, subject string) {
+func (im *importer) agentFields(m *ir.Mode, v *located.Value, subject string) {
 	fields := map[string]any{}
 	for _, f := range v.Fields() {
 		text, isText := f.Value.Str()
@@ -118,7 +118,7 @@ func (im *importer) agentFields(m *ir.Mode, v *artifact.Value, subject string) {
 			}
 		case "color", "effort", "maxTurns":
 			var value any = text
-			if n, err := strconv.ParseFloat(f.Value.Text, 64); err == nil && f.Value.Is(artifact.Number) {
+			if n, err := strconv.ParseFloat(f.Value.Text, 64); err == nil && f.Value.Is(located.Number) {
 				value = n
 			}
 			if extras[f.Key](value) {
@@ -143,7 +143,7 @@ func (im *importer) agentFields(m *ir.Mode, v *artifact.Value, subject string) {
 
 // agentCan says what the subagent may do: the groups of the tools that it has, at
 // what its mode makes of them, and the rules of the project's settings.
-func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject string) {
+func (im *importer) agentCan(m *ir.Mode, v *located.Value, s *session, subject string) {
 	at := v.Get("tools").Line()
 	if at.IsZero() {
 		at = m.Pos
@@ -215,9 +215,9 @@ func (im *importer) agentCan(m *ir.Mode, v *artifact.Value, s *session, subject 
 }
 
 // agentServers says which tools of servers a subagent has.
-func (im *importer) agentServers(subject string, v *artifact.Value, s *session, def *ir.Default) *ir.MCPTable {
+func (im *importer) agentServers(subject string, v *located.Value, s *session, def *ir.Default) *ir.MCPTable {
 	t := &ir.MCPTable{Default: def}
-	if list := v.Get("tools"); list != nil && !list.Is(artifact.Null) {
+	if list := v.Get("tools"); list != nil && !list.Is(located.Null) {
 		t.Default = &ir.Default{Decision: ir.Deny, Pos: list.Pos}
 		for _, name := range toolNames(list) {
 			rest, ok := strings.CutPrefix(name, "mcp__")

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/rule"
@@ -52,7 +52,7 @@ func (rules *importedRules) inMode() {
 }
 
 // rule translates one rule of a list.
-func (im *importer) rule(rules *importedRules, subject string, d ir.Decision, item *artifact.Value, key string) {
+func (im *importer) rule(rules *importedRules, subject string, d ir.Decision, item *located.Value, key string) {
 	text, ok := item.Str()
 	what := d.String() + " " + text
 	if !ok {

@@ -6,22 +6,22 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // serversFile reads the mcpServers of .mcp.json or ~/.claude.json, and returns the
 // names of those that the source takes.
 func (im *importer) serversFile(file string, data []byte) (names []string) {
-	v, err := artifact.JSON(file, data)
+	v, err := located.JSON(file, data)
 	if err != nil {
-		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, located.PlaceOf(file, err), "got servers that Claude Code does not load: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return nil
 	}
 	all := v.Get("mcpServers")
-	if all != nil && !all.Is(artifact.Object) {
+	if all != nil && !all.Is(located.Object) {
 		im.diags.Errorf(codeImport, all.Pos, "got %s, want an object", all.Kind).Path("mcpServers")
 		return nil
 	}
@@ -42,7 +42,7 @@ func (im *importer) serversFile(file string, data []byte) (names []string) {
 	return names
 }
 
-func (im *importer) mcpServer(m artifact.Member) {
+func (im *importer) mcpServer(m located.Member) {
 	subject := "server " + m.Key
 	v := m.Value
 	old := im.servers[m.Key]
@@ -95,7 +95,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 		im.out.Note(contract.Refused, m.Pos, subject, m.Key, "the one at "+old.Pos.String()+" holds")
 		return
 	}
-	if t := v.Get("timeout"); t.Is(artifact.Number) {
+	if t := v.Get("timeout"); t.Is(located.Number) {
 		if ms, err := strconv.ParseFloat(t.Text, 64); err == nil && ms >= 1000 && ms <= 3_600_000 {
 			s.TimeoutSeconds = int(ms / 1000)
 		}

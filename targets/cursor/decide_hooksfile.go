@@ -11,10 +11,10 @@ import (
 
 	"github.com/dlclark/regexp2"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // hooksFile is a hooks.json that Cursor accepts.
@@ -65,7 +65,7 @@ func readHooks(name string, data []byte, o *opened) (*hooksFile, diag.List) {
 	if lineComment.Match(data) || blockComment.Match(data) {
 		data = blockComment.ReplaceAll(lineComment.ReplaceAll(data, nil), nil)
 	}
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err == nil {
 		err = checkHooks(v)
 	}
@@ -90,18 +90,18 @@ func readHooks(name string, data []byte, o *opened) (*hooksFile, diag.List) {
 }
 
 // checkHooks reports the first thing for which the engine refuses the file.
-func checkHooks(v *artifact.Value) error {
+func checkHooks(v *located.Value) error {
 	if n, err := strconv.ParseFloat(number(v.Get("version")), 64); err != nil || n < 1 || n != float64(int64(n)) {
 		return fmt.Errorf("got no version, want a positive integer")
 	}
-	if !v.Get("hooks").Is(artifact.Object) {
+	if !v.Get("hooks").Is(located.Object) {
 		return fmt.Errorf("got no hooks, want an object")
 	}
 	for _, m := range v.Get("hooks").Members {
 		if !slices.Contains(hookEvents, m.Key) {
 			return fmt.Errorf("got the event %q, which Cursor does not know", m.Key)
 		}
-		if !m.Value.Is(artifact.List) {
+		if !m.Value.Is(located.List) {
 			return fmt.Errorf("%s: got %s, want a list", m.Key, m.Value.Kind)
 		}
 		for _, item := range m.Value.List() {
@@ -113,18 +113,18 @@ func checkHooks(v *artifact.Value) error {
 	return nil
 }
 
-func number(v *artifact.Value) string {
-	if !v.Is(artifact.Number) {
+func number(v *located.Value) string {
+	if !v.Is(located.Number) {
 		return ""
 	}
 	return v.Text
 }
 
-func checkEntry(v *artifact.Value) error {
+func checkEntry(v *located.Value) error {
 	kind, _ := v.Get("type").Str()
 	text := "command"
 	switch {
-	case !v.Is(artifact.Object):
+	case !v.Is(located.Object):
 		return fmt.Errorf("got a hook that is no object")
 	case v.Get("type") == nil || kind == "command":
 	case kind == "prompt":
@@ -146,12 +146,12 @@ func checkEntry(v *artifact.Value) error {
 			return fmt.Errorf("got a timeout that is no positive number")
 		}
 	}
-	if l := v.Get("loop_limit"); l != nil && !l.Is(artifact.Null) {
+	if l := v.Get("loop_limit"); l != nil && !l.Is(located.Null) {
 		if n, err := strconv.ParseFloat(number(l), 64); err != nil || n < 1 || n != float64(int64(n)) {
 			return fmt.Errorf("got a loop_limit that is no positive integer")
 		}
 	}
-	if c := v.Get("failClosed"); c != nil && !c.Is(artifact.Bool) {
+	if c := v.Get("failClosed"); c != nil && !c.Is(located.Bool) {
 		return fmt.Errorf("got a failClosed that is no bool")
 	}
 	return nil
@@ -171,7 +171,7 @@ func compileMatcher(text string) (*regexp2.Regexp, error) {
 
 // readEntry says what is known of a hook, and why where that is less than a
 // refusal of everything it does not know.
-func readEntry(v *artifact.Value, o *opened) (hookEntry, string) {
+func readEntry(v *located.Value, o *opened) (hookEntry, string) {
 	e := hookEntry{at: v.Pos}
 	matcher, _ := v.Get("matcher").Str()
 	e.matcher, _ = compileMatcher(matcher)

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -31,7 +31,7 @@ type permissionsFile struct {
 // is no text is dropped. A list that is empty without an approvalMode is the
 // settings' own list in older builds.
 func readPermissions(name string, data []byte) (*permissionsFile, diag.List) {
-	v, err := artifact.JSONC(name, data)
+	v, err := located.JSONC(name, data)
 	if err != nil {
 		return nil, diag.List{ignored(diag.Pos{File: name}, "Cursor cannot read this file, and goes by its settings: "+err.Error())}
 	}
@@ -71,8 +71,8 @@ func readPermissions(name string, data []byte) (*permissionsFile, diag.List) {
 		}
 	}
 	f.mcp.Mode = f.mode
-	f.hasMCP = v.Get("mcpAllowlist").Is(artifact.List) && (pinned || len(v.Get("mcpAllowlist").Items) > 0) || f.mode == RunEverything
-	f.hasShell = v.Get("terminalAllowlist").Is(artifact.List) && (pinned || len(v.Get("terminalAllowlist").Items) > 0) || f.mode == RunEverything
+	f.hasMCP = v.Get("mcpAllowlist").Is(located.List) && (pinned || len(v.Get("mcpAllowlist").Items) > 0) || f.mode == RunEverything
+	f.hasShell = v.Get("terminalAllowlist").Is(located.List) && (pinned || len(v.Get("terminalAllowlist").Items) > 0) || f.mode == RunEverything
 	return f, diags
 }
 

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // token is an entry of permissions.allow or permissions.deny, read as the
@@ -113,7 +113,7 @@ type cliFile struct {
 // counts.
 func readTokens(name string, data []byte) (*cliFile, diag.List) {
 	var diags diag.List
-	v, err := artifact.JSON(name, data)
+	v, err := located.JSON(name, data)
 	if err != nil {
 		diags = append(diags, ignored(diag.Pos{File: name}, "Cursor cannot read this file, and goes by the user's own: "+err.Error()))
 		return nil, diags

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
@@ -248,12 +248,12 @@ func unrestricted(r *ir.Role, at diag.Pos) {
 
 // permissionsFile reads the IDE's lists.
 func (im *importer) permissionsFile(file string, data []byte) {
-	v, err := artifact.JSONC(file, data)
-	if err == nil && !v.Is(artifact.Object) {
+	v, err := located.JSONC(file, data)
+	if err == nil && !v.Is(located.Object) {
 		err = errors.New("want an object")
 	}
 	if err != nil {
-		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, located.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
@@ -288,7 +288,7 @@ func (im *importer) permissionsFile(file string, data []byte) {
 		add func(*ir.Role, string, ir.Decision, diag.Pos) string
 	}{{"mcpAllowlist", im.tool}, {"terminalAllowlist", im.command}} {
 		im.replaced[l.key] = im.replaced[l.key] || v.Get(l.key) != nil
-		if list := v.Get(l.key); list != nil && !list.Is(artifact.List) {
+		if list := v.Get(l.key); list != nil && !list.Is(located.List) {
 			im.out.NoteRule(contract.Refused, list.Line(), subject, l.key, "Cursor takes a list only")
 		}
 		for _, item := range v.Get(l.key).List() {
@@ -317,7 +317,7 @@ func (im *importer) permissionsFile(file string, data []byte) {
 
 // entry adds what an entry says and notes what became of it: add returns why it
 // is not imported.
-func (im *importer) entry(r *ir.Role, add func(*ir.Role, string, ir.Decision, diag.Pos) string, text string, d ir.Decision, item *artifact.Value, subject, what string) {
+func (im *importer) entry(r *ir.Role, add func(*ir.Role, string, ir.Decision, diag.Pos) string, text string, d ir.Decision, item *located.Value, subject, what string) {
 	if item.Comment != "" {
 		im.out.Comments[item.Pos] = item.Comment
 	}
@@ -338,12 +338,12 @@ func (im *importer) original(file string, data []byte, role, name, surface strin
 
 // tokensFile reads the CLI's tokens. Of a project's file only permissions counts.
 func (im *importer) tokensFile(file string, data []byte) {
-	v, err := artifact.JSON(file, data)
-	if err == nil && !v.Is(artifact.Object) {
+	v, err := located.JSON(file, data)
+	if err == nil && !v.Is(located.Object) {
 		err = errors.New("want an object")
 	}
 	if err != nil {
-		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, located.PlaceOf(file, err), "got a file that Cursor's CLI cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	at := diag.Pos{File: file, Line: 1, Col: 1}
@@ -565,9 +565,9 @@ var (
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(file string, data []byte) {
-	v, err := artifact.JSONC(file, data)
+	v, err := located.JSONC(file, data)
 	if err != nil {
-		im.diags.Errorf(codeImport, artifact.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
+		im.diags.Errorf(codeImport, located.PlaceOf(file, err), "got a file that Cursor cannot read: %s", strings.TrimPrefix(err.Error(), file+": "))
 		return
 	}
 	all := v.Get("mcpServers")
@@ -583,7 +583,7 @@ func (im *importer) serversFile(file string, data []byte) {
 	}
 }
 
-func (im *importer) mcpServer(m artifact.Member) {
+func (im *importer) mcpServer(m located.Member) {
 	subject := "server " + m.Key
 	v := m.Value
 	for name, old := range im.servers {

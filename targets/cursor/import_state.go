@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"path"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // stateFiles are where the IDE keeps its settings, below the home folder, on Linux,
@@ -26,7 +26,7 @@ const stateKey = "src.vs.platform.reactivestorage.browser.reactiveStorageService
 // stateFile reads the lists that the IDE keeps by itself. Where a permissions.json
 // has a list, that one holds.
 func (im *importer) stateFile(fsys fs.FS, name, file string) {
-	d, err := artifact.OpenDatabase(fsys, name)
+	d, err := located.OpenDatabase(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -52,7 +52,7 @@ func (im *importer) stateFile(fsys fs.FS, name, file string) {
 		im.out.Note(contract.Left, at, "", path.Base(name), "Cursor keeps no lists in it")
 		return
 	}
-	v, err := artifact.JSON(file, []byte(rows[0][0]))
+	v, err := located.JSON(file, []byte(rows[0][0]))
 	if err != nil {
 		fail(err)
 		return
@@ -61,7 +61,7 @@ func (im *importer) stateFile(fsys fs.FS, name, file string) {
 }
 
 // state reads composerState: the lists of Settings, Agents, Auto-Run.
-func (im *importer) state(v *artifact.Value, at diag.Pos) {
+func (im *importer) state(v *located.Value, at diag.Pos) {
 	subject := "role " + ideRole
 	fresh := im.roles[ideRole] == nil
 	r := im.role(ideRole, at)
@@ -112,7 +112,7 @@ func (im *importer) state(v *artifact.Value, at diag.Pos) {
 
 // autoRuns reports whether the IDE's agent runs by itself what its lists hold: the
 // setting of the agent's mode, or in older builds that of every mode.
-func autoRuns(v *artifact.Value) bool {
+func autoRuns(v *located.Value) bool {
 	for _, m := range v.Get("modes4").List() {
 		if id, _ := m.Get("id").Str(); id == "agent" && m.Get("autoRun") != nil {
 			return m.Get("autoRun").True()
@@ -122,7 +122,7 @@ func autoRuns(v *artifact.Value) bool {
 }
 
 // held says why a list is void.
-func held(v *artifact.Value, list string) string {
+func held(v *located.Value, list string) string {
 	if list == "mcpAllowedTools" && v.Get("yoloMcpToolsDisabled").True() {
 		return "a setting of Cursor asks about every tool of a server"
 	}

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -149,7 +149,7 @@ func TestStateHoldsByTheRunMode(t *testing.T) {
 		if c.file != "" {
 			im.permissionsFile("~/.cursor/permissions.json", []byte(c.file))
 		}
-		v, err := artifact.JSON("state.vscdb", []byte(c.state))
+		v, err := located.JSON("state.vscdb", []byte(c.state))
 		if err != nil {
 			t.Fatal(err)
 		}

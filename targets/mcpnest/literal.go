@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // constant reads the object that a TypeScript file assigns to a constant:
 // `export const NAME = {…} as const`. It takes objects, lists, double-quoted
 // strings and booleans, which is what a table of data needs.
-func constant(file string, data []byte, name string) (*artifact.Value, error) {
+func constant(file string, data []byte, name string) (*located.Value, error) {
 	head := "export const " + name + " = "
 	i := strings.Index("\n"+string(data), "\n"+head)
 	if i < 0 {
@@ -64,15 +64,15 @@ func (r *literalReader) take(c byte) bool {
 // maxLiteral is how deep a table may nest; the policy's have three levels.
 const maxLiteral = 16
 
-func (r *literalReader) value(depth int) (*artifact.Value, error) {
+func (r *literalReader) value(depth int) (*located.Value, error) {
 	if depth > maxLiteral {
 		return nil, r.wants("fewer levels")
 	}
 	c := r.next()
-	v := &artifact.Value{Pos: r.pos()}
+	v := &located.Value{Pos: r.pos()}
 	switch {
 	case c == '{':
-		v.Kind = artifact.Object
+		v.Kind = located.Object
 		return v, r.list('}', func() error {
 			key, pos, err := r.key()
 			if err != nil {
@@ -82,18 +82,18 @@ func (r *literalReader) value(depth int) (*artifact.Value, error) {
 				return r.wants("\":\"")
 			}
 			member, err := r.value(depth + 1)
-			v.Members = append(v.Members, artifact.Member{Key: key, Pos: pos, Value: member})
+			v.Members = append(v.Members, located.Member{Key: key, Pos: pos, Value: member})
 			return err
 		})
 	case c == '[':
-		v.Kind = artifact.List
+		v.Kind = located.List
 		return v, r.list(']', func() error {
 			item, err := r.value(depth + 1)
 			v.Items = append(v.Items, item)
 			return err
 		})
 	case c == '"':
-		v.Kind = artifact.String
+		v.Kind = located.String
 		var err error
 		v.Text, err = r.str()
 		return v, err
@@ -101,7 +101,7 @@ func (r *literalReader) value(depth int) (*artifact.Value, error) {
 	for _, word := range []string{"true", "false"} {
 		if strings.HasPrefix(r.data[r.at:], word) {
 			r.at += len(word)
-			v.Kind, v.Text = artifact.Bool, word
+			v.Kind, v.Text = located.Bool, word
 			return v, nil
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"regexp"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -243,7 +243,7 @@ func (j *judge) limited(m *judgedMode, s *judgedServer, a policy.Action) (rule s
 		if r == nil {
 			r = &judgedRestrictions{}
 		}
-		var off *artifact.Value
+		var off *located.Value
 		if s != nil {
 			off = s.offByDefault
 		}

@@ -10,17 +10,17 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // judgedServer is a server of mcp.json.
 type judgedServer struct {
 	at            diag.Pos
-	disabled      *artifact.Value            // the literal true; nil: on
-	disabledTools map[string]*artifact.Value // no wildcard
-	alwaysAllow   map[string]*artifact.Value // "*" stands for every tool
-	offByDefault  *artifact.Value            // the literal false of defaultEnabled; nil: on
+	disabled      *located.Value            // the literal true; nil: on
+	disabledTools map[string]*located.Value // no wildcard
+	alwaysAllow   map[string]*located.Value // "*" stands for every tool
+	offByDefault  *located.Value            // the literal false of defaultEnabled; nil: on
 }
 
 // openServers reads the project's MCP servers from the first of the files that
@@ -46,12 +46,12 @@ func loadServers(file string, data []byte, dialect string) (map[string]*judgedSe
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
 		return nil, errors.New("it begins with a byte order mark, which is no JSON")
 	}
-	root, err := artifact.JSON(file, data)
+	root, err := located.JSON(file, data)
 	if err != nil {
 		return nil, err
 	}
 	all := root.Get("mcpServers")
-	if !all.Is(artifact.Object) {
+	if !all.Is(located.Object) {
 		return nil, errors.New("it has no mcpServers")
 	}
 	servers := map[string]*judgedServer{}
@@ -72,8 +72,8 @@ var urlScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 // loadServer is ServerConfigSchema: what decides here, and what costs the file.
 // A url without a type passes, as one of type sse.
-func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
-	if !v.Is(artifact.Object) {
+func loadServer(v *located.Value, dialect string) (*judgedServer, error) {
+	if !v.Is(located.Object) {
 		return nil, errors.New("a server is an object")
 	}
 	kind, isString := v.Get("type").Str()
@@ -94,15 +94,15 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 		}
 	}
 	for _, field := range []string{"env", "headers"} {
-		ok := v.Get(field).Is(artifact.Object) && !slices.ContainsFunc(v.Get(field).Members, func(m artifact.Member) bool { return !m.Value.Is(artifact.String) })
+		ok := v.Get(field).Is(located.Object) && !slices.ContainsFunc(v.Get(field).Members, func(m located.Member) bool { return !m.Value.Is(located.String) })
 		if err := checkField(v.Get(field), ok, field, field+" must be strings by name"); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkField(v.Get("disabled"), v.Get("disabled").Is(artifact.Bool), "disabled", "disabled must be a bool"); err != nil {
+	if err := checkField(v.Get("disabled"), v.Get("disabled").Is(located.Bool), "disabled", "disabled must be a bool"); err != nil {
 		return nil, err
 	}
-	seconds, ok := 0.0, v.Get("timeout").Is(artifact.Number)
+	seconds, ok := 0.0, v.Get("timeout").Is(located.Number)
 	if ok {
 		seconds, _ = strconv.ParseFloat(v.Get("timeout").Text, 64)
 	}
@@ -114,7 +114,7 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 		s.disabled = v.Get("disabled")
 	}
 	if on := v.Get("defaultEnabled"); dialect == restrictions && on != nil {
-		if !on.Is(artifact.Bool) {
+		if !on.Is(located.Bool) {
 			return nil, errors.New("defaultEnabled must be a bool")
 		}
 		if !on.True() {
@@ -124,8 +124,8 @@ func loadServer(v *artifact.Value, dialect string) (*judgedServer, error) {
 	return s, nil
 }
 
-func byText(v *artifact.Value) map[string]*artifact.Value {
-	m := map[string]*artifact.Value{}
+func byText(v *located.Value) map[string]*located.Value {
+	m := map[string]*located.Value{}
 	for _, item := range v.List() {
 		m[item.Text] = item
 	}
@@ -188,8 +188,8 @@ func (p judgedPattern) disallows(name string) bool {
 	return p.text == name || p.exact != nil && p.exact.test(name)
 }
 
-func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
-	if !v.Is(artifact.Object) {
+func loadRestrictions(v *located.Value) (*judgedRestrictions, error) {
+	if !v.Is(located.Object) {
 		return nil, errors.New("mcpRestrictions must be an object")
 	}
 	r := &judgedRestrictions{at: v.Pos}
@@ -214,7 +214,7 @@ func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
 		field string
 		to    *[][2]judgedPattern
 	}{{"allowedTools", &r.allowedTools}, {"disallowedTools", &r.disallowedTools}} {
-		if err := checkField(v.Get(list.field), v.Get(list.field).Is(artifact.List), list.field, list.field+" must be an array"); err != nil {
+		if err := checkField(v.Get(list.field), v.Get(list.field).Is(located.List), list.field, list.field+" must be an array"); err != nil {
 			return nil, err
 		}
 		for _, item := range v.Get(list.field).List() {
@@ -239,7 +239,7 @@ func loadRestrictions(v *artifact.Value) (*judgedRestrictions, error) {
 
 // server returns where the restrictions hide a server, and whether they do.
 // A mode without restrictions has the zero value.
-func (r *judgedRestrictions) server(name string, off *artifact.Value) (rule string, at diag.Pos, hidden bool) {
+func (r *judgedRestrictions) server(name string, off *located.Value) (rule string, at diag.Pos, hidden bool) {
 	for _, p := range r.disallowedServers {
 		if p.disallows(name) {
 			return "disallowedServers: " + p.text, p.at, true

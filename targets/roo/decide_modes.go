@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 // judgedMode is a mode as the agent has it after loading.
 type judgedMode struct {
 	groups map[string]judgedGroup
 	// servers is Zoo's allowedMcpServers; nil: all.
-	servers      *artifact.Value
+	servers      *located.Value
 	restrictions *judgedRestrictions // nil: none
 	at           diag.Pos            // of the groups
 }
@@ -119,21 +119,21 @@ func loadModes(file string, data []byte, dialect string) (map[string]*judgedMode
 var errNoModes = errors.New("it has no customModes")
 
 // modeList reads a modes file and the entries in it, unchecked.
-func modeList(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
+func modeList(file string, data []byte) (root *located.Value, modes []*located.Value, err error) {
 	root, err = readYAML(file, []byte(cleanedText(bytes.TrimPrefix(data, []byte("\uFEFF")))))
 	if err != nil {
 		if !json.Valid(data) {
 			return nil, nil, err
 		}
-		if root, err = artifact.JSON(file, data); err != nil {
+		if root, err = located.JSON(file, data); err != nil {
 			return nil, nil, err
 		}
 	}
 	list := root.Get("customModes")
-	if !root.Is(artifact.Object) || falsy(list) {
+	if !root.Is(located.Object) || falsy(list) {
 		return nil, nil, errNoModes
 	}
-	if !list.Is(artifact.List) {
+	if !list.Is(located.List) {
 		return nil, nil, &schemaError{list.Pos, "customModes", "expected array, received " + string(list.Kind)}
 	}
 	return root, list.Items, nil
@@ -155,7 +155,7 @@ func (e *schemaError) Error() string {
 }
 
 // within puts a field before the path of an error.
-func within(err error, v *artifact.Value, field string) error {
+func within(err error, v *located.Value, field string) error {
 	var s *schemaError
 	if !errors.As(err, &s) {
 		return &schemaError{v.Line(), field, err.Error()}
@@ -171,8 +171,8 @@ func within(err error, v *artifact.Value, field string) error {
 }
 
 // falsy reports what JavaScript takes for false.
-func falsy(v *artifact.Value) bool {
-	return v == nil || v.Is(artifact.Null) || v.Is(artifact.Bool) && !v.True() || v.Is(artifact.String) && v.Text == "" || v.Is(artifact.Number) && strings.Trim(v.Text, "-+0.") == ""
+func falsy(v *located.Value) bool {
+	return v == nil || v.Is(located.Null) || v.Is(located.Bool) && !v.True() || v.Is(located.String) && v.Text == "" || v.Is(located.Number) && strings.Trim(v.Text, "-+0.") == ""
 }
 
 // replacedRunes is the table by which Roo cleans the raw text
@@ -193,7 +193,7 @@ func cleanedText(data []byte) string {
 }
 
 // readYAML reads YAML as npm yaml 2 does: one document, and no key twice.
-func readYAML(file string, data []byte) (*artifact.Value, error) {
+func readYAML(file string, data []byte) (*located.Value, error) {
 	begun := false
 	// Our parser folds no line that ends in CR LF, and a block at the end of a
 	// file has its last line break whether or not it is written.
@@ -212,12 +212,12 @@ func readYAML(file string, data []byte) (*artifact.Value, error) {
 	}
 	text := strings.Join(lines, "\n")
 	tab := standIn(text)
-	v, err := artifact.YAML(file, innerTab.ReplaceAllFunc([]byte(text), func(m []byte) []byte { return bytes.ReplaceAll(m, []byte("\t"), []byte(tab)) }))
+	v, err := located.YAML(file, innerTab.ReplaceAllFunc([]byte(text), func(m []byte) []byte { return bytes.ReplaceAll(m, []byte("\t"), []byte(tab)) }))
 	if err != nil {
 		return nil, err
 	}
-	putBack(v, tab, map[*artifact.Value]bool{})
-	return v, uniqueKeys(v, map[*artifact.Value]bool{})
+	putBack(v, tab, map[*located.Value]bool{})
+	return v, uniqueKeys(v, map[*located.Value]bool{})
 }
 
 // innerTab is what stands before a tab inside a word, and the tab: our parser
@@ -236,7 +236,7 @@ func standIn(text string) string {
 }
 
 // putBack writes tabs again where something stands for them.
-func putBack(v *artifact.Value, tab string, seen map[*artifact.Value]bool) {
+func putBack(v *located.Value, tab string, seen map[*located.Value]bool) {
 	if v == nil || seen[v] || tab == " " {
 		return
 	}
@@ -254,7 +254,7 @@ func putBack(v *artifact.Value, tab string, seen map[*artifact.Value]bool) {
 
 // uniqueKeys fails on a key that an object has twice. An alias is the same value
 // again, so that seen ends what would grow without bound.
-func uniqueKeys(v *artifact.Value, seen map[*artifact.Value]bool) error {
+func uniqueKeys(v *located.Value, seen map[*located.Value]bool) error {
 	if v == nil || seen[v] {
 		return nil
 	}
@@ -282,15 +282,15 @@ func uniqueKeys(v *artifact.Value, seen map[*artifact.Value]bool) error {
 var coreNumber = regexp.MustCompile(`^(?:[-+]?(?:[0-9]+|\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 
 // schemaText returns a string as the schema sees it.
-func schemaText(v *artifact.Value) (string, bool) {
-	if v.Is(artifact.Number) && !coreNumber.MatchString(v.Text) {
+func schemaText(v *located.Value) (string, bool) {
+	if v.Is(located.Number) && !coreNumber.MatchString(v.Text) {
 		return v.Text, true
 	}
 	return v.Str()
 }
 
 // checkField fails on a field that is there and is not good.
-func checkField(v *artifact.Value, good bool, field, what string) error {
+func checkField(v *located.Value, good bool, field, what string) error {
 	if v == nil || good {
 		return nil
 	}
@@ -298,7 +298,7 @@ func checkField(v *artifact.Value, good bool, field, what string) error {
 }
 
 // missing is the message for a field that is not there at all.
-func missing(v *artifact.Value, otherwise string) string {
+func missing(v *located.Value, otherwise string) string {
 	if v == nil {
 		return "required"
 	}
@@ -309,8 +309,8 @@ var slugPattern = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
 
 // loadMode is modeConfigSchema (packages/types/src/mode.ts): unknown keys are
 // dropped, anything else that is wrong costs the whole file.
-func loadMode(v *artifact.Value, dialect string) (string, *judgedMode, error) {
-	if !v.Is(artifact.Object) {
+func loadMode(v *located.Value, dialect string) (string, *judgedMode, error) {
+	if !v.Is(located.Object) {
 		return "", nil, &schemaError{v.Line(), "", fmt.Sprintf("expected an object, received %s", v.Kind)}
 	}
 	slug, _ := schemaText(v.Get("slug"))
@@ -352,8 +352,8 @@ func loadMode(v *artifact.Value, dialect string) (string, *judgedMode, error) {
 	return slug, m, nil
 }
 
-func stringList(v *artifact.Value) ([]string, bool) {
-	if !v.Is(artifact.List) {
+func stringList(v *located.Value) ([]string, bool) {
+	if !v.Is(located.List) {
 		return nil, false
 	}
 	out := make([]string, 0, len(v.Items))
@@ -368,8 +368,8 @@ func stringList(v *artifact.Value) ([]string, bool) {
 }
 
 // loadGroups is groupEntryArraySchema: a name or a pair of a name and options.
-func loadGroups(v *artifact.Value, dialect string) (map[string]judgedGroup, error) {
-	if !v.Is(artifact.List) {
+func loadGroups(v *located.Value, dialect string) (map[string]judgedGroup, error) {
+	if !v.Is(located.List) {
 		return nil, &schemaError{v.Line(), "", missing(v, "groups must be an array")}
 	}
 	known := []string{"read", "edit", "command", "mcp", "modes"}
@@ -381,11 +381,11 @@ func loadGroups(v *artifact.Value, dialect string) (map[string]judgedGroup, erro
 	}
 	groups := map[string]judgedGroup{}
 	for i, entry := range v.Items {
-		bad := func(at *artifact.Value, format string, args ...any) error {
+		bad := func(at *located.Value, format string, args ...any) error {
 			return &schemaError{at.Pos, strconv.Itoa(i), fmt.Sprintf(format, args...)}
 		}
-		first, options := entry, (*artifact.Value)(nil)
-		if entry.Is(artifact.List) && len(entry.Items) > 0 {
+		first, options := entry, (*located.Value)(nil)
+		if entry.Is(located.List) && len(entry.Items) > 0 {
 			first = entry.Items[0]
 		}
 		name, _ := schemaText(first)
@@ -396,8 +396,8 @@ func loadGroups(v *artifact.Value, dialect string) (map[string]judgedGroup, erro
 			return nil, bad(entry, "invalid group %q, expected one of %s", name, diag.Quote(known))
 		}
 		g := judgedGroup{at: entry.Pos, text: "- " + name}
-		if entry.Is(artifact.List) {
-			if len(entry.Items) != 2 || !entry.Items[1].Is(artifact.Object) {
+		if entry.Is(located.List) {
+			if len(entry.Items) != 2 || !entry.Items[1].Is(located.Object) {
 				return nil, bad(entry, "a group is a name or a list of a name and one object of options, received a list of %d", len(entry.Items))
 			}
 			options = entry.Items[1]

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 )
 
@@ -348,7 +348,7 @@ func (im *importer) refuse(file string, err error) {
 		}
 	}
 	if at.Line == 0 { // an error of the JSON reader, or one of the whole file
-		if at = artifact.PlaceOf(file, err); at.Line == 0 {
+		if at = located.PlaceOf(file, err); at.Line == 0 {
 			at.Line, at.Col = 1, 1
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"slices"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 )
 
 var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
@@ -17,14 +17,14 @@ var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
 // mendFile reads a modes file that the agent refuses as a whole: tabs for
 // indentation, typographic quotes that end a text when the agent replaces them, a
 // list without customModes.
-func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, modes []*artifact.Value, err error) {
+func (im *importer) mendFile(file string, data []byte) (root *located.Value, modes []*located.Value, err error) {
 	text := bytes.TrimPrefix(data, []byte("\uFEFF"))
 	note := func(what, why string) {
 		im.out.Note(contract.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", what, why)
 	}
 	root, err = readYAML(file, []byte(cleanedText(text)))
 	if err != nil && json.Valid(text) {
-		if root, err = artifact.JSON(file, text); err == nil {
+		if root, err = located.JSON(file, text); err == nil {
 			note("byte order mark", "it is taken away, so that the file is JSON")
 		}
 	}
@@ -46,20 +46,20 @@ func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, mo
 	}
 	list := root.Get("customModes")
 	switch {
-	case root.Is(artifact.List):
+	case root.Is(located.List):
 		note("list", "it is taken for the list customModes")
 		return nil, root.Items, nil
-	case root.Is(artifact.Object) && list.Is(artifact.Object):
+	case root.Is(located.Object) && list.Is(located.Object):
 		note("customModes", "an object in place of a list: its values are the modes, and its keys their slugs")
-		var items []*artifact.Value
+		var items []*located.Value
 		for _, m := range list.Members {
-			if m.Value.Is(artifact.Object) && m.Value.Get("slug") == nil {
-				m.Value.Members = append(m.Value.Members, artifact.Member{Key: "slug", Pos: m.Pos, Value: &artifact.Value{Kind: artifact.String, Text: m.Key, Pos: m.Pos}})
+			if m.Value.Is(located.Object) && m.Value.Get("slug") == nil {
+				m.Value.Members = append(m.Value.Members, located.Member{Key: "slug", Pos: m.Pos, Value: &located.Value{Kind: located.String, Text: m.Key, Pos: m.Pos}})
 			}
 			items = append(items, m.Value)
 		}
 		return root, items, nil
-	case list.Is(artifact.List):
+	case list.Is(located.List):
 		return root, list.Items, nil
 	}
 	return nil, nil, errNoModes
@@ -67,15 +67,15 @@ func (im *importer) mendFile(file string, data []byte) (root *artifact.Value, mo
 
 // mendMode changes a mode that the schema refuses into one that it takes: what
 // cannot be mended stays as it is, and is refused.
-func (im *importer) mendMode(v *artifact.Value, index int) {
-	if !v.Is(artifact.Object) {
+func (im *importer) mendMode(v *located.Value, index int) {
+	if !v.Is(located.Object) {
 		return
 	}
 	subject := ""
 	if s, _ := schemaText(v.Get("slug")); s != "" {
 		subject = "mode " + s
 	}
-	note := func(at *artifact.Value, what, why string) {
+	note := func(at *located.Value, what, why string) {
 		pos := at.Line()
 		if pos.IsZero() {
 			pos = v.Pos
@@ -83,8 +83,8 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 		im.out.Note(contract.Repaired, pos, subject, what, why)
 	}
 	set := func(key, text string) {
-		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == key })
-		v.Members = append(v.Members, artifact.Member{Key: key, Pos: v.Pos, Value: &artifact.Value{Kind: artifact.String, Text: text, Pos: v.Pos}})
+		v.Members = slices.DeleteFunc(v.Members, func(m located.Member) bool { return m.Key == key })
+		v.Members = append(v.Members, located.Member{Key: key, Pos: v.Pos, Value: &located.Value{Kind: located.String, Text: text, Pos: v.Pos}})
 	}
 	slug, _ := schemaText(v.Get("slug"))
 	name, _ := schemaText(v.Get("name"))
@@ -118,7 +118,7 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 			continue
 		}
 		note(x, key, "it is "+string(x.Kind)+" in place of a text, and is left out")
-		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == key })
+		v.Members = slices.DeleteFunc(v.Members, func(m located.Member) bool { return m.Key == key })
 	}
 	if source, _ := schemaText(v.Get("source")); v.Get("source") != nil && source != "global" && source != "project" {
 		note(v.Get("source"), "source "+source, "it says project now; the agent overwrites it")
@@ -129,19 +129,19 @@ func (im *importer) mendMode(v *artifact.Value, index int) {
 
 // mendGroups makes a list of groups that the schema takes and that permits no
 // more: what it cannot read is left out.
-func (im *importer) mendGroups(v *artifact.Value, note func(at *artifact.Value, what, why string)) {
+func (im *importer) mendGroups(v *located.Value, note func(at *located.Value, what, why string)) {
 	list := v.Get("groups")
-	if !list.Is(artifact.List) {
+	if !list.Is(located.List) {
 		note(list, "groups", "there is no list of groups: the mode has none")
-		v.Members = slices.DeleteFunc(v.Members, func(m artifact.Member) bool { return m.Key == "groups" })
-		v.Members = append(v.Members, artifact.Member{Key: "groups", Pos: v.Pos, Value: &artifact.Value{Kind: artifact.List, Pos: v.Pos}})
+		v.Members = slices.DeleteFunc(v.Members, func(m located.Member) bool { return m.Key == "groups" })
+		v.Members = append(v.Members, located.Member{Key: "groups", Pos: v.Pos, Value: &located.Value{Kind: located.List, Pos: v.Pos}})
 		return
 	}
-	var out []*artifact.Value
+	var out []*located.Value
 	seen := map[string]bool{}
 	for _, entry := range list.Items {
 		name, fixed := im.mendGroup(entry, note)
-		one := &artifact.Value{Kind: artifact.List, Pos: list.Pos, Items: []*artifact.Value{fixed}}
+		one := &located.Value{Kind: located.List, Pos: list.Pos, Items: []*located.Value{fixed}}
 		var err error
 		if fixed != nil {
 			_, err = loadGroups(one, im.dialect)
@@ -165,25 +165,25 @@ func (im *importer) mendGroups(v *artifact.Value, note func(at *artifact.Value, 
 }
 
 // mendGroup returns an entry as a name or a pair, nil for what is neither.
-func (im *importer) mendGroup(entry *artifact.Value, note func(at *artifact.Value, what, why string)) (string, *artifact.Value) {
+func (im *importer) mendGroup(entry *located.Value, note func(at *located.Value, what, why string)) (string, *located.Value) {
 	switch {
-	case entry.Is(artifact.Object) && len(entry.Members) == 1:
+	case entry.Is(located.Object) && len(entry.Members) == 1:
 		m := entry.Members[0]
-		first := &artifact.Value{Kind: artifact.String, Text: m.Key, Pos: m.Pos}
-		if !m.Value.Is(artifact.Object) {
-			if m.Value.Is(artifact.Null) {
+		first := &located.Value{Kind: located.String, Text: m.Key, Pos: m.Pos}
+		if !m.Value.Is(located.Object) {
+			if m.Value.Is(located.Null) {
 				note(entry, "group "+m.Key, "an object in place of a name")
 				return m.Key, first
 			}
 			return m.Key, nil
 		}
 		note(entry, "group "+m.Key, "an object in place of a pair")
-		return m.Key, &artifact.Value{Kind: artifact.List, Pos: entry.Pos, Items: []*artifact.Value{first, m.Value}}
-	case entry.Is(artifact.List) && len(entry.Items) > 0:
+		return m.Key, &located.Value{Kind: located.List, Pos: entry.Pos, Items: []*located.Value{first, m.Value}}
+	case entry.Is(located.List) && len(entry.Items) > 0:
 		name, _ := schemaText(entry.Items[0])
-		options := &artifact.Value{Kind: artifact.Object, Pos: entry.Pos}
+		options := &located.Value{Kind: located.Object, Pos: entry.Pos}
 		for _, item := range entry.Items[1:] {
-			if !item.Is(artifact.Object) {
+			if !item.Is(located.Object) {
 				return name, nil
 			}
 			for _, m := range item.Members {
@@ -196,7 +196,7 @@ func (im *importer) mendGroup(entry *artifact.Value, note func(at *artifact.Valu
 		if len(entry.Items) != 2 {
 			note(entry, "group "+name, "its options stood in several list items: they are one object now")
 		}
-		return name, &artifact.Value{Kind: artifact.List, Pos: entry.Pos, Items: []*artifact.Value{entry.Items[0], options}}
+		return name, &located.Value{Kind: located.List, Pos: entry.Pos, Items: []*located.Value{entry.Items[0], options}}
 	}
 	name, ok := schemaText(entry)
 	if !ok {

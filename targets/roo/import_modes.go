@@ -12,10 +12,10 @@ import (
 	"strings"
 	"unicode"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -45,7 +45,7 @@ func (im *importer) modesFile(file string, data []byte) {
 			im.out.Note(contract.Left, m.Pos, "", m.Key, "the agent drops this key")
 		}
 	}
-	if i := slices.IndexFunc(list, func(v *artifact.Value) bool { return v.Get("source") != nil }); i >= 0 && !mended {
+	if i := slices.IndexFunc(list, func(v *located.Value) bool { return v.Get("source") != nil }); i >= 0 && !mended {
 		im.out.Note(contract.Left, list[i].Get("source").Line(), "", "source", "the agent says by the file where a mode comes from")
 	}
 	slugs := map[string]diag.Pos{}
@@ -93,7 +93,7 @@ func (im *importer) option(name string, value any) {
 }
 
 // mode translates a mode that the agent loads.
-func (im *importer) mode(slug string, v *artifact.Value) ir.Mode {
+func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 	field := func(name string) string {
 		s, _ := schemaText(v.Get(name))
 		return s
@@ -145,11 +145,11 @@ func (im *importer) decision(g ir.Group, at diag.Pos) *ir.Default {
 var neutral = map[string]ir.Group{"read": ir.Read, "edit": ir.Edit, "command": ir.Command, "mcp": ir.MCP, "modes": ir.Modes, "web": ir.Web, "browser": ir.Web}
 
 // groups translates the groups of a mode and reports whether mcp is among them.
-func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
+func (im *importer) groups(m *ir.Mode, list *located.Value) (mcp bool) {
 	subject := "mode " + m.Slug
 	for _, entry := range list.List() {
-		first, options := entry, (*artifact.Value)(nil)
-		if entry.Is(artifact.List) && len(entry.Items) == 2 {
+		first, options := entry, (*located.Value)(nil)
+		if entry.Is(located.List) && len(entry.Items) == 2 {
 			first, options = entry.Items[0], entry.Items[1]
 		}
 		name, _ := schemaText(first)
@@ -200,7 +200,7 @@ func (im *importer) groups(m *ir.Mode, list *artifact.Value) (mcp bool) {
 
 // comment joins what a file says for people about a group: its comment, and the
 // description of its options.
-func comment(entry, options *artifact.Value) string {
+func comment(entry, options *located.Value) string {
 	lines := []string{}
 	if entry.Comment != "" {
 		lines = append(lines, entry.Comment)
@@ -266,7 +266,7 @@ func (im *importer) known() map[string]bool {
 }
 
 // limits translates what a mode says of servers.
-func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
+func (im *importer) limits(m *ir.Mode, v *located.Value, mcp bool) {
 	subject := "mode " + m.Slug
 	if list := v.Get("allowedMcpServers"); list != nil {
 		names, ok := stringList(list)
@@ -341,8 +341,8 @@ func (im *importer) limits(m *ir.Mode, v *artifact.Value, mcp bool) {
 }
 
 // rulesFiles reads the rules of an export: the text is in the file.
-func (im *importer) rulesFiles(m *ir.Mode, list *artifact.Value) {
-	if !list.Is(artifact.List) {
+func (im *importer) rulesFiles(m *ir.Mode, list *located.Value) {
+	if !list.Is(located.List) {
 		im.out.Note(contract.Left, list.Pos, "mode "+m.Slug, "rulesFiles", "it is no list")
 	}
 	for _, item := range list.List() {

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // importedServer is a server and what mcp.json says of it for every mode.
@@ -57,7 +57,7 @@ func (im *importer) serversFile(file string, data []byte) {
 		return
 	}
 	im.originals[file], im.kinds[file] = data, serversKind
-	root, err := artifact.JSON(file, data)
+	root, err := located.JSON(file, data)
 	if err != nil {
 		im.refuse(file, err)
 		return
@@ -83,7 +83,7 @@ var (
 	otherRefs = regexp.MustCompile(`\$\{[^}]*[:.][^}]*\}|\$\{workspaceFolder[^}]*\}`)
 )
 
-func (im *importer) mcpServer(m artifact.Member) {
+func (im *importer) mcpServer(m located.Member) {
 	subject := "server " + m.Key
 	if old := im.servers[m.Key]; old != nil && old.server.Type != ir.External {
 		im.out.Note(contract.Refused, m.Pos, subject, m.Key, "the project's server at "+old.server.Pos.String()+" shadows it")
@@ -142,7 +142,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 		im.out.NoteRule(contract.Understood, v.Get("disabled").Pos, subject, "disabled", "off by default, and no mode opens it")
 	}
 	if on := v.Get("defaultEnabled"); on != nil {
-		if on.Is(artifact.Bool) && !on.True() {
+		if on.Is(located.Bool) && !on.True() {
 			s.server.DefaultEnabled = false
 			im.out.NoteRule(contract.Understood, on.Pos, subject, "defaultEnabled: false", "Roo Code 3.52.1 drops this key; it only holds back")
 		} else {
@@ -176,7 +176,7 @@ func (im *importer) mcpServer(m artifact.Member) {
 
 // toolRule translates an entry of alwaysAllow or disabledTools. "*" stands for
 // every tool in alwaysAllow only.
-func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item *artifact.Value) {
+func (im *importer) toolRule(s *importedServer, key string, d ir.Decision, item *located.Value) {
 	subject := "server " + s.server.Name
 	name := item.Text
 	p := ir.Pattern{Text: name}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude"
 )
@@ -67,7 +67,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 // out when they are empty; the mode is always there. The last role of a name
 // holds.
 func (d *decider) roles(fsys fs.FS, data []byte) (diags diag.List) {
-	v, err := artifact.JSON(rolesPath, data)
+	v, err := located.JSON(rolesPath, data)
 	if err != nil {
 		diags.Warnf(codeIgnored, diag.Pos{File: rolesPath}, "got arguments of set_roles that do not load: %v", err)
 		return diags

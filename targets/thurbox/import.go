@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/targets/claude"
 )
@@ -78,13 +78,13 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 	if !ok {
 		return
 	}
-	v, err := artifact.JSON(at, data)
+	v, err := located.JSON(at, data)
 	if err != nil {
 		im.diags.Errorf(codeImport, diag.Pos{File: at}, "got no JSON: %s", strings.TrimPrefix(err.Error(), at+": "))
 		return
 	}
 	list := v
-	if v.Is(artifact.Object) {
+	if v.Is(located.Object) {
 		list = v.Get("roles")
 		for _, m := range v.Members {
 			if m.Key != "roles" && m.Key != "project" {
@@ -92,7 +92,7 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 			}
 		}
 	}
-	if !list.Is(artifact.List) {
+	if !list.Is(located.List) {
 		im.diags.Errorf(codeImport, v.Pos, "got no list of roles, want the arguments of set_roles or the answer of list_roles")
 		return
 	}
@@ -102,7 +102,7 @@ func (im *importer) file(fsys fs.FS, name, at string) {
 }
 
 // item reads a role of JSON. Names and descriptions are required by set_roles.
-func (im *importer) item(file string, v *artifact.Value) {
+func (im *importer) item(file string, v *located.Value) {
 	r := importedRole{at: v.Pos}
 	var ok bool
 	if r.Name, ok = v.Get("name").Str(); !ok {

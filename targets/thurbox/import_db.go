@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/artifact"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // lastWithRoles is the last schema version that has roles (src/storage/schema/
@@ -22,7 +22,7 @@ const lastWithRoles = 22
 
 // database reads thurbox.db.
 func (im *importer) database(fsys fs.FS, name, at string) {
-	d, err := artifact.OpenDatabase(fsys, name)
+	d, err := located.OpenDatabase(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -54,7 +54,7 @@ func (im *importer) database(fsys fs.FS, name, at string) {
 }
 
 // tables reads the roles and servers that a database has.
-func (im *importer) tables(d *artifact.Database, at string) error {
+func (im *importer) tables(d *located.Database, at string) error {
 	tables, err := d.Rows("SELECT name FROM sqlite_master WHERE type = 'table'")
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (im *importer) tables(d *artifact.Database, at string) error {
 	return nil
 }
 
-func columnsOf(d *artifact.Database, table string) ([]string, error) {
+func columnsOf(d *located.Database, table string) ([]string, error) {
 	rows, err := d.Rows("SELECT name FROM pragma_table_info(?)", table)
 	var out []string
 	for _, r := range rows {

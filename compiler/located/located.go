@@ -1,7 +1,7 @@
 // Package artifact reads the agents' configuration files with the place of
 // every value, so that whoever judges a file can name the line that decides.
 // JSON has the agents' own meaning: the last of two equal keys holds.
-package artifact
+package located
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package artifact
+package located
 
 import (
 	"database/sql"
