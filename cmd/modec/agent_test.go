@@ -145,14 +145,18 @@ func TestANewTarget(t *testing.T) {
 		t.Helper()
 		for _, x := range steps {
 			var out bytes.Buffer
-			code := run(t.Context(), append(targets.All(), robot{}), append([]string{"-C", dir}, x.args...), strings.NewReader("{}"), &out, &out)
+			args := append([]string{"-C", dir}, x.args...)
+			code := run(t.Context(), append(targets.All(), robot{}), args, strings.NewReader("{}"), &out, &out)
 			if code != x.exit || !strings.Contains(out.String(), x.want) {
-				t.Errorf("modec %s: got exit %d, want %d with %q in\n%s", strings.Join(x.args, " "), code, x.exit, x.want, out.String())
+				t.Errorf("modec %s: got exit %d, want %d with %q in\n%s",
+					strings.Join(x.args, " "), code, x.exit, x.want, out.String())
 			}
 		}
 	}
+	policyFile := filepath.Join(dir, ".modec", "policy.json")
 	put("modec.toml", "[targets.robot]\n")
-	put("modec/a.yaml", "modes: {plan: {name: Plan, roleDefinition: You plan., can: {read: allow, edit: {allow: [\"docs/**\"]}}}}\n")
+	put("modec/a.yaml", "modes: {plan: {name: Plan, roleDefinition: You plan., "+
+		"can: {read: allow, edit: {allow: [\"docs/**\"]}}}}\n")
 	try(
 		it{[]string{"build"}, 0, "robot: 1 file"},
 		it{[]string{"build", "--check"}, 0, ""},
@@ -163,7 +167,7 @@ func TestANewTarget(t *testing.T) {
 		it{[]string{"args", "plan", "--target", "robot"}, 0, "--as 'mode plan'"},
 		it{[]string{"run", "plan", "--", "robot", "--anything-goes"}, 2, "--anything-goes would replace"},
 		it{[]string{"run", "plan", "--", "echo", "hi"}, 2, "echo is not an agent"},
-		it{[]string{"hook", "robot", "--model", filepath.Join(dir, ".modec/policy.json"), "--subject", "plan"}, 2, "mode plan"},
+		it{[]string{"hook", "robot", "--model", policyFile, "--subject", "plan"}, 2, "mode plan"},
 		it{[]string{"serve", "--print-config", "robot"}, 0, `"servers"`},
 		it{[]string{"hook", "--help"}, 0, "robot"},
 		it{[]string{"clean"}, 0, robotFile},
@@ -174,7 +178,8 @@ func TestANewTarget(t *testing.T) {
 		it{[]string{"migrate"}, 0, "look, rest"},
 		it{[]string{"list"}, 0, "look"},
 	)
-	if data, err := os.ReadFile(filepath.Join(dir, "modec.toml")); err != nil || !strings.Contains(string(data), "[targets.robot]") {
+	data, err := os.ReadFile(filepath.Join(dir, "modec.toml"))
+	if err != nil || !strings.Contains(string(data), "[targets.robot]") {
 		t.Errorf("modec.toml: %v\n%s", err, data)
 	}
 }

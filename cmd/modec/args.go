@@ -2,27 +2,24 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/output"
 )
 
 type argsCmd struct {
+	textOrJSON
 	Subject   string `arg:"" help:"A role's name or a mode's slug."`
-	Target    string `placeholder:"NAME" help:"Whose arguments: one of ${launchers}. Default: the one of modec.toml's targets that can be started."`
-	Null      bool   `short:"0" help:"End each argument with a NUL byte instead of quoting for a shell."`
+	Target    string `placeholder:"NAME" help:"The agent: ${launchers}. Default: the first of modec.toml."`
+	Null      bool   `short:"0" help:"End each argument with a NUL byte instead of quoting it for a shell."`
 	Inline    bool   `help:"Put the settings into the argument instead of naming their file."`
-	FlagsOnly bool   `help:"Bare flags; what they cannot carry (ask, hooks, rules with a parenthesis) is reported."`
+	FlagsOnly bool   `help:"Use plain flags only, and report what they cannot carry."`
 }
 
 func (argsCmd) Help() string {
-	return `Prints the arguments that start Claude Code as a role or in a mode, quoted for a POSIX shell, on one line. They name the settings that ` + "`modec build`" + ` wrote.
+	return `Prints the arguments that start an agent as a role or in a mode: on one line, quoted for a POSIX shell. They
+name the settings that ` + "`modec build`" + ` wrote.
 
 Examples:
   eval "claude $(modec args reviewer)"
@@ -30,27 +27,34 @@ Examples:
   modec args reviewer --json`
 }
 
+func (argsCmd) reports() []any { return []any{argsReport{}, outcome{}} }
+
+// argsReport is the JSON of an agent's arguments.
+type argsReport struct {
+	envelope
+	Args        []string  `json:"args"`
+	Diagnostics diag.List `json:"diagnostics" jsonschema:"what the arguments do not carry"`
+}
+
 func (c *argsCmd) Run(e *env) error {
 	if c.Inline && c.FlagsOnly {
-		return fmt.Errorf("got --inline and --flags-only, want one of them")
+		return errors.New("--inline and --flags-only exclude each other: leave one out")
 	}
 	launcher, err := e.launcher(c.Target)
 	if err != nil {
 		return err
 	}
-	args, list, err := e.launchArgs(launcher, c.Subject, contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}, mayBeStale)
+	opt := contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}
+	args, list, err := e.launchArgs(launcher, c.Subject, opt, mayBeStale)
 	if err != nil {
 		return err
 	}
 	if list.HasErrors() {
-		return e.ui.fail("args", list)
+		return e.ui.fail(list)
 	}
 	switch {
 	case e.ui.json:
-		return e.ui.emit(struct {
-			Args        []string  `json:"args"`
-			Diagnostics diag.List `json:"diagnostics"`
-		}{args, orEmpty(list)})
+		return e.ui.emit(argsReport{e.ui.envelope(), args, list})
 	case c.Null:
 		for _, a := range args {
 			e.ui.printf("%s\x00", a)
@@ -64,112 +68,4 @@ func (c *argsCmd) Run(e *env) error {
 	}
 	e.ui.diagnostics(list)
 	return nil
-}
-
-// freshness says whether the artifacts on disk must be those of the source.
-type freshness bool
-
-const (
-	mayBeStale  freshness = false
-	mustBeFresh freshness = true
-)
-
-// launchers are the targets whose agents can be started.
-func (e *env) launchers() (list []contract.Launcher) {
-	for _, t := range e.targets {
-		if l, ok := t.(contract.Launcher); ok {
-			list = append(list, l)
-		}
-	}
-	return list
-}
-
-func programs(list []contract.Launcher) (names []string) {
-	for _, l := range list {
-		names = append(names, l.Agent().Programs...)
-	}
-	return names
-}
-
-// launcherOf returns the target whose agent a program is.
-func (e *env) launcherOf(program string) (contract.Launcher, error) {
-	name := strings.TrimSuffix(filepath.Base(program), ".exe")
-	for _, l := range e.launchers() {
-		if slices.Contains(l.Agent().Programs, name) {
-			return l, nil
-		}
-	}
-	return nil, fmt.Errorf("%s is not an agent that modec can start as a subject: these are %s", name, strings.Join(programs(e.launchers()), ", "))
-}
-
-// launcher returns the target of a name; for no name the first that modec.toml compiles
-// for, else the first there is.
-func (e *env) launcher(name string) (contract.Launcher, error) {
-	list := e.launchers()
-	if name != "" {
-		for _, l := range list {
-			if l.Name() == name {
-				return l, nil
-			}
-		}
-		return nil, fmt.Errorf("target %q starts no agent", name)
-	}
-	if cfg, _ := compiler.ReadConfig(e.request()); cfg != nil {
-		for _, t := range cfg.Targets {
-			if l, ok := t.Target.(contract.Launcher); ok {
-				return l, nil
-			}
-		}
-	}
-	if len(list) == 0 {
-		return nil, errors.New("there is no target that starts an agent")
-	}
-	return list[0], nil
-}
-
-// launchArgs compiles the project for the launcher's target alone and returns the
-// arguments for a subject.
-func (e *env) launchArgs(launcher contract.Launcher, subject string, opt contract.ArgsOptions, fresh freshness) ([]string, diag.List, error) {
-	req := e.request()
-	req.Only = []string{launcher.Name()}
-	res, diags := compiler.Compile(e.ctx, req)
-	if diags.HasErrors() {
-		return nil, diags, nil
-	}
-	ref, err := res.Project.ParseSubject(subject, "")
-	if err != nil {
-		return nil, nil, err
-	}
-	if fresh == mustBeFresh {
-		if err := e.fresh(res); err != nil {
-			return nil, nil, err
-		}
-	}
-	opt.Dir = relativeDir(e)
-	args, list := launcher.Args(res.Input(launcher), ref, opt)
-	return args, append(diags, list...), nil
-}
-
-// fresh reports an error where the artifacts on disk are not those of the source.
-func (e *env) fresh(res *compiler.Result) error {
-	changes, list := res.Write(e.ctx, output.Options{Dir: e.dir, Version: version(), DryRun: true, Force: true})
-	if list.HasErrors() {
-		return fmt.Errorf("the artifacts cannot be read: %s", list[0])
-	}
-	for _, c := range changes {
-		if c.Action != output.Unchanged && c.Action != output.Remove {
-			return fmt.Errorf("the artifacts are not those of the source (%s differs); run `modec build` first", c.Path)
-		}
-	}
-	return nil
-}
-
-// relativeDir is the project folder as the caller can name it: relative to the
-// working directory where it is below it, else absolute.
-func relativeDir(e *env) string {
-	rel, err := filepath.Rel(e.cwd, e.dir)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return e.dir
-	}
-	return rel
 }

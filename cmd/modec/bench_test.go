@@ -73,9 +73,11 @@ func BenchmarkHook(b *testing.B) {
 	if out, err := exec.Command(binary(b), "build", "-C", dir).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	payload := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && go test ./..."},"cwd":"` + dir + `"}`
+	payload := `{"hook_event_name":"PreToolUse","tool_name":"Bash",` +
+		`"tool_input":{"command":"git status && go test ./..."},"cwd":"` + dir + `"}`
+	policyFile := filepath.Join(dir, ".modec", "policy.json")
 	measure(b, func() *exec.Cmd {
-		cmd := exec.Command(binary(b), "hook", "claude", "--model", filepath.Join(dir, ".modec/policy.json"), "--subject", "mode-0")
+		cmd := exec.Command(binary(b), "hook", "claude", "--model", policyFile, "--subject", "mode-0")
 		cmd.Stdin = strings.NewReader(payload)
 		return cmd
 	})
@@ -184,7 +186,9 @@ const benchServers = `package modec
 
 servers: {
 	docs: {url: "https://docs.example.com/mcp", tools: {search_docs: risk: "read", get_page: risk: "read"}}
-	shop: {command: "shop-mcp", tools: {list_orders: risk: "read", refund_order: risk: "destructive", update_stock: risk: "write"}}
+	shop: {command: "shop-mcp", tools: {
+		list_orders: risk: "read", refund_order: risk: "destructive", update_stock: risk: "write"
+	}}
 	admin: {command: "admin-mcp", defaultEnabled: false, tools: drop_table: risk: "destructive"}
 }
 `
@@ -222,7 +226,10 @@ modes: "mode-%d": {
 		"""
 	can: {
 		read:    "allow"
-		edit:    {allow: ["src/**/*.go", "docs/**/*.md", {regex: "^cmd/[a-z]+/main\\.go$"}], deny: ["**/*_generated.go"]}
+		edit: {
+			allow: ["src/**/*.go", "docs/**/*.md", {regex: "^cmd/[a-z]+/main\\.go$"}]
+			deny: ["**/*_generated.go"]
+		}
 		command: {allow: ["git status", "git log *", "go test *"], deny: ["git push *"], default: "ask"}
 		web:     "ask"
 		mcp: {

@@ -1,47 +1,44 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/record"
-	"modec.dev/modec/compiler/textdiff"
 )
 
 type buildCmd struct {
-	Target []string `placeholder:"NAME" help:"Compile for this target only; may be repeated. Default: the targets of modec.toml."`
-	Out    string   `placeholder:"DIR" help:"Output root, relative to the working directory, with a lock of its own. Default: the project folder."`
-	Check  bool     `help:"Write nothing; exit 1 when the files on disk are not what the source makes, or permit more than it."`
-	DryRun bool     `help:"Say what would be written, write nothing."`
-	Diff   bool     `help:"Print what would change, line by line, and write nothing."`
-	Watch  bool     `help:"Build again whenever the source changes, a line a build, until it is interrupted."`
-	Staged bool     `help:"With --check: look at the index of git, source and artifacts, in place of the working tree."`
+	textOrJSON
+	Target []string `placeholder:"NAME" help:"Only for this target; may be repeated. Default: those of modec.toml."`
+	Out    string   `placeholder:"DIR" help:"Write into this folder, with a lock of its own. Default: the project."`
+	Check  bool     `help:"Write nothing; exit 1 where a file is not what the source makes, or permits more."`
+	DryRun bool     `help:"Write nothing; list what would be written."`
+	Diff   bool     `help:"Write nothing; print what would change, line by line."`
+	Watch  bool     `help:"Build again after each change of the source, until you press ^C."`
+	Staged bool     `help:"With --check: check what git's index holds instead of the working tree."`
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
 
 func (buildCmd) Help() string {
-	return `Reads modec.toml and the data files beside it, and writes every target's artifacts: all of them or none. A file that modec did not write, or that somebody edited since, is left alone and stops the build. Files that people write too (.mcp.json, .roo/mcp.json, .claude/settings.json, .cursor/mcp.json, .cursor/cli.json, .cursor/hooks.json) are merged: modec adds, changes and removes its own entries, and everything else keeps its bytes.
+	return `modec reads modec.toml and the data files of the source. It writes the files of every target, or
+none of them. A file that modec did not write, or that somebody edited since, stops the build. Files that
+people write too (such as .mcp.json and .claude/settings.json) are merged: modec changes its own entries, and
+everything else keeps its bytes.
 
-What the last build read and left is remembered in your own cache folder, by the hashes of all of it: where nothing changed, build and --check say so without compiling. Nothing is remembered with CI or MODEC_CACHE=off set.
+Where a format cannot say what the source says, modec leaves the permission out and reports a loss. Losses are
+grouped; -v prints each of them.
 
-With --check it tells how each file differs: missing, stale (as modec wrote it, from another source), edited (by hand: the difference is printed), foreign (modec did not write it) or orphaned (the source no longer makes it).
+With --check, each difference has a word: missing; stale (modec wrote it from another source); edited (by
+hand, and the difference is printed); foreign (modec did not write it); orphaned (the source no longer makes
+it).
 
-A loss is a difference between what the source decides and what an artifact can say. Losses are grouped; -v prints each.
+An unchanged project is recognised without compiling it: your own cache folder keeps the hashes of what the
+last build read and wrote. With CI or MODEC_CACHE=off set, nothing is kept.
 
 Examples:
   modec build
@@ -53,39 +50,44 @@ Examples:
   modec build --out /tmp/preview --dry-run --json`
 }
 
+func (buildCmd) reports() []any { return []any{buildReport{}, outcome{}} }
+
 // buildReport is the JSON of a build.
 type buildReport struct {
-	Version     int            `json:"version"`
-	Command     string         `json:"command"`
-	Status      string         `json:"status"`
-	DryRun      bool           `json:"dryRun,omitempty"`
+	envelope
+	Status      string         `json:"status" enum:"ok,drift" jsonschema:"drift: a file differs or permits more"`
+	DryRun      bool           `json:"dryRun,omitempty" jsonschema:"nothing was written"`
 	Targets     []targetReport `json:"targets"`
-	Diagnostics diag.List      `json:"diagnostics"` // warnings and errors that are no losses
+	Diagnostics diag.List      `json:"diagnostics" jsonschema:"warnings and errors that are not losses"`
 }
 
+// targetReport is a target's part of a build.
 type targetReport struct {
-	Name   string          `json:"name"` // "modec" for what every build writes
+	Name   string          `json:"name" jsonschema:"modec for what every build writes"`
 	Files  []output.Change `json:"files"`
-	Losses diag.List       `json:"losses"`
+	Losses diag.List       `json:"losses" jsonschema:"what the format cannot say"`
 }
 
 func (c *buildCmd) Run(e *env) error {
-	if !c.Watch {
-		return c.build(e)
+	switch {
+	case c.Watch && (c.Check || c.DryRun || c.Diff || c.Staged || e.ui.json):
+		return errors.New("--watch builds again and again: leave out --check, --dry-run, --diff, --staged and --json")
+	case c.Staged && (!c.Check || c.Out != ""):
+		return errors.New("--staged reads git's index and writes nothing: add --check, and leave out --out")
+	case c.Watch:
+		return c.watch(e)
+	case c.Staged:
+		return c.staged(e)
 	}
-	if c.Check || c.DryRun || c.Diff || e.ui.json {
-		return errors.New("got --watch beside a flag that writes nothing or prints one value, want it alone")
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return c.watch(ctx, e)
+	return c.build(e)
 }
 
+// verifySeed is the seed where nobody names one.
+const verifySeed = 1
+
+// build compiles the working tree, and writes or checks.
 func (c *buildCmd) build(e *env) error {
 	start := time.Now()
-	if c.Staged {
-		return c.staged(e, start)
-	}
 	req := e.request()
 	req.Only = c.Target
 	out := e.output(c.Out)
@@ -94,162 +96,57 @@ func (c *buildCmd) build(e *env) error {
 		if c.Check {
 			e.ui.diagnostics(s.Diagnostics)
 		}
-		c.unchanged(e, *s, start)
+		e.ui.upToDate(c, *s, start)
 		return nil
 	}
-	root, err := os.OpenRoot(e.dir)
-	if err == nil {
+	if root, err := os.OpenRoot(e.dir); err == nil {
 		defer root.Close()
 		req.FS = m.noting(&m.project, root.FS())
 	}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail("build", diags)
+		return e.ui.fail(diags)
 	}
 	if c.Check {
-		return c.check(e, res, out, diags, m, start)
+		return c.check(e, checked{res: res, opt: output.Options{Dir: out}, diags: diags, memory: m, start: start})
 	}
 	if res.Config.Verify {
 		_, list := e.verify(res, nil, verifySeed)
 		if diags = append(diags, list...); diags.HasErrors() {
-			return e.ui.fail("build", diags)
+			return e.ui.fail(diags)
 		}
 	}
-	changes, list := res.Write(e.ctx, output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff})
-	diags = append(diags, list...)
-	if diags.HasErrors() {
-		return e.ui.fail("build", diags)
-	}
-	if c.Diff && !e.ui.json {
-		e.ui.diagnostics(diags)
-		e.ui.diffs(changes, func(output.Change) bool { return true })
-		return nil
-	}
-	if e.ui.json {
-		return e.ui.emit(buildReport{1, "build", "ok", c.DryRun || c.Diff, targetReports(res, changes), orEmpty(diags)})
+	opt := output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff}
+	changes, list := res.Write(e.ctx, opt)
+	if diags = append(diags, list...); diags.HasErrors() {
+		return e.ui.fail(diags)
 	}
 	s := summaryOf(res, changes, diags)
-	if !c.DryRun {
+	if !opt.DryRun {
 		m.remember(changes, s)
 	}
-	if !e.ui.verbose && !c.DryRun && !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged }) {
-		c.unchanged(e, s, start)
-		return nil
-	}
-	e.ui.diagnostics(diags)
-	e.ui.build(res, changes)
-	e.ui.note("%s in %d ms\n", summary(res, changes, c.DryRun), time.Since(start).Milliseconds())
-	return nil
-}
-
-// unchanged is all that a build says which finds its files as it would write them.
-func (c *buildCmd) unchanged(e *env, s record.Summary, start time.Time) {
-	if c.Check {
-		e.ui.note("%s as the source makes them\n", count(s.Files, "file"))
-		return
-	}
-	more := ""
-	if s.Warnings > 0 {
-		more += ", " + count(s.Warnings, "warning")
-	}
-	if s.Losses > 0 {
-		more += fmt.Sprintf(", %d losses", s.Losses)
-	}
-	if more != "" {
-		more += " (-v lists them)"
-	}
-	e.ui.note("up to date: %s of %s%s in %d ms\n", count(s.Files, "file"), count(s.Targets, "target"), more, time.Since(start).Milliseconds())
-}
-
-func summaryOf(res *compiler.Result, changes []output.Change, diags diag.List) record.Summary {
-	s := record.Summary{Targets: len(res.Outputs), Warnings: diags.Count(diag.Warning)}
-	for _, d := range diags {
-		if d.Severity != diag.Note {
-			s.Diagnostics = append(s.Diagnostics, d)
-		}
-	}
-	for _, o := range res.Outputs {
-		s.Losses += len(o.Losses)
-	}
-	for _, c := range changes {
-		if c.Action != output.Remove {
-			s.Files++
-		}
-	}
-	return s
-}
-
-// memory is what a build remembers of the one before, and for the next.
-type memory struct {
-	place, program string
-	today          time.Time
-	dir, out       string
-	project, disk  *record.Reads // what was read of the project, and of the output root
-}
-
-// memory finds the place of a build's record. What is asked for in full, and what
-// writes nothing or anything, is not remembered.
-func (c *buildCmd) memory(e *env, req compiler.Request, out string) *memory {
-	m := &memory{program: record.Program(version()), today: req.Today, dir: e.dir, out: out}
-	if !e.ui.json && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
-		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.dir, out}, c.Target...)...)
-	}
-	return m
-}
-
-// recall returns what the build before had to say, if nothing changed since.
-func (m *memory) recall() *record.Summary {
-	if r := record.Load(m.place, m.program, m.today, m.dir, m.out); r != nil {
-		return &r.Summary
+	unchanged := !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged })
+	switch {
+	case e.ui.json:
+		reports := targetReports(res, changes)
+		return e.ui.emit(buildReport{e.ui.envelope(), "ok", opt.DryRun, reports, diags})
+	case c.Diff:
+		e.ui.diagnostics(diags)
+		e.ui.diffs(changes, func(output.Change) bool { return true })
+	case unchanged && !e.ui.verbose && !c.DryRun:
+		e.ui.upToDate(c, s, start)
+	default:
+		e.ui.diagnostics(diags)
+		e.ui.build(res, changes)
+		e.ui.note("%s in %d ms\n", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
 	}
 	return nil
-}
-
-// noting notes what is read of a file system, where anything is to be remembered.
-func (m *memory) noting(reads **record.Reads, fsys fs.FS) fs.FS {
-	if m.place == "" {
-		return fsys
-	}
-	*reads = record.NewReads(fsys)
-	return *reads
-}
-
-// remember notes what a build left, and what a check read of it.
-func (m *memory) remember(changes []output.Change, s record.Summary) {
-	if m.project == nil {
-		return
-	}
-	r := record.New(m.program, m.today)
-	r.Summary = s
-	var ok bool
-	if r.Project, ok = m.project.States(); !ok {
-		return
-	}
-	if m.disk != nil {
-		if r.Output, ok = m.disk.States(); !ok {
-			return
-		}
-	}
-	for i := range changes {
-		if _, data := changes[i].Texts(); changes[i].Action != output.Remove && changes[i].Path != output.LockFile {
-			r.File(changes[i].Path, data)
-		}
-	}
-	lock, err := os.ReadFile(filepath.Join(m.out, output.LockFile))
-	if err != nil {
-		return
-	}
-	r.File(output.LockFile, lock)
-	r.Missing(output.PendingLock)
-	r.Save(m.place)
 }
 
 // staged checks what the next commit would hold.
-func (c *buildCmd) staged(e *env, start time.Time) error {
-	if !c.Check || c.Out != "" {
-		return errors.New("got --staged, want --check beside it, and no --out")
-	}
-	req, done, err := e.source(true)
+func (c *buildCmd) staged(e *env) error {
+	start := time.Now()
+	req, done, err := e.source(gitIndex)
 	if err != nil {
 		return err
 	}
@@ -257,45 +154,63 @@ func (c *buildCmd) staged(e *env, start time.Time) error {
 	req.Only = c.Target
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail("build", diags)
+		return e.ui.fail(diags)
 	}
-	return c.compare(e, res, output.Options{FS: req.FS, Version: version(), Check: true}, req.FS, diags, &memory{}, start)
+	return c.check(e, checked{res: res, opt: output.Options{FS: req.FS}, diags: diags, memory: &memory{}, start: start})
 }
 
-// verifySeed is the seed where nobody names one.
-const verifySeed = 1
-
-// check compares the files on disk with what a build would write, and judges
-// them as the agents would.
-func (c *buildCmd) check(e *env, res *compiler.Result, out string, diags diag.List, m *memory, start time.Time) error {
-	var disk fs.FS
-	if _, err := os.Stat(out); err == nil {
-		root, err := os.OpenRoot(out)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		disk = m.noting(&m.disk, root.FS())
-	}
-	return c.compare(e, res, output.Options{Dir: out, Version: version(), Check: true}, disk, diags, m, start)
+// checked is what a check looks at.
+type checked struct {
+	res    *compiler.Result
+	opt    output.Options // where the files are: a folder, or the file system of an index
+	diags  diag.List      // of the compilation
+	memory *memory
+	start  time.Time
 }
 
-// compare does so; disk is nil where there is no output root.
-func (c *buildCmd) compare(e *env, res *compiler.Result, opt output.Options, disk fs.FS, diags diag.List, m *memory, start time.Time) error {
-	changes, list := res.Write(e.ctx, opt)
-	diags = append(diags, list...)
-	drift := slices.DeleteFunc(slices.Clone(changes), func(c output.Change) bool { return c.Action == output.Unchanged })
+// files returns the files to judge; nil where there is no output root.
+func (x *checked) files() (disk fs.FS, end func() error, err error) {
+	nothing := func() error { return nil }
+	if x.opt.FS != nil {
+		return x.opt.FS, nothing, nil
+	}
+	if _, err := os.Stat(x.opt.Dir); err != nil {
+		return nil, nothing, nil
+	}
+	root, err := os.OpenRoot(x.opt.Dir)
+	if err != nil {
+		return nil, nothing, err
+	}
+	return x.memory.noting(&x.memory.disk, root.FS()), root.Close, nil
+}
+
+// check compares the files with what a build would write, and judges them as the agents
+// would.
+func (c *buildCmd) check(e *env, x checked) error {
+	disk, end, err := x.files()
+	if err != nil {
+		return err
+	}
+	defer end()
+	x.opt.Version, x.opt.Check = version(), true
+	changes, list := x.res.Write(e.ctx, x.opt)
+	diags := append(x.diags, list...)
+	drift := slices.DeleteFunc(slices.Clone(changes),
+		func(c output.Change) bool { return c.Action == output.Unchanged })
 	if disk != nil {
-		_, list := e.verify(res, disk, verifySeed)
-		diags = append(diags, list...)
-	}
-	failed := len(drift) > 0 || diags.HasErrors()
-	if e.ui.json {
-		status := "ok"
-		if failed {
-			status = "drift"
+		_, list := e.verify(x.res, disk, verifySeed)
+		if diags = append(diags, list...); has(list, diag.Interrupted) {
+			return e.ui.fail(diags)
 		}
-		if err := e.ui.emit(buildReport{1, "build", status, true, targetReports(res, changes), orEmpty(diags)}); err != nil {
+	}
+	var failed error
+	status := "ok"
+	if len(drift) > 0 || diags.HasErrors() {
+		status, failed = "drift", exitFindings
+	}
+	if e.ui.json {
+		report := buildReport{e.ui.envelope(), status, true, targetReports(x.res, changes), diags}
+		if err := e.ui.emit(report); err != nil {
 			return err
 		}
 	} else {
@@ -305,35 +220,16 @@ func (c *buildCmd) compare(e *env, res *compiler.Result, opt output.Options, dis
 		}
 		e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || d.State == output.Edited })
 	}
-	if failed {
-		return exitCode(1)
+	if failed == nil {
+		s := summaryOf(x.res, changes, diags)
+		x.memory.remember(changes, s)
+		e.ui.upToDate(c, s, x.start)
 	}
-	s := summaryOf(res, changes, diags)
-	m.remember(changes, s)
-	c.unchanged(e, s, start)
-	return nil
+	return failed
 }
 
-// diffs prints what a build would do to files, as a patch from what is on disk.
-func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
-	for _, c := range changes {
-		if c.Action == output.Unchanged || !of(c) {
-			continue
-		}
-		have, want := c.Texts()
-		u.unified(textdiff.Patch(c.Path, have, want))
-	}
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
+// targetReports sorts changes and losses by target; the last is what every build writes.
 func targetReports(res *compiler.Result, changes []output.Change) []targetReport {
-	var reports []targetReport
 	of := func(name string) []output.Change {
 		list := []output.Change{}
 		for _, c := range changes {
@@ -343,176 +239,9 @@ func targetReports(res *compiler.Result, changes []output.Change) []targetReport
 		}
 		return list
 	}
+	var reports []targetReport
 	for _, o := range res.Outputs {
-		reports = append(reports, targetReport{o.Target.Name(), of(o.Target.Name()), orEmpty(o.Losses)})
+		reports = append(reports, targetReport{o.Target.Name(), of(o.Target.Name()), o.Losses})
 	}
 	return append(reports, targetReport{"modec", of("modec"), diag.List{}})
-}
-
-// build prints a build's artifacts and losses, target by target.
-func (u *ui) build(res *compiler.Result, changes []output.Change) {
-	for i, r := range targetReports(res, changes) {
-		total, files := 0, 0
-		for _, c := range r.Files {
-			if c.Action != output.Remove {
-				total, files = total+c.Bytes, files+1
-			}
-		}
-		title := "what every build writes"
-		if i < len(res.Outputs) {
-			title = res.Outputs[i].Target.Summary()
-		}
-		u.printf("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
-		for _, line := range u.artifacts(r.Files) {
-			u.printf("  %s\n", line)
-		}
-		u.losses(r.Losses)
-	}
-}
-
-// artifacts lists files; without -v, three or more of one folder and ending
-// are one line.
-func (u *ui) artifacts(changes []output.Change) []string {
-	type group struct {
-		name     string
-		n, bytes int
-		removed  bool
-	}
-	var groups []group
-	key := func(c output.Change) string {
-		return path.Dir(c.Path) + "/*" + path.Ext(c.Path)
-	}
-	counts := map[string]int{}
-	for _, c := range changes {
-		counts[key(c)]++
-	}
-	index := map[string]int{}
-	for _, c := range changes {
-		k := c.Path
-		if !u.verbose && counts[key(c)] > 2 {
-			k = key(c)
-		}
-		if c.Action == output.Remove {
-			groups = append(groups, group{name: c.Path, removed: true})
-			continue
-		}
-		i, ok := index[k]
-		if !ok {
-			i = len(groups)
-			index[k] = i
-			groups = append(groups, group{name: k})
-		}
-		groups[i].n++
-		groups[i].bytes += c.Bytes
-	}
-	var lines []string
-	for _, g := range groups {
-		switch {
-		case g.removed:
-			lines = append(lines, "removed "+g.name)
-		case g.n > 1:
-			lines = append(lines, fmt.Sprintf("%-44s %10s  %d files", g.name, size(g.bytes), g.n))
-		default:
-			lines = append(lines, fmt.Sprintf("%-44s %10s", g.name, size(g.bytes)))
-		}
-	}
-	return lines
-}
-
-// losses prints what a target could not say: each with -v, else one line for
-// each code and group with its first place and the number of others.
-func (u *ui) losses(list diag.List) {
-	type key struct {
-		code  diag.Code
-		group string
-	}
-	var order []key
-	by := map[key]diag.List{}
-	for _, d := range list {
-		k := key{d.Code, d.Group}
-		if by[k] == nil {
-			order = append(order, k)
-		}
-		by[k] = append(by[k], d)
-	}
-	slices.SortStableFunc(order, func(a, b key) int {
-		return cmp.Or(cmp.Compare(rank(by[a][0].Loss), rank(by[b][0].Loss)), cmp.Compare(a.code, b.code))
-	})
-	for _, k := range order {
-		group := by[k]
-		for i, d := range group {
-			if i > 0 && !u.verbose {
-				break
-			}
-			more := ""
-			if n := len(group) - 1; n > 0 && !u.verbose {
-				more = fmt.Sprintf(" (and %d more%s)", n, diag.Clean(places(group[1:])))
-			} else if d.Subject != "" && u.verbose {
-				more = " (" + diag.Clean(d.Subject) + ")"
-			}
-			u.printf("  %s %s: %s%s [%s]\n", lossWord[d.Loss], place(d), diag.Clean(d.Message), more, d.Code)
-			if d.Hint != "" {
-				u.printf("      hint: %s\n", diag.Clean(d.Hint))
-			}
-		}
-	}
-}
-
-// lossWord is how a loss is announced; the order of rank is that of concern.
-var lossWord = map[diag.Loss]string{diag.Widening: "widened ", diag.Narrowing: "narrowed", diag.Text: "dropped "}
-
-func rank(l diag.Loss) int {
-	return slices.Index([]diag.Loss{diag.Widening, diag.Narrowing, diag.Text}, l)
-}
-
-func place(d diag.Diagnostic) string {
-	if p := d.Pos.String(); p != "" {
-		return p
-	}
-	return cmp.Or(d.Subject, d.Target)
-}
-
-// places names the other subjects of a group of losses, a few of them.
-func places(list diag.List) string {
-	var names []string
-	for _, d := range list {
-		if d.Subject != "" && !slices.Contains(names, d.Subject) {
-			names = append(names, d.Subject)
-		}
-	}
-	const most = 3
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) > most:
-		return ": " + strings.Join(names[:most], ", ") + " …"
-	}
-	return ": " + strings.Join(names, ", ")
-}
-
-func summary(res *compiler.Result, changes []output.Change, dry bool) string {
-	n := map[output.Action]int{}
-	for _, c := range changes {
-		n[c.Action]++
-	}
-	verb := "built"
-	if dry {
-		verb = "would build"
-	}
-	s := fmt.Sprintf("%s %s: %s", verb, count(len(res.Outputs), "target"), count(n[output.Create]+n[output.Update], "file")+" written")
-	if n[output.Unchanged] > 0 {
-		s += fmt.Sprintf(", %d unchanged", n[output.Unchanged])
-	}
-	if n[output.Remove] > 0 {
-		s += fmt.Sprintf(", %d removed", n[output.Remove])
-	}
-	return s + describeProject(res.Project)
-}
-
-func describeProject(p *ir.Project) string {
-	tools := 0
-	for i := range p.Servers {
-		tools += len(p.Servers[i].Tools)
-	}
-	return fmt.Sprintf(" from %s, %s, %s with %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"), count(len(p.Servers), "server"), count(tools, "tool"))
 }

@@ -116,18 +116,27 @@ var changes = []change{
 		mustWrite(t, file, data)
 	}},
 	{"a letter of the source", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, ofSource)) }},
-	{"a letter of modec.toml", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, filepath.Join(dir, "modec.toml")) }},
+	{"a letter of modec.toml", func(t *testing.T, r *rand.Rand, dir string) {
+		flip(t, r, filepath.Join(dir, "modec.toml"))
+	}},
 	{"a letter of an artifact", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, pick(t, r, dir, made)) }},
-	{"a letter of the lock", func(t *testing.T, r *rand.Rand, dir string) { flip(t, r, filepath.Join(dir, "modec.lock")) }},
+	{"a letter of the lock", func(t *testing.T, r *rand.Rand, dir string) {
+		flip(t, r, filepath.Join(dir, "modec.lock"))
+	}},
 	{"a new source file", func(t *testing.T, r *rand.Rand, dir string) {
-		mustWrite(t, filepath.Join(dir, "modec", "roles", "zz.cue"), []byte("package modec\n\nroles: zz: can: read: \"allow\"\n"))
+		role := "package modec\n\nroles: zz: can: read: \"allow\"\n"
+		mustWrite(t, filepath.Join(dir, "modec", "roles", "zz.cue"), []byte(role))
 	}},
 	{"a new folder of the source", func(t *testing.T, r *rand.Rand, dir string) {
 		mustWrite(t, filepath.Join(dir, "modec", "more", "zz.yaml"), []byte("roles: {zz: {can: {read: allow}}}\n"))
 	}},
-	{"a source file that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, ofSource)) }},
+	{"a source file that is gone", func(t *testing.T, r *rand.Rand, dir string) {
+		os.Remove(pick(t, r, dir, ofSource))
+	}},
 	{"an artifact that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(pick(t, r, dir, made)) }},
-	{"a lock that is gone", func(t *testing.T, r *rand.Rand, dir string) { os.Remove(filepath.Join(dir, "modec.lock")) }},
+	{"a lock that is gone", func(t *testing.T, r *rand.Rand, dir string) {
+		os.Remove(filepath.Join(dir, "modec.lock"))
+	}},
 	{"an interrupted build", func(t *testing.T, r *rand.Rand, dir string) {
 		mustWrite(t, filepath.Join(dir, ".modec", "lock.next"), []byte("version = 1\n"))
 	}},
@@ -149,7 +158,8 @@ var changes = []change{
 		mustWrite(t, filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers": {"mine": {"command": "x"}}}`))
 	}},
 	{"settings of the project, which a check judges", func(t *testing.T, r *rand.Rand, dir string) {
-		mustWrite(t, filepath.Join(dir, ".claude", "settings.json"), []byte(`{"permissions": {"allow": ["Bash(rm *)"]}}`))
+		settings := `{"permissions": {"allow": ["Bash(rm *)"]}}`
+		mustWrite(t, filepath.Join(dir, ".claude", "settings.json"), []byte(settings))
 	}},
 	{"a skill, which a check looks for", func(t *testing.T, r *rand.Rand, dir string) {
 		mustWrite(t, filepath.Join(dir, ".claude", "skills", "code", "SKILL.md"), []byte("x"))
@@ -189,8 +199,8 @@ func TestTheCacheIsNeverWrong(t *testing.T) {
 				c.do(t, rand.New(rand.NewPCG(uint64(round), 7)), dir) // the same to both
 				t.Setenv("MODEC_CACHE", cache)
 				defer t.Setenv("MODEC_CACHE", "")
-				for _, args := range [][]string{{"build", "--check"}, {"build"}, {"build", "--check"}, {"build", "--target", "model"}} {
-					out = append(out, strings.Join(args, " ")+": "+answer(t, append([]string{"-C", dir}, args...)...))
+				for _, line := range []string{"build --check", "build", "build --check", "build --target model"} {
+					out = append(out, line+": "+answer(t, append([]string{"-C", dir}, strings.Fields(line)...)...))
 				}
 				return out, treeOf(t, dir)
 			}
@@ -208,11 +218,28 @@ func TestTheCacheIsNeverWrong(t *testing.T) {
 
 // cached is a small project with a prompt in a file.
 var cached = map[string]string{
-	"modec.toml":           "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n[targets.model]\n",
-	"modec/servers.cue":    "package modec\n\nservers: docs: {command: \"docs-mcp\", tools: {search: {}, drop: risk: \"destructive\"}}\n",
-	"modec/modes/code.cue": "package modec\n\nmodes: code: {\n\tname: \"Code\"\n\twhenToUse: \"always\"\n\troleDefinitionFile: \"code.md\"\n\tcan: {read: \"allow\", edit: {allow: [\"src/**\"]}, mcp: docs: {allow: [\"search\"]}}\n}\n",
-	"modec/modes/code.md":  "You write code and read it again.\n",
-	"modec/roles/dev.cue":  "package modec\n\nroles: dev: {permissionMode: \"default\", can: {command: {allow: [\"make test\"], deny: [\"rm *\"], default: \"ask\"}, mcp: docs: {allow: [\"search\"]}}}\n",
+	"modec.toml": "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n[targets.model]\n",
+	"modec/servers.cue": `package modec
+
+servers: docs: {command: "docs-mcp", tools: {search: {}, drop: risk: "destructive"}}
+`,
+	"modec/modes/code.cue": `package modec
+
+modes: code: {
+	name: "Code"
+	whenToUse: "always"
+	roleDefinitionFile: "code.md"
+	can: {read: "allow", edit: {allow: ["src/**"]}, mcp: docs: {allow: ["search"]}}
+}
+`,
+	"modec/modes/code.md": "You write code and read it again.\n",
+	"modec/roles/dev.cue": `package modec
+
+roles: dev: {permissionMode: "default", can: {
+	command: {allow: ["make test"], deny: ["rm *"], default: "ask"}
+	mcp: docs: {allow: ["search"]}
+}}
+`,
 }
 
 // TestTheCacheSkipsWork: the second of two builds is recognised, also after a check.
@@ -224,7 +251,7 @@ func TestTheCacheSkipsWork(t *testing.T) {
 	for name, text := range cached {
 		mustWrite(t, filepath.Join(dir, name), []byte(text))
 	}
-	e := &env{ui: newUI(&bytes.Buffer{}, &bytes.Buffer{}, &globals{}, dir), dir: dir, cwd: dir}
+	e := testEnv(t.Context(), dir, &bytes.Buffer{})
 	recall := func(c *buildCmd) bool { return c.memory(e, e.request(), dir).recall() != nil }
 	for _, c := range []*buildCmd{{}, {Check: true}} {
 		if recall(c) {

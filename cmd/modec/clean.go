@@ -6,13 +6,16 @@ import (
 )
 
 type cleanCmd struct {
-	Out    string `placeholder:"DIR" help:"Output root, relative to the working directory. Default: the project folder."`
-	DryRun bool   `help:"Say what would be taken out, and leave it."`
-	Force  bool   `help:"Take out files and entries that were edited since, too."`
+	textOrJSON
+	Out    string `placeholder:"DIR" help:"Clean this output root. Default: the project."`
+	DryRun bool   `help:"Change nothing; list what would be removed."`
+	Force  bool   `help:"Also remove files and entries that were edited since."`
 }
 
 func (cleanCmd) Help() string {
-	return `Takes out what the builds of a project wrote, as modec.lock remembers it: modec's own files, its entries in files that people write too, and the lock. The source and everything of yours stays. What somebody edited stops it, and nothing is taken out.
+	return `Removes what the builds of a project wrote, as modec.lock records it: modec's own files, its
+entries in files that people write too, and the lock. The source and everything of yours stays. A file that
+somebody edited stops it, and nothing is removed.
 
 It needs no source: a project whose modec.toml is broken or gone can be cleaned too.
 
@@ -22,23 +25,25 @@ Examples:
   modec clean --out build/preview`
 }
 
+func (cleanCmd) reports() []any { return []any{cleanReport{}, outcome{}} }
+
 // cleanReport is the JSON of a clean.
 type cleanReport struct {
-	Version     int             `json:"version"`
-	Command     string          `json:"command"`
-	Status      string          `json:"status"`
-	DryRun      bool            `json:"dryRun,omitempty"`
-	Files       []output.Change `json:"files"`
+	envelope
+	Status      string          `json:"status" enum:"ok"`
+	DryRun      bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
+	Files       []output.Change `json:"files" jsonschema:"update: modec's entries were removed"`
 	Diagnostics diag.List       `json:"diagnostics"`
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	changes, diags := output.Clean(e.ctx, output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets})
+	opt := output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets}
+	changes, diags := output.Clean(e.ctx, opt)
 	if diags.HasErrors() {
-		return e.ui.fail("clean", diags)
+		return e.ui.fail(diags)
 	}
 	if e.ui.json {
-		return e.ui.emit(cleanReport{1, "clean", "ok", c.DryRun, orEmpty(changes), orEmpty(diags)})
+		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, diags})
 	}
 	removed, kept := 0, 0
 	for _, x := range changes {

@@ -13,11 +13,13 @@ import (
 )
 
 type completionCmd struct {
+	textOrJSON
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
 func (completionCmd) Help() string {
-	return `Prints a script by which a shell completes commands, flags and their values, and the modes and roles of the project at hand.
+	return `Prints a script that lets a shell complete commands, flags and their values, and the modes and roles of the
+project.
 
 Examples:
   source <(modec completion bash)                                    # in ~/.bashrc
@@ -25,8 +27,8 @@ Examples:
   modec completion fish > ~/.config/fish/completions/modec.fish      # once`
 }
 
-// The scripts hand over the words before the cursor, the one at it included, and take
-// a candidate a line.
+// completionScripts pass the words up to the cursor to `modec complete`, and read one
+// candidate a line.
 var completionScripts = map[string]string{
 	"bash": `_modec() {
 	local IFS=$'\n'
@@ -53,7 +55,19 @@ complete -c modec -n 'test -z (__modec_complete | string collect)' -F
 `,
 }
 
+func (completionCmd) reports() []any { return []any{completionReport{}} }
+
+// completionReport is the JSON of a completion script.
+type completionReport struct {
+	envelope
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
 func (c *completionCmd) Run(e *env) error {
+	if e.ui.json {
+		return e.ui.emit(completionReport{e.ui.envelope(), c.Shell, completionScripts[c.Shell]})
+	}
 	e.ui.printf("%s", completionScripts[c.Shell])
 	return nil
 }
@@ -85,7 +99,7 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 	return nil
 }
 
-// subjectNames are the modes and roles of the project, none where it does not load.
+// subjectNames returns the modes and roles of the project; none where it does not load.
 func (e *env) subjectNames() (names []string) {
 	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
@@ -103,7 +117,7 @@ type completer struct {
 	subjects func() []string // asked only where one is wanted
 }
 
-// typed is what stands before the last word of a command line.
+// typed describes the words before the last one of a command line.
 type typed struct {
 	node        *kong.Node
 	flags       []*kong.Flag // that may follow
@@ -114,7 +128,8 @@ type typed struct {
 // complete returns the words that may stand in the place of the last one.
 func (c completer) complete(app *kong.Application, words []string) []string {
 	last := words[len(words)-1]
-	all := slices.DeleteFunc(c.candidates(before(app, words[:len(words)-1]), last), func(s string) bool { return !strings.HasPrefix(s, last) })
+	all := slices.DeleteFunc(c.candidates(before(app, words[:len(words)-1]), last),
+		func(s string) bool { return !strings.HasPrefix(s, last) })
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -130,7 +145,9 @@ func before(app *kong.Application, words []string) typed {
 				t.waiting = f
 			}
 		default:
-			i := slices.IndexFunc(t.node.Children, func(n *kong.Node) bool { return n.Name == w || slices.Contains(n.Aliases, w) })
+			i := slices.IndexFunc(t.node.Children, func(n *kong.Node) bool {
+				return n.Name == w || slices.Contains(n.Aliases, w)
+			})
 			if i < 0 {
 				t.positionals++
 				continue
@@ -183,13 +200,15 @@ func flagOf(flags []*kong.Flag, word string) *kong.Flag {
 	return nil
 }
 
-// values are what a flag or an argument takes, where that is a list.
+// values returns what a flag or an argument takes, where that is a list.
 func (c completer) values(v *kong.Value) []string {
 	switch {
 	case v.Enum != "":
 		return v.EnumSlice()
 	case v.Name == "target" || v.Name == "targets":
 		return slices.Clone(c.targets)
+	case v.Name == "topic":
+		return topicNames()
 	case v.Name == "subject" || v.Name == "role" || v.Name == "mode":
 		return c.subjects()
 	}

@@ -16,13 +16,22 @@ import (
 )
 
 type cursorCmd struct {
-	Check cursorCheckCmd `cmd:"" help:"Tell whether Cursor would run an MCP tool without a question."`
-	Add   cursorAddCmd   `cmd:"" help:"Add an entry to Cursor's list of MCP tools that run without a question."`
+	Check cursorCheckCmd `cmd:"" group:"subcommands" help:"Check whether Cursor runs an MCP tool without a question."`
+	Add   cursorAddCmd   `cmd:"" group:"subcommands" help:"Add an entry to that list."`
 }
 
-// cursorFile is the flag that both commands have.
+func (cursorCmd) Help() string {
+	return `Cursor keeps a list of MCP tools that it runs without a question: mcpAllowlist in permissions.json. These
+commands read and edit it as Cursor does.
+
+Examples:
+  modec cursor check github:list_issues
+  modec cursor add github:list_issues`
+}
+
+// cursorFile is the flag of both commands.
 type cursorFile struct {
-	File string `placeholder:"FILE" help:"The permissions.json. Default: ~/.cursor/permissions.json, which Cursor reads."`
+	File string `placeholder:"FILE" help:"The permissions.json. Default: ~/.cursor/permissions.json."`
 }
 
 // path returns the file as an absolute path.
@@ -38,15 +47,20 @@ func (c cursorFile) path(e *env) (string, error) {
 }
 
 type cursorCheckCmd struct {
+	textOrJSON
 	Tool string `arg:"" help:"The tool as SERVER:TOOL."`
-	Mode string `enum:",ask,allowlist,unrestricted" default:"" help:"The run mode: ask (every time), allowlist or unrestricted (Run Everything). Default: the file's approvalMode, else allowlist."`
+	Mode string `enum:",ask,allowlist,unrestricted" default:"" help:"The run mode. Default: the file's."`
 	cursorFile
 }
 
 func (cursorCheckCmd) Help() string {
-	return `Reads the list as Cursor's settings do: an entry is SERVER:TOOL, each a name or * alone, without regard to case. An organisation's settings and Cursor's protection of its own browser stand above the list and are not seen here.
+	return `Reads the list as Cursor does: an entry is SERVER:TOOL, each a name or * alone, and case does not count. An
+organisation's settings and Cursor's protection of its own browser stand above the list; modec does not see them.
 
-Exits 0 when the tool would run without a question, 1 when Cursor would ask, 2 when there is no list to go by.
+--mode is the run mode of Cursor's settings: ask (every time), allowlist, or unrestricted (Run Everything). Without
+it the approvalMode of the file counts, else allowlist.
+
+It exits 0 where the tool would run without a question, 1 where Cursor would ask, 2 where there is no list.
 
 Examples:
   modec cursor check github:list_issues
@@ -54,12 +68,15 @@ Examples:
   modec cursor check docs:get_page --mode unrestricted --json`
 }
 
+func (cursorCheckCmd) reports() []any { return []any{cursorChecked{}} }
+
 // cursorChecked is the JSON of a check.
 type cursorChecked struct {
+	envelope
 	Tool  string         `json:"tool"`
-	Runs  bool           `json:"runs"` // without a question
+	Runs  bool           `json:"runs" jsonschema:"without a question"`
 	Why   model.Reason   `json:"why"`
-	Entry string         `json:"entry,omitempty"`
+	Entry string         `json:"entry,omitempty" jsonschema:"the entry of the list that decided"`
 	Pos   string         `json:"pos,omitempty"`
 	Mode  format.RunMode `json:"mode"`
 	File  string         `json:"file"`
@@ -86,9 +103,8 @@ func (c *cursorCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	x := cursorChecked{
-		Tool: tool.String(), Runs: got.Alone, Why: got.Why, Pos: got.At.String(), Mode: got.Mode, File: file,
-	}
+	x := cursorChecked{envelope: e.ui.envelope(), Tool: tool.String(), Runs: got.Alone, Why: got.Why,
+		Pos: got.At.String(), Mode: got.Mode, File: file}
 	if got.Entry != (format.Entry{}) {
 		x.Entry = got.Entry.String()
 	}
@@ -99,7 +115,7 @@ func (c *cursorCheckCmd) Run(e *env) error {
 		e.ui.diagnostics(got.Ignored)
 	}
 	if err == nil && !got.Alone {
-		return exitCode(1)
+		return exitFindings
 	}
 	return err
 }
@@ -121,28 +137,34 @@ func (u *ui) cursorChecked(x cursorChecked) {
 }
 
 type cursorAddCmd struct {
+	textOrJSON
 	Entry  string `arg:"" help:"The entry: SERVER:TOOL, each a name or *."`
-	Create bool   `help:"Create the file where there is none. A list in the home folder replaces that of the settings and switches off Run Everything and Auto-review."`
+	Create bool   `help:"Create the file where there is none."`
 	cursorFile
 }
 
 func (cursorAddCmd) Help() string {
-	return `Everything else in the file keeps its bytes, comments too. Entries that the new one covers are removed; an entry that is covered already is not added.
+	return `Adds an entry. Everything else in the file keeps its bytes, comments included. Entries that the new one
+covers are removed. An entry that is covered already is not added.
 
-A file that is missing is created with --create only: Cursor takes a permissions.json with any entry for the whole list, instead of that of its settings, and no longer runs everything or reviews by itself.
+A file that does not exist is created with --create only, because it changes what Cursor does: a permissions.json
+with an entry replaces the list of Cursor's settings and switches off Run Everything and Auto-review.
 
 Examples:
   modec cursor add github:list_issues
   modec cursor add 'docs:*' --file permissions.json --create`
 }
 
+func (cursorAddCmd) reports() []any { return []any{cursorAdded{}} }
+
 // cursorAdded is the JSON of an addition.
 type cursorAdded struct {
+	envelope
 	Entry   string   `json:"entry"`
 	Added   bool     `json:"added"`
-	By      string   `json:"coveredBy,omitempty"`
-	Removed []string `json:"removed"`
-	Pins    bool     `json:"pinsRunMode"` // the file has a say in the run mode from now on
+	By      string   `json:"coveredBy,omitempty" jsonschema:"the entry that covers it already"`
+	Removed []string `json:"removed" jsonschema:"entries that the new one covers"`
+	Pins    bool     `json:"pinsRunMode" jsonschema:"from now on the file decides the run mode"`
 	Created bool     `json:"created"`
 	File    string   `json:"file"`
 }
@@ -164,11 +186,11 @@ func (c *cursorAddCmd) Run(e *env) error {
 			return err
 		}
 	}
-	x := cursorAdded{Entry: entry.String(), Removed: []string{}, File: file}
+	x := cursorAdded{envelope: e.ui.envelope(), Entry: entry.String(), Removed: []string{}, File: file}
 	err = editFile(file, func(data []byte, exists bool) ([]byte, error) {
 		if !exists {
 			if !c.Create {
-				return nil, fmt.Errorf("got no file %s: with --create it is written, and then its list is the only one "+
+				return nil, fmt.Errorf("%s does not exist: --create writes it, and then its list is the only one "+
 					"that Cursor goes by, without Run Everything and Auto-review", file)
 			}
 			data = allowlist.NewFile
@@ -207,9 +229,8 @@ func (u *ui) cursorAdded(x cursorAdded) {
 	}
 }
 
-// editFile replaces a file by what edit makes of it, at once: whoever reads it
-// sees the old bytes or the new. A link is followed inside the file's folder
-// only.
+// editFile replaces a file by what edit makes of it, in one step: whoever reads it sees
+// the old bytes or the new. It follows a link only inside the file's folder.
 func editFile(file string, edit func(data []byte, exists bool) ([]byte, error)) error {
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -265,7 +286,7 @@ func behindLinks(root *os.Root, name string) (string, error) {
 			return "", err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
-			return "", fmt.Errorf("got no regular file")
+			return "", errors.New("it is not a regular file")
 		}
 		to, err := root.Readlink(name)
 		if err != nil {
@@ -275,7 +296,7 @@ func behindLinks(root *os.Root, name string) (string, error) {
 			name = next
 			continue
 		}
-		return "", fmt.Errorf("got a link to %s, which leaves its folder", to)
+		return "", fmt.Errorf("it is a link to %s, which leaves its folder: name the file itself", to)
 	}
-	return "", fmt.Errorf("got links without an end")
+	return "", errors.New("it is a link that leads to itself")
 }

@@ -19,12 +19,17 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
-type doctorCmd struct{}
+type doctorCmd struct {
+	textOrJSON
+}
 
 func (doctorCmd) Help() string {
-	return `Looks at what a build cannot know: whether the hooks find modec, which of the agents are on this machine and in which version, whether an artifact is one that no agent here reads, which files an agent would ignore and why, whether a build was interrupted or the files are not those of the source, and whether git leaves out what has to be committed.
+	return `Looks at what a build cannot know: whether the hooks find modec; which agents are on this machine, in which
+version; which files an agent would ignore, and why; whether a build was interrupted or its files are out of
+date; whether git ignores a file that has to be committed.
 
-It runs the agents that it finds on your path with --version, and git. Exits 1 where something is wrong; what is only worth knowing is a note.
+It runs git, and the agents on your path with --version. It exits 1 where something is wrong. What is only
+worth knowing is a note.
 
 Examples:
   modec doctor
@@ -33,34 +38,41 @@ Examples:
 
 // Levels of what doctor finds.
 const (
-	good  = "ok"
-	note  = "note"
-	wrong = "wrong"
+	levelOK    = "ok"
+	levelNote  = "note"
+	levelWrong = "wrong"
 )
 
 // checkup is one thing that doctor looked at.
 type checkup struct {
-	Level string `json:"level"` // ok, note, wrong
+	Level string `json:"level" jsonschema:"ok, note or wrong"`
 	What  string `json:"what"`
 	Text  string `json:"text"`
-	Hint  string `json:"hint,omitempty"`
+	Hint  string `json:"hint,omitempty" jsonschema:"what to do about it"`
+}
+
+func (doctorCmd) reports() []any { return []any{doctorReport{}} }
+
+// doctorReport is the JSON of a doctor.
+type doctorReport struct {
+	envelope
+	Status string    `json:"status" enum:"ok,wrong"`
+	Checks []checkup `json:"checks"`
 }
 
 func (c *doctorCmd) Run(e *env) error {
 	d := &doctor{env: e}
 	d.program()
 	d.repository()
+	if err := e.ctx.Err(); err != nil {
+		return err
+	}
 	status, code := "ok", error(nil)
-	if slices.ContainsFunc(d.found, func(c checkup) bool { return c.Level == wrong }) {
-		status, code = "wrong", exitCode(1)
+	if slices.ContainsFunc(d.found, func(c checkup) bool { return c.Level == levelWrong }) {
+		status, code = "wrong", exitFindings
 	}
 	if e.ui.json {
-		if err := e.ui.emit(struct {
-			Version int       `json:"version"`
-			Command string    `json:"command"`
-			Status  string    `json:"status"`
-			Checks  []checkup `json:"checks"`
-		}{1, "doctor", status, d.found}); err != nil {
+		if err := e.ui.emit(doctorReport{e.ui.envelope(), status, d.found}); err != nil {
 			return err
 		}
 		return code
@@ -79,25 +91,44 @@ type doctor struct {
 	found []checkup
 }
 
-func (d *doctor) tell(level, what, hint, format string, args ...any) {
-	d.found = append(d.found, checkup{level, what, fmt.Sprintf(format, args...), hint})
+// finding is the last checkup; hint says what to do about it.
+type finding struct{ *checkup }
+
+func (f finding) hint(text string) { f.Hint = text }
+
+func (d *doctor) add(c checkup) finding {
+	d.found = append(d.found, c)
+	return finding{&d.found[len(d.found)-1]}
 }
 
-// program looks whether a hook that calls modec calls this one.
+func (d *doctor) good(what, format string, args ...any) {
+	d.add(checkup{Level: levelOK, What: what, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *doctor) note(what, format string, args ...any) {
+	d.add(checkup{Level: levelNote, What: what, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *doctor) wrong(what, format string, args ...any) finding {
+	return d.add(checkup{Level: levelWrong, What: what, Text: fmt.Sprintf(format, args...)})
+}
+
+// program checks that a hook that calls modec calls this one.
 func (d *doctor) program() {
 	own, err := os.Executable()
 	if err != nil {
-		d.tell(wrong, "modec", "", "cannot tell where it runs from: %v", err)
+		d.wrong("modec", "its own place cannot be found: %v", err)
 		return
 	}
 	found, err := exec.LookPath("modec")
 	switch {
 	case err != nil:
-		d.tell(wrong, "modec", "put the folder of "+own+" on the path", "is not on the path: every hook that a build writes refuses what it is asked")
+		d.wrong("modec", "is not on the path: every hook that a build writes refuses what it is asked").
+			hint("put the folder of " + own + " on the path")
 	case !sameFile(own, found):
-		d.tell(note, "modec", "", "%s runs, and hooks call %s", own, found)
+		d.note("modec", "%s runs, and hooks call %s", own, found)
 	default:
-		d.tell(good, "modec", "", "%s, at %s", version(), found)
+		d.good("modec", "%s, at %s", version(), found)
 	}
 }
 
@@ -114,16 +145,18 @@ func (d *doctor) repository() {
 	res, diags := compiler.Compile(d.ctx, d.request())
 	if diags.HasErrors() {
 		first := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
-		d.tell(wrong, "source", "`modec lint` tells all of it", "does not compile: %s", first)
+		d.wrong("source", "does not compile: %s", first).hint("`modec lint` shows all of it")
 		return
 	}
-	d.tell(good, "source", "", "%s, %s and %s for %s", count(len(res.Project.Modes), "mode"), count(len(res.Project.Roles), "role"), count(len(res.Project.Servers), "server"), count(len(res.Outputs), "target"))
+	p := res.Project
+	d.good("source", "%s, %s and %s for %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"),
+		count(len(p.Servers), "server"), count(len(res.Outputs), "target"))
 	changes, list := res.Write(d.ctx, output.Options{Dir: d.dir, Version: version(), Check: true})
 	for _, x := range list {
-		d.tell(wrong, "artifacts", x.Hint, "%s", x)
+		d.wrong("artifacts", "%s", x).hint(x.Hint)
 	}
 	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(output.PendingLock))); err == nil {
-		d.tell(wrong, "artifacts", "`modec build` finishes it", "a build was interrupted")
+		d.wrong("artifacts", "a build was interrupted").hint("`modec build` finishes it")
 	}
 	states := map[output.State][]string{}
 	for _, c := range changes {
@@ -131,13 +164,16 @@ func (d *doctor) repository() {
 			states[c.State] = append(states[c.State], c.Path)
 		}
 	}
-	for _, s := range []output.State{output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned} {
+	for _, s := range []output.State{
+		output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned,
+	} {
 		if names := states[s]; len(names) > 0 {
-			d.tell(wrong, "artifacts", "`modec build --check` tells the difference", "%s %s: %s", count(len(names), "file"), s, some(names))
+			d.wrong("artifacts", "%s %s: %s", count(len(names), "file"), s, some(names)).
+				hint("`modec build --check` shows the difference")
 		}
 	}
 	if len(states) == 0 && len(list) == 0 {
-		d.tell(good, "artifacts", "", "%s as the source makes them", count(len(changes), "file"))
+		d.good("artifacts", "%s as the source makes them", count(len(changes), "file"))
 	}
 	d.ignored(changes)
 	for _, o := range res.Outputs {
@@ -155,10 +191,12 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// patience is how long an agent may take to tell its version.
+// patience is how long an agent may take to print its version.
 const patience = 10 * time.Second
 
-var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+(?:\.\d+)*`) })
+var versionNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\d+\.\d+(?:\.\d+)*`)
+})
 
 // agent looks for the agent behind a target.
 func (d *doctor) agent(o contract.Artifacts) {
@@ -167,33 +205,36 @@ func (d *doctor) agent(o contract.Artifacts) {
 		return
 	}
 	a := t.Agent()
+	observed := func(s string) bool { return strings.HasSuffix(s, " "+a.Observed) }
 	found := d.extensions(a)
 	for _, name := range a.Programs {
 		file, err := exec.LookPath(name)
 		if err != nil {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(d.ctx, patience)
 		out, err := exec.CommandContext(ctx, file, "--version").Output()
 		cancel()
 		number := versionNumber().FindString(string(out))
 		if err != nil || number == "" {
-			number = "of a version that it does not tell"
+			number = "of an unknown version"
 		}
 		found = append(found, name+" "+number)
 	}
 	switch {
 	case len(found) == 0:
-		d.tell(note, a.Name, "", "is not on this machine: nothing here reads what the target %s writes", t.Name())
-	case a.Observed != "" && !slices.ContainsFunc(found, func(s string) bool { return strings.HasSuffix(s, " "+a.Observed) }):
-		d.tell(note, a.Name, "", "%s; the target was held against %s", strings.Join(found, ", "), a.Observed)
+		d.note(a.Name, "is not on this machine: nothing here reads what the target %s writes", t.Name())
+	case a.Observed != "" && !slices.ContainsFunc(found, observed):
+		d.note(a.Name, "%s; the target was tested with %s", strings.Join(found, ", "), a.Observed)
 	default:
-		d.tell(good, a.Name, "", "%s", strings.Join(found, ", "))
+		d.good(a.Name, "%s", strings.Join(found, ", "))
 	}
 }
 
 // editors are the folders below the home folder in which editors keep extensions.
-var editors = []string{".vscode", ".vscode-server", ".vscode-insiders", ".vscode-oss", ".cursor", ".cursor-server", ".windsurf"}
+var editors = []string{
+	".vscode", ".vscode-server", ".vscode-insiders", ".vscode-oss", ".cursor", ".cursor-server", ".windsurf",
+}
 
 func (d *doctor) extensions(a contract.Agent) (found []string) {
 	home, err := os.UserHomeDir()
@@ -214,7 +255,7 @@ func (d *doctor) extensions(a contract.Agent) (found []string) {
 	return found
 }
 
-// unread tells what the agent would ignore in the files as they lie.
+// unread reports what the agent would ignore in the files as they lie.
 func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	t, ok := o.Target.(contract.Judged)
 	if !ok {
@@ -227,29 +268,33 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	defer root.Close()
 	_, list := t.Open(root.FS(), res.Input(o.Target).Options)
 	for _, x := range list {
-		d.tell(wrong, t.Name(), x.Hint, "%s: %s", x.Pos, x.Message)
+		d.wrong(t.Name(), "%s: %s", x.Pos, x.Message).hint(x.Hint)
 	}
 }
 
-// ignored looks whether git leaves out what has to be committed.
+// ignored reports files that have to be committed and that git ignores.
 func (d *doctor) ignored(changes []output.Change) {
 	names := []string{config.File, output.LockFile}
 	for _, c := range changes {
 		names = append(names, c.Path)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(d.ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-C", d.dir, "-c", "core.fsmonitor=false", "check-ignore", "--stdin", "-z")
+	cmd := exec.CommandContext(ctx,
+		"git", "-C", d.dir, "-c", "core.fsmonitor=false", "check-ignore", "--stdin", "-z")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
 	out, err := cmd.Output()
 	if err != nil { // 1: none is; else no git, or no repository
 		return
 	}
-	if list := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); len(list) > 0 && list[0] != "" {
-		level := note
-		if slices.Contains(list, config.File) || slices.Contains(list, output.LockFile) {
-			level = wrong
-		}
-		d.tell(level, "git", "take it out of .gitignore", "leaves out %s: who checks the repository out has to build first", some(list))
+	list := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if list[0] == "" {
+		return
 	}
+	level := levelNote
+	if slices.Contains(list, config.File) || slices.Contains(list, output.LockFile) {
+		level = levelWrong
+	}
+	d.add(checkup{Level: level, What: "git", Hint: "take it out of .gitignore",
+		Text: fmt.Sprintf("ignores %s: whoever checks the repository out has to build first", some(list))})
 }

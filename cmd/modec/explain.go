@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ import (
 )
 
 type explainCmd struct {
-	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name (\"mode:x\" or \"role:x\" where both exist)."`
+	textOrJSON
+	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
 	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp or modes."`
 	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool or slug."`
 	Role    string `placeholder:"NAME" help:"The role that works in the mode."`
@@ -23,7 +25,9 @@ type explainCmd struct {
 }
 
 func (explainCmd) Help() string {
-	return `Prints the decision, the rule that decided and the place where it is written; then what each target's agent would do with what modec emits for it, by which line of which artifact. Exits 1 when the decision is deny.
+	return `Prints the decision, the rule that decided and the place where the rule is written. Then it prints what each
+agent would do with the files that modec writes for it; -v adds the line of the file that decides. It exits 1
+where the decision is deny.
 
 Examples:
   modec explain architect edit docs/plan.md
@@ -32,29 +36,39 @@ Examples:
   modec explain --code bad-choice`
 }
 
+func (explainCmd) reports() []any { return []any{explanation{}, codeReport{}, outcome{}} }
+
 // explanation is the JSON of an explained decision.
 type explanation struct {
+	envelope
 	Subject  string                 `json:"subject"`
 	Action   string                 `json:"action"`
 	Arg      string                 `json:"arg"`
 	Decision ir.Decision            `json:"decision"`
-	Rule     string                 `json:"rule"`
-	From     string                 `json:"from,omitempty"`
-	Pos      string                 `json:"pos"`
-	Targets  map[string]ir.Decision `json:"targets"` // the most that any surface of a target does
+	Rule     string                 `json:"rule" jsonschema:"the rule of the source that decided"`
+	From     string                 `json:"from,omitempty" jsonschema:"where the rule was inherited from"`
+	Pos      string                 `json:"pos" jsonschema:"where the rule is written: file:line:col"`
+	Targets  map[string]ir.Decision `json:"targets" jsonschema:"the most that any surface of a target permits"`
 	Verdicts []verdict              `json:"verdicts"`
 }
 
 // verdict is what one agent would do with its artifacts.
 type verdict struct {
 	Target      string       `json:"target"`
-	Surface     string       `json:"surface,omitempty"`
+	Surface     string       `json:"surface,omitempty" jsonschema:"which of the agent's surfaces, where it has several"`
 	Decision    ir.Decision  `json:"decision"`
-	Governs     string       `json:"governs"` // both, access or approval: the half of the decision that the artifacts hold
-	Rule        string       `json:"rule"`    // of the artifact
-	At          string       `json:"at"`
-	WithoutHook *ir.Decision `json:"withoutHook,omitempty"`
-	Hole        string       `json:"hole,omitempty"`
+	Governs     string       `json:"governs" jsonschema:"the halves that are governed: both, access or approval"`
+	Rule        string       `json:"rule" jsonschema:"the rule of the artifact"`
+	At          string       `json:"at" jsonschema:"where it stands"`
+	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
+	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
+}
+
+// codeReport is the JSON of an explained code.
+type codeReport struct {
+	envelope
+	Code string `json:"code"`
+	Text string `json:"text"`
 }
 
 func (c *explainCmd) Run(e *env) error {
@@ -62,7 +76,8 @@ func (c *explainCmd) Run(e *env) error {
 		return c.code(e)
 	}
 	if c.Arg == "" {
-		return fmt.Errorf("got %s, want SUBJECT ACTION ARG, or --code CODE", count(len(slices.DeleteFunc([]string{c.Subject, c.Action, c.Arg}, func(s string) bool { return s == "" })), "argument"))
+		return errors.New("an explanation needs a subject, an action and its argument: " +
+			"`modec explain SUBJECT ACTION ARG`, or `modec explain --code CODE`")
 	}
 	action, err := policy.ParseAction(c.Action, c.Arg)
 	if err != nil {
@@ -71,7 +86,7 @@ func (c *explainCmd) Run(e *env) error {
 	res, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() { // the source may still decide where a target cannot be emitted
 		if res, diags = compiler.Open(e.ctx, e.request()); diags.HasErrors() {
-			return e.ui.fail("explain", diags)
+			return e.ui.fail(diags)
 		}
 	}
 	ref, err := res.Project.ParseSubject(c.Subject, c.Role)
@@ -83,10 +98,11 @@ func (c *explainCmd) Run(e *env) error {
 		return err
 	}
 	r := s.Decide(action)
-	x := explanation{ref.String(), c.Action, c.Arg, r.Decision, r.Rule, r.From, r.Pos.String(), map[string]ir.Decision{}, []verdict{}}
-	for _, v := range verdicts(res, ref, action) {
+	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: c.Arg,
+		Decision: r.Decision, Rule: r.Rule, From: r.From, Pos: r.Pos.String(),
+		Targets: map[string]ir.Decision{}, Verdicts: verdicts(res, ref, action)}
+	for _, v := range x.Verdicts {
 		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
-		x.Verdicts = append(x.Verdicts, v)
 	}
 	if e.ui.json {
 		err = e.ui.emit(x)
@@ -94,47 +110,13 @@ func (c *explainCmd) Run(e *env) error {
 		e.ui.explain(x)
 	}
 	if err == nil && r.Decision == ir.Deny {
-		return exitCode(1)
+		return exitFindings
 	}
 	return err
 }
 
-func (u *ui) explain(x explanation) {
-	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
-	where := x.Pos
-	if strings.HasPrefix(where, ir.GuardsFile+":") {
-		where = "built in; can.edit.guarded opens one"
-	}
-	if x.From != "" {
-		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
-	}
-	if where != "" {
-		where = "  (" + where + ")"
-	}
-	u.printf("  by %s%s\n", diag.Clean(x.Rule), where)
-	for _, v := range x.Verdicts {
-		note := ""
-		switch {
-		case v.Governs == "access" && v.Decision > ir.Deny:
-			note = ", whether it asks is not said there"
-		case v.Governs == "approval" && v.Decision < ir.Allow:
-			note = ", nothing there forbids it"
-		}
-		if v.WithoutHook != nil && *v.WithoutHook != v.Decision {
-			note += fmt.Sprintf(", %s without the hook", *v.WithoutHook)
-		}
-		if v.Hole != "" {
-			note += ", and a hole: " + v.Hole
-		}
-		u.printf("%s: %s%s\n", strings.TrimSpace(v.Target+" "+v.Surface), v.Decision, diag.Clean(note))
-		if u.verbose && v.Rule != "" {
-			u.printf("  by %s  (%s)\n", diag.Clean(v.Rule), diag.Clean(v.At))
-		}
-	}
-}
-
-// verdicts asks each target's model of its agent. A surface that does not hold
-// the subject says nothing.
+// verdicts asks each target's model of its agent. A surface that does not govern the
+// subject has no verdict.
 func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdict {
 	var out []verdict
 	files := res.FS()
@@ -152,7 +134,8 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 			if v.Governs == contract.Neither {
 				continue
 			}
-			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision, Governs: halves[v.Governs], Rule: v.Rule, At: v.At.String()}
+			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision,
+				Governs: halves[v.Governs], Rule: v.Rule, At: v.At.String()}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
@@ -165,7 +148,9 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 	return out
 }
 
-var halves = map[contract.Halves]string{contract.Both: "both", contract.Access: "access", contract.Approval: "approval"}
+var halves = map[contract.Halves]string{
+	contract.Both: "both", contract.Access: "access", contract.Approval: "approval",
+}
 
 // allCodes documents everything that modec reports.
 func (e *env) allCodes() []diag.Doc {
@@ -179,13 +164,13 @@ func (e *env) allCodes() []diag.Doc {
 	return docs
 }
 
+// code explains a code.
 func (c *explainCmd) code(e *env) error {
-	docs := e.allCodes()
 	var names []string
-	for _, d := range docs {
+	for _, d := range e.allCodes() {
 		if string(d.Code) == c.Code {
 			if e.ui.json {
-				return e.ui.emit(map[string]string{"code": c.Code, "text": d.Text})
+				return e.ui.emit(codeReport{e.ui.envelope(), c.Code, d.Text})
 			}
 			e.ui.printf("%s\n\n%s\n", d.Code, wrap(d.Text, 80))
 			return nil
@@ -197,26 +182,5 @@ func (c *explainCmd) code(e *env) error {
 	if hint == "" {
 		hint = "the codes are " + strings.Join(slices.Compact(names), ", ")
 	}
-	return fmt.Errorf("got unknown code %q: %s", c.Code, hint)
-}
-
-// wrap breaks a paragraph at spaces so that no line is longer than width,
-// unless a word is.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	col := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case col == 0:
-		case col+1+len(word) > width:
-			b.WriteByte('\n')
-			col = 0
-		default:
-			b.WriteByte(' ')
-			col++
-		}
-		b.WriteString(word)
-		col += len(word)
-	}
-	return b.String()
+	return fmt.Errorf("there is no code %q: %s", c.Code, hint)
 }

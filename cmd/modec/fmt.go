@@ -11,13 +11,15 @@ import (
 )
 
 type fmtCmd struct {
+	textOrJSON
 	Path  []string `arg:"" optional:"" help:"Only these files and folders of the source."`
-	Check bool     `help:"Write nothing; exit 1 when a file is not as it would be written."`
-	Diff  bool     `help:"Print what would change, line by line, and write nothing."`
+	Check bool     `help:"Write nothing; exit 1 where a file is not formatted."`
+	Diff  bool     `help:"Write nothing; print what would change, line by line."`
 }
 
 func (fmtCmd) Help() string {
-	return `Writes the CUE files of the source in CUE's own format, as cue fmt does. Comments stay where they are, and what the files say does not change. Files of YAML, JSON and TOML are left alone. A file that does not parse stops it, and nothing is written.
+	return `Formats the CUE files of the source as cue fmt does. Comments stay where they are, and the meaning does not
+change. YAML, JSON and TOML files are left alone. A file that does not parse stops it, and nothing is written.
 
 Examples:
   modec fmt
@@ -26,24 +28,25 @@ Examples:
   modec fmt --diff`
 }
 
+func (fmtCmd) reports() []any { return []any{fmtReport{}, outcome{}} }
+
 // fmtReport is the JSON of a formatting.
 type fmtReport struct {
-	Version int      `json:"version"`
-	Command string   `json:"command"`
-	Status  string   `json:"status"` // ok, or findings with --check
-	Files   []string `json:"files"`  // those that change
+	envelope
+	Status string   `json:"status" enum:"ok,findings" jsonschema:"findings: with --check, a file is not formatted"`
+	Files  []string `json:"files" jsonschema:"those that change"`
 }
 
 func (c *fmtCmd) Run(e *env) error {
 	req := e.request()
 	files, diags := req.Format()
 	if diags.HasErrors() {
-		return e.ui.fail("fmt", diags)
+		return e.ui.fail(diags)
 	}
 	if len(c.Path) > 0 {
 		files = slices.DeleteFunc(files, func(f source.Formatted) bool { return !e.below(f.Path, c.Path) })
 	}
-	report := fmtReport{1, "fmt", "ok", []string{}}
+	report := fmtReport{e.ui.envelope(), "ok", []string{}}
 	var written []contract.File
 	for _, f := range files {
 		report.Files = append(report.Files, f.Path)
@@ -51,7 +54,7 @@ func (c *fmtCmd) Run(e *env) error {
 	}
 	var end error
 	if c.Check && len(files) > 0 {
-		report.Status, end = "findings", exitCode(1)
+		report.Status, end = "findings", exitFindings
 	}
 	if c.Diff && !e.ui.json {
 		for _, f := range files {
@@ -61,7 +64,7 @@ func (c *fmtCmd) Run(e *env) error {
 	}
 	if !c.Check && !c.Diff {
 		if diags := output.Put(e.dir, written, output.ReplaceExisting); diags.HasErrors() {
-			return e.ui.fail("fmt", diags)
+			return e.ui.fail(diags)
 		}
 	}
 	if e.ui.json {

@@ -14,13 +14,21 @@ import (
 
 type hookCmd struct {
 	Agent    string `arg:"" help:"The agent that asks: ${hookers}."`
-	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: ROOT/.modec/policy.json of the project."`
+	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: .modec/policy.json of the project."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
-	MayAllow bool   `help:"Answer allow where the policy allows. Only for a hook that did not travel with the repository: without it the hook abstains from allow."`
+	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 
 func (hookCmd) Help() string {
-	return `Agents run this before each tool call; the payload comes on standard input. It prints one complete answer and exits 0, or says why on standard error and exits 2, which every agent takes for a refusal. A policy that is missing, corrupt or of another version, a payload that is malformed or over 8 MiB, and 2 seconds without an answer are refused.
+	return `Agents run this before each tool call; you do not need to. The payload comes on standard input. modec prints
+one complete answer and exits 0, or prints the reason on standard error and exits 2, which every agent takes
+for a refusal.
+
+It refuses where it cannot decide: the policy is missing, corrupt or of another version; the payload is
+malformed or over 8 MiB; there is no answer within 2 seconds.
+
+--may-allow is for a hook that you installed yourself. A hook that came with a repository abstains instead of
+allowing.
 
 Example:
   echo "$PAYLOAD" | modec hook claude --model .modec/policy.json --subject reviewer`
@@ -32,7 +40,7 @@ const (
 	hookModel    = 64 << 20
 )
 
-// Run answers on every path: whatever goes wrong is a refusal.
+// Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
 	done := make(chan contract.HookAnswer, 1)
 	go func() {
@@ -58,7 +66,7 @@ func (c *hookCmd) Run(e *env) error {
 		fmt.Fprintf(e.ui.err, "modec: %s\n", a.Stderr)
 	}
 	if a.Exit != 0 {
-		return exitCode(2)
+		return exitUsage
 	}
 	return nil
 }
@@ -66,7 +74,7 @@ func (c *hookCmd) Run(e *env) error {
 func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	hooker := e.hooker(c.Agent)
 	if hooker == nil {
-		return contract.Refuse(fmt.Sprintf("got agent %q, which has no hook", c.Agent))
+		return contract.Refuse(fmt.Sprintf("agent %q has no hook that modec answers", c.Agent))
 	}
 	model := c.Model
 	if !filepath.IsAbs(model) {
@@ -85,7 +93,7 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 		return contract.Refuse(fmt.Sprintf("the payload could not be read: %v", err))
 	}
 	if len(payload) > hookPayload {
-		return contract.Refuse(fmt.Sprintf("got a payload over %d bytes", hookPayload))
+		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
 	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
 		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: contract.ResolveLinks})

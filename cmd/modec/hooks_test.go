@@ -30,7 +30,8 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 	bad := map[string]func(dir string){
 		"modec-lint": func(dir string) {
-			mustWrite(t, filepath.Join(dir, "modec", "b.cue"), []byte("package modec\n\nroles: b: permissionMode: \"bypassPermissions\"\n"))
+			role := "package modec\n\nroles: b: permissionMode: \"bypassPermissions\"\n"
+			mustWrite(t, filepath.Join(dir, "modec", "b.cue"), []byte(role))
 		},
 		"modec-check": func(dir string) { mustWrite(t, filepath.Join(dir, ".roomodes"), []byte("customModes: []\n")) },
 		"modec-verify": func(dir string) {
@@ -41,7 +42,8 @@ func TestPreCommitHooks(t *testing.T) {
 		t.Fatalf("got %d hooks, want %d", len(hooks), len(bad))
 	}
 	for _, h := range hooks {
-		if h.Language != "golang" || h.PassFilenames == nil || *h.PassFilenames || h.Name == "" || h.Description == "" || bad[h.ID] == nil {
+		whole := h.Language == "golang" && h.Name != "" && h.Description != ""
+		if !whole || h.PassFilenames == nil || *h.PassFilenames || bad[h.ID] == nil {
 			t.Errorf("got %+v", h)
 			continue
 		}
@@ -62,7 +64,8 @@ func TestPreCommitHooks(t *testing.T) {
 		}
 		hook := func() (int, string) {
 			var out bytes.Buffer
-			code := run(t.Context(), targets.All(), append([]string{"-C", dir}, entry[1:]...), strings.NewReader(""), &out, &out)
+			args := append([]string{"-C", dir}, entry[1:]...)
+			code := run(t.Context(), targets.All(), args, strings.NewReader(""), &out, &out)
 			return code, out.String()
 		}
 		answer(t, "-C", dir, "build")

@@ -9,17 +9,20 @@ import (
 	"path/filepath"
 
 	"modec.dev/modec/compiler/diag"
-	schema "modec.dev/modec/cue"
+	"modec.dev/modec/cue"
 )
 
 type initCmd struct {
-	Template      string `default:"default" placeholder:"NAME" help:"What to start from: --list-templates lists the names."`
+	textOrJSON
+	Template      string `default:"default" placeholder:"NAME" help:"What to start from."`
 	ListTemplates bool   `help:"List the templates and write nothing."`
-	Into          string `arg:"" optional:"" name:"dir" help:"The folder to write into; created when missing. Default: the project folder."`
+	Into          string `arg:"" optional:"" name:"dir" help:"The folder to write into. Default: the project."`
 }
 
 func (initCmd) Help() string {
-	return `Writes modec.toml, a small source in modec/ and, under cue.mod/pkg, the schema, so that editors and cue vet understand the source offline. Files that exist are never overwritten: then nothing is written. A template is a project of its own for a common case: a reviewer, a pipeline, writers who change documents only.
+	return `Writes modec.toml, a small source in modec/, and the schema in cue.mod/pkg, so that editors and cue vet
+understand the source offline. Where one of these files exists already, nothing is written. A template is a
+whole project for a common case: a reviewer, a pipeline, writers who change documents only.
 
 Examples:
   modec init
@@ -28,9 +31,26 @@ Examples:
   modec init services/api && modec build -C services/api`
 }
 
+func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}} }
+
+// initReport is the JSON of a new project.
+type initReport struct {
+	envelope
+	Status   string   `json:"status" enum:"ok"`
+	Template string   `json:"template"`
+	Files    []string `json:"files"`
+}
+
+// templatesReport is the JSON of the list of templates.
+type templatesReport struct {
+	envelope
+	Status    string             `json:"status" enum:"ok"`
+	Templates []cue.TemplateInfo `json:"templates"`
+}
+
 func (c *initCmd) Run(e *env) error {
 	if c.ListTemplates {
-		return e.ui.templates(schema.Templates())
+		return e.ui.templates(cue.Templates())
 	}
 	files, err := initFiles(c.Template)
 	if err != nil {
@@ -47,7 +67,8 @@ func (c *initCmd) Run(e *env) error {
 	defer root.Close()
 	for _, f := range files {
 		if _, err := root.Lstat(f.path); err == nil {
-			return fmt.Errorf("got a folder that already has %s, want none of the files of a new project", f.path)
+			return fmt.Errorf("the folder has %s already, and nothing was written: "+
+				"name a folder without the files of a project", f.path)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -63,7 +84,7 @@ func (c *initCmd) Run(e *env) error {
 		paths = append(paths, f.path)
 	}
 	if e.ui.json {
-		return e.ui.emit(map[string]any{"version": 1, "command": "init", "status": "ok", "template": c.Template, "files": paths})
+		return e.ui.emit(initReport{e.ui.envelope(), "ok", c.Template, paths})
 	}
 	for _, p := range paths {
 		e.ui.note("wrote %s\n", p)
@@ -83,25 +104,26 @@ type initFile struct {
 
 // initFiles lists a new project's files: the template's, then the schema's.
 func initFiles(template string) ([]initFile, error) {
-	all := schema.Template(template)
+	all := cue.Template(template)
 	if all == nil {
 		var names []string
-		for _, t := range schema.Templates() {
+		for _, t := range cue.Templates() {
 			names = append(names, t.Name)
 		}
-		return nil, fmt.Errorf("got template %q, want one of %s%s", template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
+		return nil, fmt.Errorf("there is no template %q: the templates are %s%s",
+			template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
 	}
 	var files []initFile
-	for _, f := range append(all, schema.Vendor()...) {
+	for _, f := range append(all, cue.Vendor()...) {
 		files = append(files, initFile{f.Name, f.Data})
 	}
 	return files, nil
 }
 
 // templates lists what a project can start from.
-func (u *ui) templates(list []schema.TemplateInfo) error {
+func (u *ui) templates(list []cue.TemplateInfo) error {
 	if u.json {
-		return u.emit(map[string]any{"version": 1, "command": "init", "status": "ok", "templates": list})
+		return u.emit(templatesReport{u.envelope(), "ok", list})
 	}
 	for _, t := range list {
 		u.printf("%-18s %s\n", t.Name, t.Doc)

@@ -23,7 +23,8 @@ func TestTemplates(t *testing.T) {
 			modec := func(args ...string) (string, string) {
 				t.Helper()
 				var stdout, stderr bytes.Buffer
-				if code := run(t.Context(), targets.All(), append([]string{"-C", dir}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+				args = append([]string{"-C", dir}, args...)
+				if code := run(t.Context(), targets.All(), args, strings.NewReader(""), &stdout, &stderr); code != 0 {
 					t.Fatalf("modec %v: exit %d\n%s%s", args, code, stdout.String(), stderr.String())
 				}
 				return stdout.String(), stderr.String()

@@ -13,24 +13,35 @@ import (
 )
 
 type installCmd struct {
+	textOrJSON
 	Subject string `arg:"" help:"A role's name or a mode's slug."`
 	homeFlags
-	Force bool `help:"Replace entries of your own that contradict, until the uninstallation puts them back."`
+	Force bool `help:"Replace your own entries that contradict, until uninstall puts them back."`
 }
 
-// homeFlags are those of the commands that write below a home folder.
+// homeFlags are the flags of commands that write to a home folder.
 type homeFlags struct {
-	Target []string `placeholder:"NAME" help:"For this agent only (${installers}); may be repeated. Default: those of modec.toml."`
+	Target []string `placeholder:"NAME" help:"Only for this agent (${installers}); may be repeated."`
 	Home   string   `placeholder:"DIR" help:"The home folder. Default: your own."`
-	DryRun bool     `help:"Say what would change, and write nothing."`
+	DryRun bool     `help:"Write nothing; list what would change."`
 }
 
 func (installCmd) Help() string {
-	return `Merges what holds a subject into the files of your home folder, for the sessions that no project file holds: ~/.cursor/permissions.json (the only list of MCP tools that Cursor's editor reads), ~/.cursor/cli-config.json, ~/.cursor/hooks.json and ~/.claude/settings.json. Every other byte of them stays. The hooks ask the policy of this project, by its absolute path, in whatever folder the agent works: paths outside the project are outside to them. A hook that is installed may answer allow, unlike one that came with a repository.
+	return `Some of what holds an agent it reads from your home folder alone. This command merges a subject into
+~/.cursor/permissions.json (the only list of MCP tools that Cursor's editor reads), ~/.cursor/cli-config.json,
+~/.cursor/hooks.json and ~/.claude/settings.json. Every other byte of these files stays.
 
-What was there before is kept in ~/.local/state/modec, and modec uninstall puts it back. An entry of your own that contradicts stops the installation, and nothing is written. What your own entries permit beyond the source is a warning for each.
+What was there before is kept in ~/.local/state/modec; modec uninstall puts it back. An entry of your own that
+contradicts the subject stops the installation, and nothing is written. What your own entries permit beyond
+the source is a warning each.
 
-The artifacts have to be up to date: run modec build first, and install again after a change of the source. Cursor's command line reads its configuration elsewhere where CURSOR_CONFIG_DIR or XDG_CONFIG_HOME is set. Modes are installed for Cursor only. Servers, built-in tools and prompts of a role are not: modec args ROLE carries those.
+Run modec build first, and install again after a change of the source. The installed hooks ask the policy of
+this project in whatever folder the agent works; to them every other folder is outside the project. A hook
+that you installed may answer allow, unlike one that came with a repository.
+
+Modes are installed for Cursor only. A role's servers, built-in tools and prompt are not installed: modec args
+ROLE carries them. Cursor's command line reads its files elsewhere where CURSOR_CONFIG_DIR or XDG_CONFIG_HOME
+is set.
 
 Examples:
   modec install developer --dry-run
@@ -40,11 +51,14 @@ Examples:
 }
 
 type uninstallCmd struct {
+	textOrJSON
 	homeFlags
 }
 
 func (uninstallCmd) Help() string {
-	return `Takes out of your home folder what modec install put there. A file that nobody changed since gets back the bytes that it had; of any other modec's entries are taken out, and the rest stays as it is, an entry that somebody edited too. It needs no project.
+	return `Removes from your home folder what modec install put there. A file that nobody changed since gets its former
+bytes back. From any other file modec's own entries are removed and the rest stays, entries that somebody
+edited included. It needs no project.
 
 Examples:
   modec uninstall --dry-run
@@ -52,15 +66,17 @@ Examples:
   modec uninstall --target claude`
 }
 
+func (installCmd) reports() []any   { return []any{installReport{}, outcome{}} }
+func (uninstallCmd) reports() []any { return []any{installReport{}, outcome{}} }
+
 // installReport is the JSON of an installation or an uninstallation.
 type installReport struct {
-	Version     int             `json:"version"`
-	Command     string          `json:"command"`
-	Status      string          `json:"status"`
-	DryRun      bool            `json:"dryRun,omitempty"`
+	envelope
+	Status      string          `json:"status" enum:"ok"`
+	DryRun      bool            `json:"dryRun,omitempty" jsonschema:"nothing was written"`
 	Home        string          `json:"home"`
-	Files       []output.Change `json:"files"`
-	Diagnostics diag.List       `json:"diagnostics"`
+	Files       []output.Change `json:"files" jsonschema:"paths are relative to the home folder"`
+	Diagnostics diag.List       `json:"diagnostics" jsonschema:"what your own entries permit beyond the source"`
 }
 
 // options resolves the flags.
@@ -73,7 +89,7 @@ func (f *homeFlags) options(e *env) (opt output.InstallOptions, chosen []contrac
 	}
 	for _, name := range f.Target {
 		if !slices.Contains(contract.Names(all), name) {
-			return opt, nil, fmt.Errorf("got target %q, want %s", name, names(all, " or "))
+			return opt, nil, fmt.Errorf("target %q has no files in a home folder: name %s", name, names(all, " or "))
 		}
 	}
 	home := f.Home
@@ -94,13 +110,13 @@ func (c *installCmd) Run(e *env) error {
 	req := e.request()
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail("install", diags)
+		return e.ui.fail(diags)
 	}
 	chosen = slices.DeleteFunc(chosen, func(t contract.Target) bool {
 		return !slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() })
 	})
 	if len(chosen) == 0 {
-		return fmt.Errorf("got no target of modec.toml that is installed, want %s among them", names(e.installers(), " or "))
+		return fmt.Errorf("no target of modec.toml has files in a home folder: %s do", names(e.installers(), " and "))
 	}
 	ref, err := res.Project.ParseSubject(c.Subject, "")
 	if err != nil {
@@ -111,9 +127,10 @@ func (c *installCmd) Run(e *env) error {
 	}
 	changes, list := res.Install(e.ctx, ref, e.dir, chosen, opt)
 	if list.HasErrors() {
-		return e.ui.fail("install", list)
+		return e.ui.fail(list)
 	}
-	return c.tell(e, "install", opt, changes, list, fmt.Sprintf("%s holds the sessions of %s", ref, names(chosen, " and ")))
+	return c.tell(e, told{opt: opt, changes: changes, diags: list, updated: "merged",
+		end: fmt.Sprintf("%s holds the sessions of %s", ref, names(chosen, " and "))})
 }
 
 func (c *uninstallCmd) Run(e *env) error {
@@ -123,9 +140,10 @@ func (c *uninstallCmd) Run(e *env) error {
 	}
 	changes, diags := output.Uninstall(e.ctx, chosen, opt)
 	if diags.HasErrors() {
-		return e.ui.fail("uninstall", diags)
+		return e.ui.fail(diags)
 	}
-	return c.tell(e, "uninstall", opt, changes, diags, "modec's entries are out of the files of "+names(chosen, " and "))
+	return c.tell(e, told{opt: opt, changes: changes, diags: diags, updated: "restored",
+		end: "modec's entries are out of the files of " + names(chosen, " and ")})
 }
 
 // installers are the targets whose agents read files of a home folder.
@@ -142,22 +160,28 @@ func names(list []contract.Target, between string) string {
 	return strings.Join(contract.Names(list), between)
 }
 
-// tell reports what became of the files.
-func (f *homeFlags) tell(e *env, command string, opt output.InstallOptions, changes []output.Change, diags diag.List, end string) error {
+// told is what became of the files of a home folder.
+type told struct {
+	opt     output.InstallOptions
+	changes []output.Change
+	diags   diag.List
+	updated string // the word for a file that was changed
+	end     string // the last line
+}
+
+func (f *homeFlags) tell(e *env, x told) error {
 	if e.ui.json {
-		return e.ui.emit(installReport{1, command, "ok", f.DryRun, opt.Home, orEmpty(changes), orEmpty(diags)})
+		return e.ui.emit(installReport{e.ui.envelope(), "ok", f.DryRun, x.opt.Home, x.changes, x.diags})
 	}
-	e.ui.diagnostics(diags)
-	verbs := map[output.Action]string{output.Create: "created", output.Update: "merged", output.Remove: "removed", output.Unchanged: "as it was"}
-	if command == "uninstall" {
-		verbs[output.Update] = "restored"
-	}
-	for _, c := range changes {
+	e.ui.diagnostics(x.diags)
+	verbs := map[output.Action]string{output.Create: "created", output.Update: x.updated,
+		output.Remove: "removed", output.Unchanged: "as it was"}
+	for _, c := range x.changes {
 		e.ui.printf("%-9s ~/%s\n", verbs[c.Action], diag.Clean(c.Path))
 	}
 	if f.DryRun {
-		end = "nothing was written"
+		x.end = "nothing was written"
 	}
-	e.ui.note("%s\n", end)
+	e.ui.note("%s\n", x.end)
 	return nil
 }

@@ -10,18 +10,23 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-type listCmd struct{}
+type listCmd struct {
+	textOrJSON
+}
 
 func (listCmd) Help() string {
-	return `Lists what the source defines, with the place of each.
+	return `Lists what the source defines, with its places.
 
 Examples:
   modec list
   modec list --json`
 }
 
+func (listCmd) reports() []any { return []any{listing{}, outcome{}} }
+
 // listing is the JSON of a list.
 type listing struct {
+	envelope
 	Modes   []listed `json:"modes"`
 	Roles   []listed `json:"roles"`
 	Servers []listed `json:"servers"`
@@ -29,7 +34,7 @@ type listing struct {
 
 type listed struct {
 	Name        string   `json:"name"`
-	Title       string   `json:"title,omitempty"`
+	Title       string   `json:"title,omitempty" jsonschema:"the name of a mode that people see"`
 	Description string   `json:"description,omitempty"`
 	Pos         diag.Pos `json:"pos"`
 	Tools       []string `json:"tools,omitempty"`
@@ -38,9 +43,10 @@ type listed struct {
 func (c *listCmd) Run(e *env) error {
 	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
-		return e.ui.fail("list", diags)
+		return e.ui.fail(diags)
 	}
 	l := list(res.Project)
+	l.envelope = e.ui.envelope()
 	if e.ui.json {
 		return e.ui.emit(l)
 	}

@@ -1,5 +1,8 @@
 // Modec compiles one source of truth for what AI-agent modes and roles may do
 // into every agent's own configuration.
+//
+// cli.go is the grammar of the command line. Each command has a file: its flags, its
+// help, the structs of its JSON output and its Run. The ui*.go files print.
 package main
 
 import (
@@ -10,15 +13,12 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
 
-	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/targets"
@@ -26,37 +26,29 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, targets.All(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, targets.All(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
-// exitCode ends a command whose message has been printed. 1: findings, drift
-// or denied; 2: usage or environment.
+// exitCode ends a command whose message has been printed.
 type exitCode int
+
+const (
+	exitFindings    exitCode = 1 // findings, drift or denied
+	exitUsage       exitCode = 2 // usage or environment
+	exitInterrupted exitCode = 130
+)
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// env is what a command runs in.
-type env struct {
-	ctx     context.Context   // ends with ^C
-	targets []contract.Target // every target there is, in printing order
-	ui      *ui
-	stdin   io.Reader
-	dir     string // the project's root, absolute
-	cwd     string // where modec was called
-}
-
-// request asks the compiler for the project that the command line names.
-func (e *env) request() compiler.Request {
-	return compiler.Request{Root: e.dir, Targets: e.targets, Today: time.Now().UTC()}
-}
-
-// run is the whole program with its surroundings as arguments.
-func run(ctx context.Context, all []contract.Target, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	type exited int
-	defer func() { // kong exits from within --help and --version
+// run is the whole program with its surroundings as arguments. It returns the exit code.
+func run(ctx context.Context, all []contract.Target, args []string, stdin io.Reader, stdout, stderr io.Writer) (
+	code int) {
+	defer func() {
 		if r := recover(); r != nil {
-			c, ok := r.(exited)
+			c, ok := r.(kongExit)
 			if !ok {
 				panic(r)
 			}
@@ -64,86 +56,110 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 		}
 	}()
 	var grammar cli
-	parser, err := kong.New(&grammar,
-		kong.Name("modec"),
-		kong.Description(about),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(c int) { panic(exited(c)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.UsageOnError(),
-		vocabulary(all),
-	)
+	parser, err := newParser(&grammar, all, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: %v\n", err)
-		return 2
+		return int(exitUsage)
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "modec: error: %v\nmodec: hint: `modec --help` lists the commands\n", err)
-		return 2
+		fmt.Fprintf(stderr, "modec: error: %v\nmodec: hint: %s\n", err, usageHint(err))
+		return int(exitUsage)
 	}
-	e, err := grammar.env(ctx, all, stdin, stdout, stderr)
+	e, err := newEnv(ctx, all, &grammar.globals, commandOf(parsed), stdin, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: error: %v\n", err)
-		return 2
+		return int(exitUsage)
 	}
-	command, _, _ := strings.Cut(parsed.Command(), " ")
-	if err = e.ui.checkFormat(command); err == nil {
-		err = parsed.Run(e)
+	return e.exit(parsed.Run(e))
+}
+
+// kongExit is thrown where kong would exit: after --help and --version.
+type kongExit int
+
+// newParser makes the parser of the command line.
+func newParser(grammar *cli, all []contract.Target, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(grammar,
+		kong.Name("modec"),
+		kong.Description(about),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(kongExit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{
+			Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 100,
+		}),
+		kong.ExplicitGroups(groups),
+		kong.PostBuild(globalHelp),
+		kong.PostBuild(serveVariables),
+		vocabulary(all),
+	)
+}
+
+// globalHelp puts --help beside the other global flags.
+func globalHelp(k *kong.Kong) error {
+	help := k.Model.HelpFlag
+	help.Help = "Print help."
+	for _, f := range k.Model.Flags {
+		if f.Group != nil {
+			help.Group = f.Group
+		}
 	}
-	var c exitCode
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &c):
-		return int(c)
+	return nil
+}
+
+// usageHint returns what to do about a command line that does not parse.
+func usageHint(err error) string {
+	var bad *kong.ParseError
+	if errors.As(err, &bad) {
+		if n := bad.Context.Selected(); n != nil {
+			return fmt.Sprintf("`%s --help` shows its flags and examples", n.FullPath())
+		}
 	}
-	e.ui.failure(err)
-	return 2
+	return "`modec --help` lists the commands"
+}
+
+// command is what was called, with the form of the output that was asked for.
+type command struct {
+	name string // "build", "cursor add"
+	form string // one of the command's forms; "" where it has none
+}
+
+func commandOf(parsed *kong.Context) command {
+	n := parsed.Selected()
+	c := command{name: commandName(n)}
+	if f, ok := n.Target.Interface().(interface{ form() string }); ok {
+		c.form = f.form()
+	}
+	return c
+}
+
+// commandName returns a command's words: "build", "cursor add".
+func commandName(n *kong.Node) string {
+	var words []string
+	for ; n != nil && n.Type == kong.CommandNode; n = n.Parent {
+		words = append(words, n.Name)
+	}
+	slices.Reverse(words)
+	return strings.Join(words, " ")
 }
 
 // vocabulary lets help texts name what the targets offer.
 func vocabulary(all []contract.Target) kong.Vars {
 	names := func(offers func(contract.Target) bool) string {
-		return strings.Join(contract.Names(slices.DeleteFunc(slices.Clone(all), func(t contract.Target) bool { return !offers(t) })), ", ")
+		some := slices.DeleteFunc(slices.Clone(all), func(t contract.Target) bool { return !offers(t) })
+		return strings.Join(contract.Names(some), ", ")
 	}
 	return kong.Vars{
+		"version":    "modec " + version(),
 		"hookers":    names(func(t contract.Target) bool { _, ok := t.(contract.Hooker); return ok }),
 		"installers": names(func(t contract.Target) bool { _, ok := t.(contract.Installer); return ok }),
 		"launchers":  names(func(t contract.Target) bool { _, ok := t.(contract.Launcher); return ok }),
 		"clients":    strings.Join(slices.Sorted(maps.Keys(clients(all))), ", "),
 		"formats":    strings.Join(slices.Sorted(maps.Keys(migrate.Formats(all))), ", "),
+		"diff_forms": "Form of the output: text, json, markdown, or github for a comment on a pull request.",
+		"lint_forms": "Form of the output: text, json, sarif (2.1.0), or github for annotations of GitHub Actions.",
+		"topics":     strings.Join(topicNames(), ", "),
 	}
-}
-
-// env resolves the global flags.
-func (c *cli) env(ctx context.Context, all []contract.Target, stdin io.Reader, stdout, stderr io.Writer) (*env, error) {
-	cwd, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find the working directory: %w", err)
-	}
-	e := &env{ctx: ctx, targets: all, stdin: stdin, cwd: cwd}
-	e.dir = filepath.Clean(e.abs(c.Dir))
-	e.ui = newUI(stdout, stderr, &c.globals, e.dir)
-	return e, nil
-}
-
-// abs makes a path of the command line absolute: it is relative to the working
-// directory.
-func (e *env) abs(p string) string {
-	if filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(e.cwd, p)
-}
-
-// output is the output root that --out names, the project folder where it names none.
-func (e *env) output(out string) string {
-	if out == "" {
-		return e.dir
-	}
-	return e.abs(out)
 }

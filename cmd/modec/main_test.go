@@ -1,18 +1,27 @@
 package main
 
 import (
+	"context"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"modec.dev/modec/targets"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"modec": main})
+}
+
+// testEnv is what a command of a test runs in, in a folder and with one output.
+func testEnv(ctx context.Context, dir string, out io.Writer) *env {
+	return &env{ctx: ctx, targets: targets.All(), ui: newUI(out, out, &globals{}, command{}, dir), dir: dir, cwd: dir}
 }
 
 // TestScript runs testdata/script: one behaviour of the command line a file.

@@ -12,15 +12,19 @@ import (
 
 type runCmd struct {
 	Subject string   `arg:"" help:"A role's name or a mode's slug."`
-	Command []string `arg:"" passthrough:"" help:"The agent's command, after --."`
+	Command []string `arg:"" passthrough:"" help:"The agent's command line, after --."`
 }
 
 func (runCmd) Help() string {
-	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, put right after the command's name. It refuses when the artifacts are not those of the source.
+	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, right after the program's name. It
+refuses where the artifacts are not those of the source, and where the command line has a flag that would
+replace what the subject may do.
 
 Example:
   modec run reviewer -- claude -p 'Review the last commit'`
 }
+
+func (runCmd) reports() []any { return []any{outcome{}} }
 
 func (c *runCmd) Run(e *env) error {
 	command := c.Command
@@ -28,7 +32,8 @@ func (c *runCmd) Run(e *env) error {
 		command = command[1:]
 	}
 	if len(command) == 0 {
-		return fmt.Errorf("there is no command after --: `modec run %s -- PROGRAM` starts one of %s", c.Subject, strings.Join(programs(e.launchers()), ", "))
+		return fmt.Errorf("there is no command after --: `modec run %s -- PROGRAM` starts one of %s",
+			c.Subject, strings.Join(programs(e.launchers()), ", "))
 	}
 	launcher, err := e.launcherOf(command[0])
 	if err != nil {
@@ -44,12 +49,12 @@ func (c *runCmd) Run(e *env) error {
 		return err
 	}
 	if list.HasErrors() {
-		return e.ui.fail("run", list)
+		return e.ui.fail(list)
 	}
 	e.ui.diagnostics(list)
 	file, err := exec.LookPath(command[0])
 	if err != nil {
-		return fmt.Errorf("got command %q, which cannot be run: %w", command[0], err)
+		return fmt.Errorf("%q cannot be run: %w", command[0], err)
 	}
 	return execute(file, slices.Concat(command[:1], args, command[1:]), os.Environ())
 }

@@ -1,35 +1,56 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/shape"
-	schema "modec.dev/modec/cue"
+	"modec.dev/modec/cue"
 )
 
 type schemaCmd struct {
-	Config    bool `help:"The schema of modec.toml instead."`
-	Reference bool `help:"The reference of the source as Markdown."`
+	textOrJSON
+	Config    bool   `help:"Print the schema of modec.toml instead."`
+	Reference bool   `help:"Print the reference of the source as Markdown."`
+	Output    string `placeholder:"COMMAND" help:"Print the JSON Schema of what COMMAND prints with --json."`
 }
 
 func (schemaCmd) Help() string {
-	return `Prints the CUE schema of the data files; --json prints a JSON Schema, which editors can use for the YAML form.
+	return `Prints the CUE schema of the source. --json prints a JSON Schema instead, which editors can use for YAML
+sources. --output prints the JSON Schema (draft 2020-12) of a command's JSON output.
 
 Examples:
   modec schema
   modec schema --json > modec.schema.json
-  modec schema --config`
+  modec schema --config
+  modec schema --reference
+  modec schema --output build
+  modec schema --output 'cursor check'`
 }
 
-func (c *schemaCmd) Run(e *env) error {
+func (c *schemaCmd) Run(e *env, k *kong.Kong) error {
+	asked := 0
+	for _, yes := range []bool{c.Config, c.Reference, c.Output != "", e.ui.json && c.Output == ""} {
+		if yes {
+			asked++
+		}
+	}
 	switch {
-	case c.Config && c.Reference, (c.Config || c.Reference) && e.ui.json:
-		return fmt.Errorf("got more than one form, want one of --config, --reference, --json")
+	case asked > 1:
+		return errors.New("one schema at a time: leave out all but one of --config, --reference, --output and --json")
+	case c.Output != "":
+		return c.output(e, k)
 	case c.Config:
 		e.ui.printf("%s", config.Schema(e.targets))
 	case c.Reference:
-		text, err := schema.Reference()
+		text, err := cue.Reference()
 		if err != nil {
 			return err
 		}
@@ -41,7 +62,43 @@ func (c *schemaCmd) Run(e *env) error {
 		}
 		e.ui.printf("%s", b)
 	default:
-		e.ui.printf("%s", schema.Text())
+		e.ui.printf("%s", cue.Text())
 	}
 	return nil
+}
+
+// output prints the schema of a command's JSON.
+func (c *schemaCmd) output(e *env, k *kong.Kong) error {
+	all := reporters(k)
+	r, ok := all[strings.Join(strings.Fields(c.Output), " ")]
+	if !ok {
+		var names []string
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return fmt.Errorf("there is no command %q with a JSON output: these are %s%s",
+			c.Output, strings.Join(names, ", "), hintOf(diag.DidYouMean(c.Output, names)))
+	}
+	s, err := reportSchema(c.Output, r.reports())
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	e.ui.printf("%s\n", text)
+	return nil
+}
+
+// reporters returns the commands that have a JSON output, by name.
+func reporters(k *kong.Kong) map[string]reporter {
+	all := map[string]reporter{}
+	for _, n := range k.Model.Leaves(true) {
+		if r, ok := n.Target.Interface().(reporter); ok {
+			all[commandName(n)] = r
+		}
+	}
+	return all
 }

@@ -44,8 +44,11 @@ func init() {
 		return
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "minimal", Version: "1"}, nil)
-	sdk.AddTool(s, &sdk.Tool{Name: "validate_tool_use"}, func(_ context.Context, _ *sdk.CallToolRequest, in minimalInput) (*sdk.CallToolResult, minimalOutput, error) {
-		return nil, minimalOutput{true, "allow", in.ToolName, in.Mode, `allow "src/**"`, "modec/modes.cue:12:34", "mode " + in.Mode + " may use " + in.ToolName + " on " + in.FilePath}, nil
+	tool := &sdk.Tool{Name: "validate_tool_use"}
+	sdk.AddTool(s, tool, func(_ context.Context, _ *sdk.CallToolRequest, in minimalInput) (
+		*sdk.CallToolResult, minimalOutput, error) {
+		return nil, minimalOutput{true, "allow", in.ToolName, in.Mode, `allow "src/**"`, "modec/modes.cue:12:34",
+			"mode " + in.Mode + " may use " + in.ToolName + " on " + in.FilePath}, nil
 	})
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil && err != io.EOF {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,8 +61,10 @@ func init() {
 func served(b *testing.B, cmd *exec.Cmd) *sdk.ClientSession {
 	b.Helper()
 	cmd.Stderr = os.Stderr
-	client := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
-	s, err := client.Connect(context.Background(), &sdk.CommandTransport{Command: cmd}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	client := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"},
+		&sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
+	s, err := client.Connect(context.Background(), &sdk.CommandTransport{Command: cmd},
+		&sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -111,7 +116,8 @@ func BenchmarkServe(b *testing.B) {
 			var times []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				res, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: "validate_tool_use", Arguments: args})
+				params := &sdk.CallToolParams{Name: "validate_tool_use", Arguments: args}
+				res, err := session.CallTool(context.Background(), params)
 				if err != nil || res.StructuredContent == nil {
 					b.Fatal(err, res)
 				}
@@ -165,7 +171,9 @@ func rawCalls(b *testing.B, cmd *exec.Cmd) {
 	for b.Loop() {
 		start := time.Now()
 		n++
-		answer := ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"validate_tool_use","arguments":{"mode":"mode-0","tool_name":"write_to_file","file_path":"src/a.go"}}}`, n))
+		answer := ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":`+
+			`{"name":"validate_tool_use","arguments":`+
+			`{"mode":"mode-0","tool_name":"write_to_file","file_path":"src/a.go"}}}`, n))
 		if times = append(times, time.Since(start)); !strings.Contains(answer, `"decision"`) {
 			b.Fatal(answer)
 		}
@@ -173,7 +181,8 @@ func rawCalls(b *testing.B, cmd *exec.Cmd) {
 	percentiles(b, times)
 }
 
-const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
 
 // BenchmarkServeStart measures from the start of the process to the answer to
 // initialize.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +22,7 @@ import (
 	"modec.dev/modec/targets/mcp/serve"
 )
 
-// editors are clients for which modec has no target.
+// editorClients are clients for which modec has no target.
 var editorClients = map[string]contract.ServerList{
 	"vscode": {File: ".vscode/mcp.json", Field: "servers", Local: "stdio", Remote: "http"},
 }
@@ -37,8 +38,8 @@ func clients(all []contract.Target) map[string]contract.ServerList {
 	return out
 }
 
-// clientName is a client on the command line; printed stands for the one that
-// --print-config names.
+// clientName is a client on the command line. The name may be missing: printed stands
+// for the one that --print-config names.
 type clientName string
 
 const printed clientName = " "
@@ -52,52 +53,77 @@ func (c *clientName) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// clientReport is the JSON of a client's entry.
+type clientReport struct {
+	envelope
+	Status string          `json:"status" enum:"printed,added,unchanged"`
+	Client string          `json:"client"`
+	File   string          `json:"file" jsonschema:"the client's list of servers, relative to the project"`
+	Config json.RawMessage `json:"config" jsonschema:"what the file has to contain"`
+}
+
 // entry prints a client's entry, or merges it into the client's file.
 func (c *serveCmd) entry(e *env) error {
 	name := cmp.Or(strings.TrimSpace(string(c.Install)), c.PrintConfig)
 	if c.PrintConfig != "" && name != c.PrintConfig {
-		return fmt.Errorf("got --print-config %s and --install %s, want one client", c.PrintConfig, name)
+		return fmt.Errorf("--print-config names %s and --install %s: name one client", c.PrintConfig, name)
 	}
 	all := clients(e.targets)
 	list, ok := all[name]
 	if !ok {
-		return fmt.Errorf("got client %q, want one of %s", name, diag.Quote(slices.Sorted(maps.Keys(all))))
+		return fmt.Errorf("there is no client %q: the clients are %s", name, diag.Quote(slices.Sorted(maps.Keys(all))))
 	}
 	entry := list.Entry("modec", c.arguments(e), serve.ReadOnlyTools())
 	if addr := or(c.HTTP, ""); addr != "" {
 		entry = list.RemoteEntry(serve.Address(addr, or(c.Mode, "")), serve.ReadOnlyTools())
 	}
 	data := contract.JSON(contract.Object{list.Field, contract.Object{"modec", entry}})
-	if c.Install == "" {
-		_, err := e.ui.out.Write(data)
-		return err
+	report := clientReport{e.ui.envelope(), "printed", name, list.File, data}
+	switch {
+	case c.Install != "":
+		return c.install(e, list, report)
+	case e.ui.json:
+		return e.ui.emit(report)
 	}
+	_, err := e.ui.out.Write(data)
+	return err
+}
+
+// install merges an entry into the client's file.
+func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport) error {
 	file := filepath.Join(e.dir, filepath.FromSlash(list.File))
 	have, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the list of servers cannot be read: %w", err)
 	}
-	res, err := jsonedit.Merge(have, data, []string{"/" + list.Field + "/modec"}, nil, false)
+	res, err := jsonedit.Merge(have, report.Config, []string{"/" + list.Field + "/modec"}, nil, false)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s is no JSON: %w", list.File, err)
+		return fmt.Errorf("%s is not JSON: %w", list.File, err)
 	case len(res.Conflicts) > 0:
-		return fmt.Errorf("%s:%d: got another entry %q, want to leave it alone: take it out first", list.File, res.Conflicts[0].Line, res.Conflicts[0].Place)
+		return fmt.Errorf("%s:%d: there is another entry %q, and modec leaves it alone: remove it first",
+			list.File, res.Conflicts[0].Line, res.Conflicts[0].Place)
 	case bytes.Equal(have, res.Data):
+		report.Status = "unchanged"
 		e.ui.note("%s has it already\n", list.File)
-		return nil
+	default:
+		files := []contract.File{{Path: list.File, Data: res.Data}}
+		if diags := output.Put(e.dir, files, output.ReplaceExisting); diags.HasErrors() {
+			return e.ui.fail(diags)
+		}
+		report.Status = "added"
+		e.ui.note("added modec to %s\n", diag.Clean(list.File))
 	}
-	if diags := output.Put(e.dir, []contract.File{{Path: list.File, Data: res.Data}}, output.ReplaceExisting); diags.HasErrors() {
-		return e.ui.fail("serve", diags)
+	if e.ui.json {
+		return e.ui.emit(report)
 	}
-	e.ui.note("added modec to %s\n", diag.Clean(list.File))
 	return nil
 }
 
-// arguments are those of a server that a client starts in the project's folder.
+// arguments returns those of a server that a client starts in the project's folder.
 func (c *serveCmd) arguments(e *env) []string {
 	args := []string{"serve"}
-	if dir := relativeDir(e); dir != "." {
+	if dir := e.relativeDir(); dir != "." {
 		args = append(args, "-C", filepath.ToSlash(dir))
 	}
 	for _, f := range []struct {

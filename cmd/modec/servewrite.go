@@ -22,8 +22,8 @@ import (
 	"modec.dev/modec/targets/mcp/serve"
 )
 
-// servedHeader begins the files of the source that modec serve writes. Without it a
-// file of such a name is somebody's own.
+// servedHeader begins the files of the source that modec serve writes. A file without it
+// is somebody's own.
 const servedHeader = "// Written by modec serve; the next call writes it anew.\n"
 
 // SetRoles writes roles into served/roles.cue of the source.
@@ -39,40 +39,45 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 	}
 	all := map[string]role{}
 	for _, r := range roles {
-		out := role{Description: r.Description, PermissionMode: r.PermissionMode, AllowedTools: r.AllowedTools, DisallowedTools: r.DisallowedTools, AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
+		out := role{Description: r.Description, PermissionMode: r.PermissionMode, AllowedTools: r.AllowedTools,
+			DisallowedTools: r.DisallowedTools, AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
 		if r.Tools != nil {
 			tools := strings.FieldsFunc(*r.Tools, func(c rune) bool { return c == ',' || c == ' ' })
 			out.Tools = &tools
 		}
 		all[r.Name] = out
 	}
-	return l.change(ctx, "roles.cue", "roles", all, func(without, _ *compiler.Result, file string) (diags diag.List) {
+	check := func(without, _ *compiler.Result, file string) (diags diag.List) {
 		for _, r := range roles {
 			if other := without.Project.Role(r.Name); other != nil {
-				diags.Errorf(diag.NotOurs, diag.Pos{File: file}, "got role %q, which the source has already: what is set would join it", r.Name).
+				diags.Errorf(diag.NotOurs, diag.Pos{File: file},
+					"the source has role %q already, and what is set would join it", r.Name).
 					Path("roles."+r.Name).
 					Hint("choose another name, or change the role in the source").
 					Related(other.Pos, "written here")
 			}
 		}
 		return diags
-	})
+	}
+	return l.change(ctx, servedFile{"roles.cue", "roles", all}, check)
 }
 
 // SetRestrictions writes a mode's MCP restrictions into a file of their own.
-func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (*serve.Written, error) {
+func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
+	*serve.Written, error) {
 	modes := map[string]any{}
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	return l.change(ctx, "mode-"+contract.PathName(slug)+".cue", "modes", modes, func(without, with *compiler.Result, file string) diag.List {
+	check := func(without, with *compiler.Result, file string) diag.List {
 		return onlyHoldBack(without, with, slug, file)
-	})
+	}
+	return l.change(ctx, servedFile{"mode-" + contract.PathName(slug) + ".cue", "modes", modes}, check)
 }
 
-// onlyHoldBack reports restrictions by which a mode may do more than without them. Where
-// it says nothing of MCP, restrictions leave available what they do not hold back, and
-// where they name a server that is off by default, they open it.
+// onlyHoldBack reports restrictions by which a mode may do more than without them. In a
+// mode that does not mention MCP, restrictions open what they do not hold back; and they
+// open a server that is off by default where they name it.
 func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 	md := with.Project.Mode(slug)
 	was := without.Project.Mode(slug)
@@ -80,10 +85,14 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 		return nil // there is nothing to widen
 	}
 	refuse := func(format string, args ...any) diag.List {
-		return diag.List{{Code: diag.Wider, Pos: diag.Pos{File: file}, Message: fmt.Sprintf(format, args...) + ": restrictions only hold back", Hint: "say in can.mcp of the mode what it may use", Related: []diag.Related{{Pos: was.Pos, Message: "the mode"}}}}
+		var diags diag.List
+		diags.Errorf(diag.Wider, diag.Pos{File: file}, format+": restrictions only hold back", args...).
+			Hint("say in can.mcp of the mode what it may use").
+			Related(was.Pos, "the mode")
+		return diags
 	}
 	if was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil {
-		return refuse("got restrictions for mode %q, which says nothing of MCP: they would let it ask", slug)
+		return refuse("mode %q says nothing of MCP, and restrictions would let it ask", slug)
 	}
 	before, err := without.Policy.Subject(ir.SubjectRef{Mode: slug})
 	if err != nil {
@@ -104,7 +113,7 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 			for _, n := range tried {
 				a := policy.Action{Group: ir.MCP, Kind: kind, Server: sv.Name, Arg: n}
 				if was, is := before.Decide(a).Decision, after.Decide(a).Decision; is > was {
-					return refuse("got %s for %s:%s, want %s at most", is, sv.Name, n, was)
+					return refuse("%s:%s would become %s, from %s", sv.Name, n, is, was)
 				}
 			}
 		}
@@ -112,12 +121,13 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 	return nil
 }
 
-// toolWitnesses are names of tools that a mode's patterns tell apart: one for each, and
-// one for none.
+// toolWitnesses returns names of tools: for each of a mode's patterns some that match it,
+// and one that matches none.
 func toolWitnesses(md *ir.Mode) []string {
 	names := []string{contract.UnknownTool}
 	add := func(pattern string) {
-		names = append(names, strings.NewReplacer("*", "modec", "?", "x").Replace(pattern), strings.NewReplacer("*", "", "?", "x").Replace(pattern))
+		names = append(names, strings.NewReplacer("*", "modec", "?", "x").Replace(pattern),
+			strings.NewReplacer("*", "", "?", "x").Replace(pattern))
 	}
 	if md.Can.MCP != nil {
 		for _, e := range md.Can.MCP.Entries {
@@ -139,10 +149,19 @@ func toolWitnesses(md *ir.Mode) []string {
 	return names
 }
 
+// servedFile is a file of the source that modec serve writes: one field and its value.
+type servedFile struct {
+	name, field string
+	value       any
+}
+
+// acceptance reports what is wrong with a served file, given the project without it and
+// the project with it.
+type acceptance func(without, with *compiler.Result, file string) diag.List
+
 // change puts a file into the source if the whole project compiles with it and check
-// has nothing against it, and serves the project then. check sees the project without
-// the file and with it.
-func (l *modelLoader) change(ctx context.Context, name, field string, value any, check func(without, with *compiler.Result, file string) diag.List) (*serve.Written, error) {
+// reports nothing. It serves the project then.
+func (l *modelLoader) change(ctx context.Context, what servedFile, check acceptance) (*serve.Written, error) {
 	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
@@ -155,11 +174,12 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{field: value}); err != nil {
+	if err := e.Encode(map[string]any{what.field: what.value}); err != nil {
 		return nil, err
 	}
-	file := contract.File{Path: path.Join(cfg.Source, "served", name)}
-	if file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n") + "\n"); err != nil {
+	file := contract.File{Path: path.Join(cfg.Source, "served", what.name)}
+	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
+	if file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + fields + "\n"); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(l.dir)
@@ -168,7 +188,9 @@ func (l *modelLoader) change(ctx context.Context, name, field string, value any,
 	}
 	defer root.Close()
 	if have, err := root.ReadFile(file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
-		diags.Errorf(diag.NotOurs, diag.Pos{File: file.Path, Line: 1, Col: 1}, "got a file that modec serve did not write, want to leave it alone")
+		diags.Errorf(diag.NotOurs, diag.Pos{File: file.Path, Line: 1, Col: 1},
+			"modec serve did not write this file, and leaves it alone").
+			Hint("move it away, or rename it")
 		return &serve.Written{Diagnostics: diags}, nil
 	}
 	req := l.request()

@@ -8,20 +8,32 @@ import (
 )
 
 type targetsCmd struct {
+	textOrJSON
 	Name string `arg:"" optional:"" help:"Print this target's options."`
 }
 
 func (targetsCmd) Help() string {
-	return `Examples:
+	return `Lists the agents that modec writes for and the files that it writes. With a name it prints what
+[targets.NAME] of modec.toml may set.
+
+Examples:
   modec targets
   modec targets roo`
+}
+
+func (targetsCmd) reports() []any { return []any{targetsReport{}} }
+
+// targetsReport is the JSON of the targets.
+type targetsReport struct {
+	envelope
+	Targets []targetInfo `json:"targets"`
 }
 
 // targetInfo is the JSON of one target.
 type targetInfo struct {
 	Name    string            `json:"name"`
 	Summary string            `json:"summary"`
-	Owns    []string          `json:"owns"`
+	Owns    []string          `json:"owns" jsonschema:"globs of the files that it may write"`
 	Options []contract.Option `json:"options"`
 }
 
@@ -31,14 +43,14 @@ func (c *targetsCmd) Run(e *env) error {
 	for _, t := range e.targets {
 		names = append(names, t.Name())
 		if c.Name == "" || c.Name == t.Name() {
-			infos = append(infos, targetInfo{t.Name(), t.Summary(), t.Owns(), orEmpty(t.Options())})
+			infos = append(infos, targetInfo{t.Name(), t.Summary(), t.Owns(), t.Options()})
 		}
 	}
 	if len(infos) == 0 {
-		return fmt.Errorf("got unknown target %q, want one of %s", c.Name, strings.Join(names, ", "))
+		return fmt.Errorf("there is no target %q: the targets are %s", c.Name, strings.Join(names, ", "))
 	}
 	if e.ui.json {
-		return e.ui.emit(infos)
+		return e.ui.emit(targetsReport{e.ui.envelope(), infos})
 	}
 	for _, i := range infos {
 		e.ui.printf("%-9s %s\n", i.Name, i.Summary)

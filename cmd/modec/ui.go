@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -15,22 +15,23 @@ import (
 //
 //   - results go to standard output, diagnostics to standard error; with
 //     --json both are one value on standard output;
-//   - a message is one line: lower case, no period, what was got before what
-//     was wanted; a hint follows on a line of its own;
+//   - a message is one line: lower case, no period, what is wrong and then what to
+//     do; a hint follows on a line of its own;
 //   - -q hides progress and summaries, never a result, an error or a loss;
 //   - colour only on a terminal, and not with NO_COLOR.
 type ui struct {
 	out, err io.Writer
+	command  command
 	json     bool
-	format   string
 	quiet    bool
 	verbose  bool
 	colour   bool // of results
 	render   diag.Renderer
 }
 
-func newUI(stdout, stderr io.Writer, g *globals, dir string) *ui {
-	u := &ui{out: stdout, err: stderr, json: g.JSON || g.Format == "json", format: g.Format, quiet: g.Quiet, verbose: g.Verbose}
+func newUI(stdout, stderr io.Writer, g *globals, cmd command, dir string) *ui {
+	u := &ui{out: stdout, err: stderr, command: cmd, json: g.JSON || cmd.form == "json",
+		quiet: g.Quiet, verbose: g.Verbose}
 	coloured := func(w io.Writer) bool {
 		return g.Color == "always" || g.Color == "auto" && terminal(w) && os.Getenv("NO_COLOR") == ""
 	}
@@ -65,8 +66,40 @@ func (u *ui) note(format string, args ...any) {
 	}
 }
 
-// failure prints an error of the environment.
+// failure prints an error of usage or of the environment.
 func (u *ui) failure(err error) { fmt.Fprintf(u.err, "modec: error: %s\n", diag.Clean(err.Error())) }
+
+// interrupted prints the one line of a command that ^C ended.
+func (u *ui) interrupted() exitCode {
+	fmt.Fprintf(u.err, "modec: interrupted: no file was changed\n")
+	return exitInterrupted
+}
+
+// fail ends a command with the diagnostics that stopped it. The exit code is 2 where
+// there is no project to speak of.
+func (u *ui) fail(list diag.List) error {
+	code := exitFindings
+	switch {
+	case has(list, diag.Interrupted):
+		if code = exitInterrupted; !u.json {
+			return u.interrupted()
+		}
+	case has(list, diag.NoProject), has(list, diag.CannotWrite):
+		code = exitUsage
+	}
+	if u.json {
+		if err := u.emit(outcome{u.envelope(), "failed", list}); err != nil {
+			return err
+		}
+	} else {
+		u.diagnostics(list)
+	}
+	return code
+}
+
+func has(list diag.List, code diag.Code) bool {
+	return slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == code })
+}
 
 // diagnostics prints a list to standard error, in text; notes with -v only.
 func (u *ui) diagnostics(list diag.List) {
@@ -80,77 +113,59 @@ func (u *ui) diagnostics(list diag.List) {
 	}
 }
 
+// Colours of a terminal.
+const (
+	bold  = "1"
+	red   = "31"
+	green = "32"
+	cyan  = "36"
+)
+
+// paint colours a text where results are coloured.
+func (u *ui) paint(colour, text string) string {
+	if !u.colour || colour == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
 // unified prints a patch, in colour on a terminal.
 func (u *ui) unified(patch string) {
 	for line := range strings.Lines(patch) {
 		line = strings.TrimSuffix(line, "\n")
 		colour := ""
 		switch {
-		case !u.colour:
 		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
-			colour = "1"
+			colour = bold
 		case strings.HasPrefix(line, "-"):
-			colour = "31"
+			colour = red
 		case strings.HasPrefix(line, "+"):
-			colour = "32"
+			colour = green
 		case strings.HasPrefix(line, "@@"):
-			colour = "36"
+			colour = cyan
 		}
 		parts := strings.Split(line, "\t")
 		for i := range parts {
 			parts[i] = diag.Clean(parts[i])
 		}
-		if line = strings.Join(parts, "\t"); colour != "" {
-			line = "\x1b[" + colour + "m" + line + "\x1b[0m"
-		}
-		u.printf("%s\n", line)
+		u.printf("%s\n", u.paint(colour, strings.Join(parts, "\t")))
 	}
 }
 
-// formats are the forms of the output that a command has beside text and json.
-var formats = map[string][]string{"diff": {"markdown", "github"}, "lint": {"sarif", "github"}}
-
-// checkFormat refuses a form of the output that a command does not have.
-func (u *ui) checkFormat(command string) error {
-	has := append([]string{"text", "json"}, formats[command]...)
-	if u.json || slices.Contains(has, u.format) {
-		return nil
+// progress returns a function that reports progress on a terminal, at most ten times a
+// second, and one that ends it. Elsewhere both do nothing.
+func (u *ui) progress(what string) (step func(done, total int), end func()) {
+	if u.quiet || u.json || !terminal(u.err) {
+		return nil, func() {}
 	}
-	return fmt.Errorf("got --format %s, want one of %s for %s", u.format, strings.Join(has, ", "), command)
-}
-
-// emit writes a value as JSON on standard output.
-func (u *ui) emit(v any) error {
-	e := json.NewEncoder(u.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
-// outcome is the JSON of a command that failed on its source.
-type outcome struct {
-	Version     int       `json:"version"`
-	Command     string    `json:"command"`
-	Status      string    `json:"status"` // ok or failed
-	Diagnostics diag.List `json:"diagnostics"`
-}
-
-// fail ends a command with the diagnostics that stopped it: exit code 2 where
-// there is no project to speak of, else 1.
-func (u *ui) fail(command string, list diag.List) error {
-	if u.json {
-		if err := u.emit(outcome{1, command, "failed", list}); err != nil {
-			return err
-		}
-	} else {
-		u.diagnostics(list)
-	}
-	for _, d := range list {
-		if d.Code == diag.NoProject || d.Code == diag.CannotWrite {
-			return exitCode(2)
+	var last time.Time
+	step = func(done, total int) {
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+			last = now
+			fmt.Fprintf(u.err, "\r%s %d %%\x1b[K", what, 100*done/max(total, 1))
 		}
 	}
-	return exitCode(1)
+	return step, func() { fmt.Fprint(u.err, "\r\x1b[K") }
 }
 
 // count writes a number with its noun: "1 error", "2 errors".
@@ -170,4 +185,12 @@ func size(n int) string {
 		return fmt.Sprintf("%.1f kB", float64(n)/1000)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1000/1000)
+}
+
+// place writes a position in parentheses; nothing where none is known.
+func place(p diag.Pos) string {
+	if s := p.String(); s != "" {
+		return "  (" + diag.Clean(s) + ")"
+	}
+	return ""
 }

@@ -22,15 +22,30 @@ func version() string {
 	return "devel"
 }
 
-type versionCmd struct{}
+type versionCmd struct {
+	textOrJSON
+}
+
+func (versionCmd) Help() string {
+	return `Examples:
+  modec version
+  modec --version
+  modec version --json`
+}
+
+func (versionCmd) reports() []any { return []any{versionReport{}} }
+
+// versionReport is the JSON of the version.
+type versionReport struct {
+	envelope
+	Modec string `json:"modec"`
+	Model int    `json:"model" jsonschema:"the version of the compiled model"`
+	Go    string `json:"go"`
+}
 
 func (versionCmd) Run(e *env) error {
 	if e.ui.json {
-		return e.ui.emit(struct {
-			Modec string `json:"modec"`
-			Model int    `json:"model"`
-			Go    string `json:"go"`
-		}{version(), ir.Version, runtime.Version()})
+		return e.ui.emit(versionReport{e.ui.envelope(), version(), ir.Version, runtime.Version()})
 	}
 	e.ui.printf("modec %s\n", version())
 	return nil

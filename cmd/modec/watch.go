@@ -18,27 +18,26 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// settle is how long nothing has to change before a build: an editor or a checkout
+// settle is how long nothing has to change before a build. An editor or a checkout
 // writes several files at once.
 const settle = 80 * time.Millisecond
 
-// watch builds, and builds again whenever the source changes, until the context ends.
-// A build that fails is told like any other, and so is a source that is gone for a
-// while.
-func (c *buildCmd) watch(ctx context.Context, e *env) error {
+// watch builds, and builds again after each change of the source, until the context ends.
+// It reports a build that fails and goes on, also where the source is gone for a while.
+func (c *buildCmd) watch(e *env) error {
 	w, err := e.watch()
 	if err != nil {
 		return err
 	}
 	c.again(e)
-	if err := w.run(ctx, func() { c.again(e) }); err != nil {
+	if err := w.run(e.ctx, func() { c.again(e) }); err != nil {
 		return err
 	}
 	e.ui.note("stopped\n")
 	return nil
 }
 
-// watcher tells of changes of a project's source, or of one file.
+// watcher reports changes of a project's source, or of one file.
 type watcher struct {
 	*env
 	w      *fsnotify.Watcher
@@ -46,10 +45,10 @@ type watcher struct {
 	source string // the topmost folder of the source
 }
 
-// watch begins to watch the source.
+// watch starts watching the source.
 func (e *env) watch() (*watcher, error) { return e.watching("", e.dir) }
 
-// watchFile begins to watch one file, also where it is replaced by another.
+// watchFile starts watching one file. It sees also when another takes its place.
 func (e *env) watchFile(file string) (*watcher, error) { return e.watching(file, filepath.Dir(file)) }
 
 func (e *env) watching(file, dir string) (*watcher, error) {
@@ -66,7 +65,7 @@ func (e *env) watching(file, dir string) (*watcher, error) {
 	return w, nil
 }
 
-// run calls changed after each change, when nothing changes for a moment, until the
+// run calls changed after each change, once nothing changes for a moment, until the
 // context ends.
 func (w *watcher) run(ctx context.Context, changed func()) error {
 	defer w.w.Close()
@@ -78,7 +77,7 @@ func (w *watcher) run(ctx context.Context, changed func()) error {
 			return nil
 		case event, ok := <-w.w.Events:
 			if !ok {
-				return errors.New("the system stopped telling of changes")
+				return errors.New("the system no longer reports changes of files")
 			}
 			if w.concerns(event) {
 				timer.Reset(settle)
@@ -93,8 +92,8 @@ func (w *watcher) run(ctx context.Context, changed func()) error {
 	}
 }
 
-// all watches the source's folders, those that are new included. Where the project
-// does not load, the folder is the default one.
+// all watches the source's folders, new ones included. Where the project does not load,
+// it watches the default folder.
 func (w *watcher) all() {
 	if w.file != "" {
 		return
@@ -103,7 +102,7 @@ func (w *watcher) all() {
 	if cfg, diags := compiler.ReadConfig(w.request()); cfg != nil && !diags.HasErrors() {
 		w.source = filepath.Join(w.dir, filepath.FromSlash(cfg.Source))
 	}
-	// What cannot be watched, a build tells of.
+	// A build reports what cannot be watched.
 	_ = filepath.WalkDir(w.source, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			err = w.w.Add(name)
@@ -112,8 +111,8 @@ func (w *watcher) all() {
 	})
 }
 
-// concerns reports a change of the file, or of modec.toml or the source: what a build
-// writes is none.
+// concerns reports whether an event is a change of the file, or of modec.toml or the
+// source. What a build writes is not.
 func (w *watcher) concerns(event fsnotify.Event) bool {
 	if event.Op == fsnotify.Chmod {
 		return false
@@ -121,10 +120,12 @@ func (w *watcher) concerns(event fsnotify.Event) bool {
 	if w.file != "" {
 		return event.Name == w.file
 	}
-	return event.Name == filepath.Join(w.dir, config.File) || event.Name == w.source || strings.HasPrefix(event.Name, w.source+string(os.PathSeparator)) || strings.HasPrefix(w.source, event.Name+string(os.PathSeparator))
+	const slash = string(os.PathSeparator)
+	return event.Name == filepath.Join(w.dir, config.File) || event.Name == w.source ||
+		strings.HasPrefix(event.Name, w.source+slash) || strings.HasPrefix(w.source, event.Name+slash)
 }
 
-// again builds once and says so in a line, after what the build has to say of errors.
+// again builds once and prints one line about it, after the errors.
 func (c *buildCmd) again(e *env) {
 	var said bytes.Buffer
 	one := *e
@@ -132,12 +133,15 @@ func (c *buildCmd) again(e *env) {
 	u.out = &said
 	one.ui = &u
 	err := c.build(&one)
+	if e.ctx.Err() != nil {
+		return
+	}
 	line := strings.TrimSpace(said.String())
 	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
 		line = line[i+1:]
 	}
 	if err != nil {
-		if code := exitCode(0); !errors.As(err, &code) { // else it was told
+		if code := exitCode(0); !errors.As(err, &code) { // else it was printed
 			e.ui.failure(err)
 		}
 		line = "failed: the files stay as they were"

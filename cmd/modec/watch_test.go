@@ -49,17 +49,21 @@ func TestWatch(t *testing.T) {
 		mustWrite(t, filepath.Join(dir, name), []byte(text))
 	}
 	said := &transcript{}
-	e := &env{ui: newUI(said, said, &globals{}, dir), dir: dir, cwd: dir}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(t.Context())
+	e := testEnv(ctx, dir, said)
 	ended := make(chan error)
-	go func() { ended <- (&buildCmd{}).watch(ctx, e) }()
+	go func() { ended <- (&buildCmd{}).watch(e) }()
 	modes := func() string {
 		data, _ := os.ReadFile(filepath.Join(dir, ".roomodes"))
 		return string(data)
 	}
 	role := filepath.Join(dir, "modec", "modes", "code.cue")
+	until := func(what string, done func() bool) {
+		t.Helper()
+		eventually(t, what, done, said)
+	}
 	builds := func() int { return strings.Count(said.String(), "\n") }
-	eventually(t, "built", func() bool { return strings.Contains(modes(), `"Code"`) && builds() == 1 }, said)
+	until("built", func() bool { return strings.Contains(modes(), `"Code"`) && builds() == 1 })
 
 	write := func(file, from, to string) {
 		data, err := os.ReadFile(file)
@@ -69,36 +73,40 @@ func TestWatch(t *testing.T) {
 		mustWrite(t, file, bytes.ReplaceAll(data, []byte(from), []byte(to)))
 	}
 	write(role, `"Code"`, `"Coder"`)
-	eventually(t, "built again", func() bool { return strings.Contains(modes(), `"Coder"`) }, said)
+	until("built again", func() bool { return strings.Contains(modes(), `"Coder"`) })
 
 	// A folder and a file in it that were not there before.
-	mustWrite(t, filepath.Join(dir, "modec", "later", "b.cue"), []byte("package modec\n\nmodes: b: {name: \"B\", roleDefinition: \"r\"}\n"))
-	eventually(t, "built with the new folder", func() bool { return strings.Contains(modes(), `"B"`) }, said)
+	mode := "package modec\n\nmodes: b: {name: \"B\", roleDefinition: \"r\"}\n"
+	mustWrite(t, filepath.Join(dir, "modec", "later", "b.cue"), []byte(mode))
+	until("built with the new folder", func() bool { return strings.Contains(modes(), `"B"`) })
 	write(filepath.Join(dir, "modec", "later", "b.cue"), `"B"`, `"Bee"`)
-	eventually(t, "built with a change in the new folder", func() bool { return strings.Contains(modes(), `"Bee"`) }, said)
+	until("built with a change in the new folder", func() bool { return strings.Contains(modes(), `"Bee"`) })
 
 	// An error leaves the files as they were.
 	before := modes()
 	write(role, `name:`, `nmae:`)
-	eventually(t, "told of the error", func() bool { return strings.Contains(said.String(), "failed: the files stay as they were") }, said)
+	until("told of the error", func() bool {
+		return strings.Contains(said.String(), "failed: the files stay as they were")
+	})
 	if !strings.Contains(said.String(), "modec/modes/code.cue:4:") || modes() != before {
 		t.Errorf("got %s", said)
 	}
 	write(role, `nmae:`, `name:`)
-	eventually(t, "built after the error", func() bool { return strings.HasSuffix(strings.TrimSpace(said.String()), "ms") }, said)
+	built := func() bool { return strings.HasSuffix(strings.TrimSpace(said.String()), "ms") }
+	until("built after the error", built)
 
 	// The source is gone, and comes back.
 	if err := os.Rename(filepath.Join(dir, "modec"), filepath.Join(dir, "gone")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "told of the source that is gone", func() bool { return strings.Count(said.String(), "failed:") == 2 }, said)
+	until("told of the source that is gone", func() bool { return strings.Count(said.String(), "failed:") == 2 })
 	if err := os.Rename(filepath.Join(dir, "gone"), filepath.Join(dir, "modec")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "built when it is back", func() bool { return strings.HasSuffix(strings.TrimSpace(said.String()), "ms") }, said)
+	until("built when it is back", built)
 	n := builds()
 	write(role, `"Coder"`, `"Last"`)
-	eventually(t, "built what changed then", func() bool { return strings.Contains(modes(), `"Last"`) && builds() > n }, said)
+	until("built what changed then", func() bool { return strings.Contains(modes(), `"Last"`) && builds() > n })
 
 	n = builds()
 	time.Sleep(3 * settle)

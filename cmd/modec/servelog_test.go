@@ -12,12 +12,8 @@ import (
 func TestPatientNeverWaits(t *testing.T) {
 	r, w := io.Pipe()
 	p := newPatient(w)
-	start := time.Now()
-	for i := range 3 * waiting {
+	for i := range 3 * waiting { // a Write that waited would never return
 		fmt.Fprintf(p, "line %d\n", i)
-	}
-	if d := time.Since(start); d > time.Second {
-		t.Fatalf("it took %s", d)
 	}
 	text := make(chan string)
 	go func() {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patient passes lines on to a writer that may be slow, or that nobody reads any more:
-// who logs never waits for it. What does not fit is left out, and said.
+// patient passes lines on to a writer that may be slow, or that nobody reads any more.
+// Write never waits for it. Lines that do not fit are dropped, and the log says so.
 type patient struct {
 	to    io.Writer
 	lines chan []byte
@@ -18,7 +18,7 @@ type patient struct {
 	closed bool
 }
 
-// waiting is how many lines wait at most.
+// waiting is the most lines that wait.
 const waiting = 1024
 
 func newPatient(to io.Writer) *patient {
@@ -27,14 +27,14 @@ func newPatient(to io.Writer) *patient {
 		defer close(p.done)
 		for line := range p.lines {
 			if _, err := p.to.Write(line); err != nil {
-				continue // nobody is there; who logs need not know
+				continue // nobody reads the log any more
 			}
 		}
 	}()
 	return p
 }
 
-// Write takes a line, or leaves it out.
+// Write queues a line, or drops it.
 func (p *patient) Write(line []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *patient) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close writes what waits, for a moment.
+// Close writes the lines that wait, for at most a second.
 func (p *patient) Close() {
 	p.mu.Lock()
 	if !p.closed {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/record"
+)
+
+// memory is the record of the build before, and of this one for the next.
+type memory struct {
+	place, program string
+	today          time.Time
+	dir, out       string
+	project, disk  *record.Reads // what was read of the project, and of the output root
+}
+
+// memory finds the place of a build's record. A build that prints everything, or that
+// writes nothing or by force, has none.
+func (c *buildCmd) memory(e *env, req compiler.Request, out string) *memory {
+	m := &memory{program: record.Program(version()), today: req.Today, dir: e.dir, out: out}
+	if !e.ui.json && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
+		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.dir, out}, c.Target...)...)
+	}
+	return m
+}
+
+// recall returns the summary of the build before, if nothing changed since.
+func (m *memory) recall() *record.Summary {
+	if r := record.Load(m.place, m.program, m.today, m.dir, m.out); r != nil {
+		return &r.Summary
+	}
+	return nil
+}
+
+// noting returns a file system that records what is read of it, where there is a record.
+func (m *memory) noting(reads **record.Reads, fsys fs.FS) fs.FS {
+	if m.place == "" {
+		return fsys
+	}
+	*reads = record.NewReads(fsys)
+	return *reads
+}
+
+// remember records what a build wrote, and what a check read of it.
+func (m *memory) remember(changes []output.Change, s record.Summary) {
+	if m.project == nil {
+		return
+	}
+	r := record.New(m.program, m.today)
+	r.Summary = s
+	var ok bool
+	if r.Project, ok = m.project.States(); !ok {
+		return
+	}
+	if m.disk != nil {
+		if r.Output, ok = m.disk.States(); !ok {
+			return
+		}
+	}
+	for i := range changes {
+		if _, data := changes[i].Texts(); changes[i].Action != output.Remove && changes[i].Path != output.LockFile {
+			r.File(changes[i].Path, data)
+		}
+	}
+	lock, err := os.ReadFile(filepath.Join(m.out, output.LockFile))
+	if err != nil {
+		return
+	}
+	r.File(output.LockFile, lock)
+	r.Missing(output.PendingLock)
+	r.Save(m.place)
+}
+
+// summaryOf returns what a later build prints about this one where nothing changed.
+func summaryOf(res *compiler.Result, changes []output.Change, diags diag.List) record.Summary {
+	s := record.Summary{Targets: len(res.Outputs), Warnings: diags.Count(diag.Warning)}
+	for _, d := range diags {
+		if d.Severity != diag.Note {
+			s.Diagnostics = append(s.Diagnostics, d)
+		}
+	}
+	for _, o := range res.Outputs {
+		s.Losses += len(o.Losses)
+	}
+	for _, c := range changes {
+		if c.Action != output.Remove {
+			s.Files++
+		}
+	}
+	return s
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/gittree"
+)
+
+// env is the surroundings of a command.
+type env struct {
+	ctx     context.Context   // ends with ^C
+	targets []contract.Target // every target there is, in printing order
+	ui      *ui
+	stdin   io.Reader
+	dir     string // the project's root, absolute
+	cwd     string // where modec was called
+}
+
+// newEnv resolves the global flags.
+func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
+	stdin io.Reader, stdout, stderr io.Writer) (*env, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the working directory: %w", err)
+	}
+	e := &env{ctx: ctx, targets: all, stdin: stdin, cwd: cwd}
+	e.dir = filepath.Clean(e.abs(g.Dir))
+	e.ui = newUI(stdout, stderr, g, cmd, e.dir)
+	return e, nil
+}
+
+// exit prints the error that ended a command, unless it has been printed, and returns
+// the exit code.
+func (e *env) exit(err error) int {
+	var code exitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	case e.ctx.Err() != nil:
+		return int(e.ui.interrupted())
+	}
+	e.ui.failure(err)
+	return int(exitUsage)
+}
+
+// request returns a request for the project that the command line names.
+func (e *env) request() compiler.Request {
+	return compiler.Request{Root: e.dir, Targets: e.targets, Today: time.Now().UTC()}
+}
+
+// tree is where a command finds the source.
+type tree bool
+
+const (
+	workTree tree = false
+	gitIndex tree = true
+)
+
+// source returns a request for the project as it lies on disk or in git's index.
+// Excerpts of diagnostics come from the same place. done releases what the request needs.
+func (e *env) source(from tree) (req compiler.Request, done func(), err error) {
+	req = e.request()
+	if from == workTree {
+		return req, func() {}, nil
+	}
+	index, err := gittree.Open(e.ctx, e.dir, gittree.Index)
+	if err != nil {
+		return req, nil, err
+	}
+	e.ui.render.Source = func(file string) ([]byte, error) { return fs.ReadFile(index, file) }
+	req.FS = index
+	return req, func() { index.Close() }, nil
+}
+
+// abs makes a path of the command line absolute: it is relative to the working
+// directory.
+func (e *env) abs(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(e.cwd, p)
+}
+
+// output returns the output root that --out names, the project folder where it names
+// none.
+func (e *env) output(out string) string {
+	if out == "" {
+		return e.dir
+	}
+	return e.abs(out)
+}
+
+// relativeDir returns the project folder as the caller can name it: relative to the
+// working directory where it is below it, else absolute.
+func (e *env) relativeDir() string {
+	rel, err := filepath.Rel(e.cwd, e.dir)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return e.dir
+	}
+	return rel
+}
+
+// folder returns the folder that an argument names, if it is a project.
+func (e *env) folder(name string) (string, bool) {
+	if name == "" {
+		return "", false
+	}
+	dir := e.abs(name)
+	info, err := os.Stat(filepath.Join(dir, config.File))
+	return dir, err == nil && info.Mode().IsRegular()
+}
+
+// below reports whether a file of the project is one of those named on the command
+// line, or in one of those folders.
+func (e *env) below(file string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return file != "" && below(e.abs(p), filepath.Join(e.dir, filepath.FromSlash(file)))
+	})
+}
+
+// below reports whether a path lies in a folder. Every path is in the topmost folder.
+func below(folder, path string) bool {
+	if filepath.Dir(folder) == folder {
+		return true
+	}
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// The topics are Markdown, so that they can be read on a forge as well.
+//
+//go:embed help/*.md
+var topicFiles embed.FS
+
+// topics are the topics in the order in which a newcomer wants them.
+var topics = []topicInfo{
+	{"concepts", "what modec is for, its words, and what it promises"},
+	{"source", "modec.toml and the data files, in CUE, YAML, JSON or TOML"},
+	{"decisions", "how allow, ask and deny are decided, group by group"},
+	{"roles", "modes versus roles, inheritance, claims and permission modes"},
+	{"targets", "what each agent gets, what holds it, and what it cannot hold"},
+	{"hooks", "the hooks of Claude Code and Cursor, git hooks, and what to do when one refuses"},
+	{"ci", "checks on every commit and pull request, and the speed of them"},
+	{"json", "the JSON output of every command, and its schemas"},
+	{"exit-codes", "what a command's exit code means"},
+	{"threats", "what modec protects from, and what it does not"},
+}
+
+func topicNames() (names []string) {
+	for _, t := range topics {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+type helpCmd struct {
+	textOrJSON
+	Topic []string `arg:"" optional:"" help:"One of ${topics}; or a command."`
+}
+
+func (helpCmd) Help() string {
+	return `Examples:
+  modec help
+  modec help concepts
+  modec help cursor check`
+}
+
+func (helpCmd) reports() []any { return []any{topicsReport{}, topicReport{}} }
+
+// topicsReport is the JSON of the list of topics.
+type topicsReport struct {
+	envelope
+	Topics []topicInfo `json:"topics"`
+}
+
+type topicInfo struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+}
+
+// topicReport is the JSON of a topic, or of a command's help.
+type topicReport struct {
+	envelope
+	Topic string `json:"topic"`
+	Text  string `json:"text" jsonschema:"Markdown for a topic, plain text for a command"`
+}
+
+func (c *helpCmd) Run(e *env, k *kong.Kong) error {
+	name := strings.Join(c.Topic, " ")
+	if name == "" {
+		return e.ui.topics()
+	}
+	text, err := topicFiles.ReadFile("help/" + name + ".md")
+	if err == nil {
+		if e.ui.json {
+			return e.ui.emit(topicReport{e.ui.envelope(), name, string(text)})
+		}
+		e.ui.markdownPage(string(text))
+		return nil
+	}
+	plain, ok := commandHelp(k, c.Topic)
+	if !ok {
+		names := topicNames()
+		for _, n := range k.Model.Leaves(true) {
+			names = append(names, commandName(n))
+		}
+		slices.Sort(names)
+		return fmt.Errorf("there is no topic or command %q: `modec help` lists the topics, "+
+			"`modec --help` the commands%s", name, hintOf(diag.DidYouMean(name, names)))
+	}
+	if e.ui.json {
+		return e.ui.emit(topicReport{e.ui.envelope(), name, plain})
+	}
+	e.ui.printf("%s", plain)
+	return nil
+}
+
+// commandHelp returns what a command prints with --help.
+func commandHelp(k *kong.Kong, words []string) (string, bool) {
+	ctx, err := kong.Trace(k, words)
+	if err != nil || ctx.Selected() == nil || commandName(ctx.Selected()) != strings.Join(words, " ") {
+		return "", false
+	}
+	var text bytes.Buffer
+	out := k.Stdout
+	defer func() { k.Stdout = out }()
+	k.Stdout = &text
+	if err := ctx.PrintUsage(false); err != nil {
+		return "", false
+	}
+	return text.String(), true
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
+)
+
+// freshness is whether the artifacts on disk have to be those of the source.
+type freshness bool
+
+const (
+	mayBeStale  freshness = false
+	mustBeFresh freshness = true
+)
+
+// launchers returns the targets whose agents can be started.
+func (e *env) launchers() (list []contract.Launcher) {
+	for _, t := range e.targets {
+		if l, ok := t.(contract.Launcher); ok {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func programs(list []contract.Launcher) (names []string) {
+	for _, l := range list {
+		names = append(names, l.Agent().Programs...)
+	}
+	return names
+}
+
+// launcherOf returns the target whose agent a program is.
+func (e *env) launcherOf(program string) (contract.Launcher, error) {
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	for _, l := range e.launchers() {
+		if slices.Contains(l.Agent().Programs, name) {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is not an agent that modec can start as a subject: these are %s",
+		name, strings.Join(programs(e.launchers()), ", "))
+}
+
+// launcher returns the target of a name. For no name it is the first that modec.toml
+// compiles for, else the first of all.
+func (e *env) launcher(name string) (contract.Launcher, error) {
+	list := e.launchers()
+	if name != "" {
+		for _, l := range list {
+			if l.Name() == name {
+				return l, nil
+			}
+		}
+		return nil, fmt.Errorf("target %q starts no agent", name)
+	}
+	if cfg, _ := compiler.ReadConfig(e.request()); cfg != nil {
+		for _, t := range cfg.Targets {
+			if l, ok := t.Target.(contract.Launcher); ok {
+				return l, nil
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("there is no target that starts an agent")
+	}
+	return list[0], nil
+}
+
+// launchArgs compiles the project for the launcher's target alone and returns the
+// arguments for a subject.
+func (e *env) launchArgs(launcher contract.Launcher, subject string, opt contract.ArgsOptions, fresh freshness) (
+	[]string, diag.List, error) {
+	req := e.request()
+	req.Only = []string{launcher.Name()}
+	res, diags := compiler.Compile(e.ctx, req)
+	if diags.HasErrors() {
+		return nil, diags, nil
+	}
+	ref, err := res.Project.ParseSubject(subject, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	if fresh == mustBeFresh {
+		if err := e.fresh(res); err != nil {
+			return nil, nil, err
+		}
+	}
+	opt.Dir = e.relativeDir()
+	args, list := launcher.Args(res.Input(launcher), ref, opt)
+	return args, append(diags, list...), nil
+}
+
+// fresh reports an error where the artifacts on disk are not those of the source.
+func (e *env) fresh(res *compiler.Result) error {
+	changes, list := res.Write(e.ctx, output.Options{Dir: e.dir, Version: version(), DryRun: true, Force: true})
+	if list.HasErrors() {
+		return fmt.Errorf("the artifacts cannot be read: %s", list[0])
+	}
+	for _, c := range changes {
+		if c.Action != output.Unchanged && c.Action != output.Remove {
+			return fmt.Errorf("the artifacts are not those of the source (%s differs); run `modec build` first", c.Path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/mcp/serve"
+)
+
+// modelLoader loads what is served, from the source or from a compiled model.
+type modelLoader struct {
+	*env
+	log    *slog.Logger
+	file   string // of a compiled model; "": the source
+	global bool
+	server *serve.Server
+
+	loading sync.Mutex // so that a later reload does not serve what was there before
+}
+
+func (l *modelLoader) watch() (*watcher, error) {
+	if l.file != "" {
+		return l.watchFile(l.file)
+	}
+	return l.env.watch()
+}
+
+func (l *modelLoader) load() (*serve.Model, diag.List) {
+	var diags diag.List
+	var p *ir.Project
+	if l.file != "" {
+		var err error
+		if p, err = readPolicy(l.file); err != nil {
+			diags.Errorf(diag.BadModel, diag.Pos{File: l.file}, "%v", err)
+			return nil, diags
+		}
+	} else {
+		res, list := compiler.Open(l.ctx, l.request())
+		if diags = list; diags.HasErrors() {
+			return nil, diags
+		}
+		p = res.Project
+	}
+	var global []*ir.Project
+	if l.global {
+		global = l.users()
+	}
+	return serve.NewModel(l.dir, l.targets, p, global...), diags
+}
+
+// users returns the user's own modes. One that does not load is logged and left out: it
+// must not keep the project from being served.
+func (l *modelLoader) users() (out []*ir.Project) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	own := filepath.Join(home, ".config", "modec")
+	if file := filepath.Join(own, "modec.model.json"); l.file != "" {
+		if p, err := readPolicy(file); err == nil {
+			out = append(out, p)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			l.log.Warn("the user's own model is left out", "error", err)
+		}
+	} else if _, err := os.Stat(filepath.Join(own, config.File)); err == nil && own != l.dir {
+		req := l.request()
+		req.Root = own
+		if res, diags := compiler.Open(l.ctx, req); diags.HasErrors() {
+			l.log.Warn("the user's own source is left out", "error", diags[0].String())
+		} else {
+			out = append(out, res.Project)
+		}
+	}
+	for _, t := range l.targets {
+		g, ok := t.(contract.GlobalModes)
+		if !ok {
+			continue
+		}
+		format, files := g.GlobalModes()
+		for _, name := range files {
+			if p := l.customModes(g, format, filepath.Join(own, path.Base(name))); p != nil {
+				out = append(out, p)
+			}
+			if p := l.customModes(g, format, filepath.Join(home, filepath.FromSlash(name))); p != nil {
+				out = append(out, p)
+			}
+		}
+		break // of two agents with such a file the first: modec's own folder has one for both
+	}
+	return out
+}
+
+// customModes reads a file of modes in an agent's own format.
+func (l *modelLoader) customModes(from contract.Importer, format, file string) *ir.Project {
+	if _, err := os.Stat(file); err != nil {
+		return nil
+	}
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	got, diags := from.Import(contract.Source{Root: root.FS(), Format: format, Files: []string{filepath.Base(file)}})
+	if diags.HasErrors() {
+		l.log.Warn("the user's own modes are left out", "file", file, "error", diags[0].String())
+		return nil
+	}
+	return got.Project
+}
+
+// reload serves what is there now, or keeps serving the last good model.
+func (l *modelLoader) reload() {
+	l.loading.Lock()
+	defer l.loading.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			l.server.Broken(fmt.Sprintf("the source cannot be served: %v", r))
+		}
+	}()
+	m, diags := l.load()
+	if diags.HasErrors() {
+		i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+		l.server.Broken(diags[i].String())
+		return
+	}
+	l.server.Reload(m)
+}
+
+// verify verifies the artifacts of the source as it is now.
+func (l *modelLoader) verify(ctx context.Context) (*serve.Verification, error) {
+	res, diags := compiler.Compile(ctx, l.request())
+	if diags.HasErrors() {
+		return nil, errors.New(diags[0].String())
+	}
+	report, _ := res.Verify(ctx, verifySeed, nil)
+	if report == nil {
+		return nil, errors.New("the artifacts cannot be verified")
+	}
+	v := &serve.Verification{Decisions: report.Decisions, Wider: report.Wider(),
+		Targets: []string{}, Findings: []string{}}
+	for _, s := range report.Surfaces {
+		if !slices.Contains(v.Targets, s.Target) {
+			v.Targets = append(v.Targets, s.Target)
+		}
+		for _, f := range s.Findings {
+			if len(v.Findings) < 10 {
+				v.Findings = append(v.Findings, fmt.Sprintf("%s: %s %s %q: %s, and %s by the source",
+					s.Target, f.Subject, f.Group, f.Action, f.Artifact, f.Source))
+			}
+		}
+	}
+	return v, nil
+}

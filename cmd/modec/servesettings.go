@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// serveSettings are the settings that a file, the environment and flags may set. A
+// setting that nobody set is nil.
+type serveSettings struct {
+	HTTP     *string `name:"http" toml:"http" placeholder:"ADDR" help:"Serve HTTP at ADDR: /mcp, /mcp/MODE for a mode."`
+	Mode     *string `toml:"mode" placeholder:"SLUG" help:"The working mode of every session."`
+	Role     *string `toml:"role" placeholder:"NAME" help:"The role of every session."`
+	Model    *string `toml:"model" placeholder:"FILE" help:"Serve a compiled model, modec.model.json."`
+	State    *string `toml:"state" placeholder:"FILE" help:"Keep sessions in SQLite. Default: in memory."`
+	LogFile  *string `toml:"log-file" placeholder:"FILE" help:"Write the log as JSON. Default: text to standard error."`
+	LogLevel *string `toml:"log-level" placeholder:"LEVEL" help:"debug, info, warn or error."`
+
+	AllowWrites *bool `toml:"allow-writes" help:"Offer set_roles and update_mode_restrictions."`
+	NoGlobal    *bool `toml:"no-global" help:"Leave out the modes of your home folder."`
+
+	Origin []string `toml:"origin" placeholder:"URL" help:"An origin that browsers may ask from; may be repeated."`
+	Host   []string `toml:"host" placeholder:"NAME" help:"Another host name of the server; may be repeated."`
+
+	Timeout        *time.Duration `toml:"timeout" placeholder:"TIME" help:"Life of an idle session. Default: 1h."`
+	Cleanup        *time.Duration `toml:"cleanup" placeholder:"TIME" help:"How often old sessions are removed. Default: 5m."`
+	RequestTimeout *time.Duration `toml:"request-timeout" placeholder:"TIME" help:"Limit of a call. Default: 30s."`
+
+	MaxSessions *int   `toml:"max-sessions" placeholder:"N" help:"Most sessions at once. Default: 10000."`
+	MaxMessages *int   `toml:"max-messages" placeholder:"N" help:"Most messages of a session. Default: 1000."`
+	MaxText     *int   `toml:"max-text" placeholder:"BYTES" help:"Most bytes of a message. Default: 65536."`
+	MaxBody     *int64 `toml:"max-body" placeholder:"BYTES" help:"Most bytes of an HTTP request. Default: 4 MiB."`
+}
+
+// serveVariables gives each setting of serve its environment variable, as in
+// MODEC_ALLOW_WRITES.
+func serveVariables(k *kong.Kong) error {
+	for _, n := range k.Model.Children {
+		for _, f := range n.Flags {
+			if n.Name == "serve" && f.Tag.Has("toml") {
+				f.Tag.Envs = []string{"MODEC_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
+				f.Envs = f.Tag.Envs
+			}
+		}
+	}
+	return nil
+}
+
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+// settle takes the settings of a file where neither a flag nor the environment sets
+// them, and checks the result.
+func (c *serveCmd) settle(e *env) error {
+	if c.Config != "" {
+		data, err := os.ReadFile(e.abs(c.Config))
+		if err != nil {
+			return fmt.Errorf("the settings cannot be read: %w", err)
+		}
+		file, err := readSettings(data)
+		if err != nil {
+			return fmt.Errorf("%s:%w", c.Config, err)
+		}
+		c.serveSettings.under(file)
+	}
+	return c.check()
+}
+
+// readSettings reads a file of settings. The error begins with the place, or a blank.
+func readSettings(data []byte) (serveSettings, error) {
+	var raw struct {
+		serveSettings
+		Timeout        *string `toml:"timeout"`
+		Cleanup        *string `toml:"cleanup"`
+		RequestTimeout *string `toml:"request-timeout"`
+	}
+	d := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	if err := d.Decode(&raw); err != nil {
+		return raw.serveSettings, settingsError(err)
+	}
+	f := raw.serveSettings
+	for _, x := range []struct {
+		name string
+		text *string
+		into **time.Duration
+	}{
+		{"timeout", raw.Timeout, &f.Timeout},
+		{"cleanup", raw.Cleanup, &f.Cleanup},
+		{"request-timeout", raw.RequestTimeout, &f.RequestTimeout},
+	} {
+		if x.text == nil {
+			continue
+		}
+		d, err := time.ParseDuration(*x.text)
+		if err != nil {
+			return f, fmt.Errorf(" %s: got %q, want a duration such as \"90s\" or \"1h\"", x.name, *x.text)
+		}
+		*x.into = &d
+	}
+	return f, nil
+}
+
+// settingsError puts the place before a decoder's error.
+func settingsError(err error) error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, col := strict.Errors[0].Position()
+		key := strings.Join(strict.Errors[0].Key(), ".")
+		return fmt.Errorf("%d:%d: there is no setting %q: settings have the names of the flags of modec serve",
+			row, col, key)
+	}
+	var bad *toml.DecodeError
+	if errors.As(err, &bad) {
+		row, col := bad.Position()
+		return fmt.Errorf("%d:%d: %s", row, col, strings.TrimPrefix(bad.Error(), "toml: "))
+	}
+	return fmt.Errorf(" %w", err)
+}
+
+// under fills in the settings that are not set. An empty environment variable sets none.
+func (s *serveSettings) under(file serveSettings) {
+	mine, theirs := reflect.ValueOf(s).Elem(), reflect.ValueOf(file)
+	for i := range mine.NumField() {
+		f := mine.Field(i)
+		if f.IsNil() || f.Kind() == reflect.Pointer && f.Elem().Kind() == reflect.String && f.Elem().Len() == 0 {
+			f.Set(theirs.Field(i))
+		}
+	}
+}
+
+// check refuses numbers and durations that make no sense.
+func (c *serveCmd) check() error {
+	for _, x := range []struct {
+		name string
+		n    int64
+	}{
+		{"max-sessions", int64(or(c.MaxSessions, 1))}, {"max-messages", int64(or(c.MaxMessages, 1))},
+		{"max-text", int64(or(c.MaxText, 1))}, {"max-body", or(c.MaxBody, 1)},
+	} {
+		if x.n < 1 {
+			return fmt.Errorf("%s: got %d, want 1 or more", x.name, x.n)
+		}
+	}
+	for _, x := range []struct {
+		name string
+		d    *time.Duration
+	}{{"timeout", c.Timeout}, {"cleanup", c.Cleanup}, {"request-timeout", c.RequestTimeout}} {
+		if d := or(x.d, time.Second); d < time.Second {
+			return fmt.Errorf("%s: got %s, want a second or more", x.name, d)
+		}
+	}
+	return nil
+}

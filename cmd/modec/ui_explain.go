@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// explain prints a decision, and each agent's verdict.
+func (u *ui) explain(x explanation) {
+	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
+	where := x.Pos
+	if strings.HasPrefix(where, ir.GuardsFile+":") {
+		where = "built in; can.edit.guarded opens one"
+	}
+	if x.From != "" {
+		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
+	}
+	if where != "" {
+		where = "  (" + where + ")"
+	}
+	u.printf("  by %s%s\n", diag.Clean(x.Rule), where)
+	for _, v := range x.Verdicts {
+		name := strings.TrimSpace(v.Target + " " + v.Surface)
+		u.printf("%s: %s%s\n", name, v.Decision, diag.Clean(qualified(v)))
+		if u.verbose && v.Rule != "" {
+			u.printf("  by %s  (%s)\n", diag.Clean(v.Rule), diag.Clean(v.At))
+		}
+	}
+}
+
+// qualified returns what a verdict leaves open.
+func qualified(v verdict) string {
+	note := ""
+	switch {
+	case v.Governs == "access" && v.Decision > ir.Deny:
+		note = ", whether it asks is not said there"
+	case v.Governs == "approval" && v.Decision < ir.Allow:
+		note = ", nothing there forbids it"
+	}
+	if v.WithoutHook != nil && *v.WithoutHook != v.Decision {
+		note += fmt.Sprintf(", %s without the hook", *v.WithoutHook)
+	}
+	if v.Hole != "" {
+		note += ", and a hole: " + v.Hole
+	}
+	return note
+}
+
+// wrap breaks a paragraph at spaces so that no line is longer than width,
+// unless a word is.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	col := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case col == 0:
+		case col+1+n > width:
+			b.WriteByte('\n')
+			col = 0
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(word)
+		col += n
+	}
+	return b.String()
+}

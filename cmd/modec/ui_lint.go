@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lint"
+	"modec.dev/modec/compiler/suggest"
+)
+
+// lint prints what lint found, notes included.
+func (u *ui) lint(report lintReport) {
+	for _, file := range report.Fixed {
+		u.printf("fixed %s\n", diag.Clean(file))
+	}
+	for _, d := range report.Diagnostics {
+		u.render.Render(u.err, d)
+	}
+	if n := len(report.Diagnostics); n > 0 {
+		u.note("%s\n", count(n, "finding"))
+	}
+}
+
+// rules lists what lint looks for.
+func (u *ui) rules(rules []lint.Rule) error {
+	if u.json {
+		return u.emit(rulesReport{u.envelope(), rules})
+	}
+	for i, r := range rules {
+		if i > 0 {
+			u.printf("\n")
+		}
+		fix := ""
+		if r.Fixable {
+			fix = ", --fix removes it"
+		}
+		u.printf("%s (%s%s)\n  %s\n", r.ID, r.Severity, fix, r.Doc)
+		u.example("bad ", r.Bad)
+		u.example("good", r.Good)
+	}
+	return nil
+}
+
+// example prints the lines of an example, the first of them behind a word.
+func (u *ui) example(word, text string) {
+	for j, line := range strings.Split(text, "\n") {
+		if j > 0 {
+			word = "    "
+		}
+		if line != "" {
+			u.printf("    %s  %s\n", word, line)
+		}
+	}
+}
+
+// suggestions prints what was found, and each patch after it.
+func (u *ui) suggestions(fsys fs.FS, found *suggest.Result) {
+	if len(found.Suggestions) == 0 {
+		u.note("nothing to suggest\n")
+		return
+	}
+	for _, s := range found.Suggestions {
+		at, subject := diag.Clean(s.Pos.String()), diag.Clean(s.Subject)
+		u.printf("%s: suggestion: %s: %s [%s]\n", at, subject, diag.Clean(s.Message), s.Code)
+	}
+	for _, f := range found.Files {
+		u.patch(fsys, f)
+	}
+}
+
+// patch prints a new file, or the lines of an old one that change: patches replace
+// words and add no lines to what is there.
+func (u *ui) patch(fsys fs.FS, f contract.File) {
+	var old []string
+	if data, err := fs.ReadFile(fsys, f.Path); err == nil {
+		old = strings.Split(string(data), "\n")
+	}
+	u.printf("patch %s\n", diag.Clean(f.Path))
+	for i, line := range strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n") {
+		number := fmt.Sprintf("%4d ", i+1)
+		switch {
+		case old == nil:
+			u.printf("  + %s\n", diag.Clean(strings.ReplaceAll(line, "\t", "    ")))
+		case i < len(old) && old[i] != line:
+			u.printf("  %s- %s\n", number, diag.Clean(strings.TrimSpace(old[i])))
+			u.printf("  %s+ %s\n", number, diag.Clean(strings.TrimSpace(line)))
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/migrate"
+)
+
+// noteOrder is the order in which notes are printed. Without -v, what is understood is
+// only counted.
+var noteOrder = []contract.NoteKind{
+	contract.Repaired, contract.Conflict, contract.NeedsDecision,
+	contract.Kept, contract.Refused, contract.Left, contract.Understood,
+}
+
+// migrated prints the report of a migration. The list of its files has a title.
+func (u *ui) migrated(res *migrate.Result, title string) {
+	rep := &res.Report
+	list := func(word string, names []string) {
+		if len(names) > 0 {
+			u.printf("%-12s %s\n", word, diag.Clean(strings.Join(names, ", ")))
+		}
+	}
+	list("read", rep.Files)
+	list("modes", rep.Modes)
+	list("roles", rep.Roles)
+	list("servers", rep.Servers)
+	rules := rep.Rules
+	u.printf("%-12s %d of %s (%.1f %%)\n", "understood", rules.Understood, count(rules.Of, "rule"), rules.Percent())
+	for _, kind := range noteOrder {
+		if kind == contract.Understood && !u.verbose {
+			continue
+		}
+		for _, n := range rep.Notes {
+			if n.Kind == kind {
+				u.migrateNote(n)
+			}
+		}
+	}
+	for i, f := range res.Files {
+		if i == 0 {
+			u.printf("%s\n", title)
+		}
+		u.printf("  %-40s %s\n", diag.Clean(f.Path), size(len(f.Data)))
+	}
+	u.proof(rep)
+}
+
+// proof prints how the new source compares with the original files.
+func (u *ui) proof(rep *migrate.Report) {
+	source, built := rep.Total()
+	u.printf("proof: of %s in the original files the new source has %d equal, %d narrower, %d wider",
+		count(source.Compared, "half-decision"), source.Equal, source.Narrower, source.Wider)
+	if built.Compared > 0 {
+		u.printf("; of %d what is built from it has %d equal, %d narrower, %d wider",
+			built.Compared, built.Equal, built.Narrower, built.Wider)
+	}
+	u.printf("\n")
+	switch n := source.Parts; n {
+	case 0:
+	case 1:
+		u.printf("       1 combined command is now allowed because each part is\n")
+	default:
+		u.printf("       %d combined commands are now allowed because each part is\n", n)
+	}
+}
+
+func (u *ui) migrateNote(n contract.Note) {
+	line := fmt.Sprintf("%-15s %s", n.Kind, n.Pos)
+	if n.Subject != "" {
+		line += " " + n.Subject + ":"
+	}
+	line += " " + n.What
+	if n.Why != "" {
+		line += ": " + n.Why
+	}
+	u.printf("  %s\n", diag.Clean(line))
+}
