@@ -235,7 +235,7 @@ test('what is written is served, and what does not compile is not written', asyn
     assert.equal(res.isError, true);
     res = await set([{ name: had[0], description: '', allowed_tools: ['Bash'] }]);
     assert.equal(res.isError, true, 'a role that the source has is not joined');
-    assert.match(res.structuredContent.problems[0].message, /which the source has already/);
+    assert.match(res.structuredContent.problems[0].message, /the source has role "auditor" already/);
     assert.equal(readFileSync(join(dir, 'modec/served/roles.cue'), 'utf8'), before, 'what does not compile changes nothing');
     const hostile = ['\\(x)', '"] } #', "'''\n", 'a\u2028b', '#"x"#'];
     res = await set(hostile.map((text, i) => ({ name: `h${i}`, description: text, append_system_prompt: text, env: { [`K${i}`]: text } })));
