@@ -6,56 +6,183 @@ package policy
 // (--no-index, --contents). What git runs by its own configuration (textconv,
 // a pager, fsmonitor) is the repository's .git/config, a guarded path.
 var gitRead = map[string]usage{
-	"status": {flags: "-s --short -b --branch --porcelain --long -v --verbose -z --ignored --show-stash --ahead-behind --no-ahead-behind --renames --no-renames -u -uno -uall -unormal --untracked-files",
-		attached: "--untracked-files --porcelain --ignored --find-renames --column", max: -1},
-	"log":         {flags: logFlags + diffFlags, values: logValues + diffValues, attached: logAttached + diffAttached, number: true, max: -1},
-	"show":        {flags: logFlags + diffFlags, values: logValues + diffValues, attached: logAttached + diffAttached, number: true, max: -1},
-	"whatchanged": {flags: logFlags + diffFlags, values: logValues + diffValues, attached: logAttached + diffAttached, number: true, max: -1},
-	"diff":        {flags: diffFlags + "--cached --staged --merge-base -1 -2 -3 --base --ours --theirs", values: diffValues, attached: diffAttached, max: -1},
-	"shortlog":    {flags: logFlags + "-s --summary -e --email -c --committer", values: logValues + "--group", attached: logAttached, number: true, max: -1},
-	"rev-list":    {flags: logFlags + "--count --objects --disk-usage --header --timestamp --left-right", values: logValues, attached: logAttached, number: true, max: -1},
-	"blame": {flags: "-l -t -f --show-name -n --show-number -s -e --show-email -w -M -C -p --porcelain --line-porcelain --incremental --root -c --color-lines --color-by-age",
-		values: "-L --since --date", attached: "--abbrev", max: -1},
+	"status": {
+		flags: "-s --short -b --branch --porcelain --long -v --verbose -z --ignored --show-stash --ahead-behind " +
+			"--no-ahead-behind --renames --no-renames -u -uno -uall -unormal --untracked-files",
+		attached: "--untracked-files --porcelain --ignored --find-renames --column",
+		max:      -1,
+	},
+	"log": {
+		flags:    logFlags + diffFlags,
+		values:   logValues + diffValues,
+		attached: logAttached + diffAttached,
+		number:   true,
+		max:      -1,
+	},
+	"show": {
+		flags:    logFlags + diffFlags,
+		values:   logValues + diffValues,
+		attached: logAttached + diffAttached,
+		number:   true,
+		max:      -1,
+	},
+	"whatchanged": {
+		flags:    logFlags + diffFlags,
+		values:   logValues + diffValues,
+		attached: logAttached + diffAttached,
+		number:   true,
+		max:      -1,
+	},
+	"diff": {
+		flags:    diffFlags + "--cached --staged --merge-base -1 -2 -3 --base --ours --theirs",
+		values:   diffValues,
+		attached: diffAttached,
+		max:      -1,
+	},
+	"shortlog": {
+		flags:    logFlags + "-s --summary -e --email -c --committer",
+		values:   logValues + "--group",
+		attached: logAttached,
+		number:   true,
+		max:      -1,
+	},
+	"rev-list": {
+		flags:    logFlags + "--count --objects --disk-usage --header --timestamp --left-right",
+		values:   logValues,
+		attached: logAttached,
+		number:   true,
+		max:      -1,
+	},
+	"blame": {
+		flags: "-l -t -f --show-name -n --show-number -s -e --show-email -w -M -C -p --porcelain --line-porcelain " +
+			"--incremental --root -c --color-lines --color-by-age",
+		values:   "-L --since --date",
+		attached: "--abbrev",
+		max:      -1,
+	},
 	"annotate": {flags: "-l -t -w -M -C", values: "-L", max: -1},
-	"rev-parse": {flags: "--abbrev-ref --short --verify -q --quiet --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --symbolic --symbolic-full-name --all --branches --tags --remotes --show-object-format --local-env-vars --show-superproject-working-tree",
-		attached: "--short --abbrev-ref", max: -1},
-	"describe": {flags: "--tags --all --long --always --dirty --broken --contains --exact-match --first-parent --debug", values: "--match --exclude --candidates", attached: "--abbrev --dirty", max: -1},
-	"ls-files": {flags: "-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed -t -v -z --exclude-standard --full-name --error-unmatch --deduplicate --eol --directory --no-empty-directory",
-		values: "-x --exclude", attached: "--abbrev", max: -1},
-	"ls-tree":       {flags: "-r -d -t -l --long -z --name-only --name-status --object-only --full-name --full-tree", values: "--format", attached: "--abbrev", max: -1},
-	"cat-file":      {flags: "-t -s -e -p --batch-all-objects --unordered", max: -1},
-	"merge-base":    {flags: "-a --all --octopus --independent --is-ancestor --fork-point", max: -1},
-	"name-rev":      {flags: "--tags --all --name-only --always --no-undefined", values: "--refs --exclude", max: -1},
-	"for-each-ref":  {flags: "--ignore-case --omit-empty", values: "--count --sort --format --points-at --merged --no-merged --contains --no-contains --exclude", max: -1},
-	"show-ref":      {flags: "--head --heads --branches --tags -d --dereference -s --hash --verify -q --quiet --exists", attached: "--hash --abbrev", max: -1},
-	"show-branch":   {flags: "-r --remotes -a --all --current --topo-order --date-order --sparse --list --sha1-name --no-name", attached: "--more", max: -1},
+	"rev-parse": {
+		flags: "--abbrev-ref --short --verify -q --quiet --show-toplevel --show-prefix --show-cdup --git-dir " +
+			"--absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository " +
+			"--is-shallow-repository --symbolic --symbolic-full-name --all --branches --tags --remotes " +
+			"--show-object-format --local-env-vars --show-superproject-working-tree",
+		attached: "--short --abbrev-ref",
+		max:      -1,
+	},
+	"describe": {
+		flags:    "--tags --all --long --always --dirty --broken --contains --exact-match --first-parent --debug",
+		values:   "--match --exclude --candidates",
+		attached: "--abbrev --dirty",
+		max:      -1,
+	},
+	"ls-files": {
+		flags: "-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k " +
+			"--killed -t -v -z --exclude-standard --full-name --error-unmatch --deduplicate --eol --directory " +
+			"--no-empty-directory",
+		values:   "-x --exclude",
+		attached: "--abbrev",
+		max:      -1,
+	},
+	"ls-tree": {
+		flags:    "-r -d -t -l --long -z --name-only --name-status --object-only --full-name --full-tree",
+		values:   "--format",
+		attached: "--abbrev",
+		max:      -1,
+	},
+	"cat-file":   {flags: "-t -s -e -p --batch-all-objects --unordered", max: -1},
+	"merge-base": {flags: "-a --all --octopus --independent --is-ancestor --fork-point", max: -1},
+	"name-rev":   {flags: "--tags --all --name-only --always --no-undefined", values: "--refs --exclude", max: -1},
+	"for-each-ref": {
+		flags:  "--ignore-case --omit-empty",
+		values: "--count --sort --format --points-at --merged --no-merged --contains --no-contains --exclude",
+		max:    -1,
+	},
+	"show-ref": {
+		flags:    "--head --heads --branches --tags -d --dereference -s --hash --verify -q --quiet --exists",
+		attached: "--hash --abbrev",
+		max:      -1,
+	},
+	"show-branch": {
+		flags:    "-r --remotes -a --all --current --topo-order --date-order --sparse --list --sha1-name --no-name",
+		attached: "--more",
+		max:      -1,
+	},
 	"count-objects": {flags: "-v --verbose -H --human-readable"},
 	"check-ignore":  {flags: "-q --quiet -v --verbose -n --non-matching --no-index", max: -1},
 	"check-attr":    {flags: "-a --all --cached", max: -1},
-	"grep": {flags: "-n --line-number -i --ignore-case -l --files-with-matches --name-only -L --files-without-match -c --count -w --word-regexp -v --invert-match -E --extended-regexp -F --fixed-strings -G --basic-regexp -P --perl-regexp -h -H -o --only-matching --column --heading --break -p --show-function -W --function-context -q --quiet --cached --untracked --full-name -I --text -a --all-match --and --or --not -z --null",
-		values: "-e -A --after-context -B --before-context -C --context -m --max-count --max-depth --threads", max: -1},
-	"branch":    {flags: "-a --all -r --remotes -l --list -v -vv --verbose --show-current -i --ignore-case --omit-empty", values: "--contains --no-contains --merged --no-merged --points-at --sort --format", attached: "--abbrev"},
-	"tag":       {flags: "-l --list -n -i --ignore-case --omit-empty", values: "--contains --no-contains --merged --no-merged --points-at --sort --format"},
-	"remote":    {flags: "-v --verbose --all --push", first: " get-url", max: 2},
-	"stash":     {flags: "-p --patch --stat --name-only --name-status -u --include-untracked --only-untracked --oneline", first: "list show", max: 2},
-	"reflog":    {flags: logFlags, values: logValues, attached: logAttached, number: true, first: " show list exists HEAD", max: 2},
+	"grep": {
+		flags: "-n --line-number -i --ignore-case -l --files-with-matches --name-only -L --files-without-match -c " +
+			"--count -w --word-regexp -v --invert-match -E --extended-regexp -F --fixed-strings -G --basic-regexp -P " +
+			"--perl-regexp -h -H -o --only-matching --column --heading --break -p --show-function -W " +
+			"--function-context -q --quiet --cached --untracked --full-name -I --text -a --all-match --and --or " +
+			"--not -z --null",
+		values: "-e -A --after-context -B --before-context -C --context -m --max-count --max-depth --threads",
+		max:    -1,
+	},
+	"branch": {
+		flags:    "-a --all -r --remotes -l --list -v -vv --verbose --show-current -i --ignore-case --omit-empty",
+		values:   "--contains --no-contains --merged --no-merged --points-at --sort --format",
+		attached: "--abbrev",
+	},
+	"tag": {
+		flags:  "-l --list -n -i --ignore-case --omit-empty",
+		values: "--contains --no-contains --merged --no-merged --points-at --sort --format",
+	},
+	"remote": {flags: "-v --verbose --all --push", first: " get-url", max: 2},
+	"stash": {
+		flags: "-p --patch --stat --name-only --name-status -u --include-untracked --only-untracked --oneline",
+		first: "list show",
+		max:   2,
+	},
+	"reflog": {
+		flags:    logFlags,
+		values:   logValues,
+		attached: logAttached,
+		number:   true,
+		first:    " show list exists HEAD",
+		max:      2,
+	},
 	"worktree":  {flags: "--porcelain -v --verbose -z", first: "list", max: 1},
 	"submodule": {flags: "--cached --recursive --quiet", first: " status", max: 1},
-	"config":    {flags: "--list -l --get --get-all --get-regexp --show-origin --show-scope --name-only --local --global --system --worktree -z --null --includes", values: "--type --default", require: "--list -l --get --get-all --get-regexp", max: 2},
-	"version":   {flags: "--build-options"},
+	"config": {
+		flags: "--list -l --get --get-all --get-regexp --show-origin --show-scope --name-only --local --global " +
+			"--system --worktree -z --null --includes",
+		values:  "--type --default",
+		require: "--list -l --get --get-all --get-regexp",
+		max:     2,
+	},
+	"version": {flags: "--build-options"},
 }
 
-const logFlags = "--oneline --graph --all --branches --tags --remotes --merges --no-merges --first-parent --reverse --follow --no-follow --decorate --no-decorate --abbrev-commit --no-abbrev-commit --full-history --simplify-merges --topo-order --date-order --author-date-order -i --regexp-ignore-case -E --extended-regexp -F --fixed-strings -P --perl-regexp --all-match --invert-grep -g --walk-reflogs --boundary --cherry --cherry-pick --cherry-mark --left-only --right-only --left-right --parents --children --relative-date --source --use-mailmap --mailmap --no-notes --notes --log-size --full-diff --show-pulls --dense --sparse --ancestry-path --do-walk --no-walk -m -c --cc --no-max-parents "
+const logFlags = "--oneline --graph --all --branches --tags --remotes --merges --no-merges --first-parent --reverse " +
+	"--follow --no-follow --decorate --no-decorate --abbrev-commit --no-abbrev-commit --full-history " +
+	"--simplify-merges --topo-order --date-order --author-date-order -i --regexp-ignore-case -E --extended-regexp -F " +
+	"--fixed-strings -P --perl-regexp --all-match --invert-grep -g --walk-reflogs --boundary --cherry --cherry-pick " +
+	"--cherry-mark --left-only --right-only --left-right --parents --children --relative-date --source --use-mailmap " +
+	"--mailmap --no-notes --notes --log-size --full-diff --show-pulls --dense --sparse --ancestry-path --do-walk " +
+	"--no-walk -m -c --cc --no-max-parents "
 
-const logValues = "-n --max-count --skip --since --after --until --before --since-as-filter --author --committer --grep --grep-reflog --date --decorate-refs --decorate-refs-exclude --glob --exclude -L --encoding --diff-merges "
+const logValues = "-n --max-count --skip --since --after --until --before --since-as-filter --author --committer " +
+	"--grep --grep-reflog --date --decorate-refs --decorate-refs-exclude --glob --exclude -L --encoding --diff-merges "
 
-const logAttached = "--format --pretty --decorate --branches --tags --remotes --min-parents --max-parents --abbrev --notes --no-walk --ancestry-path "
+const logAttached = "--format --pretty --decorate --branches --tags --remotes --min-parents --max-parents --abbrev " +
+	"--notes --no-walk --ancestry-path "
 
-const diffFlags = "-p -u --patch -s --no-patch --raw --patch-with-raw --patch-with-stat --stat --numstat --shortstat --dirstat --cumulative --summary --name-only --name-status --color --no-color --color-words --word-diff --minimal --patience --histogram --indent-heuristic --no-indent-heuristic --no-renames --find-renames -M -C --find-copies --find-copies-harder -B --break-rewrites -D --irreversible-delete --pickaxe-all --pickaxe-regex -R -a --text --ignore-cr-at-eol --ignore-space-at-eol -b --ignore-space-change -w --ignore-all-space --ignore-blank-lines -W --function-context --exit-code --quiet --no-ext-diff --no-textconv --full-index --binary --check --relative --no-relative --no-prefix --default-prefix --compact-summary -z -t -r --submodule --ignore-submodules --color-moved --no-color-moved --root "
+const diffFlags = "-p -u --patch -s --no-patch --raw --patch-with-raw --patch-with-stat --stat --numstat --shortstat " +
+	"--dirstat --cumulative --summary --name-only --name-status --color --no-color --color-words --word-diff " +
+	"--minimal --patience --histogram --indent-heuristic --no-indent-heuristic --no-renames --find-renames -M -C " +
+	"--find-copies --find-copies-harder -B --break-rewrites -D --irreversible-delete --pickaxe-all --pickaxe-regex " +
+	"-R -a --text --ignore-cr-at-eol --ignore-space-at-eol -b --ignore-space-change -w --ignore-all-space " +
+	"--ignore-blank-lines -W --function-context --exit-code --quiet --no-ext-diff --no-textconv --full-index " +
+	"--binary --check --relative --no-relative --no-prefix --default-prefix --compact-summary -z -t -r --submodule " +
+	"--ignore-submodules --color-moved --no-color-moved --root "
 
-const diffValues = "--word-diff-regex --diff-algorithm --anchored --inter-hunk-context --diff-filter -S -G -l --ws-error-highlight --src-prefix --dst-prefix --line-prefix --color-moved-ws --stat-width --stat-count --find-object "
+const diffValues = "--word-diff-regex --diff-algorithm --anchored --inter-hunk-context --diff-filter -S -G -l " +
+	"--ws-error-highlight --src-prefix --dst-prefix --line-prefix --color-moved-ws --stat-width --stat-count " +
+	"--find-object "
 
-const diffAttached = "-U --unified --stat --dirstat --color --word-diff --color-words --find-renames --find-copies --break-rewrites -M -C -B --abbrev --relative --submodule --ignore-submodules --color-moved "
+const diffAttached = "-U --unified --stat --dirstat --color --word-diff --color-words --find-renames --find-copies " +
+	"--break-rewrites -M -C -B --abbrev --relative --submodule --ignore-submodules --color-moved "
 
 // filters read standard input or the files named, and write standard output.
 // Left out are programs that write or run by an argument or a script (sed, awk,
@@ -63,13 +190,31 @@ const diffAttached = "-U --unified --stat --dirstat --color --word-diff --color-
 // (wc --files0-from), and those that read the files of a folder (grep -r,
 // diff), which would pass by what read denies.
 var filters = map[string]usage{
-	"cat":       {flags: "-A --show-all -b --number-nonblank -e -E --show-ends -n --number -s --squeeze-blank -t -T --show-tabs -u -v --show-nonprinting", max: -1},
-	"head":      {flags: "-q --quiet --silent -v --verbose -z", values: "-n --lines -c --bytes", number: true, max: -1},
-	"tail":      {flags: "-q --quiet --silent -v --verbose -z", values: "-n --lines -c --bytes", number: true, max: -1},
-	"wc":        {flags: "-c --bytes -m --chars -l --lines -L --max-line-length -w --words", max: -1},
-	"sort":      {flags: "-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --numeric-sort --reverse --version-sort --unique --stable --check --human-numeric-sort", values: "-k --key -t --field-separator", max: -1},
-	"uniq":      {flags: "-c --count -d --repeated -D -i --ignore-case -u --unique -z", values: "-f --skip-fields -s --skip-chars -w --check-chars", max: 1},
-	"cut":       {flags: "-s --only-delimited -n -z --complement", values: "-b --bytes -c --characters -d --delimiter -f --fields --output-delimiter", max: -1},
+	"cat": {
+		flags: "-A --show-all -b --number-nonblank -e -E --show-ends -n --number -s --squeeze-blank -t -T " +
+			"--show-tabs -u -v --show-nonprinting",
+		max: -1,
+	},
+	"head": {flags: "-q --quiet --silent -v --verbose -z", values: "-n --lines -c --bytes", number: true, max: -1},
+	"tail": {flags: "-q --quiet --silent -v --verbose -z", values: "-n --lines -c --bytes", number: true, max: -1},
+	"wc":   {flags: "-c --bytes -m --chars -l --lines -L --max-line-length -w --words", max: -1},
+	"sort": {
+		flags: "-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z --ignore-leading-blanks --dictionary-order " +
+			"--ignore-case --general-numeric-sort --numeric-sort --reverse --version-sort --unique --stable --check " +
+			"--human-numeric-sort",
+		values: "-k --key -t --field-separator",
+		max:    -1,
+	},
+	"uniq": {
+		flags:  "-c --count -d --repeated -D -i --ignore-case -u --unique -z",
+		values: "-f --skip-fields -s --skip-chars -w --check-chars",
+		max:    1,
+	},
+	"cut": {
+		flags:  "-s --only-delimited -n -z --complement",
+		values: "-b --bytes -c --characters -d --delimiter -f --fields --output-delimiter",
+		max:    -1,
+	},
 	"tr":        {flags: "-c -C --complement -d --delete -s --squeeze-repeats -t --truncate-set1", max: 2, files: -1},
 	"grep":      grepUsage,
 	"egrep":     grepUsage,
@@ -92,20 +237,33 @@ var filters = map[string]usage{
 	"cksum":     {max: -1},
 	"hexdump":   {flags: "-C -c -x -v", values: "-n -s", max: -1},
 	"strings":   {flags: "-a", values: "-n", max: -1},
-	"ls":        {flags: "-a --all -A -l -h -1 -d -t -r -S -F -p -i -s -n -g -o -G -x -C -m -U -X --human-readable --directory --reverse --group-directories-first", attached: "--color --sort --time", max: -1},
-	"stat":      {values: "-c --format", max: -1},
-	"file":      {flags: "-b --brief -i --mime --mime-type", max: -1},
-	"basename":  {values: "-s", flags: "-a", max: -1, files: -1},
-	"dirname":   {max: -1, files: -1},
-	"echo":      {flags: "-n -e -E", max: -1, files: -1},
-	"pwd":       {flags: "-P -L"},
-	"true":      {},
-	"false":     {},
-	"whoami":    {},
-	"nproc":     {},
-	"uname":     {flags: "-a -s -r -m -n -v -o -p"},
-	"seq":       {flags: "-w", values: "-s", max: 3, files: -1},
+	"ls": {
+		flags: "-a --all -A -l -h -1 -d -t -r -S -F -p -i -s -n -g -o -G -x -C -m -U -X --human-readable " +
+			"--directory --reverse --group-directories-first",
+		attached: "--color --sort --time",
+		max:      -1,
+	},
+	"stat":     {values: "-c --format", max: -1},
+	"file":     {flags: "-b --brief -i --mime --mime-type", max: -1},
+	"basename": {values: "-s", flags: "-a", max: -1, files: -1},
+	"dirname":  {max: -1, files: -1},
+	"echo":     {flags: "-n -e -E", max: -1, files: -1},
+	"pwd":      {flags: "-P -L"},
+	"true":     {},
+	"false":    {},
+	"whoami":   {},
+	"nproc":    {},
+	"uname":    {flags: "-a -s -r -m -n -v -o -p"},
+	"seq":      {flags: "-w", values: "-s", max: 3, files: -1},
 }
 
-var grepUsage = usage{flags: "-E -F -G -P -i --ignore-case -v --invert-match -w --word-regexp -x --line-regexp -c --count -l --files-with-matches -L -o --only-matching -q --quiet -s --no-messages -b -H -h -n --line-number -a --text -I",
-	values: "-e --regexp -m --max-count -A --after-context -B --before-context -C --context", attached: "--color", pattern: "-e --regexp", number: true, max: -1, files: 1}
+var grepUsage = usage{
+	flags: "-E -F -G -P -i --ignore-case -v --invert-match -w --word-regexp -x --line-regexp -c --count -l " +
+		"--files-with-matches -L -o --only-matching -q --quiet -s --no-messages -b -H -h -n --line-number -a --text -I",
+	values:   "-e --regexp -m --max-count -A --after-context -B --before-context -C --context",
+	attached: "--color",
+	pattern:  "-e --regexp",
+	number:   true,
+	max:      -1,
+	files:    1,
+}

@@ -103,7 +103,7 @@ func (s *builtinSet) program(words []word, in dirs, allow bool) ([]word, bool) {
 		// its own, and git runs what that says.
 		return nil, false
 	}
-	for len(args) > 0 && (args[0].text == "--no-pager" || args[0].text == "-P" || args[0].text == "--no-optional-locks") {
+	for len(args) > 0 && listed("--no-pager -P --no-optional-locks", args[0].text) {
 		args = args[1:]
 	}
 	if len(args) == 0 {
@@ -168,7 +168,8 @@ func (u *usage) operands(args []word) (operands []word, files int, ok bool) {
 		if len(operands) == 0 {
 			return operands, files, listed(u.first, "")
 		}
-		return operands, files, operands[0].text == args[0].text && operands[0].text != "" && listed(u.first, operands[0].text)
+		first := operands[0].text
+		return operands, files, first == args[0].text && first != "" && listed(u.first, first)
 	}
 	return operands, files, true
 }

@@ -40,7 +40,8 @@ func CheckToolGlob(text string) error {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte("_.-*?", c) < 0 {
 			r, _ := utf8.DecodeRuneInString(text[i:])
-			return fmt.Errorf("got %q, want a tool name without %q: letters, digits, _ . - and the wildcards * ?", text, string(r))
+			return fmt.Errorf("got %q, want a tool name without %q: letters, digits, _ . - and the wildcards * ?",
+				text, string(r))
 		}
 	}
 	return nil

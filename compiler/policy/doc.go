@@ -25,8 +25,9 @@
 //
 // A bare "deny" is a rule that matches everything; a bare "ask" or "allow" is a
 // default. A table that writes no default has deny for a mode and ask for a
-// role (deny under dontAsk, where nobody can be asked). A group that is not mentioned takes can.default; without one a mode
-// denies, and a role does what its permissionMode says:
+// role (deny under dontAsk, where nobody can be asked). A group that is not
+// mentioned takes can.default; without one a mode denies, and a role does what
+// its permissionMode says:
 //
 //	default, plan, auto   read allow, the rest ask (also when none is written)
 //	acceptEdits           read and edit allow, the rest ask

@@ -73,7 +73,8 @@ func (s *side) compileMCPRules() error {
 		if r.Pattern.Kind != ir.All {
 			return fmt.Errorf("got a pattern of kind %q for every server, want a bare decision", r.Pattern.Kind)
 		}
-		m.all[r.Decision] = append(m.all[r.Decision], result(r.Decision, r.Pos, r.From, r.Decision.String(), " every server"))
+		m.all[r.Decision] = append(m.all[r.Decision],
+			result(r.Decision, r.Pos, r.From, r.Decision.String(), " every server"))
 	}
 	for i := range t.Entries {
 		e, err := s.compileEntry(&t.Entries[i])
@@ -102,7 +103,8 @@ func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 		default:
 			return e, fmt.Errorf("got a pattern of kind %q, want a tool name or a risk", r.Pattern.Kind)
 		}
-		e.rules[r.Decision] = append(e.rules[r.Decision], toolRule{r.Pattern.Kind, r.Pattern.Text, result(r.Decision, r.Pos, r.From, text)})
+		e.rules[r.Decision] = append(e.rules[r.Decision],
+			toolRule{r.Pattern.Kind, r.Pattern.Text, result(r.Decision, r.Pos, r.From, text)})
 		e.opens = e.opens || r.Decision != ir.Deny
 	}
 	if d := in.Default; d != nil {
@@ -348,7 +350,8 @@ func newRestrictions(in *ir.MCPRestrictions) *restrictions {
 	}
 	if in.DisallowedTools != nil {
 		for _, t := range *in.DisallowedTools {
-			r.tools = append(r.tools, result(ir.Deny, t.Pos, "", "disallowedTools ", strconv.Quote(t.Server+":"+t.Tool)))
+			r.tools = append(r.tools,
+				result(ir.Deny, t.Pos, "", "disallowedTools ", strconv.Quote(t.Server+":"+t.Tool)))
 		}
 	}
 	return r
@@ -385,7 +388,8 @@ func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, to
 		return &r.hidden
 	}
 	for i := range r.tools {
-		if t := (*r.in.DisallowedTools)[i]; Wildcard(t.Server, server) && (t.Tool == "*" || kind == Tool && Wildcard(t.Tool, tool)) {
+		t := (*r.in.DisallowedTools)[i]
+		if Wildcard(t.Server, server) && (t.Tool == "*" || kind == Tool && Wildcard(t.Tool, tool)) {
 			return &r.tools[i]
 		}
 	}

@@ -85,7 +85,7 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 // into returns where cd to a literal folder leads. It fails where that is not
 // inside the root, or not known.
 func (d dirs) into(dir string) (dirs, bool) {
-	if d.unknown || dir == "" || strings.HasPrefix(dir, "-") || strings.HasPrefix(dir, "+") || leavesRootAbsolutely(dir) {
+	if d.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || leavesRootAbsolutely(dir) {
 		return dirs{unknown: true}, false
 	}
 	var out dirs
@@ -117,7 +117,8 @@ func (e *Engine) analyse(dir, line string) *analysis {
 	if !judged && !a.opaque {
 		// Nothing but neutral parts: the line is judged by its text.
 		text := strings.TrimSpace(line)
-		a.commands = append(a.commands, command{dirs: in, raw: text, allow: []string{text}, hold: []string{text}, skip: []int{0}})
+		a.commands = append(a.commands,
+			command{dirs: in, raw: text, allow: []string{text}, hold: []string{text}, skip: []int{0}})
 	}
 	return a
 }
@@ -247,7 +248,8 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	case *syntax.FuncDecl:
 		start := len(a.commands)
 		a.stmt(x.Body, dirs{unknown: true})
-		a.moves = a.moves || slices.ContainsFunc(a.commands[start:], func(c command) bool { return mayMove(c.words) }) ||
+		moves := func(c command) bool { return mayMove(c.words) }
+		a.moves = a.moves || slices.ContainsFunc(a.commands[start:], moves) ||
 			x.Name == nil || movers[x.Name.Value] // a function called cd is no cd
 		return both(in)
 	case *syntax.TimeClause:
@@ -311,7 +313,8 @@ func (a *analysis) setVariable(name word, in dirs) {
 	if name.text == lowerASCII(name.text) && !name.holes && !tied[name.text] {
 		return
 	}
-	a.add(command{dirs: in, raw: name.text}, []word{{text: name.text + "=" + string(rune(hole)), holes: true, strict: true}}, nil)
+	assigned := word{text: name.text + "=" + string(rune(hole)), holes: true, strict: true}
+	a.add(command{dirs: in, raw: name.text}, []word{assigned}, nil)
 }
 
 var tied = set("path cdpath fpath manpath mailpath module_path fignore psvar watch status argv")

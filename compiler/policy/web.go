@@ -88,7 +88,9 @@ func Host(arg string) (string, bool) {
 		arg = arg[:i]
 	}
 	if !isHost(arg) {
-		ascii, err := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule()).ToASCII(arg)
+		profile := idna.New(
+			idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
+		ascii, err := profile.ToASCII(arg)
 		if err != nil {
 			return "", false
 		}

@@ -138,7 +138,8 @@ func (r *wordReader) param(x *syntax.ParamExp) {
 
 // plainExpansions give text and change nothing.
 var plainExpansions = map[syntax.ParExpOperator]bool{
-	syntax.AlternateUnset: true, syntax.AlternateUnsetOrNull: true, syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
+	syntax.AlternateUnset: true, syntax.AlternateUnsetOrNull: true,
+	syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
 	syntax.RemSmallSuffix: true, syntax.RemLargeSuffix: true, syntax.RemSmallPrefix: true, syntax.RemLargePrefix: true,
 }
 
@@ -176,7 +177,8 @@ func (r *wordReader) literal(s string) {
 				r.b.WriteByte(c)
 			}
 		case '{':
-			if rest := s[i:]; strings.Contains(rest, ",") || strings.Contains(rest, "..") || !strings.Contains(rest, "}") {
+			rest := s[i:]
+			if strings.Contains(rest, ",") || strings.Contains(rest, "..") || !strings.Contains(rest, "}") {
 				r.brace, r.holes = true, true
 			}
 			r.b.WriteByte(c)

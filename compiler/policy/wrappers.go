@@ -103,71 +103,99 @@ func withHoles(words []word) []word {
 }
 
 // transparent returns how many words a wrapper that an allow may strip takes
-// in front of the program it runs; 0 when words are no such wrapper, or hold an
-// option that is not known to change nothing but time and buffers.
+// in front of the program it runs. It returns 0 for words that are not such a
+// wrapper, or contain an option that may change more than time and buffers.
 func transparent(words []word) int {
 	if len(words) < 2 {
 		return 0
 	}
-	i := 1
-	next := func() string {
-		if i < len(words) && !words[i].holes {
-			return words[i].text
-		}
-		return ""
+	options := wrapperOptions[words[0].text]
+	if options == nil {
+		return 0
 	}
-	valued := func(short string, long ...string) bool {
-		t := next()
-		for _, l := range long {
-			if strings.HasPrefix(t, l+"=") {
-				i++
-				return true
+	w := wrapperWords{words: words, i: 1}
+	if !options(&w) || w.i >= len(words) {
+		return 0
+	}
+	if t := w.next(); t == "" || t[0] == '-' {
+		return 0
+	}
+	return w.i
+}
+
+// wrapperOptions step over the options of a wrapper; false where one is missing.
+var wrapperOptions = map[string]func(*wrapperWords) bool{
+	"timeout": func(w *wrapperWords) bool {
+		for w.valued("ks", "--kill-after", "--signal") || timeoutFlags[w.next()] {
+			if timeoutFlags[w.next()] {
+				w.i++
 			}
 		}
-		if len(t) >= 2 && t[0] == '-' && strings.IndexByte(short, t[1]) >= 0 {
-			i++
-			if len(t) == 2 {
-				if v := next(); v == "" {
-					return false
-				}
-				i++
-			}
+		if !isDuration(w.next()) {
+			return false
+		}
+		w.i++
+		return true
+	},
+	"nice": func(w *wrapperWords) bool {
+		if t := w.next(); len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "0123456789") == "" {
+			w.i++
+		} else {
+			w.valued("n", "--adjustment")
+		}
+		return true
+	},
+	"stdbuf": func(w *wrapperWords) bool {
+		for w.valued("ioe", "--input", "--output", "--error") {
+		}
+		return true
+	},
+	"time": func(w *wrapperWords) bool {
+		if w.next() == "-p" {
+			w.i++
+		}
+		return true
+	},
+	"nohup": func(*wrapperWords) bool { return true },
+}
+
+// wrapperWords reads the words of a wrapper one after the other.
+type wrapperWords struct {
+	words []word
+	i     int
+}
+
+// next returns the word that is not read yet, "" at the end and where the word is not
+// known as a whole.
+func (w *wrapperWords) next() string {
+	if w.i < len(w.words) && !w.words[w.i].holes {
+		return w.words[w.i].text
+	}
+	return ""
+}
+
+// valued steps over an option with a value: one of the letters in short, or a long one with
+// "=". It returns false where there is none.
+func (w *wrapperWords) valued(short string, long ...string) bool {
+	t := w.next()
+	for _, l := range long {
+		if strings.HasPrefix(t, l+"=") {
+			w.i++
 			return true
 		}
+	}
+	if len(t) < 2 || t[0] != '-' || strings.IndexByte(short, t[1]) < 0 {
 		return false
 	}
-	switch words[0].text {
-	case "timeout":
-		for valued("ks", "--kill-after", "--signal") || timeoutFlags[next()] {
-			if timeoutFlags[next()] {
-				i++
-			}
-		}
-		if !isDuration(next()) {
-			return 0
-		}
-		i++
-	case "nice":
-		if t := next(); len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "0123456789") == "" {
-			i++
-		} else {
-			valued("n", "--adjustment")
-		}
-	case "stdbuf":
-		for valued("ioe", "--input", "--output", "--error") {
-		}
-	case "time":
-		if next() == "-p" {
-			i++
-		}
-	case "nohup":
-	default:
-		return 0
+	w.i++
+	if len(t) > 2 {
+		return true
 	}
-	if t := next(); t == "" || t[0] == '-' || i >= len(words) {
-		return 0
+	if w.next() == "" {
+		return false
 	}
-	return i
+	w.i++
+	return true
 }
 
 var timeoutFlags = set("--foreground --preserve-status -v --verbose")
@@ -179,7 +207,8 @@ func isDuration(s string) bool {
 }
 
 // gitValues are git's global options that take the next word.
-var gitValues = set("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source --list-cmds")
+var gitValues = set("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path " +
+	"--attr-source --list-cmds")
 
 // gitGlobals returns how many words in front of git's subcommand are global
 // options.

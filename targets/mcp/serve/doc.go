@@ -1,16 +1,17 @@
-// Package mcp serves a compiled project over the Model Context Protocol: what modes,
-// roles and servers there are, their prompts, and what each may do. It answers where
-// the other targets write.
+// Package serve answers questions about a compiled project over the Model
+// Context Protocol: which modes, roles and servers there are, their prompts, and what
+// each may do. [New] returns a server, [Server.Run] serves standard input and output,
+// and [Server.Handler] serves HTTP.
 //
 // Sources: the protocol's specification, revisions 2024-11-05 to 2026-07-28
 // (modelcontextprotocol.io/specification), the official Go SDK v1.8.0, which speaks
 // all of them, and SEP-2640 for skills.
 //
-// # What holds what
+// # What is enforced
 //
-// Nothing: an agent that asks is told, and may do otherwise. The artifacts and hooks
-// of the other targets hold; the answers here are the same, since the same engine
-// decides.
+// Nothing is enforced here: an agent that asks gets an answer, and may ignore it. The
+// artifacts and hooks of the other targets enforce the same decisions, because the same
+// engine decides.
 //
 // # Rules of the protocol that shape it
 //

@@ -18,7 +18,7 @@ import (
 // statelessSince is the first revision without sessions.
 const statelessSince = "2026-07-28"
 
-// HTTPOptions say how a server answers HTTP.
+// HTTPOptions bound and open a server of HTTP. The zero value serves the loopback interface.
 type HTTPOptions struct {
 	Body        int64         // most bytes of a request; 0: 4 MiB
 	BodyTime    time.Duration // within which they have to come; 0: 30 s
@@ -106,9 +106,15 @@ func (h *endpoints) at(mode string) *endpoint {
 	if e == nil {
 		server := func(*http.Request) *sdk.Server { return h.scope(mode).sdk }
 		// Hosts are checked for every address, not only where the SDK would.
-		options := sdk.StreamableHTTPOptions{Logger: h.sdkLogger, MaxRequestBodyBytes: h.opt.Body, SessionTimeout: h.opt.Idle, DisableLocalhostProtection: true}
+		options := sdk.StreamableHTTPOptions{
+			Logger:                     h.sdkLogger,
+			MaxRequestBodyBytes:        h.opt.Body,
+			SessionTimeout:             h.opt.Idle,
+			DisableLocalhostProtection: true,
+		}
 		alone := options
-		alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation, alone.SessionTimeout = true, true, true, 0
+		alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation = true, true, true
+		alone.SessionTimeout = 0
 		e = &endpoint{sdk.NewStreamableHTTPHandler(server, &options), sdk.NewStreamableHTTPHandler(server, &alone)}
 		h.byMode[mode] = e
 	}
@@ -127,7 +133,7 @@ func inTime(next http.Handler, limit time.Duration) http.Handler {
 	})
 }
 
-// timedBody tells when it was read to its end.
+// timedBody calls done once it was read to its end.
 type timedBody struct {
 	io.ReadCloser
 	done func()
@@ -154,7 +160,8 @@ func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handl
 			h.Add("Vary", "Origin")
 			if r.Method == http.MethodOptions {
 				h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-				h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, Last-Event-Id, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
+				h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, Last-Event-Id, "+
+					"Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}

@@ -43,7 +43,7 @@ var builtinJSON []byte
 var builtins = sync.OnceValue(func() *ir.Project {
 	p, err := ir.Unmarshal(bytes.NewReader(builtinJSON))
 	if err != nil {
-		panic(err) // a test holds the file to what the compiler makes
+		panic(err) // a test compares the file with what the compiler makes
 	}
 	return p
 })
@@ -69,7 +69,8 @@ func NewModel(root string, targets []contract.Target, project *ir.Project, globa
 	for _, g := range global {
 		add(FromGlobal, g.Modes)
 		for _, s := range g.Servers {
-			if project.Server(s.Name) == nil && !slices.ContainsFunc(p.Servers, func(o ir.Server) bool { return o.Name == s.Name }) {
+			known := slices.ContainsFunc(p.Servers, func(o ir.Server) bool { return o.Name == s.Name })
+			if !known {
 				p.Servers = append(p.Servers, s)
 			}
 		}
@@ -83,10 +84,10 @@ func NewModel(root string, targets []contract.Target, project *ir.Project, globa
 	return m
 }
 
-// Source tells where a mode comes from.
+// Source returns where a mode comes from: FromProject, FromGlobal or FromBuiltin.
 func (m *Model) Source(slug string) string { return m.sources[slug] }
 
-// prompt is the system prompt of a mode: its role, its instructions and its rules.
+// prompt returns the system prompt of a mode: its role, its instructions and its rules.
 func prompt(m *ir.Mode) string {
 	parts := []string{m.RoleDefinition, m.CustomInstructions}
 	for _, r := range m.Rules {
@@ -101,7 +102,7 @@ func prompt(m *ir.Mode) string {
 	return strings.Join(out, "\n\n")
 }
 
-// servers are the servers of which a subject may use anything, in the model's order.
+// servers returns the servers of which a subject may use anything, in the model's order.
 func (m *Model) servers(s *policy.Subject) []string {
 	out := []string{}
 	for i := range m.Project.Servers {
@@ -112,9 +113,9 @@ func (m *Model) servers(s *policy.Subject) []string {
 	return out
 }
 
-// most is the most that a subject may do in a group, whatever the argument, and whether
-// all of the group is so decided. A role in a mode may do no more than either of them,
-// of those that say anything of the group.
+// most returns the most that a subject may do in a group, whatever the argument, and
+// whether all of the group is so decided. A role in a mode may do at most what each of
+// them may, where it mentions the group.
 func (m *Model) most(ref ir.SubjectRef, s *policy.Subject, g ir.Group) (policy.Result, bool) {
 	best, all := m.mostOf(s, g)
 	if ref.Mode == "" || ref.Role == "" {
@@ -160,7 +161,8 @@ func (m *Model) mostOf(s *policy.Subject, g ir.Group) (best policy.Result, all b
 		case r.Decision == ir.Deny && r.Pattern.Kind == ir.All:
 			return policy.Result{Decision: ir.Deny, Rule: "deny everything", Pos: r.Pos, From: r.From}, true
 		case r.Decision > best.Decision:
-			best, all = policy.Result{Decision: r.Decision, Rule: r.Decision.String() + " " + r.Pattern.String(), Pos: r.Pos, From: r.From}, false
+			rule := r.Decision.String() + " " + r.Pattern.String()
+			best, all = policy.Result{Decision: r.Decision, Rule: rule, Pos: r.Pos, From: r.From}, false
 		case r.Decision < best.Decision:
 			all = false
 		}

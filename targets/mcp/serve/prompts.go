@@ -10,11 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// prompts are one a mode, by its slug.
+// prompts returns one prompt for each mode, by its slug.
 func prompts(m *Model) (out []*sdk.Prompt) {
 	for i := range m.Project.Modes {
 		mode := &m.Project.Modes[i]
-		out = append(out, &sdk.Prompt{Name: mode.Slug, Title: mode.Name, Description: cmp.Or(mode.Description, mode.WhenToUse, "Work as "+mode.Name+".")})
+		out = append(out, &sdk.Prompt{
+			Name:        mode.Slug,
+			Title:       mode.Name,
+			Description: cmp.Or(mode.Description, mode.WhenToUse, "Work as "+mode.Name+"."),
+		})
 	}
 	return out
 }
@@ -25,8 +29,10 @@ func (sc *scope) prompt(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetP
 	if mode == nil {
 		return nil, fail(modeNotFound, "got mode %q, want one of those that list_modes lists", req.Params.Name)
 	}
-	return &sdk.GetPromptResult{Description: cmp.Or(mode.Description, mode.WhenToUse),
-		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: prompt(mode)}}}}, nil
+	return &sdk.GetPromptResult{
+		Description: cmp.Or(mode.Description, mode.WhenToUse),
+		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: prompt(mode)}}},
+	}, nil
 }
 
 // mostCompletions is how many values the protocol takes.
@@ -48,5 +54,9 @@ func (sc *scope) complete(_ context.Context, req *sdk.CompleteRequest) (*sdk.Com
 		}
 	}
 	total := len(found)
-	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: found[:min(total, mostCompletions)], Total: total, HasMore: total > mostCompletions}}, nil
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{
+		Values:  found[:min(total, mostCompletions)],
+		Total:   total,
+		HasMore: total > mostCompletions,
+	}}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// modeInfo is a mode as the modes-server specification gives it.
+// modeInfo describes a mode as the modes-server specification does.
 type modeInfo struct {
 	Slug               string      `json:"slug"`
 	Name               string      `json:"name"`
@@ -35,8 +35,8 @@ type toolGroup struct {
 	Group    string `json:"group" jsonschema:"read, edit, command, web, mcp or modes"`
 	Enabled  bool   `json:"enabled" jsonschema:"whether anything in the group may be done"`
 	Decision string `json:"decision" jsonschema:"the most that may happen: deny, ask or allow"`
-	// FileRegex is of edit.
-	FileRegex string `json:"file_regex,omitempty" jsonschema:"what a path has to match before it is edited, as an ECMAScript expression"`
+	// FileRegex is set for edit alone.
+	FileRegex string `json:"file_regex,omitempty" jsonschema:"the ECMAScript expression of paths that may be edited"`
 }
 
 // fileRule is a rule over paths.
@@ -90,19 +90,34 @@ func fileRules(s *policy.Subject) []fileRule {
 	return out
 }
 
-// info describes a mode; the subject is that of the mode.
-func (m *Model) info(mode *ir.Mode, withPrompt bool) (*modeInfo, error) {
-	s, err := m.Policy.Subject(ir.SubjectRef{Mode: mode.Slug})
+// info describes a mode, without its system prompt.
+func (m *Model) info(mode *ir.Mode) (*modeInfo, error) {
+	ref := ir.SubjectRef{Mode: mode.Slug}
+	s, err := m.Policy.Subject(ref)
 	if err != nil {
 		return nil, err
 	}
-	i := &modeInfo{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Description: mode.Description, WhenToUse: mode.WhenToUse,
-		RoleDefinition: mode.RoleDefinition, ToolGroups: m.groups(ir.SubjectRef{Mode: mode.Slug}, s, m.pathPattern(mode)), FileRestrictions: fileRules(s),
-		CustomInstructions: mode.CustomInstructions, Servers: m.servers(s)}
-	if withPrompt {
+	return &modeInfo{
+		Slug:               mode.Slug,
+		Name:               mode.Name,
+		Source:             m.Source(mode.Slug),
+		Description:        mode.Description,
+		WhenToUse:          mode.WhenToUse,
+		RoleDefinition:     mode.RoleDefinition,
+		ToolGroups:         m.groups(ref, s, m.pathPattern(mode)),
+		FileRestrictions:   fileRules(s),
+		CustomInstructions: mode.CustomInstructions,
+		Servers:            m.servers(s),
+	}, nil
+}
+
+// infoWithPrompt describes a mode, its system prompt included.
+func (m *Model) infoWithPrompt(mode *ir.Mode) (*modeInfo, error) {
+	i, err := m.info(mode)
+	if err == nil {
 		i.SystemPrompt = prompt(mode)
 	}
-	return i, nil
+	return i, err
 }
 
 func (m *Model) config(mode *ir.Mode) (*modeConfig, error) {
@@ -132,12 +147,21 @@ type roleInfo struct {
 }
 
 func (m *Model) roleInfo(r *ir.Role) (*roleInfo, error) {
-	s, err := m.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	ref := ir.SubjectRef{Role: r.Name}
+	s, err := m.Policy.Subject(ref)
 	if err != nil {
 		return nil, err
 	}
-	i := &roleInfo{Name: r.Name, Description: r.Description, PermissionMode: r.PermissionMode, Modes: []string{}, ToolGroups: m.groups(ir.SubjectRef{Role: r.Name}, s, ""),
-		FileRestrictions: fileRules(s), Servers: m.servers(s), AppendSystemPrompt: r.AppendSystemPrompt}
+	i := &roleInfo{
+		Name:               r.Name,
+		Description:        r.Description,
+		PermissionMode:     r.PermissionMode,
+		Modes:              []string{},
+		ToolGroups:         m.groups(ref, s, ""),
+		FileRestrictions:   fileRules(s),
+		Servers:            m.servers(s),
+		AppendSystemPrompt: r.AppendSystemPrompt,
+	}
 	for j := range m.Project.Modes {
 		if slug := m.Project.Modes[j].Slug; s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny {
 			i.Modes = append(i.Modes, slug)
@@ -163,7 +187,13 @@ type toolInfo struct {
 }
 
 func (m *Model) serverInfo(sv *ir.Server) (*serverInfo, error) {
-	i := &serverInfo{Name: sv.Name, Type: sv.Type, DefaultEnabled: sv.DefaultEnabled, Tools: []toolInfo{}, Modes: []string{}}
+	i := &serverInfo{
+		Name:           sv.Name,
+		Type:           sv.Type,
+		DefaultEnabled: sv.DefaultEnabled,
+		Tools:          []toolInfo{},
+		Modes:          []string{},
+	}
 	for _, t := range sv.Tools {
 		i.Tools = append(i.Tools, toolInfo{t.Name, t.Description, t.Risk})
 	}
@@ -197,14 +227,18 @@ type part struct {
 // parts are the views of each scheme, the whole first.
 var parts = map[string][]part{
 	"mode": {
-		{"", "", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.info(md, true) })},
+		{"", "", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.infoWithPrompt(md) })},
 		{"config", "configuration", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.config(md) })},
-		{"system_prompt", "system prompt", textType, ofMode(func(_ *Model, md *ir.Mode) (any, error) { return prompt(md), nil })},
+		{"system_prompt", "system prompt", textType, ofMode(func(_ *Model, md *ir.Mode) (any, error) {
+			return prompt(md), nil
+		})},
 	},
 	"role": {
 		{"", "", jsonType, ofRole(func(m *Model, r *ir.Role) (any, error) { return m.roleInfo(r) })},
 		{"config", "configuration", jsonType, ofRole(func(m *Model, r *ir.Role) (any, error) { return m.flagsOf(r) })},
-		{"system_prompt", "system prompt", textType, ofRole(func(_ *Model, r *ir.Role) (any, error) { return r.AppendSystemPrompt, nil })},
+		{"system_prompt", "system prompt", textType, ofRole(func(_ *Model, r *ir.Role) (any, error) {
+			return r.AppendSystemPrompt, nil
+		})},
 	},
 	"server": {{"", "", jsonType, func(m *Model, name string) (any, error) {
 		if sv := m.Project.Server(name); sv != nil {
@@ -214,7 +248,7 @@ var parts = map[string][]part{
 	}}},
 }
 
-// notThere is the code of what a model does not have.
+// notThere is the code of something that a model does not have.
 type notThere code
 
 func (n notThere) Error() string { return string(n) }
@@ -270,7 +304,7 @@ func uriOf(scheme, name, suffix string) string {
 	return u
 }
 
-// named are the names that a scheme has, with what is said of each.
+// named returns the names of a scheme, and a function that describes each.
 func (m *Model) named(scheme string) (names []string, describe func(string) (title, description string)) {
 	switch scheme {
 	case "mode":
@@ -297,12 +331,18 @@ func resources(m *Model) (out []*sdk.Resource) {
 		for _, name := range names {
 			title, description := describe(name)
 			for _, p := range views(scheme, m.targets) {
-				r := &sdk.Resource{Name: strings.TrimSuffix(name+"/"+p.suffix, "/"), Title: title, Description: description, URI: uriOf(scheme, name, p.suffix), MIMEType: p.mime}
+				r := &sdk.Resource{
+					Name:        strings.TrimSuffix(name+"/"+p.suffix, "/"),
+					Title:       title,
+					Description: description,
+					URI:         uriOf(scheme, name, p.suffix),
+					MIMEType:    p.mime,
+				}
 				if p.title != "" {
 					r.Title, r.Description = title+": "+p.title, ""
 				}
-				// A name that is no host of an address is read by the template alone: the SDK
-				// takes no other resources.
+				// The SDK refuses an address whose name cannot be a host: the template alone
+				// reads that resource.
 				if _, err := url.Parse(r.URI); err == nil {
 					out = append(out, r)
 				}
@@ -311,7 +351,13 @@ func resources(m *Model) (out []*sdk.Resource) {
 	}
 	for i := range m.Project.Modes {
 		s := skillOf(&m.Project.Modes[i])
-		out = append(out, &sdk.Resource{Name: s.name, Description: s.description, URI: s.uri, MIMEType: markdown, Size: int64(len(s.text))})
+		out = append(out, &sdk.Resource{
+			Name:        s.name,
+			Description: s.description,
+			URI:         s.uri,
+			MIMEType:    markdown,
+			Size:        int64(len(s.text)),
+		})
 	}
 	return out
 }
@@ -321,8 +367,13 @@ func (sc *scope) templates() {
 	variable := map[string]string{"mode": "slug", "role": "name", "server": "name"}
 	for _, scheme := range schemes {
 		for _, p := range views(scheme, sc.Model().targets) {
-			t := &sdk.ResourceTemplate{Name: strings.TrimSuffix(scheme+"_"+p.suffix, "_"), Title: strings.TrimSpace("A " + scheme + " " + p.title), URITemplate: scheme + "://{" + variable[scheme] + "}", MIMEType: p.mime,
-				Description: "What the compiled project says of a " + scheme + "."}
+			t := &sdk.ResourceTemplate{
+				Name:        strings.TrimSuffix(scheme+"_"+p.suffix, "_"),
+				Title:       strings.TrimSpace("A " + scheme + " " + p.title),
+				URITemplate: scheme + "://{" + variable[scheme] + "}",
+				MIMEType:    p.mime,
+				Description: "What the compiled project says of a " + scheme + ".",
+			}
 			if p.suffix != "" {
 				t.URITemplate += "/" + p.suffix
 			}
@@ -331,7 +382,7 @@ func (sc *scope) templates() {
 	}
 }
 
-// cut splits a resource's address; false where the form is not one of this server's.
+// cut splits a resource's address. It returns false for an address of another form.
 func cut(uri string) (scheme, name, suffix string, ok bool) {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if !ok || parts[scheme] == nil {
@@ -350,7 +401,8 @@ func (sc *scope) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Text: text}}}, nil
+	contents := []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: mime, Text: text}}
+	return &sdk.ReadResourceResult{Contents: contents}, nil
 }
 
 // view writes one view of a mode, a role or a server.
@@ -382,7 +434,7 @@ func view(m *Model, uri string) (text, mime string, err error) {
 	return string(b), list[i].mime, nil
 }
 
-// changed lists the addresses whose contents two models do not share.
+// changed returns the addresses whose contents differ between two models.
 func changed(old, m *Model) (uris []string) {
 	for _, r := range resources(m) {
 		a, _, errA := content(old, r.URI)
@@ -394,7 +446,7 @@ func changed(old, m *Model) (uris []string) {
 	return uris
 }
 
-// content is what an address leads to.
+// content returns what an address leads to.
 func content(m *Model, uri string) (text, mime string, err error) {
 	if s := skillAt(m, uri); s != nil {
 		return s.text, markdown, nil
@@ -402,14 +454,19 @@ func content(m *Model, uri string) (text, mime string, err error) {
 	return view(m, uri)
 }
 
-// input is what a target compiles of a model, with the target's defaults.
+// input returns what a target compiles a model from, with the target's defaults.
 func (m *Model) input(t contract.Target) (contract.Input, error) {
 	reach, err := m.reach()
-	return contract.Input{Project: m.Project, Policy: m.Policy, Reach: reach, Options: contract.NewOptions(t.Options(), nil, nil)}, err
+	return contract.Input{
+		Project: m.Project,
+		Policy:  m.Policy,
+		Reach:   reach,
+		Options: contract.NewOptions(t.Options(), nil, nil),
+	}, err
 }
 
-// pathPattern is the expression that limits a mode's edits, as the first target whose
-// agent has one writes it.
+// pathPattern returns the expression that limits a mode's edits, as the first target
+// whose agent has one writes it.
 func (m *Model) pathPattern(md *ir.Mode) string {
 	for _, t := range m.targets {
 		if p, ok := t.(contract.PathPattern); ok {

@@ -21,7 +21,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// Options say how a server serves. Only the version has no default.
+// Options configure a server. Only the version has no default.
 type Options struct {
 	Version string        // of modec
 	Logger  *slog.Logger  // nil: nothing is logged
@@ -102,9 +102,7 @@ func New(m *Model, opt Options) (*Server, error) {
 	if opt.Store == nil {
 		opt.Store = NewMemory()
 	}
-	l, def := &opt.Limits, DefaultLimits
-	l.Sessions, l.Messages, l.Text, l.Depth = cmp.Or(l.Sessions, def.Sessions), cmp.Or(l.Messages, def.Messages), cmp.Or(l.Text, def.Text), cmp.Or(l.Depth, def.Depth)
-	l.Timeout, l.Cleanup = cmp.Or(l.Timeout, def.Timeout), cmp.Or(l.Cleanup, def.Cleanup)
+	opt.Limits = opt.Limits.orDefault()
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	if opt.Role != "" && m.Project.Role(opt.Role) == nil {
 		return nil, fmt.Errorf("got role %q, want one of %s", opt.Role, diag.Quote(m.Project.RoleNames()))
@@ -172,10 +170,11 @@ func (s *Server) Reload(m *Model) {
 		sc.register()
 		sc.tell(uris)
 	}
-	s.opt.Logger.Info("serving a new model", "source", m.Project.SourceHash, "modes", len(m.Project.Modes), "roles", len(m.Project.Roles))
+	s.opt.Logger.Info("serving a new model", "source", m.Project.SourceHash,
+		"modes", len(m.Project.Modes), "roles", len(m.Project.Roles))
 }
 
-// prepare hides what not everybody who reaches the server may see.
+// prepare hides the values of environments where Options.HideEnv says so.
 func (s *Server) prepare(m *Model) {
 	if !s.opt.HideEnv {
 		return
@@ -193,8 +192,8 @@ func (s *Server) prepare(m *Model) {
 	}
 }
 
-// tell tells clients of changed resources, beside the caller: one that does not read
-// holds nobody up but itself.
+// tell notifies clients of changed resources, in a goroutine of its own: a client that
+// does not read delays only its own endpoint.
 func (sc *scope) tell(uris []string) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
@@ -227,7 +226,7 @@ func (sc *scope) tell(uris []string) {
 	}()
 }
 
-// Broken tells that the source on the disk cannot be served: the last good model stays.
+// Broken reports that the source on the disk cannot be served: the last good model stays.
 func (s *Server) Broken(why string) {
 	s.broken.Store(&why)
 	s.opt.Logger.Error("the source does not compile; the last good model is served", "error", why)
@@ -241,7 +240,8 @@ func (s *Server) scope(mode string) *scope {
 		return sc
 	}
 	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, untold: map[string]bool{}}
-	sc.sdk = sdk.NewServer(&sdk.Implementation{Name: "modec", Title: "modec", Version: s.opt.Version}, &sdk.ServerOptions{
+	self := sdk.Implementation{Name: "modec", Title: "modec", Version: s.opt.Version}
+	sc.sdk = sdk.NewServer(&self, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       s.sdkLogger,
 		Capabilities: &sdk.ServerCapabilities{
@@ -251,10 +251,10 @@ func (s *Server) scope(mode string) *scope {
 			Extensions: map[string]any{skillsExtension: map[string]any{}},
 		},
 		CompletionHandler: sc.complete,
-		// A resource that there is none of may come with the next model.
+		// A client may subscribe to any address: the next model may have that resource.
 		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
-		// The model may change at any time; whoever may ask is told the same.
+		// The model may change at any time; all who may ask get the same answer.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
 	})
 	sc.sdk.AddReceivingMiddleware(sc.guard)
@@ -266,7 +266,10 @@ func (s *Server) scope(mode string) *scope {
 	return sc
 }
 
-const instructions = `modec knows which modes and roles this project has, what each may do, and which rule of the source says so. Ask validate_tool_use before an action whose permission is in doubt; list_modes and get_mode_info tell what there is. create_task starts a task in a mode and returns a session_id, which the other calls take. What a rule refuses, do not attempt by another way.`
+const instructions = "modec knows which modes and roles this project has, what each may do, and which rule of the " +
+	"source decides. Ask validate_tool_use before an action whose permission is in doubt; list_modes and " +
+	"get_mode_info describe the modes. create_task starts a task in a mode and returns a session_id, which the " +
+	"other calls take. Do not attempt in another way what a rule refuses."
 
 // guard is around every request: a panic becomes an error, a call is answered in time,
 // and every error is one of the protocol.
@@ -297,8 +300,7 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// mayTakeLong reports the calls that wait for something: the others are a matter of
-// microseconds.
+// mayTakeLong reports whether a call waits for something: the others take microseconds.
 func (s *Server) mayTakeLong(method string, req sdk.Request) bool {
 	if method != "tools/call" {
 		return false
@@ -308,7 +310,9 @@ func (s *Server) mayTakeLong(method string, req sdk.Request) bool {
 }
 
 // inTime answers at the deadline, whether or not the handler is done by then.
-func (s *Server) inTime(ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+func (s *Server) inTime(
+	ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler,
+) (sdk.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
 	type answer struct {
 		res sdk.Result
@@ -400,7 +404,7 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// warnings is a log's warnings and errors.
+// warnings passes on the warnings and errors of a log.
 type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {

@@ -22,7 +22,7 @@ const (
 
 // Session is a task and the mode that it is worked on in.
 type Session struct {
-	ID       string    `json:"session_id"` // ses_…: a handle, no authentication
+	ID       string    `json:"session_id"` // ses_…: a handle, not a proof of who asks
 	Task     string    `json:"task_id"`    // tsk_…
 	Mode     string    `json:"mode_slug"`
 	Role     string    `json:"role,omitempty"`
@@ -50,7 +50,7 @@ type Switch struct {
 	At     time.Time `json:"at"`
 }
 
-// sessionTexts is how many texts of the longest kind a session holds.
+// sessionTexts is how many texts of the longest kind a session contains at most.
 const sessionTexts = 16
 
 // size is how many bytes the texts of a session take.
@@ -65,7 +65,7 @@ func (s *Session) size() int {
 	return n
 }
 
-// clone copies a session, so that nobody holds what the store changes.
+// clone copies a session, so that no caller sees the store change it.
 func (s *Session) clone() *Session {
 	c := *s
 	c.Messages, c.History = slices.Clone(s.Messages), slices.Clone(s.History)
@@ -82,8 +82,28 @@ type Limits struct {
 	Cleanup  time.Duration // between two cleanings; default 5 minutes
 }
 
-// DefaultLimits are those of a server that is not told otherwise.
-var DefaultLimits = Limits{Sessions: 10_000, Messages: 1_000, Text: 64 << 10, Depth: 32, Timeout: time.Hour, Cleanup: 5 * time.Minute}
+// DefaultLimits replace the zero fields of a server's limits.
+var DefaultLimits = Limits{
+	Sessions: 10_000,
+	Messages: 1_000,
+	Text:     64 << 10,
+	Depth:    32,
+	Timeout:  time.Hour,
+	Cleanup:  5 * time.Minute,
+}
+
+// orDefault fills zero fields from DefaultLimits.
+func (l Limits) orDefault() Limits {
+	def := DefaultLimits
+	return Limits{
+		Sessions: cmp.Or(l.Sessions, def.Sessions),
+		Messages: cmp.Or(l.Messages, def.Messages),
+		Text:     cmp.Or(l.Text, def.Text),
+		Depth:    cmp.Or(l.Depth, def.Depth),
+		Timeout:  cmp.Or(l.Timeout, def.Timeout),
+		Cleanup:  cmp.Or(l.Cleanup, def.Cleanup),
+	}
+}
 
 // text checks a text of a call.
 func (l *Limits) text(field, s string) error {
@@ -91,7 +111,7 @@ func (l *Limits) text(field, s string) error {
 	case len(s) > l.Text:
 		return fail(limitReached, "got %s of %d bytes, want at most %d", field, len(s), l.Text)
 	case !utf8.ValidString(s):
-		return fail(validationError, "got %s that is no UTF-8", field)
+		return fail(validationError, "got %s that is not UTF-8", field)
 	}
 	return nil
 }
@@ -111,7 +131,7 @@ type Store interface {
 	Update(id string, fn func(*Session) error) (*Session, error)
 	// Children returns the sessions of which one is the parent, the oldest first.
 	Children(id string) ([]*Session, error)
-	// Clean removes sessions that nobody used since a time, and tells how many.
+	// Clean removes sessions that nobody used since a time, and returns how many.
 	Clean(before time.Time) (int, error)
 	Close() error
 }
@@ -136,7 +156,7 @@ func (m *memory) Add(s *Session, limit int) error {
 }
 
 func tooMany(limit int) error {
-	return fail(limitReached, "got a session more than %d, want some to end first: they do after a time without use", limit)
+	return fail(limitReached, "there are %d sessions already; wait until one expires", limit)
 }
 
 func (m *memory) Get(id string) (*Session, error) {
@@ -174,7 +194,9 @@ func (m *memory) Children(id string) ([]*Session, error) {
 }
 
 func sortOldest(list []*Session) {
-	slices.SortFunc(list, func(a, b *Session) int { return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(list, func(a, b *Session) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
 }
 
 func (m *memory) Clean(before time.Time) (int, error) {
@@ -192,7 +214,7 @@ func (m *memory) Clean(before time.Time) (int, error) {
 
 func (m *memory) Close() error { return nil }
 
-// storeFailed is what a caller learns of a store that fails.
+// storeFailed returns the error that a caller sees when the store fails.
 func storeFailed(err error) error {
 	return fail(internalError, "the sessions cannot be kept: %v", err)
 }

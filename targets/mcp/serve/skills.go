@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,7 +17,7 @@ import (
 // skillsExtension is the name of SEP-2640.
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// skill is a mode as an agent that knows skills and no modes takes it up.
+// skill is a mode for an agent that has skills but not modes.
 type skill struct {
 	name, description string
 	uri, text         string
@@ -24,15 +26,10 @@ type skill struct {
 const skillRoot = "skill://modes/"
 
 func skillOf(m *ir.Mode) *skill {
-	s := &skill{name: m.Slug, uri: skillRoot + m.Slug + "/SKILL.md", description: m.WhenToUse}
-	if s.description == "" {
-		s.description = m.Description
-	}
-	if s.description == "" {
-		s.description = m.Name
-	}
-	s.description = strings.Join(strings.Fields(s.description), " ")
-	s.text = "---\nname: " + contract.QuoteYAML(s.name, nil) + "\ndescription: " + contract.QuoteYAML(s.description, nil) + "\n---\n\n" + prompt(m) + "\n"
+	s := &skill{name: m.Slug, uri: skillRoot + m.Slug + "/SKILL.md"}
+	s.description = strings.Join(strings.Fields(cmp.Or(m.WhenToUse, m.Description, m.Name)), " ")
+	s.text = "---\nname: " + contract.QuoteYAML(s.name, nil) +
+		"\ndescription: " + contract.QuoteYAML(s.description, nil) + "\n---\n\n" + prompt(m) + "\n"
 	return s
 }
 
@@ -61,8 +58,11 @@ type skillResource struct {
 
 func (s *skill) entry() skillEntry {
 	sum := sha256.Sum256([]byte(s.text))
-	return skillEntry{URI: s.uri, FrontMatter: map[string]string{"name": s.name, "description": s.description},
-		Resources: []skillResource{{s.uri, "sha256:" + hex.EncodeToString(sum[:]), len(s.text)}}}
+	return skillEntry{
+		URI:         s.uri,
+		FrontMatter: map[string]string{"name": s.name, "description": s.description},
+		Resources:   []skillResource{{s.uri, "sha256:" + hex.EncodeToString(sum[:]), len(s.text)}},
+	}
 }
 
 // The extension's parameters and results. The SDK fills in what a result has for its
@@ -112,9 +112,10 @@ func (sc *scope) skills() {
 		}
 		return &skillsGetResult{ResultType: "complete", CacheScope: "public", Skill: s.entry()}, nil
 	}
-	for _, err := range []error{sdk.AddReceivingCustomMethod(sc.sdk, "skills/list", list), sdk.AddReceivingCustomMethod(sc.sdk, "skills/get", get)} {
-		if err != nil {
-			panic(err) // the names are those of no method of the protocol
-		}
+	err := errors.Join(
+		sdk.AddReceivingCustomMethod(sc.sdk, "skills/list", list),
+		sdk.AddReceivingCustomMethod(sc.sdk, "skills/get", get))
+	if err != nil {
+		panic(err) // the protocol itself has no method of these names
 	}
 }

@@ -28,8 +28,8 @@ const connections = 4
 // stateSchema is the form of the file, by user_version.
 const stateSchema = 1
 
-// OpenSQLite opens a store in a file, which it makes where there is none: for its
-// owner alone. Every change is on the disk when it is acknowledged (WAL,
+// OpenSQLite opens a store in a file that only its owner can read. It creates the file
+// where there is none. Every change is on the disk when it is acknowledged (WAL,
 // synchronous=FULL).
 func OpenSQLite(file string) (Store, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -40,7 +40,10 @@ func OpenSQLite(file string) (Store, error) {
 	} else if err := f.Close(); err != nil {
 		return nil, err
 	}
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}, "_txlock": {"immediate"}}
+	q := url.Values{
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"},
+		"_txlock": {"immediate"},
+	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, err
@@ -74,7 +77,9 @@ func (d *database) prepare() error {
 		default:
 			return fmt.Errorf("got version %d of the file, want %d: a newer modec wrote it", version, stateSchema)
 		}
-		_, err := tx.Exec(`CREATE TABLE sessions (id TEXT PRIMARY KEY, parent TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL) STRICT, WITHOUT ROWID;
+		_, err := tx.Exec(`
+			CREATE TABLE sessions (id TEXT PRIMARY KEY, parent TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL)
+				STRICT, WITHOUT ROWID;
 			CREATE INDEX sessions_parent ON sessions (parent) WHERE parent <> '';
 			CREATE INDEX sessions_used ON sessions (used);
 			PRAGMA user_version = 1`)

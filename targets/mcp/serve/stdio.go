@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,9 +23,9 @@ const maxLine = 4 << 20
 // patience is how long what is under way may take once the input ended.
 const patience = 5 * time.Second
 
-// lines is a transport of a message a line. Unlike the SDK's own it outlives what is no
-// message: the sender is told, and the next line is read. When the input ends, calls
-// under way are answered before the connection does.
+// lines is a transport of one message per line. Unlike the SDK's own, it answers a line
+// that is not a message with an error and keeps reading. When the input ends, it answers
+// the calls under way before it closes.
 type lines struct {
 	in  io.ReadCloser
 	out io.WriteCloser
@@ -32,7 +33,12 @@ type lines struct {
 
 // Connect starts reading.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) {
-	c := &lineConn{lines: l, read: make(chan jsonrpc.Message), closed: make(chan struct{}), pending: map[jsonrpc.ID]*batch{}}
+	c := &lineConn{
+		lines:   l,
+		read:    make(chan jsonrpc.Message),
+		closed:  make(chan struct{}),
+		pending: map[jsonrpc.ID]*batch{},
+	}
 	go c.loop()
 	return c, nil
 }
@@ -80,7 +86,7 @@ func (c *lineConn) loop() {
 	}
 }
 
-// line reads one line. One that is too long is told about and skipped.
+// line reads one line. It answers one that is too long with an error and skips it.
 func (c *lineConn) line(r *bufio.Reader) (line []byte, err error) {
 	long := false
 	for {
@@ -98,7 +104,7 @@ func (c *lineConn) line(r *bufio.Reader) (line []byte, err error) {
 			continue
 		}
 		if long {
-			c.send(errorMessage(json.RawMessage("null"), jsonrpc.CodeInvalidRequest, fmt.Sprintf("got a message of more than %d bytes", maxLine)), nil)
+			c.send(invalid(noID, fmt.Sprintf("got a message of more than %d bytes", maxLine)))
 			return nil, err
 		}
 		return line, err
@@ -118,7 +124,7 @@ func (c *lineConn) take(line []byte) bool {
 	}
 	var parts []json.RawMessage
 	if err := json.Unmarshal(line, &parts); err != nil || len(parts) == 0 {
-		c.refuse(line, errors.New("got a list that holds no message"))
+		c.refuse(line, errors.New("got a list without messages"))
 		return true
 	}
 	b := &batch{}
@@ -130,11 +136,11 @@ func (c *lineConn) take(line []byte) bool {
 		switch {
 		case err != nil:
 			b.left++
-			b.answers = append(b.answers, errorMessage(idOf(p), jsonrpc.CodeInvalidRequest, "got JSON that is no message: "+err.Error()))
+			b.answers = append(b.answers, invalid(idOf(p), "got JSON that is not a message: "+err.Error()))
 			continue
 		case ok && req.IsCall() && (ids[req.ID] || c.waits(req.ID)):
 			b.left++
-			b.answers = append(b.answers, errorMessage(idOf(p), jsonrpc.CodeInvalidRequest, "got the id of a request that is not answered yet"))
+			b.answers = append(b.answers, invalid(idOf(p), idTaken))
 			continue
 		case ok && req.IsCall() && req.Method != untilTold:
 			b.left++
@@ -143,8 +149,9 @@ func (c *lineConn) take(line []byte) bool {
 		messages = append(messages, msg)
 	}
 	if b.left > 0 && len(b.answers) == b.left { // nothing is left to wait for
-		data, err := json.Marshal(b.answers)
-		c.send(data, err)
+		if data, err := json.Marshal(b.answers); err == nil {
+			c.send(data)
+		}
 	}
 	for _, msg := range messages {
 		if !c.pass(msg, b) {
@@ -154,7 +161,7 @@ func (c *lineConn) take(line []byte) bool {
 	return true
 }
 
-// waits reports an id whose request is not answered yet.
+// waits reports whether the request of an id is not answered yet.
 func (c *lineConn) waits(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,21 +169,35 @@ func (c *lineConn) waits(id jsonrpc.ID) bool {
 	return ok
 }
 
-// idOf is the id of what is no message, null where it has none.
+// idOf returns the id of something that is not a message, noID where it has none.
 func idOf(data []byte) json.RawMessage {
 	var m struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if json.Unmarshal(data, &m) != nil || len(m.ID) == 0 || m.ID[0] != '"' && (m.ID[0] < '0' || m.ID[0] > '9') && m.ID[0] != '-' {
-		return json.RawMessage("null")
+	if json.Unmarshal(data, &m) != nil || len(m.ID) == 0 || !strings.ContainsRune(`"-0123456789`, rune(m.ID[0])) {
+		return noID
 	}
 	return m.ID
 }
 
+// noID answers a message whose id cannot be read.
+var noID = json.RawMessage("null")
+
+const idTaken = "got the id of a request that is not answered yet"
+
+// invalid returns the answer to something that is not a message of the protocol.
+func invalid(id json.RawMessage, message string) json.RawMessage {
+	return errorMessage(id, jsonrpc.CodeInvalidRequest, message)
+}
+
 func errorMessage(id json.RawMessage, code int64, message string) json.RawMessage {
-	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
+	b, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0",
+		"id":      id,
+		"error":   map[string]any{"code": code, "message": message},
+	})
 	if err != nil {
-		return json.RawMessage("null") // of values that are all texts and numbers
+		return json.RawMessage("null") // does not happen: the values are texts and numbers
 	}
 	return b
 }
@@ -190,7 +211,7 @@ func (c *lineConn) pass(msg jsonrpc.Message, b *batch) bool {
 		}
 		c.mu.Unlock()
 		if twice {
-			c.send(errorMessage(json.RawMessage("null"), jsonrpc.CodeInvalidRequest, "got the id of a request that is not answered yet"), nil)
+			c.send(invalid(noID, idTaken))
 			return true
 		}
 	}
@@ -206,21 +227,18 @@ func (c *lineConn) pass(msg jsonrpc.Message, b *batch) bool {
 // the input does not wait for it.
 const untilTold = "subscriptions/listen"
 
-// refuse answers what is no message: as one that does not parse, or that is none of
-// the protocol's.
+// refuse answers a line that is not a message: one that does not parse, or JSON that is
+// not of the protocol.
 func (c *lineConn) refuse(line []byte, err error) {
 	if json.Valid(line) {
-		c.send(errorMessage(idOf(line), jsonrpc.CodeInvalidRequest, "got JSON that is no message: "+err.Error()), nil)
+		c.send(invalid(idOf(line), "got JSON that is not a message: "+err.Error()))
 		return
 	}
-	c.send(errorMessage(json.RawMessage("null"), jsonrpc.CodeParseError, "got a line that is no JSON"), nil)
+	c.send(errorMessage(noID, jsonrpc.CodeParseError, "got a line that is not JSON"))
 }
 
-// send writes a line. If nobody reads, the next answer learns so.
-func (c *lineConn) send(data []byte, err error) {
-	if err != nil {
-		return
-	}
+// send writes a line. It ignores that nobody reads: the next answer fails too.
+func (c *lineConn) send(data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, _ = c.out.Write(append(slices.Clip(data), '\n'))

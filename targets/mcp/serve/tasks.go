@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,10 +15,10 @@ import (
 )
 
 type createTaskInput struct {
-	ModeSlug        string `json:"mode_slug,omitempty" jsonschema:"the mode to work in; default: the one that the endpoint fixes"`
+	ModeSlug        string `json:"mode_slug,omitempty" jsonschema:"the mode to work in; default: the endpoint's"`
 	InitialMessage  string `json:"initial_message" jsonschema:"what is to be done"`
 	ParentSessionID string `json:"parent_session_id,omitempty" jsonschema:"the session that starts this one"`
-	Role            string `json:"role,omitempty" jsonschema:"the role to work as; default: the parent's, or the one that the server fixes"`
+	Role            string `json:"role,omitempty" jsonschema:"the role; default: the parent's or the server's"`
 }
 
 type createTaskOutput struct {
@@ -32,7 +33,7 @@ type createTaskOutput struct {
 	Refused         *refusal    `json:"refused,omitempty" jsonschema:"why a policy refused: no task was created"`
 }
 
-// refusal is a result that says why a policy refused.
+// refusal is a result with the reason for which a policy refused.
 type refusal struct {
 	Allowed  bool   `json:"allowed"`
 	Code     string `json:"code"`
@@ -51,7 +52,13 @@ type refused struct {
 func (r *refused) Error() string { return r.refusal.Reason }
 
 func refuse(r policy.Result, reason string) error {
-	return &refused{refusal{Code: string(toolRestriction), SpecCode: specCodes[toolRestriction], Rule: ruleText(r), Place: placeOf(r.Pos), Reason: reason + ", by " + ruleText(r)}, r}
+	return &refused{refusal{
+		Code:     string(toolRestriction),
+		SpecCode: specCodes[toolRestriction],
+		Rule:     ruleText(r),
+		Place:    placeOf(r.Pos),
+		Reason:   reason + ", by " + ruleText(r),
+	}, r}
 }
 
 // mode returns a mode of the model.
@@ -62,17 +69,19 @@ func mode(m *Model, slug string) (*ir.Mode, error) {
 		if hint != "" {
 			hint = "; " + hint
 		}
-		return nil, failData(modeNotFound, map[string]any{"mode_slug": slug}, "got mode %q, want one of %s%s", slug, diag.Quote(m.Project.ModeNames()), hint)
+		return nil, failData(modeNotFound, map[string]any{"mode_slug": slug},
+			"got mode %q, want one of %s%s", slug, diag.Quote(m.Project.ModeNames()), hint)
 	}
 	return mode, nil
 }
 
-func role(m *Model, name string) (*ir.Role, error) {
-	r := m.Project.Role(name)
-	if r == nil {
-		return nil, failData(roleNotFound, map[string]any{"role": name}, "got role %q, want one of %s", name, diag.Quote(m.Project.RoleNames()))
+// checkRole reports an error where a model does not have a role.
+func checkRole(m *Model, name string) error {
+	if m.Project.Role(name) == nil {
+		return failData(roleNotFound, map[string]any{"role": name},
+			"got role %q, want one of %s", name, diag.Quote(m.Project.RoleNames()))
 	}
-	return r, nil
+	return nil
 }
 
 // enters reports an error where a role may not enter a mode.
@@ -80,7 +89,7 @@ func enters(m *Model, name, slug string) error {
 	if name == "" || slug == "" {
 		return nil
 	}
-	if _, err := role(m, name); err != nil {
+	if err := checkRole(m, name); err != nil {
 		return err
 	}
 	s, err := m.Policy.Subject(ir.SubjectRef{Role: name})
@@ -93,7 +102,7 @@ func enters(m *Model, name, slug string) error {
 	return nil
 }
 
-// session finds one that is in use. Its time without use begins anew.
+// session returns a session that is in use, and marks it as used now.
 func (sc *scope) session(id string) (*Session, error) {
 	s, err := sc.opt.Store.Get(id)
 	switch {
@@ -113,7 +122,7 @@ func (sc *scope) session(id string) (*Session, error) {
 }
 
 // inUse reports an error for a session that expired, and for one of another role or mode
-// than the endpoint's, which is as if there were none.
+// than the endpoint's: that one counts as unknown.
 func (sc *scope) inUse(s *Session, now time.Time) error {
 	if sc.opt.Role != "" && s.Role != sc.opt.Role || sc.mode != "" && s.Mode != sc.mode {
 		return unknownSession(s.ID)
@@ -125,11 +134,13 @@ func (sc *scope) inUse(s *Session, now time.Time) error {
 }
 
 func unknownSession(id string) error {
-	return failData(taskNotFound, map[string]any{"session_id": id}, "got session %q, which there is none of: create_task starts one, and it ends after a time without use", id)
+	return failData(taskNotFound, map[string]any{"session_id": id},
+		"there is no session %q: create_task starts one, and it ends after a time without use", id)
 }
 
 func expired(id string, idle time.Duration) error {
-	return failData(sessionExpired, map[string]any{"session_id": id}, "got session %q, which nobody used for %s: create_task starts another", id, idle.Round(time.Second))
+	return failData(sessionExpired, map[string]any{"session_id": id},
+		"session %q expired: nobody used it for %s; create_task starts another", id, idle.Round(time.Second))
 }
 
 // change changes a session that is in use.
@@ -157,63 +168,24 @@ func (sc *scope) change(id string, fn func(*Session) error) (*Session, error) {
 
 func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskOutput, error) {
 	m := sc.Model()
-	slug, as := in.ModeSlug, in.Role
-	if slug == "" {
-		slug = sc.mode
-	}
-	switch {
-	case slug == "":
-		return nil, fail(validationError, "got no mode_slug, want one of %s", diag.Quote(m.Project.ModeNames()))
-	case sc.mode != "" && slug != sc.mode:
-		return nil, fail(validationError, "got mode_slug %q, want %q: the endpoint fixes the mode", slug, sc.mode)
-	case sc.opt.Role != "" && as != "" && as != sc.opt.Role:
-		return nil, fail(validationError, "got role %q, want %q: the server fixes the role", as, sc.opt.Role)
-	case in.InitialMessage == "":
-		return nil, fail(validationError, "got an empty initial_message, want what is to be done")
-	}
-	if err := sc.opt.Limits.text("an initial_message", in.InitialMessage); err != nil {
+	in.ModeSlug = cmp.Or(in.ModeSlug, sc.mode)
+	if err := sc.checkTask(m, &in); err != nil {
 		return nil, err
 	}
-	md, err := mode(m, slug)
+	md, err := mode(m, in.ModeSlug)
 	if err != nil {
 		return nil, err
 	}
-	if as == "" {
-		as = sc.opt.Role
-	}
-	none := func() *createTaskOutput { // what a refusal stands beside
-		return &createTaskOutput{ModeSlug: slug, Role: as, ParentSessionID: in.ParentSessionID, ToolGroups: []toolGroup{}}
-	}
+	in.Role = cmp.Or(in.Role, sc.opt.Role)
 	if in.ParentSessionID != "" {
-		parent, err := sc.session(in.ParentSessionID)
-		if err != nil {
-			return nil, err
-		}
-		if as == "" {
-			as = parent.Role
-		} else if parent.Role != "" && as != parent.Role {
-			return nil, fail(validationError, "got role %q, want that of the parent session, %q", as, parent.Role)
-		}
-		if parent.Status != Active {
-			return nil, fail(validationError, "got a parent session that is %s, want one that is active", parent.Status)
-		}
-		if err := handsOver(m, parent.subject(), slug); err != nil {
-			return none(), err
-		}
-		depth, err := sc.depth(parent)
-		if err != nil {
-			return nil, err
-		}
-		if depth >= sc.opt.Limits.Depth {
-			return nil, fail(limitReached, "got a session below %d others, want at most %d", depth, sc.opt.Limits.Depth-1)
+		if err := sc.inherit(m, &in); err != nil {
+			return in.unless(err)
 		}
 	}
-	if err := enters(m, as, slug); err != nil {
-		return none(), err
+	if err := enters(m, in.Role, in.ModeSlug); err != nil {
+		return in.unless(err)
 	}
-	now := sc.now()
-	s := &Session{ID: handle("ses_"), Task: handle("tsk_"), Mode: slug, Role: as, Parent: in.ParentSessionID, Status: Active, Created: now, Used: now,
-		Messages: []Message{{"user", in.InitialMessage, now}}, History: []Switch{{To: slug, At: now}}}
+	s := in.session(sc.now())
 	groups, err := sc.groupsOf(m, s)
 	if err != nil {
 		return nil, err
@@ -221,7 +193,89 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if err := sc.keep(s); err != nil {
 		return nil, err
 	}
-	return &createTaskOutput{SessionID: s.ID, TaskID: s.Task, ModeSlug: slug, Role: as, ParentSessionID: s.Parent, Status: string(s.Status), ToolGroups: groups, SystemPrompt: prompt(md)}, nil
+	return &createTaskOutput{
+		SessionID:       s.ID,
+		TaskID:          s.Task,
+		ModeSlug:        s.Mode,
+		Role:            s.Role,
+		ParentSessionID: s.Parent,
+		Status:          string(s.Status),
+		ToolGroups:      groups,
+		SystemPrompt:    prompt(md),
+	}, nil
+}
+
+// checkTask refuses a task without a mode or a message, and one for another mode or role
+// than the server's.
+func (sc *scope) checkTask(m *Model, in *createTaskInput) error {
+	switch {
+	case in.ModeSlug == "":
+		return fail(validationError, "got no mode_slug, want one of %s", diag.Quote(m.Project.ModeNames()))
+	case sc.mode != "" && in.ModeSlug != sc.mode:
+		return fail(validationError, "got mode_slug %q, want %q: the endpoint fixes the mode", in.ModeSlug, sc.mode)
+	case sc.opt.Role != "" && in.Role != "" && in.Role != sc.opt.Role:
+		return fail(validationError, "got role %q, want %q: the server fixes the role", in.Role, sc.opt.Role)
+	case in.InitialMessage == "":
+		return fail(validationError, "got an empty initial_message, want what is to be done")
+	}
+	return sc.opt.Limits.text("an initial_message", in.InitialMessage)
+}
+
+// inherit takes the role of the parent session, and reports an error where that session
+// may not start the task.
+func (sc *scope) inherit(m *Model, in *createTaskInput) error {
+	parent, err := sc.session(in.ParentSessionID)
+	if err != nil {
+		return err
+	}
+	if in.Role == "" {
+		in.Role = parent.Role
+	} else if parent.Role != "" && in.Role != parent.Role {
+		return fail(validationError, "got role %q, want that of the parent session, %q", in.Role, parent.Role)
+	}
+	if parent.Status != Active {
+		return fail(validationError, "got a parent session that is %s, want one that is active", parent.Status)
+	}
+	if err := handsOver(m, parent.subject(), in.ModeSlug); err != nil {
+		return err
+	}
+	depth, err := sc.depth(parent)
+	if err != nil {
+		return err
+	}
+	if depth >= sc.opt.Limits.Depth {
+		return fail(limitReached, "got a session below %d others, want at most %d", depth, sc.opt.Limits.Depth-1)
+	}
+	return nil
+}
+
+// unless returns the output beside a policy's refusal, and none beside another error.
+func (in *createTaskInput) unless(err error) (*createTaskOutput, error) {
+	if _, ok := errors.AsType[*refused](err); !ok {
+		return nil, err
+	}
+	return &createTaskOutput{
+		ModeSlug:        in.ModeSlug,
+		Role:            in.Role,
+		ParentSessionID: in.ParentSessionID,
+		ToolGroups:      []toolGroup{},
+	}, err
+}
+
+// session returns a new session for a task.
+func (in *createTaskInput) session(now time.Time) *Session {
+	return &Session{
+		ID:       handle("ses_"),
+		Task:     handle("tsk_"),
+		Mode:     in.ModeSlug,
+		Role:     in.Role,
+		Parent:   in.ParentSessionID,
+		Status:   Active,
+		Created:  now,
+		Used:     now,
+		Messages: []Message{{"user", in.InitialMessage, now}},
+		History:  []Switch{{To: in.ModeSlug, At: now}},
+	}
 }
 
 // keep adds a session. Where there are too many, those that expired go first.
@@ -259,7 +313,7 @@ func (sc *scope) depth(s *Session) (int, error) {
 	return n, nil
 }
 
-// subject is whom a session's decisions are about.
+// subject returns whom a session's decisions are about.
 func (s *Session) subject() ir.SubjectRef { return ir.SubjectRef{Mode: s.Mode, Role: s.Role} }
 
 func (sc *scope) groupsOf(m *Model, s *Session) ([]toolGroup, error) {
@@ -296,9 +350,16 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 		return nil, err
 	}
 	if sc.mode != "" && in.NewModeSlug != sc.mode {
-		return nil, fail(validationError, "got new_mode_slug %q, want %q: the endpoint fixes the mode", in.NewModeSlug, sc.mode)
+		return nil, fail(validationError, "got new_mode_slug %q, want %q: the endpoint fixes the mode",
+			in.NewModeSlug, sc.mode)
 	}
-	out := &switchModeOutput{SessionID: in.SessionID, NewMode: in.NewModeSlug, GainedGroups: []string{}, LostGroups: []string{}, SystemPrompt: prompt(md)}
+	out := &switchModeOutput{
+		SessionID:    in.SessionID,
+		NewMode:      in.NewModeSlug,
+		GainedGroups: []string{},
+		LostGroups:   []string{},
+		SystemPrompt: prompt(md),
+	}
 	_, err = sc.change(in.SessionID, func(s *Session) error {
 		out.OldMode = s.Mode
 		if s.Status != Active {
@@ -310,28 +371,15 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 		if err := handsOver(m, s.subject(), in.NewModeSlug); err != nil {
 			return err
 		}
-		if from, err := m.Policy.Subject(s.subject()); err == nil && m.Project.Mode(s.Mode) != nil {
-			to := *s
-			to.Mode = in.NewModeSlug
-			next, err := sc.groupsOf(m, &to)
-			if err != nil {
-				return err
-			}
-			old := m.groups(s.subject(), from, "")
-			for i := range old {
-				switch {
-				case next[i].Enabled && !old[i].Enabled:
-					out.GainedGroups = append(out.GainedGroups, next[i].Group)
-				case old[i].Enabled && !next[i].Enabled:
-					out.LostGroups = append(out.LostGroups, old[i].Group)
-				}
-			}
+		if err := sc.compare(m, s, out); err != nil {
+			return err
 		}
 		if n := s.size() + len(in.Reason); n > sc.opt.Limits.Text*sessionTexts {
 			return fail(limitReached, "got a session of %d bytes, want at most %d", n, sc.opt.Limits.Text*sessionTexts)
 		}
-		if len(s.History)+len(s.Messages) >= sc.opt.Limits.Messages {
-			return fail(limitReached, "got a session of %d messages and switches, want at most %d", len(s.History)+len(s.Messages), sc.opt.Limits.Messages)
+		if n := len(s.History) + len(s.Messages); n >= sc.opt.Limits.Messages {
+			return fail(limitReached, "got a session of %d messages and switches, want at most %d",
+				n, sc.opt.Limits.Messages)
 		}
 		s.History = append(slices.Clip(s.History), Switch{s.Mode, in.NewModeSlug, in.Reason, s.Used})
 		s.Mode = in.NewModeSlug
@@ -340,7 +388,31 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 	return out, err
 }
 
-// handsOver reports an error where a mode says that another may not follow it.
+// compare lists the tool groups that a session gains and loses with the new mode. It lists
+// none where the model does not have the old mode any more.
+func (sc *scope) compare(m *Model, s *Session, out *switchModeOutput) error {
+	from, err := m.Policy.Subject(s.subject())
+	if err != nil || m.Project.Mode(s.Mode) == nil {
+		return nil
+	}
+	to := *s
+	to.Mode = out.NewMode
+	next, err := sc.groupsOf(m, &to)
+	if err != nil {
+		return err
+	}
+	for i, old := range m.groups(s.subject(), from, "") {
+		switch {
+		case next[i].Enabled && !old.Enabled:
+			out.GainedGroups = append(out.GainedGroups, old.Group)
+		case old.Enabled && !next[i].Enabled:
+			out.LostGroups = append(out.LostGroups, old.Group)
+		}
+	}
+	return nil
+}
+
+// handsOver reports an error where a mode may not hand over to another.
 func handsOver(m *Model, from ir.SubjectRef, to string) error {
 	if from.Mode == to || !explicit(m, from.Mode) {
 		return nil
@@ -355,8 +427,8 @@ func handsOver(m *Model, from ir.SubjectRef, to string) error {
 	return nil
 }
 
-// explicit reports whether a mode says anything of the modes that may follow it. One
-// that does not leaves that to the session's role and to the person.
+// explicit reports whether a mode has rules for the modes that may follow it. Without
+// them the session's role and the person decide.
 func explicit(m *Model, slug string) bool {
 	md := m.Project.Mode(slug)
 	return md != nil && (md.Can.Mentions(ir.Modes) || md.Can.Default != nil)
@@ -415,8 +487,20 @@ func (sc *scope) taskInfo(_ context.Context, in taskInfoInput) (*taskInfoOutput,
 	if err != nil {
 		return nil, err
 	}
-	out := &taskInfoOutput{SessionID: s.ID, TaskID: s.Task, ModeSlug: s.Mode, Role: s.Role, Status: string(s.Status), Result: s.Result, ParentSessionID: s.Parent,
-		CreatedAt: stamp(s.Created), LastUsedAt: stamp(s.Used), ExpiresAt: stamp(s.Used.Add(sc.opt.Limits.Timeout)), MessageCount: len(s.Messages), ModeHistory: []switchInfo{}}
+	out := &taskInfoOutput{
+		SessionID:       s.ID,
+		TaskID:          s.Task,
+		ModeSlug:        s.Mode,
+		Role:            s.Role,
+		Status:          string(s.Status),
+		Result:          s.Result,
+		CreatedAt:       stamp(s.Created),
+		LastUsedAt:      stamp(s.Used),
+		ExpiresAt:       stamp(s.Used.Add(sc.opt.Limits.Timeout)),
+		MessageCount:    len(s.Messages),
+		ModeHistory:     []switchInfo{},
+		ParentSessionID: s.Parent,
+	}
 	for _, h := range s.History {
 		out.ModeHistory = append(out.ModeHistory, switchInfo{h.From, h.To, h.Reason, stamp(h.At)})
 	}
@@ -425,12 +509,17 @@ func (sc *scope) taskInfo(_ context.Context, in taskInfoInput) (*taskInfoOutput,
 			out.Messages = append(out.Messages, messageInfo{x.Role, x.Text, stamp(x.At)})
 		}
 	}
-	if !in.IncludeHierarchy {
-		return out, nil
+	if in.IncludeHierarchy {
+		err = sc.hierarchy(s, out)
 	}
+	return out, err
+}
+
+// hierarchy lists the sessions above and below a session.
+func (sc *scope) hierarchy(s *Session, out *taskInfoOutput) (err error) {
 	for up := s; up.Parent != "" && len(out.Ancestors) < sc.opt.Limits.Depth; {
 		if up, err = sc.opt.Store.Get(up.Parent); err != nil {
-			return nil, storeFailed(err)
+			return storeFailed(err)
 		}
 		if up == nil {
 			break
@@ -439,12 +528,12 @@ func (sc *scope) taskInfo(_ context.Context, in taskInfoInput) (*taskInfoOutput,
 	}
 	children, err := sc.opt.Store.Children(s.ID)
 	if err != nil {
-		return nil, storeFailed(err)
+		return storeFailed(err)
 	}
 	for _, c := range children {
 		out.Children = append(out.Children, brief(c))
 	}
-	return out, nil
+	return nil
 }
 
 type completeTaskInput struct {

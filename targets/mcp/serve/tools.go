@@ -18,30 +18,34 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// tool is a tool with typed input and output. What the handler returns as an error is
-// an error of the protocol; a refusal of a policy comes with an output and is a result
-// with isError, so that the model sees it.
+// tool is a tool with typed input and output. An error of the handler becomes an error of
+// the protocol. A policy's refusal comes with an output and becomes a result with isError,
+// so that the model sees it.
 type tool[In, Out any] struct {
 	name, title, doc string
-	writes           bool // changes the source
+	fields           map[string]string // descriptions of the input's fields, beside their tags
+	writes           bool              // changes the source
 	handle           func(context.Context, In) (*Out, error)
 	failed           func(*Out, *refusal) bool // whether an output is a refusal; nil: never
 }
 
-// shape is a tool's schemas, made once a process.
+// shape is the schemas of a tool, inferred once in a process.
 type shape struct {
 	in, out *jsonschema.Schema
-	// resolved is what a call is held against, made when there is one.
+	// resolved validates a call's arguments; it is resolved at the first call.
 	resolved func() *jsonschema.Resolved
 }
 
 var shapes sync.Map // the tool's name → *shape
 
-func shapeOf[In, Out any](name string) *shape {
-	if s, ok := shapes.Load(name); ok {
+func shapeOf[In, Out any](t tool[In, Out]) *shape {
+	if s, ok := shapes.Load(t.name); ok {
 		return s.(*shape)
 	}
 	s := &shape{in: schemaFor[In](), out: schemaFor[Out]()}
+	for name, text := range t.fields {
+		s.in.Properties[name].Description = text
+	}
 	s.resolved = sync.OnceValue(func() *jsonschema.Resolved {
 		r, err := s.in.Resolve(nil)
 		if err != nil {
@@ -49,7 +53,7 @@ func shapeOf[In, Out any](name string) *shape {
 		}
 		return r
 	})
-	shapes.Store(name, s)
+	shapes.Store(t.name, s)
 	return s
 }
 
@@ -62,8 +66,8 @@ func schemaFor[T any]() *jsonschema.Schema {
 	return s
 }
 
-// portable writes lists as lists: inference says "null or a list" of a slice, which
-// some models' dialects cannot read, and modec never writes null.
+// portable makes the type of a slice a list. Inference allows null too, which some models'
+// dialects cannot read, and modec never writes null.
 func portable(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -78,51 +82,67 @@ func portable(s *jsonschema.Schema) {
 	portable(s.AdditionalProperties)
 }
 
-// add registers a tool. The input is held against the schema; the output is what its
-// type says.
+// add registers a tool. The SDK validates neither way here: answer validates the input by
+// the schema, and the type of the output fits its schema.
 func add[In, Out any](sc *scope, t tool[In, Out]) {
-	sh := shapeOf[In, Out](t.name)
-	sc.sdk.AddTool(&sdk.Tool{Name: t.name, Title: t.title, Description: t.doc, InputSchema: sh.in, OutputSchema: sh.out,
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, IdempotentHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: &t.writes}},
-		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			var in In
-			args := req.Params.Arguments
-			if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
-				args = []byte("{}")
-			}
-			if err := decode(sh.resolved(), args, &in); err != nil {
-				res := &sdk.CallToolResult{}
-				res.SetError(fmt.Errorf("%s: %s: %w", validationError, t.name, err))
-				return res, nil
-			}
-			out, err := t.handle(ctx, in)
-			var no *refused
-			if errors.As(err, &no) && out == nil { // there is nothing to say but that
-				b, err := json.Marshal(no.refusal)
-				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(b)}}}, err
-			}
-			if err != nil && no == nil {
-				return nil, wire(err)
-			}
-			var why *refusal
-			if no != nil {
-				why = &no.refusal
-			}
-			res := &sdk.CallToolResult{IsError: t.failed != nil && t.failed(out, why)}
-			b, err := json.Marshal(out)
-			if err != nil {
-				return nil, fail(internalError, "%v", err)
-			}
-			res.StructuredContent, res.Content = json.RawMessage(b), []sdk.Content{&sdk.TextContent{Text: string(b)}}
+	sh := shapeOf(t)
+	sc.sdk.AddTool(&sdk.Tool{
+		Name:         t.name,
+		Title:        t.title,
+		Description:  t.doc,
+		InputSchema:  sh.in,
+		OutputSchema: sh.out,
+		Annotations: &sdk.ToolAnnotations{
+			ReadOnlyHint:    !t.writes,
+			IdempotentHint:  !t.writes,
+			OpenWorldHint:   new(bool),
+			DestructiveHint: &t.writes,
+		},
+	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in In
+		if err := decode(sh.resolved(), req.Params.Arguments, &in); err != nil {
+			res := &sdk.CallToolResult{}
+			res.SetError(fmt.Errorf("%s: %s: %w", validationError, t.name, err))
 			return res, nil
-		})
+		}
+		return t.answer(ctx, in)
+	})
 }
 
-// decode reads a tool's arguments and holds them against its schema.
+// answer calls the handler and writes what it returns as a result or an error of the
+// protocol.
+func (t *tool[In, Out]) answer(ctx context.Context, in In) (*sdk.CallToolResult, error) {
+	out, err := t.handle(ctx, in)
+	no, isRefusal := errors.AsType[*refused](err)
+	switch {
+	case isRefusal && out == nil: // the refusal is all that there is to answer
+		b, err := json.Marshal(no.refusal)
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(b)}}}, err
+	case err != nil && !isRefusal:
+		return nil, wire(err)
+	}
+	var why *refusal
+	if isRefusal {
+		why = &no.refusal
+	}
+	res := &sdk.CallToolResult{IsError: t.failed != nil && t.failed(out, why)}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil, fail(internalError, "%v", err)
+	}
+	res.StructuredContent, res.Content = json.RawMessage(b), []sdk.Content{&sdk.TextContent{Text: string(b)}}
+	return res, nil
+}
+
+// decode reads a tool's arguments and validates them by its schema. No arguments are an
+// empty object.
 func decode(schema *jsonschema.Resolved, args json.RawMessage, in any) error {
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+		args = []byte("{}")
+	}
 	var v any
 	if err := json.Unmarshal(args, &v); err != nil {
-		return fmt.Errorf("got arguments that are no JSON: %w", err)
+		return fmt.Errorf("got arguments that are not JSON: %w", err)
 	}
 	if err := schema.Validate(v); err != nil {
 		return err
@@ -130,7 +150,7 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, in any) error {
 	return json.Unmarshal(args, in)
 }
 
-// wire makes an error one of the protocol, whatever it was.
+// wire returns any error as an error of the protocol.
 func wire(err error) error {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {
@@ -141,36 +161,126 @@ func wire(err error) error {
 
 // tools registers every tool.
 func (sc *scope) tools() {
-	add(sc, tool[listModesInput, listModesOutput]{name: "list_modes", title: "List modes", doc: "Lists the modes of the project, the user and modec, with where each comes from.", handle: sc.listModes})
-	add(sc, tool[modeInfoInput, modeInfo]{name: "get_mode_info", title: "Describe a mode", doc: "Tells what a mode is for and what it may do: tool groups, restrictions of files, MCP servers, and its system prompt on demand.", handle: sc.modeInfo})
-	add(sc, tool[createTaskInput, createTaskOutput]{name: "create_task", title: "Start a task", doc: "Starts a task in a mode and returns a session's handle. A role that may not work in the mode is refused.", handle: sc.createTask,
-		failed: func(o *createTaskOutput, r *refusal) bool { o.Refused = r; return r != nil }})
-	add(sc, tool[switchModeInput, switchModeOutput]{name: "switch_mode", title: "Switch the mode", doc: "Goes on with a task in another mode, and tells which tool groups are gained and lost. A mode that the role may not enter is refused.", handle: sc.switchMode,
-		failed: func(o *switchModeOutput, r *refusal) bool { o.Refused = r; return r != nil }})
-	add(sc, tool[taskInfoInput, taskInfoOutput]{name: "get_task_info", title: "Describe a task", doc: "Tells the state of a task: its mode, how it came there, and on demand its messages and the tasks above and below.", handle: sc.taskInfo})
-	add(sc, tool[validateInput, validateOutput]{name: "validate_tool_use", title: "May this tool be used", doc: "Tells whether a session, a mode or a role may use a tool on a path, a command, a server or a host, with the rule that decides and where it is written. What is refused is an error result: do not attempt it by another way.", handle: sc.validate,
-		failed: func(o *validateOutput, _ *refusal) bool { return !o.Allowed }})
-	add(sc, tool[completeTaskInput, completeTaskOutput]{name: "complete_task", title: "End a task", doc: "Ends a task as completed, failed or cancelled.", handle: sc.completeTask})
-	add(sc, tool[listRolesInput, listRolesOutput]{name: "list_roles", title: "List roles", doc: "Lists the roles of the project as flags of Claude Code carry them, sorted by name.", handle: sc.listRoles})
-	add(sc, tool[serversInput, serversOutput]{name: "list_servers_for_mode", title: "List the servers of a mode", doc: "Lists the MCP servers of which a mode may use anything, with the tools and what may happen with each.", handle: sc.serversForMode})
-	add(sc, tool[restrictionsInput, restrictionsOutput]{name: "validate_restrictions", title: "Check MCP restrictions", doc: "Checks a mode's MCP restrictions before they are written: contradictions, names that the inventory does not have, and what they would leave available.", handle: sc.validateRestrictions})
-	add(sc, tool[explainInput, explainOutput]{name: "explain", title: "Explain a decision", doc: "Tells what a mode or a role may do with an action (read, edit, command, web, mcp, modes), by which rule, and which other rules of the group there are.", handle: sc.explain})
+	sc.modeTools()
+	sc.taskTools()
+	sc.policyTools()
 	if sc.opt.Verify != nil {
-		add(sc, tool[struct{}, Verification]{name: "verify", title: "Prove the artifacts", doc: "Compiles the project in memory and compares every artifact with the source, decision by decision. Nothing may be wider.", handle: func(ctx context.Context, _ struct{}) (*Verification, error) {
-			if !sc.proving.TryLock() {
-				return nil, fail(limitReached, "got a verification beside another, want one at a time")
-			}
-			defer sc.proving.Unlock()
-			v, err := sc.opt.Verify(ctx)
-			if err != nil {
-				return nil, fail(validationError, "%v", err)
-			}
-			return v, nil
-		}, failed: func(v *Verification, _ *refusal) bool { return v.Wider > 0 }})
+		add(sc, tool[struct{}, Verification]{
+			name:  "verify",
+			title: "Prove the artifacts",
+			doc: "Compiles the project in memory and compares every artifact with the source, decision by " +
+				"decision. Nothing may be wider.",
+			handle: sc.verify,
+			failed: func(v *Verification, _ *refusal) bool { return v.Wider > 0 },
+		})
 	}
 	if sc.opt.Writer != nil {
 		sc.writers()
 	}
+}
+
+// modeTools registers the tools that describe modes, roles and servers.
+func (sc *scope) modeTools() {
+	add(sc, tool[listModesInput, listModesOutput]{
+		name:   "list_modes",
+		title:  "List modes",
+		doc:    "Lists the modes of the project, the user and modec, with where each comes from.",
+		handle: sc.listModes,
+	})
+	add(sc, tool[modeInfoInput, modeInfo]{
+		name:  "get_mode_info",
+		title: "Describe a mode",
+		doc: "Describes what a mode is for and what it may do: tool groups, restrictions of files, MCP servers, " +
+			"and its system prompt on demand.",
+		handle: sc.modeInfo,
+	})
+	add(sc, tool[listRolesInput, listRolesOutput]{
+		name:   "list_roles",
+		title:  "List roles",
+		doc:    "Lists the roles of the project as flags of Claude Code carry them, sorted by name.",
+		handle: sc.listRoles,
+	})
+	add(sc, tool[serversInput, serversOutput]{
+		name:  "list_servers_for_mode",
+		title: "List the servers of a mode",
+		doc: "Lists the MCP servers of which a mode may use anything, with their tools and the decision for " +
+			"each tool.",
+		handle: sc.serversForMode,
+	})
+}
+
+// taskTools registers the tools that start, change and end tasks.
+func (sc *scope) taskTools() {
+	add(sc, tool[createTaskInput, createTaskOutput]{
+		name:  "create_task",
+		title: "Start a task",
+		doc: "Starts a task in a mode and returns a session's handle. A role that may not work in the mode " +
+			"is refused.",
+		handle: sc.createTask,
+		failed: func(o *createTaskOutput, r *refusal) bool { o.Refused = r; return r != nil },
+	})
+	add(sc, tool[switchModeInput, switchModeOutput]{
+		name:  "switch_mode",
+		title: "Switch the mode",
+		doc: "Continues a task in another mode, and lists the tool groups that it gains and loses. A mode that " +
+			"the role may not enter is refused.",
+		handle: sc.switchMode,
+		failed: func(o *switchModeOutput, r *refusal) bool { o.Refused = r; return r != nil },
+	})
+	add(sc, tool[taskInfoInput, taskInfoOutput]{
+		name:  "get_task_info",
+		title: "Describe a task",
+		doc: "Returns the state of a task: its mode and how it came there. On demand also its messages and the " +
+			"tasks above and below.",
+		handle: sc.taskInfo,
+	})
+	add(sc, tool[completeTaskInput, completeTaskOutput]{
+		name:   "complete_task",
+		title:  "End a task",
+		doc:    "Ends a task as completed, failed or cancelled.",
+		handle: sc.completeTask,
+	})
+}
+
+// policyTools registers the tools that decide and explain.
+func (sc *scope) policyTools() {
+	add(sc, tool[validateInput, validateOutput]{
+		name:  "validate_tool_use",
+		title: "May this tool be used",
+		doc: "Decides whether a session, a mode or a role may use a tool on a path, a command, a server or a host. " +
+			"Returns the rule that decides and where it is written. What is refused is an error result: do not " +
+			"attempt it in another way.",
+		fields: validateFields,
+		handle: sc.validate,
+		failed: func(o *validateOutput, _ *refusal) bool { return !o.Allowed },
+	})
+	add(sc, tool[restrictionsInput, restrictionsOutput]{
+		name:  "validate_restrictions",
+		title: "Check MCP restrictions",
+		doc: "Checks a mode's MCP restrictions before they are written: contradictions, names that the inventory " +
+			"does not have, and what they would leave available.",
+		handle: sc.validateRestrictions,
+	})
+	add(sc, tool[explainInput, explainOutput]{
+		name:  "explain",
+		title: "Explain a decision",
+		doc: "Decides what a mode or a role may do with an action (read, edit, command, web, mcp, modes). Returns " +
+			"the rule that decides and the other rules of the group.",
+		handle: sc.explain,
+	})
+}
+
+// verify proves the artifacts, for one caller at a time.
+func (sc *scope) verify(ctx context.Context, _ struct{}) (*Verification, error) {
+	if !sc.proving.TryLock() {
+		return nil, fail(limitReached, "another verification is running; ask again when it is done")
+	}
+	defer sc.proving.Unlock()
+	v, err := sc.opt.Verify(ctx)
+	if err != nil {
+		return nil, fail(validationError, "%v", err)
+	}
+	return v, nil
 }
 
 type listModesInput struct {
@@ -179,8 +289,8 @@ type listModesInput struct {
 
 type listModesOutput struct {
 	Modes []modeBrief `json:"modes"`
-	// Broken tells that the source on the disk does not compile.
-	Broken string `json:"broken,omitempty" jsonschema:"why the source as it lies on the disk is not served; what is served is the last that compiled"`
+	// Broken is set where the source on the disk does not compile: the last one that did is served.
+	Broken string `json:"broken,omitempty" jsonschema:"why the source on the disk is not served: an older one is"`
 }
 
 type modeBrief struct {
@@ -229,7 +339,10 @@ func (sc *scope) modeInfo(_ context.Context, in modeInfoInput) (*modeInfo, error
 	if err != nil {
 		return nil, err
 	}
-	return m.info(md, in.IncludeSystemPrompt)
+	if in.IncludeSystemPrompt {
+		return m.infoWithPrompt(md)
+	}
+	return m.info(md)
 }
 
 func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput, error) {
@@ -251,8 +364,8 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 	return answer(ref, &in, j), nil
 }
 
-// subject is whom a question is about, with what decides for it. A role in a mode that
-// it may not enter is refused.
+// subject returns whom a question is about, with what decides for it. It refuses a role
+// in a mode that the role may not enter.
 func (sc *scope) subject(m *Model, session, slug, name string) (ir.SubjectRef, *policy.Subject, error) {
 	ref, err := sc.asked(m, session, slug, name)
 	if err != nil {
@@ -268,8 +381,8 @@ func (sc *scope) subject(m *Model, session, slug, name string) (ir.SubjectRef, *
 	return ref, s, nil
 }
 
-// asked is whom a question is about: a session, or a mode, a role or both; else whom
-// the server fixes.
+// asked returns whom a question is about: a session, or a mode, a role or both, and else
+// whom the server fixes.
 func (sc *scope) asked(m *Model, session, slug, name string) (ir.SubjectRef, error) {
 	var ref ir.SubjectRef
 	if session != "" {
@@ -303,7 +416,7 @@ func (sc *scope) asked(m *Model, session, slug, name string) (ir.SubjectRef, err
 		}
 	}
 	if name != "" {
-		if _, err := role(m, name); err != nil {
+		if err := checkRole(m, name); err != nil {
 			return ref, err
 		}
 	}
@@ -348,7 +461,7 @@ type modeServer struct {
 	Name           string     `json:"name"`
 	DefaultEnabled bool       `json:"default_enabled"`
 	Tools          []toolRule `json:"tools"`
-	OtherTools     string     `json:"other_tools" jsonschema:"what may happen with a tool that the inventory does not list"`
+	OtherTools     string     `json:"other_tools" jsonschema:"the decision for tools that the inventory does not list"`
 }
 
 type toolRule struct {
@@ -383,7 +496,7 @@ type explainOutput struct {
 	Rule     string        `json:"rule"`
 	Place    string        `json:"place,omitempty"`
 	Default  string        `json:"default" jsonschema:"what happens where no rule matches"`
-	Rules    []explainRule `json:"rules" jsonschema:"every rule of the group; a deny holds against an ask, and an ask against an allow"`
+	Rules    []explainRule `json:"rules" jsonschema:"the group's rules: deny wins over ask, ask over allow"`
 }
 
 type explainRule struct {
@@ -407,10 +520,18 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 	if a.Group == ir.Read || a.Group == ir.Edit {
 		r = m.file(s, a.Group, a.Arg)
 	}
-	out := &explainOutput{Subject: ref.String(), Decision: r.Decision.String(), Rule: ruleText(r), Place: placeOf(r.Pos), Default: s.Default(a.Group).Decision.String(), Rules: []explainRule{}}
+	out := &explainOutput{
+		Subject:  ref.String(),
+		Decision: r.Decision.String(),
+		Rule:     ruleText(r),
+		Place:    placeOf(r.Pos),
+		Default:  s.Default(a.Group).Decision.String(),
+		Rules:    []explainRule{},
+	}
 	if a.Group != ir.MCP { // whose rules are by server
 		for _, rule := range s.Rules(a.Group) {
-			out.Rules = append(out.Rules, explainRule{rule.Decision.String(), rule.Pattern.String(), placeOf(rule.Pos), rule.From})
+			out.Rules = append(out.Rules,
+				explainRule{rule.Decision.String(), rule.Pattern.String(), placeOf(rule.Pos), rule.From})
 		}
 	}
 	return out, nil
@@ -433,7 +554,10 @@ type problem struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
-// ReadOnlyTools are the tools that change nothing, of a server of any options.
+// ReadOnlyTools returns the tools that change nothing, which every server has.
 func ReadOnlyTools() []string {
-	return []string{"explain", "get_mode_info", "get_task_info", "list_modes", "list_roles", "list_servers_for_mode", "validate_restrictions", "validate_tool_use"}
+	return []string{
+		"explain", "get_mode_info", "get_task_info", "list_modes", "list_roles", "list_servers_for_mode",
+		"validate_restrictions", "validate_tool_use",
+	}
 }

@@ -12,13 +12,13 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// validateInput is one question: may this tool be used on that.
+// validateInput asks whether a tool may be used on something.
 type validateInput struct {
 	SessionID  string `json:"session_id,omitempty" jsonschema:"the session that asks; or name a mode"`
 	Mode       string `json:"mode,omitempty" jsonschema:"a mode's slug, without a session"`
 	Role       string `json:"role,omitempty" jsonschema:"a role's name, alone or beside the mode"`
-	ToolName   string `json:"tool_name" jsonschema:"a tool of Roo Code (write_to_file, execute_command), of Claude Code (Edit, Bash, mcp__SERVER__TOOL), or a group (read, edit, command, web, mcp, modes)"`
-	FilePath   string `json:"file_path,omitempty" jsonschema:"the path of a tool that reads or edits, relative to the project or absolute"`
+	ToolName   string `json:"tool_name"` // described by validateFields
+	FilePath   string `json:"file_path,omitempty" jsonschema:"the path that is read or edited, relative or absolute"`
 	Command    string `json:"command,omitempty" jsonschema:"the line of a tool that runs commands"`
 	Server     string `json:"server,omitempty" jsonschema:"the MCP server of use_mcp_tool, access_mcp_resource and mcp"`
 	MCPTool    string `json:"mcp_tool,omitempty" jsonschema:"the tool of that server"`
@@ -26,20 +26,28 @@ type validateInput struct {
 	TargetMode string `json:"target_mode,omitempty" jsonschema:"the mode of switch_mode, new_task and Agent"`
 }
 
+// validateFields describes fields of validateInput at more length than a tag can.
+var validateFields = map[string]string{
+	"tool_name": "a tool of Roo Code (write_to_file, execute_command), of Claude Code (Edit, Bash, " +
+		"mcp__SERVER__TOOL), or a group (read, edit, command, web, mcp, modes)",
+}
+
 // validateOutput is the answer.
 type validateOutput struct {
-	Allowed          bool   `json:"allowed" jsonschema:"whether it may happen at all, after a person's approval where that is required"`
+	Allowed          bool   `json:"allowed" jsonschema:"whether it may happen, perhaps after a person's approval"`
 	Decision         string `json:"decision" jsonschema:"deny, ask or allow"`
 	RequiresApproval bool   `json:"requires_approval" jsonschema:"whether a person has to approve it first"`
 	ToolName         string `json:"tool_name"`
 	Mode             string `json:"mode,omitempty"`
 	Role             string `json:"role,omitempty"`
-	Restriction      string `json:"restriction,omitempty" jsonschema:"what refuses: tool_group, file, command, host, server or mode"`
-	Rule             string `json:"rule" jsonschema:"the rule that decided"`
-	Place            string `json:"place,omitempty" jsonschema:"where the rule is written"`
-	Code             string `json:"code,omitempty" jsonschema:"TOOL_RESTRICTION_ERROR or FILE_RESTRICTION_ERROR where it is refused"`
-	SpecCode         int    `json:"spec_code,omitempty"`
-	Reason           string `json:"reason" jsonschema:"the answer as a sentence"`
+
+	// Restriction is what refuses.
+	Restriction string `json:"restriction,omitempty" jsonschema:"tool_group, file, command, host, server or mode"`
+	Rule        string `json:"rule" jsonschema:"the rule that decided"`
+	Place       string `json:"place,omitempty" jsonschema:"where the rule is written"`
+	Code        string `json:"code,omitempty" jsonschema:"TOOL_RESTRICTION_ERROR or FILE_RESTRICTION_ERROR, if refused"`
+	SpecCode    int    `json:"spec_code,omitempty"`
+	Reason      string `json:"reason" jsonschema:"the answer as a sentence"`
 }
 
 // tool describes a tool by the name that any agent has for it, or a group by its own
@@ -80,9 +88,16 @@ func (m *Model) judge(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (
 	return j, err
 }
 
-// about says what an argument of a group is.
-var about = map[ir.Group]string{"": "tool_group", ir.Read: "file", ir.Edit: "file", ir.Command: "command", ir.Web: "host",
-	ir.MCP: "server", ir.Modes: "mode"}
+// about names what an argument of a group is.
+var about = map[ir.Group]string{
+	"":         "tool_group",
+	ir.Read:    "file",
+	ir.Edit:    "file",
+	ir.Command: "command",
+	ir.Web:     "host",
+	ir.MCP:     "server",
+	ir.Modes:   "mode",
+}
 
 // judgeCall judges a call as the agent's hook does where its target can, and else as the
 // policy says.
@@ -100,7 +115,8 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 	if !t.Unnamed && !in.names(t.Group) {
 		return judgement{m.whole(ref, s, t.Group), "tool_group"}, nil
 	}
-	r, err := judge.JudgeTool(contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}, in.call(t.Group))
+	req := contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}
+	r, err := judge.JudgeTool(req, in.call(t.Group))
 	return judgement{r, about[t.Group]}, err
 }
 
@@ -117,12 +133,12 @@ func (in *validateInput) check(g ir.Group) error {
 	return nil
 }
 
-// names reports whether a question says what a tool of a group is to be used on.
+// names reports whether a question names what a tool of a group is to be used on.
 func (in *validateInput) names(g ir.Group) bool {
 	return in.call(g) != contract.ToolCall{Tool: in.ToolName}
 }
 
-// call is the question as a call of a tool of a group.
+// call returns the question as a call of a tool of a group.
 func (in *validateInput) call(g ir.Group) contract.ToolCall {
 	c := contract.ToolCall{Tool: in.ToolName}
 	switch g {
@@ -141,7 +157,9 @@ func (in *validateInput) call(g ir.Group) contract.ToolCall {
 }
 
 // judgeNeutral judges a call by the policy alone.
-func (m *Model) judgeNeutral(ref ir.SubjectRef, s *policy.Subject, t contract.Tool, in *validateInput) (judgement, error) {
+func (m *Model) judgeNeutral(
+	ref ir.SubjectRef, s *policy.Subject, t contract.Tool, in *validateInput,
+) (judgement, error) {
 	decide := func(a policy.Action) (judgement, error) { return judgement{s.Decide(a), about[a.Group]}, nil }
 	switch g := t.Group; {
 	case g == "":
@@ -173,13 +191,14 @@ func (m *Model) judgeNeutral(ref ir.SubjectRef, s *policy.Subject, t contract.To
 // read unasked.
 func (m *Model) below(s *policy.Subject, g ir.Group, folder string) policy.Result {
 	r := m.file(s, g, folder)
-	if r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow }) {
+	restricts := func(r ir.Rule) bool { return r.Decision < ir.Allow }
+	if r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), restricts) {
 		r.Decision, r.Rule = ir.Ask, r.Rule+", and some of what is below may not be read"
 	}
 	return r
 }
 
-// root is the folder that paths are taken from.
+// root returns the folder that paths are relative to.
 func (m *Model) root() string {
 	if m.Root != "" {
 		return m.Root
@@ -210,8 +229,8 @@ func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
 	return contract.DecideAt(s, g, m.Root, p, m.resolve)
 }
 
-// whole is the answer to a question that does not say what the tool is to be used on:
-// what a rule allows of the group is an ask, unless all of it is allowed.
+// whole answers a question that does not name what the tool is to be used on: it is an
+// ask where a rule allows some of the group, and an allow where all of it is allowed.
 func (m *Model) whole(ref ir.SubjectRef, s *policy.Subject, g ir.Group) policy.Result {
 	r, all := m.most(ref, s, g)
 	if r.Decision == ir.Allow && !all {
@@ -220,7 +239,8 @@ func (m *Model) whole(ref ir.SubjectRef, s *policy.Subject, g ir.Group) policy.R
 	return r
 }
 
-// someOf is the most that may happen with a tool of a server, an ask unless all may.
+// someOf returns the most that may happen with a tool of a server. Where some tools are
+// allowed and others are not, that is an ask.
 func (m *Model) someOf(s *policy.Subject, server string) policy.Result {
 	names := []string{contract.UnknownTool}
 	if sv := m.Project.Server(server); sv != nil {
@@ -241,12 +261,25 @@ func (m *Model) someOf(s *policy.Subject, server string) policy.Result {
 	return best
 }
 
+var verbs = map[ir.Decision]string{
+	ir.Deny:  "may not use",
+	ir.Ask:   "may use, after a person's approval,",
+	ir.Allow: "may use",
+}
+
 // answer writes a judgement as the tool's output.
 func answer(ref ir.SubjectRef, in *validateInput, j judgement) *validateOutput {
-	out := &validateOutput{Allowed: j.Decision > ir.Deny, Decision: j.Decision.String(), RequiresApproval: j.Decision == ir.Ask, ToolName: in.ToolName,
-		Mode: ref.Mode, Role: ref.Role, Rule: ruleText(j.Result), Place: placeOf(j.Pos)}
-	verb := map[ir.Decision]string{ir.Deny: "may not use", ir.Ask: "may use, after a person's approval,", ir.Allow: "may use"}[j.Decision]
-	out.Reason = ref.String() + " " + verb + " " + in.ToolName
+	out := &validateOutput{
+		Allowed:          j.Decision > ir.Deny,
+		Decision:         j.Decision.String(),
+		RequiresApproval: j.Decision == ir.Ask,
+		ToolName:         in.ToolName,
+		Mode:             ref.Mode,
+		Role:             ref.Role,
+		Rule:             ruleText(j.Result),
+		Place:            placeOf(j.Pos),
+	}
+	out.Reason = ref.String() + " " + verbs[j.Decision] + " " + in.ToolName
 	if on := object(in); on != "" {
 		out.Reason += " on " + on
 	}
@@ -278,7 +311,7 @@ func placeOf(p diag.Pos) string {
 	return p.String()
 }
 
-// object is what a question is about, as its author wrote it.
+// object returns what a question is about, as its author wrote it.
 func object(in *validateInput) string {
 	switch {
 	case in.FilePath != "":

@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
-// RoleInput is a role in the form of the specification of roles, as set_roles takes it.
+// RoleInput is a role as set_roles takes it, in the form of the specification of roles.
 type RoleInput struct {
 	Name               string            `json:"name"`
 	Description        string            `json:"description"`
-	PermissionMode     string            `json:"permission_mode,omitempty" jsonschema:"a permission mode of Claude Code"`
-	AllowedTools       []string          `json:"allowed_tools,omitempty" jsonschema:"rules of Claude Code, each an item of its own"`
+	PermissionMode     string            `json:"permission_mode,omitempty" jsonschema:"one of Claude Code"`
+	AllowedTools       []string          `json:"allowed_tools,omitempty" jsonschema:"rules of Claude Code, one an item"`
 	DisallowedTools    []string          `json:"disallowed_tools,omitempty"`
-	Tools              *string           `json:"tools,omitempty" jsonschema:"the built-in tools there are, with commas; empty: none"`
+	Tools              *string           `json:"tools,omitempty" jsonschema:"built-in tools, with commas; empty: none"`
 	AppendSystemPrompt string            `json:"append_system_prompt,omitempty"`
 	Env                map[string]string `json:"env,omitempty"`
 }
@@ -59,7 +60,12 @@ func (r *RestrictionsInput) model() *ir.MCPRestrictions {
 		}
 		return &out
 	}
-	return &ir.MCPRestrictions{AllowedServers: items(r.AllowedServers), DisallowedServers: items(r.DisallowedServers), AllowedTools: tools(r.AllowedTools), DisallowedTools: tools(r.DisallowedTools)}
+	return &ir.MCPRestrictions{
+		AllowedServers:    items(r.AllowedServers),
+		DisallowedServers: items(r.DisallowedServers),
+		AllowedTools:      tools(r.AllowedTools),
+		DisallowedTools:   tools(r.DisallowedTools),
+	}
 }
 
 type restrictionsInput struct {
@@ -74,16 +80,18 @@ type restrictionsOutput struct {
 	Servers  []modeServer `json:"servers" jsonschema:"what the restrictions leave available"`
 }
 
-// validateRestrictions tells what restrictions would do, without writing them.
+// validateRestrictions returns what restrictions would do, without writing them.
 func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (*restrictionsOutput, error) {
 	m := sc.Model()
 	if _, err := mode(m, in.ModeSlug); err != nil {
 		return nil, err
 	}
-	out := &restrictionsOutput{ModeSlug: in.ModeSlug, Valid: true, Problems: checkRestrictions(m, &in.Restrictions), Servers: []modeServer{}}
-	for _, p := range out.Problems {
-		out.Valid = out.Valid && p.Severity != "error"
+	out := &restrictionsOutput{
+		ModeSlug: in.ModeSlug,
+		Problems: checkRestrictions(m, &in.Restrictions),
+		Servers:  []modeServer{},
 	}
+	out.Valid = !slices.ContainsFunc(out.Problems, func(p problem) bool { return p.Severity == "error" })
 	p := *m.Project
 	p.Modes = slices.Clone(p.Modes)
 	i := slices.IndexFunc(p.Modes, func(md ir.Mode) bool { return md.Slug == in.ModeSlug })
@@ -99,12 +107,17 @@ func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (
 	return out, nil
 }
 
-// serverRules tells what a subject may do with each tool of a server.
+// serverRules returns what a subject may do with each tool of a server.
 func serverRules(s *policy.Subject, sv *ir.Server) modeServer {
 	decide := func(tool string) policy.Result {
 		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool})
 	}
-	out := modeServer{Name: sv.Name, DefaultEnabled: sv.DefaultEnabled, Tools: []toolRule{}, OtherTools: decide(contract.UnknownTool).Decision.String()}
+	out := modeServer{
+		Name:           sv.Name,
+		DefaultEnabled: sv.DefaultEnabled,
+		Tools:          []toolRule{},
+		OtherTools:     decide(contract.UnknownTool).Decision.String(),
+	}
 	for _, t := range sv.Tools {
 		r := decide(t.Name)
 		out.Tools = append(out.Tools, toolRule{t.Name, r.Decision.String(), ruleText(r)})
@@ -114,58 +127,89 @@ func serverRules(s *policy.Subject, sv *ir.Server) modeServer {
 
 // checkRestrictions looks for contradictions and for names that the inventory lacks.
 func checkRestrictions(m *Model, r *RestrictionsInput) []problem {
-	out := []problem{}
-	say := func(severity, code, format string, args ...any) {
-		out = append(out, problem{Severity: severity, Code: code, Message: fmt.Sprintf(format, args...)})
+	c := restrictionsCheck{inventory: m.Project.Servers, found: []problem{}}
+	c.servers(list(r.AllowedServers), list(r.DisallowedServers))
+	c.tools(list(r.AllowedTools), list(r.DisallowedTools))
+	return c.found
+}
+
+// list returns the items of a list that may be absent.
+func list[T any](l *[]T) []T {
+	if l == nil {
+		return nil
 	}
-	list := func(l *[]string) []string {
-		if l == nil {
-			return nil
+	return *l
+}
+
+// restrictionsCheck collects the problems of MCP restrictions.
+type restrictionsCheck struct {
+	inventory []ir.Server
+	found     []problem
+}
+
+func (c *restrictionsCheck) errorf(code diag.Code, format string, args ...any) {
+	c.add(diag.Error, code, format, args)
+}
+
+func (c *restrictionsCheck) warnf(code diag.Code, format string, args ...any) {
+	c.add(diag.Warning, code, format, args)
+}
+
+func (c *restrictionsCheck) add(s diag.Severity, code diag.Code, format string, args []any) {
+	c.found = append(c.found, problem{
+		Severity: s.String(),
+		Code:     string(code),
+		Message:  fmt.Sprintf(format, args...),
+	})
+}
+
+func (c *restrictionsCheck) servers(allowed, disallowed []string) {
+	for _, s := range allowed {
+		if slices.Contains(disallowed, s) {
+			c.errorf("conflicting-restrictions",
+				"got the server %q in allowedServers and in disallowedServers, want it in one of them", s)
 		}
-		return *l
 	}
-	tools := func(l *[]ToolPattern) []ToolPattern {
-		if l == nil {
-			return nil
-		}
-		return *l
-	}
-	for _, s := range list(r.AllowedServers) {
-		if slices.Contains(list(r.DisallowedServers), s) {
-			say("error", "conflicting-restrictions", "got the server %q in allowedServers and in disallowedServers, want it in one of them", s)
-		}
-	}
-	for _, t := range tools(r.AllowedTools) {
-		if slices.Contains(tools(r.DisallowedTools), t) {
-			say("error", "conflicting-restrictions", "got %s:%s in allowedTools and in disallowedTools, want it in one of them", t.ServerName, t.ToolName)
-		}
-	}
-	server := func(pattern string) bool {
-		return slices.ContainsFunc(m.Project.Servers, func(sv ir.Server) bool { return policy.Wildcard(pattern, sv.Name) })
-	}
-	for _, s := range slices.Concat(list(r.AllowedServers), list(r.DisallowedServers)) {
+	for _, s := range slices.Concat(allowed, disallowed) {
+		matches := func(sv ir.Server) bool { return policy.Wildcard(s, sv.Name) }
 		if s == "" {
-			say("error", "bad-value", "got an empty server pattern, want a name")
-		} else if !server(s) {
-			say("warning", "matches-nothing", "got the server pattern %q, which matches no server of the inventory", s)
+			c.errorf("bad-value", "got an empty server pattern, want a name")
+		} else if !slices.ContainsFunc(c.inventory, matches) {
+			c.warnf("matches-nothing", "got the server pattern %q, which matches no server of the inventory", s)
 		}
 	}
-	for _, t := range slices.Concat(tools(r.AllowedTools), tools(r.DisallowedTools)) {
-		switch {
-		case t.ServerName == "" || t.ToolName == "":
-			say("error", "bad-value", "got a tool without serverName or toolName, want both")
-		case !slices.ContainsFunc(m.Project.Servers, func(sv ir.Server) bool {
-			return policy.Wildcard(t.ServerName, sv.Name) && (len(sv.Tools) == 0 || slices.ContainsFunc(sv.Tools, func(x ir.Tool) bool { return policy.Wildcard(t.ToolName, x.Name) }))
-		}):
-			say("warning", "matches-nothing", "got the tool pattern %s:%s, which matches nothing of the inventory", t.ServerName, t.ToolName)
+}
+
+func (c *restrictionsCheck) tools(allowed, disallowed []ToolPattern) {
+	for _, t := range allowed {
+		if slices.Contains(disallowed, t) {
+			c.errorf("conflicting-restrictions",
+				"got %s:%s in allowedTools and in disallowedTools, want it in one of them", t.ServerName, t.ToolName)
 		}
 	}
-	return out
+	for _, t := range slices.Concat(allowed, disallowed) {
+		if t.ServerName == "" || t.ToolName == "" {
+			c.errorf("bad-value", "got a tool without serverName or toolName, want both")
+		} else if !slices.ContainsFunc(c.inventory, t.matches) {
+			c.warnf("matches-nothing",
+				"got the tool pattern %s:%s, which matches nothing of the inventory", t.ServerName, t.ToolName)
+		}
+	}
+}
+
+// matches reports whether a server may have a tool of the pattern: one without listed
+// tools may have any.
+func (t ToolPattern) matches(sv ir.Server) bool {
+	if !policy.Wildcard(t.ServerName, sv.Name) {
+		return false
+	}
+	named := func(x ir.Tool) bool { return policy.Wildcard(t.ToolName, x.Name) }
+	return len(sv.Tools) == 0 || slices.ContainsFunc(sv.Tools, named)
 }
 
 type setRolesInput struct {
 	Project string      `json:"project,omitempty" jsonschema:"the project's name; there is one, and it may be left out"`
-	Roles   []RoleInput `json:"roles" jsonschema:"every role that this tool sets: those that it set before and that are not here go"`
+	Roles   []RoleInput `json:"roles" jsonschema:"all roles of this tool: those that it set before are replaced"`
 }
 
 type writeOutput struct {
@@ -177,14 +221,30 @@ type writeOutput struct {
 
 type updateRestrictionsInput struct {
 	ModeSlug     string             `json:"mode_slug"`
-	Restrictions *RestrictionsInput `json:"restrictions,omitempty" jsonschema:"absent: those that this tool set before go"`
+	Restrictions *RestrictionsInput `json:"restrictions,omitempty" jsonschema:"absent: those set before go"`
 }
 
 // writers registers the tools that change the source.
 func (sc *scope) writers() {
 	failed := func(o *writeOutput, _ *refusal) bool { return !o.Changed }
-	add(sc, tool[setRolesInput, writeOutput]{name: "set_roles", title: "Set roles", doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. The whole project has to validate with the change; a duplicate or invalid role changes nothing.", writes: true, handle: sc.setRoles, failed: failed})
-	add(sc, tool[updateRestrictionsInput, writeOutput]{name: "update_mode_restrictions", title: "Set MCP restrictions", doc: "Replaces the MCP restrictions that this tool set before for a mode. The whole project has to validate with the change.", writes: true, handle: sc.updateRestrictions, failed: failed})
+	add(sc, tool[setRolesInput, writeOutput]{
+		name:  "set_roles",
+		title: "Set roles",
+		doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. The whole " +
+			"project has to validate with the change; a duplicate or invalid role changes nothing.",
+		writes: true,
+		handle: sc.setRoles,
+		failed: failed,
+	})
+	add(sc, tool[updateRestrictionsInput, writeOutput]{
+		name:  "update_mode_restrictions",
+		title: "Set MCP restrictions",
+		doc: "Replaces the MCP restrictions that this tool set before for a mode. The whole project has to validate " +
+			"with the change.",
+		writes: true,
+		handle: sc.updateRestrictions,
+		failed: failed,
+	})
 }
 
 func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, error) {
@@ -216,17 +276,19 @@ func (sc *scope) updateRestrictions(ctx context.Context, in updateRestrictionsIn
 	if _, err := mode(sc.Model(), in.ModeSlug); err != nil {
 		return nil, err
 	}
-	if sc.Model().Source(in.ModeSlug) != FromProject {
-		return nil, fail(validationError, "got mode %q, which is %s, want one of the project", in.ModeSlug, sc.Model().Source(in.ModeSlug))
+	if from := sc.Model().Source(in.ModeSlug); from != FromProject {
+		return nil, fail(validationError, "got mode %q, which is %s, want one of the project", in.ModeSlug, from)
 	}
-	return sc.write(ctx, func() (*Written, error) { return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions) })
+	return sc.write(ctx, func() (*Written, error) {
+		return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions)
+	})
 }
 
 // write changes the source, one call after the other.
 func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*writeOutput, error) {
 	sc.writing.Lock()
 	defer sc.writing.Unlock()
-	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
+	if err := ctx.Err(); err != nil { // the caller has its answer already: that the call failed
 		return nil, fail(timedOut, "%v", err)
 	}
 	w, err := change()
