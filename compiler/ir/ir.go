@@ -17,25 +17,40 @@ import (
 
 // Version is the version of the model's JSON form. A reader refuses a model
 // of another version.
-const Version = 1
+const Version = 2
 
-// Decision is what may happen, ordered by permissiveness: Deny < Ask < Allow.
+// Decision is what may happen. The order is that of composition and of comparisons:
+// Deny < Ask < Allow < Agent. Any stated decision beats Agent, and whoever releases
+// something to the agent widens. Where an action needs several decisions at once, [Both]
+// combines them.
 type Decision uint8
 
 const (
 	Deny Decision = iota
 	Ask
 	Allow
+	// Agent leaves the matter to the agent: modec says nothing about it. It is a default
+	// and never a rule.
+	Agent
 )
 
-var decisionNames = [...]string{"deny", "ask", "allow"}
+var decisionNames = [...]string{"deny", "ask", "allow", "agent"}
+
+// Both returns the decision of an action that needs two: allowed only where both are, and
+// left to the agent where one is and the other does not hold it back.
+func Both(a, b Decision) Decision {
+	if max(a, b) == Agent && min(a, b) == Allow {
+		return Agent
+	}
+	return min(a, b)
+}
 
 func (d Decision) String() string { return decisionNames[d] }
 
-// MarshalText writes deny, ask or allow.
+// MarshalText writes deny, ask, allow or agent.
 func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads deny, ask or allow and refuses anything else.
+// UnmarshalText reads deny, ask, allow or agent and refuses anything else.
 func (d *Decision) UnmarshalText(b []byte) error {
 	for i, n := range decisionNames {
 		if n == string(b) {
@@ -43,7 +58,7 @@ func (d *Decision) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("got %q, want one of \"deny\", \"ask\", \"allow\"", b)
+	return fmt.Errorf("got %q, want one of \"deny\", \"ask\", \"allow\", \"agent\"", b)
 }
 
 // Group is a tool group: the neutral vocabulary of what an agent may try.
@@ -95,6 +110,9 @@ type Project struct {
 	// Guards are the paths that no subject may edit unless its table opens
 	// them (Table.Open): ordinary deny rules with positions of their own.
 	Guards []Rule `json:"guards"`
+
+	// Silence is what a role decides where nothing is said. nil: the agent decides.
+	Silence *Default `json:"silence,omitempty"`
 
 	ClosedInventory bool   `json:"closedInventory"`    // only the servers and tools listed exist
 	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none

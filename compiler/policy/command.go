@@ -11,8 +11,8 @@ import (
 type commandTable struct {
 	rules    [3][]commandRule // by decision
 	fallback *Result
-	// open is set for a bare allow and where "*" is allowed: what is not
-	// literal is then judged by what it could become.
+	// open is set for a bare allow, where "*" is allowed, and where the rest is left to the
+	// agent: what is not literal is then judged by what it could become.
 	open   bool
 	opaque Result // for what matches no list
 }
@@ -27,7 +27,7 @@ func (e *Engine) compileCommands(s *side) error {
 	t := &s.commands
 	t.fallback = s.fallback(ir.Command)
 	rules := s.rules(ir.Command)
-	t.open = len(rules) == 0 && t.fallback.Decision == ir.Allow
+	t.open = len(rules) == 0 && t.fallback.Decision == ir.Allow || t.fallback.Decision == ir.Agent
 	for _, r := range rules {
 		c := commandRule{result: ruleResult(r)}
 		switch r.Pattern.Kind {
@@ -46,7 +46,7 @@ func (e *Engine) compileCommands(s *side) error {
 		default:
 			return fmt.Errorf("got a pattern of kind %q, want a command", r.Pattern.Kind)
 		}
-		t.open = t.open || r.Decision == ir.Allow && c.pattern != nil && c.pattern.all
+		t.open = t.open || r.Decision == ir.Allow && c.every()
 		t.rules[r.Decision] = append(t.rules[r.Decision], c)
 	}
 	t.opaque = t.unreadable()
@@ -54,8 +54,12 @@ func (e *Engine) compileCommands(s *side) error {
 }
 
 // unreadable decides what matches no list: deny where the group has a deny,
-// else ask at most. Where the group is open an ask of its list may be meant.
+// else ask at most. Where the group is open an ask of its list may be meant. A group that
+// is left to the agent leaves that to it too.
 func (t *commandTable) unreadable() Result {
+	if t.fallback.Decision == ir.Agent && !slices.ContainsFunc(t.rules[ir.Deny], commandRule.every) {
+		return *t.fallback
+	}
 	if deny := t.rules[ir.Deny]; len(deny) > 0 {
 		r := deny[0].result
 		if deny[0].pattern == nil || !deny[0].pattern.all {
@@ -70,7 +74,7 @@ func (t *commandTable) unreadable() Result {
 	}
 	if t.open {
 		for i := range t.rules[ir.Allow] {
-			if r := &t.rules[ir.Allow][i]; r.pattern != nil && r.pattern.all {
+			if r := &t.rules[ir.Allow][i]; r.every() {
 				return r.result
 			}
 		}
@@ -108,6 +112,9 @@ func (t *commandTable) decide(c *command) (*Result, []word) {
 	return t.fallback, nil
 }
 
+// every reports whether the rule matches every command.
+func (r commandRule) every() bool { return r.pattern != nil && r.pattern.all }
+
 func (r *commandRule) holds(c *command) bool {
 	if r.builtin != nil {
 		_, ok := r.builtin.match(c, false)
@@ -143,36 +150,57 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 // commands, and over the files that its redirects touch.
 func (s *Subject) command(dir, line string) Result {
 	a := s.engine.analyse(dir, line)
-	var worst *Result
-	judge := func(r *Result) {
-		if r != nil && (worst == nil || r.Decision < worst.Decision) {
-			worst = r
+	var all *Result
+	for _, side := range s.stating(ir.Command) {
+		switch r := s.ofSide(side, a); {
+		case all == nil:
+			all = r
+		case r != nil:
+			all = lower(all, r)
 		}
 	}
+	judge := needs(&all)
+	s.touches(nil, a.touches, judge)
+	if all == nil {
+		all = &s.stating(ir.Command)[0].commands.opaque
+	}
+	return *all
+}
+
+// needs returns a function that adds what an action needs; nil adds nothing.
+func needs(all **Result) func(*Result) {
+	return func(r *Result) {
+		switch {
+		case r == nil:
+		case *all == nil:
+			*all = r
+		default:
+			*all = both(*all, r)
+		}
+	}
+}
+
+// ofSide decides a line for one side; nil means that nothing is said against it.
+func (s *Subject) ofSide(side *side, a *analysis) *Result {
+	var all *Result
+	judge, t := needs(&all), &side.commands
 	// A redirect to a path that is not literal makes the line match no list.
 	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return t.path == "" })
-	for _, side := range s.stating(ir.Command) {
-		t := &side.commands
-		if a.opaque || hidden && !t.open {
-			judge(&t.opaque)
-		}
-		for i := range a.commands {
-			r, files := t.decide(&a.commands[i])
-			judge(r)
-			if len(files) > 0 {
-				read := analysis{}
-				for _, f := range files {
-					read.touch(ir.Read, f, a.commands[i].dirs)
-				}
-				s.touches(side, read.touches, judge)
+	if a.opaque || hidden && !t.open {
+		judge(&t.opaque)
+	}
+	for i := range a.commands {
+		r, files := t.decide(&a.commands[i])
+		judge(r)
+		if len(files) > 0 {
+			read := analysis{}
+			for _, f := range files {
+				read.touch(ir.Read, f, a.commands[i].dirs)
 			}
+			s.touches(side, read.touches, judge)
 		}
 	}
-	s.touches(nil, a.touches, judge)
-	if worst == nil {
-		worst = &s.stating(ir.Command)[0].commands.opaque
-	}
-	return *worst
+	return all
 }
 
 // touches judges the files that a line touches: those of a side's own filter by

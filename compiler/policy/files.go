@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -171,6 +172,11 @@ type fileTable struct {
 	open     map[string]bool // guarded paths that are free, cleaned
 	fallback *Result
 	outside  *Result
+	// ceiling is set where can.outside is written: only then does it cap what is left to
+	// the agent.
+	ceiling bool
+	// protects is set where the agent that the rest is left to writes guarded paths unasked.
+	protects bool
 	tooLong  Result
 	unknown  Result // for a path that is not known
 }
@@ -180,7 +186,7 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 	if err != nil {
 		return err
 	}
-	t.rules, t.fallback, t.outside = rules, s.fallback(g), s.outside(g)
+	t.rules, t.fallback, t.outside, t.ceiling = rules, s.fallback(g), s.outside(g), s.writesOutside(g)
 	t.tooLong = result(ir.Deny, t.fallback.Pos, "", "the path is longer than any file's")
 	t.unknown = t.notKnown(g)
 	if g != ir.Edit {
@@ -189,6 +195,7 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 	if t.guards, err = e.guards(); err != nil {
 		return err
 	}
+	t.protects = s.role != nil && slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions"}, s.role.PermissionMode)
 	if s.can.Edit != nil {
 		t.open = map[string]bool{}
 		for _, o := range s.can.Edit.Open {
@@ -202,8 +209,11 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 }
 
 // notKnown decides a path that is known at run time only: ask, or deny where no
-// path of the group gets more.
+// path of the group gets more. It is the agent's where all paths are that are not allowed.
 func (t *fileTable) notKnown(g ir.Group) Result {
+	if t.fallback.Decision == ir.Agent && t.rules.ends == 0 {
+		return *t.fallback
+	}
 	most := t.fallback.Decision
 	for _, r := range t.rules.results {
 		most = max(most, r.Decision)
@@ -220,7 +230,7 @@ func (s *Subject) file(g ir.Group, raw string) *Result {
 	r := s.fileReading(g, raw, false, p)
 	if strings.IndexByte(raw, '\\') >= 0 {
 		// A file name to POSIX, a path to Windows: whoever opens it decides.
-		r = lower(r, s.fileReading(g, raw, true, p))
+		r = both(r, s.fileReading(g, raw, true, p))
 	}
 	s.engine.paths.Put(p)
 	return r
@@ -239,7 +249,7 @@ func (s *Subject) fileReading(g ir.Group, raw string, backslash bool, p *filePat
 	if p.outside && len(sides) < len(s.sides) {
 		for _, side := range s.sides {
 			if side.writesOutside(g) {
-				r = lower(r, side.outside(g))
+				r = both(r, side.outside(g))
 			}
 		}
 	}
@@ -255,8 +265,8 @@ func (s *side) table(g ir.Group) *fileTable {
 
 func (t *fileTable) decide(p *filePath) *Result {
 	r := t.inside(p)
-	if p.outside {
-		r = lower(r, t.outside)
+	if p.outside && (t.ceiling || r.Decision != ir.Agent) {
+		r = both(r, t.outside)
 	}
 	return r
 }
@@ -266,16 +276,25 @@ func (t *fileTable) inside(p *filePath) *Result {
 	if own < t.rules.asks {
 		return &t.rules.results[own]
 	}
-	if t.guards != nil && (len(t.open) == 0 || !t.open[string(p.exact.text)]) {
-		if g := t.guards.holding(p); g < t.guards.asks {
-			return &t.guards.results[g]
-		}
-	}
+	r := t.fallback
 	if own < t.rules.ends {
-		return &t.rules.results[own]
+		r = &t.rules.results[own]
+	} else if rank := t.rules.allowing(p); rank < len(t.rules.results) {
+		r = &t.rules.results[rank]
 	}
-	if rank := t.rules.allowing(p); rank < len(t.rules.results) {
-		return &t.rules.results[rank]
+	if g := t.guard(p); g != nil && (r.Decision != ir.Agent || t.protects) {
+		return g
 	}
-	return t.fallback
+	return r
+}
+
+// guard returns the guard of a path, nil for none.
+func (t *fileTable) guard(p *filePath) *Result {
+	if t.guards == nil || len(t.open) > 0 && t.open[string(p.exact.text)] {
+		return nil
+	}
+	if g := t.guards.holding(p); g < t.guards.asks {
+		return &t.guards.results[g]
+	}
+	return nil
 }

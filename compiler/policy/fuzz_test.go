@@ -28,7 +28,7 @@ func (s *source) optional() *ir.Default {
 	if s.next(2) == 0 {
 		return nil
 	}
-	return def(s.decision())
+	return def(ir.Decision(s.next(4)))
 }
 
 var (
@@ -137,6 +137,7 @@ func (s *source) project() *ir.Project {
 	}
 	return &ir.Project{
 		Servers: standard,
+		Silence: s.optional(),
 		Guards:  deny("CLAUDE.md", ".roo/**", ".claude/**"),
 		Modes:   []ir.Mode{{Slug: "m", Can: can(), Restrictions: s.restrictions()}},
 		Roles:   []ir.Role{{Name: "r", Can: can(), PermissionMode: pick(s, fuzzModes)}},

@@ -38,7 +38,6 @@ type mcpRules struct {
 	all      [3][]Result // bare decisions that are rules
 	entries  []mcpEntry
 	fallback *Result // can.mcp.default, else rule 2
-	omitted  ir.Decision
 	limits   *restrictions
 }
 
@@ -50,7 +49,6 @@ type mcpEntry struct {
 	written *Result // the entry's default; nil when it writes none
 	own     bool
 	ceiling map[MCPKind]*Result
-	omitted Result
 }
 
 type toolRule struct {
@@ -61,7 +59,7 @@ type toolRule struct {
 
 func (s *side) compileMCPRules() error {
 	m := &s.mcp
-	m.fallback, m.omitted = s.fallback(ir.MCP), s.omitted()
+	m.fallback = s.fallback(ir.MCP)
 	if s.mode != nil && s.mode.Restrictions != nil {
 		m.limits = newRestrictions(s.mode.Restrictions)
 	}
@@ -89,7 +87,6 @@ func (s *side) compileMCPRules() error {
 func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 	of := " of server " + strconv.Quote(in.Key)
 	e := mcpEntry{key: in.Key, literal: in.Literal, own: in.From == "", ceiling: map[MCPKind]*Result{}}
-	e.omitted = result(s.omitted(), in.Pos, in.From, "server ", strconv.Quote(in.Key), " writes no default")
 	for _, r := range in.Rules {
 		text := r.Decision.String() + " " + r.Pattern.String() + of
 		switch r.Pattern.Kind {
@@ -108,9 +105,9 @@ func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 		e.opens = e.opens || r.Decision != ir.Deny
 	}
 	if d := in.Default; d != nil {
-		r := result(d.Decision, d.Pos, d.From, "default", of)
+		r := stated(d, "default"+of)
 		e.written = &r
-		e.opens = e.opens || d.Decision != ir.Deny
+		e.opens = e.opens || d.Decision == ir.Ask || d.Decision == ir.Allow
 	}
 	for kind, d := range map[MCPKind]*ir.Default{Resource: in.Resources, Prompt: in.Prompts} {
 		if d != nil {
@@ -183,7 +180,7 @@ func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string)
 	}
 	for i := range m.entries {
 		if c := m.entries[i].ceiling[kind]; c != nil && m.entries[i].matches(name) {
-			v.result = lower(v.result, c)
+			v.result = both(v.result, c)
 		}
 	}
 	return v
@@ -218,58 +215,43 @@ func (m *mcpRules) opens(server string) bool {
 	return m.limits.names(server)
 }
 
-// defaultOf returns the decision for a server where no rule matches: the
-// default of its literal entry, else the lowest among the globs that match it,
-// else that of can.mcp. Where an entry leaves its default out, what an omitted
-// default means and what the next of these says are two answers, and the lower
-// one holds.
+// defaultOf returns the decision for a server where no rule matches: the written default of
+// its literal entry, else the lowest among those of the globs that match it, else that of
+// can.mcp.
 func (m *mcpRules) defaultOf(server string) *Result {
-	next := m.globDefault(server)
-	if next == nil {
-		next = m.fallback
-	}
-	r, written := m.keyDefault(server, true)
-	switch {
-	case r == nil:
-		return next
-	case written:
+	if r := m.keyDefault(server, literally); r != nil {
 		return r
 	}
-	return lower(r, next)
-}
-
-func (m *mcpRules) globDefault(server string) *Result {
 	var best *Result
 	for i := range m.entries {
 		e := &m.entries[i]
 		if e.literal || !e.matches(server) {
 			continue
 		}
-		r, written := m.keyDefault(e.key, false)
-		if !written {
-			r = lower(r, m.fallback)
-		}
-		if best == nil || r.Decision < best.Decision {
+		if r := m.keyDefault(e.key, asGlob); r != nil && (best == nil || r.Decision < best.Decision) {
 			best = r
 		}
 	}
-	return best
+	if best != nil {
+		return best
+	}
+	return m.fallback
 }
 
-// keyDefault returns the default of a key: the subject's own where written,
-// else the lowest inherited one, else what an omitted default means.
-func (m *mcpRules) keyDefault(key string, literal bool) (r *Result, written bool) {
-	var own, inherited, omitted *Result
+// How a key of can.mcp is meant.
+const (
+	literally = true
+	asGlob    = false
+)
+
+// keyDefault returns the default of a key: the subject's own where written, else the lowest
+// inherited one, nil where none is written.
+func (m *mcpRules) keyDefault(key string, literal bool) *Result {
+	var own, inherited *Result
 	for i := range m.entries {
 		e := &m.entries[i]
-		if e.literal != literal || e.key != key {
-			continue
-		}
 		switch {
-		case e.written == nil:
-			if omitted == nil {
-				omitted = &e.omitted
-			}
+		case e.literal != literal, e.key != key, e.written == nil:
 		case e.own && e.written.From == "":
 			if own == nil || e.written.Decision < own.Decision {
 				own = e.written
@@ -278,13 +260,10 @@ func (m *mcpRules) keyDefault(key string, literal bool) (r *Result, written bool
 			inherited = e.written
 		}
 	}
-	switch {
-	case own != nil:
-		return own, true
-	case inherited != nil:
-		return inherited, true
+	if own != nil {
+		return own
 	}
-	return omitted, false
+	return inherited
 }
 
 // mcpTable holds the decision of every inventory tool.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -21,58 +22,35 @@ type naive struct {
 	mode *ir.Mode
 }
 
-func (n *naive) omitted() ir.Decision {
-	if n.role != nil && n.role.PermissionMode != "dontAsk" {
-		return ir.Ask
-	}
-	return ir.Deny
-}
-
-// unsaid is the decision of a group that is not mentioned.
+// unsaid is the decision of a group without a default of its own.
 func (n *naive) unsaid(g ir.Group) ir.Decision {
-	if n.can.Default != nil {
+	switch {
+	case n.can.Default != nil:
 		return n.can.Default.Decision
-	}
-	if n.role == nil {
-		if g == ir.MCP && n.mode.Restrictions != nil {
-			return ir.Ask
-		}
+	case n.role == nil && g == ir.MCP && n.mode.Restrictions != nil && n.can.MCP == nil:
+		return ir.Ask
+	case n.role == nil:
 		return ir.Deny
+	case n.role.PermissionMode != "":
+		return ir.Agent
 	}
-	if g == ir.Modes {
-		return ir.Allow
+	if n.p.Silence != nil {
+		return n.p.Silence.Decision
 	}
-	switch n.role.PermissionMode {
-	case "bypassPermissions":
-		return ir.Allow
-	case "dontAsk":
-		return ir.Deny
-	case "acceptEdits":
-		if g == ir.Edit {
-			return ir.Allow
-		}
-	}
-	if g == ir.Read {
-		return ir.Allow
-	}
-	return ir.Ask
+	return ir.Agent
 }
 
 func (n *naive) fallback(g ir.Group) ir.Decision {
-	t := n.can.Table(g)
-	switch {
-	case t == nil:
-		return n.unsaid(g)
-	case t.Default != nil:
+	if t := n.can.Table(g); t != nil && t.Default != nil {
 		return t.Default.Decision
 	}
-	return n.omitted()
+	return n.unsaid(g)
 }
 
 func (n *naive) file(g ir.Group, raw string) ir.Decision {
 	d := n.fileAs(g, raw)
 	if strings.Contains(raw, `\`) {
-		d = min(d, n.fileAs(g, strings.ReplaceAll(raw, `\`, "/")))
+		d = ir.Both(d, n.fileAs(g, strings.ReplaceAll(raw, `\`, "/")))
 	}
 	return d
 }
@@ -104,8 +82,9 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 				open = open || path.Clean(o.Path) == cleaned
 			}
 		}
+		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
-			if !open && naiveFile(r, cleaned) {
+			if !open && naiveFile(r, cleaned) && (lowest != ir.Agent || protects) {
 				apply(r.Decision)
 			}
 		}
@@ -123,9 +102,15 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 			ceiling = ir.Deny
 			if n.role != nil {
 				ceiling = ir.Ask
+				if s := n.p.Silence; s != nil {
+					ceiling = min(ceiling, s.Decision)
+				}
 			}
 		}
-		lowest = min(lowest, ceiling)
+		written := g == ir.Edit && n.can.OutsideEdit != nil || g == ir.Read && n.can.OutsideRead != nil
+		if written || lowest != ir.Agent {
+			lowest = ir.Both(lowest, ceiling)
+		}
 	}
 	return lowest
 }
@@ -221,8 +206,8 @@ func (n *naive) web(arg string) ir.Decision {
 		return ir.Ask
 	case star:
 		return ir.Allow
-	case len(t.Rules) > 0:
-		return min(ir.Ask, n.fallback(ir.Web))
+	case len(t.Rules) > 0 && n.fallback(ir.Web) == ir.Allow:
+		return ir.Ask
 	}
 	return n.fallback(ir.Web)
 }
@@ -312,7 +297,7 @@ func (n *naive) tool(server, tool string) ir.Decision {
 			} else if k.inherited == nil || d < *k.inherited {
 				k.inherited = &d
 			}
-			opened = opened || e.Key == server && d != ir.Deny
+			opened = opened || e.Key == server && d != ir.Deny && d != ir.Agent
 		}
 		for _, r := range e.Rules {
 			opened = opened || e.Key == server && r.Decision != ir.Deny
@@ -336,32 +321,20 @@ func (n *naive) tool(server, tool string) ir.Decision {
 	if matched {
 		return lowest
 	}
-	// What a table that leaves its default out gets is the lower of two
-	// readings: rule 2, and the next default in the order.
-	last := n.omitted()
+	last := n.unsaid(ir.MCP)
 	if t.Default != nil {
 		last = t.Default.Decision
 	}
-	of := func(k *keyed, next ir.Decision) ir.Decision {
-		switch {
-		case k.own != nil:
-			return *k.own
-		case k.inherited != nil:
-			return *k.inherited
-		}
-		return min(n.omitted(), next)
+	of := func(k *keyed) *ir.Decision { return cmp.Or(k.own, k.inherited) }
+	if k := defaults[server]; k != nil && of(k) != nil {
+		return *of(k)
 	}
-	literal := defaults[server]
 	delete(defaults, server)
-	next := last
-	if len(defaults) > 0 {
-		next = ir.Allow
-		for _, k := range defaults {
-			next = min(next, of(k, last))
+	var lowestGlob *ir.Decision
+	for _, k := range defaults {
+		if d := of(k); d != nil && (lowestGlob == nil || *d < *lowestGlob) {
+			lowestGlob = d
 		}
 	}
-	if literal != nil {
-		return of(literal, next)
-	}
-	return next
+	return *cmp.Or(lowestGlob, &last)
 }

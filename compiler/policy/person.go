@@ -23,7 +23,11 @@ func (e *Engine) Person(claims map[string][]string, a Action) (Result, []string,
 		if err != nil {
 			return Result{Rule: "a role does not compile"}, nil, err
 		}
-		if d := s.Decide(a); len(held) == 0 || d.Decision > best.Decision {
+		d := s.Decide(a)
+		if d.Decision == ir.Agent { // there is no agent here that could decide
+			d.Decision, d.Mapped = ir.Deny, ir.Deny
+		}
+		if len(held) == 0 || d.Decision > best.Decision {
 			best = d
 		}
 		held = append(held, r.Name)

@@ -34,6 +34,20 @@ type Result struct {
 	Rule     string   // as a person reads it: `deny "git push *"`, `default of read`
 	Pos      diag.Pos // where the deciding rule is written; zero for a rule of modec itself
 	From     string   // "policy readonly" when the rule was inherited
+
+	// Mapped is what a written permissionMode means on an agent that lacks the mode, where
+	// the decision is Agent. It is Agent too where no permissionMode is written.
+	Mapped ir.Decision
+
+	quiet bool // decided by the project's silence, which states nothing in a pair
+}
+
+// Lacking returns the decision for an agent that lacks the role's permission mode.
+func (r *Result) Lacking() ir.Decision {
+	if r.Decision == ir.Agent {
+		return r.Mapped
+	}
+	return r.Decision
 }
 
 // Engine answers for every subject of a project. It is safe for concurrent
@@ -170,7 +184,7 @@ func (s *Subject) DecideFile(g ir.Group, written, resolved string) Result {
 	}
 	r := s.file(g, written)
 	if resolved != "" && resolved != written {
-		r = lower(r, s.file(g, resolved))
+		r = both(r, s.file(g, resolved))
 	}
 	return *r
 }
@@ -206,7 +220,7 @@ func (s *Subject) Outside(g ir.Group) Result {
 	r := s.over(g, func(side *side) *Result { return side.outside(g) })
 	for _, side := range s.sides {
 		if side.writesOutside(g) {
-			r = lower(r, side.outside(g))
+			r = both(r, side.outside(g))
 		}
 	}
 	return *r
@@ -254,9 +268,23 @@ func (s *Subject) over(g ir.Group, decide func(*side) *Result) *Result {
 	return r
 }
 
-// lower returns the less permissive of two results, the first when they agree.
+// lower composes what two sides decide: the less permissive, the first when they agree.
+// What only the project's silence decides gives way to the other side.
 func lower(a, b *Result) *Result {
-	if b.Decision < a.Decision {
+	switch {
+	case a.quiet != b.quiet && a.quiet && b.Decision != ir.Agent:
+		return b
+	case a.quiet != b.quiet && b.quiet && a.Decision != ir.Agent:
+		return a
+	case b.Decision < a.Decision:
+		return b
+	}
+	return a
+}
+
+// both returns the result of an action that needs two, the first when they agree.
+func both(a, b *Result) *Result {
+	if a.Decision != b.Decision && ir.Both(a.Decision, b.Decision) == b.Decision {
 		return b
 	}
 	return a

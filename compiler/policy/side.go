@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -32,17 +33,18 @@ type side struct {
 // newSide compiles what s names.
 func (e *Engine) newSide(s *side) (*side, error) {
 	s.alone = &Subject{engine: e, sides: []*side{s}}
-	s.unknown = s.unknownDefault()
+	silence := cmp.Or(e.project.Silence, &ir.Default{Decision: ir.Agent})
+	s.unknown = s.unknownDefault(silence)
 	beyond := ir.Deny
 	if s.role != nil {
-		beyond = ir.Ask
+		beyond = min(ir.Ask, silence.Decision)
 	}
 	s.outsideRead = s.outsideDefault(s.can.OutsideRead, beyond)
 	s.outsideEdit = s.outsideDefault(s.can.OutsideEdit, ir.Deny)
 	s.defaults = map[ir.Group]*Result{}
 	s.effective = map[ir.Group][]ir.Rule{}
 	for _, g := range ir.Groups {
-		r := s.groupDefault(g)
+		r := s.groupDefault(g, silence)
 		s.defaults[g] = &r
 		if t := s.can.Table(g); t != nil {
 			s.effective[g] = t.Rules
@@ -95,16 +97,9 @@ func (s *side) states(g ir.Group) bool {
 	return false
 }
 
-// omitted is the default of a table that writes none: ask for a role, unless
-// nobody is there to be asked.
-func (s *side) omitted() ir.Decision {
-	if s.role != nil {
-		return min(ir.Ask, s.permissionMode(ir.Unknown).Decision)
-	}
-	return ir.Deny
-}
-
-func (s *side) groupDefault(g ir.Group) Result {
+// groupDefault decides where no rule matches: by what is written, most particular first,
+// and else as [side.unsaid] does.
+func (s *side) groupDefault(g ir.Group, silence *ir.Default) Result {
 	var written *ir.Default
 	if g == ir.MCP && s.can.MCP != nil {
 		written = s.can.MCP.Default
@@ -115,19 +110,44 @@ func (s *side) groupDefault(g ir.Group) Result {
 	case g == ir.Modes && s.role != nil && s.role.Modes != nil:
 		return result(ir.Deny, s.role.ModesPos, "", "modes of role ", strconv.Quote(s.role.Name))
 	case written != nil:
-		return result(written.Decision, written.Pos, written.From, "default of ", string(g))
-	case s.can.Mentions(g):
-		return result(s.omitted(), s.pos(), "", string(g), " writes no default")
+		return stated(written, "default of "+string(g))
 	case s.can.Default != nil:
-		return result(s.can.Default.Decision, s.can.Default.Pos, s.can.Default.From, "can.default")
-	case s.mode != nil && g == ir.MCP && s.mode.Restrictions != nil:
+		return stated(s.can.Default, "can.default")
+	case s.mode != nil && g == ir.MCP && s.mode.Restrictions != nil && !s.can.Mentions(g):
 		return result(ir.Ask, s.mode.Restrictions.Pos, "", "mcpRestrictions allow it, mcp is not mentioned")
-	case s.mode != nil:
-		return result(ir.Deny, s.mode.Pos, "", string(g), " is not mentioned")
-	case g == ir.Modes:
-		return result(ir.Allow, s.role.Pos, "", "modes is not mentioned")
+	case s.can.Mentions(g):
+		return s.unsaid(g, silence, string(g)+" writes no default")
 	}
-	return s.permissionMode(g)
+	return s.unsaid(g, silence, string(g)+" is not mentioned")
+}
+
+// unsaid decides what nothing in a subject's tables covers. A mode lists what it has, so
+// that it denies the rest. A role with a written permissionMode leaves the rest to the
+// agent in that mode; any other does what the project's silence says.
+func (s *side) unsaid(g ir.Group, silence *ir.Default, why string) Result {
+	switch {
+	case s.mode != nil:
+		return result(ir.Deny, s.mode.Pos, "", why)
+	case s.role.PermissionMode != "":
+		r := result(ir.Agent, s.role.PermissionModePos, "", "permissionMode ", strconv.Quote(s.role.PermissionMode))
+		r.Mapped = PermissionModeDefault(s.role.PermissionMode, g)
+		return r
+	}
+	if silence.Decision == ir.Agent {
+		r := result(ir.Agent, s.role.Pos, "", why)
+		r.Mapped = ir.Agent
+		return r
+	}
+	r := stated(silence, "silence")
+	r.quiet = true
+	return r
+}
+
+// stated is the result of a default that somebody wrote.
+func stated(d *ir.Default, rule string) Result {
+	r := result(d.Decision, d.Pos, d.From, rule)
+	r.Mapped = d.Decision
+	return r
 }
 
 // permissionModes says what a role does in the groups that it leaves unsaid.
@@ -145,6 +165,8 @@ var permissionModes = map[string]struct{ read, edit, rest ir.Decision }{
 func PermissionModeDefault(mode string, g ir.Group) ir.Decision {
 	m := permissionModes[mode]
 	switch g {
+	case ir.Modes:
+		return ir.Allow
 	case ir.Read:
 		return m.read
 	case ir.Edit:
@@ -153,25 +175,20 @@ func PermissionModeDefault(mode string, g ir.Group) ir.Decision {
 	return m.rest
 }
 
-func (s *side) permissionMode(g ir.Group) Result {
-	name, pos := s.role.PermissionMode, s.role.PermissionModePos
-	if name == "" {
-		name, pos = "default", s.role.Pos
-	}
-	return result(PermissionModeDefault(name, g), pos, "", "permissionMode ", strconv.Quote(name))
-}
-
-func (s *side) unknownDefault() Result {
-	if u := s.can.Unknown; u != nil {
-		return result(u.Decision, u.Pos, u.From, "can.unknown")
-	}
-	r := result(s.omitted(), s.pos(), "", "can.unknown is not written")
-	if s.role != nil {
-		if m := s.permissionMode(ir.Unknown); m.Decision == ir.Deny {
-			return m
+// unknownDefault decides tools that map to no group. A default of all groups closes them
+// too, and never allows them.
+func (s *side) unknownDefault(silence *ir.Default) Result {
+	switch d := s.can.Default; {
+	case s.can.Unknown != nil:
+		return stated(s.can.Unknown, "can.unknown")
+	case d != nil && s.role != nil:
+		r := stated(d, "can.default")
+		if d.Decision == ir.Allow {
+			r.Decision = ir.Ask
 		}
+		return r
 	}
-	return r
+	return s.unsaid(ir.Unknown, silence, "can.unknown is not written")
 }
 
 func (s *side) outsideDefault(written *ir.Default, omitted ir.Decision) Result {
