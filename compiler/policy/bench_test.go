@@ -47,7 +47,7 @@ var decisions = []struct {
 	allocs float64 // at most; -1: as many as the shell parser needs
 }{
 	{"mcp tool", Action{Group: ir.MCP, Server: "server1", Arg: "tool_3"}, ir.Allow, 0},
-	{"mcp tool off by default", Action{Group: ir.MCP, Server: "server0", Arg: "tool_2"}, ir.Deny, 0},
+	{"mcp tool of a server that is opened", Action{Group: ir.MCP, Server: "server0", Arg: "tool_2"}, ir.Ask, 0},
 	{"read allowed", Action{Group: ir.Read, Arg: "src/components/button.tsx"}, ir.Allow, 0},
 	{"read denied", Action{Group: ir.Read, Arg: "config/.env"}, ir.Deny, 0},
 	{"edit allowed", Action{Group: ir.Edit, Arg: "src/components/Button.tsx"}, ir.Allow, 0},

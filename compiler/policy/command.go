@@ -91,7 +91,8 @@ func (t *commandTable) unreadable() Result {
 // decide judges one simple command; nil means that nothing is said against it.
 // It returns the files that the command reads where the rule is a filter's.
 func (t *commandTable) decide(c *command) (*Result, []word) {
-	if c.strict && !t.open {
+	unnamed := len(c.words) > 0 && c.words[0].holes
+	if c.strict && !t.open || unnamed && t.fallback.Decision == ir.Agent {
 		return &t.opaque, nil
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {

@@ -143,7 +143,6 @@ func TestOutsideTheRoot(t *testing.T) {
 	}{
 		{"a mode denies", mode(t, all), ir.Deny, ir.Deny},
 		{"a role asks before it reads", role(t, ir.Role{Can: all}), ir.Ask, ir.Deny},
-		{"whatever its permissionMode", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Ask, ir.Deny},
 		{"can.outside", mode(t, asked), ir.Ask, ir.Ask},
 		{"can.outside may allow", mode(t, opened), ir.Allow, ir.Allow},
 	} {

@@ -101,13 +101,14 @@ func TestMCPEntries(t *testing.T) {
 		"github:delete_repo": ir.Deny, "github:mystery": ir.Ask, "github:list_issues": ir.Allow})
 	testTools(t, "the literal entry's default goes before the globs'", can(mcp(with(entry("github"), otherwise(ir.Ask)), with(entry("*"), otherwise(ir.Allow)))), tools{
 		"github:mystery": ir.Ask, "docs:search": ir.Allow, "unlisted:x": ir.Allow})
-	testTools(t, "the omitted one too", can(mcp(entry("github", deny("delete_*")), with(entry("*"), otherwise(ir.Allow)))), tools{
-		"github:mystery": ir.Deny, "docs:search": ir.Allow})
+	testTools(t, "an omitted one falls to the globs'", can(mcp(entry("github", deny("delete_*")), with(entry("*"), otherwise(ir.Allow)))), tools{
+		"github:mystery": ir.Allow, "github:delete_repo": ir.Deny, "docs:search": ir.Allow})
 	role := func(m *ir.MCPTable) *Subject { return roleWith(t, ir.Role{Can: ir.Can{MCP: m}}) }
-	testTools(t, "an omitted one permits no more than the next", role(mcp(entry("github", deny("delete_*")), with(entry("*"), otherwise(ir.Deny)))), tools{"github:mystery": ir.Deny})
-	testTools(t, "nor than can.mcp.default", role(&ir.MCPTable{Default: def(ir.Deny), Entries: []ir.MCPEntry{entry("github", allow("list_*")), entry("d*")}}), tools{
+	testTools(t, "in a role too", role(mcp(entry("github", deny("delete_*")), with(entry("*"), otherwise(ir.Deny)))), tools{"github:mystery": ir.Deny})
+	testTools(t, "else to can.mcp.default", role(&ir.MCPTable{Default: def(ir.Deny), Entries: []ir.MCPEntry{entry("github", allow("list_*")), entry("d*")}}), tools{
 		"github:list_issues": ir.Allow, "github:mystery": ir.Deny, "docs:search": ir.Deny})
-	testTools(t, "and no more than ask", role(&ir.MCPTable{Default: def(ir.Allow), Entries: []ir.MCPEntry{entry("github", allow("list_*"))}}), tools{"github:mystery": ir.Ask, "docs:search": ir.Allow})
+	testTools(t, "whatever it is", role(&ir.MCPTable{Default: def(ir.Allow), Entries: []ir.MCPEntry{entry("github", ask("list_*"))}}), tools{
+		"github:mystery": ir.Allow, "github:list_issues": ir.Ask, "docs:search": ir.Allow})
 	testTools(t, "among globs the lowest default", can(mcp(with(entry("*"), otherwise(ir.Allow)), with(entry("git*"), otherwise(ir.Ask)))), tools{
 		"github:mystery": ir.Ask, "docs:search": ir.Allow})
 	testTools(t, "can.mcp.default", can(&ir.MCPTable{Default: def(ir.Ask), Entries: []ir.MCPEntry{with(entry("docs"), otherwise(ir.Allow))}}), tools{
@@ -118,10 +119,9 @@ func TestMCPEntries(t *testing.T) {
 		"docs:search": ir.Deny, "github:mystery": ir.Allow})
 	testTools(t, "a glob in a literal name is none", can(&ir.MCPTable{Default: def(ir.Allow), Entries: []ir.MCPEntry{{Key: "?ocs", Literal: true, Rules: deny("!")}}}), tools{
 		"docs:search": ir.Allow, "?ocs:x": ir.Deny})
-	testTools(t, "a role asks where nothing is said", roleWith(t, ir.Role{Can: ir.Can{MCP: mcp(entry("github", allow("list_*")))}}), tools{
-		"github:list_issues": ir.Allow, "github:mystery": ir.Ask, "docs:search": ir.Ask, "admin:list_users": ir.Deny})
-	testTools(t, "a role that says nothing of mcp", roleWith(t, ir.Role{}), tools{"docs:search": ir.Ask, "admin:list_users": ir.Deny})
-	testTools(t, "bypassPermissions", roleWith(t, ir.Role{PermissionMode: "bypassPermissions"}), tools{"docs:search": ir.Allow, "admin:list_users": ir.Deny})
+	testTools(t, "a role leaves what it does not say", roleWith(t, ir.Role{Can: ir.Can{MCP: mcp(entry("github", allow("list_*")))}}), tools{
+		"github:list_issues": ir.Allow, "github:mystery": ir.Agent, "docs:search": ir.Agent, "admin:list_users": ir.Deny})
+	testTools(t, "a role that says nothing of mcp", roleWith(t, ir.Role{}), tools{"docs:search": ir.Agent, "admin:list_users": ir.Deny})
 	testTools(t, "a mode that says nothing of mcp", modeWith(t, ir.Mode{}), tools{"docs:search": ir.Deny})
 }
 
@@ -145,8 +145,9 @@ func TestServerOffByDefault(t *testing.T) {
 	testTools(t, "an entry of denies does not", can(mcp(entry("admin", deny("drop_*")), with(entry("*"), otherwise(ir.Allow)))), closed)
 	testTools(t, "an empty entry does not", can(mcp(entry("admin"))), closed)
 	testTools(t, "resources alone do not", can(mcp(with(entry("admin"), resources(ir.Allow)))), closed)
-	testTools(t, "its name with an allow does", can(mcp(entry("admin", allow("list_*")))), tools{"admin:list_users": ir.Allow, "admin:drop_table": ir.Deny})
-	testTools(t, "with an ask", can(mcp(entry("admin", ask("list_*")))), tools{"admin:list_users": ir.Ask, "admin:drop_table": ir.Deny})
+	testTools(t, "its name with an allow does", can(mcp(entry("admin", allow("list_*")))), tools{"admin:list_users": ir.Allow, "admin:drop_table": ir.Allow})
+	testTools(t, "with an ask", can(mcp(entry("admin", ask("list_*")))), tools{"admin:list_users": ir.Ask, "admin:drop_table": ir.Allow})
+	testTools(t, "leaving it to the agent does not", can(mcp(with(entry("admin"), otherwise(ir.Agent)))), closed)
 	testTools(t, "with a default", can(mcp(with(entry("admin"), otherwise(ir.Ask)))), tools{"admin:list_users": ir.Ask, "admin:drop_table": ir.Ask})
 	testTools(t, "inherited", can(mcp(with(entry("admin", allow("list_*")), inherited("policy p")))), tools{"admin:list_users": ir.Allow})
 	if r := can(nil).Decide(Action{Group: ir.MCP, Server: "admin", Arg: "x"}); r.Rule != `server "admin" is off by default` || r.Pos != standard[0].Pos {
@@ -322,13 +323,13 @@ func TestModesOfARole(t *testing.T) {
 		ask, code ir.Decision
 		other     ir.Decision
 	}{
-		{"omitted: all", ir.Role{}, ir.Allow, ir.Allow, ir.Allow},
+		{"omitted: the agent's", ir.Role{}, ir.Agent, ir.Agent, ir.Agent},
 		{"empty: none", ir.Role{Modes: &none}, ir.Deny, ir.Deny, ir.Deny},
 		{"listed", ir.Role{Modes: &one}, ir.Allow, ir.Allow, ir.Deny},
 		{"can.modes says less of a listed one", ir.Role{Modes: &one, Can: ir.Can{Modes: table(ask("ask"), deny("code"))}}, ir.Ask, ir.Deny, ir.Deny},
 		{"and never more", ir.Role{Modes: &one, Can: ir.Can{Modes: withDefault(table(allow("*")), ir.Allow)}}, ir.Allow, ir.Allow, ir.Deny},
 		{"an ask for every mode", ir.Role{Modes: &one, Can: ir.Can{Modes: table(ask("*"))}}, ir.Ask, ir.Ask, ir.Deny},
-		{"can.modes alone", ir.Role{Can: ir.Can{Modes: table(allow("ask"))}}, ir.Allow, ir.Ask, ir.Ask},
+		{"can.modes alone", ir.Role{Can: ir.Can{Modes: table(allow("ask"))}}, ir.Allow, ir.Agent, ir.Agent},
 	} {
 		s := role(t, r.role)
 		if a, c, o := enter(s, "ask"), enter(s, "code"), enter(s, "x"); a != r.ask || c != r.code || o != r.other {

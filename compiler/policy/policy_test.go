@@ -106,25 +106,105 @@ func TestDefaults(t *testing.T) {
 	for _, r := range []row{
 		{"a mode denies a group that is not mentioned", mode(t, ir.Can{}), ir.Read, ir.Deny, "read is not mentioned"},
 		{"can.default covers it", mode(t, ir.Can{Default: def(ir.Ask)}), ir.Web, ir.Ask, "can.default"},
-		{"the omitted default of a mode's table is deny", mode(t, ir.Can{Default: def(ir.Allow), Web: table(allow("a.org"))}), ir.Web, ir.Deny, "web writes no default"},
-		{"the omitted default of a role's table is ask", role(t, ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: table(deny("a.org"))}}), ir.Edit, ir.Ask, "edit writes no default"},
-		{"of one that must not ask it is deny", role(t, ir.Role{PermissionMode: "dontAsk", Can: ir.Can{Web: table(deny("a.org"))}}), ir.Web, ir.Deny, "web writes no default"},
+		{"the omitted default of a mode's table is deny", mode(t, ir.Can{Web: table(allow("a.org"))}), ir.Web, ir.Deny,
+			"web writes no default"},
+		{"can.default covers a table without a default", mode(t, ir.Can{Default: def(ir.Allow), Web: table(deny("a.org"))}), ir.Web, ir.Allow,
+			"can.default"},
+		{"the omitted default of a role's table is the agent's", role(t, ir.Role{Can: ir.Can{Edit: table(deny("a.org"))}}), ir.Edit, ir.Agent,
+			"edit writes no default"},
+		{"in its permissionMode", role(t, ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: table(deny("a"))}}), ir.Edit, ir.Agent,
+			`permissionMode "acceptEdits"`},
+		{"a mode may leave a group to its agent", mode(t, ir.Can{Web: bare(ir.Agent)}), ir.Web, ir.Agent, "default of web"},
 		{"a written default", mode(t, ir.Can{Web: bare(ir.Ask)}), ir.Web, ir.Ask, "default of web"},
-		{"a role reads by default", role(t, ir.Role{}), ir.Read, ir.Allow, `permissionMode "default"`},
-		{"and asks for the rest", role(t, ir.Role{}), ir.Edit, ir.Ask, `permissionMode "default"`},
-		{"plan", role(t, ir.Role{PermissionMode: "plan"}), ir.Command, ir.Ask, `permissionMode "plan"`},
-		{"auto", role(t, ir.Role{PermissionMode: "auto"}), ir.MCP, ir.Ask, `permissionMode "auto"`},
-		{"acceptEdits", role(t, ir.Role{PermissionMode: "acceptEdits"}), ir.Edit, ir.Allow, `permissionMode "acceptEdits"`},
-		{"acceptEdits asks for commands", role(t, ir.Role{PermissionMode: "acceptEdits"}), ir.Command, ir.Ask, `permissionMode "acceptEdits"`},
-		{"dontAsk", role(t, ir.Role{PermissionMode: "dontAsk"}), ir.Read, ir.Deny, `permissionMode "dontAsk"`},
-		{"bypassPermissions", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Command, ir.Allow, `permissionMode "bypassPermissions"`},
-		{"one that is not known denies", role(t, ir.Role{PermissionMode: "yolo"}), ir.Command, ir.Deny, `permissionMode "yolo"`},
-		{"a role without a list enters every mode", role(t, ir.Role{}), ir.Modes, ir.Allow, "modes is not mentioned"},
+		{"a role leaves what it does not mention", role(t, ir.Role{}), ir.Read, ir.Agent, "read is not mentioned"},
+		{"its modes too", role(t, ir.Role{}), ir.Modes, ir.Agent, "modes is not mentioned"},
 		{"can.default goes before permissionMode", role(t, ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Default: def(ir.Deny)}}), ir.Web, ir.Deny, "can.default"},
 	} {
 		got := r.s.Default(r.g)
 		if got.Decision != r.d || got.Rule != r.rule {
 			t.Errorf("%s: got %s (%s), want %s (%s)", r.name, got.Decision, got.Rule, r.d, r.rule)
+		}
+	}
+}
+
+// A written permissionMode leaves to the agent what is unsaid, and says what that means on
+// an agent that lacks the mode. One that is not known denies.
+func TestPermissionMode(t *testing.T) {
+	const deny, ask, allow, agent = ir.Deny, ir.Ask, ir.Allow, ir.Agent
+	for mode, want := range map[string][4]ir.Decision{ // read, edit, command, modes
+		"":                  {agent, agent, agent, agent},
+		"default":           {allow, ask, ask, allow},
+		"plan":              {allow, ask, ask, allow},
+		"auto":              {allow, ask, ask, allow},
+		"acceptEdits":       {allow, allow, ask, allow},
+		"dontAsk":           {deny, deny, deny, allow},
+		"bypassPermissions": {allow, allow, allow, allow},
+		"yolo":              {deny, deny, deny, allow},
+	} {
+		s := role(t, ir.Role{PermissionMode: mode})
+		for i, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Modes} {
+			if r := s.Default(g); r.Decision != ir.Agent || r.Lacking() != want[i] {
+				t.Errorf("%q: %s: got %s and %s, want agent and %s", mode, g, r.Decision, r.Lacking(), want[i])
+			}
+		}
+	}
+}
+
+// silent is a project whose silence decides, with a role and a mode.
+func silent(d ir.Decision, r ir.Role, m ir.Mode) *ir.Project {
+	r.Name, m.Slug = "r", "m"
+	return &ir.Project{Silence: def(d), Roles: []ir.Role{r}, Modes: []ir.Mode{m}}
+}
+
+func TestSilence(t *testing.T) {
+	ls := Action{Group: ir.Command, Arg: "ls"}
+	p := silent(ir.Ask, ir.Role{Can: ir.Can{Web: bare(ir.Agent), Command: table(deny("rm *"))}}, ir.Mode{Can: ir.Can{Command: bare(ir.Allow)}})
+	r := mustSubject(t, p, ir.SubjectRef{Role: "r"})
+	want(t, r, ls, ir.Ask)
+	want(t, r, Action{Group: ir.Read, Arg: "a"}, ir.Ask)
+	want(t, r, Action{Group: ir.Unknown}, ir.Ask)
+	want(t, r, Action{Group: ir.Web, Arg: "a.org"}, ir.Agent) // it is written
+	pair := mustSubject(t, p, ir.SubjectRef{Role: "r", Mode: "m"})
+	want(t, pair, ls, ir.Allow) // silence states nothing in a pair
+	want(t, pair, Action{Group: ir.Command, Arg: "rm x"}, ir.Deny)
+	want(t, mustSubject(t, p, ir.SubjectRef{Mode: "m"}), Action{Group: ir.Read, Arg: "a"}, ir.Deny)
+	want(t, mustSubject(t, silent(ir.Deny, ir.Role{}, ir.Mode{}), ir.SubjectRef{Role: "r"}), Action{Group: ir.Read, Arg: "../a"}, ir.Deny)
+	want(t, mustSubject(t, silent(ir.Deny, ir.Role{PermissionMode: "plan"}, ir.Mode{}), ir.SubjectRef{Role: "r"}), ls, ir.Agent)
+}
+
+// What needs several decisions at once is allowed where all are, and left to the agent where
+// one is and none holds it back.
+func TestBoth(t *testing.T) {
+	s := role(t, ir.Role{Can: ir.Can{Command: table(allow("ls *"), ask("cp *"), deny("rm *"))}})
+	for line, d := range map[string]ir.Decision{
+		"ls": ir.Allow, "ls && ls -l": ir.Allow, "make": ir.Agent, "ls && make": ir.Agent, "make | ls": ir.Agent,
+		"make && cp a b": ir.Ask, "make; rm a": ir.Deny, "ls $(make)": ir.Agent, "for x in a; do ls; done": ir.Allow,
+		"$X": ir.Agent, "ls \"": ir.Agent, "rm $X": ir.Deny,
+	} {
+		want(t, s, Action{Group: ir.Command, Arg: line}, d)
+	}
+}
+
+// A guard caps what a subject approves, and says nothing where the rest is left to an agent
+// that asks by itself.
+func TestGuardsOfSilence(t *testing.T) {
+	guarded := Action{Group: ir.Edit, Arg: ".roo/mcp.json"}
+	for _, c := range []struct {
+		name string
+		role ir.Role
+		d    ir.Decision
+	}{
+		{"left to the agent", ir.Role{}, ir.Agent},
+		{"an allow", ir.Role{Can: ir.Can{Edit: table(allow("**"))}}, ir.Deny},
+		{"an allow that does not reach it", ir.Role{Can: ir.Can{Edit: table(allow("docs/**"))}}, ir.Agent},
+		{"an ask", ir.Role{Can: ir.Can{Edit: table(ask("**"))}}, ir.Deny},
+		{"an agent that asks", ir.Role{PermissionMode: "plan"}, ir.Agent},
+		{"an agent that accepts", ir.Role{PermissionMode: "acceptEdits"}, ir.Deny},
+	} {
+		p := roleOf(c.role)
+		p.Guards = deny(".roo/**")
+		if got := mustSubject(t, p, ir.SubjectRef{Role: "r"}).Decide(guarded); got.Decision != c.d {
+			t.Errorf("%s: got %s (%s), want %s", c.name, got.Decision, got.Rule, c.d)
 		}
 	}
 }
@@ -146,8 +226,9 @@ func TestUnknownTool(t *testing.T) {
 		d    ir.Decision
 	}{
 		{"a mode denies", mode(t, ir.Can{Default: def(ir.Allow)}), ir.Deny},
-		{"a role asks", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Ask},
-		{"under dontAsk it denies", role(t, ir.Role{PermissionMode: "dontAsk"}), ir.Deny},
+		{"a role leaves it", role(t, ir.Role{PermissionMode: "bypassPermissions"}), ir.Agent},
+		{"can.default closes it", role(t, ir.Role{Can: ir.Can{Default: def(ir.Deny)}}), ir.Deny},
+		{"and does not allow it", role(t, ir.Role{Can: ir.Can{Default: def(ir.Allow)}}), ir.Ask},
 		{"can.unknown", mode(t, ir.Can{Unknown: def(ir.Ask)}), ir.Ask},
 	} {
 		if got := r.s.UnknownTool(); got.Decision != r.d {
