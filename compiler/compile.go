@@ -140,7 +140,7 @@ func (req *Request) files() (fs.FS, func() error, diag.List) {
 
 // settings are what modec.toml and the targets say of a source.
 func settings(cfg *config.Config, targets []contract.Target) resolve.Settings {
-	s := resolve.Settings{Name: cfg.Name, ClosedInventory: cfg.Closed, Baseline: cfg.Baseline,
+	s := resolve.Settings{Name: cfg.Name, ClosedInventory: cfg.Closed, Baseline: cfg.Baseline, Silence: cfg.Silence,
 		Dialects: contract.Dialects(targets)}
 	for _, t := range targets {
 		s.Guards = append(s.Guards, t.Owns()...)

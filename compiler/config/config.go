@@ -31,7 +31,8 @@ type Config struct {
 	Closed   bool   // inventory = "closed"
 	Verify   bool   // verify = true
 	Baseline string
-	Targets  []Target // in the order of the target table
+	Silence  *ir.Default // what a role decides where nothing is said; nil: the agent does
+	Targets  []Target    // in the order of the target table
 	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
 	PromptLimit int    // in bytes, for lint's long-prompt
@@ -109,6 +110,10 @@ var projectOptions = []contract.Option{
 		Doc: "What happens where a target cannot express what the source says. " +
 			"narrow: leave out what the target cannot restrict, with a warning at its place. error: stop. " +
 			"A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}.",
+	}, {
+		Name: "silence", Type: contract.String, Default: ir.Agent.String(), Choices: []string{"agent", "ask", "deny"},
+		Doc: "What a role decides where it says nothing. agent: the agent does what it does without modec. " +
+			"ask or deny: everything that the source does not mention is closed.",
 	}, {
 		Name: "source", Type: contract.String, Default: "modec",
 		Doc: "The folder of the data files, relative to modec.toml.",
@@ -193,6 +198,12 @@ func (c *configReader) read(b []byte) *Config {
 		Name: o.String("name"), Source: o.String("source"), Bytes: b,
 		Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"],
+	}
+	if pos, written := c.vals["silence"]; written {
+		cfg.Silence = &ir.Default{Pos: pos}
+		if err := cfg.Silence.Decision.UnmarshalText([]byte(o.String("silence"))); err != nil || cfg.Silence.Decision == ir.Agent {
+			cfg.Silence = nil // a word that is none has been reported
+		}
 	}
 	if !contract.LocalPath(cfg.Source) {
 		c.diags.Errorf(diag.BadConfig, c.vals["source"], "got %q, want a folder inside the project", cfg.Source).

@@ -8,14 +8,12 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
 )
 
 // sugarRule is a native rule that the neutral vocabulary can express. It is kept apart from a
 // role's `can` until every role has inherited. It decides only what it matches: in a group
-// that only such rules mention, the rest is decided as the role itself leaves it unsaid, and
-// not as its parent does.
+// that only such rules mention, the rest is as unsaid as before.
 type sugarRule struct {
 	group  ir.Group
 	server string // mcp only: a name of the inventory, or a glob
@@ -102,7 +100,7 @@ func (r *resolver) sweeten(s *subject) {
 		}
 		t := tables[x.group]
 		if *t == nil {
-			*t = &ir.Table{Default: r.unsaid(s, x.group)}
+			*t = &ir.Table{}
 		}
 		(*t).Rules = ownFirst((*t).Rules, x.rule)
 	}
@@ -112,7 +110,7 @@ func (r *resolver) sweeten(s *subject) {
 // sweetenMCP adds a translated rule about a server.
 func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
 	if s.can.MCP == nil {
-		s.can.MCP = &ir.MCPTable{Default: r.unsaid(s, ir.MCP)}
+		s.can.MCP = &ir.MCPTable{}
 	}
 	t := s.can.MCP
 	same := func(e ir.MCPEntry) bool { return e.Key == x.server && e.From == x.rule.From }
@@ -121,39 +119,14 @@ func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
 		i = len(t.Entries)
 		literal := !strings.ContainsAny(x.server, "*?")
 		e := ir.MCPEntry{Key: x.server, Literal: literal, Pos: x.rule.Pos, From: x.rule.From}
-		if !slices.ContainsFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == x.server }) {
-			e.Default = r.serverUnsaid(s, e)
+		sv := r.project.Server(x.server)
+		known := slices.ContainsFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == x.server })
+		if !known && literal && sv != nil && !sv.DefaultEnabled { // the tools that it does not name stay off
+			e.Default = &ir.Default{Decision: ir.Deny, Pos: sv.Pos}
 		}
 		t.Entries = append(t.Entries, e)
 	}
 	t.Entries[i].Rules = ownFirst(t.Entries[i].Rules, x.rule)
-}
-
-// serverUnsaid returns what a role decides about the servers of a new entry without that
-// entry, because an entry without a default would ask. A server that is off by default stays
-// off for the tools that the entry does not name.
-func (r *resolver) serverUnsaid(s *subject, e ir.MCPEntry) *ir.Default {
-	if sv := r.project.Server(e.Key); e.Literal && sv != nil && !sv.DefaultEnabled {
-		return &ir.Default{Decision: ir.Deny, Pos: sv.Pos}
-	}
-	d := s.can.MCP.Default
-	if d == nil {
-		d = &ir.Default{Decision: ir.Ask, Pos: e.Pos, From: e.From} // a role's table without a default
-	}
-	if !e.Literal {
-		return d // the lowest default of the globs holds, so that this raises no other one
-	}
-	var lowest *ir.Default
-	for _, glob := range s.can.MCP.Entries {
-		if glob.Literal || !policy.Wildcard(glob.Key, e.Key) {
-			continue
-		}
-		g := cmp.Or(glob.Default, &ir.Default{Decision: ir.Ask, Pos: glob.Pos, From: glob.From})
-		if lowest == nil || g.Decision < lowest.Decision {
-			lowest = g
-		}
-	}
-	return cmp.Or(lowest, d)
 }
 
 // ownFirst adds a rule, an own one before the inherited ones.
@@ -165,19 +138,4 @@ func ownFirst(rules []ir.Rule, x ir.Rule) []ir.Rule {
 		}
 	}
 	return slices.Insert(rules, i, x)
-}
-
-// unsaid returns what a role decides in a group that it does not mention.
-func (r *resolver) unsaid(s *subject, g ir.Group) *ir.Default {
-	if s.can.Default != nil {
-		return s.can.Default
-	}
-	mode, pos := "default", s.pos
-	if n := r.inherited(s, "permissionMode"); n != nil {
-		mode, pos = n.Text, n.Pos
-	}
-	if g == ir.Modes {
-		return &ir.Default{Decision: ir.Allow, Pos: pos}
-	}
-	return &ir.Default{Decision: policy.PermissionModeDefault(mode, g), Pos: pos}
 }

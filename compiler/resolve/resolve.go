@@ -23,6 +23,7 @@ import (
 type Settings struct {
 	Name            string
 	ClosedInventory bool
+	Silence         *ir.Default
 	Baseline        string
 	Guards          []string // globs of the paths that the targets own
 	// Dialects are the targets whose rule grammar a role may use.
@@ -96,8 +97,8 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		settings: settings, texts: texts, referred: map[string]bool{},
 		project: &ir.Project{
 			Version: ir.Version, Name: settings.Name, Baseline: settings.Baseline,
-			ClosedInventory: settings.ClosedInventory,
-			Servers:         []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{},
+			ClosedInventory: settings.ClosedInventory, Silence: settings.Silence,
+			Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{},
 		},
 		subjects: map[subjectKind]map[string]*subject{},
 		builtins: map[subjectKind]map[string]*subject{},
