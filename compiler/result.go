@@ -18,7 +18,7 @@ func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
 // Input returns what a compiled target was given.
 func (r *Result) Input(t contract.Target) contract.Input { return r.inputs[t.Name()] }
 
-// Files returns every file of the result, the shared ones last.
+// Files returns every file of the result, the common ones last.
 func (r *Result) Files() []contract.File {
 	var files []contract.File
 	for _, o := range r.Outputs {

@@ -52,7 +52,7 @@ type Change struct {
 
 	data    []byte
 	have    []byte           // what is on disk
-	entries jsonedit.Entries // of a shared file: what is modec's in it
+	entries jsonedit.Entries // of a merged file: what is modec's in it
 }
 
 // Options configure a build: where artifacts go and how much may be overwritten.

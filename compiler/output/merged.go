@@ -6,7 +6,7 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// unmerged reports a shared file that cannot be read.
+// unmerged reports a merged file that cannot be read.
 func unmerged(diags *diag.List, name, p string, err error) {
 	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err),
 		"got a file that is no JSON, want to add modec's entries to it: %v", err).
@@ -14,7 +14,7 @@ func unmerged(diags *diag.List, name, p string, err error) {
 		Target(name)
 }
 
-// conflicts reports the entries of a shared file that are a person's, and returns true
+// conflicts reports the entries of a merged file that are a person's, and returns true
 // where there are any. hint is what to do with an entry that was there before.
 func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint string) bool {
 	for _, x := range list {
