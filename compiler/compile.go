@@ -16,7 +16,7 @@ import (
 	"modec.dev/modec/compiler/source"
 )
 
-// Request says what to compile.
+// Request is what to compile.
 type Request struct {
 	Root    string            // the project's folder
 	FS      fs.FS             // the files to compile instead of those below Root; nil: those
@@ -88,7 +88,13 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return &Result{Config: cfg, Project: project, Policy: policy.New(project), Sources: tree.Data, targets: req.Targets}, diags
+	return &Result{
+		Config:  cfg,
+		Project: project,
+		Policy:  policy.New(project),
+		Sources: tree.Data,
+		targets: req.Targets,
+	}, diags
 }
 
 // ReadConfig reads the project's modec.toml alone.
@@ -132,16 +138,21 @@ func (req *Request) files() (fs.FS, func() error, diag.List) {
 	root, err := os.OpenRoot(req.Root)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf(diag.NoProject, diag.Pos{}, "got folder %q, which cannot be opened: %v", req.Root, diag.WithoutPath(err))
+		diags.Errorf(diag.NoProject, diag.Pos{}, "got folder %q, which cannot be opened: %v",
+			req.Root, diag.WithoutPath(err))
 		return nil, nil, diags
 	}
 	return root.FS(), root.Close, nil
 }
 
-// settings are what modec.toml and the targets say of a source.
+// settings returns how modec.toml and the targets want a source to be resolved.
 func settings(cfg *config.Config, targets []contract.Target) resolve.Settings {
-	s := resolve.Settings{Name: cfg.Name, ClosedInventory: cfg.Closed, Baseline: cfg.Baseline, Silence: cfg.Silence,
-		Dialects: contract.Dialects(targets)}
+	s := resolve.Settings{
+		Name:            cfg.Name,
+		ClosedInventory: cfg.Closed, Silence: cfg.Silence,
+		Baseline:        cfg.Baseline,
+		Dialects:        contract.Dialects(targets),
+	}
 	for _, t := range targets {
 		s.Guards = append(s.Guards, t.Owns()...)
 	}

@@ -23,14 +23,16 @@ func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 	var diags diag.List
 	if len(req.Only) == 0 {
 		if len(cfg.Targets) == 0 {
-			diags.Errorf(diag.NoTargets, diag.Pos{File: config.File}, "%s", "got no [targets.NAME] table, want at least one of "+diag.Quote(contract.Names(req.Targets))).
+			diags.Errorf(diag.NoTargets, diag.Pos{File: config.File},
+				"got no [targets.NAME] table, want at least one of %s", diag.Quote(contract.Names(req.Targets))).
 				Hint("`--target NAME` compiles for a target that modec.toml does not list")
 		}
 		return cfg.Targets, diags
 	}
 	for _, name := range req.Only {
 		if !slices.Contains(contract.Names(req.Targets), name) {
-			diags.Errorf(diag.UnknownTarget, diag.Pos{}, "got unknown target %q, want one of %s", name, diag.Quote(contract.Names(req.Targets))).
+			diags.Errorf(diag.UnknownTarget, diag.Pos{},
+				"got unknown target %q, want one of %s", name, diag.Quote(contract.Names(req.Targets))).
 				Hint(diag.DidYouMean(name, contract.Names(req.Targets)))
 		}
 	}
@@ -44,7 +46,11 @@ func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 			out = append(out, cfg.Targets[i])
 			continue
 		}
-		out = append(out, config.Target{Target: t, Options: contract.NewOptions(t.Options(), nil, nil), OnLoss: map[ir.Group]string{"": "narrow"}})
+		out = append(out, config.Target{
+			Target:  t,
+			Options: contract.NewOptions(t.Options(), nil, nil),
+			OnLoss:  map[ir.Group]string{"": "narrow"},
+		})
 	}
 	return out, diags
 }
@@ -67,25 +73,16 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	}
 	var wg sync.WaitGroup
 	for i, tc := range configs {
-		in := contract.Input{Project: r.Project, Policy: r.Policy, Reach: reach, Options: tc.Options, Exceptions: excs[tc.Target.Name()], Beside: beside}
+		in := contract.Input{
+			Project:    r.Project,
+			Policy:     r.Policy,
+			Reach:      reach,
+			Options:    tc.Options,
+			Exceptions: excs[tc.Target.Name()],
+			Beside:     beside,
+		}
 		r.inputs[tc.Target.Name()] = in
-		wg.Go(func() {
-			files, list := tc.Target.Emit(in)
-			out := contract.Artifacts{Target: tc.Target, Files: files}
-			for _, d := range list {
-				if d.Loss == diag.Narrowing && tc.Fails(ir.Group(d.Group)) {
-					d.Severity = diag.Error
-				}
-				if d.Loss == diag.NoLoss || d.Severity == diag.Error {
-					problems[i] = append(problems[i], d)
-				} else {
-					out.Losses = append(out.Losses, d)
-				}
-			}
-			out.Losses.Sort()
-			slices.SortFunc(out.Files, func(a, b contract.File) int { return strings.Compare(a.Path, b.Path) })
-			r.Outputs[i] = out
-		})
+		wg.Go(func() { r.Outputs[i], problems[i] = emitTarget(tc, in) })
 	}
 	wg.Wait()
 	for _, list := range problems {
@@ -100,6 +97,26 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	return append(diags, r.checkPaths()...)
 }
 
+// emitTarget compiles for one target. It separates the losses that modec.toml accepts from
+// the other diagnostics.
+func emitTarget(tc config.Target, in contract.Input) (out contract.Artifacts, problems diag.List) {
+	files, list := tc.Target.Emit(in)
+	slices.SortFunc(files, func(a, b contract.File) int { return strings.Compare(a.Path, b.Path) })
+	out = contract.Artifacts{Target: tc.Target, Files: files}
+	for _, d := range list {
+		if d.Loss == diag.Narrowing && tc.Fails(ir.Group(d.Group)) {
+			d.Severity = diag.Error
+		}
+		if d.Loss == diag.NoLoss || d.Severity == diag.Error {
+			problems = append(problems, d)
+		} else {
+			out.Losses = append(out.Losses, d)
+		}
+	}
+	out.Losses.Sort()
+	return out, problems
+}
+
 // Emitter returns a function that writes one artifact from another model, as this
 // result's target does with its own; false where the result has no such artifact.
 func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok bool) {
@@ -109,8 +126,9 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 			return data, err == nil
 		}, true
 	}
+	at := func(f contract.File) bool { return f.Path == path }
 	for _, o := range r.Outputs {
-		if !slices.ContainsFunc(o.Files, func(f contract.File) bool { return f.Path == path }) {
+		if !slices.ContainsFunc(o.Files, at) {
 			continue
 		}
 		return func(p *ir.Project) ([]byte, bool) {
@@ -122,7 +140,7 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 			}
 			in.Reach = reach
 			files, diags := o.Target.Emit(in)
-			i := slices.IndexFunc(files, func(f contract.File) bool { return f.Path == path })
+			i := slices.IndexFunc(files, at)
 			if diags.HasErrors() || i < 0 {
 				return nil, false
 			}
@@ -150,8 +168,8 @@ func decisionsJSON(p *ir.Project) ([]byte, error) {
 	return out, nil
 }
 
-// checkPaths holds every target to what it owns: a path is local, matched by
-// Owns, and written by one target only, also on a file system that folds case.
+// checkPaths reports paths that a target does not own, and paths that two targets
+// write, also on a file system that folds case.
 func (r *Result) checkPaths() diag.List {
 	var diags diag.List
 	fold := cases.Fold()
@@ -164,7 +182,8 @@ func (r *Result) checkPaths() diag.List {
 				diags.Errorf(diag.ForeignPath, diag.Pos{}, "got the path %q, want one that the target owns", f.Path).
 					Target(name)
 			case owner[fold.String(f.Path)] != "":
-				diags.Errorf(diag.PathCollision, diag.Pos{}, "got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]).
+				diags.Errorf(diag.PathCollision, diag.Pos{},
+					"got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]).
 					Hint("names that differ only in case share a path on macOS and Windows").
 					Target(name)
 			}

@@ -13,10 +13,12 @@ import (
 	"modec.dev/modec/compiler/verify"
 )
 
-// Install puts what holds a subject's sessions into a home folder: all of it or none.
-// The diagnostics tell what the installed files permit beyond the source, which is a
+// Install puts what restricts a subject's sessions into a home folder: all of it or none.
+// The diagnostics report what the installed files permit beyond the source, by entries of a
 // person's own.
-func (r *Result) Install(ctx context.Context, ref ir.SubjectRef, root string, targets []contract.Target, opt output.InstallOptions) ([]output.Change, diag.List) {
+func (r *Result) Install(
+	ctx context.Context, ref ir.SubjectRef, root string, targets []contract.Target, opt output.InstallOptions,
+) ([]output.Change, diag.List) {
 	in := output.Installation{Subject: ref, Root: root}
 	var diags diag.List
 	for _, t := range targets {
@@ -36,9 +38,11 @@ func (r *Result) Install(ctx context.Context, ref ir.SubjectRef, root string, ta
 	return changes, append(diags, r.judgeInstalled(ctx, ref, targets, merged)...)
 }
 
-// judgeInstalled holds the installed files against the source, each in the place of
-// the artifact that says the same. What is wider then is a person's own.
-func (r *Result) judgeInstalled(ctx context.Context, ref ir.SubjectRef, targets []contract.Target, merged []output.Merged) diag.List {
+// judgeInstalled compares the installed files with the source, each in the place of the
+// artifact with the same content. Whatever is wider then is a person's own.
+func (r *Result) judgeInstalled(
+	ctx context.Context, ref ir.SubjectRef, targets []contract.Target, merged []output.Merged,
+) diag.List {
 	compiled := r.FS()
 	files, names := maps.Clone(compiled), map[string]string{}
 	for _, m := range merged {
@@ -48,7 +52,8 @@ func (r *Result) judgeInstalled(ctx context.Context, ref ir.SubjectRef, targets 
 	req := verify.Request{Policy: r.Policy, Seed: 1, Subjects: []ir.SubjectRef{ref}}
 	for _, t := range targets {
 		if j, ok := t.(contract.Judged); ok {
-			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(t), Files: files, Compiled: compiled})
+			req.Targets = append(req.Targets,
+				verify.Target{Target: j, Input: r.Input(t), Files: files, Compiled: compiled})
 		}
 	}
 	report, err := verify.Run(ctx, req)
@@ -68,7 +73,7 @@ func (r *Result) judgeInstalled(ctx context.Context, ref ir.SubjectRef, targets 
 	return diags
 }
 
-// ownRules tells once of each rule of a person what it permits beyond the source.
+// ownRules reports, once for each rule of a person, what it permits beyond the source.
 func ownRules(s *verify.Surface, names map[string]string) (diags diag.List) {
 	type rule struct {
 		at diag.Pos
@@ -90,7 +95,8 @@ func ownRules(s *verify.Surface, names map[string]string) (diags diag.List) {
 		}
 		at := r.at
 		at.File = cmp.Or(names[at.File], at.File)
-		diags.Warnf(diag.ForeignWidening, at, "got an entry of your own, %s: %s %q%s is %s, and %s by the source", r.by, f.Group, f.Action, more, f.Artifact, f.Source).
+		diags.Warnf(diag.ForeignWidening, at, "got an entry of your own, %s: %s %q%s is %s, and %s by the source",
+			r.by, f.Group, f.Action, more, f.Artifact, f.Source).
 			Hint("take it out, or say in the source what it permits").
 			Target(s.Target).
 			Subject(f.Subject).

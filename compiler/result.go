@@ -18,7 +18,7 @@ func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
 // Input returns what a compiled target was given.
 func (r *Result) Input(t contract.Target) contract.Input { return r.inputs[t.Name()] }
 
-// Files returns every file of the result, the shared ones last.
+// Files returns every file of the result, the common ones last.
 func (r *Result) Files() []contract.File {
 	var files []contract.File
 	for _, o := range r.Outputs {
@@ -35,11 +35,22 @@ func (r *Result) FS() memfs.FS {
 // Lint looks for what the source probably does not mean, with the severities of
 // modec.toml. The findings are sorted.
 func (r *Result) Lint() []lint.Finding {
-	return lint.Run(lint.Request{Project: r.Project, Policy: r.Policy, Rules: lint.All(r.targets), Levels: r.Config.Lint,
-		PromptLimit: r.Config.PromptLimit, Sources: r.Sources})
+	return lint.Run(lint.Request{
+		Project:     r.Project,
+		Policy:      r.Policy,
+		Rules:       lint.All(r.targets),
+		Levels:      r.Config.Lint,
+		PromptLimit: r.Config.PromptLimit,
+		Sources:     r.Sources,
+	})
 }
 
 // Write puts the artifacts on disk: all of them or none.
 func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change, diag.List) {
-	return output.Write(ctx, output.Build{Source: r.Project.SourceHash, Schema: schema.Hash(), Outputs: r.Outputs, Common: r.Common}, opt)
+	return output.Write(ctx, output.Build{
+		Source:  r.Project.SourceHash,
+		Schema:  schema.Hash(),
+		Outputs: r.Outputs,
+		Common:  r.Common,
+	}, opt)
 }

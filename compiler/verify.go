@@ -15,8 +15,8 @@ import (
 // tend to come in hundreds by one cause.
 const mostWider = 10
 
-// Verify holds the compiled files against the source. A target without a model
-// of its agent is left out. What is wider is a diagnostic, an error.
+// Verify compares the compiled files with the source. It leaves out a target without a
+// model of its agent. A wider decision is a diagnostic, an error.
 func (r *Result) Verify(ctx context.Context, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
 	report, diags := r.verify(ctx, r.FS(), nil, seed, progress)
 	if report == nil {
@@ -25,10 +25,12 @@ func (r *Result) Verify(ctx context.Context, seed uint64, progress func(done, to
 	return report, append(diags, widerDiagnostics(report)...)
 }
 
-// VerifyDisk holds the files as they lie below fsys against the source: what
-// people wrote beside modec's is judged with it. A wider decision by a file that
-// is not as the source makes it is a foreign widening.
-func (r *Result) VerifyDisk(ctx context.Context, fsys fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+// VerifyDisk compares the files below fsys with the source, with what people wrote beside
+// modec's entries. A wider decision by a file that differs from the compiled one is a
+// foreign widening.
+func (r *Result) VerifyDisk(
+	ctx context.Context, fsys fs.FS, seed uint64, progress func(done, total int),
+) (*verify.Report, diag.List) {
 	emitted := map[string][]byte{}
 	for _, f := range r.Files() {
 		emitted[f.Path] = f.Data
@@ -53,12 +55,16 @@ func (r *Result) VerifyDisk(ctx context.Context, fsys fs.FS, seed uint64, progre
 	return report, append(diags, widerDiagnostics(report)...)
 }
 
-// verify runs, and returns what the readers of the artifacts say.
-func (r *Result) verify(ctx context.Context, fsys, compiled fs.FS, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+// verify compares files with the source, and returns the diagnostics of the artifacts'
+// readers.
+func (r *Result) verify(
+	ctx context.Context, fsys, compiled fs.FS, seed uint64, progress func(done, total int),
+) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(contract.Judged); ok {
-			req.Targets = append(req.Targets, verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled})
+			req.Targets = append(req.Targets,
+				verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled})
 		}
 	}
 	report, err := verify.Run(ctx, req)
@@ -68,7 +74,7 @@ func (r *Result) verify(ctx context.Context, fsys, compiled fs.FS, seed uint64, 
 	return report, slices.Clone(report.Diagnostics)
 }
 
-// widerDiagnostics turns what is wider into errors at the source's rule.
+// widerDiagnostics returns the wider decisions as errors at the source's rule.
 func widerDiagnostics(r *verify.Report) diag.List {
 	var diags diag.List
 	for i := range r.Surfaces {
@@ -112,7 +118,7 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	}
 }
 
-// notVerified reports why verify came to no report.
+// notVerified reports why verify returned no report.
 func notVerified(ctx context.Context, err error) diag.List {
 	if diags := interrupted(ctx); diags != nil {
 		return diags

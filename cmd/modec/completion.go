@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io"
 	"slices"
 	"strings"
 
@@ -93,10 +94,12 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 		}
 	}
 	line := completer{targets: contract.Names(e.targets), subjects: e.subjectNames}
+	var b strings.Builder
 	for _, s := range line.complete(k.Model, words) {
-		e.ui.printf("%s\n", diag.Clean(s))
+		b.WriteString(diag.Clean(s) + "\n")
 	}
-	return nil
+	_, err := io.WriteString(e.ui.out, b.String())
+	return err
 }
 
 // subjectNames returns the modes and roles of the project; none where it does not load.

@@ -47,10 +47,12 @@ const printed clientName = " "
 // Decode takes the value that follows, if one does.
 func (c *clientName) Decode(ctx *kong.DecodeContext) error {
 	*c = printed
-	if t := ctx.Scan.Peek(); t.IsValue() {
-		*c = clientName(ctx.Scan.Pop().String())
+	if !ctx.Scan.Peek().IsValue() {
+		return nil
 	}
-	return nil
+	t, err := ctx.Scan.PopValue("client")
+	*c = clientName(t.String())
+	return err
 }
 
 // clientReport is the JSON of a client's entry.

@@ -30,8 +30,9 @@ type serveSettings struct {
 	Origin []string `toml:"origin" placeholder:"URL" help:"An origin that browsers may ask from; may be repeated."`
 	Host   []string `toml:"host" placeholder:"NAME" help:"Another host name of the server; may be repeated."`
 
-	Timeout        *time.Duration `toml:"timeout" placeholder:"TIME" help:"Life of an idle session. Default: 1h."`
-	Cleanup        *time.Duration `toml:"cleanup" placeholder:"TIME" help:"How often old sessions are removed. Default: 5m."`
+	Timeout *time.Duration `toml:"timeout" placeholder:"TIME" help:"Life of an idle session. Default: 1h."`
+	Cleanup *time.Duration `toml:"cleanup" placeholder:"TIME" help:"How often old sessions are removed. Default: 5m."`
+
 	RequestTimeout *time.Duration `toml:"request-timeout" placeholder:"TIME" help:"Limit of a call. Default: 30s."`
 
 	MaxSessions *int   `toml:"max-sessions" placeholder:"N" help:"Most sessions at once. Default: 10000."`

@@ -93,7 +93,8 @@ func SARIF(w io.Writer, version string, list List, docs []Doc, source func(file 
 		}
 		for n, x := range d.Related {
 			if x.Pos.File != "" {
-				r.RelatedLocations = append(r.RelatedLocations, sarifLocation{ID: &n, Message: &sarifText{x.Message}, Physical: physical(x.Pos, source)})
+				r.RelatedLocations = append(r.RelatedLocations,
+					sarifLocation{ID: &n, Message: &sarifText{x.Message}, Physical: physical(x.Pos, source)})
 			}
 		}
 		run.Results = append(run.Results, r)
@@ -101,7 +102,8 @@ func SARIF(w io.Writer, version string, list List, docs []Doc, source func(file 
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
+	const schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+	return e.Encode(sarifLog{schema, "2.1.0", []sarifRun{run}})
 }
 
 // sentence is what a diagnostic says, with its subject and its hint.

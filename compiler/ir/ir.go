@@ -177,7 +177,7 @@ type Mode struct {
 	WhenToUse          string           `json:"whenToUse,omitempty"`
 	RoleDefinition     string           `json:"roleDefinition,omitempty"`
 	CustomInstructions string           `json:"customInstructions,omitempty"`
-	Model              string           `json:"model,omitempty"` // sonnet, opus, haiku, inherit or a full model id; "" unsaid
+	Model              string           `json:"model,omitempty"` // sonnet, opus, haiku, inherit or an id; "" unsaid
 	Rules              []RuleFile       `json:"rules,omitempty"` // instruction files, in the order written
 	Can                Can              `json:"can"`
 	Restrictions       *MCPRestrictions `json:"mcpRestrictions,omitempty"`
@@ -185,22 +185,25 @@ type Mode struct {
 	Builtin            bool             `json:"builtin,omitempty"`
 }
 
-// Role is a permission profile that a session or a person holds.
+// Role is a permission profile of a session or a person.
 type Role struct {
-	Name               string              `json:"name"`
-	Pos                diag.Pos            `json:"pos"`
-	Description        string              `json:"description,omitempty"`
-	PermissionMode     string              `json:"permissionMode,omitempty"` // one of Claude Code's six; "" unsaid
-	PermissionModePos  diag.Pos            `json:"permissionModePos,omitzero"`
-	Can                Can                 `json:"can"`
-	Tools              *[]string           `json:"tools,omitempty"` // restriction of Claude's built-in tools; nil: none, empty: no tool
-	AppendSystemPrompt string              `json:"appendSystemPrompt,omitempty"`
-	Env                map[string]string   `json:"env,omitempty"`
-	Modes              *[]string           `json:"modes,omitempty"`       // modes it may enter; nil: all, empty: none
-	ModesPos           diag.Pos            `json:"modesPos,omitzero"`     // where that list is written
-	Claims             map[string][]string `json:"claims,omitempty"`      // claim → accepted values, sorted; every claim must match, any of its values
-	Native             []NativeRule        `json:"nativeRules,omitempty"` // rules for one agent alone
-	Extra              map[string]Extra    `json:"extra,omitempty"`
+	Name              string   `json:"name"`
+	Pos               diag.Pos `json:"pos"`
+	Description       string   `json:"description,omitempty"`
+	PermissionMode    string   `json:"permissionMode,omitempty"` // one of Claude Code's six; "" unsaid
+	PermissionModePos diag.Pos `json:"permissionModePos,omitzero"`
+	Can               Can      `json:"can"`
+	// Tools restricts Claude's built-in tools; nil: not at all, empty: to none.
+	Tools              *[]string         `json:"tools,omitempty"`
+	AppendSystemPrompt string            `json:"appendSystemPrompt,omitempty"`
+	Env                map[string]string `json:"env,omitempty"`
+	Modes              *[]string         `json:"modes,omitempty"`   // modes it may enter; nil: all, empty: none
+	ModesPos           diag.Pos          `json:"modesPos,omitzero"` // where that list is written
+	// Claims are the accepted values of each claim, sorted. A token has to have one of
+	// the values of every claim.
+	Claims map[string][]string `json:"claims,omitempty"`
+	Native []NativeRule        `json:"nativeRules,omitempty"` // rules for one agent alone
+	Extra  map[string]Extra    `json:"extra,omitempty"`
 }
 
 // RuleFile is an instruction file of a mode (Roo's rules-<slug>/ folder).
@@ -450,7 +453,8 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	asRole := kind != "mode" && role == "" && p.Role(name) != nil
 	switch {
 	case mode && asRole:
-		return SubjectRef{}, fmt.Errorf("got %q, which is a mode and a role: want \"mode:%s\" or \"role:%s\"", s, name, name)
+		return SubjectRef{}, fmt.Errorf("got %q, which is a mode and a role: want \"mode:%s\" or \"role:%s\"",
+			s, name, name)
 	case mode:
 		return SubjectRef{Mode: name, Role: role}, nil
 	case asRole:

@@ -30,8 +30,16 @@ func (p *Project) Decisions() *Project {
 	q.Builtins = decisionModes(p.Builtins)
 	q.Roles = make([]Role, len(p.Roles))
 	for i, r := range p.Roles {
-		q.Roles[i] = Role{Name: r.Name, Pos: r.Pos, PermissionMode: r.PermissionMode, PermissionModePos: r.PermissionModePos,
-			Can: r.Can, Modes: r.Modes, ModesPos: r.ModesPos, Claims: r.Claims}
+		q.Roles[i] = Role{
+			Name:              r.Name,
+			Pos:               r.Pos,
+			PermissionMode:    r.PermissionMode,
+			PermissionModePos: r.PermissionModePos,
+			Can:               r.Can,
+			Modes:             r.Modes,
+			ModesPos:          r.ModesPos,
+			Claims:            r.Claims,
+		}
 	}
 	q.Servers = make([]Server, len(p.Servers))
 	for i, s := range p.Servers {
@@ -50,7 +58,14 @@ func (p *Project) Decisions() *Project {
 func decisionModes(modes []Mode) []Mode {
 	out := make([]Mode, len(modes))
 	for i, m := range modes {
-		out[i] = Mode{Slug: m.Slug, Pos: m.Pos, Name: m.Name, Can: m.Can, Restrictions: m.Restrictions, Builtin: m.Builtin}
+		out[i] = Mode{
+			Slug:         m.Slug,
+			Pos:          m.Pos,
+			Name:         m.Name,
+			Can:          m.Can,
+			Restrictions: m.Restrictions,
+			Builtin:      m.Builtin,
+		}
 	}
 	return out
 }

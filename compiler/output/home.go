@@ -33,26 +33,26 @@ const stateHeader = `# Written by modec install. It tells what is modec's in you
 # modec uninstall takes it out.
 `
 
-// state is StateFile. It is written twice by each change: before the files, when it
-// holds what was and what will be, and after them.
+// state is StateFile. Each change writes it twice: before the files, with the records of
+// before and after, and again after them.
 type state struct {
 	Version int                  `toml:"version"`
 	Modec   string               `toml:"modec"`           // version of modec that installed last
 	Files   map[string]Installed `toml:"files,omitempty"` // by their path
-	// Before are the records that may still be true of a file, of changes that were not
-	// finished, the latest first.
+	// Before are the records of unfinished changes that may still be true of a file, the
+	// latest first.
 	Before map[string][]Installed `toml:"before,omitempty"`
 	// Folders are those that modec made.
 	Folders []string `toml:"folders,omitempty,multiline"`
 }
 
-// Installed is one file of a home folder that holds entries of modec.
+// Installed is one file of a home folder with entries of modec.
 type Installed struct {
 	Target  string `toml:"target"`
 	Project string `toml:"project"` // its folder
 	Subject string `toml:"subject"`
-	// Written is the hash of the file as modec left it: where it still is, the
-	// original takes its place again.
+	// Written is the hash of the file as modec left it. While the file has it, the
+	// original can take its place again.
 	Written string `toml:"written"`
 	// Original is the hash of what was there before, by which it is kept below
 	// originalDir; "" where nothing was.
@@ -96,7 +96,13 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 	}
 	h.settle()
 	h.away = map[string]bool{}
-	h.next = state{Version: stateVersion, Modec: opt.Version, Files: maps.Clone(h.had.Files), Before: maps.Clone(h.had.Before), Folders: append(slices.Clone(h.had.Folders), h.next.Folders...)}
+	h.next = state{
+		Version: stateVersion,
+		Modec:   opt.Version,
+		Files:   maps.Clone(h.had.Files),
+		Before:  maps.Clone(h.had.Before),
+		Folders: append(slices.Clone(h.had.Folders), h.next.Folders...),
+	}
 	if h.next.Files == nil {
 		h.next.Files = map[string]Installed{}
 	}
@@ -120,7 +126,8 @@ func (h *home) readState() {
 	d := toml.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&h.had); err != nil || h.had.Version != stateVersion {
-		h.diags.Errorf(diag.BadLock, diag.Pos{File: StateFile}, "got a state of the installation that cannot be read, or a newer modec's").
+		h.diags.Errorf(diag.BadLock, diag.Pos{File: StateFile},
+			"got a state of the installation that cannot be read, or a newer modec's").
 			Hint("what was there before lies in " + originalDir + "; put it back, and remove the state")
 	}
 }
@@ -209,7 +216,8 @@ func (h *home) made(p string) {
 	}
 }
 
-// records are those that may be true of a file: after an interruption more than one.
+// records returns the records that may be true of a file: after an interruption there is
+// more than one.
 func (h *home) records(p string) (list []Installed) {
 	if r, ok := h.had.Files[p]; ok {
 		list = append(list, r)
@@ -232,10 +240,10 @@ func (h *home) original(r Installed) (data []byte, ok bool) {
 	return data, true
 }
 
-// restored returns a file as it would be without modec: the original, where nothing
-// changed since, else what is there without modec's entries and with the values that
-// they replaced. An entry that somebody edited is a person's by now. nil: no file;
-// false: it cannot be told.
+// restored returns a file as it would be without modec: the original where nothing
+// changed since, and otherwise the file without modec's entries and with the values that
+// they replaced. An entry that somebody edited is a person's by now. It returns nil for
+// no file, and false where it cannot know.
 func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	records := h.records(p)
 	if have == nil {
@@ -245,52 +253,23 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	if len(records) == 0 {
 		return have, true
 	}
-	var before []byte // what was there, as far as it is known
-	for _, r := range records {
-		if r.Original == Sum(have) { // an interrupted change came to its end, or not to this file
-			return have, true
-		}
-		data, ok := h.original(r)
-		if !ok {
-			h.diags.Warnf(diag.CannotWrite, diag.Pos{File: originalOf(r.Original)}, "got no copy of what was there before %s, want it to put it back", p).
-				Hint("modec's entries are taken out one by one")
-			continue
-		}
-		if r.Written == Sum(have) {
-			return data, true
-		}
-		if before == nil {
-			before = data
-		}
+	before, whole := h.before(p, have, records)
+	if whole {
+		return before, true
 	}
-	var owned []jsonedit.Entries
-	for _, r := range records {
-		owned = append(owned, maps.Clone(r.Entries))
-	}
-	res, err := jsonedit.Merge(have, nil, nil, owned, false)
-	if err == nil && len(res.Conflicts) > 0 {
-		for _, x := range res.Conflicts {
-			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1}, "got an entry %q that was edited since modec wrote it: it stays", x.Place)
-			for _, e := range owned {
-				delete(e, x.Place)
-			}
-		}
-		res, err = jsonedit.Merge(have, nil, nil, owned, false)
-	}
-	if err != nil {
-		unmerged(&h.diags, records[0].Target, p, err)
-		return nil, false
-	}
-	if conflicts(&h.diags, records[0].Target, p, res.Conflicts, "") {
+	res, owned, ok := h.withoutEntries(p, have, records)
+	if !ok {
 		return nil, false
 	}
 	h.missing(p, owned[0], res.Taken)
 	if before == nil || res.Data == nil {
 		return res.Data, true
 	}
-	var replaced []string // where modec's value stood in the place of another
+	var replaced []string // places where modec's value replaced another
 	for _, place := range res.Taken {
-		if slices.ContainsFunc(owned, func(e jsonedit.Entries) bool { return e[place] != "" && e[place] != jsonedit.Container }) {
+		if slices.ContainsFunc(owned, func(e jsonedit.Entries) bool {
+			return e[place] != "" && e[place] != jsonedit.Container
+		}) {
 			replaced = append(replaced, place)
 		}
 	}
@@ -301,18 +280,68 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 	return back.Data, true
 }
 
+// before returns what was there before modec, as far as it is known. Where nothing
+// changed since, that is the whole file to restore.
+func (h *home) before(p string, have []byte, records []Installed) (before []byte, whole bool) {
+	for _, r := range records {
+		if r.Original == Sum(have) { // an interrupted change came to its end, or not to this file
+			return have, true
+		}
+		data, ok := h.original(r)
+		if !ok {
+			h.diags.Warnf(diag.CannotWrite, diag.Pos{File: originalOf(r.Original)},
+				"got no copy of what was there before %s, want it to put it back", p).
+				Hint("modec's entries are taken out one by one")
+			continue
+		}
+		if r.Written == Sum(have) {
+			return data, true
+		}
+		if before == nil {
+			before = data
+		}
+	}
+	return before, false
+}
+
+// withoutEntries takes modec's entries out of a file. Entries that somebody edited stay.
+func (h *home) withoutEntries(
+	p string, have []byte, records []Installed,
+) (res jsonedit.Result, owned []jsonedit.Entries, ok bool) {
+	for _, r := range records {
+		owned = append(owned, maps.Clone(r.Entries))
+	}
+	res, err := jsonedit.Merge(have, nil, nil, owned, false)
+	if err == nil && len(res.Conflicts) > 0 {
+		for _, x := range res.Conflicts {
+			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1},
+				"got an entry %q that was edited since modec wrote it: it stays", x.Place)
+			for _, e := range owned {
+				delete(e, x.Place)
+			}
+		}
+		res, err = jsonedit.Merge(have, nil, nil, owned, false)
+	}
+	if err != nil {
+		unmerged(&h.diags, records[0].Target, p, err)
+		return res, nil, false
+	}
+	return res, owned, !conflicts(&h.diags, records[0].Target, p, res.Conflicts, "")
+}
+
 // missed keeps what was there before a file that somebody took away: it may come back.
 func (h *home) missed(p string) {
 	for _, r := range h.records(p) {
 		if r.Original != "" {
 			h.away[r.Original] = true
-			h.diags.Warnf(diag.Edited, diag.Pos{File: p}, "got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+			h.diags.Warnf(diag.Edited, diag.Pos{File: p},
+				"got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
 		}
 	}
 }
 
-// missing tells of items that are not there any more as modec wrote them: a hook that
-// somebody edited goes on to run.
+// missing warns of items that are not there any more as modec wrote them: a hook that
+// somebody edited still runs.
 func (h *home) missing(p string, entries jsonedit.Entries, taken []string) {
 	n := 0
 	for place, sum := range entries {
@@ -321,7 +350,8 @@ func (h *home) missing(p string, entries jsonedit.Entries, taken []string) {
 		}
 	}
 	if n > 0 {
-		h.diags.Warnf(diag.Edited, diag.Pos{File: p}, "got a file without %d of the entries that modec wrote: somebody edited or removed them", n).
+		h.diags.Warnf(diag.Edited, diag.Pos{File: p},
+			"got a file without %d of the entries that modec wrote: somebody edited or removed them", n).
 			Hint("look for what is left of them, such as `modec hook`")
 	}
 }
@@ -353,7 +383,16 @@ func (h *home) takeOut(p string) []Change {
 	if !ok {
 		return nil
 	}
-	c := Change{Target: h.next.Files[p].Target, Path: p, Bytes: len(data), SHA256: Sum(data), Action: Update, Merged: true, data: data, have: have}
+	c := Change{
+		Target: h.next.Files[p].Target,
+		Path:   p,
+		Bytes:  len(data),
+		SHA256: Sum(data),
+		Action: Update,
+		Merged: true,
+		data:   data,
+		have:   have,
+	}
 	delete(h.next.Files, p)
 	switch {
 	case have == nil:
@@ -366,7 +405,7 @@ func (h *home) takeOut(p string) []Change {
 	return []Change{c}
 }
 
-// apply writes in an order that can be interrupted anywhere: a state that holds the
+// apply writes in an order that can be interrupted anywhere: a state with the
 // records of before and after, what was there before, the files, and the state of after.
 func (h *home) apply(changes []Change, originals []contract.File) error {
 	for _, c := range changes { // of a run that was interrupted

@@ -16,7 +16,7 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// InstallOptions say where an installation goes.
+// InstallOptions configure an installation.
 type InstallOptions struct {
 	Home    string // the home folder; it has to be there
 	Version string // of modec, for the state
@@ -26,7 +26,7 @@ type InstallOptions struct {
 	step func(step) // for tests: called before each change of the disk
 }
 
-// Installation is what holds the sessions of some agents to a subject.
+// Installation is what restricts the sessions of some agents to a subject.
 type Installation struct {
 	Subject ir.SubjectRef
 	Root    string // the project's folder
@@ -39,15 +39,17 @@ type HomeFiles struct {
 	Files  []contract.HomeFile
 }
 
-// Merged is an installed file in the form of the artifact that says the same.
+// Merged is an installed file in the form of the artifact with the same content.
 type Merged struct {
 	Artifact contract.File
 	Home     string // "~/.claude/settings.json"
 }
 
-// Install puts files into a home folder: all of them or none. What is there is merged
-// with and kept; merged is the result, by which it can be judged.
-func Install(ctx context.Context, in Installation, opt InstallOptions) (changes []Change, merged []Merged, diags diag.List) {
+// Install puts files into a home folder: all of them or none. It keeps what is there, and
+// returns the merged files so that a caller can judge them.
+func Install(
+	ctx context.Context, in Installation, opt InstallOptions,
+) (changes []Change, merged []Merged, diags diag.List) {
 	h, diags := openHome(opt)
 	if diags.HasErrors() {
 		return nil, nil, diags
@@ -62,8 +64,13 @@ func Install(ctx context.Context, in Installation, opt InstallOptions) (changes 
 			if !ok {
 				continue
 			}
-			record := Installed{Target: home.Target.Name(), Project: in.Root, Subject: in.Subject.String(),
-				Written: p.change.SHA256, Entries: p.change.entries}
+			record := Installed{
+				Target:  home.Target.Name(),
+				Project: in.Root,
+				Subject: in.Subject.String(),
+				Written: p.change.SHA256,
+				Entries: p.change.entries,
+			}
 			if p.original != nil {
 				record.Original = Sum(p.original)
 				originals = append(originals, contract.File{Path: originalOf(record.Original), Data: p.original})
@@ -129,7 +136,7 @@ func (h *home) write(ctx context.Context, changes []Change, originals []contract
 	return nil
 }
 
-// asArtifact merges what was there before with the artifact that says the same.
+// asArtifact merges what was there before with the artifact of the same content.
 func asArtifact(f contract.HomeFile, original []byte) (Merged, bool) {
 	res, err := jsonedit.Merge(original, f.Artifact.Data, f.Places, nil, true)
 	if err != nil || len(res.Conflicts) > 0 {
@@ -168,11 +175,21 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 		unmerged(&h.diags, t.Name(), f.Path, err)
 		return p, false
 	}
-	if conflicts(&h.diags, t.Name(), f.Path, res.Conflicts, "take it out, or `--force` replaces it until `modec uninstall`") {
+	const hint = "take it out, or `--force` replaces it until `modec uninstall`"
+	if conflicts(&h.diags, t.Name(), f.Path, res.Conflicts, hint) {
 		return p, false
 	}
-	p.change = Change{Target: t.Name(), Path: f.Path, Bytes: len(res.Data), SHA256: Sum(res.Data), Action: Update,
-		Merged: true, data: res.Data, have: have, entries: res.Entries}
+	p.change = Change{
+		Target:  t.Name(),
+		Path:    f.Path,
+		Bytes:   len(res.Data),
+		SHA256:  Sum(res.Data),
+		Action:  Update,
+		Merged:  true,
+		data:    res.Data,
+		have:    have,
+		entries: res.Entries,
+	}
 	switch {
 	case have == nil:
 		p.change.Action = Create
@@ -197,7 +214,8 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 		return true
 	}
 	if v, err := located.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
-		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "got %s, under which the agent runs no hook, want it out", f.Off).
+		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path},
+			"got %s, under which the agent runs no hook, want it out", f.Off).
 			Hint("the hook is what holds the subject").Target(target)
 		return false
 	}

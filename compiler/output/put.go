@@ -9,7 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// Existing says what Put does with a file that is there already.
+// Existing is what Put does with a file that is there already.
 type Existing int
 
 const (
@@ -38,7 +38,8 @@ func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
 		case there == ReplaceExisting:
 			t.write = append(t.write, f)
 		default:
-			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path}, "got a file that is there already, want to leave it alone").
+			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path},
+				"got a file that is there already, want to leave it alone").
 				Hint("move it away, or `--force` overwrites it")
 		}
 	}

@@ -26,7 +26,7 @@ const (
 	Remove    Action = "remove"
 )
 
-// State is how a file on disk differs from what the source makes.
+// State is how a file on disk differs from what the source compiles to.
 type State string
 
 const (
@@ -34,7 +34,7 @@ const (
 	Stale    State = "stale"    // as modec wrote it, from another source
 	Edited   State = "edited"   // somebody changed it since modec wrote it
 	Foreign  State = "foreign"  // modec did not write it
-	Orphaned State = "orphaned" // as modec wrote it, and the source no longer makes it
+	Orphaned State = "orphaned" // as modec wrote it, and the source no longer compiles to it
 )
 
 // Change is one artifact and what happens to it.
@@ -47,22 +47,22 @@ type Change struct {
 	// Merged is set for a file that people write too: Bytes and SHA256 are those of
 	// the whole.
 	Merged bool `json:"shared,omitempty"`
-	// State tells why it would change; "" for a file that would not.
+	// State is why it would change; "" for a file that would not.
 	State State `json:"state,omitempty"`
 
 	data    []byte
 	have    []byte           // what is on disk
-	entries jsonedit.Entries // of a shared file: what is modec's in it
+	entries jsonedit.Entries // of a merged file: what is modec's in it
 }
 
-// Options say where artifacts go and how much may be overwritten.
+// Options configure a build: where artifacts go and how much may be overwritten.
 type Options struct {
 	Dir     string // the output root; created when missing
 	Version string // of modec, for the lock
 	Force   bool   // overwrite files that modec did not write, or that changed since
 	DryRun  bool   // plan only
-	// Check plans only, and takes a file that the build would stop at for one that
-	// it would overwrite: the State tells it apart.
+	// Check plans only, and counts a file that the build would stop at as one that it
+	// would overwrite. The State distinguishes them.
 	Check bool
 	// Targets are those whose artifacts Clean takes out.
 	Targets []contract.Target
@@ -75,7 +75,7 @@ type Options struct {
 // Texts returns what is on disk and what would be.
 func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
 
-// PendingLock holds the lock of a build that is being written. An interrupted
+// PendingLock is the lock of a build that is being written. An interrupted
 // build leaves it behind, and the next one recognises the files of both.
 const PendingLock = ".modec/lock.next"
 
@@ -181,8 +181,8 @@ func (w *writer) readLocks() {
 	if err == nil {
 		w.lockRaw = b
 		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
-			d := diag.Diagnostic{Code: diag.BadLock, Pos: diag.Pos{File: LockFile}, Message: err.Error(), Hint: "restore it from version control; `--force` builds without it and overwrites what is there"}
-			w.diags = append(w.diags, d)
+			w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "%v", err).
+				Hint("restore it from version control; `--force` builds without it and overwrites what is there")
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "cannot be read: %v", diag.WithoutPath(err))
@@ -226,12 +226,12 @@ func (w *writer) plan(b Build) []Change {
 	return append(changes, w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
 }
 
-// removals are what becomes of the artifacts that the locks know, of those that no
-// build emits any more. A path that its target does not own is none of modec's,
-// whatever a lock says.
+// removals returns what happens to the artifacts in the locks that no build emits any
+// more. It ignores a path that its target does not own, whatever a lock says.
 func (w *writer) removals(all []contract.Target, gone func(target, path string) bool) (changes []Change) {
 	mine := func(name, p string) bool {
-		return name == "modec" && p == contract.PolicyFile || slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name && contract.Owns(t, p) })
+		owns := func(t contract.Target) bool { return t.Name() == name && contract.Owns(t, p) }
+		return name == "modec" && p == contract.PolicyFile || slices.ContainsFunc(all, owns)
 	}
 	known := map[string]string{}
 	for _, l := range []*Lock{w.lock, w.pending} {
@@ -295,7 +295,18 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 	if conflicts(&w.diags, name, p, res.Conflicts, "rename one of the two, or `--force` overwrites it") {
 		return c, false
 	}
-	c = Change{Target: name, Path: p, Bytes: len(res.Data), SHA256: Sum(res.Data), Merged: true, data: res.Data, have: have, entries: res.Entries, Action: Update, State: state}
+	c = Change{
+		Target:  name,
+		Path:    p,
+		Bytes:   len(res.Data),
+		SHA256:  Sum(res.Data),
+		Action:  Update,
+		Merged:  true,
+		State:   state,
+		data:    res.Data,
+		have:    have,
+		entries: res.Entries,
+	}
 	switch {
 	case res.Data == nil:
 		c.Action, c.SHA256, c.State = Remove, "", Orphaned
@@ -417,8 +428,8 @@ func changed(changes []Change) (t transaction) {
 	return t
 }
 
-// checkLock tells of a lock that remembers something else than this build would,
-// where nothing else differs. Which modec wrote it is no difference.
+// checkLock reports a lock that differs from the one of this build, where nothing else
+// differs. It ignores which version of modec wrote the lock.
 func (w *writer) checkLock(b Build, changes []Change) []Change {
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
 		return nil
@@ -435,10 +446,16 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 	return []Change{c}
 }
 
-// nextLock is the lock after this build: what it wrote, and what earlier
+// nextLock returns the lock after this build: what it wrote, and what earlier
 // builds wrote for targets that this one does not compile.
 func (w *writer) nextLock(b Build, changes []Change) *Lock {
-	l := &Lock{Version: lockVersion, Modec: w.opt.Version, Schema: b.Schema, Source: b.Source, Artifacts: map[string]string{}}
+	l := &Lock{
+		Version:   lockVersion,
+		Modec:     w.opt.Version,
+		Schema:    b.Schema,
+		Source:    b.Source,
+		Artifacts: map[string]string{},
+	}
 	compiled := map[string]bool{"modec": true}
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true

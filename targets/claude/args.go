@@ -31,7 +31,12 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return contract.RoleFlags{}, e.diags
 	}
-	f := contract.RoleFlags{PermissionMode: mode, AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env, Allowed: list.allow}
+	f := contract.RoleFlags{
+		PermissionMode:     mode,
+		AppendSystemPrompt: r.AppendSystemPrompt,
+		Env:                r.Env,
+		Allowed:            list.allow,
+	}
 	if r.Tools != nil {
 		t := strings.Join(*r.Tools, ",")
 		f.Tools = &t

@@ -49,11 +49,13 @@ func (claude) FlagsOf(in contract.Input, r *ir.Role) (contract.RoleFlags, diag.L
 func (t claude) RoleForms() []contract.RoleForm {
 	return []contract.RoleForm{
 		{Suffix: "claude_args", Title: "arguments of Claude Code", Content: t.argsForm},
-		{Suffix: "settings", Title: "settings of Claude Code", Content: func(in contract.Input, r *ir.Role, _ string) (any, error) {
-			b, err := Settings(in, r)
-			return json.RawMessage(b), err
-		}},
+		{Suffix: "settings", Title: "settings of Claude Code", Content: settingsForm},
 	}
+}
+
+func settingsForm(in contract.Input, r *ir.Role, _ string) (any, error) {
+	b, err := Settings(in, r)
+	return json.RawMessage(b), err
 }
 
 // argsForm returns arguments that name the files which a build writes: what starts the

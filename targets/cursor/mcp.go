@@ -159,7 +159,8 @@ func (e *emitter) denied(p *profile) []string {
 		sv := &e.in.Project.Servers[i]
 		whole := widened(sv.Name) + ":*"
 		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
-		if r.Decision == ir.Deny && !slices.Contains(list, whole) && e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) == nil {
+		if r.Decision == ir.Deny && !slices.Contains(list, whole) &&
+			e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) == nil {
 			e.loss(p, ir.MCP, codeDeny, r.Pos,
 				"no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied",
 				sv.Name).

@@ -195,7 +195,8 @@ function overridden(method: object, policy: ToolPolicy): boolean {
 const assert = `
 /** The methods of an object and of the prototypes that it has them from. */
 function methods(object: unknown, found: Map<string, object>): void {
-  for (let o: unknown = object; typeof o === 'object' && o !== null && o !== Object.prototype; o = Object.getPrototypeOf(o)) {
+  for (let o: unknown = object; typeof o === 'object' && o !== null && o !== Object.prototype;` +
+	` o = Object.getPrototypeOf(o)) {
     for (const key of Object.getOwnPropertyNames(o)) {
       const method: unknown = Object.getOwnPropertyDescriptor(o, key)?.value;
       if (key !== 'constructor' && typeof method === 'function' && !found.has(key)) found.set(key, method);
@@ -227,8 +228,10 @@ STRATEGY_CHECK  for (const module of app.get(ModulesContainer, { strict: false }
         const name = JSON.stringify(tool);
         if (policy === undefined) problems.push(` + "`tool ${name} is not in the policy`" + `);
         else if (decorated === undefined) problems.push(` + "`tool ${name} has no @ToolPolicyFor`" + `);
-        else if (decorated !== tool) problems.push(` + "`tool ${name} has the decorator of ${JSON.stringify(decorated)}`" + `);
-        else if (overridden(method, policy)) problems.push(` + "`tool ${name} has another decorator that overrides @ToolPolicyFor`" + `);
+        else if (decorated !== tool) problems.push(` +
+	"`tool ${name} has the decorator of ${JSON.stringify(decorated)}`" + `);
+        else if (overridden(method, policy)) problems.push(` +
+	"`tool ${name} has another decorator that overrides @ToolPolicyFor`" + `);
       }
     }
   }

@@ -53,11 +53,13 @@ func may(s *policy.Subject, g ir.Group) bool {
 // plainCharacters mean themselves in a glob and in a gitignore file, or the same.
 const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+*/"
 
-// ignoreLine writes a deny as a line of a gitignore file that holds the same
-// paths. It takes plain globs only: no class, brace or escape, and no "?",
-// which is half a character above U+FFFF to Roo's reader ("ignore" on npm).
-// That reader ignores the case of ASCII letters; a class adds the long s and
-// the Kelvin sign, which are an s and a k as well.
+// folded adds the long s and the Kelvin sign, which are an s and a k without case.
+var folded = strings.NewReplacer("k", "[k\u212A]", "K", "[K\u212A]", "s", "[s\u017F]", "S", "[S\u017F]")
+
+// ignoreLine writes a deny as a line of a gitignore file for the same paths. It
+// takes plain globs only: no class, brace or escape, and no "?", which is half a
+// character above U+FFFF to Roo's reader ("ignore" on npm). That reader ignores
+// the case of ASCII letters; folded adds the other two.
 func ignoreLine(p ir.Pattern) (line string, ok bool) {
 	if p.Kind != ir.Plain || strings.Trim(p.Text, plainCharacters) != "" {
 		return "", false
@@ -75,7 +77,7 @@ func ignoreLine(p ir.Pattern) (line string, ok bool) {
 	if anchored && !strings.Contains(text, "/") {
 		text = "/" + text
 	}
-	return strings.NewReplacer("k", "[k\u212A]", "K", "[K\u212A]", "s", "[s\u017F]", "S", "[S\u017F]").Replace(text), true
+	return folded.Replace(text), true
 }
 
 // ignoredEdits reports what a mode may edit and cannot, because the ignore file

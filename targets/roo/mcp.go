@@ -64,10 +64,12 @@ func (e *emitter) approve(servers []server) {
 			switch a := e.approval(sv, &t); {
 			case a.allows == "":
 			case sv.Type == ir.External:
-				e.asked(a, sv.Pos, "the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
+				e.asked(a, sv.Pos,
+					"the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
 					Hint("say how the server is started (command or url)")
 			case a.asks:
-				e.asked(a, a.at, "the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
+				e.asked(a, a.at,
+					"the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
 					Hint("decide alike in every mode")
 			default:
 				sv.unasked = append(sv.unasked, t.Name)
@@ -76,7 +78,7 @@ func (e *emitter) approve(servers []server) {
 	}
 }
 
-// approval is what the modes say of calling a tool.
+// approval is what the modes decide about calling a tool.
 type approval struct {
 	allows string   // the last mode that may call it unasked
 	asks   bool     // some mode must ask

@@ -50,8 +50,12 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	if e.in.Options.String("builtins") == "shadow" {
 		for _, b := range builtins {
 			if !slices.ContainsFunc(modes, func(m mode) bool { return m.slug == b.slug }) {
-				modes = append(modes, mode{slug: b.slug, name: b.name, role: "This mode is switched off in this project.",
-					when: "Never: this mode is switched off in this project."})
+				modes = append(modes, mode{
+					slug: b.slug,
+					name: b.name,
+					role: "This mode is switched off in this project.",
+					when: "Never: this mode is switched off in this project.",
+				})
 			}
 		}
 	}

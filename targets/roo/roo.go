@@ -86,8 +86,8 @@ func (t roo) Summary() string {
 func (t roo) Options() []contract.Option {
 	options := []contract.Option{
 		{Name: "builtins", Type: contract.String, Default: "keep", Choices: []string{"keep", "shadow"},
-			Doc: "The built-in modes that the source does not name stay reachable in the agent. shadow emits their slugs " +
-				"without any group."},
+			Doc: "The built-in modes that the source does not name stay reachable in the agent. shadow emits their " +
+				"slugs without any group."},
 		{Name: "format", Type: contract.String, Default: "yaml", Choices: []string{"yaml", "json"},
 			Doc: "The form of the modes file; the agent reads both."},
 	}
@@ -95,8 +95,8 @@ func (t roo) Options() []contract.Option {
 		options = slices.Insert(options, 1, contract.Option{Name: "dialect", Type: contract.String,
 			Default: string(format.Stock),
 			Choices: []string{string(format.Stock), string(format.Restrictions), string(format.Zoo)},
-			Doc: "stock: Roo Code 3.52.1. mcp-restrictions: a Roo that knows the restriction plan's mcpRestrictions and " +
-				"defaultEnabled. zoo: Zoo Code."})
+			Doc: "stock: Roo Code 3.52.1. mcp-restrictions: a Roo that knows the restriction plan's mcpRestrictions " +
+				"and defaultEnabled. zoo: Zoo Code."})
 	}
 	return options
 }

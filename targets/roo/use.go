@@ -180,7 +180,8 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 			e.usedExceptions(m, u)
 		default:
 			e.loss(m, ir.MCP, codeMCP, u.at,
-				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server", u.denied, u.Name).
+				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server",
+				u.denied, u.Name).
 				Hintf("deny that in every mode, or write an exception for \"mcp %s\"", u.Name)
 		}
 	}
@@ -203,12 +204,14 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 			continue
 		case u.resources:
 			e.loss(m, ir.MCP, codeMCP, u.at,
-				"mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server", u.Name).
+				"mcpRestrictions cannot deny the resources of %q and permit its tools: the mode loses the server",
+				u.Name).
 				Hintf("let resources say what the server's default says, or write an exception for \"mcp %s\"", u.Name)
 			continue
 		case strings.Contains(u.Name, "?"):
 			e.loss(m, ir.MCP, codeMCP, u.Pos,
-				"the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server", u.Name).
+				"the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server",
+				u.Name).
 				Hint("rename the server without \"?\"")
 			continue
 		case u.denied == "":

@@ -49,10 +49,12 @@ func scalar(s string, indent string) string {
 	return `"\` + "\n" + indentLines(lines, indent)
 }
 
-// literal reports whether a literal block says the text to the letter: nothing
+// literal reports whether a literal block reproduces the text to the letter: nothing
 // is escaped in it, its first line shows the indentation, and its end is plain.
 func literal(s string) bool {
-	if strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n\n") || strings.HasSuffix(strings.TrimSuffix(s, "\n"), " ") {
+	indented := strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n")
+	trailing := strings.HasSuffix(s, "\n\n") || strings.HasSuffix(strings.TrimSuffix(s, "\n"), " ")
+	if indented || trailing {
 		return false
 	}
 	for line := range strings.SplitSeq(s, "\n") {
@@ -99,11 +101,14 @@ func writeYAML(modes []mode) []byte {
 				fmt.Fprintf(&b, "      - %s\n", g.name)
 				continue
 			}
-			fmt.Fprintf(&b, "      - - %s\n        - fileRegex: %s\n          description: %s\n", g.name, quote(g.regex), quote(g.description))
+			fmt.Fprintf(&b, "      - - %s\n        - fileRegex: %s\n          description: %s\n",
+				g.name, quote(g.regex), quote(g.description))
 		}
 		switch {
 		case m.tools != nil:
-			b.WriteString("    mcpRestrictions:\n      allowedServers:" + list(*m.servers, "        ") + "      allowedTools:\n")
+			b.WriteString("    mcpRestrictions:\n" +
+				"      allowedServers:" + list(*m.servers, "        ") +
+				"      allowedTools:\n")
 			for _, t := range *m.tools {
 				fmt.Fprintf(&b, "        - serverName: %s\n          toolName: %s\n", quote(t.server), quote(t.tool))
 			}
@@ -131,7 +136,12 @@ type keyText struct{ key, text string }
 // texts lists a mode's texts in Roo's order, the empty optional ones left out.
 func (m *mode) texts() []keyText {
 	out := []keyText{{"name", m.name}, {"roleDefinition", m.role}}
-	for _, f := range []keyText{{"whenToUse", m.when}, {"description", m.description}, {"customInstructions", m.custom}} {
+	optional := []keyText{
+		{"whenToUse", m.when},
+		{"description", m.description},
+		{"customInstructions", m.custom},
+	}
+	for _, f := range optional {
 		if f.text != "" {
 			out = append(out, f)
 		}
@@ -151,7 +161,8 @@ func writeJSON(modes []mode) []byte {
 			if g.regex == "" {
 				groups = append(groups, g.name)
 			} else {
-				groups = append(groups, []any{g.name, contract.Object{"fileRegex", g.regex, "description", g.description}})
+				limit := contract.Object{"fileRegex", g.regex, "description", g.description}
+				groups = append(groups, []any{g.name, limit})
 			}
 		}
 		o = append(o, "groups", groups)

@@ -4,6 +4,8 @@
 // calls of a session are one turn. Questions go to a permission prompt tool that
 // refuses them by a word of its own, so that an ask is told from a refusal. No
 // login, no network, and the servers are stand-ins that offer the same tools.
+// testdata/scenario.json is what else a session finds. MODEC_QUICK=1 asks about
+// one session only, MODEC_RECORD=1 writes testdata/record.json.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,11 +14,21 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { agent, artifacts, digest, Record, recording, Tap } from '../../internal/replay/record.mjs';
 
 const { MODEC_OUT: acme, MODEC_BIN: modec } = process.env;
 const here = dirname(fileURLToPath(import.meta.url));
 const claude = join(here, 'node_modules/.bin/claude');
-const { calls, subjects } = JSON.parse(readFileSync(join(here, 'testdata/decide.json'), 'utf8'));
+const testdata = (name) => JSON.parse(readFileSync(join(here, 'testdata', name), 'utf8'));
+const { calls, subjects } = testdata('decide.json');
+const scenario = testdata('scenario.json');
+const quick = process.env.MODEC_QUICK === '1' && !recording;
+const record = new Record({
+  agent: agent(here, '@anthropic-ai/claude-code'),
+  actions: digest({ calls, subjects: subjects.map(({ role, agent, servers, flags }) => ({ role, agent, servers, flags })) }),
+  scenario: digest(scenario),
+  artifacts: artifacts(acme, ['.claude/', '.mcp.json', '.modec/']),
+});
 const scratch = mkdtempSync(join(tmpdir(), 'modec-decide-'));
 
 // stub is an MCP server over standard input and output. The tool "ask" is the
@@ -75,17 +87,20 @@ before(async () => {
   port = server.address().port;
 });
 
-after(() => server.close());
+after(() => {
+  server.close();
+  if (recording) record.write(join(here, 'testdata/record.json'));
+});
 
 let sessions = 0;
 
 // decide runs one session in a project of its own and returns a letter for each
 // call: a(llowed), k (asked), d(enied), c for a classifier that is not here.
-async function decide(subject, args, { hooks = true } = {}) {
+async function decide(name, subject, args, { hooks = true } = {}) {
   const session = `s${sessions++}`;
   const root = join(scratch, session, 'project');
   cpSync(acme, root, { recursive: true });
-  for (const [name, text] of Object.entries({ 'README.md': 'read me\n', '.env': 'A=1\n', 'sub/.env': 'A=1\n', 'secrets/key.txt': 'k\n', 'db/x.PEM': 'k\n', 'infra/x.tf': '\n', 'package.json': '{}\n' })) {
+  for (const [name, text] of Object.entries(scenario.files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
@@ -93,8 +108,9 @@ async function decide(subject, args, { hooks = true } = {}) {
   mkdirSync(bin);
   mkdirSync(home);
   // The hooks of a subagent of the project run where a person has trusted its folder.
-  writeFileSync(join(home, '.claude.json'), JSON.stringify({ projects: { [realpathSync(root)]: { hasTrustDialogAccepted: true } } }));
-  symlinkSync(modec, join(bin, 'modec'));
+  writeFileSync(join(home, '.claude.json'), JSON.stringify({ projects: { [realpathSync(root)]: { hasTrustDialogAccepted: scenario.trusted } } }));
+  const tap = recording && new Tap(bin, modec);
+  if (!tap) symlinkSync(modec, join(bin, 'modec'));
   const mcpServers = { prompter: { command: process.execPath, args: [stub, 'ask'] } };
   for (const s of subject.servers) {
     mcpServers[s] = { command: process.execPath, args: [stub, ...calls.flatMap((c) => (c.name.startsWith(`mcp__${s}__`) ? [c.name.slice(`mcp__${s}__`.length)] : []))] };
@@ -125,7 +141,20 @@ async function decide(subject, args, { hooks = true } = {}) {
       if (c.type === 'tool_result') results[c.tool_use_id] ??= [c.is_error === true, JSON.stringify(c.content)];
     }
   }
-  return calls.map((_, i) => letter(results[`toolu_${i}`], err + out));
+  const letters = calls.map((_, i) => letter(results[`toolu_${i}`], err + out));
+  if (tap) record.session(name, letters.map((l) => became[l]), hooked(tap, root, home));
+  return letters;
+}
+
+const became = { a: 'ran', k: 'asked', d: 'refused', c: 'left to a classifier' };
+
+// hooked returns what the agent asked the hook about, in the calls' order, without
+// the names that differ from run to run.
+function hooked(tap, root, home) {
+  const order = ({ payload, command }) => Number(payload.tool_use_id.slice('toolu_'.length)) * 2 + (command.includes('--may-allow') ? 0 : 1);
+  return tap.calls({ ROOT: root, HOME: home })
+    .map((c) => ({ ...c, payload: { ...c.payload, session_id: 'SESSION', prompt_id: 'PROMPT', transcript_path: 'TRANSCRIPT' } }))
+    .sort((a, b) => order(a) - order(b));
 }
 
 function letter(result, log) {
@@ -149,24 +178,21 @@ test('the artifacts are there', () => {
 
 test('the agent decides as the decider says', { concurrency: 3 }, async (t) => {
   const all = [];
-  for (const s of subjects) {
+  const ask = (name, check, ...session) => all.push(t.test(name, async () => check(await decide(name, ...session))));
+  for (const s of quick ? subjects.filter((s) => s.role === 'developer') : subjects) {
     const start = s.role ? [`--settings=ROOT/.claude/modec/${s.role}.settings.json`] : [`--agent=${s.agent}`];
-    all.push(t.test(`${s.role ?? s.agent} with its hooks`, async () => {
-      const got = await decide(s, start);
+    const withHooks = (got) => {
       assert.deepEqual(table(got), table(s.withHooks));
       narrowerOrEqual(got, s.source);
-    }));
-    all.push(t.test(`${s.role ?? s.agent} without hooks`, async () => {
-      assert.deepEqual(table(await decide(s, start, { hooks: false })), table(s.withoutHooks));
-    }));
-    if (s.flags) {
-      all.push(t.test(`${s.role} by flags only`, async () => {
-        const got = await decide(s, [...s.flags, '--']);
-        // Plan without disableAutoMode asks a classifier, which might approve.
-        // Agent's deny rules come after it.
-        assert.deepEqual(table(got.map((l, i) => (l === 'c' && s.byFlags[i] !== 'k' ? s.byFlags[i] : l))), table(s.byFlags));
-      }));
-    }
+    };
+    const withoutHooks = (got) => assert.deepEqual(table(got), table(s.withoutHooks));
+    // Plan without disableAutoMode asks a classifier, which might approve. Agent's
+    // deny rules come after it.
+    const byFlags = (got) => assert.deepEqual(table(got.map((l, i) => (l === 'c' && s.byFlags[i] !== 'k' ? s.byFlags[i] : l))), table(s.byFlags));
+    ask(`${s.role ?? s.agent} with its hooks`, withHooks, s, start);
+    if (quick) break;
+    ask(`${s.role ?? s.agent} without hooks`, withoutHooks, s, start, { hooks: false });
+    if (s.flags) ask(`${s.role} by flags only`, byFlags, s, [...s.flags, '--']);
   }
   await Promise.all(all);
 });

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +14,10 @@ import (
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
-var (
-	errNoName        = errors.New("Claude Code does not load a subagent without a name")
-	errNoDescription = errors.New("Claude Code does not load a subagent without a description")
-	errNoSlug        = errors.New("the subagent's name has no letter and no digit")
+const (
+	noName        = "Claude Code does not load a subagent without a name"
+	noDescription = "Claude Code does not load a subagent without a description"
+	noSlug        = "the subagent's name has no letter and no digit"
 )
 
 // agentOf is a subagent, and the subject in whose notes it is.
@@ -32,20 +31,20 @@ type agentOf struct {
 func (im *importer) agent(f agentFile) {
 	a, err := format.ReadAgent(f.at, f.data)
 	if err != nil {
-		im.refuseAgent(f, err)
+		im.refuseAgent(f, err.Error())
 		return
 	}
 	about, _ := a.Root.Get("description").Str()
 	slug := contract.Slug(a.Name)
 	switch {
 	case a.Name == "":
-		im.refuseAgent(f, errNoName)
+		im.refuseAgent(f, noName)
 		return
 	case strings.TrimSpace(about) == "":
-		im.refuseAgent(f, errNoDescription)
+		im.refuseAgent(f, noDescription)
 		return
 	case slug == "":
-		im.refuseAgent(f, errNoSlug)
+		im.refuseAgent(f, noSlug)
 		return
 	}
 	of := agentOf{a, "mode " + slug}
@@ -66,13 +65,13 @@ func (im *importer) agent(f agentFile) {
 
 // refuseAgent reports a file that is not a subagent. Prose beside subagents does not stop
 // an import, unless somebody named the file.
-func (im *importer) refuseAgent(f agentFile, err error) {
+func (im *importer) refuseAgent(f agentFile, reason string) {
 	at := diag.Pos{File: f.at, Line: 1, Col: 1}
 	if im.src.Files != nil {
-		im.diags.Errorf(CodeImport, at, "%v", err)
+		im.diags.Errorf(CodeImport, at, "%s", reason)
 		return
 	}
-	im.out.Note(contract.Refused, at, "", f.at, err.Error())
+	im.out.Note(contract.Refused, at, "", f.at, reason)
 }
 
 func (im *importer) mode(f agentFile, a agentOf, slug, about string) ir.Mode {

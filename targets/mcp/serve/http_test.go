@@ -218,11 +218,30 @@ func TestHTTPReloadWaitsForNobody(t *testing.T) {
 // TestHTTPEndsSlowBodies: a body that does not come is not waited for, and an answer
 // that takes longer than a body may is.
 func TestHTTPEndsSlowBodies(t *testing.T) {
+	asked, ended := make(chan struct{}), make(chan struct{})
 	s := serve(t, Options{Verify: func(context.Context) (*Verification, error) {
-		time.Sleep(400 * time.Millisecond)
+		close(asked)
+		<-ended
 		return &Verification{Targets: []string{}, Findings: []string{}}, nil
 	}})
 	url := listen(t, s, HTTPOptions{BodyTime: 200 * time.Millisecond})
+	cs := dial(t, url+"/mcp", eras[0])
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if v, refused := call[Verification](t, cs, "verify", nil); refused || v.Wider != 0 {
+			t.Errorf("got %+v", v)
+		}
+	}()
+	select {
+	case <-asked:
+	case <-answered:
+		t.Fatal("verify did not run")
+	}
+	defer func() { // the answer takes longer than the body of the other request may
+		close(ended)
+		<-answered
+	}()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -233,10 +252,6 @@ func TestHTTPEndsSlowBodies(t *testing.T) {
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil || strings.Contains(line, "200") {
 		t.Errorf("got %q, %v", line, err)
-	}
-	cs := dial(t, url+"/mcp", eras[0])
-	if v, refused := call[Verification](t, cs, "verify", nil); refused || v.Wider != 0 {
-		t.Errorf("got %+v", v)
 	}
 }
 

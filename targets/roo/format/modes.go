@@ -131,8 +131,12 @@ func checkTexts(v *located.Value, d Dialect) error {
 		}
 	}
 	source, _ := Text(v.Get("source"))
-	return failed(optionalText(v, "whenToUse"), optionalText(v, "description"), optionalText(v, "customInstructions"),
-		check{v.Get("source"), "source", IsSource(source, d), fmt.Sprintf("must be global or project, received %q", source)})
+	wrong := fmt.Sprintf("must be global or project, received %q", source)
+	return failed(
+		optionalText(v, "whenToUse"),
+		optionalText(v, "description"),
+		optionalText(v, "customInstructions"),
+		check{v.Get("source"), "source", IsSource(source, d), wrong})
 }
 
 // known returns the groups that an agent has.
@@ -207,7 +211,8 @@ func readGroup(entry *located.Value, i int) (Group, error) {
 	g.RegexAt = options.Get("fileRegex").Pos
 	var err error
 	if g.FileRegex, err = ecma.Parse(source); err != nil {
-		return g, within(&SchemaError{g.RegexAt, "fileRegex", fmt.Sprintf("invalid regular expression pattern: %v", err)})
+		reason := fmt.Sprintf("invalid regular expression pattern: %v", err)
+		return g, within(&SchemaError{g.RegexAt, "fileRegex", reason})
 	}
 	return g, nil
 }

@@ -90,7 +90,8 @@ var (
 func checkTransport(v *located.Value) error {
 	kind, _ := v.Get("type").Str()
 	if t := v.Get("type"); t != nil && !slices.Contains(transports, kind) {
-		return &SchemaError{t.Pos, "type", fmt.Sprintf("server type must be stdio, sse or streamable-http, received %q", kind)}
+		reason := fmt.Sprintf("server type must be stdio, sse or streamable-http, received %q", kind)
+		return &SchemaError{t.Pos, "type", reason}
 	}
 	command, _ := v.Get("command").Str()
 	url, _ := v.Get("url").Str()

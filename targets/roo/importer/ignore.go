@@ -37,7 +37,8 @@ func (im *importer) ignoreFile(file string, data []byte) {
 			note = ""
 			continue
 		case strings.HasPrefix(line, "!"):
-			im.out.NoteRule(contract.Refused, at, "", line, "a deny has no exception here: what it takes back stays denied")
+			im.out.NoteRule(contract.Refused, at, "", line,
+				"a deny has no exception here: what it takes back stays denied")
 			continue
 		}
 		glob, why := ignoreGlob(line)

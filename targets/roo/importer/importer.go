@@ -106,14 +106,16 @@ func joined(a, b contract.Imported) contract.Imported {
 		if a.Project.Mode(m.Slug) == nil {
 			a.Project.Modes = append(a.Project.Modes, m)
 		} else {
-			a.Note(contract.Refused, m.Pos, "mode "+m.Slug, m.Slug, "a mode of that slug stands in a file of Roo's, too")
+			a.Note(contract.Refused, m.Pos, "mode "+m.Slug, m.Slug,
+				"a mode of that slug stands in a file of Roo's, too")
 		}
 	}
 	for _, s := range b.Project.Servers {
 		if a.Project.Server(s.Name) == nil {
 			a.Project.Servers = append(a.Project.Servers, s)
 		} else {
-			a.Note(contract.Refused, s.Pos, "server "+s.Name, s.Name, "a server of that name stands in a file of Roo's, too")
+			a.Note(contract.Refused, s.Pos, "server "+s.Name, s.Name,
+				"a server of that name stands in a file of Roo's, too")
 		}
 	}
 	sortProject(a.Project)
@@ -239,7 +241,8 @@ func (im *importer) kindOf(name string) kind {
 func (im *importer) left() {
 	for _, name := range []string{path.Dir(im.Rules[0]) + "/rules", ".roorules", ".clinerules", "AGENTS.md"} {
 		if im.dialect == format.Stock && im.any(name) {
-			im.out.Note(contract.Left, diag.Pos{File: name}, "", name, "instructions for every mode, which no mode owns")
+			im.out.Note(contract.Left, diag.Pos{File: name}, "", name,
+				"instructions for every mode, which no mode owns")
 		}
 	}
 }

@@ -331,7 +331,8 @@ func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 	subject := "mode " + m.Slug
 	f, err := format.ReadRestrictions(list)
 	if err != nil {
-		im.out.NoteRule(contract.Refused, list.Pos, subject, "mcpRestrictions", err.Error()+", and Roo Code drops this key")
+		im.out.NoteRule(contract.Refused, list.Pos, subject, "mcpRestrictions",
+			err.Error()+", and Roo Code drops this key")
 		return
 	}
 	if im.dialect == format.Stock {

@@ -270,8 +270,12 @@ func (im *importer) sharedServers(m *ir.Mode) {
 				t.Entries[own].Default.Decision = ir.Ask
 			}
 		case s.disabled && m.Restrictions != nil: // else it could open the server
-			all := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: s.server.Pos}
-			t.Entries = append(t.Entries, ir.MCPEntry{Key: name, Literal: true, Pos: s.server.Pos, Rules: []ir.Rule{all}})
+			t.Entries = append(t.Entries, ir.MCPEntry{
+				Key:     name,
+				Literal: true,
+				Pos:     s.server.Pos,
+				Rules:   []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: s.server.Pos}},
+			})
 		case len(s.rules) > 0 || t.Default.Decision == ir.Allow && s.server.Type != ir.External:
 			if e, ok := s.entry(); ok {
 				t.Entries = append(t.Entries, e)

@@ -30,8 +30,9 @@ const codeArtifact diag.Code = "roo-artifact"
 // Codes documents what the model reports.
 func Codes() []diag.Doc {
 	return []diag.Doc{
-		{Code: codeArtifact, Text: "The agent would load nothing of a modes file or of mcp.json as it stands: one entry " +
-			"that its schema refuses costs all entries of the file, and its built-in modes or the user's own servers remain."},
+		{Code: codeArtifact, Text: "The agent would load nothing of a modes file or of mcp.json as it stands: one " +
+			"entry that its schema refuses costs all entries of the file, and its built-in modes or the user's own " +
+			"servers remain."},
 	}
 }
 
@@ -65,8 +66,8 @@ func (d *decider) Assumes() []string {
 	a := []string{
 		"the user's auto-approve settings say what is asked about; alwaysAllow counts only where the user " +
 			"auto-approves MCP",
-		"the user's own mcp_settings.json names no server as the project does, and custom_modes.yaml no mode that the " +
-			"project leaves to the agent",
+		"the user's own mcp_settings.json names no server as the project does, and custom_modes.yaml no mode " +
+			"that the project leaves to the agent",
 		"the experiment for custom tools is off",
 		"reading outside the workspace is the user's own decision: Roo asks about it, and no artifact says more",
 		"the code index was made with the ignore file in place: codebase_search does not ask it again",
@@ -185,8 +186,8 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 	if g.regex != nil && !g.regex.test(path) {
 		v := verdict(ir.Deny, contract.Access, g.text, g.at)
 		v.Hole = &contract.Hole{Decision: ir.Ask,
-			Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in apply_patch, " +
-				"and on the picture of generate_image"}
+			Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in " +
+				"apply_patch, and on the picture of generate_image"}
 		return v
 	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)
@@ -237,7 +238,8 @@ func (d *decider) mcp(m *mode, a policy.Action) contract.Verdict {
 			// validateToolUse; the plan and Zoo check in the tool itself, and a
 			// resource is read by an ordinary tool, which is checked.
 			v.Hole = &contract.Hole{Decision: byAll.Decision,
-				Why: "without the group Roo hides the tools of servers from the model and runs one that is called nevertheless"}
+				Why: "without the group Roo hides the tools of servers from the model and runs one that is called " +
+					"nevertheless"}
 		}
 		return v
 	}

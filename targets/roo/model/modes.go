@@ -132,7 +132,12 @@ func openModes(fsys fs.FS, dialect format.Dialect) (map[string]*mode, diag.List)
 
 // loaded returns a mode of a file.
 func loaded(m format.Mode) *mode {
-	out := &mode{groups: map[string]group{}, servers: m.Servers, restrictions: newRestrictions(m.Restrictions), at: m.At}
+	out := &mode{
+		groups:       map[string]group{},
+		servers:      m.Servers,
+		restrictions: newRestrictions(m.Restrictions),
+		at:           m.At,
+	}
 	for _, g := range m.Groups {
 		one := group{at: g.At, text: "- " + g.Name}
 		if g.Name == "edit" && g.FileRegex != nil { // in any other group it says nothing

@@ -6,15 +6,16 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// unmerged reports a shared file that cannot be read.
+// unmerged reports a merged file that cannot be read.
 func unmerged(diags *diag.List, name, p string, err error) {
-	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err), "got a file that is no JSON, want to add modec's entries to it: %v", err).
+	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err),
+		"got a file that is no JSON, want to add modec's entries to it: %v", err).
 		Hint("mend it, or move it away").
 		Target(name)
 }
 
-// conflicts reports the entries of a shared file that are a person's; true where
-// there are any. hint says what becomes of one that was there before.
+// conflicts reports the entries of a merged file that are a person's, and returns true
+// where there are any. hint is what to do with an entry that was there before.
 func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint string) bool {
 	for _, x := range list {
 		at := diag.Pos{File: p, Line: x.Line, Col: 1}
@@ -23,7 +24,8 @@ func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint 
 			diags.Errorf(diag.NotOurs, at, "got %s at %q, want what modec's entries fit into", x.Got, x.Place).
 				Hint("mend it, or move the file away").Target(name)
 		case x.Edited:
-			diags.Errorf(diag.Edited, at, "got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place).
+			diags.Errorf(diag.Edited, at,
+				"got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place).
 				Hint("move the change into the source, or `--force` overwrites it").Target(name)
 		default:
 			diags.Errorf(diag.NotOurs, at, "got an entry %q that modec did not write, want to leave it alone", x.Place).

@@ -1,0 +1,184 @@
+package replay
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+)
+
+// Case is a target with today's state of what its record was made of.
+type Case struct {
+	Folder    string   // of the agent's tests, with testdata/record.json
+	Packages  []string // the npm packages that are the agent
+	Artifacts map[string][]byte
+	Actions   any // of testdata/decide.json, without the verdicts
+	Want      []Expected
+	Hooker    contract.Hooker // nil for an agent without hooks
+}
+
+// scenario is what a session finds beside the artifacts.
+type scenario struct {
+	Files map[string]string
+}
+
+// Run holds the target against its record, and shows that each comparison can fail.
+func Run(t *testing.T, c Case) {
+	r, err := Read(filepath.Join(c.Folder, "testdata", "record.json"))
+	if err != nil {
+		t.Fatalf("%v: run make agents", err)
+	}
+	t.Run("key", func(t *testing.T) { c.key(t, r) })
+	t.Run("hook", func(t *testing.T) { c.hook(t, r) })
+	t.Run("model", func(t *testing.T) { c.model(t, r) })
+}
+
+func (c Case) key(t *testing.T, r *Record) {
+	today := Key{Agent: c.agent(t), Artifacts: map[string]string{}}
+	for p, data := range c.Artifacts {
+		today.Artifacts[p] = digest(data)
+	}
+	var err error
+	if today.Actions, err = Digest(c.Actions); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(c.scenarioFile()); err == nil {
+		var s any
+		decode(t, data, &s)
+		if today.Scenario, err = Digest(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, changed := range r.Key.stale(today) {
+		t.Errorf("%s: run make agents", changed)
+	}
+
+	for p := range today.Artifacts {
+		other := today
+		other.Artifacts = maps.Clone(today.Artifacts)
+		delete(other.Artifacts, p)
+		if n := len(today.stale(other)); n != 1 {
+			t.Errorf("got %d changes without the artifact %s, want 1", n, p)
+		}
+	}
+	if n := len(today.stale(Key{Artifacts: today.Artifacts})); n < 2 {
+		t.Errorf("got %d changes with another agent and other actions", n)
+	}
+}
+
+func (c Case) hook(t *testing.T, r *Record) {
+	if c.Hooker == nil {
+		if len(r.Payloads) > 0 {
+			t.Error("an agent without hooks sent payloads")
+		}
+		return
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("the recorded sessions ran where a path begins with a slash")
+	}
+	h := hook{c.Hooker, c.project(t), map[string]*ir.Project{}}
+	differ := func() []string {
+		list, err := r.differ(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	asked := 0
+	for _, s := range r.Sessions {
+		asked += len(s.Hooks)
+	}
+	if asked < 100 {
+		t.Errorf("the agent asked the hook %d times only", asked)
+	}
+	for _, d := range differ() {
+		t.Error(d)
+	}
+	if t.Failed() {
+		return
+	}
+	for id, a := range maps.Clone(r.Answers) {
+		r.Answers[id] = Answer{Exit: a.Exit, Stdout: a.Stdout + " ", Stderr: a.Stderr}
+		if len(differ()) == 0 {
+			t.Errorf("nobody notices another answer than %s", id)
+		}
+		r.Answers[id] = a
+		break
+	}
+}
+
+func (c Case) model(t *testing.T, r *Record) {
+	for _, d := range r.disagree(c.Want) {
+		t.Error(d)
+	}
+	if t.Failed() {
+		return
+	}
+	for i := range r.Sessions {
+		s := &r.Sessions[i]
+		was := s.Became
+		s.Became = slices.Clone(was)
+		s.Became[len(was)-1] += " not"
+		if n := len(r.disagree(c.Want)); n != 1 {
+			t.Errorf("%s: got %d disagreements about another outcome, want 1", s.Name, n)
+		}
+		s.Became = was
+	}
+}
+
+// project lays out what the sessions found.
+func (c Case) project(t *testing.T) string {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := maps.Clone(c.Artifacts)
+	if data, err := os.ReadFile(c.scenarioFile()); err == nil {
+		var s scenario
+		decode(t, data, &s)
+		for p, text := range s.Files {
+			files[p] = []byte(text)
+		}
+	}
+	for p, data := range files {
+		name := filepath.Join(root, filepath.FromSlash(p))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func (c Case) scenarioFile() string { return filepath.Join(c.Folder, "testdata", "scenario.json") }
+
+// agent names the packages with the versions that are pinned.
+func (c Case) agent(t *testing.T) string {
+	data, err := os.ReadFile(filepath.Join(c.Folder, "package.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct{ Dependencies map[string]string }
+	decode(t, data, &manifest)
+	var names []string
+	for _, name := range c.Packages {
+		names = append(names, name+" "+manifest.Dependencies[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+func decode(t *testing.T, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatal(err)
+	}
+}
