@@ -1,9 +1,12 @@
-# make test    everything: lint, Go tests, and the end-to-end parts beside them
-# make bench   the benchmarks; RUNS=30 for the whole process
-# make fuzz    every fuzz target for a time, TIME=30s each
-# make golden  rewrite the golden trees after a deliberate change
-# make release binaries for every platform, an SBOM and checksums
-# make reproducible  release twice from two folders and compare
+# make test         what a newcomer waits for: lint, Go tests, one quick run of each agent
+# make check        everything else: all mutants, the corpus, races, conformance, real servers,
+#                   the agents' own programs, fuzzing
+# make agents       ask the agents' own programs again, and record what they say
+# make bench        the benchmarks; RUNS=30 for the whole process
+# make fuzz         every fuzz target for a time, TIME=30s each
+# make golden       rewrite the golden trees after a deliberate change
+# make release      binaries for every platform, an SBOM and checksums
+# make reproducible release twice from two folders and compare
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -13,8 +16,13 @@ BIN := $(CURDIR)/bin
 # MODEC_E2E_SKIP names targets whose agent cannot be installed here: "claude
 # cursor". What is not run is said at the end.
 SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
-E2E := $(filter-out $(SKIPPED),$(sort $(dir $(wildcard targets/*/e2e/package.json targets/*/*/e2e/package.json targets/*/e2e/*/package.json))))
-TESTS := $(filter-out $(SKIPPED),$(sort $(wildcard targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
+# The end-to-end tests of an agent's own program, and those of modec's own servers.
+AGENTS ?= claude cursor roo
+OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
+OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
+# One run of each agent that takes seconds.
+QUICK := $(filter-out $(SKIPPED),targets/claude/e2e/claude.test.mjs targets/cursor/e2e/decide.test.mjs \
+	$(wildcard targets/roo/e2e/[dei]*.test.mjs))
 # Real files of public repositories, tried where they are.
 export MODEC_CORPUS ?= $(wildcard $(CURDIR)/../shared/corpus)
 TIME ?= 30s
@@ -23,16 +31,27 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test go e2e lint unit race npm acme bench fuzz golden release reproducible clean
+.PHONY: test check agents lint unit whole race e2e quick acme bench fuzz golden release reproducible clean
 
-# The npm parts run beside the Go parts; a part's output is printed when it is done.
+# npm's part runs beside Go's; a part's output is printed when it is done.
 test:
 	@rm -rf $(BIN)/times
-	@$(MAKE) -j2 -Otarget go e2e
-	@for t in $(MODEC_E2E_SKIP); do echo "not run: the end-to-end tests of $$t (MODEC_E2E_SKIP)"; done
-	@echo "parts:"; sed 's/^/  /' $(BIN)/times/*
+	@$(MAKE) -j2 -Otarget lint quick
+	@$(MAKE) unit
+	@$(MAKE) times
 
-go: lint unit race
+check:
+	@rm -rf $(BIN)/times
+	@$(MAKE) -j2 -Otarget race e2e
+	@$(MAKE) whole
+	@$(MAKE) fuzz TIME=5s
+	@$(MAKE) times
+
+.PHONY: times
+times:
+	@for t in $(MODEC_E2E_SKIP); do echo "not run: the end-to-end tests of $$t (MODEC_E2E_SKIP)"; done
+	@[ -n "$(MODEC_CORPUS)" ] || echo "not run: TestCorpus (MODEC_CORPUS names no folder of real files)"
+	@echo "parts:"; sed 's/^/  /' $(BIN)/times/*
 
 # The bounds on code. A function that decides more than COMPLEXITY things, or a line longer
 # than COLUMNS (a tab counts 4), is hard to read: split it. BOUND lists the folders with code.
@@ -52,28 +71,40 @@ lint:
 			expand -t 4 $$f | LC_ALL=C.UTF-8 grep -nE '^.{$(COLUMNS)}.' | cut -d: -f1 | sed "s|^|$$f:|" || true; \
 		done); [ -z "$$long" ] || { echo "longer than $(COLUMNS) columns:"; echo "$$long"; exit 1; })
 
-unit: lint
-	@$(call part,unit,go test ./...)
+unit:
+	@$(call part,unit,go test -short ./...)
 
-race: unit
-	@$(call part,race,go test -race -skip 'Install|Killed' ./compiler/... ./targets/mcp/serve; go test -race -run Promise ./compiler/verify)
+# The Go tests whole: every mutant, every round of what is random.
+whole:
+	@$(call part,whole,go test -timeout 30m ./...)
 
-npm:
-	@$(call part,npm,\
-		for dir in $(E2E); do \
-			if [ ! -e $$dir/node_modules/.package-lock.json ] || [ $$dir/package-lock.json -nt $$dir/node_modules/.package-lock.json ]; then \
-				(cd $$dir && npm ci --no-audit --no-fund --loglevel=error); \
-			fi; \
-		done)
+race:
+	@$(call part,race,go test -short -race -skip 'Install|Killed|Mutants|Corpus' ./compiler/... ./targets/mcp/serve)
+
+# installed TESTS installs by their lock files the packages that tests need.
+installed = for dir in $(sort $(dir $(wildcard $(foreach t,$(1),$(dir $t)package.json $(dir $t)*/package.json)))); do \
+		if [ ! -e $$dir/node_modules/.package-lock.json ] || [ $$dir/package-lock.json -nt $$dir/node_modules/.package-lock.json ]; then \
+			(cd $$dir && npm ci --no-audit --no-fund --loglevel=error); \
+		fi; \
+	done
 
 acme:
 	@go build -trimpath -o $(BIN)/modec ./cmd/modec
 	@rm -rf $(BIN)/acme
 	@$(BIN)/modec -q build -C fixtures/acme --out $(BIN)/acme > /dev/null
 
-e2e: npm acme
-	@$(call part,e2e,\
-		MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures node --test --test-concurrency=2 --test-reporter=spec $(TESTS))
+# node TESTS runs tests with the program and what it makes of the showcase.
+node = MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures \
+	node --test --test-concurrency=2 --test-timeout=600000 --test-reporter=spec $(1)
+
+quick: acme
+	@$(call part,quick,$(call installed,$(QUICK)); $(call node,$(QUICK)))
+
+e2e: acme
+	@$(call part,e2e,$(call installed,$(OFSERVERS)); $(call node,$(OFSERVERS)))
+
+agents: acme
+	@$(call part,agents,$(call installed,$(OFAGENTS)); $(call node,$(OFAGENTS)))
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./compiler/...

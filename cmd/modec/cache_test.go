@@ -179,7 +179,10 @@ func TestTheCacheIsNeverWrong(t *testing.T) {
 		t.Fatal(s)
 	}
 	for round := range 3 {
-		for _, c := range changes {
+		for i, c := range changes {
+			if testing.Short() && (round > 0 || i%3 != 0) {
+				continue // a share of them
+			}
 			if round > 0 && !strings.HasPrefix(c.name, "a letter") {
 				continue // it is the same each time
 			}

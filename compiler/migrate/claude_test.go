@@ -106,7 +106,11 @@ func (r someone) flags() []string {
 // becomes a source, and the proof that ends an import finds nothing wider.
 func TestClaudeNeverWidens(t *testing.T) {
 	r := someone{rand.New(rand.NewPCG(1, 2))}
-	for range 60 {
+	projects := 60
+	if testing.Short() {
+		projects = 20
+	}
+	for range projects {
 		files, args := r.files(), r.flags()
 		home := fstest.MapFS{}
 		if r.IntN(3) == 0 {
