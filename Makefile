@@ -1,4 +1,7 @@
 # make test    everything: lint, Go tests, and the end-to-end parts beside them
+# make agents  the agents' real programs: they rewrite targets/*/e2e/testdata/record.json,
+#              which the Go tests replay; AGENTS="claude cursor roo" chooses
+# make quick   some seconds of each agent, and no record
 # make bench   the benchmarks; RUNS=30 for the whole process
 # make fuzz    every fuzz target for a time, TIME=30s each
 # make golden  rewrite the golden trees after a deliberate change
@@ -23,7 +26,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test go e2e lint unit race npm acme bench fuzz golden release reproducible clean
+.PHONY: test go e2e lint unit race npm acme agents quick bench fuzz golden release reproducible clean
 
 # The npm parts run beside the Go parts; a part's output is printed when it is done.
 test:
@@ -76,6 +79,22 @@ acme:
 e2e: npm acme
 	@$(call part,e2e,\
 		MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures node --test --test-concurrency=2 --test-reporter=spec $(TESTS))
+
+# The agents whose real programs can be asked. MODEC_RECORD has them write what they did.
+AGENTS ?= claude cursor roo
+ASK = MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures \
+	node --test --test-concurrency=2 --test-reporter=spec
+
+agents: acme
+	@$(MAKE) npm E2E="$(AGENTS:%=targets/%/e2e/)"
+	@$(call part,agents,MODEC_RECORD=1 $(ASK) $(wildcard $(AGENTS:%=targets/%/e2e/*.test.mjs)))
+
+# One session of an agent that takes seconds to start, and the whole of one that takes none.
+QUICK = $(filter-out $(SKIPPED),$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs))
+
+quick: acme
+	@$(MAKE) npm E2E="$(sort $(dir $(QUICK)))"
+	@$(call part,quick,MODEC_QUICK=1 MODEC_CORPUS= $(ASK) $(sort $(QUICK)))
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./compiler/...
