@@ -97,7 +97,8 @@ func (c Case) hook(t *testing.T, r *Record) {
 		t.Errorf("the agent asked the hook %d times only", asked)
 	}
 	if list := differ(); len(list) > 0 {
-		t.Fatalf("%d answers of the hook differ: where that is meant, run make agents. The first:\n%s", len(list), list[0])
+		t.Fatalf("%d answers of the hook differ: where that is meant, run make agents. The first:\n%s",
+			len(list), list[0])
 	}
 	for id, a := range maps.Clone(r.Answers) {
 		r.Answers[id] = Answer{Exit: a.Exit, Stdout: a.Stdout + " ", Stderr: a.Stderr}
