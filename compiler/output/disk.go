@@ -34,16 +34,24 @@ const (
 	removing step = "removing" // of a file or of a folder that this left empty
 )
 
-// openDisk opens a folder, and creates it first unless dry is set. The root of a dry
+// run is whether a command changes the disk.
+type run bool
+
+const (
+	real run = false
+	dry  run = true
+)
+
+// openDisk opens a folder, and creates it first unless the run is dry. The root of a dry
 // disk is nil where there is no folder.
-func openDisk(dir string, dry bool) (disk, error) {
-	if !dry {
+func openDisk(dir string, as run) (disk, error) {
+	if as == real {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return disk{}, fmt.Errorf("cannot create the output folder: %w", err)
 		}
 	}
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) && dry {
+	if errors.Is(err, fs.ErrNotExist) && as == dry {
 		return disk{}, nil
 	}
 	if err != nil {

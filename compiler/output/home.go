@@ -80,7 +80,7 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 	if err != nil || !info.IsDir() {
 		return nil, cannotWrite(fmt.Errorf("got no home folder at %s", opt.Home))
 	}
-	if h.disk, err = openDisk(opt.Home, opt.DryRun); err != nil {
+	if h.disk, err = openDisk(opt.Home, run(opt.DryRun)); err != nil {
 		return nil, cannotWrite(err)
 	}
 	h.mode, h.keepFolders, h.step = 0o600, true, opt.step
@@ -273,7 +273,7 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 			replaced = append(replaced, place)
 		}
 	}
-	back, err := jsonedit.Merge(res.Data, before, replaced, nil, false)
+	back, err := jsonedit.Merge(res.Data, before, replaced, nil, jsonedit.Keep)
 	if err != nil || len(back.Conflicts) > 0 {
 		return res.Data, true // a person's own word since
 	}
@@ -311,7 +311,7 @@ func (h *home) withoutEntries(
 	for _, r := range records {
 		owned = append(owned, maps.Clone(r.Entries))
 	}
-	res, err := jsonedit.Merge(have, nil, nil, owned, false)
+	res, err := jsonedit.Merge(have, nil, nil, owned, jsonedit.Keep)
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1},
@@ -320,7 +320,7 @@ func (h *home) withoutEntries(
 				delete(e, x.Place)
 			}
 		}
-		res, err = jsonedit.Merge(have, nil, nil, owned, false)
+		res, err = jsonedit.Merge(have, nil, nil, owned, jsonedit.Keep)
 	}
 	if err != nil {
 		unmerged(&h.diags, records[0].Target, p, err)

@@ -20,7 +20,7 @@ const (
 // Put writes files that are people's own from then on: all of them or none. It never
 // writes outside the folder or through a symbolic link.
 func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
-	d, err := openDisk(dir, false)
+	d, err := openDisk(dir, real)
 	if err != nil {
 		diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		return diags

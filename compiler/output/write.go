@@ -160,7 +160,7 @@ func newWriter(opt Options) (*writer, error) {
 		return w, nil
 	}
 	var err error
-	w.disk, err = openDisk(opt.Dir, opt.DryRun)
+	w.disk, err = openDisk(opt.Dir, run(opt.DryRun))
 	w.step = opt.step
 	return w, err
 }
@@ -286,7 +286,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x jsonedit.Conflict) bool { return x.Edited }) {
 			state = Edited
 		}
-		res, err = jsonedit.Merge(have, want, patterns, owned, true)
+		res, err = jsonedit.Merge(have, want, patterns, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
 		unmerged(&w.diags, name, p, err)

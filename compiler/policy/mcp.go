@@ -162,7 +162,7 @@ func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string)
 		}
 	}
 	v := verdict{opened: m.opens(name)}
-	if r := m.limits.unavailable(name, sv == nil || sv.DefaultEnabled, kind, tool); r != nil {
+	if r := m.limits.unavailable(name, sv, kind, tool); r != nil {
 		v.result, v.explicit = r, true
 		return v
 	}
@@ -228,7 +228,7 @@ func (m *mcpRules) defaultOf(server string) *Result {
 	if next == nil {
 		next = m.fallback
 	}
-	r, written := m.keyDefault(server, true)
+	r, written := m.keyDefault(server, literally)
 	switch {
 	case r == nil:
 		return next
@@ -245,7 +245,7 @@ func (m *mcpRules) globDefault(server string) *Result {
 		if e.literal || !e.matches(server) {
 			continue
 		}
-		r, written := m.keyDefault(e.key, false)
+		r, written := m.keyDefault(e.key, asGlob)
 		if !written {
 			r = lower(r, m.fallback)
 		}
@@ -256,13 +256,21 @@ func (m *mcpRules) globDefault(server string) *Result {
 	return best
 }
 
+// meaning is how a key of can.mcp is meant.
+type meaning bool
+
+const (
+	asGlob    meaning = false
+	literally meaning = true
+)
+
 // keyDefault returns the default of a key: the subject's own where written,
 // else the lowest inherited one, else what an omitted default means.
-func (m *mcpRules) keyDefault(key string, literal bool) (r *Result, written bool) {
+func (m *mcpRules) keyDefault(key string, meant meaning) (r *Result, written bool) {
 	var own, inherited, omitted *Result
 	for i := range m.entries {
 		e := &m.entries[i]
-		if e.literal != literal || e.key != key {
+		if e.literal != bool(meant) || e.key != key {
 			continue
 		}
 		switch {
@@ -357,8 +365,9 @@ func newRestrictions(in *ir.MCPRestrictions) *restrictions {
 	return r
 }
 
-// unavailable returns what makes a tool unavailable, nil when nothing does.
-func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, tool string) *Result {
+// unavailable returns what makes a tool unavailable, nil when nothing does. The server is nil
+// where the inventory lacks it.
+func (r *restrictions) unavailable(server string, sv *ir.Server, kind MCPKind, tool string) *Result {
 	if r == nil {
 		return nil
 	}
@@ -377,7 +386,7 @@ func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, to
 			}
 		}
 	}
-	visible := enabled || listed
+	visible := sv == nil || sv.DefaultEnabled || listed
 	if r.in.AllowedServers != nil {
 		visible = false
 		for _, s := range *r.in.AllowedServers {

@@ -103,7 +103,7 @@ func (d dirs) into(dir string) (dirs, bool) {
 
 // leavesRootAbsolutely reports whether a path means the same place wherever it
 // is taken from.
-func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, true) }
+func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 
 // analyse reads a command line that runs in dir.
 func (e *Engine) analyse(dir, line string) *analysis {

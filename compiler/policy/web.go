@@ -265,10 +265,7 @@ func (t *hostTable) opaque() Result {
 	return *t.fallback
 }
 
-func (t *hostTable) decide(host string, ok bool) *Result {
-	if !ok {
-		return &t.unknown
-	}
+func (t *hostTable) decide(host string) *Result {
 	for d := range t.rules {
 		for i := range t.rules[d] {
 			if r := &t.rules[d][i]; r.pattern.match(host) {
@@ -281,5 +278,10 @@ func (t *hostTable) decide(host string, ok bool) *Result {
 
 func (s *Subject) web(arg string) *Result {
 	host, ok := Host(arg)
-	return s.over(ir.Web, func(side *side) *Result { return side.hosts.decide(host, ok) })
+	return s.over(ir.Web, func(side *side) *Result {
+		if !ok {
+			return &side.hosts.unknown
+		}
+		return side.hosts.decide(host)
+	})
 }
