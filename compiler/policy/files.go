@@ -74,7 +74,7 @@ func (p *patterns) regexp(text string) (*expression, error) {
 // matches decides.
 type fileRules struct {
 	results    []Result
-	asks, ends int // ranks: the first that is no deny, the first that is an allow
+	asks, ends int // ranks: the first that is not a deny, the first that is an allow
 	hold       globSet
 	allow      globSet
 	holdRegex  []pathRegex

@@ -141,7 +141,7 @@ type Subject struct {
 	mcp    func() *mcpTable
 }
 
-// Decide returns the decision for an action. A group that is none is denied.
+// Decide returns the decision for an action. An unknown group is denied.
 func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:

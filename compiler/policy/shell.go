@@ -319,7 +319,7 @@ func (a *analysis) setVariable(name word, in dirs) {
 
 var tied = set("path cdpath fpath manpath mailpath module_path fignore psvar watch status argv")
 
-// nested judges the substitutions inside a node that is no command itself.
+// nested judges the substitutions inside a node that is not a command itself.
 func (a *analysis) nested(n syntax.Node, in dirs) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch x := n.(type) {
