@@ -4,6 +4,8 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"modec.dev/modec/compiler/config"
@@ -80,7 +82,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	project, list := resolve.Resolve(data, tree.Texts, settings(cfg, req.Targets))
-	diags = append(diags, list...)
+	diags = append(diags, independent(list, diags)...)
 	project.SourceHash = tree.Hash(cfg.Bytes)
 	diags = append(diags, cfg.CheckBaseline(project)...)
 	diags = append(diags, interrupted(ctx)...)
@@ -95,6 +97,20 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		Sources: tree.Data,
 		targets: req.Targets,
 	}, diags
+}
+
+// independent returns the diagnostics that do not follow from earlier ones. The name of
+// whatever has an error stays known, except those of a server's tools.
+func independent(list, earlier diag.List) diag.List {
+	unread := slices.ContainsFunc(earlier, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && strings.HasPrefix(d.Path, "servers.")
+	})
+	if !unread {
+		return list
+	}
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		return d.Code == diag.UnknownTool || d.Code == diag.MatchesNothing
+	})
 }
 
 // ReadConfig reads the project's modec.toml alone.

@@ -86,7 +86,8 @@ func (c *Config) Accepted() []Accepted {
 func (c *Config) CheckBaseline(p *ir.Project) (diags diag.List) {
 	if c.Baseline != "" && p.Role(c.Baseline) == nil {
 		diags.Errorf(diag.UnknownRole, c.baselinePos,
-			"got unknown role %q, want one of %s", c.Baseline, diag.Quote(p.RoleNames())).
+			"got unknown role %q, want %s", c.Baseline,
+			diag.OneOf(p.RoleNames(), "no baseline: the source has no role")).
 			Path("baseline").
 			Hint(diag.DidYouMean(c.Baseline, p.RoleNames()))
 	}

@@ -49,6 +49,9 @@ func (l *loader) evaluate(files []*ast.File) (root *Node) {
 	}
 	if err := v.Validate(); err != nil {
 		l.evaluation(err)
+		if len(n.Fields) == 0 { // a package that CUE cannot build has no values
+			return nil
+		}
 	}
 	return n
 }
