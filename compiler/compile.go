@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
@@ -69,7 +70,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.Targets)
+	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -120,7 +121,7 @@ func ReadConfig(req Request) (*config.Config, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	return config.Load(files, req.Targets)
+	return config.Load(files, req.folder(), req.Targets)
 }
 
 // Format returns the CUE files of the source that `modec fmt` would change, as it would
@@ -131,7 +132,7 @@ func (req *Request) Format() ([]source.Formatted, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.Targets)
+	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -154,12 +155,15 @@ func (req *Request) files() (fs.FS, func() error, diag.List) {
 	root, err := os.OpenRoot(req.Root)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf(diag.NoProject, diag.Pos{}, "got folder %q, which cannot be opened: %v",
+		diags.Errorf(diag.NoProject, diag.Pos{}, "the folder %q cannot be opened: %v",
 			req.Root, diag.WithoutPath(err))
 		return nil, nil, diags
 	}
 	return root.FS(), root.Close, nil
 }
+
+// folder names the project's folder for people.
+func (req *Request) folder() string { return cmp.Or(req.Root, "the project") }
 
 // settings returns how modec.toml and the targets want a source to be resolved.
 func settings(cfg *config.Config, targets []contract.Target) resolve.Settings {

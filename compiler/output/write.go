@@ -363,10 +363,10 @@ func (w *writer) mine(c *Change) bool {
 		return true
 	}
 	if at := (diag.Pos{File: c.Path}); recorded {
-		w.diags.Errorf(diag.Edited, at, "got a file that was edited since modec wrote it, want to leave it alone").
+		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
 			Hint("move the change into the source, or `--force` overwrites it").Target(c.Target)
 	} else {
-		w.diags.Errorf(diag.NotOurs, at, "got a file that modec did not write, want to leave it alone").
+		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `--force` overwrites it").Target(c.Target)
 	}
 	return false
