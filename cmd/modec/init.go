@@ -106,10 +106,7 @@ type initFile struct {
 func initFiles(template string) ([]initFile, error) {
 	all := cue.Template(template)
 	if all == nil {
-		var names []string
-		for _, t := range cue.Templates() {
-			names = append(names, t.Name)
-		}
+		names := templateNames()
 		return nil, fmt.Errorf("there is no template %q: the templates are %s%s",
 			template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
 	}
@@ -118,6 +115,13 @@ func initFiles(template string) ([]initFile, error) {
 		files = append(files, initFile{f.Name, f.Data})
 	}
 	return files, nil
+}
+
+func templateNames() (names []string) {
+	for _, t := range cue.Templates() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // templates lists what a project can start from.

@@ -168,10 +168,13 @@ func (u *ui) progress(what string) (step func(done, total int), end func()) {
 	return step, func() { fmt.Fprint(u.err, "\r\x1b[K") }
 }
 
-// count writes a number with its noun: "1 error", "2 errors".
+// count writes a number with its noun: "1 error", "2 errors", "2 losses".
 func count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return fmt.Sprintf("%d %ses", n, noun)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -27,7 +27,7 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 		more += ", " + count(s.Warnings, "warning")
 	}
 	if s.Losses > 0 {
-		more += fmt.Sprintf(", %d losses", s.Losses)
+		more += ", " + count(s.Losses, "loss")
 	}
 	if more != "" {
 		more += " (-v lists them)"

@@ -123,7 +123,7 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	w.opt.DryRun = dry
 	w.readLocks()
 	changes := w.removals(opt.Targets, func(string, string) bool { return true })
-	return w.finish(ctx, changes, func() error {
+	changes, list := w.finish(ctx, changes, func() error {
 		if err := w.sweep(); err != nil {
 			return err
 		}
@@ -132,6 +132,10 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		}
 		return errors.Join(w.remove(PendingLock), w.remove(LockFile))
 	})
+	if w.lockRaw != nil {
+		changes = append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"})
+	}
+	return changes, list
 }
 
 // finish makes the changes, unless a problem was found, the run is dry or the context
