@@ -53,10 +53,10 @@ func (c *cleanCmd) Run(e *env) error {
 	for _, x := range changes {
 		if x.Action == output.Remove {
 			removed++
-			e.ui.printf("%s %s\n", verb, diag.Clean(x.Path))
+			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
 		} else {
 			kept++
-			e.ui.printf("%s modec's entries out of %s\n", take, diag.Clean(x.Path))
+			e.ui.note("%s modec's entries out of %s\n", take, diag.Clean(x.Path))
 		}
 	}
 	if len(changes) == 0 {

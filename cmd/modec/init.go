@@ -7,8 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/cue"
 )
 
@@ -73,6 +75,7 @@ func (c *initCmd) Run(e *env) error {
 			return err
 		}
 	}
+	there := migrate.AgentFiles(root.FS(), e.targets)
 	var paths []string
 	for _, f := range files {
 		if err := root.MkdirAll(path.Dir(f.path), 0o755); err != nil {
@@ -93,8 +96,21 @@ func (c *initCmd) Run(e *env) error {
 	if rel, err := filepath.Rel(e.cwd, dir); err == nil && rel != "." {
 		next += " -C " + rel
 	}
+	if len(there) > 0 {
+		e.ui.note("note: the files of an agent are here already (%s): to make a source of them, "+
+			"move modec.toml and modec/ away and run `modec migrate`\n", diag.Clean(few(there)))
+	}
 	e.ui.note("next: %s\n", next)
 	return nil
+}
+
+// few lists the first of some names.
+func few(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
 }
 
 type initFile struct {

@@ -179,7 +179,7 @@ func (f *homeFlags) tell(e *env, x told) error {
 	verbs := map[output.Action]string{output.Create: "created", output.Update: x.updated,
 		output.Remove: "removed", output.Unchanged: "as it was"}
 	for _, c := range x.changes {
-		e.ui.printf("%-9s ~/%s\n", verbs[c.Action], diag.Clean(c.Path))
+		e.ui.note("%-9s ~/%s\n", verbs[c.Action], diag.Clean(c.Path))
 	}
 	switch {
 	case len(x.changes) == 0 && x.nothing != "":

@@ -17,7 +17,8 @@ import (
 //     --json both are one value on standard output;
 //   - a message is one line: lower case, no period, what is wrong and then what to
 //     do; a hint follows on a line of its own;
-//   - -q hides progress and summaries, never a result, an error or a loss;
+//   - -q hides progress and summaries, and what a command that succeeds lists on its way,
+//     never the answer to a question, an error or a loss;
 //   - colour only on a terminal, and not with NO_COLOR.
 type ui struct {
 	out, err io.Writer

@@ -49,9 +49,9 @@ func (u *ui) build(res *compiler.Result, changes []output.Change) {
 		if i < len(res.Outputs) {
 			title = res.Outputs[i].Target.Summary()
 		}
-		u.printf("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
+		u.note("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
 		for _, line := range u.artifacts(r.Files) {
-			u.printf("  %s\n", line)
+			u.note("  %s\n", line)
 		}
 		u.losses(r.Losses)
 	}
