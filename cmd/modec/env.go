@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
 )
 
@@ -122,6 +123,16 @@ func (e *env) folder(name string) (string, bool) {
 	dir := e.abs(name)
 	info, err := os.Stat(filepath.Join(dir, config.File))
 	return dir, err == nil && info.Mode().IsRegular()
+}
+
+// readable fails where a file or a folder that the command line names cannot be looked at.
+func (e *env) readable(paths []string) error {
+	for _, p := range paths {
+		if _, err := os.Stat(e.abs(p)); err != nil {
+			return fmt.Errorf("%s cannot be read: %w", p, diag.WithoutPath(err))
+		}
+	}
+	return nil
 }
 
 // below reports whether a file of the project is one of those named on the command

@@ -21,7 +21,7 @@ type explainCmd struct {
 	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp or modes."`
 	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool or slug."`
 	Role    string `placeholder:"NAME" help:"The role that works in the mode."`
-	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead."`
+	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }
 
 func (explainCmd) Help() string {
@@ -164,6 +164,20 @@ func (e *env) allCodes() []diag.Doc {
 	return docs
 }
 
+// listCodes is what --code takes in place of a code.
+const listCodes = "list"
+
+// codes lists the codes.
+func (c *explainCmd) codes(e *env, names []string) error {
+	if e.ui.json {
+		return e.ui.emit(codeReport{e.ui.envelope(), c.Code, strings.Join(names, "\n")})
+	}
+	for _, name := range names {
+		e.ui.printf("%s\n", name)
+	}
+	return nil
+}
+
 // code explains a code.
 func (c *explainCmd) code(e *env) error {
 	var names []string
@@ -178,9 +192,10 @@ func (c *explainCmd) code(e *env) error {
 		names = append(names, string(d.Code))
 	}
 	slices.Sort(names)
-	hint := diag.DidYouMean(c.Code, names)
-	if hint == "" {
-		hint = "the codes are " + strings.Join(slices.Compact(names), ", ")
+	names = slices.Compact(names)
+	if c.Code == listCodes {
+		return c.codes(e, names)
 	}
-	return fmt.Errorf("there is no code %q: %s", c.Code, hint)
+	hint := diag.DidYouMean(c.Code, names)
+	return fmt.Errorf("unknown code %q: `modec explain --code list` lists the codes%s", c.Code, hintOf(hint))
 }

@@ -38,6 +38,9 @@ type fmtReport struct {
 }
 
 func (c *fmtCmd) Run(e *env) error {
+	if err := e.readable(c.Path); err != nil {
+		return err
+	}
 	req := e.request()
 	files, diags := req.Format()
 	if diags.HasErrors() {

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/cue"
 )
 
@@ -73,6 +75,7 @@ func (c *initCmd) Run(e *env) error {
 			return err
 		}
 	}
+	there := migrate.AgentFiles(root.FS(), e.targets)
 	var paths []string
 	for _, f := range files {
 		if err := root.MkdirAll(path.Dir(f.path), 0o755); err != nil {
@@ -93,8 +96,21 @@ func (c *initCmd) Run(e *env) error {
 	if rel, err := filepath.Rel(e.cwd, dir); err == nil && rel != "." {
 		next += " -C " + rel
 	}
+	if len(there) > 0 {
+		e.ui.note("note: the files of an agent are here already (%s): to make a source of them, "+
+			"move modec.toml and modec/ away and run `modec migrate`\n", diag.Clean(few(there)))
+	}
 	e.ui.note("next: %s\n", next)
 	return nil
+}
+
+// few lists the first of some names.
+func few(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
 }
 
 type initFile struct {
@@ -106,10 +122,7 @@ type initFile struct {
 func initFiles(template string) ([]initFile, error) {
 	all := cue.Template(template)
 	if all == nil {
-		var names []string
-		for _, t := range cue.Templates() {
-			names = append(names, t.Name)
-		}
+		names := templateNames()
 		return nil, fmt.Errorf("there is no template %q: the templates are %s%s",
 			template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
 	}
@@ -118,6 +131,13 @@ func initFiles(template string) ([]initFile, error) {
 		files = append(files, initFile{f.Name, f.Data})
 	}
 	return files, nil
+}
+
+func templateNames() (names []string) {
+	for _, t := range cue.Templates() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // templates lists what a project can start from.

@@ -89,6 +89,8 @@ func (c *lintCmd) Run(e *env) error {
 	from := workTree
 	if c.Staged {
 		from = gitIndex
+	} else if err := e.readable(c.Path); err != nil {
+		return err
 	}
 	req, done, err := e.source(from)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 //     --json both are one value on standard output;
 //   - a message is one line: lower case, no period, what is wrong and then what to
 //     do; a hint follows on a line of its own;
-//   - -q hides progress and summaries, never a result, an error or a loss;
+//   - -q hides progress and summaries, and what a command that succeeds lists on its way,
+//     never the answer to a question, an error or a loss;
 //   - colour only on a terminal, and not with NO_COLOR.
 type ui struct {
 	out, err io.Writer
@@ -168,10 +169,13 @@ func (u *ui) progress(what string) (step func(done, total int), end func()) {
 	return step, func() { fmt.Fprint(u.err, "\r\x1b[K") }
 }
 
-// count writes a number with its noun: "1 error", "2 errors".
+// count writes a number with its noun: "1 error", "2 errors", "2 losses".
 func count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return fmt.Sprintf("%d %ses", n, noun)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -27,7 +27,7 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 		more += ", " + count(s.Warnings, "warning")
 	}
 	if s.Losses > 0 {
-		more += fmt.Sprintf(", %d losses", s.Losses)
+		more += ", " + count(s.Losses, "loss")
 	}
 	if more != "" {
 		more += " (-v lists them)"
@@ -49,9 +49,9 @@ func (u *ui) build(res *compiler.Result, changes []output.Change) {
 		if i < len(res.Outputs) {
 			title = res.Outputs[i].Target.Summary()
 		}
-		u.printf("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
+		u.note("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
 		for _, line := range u.artifacts(r.Files) {
-			u.printf("  %s\n", line)
+			u.note("  %s\n", line)
 		}
 		u.losses(r.Losses)
 	}

@@ -92,9 +92,11 @@ func (c *verifyCmd) Run(e *env) error {
 		}
 		return failed
 	}
-	e.ui.verify(report)
+	if !e.ui.quiet || failed != nil {
+		e.ui.verify(report)
+	}
 	e.ui.diagnostics(diags)
-	e.ui.note("%s compared in %.1f s: %s\n",
+	e.ui.printf("%s compared in %.1f s: %s\n",
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), outcomeOf(report))
 	return failed
 }

@@ -425,7 +425,8 @@ func (p *Project) Subjects() []SubjectRef {
 // beside it, s is a mode. It fails with a sentence that names the choices.
 func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	if role != "" && p.Role(role) == nil {
-		return SubjectRef{}, fmt.Errorf("got role %q, want one of %s", role, quoted(p.RoleNames()))
+		return SubjectRef{}, fmt.Errorf("got role %q, want %s", role,
+			diag.OneOf(p.RoleNames(), "none: the source has no role"))
 	}
 	kind, name, prefixed := strings.Cut(s, ":")
 	if !prefixed || kind != "mode" && kind != "role" {
@@ -446,7 +447,8 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	if role == "" {
 		names = append(names, p.RoleNames()...)
 	}
-	return SubjectRef{}, fmt.Errorf("got subject %q, want one of %s", s, quoted(names))
+	return SubjectRef{}, fmt.Errorf("got subject %q, want %s", s,
+		diag.OneOf(names, "a mode or role: the source has none"))
 }
 
 // ModeNames lists the slugs of the modes, the built-in ones last.
@@ -468,12 +470,4 @@ func (p *Project) RoleNames() []string {
 		names = append(names, p.Roles[i].Name)
 	}
 	return names
-}
-
-func quoted(names []string) string {
-	q := make([]string, len(names))
-	for i, n := range names {
-		q[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(q, ", ")
 }

@@ -139,6 +139,13 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	return res, diags
 }
 
+// AgentFiles returns the files below a folder that [Run] would import, sorted.
+func AgentFiles(root fs.FS, all []contract.Target) []string {
+	in, _ := read(Request{Root: root, Targets: all}, nil)
+	slices.Sort(in.files)
+	return slices.Compact(in.files)
+}
+
 // imports is what the importers read, joined.
 type imports struct {
 	*merger

@@ -290,7 +290,7 @@ func (h *home) before(p string, have []byte, records []Installed) (before []byte
 		data, ok := h.original(r)
 		if !ok {
 			h.diags.Warnf(diag.CannotWrite, diag.Pos{File: originalOf(r.Original)},
-				"got no copy of what was there before %s, want it to put it back", p).
+				"the copy of what %s was before is gone, and modec cannot put it back", p).
 				Hint("modec's entries are taken out one by one")
 			continue
 		}
@@ -315,7 +315,7 @@ func (h *home) withoutEntries(
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1},
-				"got an entry %q that was edited since modec wrote it: it stays", x.Place)
+				"somebody edited the entry %q since modec wrote it: it stays", x.Place)
 			for _, e := range owned {
 				delete(e, x.Place)
 			}
@@ -335,7 +335,7 @@ func (h *home) missed(p string) {
 		if r.Original != "" {
 			h.away[r.Original] = true
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p},
-				"got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+				"the file is gone; what was there before modec stays in ~/%s", originalOf(r.Original))
 		}
 	}
 }

@@ -205,8 +205,8 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 		return true
 	}
 	if f.Strict && !json.Valid(original) {
-		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "got a file that is no strict JSON, want one: "+
-			"the agent loads nothing of it, comments and trailing commas included").
+		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "the file is not strict JSON: "+
+			"the agent loads nothing of a file with comments or trailing commas").
 			Hint("mend it, or move it away").Target(target)
 		return false
 	}
@@ -215,7 +215,7 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 	}
 	if v, err := located.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
 		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path},
-			"got %s, under which the agent runs no hook, want it out", f.Off).
+			"%s is set, and the agent then runs no hook; take it out", f.Off).
 			Hint("the hook is what holds the subject").Target(target)
 		return false
 	}

@@ -39,8 +39,8 @@ func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
 			t.write = append(t.write, f)
 		default:
 			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path},
-				"got a file that is there already, want to leave it alone").
-				Hint("move it away, or `--force` overwrites it")
+				"the file is there already; modec leaves it alone").
+				Hint("move it away")
 		}
 	}
 	if !diags.HasErrors() {

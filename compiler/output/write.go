@@ -123,7 +123,7 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	w.opt.DryRun = dry
 	w.readLocks()
 	changes := w.removals(opt.Targets, func(string, string) bool { return true })
-	return w.finish(ctx, changes, func() error {
+	changes, list := w.finish(ctx, changes, func() error {
 		if err := w.sweep(); err != nil {
 			return err
 		}
@@ -132,6 +132,10 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		}
 		return errors.Join(w.remove(PendingLock), w.remove(LockFile))
 	})
+	if w.lockRaw != nil {
+		changes = append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"})
+	}
+	return changes, list
 }
 
 // finish makes the changes, unless a problem was found, the run is dry or the context
@@ -363,10 +367,10 @@ func (w *writer) mine(c *Change) bool {
 		return true
 	}
 	if at := (diag.Pos{File: c.Path}); recorded {
-		w.diags.Errorf(diag.Edited, at, "got a file that was edited since modec wrote it, want to leave it alone").
+		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
 			Hint("move the change into the source, or `--force` overwrites it").Target(c.Target)
 	} else {
-		w.diags.Errorf(diag.NotOurs, at, "got a file that modec did not write, want to leave it alone").
+		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `--force` overwrites it").Target(c.Target)
 	}
 	return false

@@ -81,7 +81,7 @@ func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 		return s, nil
 	}
 	if ref == (ir.SubjectRef{}) {
-		return nil, fmt.Errorf("got no subject, want a mode or a role")
+		return nil, fmt.Errorf("a subject is a mode or a role; this one is neither")
 	}
 	s := &Subject{engine: e, ref: ref}
 	if ref.Role != "" {
@@ -109,7 +109,7 @@ func (e *Engine) roleSide(name string) (*side, error) {
 	}
 	r := e.project.Role(name)
 	if r == nil {
-		return nil, fmt.Errorf("got role %q, want a role of the project", name)
+		return nil, fmt.Errorf("the project has no role %q", name)
 	}
 	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r})
 	if err == nil {
@@ -124,7 +124,7 @@ func (e *Engine) modeSide(slug string) (*side, error) {
 	}
 	m := e.project.Mode(slug)
 	if m == nil {
-		return nil, fmt.Errorf("got mode %q, want a mode of the project", slug)
+		return nil, fmt.Errorf("the project has no mode %q", slug)
 	}
 	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m})
 	if err == nil {

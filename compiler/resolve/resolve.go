@@ -361,7 +361,7 @@ func (r *resolver) cycle(s *subject, way []*subject) {
 	}
 	names = append(names, s.name)
 	d := r.diags.Errorf(diag.InheritanceCycle, s.extendsPos(),
-		"got a cycle, %s, want none", strings.Join(names, " extends ")).
+		"these extend each other in a circle: %s", strings.Join(names, " extends ")).
 		Path(s.path + ".extends")
 	for i, x := range circle[1:] {
 		d.Related(x.extendsPos(), x.String()+" extends "+names[i+2])

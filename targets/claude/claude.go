@@ -83,7 +83,7 @@ import (
 func (claude) Name() string { return "claude" }
 
 func (claude) Summary() string {
-	return "Claude Code: settings a role, a subagent a mode, MCP servers, hooks"
+	return "Claude Code: settings for each role, a subagent for each mode, MCP servers, hooks"
 }
 
 func (claude) Options() []contract.Option {
