@@ -76,19 +76,11 @@ func (c *verifyCmd) Run(e *env) error {
 		defer root.Close()
 		disk = root.FS()
 	}
-	var missing []string
-	if disk != nil {
-		opt := output.Options{Dir: e.dir, Version: version(), Check: true}
-		if c.Staged {
-			opt = output.Options{FS: disk, Version: version(), Check: true}
-		}
-		changes, list := res.Write(e.ctx, opt)
-		if list.HasErrors() {
-			return e.ui.fail(list)
-		}
-		res, missing = present(res, changes)
+	res, missing, diags := c.present(e, res, disk)
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
 	}
-	report, diags := &verify.Report{}, diag.List{}
+	report := &verify.Report{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
 		report, diags = e.verify(res, disk, c.Seed)
 	}
@@ -123,6 +115,20 @@ func (c *verifyCmd) Run(e *env) error {
 	e.ui.printf("%s compared in %.1f s: %s\n",
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), outcomeOf(report))
 	return failed
+}
+
+// present returns the result with the targets to judge, and the files that are not on disk.
+func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler.Result, []string, diag.List) {
+	if disk == nil {
+		return res, nil, nil
+	}
+	opt := output.Options{Dir: e.dir, Version: version(), Check: true}
+	if c.Staged {
+		opt = output.Options{FS: disk, Version: version(), Check: true}
+	}
+	changes, diags := res.Write(e.ctx, opt)
+	there, missing := present(res, changes)
+	return there, missing, diags
 }
 
 // verify runs with progress on a terminal: over the files of a disk, or over what was
