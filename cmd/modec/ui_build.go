@@ -203,6 +203,24 @@ func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
 	}
 }
 
+// firstDifferences names the first place where files differ from what a build would
+// write: their lines are too long to show.
+func (u *ui) firstDifferences(changes []output.Change, of func(output.Change) bool) {
+	for _, c := range changes {
+		if !of(c) {
+			continue
+		}
+		have, want := c.Texts()
+		at := diag.Pos{File: c.Path, Line: 1, Col: 1}
+		for i := 0; i < min(len(have), len(want)) && have[i] == want[i]; i++ {
+			if at.Col++; have[i] == '\n' {
+				at.Line, at.Col = at.Line+1, 1
+			}
+		}
+		u.printf("%s: the first difference; `modec build --force` writes the file again\n", diag.Clean(at.String()))
+	}
+}
+
 func buildSummary(res *compiler.Result, changes []output.Change, opt output.Options) string {
 	n := map[output.Action]int{}
 	for _, c := range changes {

@@ -75,6 +75,12 @@ type File struct {
 // whatever its targets.
 const PolicyFile = ".modec/policy.json"
 
+// ModelFile is the resolved model, which the target model writes.
+const ModelFile = "modec.model.json"
+
+// ForMachines reports whether an artifact is not meant for people to read or to edit.
+func ForMachines(path string) bool { return path == PolicyFile || path == ModelFile }
+
 // Artifacts are what one target emitted.
 type Artifacts struct {
 	Target Target

@@ -9,7 +9,7 @@ import (
 // unmerged reports a merged file that cannot be read.
 func unmerged(diags *diag.List, name, p string, err error) {
 	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err),
-		"the file is not JSON, and modec cannot add its entries: %v", err).
+		"the file is not JSON, and modec cannot add its entries: %s", located.Reason(err)).
 		Hint("mend it, or move it away").
 		Target(name)
 }

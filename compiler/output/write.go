@@ -366,10 +366,14 @@ func (w *writer) mine(c *Change) bool {
 	if w.opt.Force || w.opt.Check {
 		return true
 	}
-	if at := (diag.Pos{File: c.Path}); recorded {
+	switch at := (diag.Pos{File: c.Path}); {
+	case recorded && contract.ForMachines(c.Path):
+		w.diags.Errorf(diag.Edited, at, "this file is not what modec wrote; modec leaves it alone").
+			Hint("nobody edits it by hand: `modec build --force` writes it again").Target(c.Target)
+	case recorded:
 		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
 			Hint("move the change into the source, or `--force` overwrites it").Target(c.Target)
-	} else {
+	default:
 		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `--force` overwrites it").Target(c.Target)
 	}

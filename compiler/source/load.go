@@ -94,6 +94,9 @@ func (l *loader) data() *Node {
 			continue
 		}
 		l.tree.Data[name] = b
+		if len(bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\uFEFF")))) == 0 {
+			continue // in any form, an empty file says nothing
+		}
 		f, err := Parse(name, b)
 		if err != nil {
 			l.syntax(name, err)
