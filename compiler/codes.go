@@ -75,8 +75,8 @@ func Codes() []diag.Doc {
 			"its role. A mode may be split over files; two modes need two slugs."},
 		{Code: diag.Edited, Text: "A file or an entry that modec wrote was changed by somebody since. The build " +
 			"leaves it alone and stops. Move the change into the source, or overwrite it with --force."},
-		{Code: diag.EmptyProject, Text: "The source folder contains no data file. `modec schema --reference` explains " +
-			"what one may say; `modec init DIR` writes an example into an empty folder."},
+		{Code: diag.EmptyProject, Text: "The source folder contains no data file. `modec schema --reference` " +
+			"explains what one may say; `modec init DIR` writes an example into an empty folder."},
 		{Code: diag.ExceptionExpired, Text: "The last day of an [[exceptions]] entry has passed. A widening that " +
 			"nobody vouches for any more is an error: remove the entry, or have somebody decide again."},
 		{Code: diag.ExceptionUsed, Text: "A target keeps something that it cannot hold back, because an " +

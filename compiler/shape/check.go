@@ -159,7 +159,8 @@ func (c *checker) transport(n *source.Node, at string) {
 	}
 	switch {
 	case command != nil && url != nil:
-		c.diags.Errorf(diag.BadTransport, url.Pos, "the server has both a command and a url; keep one of them").Path(at + ".url")
+		c.diags.Errorf(diag.BadTransport, url.Pos, "the server has both a command and a url; keep one of them").
+			Path(at + ".url")
 	case command == nil && url == nil:
 		if typ != ir.External && !n.Wrote("command") && !n.Wrote("url") {
 			c.diags.Errorf(diag.MissingField, n.Pos, "the server has neither a command nor a url; give it one").

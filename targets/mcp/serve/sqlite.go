@@ -75,7 +75,8 @@ func (d *database) prepare() error {
 				return errors.New("the file is a database of something else; name a new file")
 			}
 		default:
-			return fmt.Errorf("the file has version %d, and this modec reads version %d: a newer modec wrote it", version, stateSchema)
+			return fmt.Errorf("the file has version %d, and this modec reads version %d: a newer modec wrote it",
+				version, stateSchema)
 		}
 		_, err := tx.Exec(`
 			CREATE TABLE sessions (id TEXT PRIMARY KEY, parent TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL)
