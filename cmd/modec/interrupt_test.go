@@ -47,6 +47,10 @@ func TestInterrupted(t *testing.T) {
 		return code, stdout.String(), stderr.String()
 	}
 	nothing := func() {}
+	all := append(targets.All(), interrupter{emit: nothing, open: nothing})
+	if code, stdout, stderr := answerOf(t, t.Context(), all, "build"); code != 0 {
+		t.Fatalf("got exit %d\n%s%s", code, stdout, stderr)
+	}
 	before := treeOf(t, dir)
 	for _, when := range []string{"at the start", "while files are made", "while agents are asked"} {
 		for _, line := range []string{

@@ -283,7 +283,8 @@ func TestALockClaimsNothing(t *testing.T) {
 	r := built("roo")
 	r.Outputs[0].Target = owner{fake{"roo"}, "old.txt"}
 	opt := Options{Dir: dir, DryRun: true, Targets: []contract.Target{r.Outputs[0].Target}}
-	if changes, diags := Clean(t.Context(), opt); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
+	changes, diags := Clean(t.Context(), opt)
+	if len(diags) > 0 || len(changes) != 2 || changes[0].Path != "old.txt" || changes[1].Path != LockFile {
 		t.Errorf("got %v, %v", changes, diags)
 	}
 	mustWrite(t, r, Options{Dir: dir})
