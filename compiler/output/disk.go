@@ -22,7 +22,14 @@ type disk struct {
 	mode fs.FileMode // of new files; 0: 0644
 	// keepFolders leaves the folders there that a removal empties.
 	keepFolders bool
+	progress    Progress
 	step        func(step) // called before each change that outlives a crash; nil: nothing
+}
+
+// Progress is what a caller wants to know while a run writes.
+type Progress struct {
+	// Changed is called with each file that is in place or gone from then on; nil: nothing.
+	Changed func(path string)
 }
 
 // step is a kind of change, for tests that stop before one.
@@ -149,7 +156,15 @@ func (d *disk) rename(from, to string) error {
 	if err := d.root.Rename(from, to); err != nil {
 		return fmt.Errorf("cannot put %s in place: %w", to, diag.WithoutPath(err))
 	}
+	d.tell(to)
 	return nil
+}
+
+// tell reports a file that is in place or gone.
+func (d *disk) tell(p string) {
+	if d.progress.Changed != nil && p != PendingLock {
+		d.progress.Changed(p)
+	}
 }
 
 func (d *disk) changes(s step) {
@@ -208,6 +223,7 @@ func (d *disk) remove(p string) error {
 	} else if err != nil {
 		return fmt.Errorf("cannot remove %s: %w", p, diag.WithoutPath(err))
 	}
+	d.tell(p)
 	d.prune(p)
 	return nil
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 
@@ -17,15 +18,26 @@ const (
 	ReplaceExisting                 // write over it
 )
 
+// PutOptions configure where Put writes.
+type PutOptions struct {
+	Dir      string // created when missing
+	Existing Existing
+	Progress Progress
+}
+
 // Put writes files that are people's own from then on: all of them or none. It never
-// writes outside the folder or through a symbolic link.
-func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
-	d, err := openDisk(dir, real)
-	if err != nil {
-		diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+// writes outside the folder or through a symbolic link. A context that ends stops it
+// before the first change.
+func Put(ctx context.Context, files []contract.File, opt PutOptions) (diags diag.List) {
+	if diags := interrupted(ctx); diags != nil {
 		return diags
 	}
+	d, err := openDisk(opt.Dir, real)
+	if err != nil {
+		return cannotWrite(err)
+	}
 	defer d.close()
+	d.progress = opt.Progress
 	var t transaction
 	for _, f := range files {
 		have, err := d.read(f.Path)
@@ -35,7 +47,7 @@ func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
 		case err != nil:
 			diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", diag.WithoutPath(err))
 		case bytes.Equal(have, f.Data):
-		case there == ReplaceExisting:
+		case opt.Existing == ReplaceExisting:
 			t.write = append(t.write, f)
 		default:
 			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path},

@@ -67,7 +67,8 @@ type Options struct {
 	// Targets are those whose artifacts Clean takes out.
 	Targets []contract.Target
 	// FS are the files to check in place of those below Dir: a git index.
-	FS fs.FS
+	FS       fs.FS
+	Progress Progress
 
 	step func(step) // for tests: called before each change of the disk
 }
@@ -142,14 +143,22 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 // has ended.
 func (w *writer) finish(ctx context.Context, changes []Change, apply func() error) ([]Change, diag.List) {
 	if !w.diags.HasErrors() && !w.opt.DryRun {
-		if err := context.Cause(ctx); err != nil {
-			w.diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+		if list := interrupted(ctx); list != nil {
+			w.diags = append(w.diags, list...)
 		} else if err := apply(); err != nil {
 			w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		}
 	}
 	w.diags.Sort()
 	return changes, w.diags
+}
+
+// interrupted reports a context that has ended; nil where it has not.
+func interrupted(ctx context.Context) (diags diag.List) {
+	if err := context.Cause(ctx); err != nil {
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+	}
+	return diags
 }
 
 func cannotWrite(err error) (diags diag.List) {
@@ -165,7 +174,7 @@ func newWriter(opt Options) (*writer, error) {
 	}
 	var err error
 	w.disk, err = openDisk(opt.Dir, run(opt.DryRun))
-	w.step = opt.step
+	w.step, w.progress = opt.step, opt.Progress
 	return w, err
 }
 
