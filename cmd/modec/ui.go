@@ -81,6 +81,13 @@ func (u *ui) interrupted() exitCode {
 	return exitInterrupted
 }
 
+// waits says why nothing happens.
+func (u *ui) waits() {
+	if !u.quiet {
+		fmt.Fprintf(u.err, "modec: waiting for another modec that writes into the same folder\n")
+	}
+}
+
 // left says what an interrupted command changed.
 func (u *ui) left() string {
 	files := u.written.files()

@@ -33,7 +33,7 @@ func (w *written) files() []string {
 // progress is what each writer of package output reports to: the env remembers what a
 // command has written.
 func (e *env) progress() output.Progress {
-	return output.Progress{Changed: e.ui.written.add}
+	return output.Progress{Changed: e.ui.written.add, Waits: e.ui.waits}
 }
 
 // put writes files of the project that are people's own.

@@ -32,12 +32,11 @@ func Put(ctx context.Context, files []contract.File, opt PutOptions) (diags diag
 	if diags := interrupted(ctx); diags != nil {
 		return diags
 	}
-	d, err := openDisk(opt.Dir, real)
+	d, err := takeDisk(ctx, opt.Dir, opt.Progress)
 	if err != nil {
-		return cannotWrite(err)
+		return cannotTake(ctx, err)
 	}
 	defer d.close()
-	d.progress = opt.Progress
 	var t transaction
 	for _, f := range files {
 		have, err := d.read(f.Path)

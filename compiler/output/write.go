@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -94,9 +95,9 @@ type Build struct {
 // nor through a symbolic link. A context that ends stops it before the first change.
 func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 	opt.DryRun = opt.DryRun || opt.Check
-	w, err := newWriter(opt)
+	w, err := newWriter(ctx, opt)
 	if err != nil {
-		return nil, cannotWrite(err)
+		return nil, cannotTake(ctx, err)
 	}
 	defer w.close()
 	w.readLocks()
@@ -111,17 +112,14 @@ func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 // own files, its entries in files that people write too, and the lock. Like Write it
 // does all of it or nothing, and leaves alone what somebody edited.
 func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
-	dry := opt.DryRun
-	opt.DryRun = true // so that no folder is made
-	w, err := newWriter(opt)
-	if err != nil {
-		return nil, cannotWrite(err)
-	}
-	if w.root == nil {
+	if _, err := os.Stat(opt.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	w, err := newWriter(ctx, opt)
+	if err != nil {
+		return nil, cannotTake(ctx, err)
+	}
 	defer w.close()
-	w.opt.DryRun = dry
 	w.readLocks()
 	changes := w.removals(opt.Targets, func(string, string) bool { return true })
 	changes, list := w.finish(ctx, changes, func() error {
@@ -161,20 +159,32 @@ func interrupted(ctx context.Context) (diags diag.List) {
 	return diags
 }
 
+// cannotTake reports why a folder cannot be written into.
+func cannotTake(ctx context.Context, err error) diag.List {
+	if diags := interrupted(ctx); diags != nil {
+		return diags
+	}
+	return cannotWrite(err)
+}
+
 func cannotWrite(err error) (diags diag.List) {
 	diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 	return diags
 }
 
-func newWriter(opt Options) (*writer, error) {
+func newWriter(ctx context.Context, opt Options) (*writer, error) {
 	w := &writer{opt: opt}
 	if opt.FS != nil {
 		w.from = opt.FS
 		return w, nil
 	}
 	var err error
-	w.disk, err = openDisk(opt.Dir, run(opt.DryRun))
-	w.step, w.progress = opt.step, opt.Progress
+	if opt.DryRun {
+		w.disk, err = openDisk(opt.Dir, dry)
+	} else {
+		w.disk, err = takeDisk(ctx, opt.Dir, opt.Progress)
+	}
+	w.step = opt.step
 	return w, err
 }
 
@@ -426,7 +436,11 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err := w.replace(contract.File{Path: PendingLock, Data: lock}); err != nil {
 		return err
 	}
+	w.begun = false
 	if err := w.commit(t); err != nil {
+		if !w.begun { // nothing of this build is there to be recognised
+			err = errors.Join(err, w.remove(PendingLock))
+		}
 		return err
 	}
 	return w.rename(PendingLock, LockFile)

@@ -222,7 +222,7 @@ func TestInterruptedBuildIsFinished(t *testing.T) {
 	opt := Options{Dir: t.TempDir()}
 	mustWrite(t, built("roo", "a", "1", "b", "1"), opt)
 	next := built("roo", "a", "2", "b", "2")
-	w, err := newWriter(opt)
+	w, err := newWriter(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
