@@ -210,9 +210,9 @@ func TestInterruptedAnyway(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	dir := t.TempDir()
-	for _, line := range []string{"targets", "clean", "schema"} {
+	for _, line := range []string{"targets", "clean", "schema", "init", "cursor add a:b --create --file DIR/x/y.json"} {
 		var stdout, stderr bytes.Buffer
-		args := append([]string{"-C", dir}, strings.Fields(line)...)
+		args := append([]string{"-C", dir}, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
 		if code := run(ctx, targets.All(), args, strings.NewReader(""), &stdout, &stderr); code != int(exitInterrupted) {
 			t.Errorf("%s: got exit %d, want %d\n%s", line, code, exitInterrupted, stderr.String())
 		}

@@ -160,6 +160,9 @@ func (d *disk) read(p string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info.IsDir() {
+		return nil, errFolder
+	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: got %s, want a regular file", errNotRegular, diag.FileKind(info.Mode()))
 	}
@@ -177,7 +180,10 @@ func (d *disk) reader() (func(string) (fs.FileInfo, error), func(string) ([]byte
 	return nil, nil
 }
 
-var errNotRegular = errors.New("not a regular file")
+var (
+	errNotRegular = errors.New("not a regular file")
+	errFolder     = fmt.Errorf("%w: got a folder, want a regular file", errNotRegular)
+)
 
 // transaction is a set of changes that are made together.
 type transaction struct {

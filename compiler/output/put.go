@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"modec.dev/modec/compiler/contract"
@@ -23,6 +24,34 @@ type PutOptions struct {
 	Dir      string // created when missing
 	Existing Existing
 	Progress Progress
+}
+
+// Edit replaces a file by what edit returns for it, in one step: whoever reads it sees the
+// old bytes or the new. It keeps other runs from writing beside it. It gives edit nil for a
+// file that does not exist.
+func Edit(ctx context.Context, p string, edit func(have []byte) ([]byte, error), opt PutOptions) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	d, err := takeDisk(ctx, opt.Dir, opt.Progress)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	have, err := d.read(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		have = nil
+	case err != nil:
+		return fmt.Errorf("cannot read %s: %w", p, diag.WithoutPath(err))
+	case have == nil:
+		have = []byte{}
+	}
+	data, err := edit(have)
+	if err != nil || have != nil && bytes.Equal(have, data) {
+		return err
+	}
+	return d.commit(transaction{write: []contract.File{{Path: p, Data: data}}})
 }
 
 // Put writes files that are people's own from then on: all of them or none. It never

@@ -144,3 +144,22 @@ func TestAFailureTakesItsFolderAway(t *testing.T) {
 		t.Errorf("the folder stays: %v", err)
 	}
 }
+
+// TestAFolderInTheWay: a folder in the place of a file stops a build before it writes
+// anything, with --force too.
+func TestAFolderInTheWay(t *testing.T) {
+	for _, place := range []string{"b/c", "a", PendingLock, LockFile} {
+		for _, force := range []bool{false, true} {
+			opt := Options{Dir: t.TempDir(), Force: force}
+			put(t, opt.Dir, place+"/x", "mine")
+			before := everything(t, opt.Dir)
+			_, diags := Write(t.Context(), built("roo", "a", "1", "b/c", "1"), opt)
+			if len(diags) != 1 || diags[0].Severity != diag.Error || diags[0].Pos.File != place {
+				t.Errorf("%s, force %v: got %v", place, force, diags)
+			}
+			if d := cmp.Diff(before, everything(t, opt.Dir)); d != "" {
+				t.Errorf("%s, force %v: %s", place, force, d)
+			}
+		}
+	}
+}

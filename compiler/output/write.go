@@ -212,6 +212,8 @@ func (w *writer) readLocks() {
 	}
 	if b, err := w.read(PendingLock); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
+	} else if errors.Is(err, errFolder) {
+		w.inTheWay(PendingLock, "")
 	}
 	w.settle()
 }
@@ -351,6 +353,9 @@ func (w *writer) judge(c *Change) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Action, c.State = Create, Missing
+	case errors.Is(err, errFolder):
+		w.inTheWay(c.Path, c.Target)
+		c.Action, c.State = Update, Foreign
 	case err != nil:
 		if !errors.Is(err, errNotRegular) || !w.opt.Force {
 			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", diag.WithoutPath(err))
@@ -362,6 +367,13 @@ func (w *writer) judge(c *Change) {
 		c.Action, c.State = Update, Stale
 		w.mine(c)
 	}
+}
+
+// inTheWay reports a folder in the place of a file. Nothing replaces it, not even by force.
+func (w *writer) inTheWay(p, target string) {
+	w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", errFolder).
+		Hint("move the folder away").
+		Target(target)
 }
 
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
