@@ -94,7 +94,7 @@ func Codes() []diag.Doc {
 		{Code: diag.InheritanceCycle, Text: "Policies, modes or roles extend each other in a circle. Every step of " +
 			"it is listed."},
 		{Code: diag.Interrupted, Text: "The command was stopped (Ctrl-C, SIGTERM) before it came to its end. Nothing " +
-			"was written, or all of it."},
+			"was written, or all of it, or it names the files that it changed before."},
 		{Code: diag.MatchesNothing, Text: "A glob over servers or tools matches nothing of the inventory. It is a " +
 			"warning: the inventory may grow."},
 		{Code: diag.MissingField, Text: "A required field is not there. A mode needs a name and a roleDefinition (or " +

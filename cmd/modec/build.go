@@ -117,7 +117,8 @@ func (c *buildCmd) build(e *env) error {
 			return e.ui.fail(diags)
 		}
 	}
-	opt := output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff}
+	opt := output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff,
+		Progress: e.progress()}
 	changes, list := res.Write(e.ctx, opt)
 	if diags = append(diags, list...); diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -201,9 +202,10 @@ func (c *buildCmd) check(e *env, x checked) error {
 	there, missing := present(x.res, changes)
 	if disk != nil && len(there.Outputs) > 0 {
 		_, list := e.verify(there, disk, verifySeed)
-		if diags = append(diags, list...); has(list, diag.Interrupted) {
-			return e.ui.fail(diags)
-		}
+		diags = append(diags, list...)
+	}
+	if list := e.stopped(); list.HasErrors() {
+		return e.ui.fail(list)
 	}
 	var failed error
 	status := "ok"

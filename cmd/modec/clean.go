@@ -37,7 +37,8 @@ type cleanReport struct {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	opt := output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets}
+	opt := output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets,
+		Progress: e.progress()}
 	changes, diags := output.Clean(e.ctx, opt)
 	if diags.HasErrors() {
 		return e.ui.fail(diags)

@@ -43,19 +43,30 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 }
 
 // exit prints the error that ended a command, unless it has been printed, and returns
-// the exit code.
+// the exit code: after ^C 130, whatever the command found by then.
 func (e *env) exit(err error) int {
 	var code exitCode
+	printed, ended := errors.As(err, &code), e.ctx.Err() != nil
 	switch {
-	case err == nil:
+	case err == nil && (!ended || e.ui.endless):
 		return 0
-	case errors.As(err, &code):
+	case printed && (!ended || e.ui.endless || code != exitFindings):
 		return int(code)
-	case e.ctx.Err() != nil:
+	case ended && !e.ui.endless:
 		return int(e.ui.interrupted())
+	case ended && errors.Is(err, context.Canceled):
+		return 0
 	}
 	e.ui.failure(err)
 	return int(exitUsage)
+}
+
+// stopped reports a context that has ended; nil where it has not.
+func (e *env) stopped() (diags diag.List) {
+	if err := context.Cause(e.ctx); err != nil {
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
+	}
+	return diags
 }
 
 // request returns a request for the project that the command line names.

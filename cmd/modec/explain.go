@@ -97,10 +97,16 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := s.Decide(action)
 	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: c.Arg,
-		Decision: r.Decision, Rule: r.Rule, From: r.From, Pos: r.Pos.String(),
-		Targets: map[string]ir.Decision{}, Verdicts: verdicts(res, ref, action)}
+		Targets: map[string]ir.Decision{}}
+	stopped := e.untilStopped(func() {
+		r := s.Decide(action)
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
+		x.Verdicts = verdicts(res, ref, action)
+	})
+	if stopped.HasErrors() {
+		return e.ui.fail(stopped)
+	}
 	for _, v := range x.Verdicts {
 		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
 	}
@@ -109,10 +115,25 @@ func (c *explainCmd) Run(e *env) error {
 	} else {
 		e.ui.explain(x)
 	}
-	if err == nil && r.Decision == ir.Deny {
+	if err == nil && x.Decision == ir.Deny {
 		return exitFindings
 	}
 	return err
+}
+
+// untilStopped runs what cannot be interrupted, such as a slow expression of an agent. It
+// reports when the context ends; what runs then ends with the process.
+func (e *env) untilStopped(run func()) diag.List {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run()
+	}()
+	select {
+	case <-done:
+	case <-e.ctx.Done():
+	}
+	return e.stopped()
 }
 
 // verdicts asks each target's model of its agent. A surface that does not govern the

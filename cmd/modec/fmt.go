@@ -66,7 +66,7 @@ func (c *fmtCmd) Run(e *env) error {
 		return end
 	}
 	if !c.Check && !c.Diff {
-		if diags := output.Put(e.dir, written, output.ReplaceExisting); diags.HasErrors() {
+		if diags := e.put(written, output.ReplaceExisting); diags.HasErrors() {
 			return e.ui.fail(diags)
 		}
 	}

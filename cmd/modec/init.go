@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/cue"
 )
 
@@ -33,7 +34,7 @@ Examples:
   modec init services/api && modec build -C services/api`
 }
 
-func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}} }
+func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}, outcome{}} }
 
 // initReport is the JSON of a new project.
 type initReport struct {
@@ -59,32 +60,17 @@ func (c *initCmd) Run(e *env) error {
 		return err
 	}
 	dir := e.output(c.Into)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot create the folder: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
+	there, err := e.agentFiles(dir, files)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	for _, f := range files {
-		if _, err := root.Lstat(f.path); err == nil {
-			return fmt.Errorf("the folder has %s already, and nothing was written: "+
-				"name a folder without the files of a project", f.path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	opt := output.PutOptions{Dir: dir, Existing: output.KeepExisting, Progress: e.progress()}
+	if list := output.Put(e.ctx, files, opt); list.HasErrors() {
+		return e.ui.fail(list)
 	}
-	there := migrate.AgentFiles(root.FS(), e.targets)
 	var paths []string
 	for _, f := range files {
-		if err := root.MkdirAll(path.Dir(f.path), 0o755); err != nil {
-			return err
-		}
-		if err := root.WriteFile(f.path, f.data, 0o644); err != nil {
-			return err
-		}
-		paths = append(paths, f.path)
+		paths = append(paths, f.Path)
 	}
 	if e.ui.json {
 		return e.ui.emit(initReport{e.ui.envelope(), "ok", c.Template, paths})
@@ -104,6 +90,25 @@ func (c *initCmd) Run(e *env) error {
 	return nil
 }
 
+// agentFiles returns the files of agents that a folder has. It fails where the folder has
+// one of a new project's files.
+func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil // not there yet; or else the writer reports what is wrong with it
+	}
+	defer root.Close()
+	for _, f := range files {
+		if _, err := root.Lstat(f.Path); err == nil {
+			return nil, fmt.Errorf("the folder has %s already, and nothing was written: "+
+				"name a folder without the files of a project", f.Path)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return migrate.AgentFiles(root.FS(), e.targets), nil
+}
+
 // few lists the first of some names.
 func few(names []string) string {
 	const most = 3
@@ -113,22 +118,17 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-type initFile struct {
-	path string
-	data []byte
-}
-
 // initFiles lists a new project's files: the template's, then the schema's.
-func initFiles(template string) ([]initFile, error) {
+func initFiles(template string) ([]contract.File, error) {
 	all := cue.Template(template)
 	if all == nil {
 		names := templateNames()
 		return nil, fmt.Errorf("there is no template %q: the templates are %s%s",
 			template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
 	}
-	var files []initFile
+	var files []contract.File
 	for _, f := range append(all, cue.Vendor()...) {
-		files = append(files, initFile{f.Name, f.Data})
+		files = append(files, contract.File{Path: f.Name, Data: f.Data})
 	}
 	return files, nil
 }

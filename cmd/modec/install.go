@@ -98,7 +98,8 @@ func (f *homeFlags) options(e *env) (opt output.InstallOptions, chosen []contrac
 			return opt, nil, fmt.Errorf("cannot find the home folder: %w", err)
 		}
 	}
-	return output.InstallOptions{Home: e.abs(home), Version: version(), DryRun: f.DryRun}, chosen, nil
+	opt = output.InstallOptions{Home: e.abs(home), Version: version(), DryRun: f.DryRun, Progress: e.progress()}
+	return opt, chosen, nil
 }
 
 func (c *installCmd) Run(e *env) error {

@@ -101,7 +101,7 @@ func (c *migrateCmd) Run(e *env) error {
 		if c.Force {
 			there = output.ReplaceExisting
 		}
-		if list := output.Put(e.dir, res.Files, there); list.HasErrors() {
+		if list := e.put(res.Files, there); list.HasErrors() {
 			return e.ui.fail(sourceExists(list))
 		}
 	}

@@ -110,7 +110,7 @@ func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport
 		e.ui.note("%s has it already\n", list.File)
 	default:
 		files := []contract.File{{Path: list.File, Data: res.Data}}
-		if diags := output.Put(e.dir, files, output.ReplaceExisting); diags.HasErrors() {
+		if diags := e.put(files, output.ReplaceExisting); diags.HasErrors() {
 			return e.ui.fail(diags)
 		}
 		report.Status = "added"

@@ -84,6 +84,9 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 		return nil, cannotWrite(err)
 	}
 	h.mode, h.keepFolders, h.step = 0o600, true, opt.step
+	if opt.Progress.Changed != nil {
+		h.progress.Changed = func(p string) { opt.Progress.Changed("~/" + p) }
+	}
 	if !opt.DryRun {
 		if err := h.exclude(); err != nil {
 			h.close()

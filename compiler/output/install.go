@@ -22,6 +22,8 @@ type InstallOptions struct {
 	Version string // of modec, for the state
 	Force   bool   // replace entries that modec did not write, until they are taken out
 	DryRun  bool   // plan only
+	// Progress reports paths as "~/.claude/settings.json".
+	Progress Progress
 
 	step func(step) // for tests: called before each change of the disk
 }
@@ -125,9 +127,7 @@ func Uninstall(ctx context.Context, targets []contract.Target, opt InstallOption
 
 // write makes the changes, unless the context has ended.
 func (h *home) write(ctx context.Context, changes []Change, originals []contract.File) diag.List {
-	if err := context.Cause(ctx); err != nil {
-		var diags diag.List
-		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+	if diags := interrupted(ctx); diags != nil {
 		return diags
 	}
 	if err := h.apply(changes, originals); err != nil {
