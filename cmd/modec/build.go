@@ -225,7 +225,9 @@ func (c *buildCmd) check(e *env, x checked) error {
 		edited := func(d output.Change) bool { return d.State == output.Edited }
 		e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })
 		if !c.Diff {
-			e.ui.firstDifferences(drift, func(d output.Change) bool { return edited(d) && contract.ForMachines(d.Path) })
+			e.ui.firstDifferences(drift, func(d output.Change) bool {
+				return edited(d) && contract.ForMachines(d.Path)
+			})
 		}
 		if len(missing) > 0 {
 			e.ui.note("next: modec build\n")
