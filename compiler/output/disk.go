@@ -88,10 +88,17 @@ func takeDisk(ctx context.Context, dir string, p Progress) (disk, error) {
 	for w := (waiter{ctx: ctx, progress: p}); ; {
 		outer := absent(dir)
 		d, err := openDisk(dir, real)
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue // a run that failed has just taken the folder away
+		}
 		if err != nil {
 			return disk{}, err
 		}
 		handle, err := os.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			d.close()
+			continue
+		}
 		if err != nil {
 			d.close()
 			return disk{}, fmt.Errorf("cannot open the output folder: %w", err)
@@ -107,7 +114,8 @@ func takeDisk(ctx context.Context, dir string, p Progress) (disk, error) {
 		if d.at(dir, handle) {
 			return d, nil
 		}
-		d.close() // the run before took the folder away
+		d.outer = nil // the run before took the folder away, and another may have made it anew
+		d.close()
 	}
 }
 
