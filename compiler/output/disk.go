@@ -51,30 +51,21 @@ const (
 	removing step = "removing" // of a file or of a folder that this left empty
 )
 
-// run is whether a command changes the disk.
-type run bool
-
-const (
-	real run = false
-	dry  run = true
-)
-
-// openDisk opens a folder, and creates it first unless the run is dry. The root of a dry
-// disk is nil where there is no folder.
-func openDisk(dir string, as run) (disk, error) {
-	if as == real {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return disk{}, fmt.Errorf("cannot create the output folder: %w", err)
-		}
-	}
+// openDisk opens a folder. It fails with [fs.ErrNotExist] where there is none.
+func openDisk(dir string) (disk, error) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) && as == dry {
-		return disk{}, nil
-	}
 	if err != nil {
 		return disk{}, fmt.Errorf("cannot open the output folder: %w", err)
 	}
 	return disk{root: root}, nil
+}
+
+// makeDisk opens a folder, and creates it first.
+func makeDisk(dir string) (disk, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return disk{}, fmt.Errorf("cannot create the output folder: %w", err)
+	}
+	return openDisk(dir)
 }
 
 // takeDisk opens a folder to write into it, and creates it first. It keeps other runs from
@@ -87,7 +78,7 @@ func takeDisk(ctx context.Context, dir string, p Progress) (disk, error) {
 	}
 	for w := (waiter{ctx: ctx, progress: p}); ; {
 		outer := absent(dir)
-		d, err := openDisk(dir, real)
+		d, err := makeDisk(dir)
 		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
 			continue // a run that failed has just taken the folder away
 		}

@@ -80,7 +80,7 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 	if err != nil || !info.IsDir() {
 		return nil, cannotWrite(fmt.Errorf("got no home folder at %s", opt.Home))
 	}
-	if h.disk, err = openDisk(opt.Home, run(opt.DryRun)); err != nil {
+	if h.disk, err = openDisk(opt.Home); err != nil {
 		return nil, cannotWrite(err)
 	}
 	h.mode, h.keepFolders, h.step = 0o600, true, opt.step

@@ -180,7 +180,9 @@ func newWriter(ctx context.Context, opt Options) (*writer, error) {
 	}
 	var err error
 	if opt.DryRun {
-		w.disk, err = openDisk(opt.Dir, dry)
+		if w.disk, err = openDisk(opt.Dir); errors.Is(err, fs.ErrNotExist) {
+			err = nil // a dry run finds nothing there
+		}
 	} else {
 		w.disk, err = takeDisk(ctx, opt.Dir, opt.Progress)
 	}

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -267,15 +266,18 @@ func hostname(arg string) string {
 	return strings.ToLower(h)
 }
 
-// notOfName are the UTF-16 units that no name of a tool has (2.1.329:
+// ofName are the UTF-16 units that stay in the name of a tool (2.1.329:
 // name.replace(/[^a-zA-Z0-9_-]/g, "_")). The emitter has a reading of its own.
-var notOfName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+const ofName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // toolName returns the name of a server or a tool in mcp__SERVER__TOOL.
 func toolName(name string) string {
-	units := make([]rune, 0, len(name))
-	for _, u := range utf16.Encode([]rune(name)) {
-		units = append(units, rune(min(u, 0xD7FF))) // halves of a pair as any other unit
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(name)) {
+		if !strings.ContainsRune(ofName, rune(unit)) {
+			unit = '_'
+		}
+		b.WriteByte(byte(unit))
 	}
-	return notOfName.ReplaceAllString(string(units), "_")
+	return b.String()
 }
