@@ -1,7 +1,8 @@
 # make test         what a newcomer waits for: lint, Go tests, one quick run of each agent
-# make check        everything else: all mutants, the corpus, races, conformance, real servers,
-#                   the agents' own programs, fuzzing
-# make agents       ask the agents' own programs again, and record what they say
+# make check        what takes longer: all mutants, races, conformance, real servers, fuzzing
+# make agents       ask the agents' own programs, and record what they did for the Go tests to
+#                   replay; AGENTS="claude cursor roo" chooses
+# make quick        some seconds of each agent, and no record
 # make bench        the benchmarks; RUNS=30 for the whole process
 # make fuzz         every fuzz target for a time, TIME=30s each
 # make golden       rewrite the golden trees after a deliberate change
@@ -20,9 +21,8 @@ SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
 AGENTS ?= claude cursor roo
 OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
 OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
-# One run of each agent that takes seconds.
-QUICK := $(filter-out $(SKIPPED),targets/claude/e2e/claude.test.mjs targets/cursor/e2e/decide.test.mjs \
-	$(wildcard targets/roo/e2e/[dei]*.test.mjs))
+# One session of an agent that takes seconds to start, and the whole of one that takes none.
+QUICK := $(sort $(filter-out $(SKIPPED),$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
 # Real files of public repositories, tried where they are.
 export MODEC_CORPUS ?= $(wildcard $(CURDIR)/../shared/corpus)
 TIME ?= 30s
@@ -78,8 +78,10 @@ unit:
 whole:
 	@$(call part,whole,go test -timeout 30m ./...)
 
+# What runs side by side, by the race detector.
 race:
-	@$(call part,race,go test -short -race -skip 'Install|Killed|Mutants|Corpus' ./compiler/... ./targets/mcp/serve)
+	@$(call part,race,go test -short -race -skip 'Install|Killed|Mutants' ./compiler ./targets/mcp/serve \
+		$(addprefix ./compiler/,contract output policy record source verify))
 
 # installed TESTS installs by their lock files the packages that tests need.
 installed = for dir in $(sort $(dir $(wildcard $(foreach t,$(1),$(dir $t)package.json $(dir $t)*/package.json)))); do \
@@ -98,13 +100,14 @@ node = MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixt
 	node --test --test-concurrency=2 --test-timeout=600000 --test-reporter=spec $(1)
 
 quick: acme
-	@$(call part,quick,$(call installed,$(QUICK)); $(call node,$(QUICK)))
+	@$(call part,quick,$(call installed,$(QUICK)); MODEC_QUICK=1 MODEC_CORPUS= $(call node,$(QUICK)))
 
 e2e: acme
 	@$(call part,e2e,$(call installed,$(OFSERVERS)); $(call node,$(OFSERVERS)))
 
+# MODEC_RECORD has the tests write what their agent did.
 agents: acme
-	@$(call part,agents,$(call installed,$(OFAGENTS)); $(call node,$(OFAGENTS)))
+	@$(call part,agents,$(call installed,$(OFAGENTS)); MODEC_RECORD=1 $(call node,$(OFAGENTS)))
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./compiler/...

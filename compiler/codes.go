@@ -75,8 +75,8 @@ func Codes() []diag.Doc {
 			"its role. A mode may be split over files; two modes need two slugs."},
 		{Code: diag.Edited, Text: "A file or an entry that modec wrote was changed by somebody since. The build " +
 			"leaves it alone and stops. Move the change into the source, or overwrite it with --force."},
-		{Code: diag.EmptyProject, Text: "The source folder contains no data file. `modec init` writes a project that " +
-			"builds at once."},
+		{Code: diag.EmptyProject, Text: "The source folder contains no data file. `modec schema --reference` " +
+			"explains what one may say; `modec init DIR` writes an example into an empty folder."},
 		{Code: diag.ExceptionExpired, Text: "The last day of an [[exceptions]] entry has passed. A widening that " +
 			"nobody vouches for any more is an error: remove the entry, or have somebody decide again."},
 		{Code: diag.ExceptionUsed, Text: "A target keeps something that it cannot hold back, because an " +
@@ -94,13 +94,13 @@ func Codes() []diag.Doc {
 		{Code: diag.InheritanceCycle, Text: "Policies, modes or roles extend each other in a circle. Every step of " +
 			"it is listed."},
 		{Code: diag.Interrupted, Text: "The command was stopped (Ctrl-C, SIGTERM) before it came to its end. Nothing " +
-			"was written, or all of it."},
+			"was written, or all of it, or it names the files that it changed before."},
 		{Code: diag.MatchesNothing, Text: "A glob over servers or tools matches nothing of the inventory. It is a " +
 			"warning: the inventory may grow."},
 		{Code: diag.MissingField, Text: "A required field is not there. A mode needs a name and a roleDefinition (or " +
 			"a roleDefinitionFile); a server needs a command or a url."},
-		{Code: diag.NoProject, Text: "There is no modec.toml in the folder. `modec init` writes one; -C names " +
-			"another folder."},
+		{Code: diag.NoProject, Text: "There is no modec.toml in the folder. `modec init` writes a new project, " +
+			"`modec migrate` makes one of the agents' files that are there, and -C names another folder."},
 		{Code: diag.NoTargets, Text: "modec.toml has no [targets.NAME] table, so that there is nothing to compile " +
 			"for. An empty table takes a target with its defaults."},
 		{Code: diag.NotOurs, Text: "A build would replace a file that modec did not write, or an entry of a shared " +

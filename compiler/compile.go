@@ -1,9 +1,12 @@
 package compiler
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"modec.dev/modec/compiler/config"
@@ -67,7 +70,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.Targets)
+	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -80,7 +83,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	project, list := resolve.Resolve(data, tree.Texts, settings(cfg, req.Targets))
-	diags = append(diags, list...)
+	diags = append(diags, independent(list, diags)...)
 	project.SourceHash = tree.Hash(cfg.Bytes)
 	diags = append(diags, cfg.CheckBaseline(project)...)
 	diags = append(diags, interrupted(ctx)...)
@@ -97,6 +100,20 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	}, diags
 }
 
+// independent returns the diagnostics that do not follow from earlier ones. The name of
+// whatever has an error stays known, except those of a server's tools.
+func independent(list, earlier diag.List) diag.List {
+	unread := slices.ContainsFunc(earlier, func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && strings.HasPrefix(d.Path, "servers.")
+	})
+	if !unread {
+		return list
+	}
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		return d.Code == diag.UnknownTool || d.Code == diag.MatchesNothing
+	})
+}
+
 // ReadConfig reads the project's modec.toml alone.
 func ReadConfig(req Request) (*config.Config, diag.List) {
 	files, end, diags := req.files()
@@ -104,7 +121,7 @@ func ReadConfig(req Request) (*config.Config, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	return config.Load(files, req.Targets)
+	return config.Load(files, req.folder(), req.Targets)
 }
 
 // Format returns the CUE files of the source that `modec fmt` would change, as it would
@@ -115,7 +132,7 @@ func (req *Request) Format() ([]source.Formatted, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.Targets)
+	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -138,23 +155,24 @@ func (req *Request) files() (fs.FS, func() error, diag.List) {
 	root, err := os.OpenRoot(req.Root)
 	if err != nil {
 		var diags diag.List
-		diags.Errorf(diag.NoProject, diag.Pos{}, "got folder %q, which cannot be opened: %v",
+		diags.Errorf(diag.NoProject, diag.Pos{}, "the folder %q cannot be opened: %v",
 			req.Root, diag.WithoutPath(err))
 		return nil, nil, diags
 	}
 	return root.FS(), root.Close, nil
 }
 
+// folder names the project's folder for people.
+func (req *Request) folder() string { return cmp.Or(req.Root, "the project") }
+
 // settings returns how modec.toml and the targets want a source to be resolved.
-func settings(cfg *config.Config, targets []contract.Target) resolve.Settings {
-	s := resolve.Settings{
+func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
+	return resolve.Settings{
 		Name:            cfg.Name,
-		ClosedInventory: cfg.Closed, Silence: cfg.Silence,
+		ClosedInventory: cfg.Closed,
+		Silence:         cfg.Silence,
 		Baseline:        cfg.Baseline,
-		Dialects:        contract.Dialects(targets),
+		Targets:         cfg.InUse(),
+		Dialects:        contract.Dialects(known),
 	}
-	for _, t := range targets {
-		s.Guards = append(s.Guards, t.Owns()...)
-	}
-	return s
 }

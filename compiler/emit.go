@@ -24,7 +24,7 @@ func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 	if len(req.Only) == 0 {
 		if len(cfg.Targets) == 0 {
 			diags.Errorf(diag.NoTargets, diag.Pos{File: config.File},
-				"got no [targets.NAME] table, want at least one of %s", diag.Quote(contract.Names(req.Targets))).
+				"modec.toml has no [targets.NAME] table; NAME is one of %s", diag.Quote(contract.Names(req.Targets))).
 				Hint("`--target NAME` compiles for a target that modec.toml does not list")
 		}
 		return cfg.Targets, diags
@@ -183,7 +183,7 @@ func (r *Result) checkPaths() diag.List {
 					Target(name)
 			case owner[fold.String(f.Path)] != "":
 				diags.Errorf(diag.PathCollision, diag.Pos{},
-					"got the path %q, which %s writes too, want distinct paths", f.Path, owner[fold.String(f.Path)]).
+					"%s writes the path %q too", owner[fold.String(f.Path)], f.Path).
 					Hint("names that differ only in case share a path on macOS and Windows").
 					Target(name)
 			}

@@ -104,7 +104,10 @@ func invalid(t *testing.T, file, code string) {
 			t.Fatal(err)
 		}
 	}
-	_, diags := compiler.Compile(t.Context(), compiler.Request{Root: dir, Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)})
+	_, diags := compiler.Compile(
+		t.Context(),
+		compiler.Request{Root: dir, Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)},
+	)
 	var got strings.Builder
 	found := false
 	for _, d := range diags {

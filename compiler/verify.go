@@ -22,7 +22,7 @@ func (r *Result) Verify(ctx context.Context, seed uint64, progress func(done, to
 	if report == nil {
 		return nil, diags
 	}
-	return report, append(diags, widerDiagnostics(report)...)
+	return report, append(diags, widerDiagnostics(report, "`modec verify -v` lists them")...)
 }
 
 // VerifyDisk compares the files below fsys with the source, with what people wrote beside
@@ -52,7 +52,8 @@ func (r *Result) VerifyDisk(
 			f.Foreign = foreign[name]
 		}
 	}
-	return report, append(diags, widerDiagnostics(report)...)
+	return report, append(diags, widerDiagnostics(report,
+		"`modec verify --disk -v` lists them, with --staged those of git's index")...)
 }
 
 // verify compares files with the source, and returns the diagnostics of the artifacts'
@@ -74,15 +75,16 @@ func (r *Result) verify(
 	return report, slices.Clone(report.Diagnostics)
 }
 
-// widerDiagnostics returns the wider decisions as errors at the source's rule.
-func widerDiagnostics(r *verify.Report) diag.List {
+// widerDiagnostics returns the wider decisions as errors at the source's rule; list is the
+// hint at a command that prints all of them.
+func widerDiagnostics(r *verify.Report, list string) diag.List {
 	var diags diag.List
 	for i := range r.Surfaces {
 		s := &r.Surfaces[i]
 		for j, f := range s.Findings {
 			if j == mostWider {
-				diags.Errorf(diag.Wider, diag.Pos{}, "got %d more wider decisions, want none", len(s.Findings)-j).
-					Hint("`modec verify -v` lists them").
+				diags.Errorf(diag.Wider, diag.Pos{}, "and %d more like these", len(s.Findings)-j).
+					Hint(list).
 					Target(s.Target)
 				break
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 )
@@ -116,7 +117,8 @@ func (c *buildCmd) build(e *env) error {
 			return e.ui.fail(diags)
 		}
 	}
-	opt := output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff}
+	opt := output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff,
+		Progress: e.progress()}
 	changes, list := res.Write(e.ctx, opt)
 	if diags = append(diags, list...); diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -197,11 +199,13 @@ func (c *buildCmd) check(e *env, x checked) error {
 	diags := append(x.diags, list...)
 	drift := slices.DeleteFunc(slices.Clone(changes),
 		func(c output.Change) bool { return c.Action == output.Unchanged })
-	if disk != nil {
-		_, list := e.verify(x.res, disk, verifySeed)
-		if diags = append(diags, list...); has(list, diag.Interrupted) {
-			return e.ui.fail(diags)
-		}
+	there, missing := present(x.res, changes)
+	if disk != nil && len(there.Outputs) > 0 {
+		_, list := e.verify(there, disk, verifySeed)
+		diags = append(diags, list...)
+	}
+	if list := e.stopped(); list.HasErrors() {
+		return e.ui.fail(list)
 	}
 	var failed error
 	status := "ok"
@@ -218,7 +222,16 @@ func (c *buildCmd) check(e *env, x checked) error {
 		for _, d := range drift {
 			e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
 		}
-		e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || d.State == output.Edited })
+		edited := func(d output.Change) bool { return d.State == output.Edited }
+		e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })
+		if !c.Diff {
+			e.ui.firstDifferences(drift, func(d output.Change) bool {
+				return edited(d) && contract.ForMachines(d.Path)
+			})
+		}
+		if len(missing) > 0 {
+			e.ui.note("next: modec build\n")
+		}
 	}
 	if failed == nil {
 		s := summaryOf(x.res, changes, diags)
@@ -226,6 +239,24 @@ func (c *buildCmd) check(e *env, x checked) error {
 		e.ui.upToDate(c, s, x.start)
 	}
 	return failed
+}
+
+// present returns a result with those targets whose files are all there, and the paths
+// of the files that are not. An agent without its files is held by nothing, which the
+// absence of the file says better than every decision that is then wider.
+func present(res *compiler.Result, changes []output.Change) (there *compiler.Result, missing []string) {
+	gone := map[string]bool{}
+	for _, c := range changes {
+		if c.State == output.Missing && c.Path != output.LockFile {
+			missing = append(missing, c.Path)
+			gone[c.Target] = true
+		}
+	}
+	some := *res
+	some.Outputs = slices.DeleteFunc(slices.Clone(res.Outputs), func(o contract.Artifacts) bool {
+		return gone[o.Target.Name()] || gone["modec"] // every hook reads the policy file
+	})
+	return &some, missing
 }
 
 // targetReports sorts changes and losses by target; the last is what every build writes.

@@ -37,7 +37,8 @@ type cleanReport struct {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	opt := output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets}
+	opt := output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets,
+		Progress: e.progress()}
 	changes, diags := output.Clean(e.ctx, opt)
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -46,19 +47,23 @@ func (c *cleanCmd) Run(e *env) error {
 		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, diags})
 	}
 	removed, kept := 0, 0
+	verb, take := "removed", "took"
+	if c.DryRun {
+		verb, take = "would remove", "would take"
+	}
 	for _, x := range changes {
 		if x.Action == output.Remove {
 			removed++
-			e.ui.printf("removed %s\n", diag.Clean(x.Path))
+			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
 		} else {
 			kept++
-			e.ui.printf("took modec's entries out of %s\n", diag.Clean(x.Path))
+			e.ui.note("%s modec's entries out of %s\n", take, diag.Clean(x.Path))
 		}
 	}
-	verb := "removed"
-	if c.DryRun {
-		verb = "would remove"
+	if len(changes) == 0 {
+		e.ui.note("nothing to do: no build wrote files here\n")
+	} else {
+		e.ui.note("%s %s, and entries of %s\n", verb, count(removed, "file"), count(kept, "file"))
 	}
-	e.ui.note("%s %s, and entries of %s\n", verb, count(removed, "file"), count(kept, "file"))
 	return nil
 }

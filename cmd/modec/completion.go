@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
 
 type completionCmd struct {
@@ -93,13 +95,25 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 			e.dir = e.abs(words[i+1])
 		}
 	}
-	line := completer{targets: contract.Names(e.targets), subjects: e.subjectNames}
+	line := completer{targets: contract.Names(e.targets), subjects: e.subjectNames, words: map[string][]string{
+		"action":   groupNames(),
+		"command":  programs(e.launchers()),
+		"output":   slices.Collect(maps.Keys(reporters(k))),
+		"template": templateNames(),
+	}}
 	var b strings.Builder
 	for _, s := range line.complete(k.Model, words) {
 		b.WriteString(diag.Clean(s) + "\n")
 	}
 	_, err := io.WriteString(e.ui.out, b.String())
 	return err
+}
+
+func groupNames() (names []string) {
+	for _, g := range ir.Groups {
+		names = append(names, string(g))
+	}
+	return names
 }
 
 // subjectNames returns the modes and roles of the project; none where it does not load.
@@ -117,7 +131,8 @@ func (e *env) subjectNames() (names []string) {
 // completer knows the names that a project has.
 type completer struct {
 	targets  []string
-	subjects func() []string // asked only where one is wanted
+	subjects func() []string     // asked only where one is wanted
+	words    map[string][]string // by the name of the flag or the argument
 }
 
 // typed describes the words before the last one of a command line.
@@ -215,5 +230,5 @@ func (c completer) values(v *kong.Value) []string {
 	case v.Name == "subject" || v.Name == "role" || v.Name == "mode":
 		return c.subjects()
 	}
-	return nil
+	return slices.Clone(c.words[v.Name])
 }

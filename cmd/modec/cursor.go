@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets/cursor/allowlist"
 	"modec.dev/modec/targets/cursor/format"
 	"modec.dev/modec/targets/cursor/model"
@@ -181,14 +181,9 @@ func (c *cursorAddCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.Create {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-	}
 	x := cursorAdded{envelope: e.ui.envelope(), Entry: entry.String(), Removed: []string{}, File: file}
-	err = editFile(file, func(data []byte, exists bool) ([]byte, error) {
-		if !exists {
+	err = e.editFile(file, func(data []byte) ([]byte, error) {
+		if data == nil {
 			if !c.Create {
 				return nil, fmt.Errorf("%s does not exist: --create writes it, and then its list is the only one "+
 					"that Cursor goes by, without Run Everything and Auto-review", file)
@@ -229,49 +224,21 @@ func (u *ui) cursorAdded(x cursorAdded) {
 	}
 }
 
-// editFile replaces a file by what edit makes of it, in one step: whoever reads it sees
-// the old bytes or the new. It follows a link only inside the file's folder.
-func editFile(file string, edit func(data []byte, exists bool) ([]byte, error)) error {
+// editFile replaces a file by what edit makes of it, in one step. It follows a link only
+// inside the file's folder.
+func (e *env) editFile(file string, edit func(have []byte) ([]byte, error)) error {
+	name := filepath.Base(file)
 	root, err := os.OpenRoot(filepath.Dir(file))
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = edit(nil, false)
-		return cmp.Or(err, error(fs.ErrNotExist))
-	}
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	name, err := behindLinks(root, filepath.Base(file))
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	data, err := root.ReadFile(name)
-	exists := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	out, err := edit(data, exists)
-	if err != nil || exists && string(out) == string(data) {
-		return err
-	}
-	mode := fs.FileMode(0o644)
-	if info, err := root.Stat(name); err == nil {
-		mode = info.Mode().Perm()
-	}
-	temp := fmt.Sprintf("%s.%d.modec-tmp", name, os.Getpid())
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(out)
-	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = root.Rename(temp, name)
+		defer root.Close()
+		if name, err = behindLinks(root, name); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, root.Remove(temp))
-	}
-	return nil
+	opt := output.PutOptions{Dir: filepath.Dir(file), Progress: e.progress()}
+	return output.Edit(e.ctx, filepath.ToSlash(name), edit, opt)
 }
 
 // behindLinks returns the file that a name stands for, which may lie anywhere

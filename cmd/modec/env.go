@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
 )
 
@@ -42,19 +43,30 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 }
 
 // exit prints the error that ended a command, unless it has been printed, and returns
-// the exit code.
+// the exit code: after ^C 130, whatever the command found by then.
 func (e *env) exit(err error) int {
 	var code exitCode
+	printed, ended := errors.As(err, &code), e.ctx.Err() != nil
 	switch {
-	case err == nil:
+	case err == nil && (!ended || e.ui.endless):
 		return 0
-	case errors.As(err, &code):
+	case printed && (!ended || e.ui.endless || code != exitFindings):
 		return int(code)
-	case e.ctx.Err() != nil:
+	case ended && !e.ui.endless:
 		return int(e.ui.interrupted())
+	case ended && errors.Is(err, context.Canceled):
+		return 0
 	}
 	e.ui.failure(err)
 	return int(exitUsage)
+}
+
+// stopped reports a context that has ended; nil where it has not.
+func (e *env) stopped() (diags diag.List) {
+	if err := context.Cause(e.ctx); err != nil {
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
+	}
+	return diags
 }
 
 // request returns a request for the project that the command line names.
@@ -122,6 +134,16 @@ func (e *env) folder(name string) (string, bool) {
 	dir := e.abs(name)
 	info, err := os.Stat(filepath.Join(dir, config.File))
 	return dir, err == nil && info.Mode().IsRegular()
+}
+
+// readable fails where a file or a folder that the command line names cannot be looked at.
+func (e *env) readable(paths []string) error {
+	for _, p := range paths {
+		if _, err := os.Stat(e.abs(p)); err != nil {
+			return fmt.Errorf("%s cannot be read: %w", p, diag.WithoutPath(err))
+		}
+	}
+	return nil
 }
 
 // below reports whether a file of the project is one of those named on the command

@@ -21,7 +21,7 @@ type explainCmd struct {
 	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp or modes."`
 	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool or slug."`
 	Role    string `placeholder:"NAME" help:"The role that works in the mode."`
-	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead."`
+	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }
 
 func (explainCmd) Help() string {
@@ -97,10 +97,16 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := s.Decide(action)
 	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: c.Arg,
-		Decision: r.Decision, Rule: r.Rule, From: r.From, Pos: r.Pos.String(),
-		Targets: map[string]ir.Decision{}, Verdicts: verdicts(res, ref, action)}
+		Targets: map[string]ir.Decision{}}
+	stopped := e.untilStopped(func() {
+		r := s.Decide(action)
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
+		x.Verdicts = verdicts(res, ref, action)
+	})
+	if stopped.HasErrors() {
+		return e.ui.fail(stopped)
+	}
 	for _, v := range x.Verdicts {
 		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
 	}
@@ -109,10 +115,25 @@ func (c *explainCmd) Run(e *env) error {
 	} else {
 		e.ui.explain(x)
 	}
-	if err == nil && r.Decision == ir.Deny {
+	if err == nil && x.Decision == ir.Deny {
 		return exitFindings
 	}
 	return err
+}
+
+// untilStopped runs what cannot be interrupted, such as a slow expression of an agent. It
+// reports when the context ends; what runs then ends with the process.
+func (e *env) untilStopped(run func()) diag.List {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run()
+	}()
+	select {
+	case <-done:
+	case <-e.ctx.Done():
+	}
+	return e.stopped()
 }
 
 // verdicts asks each target's model of its agent. A surface that does not govern the
@@ -164,6 +185,20 @@ func (e *env) allCodes() []diag.Doc {
 	return docs
 }
 
+// listCodes is what --code takes in place of a code.
+const listCodes = "list"
+
+// codes lists the codes.
+func (c *explainCmd) codes(e *env, names []string) error {
+	if e.ui.json {
+		return e.ui.emit(codeReport{e.ui.envelope(), c.Code, strings.Join(names, "\n")})
+	}
+	for _, name := range names {
+		e.ui.printf("%s\n", name)
+	}
+	return nil
+}
+
 // code explains a code.
 func (c *explainCmd) code(e *env) error {
 	var names []string
@@ -178,9 +213,10 @@ func (c *explainCmd) code(e *env) error {
 		names = append(names, string(d.Code))
 	}
 	slices.Sort(names)
-	hint := diag.DidYouMean(c.Code, names)
-	if hint == "" {
-		hint = "the codes are " + strings.Join(slices.Compact(names), ", ")
+	names = slices.Compact(names)
+	if c.Code == listCodes {
+		return c.codes(e, names)
 	}
-	return fmt.Errorf("there is no code %q: %s", c.Code, hint)
+	hint := diag.DidYouMean(c.Code, names)
+	return fmt.Errorf("unknown code %q: `modec explain --code list` lists the codes%s", c.Code, hintOf(hint))
 }

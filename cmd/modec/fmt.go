@@ -38,6 +38,9 @@ type fmtReport struct {
 }
 
 func (c *fmtCmd) Run(e *env) error {
+	if err := e.readable(c.Path); err != nil {
+		return err
+	}
 	req := e.request()
 	files, diags := req.Format()
 	if diags.HasErrors() {
@@ -63,7 +66,7 @@ func (c *fmtCmd) Run(e *env) error {
 		return end
 	}
 	if !c.Check && !c.Diff {
-		if diags := output.Put(e.dir, written, output.ReplaceExisting); diags.HasErrors() {
+		if diags := e.put(written, output.ReplaceExisting); diags.HasErrors() {
 			return e.ui.fail(diags)
 		}
 	}

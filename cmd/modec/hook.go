@@ -42,6 +42,7 @@ const (
 
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
+	e.ui.endless = true // the answer counts, whoever ends the session
 	done := make(chan contract.HookAnswer, 1)
 	go func() {
 		defer func() {

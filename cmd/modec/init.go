@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
+	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/cue"
 )
 
@@ -31,7 +34,7 @@ Examples:
   modec init services/api && modec build -C services/api`
 }
 
-func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}} }
+func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}, outcome{}} }
 
 // initReport is the JSON of a new project.
 type initReport struct {
@@ -57,31 +60,17 @@ func (c *initCmd) Run(e *env) error {
 		return err
 	}
 	dir := e.output(c.Into)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot create the folder: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
+	there, err := e.agentFiles(dir, files)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	for _, f := range files {
-		if _, err := root.Lstat(f.path); err == nil {
-			return fmt.Errorf("the folder has %s already, and nothing was written: "+
-				"name a folder without the files of a project", f.path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	opt := output.PutOptions{Dir: dir, Existing: output.KeepExisting, Progress: e.progress()}
+	if list := output.Put(e.ctx, files, opt); list.HasErrors() {
+		return e.ui.fail(list)
 	}
 	var paths []string
 	for _, f := range files {
-		if err := root.MkdirAll(path.Dir(f.path), 0o755); err != nil {
-			return err
-		}
-		if err := root.WriteFile(f.path, f.data, 0o644); err != nil {
-			return err
-		}
-		paths = append(paths, f.path)
+		paths = append(paths, f.Path)
 	}
 	if e.ui.json {
 		return e.ui.emit(initReport{e.ui.envelope(), "ok", c.Template, paths})
@@ -93,31 +82,62 @@ func (c *initCmd) Run(e *env) error {
 	if rel, err := filepath.Rel(e.cwd, dir); err == nil && rel != "." {
 		next += " -C " + rel
 	}
+	if len(there) > 0 {
+		e.ui.note("note: the files of an agent are here already (%s): to make a source of them, "+
+			"move modec.toml and modec/ away and run `modec migrate`\n", diag.Clean(few(there)))
+	}
 	e.ui.note("next: %s\n", next)
 	return nil
 }
 
-type initFile struct {
-	path string
-	data []byte
+// agentFiles returns the files of agents that a folder has. It fails where the folder has
+// one of a new project's files.
+func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil // not there yet; or else the writer reports what is wrong with it
+	}
+	defer root.Close()
+	for _, f := range files {
+		if _, err := root.Lstat(f.Path); err == nil {
+			return nil, fmt.Errorf("the folder has %s already, and nothing was written: "+
+				"name a folder without the files of a project", f.Path)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return migrate.AgentFiles(root.FS(), e.targets), nil
+}
+
+// few lists the first of some names.
+func few(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + " …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // initFiles lists a new project's files: the template's, then the schema's.
-func initFiles(template string) ([]initFile, error) {
+func initFiles(template string) ([]contract.File, error) {
 	all := cue.Template(template)
 	if all == nil {
-		var names []string
-		for _, t := range cue.Templates() {
-			names = append(names, t.Name)
-		}
+		names := templateNames()
 		return nil, fmt.Errorf("there is no template %q: the templates are %s%s",
 			template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
 	}
-	var files []initFile
+	var files []contract.File
 	for _, f := range append(all, cue.Vendor()...) {
-		files = append(files, initFile{f.Name, f.Data})
+		files = append(files, contract.File{Path: f.Name, Data: f.Data})
 	}
 	return files, nil
+}
+
+func templateNames() (names []string) {
+	for _, t := range cue.Templates() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // templates lists what a project can start from.

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	schema "modec.dev/modec/cue"
 	"modec.dev/modec/targets"
@@ -53,5 +56,30 @@ func TestTemplates(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestInitIsWhole: a new project that cannot be written to the end is not there at all, and
+// the next attempt succeeds.
+func TestInitIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	obstacle := filepath.Join(dir, "modec", "schema.cue.modec-tmp")
+	mustWrite(t, filepath.Join(obstacle, "x"), []byte("in the way"))
+	initialise := func() int {
+		var out bytes.Buffer
+		return run(t.Context(), targets.All(), []string{"-C", dir, "init"}, strings.NewReader(""), &out, &out)
+	}
+	before := treeOf(t, dir)
+	if code := initialise(); code != int(exitUsage) {
+		t.Errorf("got exit %d, want %d", code, exitUsage)
+	}
+	if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
+		t.Errorf("(-before +after)\n%s", d)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "modec")); err != nil {
+		t.Fatal(err)
+	}
+	if code := initialise(); code != 0 {
+		t.Errorf("got exit %d the second time", code)
 	}
 }

@@ -98,7 +98,8 @@ func (f *homeFlags) options(e *env) (opt output.InstallOptions, chosen []contrac
 			return opt, nil, fmt.Errorf("cannot find the home folder: %w", err)
 		}
 	}
-	return output.InstallOptions{Home: e.abs(home), Version: version(), DryRun: f.DryRun}, chosen, nil
+	opt = output.InstallOptions{Home: e.abs(home), Version: version(), DryRun: f.DryRun, Progress: e.progress()}
+	return opt, chosen, nil
 }
 
 func (c *installCmd) Run(e *env) error {
@@ -143,7 +144,8 @@ func (c *uninstallCmd) Run(e *env) error {
 		return e.ui.fail(diags)
 	}
 	return c.tell(e, told{opt: opt, changes: changes, diags: diags, updated: "restored",
-		end: "modec's entries are out of the files of " + names(chosen, " and ")})
+		end:     "modec's entries are out of the files of " + names(chosen, " and "),
+		nothing: "nothing to do: nothing of modec is installed for " + names(chosen, " or ")})
 }
 
 // installers are the targets whose agents read files of a home folder.
@@ -167,6 +169,7 @@ type told struct {
 	diags   diag.List
 	updated string // the word for a file that was changed
 	end     string // the last line
+	nothing string // the last line where no file is concerned; "": end
 }
 
 func (f *homeFlags) tell(e *env, x told) error {
@@ -177,9 +180,12 @@ func (f *homeFlags) tell(e *env, x told) error {
 	verbs := map[output.Action]string{output.Create: "created", output.Update: x.updated,
 		output.Remove: "removed", output.Unchanged: "as it was"}
 	for _, c := range x.changes {
-		e.ui.printf("%-9s ~/%s\n", verbs[c.Action], diag.Clean(c.Path))
+		e.ui.note("%-9s ~/%s\n", verbs[c.Action], diag.Clean(c.Path))
 	}
-	if f.DryRun {
+	switch {
+	case len(x.changes) == 0 && x.nothing != "":
+		x.end = x.nothing
+	case f.DryRun:
 		x.end = "nothing was written"
 	}
 	e.ui.note("%s\n", x.end)

@@ -55,12 +55,14 @@ func (e *env) launcherOf(program string) (contract.Launcher, error) {
 func (e *env) launcher(name string) (contract.Launcher, error) {
 	list := e.launchers()
 	if name != "" {
+		var names []string
 		for _, l := range list {
 			if l.Name() == name {
 				return l, nil
 			}
+			names = append(names, l.Name())
 		}
-		return nil, fmt.Errorf("target %q starts no agent", name)
+		return nil, fmt.Errorf("target %q starts no agent: name %s", name, strings.Join(names, " or "))
 	}
 	if cfg, _ := compiler.ReadConfig(e.request()); cfg != nil {
 		for _, t := range cfg.Targets {

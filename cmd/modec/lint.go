@@ -89,6 +89,8 @@ func (c *lintCmd) Run(e *env) error {
 	from := workTree
 	if c.Staged {
 		from = gitIndex
+	} else if err := e.readable(c.Path); err != nil {
+		return err
 	}
 	req, done, err := e.source(from)
 	if err != nil {
@@ -152,7 +154,7 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 		e.ui.suggestions(root.FS(), found)
 	}
 	if c.Apply {
-		if list := output.Put(e.dir, found.Files, output.ReplaceExisting); list.HasErrors() {
+		if list := e.put(found.Files, output.ReplaceExisting); list.HasErrors() {
 			return e.ui.fail(list)
 		}
 		if !e.ui.json {
@@ -240,7 +242,7 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	for _, name := range names {
 		files = append(files, contract.File{Path: name, Data: fixed[name]})
 	}
-	if list := output.Put(e.dir, files, output.ReplaceExisting); list.HasErrors() {
+	if list := e.put(files, output.ReplaceExisting); list.HasErrors() {
 		return nil, nil, list
 	}
 	return after.Lint(), names, nil

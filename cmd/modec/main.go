@@ -74,6 +74,9 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 		fmt.Fprintf(stderr, "modec: error: %v\n", err)
 		return int(exitUsage)
 	}
+	if err := e.checkTargets(parsed.Flags()); err != nil {
+		return e.exit(err)
+	}
 	return e.exit(parsed.Run(e))
 }
 

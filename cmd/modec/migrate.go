@@ -101,8 +101,8 @@ func (c *migrateCmd) Run(e *env) error {
 		if c.Force {
 			there = output.ReplaceExisting
 		}
-		if list := output.Put(e.dir, res.Files, there); list.HasErrors() {
-			return e.ui.fail(list)
+		if list := e.put(res.Files, there); list.HasErrors() {
+			return e.ui.fail(sourceExists(list))
 		}
 	}
 	if e.ui.json {
@@ -112,7 +112,11 @@ func (c *migrateCmd) Run(e *env) error {
 	if c.DryRun {
 		title = "would write"
 	}
-	e.ui.migrated(res, title)
+	if e.ui.quiet {
+		e.ui.proof(&res.Report)
+	} else {
+		e.ui.migrated(res, title)
+	}
 	if c.Suggest || c.Apply {
 		e.ui.suggestions(res.FS, found)
 	}
@@ -136,6 +140,29 @@ func (c *migrateCmd) report(e *env, res *migrate.Result, found *suggest.Result, 
 		r.Written = append(r.Written, f.Path)
 	}
 	return r
+}
+
+// sourceExists reports once that the files of a source are there already.
+func sourceExists(list diag.List) diag.List {
+	var there, other diag.List
+	for _, d := range list {
+		if d.Code == diag.NotOurs {
+			there = append(there, d)
+		} else {
+			other = append(other, d)
+		}
+	}
+	if len(there) == 0 {
+		return list
+	}
+	more := ""
+	if n := len(there) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %s more)", count(n, "file"))
+	}
+	other.Errorf(diag.NotOurs, there[0].Pos, "a source exists already%s, and nothing was written", more).
+		Hint("change the source itself and run `modec build`; `modec migrate --dry-run` shows what the agents' files " +
+			"would add; to start again, move modec.toml and the source away")
+	return other
 }
 
 // patched lays patches over files.

@@ -107,7 +107,7 @@ func reportFolders(t *testing.T) map[string]string {
 // reportLines are command lines that print every report of every command. The words in
 // capitals are folders.
 var reportLines = []string{
-	"init -C EMPTY", "init --list-templates",
+	"init -C EMPTY", "init -C EMPTY/modec.toml", "init --list-templates",
 	"migrate -C AGENTS --dry-run --suggest", "migrate -C AGENTS/.claude",
 	"build -C GOOD --check", "build -C ACME --out OUT", "build -C BROKEN", "build -C EDITED --check",
 	"lint -C GOOD --suggest", "lint -C ACME", "lint --rules", "lint -C BROKEN",

@@ -61,6 +61,7 @@ func (c *serveCmd) Run(e *env) error {
 		return err
 	}
 	defer end()
+	e.ui.endless = true
 	l := &modelLoader{env: e, log: log, file: or(c.Model, ""), global: !or(c.NoGlobal, false)}
 	if l.file != "" {
 		l.file = e.abs(l.file)

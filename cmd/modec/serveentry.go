@@ -98,7 +98,7 @@ func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the list of servers cannot be read: %w", err)
 	}
-	res, err := jsonedit.Merge(have, report.Config, []string{"/" + list.Field + "/modec"}, nil, false)
+	res, err := jsonedit.Merge(have, report.Config, []string{"/" + list.Field + "/modec"}, nil, jsonedit.Keep)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s is not JSON: %w", list.File, err)
@@ -110,7 +110,7 @@ func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport
 		e.ui.note("%s has it already\n", list.File)
 	default:
 		files := []contract.File{{Path: list.File, Data: res.Data}}
-		if diags := output.Put(e.dir, files, output.ReplaceExisting); diags.HasErrors() {
+		if diags := e.put(files, output.ReplaceExisting); diags.HasErrors() {
 			return e.ui.fail(diags)
 		}
 		report.Status = "added"

@@ -214,7 +214,8 @@ func (l *modelLoader) change(ctx context.Context, what servedFile, check accepta
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
 		return nil, err
 	}
-	if list := output.Put(l.dir, []contract.File{file}, output.ReplaceExisting); list.HasErrors() {
+	opt := output.PutOptions{Dir: l.dir, Existing: output.ReplaceExisting, Progress: l.progress()}
+	if list := output.Put(ctx, []contract.File{file}, opt); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	l.reload()

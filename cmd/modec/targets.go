@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 )
 
 type targetsCmd struct {
@@ -38,16 +42,14 @@ type targetInfo struct {
 }
 
 func (c *targetsCmd) Run(e *env) error {
+	if err := e.knownTarget(c.Name); err != nil {
+		return err
+	}
 	var infos []targetInfo
-	var names []string
 	for _, t := range e.targets {
-		names = append(names, t.Name())
 		if c.Name == "" || c.Name == t.Name() {
 			infos = append(infos, targetInfo{t.Name(), t.Summary(), t.Owns(), t.Options()})
 		}
-	}
-	if len(infos) == 0 {
-		return fmt.Errorf("there is no target %q: the targets are %s", c.Name, strings.Join(names, ", "))
 	}
 	if e.ui.json {
 		return e.ui.emit(targetsReport{e.ui.envelope(), infos})
@@ -63,6 +65,36 @@ func (c *targetsCmd) Run(e *env) error {
 		}
 	}
 	return nil
+}
+
+// checkTargets checks the names that --target got.
+func (e *env) checkTargets(flags []*kong.Flag) error {
+	for _, f := range flags {
+		if f.Name != "target" {
+			continue
+		}
+		switch v := f.Target.Interface().(type) {
+		case string:
+			return e.knownTarget(v)
+		case []string:
+			for _, name := range v {
+				if err := e.knownTarget(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// knownTarget fails where a name is not one of a target; "" stands for a default.
+func (e *env) knownTarget(name string) error {
+	known := contract.Names(e.targets)
+	if name == "" || slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no target %q: the targets are %s%s",
+		name, strings.Join(known, ", "), hintOf(diag.DidYouMean(name, known)))
 }
 
 func describeOption(o contract.Option) string {

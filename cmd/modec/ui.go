@@ -17,7 +17,8 @@ import (
 //     --json both are one value on standard output;
 //   - a message is one line: lower case, no period, what is wrong and then what to
 //     do; a hint follows on a line of its own;
-//   - -q hides progress and summaries, never a result, an error or a loss;
+//   - -q hides progress and summaries, and what a command that succeeds lists on its way,
+//     never the answer to a question, an error or a loss;
 //   - colour only on a terminal, and not with NO_COLOR.
 type ui struct {
 	out, err io.Writer
@@ -27,11 +28,14 @@ type ui struct {
 	verbose  bool
 	colour   bool // of results
 	render   diag.Renderer
+	written  *written
+	// endless is set for a command that ^C may end as it should: it says nothing of it.
+	endless bool
 }
 
 func newUI(stdout, stderr io.Writer, g *globals, cmd command, dir string) *ui {
 	u := &ui{out: stdout, err: stderr, command: cmd, json: g.JSON || cmd.form == "json",
-		quiet: g.Quiet, verbose: g.Verbose}
+		quiet: g.Quiet, verbose: g.Verbose, written: &written{}}
 	coloured := func(w io.Writer) bool {
 		return g.Color == "always" || g.Color == "auto" && terminal(w) && os.Getenv("NO_COLOR") == ""
 	}
@@ -71,8 +75,26 @@ func (u *ui) failure(err error) { fmt.Fprintf(u.err, "modec: error: %s\n", diag.
 
 // interrupted prints the one line of a command that ^C ended.
 func (u *ui) interrupted() exitCode {
-	fmt.Fprintf(u.err, "modec: interrupted: no file was changed\n")
+	if !u.endless {
+		fmt.Fprintf(u.err, "modec: interrupted: %s\n", diag.Clean(u.left()))
+	}
 	return exitInterrupted
+}
+
+// waits says why nothing happens.
+func (u *ui) waits() {
+	if !u.quiet {
+		fmt.Fprintf(u.err, "modec: waiting for another modec that writes into the same folder\n")
+	}
+}
+
+// left says what an interrupted command changed.
+func (u *ui) left() string {
+	files := u.written.files()
+	if len(files) == 0 {
+		return "no file was changed"
+	}
+	return were(len(files), "file") + " changed before: " + strings.Join(files, ", ")
 }
 
 // fail ends a command with the diagnostics that stopped it. The exit code is 2 where
@@ -83,6 +105,9 @@ func (u *ui) fail(list diag.List) error {
 	case has(list, diag.Interrupted):
 		if code = exitInterrupted; !u.json {
 			return u.interrupted()
+		}
+		if len(u.written.files()) > 0 {
+			list.Notef(diag.Interrupted, diag.Pos{}, "%s", u.left())
 		}
 	case has(list, diag.NoProject), has(list, diag.CannotWrite):
 		code = exitUsage
@@ -168,12 +193,23 @@ func (u *ui) progress(what string) (step func(done, total int), end func()) {
 	return step, func() { fmt.Fprint(u.err, "\r\x1b[K") }
 }
 
-// count writes a number with its noun: "1 error", "2 errors".
+// count writes a number with its noun: "1 error", "2 errors", "2 losses".
 func count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return fmt.Sprintf("%d %ses", n, noun)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// were writes a number with its noun and verb: "1 file was", "2 files were".
+func were(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun) + " was"
+	}
+	return count(n, noun) + " were"
 }
 
 // size writes a number of bytes as a person reads it.

@@ -27,7 +27,7 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 		more += ", " + count(s.Warnings, "warning")
 	}
 	if s.Losses > 0 {
-		more += fmt.Sprintf(", %d losses", s.Losses)
+		more += ", " + count(s.Losses, "loss")
 	}
 	if more != "" {
 		more += " (-v lists them)"
@@ -49,9 +49,9 @@ func (u *ui) build(res *compiler.Result, changes []output.Change) {
 		if i < len(res.Outputs) {
 			title = res.Outputs[i].Target.Summary()
 		}
-		u.printf("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
+		u.note("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
 		for _, line := range u.artifacts(r.Files) {
-			u.printf("  %s\n", line)
+			u.note("  %s\n", line)
 		}
 		u.losses(r.Losses)
 	}
@@ -200,6 +200,24 @@ func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
 		}
 		have, want := c.Texts()
 		u.unified(textdiff.Patch(c.Path, have, want))
+	}
+}
+
+// firstDifferences names the first place where files differ from what a build would
+// write: their lines are too long to show.
+func (u *ui) firstDifferences(changes []output.Change, of func(output.Change) bool) {
+	for _, c := range changes {
+		if !of(c) {
+			continue
+		}
+		have, want := c.Texts()
+		at := diag.Pos{File: c.Path, Line: 1, Col: 1}
+		for i := 0; i < min(len(have), len(want)) && have[i] == want[i]; i++ {
+			if at.Col++; have[i] == '\n' {
+				at.Line, at.Col = at.Line+1, 1
+			}
+		}
+		u.printf("%s: the first difference; `modec build --force` writes the file again\n", diag.Clean(at.String()))
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -77,7 +78,11 @@ func examples(c *diff.Change) string {
 	case c.Group == ir.MCP, len(c.Examples) == 1 && c.Examples[0] == c.What:
 		return ""
 	}
-	return ", as " + strings.Join(c.Examples, "; ")
+	quoted := make([]string, len(c.Examples))
+	for i, x := range c.Examples {
+		quoted[i] = strconv.Quote(x)
+	}
+	return ", as " + strings.Join(quoted, ", ")
 }
 
 func (u *ui) kind(k diff.Kind) string {

@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -40,8 +41,9 @@ func (verifyCmd) reports() []any { return []any{verifyReport{}, outcome{}} }
 // verifyReport is the JSON of a verification.
 type verifyReport struct {
 	envelope
-	Status string `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider than the source"`
-	Disk   bool   `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
+	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider than the source"`
+	Disk    bool     `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
+	Missing []string `json:"missing,omitempty" jsonschema:"artifacts that are not there; their targets were not judged"`
 	*verify.Report
 }
 
@@ -74,29 +76,59 @@ func (c *verifyCmd) Run(e *env) error {
 		defer root.Close()
 		disk = root.FS()
 	}
-	report, diags := e.verify(res, disk, c.Seed)
+	res, missing, diags := c.present(e, res, disk)
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	report := &verify.Report{}
+	if len(missing) == 0 || len(res.Outputs) > 0 {
+		report, diags = e.verify(res, disk, c.Seed)
+	}
 	switch {
 	case report == nil:
 		return e.ui.fail(diags)
-	case len(report.Surfaces) == 0:
+	case len(report.Surfaces) == 0 && len(missing) == 0:
 		return errors.New("these targets have no model of their agent to verify with: " +
 			"choose another one, as in `modec verify --target claude`")
 	}
 	status, failed := "ok", error(nil)
-	if diags.HasErrors() {
+	if diags.HasErrors() || len(missing) > 0 {
 		status, failed = "failed", exitFindings
 	}
 	if e.ui.json {
-		if err := e.ui.emit(verifyReport{e.ui.envelope(), status, c.Disk, report}); err != nil {
+		if err := e.ui.emit(verifyReport{e.ui.envelope(), status, c.Disk, missing, report}); err != nil {
 			return err
 		}
 		return failed
 	}
-	e.ui.verify(report)
+	if !e.ui.quiet || failed != nil {
+		e.ui.verify(report)
+	}
 	e.ui.diagnostics(diags)
-	e.ui.note("%s compared in %.1f s: %s\n",
+	if len(missing) > 0 {
+		for _, name := range missing {
+			e.ui.printf("missing: %s\n", diag.Clean(name))
+		}
+		e.ui.note("next: modec build\n")
+		return failed
+	}
+	e.ui.printf("%s compared in %.1f s: %s\n",
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), outcomeOf(report))
 	return failed
+}
+
+// present returns the result with the targets to judge, and the files that are not on disk.
+func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler.Result, []string, diag.List) {
+	if disk == nil {
+		return res, nil, nil
+	}
+	opt := output.Options{Dir: e.dir, Version: version(), Check: true}
+	if c.Staged {
+		opt = output.Options{FS: disk, Version: version(), Check: true}
+	}
+	changes, diags := res.Write(e.ctx, opt)
+	there, missing := present(res, changes)
+	return there, missing, diags
 }
 
 // verify runs with progress on a terminal: over the files of a disk, or over what was

@@ -25,6 +25,7 @@ const settle = 80 * time.Millisecond
 // watch builds, and builds again after each change of the source, until the context ends.
 // It reports a build that fails and goes on, also where the source is gone for a while.
 func (c *buildCmd) watch(e *env) error {
+	e.ui.endless = true
 	w, err := e.watch()
 	if err != nil {
 		return err

@@ -50,6 +50,15 @@ type Target struct {
 	OnLoss map[ir.Group]string
 }
 
+// InUse returns the targets that modec.toml names.
+func (c *Config) InUse() []contract.Target {
+	var targets []contract.Target
+	for _, t := range c.Targets {
+		targets = append(targets, t.Target)
+	}
+	return targets
+}
+
 // Fails reports whether a loss in a group is an error (on_loss = "error").
 func (t Target) Fails(g ir.Group) bool {
 	word, ok := t.OnLoss[g]
@@ -87,7 +96,8 @@ func (c *Config) Accepted() []Accepted {
 func (c *Config) CheckBaseline(p *ir.Project) (diags diag.List) {
 	if c.Baseline != "" && p.Role(c.Baseline) == nil {
 		diags.Errorf(diag.UnknownRole, c.baselinePos,
-			"got unknown role %q, want one of %s", c.Baseline, diag.Quote(p.RoleNames())).
+			"got unknown role %q, want %s", c.Baseline,
+			diag.OneOf(p.RoleNames(), "no baseline: the source has no role")).
 			Path("baseline").
 			Hint(diag.DidYouMean(c.Baseline, p.RoleNames()))
 	}
@@ -147,15 +157,16 @@ var exceptionKeys = []contract.Option{
 	},
 }
 
-// Load reads and checks modec.toml at the root of a project. all are the targets
-// that it may name.
-func Load(fsys fs.FS, all []contract.Target) (*Config, diag.List) {
+// Load reads and checks modec.toml at the root of a project. folder is the name of that
+// root for people, all are the targets that it may name.
+func Load(fsys fs.FS, folder string, all []contract.Target) (*Config, diag.List) {
 	var diags diag.List
 	b, err := fs.ReadFile(fsys, File)
 	if err != nil {
 		diags.Errorf(diag.NoProject, diag.Pos{},
-			"got a folder without a readable %s, want a project: %v", File, diag.WithoutPath(err)).
-			Hint("`modec init` writes one, `-C DIR` names another folder")
+			"%s has no %s that can be read: %v", folder, File, diag.WithoutPath(err)).
+			Hint("`modec init` writes a new project, `modec migrate` makes one of the agents' files that are there, " +
+				"`-C DIR` names another folder")
 		return nil, diags
 	}
 	c := configReader{file: File, all: all, diags: &diags}
@@ -340,7 +351,7 @@ func (c *configReader) exceptions(cfg *Config, v any) {
 			e.at[key.Name] = c.vals[at+"."+key.Name]
 			if !ok {
 				c.diags.Errorf(diag.BadConfig, e.pos,
-					"got an exception without %s, want one: %s", key.Name, lowerFirst(key.Doc)).
+					"the exception has no %s: %s", key.Name, lowerFirst(key.Doc)).
 					Path(at)
 				continue
 			}

@@ -39,7 +39,7 @@ var fakes = []contract.Target{
 
 // load reads text as a project's modec.toml.
 func load(text string) (*Config, diag.List) {
-	return Load(memfs.FS{File: []byte(text)}, fakes)
+	return Load(memfs.FS{File: []byte(text)}, "the project", fakes)
 }
 
 func TestConfig(t *testing.T) {
@@ -86,7 +86,7 @@ func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "name = \"a", `modec.toml:1:9: error: unterminated basic string [config-syntax]`},
 		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", ` +
-			`want one of "baseline", "exceptions", "inventory", "name", "on_loss", "source", ` +
+			`want one of "baseline", "exceptions", "inventory", "name", "on_loss", "silence", "source", ` +
 			`"targets", "verify" [unknown-option]`},
 		{"unknown target", "[targets.rooo]", `modec.toml:1:10: error: got unknown target "rooo", ` +
 			`want one of "roo", "claude" [unknown-target]`},
@@ -115,7 +115,7 @@ func TestConfigErrors(t *testing.T) {
 }
 
 func TestNoConfig(t *testing.T) {
-	_, diags := Load(memfs.FS{}, nil)
+	_, diags := Load(memfs.FS{}, "the project", nil)
 	if len(diags) != 1 || diags[0].Code != "no-project" {
 		t.Errorf("got %v, want no-project", diags)
 	}
@@ -160,8 +160,7 @@ func TestExceptionErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"expired", `subject = "code"
 what = "mcp"
-until = 2026-11-19`, `modec.toml:6:9: error: got an exception that ended on 2026-11-19, ` +
-			`want one that still holds [exception-expired]`},
+until = 2026-11-19`, `modec.toml:6:9: error: the exception ended on 2026-11-19 [exception-expired]`},
 		{"unknown subject", `subject = "cod"
 what = "mcp"
 until = 2099-01-01`, `modec.toml:4:11: error: got subject "cod", want one of "code" [unknown-subject]`},
@@ -180,7 +179,7 @@ until = 2099-01-01`, `modec.toml:5:8: error: got tool group "shell", ` +
 what = "mcp"
 until = "soon"`, `modec.toml:6:9: error: got "soon", want a date such as 2027-01-31 [bad-config]`},
 		{"incomplete", `subject = "code"
-what = "mcp"`, `modec.toml:1:3: error: got an exception without until, want one: the last day on which it holds. ` +
+what = "mcp"`, `modec.toml:1:3: error: the exception has no until: the last day on which it holds. ` +
 			`After it, the exception is an error [bad-config]`},
 		{"unknown key", `subject = "code"
 what = "mcp"

@@ -30,7 +30,7 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 		}
 		if today.After(raw.until.AddDate(0, 0, 1)) {
 			diags.Errorf(diag.ExceptionExpired, raw.at["until"],
-				"got an exception that ended on %s, want one that still holds", raw.until.Format(time.DateOnly)).
+				"the exception ended on %s", raw.until.Format(time.DateOnly)).
 				Path("exceptions.until").
 				Hint("remove it, or have somebody decide again and move the date")
 			continue

@@ -18,6 +18,11 @@ type Judged interface {
 	// surface on which the agent decides in a different way. It warns about what the
 	// agent would ignore or refuse in a file; an error means that nothing can be judged.
 	Open(fsys fs.FS, o Options) ([]Decider, diag.List)
+	// Alone returns a Decider for each surface of Open that decides as the agent does by
+	// itself, in sessions for which modec wrote nothing. Of a role only the permission mode
+	// counts, where the agent has it, and of a mode that it is there. Verify compares with
+	// it what the source leaves to the agent.
+	Alone(*ir.Project) []Decider
 }
 
 // Decider decides as the agent itself would, from artifacts that were read once. It is safe

@@ -39,6 +39,30 @@ type Target interface {
 	Emit(Input) ([]File, diag.List)
 }
 
+// Guarding is a target whose agent has files that may widen what it may do, beside those
+// that the target owns.
+type Guarding interface {
+	Target
+	// Asked returns globs of these files. No subject edits them without a question.
+	Asked() []string
+}
+
+// PermissionModes is a target whose agent has the permission modes of a role itself. On
+// every other target a written permissionMode decides what the role leaves unsaid.
+type PermissionModes interface {
+	Target
+	// HasPermissionModes only marks the target.
+	HasPermissionModes()
+}
+
+// Decision returns what a result of the source means for a target's agent.
+func Decision(t Target, r *policy.Result) ir.Decision {
+	if _, ok := t.(PermissionModes); ok {
+		return r.Decision
+	}
+	return r.Lacking()
+}
+
 // Input is what a target compiles.
 type Input struct {
 	Project    *ir.Project
@@ -74,6 +98,12 @@ type File struct {
 // PolicyFile is the compiled policy that the hooks read. Every build writes it,
 // whatever its targets.
 const PolicyFile = ".modec/policy.json"
+
+// ModelFile is the resolved model, which the target model writes.
+const ModelFile = "modec.model.json"
+
+// ForMachines reports whether an artifact is not meant for people to read or to edit.
+func ForMachines(path string) bool { return path == PolicyFile || path == ModelFile }
 
 // Artifacts are what one target emitted.
 type Artifacts struct {

@@ -14,6 +14,15 @@ func Quote(names []string) string {
 	return strings.Join(q, ", ")
 }
 
+// OneOf writes the names that a message wants: `one of "a", "b"`, and none where there are
+// no names.
+func OneOf(names []string, none string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return "one of " + Quote(names)
+}
+
 // DidYouMean returns a hint that names the known word nearest to got, "" when
 // none is near: at most a third of its length in edits, at least one.
 func DidYouMean(got string, known []string) string {

@@ -171,30 +171,24 @@ func more(x, y *[]string) bool {
 
 // native adds the rules for one agent alone that are new or gone.
 func (r *Report) native(what string, old, now []ir.NativeRule) {
-	has := func(list []ir.NativeRule, x ir.NativeRule) bool {
-		return slices.ContainsFunc(list, func(y ir.NativeRule) bool {
+	r.onlyIn(now, old, what, "has", func(d ir.Decision) bool { return d == ir.Allow })
+	r.onlyIn(old, now, what, "no longer has", func(d ir.Decision) bool { return d != ir.Allow })
+}
+
+// onlyIn adds the rules of a list that another lacks.
+func (r *Report) onlyIn(list, other []ir.NativeRule, what, verb string, widens func(ir.Decision) bool) {
+	for _, x := range list {
+		if slices.ContainsFunc(other, func(y ir.NativeRule) bool {
 			return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
-		})
-	}
-	for _, x := range now {
-		if !has(old, x) {
-			k := Narrowed
-			if x.Decision == ir.Allow {
-				k = Widened
-			}
-			text := fmt.Sprintf("has the rule %s %s, for %s alone", x.Decision, x.Text, x.Target)
-			r.other(Other{k, what, text, x.Pos})
+		}) {
+			continue
 		}
-	}
-	for _, x := range old {
-		if !has(now, x) {
-			k := Widened
-			if x.Decision == ir.Allow {
-				k = Narrowed
-			}
-			text := fmt.Sprintf("no longer has the rule %s %s, for %s alone", x.Decision, x.Text, x.Target)
-			r.other(Other{k, what, text, x.Pos})
+		k := Narrowed
+		if widens(x.Decision) {
+			k = Widened
 		}
+		text := fmt.Sprintf("%s the rule %s %s, for %s alone", verb, x.Decision, x.Text, x.Target)
+		r.other(Other{k, what, text, x.Pos})
 	}
 }
 

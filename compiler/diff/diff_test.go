@@ -60,9 +60,19 @@ func TestProjects(t *testing.T) {
 		{"the widened subject first", with(ir.Role{Name: "a", Can: ir.Can{Web: &ir.Table{Default: def(ir.Allow)}}}, ir.Role{Name: "b", Can: ir.Can{Web: &ir.Table{Default: def(ir.Deny)}}}),
 			with(ir.Role{Name: "a", Can: ir.Can{Web: &ir.Table{Default: def(ir.Deny)}}}, ir.Role{Name: "b", Can: ir.Can{Web: &ir.Table{Default: def(ir.Ask)}}}),
 			[]string{"role b: web anything else deny ask widened", "role a: web anything else allow deny narrowed"}},
-		{"Claude Code's own rules", with(ir.Role{Name: "r", Native: []ir.NativeRule{{Target: "claude", Decision: ir.Deny, Text: "Skill(x)"}, {Target: "claude", Decision: ir.Allow, Text: "Monitor"}}}),
+		{
+			"Claude Code's own rules",
+			with(ir.Role{Name: "r", Native: []ir.NativeRule{
+				{Target: "claude", Decision: ir.Deny, Text: "Skill(x)"},
+				{Target: "claude", Decision: ir.Allow, Text: "Monitor"},
+			}}),
 			with(ir.Role{Name: "r", Native: []ir.NativeRule{{Target: "claude", Decision: ir.Allow, Text: "WebSearch"}}}),
-			[]string{"role r: has the rule allow WebSearch, for claude alone widened", "role r: no longer has the rule deny Skill(x), for claude alone widened", "role r: no longer has the rule allow Monitor, for claude alone narrowed"}},
+			[]string{
+				"role r: has the rule allow WebSearch, for claude alone widened",
+				"role r: no longer has the rule deny Skill(x), for claude alone widened",
+				"role r: no longer has the rule allow Monitor, for claude alone narrowed",
+			},
+		},
 		{"tools and claims", with(ir.Role{Name: "r", Tools: &[]string{"Read"}}), with(ir.Role{Name: "r", Claims: map[string][]string{"team": {"x", "y"}}}),
 			[]string{"role r: has more built-in tools widened", "role r: needs the claims team: x or y, and before none changed"}},
 	} {
@@ -126,8 +136,13 @@ func TestServersAndExceptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Exceptions([]Exception{{Text: "old"}, {Text: "kept"}}, []Exception{{Text: "kept"}, {Text: "new"}})
-	want := []string{"server docs: is new: http https://x changed", "server github: starts as other, and before as gh changed", "server github: has another environment changed",
-		"exception: accepts for new widened", "exception: no longer accepts for old narrowed"}
+	want := []string{
+		"server docs: is new: http https://x changed",
+		"server github: starts as other, and before as gh changed",
+		"server github: has another environment changed",
+		"exception: accepts for new widened",
+		"exception: no longer accepts for old narrowed",
+	}
 	if d := cmp.Diff(want, lines(r)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

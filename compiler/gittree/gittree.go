@@ -75,7 +75,11 @@ func (g git) revision(rev string) (commit string, list []byte, err error) {
 	name, err := g.run("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("got %q, which is neither a folder with a modec.toml nor a revision of git", rev)
+			err = fmt.Errorf("%q is neither a folder with a modec.toml nor a revision of git", rev)
+			if rev == "HEAD" {
+				err = errors.New("the repository has no commit yet to compare with: " +
+					"commit first, or name two folders that have a modec.toml")
+			}
 		}
 		return "", nil, err
 	}

@@ -141,7 +141,7 @@ func TestWhatIsNoRevision(t *testing.T) {
 	dir, _ := repository(t, map[string]string{"modec.toml": "x"})
 	for _, rev := range []string{"nope", "--help", "-x", "HEAD:modec.toml"} {
 		_, err := Open(context.Background(), dir, rev)
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("got %q", rev)) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is neither a folder", rev)) {
 			t.Errorf("%s: got %v", rev, err)
 		}
 	}

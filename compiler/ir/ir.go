@@ -82,14 +82,17 @@ var Groups = []Group{Read, Edit, Command, Web, MCP, Modes}
 // writes itself.
 const GuardsFile = "modec:guards"
 
-// GuardedPaths are the paths that no subject of any project may edit unless it
-// opens them: the source itself and every agent's own rules. What the targets own
-// comes on top.
+// GuardedPaths are the paths that no subject of any project may edit unless it opens them:
+// what holds permissions, and the folders of git, where a written file runs code. A bare
+// repository is a folder with a file HEAD. What the targets own comes on top.
 var GuardedPaths = []string{
-	"modec.toml", "modec.lock", "modec/**", ".modec/**",
-	".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
-	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**",
+	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec", ".git", "HEAD",
 }
+
+// AskedPaths are the paths that no subject of any project may edit without a question unless
+// it opens them: a file there may start programs. What may widen the permissions of the
+// agents in use comes on top.
+var AskedPaths = []string{".envrc", ".gitmodules", ".devcontainer"}
 
 // ReservedServers are words of can.mcp, which no server may have for a name.
 var ReservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
@@ -107,8 +110,8 @@ type Project struct {
 	Builtins []Mode `json:"builtins,omitempty"`
 	Roles    []Role `json:"roles"` // sorted by name
 
-	// Guards are the paths that no subject may edit unless its table opens
-	// them (Table.Open): ordinary deny rules with positions of their own.
+	// Guards are the paths that no subject may edit, or not without a question, unless its
+	// table opens them (Table.Open): ordinary rules with positions of their own.
 	Guards []Rule `json:"guards"`
 
 	// Silence is what a role decides where nothing is said. nil: the agent decides.
@@ -443,7 +446,8 @@ func (p *Project) Subjects() []SubjectRef {
 // beside it, s is a mode. It fails with a sentence that names the choices.
 func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	if role != "" && p.Role(role) == nil {
-		return SubjectRef{}, fmt.Errorf("got role %q, want one of %s", role, quoted(p.RoleNames()))
+		return SubjectRef{}, fmt.Errorf("got role %q, want %s", role,
+			diag.OneOf(p.RoleNames(), "none: the source has no role"))
 	}
 	kind, name, prefixed := strings.Cut(s, ":")
 	if !prefixed || kind != "mode" && kind != "role" {
@@ -464,7 +468,8 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	if role == "" {
 		names = append(names, p.RoleNames()...)
 	}
-	return SubjectRef{}, fmt.Errorf("got subject %q, want one of %s", s, quoted(names))
+	return SubjectRef{}, fmt.Errorf("got subject %q, want %s", s,
+		diag.OneOf(names, "a mode or role: the source has none"))
 }
 
 // ModeNames lists the slugs of the modes, the built-in ones last.
@@ -486,12 +491,4 @@ func (p *Project) RoleNames() []string {
 		names = append(names, p.Roles[i].Name)
 	}
 	return names
-}
-
-func quoted(names []string) string {
-	q := make([]string, len(names))
-	for i, n := range names {
-		q[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(q, ", ")
 }

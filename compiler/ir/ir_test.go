@@ -79,8 +79,8 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"empty":    "",
 		"torn":     text[:len(text)/2],
 		"two":      text + text,
-		"newer":    strings.Replace(text, `"version":1`, `"version":2`, 1),
-		"unknown":  strings.Replace(text, `"version":1`, `"version":1,"novel":1`, 1),
+		"older":    strings.Replace(text, `"version":2`, `"version":1`, 1),
+		"unknown":  strings.Replace(text, `"version":2`, `"version":2,"novel":1`, 1),
 		"decision": strings.Replace(text, `"decision":"ask"`, `"decision":"maybe"`, 1),
 	} {
 		if bad == text {

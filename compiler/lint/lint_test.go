@@ -25,7 +25,11 @@ var lintDay = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 // linted looks at a source of one file.
 func linted(t *testing.T, settings, name, text string) (*compiler.Result, []lint.Finding) {
 	t.Helper()
-	req := compiler.Request{FS: fstest.MapFS{config.File: {Data: []byte(settings)}, name: {Data: []byte(text)}}, Targets: targets.All(), Today: lintDay}
+	req := compiler.Request{
+		FS:      fstest.MapFS{config.File: {Data: []byte(settings)}, name: {Data: []byte(text)}},
+		Targets: targets.All(),
+		Today:   lintDay,
+	}
 	res, diags := compiler.Open(t.Context(), req)
 	if diags.HasErrors() {
 		t.Fatalf("%s\n%v", text, diags)

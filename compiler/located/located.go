@@ -132,6 +132,13 @@ func PlaceOf(file string, err error) diag.Pos {
 	return at
 }
 
+// beforeReason matches what the message of a syntax error begins with: the parser's own
+// name, and the place that [PlaceOf] returns.
+var beforeReason = regexp.MustCompile(`^.*hujson: line \d+, column \d+: `)
+
+// Reason returns what is wrong by an error of a reader, without the place.
+func Reason(err error) string { return beforeReason.ReplaceAllString(err.Error(), "") }
+
 // maxDepth is how deep a file may nest. An agent's configuration needs a dozen levels, and
 // the readers recurse.
 const maxDepth = 500

@@ -88,7 +88,11 @@ func TestCorpus(t *testing.T) {
 				from = "kilo"
 			}
 			one := func(repair bool) (*migrate.Result, diag.List) {
-				return run(t, map[string]string{kind.as: string(data)}, func(r *migrate.Request) { r.From, r.Files, r.Repair = from, []string{kind.as}, repair })
+				return run(
+					t,
+					map[string]string{kind.as: string(data)},
+					func(r *migrate.Request) { r.From, r.Files, r.Repair = from, []string{kind.as}, repair },
+				)
 			}
 			res, diags := one(false)
 			if refused[filepath.Base(name)] {
@@ -117,8 +121,11 @@ func TestCorpus(t *testing.T) {
 			for _, n := range rep.Notes {
 				kinds[n.Kind]++
 			}
-			fmt.Fprintf(&figures, "%s: modes %d, roles %d, servers %d; rules %d of %d; kept %d, refused %d, left %d, needs-decision %d, repaired %d\n", short, len(rep.Modes), len(rep.Roles), len(rep.Servers),
-				rep.Rules.Understood, rep.Rules.Of, kinds[contract.Kept], kinds[contract.Refused], kinds[contract.Left], kinds[contract.NeedsDecision], kinds[contract.Repaired])
+			fmt.Fprintf(&figures, "%s: modes %d, roles %d, servers %d; rules %d of %d; ", short,
+				len(rep.Modes), len(rep.Roles), len(rep.Servers), rep.Rules.Understood, rep.Rules.Of)
+			fmt.Fprintf(&figures, "kept %d, refused %d, left %d, needs-decision %d, repaired %d\n",
+				kinds[contract.Kept], kinds[contract.Refused], kinds[contract.Left],
+				kinds[contract.NeedsDecision], kinds[contract.Repaired])
 		}
 	}
 	fmt.Fprintf(&figures, "all: rules %d of %d, %.1f %%\n", total.Understood, total.Of, total.Percent())

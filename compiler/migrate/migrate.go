@@ -104,8 +104,7 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 // would not load, a source that does not compile, or a decision that would be wider than
 // the original's.
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
-	guards := resolve.Guards(req.Targets)
-	in, diags := read(req, guards)
+	in, diags := read(req, deniedPaths(req.Targets))
 	if !diags.HasErrors() {
 		diags = append(diags, in.check(req)...)
 	}
@@ -113,7 +112,7 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		diags.Sort()
 		return nil, diags
 	}
-	dropGuards(in.project, guards)
+	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
 	files, tree, list := in.render(req)
 	if diags = append(diags, list...); diags.HasErrors() {
 		diags.Sort()
@@ -137,6 +136,13 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	return res, diags
+}
+
+// AgentFiles returns the files below a folder that [Run] would import, sorted.
+func AgentFiles(root fs.FS, all []contract.Target) []string {
+	in, _ := read(Request{Root: root, Targets: all}, nil)
+	slices.Sort(in.files)
+	return slices.Compact(in.files)
 }
 
 // imports is what the importers read, joined.
@@ -251,6 +257,18 @@ func (r *Result) report(m *merger, targets []string) {
 	}
 }
 
+// deniedPaths returns the globs of the paths that nobody edits in a project with these
+// targets.
+func deniedPaths(targets []contract.Target) []string {
+	var globs []string
+	for _, r := range resolve.Guards(targets) {
+		if r.Decision == ir.Deny {
+			globs = append(globs, r.Pattern.Text)
+		}
+	}
+	return globs
+}
+
 // dropGuards removes the rules about edits of guarded paths: a guard's deny wins over
 // any other rule.
 func dropGuards(p *ir.Project, guards []string) {
@@ -276,19 +294,20 @@ func dropGuards(p *ir.Project, guards []string) {
 // guardCovers reports whether a guard matches every path that a pattern matches. It
 // compares their texts, in the forms for a name and for everything below it.
 func guardCovers(guard, pattern string) bool {
-	folder, below := strings.CutSuffix(guard, "/**")
-	rest := pattern
-	if name := strings.TrimPrefix(rest, "**/"); !strings.Contains(strings.TrimSuffix(name, "/**"), "/") {
-		if strings.Contains(guard, "/") && name != rest {
-			return false // the pattern is about any depth, the guard about the root
-		}
-		rest = name
+	rest := strings.TrimPrefix(pattern, "/")
+	if strings.Contains(rest, "..") {
+		return false
 	}
-	rest = strings.TrimPrefix(rest, "/")
-	if !below {
-		return rest == guard || strings.TrimSuffix(rest, "/**") == guard
+	if !strings.Contains(guard, "/") { // at any depth, with what is below
+		return slices.Contains(strings.Split(rest, "/"), guard)
 	}
-	return strings.HasPrefix(rest, folder+"/") && !strings.Contains(rest, "..")
+	if deep, ok := strings.CutPrefix(guard, "**/"); ok {
+		guard, rest = deep, strings.TrimPrefix(rest, "**/")
+	}
+	if folder, below := strings.CutSuffix(guard, "/**"); below {
+		return strings.HasPrefix(rest, folder+"/")
+	}
+	return rest == guard || strings.TrimSuffix(rest, "/**") == guard
 }
 
 // existing returns the project that is already there, so that the new files
@@ -346,6 +365,14 @@ type projectConfig struct {
 type configTarget struct {
 	name    string
 	options map[string]any
+}
+
+// inUse returns the targets of the project that the migration writes.
+func (c *projectConfig) inUse(all []contract.Target) []contract.Target {
+	names := c.names()
+	return slices.DeleteFunc(slices.Clone(all), func(t contract.Target) bool {
+		return !slices.Contains(names, t.Name())
+	})
 }
 
 func (c *projectConfig) names() []string {

@@ -138,7 +138,12 @@ func TestRefuses(t *testing.T) {
 		{"a bad mode", map[string]string{".claude/settings.json": `{"permissions": {"defaultMode": "yolo"}}`}, nil, `.claude/settings.json:1:33: error: claude: got the mode "yolo"`},
 		{"no agent", map[string]string{"agents/x.md": "prose"}, []string{"agents/x.md"}, "got a file without front matter"},
 		{"no JSON", map[string]string{".cursor/cli.json": `{"permissions": // no`}, nil, ".cursor/cli.json"},
-		{"no database", map[string]string{"thurbox.db": strings.Repeat("x", 5000)}, []string{"thurbox.db"}, "the file is not a database of Thurbox"},
+		{
+			"no database",
+			map[string]string{"thurbox.db": strings.Repeat("x", 5000)},
+			[]string{"thurbox.db"},
+			"the file is not a database of Thurbox",
+		},
 		{"no roles", map[string]string{"set_roles.json": `{"project": "x"}`}, []string{"set_roles.json"}, "got no list of roles"},
 	} {
 		res, diags := run(t, c.files, func(r *migrate.Request) { r.Files = c.named })
@@ -190,7 +195,11 @@ func (w widening) Import(src contract.Source) (contract.Imported, diag.List) {
 func TestWider(t *testing.T) {
 	all := targets.All()
 	all[0] = widening{all[0]}
-	res, diags := run(t, map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: [read]}\n"}, func(r *migrate.Request) { r.Targets, r.From = all, "widening" })
+	res, diags := run(
+		t,
+		map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: [read]}\n"},
+		func(r *migrate.Request) { r.Targets, r.From = all, "widening" },
+	)
 	if res != nil || !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
 		return d.Code == "import-widens" && d.Subject == "mode a" && d.Group == "command" && d.Pos.File == ".roomodes"
 	}) {
@@ -291,7 +300,8 @@ func TestBesideAProject(t *testing.T) {
 	if res == nil {
 		t.Fatal(diags)
 	}
-	if slices.ContainsFunc(res.Files, func(f contract.File) bool { return f.Path == "modec.toml" }) || res.Compiled.Project.Role("dev") == nil {
+	if slices.ContainsFunc(res.Files, func(f contract.File) bool { return f.Path == "modec.toml" }) ||
+		res.Compiled.Project.Role("dev") == nil {
 		t.Errorf("got %v", res.Files)
 	}
 	files["modec/roles/cursor.yaml"] = "roles: {cursor: {can: {read: deny}}}\n"
@@ -303,7 +313,14 @@ func TestBesideAProject(t *testing.T) {
 // A read-only subagent never becomes more elsewhere (observed of another tool: it
 // became a mode with every group).
 func TestReadOnlySubagentStaysReadOnly(t *testing.T) {
-	res, diags := run(t, map[string]string{".claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews\ntools: Read, Grep, Bash(git diff:*)\ndisallowedTools: Write\npermissionMode: plan\n---\nYou review.\n"}, nil)
+	res, diags := run(
+		t,
+		map[string]string{
+			".claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews\n" +
+				"tools: Read, Grep, Bash(git diff:*)\ndisallowedTools: Write\npermissionMode: plan\n---\nYou review.\n",
+		},
+		nil,
+	)
 	if res == nil {
 		t.Fatal(diags)
 	}

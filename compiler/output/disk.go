@@ -2,11 +2,14 @@ package output
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -22,7 +25,21 @@ type disk struct {
 	mode fs.FileMode // of new files; 0: 0644
 	// keepFolders leaves the folders there that a removal empties.
 	keepFolders bool
+	outer       []string // folders that were created for the root, the innermost first
+	inner       []string // folders that were created below the root
+	begun       bool     // a file is in place or gone
+	unlock      func()   // nil: the folder is not locked
+	progress    Progress
 	step        func(step) // called before each change that outlives a crash; nil: nothing
+}
+
+// Progress is what a caller wants to know while a run writes.
+type Progress struct {
+	// Changed is called with each file that is in place or gone from then on; nil: nothing.
+	Changed func(path string)
+	// Waits is called once where another run writes into the folder for more than a moment;
+	// nil: nothing.
+	Waits func()
 }
 
 // step is a kind of change, for tests that stop before one.
@@ -34,27 +51,100 @@ const (
 	removing step = "removing" // of a file or of a folder that this left empty
 )
 
-// openDisk opens a folder, and creates it first unless dry is set. The root of a dry
-// disk is nil where there is no folder.
-func openDisk(dir string, dry bool) (disk, error) {
-	if !dry {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return disk{}, fmt.Errorf("cannot create the output folder: %w", err)
-		}
-	}
+// openDisk opens a folder. It fails with [fs.ErrNotExist] where there is none.
+func openDisk(dir string) (disk, error) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) && dry {
-		return disk{}, nil
-	}
 	if err != nil {
 		return disk{}, fmt.Errorf("cannot open the output folder: %w", err)
 	}
 	return disk{root: root}, nil
 }
 
+// makeDisk opens a folder, and creates it first.
+func makeDisk(dir string) (disk, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return disk{}, fmt.Errorf("cannot create the output folder: %w", err)
+	}
+	return openDisk(dir)
+}
+
+// takeDisk opens a folder to write into it, and creates it first. It keeps other runs from
+// writing into it until it is closed, and waits for one that does. A folder that was
+// created and is empty in the end goes again.
+func takeDisk(ctx context.Context, dir string, p Progress) (disk, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return disk{}, fmt.Errorf("cannot open the output folder: %w", err)
+	}
+	for w := (waiter{ctx: ctx, progress: p}); ; {
+		outer := absent(dir)
+		d, err := makeDisk(dir)
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue // a run that failed has just taken the folder away
+		}
+		if err != nil {
+			return disk{}, err
+		}
+		handle, err := os.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			d.close()
+			continue
+		}
+		if err != nil {
+			d.close()
+			return disk{}, fmt.Errorf("cannot open the output folder: %w", err)
+		}
+		release, err := w.take(handle)
+		if err != nil {
+			handle.Close()
+			d.close()
+			return disk{}, err
+		}
+		d.outer, d.progress = outer, p
+		d.unlock = func() { release(); handle.Close() }
+		if d.at(dir, handle) {
+			return d, nil
+		}
+		d.outer = nil // the run before took the folder away, and another may have made it anew
+		d.close()
+	}
+}
+
+// absent returns the folders of a path that are not there, the innermost first.
+func absent(dir string) (list []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return list
+		}
+		list, dir = append(list, dir), filepath.Dir(dir)
+	}
+}
+
+// at reports whether the open folder and the locked one are what a path names.
+func (d *disk) at(dir string, locked *os.File) bool {
+	there, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	opened, err := d.root.Stat(".")
+	if err != nil || !os.SameFile(there, opened) {
+		return false
+	}
+	info, err := locked.Stat()
+	return err == nil && os.SameFile(there, info)
+}
+
 func (d *disk) close() {
 	if d.root != nil {
 		d.root.Close()
+	}
+	for _, dir := range d.outer {
+		if os.Remove(dir) != nil {
+			break // not empty
+		}
+	}
+	if d.unlock != nil {
+		d.unlock()
 	}
 }
 
@@ -68,6 +158,9 @@ func (d *disk) read(p string) ([]byte, error) {
 	info, err := stat(p)
 	if err != nil {
 		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errFolder
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: got %s, want a regular file", errNotRegular, diag.FileKind(info.Mode()))
@@ -86,7 +179,10 @@ func (d *disk) reader() (func(string) (fs.FileInfo, error), func(string) ([]byte
 	return nil, nil
 }
 
-var errNotRegular = errors.New("not a regular file")
+var (
+	errNotRegular = errors.New("not a regular file")
+	errFolder     = fmt.Errorf("%w: got a folder, want a regular file", errNotRegular)
+)
 
 // transaction is a set of changes that are made together.
 type transaction struct {
@@ -99,9 +195,7 @@ type transaction struct {
 func (d *disk) commit(t transaction) (err error) {
 	defer func() {
 		if err != nil {
-			for _, f := range t.write {
-				d.root.Remove(temp(f.Path))
-			}
+			d.undo(t.write)
 		}
 	}()
 	for _, f := range t.write {
@@ -129,11 +223,26 @@ func (d *disk) commit(t transaction) (err error) {
 
 // replace puts one file in place without a flush of its own: what it holds is not
 // needed before the next commit.
-func (d *disk) replace(f contract.File) error {
-	if err := d.stage(f); err != nil {
-		return err
+func (d *disk) replace(f contract.File) (err error) {
+	if err = d.stage(f); err == nil {
+		err = d.rename(temp(f.Path), f.Path)
 	}
-	return d.rename(temp(f.Path), f.Path)
+	if err != nil {
+		d.undo([]contract.File{f})
+	}
+	return err
+}
+
+// undo removes what was staged for files and is not in place, and the folders that were
+// created for it.
+func (d *disk) undo(files []contract.File) {
+	for _, f := range files {
+		d.root.Remove(temp(f.Path))
+	}
+	slices.SortFunc(d.inner, func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range d.inner {
+		d.root.Remove(dir) // where it is empty
+	}
 }
 
 func (d *disk) rename(from, to string) error {
@@ -141,7 +250,19 @@ func (d *disk) rename(from, to string) error {
 	if err := d.root.Rename(from, to); err != nil {
 		return fmt.Errorf("cannot put %s in place: %w", to, diag.WithoutPath(err))
 	}
+	d.tell(to)
 	return nil
+}
+
+// tell reports a file that is in place or gone.
+func (d *disk) tell(p string) {
+	if p == PendingLock {
+		return
+	}
+	d.begun = true
+	if d.progress.Changed != nil {
+		d.progress.Changed(p)
+	}
 }
 
 func (d *disk) changes(s step) {
@@ -159,7 +280,7 @@ func temp(p string) string { return p + tempSuffix }
 func (d *disk) stage(f contract.File) error {
 	if dir := path.Dir(f.Path); dir != "." {
 		d.changes(staging)
-		if err := d.root.MkdirAll(dir, 0o755); err != nil {
+		if err := d.create(dir); err != nil {
 			return fmt.Errorf("cannot create the folder of %s: %w", f.Path, diag.WithoutPath(err))
 		}
 	}
@@ -184,6 +305,17 @@ func (d *disk) stage(f contract.File) error {
 	return nil
 }
 
+// create makes a folder and those above it, and remembers which were not there.
+func (d *disk) create(dir string) error {
+	for p := dir; p != "."; p = path.Dir(p) {
+		if _, err := d.root.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		d.inner = append(d.inner, p)
+	}
+	return d.root.MkdirAll(dir, 0o755)
+}
+
 // unstage removes what an interrupted run left half-written beside a path.
 func (d *disk) unstage(p string) error {
 	if err := d.root.Remove(temp(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -200,6 +332,7 @@ func (d *disk) remove(p string) error {
 	} else if err != nil {
 		return fmt.Errorf("cannot remove %s: %w", p, diag.WithoutPath(err))
 	}
+	d.tell(p)
 	d.prune(p)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -45,10 +46,13 @@ func ExamplePut() {
 	}
 	defer os.RemoveAll(dir)
 	files := []contract.File{{Path: "modec/modes/code.cue", Data: []byte("package modec\n")}}
-	fmt.Println(output.Put(dir, files, output.KeepExisting).Err())
+	put := func(there output.Existing) diag.List {
+		return output.Put(context.Background(), files, output.PutOptions{Dir: dir, Existing: there})
+	}
+	fmt.Println(put(output.KeepExisting).Err())
 	files[0].Data = []byte("package modec // again\n")
-	fmt.Println(output.Put(dir, files, output.KeepExisting)[0].Code)
-	fmt.Println(output.Put(dir, files, output.ReplaceExisting).Err())
+	fmt.Println(put(output.KeepExisting)[0].Code)
+	fmt.Println(put(output.ReplaceExisting).Err())
 	// Output:
 	// <nil>
 	// not-ours

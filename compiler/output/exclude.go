@@ -1,28 +1,30 @@
 package output
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 )
 
+// How long a run waits for another one that writes into the same folder.
+const (
+	patience = 10 * time.Second
+	aMoment  = time.Second // before it says that it waits
+)
+
+// errTaken reports a lock that another process has.
+var errTaken = errors.New("it is locked")
+
 // Exclude keeps other processes from changing a project's source by the same function
 // until the returned one is called. It waits for one that does, at most so long. The
 // lock lies in the user's cache folder, not in the project.
 func Exclude(dir string, wait time.Duration) (release func(), err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	folder := filepath.Join(cache, "modec", "locks")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("the source cannot be locked: %w", err)
-	}
-	sum := sha256.Sum256([]byte(dir))
-	f, err := os.OpenFile(filepath.Join(folder, hex.EncodeToString(sum[:16])), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(dir)
 	if err != nil {
 		return nil, fmt.Errorf("the source cannot be locked: %w", err)
 	}
@@ -33,6 +35,73 @@ func Exclude(dir string, wait time.Duration) (release func(), err error) {
 		if time.Now().After(end) {
 			f.Close()
 			return nil, fmt.Errorf("another modec changes the source: %w", err)
+		}
+	}
+}
+
+// openLock opens the file in the user's cache folder that stands for a name.
+func openLock(name string) (*os.File, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	folder := filepath.Join(cache, "modec", "locks")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(name))
+	return os.OpenFile(filepath.Join(folder, hex.EncodeToString(sum[:16])), os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// lockApart locks a file in the user's cache folder that stands for a folder, or fails at
+// once.
+func lockApart(dir *os.File) (release func(), err error) {
+	f, err := openLock("folder " + dir.Name())
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// waiter waits for the lock of a folder.
+type waiter struct {
+	ctx      context.Context
+	progress Progress
+	since    time.Time
+	told     bool
+}
+
+// take locks an open folder against other runs that write into it, until the returned
+// function is called or the process ends. It waits for one that does.
+func (w *waiter) take(dir *os.File) (release func(), err error) {
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+	for {
+		release, err := lockFolder(dir)
+		if err == nil {
+			return release, nil
+		}
+		if !errors.Is(err, errTaken) {
+			return nil, fmt.Errorf("the folder cannot be locked: %w", err)
+		}
+		waited := time.Since(w.since)
+		if waited > patience {
+			return nil, errors.New("another modec has been writing into this folder for too long: " +
+				"wait for it to end, or end it, and try again")
+		}
+		if waited > aMoment && !w.told && w.progress.Waits != nil {
+			w.told = true
+			w.progress.Waits()
+		}
+		select {
+		case <-w.ctx.Done():
+			return nil, context.Cause(w.ctx)
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

@@ -80,10 +80,13 @@ func openHome(opt InstallOptions) (*home, diag.List) {
 	if err != nil || !info.IsDir() {
 		return nil, cannotWrite(fmt.Errorf("got no home folder at %s", opt.Home))
 	}
-	if h.disk, err = openDisk(opt.Home, opt.DryRun); err != nil {
+	if h.disk, err = openDisk(opt.Home); err != nil {
 		return nil, cannotWrite(err)
 	}
 	h.mode, h.keepFolders, h.step = 0o600, true, opt.step
+	if opt.Progress.Changed != nil {
+		h.progress.Changed = func(p string) { opt.Progress.Changed("~/" + p) }
+	}
 	if !opt.DryRun {
 		if err := h.exclude(); err != nil {
 			h.close()
@@ -273,7 +276,7 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 			replaced = append(replaced, place)
 		}
 	}
-	back, err := jsonedit.Merge(res.Data, before, replaced, nil, false)
+	back, err := jsonedit.Merge(res.Data, before, replaced, nil, jsonedit.Keep)
 	if err != nil || len(back.Conflicts) > 0 {
 		return res.Data, true // a person's own word since
 	}
@@ -290,7 +293,7 @@ func (h *home) before(p string, have []byte, records []Installed) (before []byte
 		data, ok := h.original(r)
 		if !ok {
 			h.diags.Warnf(diag.CannotWrite, diag.Pos{File: originalOf(r.Original)},
-				"got no copy of what was there before %s, want it to put it back", p).
+				"the copy of what %s was before is gone, and modec cannot put it back", p).
 				Hint("modec's entries are taken out one by one")
 			continue
 		}
@@ -311,16 +314,16 @@ func (h *home) withoutEntries(
 	for _, r := range records {
 		owned = append(owned, maps.Clone(r.Entries))
 	}
-	res, err := jsonedit.Merge(have, nil, nil, owned, false)
+	res, err := jsonedit.Merge(have, nil, nil, owned, jsonedit.Keep)
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1},
-				"got an entry %q that was edited since modec wrote it: it stays", x.Place)
+				"somebody edited the entry %q since modec wrote it: it stays", x.Place)
 			for _, e := range owned {
 				delete(e, x.Place)
 			}
 		}
-		res, err = jsonedit.Merge(have, nil, nil, owned, false)
+		res, err = jsonedit.Merge(have, nil, nil, owned, jsonedit.Keep)
 	}
 	if err != nil {
 		unmerged(&h.diags, records[0].Target, p, err)
@@ -335,7 +338,7 @@ func (h *home) missed(p string) {
 		if r.Original != "" {
 			h.away[r.Original] = true
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p},
-				"got no file, want it to put back what was there before, which stays in ~/%s", originalOf(r.Original))
+				"the file is gone; what was there before modec stays in ~/%s", originalOf(r.Original))
 		}
 	}
 }

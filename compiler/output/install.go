@@ -22,6 +22,8 @@ type InstallOptions struct {
 	Version string // of modec, for the state
 	Force   bool   // replace entries that modec did not write, until they are taken out
 	DryRun  bool   // plan only
+	// Progress reports paths as "~/.claude/settings.json".
+	Progress Progress
 
 	step func(step) // for tests: called before each change of the disk
 }
@@ -125,9 +127,7 @@ func Uninstall(ctx context.Context, targets []contract.Target, opt InstallOption
 
 // write makes the changes, unless the context has ended.
 func (h *home) write(ctx context.Context, changes []Change, originals []contract.File) diag.List {
-	if err := context.Cause(ctx); err != nil {
-		var diags diag.List
-		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+	if diags := interrupted(ctx); diags != nil {
 		return diags
 	}
 	if err := h.apply(changes, originals); err != nil {
@@ -205,8 +205,8 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 		return true
 	}
 	if f.Strict && !json.Valid(original) {
-		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "got a file that is no strict JSON, want one: "+
-			"the agent loads nothing of it, comments and trailing commas included").
+		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "the file is not strict JSON: "+
+			"the agent loads nothing of a file with comments or trailing commas").
 			Hint("mend it, or move it away").Target(target)
 		return false
 	}
@@ -215,7 +215,7 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 	}
 	if v, err := located.JSON(f.Path, original); err == nil && v.Get(f.Off).True() {
 		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path},
-			"got %s, under which the agent runs no hook, want it out", f.Off).
+			"%s is set, and the agent then runs no hook; take it out", f.Off).
 			Hint("the hook is what holds the subject").Target(target)
 		return false
 	}

@@ -52,7 +52,7 @@ func newAgents(t *testing.T) *agents {
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
-	settings := resolve.Settings{ClosedInventory: true, Guards: resolve.Guards(targets.All())}
+	settings := resolve.Settings{ClosedInventory: true, Targets: targets.All()}
 	p, diags := resolve.Resolve(tree.Root, nil, settings)
 	if len(diags) > 0 {
 		t.Fatal(diags)
@@ -480,7 +480,7 @@ func TestMissingFilesKeepTheirOriginals(t *testing.T) {
 	if err := os.Rename(file, file+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if diags := a.uninstall(opt); diags.HasErrors() || !strings.Contains(fmt.Sprint(diags), "which stays in") {
+	if diags := a.uninstall(opt); diags.HasErrors() || !strings.Contains(fmt.Sprint(diags), "stays in ~") {
 		t.Errorf("got %v", diags)
 	}
 	if err := os.Rename(file+".away", file); err != nil {

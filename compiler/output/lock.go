@@ -77,10 +77,10 @@ func parseLock(b []byte) (*Lock, error) {
 	d := toml.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return nil, fmt.Errorf("got a %s that cannot be read: %s", LockFile, strings.TrimPrefix(err.Error(), "toml: "))
+		return nil, fmt.Errorf("%s cannot be read: %s", LockFile, strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	if l.Version != lockVersion {
-		return nil, fmt.Errorf("got %s of version %d, want %d", LockFile, l.Version, lockVersion)
+		return nil, fmt.Errorf("%s has version %d; this modec reads version %d", LockFile, l.Version, lockVersion)
 	}
 	return &l, nil
 }

@@ -9,7 +9,7 @@ import (
 // unmerged reports a merged file that cannot be read.
 func unmerged(diags *diag.List, name, p string, err error) {
 	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err),
-		"got a file that is no JSON, want to add modec's entries to it: %v", err).
+		"the file is not JSON, and modec cannot add its entries: %s", located.Reason(err)).
 		Hint("mend it, or move it away").
 		Target(name)
 }
@@ -21,14 +21,14 @@ func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint 
 		at := diag.Pos{File: p, Line: x.Line, Col: 1}
 		switch {
 		case x.Got != "":
-			diags.Errorf(diag.NotOurs, at, "got %s at %q, want what modec's entries fit into", x.Got, x.Place).
+			diags.Errorf(diag.NotOurs, at, "%q is %s, where modec's entries do not fit", x.Place, x.Got).
 				Hint("mend it, or move the file away").Target(name)
 		case x.Edited:
 			diags.Errorf(diag.Edited, at,
-				"got an entry %q that was edited since modec wrote it, want to leave it alone", x.Place).
+				"somebody edited the entry %q since modec wrote it; modec leaves it alone", x.Place).
 				Hint("move the change into the source, or `--force` overwrites it").Target(name)
 		default:
-			diags.Errorf(diag.NotOurs, at, "got an entry %q that modec did not write, want to leave it alone", x.Place).
+			diags.Errorf(diag.NotOurs, at, "modec did not write the entry %q and leaves it alone", x.Place).
 				Hint(hint).Target(name)
 		}
 	}

@@ -2,7 +2,9 @@ package output
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"modec.dev/modec/compiler/contract"
@@ -17,13 +19,51 @@ const (
 	ReplaceExisting                 // write over it
 )
 
-// Put writes files that are people's own from then on: all of them or none. It never
-// writes outside the folder or through a symbolic link.
-func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
-	d, err := openDisk(dir, false)
+// PutOptions configure where Put writes.
+type PutOptions struct {
+	Dir      string // created when missing
+	Existing Existing
+	Progress Progress
+}
+
+// Edit replaces a file by what edit returns for it, in one step: whoever reads it sees the
+// old bytes or the new. It keeps other runs from writing beside it. It gives edit nil for a
+// file that does not exist.
+func Edit(ctx context.Context, p string, edit func(have []byte) ([]byte, error), opt PutOptions) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	d, err := takeDisk(ctx, opt.Dir, opt.Progress)
 	if err != nil {
-		diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+		return err
+	}
+	defer d.close()
+	have, err := d.read(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		have = nil
+	case err != nil:
+		return fmt.Errorf("cannot read %s: %w", p, diag.WithoutPath(err))
+	case have == nil:
+		have = []byte{}
+	}
+	data, err := edit(have)
+	if err != nil || have != nil && bytes.Equal(have, data) {
+		return err
+	}
+	return d.commit(transaction{write: []contract.File{{Path: p, Data: data}}})
+}
+
+// Put writes files that are people's own from then on: all of them or none. It never
+// writes outside the folder or through a symbolic link. A context that ends stops it
+// before the first change.
+func Put(ctx context.Context, files []contract.File, opt PutOptions) (diags diag.List) {
+	if diags := interrupted(ctx); diags != nil {
 		return diags
+	}
+	d, err := takeDisk(ctx, opt.Dir, opt.Progress)
+	if err != nil {
+		return cannotTake(ctx, err)
 	}
 	defer d.close()
 	var t transaction
@@ -35,12 +75,12 @@ func Put(dir string, files []contract.File, there Existing) (diags diag.List) {
 		case err != nil:
 			diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", diag.WithoutPath(err))
 		case bytes.Equal(have, f.Data):
-		case there == ReplaceExisting:
+		case opt.Existing == ReplaceExisting:
 			t.write = append(t.write, f)
 		default:
 			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path},
-				"got a file that is there already, want to leave it alone").
-				Hint("move it away, or `--force` overwrites it")
+				"the file is there already; modec leaves it alone").
+				Hint("move it away")
 		}
 	}
 	if !diags.HasErrors() {

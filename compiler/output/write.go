@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,7 +68,8 @@ type Options struct {
 	// Targets are those whose artifacts Clean takes out.
 	Targets []contract.Target
 	// FS are the files to check in place of those below Dir: a git index.
-	FS fs.FS
+	FS       fs.FS
+	Progress Progress
 
 	step func(step) // for tests: called before each change of the disk
 }
@@ -93,9 +95,9 @@ type Build struct {
 // nor through a symbolic link. A context that ends stops it before the first change.
 func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 	opt.DryRun = opt.DryRun || opt.Check
-	w, err := newWriter(opt)
+	w, err := newWriter(ctx, opt)
 	if err != nil {
-		return nil, cannotWrite(err)
+		return nil, cannotTake(ctx, err)
 	}
 	defer w.close()
 	w.readLocks()
@@ -110,20 +112,17 @@ func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 // own files, its entries in files that people write too, and the lock. Like Write it
 // does all of it or nothing, and leaves alone what somebody edited.
 func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
-	dry := opt.DryRun
-	opt.DryRun = true // so that no folder is made
-	w, err := newWriter(opt)
-	if err != nil {
-		return nil, cannotWrite(err)
-	}
-	if w.root == nil {
+	if _, err := os.Stat(opt.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	w, err := newWriter(ctx, opt)
+	if err != nil {
+		return nil, cannotTake(ctx, err)
+	}
 	defer w.close()
-	w.opt.DryRun = dry
 	w.readLocks()
 	changes := w.removals(opt.Targets, func(string, string) bool { return true })
-	return w.finish(ctx, changes, func() error {
+	changes, list := w.finish(ctx, changes, func() error {
 		if err := w.sweep(); err != nil {
 			return err
 		}
@@ -132,14 +131,18 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		}
 		return errors.Join(w.remove(PendingLock), w.remove(LockFile))
 	})
+	if w.lockRaw != nil {
+		changes = append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"})
+	}
+	return changes, list
 }
 
 // finish makes the changes, unless a problem was found, the run is dry or the context
 // has ended.
 func (w *writer) finish(ctx context.Context, changes []Change, apply func() error) ([]Change, diag.List) {
 	if !w.diags.HasErrors() && !w.opt.DryRun {
-		if err := context.Cause(ctx); err != nil {
-			w.diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+		if list := interrupted(ctx); list != nil {
+			w.diags = append(w.diags, list...)
 		} else if err := apply(); err != nil {
 			w.diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 		}
@@ -148,19 +151,41 @@ func (w *writer) finish(ctx context.Context, changes []Change, apply func() erro
 	return changes, w.diags
 }
 
+// interrupted reports a context that has ended; nil where it has not.
+func interrupted(ctx context.Context) (diags diag.List) {
+	if err := context.Cause(ctx); err != nil {
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before anything was written: %v", err)
+	}
+	return diags
+}
+
+// cannotTake reports why a folder cannot be written into.
+func cannotTake(ctx context.Context, err error) diag.List {
+	if diags := interrupted(ctx); diags != nil {
+		return diags
+	}
+	return cannotWrite(err)
+}
+
 func cannotWrite(err error) (diags diag.List) {
 	diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
 	return diags
 }
 
-func newWriter(opt Options) (*writer, error) {
+func newWriter(ctx context.Context, opt Options) (*writer, error) {
 	w := &writer{opt: opt}
 	if opt.FS != nil {
 		w.from = opt.FS
 		return w, nil
 	}
 	var err error
-	w.disk, err = openDisk(opt.Dir, opt.DryRun)
+	if opt.DryRun {
+		if w.disk, err = openDisk(opt.Dir); errors.Is(err, fs.ErrNotExist) {
+			err = nil // a dry run finds nothing there
+		}
+	} else {
+		w.disk, err = takeDisk(ctx, opt.Dir, opt.Progress)
+	}
 	w.step = opt.step
 	return w, err
 }
@@ -189,6 +214,8 @@ func (w *writer) readLocks() {
 	}
 	if b, err := w.read(PendingLock); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
+	} else if errors.Is(err, errFolder) {
+		w.inTheWay(PendingLock, "")
 	}
 	w.settle()
 }
@@ -286,7 +313,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x jsonedit.Conflict) bool { return x.Edited }) {
 			state = Edited
 		}
-		res, err = jsonedit.Merge(have, want, patterns, owned, true)
+		res, err = jsonedit.Merge(have, want, patterns, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
 		unmerged(&w.diags, name, p, err)
@@ -328,6 +355,9 @@ func (w *writer) judge(c *Change) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Action, c.State = Create, Missing
+	case errors.Is(err, errFolder):
+		w.inTheWay(c.Path, c.Target)
+		c.Action, c.State = Update, Foreign
 	case err != nil:
 		if !errors.Is(err, errNotRegular) || !w.opt.Force {
 			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", diag.WithoutPath(err))
@@ -339,6 +369,13 @@ func (w *writer) judge(c *Change) {
 		c.Action, c.State = Update, Stale
 		w.mine(c)
 	}
+}
+
+// inTheWay reports a folder in the place of a file. Nothing replaces it, not even by force.
+func (w *writer) inTheWay(p, target string) {
+	w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", errFolder).
+		Hint("move the folder away").
+		Target(target)
 }
 
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
@@ -362,11 +399,15 @@ func (w *writer) mine(c *Change) bool {
 	if w.opt.Force || w.opt.Check {
 		return true
 	}
-	if at := (diag.Pos{File: c.Path}); recorded {
-		w.diags.Errorf(diag.Edited, at, "got a file that was edited since modec wrote it, want to leave it alone").
+	switch at := (diag.Pos{File: c.Path}); {
+	case recorded && contract.ForMachines(c.Path):
+		w.diags.Errorf(diag.Edited, at, "this file is not what modec wrote; modec leaves it alone").
+			Hint("nobody edits it by hand: `modec build --force` writes it again").Target(c.Target)
+	case recorded:
+		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
 			Hint("move the change into the source, or `--force` overwrites it").Target(c.Target)
-	} else {
-		w.diags.Errorf(diag.NotOurs, at, "got a file that modec did not write, want to leave it alone").
+	default:
+		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `--force` overwrites it").Target(c.Target)
 	}
 	return false
@@ -409,7 +450,11 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err := w.replace(contract.File{Path: PendingLock, Data: lock}); err != nil {
 		return err
 	}
+	w.begun = false
 	if err := w.commit(t); err != nil {
+		if !w.begun { // nothing of this build is there to be recognised
+			err = errors.Join(err, w.remove(PendingLock))
+		}
 		return err
 	}
 	return w.rename(PendingLock, LockFile)

@@ -222,7 +222,7 @@ func TestInterruptedBuildIsFinished(t *testing.T) {
 	opt := Options{Dir: t.TempDir()}
 	mustWrite(t, built("roo", "a", "1", "b", "1"), opt)
 	next := built("roo", "a", "2", "b", "2")
-	w, err := newWriter(opt)
+	w, err := newWriter(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,8 @@ func TestALockClaimsNothing(t *testing.T) {
 	r := built("roo")
 	r.Outputs[0].Target = owner{fake{"roo"}, "old.txt"}
 	opt := Options{Dir: dir, DryRun: true, Targets: []contract.Target{r.Outputs[0].Target}}
-	if changes, diags := Clean(t.Context(), opt); len(diags) > 0 || len(changes) != 1 || changes[0].Path != "old.txt" {
+	changes, diags := Clean(t.Context(), opt)
+	if want := (map[string]Action{"old.txt": Remove, LockFile: Remove}); len(diags) > 0 || !cmp.Equal(actions(changes), want) {
 		t.Errorf("got %v, %v", changes, diags)
 	}
 	mustWrite(t, r, Options{Dir: dir})

@@ -47,13 +47,21 @@ type usage struct {
 	files int    // the operands from this one on are files; -1: none
 }
 
+// purpose is what a match of a set is for.
+type purpose bool
+
+const (
+	permit purpose = true  // an allow
+	hold   purpose = false // a deny or an ask
+)
+
 // match reports whether a command belongs to the set, and which of its operands
 // are files that it reads. A command is allowed by a set only as it is known
 // whole; deny and ask hold for it behind wrappers too.
-func (s *builtinSet) match(c *command, allow bool) ([]word, bool) {
-	if !allow {
+func (s *builtinSet) match(c *command, to purpose) ([]word, bool) {
+	if to == hold {
 		for _, at := range holdStarts(c.words) {
-			if files, ok := s.program(c.words[at:], c.dirs, false); ok {
+			if files, ok := s.program(c.words[at:], c.dirs, hold); ok {
 				return files, true
 			}
 		}
@@ -64,7 +72,7 @@ func (s *builtinSet) match(c *command, allow bool) ([]word, bool) {
 	}
 	for _, at := range c.skip {
 		if at < len(c.words) {
-			if files, ok := s.program(c.words[at:], c.dirs, true); ok {
+			if files, ok := s.program(c.words[at:], c.dirs, permit); ok {
 				return files, true
 			}
 		}
@@ -79,9 +87,9 @@ func holdStarts(words []word) []int {
 	return programs(words)
 }
 
-func (s *builtinSet) program(words []word, in dirs, allow bool) ([]word, bool) {
+func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 	name, args := words[0].text, words[1:]
-	if !allow {
+	if to == hold {
 		name = base(name)
 	}
 	if s.name == "readonly_filters" {
@@ -98,7 +106,7 @@ func (s *builtinSet) program(words []word, in dirs, allow bool) ([]word, bool) {
 		}
 		return files, ok
 	}
-	if name != "git" || allow && !in.atRoot() {
+	if name != "git" || to == permit && !in.atRoot() {
 		// Elsewhere a folder of the project could carry a git configuration of
 		// its own, and git runs what that says.
 		return nil, false
@@ -119,7 +127,7 @@ func (s *builtinSet) program(words []word, in dirs, allow bool) ([]word, bool) {
 	}
 	for _, o := range operands {
 		// git diff and its like read any file when one lies outside.
-		if text := o.script(); outsidePrefix(text, true) || hasParent(text) {
+		if text := o.script(); outsidePrefix(text, windows) || hasParent(text) {
 			return nil, false
 		}
 	}

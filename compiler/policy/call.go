@@ -223,7 +223,11 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 		known := true
 		switch name := base(words[i].script()); {
 		case shells[name]:
-			known = a.shell(words[i+1:], in, redirs, i > 0)
+			input := redirs
+			if i > 0 {
+				input = nil // the wrapper reads it
+			}
+			known = a.shell(words[i+1:], in, input)
 		case foreignShells[name]:
 			known = i > 0 && len(words) == i+1
 		case name == "eval":
@@ -276,7 +280,7 @@ func (a *analysis) guess(w word) {
 
 // shell judges the arguments of sh, bash and their like. It reports whether
 // what the shell runs is known, or a file judged by its name.
-func (a *analysis) shell(args []word, in dirs, redirs []*syntax.Redirect, wrapped bool) bool {
+func (a *analysis) shell(args []word, in dirs, input []*syntax.Redirect) bool {
 	script := false // -c
 	i := 0
 options:
@@ -309,7 +313,7 @@ options:
 		return !args[i].holes
 	}
 	// What comes in by standard input is known in a here-document only.
-	return !wrapped && a.hereDocument(redirs, in)
+	return a.hereDocument(input, in)
 }
 
 // evaluate judges words that a shell joins and runs. It reports whether they

@@ -118,7 +118,7 @@ func (r commandRule) every() bool { return r.pattern != nil && r.pattern.all }
 
 func (r *commandRule) holds(c *command) bool {
 	if r.builtin != nil {
-		_, ok := r.builtin.match(c, false)
+		_, ok := r.builtin.match(c, hold)
 		return ok
 	}
 	for _, text := range c.hold {
@@ -126,12 +126,12 @@ func (r *commandRule) holds(c *command) bool {
 			return true
 		}
 	}
-	return r.pattern.all || c.raw != "" && r.pattern.raw.match(c.raw, r.pattern.word)
+	return r.pattern.all || c.raw != "" && r.pattern.raw.match(c.raw, r.pattern.end)
 }
 
 func (r *commandRule) allows(c *command) ([]word, bool) {
 	if r.builtin != nil {
-		return r.builtin.match(c, true)
+		return r.builtin.match(c, permit)
 	}
 	if r.pattern.all {
 		return nil, true

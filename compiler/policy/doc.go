@@ -121,7 +121,7 @@
 //
 // A host pattern is "host", "*.host" (subdomains only) or "*". Hosts are
 // lower-cased, mapped to ASCII (IDNA), IP addresses are written canonically, a
-// trailing dot and a port are dropped. An argument that is no host matches no
+// trailing dot and a port are dropped. An argument that is not a host matches no
 // entry of a list, as in 6. A mode is matched by its slug or "*". A role's
 // modes list is its modes group: listed ones are allowed, others denied;
 // without a list all are allowed.

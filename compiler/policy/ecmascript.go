@@ -151,7 +151,7 @@ func (w *ecmaWriter) literal(b *strings.Builder, text string) {
 	}
 }
 
-// canonical are the characters that NFC turns into an ASCII one which is no
+// canonical are the characters that NFC turns into an ASCII one that is not a
 // letter.
 var canonical = map[rune]rune{';': 0x037E, '`': 0x1FEF}
 

@@ -17,20 +17,28 @@ type patterns struct {
 	regex map[string]*expression
 }
 
+// letters is how a pattern compares letters.
+type letters bool
+
+const (
+	exact  letters = false
+	folded letters = true // whatever their case
+)
+
 type globKey struct {
 	text string
-	fold bool
+	letters
 }
 
-func (p *patterns) glob(text string, fold bool) (glob, error) {
+func (p *patterns) glob(text string, as letters) (glob, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := globKey{text, fold}
+	key := globKey{text, as}
 	if g, ok := p.globs[key]; ok {
 		return g, nil
 	}
 	source := text
-	if fold {
+	if as == folded {
 		source = Fold(text)
 	}
 	g, err := parseGlob(source)
@@ -67,7 +75,7 @@ func (p *patterns) regexp(text string) (*expression, error) {
 // matches decides.
 type fileRules struct {
 	results    []Result
-	asks, ends int // ranks: the first that is no deny, the first that is an allow
+	asks, ends int // ranks: the first that is not a deny, the first that is an allow
 	hold       globSet
 	allow      globSet
 	holdRegex  []pathRegex
@@ -77,7 +85,7 @@ type fileRules struct {
 
 func (e *Engine) newFileRules(rules []ir.Rule, text func(ir.Rule) string) (*fileRules, error) {
 	t := &fileRules{always: len(rules)}
-	t.hold.below = true
+	t.hold.reach = andBelow
 	for d := ir.Deny; d <= ir.Allow; d++ {
 		switch d {
 		case ir.Ask:
@@ -107,7 +115,7 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 	case ir.All:
 		t.always = min(t.always, rank)
 	case ir.Plain:
-		g, err := p.glob(r.Pattern.Text, holds)
+		g, err := p.glob(r.Pattern.Text, letters(holds))
 		if err != nil {
 			return err
 		}
@@ -200,7 +208,7 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 		t.open = map[string]bool{}
 		for _, o := range s.can.Edit.Open {
 			var p filePath
-			if p.read(o.Path, false); !p.outside {
+			if p.read(o.Path, posix); !p.outside {
 				t.open[string(p.exact.text)] = true
 			}
 		}
@@ -227,21 +235,21 @@ func (t *fileTable) notKnown(g ir.Group) Result {
 // file decides a path for the subject.
 func (s *Subject) file(g ir.Group, raw string) *Result {
 	p := s.engine.paths.Get().(*filePath)
-	r := s.fileReading(g, raw, false, p)
+	r := s.fileReading(g, raw, posix, p)
 	if strings.IndexByte(raw, '\\') >= 0 {
 		// A file name to POSIX, a path to Windows: whoever opens it decides.
-		r = both(r, s.fileReading(g, raw, true, p))
+		r = both(r, s.fileReading(g, raw, windows, p))
 	}
 	s.engine.paths.Put(p)
 	return r
 }
 
-func (s *Subject) fileReading(g ir.Group, raw string, backslash bool, p *filePath) *Result {
+func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *Result {
 	sides := s.stating(g)
 	if len(raw) > maxPath {
 		return &sides[0].table(g).tooLong
 	}
-	p.read(raw, backslash)
+	p.read(raw, on)
 	r := sides[0].table(g).decide(p)
 	for _, side := range sides[1:] {
 		r = lower(r, side.table(g).decide(p))
@@ -282,7 +290,7 @@ func (t *fileTable) inside(p *filePath) *Result {
 	} else if rank := t.rules.allowing(p); rank < len(t.rules.results) {
 		r = &t.rules.results[rank]
 	}
-	if g := t.guard(p); g != nil && (r.Decision != ir.Agent || t.protects) {
+	if g := t.guard(p); g != nil && g.Decision < r.Decision && (r.Decision != ir.Agent || t.protects) {
 		return g
 	}
 	return r
@@ -293,7 +301,7 @@ func (t *fileTable) guard(p *filePath) *Result {
 	if t.guards == nil || len(t.open) > 0 && t.open[string(p.exact.text)] {
 		return nil
 	}
-	if g := t.guards.holding(p); g < t.guards.asks {
+	if g := t.guards.holding(p); g < t.guards.ends {
 		return &t.guards.results[g]
 	}
 	return nil

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ var (
 		"**/a/**", "a/**/c", "**/b", ".*", "[^a].md", "Src/*.MD", "é*", "e\u0301", "../x/**", "{a,b/c}", "a*b*c", "*/", "{,a}b", "~/**", "src/**/*.go", `\[a\]`, "**/**", "a/**"}
 	fuzzRegexes = []string{`\.md$`, `^src/`, `(^|/)a(/|$)`, `^(?!src/).*$`, `é`, `.`}
 	fuzzPaths   = []string{"", ".", "a", "A", "b", "a.md", "A.MD", "src", "src/a", "SRC/A", "src/a/b.go", "src/x/a", "docs/a.md", "a/b/c", "a/x/y/c", ".env", "é", "e\u0301x", "É/x",
-		"../x", "../x/y", "/src/a", "/", "~/a", "C:/a", `src\a`, `a\..\b`, "src/../a", "./a//b/", "x/src", "aXbYc", "[a]", "a/../../b", "ab", "CLAUDE.md", "x/claude.MD", ".roo/mcp.json", "\xff", "a\xff/b"}
+		"../x", "../x/y", "/src/a", "/", "~/a", "C:/a", `src\a`, `a\..\b`, "src/../a", "./a//b/", "x/src", "aXbYc", "[a]", "a/../../b", "ab", "CLAUDE.md", "x/claude.MD", ".roo/mcp.json", ".roo/a.md", "src/x/.ROO/a.md", "docs/HEAD", ".Claude/x", "docs/.claude/a.md", "\xff", "a\xff/b"}
 	fuzzHosts     = []string{"*", "a.org", "*.a.org", "b.a.org", "127.0.0.1", "bücher.example", "xn--bcher-kva.example"}
 	fuzzHostArgs  = []string{"", "a.org", "A.ORG.", "b.a.org:80", "c.b.a.org", "xa.org", "0x7f.1", "BÜCHER.example", "a b", "a.org/x"}
 	fuzzTools     = []string{"*", "list_*", "delete_repo", "?ist_users", "mystery", "create_issue", "*e*"}
@@ -138,9 +139,41 @@ func (s *source) project() *ir.Project {
 	return &ir.Project{
 		Servers: standard,
 		Silence: s.optional(),
-		Guards:  deny("CLAUDE.md", ".roo/**", ".claude/**"),
+		Guards:  append(deny("CLAUDE.md", "**/.roo/*.md", "HEAD"), ask(".claude", "src")...),
 		Modes:   []ir.Mode{{Slug: "m", Can: can(), Restrictions: s.restrictions()}},
 		Roles:   []ir.Role{{Name: "r", Can: can(), PermissionMode: pick(s, fuzzModes)}},
+	}
+}
+
+// FuzzReachedGuards holds that a guard changes nothing where the rules of a subject do not
+// reach it.
+func FuzzReachedGuards(f *testing.F) {
+	for _, s := range fuzzSeeds {
+		f.Add([]byte(s), "src/a")
+	}
+	f.Fuzz(reachedGuards)
+}
+
+func TestReachedGuards(t *testing.T) {
+	for _, model := range drawn(400) {
+		reachedGuards(t, model, ".claude/a")
+	}
+}
+
+func reachedGuards(t *testing.T, model []byte, arg string) {
+	p := (&source{model}).project()
+	for _, ref := range []ir.SubjectRef{{Mode: "m"}, {Role: "r"}} {
+		all := mustSubject(t, p, ref)
+		few := *p
+		few.Guards = slices.DeleteFunc(slices.Clone(p.Guards), func(g ir.Rule) bool {
+			return !slices.ContainsFunc(all.Rules(ir.Edit), func(r ir.Rule) bool { return r.Pos == g.Pos && r.Pattern.Text == g.Pattern.Text })
+		})
+		reached := mustSubject(t, &few, ref)
+		for _, a := range actions(arg) {
+			if want, got := all.Decide(a).Decision, reached.Decide(a).Decision; a.Group == ir.Edit && got != want {
+				t.Errorf("%s %s: got %s with the guards %v, want %s", ref, a.Arg, got, few.Guards, want)
+			}
+		}
 	}
 }
 

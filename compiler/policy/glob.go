@@ -56,14 +56,14 @@ func parseGlob(pattern string) (glob, error) {
 	if err := checkGlobText(pattern); err != nil {
 		return nil, err
 	}
-	anchored := strings.Contains(pattern[:len(pattern)-1], "/")
+	from := start(strings.Contains(pattern[:len(pattern)-1], "/"))
 	expanded, err := expandBraces(pattern)
 	if err != nil {
 		return nil, err
 	}
 	var g glob
 	for _, x := range expanded {
-		a, err := parseAlternative(x, anchored)
+		a, err := parseAlternative(x, from)
 		if err != nil {
 			return nil, fmt.Errorf("got %q, %w", pattern, err)
 		}
@@ -88,7 +88,15 @@ func checkGlobText(pattern string) error {
 	return nil
 }
 
-func parseAlternative(x string, anchored bool) (alternative, error) {
+// start is where a pattern starts.
+type start bool
+
+const (
+	anywhere start = false
+	atRoot   start = true
+)
+
+func parseAlternative(x string, from start) (alternative, error) {
 	x = strings.TrimPrefix(x, "/")
 	below := strings.HasSuffix(x, "/")
 	x = strings.TrimSuffix(x, "/")
@@ -100,7 +108,7 @@ func parseAlternative(x string, anchored bool) (alternative, error) {
 		return nil, err
 	}
 	var a alternative
-	if !anchored {
+	if from == anywhere {
 		a = append(a, segment{kind: segAnyDepth})
 	}
 	for i, n := range names {
@@ -362,17 +370,25 @@ func braceOpen(p string) int {
 	return -1
 }
 
+// reach is what a match is about: the path itself, or all below it too.
+type reach bool
+
+const (
+	itself   reach = false
+	andBelow reach = true
+)
+
 // match reports whether the alternative matches the path from name at on; with
 // below also a path below what it matches.
-func (a alternative) match(p *names, at int, below bool) bool {
+func (a alternative) match(p *names, at int, to reach) bool {
 	i, star, back := 0, -1, 0
 	for {
-		if i == len(a) && (below || at == p.len()) {
+		if i == len(a) && (to == andBelow || at == p.len()) {
 			return true
 		}
 		switch {
 		case i < len(a) && a[i].kind == segAnyDepth:
-			if i == len(a)-2 && !below && a[i+1].kind != segAnyDepth {
+			if i == len(a)-2 && to == itself && a[i+1].kind != segAnyDepth {
 				return at < p.len() && a[i+1].match(p.at(p.len()-1)) // the last name
 			}
 			star, back = i, at
@@ -453,7 +469,7 @@ func (e *elem) width(rest []byte) int {
 // globSet finds the lowest rank among the globs that match a path, without
 // trying those that cannot.
 type globSet struct {
-	below    bool                // deny and ask: a match holds for what is below it
+	reach    reach               // deny and ask: a match holds for what is below it
 	first    map[string][]ranked // anchored at a literal name, by that name
 	named    map[string]int      // "**/name" with a literal name
 	suffixes []suffix            // "**/*text"
@@ -475,7 +491,7 @@ type suffix struct {
 
 func (s *globSet) add(rank int, g glob) {
 	for _, a := range g {
-		if n := len(a) - 1; s.below && n > 0 && a[n].kind == segAnyDepth {
+		if n := len(a) - 1; s.reach == andBelow && n > 0 && a[n].kind == segAnyDepth {
 			a = a[:n] // what is below counts anyway
 		}
 		inAny := len(a) == 2 && a[0].kind == segAnyDepth
@@ -517,7 +533,7 @@ func (s *globSet) finish() {
 // lowest returns the lowest rank under limit that matches, else limit.
 func (s *globSet) lowest(p *names, limit int) int {
 	from := p.len() - 1 // an allow ends at the last name
-	if s.below {
+	if s.reach == andBelow {
 		from = 0
 	}
 	for i := from; i >= 0 && i < p.len(); i++ {
@@ -538,17 +554,17 @@ func (s *globSet) lowest(p *names, limit int) int {
 		}
 	}
 	if p.len() > 0 && s.firstLens&lenBit(len(p.at(0))) != 0 {
-		limit = lowest(s.first[string(p.at(0))], p, 1, s.below, limit)
+		limit = lowest(s.first[string(p.at(0))], p, 1, s.reach, limit)
 	}
-	return lowest(s.rest, p, 0, s.below, limit)
+	return lowest(s.rest, p, 0, s.reach, limit)
 }
 
-func lowest(list []ranked, p *names, at int, below bool, limit int) int {
+func lowest(list []ranked, p *names, at int, to reach, limit int) int {
 	for i := range list {
 		if list[i].rank >= limit {
 			return limit
 		}
-		if list[i].alt.match(p, at, below) {
+		if list[i].alt.match(p, at, to) {
 			return list[i].rank
 		}
 	}

@@ -159,7 +159,7 @@ func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string)
 		}
 	}
 	v := verdict{opened: m.opens(name)}
-	if r := m.limits.unavailable(name, sv == nil || sv.DefaultEnabled, kind, tool); r != nil {
+	if r := m.limits.unavailable(name, sv, kind, tool); r != nil {
 		v.result, v.explicit = r, true
 		return v
 	}
@@ -238,20 +238,22 @@ func (m *mcpRules) defaultOf(server string) *Result {
 	return m.fallback
 }
 
-// How a key of can.mcp is meant.
+// meaning is how a key of can.mcp is meant.
+type meaning bool
+
 const (
-	literally = true
-	asGlob    = false
+	asGlob    meaning = false
+	literally meaning = true
 )
 
 // keyDefault returns the default of a key: the subject's own where written, else the lowest
 // inherited one, nil where none is written.
-func (m *mcpRules) keyDefault(key string, literal bool) *Result {
+func (m *mcpRules) keyDefault(key string, meant meaning) *Result {
 	var own, inherited *Result
 	for i := range m.entries {
 		e := &m.entries[i]
 		switch {
-		case e.literal != literal, e.key != key, e.written == nil:
+		case e.literal != bool(meant), e.key != key, e.written == nil:
 		case e.own && e.written.From == "":
 			if own == nil || e.written.Decision < own.Decision {
 				own = e.written
@@ -336,8 +338,9 @@ func newRestrictions(in *ir.MCPRestrictions) *restrictions {
 	return r
 }
 
-// unavailable returns what makes a tool unavailable, nil when nothing does.
-func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, tool string) *Result {
+// unavailable returns what makes a tool unavailable, nil when nothing does. The server is nil
+// where the inventory lacks it.
+func (r *restrictions) unavailable(server string, sv *ir.Server, kind MCPKind, tool string) *Result {
 	if r == nil {
 		return nil
 	}
@@ -356,7 +359,7 @@ func (r *restrictions) unavailable(server string, enabled bool, kind MCPKind, to
 			}
 		}
 	}
-	visible := enabled || listed
+	visible := sv == nil || sv.DefaultEnabled || listed
 	if r.in.AllowedServers != nil {
 		visible = false
 		for _, s := range *r.in.AllowedServers {

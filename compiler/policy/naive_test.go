@@ -85,7 +85,7 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
 			if !open && naiveFile(r, cleaned) && (lowest != ir.Agent || protects) {
-				apply(r.Decision)
+				lowest = min(lowest, r.Decision)
 			}
 		}
 	}

@@ -42,11 +42,19 @@ func (n *names) at(i int) []byte {
 	return n.text[n.ends[i-1]+1 : n.ends[i]]
 }
 
-// read cleans a path as POSIX reads it, or, with backslash, as Windows does.
-func (p *filePath) read(raw string, backslash bool) {
-	p.outside = outsidePrefix(raw, backslash)
-	if backslash || !p.readClean(raw) {
-		p.readAny(raw, backslash)
+// system is whose paths are read: only on Windows a backslash separates names.
+type system bool
+
+const (
+	posix   system = false
+	windows system = true
+)
+
+// read cleans a path as a system reads it.
+func (p *filePath) read(raw string, on system) {
+	p.outside = outsidePrefix(raw, on)
+	if on == windows || !p.readClean(raw) {
+		p.readAny(raw, on)
 	}
 }
 
@@ -75,26 +83,27 @@ func (p *filePath) readClean(raw string) bool {
 	return true
 }
 
-func (p *filePath) readAny(raw string, backslash bool) {
+func (p *filePath) readAny(raw string, on system) {
 	exact := &p.exact
 	exact.text, exact.ends = exact.text[:0], exact.ends[:0]
-	absolute := raw != "" && isSlash(raw[0], backslash)
-	if absolute {
+	root := 0 // how many names ".." cannot take away
+	if raw != "" && isSlash(raw[0], on) {
+		root = 1
 		exact.ends = append(exact.ends, 0) // an empty name stands for the file system's root
 	}
 	for i := 0; i < len(raw); {
 		j := i
-		for j < len(raw) && !isSlash(raw[j], backslash) {
+		for j < len(raw) && !isSlash(raw[j], on) {
 			j++
 		}
-		exact.push(raw[i:j], absolute)
+		exact.push(raw[i:j], root)
 		i = j + 1
 	}
 	p.outside = p.outside || strings.IndexByte(raw, 0) >= 0
 	switch {
 	case exact.len() == 0:
 		exact.text = append(exact.text, '.')
-	case absolute && exact.len() == 1:
+	case root == 1 && exact.len() == 1:
 		exact.text = append(exact.text, '/')
 	case string(exact.at(0)) == "..":
 		p.outside = true
@@ -102,17 +111,14 @@ func (p *filePath) readAny(raw string, backslash bool) {
 	p.fold()
 }
 
-// push appends a name, or takes the last one away for "..".
-func (n *names) push(name string, absolute bool) {
+// push appends a name, or takes the last one away for "..". The first root names stay.
+func (n *names) push(name string, root int) {
 	switch name {
 	case "", ".":
 		return
 	case "..":
-		last, base := n.len()-1, 0
-		if absolute {
-			base = 1
-		}
-		if last >= base && string(n.at(last)) != ".." {
+		last := n.len() - 1
+		if last >= root && string(n.at(last)) != ".." {
 			n.ends = n.ends[:last]
 			end := 0
 			if last > 0 {
@@ -121,7 +127,7 @@ func (n *names) push(name string, absolute bool) {
 			n.text = n.text[:end]
 			return
 		}
-		if absolute {
+		if root > 0 {
 			return
 		}
 	}
@@ -150,26 +156,28 @@ func (p *filePath) fold() {
 	}
 }
 
-func isSlash(c byte, backslash bool) bool { return c == '/' || backslash && c == '\\' }
+func isSlash(c byte, on system) bool { return c == '/' || on == windows && c == '\\' }
 
 // outsidePrefix reports whether a path starts outside the root: absolute, in
 // someone's home, on a drive or a share.
-func outsidePrefix(raw string, backslash bool) bool {
-	return raw != "" && (isSlash(raw[0], backslash) || raw[0] == '~' ||
+func outsidePrefix(raw string, on system) bool {
+	return raw != "" && (isSlash(raw[0], on) || raw[0] == '~' ||
 		len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z')
 }
 
 // Elsewhere reports whether a path names a place by itself: absolute, in
 // somebody's home, on a drive or a share, whatever this system makes of it. A
 // hook decides such a path as it is written, and never below a folder.
-func Elsewhere(name string) bool { return outsidePrefix(name, true) || strings.ContainsRune(name, 0) }
+func Elsewhere(name string) bool {
+	return outsidePrefix(name, windows) || strings.ContainsRune(name, 0)
+}
 
 // leavesRoot reports whether a path, in either reading, lies outside the root.
 func leavesRoot(raw string) bool {
 	var p filePath
-	p.read(raw, false)
+	p.read(raw, posix)
 	if !p.outside && strings.Contains(raw, `\`) {
-		p.read(raw, true)
+		p.read(raw, windows)
 	}
 	return p.outside
 }
@@ -194,7 +202,7 @@ func Relative(root, name string) string {
 		return n[1:]
 	case strings.HasPrefix(n, r+"/"):
 		rest := n[len(r)+1:]
-		if outsidePrefix(rest, true) {
+		if outsidePrefix(rest, windows) {
 			return "./" + rest // a file that is called "~x" or "c:x" inside the root
 		}
 		return rest

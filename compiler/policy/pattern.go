@@ -22,7 +22,7 @@ type commandPattern struct {
 	exact piecewise // as an allow compares: a space inside a word is no space
 	loose piecewise // as deny and ask compare
 	raw   piecewise // the pattern as it is written, for the text as it is written
-	word  bool      // a trailing " *" or ":*": nothing follows, or a space does
+	end   ending    // a trailing " *" or ":*": nothing follows, or a space does
 }
 
 // maxHoled bounds the texts with holes that are compared, which takes time in
@@ -71,7 +71,7 @@ func parseCommandPattern(text string) (*commandPattern, error) {
 	body := trimmed
 	for _, end := range []string{":*", " *", "\t*"} {
 		if b, ok := strings.CutSuffix(body, end); ok && !strings.HasSuffix(b, `\`) {
-			body, p.word = strings.TrimRight(b, " \t"), true
+			body, p.end = strings.TrimRight(b, " \t"), ofWord
 			break
 		}
 	}
@@ -139,7 +139,7 @@ func writeQuoted(b *strings.Builder, c byte) {
 
 // allows reports whether the pattern matches every text that t may become.
 func (p *commandPattern) allows(t string) bool {
-	return p.all || p.exact.match(t, p.word)
+	return p.all || p.exact.match(t, p.end)
 }
 
 // holds reports whether the pattern matches a text that t may become.
@@ -148,20 +148,28 @@ func (p *commandPattern) holds(t string) bool {
 		return true
 	}
 	if strings.IndexByte(t, hole) >= 0 {
-		return len(t) > maxHoled || p.loose.meets(t, p.word)
+		return len(t) > maxHoled || p.loose.meets(t, p.end)
 	}
-	return p.loose.match(t, p.word)
+	return p.loose.match(t, p.end)
 }
 
-// match is glob matching. With word, a space and anything may follow.
-func (pieces piecewise) match(t string, word bool) bool {
+// ending is where a pattern ends: at the end of the text, or at that of a word of it.
+type ending bool
+
+const (
+	ofText ending = false
+	ofWord ending = true
+)
+
+// match is glob matching. Behind the end of a word a space and anything may follow.
+func (pieces piecewise) match(t string, at ending) bool {
 	rest, ok := strings.CutPrefix(t, pieces[0])
 	if !ok {
 		return false
 	}
 	last := len(pieces) - 1
 	if last == 0 {
-		return rest == "" || word && rest[0] == ' '
+		return rest == "" || at == ofWord && rest[0] == ' '
 	}
 	for _, piece := range pieces[1:last] {
 		_, after, ok := strings.Cut(rest, piece)
@@ -170,14 +178,14 @@ func (pieces piecewise) match(t string, word bool) bool {
 		}
 		rest = after
 	}
-	return strings.HasSuffix(rest, pieces[last]) || word && strings.Contains(rest, pieces[last]+" ")
+	return strings.HasSuffix(rest, pieces[last]) || at == ofWord && strings.Contains(rest, pieces[last]+" ")
 }
 
 // meets reports whether the pattern and a text with holes have a text in
 // common: the intersection of two globs.
-func (pieces piecewise) meets(t string, word bool) bool {
+func (pieces piecewise) meets(t string, at ending) bool {
 	p := strings.Join(pieces, string(rune(hole)))
-	return intersect(p, t) || word && intersect(p+" "+string(rune(hole)), t)
+	return intersect(p, t) || at == ofWord && intersect(p+" "+string(rune(hole)), t)
 }
 
 // intersect reports whether two globs whose wildcard is hole have a text in

@@ -95,7 +95,7 @@ func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 		return s, nil
 	}
 	if ref == (ir.SubjectRef{}) {
-		return nil, fmt.Errorf("got no subject, want a mode or a role")
+		return nil, fmt.Errorf("a subject is a mode or a role; this one is neither")
 	}
 	s := &Subject{engine: e, ref: ref}
 	if ref.Role != "" {
@@ -123,7 +123,7 @@ func (e *Engine) roleSide(name string) (*side, error) {
 	}
 	r := e.project.Role(name)
 	if r == nil {
-		return nil, fmt.Errorf("got role %q, want a role of the project", name)
+		return nil, fmt.Errorf("the project has no role %q", name)
 	}
 	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r})
 	if err == nil {
@@ -138,7 +138,7 @@ func (e *Engine) modeSide(slug string) (*side, error) {
 	}
 	m := e.project.Mode(slug)
 	if m == nil {
-		return nil, fmt.Errorf("got mode %q, want a mode of the project", slug)
+		return nil, fmt.Errorf("the project has no mode %q", slug)
 	}
 	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m})
 	if err == nil {
@@ -155,7 +155,7 @@ type Subject struct {
 	mcp    func() *mcpTable
 }
 
-// Decide returns the decision for an action. A group that is none is denied.
+// Decide returns the decision for an action. An unknown group is denied.
 func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:
@@ -194,7 +194,7 @@ func (s *Subject) DecideFile(g ir.Group, written, resolved string) Result {
 func (s *Subject) DecideCommand(dir, line string) Result { return s.command(dir, line) }
 
 // Rules returns every rule that may match in a group other than mcp: own,
-// inherited, guards (edit) and what a role's modes say (modes). For a role in a
+// inherited, the guards that the others reach (edit) and what a role's modes say (modes). For a role in a
 // mode they are those of every side that states the group; only Decide says how
 // they combine. The caller must not change them.
 func (s *Subject) Rules(g ir.Group) []ir.Rule {

@@ -254,9 +254,9 @@ func TestSubjectErrors(t *testing.T) {
 		p          *ir.Project
 		ref        ir.SubjectRef
 	}{
-		{"none", "got no subject, want a mode or a role", &ir.Project{}, ir.SubjectRef{}},
-		{"unknown mode", `got mode "x", want a mode of the project`, &ir.Project{}, ir.SubjectRef{Mode: "x"}},
-		{"unknown role", `got role "x", want a role of the project`, &ir.Project{}, ir.SubjectRef{Role: "x"}},
+		{"none", "a subject is a mode or a role; this one is neither", &ir.Project{}, ir.SubjectRef{}},
+		{"unknown mode", `the project has no mode "x"`, &ir.Project{}, ir.SubjectRef{Mode: "x"}},
+		{"unknown role", `the project has no role "x"`, &ir.Project{}, ir.SubjectRef{Role: "x"}},
 		{"bad glob", `mode m: got "!a"`, modeOf(ir.Can{Read: table(allow("!a"))}), ir.SubjectRef{Mode: "m"}},
 		{"bad regex", `mode m: got "("`, modeOf(ir.Can{Edit: table(deny("/(/"))}), ir.SubjectRef{Mode: "m"}},
 		{"bad command", `mode m: got "a 'b"`, modeOf(ir.Can{Command: table(deny("a 'b"))}), ir.SubjectRef{Mode: "m"}},

@@ -103,7 +103,7 @@ func (d dirs) into(dir string) (dirs, bool) {
 
 // leavesRootAbsolutely reports whether a path means the same place wherever it
 // is taken from.
-func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, true) }
+func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 
 // analyse reads a command line that runs in dir.
 func (e *Engine) analyse(dir, line string) *analysis {
@@ -319,7 +319,7 @@ func (a *analysis) setVariable(name word, in dirs) {
 
 var tied = set("path cdpath fpath manpath mailpath module_path fignore psvar watch status argv")
 
-// nested judges the substitutions inside a node that is no command itself.
+// nested judges the substitutions inside a node that is not a command itself.
 func (a *analysis) nested(n syntax.Node, in dirs) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch x := n.(type) {

@@ -66,10 +66,12 @@ func (e *Engine) newSide(s *side) (*side, error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	if len(e.project.Guards) > 0 {
-		own := s.effective[ir.Edit]
-		s.effective[ir.Edit] = append(own[:len(own):len(own)], e.project.Guards...)
+	guards, err := e.reachedGuards(s)
+	if err != nil {
+		return nil, fmt.Errorf("guards: %w", err)
 	}
+	own := s.effective[ir.Edit]
+	s.effective[ir.Edit] = append(own[:len(own):len(own)], guards...)
 	return s, nil
 }
 

@@ -73,7 +73,7 @@ func (p *hostPattern) match(host string) bool {
 // Host returns the form in which hosts are compared: lower case, ASCII (IDNA),
 // IP addresses as they are written canonically (so that 0x7f.1 and
 // [::ffff:127.0.0.1] are 127.0.0.1), without a port and a trailing dot. It
-// reports false for what is no host; a URL is none.
+// reports false for an argument that is not a host; a URL is none.
 func Host(arg string) (string, bool) {
 	if arg == "" || len(arg) > maxHost || !utf8.ValidString(arg) {
 		return "", false
@@ -204,7 +204,7 @@ func number(s string) (uint64, bool) {
 type hostTable struct {
 	rules    [3][]hostRule
 	fallback *Result
-	unknown  Result // for what is no host
+	unknown  Result // for an argument that is not a host
 }
 
 type hostRule struct {
@@ -234,7 +234,7 @@ func (e *Engine) compileHosts(s *side) error {
 	return nil
 }
 
-// opaque decides what is no host: no entry of a list matches it but "*".
+// opaque decides what is not a host: no entry of a list matches it but "*".
 func (t *hostTable) opaque() Result {
 	all := func(d ir.Decision) *Result {
 		for i := range t.rules[d] {
@@ -265,10 +265,7 @@ func (t *hostTable) opaque() Result {
 	return *t.fallback
 }
 
-func (t *hostTable) decide(host string, ok bool) *Result {
-	if !ok {
-		return &t.unknown
-	}
+func (t *hostTable) decide(host string) *Result {
 	for d := range t.rules {
 		for i := range t.rules[d] {
 			if r := &t.rules[d][i]; r.pattern.match(host) {
@@ -281,5 +278,10 @@ func (t *hostTable) decide(host string, ok bool) *Result {
 
 func (s *Subject) web(arg string) *Result {
 	host, ok := Host(arg)
-	return s.over(ir.Web, func(side *side) *Result { return side.hosts.decide(host, ok) })
+	return s.over(ir.Web, func(side *side) *Result {
+		if !ok {
+			return &side.hosts.unknown
+		}
+		return side.hosts.decide(host)
+	})
 }

@@ -25,7 +25,7 @@ func (a *analysis) word(w *syntax.Word, in dirs) word {
 	}
 	r := wordReader{a: a, in: in}
 	for _, part := range w.Parts {
-		r.part(part, false)
+		r.part(part)
 	}
 	out := word{text: r.b.String(), holes: r.holes, strict: r.strict}
 	if r.brace {
@@ -74,14 +74,10 @@ func (r *wordReader) quoted(s string) {
 	}
 }
 
-func (r *wordReader) part(part syntax.WordPart, quoted bool) {
+func (r *wordReader) part(part syntax.WordPart) {
 	switch x := part.(type) {
 	case *syntax.Lit:
-		if quoted {
-			r.doubleQuoted(x.Value)
-		} else {
-			r.literal(x.Value)
-		}
+		r.literal(x.Value)
 	case *syntax.SglQuoted:
 		if x.Dollar && strings.Contains(x.Value, `\`) {
 			r.hole()
@@ -93,7 +89,11 @@ func (r *wordReader) part(part syntax.WordPart, quoted bool) {
 			r.hole() // translated at run time
 		}
 		for _, p := range x.Parts {
-			r.part(p, true)
+			if lit, ok := p.(*syntax.Lit); ok {
+				r.doubleQuoted(lit.Value)
+			} else {
+				r.part(p)
+			}
 		}
 	case *syntax.ParamExp:
 		r.hole()

@@ -85,7 +85,10 @@ var same = gocmp.Options{
 
 func compile(t *testing.T, files fstest.MapFS) *compiler.Result {
 	t.Helper()
-	res, diags := compiler.Open(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	res, diags := compiler.Open(
+		t.Context(),
+		compiler.Request{FS: files, Targets: targets.All(), Today: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+	)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

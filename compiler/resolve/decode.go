@@ -35,7 +35,7 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	if b := n.Get("browser"); b != nil {
 		alias := r.decodeTable(b, path+"browser", r.plain(diag.BadHost, policy.CheckHost))
 		if c.Web != nil {
-			r.diags.Errorf(diag.Conflict, b.Pos, "got browser beside web, its new name, want one of them").
+			r.diags.Errorf(diag.Conflict, b.Pos, "browser stands beside web, its new name; keep web alone").
 				Path(path + "browser")
 		}
 		c.Web = alias

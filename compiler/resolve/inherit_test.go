@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/resolve"
@@ -122,21 +123,39 @@ modes: m: {name: "M", roleDefinition: "r", can: modes: allow: ["orchestrator"]}
 	}
 }
 
-// Guards are ordinary deny rules with a place of their own, each once.
+// own is a target that owns files, and whose agent has others beside them.
+type own struct {
+	contract.Target
+	files, asked []string
+}
+
+func (o own) Owns() []string  { return o.files }
+func (o own) Asked() []string { return o.asked }
+
+// Guards are ordinary rules with a place of their own, each once: what a target owns at any
+// depth, and what lies beside it as a question.
 func TestGuards(t *testing.T) {
-	p, diags := resolved(map[string]string{"a.yaml": "roles: {r: {}}\n"},
-		resolve.Settings{Guards: []string{".roo/**", ".thurbox/**"}})
+	p, diags := resolved(map[string]string{"a.yaml": "roles: {r: {}}\n"}, resolve.Settings{Targets: []contract.Target{
+		own{files: []string{".agent/rules.json", ".git/hooks/x", ".agentmodes"}, asked: []string{".agent"}},
+		own{files: []string{".agent/rules.json"}, asked: []string{".agent"}},
+	}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	last := p.Guards[len(p.Guards)-1]
-	want := ir.Rule{
-		Decision: ir.Deny,
-		Pattern:  ir.Pattern{Text: ".thurbox/**"},
-		Pos:      diag.Pos{File: "modec:guards", Line: len(ir.GuardedPaths) + 2},
+	var got []string
+	for i, r := range p.Guards[len(ir.GuardedPaths):] {
+		got = append(got, r.Decision.String()+" "+r.Pattern.Text)
+		want := diag.Pos{File: ir.GuardsFile, Line: len(ir.GuardedPaths) + i + 1}
+		if r.Pos != want {
+			t.Errorf("got a guard at %s, want %s", r.Pos, want)
+		}
 	}
-	if diff := cmp.Diff(want, last); diff != "" || len(p.Guards) != len(ir.GuardedPaths)+1 {
-		t.Errorf("%d guards, the last: %s", len(p.Guards), diff)
+	want := []string{"deny **/.agent/rules.json", "deny .agentmodes"}
+	for _, asked := range ir.AskedPaths {
+		want = append(want, "ask "+asked)
+	}
+	if diff := cmp.Diff(append(want, "ask .agent"), got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -28,13 +28,13 @@ func TestNativeRulesLeaveTheRest(t *testing.T) {
 		role string // the body of role r
 		want decisions
 	}{
-		{`allowedTools: ["Bash(npm test)"]`, decisions{"r command npm test": ir.Allow, "r command git push": ir.Ask}},
-		{`permissionMode: "dontAsk", allowedTools: ["Bash(npm test)"]`, decisions{"r command git push": ir.Deny}},
+		{`allowedTools: ["Bash(npm test)"]`, decisions{"r command npm test": ir.Allow, "r command git push": ir.Agent}},
+		{`permissionMode: "dontAsk", allowedTools: ["Bash(npm test)"]`, decisions{"r command git push": ir.Agent}},
 		{`permissionMode: "acceptEdits", disallowedTools: ["Edit(/secret)"]`, decisions{
-			"r edit secret": ir.Deny, "r edit a": ir.Allow,
+			"r edit secret": ir.Deny, "r edit a": ir.Agent,
 		}},
 		{`can: default: "deny", askTools: ["Bash(ls)"]`, decisions{"r command ls": ir.Ask, "r command rm": ir.Deny}},
-		{`disallowedTools: ["Agent(code)"]`, decisions{"r modes code": ir.Deny, "r modes other": ir.Allow}},
+		{`disallowedTools: ["Agent(code)"]`, decisions{"r modes code": ir.Deny, "r modes other": ir.Agent}},
 
 		// A server that is off by default stays off for what no allow names.
 		{`disallowedTools: ["mcp__admin__drop_table"]`, decisions{
@@ -81,15 +81,15 @@ roles: {
 }
 `})
 	for ask, want := range map[string]ir.Decision{
-		"free command rm x":           ir.Allow,
+		"free command rm x":           ir.Agent,
 		"strict command ls":           ir.Allow,
-		"strict command rm x":         ir.Deny,
-		"strict mcp my docs:search":   ir.Deny,
+		"strict command rm x":         ir.Agent,
+		"strict mcp my docs:search":   ir.Agent,
 		"opened command rm x":         ir.Allow,
 		"closed command ls":           ir.Deny,
 		"closed mcp github:list_x":    ir.Allow,
 		"closed mcp github:delete_x":  ir.Deny,
-		"strict mcp github:delete_x":  ir.Deny,
+		"strict mcp github:delete_x":  ir.Agent,
 		"strict mcp github:list_open": ir.Allow,
 	} {
 		if got := decide(t, p, ask); got != want {

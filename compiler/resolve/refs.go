@@ -22,11 +22,8 @@ func (r *resolver) unknown(code diag.Code, what string, n *source.Node, path str
 	if len(shown) > most {
 		shown, more = shown[:most], " …"
 	}
-	want := "want one of " + diag.Quote(shown) + more
-	if len(known) == 0 {
-		want = "want one that the source defines"
-	}
-	r.diags.Errorf(code, n.Pos, "got unknown %s %q, %s", what, diag.Short(n.Text), want).
+	want := diag.OneOf(shown, "one that the source defines") + more
+	r.diags.Errorf(code, n.Pos, "got unknown %s %q, want %s", what, diag.Short(n.Text), want).
 		Path(path).
 		Hint(diag.DidYouMean(n.Text, known))
 }

@@ -25,7 +25,7 @@ type Settings struct {
 	ClosedInventory bool
 	Silence         *ir.Default
 	Baseline        string
-	Guards          []string // globs of the paths that the targets own
+	Targets         []contract.Target // in use; what they own is guarded
 	// Dialects are the targets whose rule grammar a role may use.
 	Dialects []contract.Dialect
 }
@@ -157,14 +157,51 @@ func (r *resolver) declared() []*subject {
 
 // guards adds the rules that guard paths from every subject.
 func (r *resolver) guards() {
-	for i, g := range append(slices.Clone(ir.GuardedPaths), r.settings.Guards...) {
-		rule := ir.Rule{
-			Decision: ir.Deny, Pattern: ir.Pattern{Text: g}, Pos: diag.Pos{File: ir.GuardsFile, Line: i + 1},
-		}
-		if !slices.ContainsFunc(r.project.Guards, func(x ir.Rule) bool { return covers(x.Pattern.Text, g) }) {
-			r.project.Guards = append(r.project.Guards, rule)
+	r.project.Guards = Guards(r.settings.Targets)
+}
+
+// Guards returns the rules that guard paths from every subject of a project with these
+// targets: it denies modec's own files and those that a target owns, and asks about those
+// that may widen what an agent may do.
+func Guards(targets []contract.Target) []ir.Rule {
+	var rules []ir.Rule
+	add := func(d ir.Decision, globs ...string) {
+		for _, g := range globs {
+			if !slices.ContainsFunc(rules, func(x ir.Rule) bool { return covers(x.Pattern.Text, g) }) {
+				at := diag.Pos{File: ir.GuardsFile, Line: len(rules) + 1}
+				rules = append(rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: g}, Pos: at})
+			}
 		}
 	}
+	add(ir.Deny, ir.GuardedPaths...)
+	for _, t := range targets {
+		for _, g := range t.Owns() {
+			add(ir.Deny, anywhere(g))
+		}
+	}
+	add(ir.Ask, ir.AskedPaths...)
+	for _, t := range targets {
+		if g, ok := t.(contract.Guarding); ok {
+			add(ir.Ask, g.Asked()...)
+		}
+	}
+	return rules
+}
+
+// anywhere returns a glob for the paths that another one matches in the root, at any depth.
+func anywhere(glob string) string {
+	if strings.Contains(glob, "/") {
+		return "**/" + glob
+	}
+	return glob
+}
+
+// covers reports whether a guard covers every path of another one, by their texts.
+func covers(guard, other string) bool {
+	below, folder := strings.CutSuffix(guard, "**")
+	name := !strings.Contains(guard, "/")
+	return guard == other || folder && strings.HasPrefix(other, below) ||
+		name && slices.Contains(strings.Split(other, "/"), guard)
 }
 
 // builtinModes adds the built-in modes that the source refers to.
@@ -195,12 +232,6 @@ func (r *resolver) unextended() {
 			r.project.Unextended = append(r.project.Unextended, ir.Item{Name: name, Pos: s.pos})
 		}
 	}
-}
-
-// covers reports whether a guard covers every path of another one.
-func covers(guard, other string) bool {
-	below, folder := strings.CutSuffix(guard, "**")
-	return guard == other || folder && strings.HasPrefix(other, below)
 }
 
 // servers adds the inventory.
@@ -362,7 +393,7 @@ func (r *resolver) cycle(s *subject, way []*subject) {
 	}
 	names = append(names, s.name)
 	d := r.diags.Errorf(diag.InheritanceCycle, s.extendsPos(),
-		"got a cycle, %s, want none", strings.Join(names, " extends ")).
+		"these extend each other in a circle: %s", strings.Join(names, " extends ")).
 		Path(s.path + ".extends")
 	for i, x := range circle[1:] {
 		d.Related(x.extendsPos(), x.String()+" extends "+names[i+2])
@@ -377,24 +408,4 @@ func (s *subject) extendsPos() diag.Pos {
 		return e.Pos
 	}
 	return s.pos
-}
-
-// Guards returns globs of the paths that no subject may edit unless it is told to: modec's
-// own, the agents', and those that the targets own.
-func Guards(all []contract.Target) []string {
-	var list []string
-	add := func(g string) {
-		if !slices.ContainsFunc(list, func(x string) bool { return covers(x, g) }) {
-			list = append(list, g)
-		}
-	}
-	for _, g := range ir.GuardedPaths {
-		add(g)
-	}
-	for _, t := range all {
-		for _, g := range t.Owns() {
-			add(g)
-		}
-	}
-	return list
 }

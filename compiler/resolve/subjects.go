@@ -65,7 +65,7 @@ func (r *resolver) lookUp(s *subject, names []string) source.Field {
 func (r *resolver) text(s *subject, name string) (text string, ok bool) {
 	own, file := s.node.Get(name), s.node.Get(name+"File")
 	if own != nil && file != nil {
-		r.diags.Errorf(diag.Conflict, file.Pos, "got %sFile beside %s, want one of them", name, name).
+		r.diags.Errorf(diag.Conflict, file.Pos, "%sFile stands beside %s; keep one of them", name, name).
 			Path(s.path+"."+name+"File").
 			Related(own.Pos, "the text is here")
 	}
@@ -110,7 +110,7 @@ func (r *resolver) mode(s *subject) ir.Mode {
 	m.RoleDefinition, ok = r.text(s, "roleDefinition")
 	if !ok && !s.node.Wrote("roleDefinition") && !s.node.Wrote("roleDefinitionFile") {
 		r.diags.Errorf(diag.MissingField, s.node.Pos,
-			"got no roleDefinition, want roleDefinition or roleDefinitionFile").
+			"the mode has no role definition; write roleDefinition or roleDefinitionFile").
 			Path(s.path)
 	}
 	r.restrictionRefs(s, m.Restrictions)

@@ -71,7 +71,7 @@ func (c *checker) section(sec source.Field) *source.Node {
 			key := strings.ToLower(item.Name)
 			if other, ok := folded[key]; ok {
 				c.diags.Errorf(diag.CaseCollision, item.Pos,
-					"got %q beside %q, want names that differ in more than case", item.Name, other.Name).
+					"%q differs from %q only in case", item.Name, other.Name).
 					Path(at).
 					Related(other.Pos, "the other one")
 			}
@@ -159,10 +159,11 @@ func (c *checker) transport(n *source.Node, at string) {
 	}
 	switch {
 	case command != nil && url != nil:
-		c.diags.Errorf(diag.BadTransport, url.Pos, "got url beside command, want one of them").Path(at + ".url")
+		c.diags.Errorf(diag.BadTransport, url.Pos, "the server has both a command and a url; keep one of them").
+			Path(at + ".url")
 	case command == nil && url == nil:
 		if typ != ir.External && !n.Wrote("command") && !n.Wrote("url") {
-			c.diags.Errorf(diag.MissingField, n.Pos, "got neither command nor url, want one of them").
+			c.diags.Errorf(diag.MissingField, n.Pos, "the server has neither a command nor a url; give it one").
 				Path(at).
 				Hint("`type: \"external\"` names a server that the user's own settings start")
 		}
@@ -192,7 +193,7 @@ func (c *checker) misplaced(n *source.Node, at string) {
 	}
 	for _, name := range names {
 		if x := n.Get(name); x != nil {
-			c.diags.Errorf(diag.BadTransport, x.Pos, "got %s, want it only on a server with %s", name, other).
+			c.diags.Errorf(diag.BadTransport, x.Pos, "%s belongs only to a server with %s", name, other).
 				Path(at + "." + name)
 		}
 	}

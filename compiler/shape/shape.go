@@ -262,7 +262,7 @@ func (s *shape) checkStruct(n *source.Node, path string, diags *diag.List) (*sou
 	whole := true
 	for _, f := range s.fields {
 		if f.required && n.Get(f.name) == nil {
-			diags.Errorf(diag.MissingField, n.Pos, "got no %s, want %s", f.name, f.shape.want()).Path(path)
+			diags.Errorf(diag.MissingField, n.Pos, "the field %s is missing (%s)", f.name, f.shape.want()).Path(path)
 			whole = false
 		}
 		whole = whole && !(f.required && slices.Contains(bad, f.name))

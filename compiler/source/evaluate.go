@@ -49,6 +49,9 @@ func (l *loader) evaluate(files []*ast.File) (root *Node) {
 	}
 	if err := v.Validate(); err != nil {
 		l.evaluation(err)
+		if len(n.Fields) == 0 { // a package that CUE cannot build has no values
+			return nil
+		}
 	}
 	return n
 }
@@ -123,7 +126,7 @@ func explain(e cueerrors.Error, places []diag.Pos) (diag.Code, string) {
 		return diag.DuplicateSlug, fmt.Sprintf(
 			"two modes have the slug %s, called %v and %v; modes need distinct slugs", path[1], args[0], args[1])
 	}
-	return diag.Conflict, fmt.Sprintf("got %v, which disagrees with %v, want one value", args[0], args[1])
+	return diag.Conflict, fmt.Sprintf("%v disagrees with %v; a field has one value", args[0], args[1])
 }
 
 // valueReader turns evaluated data into nodes.
@@ -138,7 +141,7 @@ func (r *valueReader) node(v cue.Value, path string) *Node {
 	n := &Node{Pos: valuePos(v)}
 	if r.left--; r.left <= 0 {
 		if r.left == 0 {
-			r.diags.Errorf(diag.CUE, diag.Pos{File: r.dir}, "got more than %d values, want fewer", maxNodes).
+			r.diags.Errorf(diag.CUE, diag.Pos{File: r.dir}, "the source has more than %d values", maxNodes).
 				Path(path)
 		}
 		return n

@@ -94,6 +94,9 @@ func (l *loader) data() *Node {
 			continue
 		}
 		l.tree.Data[name] = b
+		if len(bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\uFEFF")))) == 0 {
+			continue // in any form, an empty file says nothing
+		}
 		f, err := Parse(name, b)
 		if err != nil {
 			l.syntax(name, err)
@@ -113,7 +116,8 @@ func (l *loader) data() *Node {
 	if root != nil && len(root.Fields) == 0 && !l.diags.HasErrors() {
 		l.diags.Errorf(diag.EmptyProject, diag.Pos{File: l.dir},
 			"the folder has no data (.cue, .yaml, .json, .toml); a source has at least one mode or role").
-			Hint("`modec init` writes a source to start from")
+			Hintf("write a file such as %s/roles.cue: `modec schema --reference` explains the fields, "+
+				"and `modec init DIR` writes an example into another folder", l.dir)
 		return nil
 	}
 	return root

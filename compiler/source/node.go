@@ -167,7 +167,7 @@ func conflict(a, b *Node, path string, diags *diag.List) diag.Builder {
 		return diags.Errorf(diag.DuplicateSlug, b.Pos,
 			"a second mode has the slug %s, called %s where the first is %s; modes need distinct slugs", slug, b, a)
 	}
-	return diags.Errorf(diag.Conflict, b.Pos, "got %s, which disagrees with %s, want one value", b, a)
+	return diags.Errorf(diag.Conflict, b.Pos, "%s disagrees with %s; a field has one value", b, a)
 }
 
 // Equal reports whether two nodes have the same value, wherever they are.

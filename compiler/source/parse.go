@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -174,8 +175,26 @@ func (l *loader) syntax(name string, err error) {
 			pos.Col, _ = strconv.Atoi(m[2])
 			msg = m[3]
 		}
+		if cause := errors.Unwrap(e); cause != nil && path.Ext(name) == ".json" {
+			msg = "invalid JSON: " + cause.Error()
+		}
+		if pos.Col == 0 {
+			pos.Col = firstColumn(l.tree.Data[name], pos.Line)
+		}
 		l.diags.Errorf(diag.Syntax, pos, "%s", strings.TrimSuffix(msg, "."))
 	}
+}
+
+// firstColumn returns the column of the first word of a line, 0 where there is no such
+// line.
+func firstColumn(data []byte, line int) int {
+	n := 0
+	for text := range bytes.Lines(data) {
+		if n++; n == line {
+			return len(text) - len(bytes.TrimLeft(text, " \t")) + 1
+		}
+	}
+	return 0
 }
 
 // header checks a CUE file's package and imports. It removes the schema that a file embeds

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ type job struct {
 	target   *Target
 	decider  contract.Decider
 	compiled contract.Decider // nil where the decider reads the compiled artifacts
+	alone    contract.Decider // the agent by itself; nil where there is no agent
 	surface  int              // its index in the report
 	ref      ir.SubjectRef
 
@@ -24,11 +26,12 @@ type job struct {
 	role    *policy.Subject              // the role alone, of a role in a mode
 	held    bool                         // the surface has the subject
 	governs map[ir.Group]contract.Halves // what the surface governs in each group at all
+	left    map[ir.Group]bool            // the groups in which something is left to the agent
 }
 
 // compare compares a subject's universe.
 func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
-	j.governs = map[ir.Group]contract.Halves{}
+	j.governs, j.left = map[ir.Group]contract.Halves{}, map[ir.Group]bool{}
 	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
 		j.principals(req.Policy, p, universe)
 		return
@@ -37,15 +40,16 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 		if req.UntilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
 			return
 		}
-		w := &universe[i]
+		w := universe[i]
+		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
 		if j.compiled != nil && v.Governs != contract.Both {
-			j.missing(w, v, j.compiled.Decide(j.ref, w.Action))
+			j.missing(&w, v, j.compiled.Decide(j.ref, w.Action))
 		}
 		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
 			j.held = true
 		}
-		j.judge(w, v)
+		j.judge(&w, v)
 	}
 }
 
@@ -162,13 +166,18 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	if governs == contract.Neither {
 		return
 	}
+	left := w.Source.Decision == ir.Agent
+	if left {
+		j.left[w.Group] = true
+		v = j.byItself(w, v)
+	}
 	if w.Assumed {
 		j.assumed(w, v)
 		return
 	}
 	j.out.Compared++
 	wider := j.judgeAnswer(w, v.Answer)
-	if !strings.ContainsRune(w.Arg, 0) { // no system opens such a path
+	if !left && !strings.ContainsRune(w.Arg, 0) { // no system opens such a path
 		j.utility(w, v.Answer)
 	}
 	if v.Bare != nil {
@@ -181,6 +190,36 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	if !wider {
 		j.judgeHoles(w, v)
 	}
+}
+
+// byItself puts what the agent does by itself into the place of a source that leaves an
+// action to it. It returns the verdict with the agent's holes in its answers: they are the
+// agent's own on both sides.
+func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
+	var alone contract.Verdict
+	if j.alone != nil {
+		alone = whole(j.alone.Decide(j.ref, w.Action))
+		v.Governs &= alone.Governs
+	}
+	w.Source.Decision = alone.Decision
+	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
+	return whole(v)
+}
+
+// whole returns a verdict with its holes in its answers.
+func whole(v contract.Verdict) contract.Verdict {
+	if v.Hole != nil {
+		v.Decision = max(v.Decision, v.Hole.Decision)
+	}
+	if v.Bare != nil {
+		b := *v.Bare
+		if v.BareHole != nil {
+			b.Decision = max(b.Decision, v.BareHole.Decision)
+		}
+		v.Bare = &b
+	}
+	v.Hole, v.BareHole = nil, nil
+	return v
 }
 
 // judgeAnswer compares both halves of an answer and reports whether one is wider.
@@ -252,7 +291,12 @@ func (j *job) roleAllows(w *Witness) bool {
 		}
 		j.role = s
 	}
-	return j.role.Decide(w.Action).Decision == ir.Allow
+	r := j.role.Decide(w.Action)
+	d := contract.Decision(j.target.Target, &r)
+	if d == ir.Agent && j.alone != nil {
+		d = whole(j.alone.Decide(ir.SubjectRef{Role: j.ref.Role}, w.Action)).Decision
+	}
+	return d == ir.Allow
 }
 
 // assumed compares what does not exist if the inventory is complete. It is counted apart.
@@ -406,6 +450,11 @@ func (j *job) into(s *Surface) {
 	s.Counts.Holes += o.Counts.Holes
 	s.Counts.HookOnly += o.Counts.HookOnly
 	s.Counts.Assumed += o.Counts.Assumed
+	if j.ref.Role == "" || j.ref.Mode == "" {
+		for g := range j.left {
+			s.Left[g] = append(s.Left[g], j.ref.String())
+		}
+	}
 	for g, held := range j.governs {
 		if held&contract.Access == 0 {
 			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))

@@ -49,7 +49,11 @@ func source(d ir.Decision) *ir.Project {
 }
 
 func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface {
-	j := &job{target: &Target{Target: one{}, Input: contract.Input{Project: p, Exceptions: x}}, ref: ir.SubjectRef{Mode: "m"}, decider: stub{v, ir.MCP}}
+	j := &job{
+		target:  &Target{Target: one{}, Input: contract.Input{Project: p, Exceptions: x}},
+		ref:     ir.SubjectRef{Mode: "m"},
+		decider: stub{v, ir.MCP},
+	}
 	e := policy.New(p)
 	list, err := Universe(e, j.ref, nil, 1)
 	if err != nil {
@@ -163,7 +167,8 @@ func TestExceptions(t *testing.T) {
 	}
 	p := source(ir.Deny)
 	p.Servers[0].Tools[0].Risk = "read"
-	if s := judged(p, answers(ir.Allow, contract.Both), contract.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*", Until: until}); len(s.Findings) > 0 {
+	accepted := contract.Exception{Subject: m, Group: ir.MCP, Server: "s", Pattern: "*", Until: until}
+	if s := judged(p, answers(ir.Allow, contract.Both), accepted); len(s.Findings) > 0 {
 		t.Errorf("a server's other tools: got %+v", s.Findings)
 	}
 }
@@ -173,7 +178,13 @@ func TestGuardedPathException(t *testing.T) {
 	m := ir.SubjectRef{Mode: "m"}
 	guard := &Witness{Action: policy.Action{Group: ir.Edit, Arg: "CLAUDE.md"}, Source: policy.Result{Pos: diag.Pos{File: ir.GuardsFile, Line: 1}}}
 	for pattern, want := range map[string]bool{"": false, "*": false, "CLAUDE.md": true, "x": false} {
-		j := &job{ref: m, target: &Target{Input: contract.Input{Project: source(ir.Deny), Exceptions: []contract.Exception{{Subject: m, Group: ir.Edit, Pattern: pattern}}}}}
+		j := &job{
+			ref: m,
+			target: &Target{Input: contract.Input{
+				Project:    source(ir.Deny),
+				Exceptions: []contract.Exception{{Subject: m, Group: ir.Edit, Pattern: pattern}},
+			}},
+		}
 		if got := j.exception(guard) != nil; got != want {
 			t.Errorf("%q: got %v, want %v", pattern, got, want)
 		}
@@ -197,7 +208,11 @@ func TestAssumed(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		p := source(ir.Deny)
 		p.ClosedInventory = closed
-		report, err := Run(t.Context(), Request{Policy: policy.New(p), Targets: []Target{{Target: one{v: answers(ir.Allow, contract.Both)}, Input: contract.Input{Project: p}, Files: fstest.MapFS{}}}})
+		report, err := Run(t.Context(), Request{Policy: policy.New(p), Targets: []Target{{
+			Target: one{v: answers(ir.Allow, contract.Both)},
+			Input:  contract.Input{Project: p},
+			Files:  fstest.MapFS{},
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,6 +242,7 @@ type one struct {
 }
 
 func (one) Name() string                             { return "one" }
+func (one) Alone(*ir.Project) []contract.Decider     { return nil }
 func (one) Governs(string, ir.Group) contract.Halves { return contract.Both }
 func (o one) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
 	return []contract.Decider{stub{o.v, ir.MCP}}, nil

@@ -217,7 +217,14 @@ func (c *court) judge(t *testing.T, m mutant) fate {
 		}
 		j.Files, j.Compiled = files, c.files
 		kills := func(universes *verify.Universes) bool {
-			report, err := verify.Run(t.Context(), verify.Request{Policy: c.res.Policy, Targets: []verify.Target{j}, Seed: 1, Universes: universes, Subjects: refs, UntilWider: true})
+			report, err := verify.Run(t.Context(), verify.Request{
+				Policy:     c.res.Policy,
+				Targets:    []verify.Target{j},
+				Seed:       1,
+				Universes:  universes,
+				Subjects:   refs,
+				UntilWider: true,
+			})
 			if err != nil {
 				t.Error(err)
 				return false

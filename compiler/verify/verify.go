@@ -5,6 +5,8 @@
 // A decision has two halves: access (may it happen) and approval (without a question). Each
 // half that the artifacts govern is compared by itself: equal, narrower (the artifact
 // permits less) or wider. Wider is a defect, unless an exception of modec.toml accepts it.
+// What the source leaves to the agent is compared with what the agent does by itself, without
+// any artifact.
 //
 // Artifacts with a hook are compared a second time without it. Where they then approve
 // silently and the source does not, that is wider too. Where a refusal becomes a question,
@@ -98,6 +100,8 @@ type Surface struct {
 
 	Assumes    []string `json:"assumes"`    // what its verdicts depend on
 	Ungoverned []string `json:"ungoverned"` // halves that nothing governs: "approval of edit"
+	// Left are the subjects that leave something of a group to the agent.
+	Left map[ir.Group][]string `json:"left"`
 }
 
 // Counts are how many findings there are of those that the lists have examples of.
@@ -207,15 +211,18 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		t := &req.Targets[i]
 		deciders, compiled, diags := t.open()
 		report.Diagnostics = append(report.Diagnostics, diags...)
+		alone := bySurface(t.Target.Alone(req.Policy.Project()))
 		for _, d := range deciders {
 			at := len(report.Surfaces)
 			report.Surfaces = append(report.Surfaces, Surface{
 				Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(),
+				Left: map[ir.Group][]string{},
 			})
 			for _, ref := range refs {
 				more.add(ref, d)
 				jobs = append(jobs, &job{
-					target: t, decider: d, compiled: compiled[d.Surface()], surface: at, ref: ref,
+					target: t, decider: d, compiled: compiled[d.Surface()], alone: alone[d.Surface()],
+					surface: at, ref: ref,
 				})
 			}
 		}
@@ -245,16 +252,22 @@ func (t *Target) open() (deciders []contract.Decider, compiled map[string]contra
 	if t.Compiled == nil {
 		return deciders, nil, diags
 	}
-	compiled = map[string]contract.Decider{}
 	list, _ := t.Target.Open(t.Compiled, t.Input.Options)
 	for _, d := range list {
-		compiled[d.Surface()] = d
 		same := func(x contract.Decider) bool { return x.Surface() == d.Surface() }
 		if !slices.ContainsFunc(deciders, same) {
 			deciders = append(deciders, absent{d})
 		}
 	}
-	return deciders, compiled, diags
+	return deciders, bySurface(list), diags
+}
+
+func bySurface(list []contract.Decider) map[string]contract.Decider {
+	out := map[string]contract.Decider{}
+	for _, d := range list {
+		out[d.Surface()] = d
+	}
+	return out
 }
 
 // patterns are those of the artifacts, by subject.

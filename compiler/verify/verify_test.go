@@ -20,7 +20,14 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // compile compiles the showcase project.
 func compile(t testing.TB, name string) *compiler.Result {
 	t.Helper()
-	res, diags := compiler.Compile(t.Context(), compiler.Request{Root: "../../fixtures/" + name, Targets: targets.All(), Today: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)})
+	res, diags := compiler.Compile(
+		t.Context(),
+		compiler.Request{
+			Root:    "../../fixtures/" + name,
+			Targets: targets.All(),
+			Today:   time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+		},
+	)
 	if diags.HasErrors() {
 		t.Fatalf("%v", diags)
 	}

@@ -44,8 +44,17 @@ roles: dev: {
 
 func compiled(t *testing.T) *compiler.Result {
 	t.Helper()
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: fstest.MapFS{"modec.toml": {Data: []byte("[targets.roo]\n[targets.claude]\n")}, "modec/a.cue": {Data: []byte(source)}},
-		Targets: targets.All(), Today: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)})
+	res, diags := compiler.Compile(
+		t.Context(),
+		compiler.Request{
+			FS: fstest.MapFS{
+				"modec.toml":  {Data: []byte("[targets.roo]\n[targets.claude]\n")},
+				"modec/a.cue": {Data: []byte(source)},
+			},
+			Targets: targets.All(),
+			Today:   time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		},
+	)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -83,7 +83,7 @@ import (
 func (claude) Name() string { return "claude" }
 
 func (claude) Summary() string {
-	return "Claude Code: settings a role, a subagent a mode, MCP servers, hooks"
+	return "Claude Code: settings for each role, a subagent for each mode, MCP servers, hooks"
 }
 
 func (claude) Options() []contract.Option {
@@ -108,6 +108,12 @@ const (
 func (claude) Owns() []string {
 	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
+
+// Asked returns the folders in which Claude Code keeps its own settings and skills.
+func (claude) Asked() []string { return []string{".claude", ".vscode"} }
+
+// HasPermissionModes marks that a role's permission mode is Claude Code's own.
+func (claude) HasPermissionModes() {}
 
 // Governs returns both halves for settings, and access for a subagent's tools and for a
 // list of servers.

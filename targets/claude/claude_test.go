@@ -110,6 +110,17 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// An expression that denies is the hook's: without it no rule approves what it refuses.
+func TestExpressionsAreNotAllowed(t *testing.T) {
+	p := project()
+	regex := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: `\.md$`}}
+	p.Roles[0].Can.Edit = &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{regex}}
+	files, _ := emitted(t, p, nil)
+	if s := files[".claude/modec/dev.settings.json"]; strings.Contains(s, "Edit(./**)") {
+		t.Errorf("every edit is allowed:\n%s", s)
+	}
+}
+
 // Without hooks a group that rules cannot hold goes, with a loss.
 func TestWithoutHooks(t *testing.T) {
 	files, diags := emitted(t, project(), map[string]any{"hooks": false})

@@ -39,7 +39,7 @@ func (c *compiler) files(g ir.Group) {
 	case p.holds:
 		c.out.add(ir.Ask, p.tool+oddNames)
 	}
-	if p.def == ir.Allow && g == ir.Edit && (c.e.hooks || !c.hasRegexAsk(g)) {
+	if p.def == ir.Allow && g == ir.Edit && !c.hasRegexHold(g) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
 }
@@ -48,9 +48,11 @@ func (c *compiler) files(g ir.Group) {
 // s and a k. Claude Code folds the case of ASCII letters only.
 const oddNames = "(*[ſ\u212a]*)"
 
-func (c *compiler) hasRegexAsk(g ir.Group) bool {
+// hasRegexHold reports whether an expression denies or asks about something of a group: a
+// rule that allows all of it would approve that without the hook.
+func (c *compiler) hasRegexHold(g ir.Group) bool {
 	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
-		return r.Pattern.Kind == ir.Regex && r.Decision == ir.Ask
+		return r.Pattern.Kind == ir.Regex && r.Decision < ir.Allow
 	})
 }
 

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/internal/replay"
@@ -56,14 +59,32 @@ func TestReplay(t *testing.T) {
 	if err := json.Unmarshal(data, &a); err != nil {
 		t.Fatal(err)
 	}
+	artifacts := replay.Artifacts(res.Outputs, res.Common, ".claude/", ".mcp.json", ".modec/")
+	artifacts["HOME/.claude/settings.json"] = installed(t, res)
 	replay.Run(t, replay.Case{
 		Folder:    "e2e",
 		Packages:  []string{"@anthropic-ai/claude-code"},
-		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".claude/", ".mcp.json", ".modec/"),
+		Artifacts: artifacts,
 		Actions:   a.actions(),
 		Want:      a.expected(),
 		Hooker:    claude.New().(contract.Hooker),
 	})
+}
+
+// installed returns the settings that hold a person's sessions as developer.
+func installed(t *testing.T, res *compiler.Result) []byte {
+	const root = "/project"
+	home := t.TempDir()
+	_, diags := res.Install(t.Context(), ir.SubjectRef{Role: "developer"}, root, []contract.Target{claude.New()},
+		output.InstallOptions{Home: home})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	data, err := os.ReadFile(filepath.Join(home, ".claude", "settings.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.ReplaceAll(data, []byte(root), []byte("ROOT"))
 }
 
 // actions returns what the agent was asked, as e2e/decide.test.mjs puts it into the key.
@@ -80,9 +101,13 @@ func (a asked) expected() []replay.Expected {
 	became := map[rune]string{'a': "ran", 'k': "asked", 'd': "refused"}
 	var all []replay.Expected
 	for _, s := range a.Subjects {
-		for kind, letters := range map[string]string{
+		sessions := map[string]string{
 			"with its hooks": s.WithHooks, "without hooks": s.WithoutHooks, "by flags only": s.ByFlags,
-		} {
+		}
+		if s.Role == "developer" {
+			sessions["installed"] = s.WithHooks
+		}
+		for kind, letters := range sessions {
 			e := replay.Expected{Session: s.Role + s.Agent + " " + kind}
 			for i, l := range letters {
 				e.Add(a.Calls[i].Action, became[l])

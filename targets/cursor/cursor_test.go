@@ -434,6 +434,8 @@ func TestCollisions(t *testing.T) {
 		{[]string{"docs", "project-0-web-docs"}, true},
 		{[]string{"docs", "project-docs"}, false},
 		{[]string{"docs", "my-docs"}, false},
+		{[]string{"docs", "\ufeffdocs"}, true},
+		{[]string{"docs", "\u0085docs"}, false},
 	} {
 		var servers []ir.Server
 		for i, n := range c.names {

@@ -241,7 +241,8 @@ func asked(p *profile, g ir.Group) (at diag.Pos, ok bool) {
 func (e *emitter) checkExtras() {
 	check := func(all map[string]ir.Extra) {
 		if x := all["cursor"]; len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "got settings in extra.cursor, want none").
+			e.diags.Errorf(codeUnknownExtra, x.Pos,
+				"extra.cursor has settings, and Cursor knows none for a mode; remove them").
 				Target("cursor")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
 	"modec.dev/modec/targets/cursor/hook"
 )
 
@@ -40,7 +41,7 @@ func (e *emitter) checkNames() {
 	seen := map[string]string{}
 	servers := e.in.Project.Servers
 	for i := range servers {
-		name := hook.Fold(servers[i].Name)
+		name := format.Fold(servers[i].Name)
 		if other, ok := seen[name]; ok {
 			e.collision(&servers[i], other)
 		}
@@ -48,7 +49,7 @@ func (e *emitter) checkNames() {
 	}
 	for i := range servers {
 		for j := range servers {
-			if hook.IsAlias(hook.Fold(servers[i].Name), hook.Fold(servers[j].Name)) {
+			if hook.IsAlias(format.Fold(servers[i].Name), format.Fold(servers[j].Name)) {
 				e.collision(&servers[i], servers[j].Name)
 			}
 		}
@@ -86,11 +87,11 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 		}
 		lowest := p.lowest(sv)
 		for _, t := range sv.Tools {
-			if d, open := lowest[hook.Fold(t.Name)]; open && d == want {
+			if d, open := lowest[format.Fold(t.Name)]; open && d == want {
 				if tool, ok := name(t.Name); ok {
 					out = append(out, server+":"+tool)
 				}
-				delete(lowest, hook.Fold(t.Name)) // one entry stands for every spelling
+				delete(lowest, format.Fold(t.Name)) // one entry stands for every spelling
 			}
 		}
 	}
@@ -109,9 +110,9 @@ func (p *profile) whole(sv *ir.Server, want ir.Decision) bool {
 func (p *profile) lowest(sv *ir.Server) map[string]ir.Decision {
 	out := map[string]ir.Decision{}
 	for _, t := range sv.Tools {
-		d, known := out[hook.Fold(t.Name)]
+		d, known := out[format.Fold(t.Name)]
 		if own := p.tool(sv.Name, t.Name); !known || own < d {
-			out[hook.Fold(t.Name)] = own
+			out[format.Fold(t.Name)] = own
 		}
 	}
 	return out

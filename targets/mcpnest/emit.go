@@ -68,7 +68,7 @@ func (e *emitter) tools(names []string) []tool {
 		sv := e.in.Project.Server(name)
 		if sv == nil {
 			e.diags.Errorf(codeUnknownServer, e.in.Options.Pos("servers"),
-				"got unknown server %q, want one of the inventory", name).
+				"the inventory has no server %q", name).
 				Path("targets.mcpnest.servers")
 			continue
 		}
@@ -76,7 +76,7 @@ func (e *emitter) tools(names []string) []tool {
 			t := &sv.Tools[i]
 			if other, ok := server[t.Name]; ok {
 				e.diags.Errorf(codeDuplicateTool, t.Pos,
-					"got the tool %q of %q, which %q has too, want distinct names in one application",
+					"the tool %q of %q has the name of a tool of %q; one application needs distinct names",
 					t.Name, sv.Name, other)
 			}
 			server[t.Name] = sv.Name

@@ -12,7 +12,7 @@ import (
 )
 
 // Path is where the model is written.
-const Path = "modec.model.json"
+const Path = contract.ModelFile
 
 type model struct{}
 

@@ -49,7 +49,11 @@ func emitter1(t *testing.T, p *ir.Project) (*emitter, *policy.Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &emitter{in: contract.Input{Project: p, Policy: e, Options: contract.NewOptions(New().Options(), nil, nil)}, name: "roo", dialect: format.Stock}, s
+	return &emitter{
+		in:      contract.Input{Project: p, Policy: e, Options: contract.NewOptions(New().Options(), nil, nil)},
+		name:    "roo",
+		dialect: format.Stock,
+	}, s
 }
 
 // neverWider holds an emitted fileRegex to the source: Roo may edit only what

@@ -64,7 +64,18 @@ func build(t *testing.T, to contract.Target, p *ir.Project, options set, excepti
 	in := contract.Input{Project: p, Policy: engine, Reach: reach, Options: contract.NewOptions(to.Options(), options, nil)}
 	for i, x := range exceptions {
 		f := append(strings.Fields(x), "", "")
-		in.Exceptions = append(in.Exceptions, contract.Exception{Subject: ir.SubjectRef{Mode: f[0]}, Group: ir.Group(f[1]), Server: f[2], Pattern: f[3], Reason: "because", Until: time.Date(2099, 1, 2, 0, 0, 0, 0, time.UTC), Pos: at(60 + i)})
+		in.Exceptions = append(
+			in.Exceptions,
+			contract.Exception{
+				Subject: ir.SubjectRef{Mode: f[0]},
+				Group:   ir.Group(f[1]),
+				Server:  f[2],
+				Pattern: f[3],
+				Reason:  "because",
+				Until:   time.Date(2099, 1, 2, 0, 0, 0, 0, time.UTC),
+				Pos:     at(60 + i),
+			},
+		)
 	}
 	list, diags := to.Emit(in)
 	files := map[string]string{}

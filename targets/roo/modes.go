@@ -85,7 +85,7 @@ func (e *emitter) checkExtras() {
 	for i := range e.in.Project.Modes {
 		if x, ok := e.in.Project.Modes[i].Extra[e.name]; ok && len(x.Fields) > 0 {
 			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"got settings in extra.%s, want none: Roo has no mode setting that the source does not have", e.name)
+				"extra.%s has settings; remove them: Roo has no mode setting that the source does not have", e.name)
 		}
 	}
 }

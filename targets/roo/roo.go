@@ -116,6 +116,14 @@ func (t roo) Owns() []string {
 	return own
 }
 
+// Asked returns the folders in which the agents keep their rules and settings.
+func (t roo) Asked() []string {
+	if t.zoo {
+		return []string{".zoo", ".vscode"}
+	}
+	return []string{".roo", ".zoo", ".vscode"}
+}
+
 // Governs: a mode's groups hold access, mcp.json both halves of MCP tools.
 func (t roo) Governs(path string, g ir.Group) contract.Halves {
 	switch path {

@@ -60,6 +60,9 @@ func (thurbox) Options() []contract.Option {
 
 func (thurbox) Owns() []string { return []string{format.RolesPath, format.AgentsPath} }
 
+// HasPermissionModes marks that a role's permission mode is Claude Code's own.
+func (thurbox) HasPermissionModes() {}
+
 // Governs returns both halves: they hold through Claude Code's own decision.
 func (thurbox) Governs(string, ir.Group) contract.Halves { return contract.Both }
 

@@ -7,16 +7,16 @@
 // testdata/scenario.json is what else a session finds. MODEC_QUICK=1 asks about
 // one session only, MODEC_RECORD=1 writes testdata/record.json.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { agent, artifacts, digest, Record, recording, Tap } from '../../internal/replay/record.mjs';
+import { agent, artifacts, digest, Record, recording, sha256, Tap } from '../../internal/replay/record.mjs';
 
-const { MODEC_OUT: acme, MODEC_BIN: modec } = process.env;
+const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
 const here = dirname(fileURLToPath(import.meta.url));
 const claude = join(here, 'node_modules/.bin/claude');
 const testdata = (name) => JSON.parse(readFileSync(join(here, 'testdata', name), 'utf8'));
@@ -96,10 +96,10 @@ let sessions = 0;
 
 // decide runs one session in a project of its own and returns a letter for each
 // call: a(llowed), k (asked), d(enied), c for a classifier that is not here.
-async function decide(name, subject, args, { hooks = true } = {}) {
+async function decide(name, subject, args, { hooks = true, installed = false } = {}) {
   const session = `s${sessions++}`;
   const root = join(scratch, session, 'project');
-  cpSync(acme, root, { recursive: true });
+  cpSync(installed ? fixture : acme, root, { recursive: true });
   for (const [name, text] of Object.entries(scenario.files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
@@ -115,7 +115,8 @@ async function decide(name, subject, args, { hooks = true } = {}) {
   for (const s of subject.servers) {
     mcpServers[s] = { command: process.execPath, args: [stub, ...calls.flatMap((c) => (c.name.startsWith(`mcp__${s}__`) ? [c.name.slice(`mcp__${s}__`.length)] : []))] };
   }
-  if (subject.role) {
+  if (installed) install(subject.role, root, home);
+  if (subject.role && !installed) {
     const file = join(root, `.claude/modec/${subject.role}.settings.json`);
     const settings = JSON.parse(readFileSync(file, 'utf8'));
     if (!hooks) settings.disableAllHooks = true;
@@ -146,13 +147,21 @@ async function decide(name, subject, args, { hooks = true } = {}) {
   return letters;
 }
 
+// install puts a role into a home folder, whose settings are an artifact too.
+function install(role, root, home) {
+  execFileSync(modec, ['-q', 'build', '-C', root], { stdio: 'pipe' });
+  execFileSync(modec, ['-q', 'install', role, '-C', root, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
+  const settings = readFileSync(join(home, '.claude/settings.json'), 'utf8');
+  record.key.artifacts['HOME/.claude/settings.json'] = sha256(settings.replaceAll(realpathSync(root), 'ROOT').replaceAll(root, 'ROOT'));
+}
+
 const became = { a: 'ran', k: 'asked', d: 'refused', c: 'left to a classifier' };
 
 // hooked returns what the agent asked the hook about, in the calls' order, without
 // the names that differ from run to run.
 function hooked(tap, root, home) {
   const order = ({ payload, command }) => Number(payload.tool_use_id.slice('toolu_'.length)) * 2 + (command.includes('--may-allow') ? 0 : 1);
-  return tap.calls({ ROOT: root, HOME: home })
+  return tap.calls({ ROOT: root, HOME: home, PARENT: dirname(root) })
     .map((c) => ({ ...c, payload: { ...c.payload, session_id: 'SESSION', prompt_id: 'PROMPT', transcript_path: 'TRANSCRIPT' } }))
     .sort((a, b) => order(a) - order(b));
 }
@@ -191,6 +200,7 @@ test('the agent decides as the decider says', { concurrency: 3 }, async (t) => {
     const byFlags = (got) => assert.deepEqual(table(got.map((l, i) => (l === 'c' && s.byFlags[i] !== 'k' ? s.byFlags[i] : l))), table(s.byFlags));
     ask(`${s.role ?? s.agent} with its hooks`, withHooks, s, start);
     if (quick) break;
+    if (s.role === 'developer') ask(`${s.role} installed`, withHooks, s, [], { installed: true });
     ask(`${s.role ?? s.agent} without hooks`, withoutHooks, s, start, { hooks: false });
     if (s.flags) ask(`${s.role} by flags only`, byFlags, s, [...s.flags, '--']);
   }

@@ -131,7 +131,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 	s, err := format.ReadSettings(l.File, l.Data)
 	if err != nil {
 		r.diags.Errorf(CodeImport, located.PlaceOf(l.File, err), "Claude Code does not load the settings: %s",
-			strings.TrimPrefix(err.Error(), l.File+": "))
+			strings.TrimPrefix(located.Reason(err), l.File+": "))
 		return false
 	}
 	if s.Mode != nil && !r.mode(s.Mode, l) {

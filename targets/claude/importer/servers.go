@@ -75,7 +75,7 @@ func (im *importer) serversFile(file string, data []byte) (names []string) {
 	v, err := located.JSON(file, data)
 	if err != nil {
 		im.diags.Errorf(CodeImport, located.PlaceOf(file, err), "Claude Code does not load the servers: %s",
-			strings.TrimPrefix(err.Error(), file+": "))
+			strings.TrimPrefix(located.Reason(err), file+": "))
 		return nil
 	}
 	all := v.Get("mcpServers")

@@ -24,7 +24,6 @@ import (
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
-	"modec.dev/modec/targets/claude/format/rule"
 )
 
 const codeIgnored diag.Code = "claude-ignored"
@@ -231,7 +230,7 @@ func (o *opener) serversIn(name string, data []byte) []string {
 	}
 	var names []string
 	for _, m := range v.Get("mcpServers").Fields() {
-		names = append(names, rule.Name(m.Key))
+		names = append(names, toolName(m.Key))
 	}
 	return names
 }

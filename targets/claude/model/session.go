@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"golang.org/x/net/idna"
 
@@ -13,7 +14,6 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
-	"modec.dev/modec/targets/claude/format/rule"
 )
 
 // session is what decides while Claude Code runs: the rules of every settings file and
@@ -215,14 +215,14 @@ func (s *session) performers(c *call) []string {
 }
 
 func (s *session) serverTools(a *policy.Action) []string {
-	server := rule.Name(a.Server)
+	server := toolName(a.Server)
 	switch {
 	case s.strict && !slices.Contains(s.servers, server): // else the user may have more of their own
 		return nil
 	case a.Kind == policy.Resource:
 		return []string{"ReadMcpResourceTool"}
 	}
-	return []string{"mcp__" + server + "__" + rule.Name(a.Arg)}
+	return []string{"mcp__" + server + "__" + toolName(a.Arg)}
 }
 
 // offered reports whether a session has a tool. A deny rule that names the tool takes it
@@ -264,4 +264,20 @@ func hostname(arg string) string {
 		return a
 	}
 	return strings.ToLower(h)
+}
+
+// ofName are the UTF-16 units that stay in the name of a tool (2.1.329:
+// name.replace(/[^a-zA-Z0-9_-]/g, "_")). The emitter has a reading of its own.
+const ofName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// toolName returns the name of a server or a tool in mcp__SERVER__TOOL.
+func toolName(name string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(name)) {
+		if !strings.ContainsRune(ofName, rune(unit)) {
+			unit = '_'
+		}
+		b.WriteByte(byte(unit))
+	}
+	return b.String()
 }

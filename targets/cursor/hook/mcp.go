@@ -6,10 +6,8 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
 )
-
-// Fold returns the form in which Cursor compares the names of servers and tools.
-func Fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // IsAlias reports whether a folded id is a folded name behind a prefix that the IDE puts:
 // user- or project-N-FOLDER-.
@@ -38,7 +36,7 @@ func (q *question) read(id string) reading {
 	if i := strings.LastIndex(id, "::mcpScope:"); i >= 0 {
 		id = id[:i] // as the engine does
 	}
-	id = Fold(id)
+	id = format.Fold(id)
 	for _, r := range []struct {
 		sure bool
 		is   func(name string) bool
@@ -47,7 +45,7 @@ func (q *question) read(id string) reading {
 		{true, func(name string) bool { return IsAlias(id, name) }},
 		{false, func(name string) bool { return strings.HasSuffix(id, "-"+name) }},
 	} {
-		if servers := q.inventory(func(s *ir.Server) bool { return r.is(Fold(s.Name)) }); len(servers) > 0 {
+		if servers := q.inventory(func(s *ir.Server) bool { return r.is(format.Fold(s.Name)) }); len(servers) > 0 {
 			return reading{servers, r.sure}
 		}
 	}

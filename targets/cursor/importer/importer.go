@@ -194,7 +194,7 @@ func (im *importer) parse(d document, parse parser, program string) *located.Val
 	v, err := parse(d.name, d.data)
 	if err != nil {
 		im.diags.Errorf(codeImport, located.PlaceOf(d.name, err), "got a file that %s cannot read: %s", program,
-			strings.TrimPrefix(err.Error(), d.name+": "))
+			strings.TrimPrefix(located.Reason(err), d.name+": "))
 		return nil
 	}
 	return v

@@ -302,7 +302,7 @@ func TestForeignHooks(t *testing.T) {
 		{"a hook that asks a model", hooksOf(`{"type": "prompt", "prompt": "is it safe?"}`), denied, ir.Allow, ir.Allow,
 			"asks a model"},
 		{"open in every way", hooksOf(`{"command": "modec hook cursor --model .modec/policy.json --subject role:dev"}`),
-			denied, ir.Allow, ir.Allow, "want failClosed or || exit 2"},
+			denied, ir.Allow, ir.Allow, "it needs failClosed or || exit 2"},
 		{"closed by Cursor",
 			hooksOf(`{"failClosed": true,
 				"command": "modec hook cursor --model .modec/policy.json --subject role:dev"}`),

@@ -90,7 +90,7 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		r.ignored(h.At, "got a hook for %q: it refuses whatever Cursor asks", line.Agent)
 	case !closed:
 		e.role = absent
-		r.ignored(h.At, "got a hook that lets every call pass where modec is missing, want failClosed or || exit 2")
+		r.ignored(h.At, "the hook lets every call pass where modec is missing; it needs failClosed or || exit 2")
 	case !h.FailClosed && h.Timeout <= slowest.Seconds():
 		e.role = absent
 		r.ignored(h.At, "got a hook whose time may end before modec answers, which lets the call pass")

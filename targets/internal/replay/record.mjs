@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 export const recording = process.env.MODEC_RECORD === '1';
 
-const sha256 = (data) => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data) => createHash('sha256').update(data).digest('hex');
 
 // digest returns the digest of a JSON value, whatever the order of its keys. Go writes
 // the same text: it escapes the separators of lines too.
@@ -91,6 +91,7 @@ export class Record {
     });
     const sessions = this.sessions.sort((a, b) => byName(a.name, b.name)).map(({ name, hooks, became }) =>
       `{"name": ${JSON.stringify(name)}, "hooks": [${rows(hooks.map((h) => JSON.stringify(h)), '   ')}], "became": ${JSON.stringify(became)}}`);
+    this.key.artifacts = Object.fromEntries(Object.entries(this.key.artifacts).sort(([a], [b]) => byName(a, b)));
     const key = JSON.stringify(this.key, null, 1).replaceAll('\n', '\n ');
     writeFileSync(file, `{\n "key": ${key},\n${parts.join('')} "sessions": [${rows(sessions, '  ')}]\n}\n`);
   }

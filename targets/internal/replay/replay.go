@@ -187,7 +187,7 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 	if err := flags.Parse(command[2:]); err != nil {
 		return Answer{}, err
 	}
-	file := strings.ReplaceAll(*model, "ROOT", h.root)
+	file := h.folders().Replace(*model)
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(h.root, file)
 	}
@@ -200,7 +200,7 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	a := h.Hook(contract.HookRequest{
-		Payload:  bytes.ReplaceAll(payload, []byte("ROOT"), []byte(h.root)),
+		Payload:  []byte(h.folders().Replace(string(payload))),
 		Policy:   policy.New(project),
 		Subject:  ref,
 		Root:     filepath.Dir(filepath.Dir(file)),
@@ -209,12 +209,21 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 	})
 	said := Answer{Exit: a.Exit}
 	if a.Exit == 0 {
-		said.Stdout = strings.ReplaceAll(string(a.Stdout), h.root, "ROOT")
+		said.Stdout = h.names().Replace(string(a.Stdout))
 	}
 	if a.Stderr != "" {
-		said.Stderr = "modec: " + strings.ReplaceAll(a.Stderr, h.root, "ROOT") + "\n"
+		said.Stderr = "modec: " + h.names().Replace(a.Stderr) + "\n"
 	}
 	return said, nil
+}
+
+// folders puts folders in the place of their names in the record, names does the reverse.
+func (h hook) folders() *strings.Replacer {
+	return strings.NewReplacer("ROOT", h.root, "PARENT", filepath.Dir(h.root))
+}
+
+func (h hook) names() *strings.Replacer {
+	return strings.NewReplacer(h.root, "ROOT", filepath.Dir(h.root), "PARENT")
 }
 
 // policy reads a compiled policy once.

@@ -78,7 +78,7 @@ func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
 		if h.connections() >= h.opt.Connections {
-			http.Error(w, "got a session more than there may be, want some to end first", http.StatusServiceUnavailable)
+			http.Error(w, "there are as many sessions as there may be; end one first", http.StatusServiceUnavailable)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxHello)

@@ -200,17 +200,8 @@ func TestHTTPReloadWaitsForNobody(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n\r\n", stalled.ID())
 	models := []*Model{compiled(t, source), compiled(t, strings.ReplaceAll(source, "You ", "Now you "+strings.Repeat("x", 10_000)))}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := range 600 {
-			s.Reload(models[i%2])
-		}
-	}()
-	select {
-	case <-done:
-	case <-time.After(60 * time.Second):
-		t.Fatal("a reload waits for a client that does not read")
+	for i := range 600 { // a reload that waited for the client would never end
+		s.Reload(models[i%2])
 	}
 	call[listModesOutput](t, dial(t, url+"/mcp", eras[0]), "list_modes", nil)
 }

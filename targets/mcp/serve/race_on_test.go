@@ -1,5 +1,5 @@
 //go:build race
 
-package mcp
+package serve
 
 const raceEnabled = true

@@ -105,10 +105,12 @@ func New(m *Model, opt Options) (*Server, error) {
 	opt.Limits = opt.Limits.orDefault()
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	if opt.Role != "" && m.Project.Role(opt.Role) == nil {
-		return nil, fmt.Errorf("got role %q, want one of %s", opt.Role, diag.Quote(m.Project.RoleNames()))
+		return nil, fmt.Errorf("got role %q, want %s", opt.Role,
+			diag.OneOf(m.Project.RoleNames(), "none: the project has no role"))
 	}
 	if opt.Mode != "" && m.Project.Mode(opt.Mode) == nil {
-		return nil, fmt.Errorf("got mode %q, want one of %s", opt.Mode, diag.Quote(m.Project.ModeNames()))
+		return nil, fmt.Errorf("got mode %q, want %s", opt.Mode,
+			diag.OneOf(m.Project.ModeNames(), "none: the project has no mode"))
 	}
 	if err := enters(m, opt.Role, opt.Mode); err != nil {
 		return nil, err

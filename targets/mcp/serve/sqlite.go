@@ -72,10 +72,11 @@ func (d *database) prepare() error {
 				return err
 			}
 			if tables > 0 {
-				return errors.New("got a database of something else, want a new file")
+				return errors.New("the file is a database of something else; name a new file")
 			}
 		default:
-			return fmt.Errorf("got version %d of the file, want %d: a newer modec wrote it", version, stateSchema)
+			return fmt.Errorf("the file has version %d, and this modec reads version %d: a newer modec wrote it",
+				version, stateSchema)
 		}
 		_, err := tx.Exec(`
 			CREATE TABLE sessions (id TEXT PRIMARY KEY, parent TEXT NOT NULL, used INTEGER NOT NULL, data TEXT NOT NULL)

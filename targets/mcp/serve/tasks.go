@@ -70,7 +70,7 @@ func mode(m *Model, slug string) (*ir.Mode, error) {
 			hint = "; " + hint
 		}
 		return nil, failData(modeNotFound, map[string]any{"mode_slug": slug},
-			"got mode %q, want one of %s%s", slug, diag.Quote(m.Project.ModeNames()), hint)
+			"got mode %q, want %s%s", slug, diag.OneOf(m.Project.ModeNames(), "none: the project has no mode"), hint)
 	}
 	return mode, nil
 }
@@ -79,7 +79,7 @@ func mode(m *Model, slug string) (*ir.Mode, error) {
 func checkRole(m *Model, name string) error {
 	if m.Project.Role(name) == nil {
 		return failData(roleNotFound, map[string]any{"role": name},
-			"got role %q, want one of %s", name, diag.Quote(m.Project.RoleNames()))
+			"got role %q, want %s", name, diag.OneOf(m.Project.RoleNames(), "none: the project has no role"))
 	}
 	return nil
 }
@@ -210,7 +210,8 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 func (sc *scope) checkTask(m *Model, in *createTaskInput) error {
 	switch {
 	case in.ModeSlug == "":
-		return fail(validationError, "got no mode_slug, want one of %s", diag.Quote(m.Project.ModeNames()))
+		return fail(validationError, "got no mode_slug, want %s",
+			diag.OneOf(m.Project.ModeNames(), "a mode: the project has none"))
 	case sc.mode != "" && in.ModeSlug != sc.mode:
 		return fail(validationError, "got mode_slug %q, want %q: the endpoint fixes the mode", in.ModeSlug, sc.mode)
 	case sc.opt.Role != "" && in.Role != "" && in.Role != sc.opt.Role:

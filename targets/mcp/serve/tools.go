@@ -82,8 +82,8 @@ func portable(s *jsonschema.Schema) {
 	portable(s.AdditionalProperties)
 }
 
-// add registers a tool. The SDK validates neither way here: answer validates the input by
-// the schema, and the type of the output fits its schema.
+// add registers a tool. decode validates the input by the schema; the output fits its
+// schema because of its type.
 func add[In, Out any](sc *scope, t tool[In, Out]) {
 	sh := shapeOf(t)
 	sc.sdk.AddTool(&sdk.Tool{

@@ -1,6 +1,7 @@
 // Loads what modec emitted as Roo Code 3.52.1 does: clean the raw text, parse
 // YAML 1.2, check with the published schema. MODEC_OUT is a build of the
 // showcase project, MODEC_BIN the binary, MODEC_FIXTURES the other projects.
+// MODEC_QUICK=1 asks about the paths of one mode only.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
@@ -12,7 +13,8 @@ import ignore from 'ignore';
 import stripBom from 'strip-bom';
 import YAML from 'yaml';
 
-const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURES: fixtures } = process.env;
+const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURES: fixtures, MODEC_QUICK } = process.env;
+const quick = MODEC_QUICK === '1';
 
 function build(name) {
   const out = mkdtempSync(join(tmpdir(), 'modec-roo-'));
@@ -104,7 +106,7 @@ test('every fileRegex compiles and agrees with modec about paths', () => {
   let compared = 0;
   for (const m of modes) {
     const edit = m.groups.find((g) => g === 'edit' || g[0] === 'edit');
-    if (!model(acme).modes.some((x) => x.slug === m.slug)) continue;
+    if (!model(acme).modes.some((x) => x.slug === m.slug) || (quick && m.slug !== 'code')) continue;
     for (const p of paths) {
       const roo = edit !== undefined && (!edit[1]?.fileRegex || new RegExp(edit[1].fileRegex).test(p));
       let decision;
@@ -117,7 +119,7 @@ test('every fileRegex compiles and agrees with modec about paths', () => {
       compared++;
     }
   }
-  assert.ok(compared >= 8 * paths.length);
+  assert.ok(compared >= (quick ? 1 : 8) * paths.length);
 });
 
 test('the Zoo file has only the keys that Zoo adds', () => {

@@ -367,6 +367,8 @@ func placeOf(file string, err error) (diag.Pos, string) {
 	if at.Line == 0 { // an error of the JSON reader, or one of the whole file
 		if at = located.PlaceOf(file, err); at.Line == 0 {
 			at.Line, at.Col = 1, 1
+		} else {
+			text = located.Reason(err)
 		}
 	}
 	return at, text

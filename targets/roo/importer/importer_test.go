@@ -53,7 +53,14 @@ func TestNoListOpensADisabledServer(t *testing.T) {
 			t.Errorf("%sa tool of a server that is on: got deny", limits)
 		}
 	}
-	_, decide := importedMode(t, format.Zoo, map[string]string{".zoomodes": everyGroup + "    allowedMcpServers: [\"off\", \"on\"]\n", ".zoo/mcp.json": servers})
+	_, decide := importedMode(
+		t,
+		format.Zoo,
+		map[string]string{
+			".zoomodes":     everyGroup + "    allowedMcpServers: [\"off\", \"on\"]\n",
+			".zoo/mcp.json": servers,
+		},
+	)
 	if off, on := decide(tool("off", "t")), decide(tool("on", "t")); off != ir.Deny || on == ir.Deny {
 		t.Errorf("Zoo: got %s for a server that is off and %s for one that is on", off, on)
 	}
@@ -94,7 +101,11 @@ func TestNoExpressionGrows(t *testing.T) {
 		`^(a|)/b$`:      {"b"},
 		`^[^/]\.md$`:    {"😀.md"},
 	} {
-		_, decide := importedMode(t, format.Stock, map[string]string{".roomodes": strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"'}],", 1)})
+		_, decide := importedMode(
+			t,
+			format.Stock,
+			map[string]string{".roomodes": strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"'}],", 1)},
+		)
 		judged, err := ecma.Compile(re, ecma.Options{})
 		if err != nil {
 			t.Fatal(err)

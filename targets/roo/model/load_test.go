@@ -18,20 +18,52 @@ func TestBadModes(t *testing.T) {
 		dialect     format.Dialect
 		text, warns string
 	}{
-		{"a bad slug", format.Stock, strings.Replace(oneMode("[]", ""), "slug: a", "slug: a_b", 1), "slug must contain only letters numbers and dashes"},
+		{
+			"a bad slug",
+			format.Stock,
+			strings.Replace(oneMode("[]", ""), "slug: a", "slug: a_b", 1),
+			"slug must contain only letters numbers and dashes",
+		},
 		{"web in Roo", format.Stock, oneMode("[web]", ""), ".roomodes:5:14: customModes.0.groups.0: invalid group"},
 		{"two of a group", format.Stock, oneMode("[read, read]", ""), ".roomodes:5:20: customModes.0.groups.1: duplicate groups are not allowed"},
-		{"no expression", format.Stock, oneMode(`[[edit, {fileRegex: "("}]]`, ""), ".roomodes:5:33: customModes.0.groups.0.1.fileRegex: invalid regular expression pattern: want a \")\" for the \"(\""},
-		{"two of a slug", format.Stock, oneMode("[]", "  - {slug: a, name: n, roleDefinition: r, groups: []}\n"), "duplicate mode slugs are not allowed"},
+		{
+			"no expression",
+			format.Stock,
+			oneMode(`[[edit, {fileRegex: "("}]]`, ""),
+			".roomodes:5:33: customModes.0.groups.0.1.fileRegex: invalid regular expression pattern: want a \")\" for the \"(\"",
+		},
+		{
+			"two of a slug",
+			format.Stock,
+			oneMode("[]", "  - {slug: a, name: n, roleDefinition: r, groups: []}\n"),
+			"duplicate mode slugs are not allowed",
+		},
 		{"no text", format.Stock, oneMode("[]", "    whenToUse: 1\n"), ".roomodes:6:16: customModes.0.whenToUse: whenToUse must be a string"},
 		{"no modes", format.Stock, "x: 1\n", "it has no customModes"},
 		{"no YAML and no JSON", format.Stock, "{", ".roomodes"},
 		{"one server as text", format.Zoo, oneMode("[]", "    allowedMcpServers: x\n"), "allowedMcpServers must be an array of strings"},
 		{"a server by number", format.Zoo, oneMode("[]", "    allowedMcpServers: [1]\n"), "allowedMcpServers must be an array of strings"},
 		{"no restrictions", format.Restrictions, oneMode("[]", "    mcpRestrictions: x\n"), "mcpRestrictions must be an object"},
-		{"both server lists", format.Restrictions, oneMode("[]", "    mcpRestrictions: {allowedServers: [a], disallowedServers: [b]}\n"), "mcpRestrictions has both server lists"},
-		{"a tool on both lists", format.Restrictions, oneMode("[]", "    mcpRestrictions:\n      allowedTools: [{serverName: s, toolName: t}]\n      disallowedTools: [{serverName: s, toolName: t}]\n"), "a tool is allowed and disallowed"},
-		{"half a tool", format.Restrictions, oneMode("[]", "    mcpRestrictions: {allowedTools: [{serverName: s}]}\n"), "an entry names a server and a tool"},
+		{
+			"both server lists",
+			format.Restrictions,
+			oneMode("[]", "    mcpRestrictions: {allowedServers: [a], disallowedServers: [b]}\n"),
+			"mcpRestrictions has both server lists",
+		},
+		{
+			"a tool on both lists",
+			format.Restrictions,
+			oneMode("[]", "    mcpRestrictions:\n"+
+				"      allowedTools: [{serverName: s, toolName: t}]\n"+
+				"      disallowedTools: [{serverName: s, toolName: t}]\n"),
+			"a tool is allowed and disallowed",
+		},
+		{
+			"half a tool",
+			format.Restrictions,
+			oneMode("[]", "    mcpRestrictions: {allowedTools: [{serverName: s}]}\n"),
+			"an entry names a server and a tool",
+		},
 	} {
 		d, warned := opened(t, c.dialect, tree(map[string]string{".roomodes": c.text}))
 		if !strings.Contains(warned, c.warns) || strings.Count(warned, "\n") != 1 {
@@ -46,11 +78,13 @@ func TestBadModes(t *testing.T) {
 	}
 	// What a dialect does not know it drops in silence.
 	for _, dialect := range []format.Dialect{format.Stock, format.Zoo, format.Restrictions} {
-		if _, warned := opened(t, dialect, tree(map[string]string{".roomodes": oneMode("[read, browser]", "    rulesFiles: 1\n")})); warned != "" {
+		old := oneMode("[read, browser]", "    rulesFiles: 1\n")
+		if _, warned := opened(t, dialect, tree(map[string]string{".roomodes": old})); warned != "" {
 			t.Errorf("%s: warned %q", dialect, warned)
 		}
 	}
-	if _, warned := opened(t, format.Stock, tree(map[string]string{".roomodes": oneMode("[]", "    mcpRestrictions: x\n    allowedMcpServers: x\n")})); warned != "" {
+	unread := oneMode("[]", "    mcpRestrictions: x\n    allowedMcpServers: x\n")
+	if _, warned := opened(t, format.Stock, tree(map[string]string{".roomodes": unread})); warned != "" {
 		t.Errorf("Roo warned %q of keys that it drops", warned)
 	}
 }
@@ -88,19 +122,26 @@ func TestServers(t *testing.T) {
 		{`[]`, false},
 		{`null`, false},
 	} {
-		d, warned := opened(t, format.Stock, tree(map[string]string{".roo/mcp.json": `{"mcpServers": {"good": {"command": "x", "disabled": true}, "s": ` + c.config + `}}`}))
+		d, warned := opened(t, format.Stock, tree(map[string]string{
+			".roo/mcp.json": `{"mcpServers": {"good": {"command": "x", "disabled": true}, "s": ` + c.config + `}}`,
+		}))
 		v := d.Decide(ir.SubjectRef{Mode: "ask"}, tool("good", "x"))
 		if loaded := v.Decision == ir.Deny; loaded != c.loads || loaded != (warned == "") {
 			t.Errorf("%s: loads %v, want %v; warned %q", c.config, loaded, c.loads, warned)
 		}
 	}
-	for _, text := range []string{"", "{}", "[]", "{", `{"mcpServers": []}`, "{\"mcpServers\": {},}", "// c\n{\"mcpServers\": {}}", "\uFEFF{\"mcpServers\": {}}"} {
+	for _, text := range []string{
+		"", "{}", "[]", "{", `{"mcpServers": []}`, "{\"mcpServers\": {},}", "// c\n{\"mcpServers\": {}}",
+		"\uFEFF{\"mcpServers\": {}}",
+	} {
 		if _, warned := opened(t, format.Stock, tree(map[string]string{".roo/mcp.json": text})); warned == "" {
 			t.Errorf("%q loads", text)
 		}
 	}
 	// The last of two equal keys holds.
-	d, _ := opened(t, format.Stock, tree(map[string]string{".roo/mcp.json": `{"mcpServers": {"s": {"bad": 1}, "s": {"command": "x", "disabled": true, "disabled": false}}}`}))
+	d, _ := opened(t, format.Stock, tree(map[string]string{
+		".roo/mcp.json": `{"mcpServers": {"s": {"bad": 1}, "s": {"command": "x", "disabled": true, "disabled": false}}}`,
+	}))
 	if v := d.Decide(ir.SubjectRef{Mode: "ask"}, tool("s", "x")); inShort(v) != "ask both" {
 		t.Errorf("got %s, want the last of two equal keys", inShort(v))
 	}
@@ -108,7 +149,11 @@ func TestServers(t *testing.T) {
 
 // The restriction plan, and its code where that permits more.
 func TestRestrictions(t *testing.T) {
-	servers := `{"mcpServers": {"on": {"command": "x", "alwaysAllow": ["*"]}, "off": {"command": "x", "defaultEnabled": false}, "gone": {"command": "x", "disabled": true}}}`
+	servers := `{"mcpServers": {
+		"on": {"command": "x", "alwaysAllow": ["*"]},
+		"off": {"command": "x", "defaultEnabled": false},
+		"gone": {"command": "x", "disabled": true}
+	}}`
 	for _, c := range []struct {
 		restrictions string
 		want         string // of on:t, on:u, off:t, gone:t, the resources of on and off, and a server that is not there
@@ -131,7 +176,10 @@ func TestRestrictions(t *testing.T) {
 		{"{allowedTools: [{serverName: ' ', toolName: t}]}", "allow allow deny deny ask deny ask"},
 		{"{disallowedTools: [{serverName: '*', toolName: t}]}", "deny allow deny deny ask deny deny"},
 		{"{disallowedTools: [{serverName: on, toolName: '*'}]}", "deny deny deny deny ask deny ask"},
-		{"{allowedTools: [{serverName: on, toolName: '*'}], disallowedTools: [{serverName: on, toolName: t}]}", "deny allow deny deny ask deny deny"},
+		{
+			"{allowedTools: [{serverName: on, toolName: '*'}], disallowedTools: [{serverName: on, toolName: t}]}",
+			"deny allow deny deny ask deny deny",
+		},
 		{"{allowedServers: [off], allowedTools: [{serverName: on, toolName: t}]}", "deny deny deny deny deny ask deny"},
 		{"{allowedServers: ['a.b', '(']}", "deny deny deny deny deny deny deny"},
 	} {
@@ -141,7 +189,10 @@ func TestRestrictions(t *testing.T) {
 		}
 		d, warned := opened(t, format.Restrictions, tree(map[string]string{".roomodes": oneMode("[mcp]", more), ".roo/mcp.json": servers}))
 		var got []string
-		for _, a := range []policy.Action{tool("on", "t"), tool("on", "u"), tool("off", "t"), tool("gone", "t"), resource("on"), resource("off"), tool("else", "t")} {
+		for _, a := range []policy.Action{
+			tool("on", "t"), tool("on", "u"), tool("off", "t"), tool("gone", "t"),
+			resource("on"), resource("off"), tool("else", "t"),
+		} {
 			got = append(got, d.Decide(ir.SubjectRef{Mode: "a"}, a).Decision.String())
 		}
 		if s := strings.Join(got, " "); s != c.want || warned != "" {
@@ -154,7 +205,10 @@ func TestRestrictions(t *testing.T) {
 		t.Errorf("without the group: got %s", inShort(v))
 	}
 	// Roo itself knows neither key.
-	d, _ = opened(t, format.Stock, tree(map[string]string{".roomodes": oneMode("[mcp]", "    mcpRestrictions: {allowedServers: []}\n"), ".roo/mcp.json": servers}))
+	d, _ = opened(t, format.Stock, tree(map[string]string{
+		".roomodes":     oneMode("[mcp]", "    mcpRestrictions: {allowedServers: []}\n"),
+		".roo/mcp.json": servers,
+	}))
 	if v := d.Decide(ir.SubjectRef{Mode: "a"}, tool("off", "t")); inShort(v) != "ask both" {
 		t.Errorf("stock Roo: got %s", inShort(v))
 	}
@@ -188,7 +242,10 @@ func FuzzDecide(f *testing.F) {
 	for _, source := range []string{"", "(", "^docs/.*$", "(a)*b", "[😀]", "(?<=é)."} {
 		f.Add(`{"customModes":[{"slug":"a","name":"n","roleDefinition":"r","groups":[["edit",{"fileRegex":"`+source+`"}]]}]}`, "{", "", "é😀")
 	}
-	f.Add(oneMode("[mcp]", "    mcpRestrictions: {allowedServers: ['*'], allowedTools: [{serverName: '?', toolName: '('}]}\n"), `{"mcpServers": {"s": {"url": "x:", "defaultEnabled": false}}}`, "\\", "\x00")
+	f.Add(
+		oneMode("[mcp]",
+			"    mcpRestrictions: {allowedServers: ['*'], allowedTools: [{serverName: '?', toolName: '('}]}\n"),
+		`{"mcpServers": {"s": {"url": "x:", "defaultEnabled": false}}}`, "\\", "\x00")
 	f.Fuzz(func(t *testing.T, modes, servers, ignored, arg string) {
 		files := tree(map[string]string{".roomodes": modes, ".roo/mcp.json": servers, ".rooignore": ignored})
 		for _, dialect := range []format.Dialect{format.Stock, format.Zoo, format.Restrictions} {
@@ -211,7 +268,12 @@ func BenchmarkDecide(b *testing.B) {
 	d, _ := Open(tree(map[string]string{
 		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "*.pem\nsecrets/\n.env\n.env.*\n",
 	}), format.Stock)
-	for _, a := range []policy.Action{on(ir.Read, "docs/guide/a.md"), on(ir.Edit, "docs/guide/a.md"), on(ir.Command, "cat docs/guide/a.md"), tool("github", "list")} {
+	for _, a := range []policy.Action{
+		on(ir.Read, "docs/guide/a.md"),
+		on(ir.Edit, "docs/guide/a.md"),
+		on(ir.Command, "cat docs/guide/a.md"),
+		tool("github", "list"),
+	} {
 		b.Run(string(a.Group), func(b *testing.B) {
 			for range b.N {
 				d.Decide(ir.SubjectRef{Mode: "writer"}, a)

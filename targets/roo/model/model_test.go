@@ -40,7 +40,8 @@ func opened(t *testing.T, dialect format.Dialect, files fs.FS) (contract.Decider
 // inShort is a verdict as the tables write it: "ask access", with " + ask" for a
 // hole and the place last.
 func inShort(v contract.Verdict) string {
-	s := v.Decision.String() + map[contract.Halves]string{contract.Neither: " -", contract.Access: " access", contract.Both: " both"}[v.Governs]
+	governs := map[contract.Halves]string{contract.Neither: " -", contract.Access: " access", contract.Both: " both"}
+	s := v.Decision.String() + governs[v.Governs]
 	if v.Hole != nil {
 		s += " + " + v.Hole.Decision.String()
 	}
