@@ -98,6 +98,7 @@ func (c *diffCmd) Run(e *env) error {
 		return err
 	}
 	report.Exceptions(before.exceptions(), after.exceptions())
+	report.Settings(before.settings(), after.settings(), config.File)
 	if err := c.print(e, report, before.name, after.name); err != nil {
 		return err
 	}
@@ -200,6 +201,14 @@ func (p diffSide) exceptions() (out []diff.Exception) {
 		out = append(out, diff.Exception{Text: text, Pos: a.Pos})
 	}
 	return out
+}
+
+// settings returns what modec.toml sets.
+func (p diffSide) settings() map[string]string {
+	if p.res == nil {
+		return nil
+	}
+	return p.res.Config.Written()
 }
 
 func (p diffSide) files() map[string][]byte {

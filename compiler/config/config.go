@@ -59,6 +59,31 @@ func (c *Config) InUse() []contract.Target {
 	return targets
 }
 
+// Written lists what modec.toml sets beside the source and its exceptions, as "key = value"
+// by key: a table of a target without options is its name alone.
+func (c *Config) Written() map[string]string {
+	out := map[string]string{}
+	add := func(key, value string) {
+		if value != "" {
+			out[key] = value
+		}
+	}
+	add("baseline", c.Baseline)
+	if !c.Closed {
+		out["inventory"] = "open"
+	}
+	for _, t := range c.Targets {
+		at := "targets." + t.Target.Name()
+		out[at] = "on"
+		for _, o := range t.Target.Options() {
+			if v := t.Options.Text(o.Name); v != "" {
+				out[at+"."+o.Name] = v
+			}
+		}
+	}
+	return out
+}
+
 // Fails reports whether a loss in a group is an error (on_loss = "error").
 func (t Target) Fails(g ir.Group) bool {
 	word, ok := t.OnLoss[g]

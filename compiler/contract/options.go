@@ -1,6 +1,9 @@
 package contract
 
 import (
+	"fmt"
+	"strings"
+
 	"modec.dev/modec/compiler/diag"
 )
 
@@ -57,6 +60,18 @@ func (o Options) Int(name string) int { n, _ := o.values[name].(int); return n }
 
 // Strings returns the value of a Strings option, nil when unset.
 func (o Options) Strings(name string) []string { l, _ := o.values[name].([]string); return l }
+
+// Text returns the value of an option of any type as a person writes it, "" when unset.
+func (o Options) Text(name string) string {
+	switch v := o.values[name].(type) {
+	case nil:
+		return ""
+	case []string:
+		return strings.Join(v, ", ")
+	default:
+		return fmt.Sprint(v)
+	}
+}
 
 // Pos returns the place where the user set an option, the zero Pos for a default.
 func (o Options) Pos(name string) diag.Pos { return o.pos[name] }

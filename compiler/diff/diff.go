@@ -123,6 +123,32 @@ func (r *Report) Exceptions(before, after []Exception) {
 	}
 }
 
+// Settings adds what modec.toml sets in another way: its values by their key.
+func (r *Report) Settings(before, after map[string]string, file string) {
+	keys := slices.Sorted(maps.Keys(after))
+	for _, k := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := after[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	for _, k := range keys {
+		was, had := before[k]
+		is, has := after[k]
+		o := Other{Kind: Changed, What: k, Pos: diag.Pos{File: file}}
+		switch {
+		case !had:
+			o.Text = fmt.Sprintf("is set to %q", is)
+		case !has:
+			o.Text = fmt.Sprintf("is not set any more, and was %q", was)
+		case was != is:
+			o.Text = fmt.Sprintf("is %q, and was %q", is, was)
+		default:
+			continue
+		}
+		r.other(o)
+	}
+}
+
 func (r *Report) other(o Other) {
 	switch o.Kind {
 	case Widened:
@@ -149,6 +175,10 @@ func (r *Report) roles(a, b *ir.Project) {
 			r.other(Other{Widened, what, "has more built-in tools", now.Pos})
 		case more(y, x):
 			r.other(Other{Narrowed, what, "has fewer built-in tools", now.Pos})
+		}
+		if old.PermissionMode != now.PermissionMode {
+			text := fmt.Sprintf("has the permission mode %q, and before %q", now.PermissionMode, old.PermissionMode)
+			r.other(Other{Changed, what, text, now.Pos})
 		}
 		if fingerprint(old.Claims) != fingerprint(now.Claims) {
 			text := fmt.Sprintf("needs the claims %s, and before %s", claims(now.Claims), claims(old.Claims))
@@ -214,7 +244,7 @@ func surroundings(p *ir.Project) string {
 		slugs = append(slugs, ir.Mode{Slug: p.Modes[i].Slug})
 	}
 	return fingerprint(ir.Project{
-		Servers: p.Servers, Guards: p.Guards, ClosedInventory: p.ClosedInventory, Modes: slugs,
+		Servers: p.Servers, Guards: p.Guards, ClosedInventory: p.ClosedInventory, Silence: p.Silence, Modes: slugs,
 	})
 }
 
@@ -342,6 +372,9 @@ func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed u
 // compare decides an action by both sides.
 func (c *comparison) compare(a policy.Action) {
 	x, y := c.was.decide(a), c.is.decide(a)
+	if x.Decision == ir.Agent && y.Decision == ir.Agent { // by the permission mode, perhaps
+		x.Decision, y.Decision = x.Lacking(), y.Lacking()
+	}
 	if x.Decision == y.Decision {
 		return
 	}

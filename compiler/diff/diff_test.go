@@ -28,6 +28,17 @@ func with(roles ...ir.Role) *ir.Project {
 		Servers: []ir.Server{{Name: "github", Type: "stdio", Command: "gh", DefaultEnabled: true, Tools: []ir.Tool{{Name: "create_issue"}, {Name: "list_issues"}}}}}
 }
 
+func silent(p *ir.Project, d ir.Decision) *ir.Project {
+	p.Silence = def(d)
+	return p
+}
+
+// quiet leaves every group but web to the agent in writing.
+func quiet() ir.Can {
+	left := func() *ir.Table { return &ir.Table{Default: def(ir.Agent)} }
+	return ir.Can{Unknown: def(ir.Agent), Read: left(), Edit: left(), Command: left(), MCP: &ir.MCPTable{Default: def(ir.Agent)}, Modes: left()}
+}
+
 func lines(r *Report) (out []string) {
 	for _, c := range r.Changes {
 		out = append(out, fmt.Sprintf("%s: %s %s %s %s %s", c.Subject, c.Group, c.What, c.Before.Decision, c.After.Decision, c.Kind))
@@ -52,9 +63,21 @@ func TestProjects(t *testing.T) {
 			[]string{"role reviewer: mcp github:create_issue deny ask widened"}},
 		{"a server's default", with(role(ir.Can{MCP: github()})), with(role(ir.Can{MCP: &ir.MCPTable{Default: def(ir.Deny), Entries: []ir.MCPEntry{{Key: "github", Literal: true, Default: def(ir.Allow)}}}})),
 			[]string{"role reviewer: mcp github:* deny allow widened"}},
-		{"a new deny of commands, and another default", with(role(ir.Can{Command: &ir.Table{Default: def(ir.Ask)}})),
-			with(role(ir.Can{Command: &ir.Table{Default: def(ir.Allow), Rules: []ir.Rule{rule(ir.Deny, "rm *")}}})),
+		{"a new deny of commands, and another default", with(role(ir.Can{Default: def(ir.Ask), Command: &ir.Table{Default: def(ir.Ask)}})),
+			with(role(ir.Can{Default: def(ir.Ask), Command: &ir.Table{Default: def(ir.Allow), Rules: []ir.Rule{rule(ir.Deny, "rm *")}}})),
 			[]string{"role reviewer: command anything else ask allow widened", "role reviewer: command a line that is not literal ask deny narrowed", "role reviewer: command rm * ask deny narrowed"}},
+		{"released to the agent", with(role(ir.Can{Web: &ir.Table{Default: def(ir.Allow)}})), with(role(ir.Can{Web: &ir.Table{Default: def(ir.Agent)}})),
+			[]string{"role reviewer: web anything else allow agent widened"}},
+		{"a silence that goes", silent(with(role(ir.Can{Command: &ir.Table{Default: def(ir.Deny)}, MCP: github(), Default: nil})), ir.Ask), with(role(ir.Can{Command: &ir.Table{Default: def(ir.Deny)}, MCP: github()})),
+			[]string{
+				"role reviewer: unknown anything else ask agent widened", "role reviewer: read anything else ask agent widened",
+				"role reviewer: edit anything else ask agent widened", "role reviewer: edit anything else deny agent widened",
+				"role reviewer: web anything else ask agent widened", "role reviewer: modes anything else ask agent widened",
+			}},
+		{"a permission mode", with(role(ir.Can{Default: def(ir.Agent)})), with(ir.Role{Name: "reviewer", PermissionMode: "dontAsk", Can: ir.Can{Default: def(ir.Agent)}}),
+			[]string{`role reviewer: has the permission mode "dontAsk", and before "" changed`}},
+		{"what a permission mode means", with(ir.Role{Name: "reviewer", PermissionMode: "default", Can: quiet()}), with(ir.Role{Name: "reviewer", PermissionMode: "dontAsk", Can: quiet()}),
+			[]string{"role reviewer: web anything else ask deny narrowed", `role reviewer: has the permission mode "dontAsk", and before "default" changed`}},
 		{"a deny that goes", with(role(ir.Can{Edit: &ir.Table{Default: def(ir.Allow), Rules: []ir.Rule{rule(ir.Deny, "secret/**")}}})), with(role(ir.Can{Edit: &ir.Table{Default: def(ir.Allow)}})),
 			[]string{"role reviewer: edit secret/** deny allow widened"}},
 		{"the widened subject first", with(ir.Role{Name: "a", Can: ir.Can{Web: &ir.Table{Default: def(ir.Allow)}}}, ir.Role{Name: "b", Can: ir.Can{Web: &ir.Table{Default: def(ir.Deny)}}}),
@@ -116,7 +139,11 @@ func TestSubjectOfOneSide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"role r: read * deny allow widened", "role r: mcp github:* deny ask widened", "role r: modes * deny allow widened"}
+	want := []string{
+		"role r: unknown * deny agent widened", "role r: read * deny allow widened", "role r: edit * deny agent widened",
+		"role r: command * deny agent widened", "role r: web * deny agent widened",
+		"role r: mcp github:* deny ask widened", "role r: modes * deny agent widened",
+	}
 	if d := cmp.Diff(want, lines(r)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
@@ -124,6 +151,16 @@ func TestSubjectOfOneSide(t *testing.T) {
 		if c.Only != "after" {
 			t.Errorf("got %+v", c)
 		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	var r Report
+	r.Settings(map[string]string{"baseline": "a", "targets.roo": "on", "same": "x"},
+		map[string]string{"baseline": "b", "targets.claude": "on", "same": "x"}, "modec.toml")
+	want := []string{`baseline: is "b", and was "a" changed`, `targets.claude: is set to "on" changed`, `targets.roo: is not set any more, and was "on" changed`}
+	if d := cmp.Diff(want, lines(&r)); d != "" || r.Widened+r.Narrowed > 0 {
+		t.Error(d)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 func ExampleProjects() {
 	engine := func(rules ...ir.Rule) *policy.Engine {
 		table := &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: rules}
-		developer := ir.Role{Name: "developer", Can: ir.Can{Command: table}}
-		return policy.New(&ir.Project{Version: ir.Version, Roles: []ir.Role{developer}})
+		can := ir.Can{Default: table.Default, Command: table}
+		return policy.New(&ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "developer", Can: can}}})
 	}
 	before := engine()
 	after := engine(ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: "make test"}})
