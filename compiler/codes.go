@@ -101,6 +101,8 @@ func Codes() []diag.Doc {
 			"a roleDefinitionFile); a server needs a command or a url."},
 		{Code: diag.NoProject, Text: "There is no modec.toml in the folder. `modec init` writes a new project, " +
 			"`modec migrate` makes one of the agents' files that are there, and -C names another folder."},
+		{Code: diag.OldModec, Text: "modec.toml asks for a newer modec (modec = \">=1.2.0\"), because the project " +
+			"uses what an older one does not know or decides in another way. Install the newer one."},
 		{Code: diag.NoTargets, Text: "modec.toml has no [targets.NAME] table, so that there is nothing to compile " +
 			"for. An empty table takes a target with its defaults."},
 		{Code: diag.NotOurs, Text: "A build would replace a file that modec did not write, or an entry of a shared " +

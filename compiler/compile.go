@@ -26,6 +26,7 @@ type Request struct {
 	Targets []contract.Target // every target there is, in printing order
 	Only    []string          // names of the targets to compile; empty: those of modec.toml
 	Today   time.Time         // the day on which exceptions are judged
+	Version string            // modec's own version, which a project may ask for; "": not checked
 }
 
 // Result is a compiled project. Nothing of it has touched the disk.
@@ -71,6 +72,9 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	}
 	defer end()
 	cfg, diags := config.Load(files, req.folder(), req.Targets)
+	if !diags.HasErrors() {
+		diags = append(diags, cfg.CheckVersion(req.Version)...)
+	}
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -71,7 +71,7 @@ func (e *env) stopped() (diags diag.List) {
 
 // request returns a request for the project that the command line names.
 func (e *env) request() compiler.Request {
-	return compiler.Request{Root: e.dir, Targets: e.targets, Today: time.Now().UTC()}
+	return compiler.Request{Root: e.dir, Targets: e.targets, Today: time.Now().UTC(), Version: version()}
 }
 
 // tree is where a command finds the source.

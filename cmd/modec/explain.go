@@ -57,7 +57,8 @@ type verdict struct {
 	Target      string       `json:"target"`
 	Surface     string       `json:"surface,omitempty" jsonschema:"which of the agent's surfaces, where it has several"`
 	Decision    ir.Decision  `json:"decision"`
-	Governs     string       `json:"governs" jsonschema:"the halves that are governed: both, access or approval"`
+	Governs     string       `json:"governs" jsonschema:"the halves that are governed: both, access, approval or neither"`
+	ByItself    bool         `json:"byItself,omitempty" jsonschema:"no artifact speaks of it; the agent decides alone"`
 	Rule        string       `json:"rule" jsonschema:"the rule of the artifact"`
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
@@ -102,7 +103,7 @@ func (c *explainCmd) Run(e *env) error {
 	stopped := e.untilStopped(func() {
 		r := s.Decide(action)
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
-		x.Verdicts = verdicts(res, ref, action)
+		x.Verdicts = verdicts(res, ref, action, r)
 	})
 	if stopped.HasErrors() {
 		return e.ui.fail(stopped)
@@ -138,7 +139,7 @@ func (e *env) untilStopped(run func()) diag.List {
 
 // verdicts asks each target's model of its agent. A surface that does not govern the
 // subject has no verdict.
-func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdict {
+func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action, source policy.Result) []verdict {
 	var out []verdict
 	files := res.FS()
 	for _, o := range res.Outputs {
@@ -147,16 +148,28 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action) []verdic
 			continue
 		}
 		deciders, _ := j.Open(files, res.Input(o.Target).Options)
+		var alone []contract.Decider
+		if contract.Decision(o.Target, &source) == ir.Agent {
+			alone = j.Alone(res.Project)
+		}
 		for _, d := range deciders {
 			v := d.Decide(ref, a)
 			if p, ok := d.(contract.PersonDecider); ok && ref.Mode == "" {
 				v = p.DecidePerson(res.Project.Role(ref.Role).Claims, a)
 			}
+			byItself := false
+			if i := slices.IndexFunc(alone, func(x contract.Decider) bool { return x.Surface() == d.Surface() }); i >= 0 &&
+				v.Governs == contract.Neither {
+				v, byItself = alone[i].Decide(ref, a), true
+			}
 			if v.Governs == contract.Neither {
 				continue
 			}
 			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision,
-				Governs: halves[v.Governs], Rule: v.Rule, At: v.At.String()}
+				Governs: halves[v.Governs], ByItself: byItself, Rule: v.Rule, At: v.At.String()}
+			if byItself {
+				x.Governs = "neither"
+			}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}

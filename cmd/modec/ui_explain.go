@@ -36,6 +36,8 @@ func (u *ui) explain(x explanation) {
 func qualified(v verdict) string {
 	note := ""
 	switch {
+	case v.ByItself:
+		note = ", which the agent does by itself: nothing there says more"
 	case v.Governs == "access" && v.Decision > ir.Deny:
 		note = ", whether it asks is not said there"
 	case v.Governs == "approval" && v.Decision < ir.Allow:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+	"golang.org/x/mod/semver"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -38,6 +39,8 @@ type Config struct {
 	PromptLimit int    // in bytes, for lint's long-prompt
 	Bytes       []byte // the file itself, for the source hash
 
+	oldest      string // the oldest modec that may compile the project; "": any
+	oldestPos   diag.Pos
 	baselinePos diag.Pos
 	exceptions  []rawException
 }
@@ -117,6 +120,19 @@ func (c *Config) Accepted() []Accepted {
 	return out
 }
 
+// CheckVersion reports a modec that is older than the project asks for. A version that is
+// not one of a release is new enough.
+func (c *Config) CheckVersion(modec string) (diags diag.List) {
+	v := "v" + strings.TrimPrefix(modec, "v")
+	if c.oldest != "" && semver.IsValid(v) && semver.Compare(v, c.oldest) < 0 {
+		diags.Errorf(diag.OldModec, c.oldestPos, "the project needs modec %s or newer, and this is %s",
+			c.oldest[1:], v[1:]).
+			Path("modec").
+			Hint("install that version, or ask whoever wrote the line whether an older one does")
+	}
+	return diags
+}
+
 // CheckBaseline reports a baseline that is not a role of the project.
 func (c *Config) CheckBaseline(p *ir.Project) (diags diag.List) {
 	if c.Baseline != "" && p.Role(c.Baseline) == nil {
@@ -138,6 +154,8 @@ var projectOptions = []contract.Option{
 		Name: "inventory", Type: contract.String, Default: "closed", Choices: []string{"closed", "open"},
 		Doc: "closed: only the servers and tools of the source exist, so that a target can list them all. " +
 			"open: every server may offer tools that the source does not list.",
+	}, {
+		Name: "modec", Type: contract.String, Doc: "The oldest modec that may compile the project: \">=1.2.0\".",
 	}, {
 		Name: "name", Type: contract.String, Doc: "The project's name, for people.",
 	}, {
@@ -241,6 +259,7 @@ func (c *configReader) read(b []byte) *Config {
 			cfg.Silence = nil // a word that is none has been reported
 		}
 	}
+	c.oldest(cfg, o.String("modec"))
 	if !contract.LocalPath(cfg.Source) {
 		c.diags.Errorf(diag.BadConfig, c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
 			Path("source")
@@ -249,6 +268,20 @@ func (c *configReader) read(b []byte) *Config {
 	c.exceptions(cfg, doc["exceptions"])
 	c.lint(cfg, doc["lint"])
 	return cfg
+}
+
+// oldest reads the version that the project asks for.
+func (c *configReader) oldest(cfg *Config, text string) {
+	if text == "" {
+		return
+	}
+	version, ok := strings.CutPrefix(text, ">=")
+	cfg.oldest, cfg.oldestPos = "v"+strings.TrimSpace(version), c.vals["modec"]
+	if !ok || !semver.IsValid(cfg.oldest) {
+		c.diags.Errorf(diag.BadConfig, cfg.oldestPos, "got %q, want \">=\" and a version", text).
+			Path("modec")
+		cfg.oldest = ""
+	}
 }
 
 // lintOptions declares [lint].

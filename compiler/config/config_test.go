@@ -86,10 +86,12 @@ func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "name = \"a", `modec.toml:1:9: error: unterminated basic string [config-syntax]`},
 		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", ` +
-			`want one of "baseline", "exceptions", "inventory", "name", "on_loss", "silence", "source", ` +
+			`want one of "baseline", "exceptions", "inventory", "modec", "name", "on_loss", "silence", "source", ` +
 			`"targets", "verify" [unknown-option]`},
 		{"unknown target", "[targets.rooo]", `modec.toml:1:10: error: got unknown target "rooo", ` +
 			`want one of "roo", "claude" [unknown-target]`},
+		{"bad version", "modec = \"1.2.0\"",
+			`modec.toml:1:9: error: got "1.2.0", want ">=" and a version [bad-config]`},
 		{"bad choice", "inventory = \"ajar\"", `modec.toml:1:13: error: got "ajar", ` +
 			`want one of "closed", "open" [bad-config]`},
 		{"wrong type", "name = 3", `modec.toml:1:8: error: got 3, want text [bad-config]`},
@@ -196,5 +198,23 @@ until = 2099-01-01`, `modec.toml:6:1: error: got unknown key "untill", ` +
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// A project may ask for a modec that is new enough; one from a work tree is.
+func TestVersion(t *testing.T) {
+	cfg, diags := load("modec = \">=1.2.0\"\n")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for version, want := range map[string]string{
+		"1.2.0": "", "v1.2.1": "", "2.0.0-rc.1": "", "devel": "", "": "",
+		"1.1.9":      `modec.toml:1:9: error: the project needs modec 1.2.0 or newer, and this is 1.1.9 [old-modec]`,
+		"1.2.0-rc.1": `modec.toml:1:9: error: the project needs modec 1.2.0 or newer, and this is 1.2.0-rc.1 [old-modec]`,
+	} {
+		list := cfg.CheckVersion(version)
+		if got := list.Error(); got != want && (len(list) > 0 || want != "") {
+			t.Errorf("%q: got %s, want %s", version, got, want)
+		}
 	}
 }

@@ -45,6 +45,7 @@ const (
 	MatchesNothing          Code = "matches-nothing"
 	MissingField            Code = "missing-field"
 	NoProject               Code = "no-project"
+	OldModec                Code = "old-modec"
 	NoTargets               Code = "no-targets"
 	NothingToMigrate        Code = "nothing-to-migrate"
 	NotOurs                 Code = "not-ours"
