@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -138,9 +139,8 @@ func (c *buildCmd) build(e *env) error {
 	case unchanged && !e.ui.verbose && !c.DryRun:
 		e.ui.upToDate(c, s, start)
 	default:
-		e.ui.diagnostics(diags)
-		e.ui.build(res, changes)
-		e.ui.note("%s in %d ms\n", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
+		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
+		e.ui.build(res, changes, diags, summary)
 	}
 	return nil
 }

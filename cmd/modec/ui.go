@@ -140,10 +140,11 @@ func (u *ui) diagnostics(list diag.List) {
 
 // Colours of a terminal.
 const (
-	bold  = "1"
-	red   = "31"
-	green = "32"
-	cyan  = "36"
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	cyan   = "36"
+	yellow = "33"
 )
 
 // paint colours a text where results are coloured.

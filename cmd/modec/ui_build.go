@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -36,75 +37,115 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 	u.note("up to date: %s of %s%s in %d ms\n", count(s.Files, "file"), count(s.Targets, "target"), more, ms)
 }
 
-// build prints a build's artifacts and losses, target by target.
-func (u *ui) build(res *compiler.Result, changes []output.Change) {
-	for i, r := range targetReports(res, changes) {
-		total, files := 0, 0
-		for _, c := range r.Files {
-			if c.Action != output.Remove {
-				total, files = total+c.Bytes, files+1
-			}
-		}
+// buildLines is the most lines of a build without -v.
+const buildLines = 20
+
+// build prints a build: its warnings, the files of each target, and what the targets cannot
+// say. Without -v it prints at most [buildLines] lines with the summary.
+func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.List, summary string) {
+	reports := targetReports(res, changes)
+	rest := buildLines - 1 - len(reports)
+	if u.verbose {
+		u.diagnostics(diags)
+	} else {
+		rest -= u.someDiagnostics(diags, rest/2)
+	}
+	for i, r := range reports {
 		title := "what every build writes"
 		if i < len(res.Outputs) {
 			title = res.Outputs[i].Target.Summary()
 		}
-		u.note("%s: %s, %s  (%s)\n", r.Name, count(files, "file"), size(total), title)
-		for _, line := range u.artifacts(r.Files) {
-			u.note("  %s\n", line)
+		u.files(r, title)
+		if u.verbose {
+			for _, d := range r.Losses {
+				u.loss(d)
+			}
 		}
-		u.losses(r.Losses)
 	}
+	if !u.verbose {
+		u.losses(reports, rest)
+	}
+	u.note("%s\n", summary)
 }
 
-// artifacts lists files; without -v, three or more of one folder and ending
-// are one line.
-func (u *ui) artifacts(changes []output.Change) []string {
-	type group struct {
-		name     string
-		n, bytes int
-		removed  bool
-	}
-	var groups []group
-	key := func(c output.Change) string {
-		return path.Dir(c.Path) + "/*" + path.Ext(c.Path)
-	}
-	counts := map[string]int{}
-	for _, c := range changes {
-		counts[key(c)]++
-	}
-	index := map[string]int{}
-	for _, c := range changes {
-		k := c.Path
-		if !u.verbose && counts[key(c)] > 2 {
-			k = key(c)
-		}
-		if c.Action == output.Remove {
-			groups = append(groups, group{name: c.Path, removed: true})
+// someDiagnostics prints warnings as far as they fit into a number of lines, and returns how
+// many lines it printed.
+func (u *ui) someDiagnostics(list diag.List, most int) int {
+	lines, hidden := 0, 0
+	for _, d := range list {
+		if d.Severity == diag.Note {
 			continue
 		}
-		i, ok := index[k]
-		if !ok {
-			i = len(groups)
-			index[k] = i
-			groups = append(groups, group{name: k})
+		var text bytes.Buffer
+		u.render.Render(&text, d)
+		n := bytes.Count(text.Bytes(), []byte("\n"))
+		if hidden > 0 || lines > 0 && lines+n >= most {
+			hidden++
+			continue
 		}
-		groups[i].n++
-		groups[i].bytes += c.Bytes
+		lines += n
+		u.err.Write(text.Bytes())
 	}
-	var lines []string
-	for _, g := range groups {
-		switch {
-		case g.removed:
-			lines = append(lines, "removed "+g.name)
-		case g.n > 1:
-			lines = append(lines, fmt.Sprintf("%-44s %10s  %d files", g.name, size(g.bytes), g.n))
-		default:
-			lines = append(lines, fmt.Sprintf("%-44s %10s", g.name, size(g.bytes)))
-		}
+	if hidden > 0 {
+		fmt.Fprintf(u.err, "and %s (-v lists them)\n", count(hidden, "more warning"))
+		lines++
 	}
 	return lines
 }
+
+// files prints the files of a target: one line, or one for each file with -v.
+func (u *ui) files(r targetReport, title string) {
+	total, n := 0, 0
+	var names, removed []string
+	folders := map[string]int{}
+	for _, c := range r.Files {
+		if c.Action == output.Remove {
+			removed = append(removed, c.Path)
+			continue
+		}
+		total, n = total+c.Bytes, n+1
+		folders[likeIt(c.Path)]++
+	}
+	for _, c := range r.Files {
+		name := c.Path
+		if folders[likeIt(name)] > 2 {
+			name = likeIt(name)
+		}
+		if c.Action != output.Remove && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	head := fmt.Sprintf("%s: %s, %s", r.Name, count(n, "file"), size(total))
+	if u.verbose {
+		u.note("%s  (%s)\n", head, title)
+		for _, c := range r.Files {
+			if c.Action != output.Remove {
+				u.note("  %-44s %10s\n", c.Path, size(c.Bytes))
+			}
+		}
+		for _, name := range removed {
+			u.note("  removed %s\n", name)
+		}
+		return
+	}
+	if len(names) > 0 {
+		head += ": " + strings.Join(names[:min(len(names), 4)], " ")
+	}
+	if len(names) > 4 {
+		head += " …"
+	}
+	switch len(removed) {
+	case 0:
+	case 1:
+		head += ", removed " + removed[0]
+	default:
+		head += fmt.Sprintf(", removed %s and %d more", removed[0], len(removed)-1)
+	}
+	u.note("%s\n", head)
+}
+
+// likeIt returns a glob for the files of a file's folder and ending.
+func likeIt(name string) string { return path.Dir(name) + "/*" + path.Ext(name) }
 
 // lossWords announce a loss, in the order of concern.
 var lossWords = []struct {
@@ -122,57 +163,95 @@ func concern(l diag.Loss) (rank int, word string) {
 	return len(lossWords), ""
 }
 
-// losses prints what a target cannot say: each loss with -v, else one line for
-// each code and group with its first place and the number of others.
-func (u *ui) losses(list diag.List) {
-	type key struct {
-		code  diag.Code
-		group string
-	}
-	var order []key
-	by := map[key]diag.List{}
-	for _, d := range list {
-		k := key{d.Code, d.Group}
-		if by[k] == nil {
-			order = append(order, k)
-		}
-		by[k] = append(by[k], d)
-	}
-	slices.SortStableFunc(order, func(a, b key) int {
-		x, _ := concern(by[a][0].Loss)
-		y, _ := concern(by[b][0].Loss)
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.code, b.code))
-	})
-	for _, k := range order {
-		if u.verbose {
-			for _, d := range by[k] {
-				more := ""
-				if d.Subject != "" {
-					more = " (" + diag.Clean(d.Subject) + ")"
-				}
-				u.loss(d, more)
+// remedy is what a person can do about several losses.
+type remedy struct {
+	loss    diag.Loss
+	hint    string
+	losses  diag.List
+	targets []string
+}
+
+// remedies groups losses by what a person can do about them, those of the most concern
+// first, and of these the most frequent ones.
+func remedies(reports []targetReport) []*remedy {
+	var list []*remedy
+	for _, r := range reports {
+		for _, d := range r.Losses {
+			i := slices.IndexFunc(list, func(x *remedy) bool {
+				return x.loss == d.Loss && x.hint == d.Hint && (d.Hint != "" || x.losses[0].Code == d.Code)
+			})
+			if i < 0 {
+				i = len(list)
+				list = append(list, &remedy{loss: d.Loss, hint: d.Hint})
 			}
-			continue
+			x := list[i]
+			x.losses = append(x.losses, d)
+			if !slices.Contains(x.targets, r.Name) {
+				x.targets = append(x.targets, r.Name)
+			}
 		}
+	}
+	slices.SortStableFunc(list, func(a, b *remedy) int {
+		x, _ := concern(a.loss)
+		y, _ := concern(b.loss)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(len(b.losses), len(a.losses)))
+	})
+	return list
+}
+
+// losses prints what the targets cannot say, in a number of lines: for each remedy the first
+// loss and how many more there are.
+func (u *ui) losses(reports []targetReport, most int) {
+	list := remedies(reports)
+	shown := len(list)
+	if 2*shown > most {
+		shown = max((most-1)/2, 1)
+	}
+	for _, x := range list[:shown] {
+		d := x.losses[0]
 		more := ""
-		if n := len(by[k]) - 1; n > 0 {
-			more = fmt.Sprintf(" (and %d more%s)", n, diag.Clean(subjectsOf(by[k][1:])))
+		if n := len(x.losses) - 1; n > 0 {
+			more = fmt.Sprintf(" (and %d more%s)", n, diag.Clean(subjectsOf(x.losses[1:])))
 		}
-		u.loss(by[k][0], more)
+		u.printf("%s %s: %s: %s%s [%s]\n", u.lossWord(x.loss), strings.Join(x.targets, ", "), diag.Clean(whereOf(d)),
+			diag.Clean(d.Message), more, d.Code)
+		if x.hint != "" {
+			u.printf("    hint: %s\n", diag.Clean(x.hint))
+		}
+	}
+	if shown < len(list) {
+		n := 0
+		for _, x := range list[shown:] {
+			n += len(x.losses)
+		}
+		u.printf("and %s for other reasons (-v lists them)\n", count(n, "more loss"))
 	}
 }
 
-func (u *ui) loss(d diag.Diagnostic, more string) {
-	_, word := concern(d.Loss)
-	at := d.Pos.String()
-	if at == "" {
-		at = cmp.Or(d.Subject, d.Target)
+// lossWord writes what becomes of a permission, in colour on a terminal.
+func (u *ui) lossWord(l diag.Loss) string {
+	colour := yellow
+	if l == diag.Widening {
+		colour = red
 	}
-	u.printf("  %s %s: %s%s [%s]\n", word, at, diag.Clean(d.Message), more, d.Code)
+	_, word := concern(l)
+	return u.paint(colour, word)
+}
+
+// loss prints one loss.
+func (u *ui) loss(d diag.Diagnostic) {
+	more := ""
+	if d.Subject != "" {
+		more = " (" + d.Subject + ")"
+	}
+	u.printf("  %s %s: %s%s [%s]\n", u.lossWord(d.Loss), diag.Clean(whereOf(d)), diag.Clean(d.Message), diag.Clean(more), d.Code)
 	if d.Hint != "" {
 		u.printf("      hint: %s\n", diag.Clean(d.Hint))
 	}
 }
+
+// whereOf is the place of a loss, or what it is about.
+func whereOf(d diag.Diagnostic) string { return cmp.Or(d.Pos.String(), d.Subject, d.Target) }
 
 // subjectsOf names the subjects of a group of losses, a few of them.
 func subjectsOf(list diag.List) string {

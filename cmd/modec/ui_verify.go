@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -16,19 +18,82 @@ func outcomeOf(r *verify.Report) string {
 	return "nothing is wider than the source"
 }
 
-// verify prints a report: for each surface what was compared, and what differs.
+// verify prints a report: a line for each surface, and a line for each kind of finding that
+// is not a defect. With -v it prints all that was compared, and what differs.
 func (u *ui) verify(r *verify.Report) {
+	if u.verbose {
+		for i := range r.Surfaces {
+			u.surface(&r.Surfaces[i])
+		}
+		return
+	}
+	sum := map[string][]string{}
+	add := func(what, name, text string) {
+		if text != "" {
+			sum[what] = append(sum[what], name+" "+text)
+		}
+	}
 	for i := range r.Surfaces {
-		u.surface(&r.Surfaces[i])
+		s := &r.Surfaces[i]
+		name := surfaceName(s)
+		u.printf("%s: %s\n", name, diag.Clean(summaryOfSurface(s)))
+		add("accepted by exceptions", name, positive(s.Counts.Accepted))
+		add("holes of the agents", name, positive(s.Counts.Holes))
+		add("assumed not to exist", name, positive(s.Counts.Assumed))
+		add("held by nothing here", name, strings.Join(s.Ungoverned, ", "))
+		add("left to the agents", name, left(s))
+	}
+	for _, what := range []string{
+		"accepted by exceptions", "holes of the agents", "assumed not to exist", "held by nothing here", "left to the agents",
+	} {
+		if list := sum[what]; len(list) > 0 {
+			u.printf("%s: %s\n", what, diag.Clean(strings.Join(list, "; ")))
+		}
 	}
 }
 
-func (u *ui) surface(s *verify.Surface) {
-	name := s.Target
-	if s.Surface != "" {
-		name += " " + s.Surface
+func surfaceName(s *verify.Surface) string {
+	if s.Surface == "" {
+		return s.Target
 	}
-	u.printf("%s: %s of %s\n", name, count(s.Compared, "decision"), count(s.Subjects, "subject"))
+	return s.Target + " " + s.Surface
+}
+
+// positive writes a number, "" for zero.
+func positive(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// summaryOfSurface says in a line what came out for a surface.
+func summaryOfSurface(s *verify.Surface) string {
+	wider, narrower := len(s.Findings), max(s.Access.Narrower, s.Approval.Narrower)
+	text := fmt.Sprintf("%s of %s, %d narrower, %d wider",
+		count(s.Compared, "decision"), count(s.Subjects, "subject"), narrower, wider)
+	if x := s.Utility; x.Allow.Of+x.Ask.Of > 0 {
+		text += fmt.Sprintf("; keeps %.0f %% of the allows, %.0f %% of the asks", x.Allow.Percent(), x.Ask.Percent())
+	}
+	if n := s.Counts.HookOnly; n > 0 {
+		text += fmt.Sprintf("; %d by the hook alone", n)
+	}
+	return text
+}
+
+// left says which groups the subjects of a surface leave to the agent.
+func left(s *verify.Surface) string {
+	var groups []string
+	for _, g := range append(slices.Clone(ir.Groups), ir.Unknown) {
+		if n := len(s.Left[g]); n > 0 {
+			groups = append(groups, fmt.Sprintf("%s of %d", g, n))
+		}
+	}
+	return strings.Join(groups, ", ")
+}
+
+func (u *ui) surface(s *verify.Surface) {
+	u.printf("%s: %s of %s\n", surfaceName(s), count(s.Compared, "decision"), count(s.Subjects, "subject"))
 	u.tally("access", s.Access)
 	u.tally("approval", s.Approval)
 	if s.Bare != nil {
@@ -37,10 +102,8 @@ func (u *ui) surface(s *verify.Surface) {
 	if x := s.Utility; x.Allow.Of+x.Ask.Of > 0 {
 		u.printf("  keeps %.1f %% of the allows and %.1f %% of the asks\n", x.Allow.Percent(), x.Ask.Percent())
 	}
-	if u.verbose { // the diagnostics hold the first of each surface
-		for _, f := range s.Findings {
-			u.printf("  wider: %s, %s%s\n", diag.Clean(f.Subject), compared(f), place(f.At))
-		}
+	for _, f := range s.Findings { // the diagnostics contain the first of each surface
+		u.printf("  wider: %s, %s%s\n", diag.Clean(f.Subject), compared(f), place(f.At))
 	}
 	u.reasons("accepted", s.Accepted, byReason)
 	u.reasons("hole", s.Holes, byReason)
@@ -51,6 +114,11 @@ func (u *ui) surface(s *verify.Surface) {
 	}
 	if len(s.Ungoverned) > 0 {
 		u.printf("  held by nothing here: %s\n", strings.Join(s.Ungoverned, ", "))
+	}
+	for _, g := range append(slices.Clone(ir.Groups), ir.Unknown) {
+		if names := s.Left[g]; len(names) > 0 {
+			u.printf("  left to the agent: %s of %s\n", g, diag.Clean(strings.Join(names, ", ")))
+		}
 	}
 }
 
@@ -79,40 +147,26 @@ func (u *ui) tally(half string, t verify.Tally) {
 func byReason(f verify.Finding) string { return f.By }
 func byGroup(f verify.Finding) string  { return string(f.Group) }
 
-// reasons prints what is not a defect: one line for each reason, with an example. With
-// -v it prints one for each subject and line.
+// reasons prints what is not a defect: one line for each reason, subject and line, with an
+// example.
 func (u *ui) reasons(word string, list []verify.Finding, by func(verify.Finding) string) {
 	type reason struct {
-		first    verify.Finding
-		count    int
-		subjects []string
+		first verify.Finding
+		count int
 	}
 	var order []string
 	reasons := map[string]*reason{}
 	for _, f := range list {
-		key := by(f)
-		if u.verbose {
-			key += f.Subject + f.At.String()
-		}
-		r := reasons[key]
-		if r == nil {
-			r = &reason{first: f}
-			reasons[key] = r
+		key := by(f) + f.Subject + f.At.String()
+		if reasons[key] == nil {
+			reasons[key] = &reason{first: f}
 			order = append(order, key)
 		}
-		r.count += f.Count
-		if !slices.Contains(r.subjects, f.Subject) {
-			r.subjects = append(r.subjects, f.Subject)
-		}
+		reasons[key].count += f.Count
 	}
 	for _, key := range order {
-		r := reasons[key]
-		f := r.first
-		of := f.Subject
-		if len(r.subjects) > 1 {
-			of = count(len(r.subjects), "subject")
-		}
-		u.printf("  %s: %s of %s, as %s\n", word, count(r.count, "decision"), diag.Clean(of), compared(f))
+		f := reasons[key].first
+		u.printf("  %s: %s of %s, as %s\n", word, count(reasons[key].count, "decision"), diag.Clean(f.Subject), compared(f))
 		if f.By != "" {
 			u.printf("      %s%s\n", diag.Clean(f.By), place(f.At))
 		}

@@ -234,6 +234,57 @@ func (p *pass) commandDefeatsEdit() {
 	}
 }
 
+// silentWriters finds subjects that edit nothing and leave what may write to the agent.
+func (p *pass) silentWriters() {
+	for _, s := range p.subjects() {
+		engine, err := p.Policy.Subject(s.ref)
+		if err != nil || !deniesEdits(engine) {
+			continue
+		}
+		var left []string
+		for _, g := range []ir.Group{ir.Command, ir.MCP} {
+			if engine.Default(g).Decision == ir.Agent {
+				left = append(left, string(g))
+			}
+		}
+		if engine.UnknownTool().Decision == ir.Agent {
+			left = append(left, "unknown tools")
+		}
+		if len(left) > 0 {
+			p.find(s.pos, "it may edit nothing, but leaves %s to the agent, which may write files by them",
+				strings.Join(left, ", ")).
+				Subject(s.name).
+				Hint(`say what it may run, or close the rest with default: "ask" or "deny"`)
+		}
+	}
+}
+
+// deniesEdits reports whether a subject may edit nothing.
+func deniesEdits(s *policy.Subject) bool {
+	edits := func(r ir.Rule) bool { return r.Decision != ir.Deny }
+	all := func(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Kind == ir.All }
+	rules := s.Rules(ir.Edit)
+	return slices.ContainsFunc(rules, all) ||
+		s.Default(ir.Edit).Decision == ir.Deny && !slices.ContainsFunc(rules, edits)
+}
+
+// instructions are the files that instruct every agent of a project.
+var instructions = []string{"CLAUDE.md", "AGENTS.md"}
+
+func (p *pass) writesInstructions() {
+	for _, s := range p.subjects() {
+		for _, name := range instructions {
+			r := p.decide(s.ref, policy.Action{Group: ir.Edit, Arg: name})
+			if r.Decision == ir.Allow && ofSource(r.Pos) && own(r.From) {
+				p.find(r.Pos, "it may edit %s, which instructs every agent, without a question", name).
+					Subject(s.name).
+					Hintf("put %q under ask where that matters", name)
+				break
+			}
+		}
+	}
+}
+
 // limitsEdits reports whether a table allows edits of some files only.
 func limitsEdits(t *ir.Table) bool {
 	some := false

@@ -90,6 +90,20 @@ roles: r: can: mcp: db: {ask: ["@destructive"], default: "allow"}`,
 			"List what the subject needs and ask about the rest.",
 		Bad:  role(`command: "allow"`),
 		Good: role(`command: {allow: ["npm test"], default: "ask"}`),
+	}, {
+		ID: "silent-writer", Severity: diag.Warning, check: (*pass).silentWriters,
+		Doc: "A subject may edit nothing, and leaves commands, MCP tools or unknown tools to the agent: " +
+			"what the agent allows by itself there may still write files. " +
+			"Say what the subject may run, or close the rest with default: \"ask\" or \"deny\".",
+		Bad:  role(`{read: "allow", edit: "deny"}`),
+		Good: role(`{read: "allow", edit: "deny", default: "ask"}`),
+	}, {
+		ID: "writes-instructions", Severity: diag.Note, check: (*pass).writesInstructions,
+		Doc: "A subject may edit the files that instruct every agent, CLAUDE.md or AGENTS.md, without a question. " +
+			"Agents write them every day, so that nothing guards them; " +
+			"but what stands there steers the next session. Ask about them where that matters.",
+		Bad:  role(`edit: {allow: ["**"], default: "ask"}`),
+		Good: role(`edit: {allow: ["**"], ask: ["CLAUDE.md", "AGENTS.md"], default: "ask"}`),
 	}}
 }
 
