@@ -2,6 +2,8 @@ package compiler
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -48,9 +50,37 @@ func (r *Result) Lint() []lint.Finding {
 // Write puts the artifacts on disk: all of them or none.
 func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change, diag.List) {
 	return output.Write(ctx, output.Build{
-		Source:  r.Project.SourceHash,
-		Schema:  schema.Hash(),
-		Outputs: r.Outputs,
-		Common:  r.Common,
+		Source:   r.Project.SourceHash,
+		Schema:   schema.Hash(),
+		Model:    ir.Version,
+		Released: r.released,
+		Outputs:  r.Outputs,
+		Common:   r.Common,
 	}, opt)
+}
+
+// released lists what each role leaves to the agents, unless modec.toml says what silence
+// means.
+func (r *Result) released() []string {
+	if r.Config.SilenceWritten {
+		return nil
+	}
+	var out []string
+	for i := range r.Project.Roles {
+		ref := ir.SubjectRef{Role: r.Project.Roles[i].Name}
+		s, err := r.Policy.Subject(ref)
+		if err != nil {
+			continue
+		}
+		var groups []string
+		for _, g := range ir.Groups {
+			if s.Default(g).Decision == ir.Agent {
+				groups = append(groups, string(g))
+			}
+		}
+		if len(groups) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s", ref, strings.Join(groups, ", ")))
+		}
+	}
+	return out
 }

@@ -34,6 +34,8 @@ type Config struct {
 	Baseline string
 	Silence  *ir.Default // what a role decides where nothing is said; nil: the agent does
 	Targets  []Target    // in the order of the target table
+	// SilenceWritten is set where modec.toml says what silence means, "agent" included.
+	SilenceWritten bool
 	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
 	PromptLimit int    // in bytes, for lint's long-prompt
@@ -254,6 +256,7 @@ func (c *configReader) read(b []byte) *Config {
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"],
 	}
 	if pos, written := c.vals["silence"]; written {
+		cfg.SilenceWritten = true
 		cfg.Silence = &ir.Default{Pos: pos}
 		if err := cfg.Silence.Decision.UnmarshalText([]byte(o.String("silence"))); err != nil || cfg.Silence.Decision == ir.Agent {
 			cfg.Silence = nil // a word that is none has been reported

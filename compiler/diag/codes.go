@@ -44,6 +44,7 @@ const (
 	Interrupted             Code = "interrupted"
 	MatchesNothing          Code = "matches-nothing"
 	MissingField            Code = "missing-field"
+	NewMeaning              Code = "new-meaning"
 	NoProject               Code = "no-project"
 	OldModec                Code = "old-modec"
 	NoTargets               Code = "no-targets"

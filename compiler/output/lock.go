@@ -27,6 +27,7 @@ const lockHeader = `# Written by modec build; commit it. It tells which files mo
 type Lock struct {
 	Version   int               `toml:"version"`
 	Modec     string            `toml:"modec"`                        // version of modec that built
+	Model     int               `toml:"model,omitempty"`              // version of the model; 0: 1
 	Schema    string            `toml:"schema"`                       // hash of the schema that checked the source
 	Source    string            `toml:"source"`                       // hash over every file read
 	Accepted  []string          `toml:"accepted,omitempty,multiline"` // losses that [[exceptions]] accept

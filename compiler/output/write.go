@@ -85,6 +85,10 @@ const PendingLock = ".modec/lock.next"
 type Build struct {
 	Source  string               // the hash of the source
 	Schema  string               // the hash of the schema that checked it
+	Model   int                  // the version of the model: of what a source means
+	// Released lists, as a person reads it, what an older model closed and this one does
+	// not; empty where the project says that it wants that. nil: nothing.
+	Released func() []string
 	Outputs []contract.Artifacts // one a target
 	Common  []contract.File      // what every build writes
 }
@@ -101,11 +105,26 @@ func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 	}
 	defer w.close()
 	w.readLocks()
+	w.stopOnce(b)
 	changes := w.plan(b)
 	if opt.Check {
 		changes = append(changes, w.checkLock(b, changes)...)
 	}
 	return w.finish(ctx, changes, func() error { return w.apply(b, changes) })
+}
+
+// stopOnce reports what a build opens only because an older modec wrote the last one, for
+// which the same source meant less.
+func (w *writer) stopOnce(b Build) {
+	if w.lock == nil || w.lock.Model >= b.Model || b.Released == nil {
+		return
+	}
+	if released := b.Released(); len(released) > 0 {
+		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: LockFile},
+			"an older modec wrote the last build, for which unsaid meant ask: this one leaves to the agents %s",
+			strings.Join(released, "; ")).
+			Hint(`write silence = "ask" into modec.toml to keep it closed, or silence = "agent" to release it`)
+	}
 }
 
 // Clean takes out what modec wrote, as the lock of the output root remembers it: its
@@ -497,6 +516,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 	l := &Lock{
 		Version:   lockVersion,
 		Modec:     w.opt.Version,
+		Model:     b.Model,
 		Schema:    b.Schema,
 		Source:    b.Source,
 		Artifacts: map[string]string{},
