@@ -42,9 +42,11 @@ func (u *ui) verify(r *verify.Report) {
 		add("assumed not to exist", name, positive(s.Counts.Assumed))
 		add("held by nothing here", name, strings.Join(s.Ungoverned, ", "))
 		add("left to the agents", name, left(s))
+		add("allowed by entries of your own", name, positive(s.Counts.Filled))
 	}
 	for _, what := range []string{
-		"accepted by exceptions", "holes of the agents", "assumed not to exist", "held by nothing here", "left to the agents",
+		"accepted by exceptions", "holes of the agents", "assumed not to exist", "held by nothing here",
+		"left to the agents", "allowed by entries of your own",
 	} {
 		if list := sum[what]; len(list) > 0 {
 			u.printf("%s: %s\n", what, diag.Clean(strings.Join(list, "; ")))
@@ -109,6 +111,7 @@ func (u *ui) surface(s *verify.Surface) {
 	u.reasons("hole", s.Holes, byReason)
 	u.reasons("held by the hook only", s.HookOnly, byGroup)
 	u.reasons("assumed not to exist", s.Assumed, byGroup)
+	u.reasons("allowed by an entry of your own", s.Filled, byReason)
 	for _, a := range s.Assumes {
 		u.printf("  assumed: %s\n", diag.Clean(a))
 	}

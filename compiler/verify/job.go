@@ -194,7 +194,8 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 
 // byItself puts what the agent does by itself into the place of a source that leaves an
 // action to it. It returns the verdict with the agent's holes in its answers: they are the
-// agent's own on both sides.
+// agent's own on both sides. What somebody's own entry permits there, and modec's do not,
+// fills the silence and is no defect.
 func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	var alone contract.Verdict
 	if j.alone != nil {
@@ -203,7 +204,22 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	}
 	w.Source.Decision = alone.Decision
 	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
-	return whole(v)
+	v = whole(v)
+	if j.compiled == nil || v.Decision <= alone.Decision {
+		return v
+	}
+	compiled := whole(j.compiled.Decide(j.ref, w.Action))
+	if compiled.Decision > alone.Decision {
+		return v
+	}
+	h := approval
+	if alone.Decision == ir.Deny {
+		h = access
+	}
+	j.out.Counts.Filled++
+	j.example(&j.out.Filled, j.finding(w, h, v.Answer))
+	compiled.Governs &= v.Governs
+	return compiled
 }
 
 // whole returns a verdict with its holes in its answers.
@@ -446,10 +462,12 @@ func (j *job) into(s *Surface) {
 	s.Holes = append(s.Holes, o.Holes...)
 	s.HookOnly = append(s.HookOnly, o.HookOnly...)
 	s.Assumed = append(s.Assumed, o.Assumed...)
+	s.Filled = append(s.Filled, o.Filled...)
 	s.Counts.Accepted += o.Counts.Accepted
 	s.Counts.Holes += o.Counts.Holes
 	s.Counts.HookOnly += o.Counts.HookOnly
 	s.Counts.Assumed += o.Counts.Assumed
+	s.Counts.Filled += o.Counts.Filled
 	if j.ref.Role == "" || j.ref.Mode == "" {
 		for g := range j.left {
 			s.Left[g] = append(s.Left[g], j.ref.String())

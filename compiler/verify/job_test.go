@@ -329,3 +329,50 @@ func TestRoleInModeWithoutTheHook(t *testing.T) {
 		}
 	}
 }
+
+// What the source leaves to the agent is compared with what the agent does by itself, holes
+// on both sides included, and what a person's own entry permits there is no defect.
+func TestLeftToTheAgent(t *testing.T) {
+	p := source(ir.Deny)
+	hole := func(v contract.Verdict) contract.Verdict {
+		v.Hole = &contract.Hole{Decision: ir.Allow, Why: "by itself"}
+		return v
+	}
+	ask, allow, deny := answers(ir.Ask, contract.Both), answers(ir.Allow, contract.Both), answers(ir.Deny, contract.Both)
+	for _, c := range []struct {
+		name                    string
+		alone, artifact         contract.Verdict
+		compiled                *contract.Verdict
+		wider, narrower, filled int
+	}{
+		{name: "the same", alone: ask, artifact: ask},
+		{name: "more", alone: ask, artifact: allow, wider: 1},
+		{name: "less", alone: ask, artifact: deny, narrower: 1},
+		{name: "a refusal that becomes a question", alone: deny, artifact: ask, wider: 1},
+		{name: "the agent's own hole", alone: hole(ask), artifact: hole(ask)},
+		{name: "a hole that is closed", alone: hole(ask), artifact: ask, narrower: 1},
+		{name: "a hole of the artifacts", alone: ask, artifact: hole(ask), wider: 1},
+		{name: "without the hook", alone: ask, artifact: bare(ask, ir.Allow), wider: 1},
+		{name: "a person's own entry", alone: ask, artifact: allow, compiled: &ask, filled: 1},
+		{name: "modec's own entry", alone: ask, artifact: allow, compiled: &allow, wider: 1},
+	} {
+		j := &job{target: &Target{Target: one{}, Input: contract.Input{Project: p}}, ref: ir.SubjectRef{Mode: "m"},
+			alone: stub{c.alone, ir.MCP}, governs: map[ir.Group]contract.Halves{}, left: map[ir.Group]bool{}}
+		if c.compiled != nil {
+			j.compiled = stub{*c.compiled, ir.MCP}
+		}
+		action := policy.Action{Group: ir.MCP, Server: "s", Arg: "t"}
+		j.judge(&Witness{Action: action, Source: policy.Result{Decision: ir.Agent}}, c.artifact)
+		o := &j.out
+		narrower := o.Access.Narrower + o.Approval.Narrower
+		if o.Bare != nil {
+			narrower += o.Bare.Narrower
+		}
+		if len(o.Findings) != c.wider || narrower != c.narrower || o.Counts.Filled != c.filled || o.Counts.Holes > 0 {
+			t.Errorf("%s: got %d wider, %d narrower, %d filled and %d holes", c.name, len(o.Findings), narrower, o.Counts.Filled, o.Counts.Holes)
+		}
+		if !j.left[ir.MCP] || o.Utility != (Utility{}) {
+			t.Errorf("%s: got left %v and utility %v", c.name, j.left, o.Utility)
+		}
+	}
+}

@@ -95,6 +95,9 @@ type Surface struct {
 	// Assumed are wider on what does not exist if the inventory is complete; one for each
 	// subject and class.
 	Assumed []Finding `json:"assumed"`
+	// Filled are left to the agent by the source and permitted by somebody's own entry in
+	// the files; one for each subject, group and entry.
+	Filled []Finding `json:"filled"`
 
 	Counts Counts `json:"counts"`
 
@@ -110,6 +113,7 @@ type Counts struct {
 	Holes    int `json:"holes"`
 	HookOnly int `json:"hookOnly"`
 	Assumed  int `json:"assumed"` // compared, on what does not exist if the inventory is complete
+	Filled   int `json:"filled"`
 }
 
 // Tally counts compared halves.
@@ -368,7 +372,7 @@ func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
 
 // finish puts what several jobs found in order.
 func (s *Surface) finish() {
-	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed} {
+	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled} {
 		if *list == nil {
 			*list = []Finding{}
 		}
