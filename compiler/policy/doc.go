@@ -5,7 +5,8 @@
 // A subject is a mode, a role, or a role working in a mode. An [Action] is one
 // thing that an agent may try: read a path, edit a path, run a command line,
 // fetch from a host, call a tool of an MCP server, enter a mode. The answer is
-// deny, ask or allow, with the rule that decided and where it is written:
+// deny, ask or allow, or agent where the source leaves the action to the agent,
+// with the rule that decided and where it is written:
 //
 //	e := policy.New(project)
 //	s, err := e.Subject(ir.SubjectRef{Mode: "architect"})
@@ -21,29 +22,34 @@
 // the rules nor how specific they are matters, so adding a deny can never
 // permit more.
 //
-// # 2. Defaults
+// # 2. Defaults, and silence
 //
-// A bare "deny" is a rule that matches everything; a bare "ask" or "allow" is a
-// default. A table that writes no default has deny for a mode and ask for a
-// role (deny under dontAsk, where nobody can be asked). A group that is not
-// mentioned takes can.default; without one a mode denies, and a role does what
-// its permissionMode says:
+// A bare "deny" is a rule that matches everything; a bare "ask", "allow" or
+// "agent" is a default. Where no rule matches, the first of these decides that is
+// written, own or inherited: the default of an entry of can.mcp, the default of
+// the table, can.default (which covers groups that have a table too), for a role
+// its permissionMode, for a role the project's silence. Else a mode denies, and a
+// role leaves the action to the agent.
 //
-//	default, plan, auto   read allow, the rest ask (also when none is written)
+// A permissionMode leaves it to the agent as well, which is then in that mode. For
+// an agent that lacks the mode, [Result.Lacking] returns what the mode means there:
+//
+//	default, plan, auto   read allow, the rest ask
 //	acceptEdits           read and edit allow, the rest ask
 //	dontAsk               deny
 //	bypassPermissions     allow
 //
-// A permissionMode never changes what is written.
+// A permissionMode never changes what is written. In every comparison agent is the
+// most permissive decision. Where one action needs two decisions, as a redirect
+// does, see [ir.Both].
 //
 // # 3. MCP
 //
 // Every entry of can.mcp whose key equals or globs the server counts. A server
 // that is off by default stays denied until an entry with its literal name
 // holds an ask or an allow: no default, no "*" and no other glob opens it. If
-// no rule matches, the entry's default decides (the literal entry before the
-// globs), then can.mcp.default, then 2. An entry that writes no default has the
-// lower of 2 and the next of these. "@read", "@write" and "@destructive"
+// no rule matches, the written default of the literal entry decides, then the
+// lowest one of the globs, then can.mcp.default, then 2. "@read", "@write" and "@destructive"
 // match the inventory's risk; a tool of unknown risk matches @write and
 // @destructive in deny and ask, and nothing in allow. Resources and prompts
 // follow the server's default and may say less; a bare deny and a "*" in deny
@@ -69,13 +75,17 @@
 // Paths are relative to the root and cleaned first. A path that leaves the
 // root ("..", absolute, "~", a drive letter, a UNC prefix, a NUL) is never
 // decided above can.outside: deny for edit; for read, deny for a mode and ask
-// for a role. A path with a backslash is decided in both readings, as a file
+// for a role. What is left to the agent has that ceiling only where can.outside is
+// written. A path with a backslash is decided in both readings, as a file
 // name and as a path with separators, and the lower holds.
 //
 // # 5. Guarded paths
 //
-// The project's guards are deny rules for edit in every subject. Only a path
-// listed literally in can.edit.guarded is free of them.
+// The project's guards are deny and ask rules for edit in every subject. They cap what
+// its rules, its default or its permissionMode approve. Where editing is left to an
+// agent that asks by itself they say nothing; under acceptEdits, auto and
+// bypassPermissions they hold. Only a path listed literally in can.edit.guarded is
+// free of them.
 //
 // # 6. Commands
 //
@@ -123,26 +133,26 @@
 // lower-cased, mapped to ASCII (IDNA), IP addresses are written canonically, a
 // trailing dot and a port are dropped. An argument that is not a host matches no
 // entry of a list, as in 6. A mode is matched by its slug or "*". A role's
-// modes list is its modes group: listed ones are allowed, others denied;
-// without a list all are allowed.
+// modes list is its modes group: listed ones are allowed, others denied.
 //
 // # 8. Role in mode
 //
 // The lower of two decisions, over what each side states: a group that one
 // side neither mentions nor covers with can.default is left to the other. The
-// files that a filter of one side reads are judged by that side. A
+// files that a filter of one side reads are judged by that side. Any stated decision is
+// lower than agent, and the project's silence states nothing. A
 // server that is off by default is open to the pair when either side names it,
 // at what that side says; an explicit deny on either side wins.
 //
 // # 9. Persons
 //
 // A person holds every role whose claims fit and gets the highest of their
-// decisions ([Engine.Person]).
+// decisions ([Engine.Person]). There is no agent to leave anything to: agent is deny.
 //
 // # 10. Unknown tools
 //
-// A tool that maps to no group is decided by can.unknown: deny for a mode, ask
-// for a role (deny under dontAsk).
+// A tool that maps to no group is decided by can.unknown, else as in 2; can.default
+// closes it and never allows it.
 //
 // The package never fails while it decides: patterns are checked when a
 // subject is compiled, and what cannot be understood is refused.
