@@ -3,7 +3,6 @@ package compiler
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -72,14 +71,8 @@ func (r *Result) released() []string {
 		if err != nil {
 			continue
 		}
-		var groups []string
-		for _, g := range ir.Groups {
-			if s.Default(g).Decision == ir.Agent {
-				groups = append(groups, string(g))
-			}
-		}
-		if len(groups) > 0 {
-			out = append(out, fmt.Sprintf("%s: %s", ref, strings.Join(groups, ", ")))
+		if left := s.Left(); len(left) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s", ref, ir.Names(left)))
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 type listCmd struct {
@@ -15,7 +16,7 @@ type listCmd struct {
 }
 
 func (listCmd) Help() string {
-	return `Lists what the source defines, with its places.
+	return `Lists what the source defines, with its places, and what each subject leaves to the agent.
 
 Examples:
   modec list
@@ -38,6 +39,8 @@ type listed struct {
 	Description string   `json:"description,omitempty"`
 	Pos         diag.Pos `json:"pos"`
 	Tools       []string `json:"tools,omitempty"`
+	// Left are the groups that a subject leaves to the agent.
+	Left []ir.Group `json:"left,omitempty" jsonschema:"the tool groups that the source leaves to the agent"`
 }
 
 func (c *listCmd) Run(e *env) error {
@@ -45,7 +48,7 @@ func (c *listCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	l := list(res.Project)
+	l := list(res.Project, res.Policy)
 	l.envelope = e.ui.envelope()
 	if e.ui.json {
 		return e.ui.emit(l)
@@ -61,19 +64,31 @@ func (c *listCmd) Run(e *env) error {
 			if len(i.Tools) > 0 {
 				about = count(len(i.Tools), "tool") + ": " + strings.Join(i.Tools, ", ")
 			}
+			if len(i.Left) > 0 {
+				about += " (leaves " + ir.Names(i.Left) + " to the agent)"
+			}
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", diag.Clean(i.Name), i.Pos, diag.Clean(about))
 		}
 	}
 	return w.Flush()
 }
 
-func list(p *ir.Project) listing {
+func list(p *ir.Project, e *policy.Engine) listing {
+	left := func(ref ir.SubjectRef) []ir.Group {
+		s, err := e.Subject(ref)
+		if err != nil {
+			return nil
+		}
+		return s.Left()
+	}
 	l := listing{Modes: []listed{}, Roles: []listed{}, Servers: []listed{}}
 	for _, m := range p.Modes {
-		l.Modes = append(l.Modes, listed{Name: m.Slug, Title: m.Name, Description: m.Description, Pos: m.Pos})
+		l.Modes = append(l.Modes, listed{Name: m.Slug, Title: m.Name, Description: m.Description, Pos: m.Pos,
+			Left: left(ir.SubjectRef{Mode: m.Slug})})
 	}
 	for _, r := range p.Roles {
-		l.Roles = append(l.Roles, listed{Name: r.Name, Description: r.Description, Pos: r.Pos})
+		l.Roles = append(l.Roles, listed{Name: r.Name, Description: r.Description, Pos: r.Pos,
+			Left: left(ir.SubjectRef{Role: r.Name})})
 	}
 	for _, s := range p.Servers {
 		i := listed{Name: s.Name, Pos: s.Pos}

@@ -78,6 +78,15 @@ const (
 // Groups lists the tool groups in the order in which they are printed.
 var Groups = []Group{Read, Edit, Command, Web, MCP, Modes}
 
+// Names joins the names of groups with commas.
+func Names(groups []Group) string {
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = string(g)
+	}
+	return strings.Join(names, ", ")
+}
+
 // GuardsFile is the file in the places of the project's guards, which modec
 // writes itself.
 const GuardsFile = "modec:guards"

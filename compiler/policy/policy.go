@@ -212,6 +212,20 @@ func (s *Subject) Default(g ir.Group) Result {
 	return *s.over(g, func(side *side) *Result { return side.fallback(g) })
 }
 
+// Left returns the groups in which the subject leaves to the agent what no rule matches.
+func (s *Subject) Left() []ir.Group {
+	var left []ir.Group
+	for _, g := range ir.Groups {
+		if s.Default(g).Decision == ir.Agent {
+			left = append(left, g)
+		}
+	}
+	if s.UnknownTool().Decision == ir.Agent {
+		left = append(left, ir.Unknown)
+	}
+	return left
+}
+
 // Outside returns the ceiling of read or edit outside the project root.
 func (s *Subject) Outside(g ir.Group) Result {
 	if g != ir.Read && g != ir.Edit {
