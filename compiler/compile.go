@@ -36,7 +36,7 @@ type Result struct {
 	Policy  *policy.Engine
 	Sources map[string][]byte    // the data files of the source, by path
 	Outputs []contract.Artifacts // one a target, in printing order
-	Common  []contract.File      // what every build writes
+	Common  []contract.File      // what several targets read: the policy, where there is a hook
 
 	targets []contract.Target         // every target there is
 	inputs  map[string]contract.Input // of the targets that were compiled, by name

@@ -88,13 +88,22 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	for _, list := range problems {
 		diags = append(diags, list...)
 	}
-	policyFile, err := decisionsJSON(r.Project)
-	if err != nil {
-		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
-		return diags
+	if r.hooked() {
+		policyFile, err := decisionsJSON(r.Project)
+		if err != nil {
+			diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
+			return diags
+		}
+		r.Common = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
 	}
-	r.Common = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
 	return append(diags, r.checkPaths()...)
+}
+
+// hooked reports whether an artifact names the policy file, because a hook reads it.
+func (r *Result) hooked() bool {
+	return slices.ContainsFunc(r.Files(), func(f contract.File) bool {
+		return !contract.ForMachines(f.Path) && bytes.Contains(f.Data, []byte(contract.PolicyFile))
+	})
 }
 
 // emitTarget compiles for one target. It separates the losses that modec.toml accepts from

@@ -3,7 +3,9 @@ package compiler
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -55,7 +57,15 @@ func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change
 		Released: r.released,
 		Outputs:  r.Outputs,
 		Common:   r.Common,
+		Partial:  r.partial(),
 	}, opt)
+}
+
+// partial reports whether a target of modec.toml was not compiled.
+func (r *Result) partial() bool {
+	return slices.ContainsFunc(r.Config.Targets, func(t config.Target) bool {
+		return !slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Target.Name() })
+	})
 }
 
 // released lists what each role leaves to the agents, unless modec.toml says what silence

@@ -65,7 +65,7 @@ type buildReport struct {
 
 // targetReport is a target's part of a build.
 type targetReport struct {
-	Name   string          `json:"name" jsonschema:"modec for what every build writes"`
+	Name   string          `json:"name" jsonschema:"modec for what the hooks of several targets read"`
 	Files  []output.Change `json:"files"`
 	Losses diag.List       `json:"losses" jsonschema:"what the format cannot say"`
 }
@@ -259,7 +259,7 @@ func present(res *compiler.Result, changes []output.Change) (there *compiler.Res
 	return &some, missing
 }
 
-// targetReports sorts changes and losses by target; the last is what every build writes.
+// targetReports sorts changes and losses by target; the last is what the hooks of several targets read.
 func targetReports(res *compiler.Result, changes []output.Change) []targetReport {
 	of := func(name string) []output.Change {
 		list := []output.Change{}

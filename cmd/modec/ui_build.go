@@ -51,7 +51,10 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 		rest -= u.someDiagnostics(diags, rest/2)
 	}
 	for i, r := range reports {
-		title := "what every build writes"
+		if i == len(res.Outputs) && len(r.Files) == 0 {
+			break
+		}
+		title := "what the hooks read"
 		if i < len(res.Outputs) {
 			title = res.Outputs[i].Target.Summary()
 		}

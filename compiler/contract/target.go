@@ -95,8 +95,8 @@ type File struct {
 	Places []string
 }
 
-// PolicyFile is the compiled policy that the hooks read. Every build writes it,
-// whatever its targets.
+// PolicyFile is the compiled policy that the hooks read. A build writes it where an
+// artifact names it.
 const PolicyFile = ".modec/policy.json"
 
 // ModelFile is the resolved model, which the target model writes.

@@ -40,7 +40,7 @@ const (
 
 // Change is one artifact and what happens to it.
 type Change struct {
-	Target string `json:"target"` // "modec" for what every build writes
+	Target string `json:"target"` // "modec" for what several targets read
 	Path   string `json:"path"`
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"` // "sha256:…"; "" for a removal
@@ -90,8 +90,13 @@ type Build struct {
 	// not; empty where the project says that it wants that. nil: nothing.
 	Released func() []string
 	Outputs []contract.Artifacts // one a target
-	Common  []contract.File      // what every build writes
+	Common  []contract.File      // what several targets read
+	// Partial is set for a build of some targets: what the others read stays.
+	Partial bool
 }
+
+// whole reports whether the build decides what several targets read.
+func (b *Build) whole() bool { return len(b.Common) > 0 || !b.Partial }
 
 // Write puts a build on disk: all of it or nothing. It refuses, with nothing written,
 // to replace or remove a file that modec did not write or that changed since. Files
@@ -242,7 +247,7 @@ func (w *writer) readLocks() {
 // plan compares what was emitted with what is there.
 func (w *writer) plan(b Build) []Change {
 	var changes []Change
-	compiled := map[string]bool{"modec": true}
+	compiled := map[string]bool{"modec": b.whole()}
 	emitted := map[string]bool{}
 	add := func(name string, f contract.File) {
 		emitted[f.Path] = true
@@ -521,7 +526,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		Source:    b.Source,
 		Artifacts: map[string]string{},
 	}
-	compiled := map[string]bool{"modec": true}
+	compiled := map[string]bool{"modec": b.whole()}
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true
 		for _, d := range o.Losses {
