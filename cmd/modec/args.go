@@ -45,13 +45,14 @@ func (c *argsCmd) Run(e *env) error {
 		return err
 	}
 	opt := contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}
-	args, list, err := e.launchArgs(launcher, c.Subject, opt, mayBeStale)
+	started, list, err := e.launch(launcher, c.Subject, opt, mayBeStale)
 	if err != nil {
 		return err
 	}
 	if list.HasErrors() {
 		return e.ui.fail(list)
 	}
+	args := started.args
 	switch {
 	case e.ui.json:
 		return e.ui.emit(argsReport{e.ui.envelope(), args, list})

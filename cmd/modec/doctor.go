@@ -179,6 +179,30 @@ func (d *doctor) repository() {
 	for _, o := range res.Outputs {
 		d.agent(o)
 		d.unread(res, o)
+		d.silence(res, o)
+	}
+}
+
+// silence lists what the user's own files allow where roles leave something to the agent.
+func (d *doctor) silence(res *compiler.Result, o contract.Artifacts) {
+	type entry struct {
+		rule string
+		at   diag.Pos
+	}
+	roles := map[entry][]string{}
+	var order []entry
+	for _, role := range res.Project.RoleNames() {
+		for _, a := range d.filling(res, o.Target, role) {
+			x := entry{a.Rule, a.At}
+			if roles[x] == nil {
+				order = append(order, x)
+			}
+			roles[x] = append(roles[x], role)
+		}
+	}
+	for _, x := range order {
+		d.note(o.Target.Name(), "%s: your own %q holds for role %s, which leaves that to the agent",
+			x.at, x.rule, strings.Join(roles[x], ", "))
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -77,10 +80,17 @@ func (e *env) launcher(name string) (contract.Launcher, error) {
 	return list[0], nil
 }
 
-// launchArgs compiles the project for the launcher's target alone and returns the
-// arguments for a subject.
-func (e *env) launchArgs(launcher contract.Launcher, subject string, opt contract.ArgsOptions, fresh freshness) (
-	[]string, diag.List, error) {
+// launch is a subject with the arguments that start an agent as it.
+type launch struct {
+	res  *compiler.Result
+	ref  ir.SubjectRef
+	args []string
+}
+
+// launch compiles the project for the launcher's target alone and returns the arguments
+// for a subject.
+func (e *env) launch(launcher contract.Launcher, subject string, opt contract.ArgsOptions, fresh freshness) (
+	*launch, diag.List, error) {
 	req := e.request()
 	req.Only = []string{launcher.Name()}
 	res, diags := compiler.Compile(e.ctx, req)
@@ -98,7 +108,39 @@ func (e *env) launchArgs(launcher contract.Launcher, subject string, opt contrac
 	}
 	opt.Dir = e.relativeDir()
 	args, list := launcher.Args(res.Input(launcher), ref, opt)
-	return args, append(diags, list...), nil
+	return &launch{res, ref, args}, append(diags, list...), nil
+}
+
+// filling returns what the user's own files permit to a role where the source leaves it to
+// the agent.
+func (e *env) filling(res *compiler.Result, t contract.Target, role string) []contract.Allow {
+	personal, ok := t.(contract.Personal)
+	if !ok {
+		return nil
+	}
+	s, err := res.Policy.Subject(ir.SubjectRef{Role: role})
+	if err != nil {
+		return nil
+	}
+	allows := personal.Allows(folderFS(e.dir), folderFS(homeDir()), res.Project, role)
+	return contract.Filling(allows, s.Left())
+}
+
+// folderFS returns the files of a folder, nil where its name is not known.
+func folderFS(dir string) fs.FS {
+	if dir == "" {
+		return nil
+	}
+	return os.DirFS(dir)
+}
+
+// homeDir returns the user's home folder, "" where it is not known.
+func homeDir() string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // fresh reports an error where the artifacts on disk are not those of the source.

@@ -8,9 +8,12 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
 
 type runCmd struct {
+	Closed  bool     `help:"Start nothing where your own files allow what the source leaves to the agent."`
 	Subject string   `arg:"" help:"A role's name or a mode's slug."`
 	Command []string `arg:"" passthrough:"" help:"The agent's command line, after --."`
 }
@@ -18,10 +21,27 @@ type runCmd struct {
 func (runCmd) Help() string {
 	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, right after the program's name. It
 refuses where the artifacts are not those of the source, and where the command line has a flag that would
-replace what the subject may do.
+replace what the subject may do. It lists what your own files allow where the source leaves a decision to the agent;
+with --closed it then starts nothing.
 
-Example:
-  modec run reviewer -- claude -p 'Review the last commit'`
+Examples:
+  modec run reviewer -- claude -p 'Review the last commit'
+  modec run --closed reviewer -- claude`
+}
+
+// silence lists what the user's own files allow where the source says nothing, and fails
+// there with --closed.
+func (c *runCmd) silence(e *env, t contract.Target, l *launch) error {
+	allows := e.filling(l.res, t, l.ref.Role)
+	for _, a := range allows {
+		e.ui.render.Render(e.ui.err, diag.Diagnostic{Severity: diag.Note, Pos: a.At, Message: fmt.Sprintf(
+			"your own %q holds, because the source leaves %s to the agent", a.Rule, ir.Names(a.Groups))})
+	}
+	if c.Closed && len(allows) > 0 {
+		return fmt.Errorf("%s of your own would decide what %s leaves to the agent: take them out, "+
+			"or close the groups in the source", count(len(allows), "rule"), l.ref)
+	}
+	return nil
 }
 
 func (runCmd) reports() []any { return []any{outcome{}} }
@@ -44,7 +64,7 @@ func (c *runCmd) Run(e *env) error {
 			return fmt.Errorf("%s would replace what %s may do: leave it out", flag, c.Subject)
 		}
 	}
-	args, list, err := e.launchArgs(launcher, c.Subject, contract.ArgsOptions{}, mustBeFresh)
+	started, list, err := e.launch(launcher, c.Subject, contract.ArgsOptions{}, mustBeFresh)
 	if err != nil {
 		return err
 	}
@@ -52,9 +72,12 @@ func (c *runCmd) Run(e *env) error {
 		return e.ui.fail(list)
 	}
 	e.ui.diagnostics(list)
+	if err := c.silence(e, launcher, started); err != nil {
+		return err
+	}
 	file, err := exec.LookPath(command[0])
 	if err != nil {
 		return fmt.Errorf("%q cannot be run: %w", command[0], err)
 	}
-	return execute(file, slices.Concat(command[:1], args, command[1:]), os.Environ())
+	return execute(file, slices.Concat(command[:1], started.args, command[1:]), os.Environ())
 }

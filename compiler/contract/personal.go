@@ -1,0 +1,34 @@
+package contract
+
+import (
+	"io/fs"
+	"slices"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// Personal is a target whose agent also reads files of the user's own, where the source
+// leaves something to the agent.
+type Personal interface {
+	Target
+	// Allows returns what these files permit without a question in a session as a role, by
+	// the files in the order in which the agent reads them. home is the user's home folder;
+	// places name its files as ~/PATH. A file that the agent would not load permits nothing.
+	Allows(project, home fs.FS, p *ir.Project, role string) []Allow
+}
+
+// Allow is an entry that permits something without a question.
+type Allow struct {
+	Groups []ir.Group // what it is about
+	Rule   string     // as it is written
+	At     diag.Pos
+}
+
+// Filling returns those of a role's allows that are about a group which the source leaves
+// to the agent.
+func Filling(allows []Allow, left []ir.Group) []Allow {
+	return slices.DeleteFunc(slices.Clone(allows), func(a Allow) bool {
+		return !slices.ContainsFunc(a.Groups, func(g ir.Group) bool { return slices.Contains(left, g) })
+	})
+}
