@@ -65,7 +65,7 @@ func (c *listCmd) Run(e *env) error {
 				about = count(len(i.Tools), "tool") + ": " + strings.Join(i.Tools, ", ")
 			}
 			if len(i.Left) > 0 {
-				about += " (leaves " + ir.Names(i.Left) + " to the agent)"
+				about = strings.TrimSpace(about + " (leaves " + ir.Names(i.Left) + " to the agent)")
 			}
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", diag.Clean(i.Name), i.Pos, diag.Clean(about))
 		}

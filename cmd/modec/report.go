@@ -44,7 +44,7 @@ type outcome struct {
 
 // enums are the words of the types that a report may hold.
 var enums = map[reflect.Type][]any{
-	reflect.TypeFor[ir.Decision]():       {"deny", "ask", "allow"},
+	reflect.TypeFor[ir.Decision]():       {"deny", "ask", "allow", "agent"},
 	reflect.TypeFor[ir.Group]():          words(append(slices.Clip(ir.Groups), ir.Unknown)),
 	reflect.TypeFor[diag.Severity]():     {"error", "warning", "note"},
 	reflect.TypeFor[diag.Loss]():         words([]diag.Loss{diag.Narrowing, diag.Widening, diag.Text}),
