@@ -3,249 +3,176 @@ package policy
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
+	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 )
 
-// ECMAScript writes a file glob as an ECMAScript regular expression, without
-// flags and without anchors, that matches exactly the cleaned paths inside the
-// root that a rule of decision d with this glob matches: an allow the whole
-// path, a deny or an ask also everything below, whatever the case.
-//
-// A deny or an ask compares in Unicode NFC, which no expression can say. Where
-// that makes a difference composed is set: the expression then decides only
-// for paths that [Decomposed] does not match.
-func ECMAScript(pattern string, d ir.Decision) (source string, composed bool, err error) {
-	hold := d != ir.Allow
-	if hold {
-		pattern = Fold(pattern)
-	}
-	g, err := parseGlob(pattern)
-	if err != nil {
-		return "", false, err
-	}
-	w := ecmaWriter{fold: hold}
-	var alts []string
-	for _, a := range g {
-		s, err := w.alternative(a)
-		if err != nil {
-			return "", false, fmt.Errorf("%q cannot be written as a regular expression: %w", pattern, err)
-		}
-		alts = append(alts, s)
-	}
-	switch len(alts) {
-	case 0:
-		return "(?!)", false, nil
-	case 1:
-		return alts[0], w.composed, nil
-	}
-	return "(?:" + strings.Join(alts, "|") + ")", w.composed, nil
+// Expression is a glob without braces as an ECMAScript expression without flags. Its parts
+// match a path from its beginning on, or where Anywhere is set from the beginning of any
+// name. They match letters as the glob has them, and no line break.
+type Expression struct {
+	Anywhere bool
+	Parts    []string
 }
 
-type ecmaWriter struct {
-	fold     bool
-	composed bool
+// ECMAScript writes a file glob as expressions: a cleaned path of one line inside the root
+// matches the glob where it matches one of them. An allow matches up to the end of the
+// path. A deny or an ask matches up to the end of a name, since it decides for all paths
+// below that name too.
+func ECMAScript(pattern string, d ir.Decision) ([]Expression, error) {
+	g, err := parseGlob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var out []Expression
+	for _, a := range g {
+		x, err := expressionOf(a, d != ir.Allow)
+		if err != nil {
+			return nil, fmt.Errorf("%q cannot be written as a regular expression: %w", pattern, err)
+		}
+		out = append(out, x)
+	}
+	return out, nil
 }
 
 const (
-	anything = `[\s\S]*`
-	// one is one character of a name: a surrogate pair is one.
-	one = `(?:[\uD800-\uDBFF][\uDC00-\uDFFF]|[^/\uD800-\uDFFF])`
+	anything = ".*"
+	anyName  = "[^/]+"
+	anyText  = "[^/]*"
 )
 
-func (w *ecmaWriter) alternative(a alternative) (string, error) {
-	var b strings.Builder
+func expressionOf(a alternative, below bool) (Expression, error) {
+	var x Expression
+	if n := len(a) - 1; below && n > 0 && a[n].kind == segAnyDepth {
+		a = a[:n]
+	}
+	if len(a) > 1 && a[0].kind == segAnyDepth {
+		x.Anywhere, a = true, a[1:]
+	}
 	slash := false
 	for i, s := range a {
 		last := i == len(a)-1
-		if s.kind == segAnyDepth {
-			switch {
-			case last && i == 0:
-				b.WriteString(anything)
-			case last:
-				b.WriteString("(?:/" + anything + ")?")
-			default:
-				if slash {
-					b.WriteByte('/')
-				}
-				b.WriteString("(?:[^/]+/)*")
-				slash = false
-			}
+		switch {
+		case s.kind == segAnyDepth && i == 0:
+			x.Parts = append(x.Parts, anything)
 			continue
+		case s.kind == segAnyDepth && last:
+			x.Parts = append(x.Parts, "(/"+anything+")?")
+			continue
+		case s.kind == segAnyDepth:
+			x.Parts = append(x.Parts, "/", "("+anything+"/)?")
+			slash = false
+			continue
+		case slash:
+			x.Parts = append(x.Parts, "/")
 		}
-		if slash {
-			b.WriteByte('/')
+		parts, err := segmentParts(s, below)
+		if err != nil {
+			return x, err
 		}
-		if err := w.segment(&b, s); err != nil {
-			return "", err
-		}
+		x.Parts = append(x.Parts, parts...)
 		slash = true
 	}
-	if w.fold && a[len(a)-1].kind != segAnyDepth {
-		b.WriteString("(?:/" + anything + ")?")
+	// What any name ends with, what begins anywhere may also do over several names.
+	if end := len(x.Parts) - 1; below && x.Parts[end] == anyText {
+		x.Parts[end] = anything
+	} else if below && x.Parts[end] == anyName {
+		x.Parts[end] = ".+"
 	}
-	return b.String(), nil
+	if x.Anywhere && x.Parts[0] == anyText {
+		x.Parts[0] = anything
+	}
+	return x, nil
 }
 
-func (w *ecmaWriter) segment(b *strings.Builder, s segment) error {
+func segmentParts(s segment, below bool) ([]string, error) {
 	switch s.kind {
 	case segLiteral:
-		w.literal(b, s.text)
+		return literalParts(s.text), nil
 	case segAny:
-		b.WriteString("[^/]+")
+		return []string{anyName}, nil
 	case segSuffix:
-		b.WriteString("[^/]*")
-		w.literal(b, s.text)
-	default:
-		for _, e := range s.elems {
-			switch e.kind {
-			case elemLiteral:
-				w.literal(b, e.text)
-			case elemStar:
-				b.WriteString("[^/]*")
-			case elemOne:
-				w.composed = w.composed || w.fold
-				b.WriteString(one)
-			case elemClass:
-				w.composed = w.composed || w.fold
-				if err := w.class(b, e); err != nil {
-					return err
-				}
+		return append([]string{anyText}, literalParts(s.text)...), nil
+	}
+	var parts []string
+	for _, e := range s.elems {
+		switch e.kind {
+		case elemLiteral:
+			parts = append(parts, literalParts(e.text)...)
+		case elemStar:
+			parts = append(parts, anyText)
+		case elemOne:
+			parts = append(parts, oneBut("", below))
+		case elemClass:
+			part, err := classPart(e, below)
+			if err != nil {
+				return nil, err
 			}
+			parts = append(parts, part)
 		}
 	}
-	return nil
+	return parts, nil
 }
 
-// literal writes text; folded, each character as the class of those that equal
-// it but for case.
-func (w *ecmaWriter) literal(b *strings.Builder, text string) {
-	for _, r := range text {
-		if !w.fold {
-			b.WriteString(ecmaRune(r))
-			continue
-		}
-		if r >= 0x80 {
-			w.composed = true
-		}
-		same := orbit(r)
-		if len(same) == 1 {
-			b.WriteString(ecmaRune(r))
-			continue
-		}
-		alts := make([]string, len(same))
-		wide := false
-		for i, x := range same {
-			alts[i] = ecmaRune(x)
-			wide = wide || x > 0xFFFF
-		}
-		if wide {
-			b.WriteString("(?:" + strings.Join(alts, "|") + ")")
-		} else {
-			b.WriteString("[" + strings.Join(alts, "") + "]")
-		}
+// oneBut matches one character of a name that is not in a set. One beyond U+FFFF is two
+// units of an expression: where less is matched no harm is done, it is left out.
+func oneBut(set string, below bool) string {
+	if below {
+		return `([\uD800-\uDBFF].|[^/` + set + "])"
 	}
+	return `[^/\uD800-\uDFFF` + set + "]"
 }
 
-// canonical are the characters that NFC turns into an ASCII one that is not a
-// letter.
-var canonical = map[rune]rune{';': 0x037E, '`': 0x1FEF}
-
-// orbit lists the characters that equal r but for case or normal form.
-func orbit(r rune) []rune {
-	same := []rune{r}
-	for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
-		same = append(same, x)
-	}
-	if c, ok := canonical[r]; ok {
-		same = append(same, c)
-	}
-	return same
-}
-
-// maxClass bounds the characters of a class that is written out by case.
-const maxClass = 2048
-
-func (w *ecmaWriter) class(b *strings.Builder, e elem) error {
+func classPart(e elem, below bool) (string, error) {
 	var set strings.Builder
 	for i := 0; i+1 < len(e.ranges); i += 2 {
 		low, high := e.ranges[i], e.ranges[i+1]
-		switch {
-		case high > 0xFFFF:
-			return fmt.Errorf("a class holds characters beyond U+FFFF")
-		case !w.fold:
-			set.WriteString(ecmaRune(low) + "-" + ecmaRune(high))
-			continue
-		case high-low > maxClass:
-			return fmt.Errorf("a class spans more than %d characters", maxClass)
+		if high > 0xFFFF {
+			return "", fmt.Errorf("a class holds characters beyond U+FFFF")
 		}
-		for r := low; r <= high; r++ {
-			for _, x := range orbit(r) {
-				if x > 0xFFFF {
-					return fmt.Errorf("a class holds characters beyond U+FFFF")
-				}
-				set.WriteString(ecmaRune(x))
-			}
+		set.WriteString(classRune(low))
+		if high > low {
+			set.WriteString("-" + classRune(high))
 		}
 	}
 	if e.negate {
-		b.WriteString(`(?:[\uD800-\uDBFF][\uDC00-\uDFFF]|[^/\uD800-\uDFFF` + set.String() + `])`)
-	} else {
-		b.WriteString(`(?!/)[` + set.String() + `]`)
+		return oneBut(set.String(), below), nil
 	}
-	return nil
+	if e.class('/') {
+		return "(?!/)[" + set.String() + "]", nil
+	}
+	return "[" + set.String() + "]", nil
 }
 
-// ecmaRune writes a character so that it means itself in an expression and in
-// a class.
-func ecmaRune(r rune) string {
+func literalParts(text string) []string {
+	var parts []string
+	for _, r := range text {
+		if odd(r) {
+			parts = append(parts, fmt.Sprintf(`\u%04X`, r))
+		} else {
+			parts = append(parts, ecma.Quote(string(r)))
+		}
+	}
+	return parts
+}
+
+// classRune writes a character so that it means itself in a class.
+func classRune(r rune) string {
 	switch {
-	case strings.ContainsRune(`\^$.|?*+()[]{}/-`, r):
-		return `\` + string(r)
-	case r < 0x20 || r == 0x7f || r == 0xFEFF || unicode.IsSpace(r) && r != ' ':
+	case odd(r):
 		return fmt.Sprintf(`\u%04X`, r)
+	case strings.ContainsRune(`\^]-`, r):
+		return `\` + string(r)
 	}
 	return string(r)
 }
 
-// Decomposed is an ECMAScript expression, without anchors, for one character
-// that NFC may change or join to the one before it: a path with such a
-// character does not compare as it is written. Characters beyond U+FFFF count
-// as such.
-var Decomposed = sync.OnceValue(func() string {
-	var b strings.Builder
-	b.WriteString(`[\uD800-\uDFFF`)
-	var s [4]byte
-	start := rune(-1)
-	flush := func(end rune) {
-		if start >= 0 {
-			fmt.Fprintf(&b, `\u%04X-\u%04X`, start, end)
-		}
-		start = -1
-	}
-	for r := rune(0x80); r <= 0xFFFF; r++ {
-		unstable := false
-		if r < 0xD800 || r > 0xDFFF {
-			text := string(r)
-			n := copy(s[:], text)
-			p := norm.NFC.Properties(s[:n])
-			unstable = !p.BoundaryBefore() || norm.NFC.String(text) != text
-		}
-		switch {
-		case unstable && start < 0:
-			start = r
-		case !unstable && start >= 0:
-			flush(r - 1)
-		}
-	}
-	flush(0xFFFF)
-	b.WriteByte(']')
-	return b.String()
-})
+// odd reports whether a character is not seen where it stands, or changed by who reads it.
+func odd(r rune) bool {
+	return r < 0x20 || r == 0x7f || r == 0xFEFF || unicode.IsSpace(r) && r != ' '
+}
 
 // ExpandBraces returns the globs without braces that a glob stands for, at most
 // 256; it fails on a glob that CheckGlob refuses.

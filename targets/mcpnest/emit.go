@@ -119,7 +119,8 @@ func (e *emitter) claimed() []*ir.Role {
 	return out
 }
 
-// permits reports whether a role may call a tool. What becomes of an ask is an option.
+// permits reports whether a role may call a tool. What becomes of an ask is an option. What the
+// role leaves to an agent is refused: a server has none.
 func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {

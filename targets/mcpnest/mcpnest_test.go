@@ -122,6 +122,20 @@ func TestDeniedToolIsInTheTable(t *testing.T) {
 	}
 }
 
+// A server has no agent that could decide: what a role leaves unsaid is refused.
+func TestNothingIsLeftToAnAgent(t *testing.T) {
+	files, diags := one(t, map[string]any{"unheld_ask": "permit"}, role("quiet", ir.Agent, claims("roles", "quiet")),
+		ir.Role{Name: "silent", Claims: claims("roles", "silent"), PermissionMode: "bypassPermissions"})
+	for _, row := range rows(files) {
+		if !strings.Contains(row, "roles: []") {
+			t.Errorf("got %s, want no role", row)
+		}
+	}
+	if len(diags) > 0 {
+		t.Error(diags)
+	}
+}
+
 // A server cannot ask: an ask is left to the client, but for destructive tools.
 func TestUnheldAsk(t *testing.T) {
 	for option, want := range map[string][]string{

@@ -14,7 +14,7 @@
 // or tool arguments: in 2.x the obvious switchToHttp().getRequest() of a guard
 // returns the caller's own arguments and can be forged. Whether a person
 // confirms a call is the client's matter; unheld_ask says what becomes of an
-// ask.
+// ask. There is no agent to leave a call to: what a role leaves unsaid is refused.
 //
 // # Who is listed what
 //
@@ -81,6 +81,9 @@ func (mcpnest) Governs(p string, g ir.Group) contract.Halves {
 	}
 	return contract.Neither
 }
+
+// Alone returns nothing: there is no agent to leave something to.
+func (mcpnest) Alone(*ir.Project) []contract.Decider { return nil }
 
 // Open reads the stubs as the application does.
 func (mcpnest) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {

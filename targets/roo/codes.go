@@ -28,9 +28,8 @@ func (*emitter) Codes() []diag.Doc {
 			"group. Roo holds that file for every tool, so that a mode that may edit such a path cannot edit it " +
 			"either. Deny the path for edit too, or let one mode read it."},
 		{Code: codeEdit, Text: "A rule over paths cannot be written as Roo's fileRegex: an expression with back " +
-			"references, named groups or a character beyond U+FFFF, or a glob with a class beyond U+FFFF. An allow " +
-			"is left out; for a deny the mode loses the group edit. Write the rule as a glob, or accept the " +
-			"difference with an exception."},
+			"references or named groups, or a glob with a class beyond U+FFFF. An allow is left out; for a deny the " +
+			"mode loses the group edit. Write the rule as a glob, or accept the difference with an exception."},
 		{Code: codeCommand, Text: "A Roo mode has the group command or not: which commands run unasked is the " +
 			"user's own setting. A mode that denies some command loses the group. Ask instead of denying, or accept " +
 			"the difference with an exception."},

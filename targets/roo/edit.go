@@ -3,6 +3,7 @@ package roo
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,11 +19,21 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	if m.Can.Edit != nil {
 		w.open = m.Can.Edit.Open
 	}
-	for _, r := range s.Rules(ir.Edit) {
-		if r.Pattern.Kind == ir.All {
-			if r.Decision == ir.Deny {
-				return group{}, false
-			}
+	rules := s.Rules(ir.Edit)
+	for _, r := range rules {
+		if r.Decision > ir.Deny && r.Pos.File != ir.GuardsFile {
+			w.named = append(w.named, r.Pattern.Text)
+		}
+	}
+	for _, r := range rules {
+		switch {
+		case e.holds(r): // for every tool
+			continue
+		case r.Pos.File == ir.GuardsFile && r.Decision > ir.Deny:
+			continue // present, and whether a person is asked Roo does not say
+		case r.Pattern.Kind == ir.All && r.Decision == ir.Deny:
+			return group{}, false
+		case r.Pattern.Kind == ir.All:
 			w.all = true
 			continue
 		}
@@ -47,92 +58,201 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	return w.group(), true
 }
 
-// editWriter collects the rules of a mode as expressions over the whole path.
+// editWriter collects the rules of a mode as parts of one expression.
 type editWriter struct {
-	all                     bool // what no rule names may be edited
-	open                    []ir.OpenPath
-	permits, denies, guards []string
-	described               []string
-	composed                bool // some rule decides for paths in NFC only
+	all       bool // what no rule names may be edited
+	open      []ir.OpenPath
+	named     []string // the patterns of what may be edited
+	permits   []word   // over whole paths
+	denies    refusal  // by the rules of the mode
+	guards    refusal  // by those of the project
+	exprs     []string // what the mode denies by an expression
+	described []string
+}
+
+// refusal is what an expression refuses: a path that begins with a word of rooted, or in
+// which a word of anywhere begins a name, with all that is below it.
+type refusal struct {
+	rooted, anywhere []word
+	dots             bool // names that are "", "." or ".." are refused too
+}
+
+func (r *refusal) add(x policy.Expression) {
+	if x.Anywhere {
+		r.anywhere = append(r.anywhere, x.Parts)
+	} else {
+		r.rooted = append(r.rooted, x.Parts)
+	}
+}
+
+// expression matches the begin of a path that is refused.
+func (r *refusal) expression() string {
+	alternatives, names := joined(r.rooted), joined(r.anywhere)
+	if r.dots {
+		names = append([]string{format.Dots}, names...)
+	}
+	if len(names) > 0 {
+		alternatives = append(alternatives, "(.*/)?"+grouped(names))
+	}
+	return grouped(alternatives) + format.NameEnd
 }
 
 func (w *editWriter) rule(r ir.Rule) error {
-	source, composed, err := expression(r)
+	if r.Pattern.Kind == ir.Regex {
+		p, err := ecma.Parse(r.Pattern.Text)
+		if err == nil {
+			err = alone(p)
+		}
+		if err != nil {
+			return fmt.Errorf("the expression %q %w", r.Pattern.Text, err)
+		}
+		if r.Decision == ir.Deny {
+			w.exprs = append(w.exprs, begins(p))
+			return nil
+		}
+		w.permit(r, word{matches(p)})
+		return nil
+	}
+	guard := r.Pos.File == ir.GuardsFile
+	text := r.Pattern.Text
+	if folder, ok := format.AgentFolder(text); ok && guard && !w.names(folder) {
+		text = folder
+	}
+	all, err := policy.ECMAScript(text, r.Decision)
 	if err != nil {
 		return err
 	}
-	w.composed = w.composed || composed
-	switch {
-	case r.Decision > ir.Deny:
-		w.permits = append(w.permits, source)
-		w.described = append(w.described, r.Pattern.Text)
-	case r.Pos.File == ir.GuardsFile && len(w.open) > 0:
-		w.guards = append(w.guards, source)
-	default:
-		w.denies = append(w.denies, source)
+	for _, x := range all {
+		switch {
+		case r.Decision > ir.Deny:
+			if x.Anywhere && x.Parts[0] != ".*" {
+				x.Parts = append(word{"(.*/)?"}, x.Parts...)
+			}
+			if r.Decision == ir.Ask { // about all that is below, too
+				x.Parts = append(x.Parts, "(/.*)?")
+			}
+			w.permit(r, x.Parts)
+		case guard && len(w.open) > 0:
+			w.guards.add(x)
+		default:
+			w.denies.add(x)
+		}
 	}
 	return nil
 }
 
-func (w *editWriter) group() group {
-	var b strings.Builder
-	b.WriteString("^" + format.Guard)
-	if w.composed {
-		b.WriteString(`(?![\s\S]*` + policy.Decomposed() + ")")
-	}
-	if len(w.denies) > 0 {
-		b.WriteString("(?!(?:" + strings.Join(w.denies, "|") + ")$)")
-	}
-	if len(w.guards) > 0 {
-		free := make([]string, len(w.open))
-		for i, o := range w.open {
-			free[i] = ecma.Quote(o.Path)
-		}
-		b.WriteString("(?=(?:" + strings.Join(free, "|") + ")$|(?!(?:" + strings.Join(w.guards, "|") + ")$))")
-	}
-	if w.all {
-		b.WriteString(`[\s\S]+$`)
-		return group{name: "edit", regex: b.String(), description: format.EverythingElse}
-	}
-	b.WriteString("(?:" + strings.Join(w.permits, "|") + ")$")
-	return group{name: "edit", regex: b.String(), description: strings.Join(w.described, ", ")}
+// names reports whether a rule may let something in an agent's folder be edited.
+func (w *editWriter) names(folder string) bool {
+	return slices.ContainsFunc(w.named, func(text string) bool {
+		return strings.Contains(text, strings.TrimPrefix(folder, "."))
+	})
 }
 
-// expression writes a rule's pattern as an expression over the whole path.
-// composed is set where it decides for paths in Unicode NFC only.
-func expression(r ir.Rule) (source string, composed bool, err error) {
-	if r.Pattern.Kind != ir.Regex {
-		return policy.ECMAScript(r.Pattern.Text, r.Decision)
+func (w *editWriter) permit(r ir.Rule, x word) {
+	w.permits = append(w.permits, x)
+	if !slices.Contains(w.described, r.Pattern.Text) {
+		w.described = append(w.described, r.Pattern.Text)
 	}
-	p, err := ecma.Parse(r.Pattern.Text)
-	if err != nil {
-		return "", false, err
+}
+
+// group writes the expression: a look-ahead that refuses, and what is permitted.
+func (w *editWriter) group() group {
+	g := group{name: "edit", description: strings.Join(w.described, ", ")}
+	body := ".*$"
+	if w.all {
+		g.description = format.EverythingElse
+	} else {
+		body = grouped(joined(w.permits)) + "$"
 	}
-	odd, err := oddCharacters(p)
-	if err != nil {
-		return "", false, fmt.Errorf("the expression %q %w", r.Pattern.Text, err)
+	w.denies.dots = true
+	refused := []string{format.Backslash, w.denies.expression()}
+	if !plainStart.MatchString(body) {
+		refused = append([]string{format.Home, format.Drive}, refused...)
 	}
-	// The expression may match anywhere, and its own anchors still mean the
-	// ends of the path.
-	if r.Decision == ir.Deny {
-		return `(?=[\s\S]*?(?:` + r.Pattern.Text + "|" + odd + `))[\s\S]*`, true, nil
+	text := "^" + lookNot(refused...)
+	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
+		var open []word
+		for _, o := range w.open {
+			open = append(open, word{ecma.Quote(o.Path)})
+		}
+		text += lookNot(lookNot(grouped(joined(open))+"$") + w.guards.expression())
 	}
-	return `(?![\s\S]*` + odd + `)(?=[\s\S]*?(?:` + r.Pattern.Text + `))[\s\S]*`, false, nil
+	if len(w.exprs) > 0 {
+		text += lookNot(w.exprs...)
+	}
+	g.regex = text + oneLine(body) + body
+	return g
+}
+
+func lookNot(alternatives ...string) string { return "(?!" + strings.Join(alternatives, "|") + ")" }
+
+// plainStart matches an expression for paths that begin with two characters of a name.
+var plainStart = regexp.MustCompile(`^[A-Za-z0-9_-]{2}`)
+
+// oneLine returns what restricts an expression to paths of one line. What is refused is
+// looked for in the first one.
+func oneLine(body string) string {
+	p, err := ecma.Parse(body)
+	breaks := err != nil
+	if err == nil {
+		p.Root.Terms(func(t ecma.Term) bool {
+			if s, ok := t.(ecma.Single); ok {
+				u := s.Units()
+				breaks = breaks || slices.ContainsFunc([]uint16{'\n', '\r', 0x2028, 0x2029}, u.Contains)
+			}
+			return true
+		})
+	}
+	if breaks {
+		return "(?=.*$)"
+	}
+	return ""
+}
+
+// begins writes an expression that is looked for anywhere as one that matches from the
+// begin of a path on.
+func begins(p *ecma.Pattern) string {
+	if body, ok := anchored(p, 0, ecma.Start); ok {
+		return body[1:].String()
+	}
+	return ".*" + enclosed(p)
+}
+
+// matches writes an expression that is looked for anywhere as one over the whole path.
+func matches(p *ecma.Pattern) string {
+	body, start := anchored(p, 0, ecma.Start)
+	if !start {
+		return ".*" + enclosed(p) + ".*"
+	}
+	if _, end := anchored(p, len(body)-1, ecma.End); end {
+		return body[1 : len(body)-1].String()
+	}
+	return body[1:].String() + ".*"
+}
+
+// anchored returns the only sequence of an expression, if it has an assertion at a place.
+func anchored(p *ecma.Pattern, i int, kind ecma.AssertionKind) (ecma.Sequence, bool) {
+	if len(p.Root) != 1 || i < 0 || i >= len(p.Root[0]) {
+		return nil, false
+	}
+	a, ok := p.Root[0][i].(*ecma.Assertion)
+	return p.Root[0], ok && a.Kind == kind
+}
+
+func enclosed(p *ecma.Pattern) string {
+	if len(p.Root) > 1 {
+		return "(" + p.String() + ")"
+	}
+	return p.String()
 }
 
 var (
-	errBeyond = errors.New("contains a character beyond U+FFFF, which is two to Roo's engine")
 	errRefers = errors.New("refers to its own groups, which shift when it is joined with others")
 	errNamed  = errors.New("names a group, and a name may stand once in what it is joined to")
 )
 
-// oddCharacters returns a class of characters over which engines differ: halves of
-// characters beyond U+FFFF, line separators, and for an expression with a word boundary
-// whatever is not ASCII. modec's engine reads them as Roo's does; over a path with one of
-// them the emitted expression permits nothing, whoever reads it. It fails on an expression
-// that means something else when it is joined with others.
-func oddCharacters(p *ecma.Pattern) (class string, err error) {
-	class = format.HalvesAndSeparators
+// alone fails on an expression that means something else when it is joined with others.
+func alone(p *ecma.Pattern) (err error) {
 	p.Root.Terms(func(t ecma.Term) bool {
 		switch t := t.(type) {
 		case *ecma.Reference:
@@ -141,20 +261,8 @@ func oddCharacters(p *ecma.Pattern) (class string, err error) {
 			if t.Name != "" {
 				err = errNamed
 			}
-		case *ecma.Literal:
-			if t.Half() {
-				err = errBeyond
-			}
-		case *ecma.Class:
-			if slices.ContainsFunc(t.Items, func(i ecma.Item) bool { return i.First.Half() }) {
-				err = errBeyond
-			}
-		case *ecma.Assertion:
-			if t.Kind == ecma.Boundary || t.Kind == ecma.NotBoundary {
-				class = format.NotASCII
-			}
 		}
 		return err == nil
 	})
-	return class, err
+	return err
 }

@@ -131,6 +131,14 @@ func groups(t *testing.T, file string) map[string]string {
 
 type toolKey struct{ ServerName, ToolName string }
 
+// agent returns the target that emits a dialect.
+func agent(dialect string) contract.Target {
+	if dialect == zoo {
+		return NewZoo()
+	}
+	return New()
+}
+
 // said lists diagnostics as "line subject code direction".
 func said(diags diag.List) []string {
 	var out []string
@@ -228,7 +236,7 @@ func TestMCP(t *testing.T) {
 				}
 				p := project(modes...)
 				p.ClosedInventory = !c.open
-				files, diags := build(t, New(), p, set{"format": "json", "dialect": dialect}, c.exceptions...)
+				files, diags := build(t, agent(dialect), p, set{"format": "json", "dialect": dialect}, c.exceptions...)
 				file := files[".roomodes"] + files[".zoomodes"]
 				if got := groups(t, file)["m0"]; got != want.keeps {
 					t.Errorf("%s: got %q, want %q", dialect, got, want.keeps)
@@ -246,7 +254,7 @@ func TestServerOffByDefault(t *testing.T) {
 	named := ir.Can{MCP: mcp(entry("admin", ir.Ask), entry("docs", ir.Allow))}
 	unnamed := ir.Can{MCP: mcp(entry("docs", ir.Allow))}
 	for dialect, want := range map[string][2]string{stock: {"mcp", "mcp"}, zoo: {"mcp admin docs", "mcp docs"}, restrictions: {"mcp admin:* docs:*", "mcp docs:*"}} {
-		files, diags := build(t, New(), project(named, unnamed), set{"format": "json", "dialect": dialect})
+		files, diags := build(t, agent(dialect), project(named, unnamed), set{"format": "json", "dialect": dialect})
 		got := groups(t, files[".roomodes"]+files[".zoomodes"])
 		if got["m0"] != want[0] || got["m1"] != want[1] {
 			t.Errorf("%s: got %v, want %v", dialect, got, want)

@@ -53,13 +53,10 @@ func may(s *policy.Subject, g ir.Group) bool {
 // plainCharacters mean themselves in a glob and in a gitignore file, or the same.
 const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+*/"
 
-// folded adds the long s and the Kelvin sign, which are an s and a k without case.
-var folded = strings.NewReplacer("k", "[k\u212A]", "K", "[K\u212A]", "s", "[s\u017F]", "S", "[S\u017F]")
-
 // ignoreLine writes a deny as a line of a gitignore file for the same paths. It
 // takes plain globs only: no class, brace or escape, and no "?", which is half a
 // character above U+FFFF to Roo's reader ("ignore" on npm). That reader ignores
-// the case of ASCII letters; folded adds the other two.
+// the case of ASCII letters.
 func ignoreLine(p ir.Pattern) (line string, ok bool) {
 	if p.Kind != ir.Plain || strings.Trim(p.Text, plainCharacters) != "" {
 		return "", false
@@ -77,7 +74,7 @@ func ignoreLine(p ir.Pattern) (line string, ok bool) {
 	if anchored && !strings.Contains(text, "/") {
 		text = "/" + text
 	}
-	return folded.Replace(text), true
+	return text, true
 }
 
 // ignoredEdits reports what a mode may edit and cannot, because the ignore file
@@ -95,7 +92,7 @@ func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
 		}
 		denied[r.Pattern.Text] = true
 		e.loss(m, ir.Edit, codeIgnore, r.Pos, "%s holds %s for every tool: the mode cannot edit it either",
-			e.file("ignore"), r.Pattern).Hint("deny it for edit too, or let one mode read it")
+			e.dir()+"ignore", r.Pattern).Hint("deny it for edit too, or let one mode read it")
 	}
 }
 
@@ -116,5 +113,5 @@ func (e *emitter) ignoreFile() []contract.File {
 	}
 	slices.Sort(lines)
 	text := "# Written by modec: what no mode may read.\n" + strings.Join(slices.Compact(lines), "\n") + "\n"
-	return []contract.File{{Path: e.file("ignore"), Data: []byte(text)}}
+	return []contract.File{{Path: e.dir() + "ignore", Data: []byte(text)}}
 }

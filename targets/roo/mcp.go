@@ -34,7 +34,7 @@ func (e *emitter) servers() []server {
 			sv.disabled = true
 			e.diags.Warnf(codeMCPOff, sv.Pos,
 				"the server %q is off by default and cannot be there for some modes only: it is disabled", sv.Name).
-				Hint("the dialects zoo and mcp-restrictions limit servers by mode").
+				Hint("the dialect mcp-restrictions and the target zoo limit servers by mode").
 				Target(e.name).
 				Loses(diag.Narrowing, string(ir.MCP))
 		}
@@ -81,7 +81,7 @@ func (e *emitter) approve(servers []server) {
 // approval is what the modes decide about calling a tool.
 type approval struct {
 	allows string   // the last mode that may call it unasked
-	asks   bool     // some mode must ask
+	asks   bool     // some mode must ask, or leaves it to the agent
 	at     diag.Pos // the rule that says so
 }
 
@@ -97,7 +97,7 @@ func (e *emitter) approval(sv *server, t *ir.Tool) approval {
 		switch {
 		case r.Decision == ir.Allow:
 			a.allows = m.Slug
-		case r.Decision == ir.Ask || e.excepts(m, sv, t) != nil:
+		case r.Decision > ir.Deny || e.excepts(m, sv, t) != nil:
 			a.asks, a.at = true, r.Pos
 		}
 	}

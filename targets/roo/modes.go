@@ -66,7 +66,7 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	if e.in.Options.String("format") == "json" {
 		write = writeJSON
 	}
-	files := []contract.File{{Path: e.file("modes"), Data: write(modes)}}
+	files := []contract.File{{Path: e.dir() + "modes", Data: write(modes)}}
 	if len(p.Servers) > 0 {
 		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers),
 			Places: contract.MCPServers})

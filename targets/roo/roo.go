@@ -13,10 +13,13 @@
 // Whether a person confirms it is the user's own auto-approve setting; only
 // for MCP tools mcp.json says it (alwaysAllow), for all modes at once.
 //
+// What a mode leaves to the agent it has: the group is there, and no server approves anything.
+//
 // # Dialects
 //
 //   - stock: Roo 3.52.1. A mode has all of MCP or none.
-//   - zoo: a mode lists its servers (allowedMcpServers); the group web exists.
+//   - zoo, the target of that name: a mode lists its servers (allowedMcpServers); the group web
+//     exists.
 //   - mcp-restrictions: the mode key mcpRestrictions and the server key
 //     defaultEnabled of Roo's restriction plan. Roo 3.52.1 ignores both.
 //
@@ -29,15 +32,18 @@
 //   - MCP is all or nothing in stock Roo and by server in Zoo. An MCP tool that
 //     only some modes may call unasked is asked about in all. A server that is
 //     off by default is disabled in stock Roo.
-//   - fileRegex refuses paths that are not clean and relative, that a deny would
-//     have to compare in another Unicode form, and, where an expression of the source
-//     decides, those with characters over which engines differ (line separators,
-//     characters beyond U+FFFF, and with a word boundary all but ASCII).
-//   - An expression with back references, named groups or a character beyond U+FFFF
-//     has no place in fileRegex.
+//   - fileRegex is written to be read: one look-ahead refuses paths that are not clean and
+//     relative, denied names and guarded ones; what follows is permitted. It refuses paths with
+//     a line break or a backslash too, and the folder of an agent (.roo, .claude) whole, where a
+//     guarded path lies in it and the mode names nothing in it. A question of a guard needs no
+//     expression: whether a person is asked Roo does not say.
+//   - An expression with back references or named groups has no place in fileRegex.
 //   - A mode has no model.
 //
 // # Known holes of the agent
+//
+// fileRegex and the ignore file compare letters as they are. On a file system that ignores their
+// case or form, another spelling of a denied or guarded path (.GIT) opens it.
 //
 // Roo does not test the regex on a write without content, on the target of a
 // move in apply_patch, and in generate_image; a command that it runs may write
@@ -94,9 +100,9 @@ func (t roo) Options() []contract.Option {
 	if !t.zoo {
 		options = slices.Insert(options, 1, contract.Option{Name: "dialect", Type: contract.String,
 			Default: string(format.Stock),
-			Choices: []string{string(format.Stock), string(format.Restrictions), string(format.Zoo)},
+			Choices: []string{string(format.Stock), string(format.Restrictions)},
 			Doc: "stock: Roo Code 3.52.1. mcp-restrictions: a Roo that knows the restriction plan's mcpRestrictions " +
-				"and defaultEnabled. zoo: Zoo Code."})
+				"and defaultEnabled."})
 	}
 	return options
 }
@@ -109,20 +115,12 @@ func (t roo) dialect(o contract.Options) format.Dialect {
 }
 
 func (t roo) Owns() []string {
-	own := []string{".zoomodes", ".zooignore", ".zoo/mcp.json", ".zoo/rules-*/*"}
-	if !t.zoo {
-		own = append([]string{".roomodes", ".rooignore", ".roo/mcp.json", ".roo/rules-*/*"}, own...)
-	}
-	return own
+	own := "." + t.Name()
+	return []string{own + "modes", own + "ignore", own + "/mcp.json", own + "/rules-*/*"}
 }
 
-// Asked returns the folders in which the agents keep their rules and settings.
-func (t roo) Asked() []string {
-	if t.zoo {
-		return []string{".zoo", ".vscode"}
-	}
-	return []string{".roo", ".zoo", ".vscode"}
-}
+// Asked returns the folders in which the agent keeps its rules and settings.
+func (t roo) Asked() []string { return []string{"." + t.Name(), ".vscode"} }
 
 // Governs: a mode's groups hold access, mcp.json both halves of MCP tools.
 func (t roo) Governs(path string, g ir.Group) contract.Halves {
@@ -163,21 +161,8 @@ type emitter struct {
 	ignored map[string]string
 }
 
-// file returns the dialect's name of a file: ".roomodes" or ".zoomodes".
-func (e *emitter) file(name string) string {
-	if e.dialect == format.Zoo {
-		return ".zoo" + name
-	}
-	return ".roo" + name
-}
-
-// dir is the folder of the dialect's files.
-func (e *emitter) dir() string {
-	if e.dialect == format.Zoo {
-		return ".zoo"
-	}
-	return ".roo"
-}
+// dir is the folder of the agent's files, and what the names of its other files begin with.
+func (e *emitter) dir() string { return "." + e.name }
 
 // loss reports what a mode loses, at the rule that the format cannot say.
 func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, text string, args ...any) diag.Builder {

@@ -27,6 +27,9 @@ func (t roo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List
 	return []contract.Decider{d}, diags
 }
 
+// Alone returns how the agent decides in a mode that has every group.
+func (roo) Alone(p *ir.Project) []contract.Decider { return []contract.Decider{model.Alone(p)} }
+
 // Formats returns the names for `modec migrate --from`. Kilo Code's legacy extension reads
 // Roo's modes, and has no target of its own.
 func (t roo) Formats() []string {

@@ -6,6 +6,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/thurbox/importer"
 	"modec.dev/modec/targets/thurbox/model"
 )
@@ -25,6 +26,9 @@ func (thurbox) Codes() []diag.Doc {
 func (thurbox) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
 	return model.Open(fsys)
 }
+
+// Alone returns what the sessions of Claude Code do by themselves, for each artifact.
+func (thurbox) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 
 // Formats returns Thurbox's only one.
 func (thurbox) Formats() []string { return []string{"thurbox"} }

@@ -21,7 +21,7 @@
 // reads: a rule with a comma would be torn. An allow with one is left out; a deny with one
 // becomes the whole tool. It joins rules by spaces on the command line, which Claude Code
 // cuts outside of parentheses only. A name has at most 64 bytes. An omitted permission mode
-// is "default", so that it is always written.
+// is "default", which is not written.
 //
 // # What is lost in agents.toml
 //
@@ -188,6 +188,9 @@ func (e *emitter) role(r *ir.Role) {
 	out := format.Role{
 		Name: r.Name, Description: r.Description, PermissionMode: f.PermissionMode, Tools: f.Tools,
 		AppendSystemPrompt: f.AppendSystemPrompt, Env: f.Env,
+	}
+	if out.PermissionMode == format.DefaultMode {
+		out.PermissionMode = ""
 	}
 	for _, a := range f.Allowed {
 		if strings.Contains(a, ",") {

@@ -63,11 +63,14 @@ func roles(t *testing.T, files map[string]string) call {
 	return c
 }
 
-// A permission mode is always written, and every rule is whole.
+// A permission mode is written where it is not the one that Thurbox passes by itself, and
+// every rule is whole.
 func TestSetRoles(t *testing.T) {
-	files, _ := emit(t, ir.Role{Name: "dev", Description: "d", Can: commands(ir.Deny, "git push *")})
+	files, _ := emit(t, ir.Role{Name: "dev", Description: "d", Can: commands(ir.Deny, "git push *")},
+		ir.Role{Name: "quick", PermissionMode: "acceptEdits"})
 	c := roles(t, files)
-	if c.Project != "acme" || c.Roles[0]["permission_mode"] != "default" || c.Roles[0]["description"] != "d" {
+	_, written := c.Roles[0]["permission_mode"]
+	if c.Project != "acme" || written || c.Roles[0]["description"] != "d" || c.Roles[1]["permission_mode"] != "acceptEdits" {
 		t.Errorf("got %+v", c)
 	}
 	if !strings.Contains(files[format.RolesPath], `"Bash(git push *)"`) {

@@ -34,7 +34,7 @@ type modeInfo struct {
 type toolGroup struct {
 	Group    string `json:"group" jsonschema:"read, edit, command, web, mcp or modes"`
 	Enabled  bool   `json:"enabled" jsonschema:"whether anything in the group may be done"`
-	Decision string `json:"decision" jsonschema:"the most that may happen: deny, ask or allow"`
+	Decision string `json:"decision" jsonschema:"the most that may happen; agent: the agent itself decides"`
 	// FileRegex is set for edit alone.
 	FileRegex string `json:"file_regex,omitempty" jsonschema:"the ECMAScript expression of paths that may be edited"`
 }

@@ -280,6 +280,37 @@ func TestAnswersAreThePolicys(t *testing.T) {
 	}
 }
 
+// What a role leaves to the agent is shown as such, and a call of it is asked about.
+func TestLeftToTheAgent(t *testing.T) {
+	s := serve(t, Options{})
+	cs := connect(t, s, "", eras[1], nil)
+	for _, args := range []map[string]any{
+		{"role": "dev", "tool_name": "WebFetch", "url": "https://example.com/x"},
+		{"role": "planner", "tool_name": "execute_command", "command": "ls"},
+		{"role": "planner", "tool_name": "use_mcp_tool", "server": "github"},
+		{"role": "planner", "tool_name": "brand_new_tool"},
+	} {
+		v, refused := call[validateOutput](t, cs, "validate_tool_use", args)
+		if v.Decision != "ask" || !v.RequiresApproval || refused || !strings.Contains(v.Reason, "leaves it to the agent itself") {
+			t.Errorf("%v: got %+v, want an ask that says who decides", args, v)
+		}
+	}
+	x, _ := call[explainOutput](t, cs, "explain", map[string]any{"role": "planner", "action": "command", "arg": "ls"})
+	if x.Decision != "agent" || x.Default != "agent" {
+		t.Errorf("explain: got %+v, want agent", x)
+	}
+	m := s.Model()
+	for i := range m.Project.Roles {
+		r, err := m.roleInfo(&m.Project.Roles[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(r.ToolGroups, toolGroup{Group: "web", Enabled: true, Decision: "agent"}) {
+			t.Errorf("%s: got %+v, want web left to the agent", r.Name, r.ToolGroups)
+		}
+	}
+}
+
 // TestRoles holds a role to the modes that it may enter.
 func TestRoles(t *testing.T) {
 	cs := connect(t, serve(t, Options{}), "", eras[0], nil)

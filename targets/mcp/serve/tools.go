@@ -466,7 +466,7 @@ type modeServer struct {
 
 type toolRule struct {
 	Name     string `json:"name"`
-	Decision string `json:"decision" jsonschema:"deny, ask or allow"`
+	Decision string `json:"decision" jsonschema:"deny, ask, allow, or agent: the agent itself decides"`
 	Rule     string `json:"rule"`
 }
 
@@ -492,7 +492,7 @@ type explainInput struct {
 
 type explainOutput struct {
 	Subject  string        `json:"subject"`
-	Decision string        `json:"decision"`
+	Decision string        `json:"decision" jsonschema:"deny, ask, allow, or agent: the agent itself decides"`
 	Rule     string        `json:"rule"`
 	Place    string        `json:"place,omitempty"`
 	Default  string        `json:"default" jsonschema:"what happens where no rule matches"`

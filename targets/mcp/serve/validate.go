@@ -265,14 +265,20 @@ var verbs = map[ir.Decision]string{
 	ir.Deny:  "may not use",
 	ir.Ask:   "may use, after a person's approval,",
 	ir.Allow: "may use",
+	ir.Agent: "leaves it to the agent itself whether to use",
 }
 
-// answer writes a judgement as the tool's output.
+// answer writes a judgement as the tool's output. What is left to the agent is an ask: what
+// the agent does with it by itself is not known here.
 func answer(ref ir.SubjectRef, in *validateInput, j judgement) *validateOutput {
+	decision := j.Decision
+	if decision == ir.Agent {
+		decision = ir.Ask
+	}
 	out := &validateOutput{
-		Allowed:          j.Decision > ir.Deny,
-		Decision:         j.Decision.String(),
-		RequiresApproval: j.Decision == ir.Ask,
+		Allowed:          decision > ir.Deny,
+		Decision:         decision.String(),
+		RequiresApproval: decision == ir.Ask,
 		ToolName:         in.ToolName,
 		Mode:             ref.Mode,
 		Role:             ref.Role,

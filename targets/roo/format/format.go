@@ -13,6 +13,12 @@
 // 3.82.0, and for the legacy extension Kilo-Org/kilocode.
 package format
 
+import (
+	"strings"
+
+	"modec.dev/modec/compiler/ecma"
+)
+
 // Dialect is an agent of the family, or a variant of one.
 type Dialect string
 
@@ -67,18 +73,55 @@ var layouts = map[Dialect]Layout{
 // Layout returns where the agent keeps its files.
 func (d Dialect) Layout() Layout { return layouts[d] }
 
-// Guard begins every fileRegex that modec writes: it refuses what is not a clean path
-// below the root, since Roo tests the path as the model wrote it. 1365 UTF-16 units
-// are the most that surely fit into the 4096 bytes of the longest path that modec judges.
-const Guard = `(?!$|[/~\\]|[A-Za-z]:|[\s\S]*[\\\u0000]|[\s\S]*/(?:/|$)|(?:[\s\S]*/)?\.{1,2}(?:/|$)|[\s\S]{1366})`
-
-// Before and behind an expression of the source, modec's fileRegex names the characters over
-// which engines differ: HalvesAndSeparators, or NotASCII where the expression has a word
-// boundary.
+// A fileRegex that modec writes begins with a look-ahead. It refuses what is not a clean
+// path below the root, since Roo tests the path as the model wrote it, and denied names
+// with all that is below them:
+//
+//	^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.git))(/|$))
 const (
-	HalvesAndSeparators = `[\uD800-\uDFFF\u2028\u2029]`
-	NotASCII            = `[^\u0000-\u007F]`
+	Home      = `~`       // of somebody
+	Drive     = `.:`      // of Windows
+	Backslash = `.*\\`    // a path to Windows, a name to others
+	Dots      = `\.{0,2}` // a name that is ".", ".." or, in an absolute path and beside "//", nothing
+	NameEnd   = `(/|$)`
 )
+
+// Refusal returns what a fileRegex of modec's refuses by names, as an expression of its own
+// in which no guarded path is open; false for any other expression.
+func Refusal(p *ecma.Pattern) (string, bool) {
+	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
+		return "", false
+	}
+	body := refused(p.Root[0], 1)
+	last := len(body) - 1
+	if last < 1 || body[last-1].String() != Backslash || !strings.Contains(body[last].String(), Dots) {
+		return "", false
+	}
+	text := p.Root[0][:2].String()
+	if guards := refused(p.Root[0], 2); len(guards) == 1 && refused(guards[0], 0) != nil {
+		text += "(?!" + guards[0][1:].String() + ")"
+	}
+	return text, true
+}
+
+// refused returns the body of a negative look-ahead in a sequence, nil for none there.
+func refused(s ecma.Sequence, i int) ecma.Alternation {
+	if i < len(s) {
+		if look, ok := s[i].(*ecma.Look); ok && look.Kind == ecma.NotAhead {
+			return look.Body
+		}
+	}
+	return nil
+}
+
+// AgentFolder returns the folder of an agent in which a guarded path lies (.roo for
+// **/.roo/mcp.json). A fileRegex refuses it whole, so that a person can read it, unless the
+// mode names it.
+func AgentFolder(guard string) (string, bool) {
+	rest, ok := strings.CutPrefix(guard, "**/.")
+	folder, _, below := strings.Cut(rest, "/")
+	return "." + folder, ok && below
+}
 
 // EverythingElse is the description that modec gives the group edit of a mode that may
 // edit everything but what is denied.

@@ -146,7 +146,11 @@ func globText(s ecma.Sequence) (string, bool) {
 	return b.String(), true
 }
 
-// globTerm writes one character, [^/]*, a group of literals, or an optional one of these.
+// wildcards are what the emitter writes for those of a glob.
+var wildcards = map[string]string{"[^/]*": "*", "[^/]+": "*", ".*": "*", ".+": "*", "(.*/)?": "**/",
+	`([\uD800-\uDBFF].|[^/])`: "?"}
+
+// globTerm writes one character, a wildcard, a group of literals, or an optional one of these.
 func globTerm(t ecma.Term) (string, bool) {
 	switch t := t.(type) {
 	case *ecma.Literal:

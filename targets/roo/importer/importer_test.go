@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
@@ -117,6 +119,48 @@ func TestNoExpressionGrows(t *testing.T) {
 			if d := decide(policy.Action{Group: ir.Edit, Arg: p}); d != ir.Deny {
 				t.Errorf("%s: edit %s: got %s, want deny", re, p, d)
 			}
+		}
+	}
+}
+
+// What modec wrote is taken apart again: what every project has goes, and what is left are the
+// rules of the source. An expression that somebody edited since is the one thing that it permits.
+func TestWrittenExpressions(t *testing.T) {
+	known := names([]string{"modec.toml", "modec/**", ".modec", ".git", "HEAD", ".roomodes", "**/.roo/mcp.json", "*.pem"})
+	glob := func(text string) ir.Pattern { return ir.Pattern{Text: text} }
+	regex := func(text string) ir.Pattern { return ir.Pattern{Kind: ir.Regex, Text: text} }
+	const old = `^(?!$|[/~\\]|[A-Za-z]:|[\s\S]*[\\\u0000]|[\s\S]*/(?:/|$)|(?:[\s\S]*/)?\.{1,2}(?:/|$)|[\s\S]{1366})`
+	for _, c := range []struct {
+		name, source string
+		want         access
+	}{
+		{"guards alone", `^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|HEAD|\.(git|modec|roo(modes)?)|modec\.toml))(/|$)).*$`, access{all: true}},
+		{"what is permitted", `^(?!.*\\|(.*/)?(\.{0,2}|HEAD)(/|$))docs(/.*)?$`, access{permits: []string{`^docs(/|$)`}}},
+		{"several", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?=.*$)((.*/)?i18n|.*\.mdx?|src/[^/]*\.go|.*x(?=y).*)$`,
+			access{permits: []string{`(^|/)i18n$`, `\.mdx?$`, `^src/[^/]*\.go$`, `x(?=y)`}}},
+		{"what a mode denies", `^(?!~|.:|.*\\|(db/applied|vendor|(.*/)?(\.{0,2}|.*\.(key|pem)|\.env(\..*)?|a/b|x(.*/)?y))(/|$)).*$`,
+			access{all: true, denies: []ir.Pattern{glob("db/applied"), glob("/vendor"), glob("*.key"), glob(".env"), glob(".env.*"),
+				glob("**/a/b"), regex(`(^|/)x(.*/)?y(/|$)`)}}},
+		{"an expression that a mode denies", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!.*(a|b)$|c).*$`,
+			access{all: true, denies: []ir.Pattern{regex(`(a|b)$`), regex(`^c`)}}},
+		{"an open guard", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!(?!\.roo/x\.md$)(.*/)?\.roo(/|$)).*$`, access{all: true}},
+		{"an open path that nothing guards", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!(?!a$)(.*/)?b(/|$)).*$`, access{permits: []string{""}}},
+		{"edited", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$)).*`, access{permits: []string{""}}},
+		{"somebody's own", `^(?!~)\.md$`, access{permits: []string{""}}},
+
+		{"before: guards alone", old + `(?!(?:(?:[^/]+/)*[mM][oO][dD][eE][cC]\.[tT][oO][mM][lL](?:/[\s\S]*)?|[mM][oO][dD][eE][cC](?:/[\s\S]*)?|` +
+			`\.[rR][oO][oO](?:/[\s\S]*)?|\.[gG][iI][tT](?:/[\s\S]*)?)$)[\s\S]+$`, access{all: true}},
+		{"before: what a mode denies", old + `(?![\s\S]*[\uD800-\uDFFF\u0300-\u034E])(?!(?:(?:[^/]+/)*[^/]*\.[lL][oO][cC][kKK](?:/[\s\S]*)?|` +
+			`[dD][oO][cC][sSſ]/[lL][eE][gG][aA][lL](?:/[\s\S]*)?|` +
+			`(?=[\s\S]*?(?:_gen|[\uD800-\uDFFF\u2028\u2029]))[\s\S]*)$)(?:docs/(?:[^/]+/)*[^/]*\.md)$`,
+			access{permits: []string{`^(?:docs/(?:[^/]+/)*[^/]*\.md)$`},
+				denies: []ir.Pattern{glob("*.lock"), glob("docs/legal"), regex("_gen")}}},
+	} {
+		if len(c.want.permits) == 1 && c.want.permits[0] == "" {
+			c.want.permits[0] = c.source
+		}
+		if d := cmp.Diff(c.want, accessOf(c.source, known), cmp.AllowUnexported(access{})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
 }

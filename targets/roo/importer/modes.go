@@ -266,12 +266,14 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 			im.out.Comments[f.at] = c
 		}
 	}
-	for _, re := range a.denies {
-		if err := policy.CheckRegex(re); err != nil { // what it denies cannot be said
-			im.out.NoteRule(contract.Refused, f.at, subject, f.what, fmt.Sprintf("the mode loses the group: %v", err))
-			return
+	for _, d := range a.denies {
+		if d.Kind == ir.Regex {
+			if err := policy.CheckRegex(d.Text); err != nil { // what it denies cannot be said
+				im.out.NoteRule(contract.Refused, f.at, subject, f.what, fmt.Sprintf("the mode loses the group: %v", err))
+				return
+			}
 		}
-		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: re}, Pos: f.at}
+		rule := ir.Rule{Decision: ir.Deny, Pattern: d, Pos: f.at}
 		if !slices.Contains(t.Rules, rule) {
 			t.Rules = append(t.Rules, rule)
 		}
@@ -290,7 +292,7 @@ func (im *importer) known() map[string]bool {
 		for _, r := range im.ignores {
 			globs = append(globs, r.Pattern.Text)
 		}
-		im.guards = written(globs)
+		im.guards = names(globs)
 	}
 	return im.guards
 }

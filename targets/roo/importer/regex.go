@@ -1,66 +1,242 @@
 package importer
 
 import (
+	"strings"
+
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
 )
 
-// access is what a fileRegex permits and denies, as expressions.
+// access is what a fileRegex permits and denies, as expressions and globs.
 type access struct {
-	permits, denies []string
-	all             bool // what is not denied is permitted
+	permits []string
+	denies  []ir.Pattern
+	all     bool // what is not denied is permitted
 }
 
 // accessOf takes a fileRegex that modec wrote apart. What refuses paths that are not clean
 // paths below the root, and what is known from elsewhere, every project has. An
 // expression of somebody else is the one thing that it permits.
 func accessOf(source string, known map[string]bool) access {
-	foreign := access{permits: []string{source}}
 	p, err := ecma.Parse(source)
-	if err != nil || len(p.Root) != 1 || len(p.Root[0]) < 3 {
-		return foreign
+	if err == nil {
+		if a, ok := written(p, known); ok {
+			return a
+		}
+		if a, ok := writtenBefore(p, known); ok {
+			return a
+		}
 	}
-	rest := p.Root[0]
-	if rest[:2].String() != "^"+format.Guard {
-		return foreign
+	return access{permits: []string{source}}
+}
+
+// written takes an expression apart that today's emitter wrote; false for any other, and
+// for one that was edited since.
+func written(p *ecma.Pattern, known map[string]bool) (access, bool) {
+	var a access
+	if _, ok := format.Refusal(p); !ok {
+		return a, false
 	}
-	rest = rest[2:]
-	if rest[:1].String() == `(?![\s\S]*`+policy.Decomposed()+")" {
+	rest := p.Root[0][1:]
+	body, _ := looked(rest, ecma.NotAhead)
+	if !a.refused(body[len(body)-1], known) {
+		return a, false
+	}
+	for rest = rest[1:]; ; rest = rest[1:] {
+		body, ok := looked(rest, ecma.NotAhead)
+		if !ok {
+			break
+		}
+		if _, opens := looked(body[0], ecma.NotAhead); opens {
+			before := len(a.denies)
+			if !a.refused(body[0][1:], known) || len(a.denies) > before {
+				return a, false // a guard that no project has
+			}
+			continue
+		}
+		for _, s := range body {
+			a.denies = append(a.denies, ir.Pattern{Kind: ir.Regex, Text: loosened(s)})
+		}
+	}
+	if rest[:min(1, len(rest))].String() == "(?=.*$)" {
 		rest = rest[1:]
 	}
-	var a access
-	if body, ok := looked(rest, ecma.NotAhead); ok {
-		if denies, ok := whole(body); ok {
-			for _, d := range denies {
-				if !known[d.String()] {
-					a.denies = append(a.denies, denied(d))
+	last := len(rest) - 1
+	switch {
+	case last < 1 || rest[last:].String() != "$":
+		return a, false
+	case rest.String() == ".*$":
+		a.all = true
+		return a, true
+	}
+	permits := ecma.Alternation{rest[:last]}
+	if group, ok := groupBody(rest[:last]); ok {
+		permits = group
+	}
+	for _, s := range permits {
+		a.permits = append(a.permits, unanchored(s))
+	}
+	return a, true
+}
+
+// refused adds what a sequence refuses: names, with all that is below them. It fails on one
+// that is not written as the emitter does.
+func (a *access) refused(s ecma.Sequence, known map[string]bool) bool {
+	last := len(s) - 1
+	if last < 1 || s[last:].String() != format.NameEnd {
+		return false
+	}
+	all := ecma.Alternation{s[:last]}
+	if group, ok := groupBody(s[:last]); ok {
+		all = group
+	}
+	for _, s := range all {
+		if s[:min(1, len(s))].String() != "(.*/)?" {
+			a.names(s, "/", known)
+			continue
+		}
+		a.names(s[1:], "", known)
+	}
+	return true
+}
+
+// names adds the names that a sequence refuses, but for those that are known. A root is "/"
+// where they begin at the root of the project.
+func (a *access) names(s ecma.Sequence, root string, known map[string]bool) {
+	for _, name := range spelledOut(ecma.Alternation{s}) {
+		if name == format.Dots || isKnown(known, name) || isKnown(known, root+name) {
+			continue
+		}
+		if glob, ok := nameGlob(name, root); ok {
+			a.denies = append(a.denies, ir.Pattern{Text: glob})
+			continue
+		}
+		begin := "(^|/)"
+		if root != "" {
+			begin = "^"
+		}
+		a.denies = append(a.denies, ir.Pattern{Kind: ir.Regex, Text: begin + name + format.NameEnd})
+	}
+}
+
+// isKnown reports whether a name is known, or a folder that it lies in.
+func isKnown(known map[string]bool, name string) bool {
+	name = policy.Fold(name)
+	for i := range name {
+		if name[i] == '/' && i > 0 && known[name[:i]] {
+			return true
+		}
+	}
+	return known[name]
+}
+
+// nameGlob returns the glob for a name and what is below it.
+func nameGlob(name, root string) (string, bool) {
+	p, err := ecma.Parse(name)
+	if err != nil || len(p.Root) != 1 {
+		return "", false
+	}
+	var b strings.Builder
+	for _, t := range p.Root[0] {
+		text := ecma.Sequence{t}.String()
+		atom, ok := wildcards[text]
+		if !ok {
+			atom, ok = globTerm(t)
+		}
+		if l, is := t.(*ecma.Literal); is && l.Escape == "" && l.Unit >= 0x80 && !l.Half() {
+			atom, ok = text, true
+		}
+		if !ok {
+			return "", false
+		}
+		b.WriteString(atom)
+	}
+	glob := b.String()
+	switch {
+	case strings.Contains(glob, "/") && root == "":
+		glob = "**/" + glob
+	case !strings.Contains(glob, "/"):
+		glob = root + glob
+	}
+	return glob, policy.CheckGlob(glob) == nil
+}
+
+// maxNames bounds what an expression is spelled out to.
+const maxNames = 1024
+
+// spelledOut returns the expressions without alternatives that an expression stands for.
+func spelledOut(a ecma.Alternation) []string {
+	var out []string
+	for _, s := range a {
+		texts := []string{""}
+		for _, t := range s {
+			var longer []string
+			for _, more := range choices(t) {
+				for _, text := range texts {
+					longer = append(longer, text+more)
 				}
 			}
-			rest = rest[1:]
-		}
-	}
-	if guards, ok := guarded(rest); ok {
-		for _, g := range guards {
-			if !known[g.String()] {
-				return foreign
+			if texts = longer; len(texts) > maxNames {
+				return []string{a.String()}
 			}
 		}
-		rest = rest[1:]
+		out = append(out, texts...)
 	}
-	permits, ok := whole(ecma.Alternation{rest})
-	switch {
-	case rest.String() == `[\s\S]+$`:
-		a.all = true
-	case ok:
-		for _, s := range permits {
-			a.permits = append(a.permits, permitted(s))
+	return out
+}
+
+// choices returns what a term stands for.
+func choices(t ecma.Term) []string {
+	text := ecma.Sequence{t}.String()
+	if _, ok := wildcards[text]; ok {
+		return []string{text}
+	}
+	switch t := t.(type) {
+	case *ecma.Group:
+		if t.Name == "" {
+			return spelledOut(t.Body)
 		}
-	default:
-		return foreign // edited since
+	case *ecma.Repetition:
+		if t.Min == 0 && t.Max == 1 && !t.Lazy {
+			return append([]string{""}, choices(t.Term)...)
+		}
 	}
-	return a
+	return []string{text}
+}
+
+// unanchored writes an expression over the whole path as one that is looked for anywhere.
+func unanchored(s ecma.Sequence) string {
+	begin, end := "^", "$"
+	if len(s) > 0 {
+		switch s[:1].String() {
+		case ".*":
+			begin, s = "", s[1:]
+		case "(.*/)?":
+			begin, s = "(^|/)", s[1:]
+		}
+	}
+	if last := len(s) - 1; last >= 0 {
+		switch s[last:].String() {
+		case ".*":
+			end, s = "", s[:last]
+		case "(/.*)?":
+			end, s = format.NameEnd, s[:last]
+		}
+	}
+	return begin + s.String() + end
+}
+
+// loosened writes an expression from the begin of a path on as one that is looked for anywhere.
+func loosened(s ecma.Sequence) string {
+	if s[:min(1, len(s))].String() != ".*" {
+		return "^" + s.String()
+	}
+	if group, ok := groupBody(s[1:]); ok {
+		return group.String()
+	}
+	return s[1:].String()
 }
 
 // looked returns the body of a look-around that a sequence begins with.
@@ -75,29 +251,6 @@ func looked(s ecma.Sequence, kind ecma.LookKind) (ecma.Alternation, bool) {
 	return l.Body, true
 }
 
-// guarded returns what a sequence denies first but for paths that the mode opens:
-// (?=(?:OPEN)$|(?!(?:GUARDED)$)).
-func guarded(s ecma.Sequence) (ecma.Alternation, bool) {
-	body, ok := looked(s, ecma.Ahead)
-	if !ok || len(body) != 2 {
-		return nil, false
-	}
-	_, opens := whole(body[:1])
-	inner, ok := looked(body[1], ecma.NotAhead)
-	if !ok || !opens || len(body[1]) != 1 {
-		return nil, false
-	}
-	return whole(inner)
-}
-
-// whole returns what stands in an expression over the whole path: (?:…)$.
-func whole(a ecma.Alternation) (ecma.Alternation, bool) {
-	if len(a) != 1 || len(a[0]) != 2 || a[0][1:].String() != "$" {
-		return nil, false
-	}
-	return groupBody(a[0][:1])
-}
-
 // groupBody returns what stands in the group that a sequence is: one without a name.
 func groupBody(s ecma.Sequence) (ecma.Alternation, bool) {
 	if len(s) != 1 {
@@ -110,51 +263,32 @@ func groupBody(s ecma.Sequence) (ecma.Alternation, bool) {
 	return g.Body, true
 }
 
-// permitted undoes what the emitter puts around an expression of the source that permits;
-// any other becomes one over the whole path.
-func permitted(s ecma.Sequence) string {
-	if len(s) == 3 && s[2:].String() == `[\s\S]*` {
-		body, ok := looked(s, ecma.NotAhead)
-		if ok && len(body) == 1 && len(body[0]) == 2 && isOdd(body[0][1:]) && body[0][:1].String() == `[\s\S]*` {
-			if inner, ok := anywhere(s[1:]); ok {
-				return inner.String()
-			}
-		}
-	}
-	return "^(?:" + s.String() + ")$"
-}
-
-// denied does the same for an expression that denies.
-func denied(s ecma.Sequence) string {
-	if len(s) == 2 && s[1:].String() == `[\s\S]*` {
-		body, ok := anywhere(s)
-		if last := len(body) - 1; ok && last > 0 && isOdd(body[last]) {
-			return body[:last].String()
-		}
-	}
-	return "^(?:" + s.String() + ")$"
-}
-
-// anywhere returns the expression that a sequence looks for first: (?=[\s\S]*?(?:…)).
-func anywhere(s ecma.Sequence) (ecma.Alternation, bool) {
-	body, ok := looked(s, ecma.Ahead)
-	if !ok || len(body) != 1 || len(body[0]) != 2 || body[0][:1].String() != `[\s\S]*?` {
-		return nil, false
-	}
-	return groupBody(body[0][1:])
-}
-
-// isOdd reports whether a sequence is one of the classes that the emitter adds.
-func isOdd(s ecma.Sequence) bool {
-	return s.String() == format.HalvesAndSeparators || s.String() == format.NotASCII
-}
-
-// written are globs as the emitter writes them in a deny.
-func written(globs []string) map[string]bool {
+// names returns what globs are in an expression that refuses them, folded.
+func names(globs []string) map[string]bool {
 	out := map[string]bool{}
 	for _, g := range globs {
-		if source, _, err := policy.ECMAScript(g, ir.Deny); err == nil {
-			out[source] = true
+		both := []string{g}
+		if folder, ok := format.AgentFolder(g); ok {
+			both = append(both, folder)
+		}
+		for _, glob := range both {
+			all, err := policy.ECMAScript(glob, ir.Deny)
+			if err != nil {
+				continue
+			}
+			for _, x := range all {
+				root := "/"
+				if x.Anywhere {
+					root = ""
+				}
+				p, err := ecma.Parse(strings.Join(x.Parts, ""))
+				if err != nil {
+					continue
+				}
+				for _, name := range spelledOut(p.Root) {
+					out[policy.Fold(root+name)] = true
+				}
+			}
 		}
 	}
 	return out

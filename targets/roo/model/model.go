@@ -164,7 +164,20 @@ func (d *decider) read(m *mode, path string) contract.Verdict {
 		v.Hole = m.terminal(readsAny)
 		return v
 	}
+	if r := d.ignore.holds(policy.Fold(path)); r != nil {
+		return inOtherLetters(r.text, d.ignore.pos(r))
+	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)
+}
+
+// inOtherLetters is the verdict about a path that differs from a refused one only in letters
+// that some file systems take for the same.
+func inOtherLetters(rule string, at diag.Pos) contract.Verdict {
+	v := verdict(ir.Deny, contract.Access, rule, at)
+	v.Hole = &contract.Hole{Decision: ir.Ask,
+		Why: "letters are compared as they are: where the file system ignores their case or form, another " +
+			"spelling opens what is refused"}
+	return v
 }
 
 // edit decides by the group, by its fileRegex on the path as it is written
@@ -174,6 +187,9 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 	g, ok := m.groups["edit"]
 	if !ok {
 		return m.without("edit", writesAny)
+	}
+	if strings.Contains(path, "\x00") {
+		return verdict(ir.Deny, contract.Neither, "Node opens no path with a NUL", m.at)
 	}
 	if r := d.ignore.holds(path); r != nil {
 		v := verdict(ir.Deny, contract.Access, r.text, d.ignore.pos(r))
@@ -189,6 +205,12 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 			Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in " +
 				"apply_patch, and on the picture of generate_image"}
 		return v
+	}
+	if r := d.ignore.holds(policy.Fold(path)); r != nil {
+		return inOtherLetters(r.text, d.ignore.pos(r))
+	}
+	if g.regex != nil && g.regex.sameFile(path) {
+		return inOtherLetters(g.text, g.at)
 	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)
 }

@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -31,6 +32,9 @@ type group struct {
 type regex struct {
 	re   *ecma.Regexp // nil: it may match anything
 	late atomic.Int32 // evaluations that took too long
+	// names is what modec's own expression refuses by names, nil for another one. folded is
+	// the same whatever the case and the form of letters.
+	names, folded *regex
 }
 
 // maxTime bounds one evaluation. Roo has no bound; an evaluation that takes longer here
@@ -58,7 +62,21 @@ func fileRegex(p *ecma.Pattern) *regex {
 	if err != nil {
 		return &regex{}
 	}
-	return &regex{re: re}
+	r := &regex{re: re}
+	if refusal, ok := format.Refusal(p); ok {
+		r.names, err = compiled(refusal, ecma.Options{})
+		r.folded, _ = compiled(policy.Fold(refusal), ecma.Options{})
+		if err != nil || r.folded == nil {
+			r.names = nil // it says nothing of other letters then
+		}
+	}
+	return r
+}
+
+// sameFile reports whether a path, on a file system that ignores the case or the form of
+// letters, opens what the expression refuses.
+func (r *regex) sameFile(path string) bool {
+	return r.names != nil && r.names.test(path) && !r.folded.test(policy.Fold(path))
 }
 
 // test is RegExp.prototype.test.

@@ -21,6 +21,9 @@ const (
 	AgentsPath = ".thurbox/agents.toml"
 )
 
+// DefaultMode is the permission mode of a role without one.
+const DefaultMode = "default"
+
 // MostName is the most bytes of a role's name.
 const MostName = 64
 
@@ -28,7 +31,7 @@ const MostName = 64
 type Role struct {
 	Name               string            `json:"name"`
 	Description        string            `json:"description"`
-	PermissionMode     string            `json:"permission_mode"`
+	PermissionMode     string            `json:"permission_mode,omitempty"`
 	AllowedTools       []string          `json:"allowed_tools,omitempty"`
 	DisallowedTools    []string          `json:"disallowed_tools,omitempty"`
 	Tools              *string           `json:"tools,omitempty"`
@@ -65,10 +68,10 @@ func ReadRole(v *located.Value) (Role, bool) {
 }
 
 // Args returns the flags that src/claude/backend.rs of 235d4f71 builds of a role. The mode
-// is always there. A list is one argument, its rules joined by spaces, and left out when it
+// is always there, "default" where the role has none. A list is one argument, its rules joined by spaces, and left out when it
 // is empty.
 func (r *Role) Args() []string {
-	args := []string{"--permission-mode", cmp.Or(r.PermissionMode, "default")}
+	args := []string{"--permission-mode", cmp.Or(r.PermissionMode, DefaultMode)}
 	list := func(flag string, rules []string) {
 		if rules = Stored(rules); len(rules) > 0 {
 			args = append(args, flag, strings.Join(rules, " "))

@@ -1,7 +1,7 @@
 // Package model decides as Thurbox does, which is as the sessions of Claude Code that it
 // starts: Thurbox itself decides nothing.
 //
-// [Open] reads the artifacts. The sessions are judged by Claude Code's own model.
+// [Open] reads the artifacts, and [Alone] does without any. The sessions are judged by Claude Code's own model.
 package model
 
 import (
@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	claude "modec.dev/modec/targets/claude/model"
 	"modec.dev/modec/targets/thurbox/format"
@@ -72,6 +73,21 @@ func Open(fsys fs.FS) ([]contract.Decider, diag.List) {
 	}
 	diags.Sort()
 	return deciders, diags
+}
+
+// Alone returns a decider for each artifact over the sessions that Thurbox starts of roles
+// without rules, in a project without settings.
+func Alone(p *ir.Project) []contract.Decider {
+	var deciders []contract.Decider
+	for _, a := range artifacts {
+		d := &decider{surface: a.surface, fsys: memfs.FS{}, sessions: map[string]*claude.Session{}}
+		for i := range p.Roles {
+			quiet := format.Role{PermissionMode: p.Roles[i].PermissionMode}
+			d.open(p.Roles[i].Name, quiet.Args(), diag.Pos{File: a.path})
+		}
+		deciders = append(deciders, d)
+	}
+	return deciders
 }
 
 func (d *decider) Surface() string   { return d.surface }

@@ -97,3 +97,22 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// By itself Thurbox starts Claude Code in the role's permission mode, and knows no mode.
+func TestAlone(t *testing.T) {
+	deciders := Alone(&ir.Project{Roles: []ir.Role{{Name: "calm"}, {Name: "quick", PermissionMode: "acceptEdits"}}})
+	if len(deciders) != 2 || deciders[0].Surface() != "set_roles" || deciders[1].Surface() != "agents" {
+		t.Fatalf("got %d deciders, want one for each artifact", len(deciders))
+	}
+	for _, d := range deciders {
+		edit := policy.Action{Group: ir.Edit, Arg: "a"}
+		for role, want := range map[string]ir.Decision{"calm": ir.Ask, "quick": ir.Allow} {
+			if v := d.Decide(ir.SubjectRef{Role: role}, edit); v.Decision != want || v.Governs&contract.Approval == 0 {
+				t.Errorf("%s: %s: got %+v, want %s", d.Surface(), role, v.Answer, want)
+			}
+		}
+		if v := d.Decide(ir.SubjectRef{Mode: "m"}, edit); v != (contract.Verdict{}) {
+			t.Errorf("%s: got %+v of a mode", d.Surface(), v)
+		}
+	}
+}
