@@ -95,13 +95,13 @@ const GuardsFile = "modec:guards"
 // what holds permissions, and the folders of git, where a written file runs code. A bare
 // repository is a folder with a file HEAD. What the targets own comes on top.
 var GuardedPaths = []string{
-	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec", ".git", "HEAD",
+	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec/", ".git/", "HEAD",
 }
 
 // AskedPaths are the paths that no subject of any project may edit without a question unless
 // it opens them: a file there may start programs. What may widen the permissions of the
 // agents in use comes on top.
-var AskedPaths = []string{".envrc", ".gitmodules", ".devcontainer"}
+var AskedPaths = []string{".envrc", ".gitmodules", ".devcontainer/"}
 
 // ReservedServers are words of can.mcp, which no server may have for a name.
 var ReservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
@@ -120,7 +120,8 @@ type Project struct {
 	Roles    []Role `json:"roles"` // sorted by name
 
 	// Guards are the paths that no subject may edit, or not without a question, unless its
-	// table opens them (Table.Open): ordinary rules with positions of their own.
+	// table opens them (Table.Open): rules with positions of their own. A guard matches the
+	// whole path, in any case: a folder is guarded with what is below it by "folder/".
 	Guards []Rule `json:"guards"`
 
 	// Silence is what a role decides where nothing is said. nil: the agent decides.

@@ -298,8 +298,11 @@ func guardCovers(guard, pattern string) bool {
 	if strings.Contains(rest, "..") {
 		return false
 	}
-	if !strings.Contains(guard, "/") { // at any depth, with what is below
-		return slices.Contains(strings.Split(rest, "/"), guard)
+	if name, folder := strings.CutSuffix(guard, "/"); folder && !strings.Contains(name, "/") {
+		return slices.Contains(strings.Split(rest, "/"), name)
+	}
+	if !strings.Contains(guard, "/") {
+		return rest == guard || rest == "**/"+guard
 	}
 	if deep, ok := strings.CutPrefix(guard, "**/"); ok {
 		guard, rest = deep, strings.TrimPrefix(rest, "**/")

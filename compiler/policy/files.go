@@ -15,6 +15,8 @@ type patterns struct {
 	mu    sync.Mutex
 	globs map[globKey]glob
 	regex map[string]*expression
+
+	languages sync.Map // of languageKey: *syntax.Prog
 }
 
 // letters is how a pattern compares letters.
@@ -83,9 +85,9 @@ type fileRules struct {
 	always     int // the lowest rank of a rule that matches everything
 }
 
-func (e *Engine) newFileRules(rules []ir.Rule, text func(ir.Rule) string) (*fileRules, error) {
+func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) string) (*fileRules, error) {
 	t := &fileRules{always: len(rules)}
-	t.hold.reach = andBelow
+	t.hold.reach = hold
 	for d := ir.Deny; d <= ir.Allow; d++ {
 		switch d {
 		case ir.Ask:
@@ -190,7 +192,7 @@ type fileTable struct {
 }
 
 func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
-	rules, err := e.newFileRules(s.rules(g), ruleText)
+	rules, err := e.newFileRules(s.rules(g), andBelow, ruleText)
 	if err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func TestGuardsOpen(t *testing.T) {
 	want(t, s, Action{Group: ir.Edit, Arg: "sub/../CLAUDE.md"}, ir.Allow)
 	want(t, s, Action{Group: ir.Edit, Arg: "claude.md"}, ir.Deny)
 	want(t, s, Action{Group: ir.Edit, Arg: "sub/CLAUDE.md"}, ir.Deny)
-	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md/x"}, ir.Deny)
+	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md/x"}, ir.Allow) // a guard of a file
 	want(t, s, Action{Group: ir.Edit, Arg: "modec.toml"}, ir.Deny) // its own rule
 }
 
@@ -268,4 +268,43 @@ func TestLongPathsAreRefused(t *testing.T) {
 	s := mode(t, ir.Can{Read: bare(ir.Allow), OutsideRead: def(ir.Allow)})
 	want(t, s, Action{Group: ir.Read, Arg: strings.Repeat("a", maxPath)}, ir.Allow)
 	want(t, s, Action{Group: ir.Read, Arg: strings.Repeat("a", maxPath+1)}, ir.Deny)
+}
+
+// A guard is reached where a path exists that it and a rule match.
+func TestMeet(t *testing.T) {
+	regex := func(text string) ir.Pattern { return ir.Pattern{Kind: ir.Regex, Text: text} }
+	glob := func(text string) ir.Pattern { return ir.Pattern{Text: text} }
+	for _, c := range []struct {
+		guard, allow ir.Pattern
+		met          bool
+	}{
+		{glob("modec.toml"), glob("docs/**"), true}, // at any depth
+		{glob("/modec.toml"), glob("docs/**"), false},
+		{glob("modec/**"), glob("docs/**"), false},
+		{glob("modec/**"), glob("*.md"), true},
+		{glob("modec.toml"), glob("*.md"), false},
+		{glob(".git/"), glob("docs/*.md"), false},
+		{glob(".git/"), glob("docs/**/*.md"), true},
+		{glob("**/.claude/agents/*.md"), glob("**/*.ts"), false},
+		{glob("**/.claude/agents/*.md"), glob("**/A*"), true},
+		{glob("HEAD"), glob("h[a-e]ad"), true},
+		{glob(".git/"), regex(`^docs/adr/\d{4}-[a-z0-9-]+\.md$`), false},
+		{glob(".git/"), regex(`^docs/adr/.*\.md$`), true},
+		{glob(".git/"), regex(`^docs/adr/[^/]*\.md$`), false},
+		{glob("modec.toml"), regex(`\.md$`), false},
+		{glob("modec.toml"), regex(`TOML`), true},
+		{glob("modec.toml"), regex(`^(?!modec)`), true}, // not regular
+		{glob("modec.toml"), regex(`^modec\.toml\/x`), false},
+		{glob("a b"), regex(`^a\sb$`), true},
+		{glob("İ"), regex(`^i$`), false},
+	} {
+		e := New(&ir.Project{})
+		if got, err := e.meet(c.guard, itself, c.allow, itself); err != nil || got != c.met {
+			t.Errorf("%s and %s: got %v (%v), want %v", c.guard, c.allow, got, err, c.met)
+		}
+	}
+	e := New(&ir.Project{})
+	if !e.Meet(deny("secret")[0], allow("secret/x")[0]) || e.Meet(deny("/secret")[0], allow("docs/**")[0]) {
+		t.Error("a deny holds for what is below it, and for nothing else")
+	}
 }

@@ -37,7 +37,7 @@ var (
 		"**/a/**", "a/**/c", "**/b", ".*", "[^a].md", "Src/*.MD", "é*", "e\u0301", "../x/**", "{a,b/c}", "a*b*c", "*/", "{,a}b", "~/**", "src/**/*.go", `\[a\]`, "**/**", "a/**"}
 	fuzzRegexes = []string{`\.md$`, `^src/`, `(^|/)a(/|$)`, `^(?!src/).*$`, `é`, `.`}
 	fuzzPaths   = []string{"", ".", "a", "A", "b", "a.md", "A.MD", "src", "src/a", "SRC/A", "src/a/b.go", "src/x/a", "docs/a.md", "a/b/c", "a/x/y/c", ".env", "é", "e\u0301x", "É/x",
-		"../x", "../x/y", "/src/a", "/", "~/a", "C:/a", `src\a`, `a\..\b`, "src/../a", "./a//b/", "x/src", "aXbYc", "[a]", "a/../../b", "ab", "CLAUDE.md", "x/claude.MD", ".roo/mcp.json", ".roo/a.md", "src/x/.ROO/a.md", "docs/HEAD", ".Claude/x", "docs/.claude/a.md", "\xff", "a\xff/b"}
+		"../x", "../x/y", "/src/a", "/", "~/a", "C:/a", `src\a`, `a\..\b`, "src/../a", "./a//b/", "x/src", "aXbYc", "[a]", "a/../../b", "ab", "CLAUDE.md", "x/claude.MD", ".roo/mcp.json", ".roo/a.md", "src/x/.ROO/a.md", "docs/HEAD", "HEAD/x", ".Claude/x", "docs/.claude/a.md", "\xff", "a\xff/b"}
 	fuzzHosts     = []string{"*", "a.org", "*.a.org", "b.a.org", "127.0.0.1", "bücher.example", "xn--bcher-kva.example"}
 	fuzzHostArgs  = []string{"", "a.org", "A.ORG.", "b.a.org:80", "c.b.a.org", "xa.org", "0x7f.1", "BÜCHER.example", "a b", "a.org/x"}
 	fuzzTools     = []string{"*", "list_*", "delete_repo", "?ist_users", "mystery", "create_issue", "*e*"}
@@ -139,7 +139,7 @@ func (s *source) project() *ir.Project {
 	return &ir.Project{
 		Servers: standard,
 		Silence: s.optional(),
-		Guards:  append(deny("CLAUDE.md", "**/.roo/*.md", "HEAD"), ask(".claude", "src")...),
+		Guards:  append(deny("CLAUDE.md", "**/.roo/*.md", "HEAD"), ask(".claude/", "src/")...),
 		Modes:   []ir.Mode{{Slug: "m", Can: can(), Restrictions: s.restrictions()}},
 		Roles:   []ir.Role{{Name: "r", Can: can(), PermissionMode: pick(s, fuzzModes)}},
 	}

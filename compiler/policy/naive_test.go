@@ -84,7 +84,8 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 		}
 		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
-			if !open && naiveFile(r, cleaned) && (lowest != ir.Agent || protects) {
+			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: Fold(r.Pattern.Text)}}
+			if !open && naiveFile(whole, Fold(cleaned)) && (lowest != ir.Agent || protects) {
 				lowest = min(lowest, r.Decision)
 			}
 		}

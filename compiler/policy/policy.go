@@ -77,7 +77,7 @@ func New(p *ir.Project) *Engine {
 		roles:     map[string]*side{},
 		subjects:  map[ir.SubjectRef]*Subject{},
 	}
-	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, guardText) })
+	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardText) })
 	e.paths.New = func() any { return newFilePath() }
 	e.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 	return e

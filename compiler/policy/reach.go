@@ -22,7 +22,7 @@ func (e *Engine) reachedGuards(s *side) ([]ir.Rule, error) {
 			if !opens(r.Decision) {
 				continue
 			}
-			met, err := e.meets(guard, r)
+			met, err := e.meet(guard.Pattern, itself, r.Pattern, reach(r.Decision != ir.Allow))
 			if err != nil {
 				return nil, err
 			}
@@ -35,33 +35,45 @@ func (e *Engine) reachedGuards(s *side) ([]ir.Rule, error) {
 	return reached, nil
 }
 
-// meets reports whether a path exists that a guard and a rule match. It takes every
-// expression for one that matches any path.
-func (e *Engine) meets(guard, r ir.Rule) (bool, error) {
-	if r.Pattern.Kind != ir.Plain || guard.Pattern.Kind != ir.Plain {
+// Meet reports whether a path exists that a deny or an ask and another rule match. It
+// compares letters whatever their case, and takes a class for one of all letters and an
+// expression that is not regular for one that matches any path.
+func (e *Engine) Meet(hold, other ir.Rule) bool {
+	met, err := e.meet(hold.Pattern, andBelow, other.Pattern, reach(other.Decision != ir.Allow))
+	return met || err != nil
+}
+
+func (e *Engine) meet(a ir.Pattern, toA reach, b ir.Pattern, toB reach) (bool, error) {
+	if a.Kind == ir.All || b.Kind == ir.All {
 		return true, nil
 	}
-	a, err := e.patterns.glob(guard.Pattern.Text, folded)
+	if a.Kind == ir.Regex || b.Kind == ir.Regex {
+		return e.languagesMeet(a, toA, b, toB)
+	}
+	x, err := e.patterns.glob(a.Text, folded)
 	if err != nil {
 		return false, err
 	}
-	b, err := e.patterns.glob(r.Pattern.Text, letters(r.Decision != ir.Allow))
+	y, err := e.patterns.glob(b.Text, folded)
 	if err != nil {
 		return false, err
 	}
-	below := segment{kind: segAnyDepth}
-	for _, x := range a {
-		x = slices.Clone(x).append(below)
-		for _, y := range b {
-			if r.Decision != ir.Allow {
-				y = slices.Clone(y).append(below)
-			}
-			if x.meets(y) {
+	for _, a := range x {
+		for _, b := range y {
+			if a.to(toA).meets(b.to(toB)) {
 				return true, nil
 			}
 		}
 	}
 	return false, nil
+}
+
+// to returns the alternative with what is below it, where that counts.
+func (a alternative) to(r reach) alternative {
+	if r == andBelow {
+		return slices.Clone(a).append(segment{kind: segAnyDepth})
+	}
+	return a
 }
 
 // meets reports whether a path exists that both match.

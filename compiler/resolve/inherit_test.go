@@ -136,8 +136,8 @@ func (o own) Asked() []string { return o.asked }
 // depth, and what lies beside it as a question.
 func TestGuards(t *testing.T) {
 	p, diags := resolved(map[string]string{"a.yaml": "roles: {r: {}}\n"}, resolve.Settings{Targets: []contract.Target{
-		own{files: []string{".agent/rules.json", ".git/hooks/x", ".agentmodes"}, asked: []string{".agent"}},
-		own{files: []string{".agent/rules.json"}, asked: []string{".agent"}},
+		own{files: []string{".agent/rules.json", ".git/hooks/x", ".agentmodes"}, asked: []string{".agent/"}},
+		own{files: []string{".agent/rules.json"}, asked: []string{".agent/"}},
 	}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -154,7 +154,7 @@ func TestGuards(t *testing.T) {
 	for _, asked := range ir.AskedPaths {
 		want = append(want, "ask "+asked)
 	}
-	if diff := cmp.Diff(append(want, "ask .agent"), got); diff != "" {
+	if diff := cmp.Diff(append(want, "ask .agent/"), got); diff != "" {
 		t.Error(diff)
 	}
 }

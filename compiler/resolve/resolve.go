@@ -198,10 +198,10 @@ func anywhere(glob string) string {
 
 // covers reports whether a guard covers every path of another one, by their texts.
 func covers(guard, other string) bool {
-	below, folder := strings.CutSuffix(guard, "**")
-	name := !strings.Contains(guard, "/")
-	return guard == other || folder && strings.HasPrefix(other, below) ||
-		name && slices.Contains(strings.Split(other, "/"), guard)
+	below, tree := strings.CutSuffix(guard, "**")
+	name, folder := strings.CutSuffix(guard, "/")
+	return guard == other || tree && strings.HasPrefix(other, below) ||
+		folder && slices.Contains(strings.Split(other, "/"), name)
 }
 
 // builtinModes adds the built-in modes that the source refers to.

@@ -237,7 +237,7 @@ func TestGuardsOfTargets(t *testing.T) {
 			t.Errorf("%s stands twice", g)
 		}
 	}
-	for _, g := range []string{"**/.thurbox/agents.toml", ".claude", ".vscode"} {
+	for _, g := range []string{"**/.thurbox/agents.toml", ".claude/", ".vscode/"} {
 		if !slices.Contains(all, g) {
 			t.Errorf("got %v, want %s too", all, g)
 		}

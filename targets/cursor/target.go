@@ -139,7 +139,7 @@ func (cursor) Owns() []string {
 }
 
 // Asked returns the folders in which Cursor keeps its rules and settings.
-func (cursor) Asked() []string { return []string{".cursor", ".vscode"} }
+func (cursor) Asked() []string { return []string{".cursor/", ".vscode/"} }
 
 // projectFile returns the path of a file that everybody in the project shares.
 func projectFile(base string) string { return path.Join(format.Dir, base) }

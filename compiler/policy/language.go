@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"regexp/syntax"
+	"strings"
+	"unicode"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// languagesMeet reports whether a path exists that two patterns match, at least one of them
+// an expression. Where one of them is not regular, it reports true.
+func (e *Engine) languagesMeet(a ir.Pattern, toA reach, b ir.Pattern, toB reach) (bool, error) {
+	x, err := e.patterns.language(a, toA)
+	if err != nil {
+		return false, err
+	}
+	y, err := e.patterns.language(b, toB)
+	if err != nil {
+		return false, err
+	}
+	return x == nil || y == nil || programsMeet(x, y), nil
+}
+
+// language returns a program that matches at least the paths that a pattern matches, nil
+// where there is none: an expression with a look-around or a back-reference is not regular.
+func (p *patterns) language(x ir.Pattern, to reach) (*syntax.Prog, error) {
+	key := languageKey{x, to}
+	if prog, ok := p.languages.Load(key); ok {
+		return prog.(*syntax.Prog), nil
+	}
+	prog, err := p.newLanguage(x, to)
+	if err == nil {
+		p.languages.Store(key, prog)
+	}
+	return prog, err
+}
+
+type languageKey struct {
+	ir.Pattern
+	reach
+}
+
+func (p *patterns) newLanguage(x ir.Pattern, to reach) (*syntax.Prog, error) {
+	text := x.Text
+	if x.Kind == ir.Plain {
+		g, err := p.glob(x.Text, folded)
+		if err != nil {
+			return nil, err
+		}
+		text = g.regular(to)
+	} else {
+		text = spaces.Replace(text)
+	}
+	re, err := syntax.Parse("(?i)"+text, syntax.Perl)
+	if err != nil {
+		return nil, nil
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return nil, nil
+	}
+	return prog, nil
+}
+
+// spaces writes what Go's white space lacks of ECMAScript's.
+var spaces = strings.NewReplacer(`\\`, `\\`, `\s`, `[\s\v\p{Z}\x{FEFF}]`)
+
+// regular writes a glob in Go's grammar, anchored at both ends.
+func (g glob) regular(to reach) string {
+	var all []string
+	for _, a := range g {
+		var b strings.Builder
+		slash := false
+		for i, s := range a {
+			switch {
+			case s.kind == segAnyDepth && i == len(a)-1 && i == 0:
+				b.WriteString(`(?s:.*)`)
+				continue
+			case s.kind == segAnyDepth && i == len(a)-1:
+				b.WriteString(`(?s:/.*)?`)
+				continue
+			case slash:
+				b.WriteByte('/')
+			}
+			if slash = s.kind != segAnyDepth; !slash {
+				b.WriteString(`(?s:.*/)?`)
+				continue
+			}
+			for _, e := range s.letters() {
+				switch e.kind {
+				case elemLiteral:
+					b.WriteString(quoteRune(e.text))
+				case elemStar:
+					b.WriteString(`[^/]*`)
+				default:
+					b.WriteString(`[^/]`)
+				}
+			}
+		}
+		if to == andBelow {
+			b.WriteString(`(?s:/.*)?`)
+		}
+		all = append(all, b.String())
+	}
+	return `\A(?:` + strings.Join(all, "|") + `)\z`
+}
+
+// quoteRune writes a letter so that it has no meaning of its own.
+func quoteRune(s string) string {
+	if strings.ContainsAny(s, `\.+*?()|[]{}^$`) {
+		return `\` + s
+	}
+	return s
+}
+
+// programsMeet reports whether a text exists in which both programs find a match. It takes
+// every place for a word's boundary.
+func programsMeet(a, b *syntax.Prog) bool {
+	begin := together{searching, searching, false, false}
+	seen := map[together]bool{begin: true}
+	queue := []together{begin}
+	for len(queue) > 0 {
+		t := queue[0]
+		queue = queue[1:]
+		if t.a == found && t.b == found {
+			return true
+		}
+		next := t.follow(a, b)
+		if !t.ended && shareLetter(lettersAt(a, t.a), lettersAt(b, t.b)) {
+			next = append(next, together{after(a, t.a), after(b, t.b), true, false})
+		}
+		for _, n := range next {
+			if !seen[n] {
+				seen[n] = true
+				queue = append(queue, n)
+			}
+		}
+	}
+	return false
+}
+
+// together is a place in two programs that read the same text: an instruction, or one of
+// the two states of a search.
+type together struct {
+	a, b  int
+	begun bool // a letter was read
+	ended bool // no letter follows
+}
+
+const (
+	searching = -1 // the match has not begun
+	found     = -2 // the match has ended
+)
+
+// follow returns the places that are reached without reading a letter.
+func (t together) follow(a, b *syntax.Prog) []together {
+	var next []together
+	for _, m := range t.moves(a, t.a) {
+		next = append(next, together{m.to, t.b, t.begun, t.ended || m.ends})
+	}
+	for _, m := range t.moves(b, t.b) {
+		next = append(next, together{t.a, m.to, t.begun, t.ended || m.ends})
+	}
+	return next
+}
+
+type move struct {
+	to   int
+	ends bool // only where the text ends
+}
+
+func (t together) moves(p *syntax.Prog, at int) []move {
+	switch at {
+	case searching:
+		return []move{{to: p.Start}}
+	case found:
+		return nil
+	}
+	in := &p.Inst[at]
+	switch in.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		return []move{{to: int(in.Out)}, {to: int(in.Arg)}}
+	case syntax.InstCapture, syntax.InstNop:
+		return []move{{to: int(in.Out)}}
+	case syntax.InstMatch:
+		return []move{{to: found}}
+	case syntax.InstEmptyWidth:
+		width := syntax.EmptyOp(in.Arg)
+		if t.begun && width&syntax.EmptyBeginText != 0 {
+			return nil
+		}
+		return []move{{to: int(in.Out), ends: width&syntax.EmptyEndText != 0}}
+	}
+	return nil
+}
+
+// after returns the place after a letter is read.
+func after(p *syntax.Prog, at int) int {
+	if at < 0 {
+		return at
+	}
+	return int(p.Inst[at].Out)
+}
+
+// lettersAt returns the letters that are read at a place, as pairs of the first and the
+// last one; nil where none is.
+func lettersAt(p *syntax.Prog, at int) []rune {
+	every := []rune{0, unicode.MaxRune}
+	if at < 0 {
+		return every
+	}
+	in := &p.Inst[at]
+	switch in.Op {
+	case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+		return every
+	case syntax.InstRune1:
+		return []rune{in.Rune[0], in.Rune[0]}
+	case syntax.InstRune:
+		if len(in.Rune) > 1 {
+			return in.Rune
+		}
+		letters := []rune{in.Rune[0], in.Rune[0]}
+		if syntax.Flags(in.Arg)&syntax.FoldCase != 0 {
+			for r := unicode.SimpleFold(in.Rune[0]); r != in.Rune[0]; r = unicode.SimpleFold(r) {
+				letters = append(letters, r, r)
+			}
+		}
+		return letters
+	}
+	return nil
+}
+
+func shareLetter(a, b []rune) bool {
+	for i := 0; i+1 < len(a); i += 2 {
+		for j := 0; j+1 < len(b); j += 2 {
+			if a[i] <= b[j+1] && b[j] <= a[i+1] {
+				return true
+			}
+		}
+	}
+	return false
+}
