@@ -294,7 +294,7 @@ func TestMeet(t *testing.T) {
 		{glob("modec.toml"), regex(`\.md$`), false},
 		{glob("modec.toml"), regex(`TOML`), true},
 		{glob("modec.toml"), regex(`^(?!modec)`), true}, // not regular
-		{glob("modec.toml"), regex(`^modec\.toml\/x`), false},
+		{glob("modec.toml"), regex(`^modec\.toml\/x$`), false},
 		{glob("a b"), regex(`^a\sb$`), true},
 		{glob("İ"), regex(`^i$`), false},
 	} {
