@@ -27,7 +27,7 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	}
 	for _, r := range rules {
 		switch {
-		case e.holds(r): // for every tool
+		case e.holds(r), !w.all && !e.reached(r, rules): // for every tool, or nothing permits it
 			continue
 		case r.Pos.File == ir.GuardsFile && r.Decision > ir.Deny:
 			continue // present, and whether a person is asked Roo does not say
@@ -56,6 +56,17 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 		return group{}, false
 	}
 	return w.group(), true
+}
+
+// reached reports whether a rule decides about a path that another one permits, where
+// nothing else may be edited.
+func (e *emitter) reached(r ir.Rule, rules []ir.Rule) bool {
+	if r.Decision > ir.Deny {
+		return true
+	}
+	return slices.ContainsFunc(rules, func(x ir.Rule) bool {
+		return x.Decision > ir.Deny && x.Pos.File != ir.GuardsFile && e.in.Policy.Meet(r, x)
+	})
 }
 
 // editWriter collects the rules of a mode as parts of one expression.
@@ -115,8 +126,8 @@ func (w *editWriter) rule(r ir.Rule) error {
 	}
 	guard := r.Pos.File == ir.GuardsFile
 	text := r.Pattern.Text
-	if folder, ok := format.AgentFolder(text); ok && guard && !w.names(folder) {
-		text = folder
+	if guard {
+		text = w.shorter(text)
 	}
 	all, err := policy.ECMAScript(text, r.Decision)
 	if err != nil {
@@ -139,6 +150,19 @@ func (w *editWriter) rule(r ir.Rule) error {
 		}
 	}
 	return nil
+}
+
+// shorter returns a guard that refuses more and is easier to read: the folder of an agent
+// whole, unless the mode names it, and the JSON files of modec.
+func (w *editWriter) shorter(guard string) string {
+	folder, ok := format.AgentFolder(guard)
+	switch {
+	case ok && !w.names(folder):
+		return folder
+	case strings.HasPrefix(guard, "modec.") && strings.HasSuffix(guard, ".json"):
+		return "modec.*.json"
+	}
+	return guard
 }
 
 // names reports whether a rule may let something in an agent's folder be edited.

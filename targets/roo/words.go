@@ -29,7 +29,8 @@ func joined(words []word) []string {
 	words = slices.Clone(words)
 	slices.SortFunc(words, func(a, b word) int { return slices.Compare(a, b) })
 	words = slices.CompactFunc(words, func(a, b word) bool { return slices.Equal(a, b) })
-	var out []string
+	var tails []string
+	heads := map[string][]string{} // by what follows them
 	for len(words) > 0 {
 		n := 1
 		common := words[0]
@@ -40,8 +41,20 @@ func joined(words []word) []string {
 			}
 			common = c
 		}
-		out = append(out, common.String()+ends(words[:n], len(common)))
+		tail := ends(words[:n], len(common))
+		if !slices.Contains(tails, tail) {
+			tails = append(tails, tail)
+		}
+		heads[tail] = append(heads[tail], common.String())
 		words = words[n:]
+	}
+	var out []string
+	for _, tail := range tails {
+		if tail == "" {
+			out = append(out, heads[tail]...)
+			continue
+		}
+		out = append(out, grouped(heads[tail])+tail)
 	}
 	return out
 }

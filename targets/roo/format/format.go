@@ -14,6 +14,7 @@
 package format
 
 import (
+	"path"
 	"strings"
 
 	"modec.dev/modec/compiler/ecma"
@@ -118,9 +119,12 @@ func refused(s ecma.Sequence, i int) ecma.Alternation {
 // **/.roo/mcp.json). A fileRegex refuses it whole, so that a person can read it, unless the
 // mode names it.
 func AgentFolder(guard string) (string, bool) {
-	rest, ok := strings.CutPrefix(guard, "**/.")
+	rest, ok := strings.CutPrefix(guard, "**/")
 	folder, _, below := strings.Cut(rest, "/")
-	return "." + folder, ok && below
+	if !strings.HasPrefix(folder, ".") {
+		folder = "**/" + path.Dir(rest)
+	}
+	return folder, ok && below
 }
 
 // EverythingElse is the description that modec gives the group edit of a mode that may
