@@ -19,14 +19,21 @@ type HookLine struct {
 	// `… || exit 2`.
 	FailClosed bool
 	// Otherwise is the text that the line prints where modec is missing or fails:
-	// `… || echo TEXT`.
+	// `… || echo TEXT`, or with [Unless] where modec itself does not refuse.
 	Otherwise string
 }
+
+// Unless returns the end of a hook's line that prints a text where modec is missing or
+// another program has its name. What modec refuses (exit code 2) stays refused.
+func Unless(text string) string { return " || { " + refusedByModec + "; echo " + ShellQuote(text) + "; }" }
+
+const refusedByModec = "[ $? = 2 ] && exit 2"
 
 // ParseHookLine reads a line as a POSIX shell would:
 //
 //	modec hook AGENT --model FILE --subject S [--may-allow] [|| exit 2 | || echo TEXT]
 //
+// or with the end that [Unless] returns.
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
 // what that one answers.
 func ParseHookLine(line string) (HookLine, error) {
@@ -64,7 +71,14 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 	if !ok || !plain(s) || b.Op != syntax.OrStmt {
 		return s, nil
 	}
-	end, err := words(line, b.Y)
+	last := b.Y
+	if block, ok := last.Cmd.(*syntax.Block); ok && plain(last) && len(block.Stmts) == 2 {
+		first := block.Stmts[0]
+		if text := line[first.Pos().Offset():first.End().Offset()]; strings.TrimRight(text, "; ") == refusedByModec {
+			last = block.Stmts[1]
+		}
+	}
+	end, err := words(line, last)
 	switch {
 	case err != nil:
 		return nil, err
