@@ -25,7 +25,9 @@ type HookLine struct {
 
 // Unless returns the end of a hook's line that prints a text where modec is missing or
 // another program has its name. What modec refuses (exit code 2) stays refused.
-func Unless(text string) string { return " || { " + refusedByModec + "; echo " + ShellQuote(text) + "; }" }
+func Unless(text string) string {
+	return " || { " + refusedByModec + "; echo " + ShellQuote(text) + "; }"
+}
 
 const refusedByModec = "[ $? = 2 ] && exit 2"
 

@@ -118,9 +118,10 @@ func (cursor) Options() []contract.Option {
 		{Name: "folder", Type: contract.String,
 			Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. " +
 				"Default: the project's name."},
-		{Name: "hooks", Type: contract.Bool, Default: true,
-			Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid " +
-				"inside the IDE. Without them everything that tokens cannot say is narrowed."},
+		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
+			Doc: "Emit hooks that run `modec hook cursor` before tool calls, the only artifact that can forbid inside " +
+				"the IDE. \"auto\": for the subjects that deny what no token of cli.json denies. true: for every " +
+				"subject that says anything. false: never; a group that tokens cannot say is then denied as a whole."},
 		{Name: "subject", Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
@@ -167,6 +168,9 @@ func (cursor) Hook(req contract.HookRequest) contract.HookAnswer { return hook.A
 func (cursor) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	return model.Open(fsys, o, hook.Answer)
 }
+
+// Alone returns what Cursor decides by itself; it has no permission mode of a role.
+func (cursor) Alone(*ir.Project) []contract.Decider { return model.Alone() }
 
 // Formats returns the one that Cursor has.
 func (cursor) Formats() []string { return []string{"cursor"} }

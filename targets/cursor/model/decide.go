@@ -25,16 +25,19 @@ type decider struct {
 
 func (d *decider) Surface() string { return string(d.surface) }
 
-func (d *decider) Assumes() []string {
+func (d *decider) Assumes() []string { return d.surface.assumes() }
+
+func (on surface) assumes() []string {
 	assumes := []string{
 		"the agent runs locally, in a workspace that the user trusts: elsewhere Cursor runs no project hooks",
 		"modec is on the PATH of Cursor",
 		"no path of the project is a link",
 	}
-	if d.surface == ide {
+	if on == ide {
 		return append(assumes,
 			"the profile's permissions.json is the user's ~/.cursor/permissions.json, "+
 				"and the run mode is its approvalMode (Allowlist)",
+			"a list that the profile does not have allows nothing",
 			"no organisation sets the run mode",
 			"no sandbox runs what the list does not hold")
 	}
@@ -125,7 +128,7 @@ func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
 	case a.Group == ir.Command:
 		return s.permissions.command(a.Arg)
 	}
-	return contract.Answer{Decision: ir.Allow, Rule: "no list for this group"}
+	return d.surface.byItself(a)
 }
 
 // hooked joins what the hooks say with the lists. A deny holds. The engine

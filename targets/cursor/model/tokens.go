@@ -144,18 +144,22 @@ func find(list []token, keyword format.Keyword, matches func(*token) bool) *toke
 }
 
 // decide returns what the tokens of a cli.json say of an action, in the run mode
-// allowlist. Inside the workspace and in temporary folders Cursor reads and writes a path
-// without a question; elsewhere it asks, whatever the file says.
+// allowlist. Inside the workspace Cursor reads and writes a path that no token denies. What
+// lies outside no token says: Cursor asks about it by itself.
 func (t *tokensFile) decide(a policy.Action, id string) contract.Answer {
 	if t == nil {
-		return contract.Answer{Decision: ir.Allow, Rule: "the user's own tokens"}
+		return cli.byItself(a)
 	}
 	out := contract.Answer{At: diag.Pos{File: t.file}}
 	switch a.Group {
 	case ir.Read, ir.Edit:
-		out.Governs, out.Decision, out.Rule = contract.Access, ir.Allow, "no deny token"
 		p := absolute(a.Arg)
-		return decidedBy(out, t.denyOf(a.Group, func(tok *token) bool { return tok.whole.match(p) }), ir.Deny)
+		tok := t.denyOf(a.Group, func(tok *token) bool { return tok.whole.match(p) })
+		if tok == nil && outside(a.Arg) {
+			return cli.byItself(a)
+		}
+		out.Governs, out.Decision, out.Rule = contract.Access, ir.Allow, "no deny token"
+		return decidedBy(out, tok, ir.Deny)
 	case ir.Command:
 		out.Governs = contract.Both
 		out.Decision, out.Rule, out.At = shellDecision(t.shellDeny, t.shellAllow, a.Arg, t.file)
