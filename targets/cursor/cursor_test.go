@@ -537,7 +537,7 @@ func TestHooksFile(t *testing.T) {
 // With auto a subject has hooks where it denies what no token denies, and a hook for no
 // event whose groups it leaves to Cursor.
 func TestHooksWhereNeeded(t *testing.T) {
-	read, shell := []string{"beforeReadFile", "beforeTabFileRead", "preToolUse"}, []string{"beforeShellExecution", "preToolUse"}
+	read, shell := []string{"beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preToolUse"}, []string{"beforeShellExecution", "preToolUse"}
 	deny := &ir.Default{Decision: ir.Deny, Pos: at(9)}
 	left := func(rules ...ir.Rule) *ir.Table { return &ir.Table{Rules: rules} }
 	docs := server("docs", 10, "get")
@@ -562,7 +562,7 @@ func TestHooksWhereNeeded(t *testing.T) {
 		{"a list of paths closes with deny", role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read, read},
 		{"every read is denied", role(ir.Can{Read: table(ir.Deny)}), nil, read},
 		{"what lies outside", role(ir.Can{OutsideRead: deny}), read, read},
-		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), nil, []string{"preToolUse"}},
+		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), nil, shell},
 		{"a host is denied", role(ir.Can{Web: left(rule(ir.Deny, "evil.example", 1))}), []string{"preToolUse"},
 			[]string{"preToolUse"}},
 		{"a host is allowed", role(ir.Can{Web: left(rule(ir.Allow, "good.example", 1))}), nil, []string{"preToolUse"}},

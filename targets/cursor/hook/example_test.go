@@ -44,7 +44,7 @@ func ExampleEvents() {
 	fmt.Println(hook.Events([]ir.Group{ir.Command, ir.Modes}))
 	fmt.Println(hook.Events(nil))
 	// Output:
-	// [beforeReadFile beforeTabFileRead preToolUse]
+	// [beforeReadFile beforeShellExecution beforeTabFileRead preToolUse]
 	// [beforeShellExecution preToolUse subagentStart]
 	// []
 }

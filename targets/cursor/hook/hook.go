@@ -62,10 +62,10 @@ const (
 	cannotAsk askAnswer = "deny" // the event has no answer that asks
 )
 
-// events are those that can refuse. preToolUse also sees what is typed into a running
-// shell, and the resources of MCP servers.
+// events are those that can refuse. A command line may also read and write files.
+// preToolUse also sees what is typed into a running shell, and the resources of MCP servers.
 var events = map[string]handler{
-	"beforeShellExecution": {shell, canAsk, []ir.Group{ir.Command}},
+	"beforeShellExecution": {shell, canAsk, []ir.Group{ir.Command, ir.Read, ir.Edit}},
 	"beforeMCPExecution":   {mcpTool, canAsk, []ir.Group{ir.MCP}},
 	"beforeReadFile":       {readFile, cannotAsk, []ir.Group{ir.Read}},
 	"beforeTabFileRead":    {readFile, cannotAsk, []ir.Group{ir.Read}},

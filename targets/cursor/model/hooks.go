@@ -157,7 +157,8 @@ type call struct {
 }
 
 // ask runs every hook of the event whose matcher matches, as the engine does:
-// deny before ask before allow. The entry is the one that decided.
+// deny before ask before allow. The entry is the one that decided, or the one of modec that
+// has no opinion.
 func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 	if f == nil {
 		return none, nil
@@ -174,7 +175,7 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 		if payload == nil && e.role == modec {
 			payload, _ = json.Marshal(c.payload)
 		}
-		if p := o.answer(e, payload); rank[p] > rank[said] {
+		if p := o.answer(e, payload); rank[p] > rank[said] || by == nil && e.role == modec {
 			said, by = p, e
 		}
 	}

@@ -95,6 +95,8 @@ type tokensFile struct {
 	allow, deny []token
 
 	shellAllow, shellDeny []token // those of them for commands
+	// commands decides a line as a person means the tokens that deny.
+	commands *policy.Subject
 }
 
 // readTokens reads the cli.json of a folder: strict JSON, of which only permissions
@@ -111,7 +113,40 @@ func (r *reader) readTokens(dir string) *tokensFile {
 	}
 	t := tokensFile{file: name, allow: r.tokens(v, "allow"), deny: r.tokens(v, "deny")}
 	t.shellAllow, t.shellDeny = shellTokens(t.allow), shellTokens(t.deny)
+	t.commands = meaning(t.deny)
 	return &t
+}
+
+// meaning returns a policy that denies the commands, and the redirects into files, that the
+// tokens are written for; nil where the tokens are no patterns of a policy.
+func meaning(deny []token) *policy.Subject {
+	var can ir.Can
+	tables := map[format.Keyword]**ir.Table{
+		format.Shell: &can.Command, format.Read: &can.Read, format.Write: &can.Edit,
+	}
+	for i := range deny {
+		t := &deny[i]
+		g, pattern, ok := t.pattern()
+		table := tables[t.Keyword]
+		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: pattern}, Pos: t.At}
+		switch {
+		case !ok, table == nil, g == ir.Command && policy.CheckCommand(pattern) != nil,
+			g != ir.Command && (strings.HasPrefix(pattern, "/") || policy.CheckGlob(pattern) != nil):
+			continue
+		case g == ir.Command && strings.Trim(t.Inside, "*") == "":
+			rule.Pattern = ir.Pattern{Kind: ir.All}
+		}
+		if *table == nil {
+			*table = &ir.Table{Default: &ir.Default{Decision: ir.Allow}}
+		}
+		(*table).Rules = append((*table).Rules, rule)
+	}
+	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "tokens", Can: can}}}
+	s, err := policy.New(p).Subject(ir.SubjectRef{Role: "tokens"})
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // tokens reads one of the lists.
@@ -203,26 +238,37 @@ func (t *tokensFile) denyOf(g ir.Group, matches func(*token) bool) *token {
 	return find(t.deny, keyword, matches)
 }
 
-// meant returns the deny token that was written for a path or a command line, and why the
-// engine may not match it. It compares paths without case, line breaks and kinds of
-// slash, and a line in which the engine finds no command as it stands.
-func (t *tokensFile) meant(a policy.Action) (*token, string) {
+// meant returns the refusal that deny tokens were written for, and why the engine does not
+// refuse; "" where they were not, or it does. It compares paths without case, line breaks and
+// kinds of slash, and commands as the source does.
+func (t *tokensFile) meant(a policy.Action) (refusal contract.Answer, why string) {
 	if t == nil {
-		return nil, ""
+		return refusal, ""
 	}
 	switch a.Group {
 	case ir.Read, ir.Edit:
 		p := spelling(absolute(strings.ReplaceAll(a.Arg, `\`, "/")))
-		return t.denyOf(a.Group, func(tok *token) bool { return tok.folded.match(p) }),
+		tok := t.denyOf(a.Group, func(tok *token) bool { return tok.folded.match(p) })
+		if tok == nil {
+			return refusal, ""
+		}
+		return decidedBy(refusal, tok, ir.Deny),
 			"tokens are compared with case, as written, and not at all with a path that holds a line break"
 	case ir.Command:
-		if l := splitShell(a.Arg); len(l.commands) == 0 || l.doubtful {
-			line := strings.Join(strings.Fields(a.Arg), " ")
-			return find(t.shellDeny, format.Shell, func(tok *token) bool { return tok.matchesShell(line) }),
-				"the engine asks about a line in which it finds no command, instead of comparing it"
+		if t.commands == nil {
+			return refusal, ""
 		}
+		r := t.commands.Decide(a)
+		if r.Decision != ir.Deny {
+			return refusal, ""
+		}
+		if r.Pos.File == "" {
+			r.Pos.File = t.file
+		}
+		return contract.Answer{Rule: r.Rule, At: r.Pos}, "the engine compares the simple commands of a line as " +
+			"they are written, and asks about a line in which it finds none"
 	}
-	return nil, ""
+	return refusal, ""
 }
 
 var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ", "\u2028", " ", "\u2029", " ")
