@@ -98,6 +98,7 @@ func prove(
 			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
 		}
 		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
+		alone := o.target.Alone(c.Project)
 		for _, d := range was {
 			if o.Surface != "" && d.Surface() != o.Surface {
 				continue
@@ -106,10 +107,12 @@ func prove(
 				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
 				original: o, policy: c.Policy, was: d, seed: seed,
 			}
-			for _, x := range is {
-				if x.Surface() == d.Surface() {
-					p.is = x
-				}
+			onSurface := func(x contract.Decider) bool { return x.Surface() == d.Surface() }
+			if i := slices.IndexFunc(is, onSurface); i >= 0 {
+				p.is = is[i]
+			}
+			if i := slices.IndexFunc(alone, onSurface); i >= 0 {
+				p.alone = alone[i]
 			}
 			for _, ref := range o.Subjects {
 				p.subject(ref)
@@ -131,6 +134,7 @@ type prover struct {
 	policy *policy.Engine
 	was    contract.Decider
 	is     contract.Decider // nil where there are no artifacts for the surface
+	alone  contract.Decider // the agent by itself; nil where there is none
 	seed   uint64
 	diags  diag.List
 }
@@ -155,9 +159,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			continue // the project's folder is not a file
 		}
 		was := p.original.decide(p.was, ref, w.Action)
-		source := contract.Answer{
-			Decision: w.Source.Decision, Governs: contract.Both, Rule: w.Source.Rule, At: w.Source.Pos,
-		}
+		source := p.source(ref, w)
 		var built *contract.Answer
 		if p.is != nil {
 			if is := p.is.Decide(ref, w.Action); is.Governs != contract.Neither {
@@ -170,6 +172,20 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			p.compare(a, *built, &p.Built, nil)
 		}
 	}
+}
+
+// source returns what the new source means for the agent: where it leaves an action to the
+// agent, what that does by itself.
+func (p *prover) source(ref ir.SubjectRef, w *verify.Witness) contract.Answer {
+	a := contract.Answer{Decision: contract.Decision(p.target, &w.Source), Governs: contract.Both,
+		Rule: w.Source.Rule, At: w.Source.Pos}
+	if a.Decision == ir.Agent {
+		a.Decision = ir.Deny
+		if p.alone != nil {
+			a.Decision = p.alone.Decide(ref, w.Action).Decision
+		}
+	}
+	return a
 }
 
 // attempt is an action of a subject and what the original decides.
