@@ -182,6 +182,8 @@ func (w widening) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag
 	return w.Target.(contract.Judged).Open(fsys, o)
 }
 
+func (w widening) Alone(p *ir.Project) []contract.Decider { return w.Target.(contract.Judged).Alone(p) }
+
 func (w widening) Import(src contract.Source) (contract.Imported, diag.List) {
 	im, diags := w.Target.(contract.Importer).Import(src)
 	for i := range im.Project.Modes {
