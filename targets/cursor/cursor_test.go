@@ -215,7 +215,11 @@ func TestPaths(t *testing.T) {
 // no token: Cursor cannot ask, and the guard is no deny.
 func TestGuards(t *testing.T) {
 	guard := func(d ir.Decision, text string) ir.Rule {
-		return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: text}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1, Col: 1}}
+		return ir.Rule{
+			Decision: d,
+			Pattern:  ir.Pattern{Text: text},
+			Pos:      diag.Pos{File: ir.GuardsFile, Line: 1, Col: 1},
+		}
 	}
 	p := role(ir.Can{Edit: table(ir.Allow)})
 	p.Guards = []ir.Rule{guard(ir.Deny, "**/.claude/settings.json"), guard(ir.Ask, ".claude")}
@@ -402,7 +406,10 @@ func TestServers(t *testing.T) {
 
 // Without a subject nothing is written for the project as a whole.
 func TestSubject(t *testing.T) {
-	p := role(ir.Can{Command: table(ir.Deny, rule(ir.Allow, "go test *", 1)), MCP: mcp(ir.Ask)}, server("docs", 10, "get"))
+	p := role(
+		ir.Can{Command: table(ir.Deny, rule(ir.Allow, "go test *", 1)), MCP: mcp(ir.Ask)},
+		server("docs", 10, "get"),
+	)
 	p.Modes = []ir.Mode{{Slug: "code", Pos: at(5)}, {Slug: "dev", Pos: at(6)}}
 	paths := func(o options) ([]string, diag.List) {
 		tree, diags := emit(t, p, o)
@@ -499,7 +506,8 @@ func TestHooksFile(t *testing.T) {
 	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
 	const line = `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)'`
 	const refuses = line + ` || exit 2; }`
-	const asks = line + ` || { [ $? = 2 ] && exit 2; echo '{"permission":"ask","user_message":"modec is not installed: ` +
+	const asks = line + ` || { [ $? = 2 ] && exit 2; ` +
+		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
 		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
 	every := hook.Events(groups)
 	if len(every) != 6 {
@@ -537,7 +545,15 @@ func TestHooksFile(t *testing.T) {
 // With auto a subject has hooks where it denies what no token denies, and a hook for no
 // event whose groups it leaves to Cursor.
 func TestHooksWhereNeeded(t *testing.T) {
-	read, shell := []string{"beforeReadFile", "beforeShellExecution", "beforeTabFileRead", "preToolUse"}, []string{"beforeShellExecution", "preToolUse"}
+	read, shell := []string{
+		"beforeReadFile",
+		"beforeShellExecution",
+		"beforeTabFileRead",
+		"preToolUse",
+	}, []string{
+		"beforeShellExecution",
+		"preToolUse",
+	}
 	deny := &ir.Default{Decision: ir.Deny, Pos: at(9)}
 	left := func(rules ...ir.Rule) *ir.Table { return &ir.Table{Rules: rules} }
 	docs := server("docs", 10, "get")
@@ -551,15 +567,18 @@ func TestHooksWhereNeeded(t *testing.T) {
 	}{
 		{"nothing is said", role(ir.Can{}), nil, nil},
 		{"a command is denied", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}), nil, shell},
-		{"a list of commands closes with ask", role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls *", 1))}), nil, shell},
-		{"a list of commands closes with deny", role(ir.Can{Command: table(ir.Deny, rule(ir.Allow, "ls *", 1))}), shell, shell},
+		{"a list of commands closes with ask",
+			role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls *", 1))}), nil, shell},
+		{"a list of commands closes with deny",
+			role(ir.Can{Command: table(ir.Deny, rule(ir.Allow, "ls *", 1))}), shell, shell},
 		{"every command is denied", role(ir.Can{Command: table(ir.Deny)}), nil, shell},
 		{"a set of commands is denied",
-			role(ir.Can{Command: left(ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}, Pos: at(1)})}),
+			role(ir.Can{Command: left(ir.Rule{Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}, Pos: at(1)})}),
 			shell, shell},
 		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), nil, read},
 		{"an expression", role(ir.Can{Read: left(regex(ir.Deny, "x", 1))}), read, read},
-		{"a list of paths closes with deny", role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read, read},
+		{"a list of paths closes with deny",
+			role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read, read},
 		{"every read is denied", role(ir.Can{Read: table(ir.Deny)}), nil, read},
 		{"what lies outside", role(ir.Can{OutsideRead: deny}), read, read},
 		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), nil, shell},
@@ -604,7 +623,11 @@ func TestSilence(t *testing.T) {
 			}
 			return "[\n      \"" + token + "\"\n    ]"
 		}
-		return "{\n  \"permissions\": {\n    \"allow\": " + list(allow) + ",\n    \"deny\": " + list(deny) + "\n  }\n}\n"
+		return "{\n  \"permissions\": {\n    \"allow\": " + list(
+			allow,
+		) + ",\n    \"deny\": " + list(
+			deny,
+		) + "\n  }\n}\n"
 	}
 	for _, c := range []struct {
 		name    string
@@ -626,9 +649,11 @@ func TestSilence(t *testing.T) {
 `}},
 		{"what Cursor asks about anyway", role(ir.Can{Command: left(rule(ir.Ask, "git push *", 1))}), nil},
 		{"an edit that closes nothing", role(ir.Can{Edit: left(rule(ir.Deny, "infra/**", 1))}), map[string]string{
-			"cli.json": strings.Replace(cliOf("", "Write(**/infra)"), `)"`, `)",`+"\n      "+`"Write(**/infra/**)"`, 1)}},
+			"cli.json": cliOf("", "Write(**/infra)\",\n      \"Write(**/infra/**)")}},
 	} {
-		c.project.Guards = []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile}}}
+		c.project.Guards = []ir.Rule{
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile}},
+		}
 		tree, _ := emit(t, c.project, nil)
 		want := map[string]string{}
 		for base, text := range c.want {

@@ -232,7 +232,8 @@ func TestSilence(t *testing.T) {
 		{`{"hook_event_name":"beforeTabFileRead","file_path":""}`, "", "", "deny", ""},
 		{`{"hook_event_name":"subagentStart"}`, "", "", "deny", ""},
 		{tool + `"Write","tool_input":{"file_path":"/w/modec.toml"}}`, "", "", "deny", "deny"},
-		{tool + `"Write","tool_input":{"file_path":"/w/.envrc"}}`, "", "", "deny", ""}, // a guard that asks does not refuse
+		// A guard that asks does not refuse.
+		{tool + `"Write","tool_input":{"file_path":"/w/.envrc"}}`, "", "", "deny", ""},
 		{tool + `"Write","tool_input":{"file_path":7}}`, "", "", "deny", "deny"},
 		{tool + `"Fetch","tool_input":{"url":"http://a@b"}}`, "", "", "deny", ""},
 		{tool + `"WebSearch","tool_input":{}}`, "", "", "deny", ""},
@@ -245,7 +246,9 @@ func TestSilence(t *testing.T) {
 			name string
 			p    *ir.Project
 			want string
-		}{{"quiet", quiet, c.quiet}, {"one deny", one, c.one}, {"dontAsk", mapped, c.mapped}, {"edits", edits, c.edits}} {
+		}{
+			{"quiet", quiet, c.quiet}, {"one deny", one, c.one}, {"dontAsk", mapped, c.mapped}, {"edits", edits, c.edits},
+		} {
 			if got, message := permission(t, ask(q.p, c.payload, false)); got != q.want {
 				t.Errorf("%s: %s: got %q (%s), want %q", q.name, c.payload, got, message, q.want)
 			}

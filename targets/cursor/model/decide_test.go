@@ -334,11 +334,14 @@ func TestForeignHooks(t *testing.T) {
 			hooksOf(strings.Replace(modecEntry, ".modec/policy.json", "${CURSOR_PROJECT_DIR}/.modec/policy.json", 1)),
 			denied, ir.Deny, ir.Deny, ""},
 		{"asks where modec is missing, and the event cannot ask",
-			hooksOf(entryOf(asksWithout(`{"permission":"ask"}`))), denied, ir.Allow, ir.Allow, "it needs failClosed or || exit 2"},
+			hooksOf(entryOf(asksWithout(`{"permission":"ask"}`))), denied, ir.Allow, ir.Allow,
+			"it needs failClosed or || exit 2"},
 		{"asks where modec is missing, and the event can ask",
 			only("beforeShellExecution", entryOf(asksWithout(`{"permission":"ask"}`))), push, ir.Deny, ir.Deny, ""},
-		{"refuses where modec is missing", hooksOf(entryOf(asksWithout(`{"permission":"deny"}`))), denied, ir.Deny, ir.Deny, ""},
-		{"passes where modec is missing", only("beforeShellExecution", entryOf(asksWithout(`{}`))), log, ir.Allow, ir.Allow,
+		{"refuses where modec is missing",
+			hooksOf(entryOf(asksWithout(`{"permission":"deny"}`))), denied, ir.Deny, ir.Deny, ""},
+		{"passes where modec is missing",
+			only("beforeShellExecution", entryOf(asksWithout(`{}`))), log, ir.Allow, ir.Allow,
 			"it needs failClosed or || exit 2"},
 		{"a hook that may allow", hooksOf(strings.Replace(modecEntry, " || exit 2", " --may-allow || exit 2", 1)),
 			policy.Action{Group: ir.MCP, Server: "docs", Arg: "other"}, ir.Allow, ir.Ask, ""},
@@ -588,7 +591,11 @@ func TestAlone(t *testing.T) {
 // Without a hook a build writes no policy: the option and the baseline say whose the
 // project's own files are.
 func TestProjectWideWithoutPolicy(t *testing.T) {
-	quietly := map[string]string{".modec/policy.json": "", ".cursor/modec/dev/hooks.json": "", ".cursor/cli.json": devCLI}
+	quietly := map[string]string{
+		".modec/policy.json":           "",
+		".cursor/modec/dev/hooks.json": "",
+		".cursor/cli.json":             devCLI,
+	}
 	for _, c := range []struct {
 		subject, baseline string
 		want              ir.SubjectRef
