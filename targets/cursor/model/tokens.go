@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
-	"golang.org/x/text/unicode/norm"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -20,8 +19,7 @@ import (
 // Nv, matchesShell, matchesPathEntry, matchesMcpPattern, matchesWebFetchEntry).
 type token struct {
 	format.Token
-	whole  glob
-	folded glob // Read, Write: without regard to spelling
+	whole glob
 
 	pair          bool // there is a `:`
 	first, second glob // Shell(command:args), Mcp(server:tool)
@@ -39,7 +37,7 @@ func newToken(t format.Token) token {
 	case format.Shell:
 		out.whole, out.first, out.second = newGlob(t.Inside), newGlob(first), newGlob(second)
 	case format.Read, format.Write:
-		out.whole, out.folded = newGlob(expandTilde(t.Inside)), newGlob(spelling(expandTilde(t.Inside)))
+		out.whole = newGlob(expandTilde(t.Inside))
 	case format.MCP:
 		first, second = format.Fold(first), format.Fold(second)
 		out.first, out.second = newGlob(first), newGlob(second)
@@ -94,9 +92,8 @@ type tokensFile struct {
 	file        string
 	allow, deny []token
 
-	shellAllow, shellDeny []token // those of them for commands
-	// commands decides a line as a person means the tokens that deny.
-	commands *policy.Subject
+	shellAllow, shellDeny []token         // those of them for commands
+	meaning               *policy.Subject // what a person means by the tokens that deny
 }
 
 // readTokens reads the cli.json of a folder: strict JSON, of which only permissions
@@ -113,12 +110,12 @@ func (r *reader) readTokens(dir string) *tokensFile {
 	}
 	t := tokensFile{file: name, allow: r.tokens(v, "allow"), deny: r.tokens(v, "deny")}
 	t.shellAllow, t.shellDeny = shellTokens(t.allow), shellTokens(t.deny)
-	t.commands = meaning(t.deny)
+	t.meaning = meaning(t.deny)
 	return &t
 }
 
-// meaning returns a policy that denies the commands, and the redirects into files, that the
-// tokens are written for; nil where the tokens are no patterns of a policy.
+// meaning returns a policy that denies the commands and the paths that the tokens are written
+// for; nil where they are no patterns of a policy.
 func meaning(deny []token) *policy.Subject {
 	var can ir.Can
 	tables := map[format.Keyword]**ir.Table{
@@ -238,43 +235,24 @@ func (t *tokensFile) denyOf(g ir.Group, matches func(*token) bool) *token {
 	return find(t.deny, keyword, matches)
 }
 
-// meant returns the refusal that deny tokens were written for, and why the engine does not
-// refuse; "" where they were not, or it does. It compares paths without case, line breaks and
-// kinds of slash, and commands as the source does.
+// meant returns the refusal that deny tokens were written for, and why the engine may not
+// refuse; "" where they were not.
 func (t *tokensFile) meant(a policy.Action) (refusal contract.Answer, why string) {
-	if t == nil {
+	whys := map[ir.Group]string{
+		ir.Read: "tokens are compared with case, as written, and not at all with a path that holds a line break",
+		ir.Command: "the engine compares the simple commands of a line as they are written, and asks about a line in " +
+			"which it finds none",
+	}
+	whys[ir.Edit] = whys[ir.Read]
+	if t == nil || t.meaning == nil || whys[a.Group] == "" {
 		return refusal, ""
 	}
-	switch a.Group {
-	case ir.Read, ir.Edit:
-		p := spelling(absolute(strings.ReplaceAll(a.Arg, `\`, "/")))
-		tok := t.denyOf(a.Group, func(tok *token) bool { return tok.folded.match(p) })
-		if tok == nil {
-			return refusal, ""
-		}
-		return decidedBy(refusal, tok, ir.Deny),
-			"tokens are compared with case, as written, and not at all with a path that holds a line break"
-	case ir.Command:
-		if t.commands == nil {
-			return refusal, ""
-		}
-		r := t.commands.Decide(a)
-		if r.Decision != ir.Deny {
-			return refusal, ""
-		}
-		if r.Pos.File == "" {
-			r.Pos.File = t.file
-		}
-		return contract.Answer{Rule: r.Rule, At: r.Pos}, "the engine compares the simple commands of a line as " +
-			"they are written, and asks about a line in which it finds none"
+	r := t.meaning.Decide(a)
+	if r.Decision != ir.Deny || a.Group != ir.Command && r.Pos.File == "" {
+		return refusal, ""
 	}
-	return refusal, ""
+	return contract.Answer{Rule: r.Rule, At: diag.Pos{File: t.file, Line: r.Pos.Line, Col: r.Pos.Col}}, whys[a.Group]
 }
-
-var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ", "\u2028", " ", "\u2029", " ")
-
-// spelling returns what spellings of a path have in common.
-func spelling(s string) string { return policy.Fold(lineBreaks.Replace(norm.NFC.String(s))) }
 
 // hostname returns the host of an address as the engine's URL reads it.
 func hostname(arg string) string {
