@@ -11,7 +11,9 @@ func TestParseHookLine(t *testing.T) {
 	for line, want := range map[string]HookLine{
 		`modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + ShellQuote("role:it's me") + ` --may-allow || exit 2`: full,
 		`{ modec hook cursor --model=.modec/policy.json --subject mode:a || exit 2; }`:                                                            {Agent: "cursor", Model: ".modec/policy.json", Subject: "mode:a", FailClosed: true},
-		`modec hook claude --model m --subject s`: {Agent: "claude", Model: "m", Subject: "s"},
+		`modec hook claude --model m --subject s || echo '{"a":"b"}'`:                                                                             {Agent: "claude", Model: "m", Subject: "s", Otherwise: `{"a":"b"}`},
+		`{ modec hook cursor --model m --subject s` + Unless(`{"a":"it's"}`) + `; }`:                                                              {Agent: "cursor", Model: "m", Subject: "s", Otherwise: `{"a":"it's"}`},
+		`modec hook claude --model m --subject s`:                                                                                                 {Agent: "claude", Model: "m", Subject: "s"},
 	} {
 		got, err := ParseHookLine(line)
 		if err != nil {
@@ -30,6 +32,11 @@ func TestParseHookLineRefuses(t *testing.T) {
 		"modec hook claude --model",
 		"modec hook claude --model m --subject s || exit 0",
 		"modec hook claude --model m --subject s || true",
+		"modec hook claude --model m --subject s || echo a b",
+		"modec hook claude --model m --subject s || { true; echo a; }",
+		"modec hook claude --model m --subject s || { [ $? = 2 ] && exit 0; echo a; }",
+		"modec hook claude --model m --subject s || { [ $? = 2 ] && exit 2; echo a; } &",
+		"modec hook claude --model m --subject s || echo $(id)",
 		"modec hook claude --model m --subject s && exit 2",
 		"modec hook claude --model m --subject s; true",
 		"! modec hook claude --model m --subject s || exit 2",

@@ -270,7 +270,7 @@ func deniedPaths(targets []contract.Target) []string {
 }
 
 // dropGuards removes the rules about edits of guarded paths: a guard's deny wins over
-// any other rule.
+// any other rule. Where a role leaves the rest to the agent, no guard denies in their place.
 func dropGuards(p *ir.Project, guards []string) {
 	drop := func(can *ir.Can) {
 		if can.Edit == nil {
@@ -287,7 +287,9 @@ func dropGuards(p *ir.Project, guards []string) {
 		drop(&p.Modes[i].Can)
 	}
 	for i := range p.Roles {
-		drop(&p.Roles[i].Can)
+		if r := &p.Roles[i]; r.Can.Default != nil || r.PermissionMode != "" || r.Can.Edit != nil && r.Can.Edit.Default != nil {
+			drop(&r.Can)
+		}
 	}
 }
 

@@ -271,8 +271,8 @@ func TestDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	for a, want := range map[policy.Action]ir.Decision{
-		{Group: ir.Command, Arg: "npm test x"}: ir.Allow, {Group: ir.Command, Arg: "rm x"}: ir.Deny, {Group: ir.Command, Arg: "ls"}: ir.Ask,
-		{Group: ir.MCP, Server: "github", Arg: "x"}: ir.Allow, {Group: ir.MCP, Server: "docs", Arg: "search"}: ir.Ask, // the file's list holds
+		{Group: ir.Command, Arg: "npm test x"}: ir.Allow, {Group: ir.Command, Arg: "rm x"}: ir.Deny, {Group: ir.Command, Arg: "ls"}: ir.Agent,
+		{Group: ir.MCP, Server: "github", Arg: "x"}: ir.Allow, {Group: ir.MCP, Server: "docs", Arg: "search"}: ir.Agent, // the file's list holds
 	} {
 		if got := s.Decide(a).Decision; got != want {
 			t.Errorf("%+v: got %s, want %s", a, got, want)
@@ -306,7 +306,7 @@ func TestBesideAProject(t *testing.T) {
 		res.Compiled.Project.Role("dev") == nil {
 		t.Errorf("got %v", res.Files)
 	}
-	files["modec/roles/cursor.yaml"] = "roles: {cursor: {can: {read: deny}}}\n"
+	files["modec/roles/cursor.yaml"] = "roles: {cursor: {can: {command: deny}}}\n"
 	if res, diags = run(t, files, nil); res != nil || !strings.Contains(diags.Error(), "conflict") {
 		t.Errorf("two sources of one role: got %v", diags)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -154,8 +155,11 @@ func TestInstallAndUninstall(t *testing.T) {
 			}
 			for _, c := range changes {
 				got, err := os.ReadFile(filepath.Join(home, c.Path))
+				if c.Action == Remove && errors.Is(err, fs.ErrNotExist) {
+					continue // of the role before, which this one does not need
+				}
 				if err != nil || Sum(got) != c.SHA256 {
-					t.Fatalf("%d: %s is not as it was said to be: %v", i, c.Path, err)
+					t.Fatalf("%d: %s is not as it was said to be: %s, %v", i, c.Path, c.Action, err)
 				}
 			}
 			again, _ := a.install(role, opt, some...)

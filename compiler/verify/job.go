@@ -171,6 +171,7 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		j.left[w.Group] = true
 		v = j.byItself(w, v)
 	}
+	v = merged(v, w.Source.Decision)
 	if w.Assumed {
 		j.assumed(w, v)
 		return
@@ -193,9 +194,8 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 }
 
 // byItself puts what the agent does by itself into the place of a source that leaves an
-// action to it. It returns the verdict with the agent's holes in its answers: they are the
-// agent's own on both sides. What somebody's own entry permits there, and modec's do not,
-// fills the silence and is no defect.
+// action to it. It returns the verdict, of the halves that the agent decides by itself. What
+// somebody's own entry permits there, and modec's do not, fills the silence and is no defect.
 func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	var alone contract.Verdict
 	if j.alone != nil {
@@ -204,12 +204,11 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	}
 	w.Source.Decision = alone.Decision
 	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
-	v = whole(v)
-	if j.compiled == nil || v.Decision <= alone.Decision {
+	if j.compiled == nil || whole(v).Decision <= alone.Decision {
 		return v
 	}
-	compiled := whole(j.compiled.Decide(j.ref, w.Action))
-	if compiled.Decision > alone.Decision {
+	compiled := j.compiled.Decide(j.ref, w.Action)
+	if whole(compiled).Decision > alone.Decision {
 		return v
 	}
 	h := approval
@@ -223,18 +222,19 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 }
 
 // whole returns a verdict with its holes in its answers.
-func whole(v contract.Verdict) contract.Verdict {
-	if v.Hole != nil {
-		v.Decision = max(v.Decision, v.Hole.Decision)
+func whole(v contract.Verdict) contract.Verdict { return merged(v, ir.Allow) }
+
+// merged returns a verdict with those holes in its answers that permit no more than limit:
+// what the source permits, or the agent by itself.
+func merged(v contract.Verdict, limit ir.Decision) contract.Verdict {
+	if h := v.Hole; h != nil && h.Decision <= limit {
+		v.Decision, v.Hole = max(v.Decision, h.Decision), nil
 	}
-	if v.Bare != nil {
+	if h := v.BareHole; h != nil && h.Decision <= limit && v.Bare != nil {
 		b := *v.Bare
-		if v.BareHole != nil {
-			b.Decision = max(b.Decision, v.BareHole.Decision)
-		}
-		v.Bare = &b
+		b.Decision = max(b.Decision, h.Decision)
+		v.Bare, v.BareHole = &b, nil
 	}
-	v.Hole, v.BareHole = nil, nil
 	return v
 }
 

@@ -6,6 +6,7 @@ import "modec.dev/modec/compiler/diag"
 const (
 	codeApproval       diag.Code = "cursor-approval"
 	codeAsk            diag.Code = "cursor-ask"
+	codeCLIOnly        diag.Code = "cursor-cli-only"
 	codeDeny           diag.Code = "cursor-deny"
 	codeHookOnly       diag.Code = "cursor-hook-only"
 	codeName           diag.Code = "cursor-name"
@@ -24,13 +25,15 @@ func (*emitter) Codes() []diag.Doc {
 		{Code: codeApproval, Text: "A command that the source allows cannot be written as an entry that Cursor is " +
 			"sure to read as the source does: an entry is a command's first words, or one whole command of two words " +
 			"or more. Patterns with a wildcard inside, built-in sets, and allows below which something is asked or " +
-			"denied are left out, so that the user is asked each time. With hooks = false no command is listed at " +
-			"all, since Cursor lets a listed command write files of the workspace. Write the allow as a prefix " +
-			"(\"npm test *\")."},
-		{Code: codeAsk, Text: "Cursor can ask about commands and MCP tools. It cannot ask about a path, a host or a " +
-			"subagent: its engine reads and writes inside the workspace without asking, and the hooks for these can " +
-			"only refuse. What the source asks about is therefore refused, with a message that says so. Allow it or " +
-			"deny it in the source."},
+			"denied are left out, so that the user is asked each time. Write the allow as a prefix (\"npm test *\")."},
+		{Code: codeCLIOnly, Text: "Cursor has rules that deny in one place alone: the tokens of cli.json, which only " +
+			"its command line reads. Without hooks nothing denies this in the IDE, which reads and edits the files " +
+			"of the workspace without asking. Write hooks = true where people work in the IDE, and install modec " +
+			"there."},
+		{Code: codeAsk, Text: "Cursor can ask about commands and MCP tools. It cannot ask about a path or a " +
+			"subagent: its engine reads and writes inside the workspace without asking, and the hooks for these, and " +
+			"for a host, can only refuse. What the source asks about is therefore refused, with a message that says " +
+			"so. Allow it or deny it in the source."},
 		{Code: codeNativeRule, Text: "A rule in the grammar of another agent, such as Claude Code, names something " +
 			"that only that agent has. Cursor gets nothing for it. Say it in can, in words that every target " +
 			"understands."},
@@ -38,9 +41,11 @@ func (*emitter) Codes() []diag.Doc {
 			"default that denies beside an allow list) has no token, and an unlisted path or command would be used " +
 			"or asked about, so the whole group is denied. Turn hooks on, write the pattern as a prefix or a glob, " +
 			"or accept the difference with an exception."},
-		{Code: codeHookOnly, Text: "A rule has no token in cli.json (an expression, a default that denies beside an " +
-			"allow list, a pattern with a wildcard inside). The hook holds it exactly. Where hooks do not run (a " +
-			"workspace that is not trusted, a cloud agent), nothing does."},
+		{Code: codeHookOnly, Text: "A rule has no token in cli.json: an expression, a default that denies beside an " +
+			"allow list, a pattern with a wildcard inside, a host or a subagent that is denied. With hooks = " +
+			"\"auto\" such a rule is why a subject has hooks, which hold it exactly. modec has to be installed " +
+			"wherever Cursor works on the project. Where hooks do not run (a workspace that is not trusted, a cloud " +
+			"agent), nothing holds the rule."},
 		{Code: codeName, Text: "Cursor reads allowlist entries and tokens as globs. A server or tool whose name " +
 			"contains a glob character or surrounding space is left out of the allowlists, so that it is asked " +
 			"about; the hook still decides for it. Rename it."},

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -12,68 +13,29 @@ import (
 // cli.json as Shell(…).
 type commands struct{ allow, deny []string }
 
-// everyCommand denies the shell whole, for picomatch too: its `**` matches no
-// name that starts with a dot.
-var everyCommand = []string{"**", ".*", "**/.*", "**/.*/**", "./**", "../**"}
+// everyCommand denies the shell whole.
+var everyCommand = []string{"*"}
 
 // commands returns the entries for commands. The engine splits a line and compares each
 // simple command; what is not listed is asked about.
 func (e *emitter) commands(p *profile) commands {
-	rules, def := p.subject.Rules(ir.Command), p.subject.Default(ir.Command)
-	var c commands
-	permits := def.Decision > ir.Deny
-	missing := unsaid{p: p}
+	if p.most(ir.Command) == ir.Deny || e.closed(p, ir.Command) {
+		return commands{deny: everyCommand}
+	}
+	rules := p.subject.Rules(ir.Command)
+	c := commands{allow: e.allow(p, rules)}
 	for _, r := range rules {
-		permits = permits || r.Decision > ir.Deny
-		if r.Decision != ir.Deny {
-			continue
-		}
-		if r.Pattern.Kind == ir.All {
-			return commands{deny: everyCommand}
-		}
-		if entry, ok := e.deny(p, r.Pattern); ok {
+		if entry, ok := e.deny(p, r.Pattern); ok && r.Decision == ir.Deny {
 			c.deny = append(c.deny, entry)
-		} else {
-			missing.rule(r)
 		}
 	}
-	if !permits {
-		return commands{deny: everyCommand}
-	}
-	if def.Decision == ir.Deny {
-		missing.defaultOf(ir.Command, def.Pos)
-	}
-	if e.hooks {
-		c.allow = e.allow(p, rules, def)
-		return c
-	}
-	if missing.what != "" && e.closed(p, ir.Command, missing.at, missing.what) {
-		return commands{deny: everyCommand}
-	}
-	e.unlisted(p)
 	return c
 }
 
-// unlisted reports, once, that without hooks no command is allowed.
-func (e *emitter) unlisted(p *profile) {
-	def := p.subject.Default(ir.Command)
-	at, some := def.Pos, def.Decision == ir.Allow
-	for _, r := range p.subject.Rules(ir.Command) {
-		if r.Decision == ir.Allow && !some {
-			at, some = r.Pos, true
-		}
-	}
-	if some {
-		e.loss(p, ir.Command, codeApproval, at,
-			"a listed command may write files of the workspace, and hooks are off: Cursor asks about every command").
-			Hint("turn hooks on")
-	}
-}
-
 // allow returns the commands that run without approval.
-func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string {
+func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 	var out, starts []string
-	whole, at := def.Decision == ir.Allow, def.Pos
+	whole, at := p.byDefault(ir.Command) == ir.Allow, p.subject.Default(ir.Command).Pos
 	for _, r := range rules {
 		if r.Decision != ir.Allow {
 			starts = append(starts, startOf(r.Pattern))
@@ -82,7 +44,7 @@ func (e *emitter) allow(p *profile, rules []ir.Rule, def policy.Result) []string
 		}
 	}
 	if whole && len(starts) == 0 {
-		return []string{"*", "**"}
+		return []string{"*"}
 	}
 	if whole {
 		e.loss(p, ir.Command, codeApproval, at,
@@ -138,7 +100,7 @@ func (e *emitter) overlaps(p *profile, entry string, starts []string) bool {
 		}
 	}
 	for _, line := range probes {
-		if p.subject.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision != ir.Allow {
+		if decided(p.subject.Decide(policy.Action{Group: ir.Command, Arg: line})) != ir.Allow {
 			return true
 		}
 	}
@@ -184,8 +146,8 @@ func allowEntry(p ir.Pattern) (string, bool) {
 }
 
 // deny returns an entry that matches at least what a denied pattern matches. A single word
-// alone is written as a prefix where nothing else is permitted behind it, or
-// where no hook holds it.
+// alone is written as a prefix where nothing else is permitted behind it, or where hooks
+// are off.
 func (e *emitter) deny(p *profile, pattern ir.Pattern) (string, bool) {
 	words, open, ok := split(pattern)
 	switch first, rest, more := strings.Cut(words, " "); {
@@ -197,6 +159,7 @@ func (e *emitter) deny(p *profile, pattern ir.Pattern) (string, bool) {
 		return first + ":" + rest, true
 	default:
 		longer := policy.Action{Group: ir.Command, Arg: words + " modec-probe"}
-		return words, !e.hooks || p.subject.Decide(longer).Decision == ir.Deny
+		off := e.in.Options.Switch("hooks") == contract.Never
+		return words, off || decided(p.subject.Decide(longer)) == ir.Deny
 	}
 }

@@ -2,13 +2,16 @@ package cursor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -33,6 +36,14 @@ func regex(d ir.Decision, text string, line int) ir.Rule {
 }
 
 type options map[string]any
+
+// without hooks, unless where a rule needs them.
+func hooksOf(off bool) options {
+	if off {
+		return options{"hooks": contract.Never}
+	}
+	return nil
+}
 
 func emit(t *testing.T, p *ir.Project, o options, exceptions ...contract.Exception) (map[string]string, diag.List) {
 	t.Helper()
@@ -59,8 +70,10 @@ type lists struct {
 func cli(t *testing.T, tree map[string]string, keyword string) (allow, deny []string) {
 	t.Helper()
 	var l lists
-	if err := json.Unmarshal([]byte(tree[".cursor/cli.json"]), &l); err != nil {
-		t.Fatal(err)
+	if text, ok := tree[".cursor/cli.json"]; ok {
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatal(err)
+		}
 	}
 	pick := func(tokens []string) (out []string) {
 		for _, token := range tokens {
@@ -113,7 +126,7 @@ func TestCommands(t *testing.T) {
 		{name: "hostile text is no entry",
 			table: table(ir.Ask, rule(ir.Allow, `echo ")" *`, 1), rule(ir.Allow, "a{b,c} *", 2)),
 			codes: []string{"cursor-approval"}},
-		{name: "a bare allow", table: table(ir.Allow), allow: []string{"*", "**"}},
+		{name: "a bare allow", table: table(ir.Allow), allow: []string{"*"}},
 		{name: "every command but some", table: table(ir.Allow, rule(ir.Deny, "rm *", 1)), deny: []string{"rm"},
 			codes: []string{"cursor-approval"}},
 		{name: "what is not listed is denied by the hook", table: table(ir.Deny, rule(ir.Allow, "go test *", 1)),
@@ -123,8 +136,8 @@ func TestCommands(t *testing.T) {
 			table: table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at(1)}),
 			deny:  everyCommand},
 
-		{name: "off: no command is allowed", off: true, table: table(ir.Ask, rule(ir.Allow, "go test *", 1)),
-			codes: []string{"cursor-approval"}},
+		{name: "off: what Cursor lets a command do beside is its own matter", off: true,
+			table: table(ir.Ask, rule(ir.Allow, "go test *", 1)), allow: []string{"go test"}},
 		{name: "off: a default that denies", off: true, table: table(ir.Deny, rule(ir.Allow, "go test *", 1)),
 			deny: everyCommand, codes: []string{"cursor-deny"}},
 		{name: "off: a deny without a form", off: true, table: table(ir.Ask, rule(ir.Deny, "git * --force", 1)),
@@ -135,9 +148,9 @@ func TestCommands(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := role(ir.Can{Command: c.table, Read: table(ir.Allow), Edit: table(ir.Allow), Web: table(ir.Allow),
 				Modes: table(ir.Allow)})
-			tree, diags := emit(t, p, options{"hooks": !c.off})
+			tree, diags := emit(t, p, hooksOf(c.off))
 			allow, deny := cli(t, tree, "Shell")
-			if diff := cmp.Diff([][]string{c.allow, c.deny, c.codes},
+			if diff := gocmp.Diff([][]string{c.allow, c.deny, c.codes},
 				[][]string{allow, deny, codes(diags)}); diff != "" {
 				t.Errorf("allow, deny, codes (-want +got):\n%s", diff)
 			}
@@ -155,26 +168,32 @@ func TestPaths(t *testing.T) {
 	}{
 		{name: "everything is allowed", table: table(ir.Allow)},
 		{name: "a name at any depth, and what is below", table: table(ir.Allow, rule(ir.Deny, "*.pem", 1)),
-			deny: []string{"**/*.pem", "**/*.pem/**"}},
+			deny: []string{"**/*.pem", "**/*.pem/**"}, codes: []string{"cursor-cli-only"}},
 		{name: "an anchored folder", table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2)),
-			deny: []string{"infra", "infra/**", "a/b/**"}},
+			deny: []string{"**/infra", "**/infra/**", "**/a/b", "**/a/b/**"}, codes: []string{"cursor-cli-only"}},
 		{name: "braces are expanded", table: table(ir.Allow, rule(ir.Deny, "{a,b}/c", 1)),
-			deny: []string{"a/c", "a/c/**", "b/c", "b/c/**"}},
+			deny: []string{"**/a/c", "**/a/c/**", "**/b/c", "**/b/c/**"}, codes: []string{"cursor-cli-only"}},
 		{name: "other glob characters become wider", table: table(ir.Allow, rule(ir.Deny, "x/?[a-c](1).md", 1)),
-			deny: []string{"x/*1*.md", "x/*1*.md/**"}},
-		{name: "an ask is refused", table: table(ir.Allow, rule(ir.Ask, "infra/**", 1)), deny: []string{"infra/**"},
-			codes: []string{"cursor-ask"}},
-		{name: "everything is asked", table: table(ir.Ask), deny: everyPath, codes: []string{"cursor-ask"}},
+			deny: []string{"**/x/*1*.md", "**/x/*1*.md/**"}, codes: []string{"cursor-cli-only"}},
+		{name: "an ask is refused", table: table(ir.Allow, rule(ir.Ask, "infra/**", 1)),
+			deny: []string{"**/infra", "**/infra/**"}, codes: []string{"cursor-ask", "cursor-cli-only"}},
+		{name: "everything is asked", table: table(ir.Ask), deny: everyPath,
+			codes: []string{"cursor-ask", "cursor-cli-only"}},
+		{name: "beside a hook, as a path of the workspace",
+			table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2), regex(ir.Deny, "x", 3)),
+			deny:  []string{"infra", "infra/**", "a/b/**"}, codes: []string{"cursor-hook-only"}},
+		{name: "what is left", table: &ir.Table{Rules: []ir.Rule{rule(ir.Deny, "a/b", 1)}},
+			deny: []string{"**/a/b", "**/a/b/**"}, codes: []string{"cursor-cli-only"}},
 		{name: "an expression", table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)),
 			codes: []string{"cursor-hook-only"}},
 		{name: "what is not listed", table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)),
 			codes: []string{"cursor-hook-only"}},
-		{name: "everything is denied", table: table(ir.Deny), deny: everyPath},
-		{name: "everything, as a glob", table: table(ir.Allow, rule(ir.Deny, "**", 1)), deny: everyPath},
+		{name: "everything is denied", table: table(ir.Deny), deny: everyPath, codes: []string{"cursor-cli-only"}},
+		{name: "everything, as a glob", table: table(ir.Allow, rule(ir.Deny, "**", 1)), deny: everyPath,
+			codes: []string{"cursor-cli-only"}},
 
 		{name: "off: also as an absolute path", off: true, table: table(ir.Allow, rule(ir.Deny, "a/b", 1)),
-			deny: []string{"a/b", "a/b/**", "a/b/**/.*", "a/b/**/.*/**", "**/a/b", "**/a/b/**", "**/a/b/**/.*",
-				"**/a/b/**/.*/**"}},
+			deny: []string{"**/a/b", "**/a/b/**"}, codes: []string{"cursor-cli-only"}},
 		{name: "off: an expression", off: true, table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)),
 			deny: everyPath, codes: []string{"cursor-deny"}},
 		{name: "off: what is not listed", off: true, table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)),
@@ -183,29 +202,36 @@ func TestPaths(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := role(ir.Can{Edit: c.table, Read: table(ir.Allow), Command: table(ir.Ask), Web: table(ir.Allow),
 				Modes: table(ir.Allow)})
-			tree, diags := emit(t, p, options{"hooks": !c.off})
+			tree, diags := emit(t, p, hooksOf(c.off))
 			allow, deny := cli(t, tree, "Write")
-			if diff := cmp.Diff([][]string{nil, c.deny, c.codes}, [][]string{allow, deny, codes(diags)}); diff != "" {
+			if diff := gocmp.Diff([][]string{nil, c.deny, c.codes}, [][]string{allow, deny, codes(diags)}); diff != "" {
 				t.Errorf("allow, deny, codes (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// A guard is a deny like any other, but for what the subject opens below it.
+// A guard is a deny like any other, but for what the subject opens below it. One that asks is
+// no token: Cursor cannot ask, and the guard is no deny.
 func TestGuards(t *testing.T) {
-	guard := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
-		Pos: diag.Pos{File: "modec:guards", Line: 1, Col: 1}}
-	p := role(ir.Can{Edit: table(ir.Allow)})
-	p.Guards = []ir.Rule{guard}
-	tree, _ := emit(t, p, nil)
-	if _, deny := cli(t, tree, "Write"); !slices.Equal(deny, []string{".claude/**"}) {
-		t.Errorf("got %q, want the guard", deny)
+	guard := func(d ir.Decision, text string) ir.Rule {
+		return ir.Rule{
+			Decision: d,
+			Pattern:  ir.Pattern{Text: text},
+			Pos:      diag.Pos{File: ir.GuardsFile, Line: 1, Col: 1},
+		}
 	}
-	p.Roles[0].Can.Edit.Open = []ir.OpenPath{{Path: ".claude/notes.md", Pos: at(1)}}
-	tree, _ = emit(t, p, nil)
-	if _, deny := cli(t, tree, "Write"); deny != nil {
-		t.Errorf("got %q, want no token that closes what is opened", deny)
+	p := role(ir.Can{Edit: table(ir.Allow)})
+	p.Guards = []ir.Rule{guard(ir.Deny, "**/.claude/settings.json"), guard(ir.Ask, ".claude")}
+	tree, _ := emit(t, p, nil)
+	want := []string{"**/.claude/settings.json", "**/.claude/settings.json/**"}
+	if _, deny := cli(t, tree, "Write"); !slices.Equal(deny, want) {
+		t.Errorf("got %q, want the guard that denies", deny)
+	}
+	p.Roles[0].Can.Edit.Open = []ir.OpenPath{{Path: ".claude/settings.json", Pos: at(1)}}
+	tree, diags := emit(t, p, nil)
+	if tree[".cursor/cli.json"] != "" || tree[".cursor/hooks.json"] == "" {
+		t.Errorf("got %v, want no token that closes what is opened, and the hook", diags)
 	}
 }
 
@@ -232,7 +258,7 @@ func TestHosts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tree, _ := emit(t, role(ir.Can{Web: c.table}), nil)
 			allow, deny := cli(t, tree, "WebFetch")
-			if diff := cmp.Diff([][]string{c.allow, c.deny}, [][]string{allow, deny}); diff != "" {
+			if diff := gocmp.Diff([][]string{c.allow, c.deny}, [][]string{allow, deny}); diff != "" {
 				t.Errorf("allow, deny (-want +got):\n%s", diff)
 			}
 		})
@@ -281,9 +307,9 @@ func TestTools(t *testing.T) {
 			p := role(ir.Can{MCP: c.table, Read: table(ir.Allow), Edit: table(ir.Allow), Web: table(ir.Allow),
 				Command: table(ir.Ask)}, c.servers...)
 			p.ClosedInventory = !c.open
-			tree, diags := emit(t, p, options{"hooks": !c.off})
+			tree, diags := emit(t, p, hooksOf(c.off))
 			allow, deny := cli(t, tree, "Mcp")
-			if diff := cmp.Diff([][]string{c.allow, c.deny, c.codes},
+			if diff := gocmp.Diff([][]string{c.allow, c.deny, c.codes},
 				[][]string{allow, deny, codes(diags)}); diff != "" {
 				t.Errorf("allow, deny, codes (-want +got):\n%s", diff)
 			}
@@ -324,7 +350,7 @@ func TestPermissions(t *testing.T) {
   ]
 }
 `
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("permissions.json (-want +got):\n%s", diff)
 	}
 }
@@ -362,7 +388,7 @@ func TestServers(t *testing.T) {
   }
 }
 `
-	if diff := cmp.Diff(want, tree[".cursor/mcp.json"]); diff != "" {
+	if diff := gocmp.Diff(want, tree[".cursor/mcp.json"]); diff != "" {
 		t.Errorf("mcp.json (-want +got):\n%s", diff)
 	}
 	for _, code := range []string{"cursor-server-field", "cursor-server-off"} {
@@ -380,7 +406,10 @@ func TestServers(t *testing.T) {
 
 // Without a subject nothing is written for the project as a whole.
 func TestSubject(t *testing.T) {
-	p := role(ir.Can{})
+	p := role(
+		ir.Can{Command: table(ir.Deny, rule(ir.Allow, "go test *", 1)), MCP: mcp(ir.Ask)},
+		server("docs", 10, "get"),
+	)
 	p.Modes = []ir.Mode{{Slug: "code", Pos: at(5)}, {Slug: "dev", Pos: at(6)}}
 	paths := func(o options) ([]string, diag.List) {
 		tree, diags := emit(t, p, o)
@@ -407,7 +436,7 @@ func TestSubject(t *testing.T) {
 		p.Baseline = c.baseline
 		got, diags := paths(options{"subject": c.subject})
 		slices.Sort(c.want)
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := gocmp.Diff(c.want, got); diff != "" {
 			t.Errorf("subject %q, baseline %q (-want +got):\n%s", c.subject, c.baseline, diff)
 		}
 		if held := !slices.Contains(codes(diags), "cursor-not-held"); held != (c.subject+c.baseline != "") {
@@ -448,36 +477,198 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// Every hook is fail-closed, and its command takes its input whole from a
-// here-document as well as from standard input.
-func TestHooksFile(t *testing.T) {
-	p := role(ir.Can{})
-	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
-	tree, _ := emit(t, p, nil)
-	var got struct {
-		Version int
-		Hooks   map[string][]struct {
-			Type, Command string
-			Timeout       int
-			FailClosed    bool
-		}
+// hooksFile is a hooks.json.
+type hooksFile struct {
+	Version int
+	Hooks   map[string][]struct {
+		Type, Command string
+		Timeout       int
+		FailClosed    bool
 	}
-	if err := json.Unmarshal([]byte(tree[".cursor/hooks.json"]), &got); err != nil {
+}
+
+func readHooks(t *testing.T, text string) (f hooksFile) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
 		t.Fatal(err)
 	}
-	const command = `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' || exit 2; }`
-	for _, event := range hook.Events() {
-		h := got.Hooks[event]
-		if len(h) != 1 || !h[0].FailClosed ||
-			h[0].Command != command {
-			t.Errorf("%s: got %+v", event, h)
+	return f
+}
+
+// closed says something of every group.
+func closed() ir.Can { return ir.Can{Default: &ir.Default{Decision: ir.Deny, Pos: at(1)}} }
+
+// Every hook is fail-closed, and its command takes its input whole from a
+// here-document as well as from standard input. Where modec is missing, a file that travels
+// asks if the event can.
+func TestHooksFile(t *testing.T) {
+	p := role(closed())
+	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
+	const line = `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)'`
+	const refuses = line + ` || exit 2; }`
+	const asks = line + ` || { [ $? = 2 ] && exit 2; ` +
+		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
+		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
+	every := hook.Events(groups)
+	if len(every) != 6 {
+		t.Errorf("got the events %q, want all that can refuse", every)
+	}
+	for hooks, want := range map[contract.Switch]map[string]string{
+		contract.Always:      {},
+		contract.WhereNeeded: {"beforeShellExecution": asks, "beforeMCPExecution": asks},
+	} {
+		tree, _ := emit(t, p, options{"hooks": hooks})
+		for name, text := range tree {
+			if !strings.HasSuffix(name, "/hooks.json") {
+				continue
+			}
+			got := readHooks(t, text)
+			for _, event := range every {
+				h := got.Hooks[event]
+				if len(h) != 1 || !h[0].FailClosed || h[0].Command != cmp.Or(want[event], refuses) {
+					t.Errorf("hooks = %s, %s: %s: got %+v", hooks, name, event, h)
+				}
+			}
+			if len(got.Hooks) != len(every) || got.Version != 1 {
+				t.Errorf("hooks = %s: got %d events of version %d, want %q", hooks, len(got.Hooks), got.Version, every)
+			}
+		}
+		if tree[".cursor/hooks.json"] == "" || tree[".cursor/modec/it%27s%20%24%28me%29/hooks.json"] == "" {
+			t.Errorf("hooks = %s writes no hooks", hooks)
 		}
 	}
-	if len(got.Hooks) != len(hook.Events()) || got.Version != 1 {
-		t.Errorf("got %d events of version %d, want every event that the hook answers", len(got.Hooks), got.Version)
-	}
-	if tree, _ = emit(t, p, options{"hooks": false}); tree[".cursor/hooks.json"] != "" {
+	if tree, _ := emit(t, p, options{"hooks": contract.Never}); tree[".cursor/hooks.json"] != "" {
 		t.Error("hooks = false writes hooks")
+	}
+}
+
+// With auto a subject has hooks where it denies what no token denies, and a hook for no
+// event whose groups it leaves to Cursor.
+func TestHooksWhereNeeded(t *testing.T) {
+	read, shell := []string{
+		"beforeReadFile",
+		"beforeShellExecution",
+		"beforeTabFileRead",
+		"preToolUse",
+	}, []string{
+		"beforeShellExecution",
+		"preToolUse",
+	}
+	deny := &ir.Default{Decision: ir.Deny, Pos: at(9)}
+	left := func(rules ...ir.Rule) *ir.Table { return &ir.Table{Rules: rules} }
+	docs := server("docs", 10, "get")
+	open := role(ir.Can{MCP: mcp(ir.Deny, entry("docs", ir.Allow))}, docs)
+	open.ClosedInventory = false
+	for _, c := range []struct {
+		name    string
+		project *ir.Project
+		want    []string
+		always  []string // with hooks = true
+	}{
+		{"nothing is said", role(ir.Can{}), nil, nil},
+		{"a command is denied", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}), nil, shell},
+		{"a list of commands closes with ask",
+			role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls *", 1))}), nil, shell},
+		{"a list of commands closes with deny",
+			role(ir.Can{Command: table(ir.Deny, rule(ir.Allow, "ls *", 1))}), shell, shell},
+		{"every command is denied", role(ir.Can{Command: table(ir.Deny)}), nil, shell},
+		{"a set of commands is denied",
+			role(ir.Can{Command: left(ir.Rule{Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}, Pos: at(1)})}),
+			shell, shell},
+		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), nil, read},
+		{"an expression", role(ir.Can{Read: left(regex(ir.Deny, "x", 1))}), read, read},
+		{"a list of paths closes with deny",
+			role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read, read},
+		{"every read is denied", role(ir.Can{Read: table(ir.Deny)}), nil, read},
+		{"what lies outside", role(ir.Can{OutsideRead: deny}), read, read},
+		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), nil, shell},
+		{"a host is denied", role(ir.Can{Web: left(rule(ir.Deny, "evil.example", 1))}), []string{"preToolUse"},
+			[]string{"preToolUse"}},
+		{"a host is allowed", role(ir.Can{Web: left(rule(ir.Allow, "good.example", 1))}), nil, []string{"preToolUse"}},
+		{"a subagent is denied", role(ir.Can{Modes: left(rule(ir.Deny, "x", 1))}), []string{"subagentStart"},
+			[]string{"subagentStart"}},
+		{"unknown tools are denied", role(ir.Can{Unknown: deny}), []string{"preToolUse"}, []string{"preToolUse"}},
+		{"a tool is denied", role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Deny, "get", 1)))}, docs), nil,
+			[]string{"beforeMCPExecution", "preToolUse"}},
+		{"what an open inventory does not list", open, []string{"beforeMCPExecution", "preToolUse"},
+			[]string{"beforeMCPExecution", "preToolUse"}},
+	} {
+		for hooks, want := range map[contract.Switch][]string{contract.WhereNeeded: c.want, contract.Always: c.always} {
+			tree, diags := emit(t, c.project, options{"hooks": hooks})
+			var got []string
+			if text := tree[".cursor/hooks.json"]; text != "" {
+				got = slices.Sorted(maps.Keys(readHooks(t, text).Hooks))
+			}
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, hooks = %s (-want +got):\n%s", c.name, hooks, diff)
+			}
+			if hooks == contract.WhereNeeded && slices.Contains(codes(diags), "cursor-hook-only") != (len(want) > 0) {
+				t.Errorf("%s: got %q, want a note where there are hooks", c.name, codes(diags))
+			}
+		}
+	}
+}
+
+// A subject that says nothing compiles to nothing, and one that says one thing to that.
+func TestSilence(t *testing.T) {
+	off := server("admin", 20, "drop")
+	off.DefaultEnabled = false
+	plan := role(ir.Can{})
+	plan.Roles[0].PermissionMode = "bypassPermissions"
+	left := func(rules ...ir.Rule) *ir.Table { return &ir.Table{Rules: rules} }
+	cliOf := func(allow, deny string) string {
+		list := func(token string) string {
+			if token == "" {
+				return "[]"
+			}
+			return "[\n      \"" + token + "\"\n    ]"
+		}
+		return "{\n  \"permissions\": {\n    \"allow\": " + list(
+			allow,
+		) + ",\n    \"deny\": " + list(
+			deny,
+		) + "\n  }\n}\n"
+	}
+	for _, c := range []struct {
+		name    string
+		project *ir.Project
+		want    map[string]string // of the project, and the base names of the profile
+	}{
+		{"nothing", role(ir.Can{}), nil},
+		{"nothing, beside a server that is off", role(ir.Can{}, off), nil},
+		{"what is written as left", role(ir.Can{Command: table(ir.Agent), Read: table(ir.Agent)}), nil},
+		{"one deny", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}),
+			map[string]string{"cli.json": cliOf("", "Shell(git push)")}},
+		{"one allow", role(ir.Can{Command: left(rule(ir.Allow, "git log *", 1))}), map[string]string{
+			"cli.json": cliOf("Shell(git log)", ""), "permissions.json": `{
+  "approvalMode": "allowlist",
+  "terminalAllowlist": [
+    "git log"
+  ]
+}
+`}},
+		{"what Cursor asks about anyway", role(ir.Can{Command: left(rule(ir.Ask, "git push *", 1))}), nil},
+		{"an edit that closes nothing", role(ir.Can{Edit: left(rule(ir.Deny, "infra/**", 1))}), map[string]string{
+			"cli.json": cliOf("", "Write(**/infra)\",\n      \"Write(**/infra/**)")}},
+	} {
+		c.project.Guards = []ir.Rule{
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile}},
+		}
+		tree, _ := emit(t, c.project, nil)
+		want := map[string]string{}
+		for base, text := range c.want {
+			name := ".cursor/modec/dev/" + base
+			if base == "permissions.json" {
+				text = fmt.Sprintf(provenance, "role dev") + text
+			} else {
+				want[".cursor/"+base] = text
+			}
+			want[name] = text
+		}
+		delete(tree, ".cursor/mcp.json")
+		if diff := gocmp.Diff(want, tree); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }
 
@@ -494,7 +685,7 @@ func TestCodes(t *testing.T) {
 		server("a?", 10, "x"))
 	p.Roles[0].Native = []ir.NativeRule{{Text: "Skill(x)", Pos: at(3)}}
 	p.Roles[0].Extra = map[string]ir.Extra{"cursor": {Fields: map[string]any{"x": 1}, Pos: at(4)}}
-	for _, hooks := range []bool{true, false} {
+	for _, hooks := range []contract.Switch{contract.Always, contract.Never, contract.WhereNeeded} {
 		_, diags := emit(t, p, options{"hooks": hooks})
 		for _, d := range diags {
 			if !seen[string(d.Code)] || d.Pos.IsZero() {
@@ -507,7 +698,14 @@ func TestCodes(t *testing.T) {
 // A subject's name must not read as a comment: the engine would drop every hook.
 func TestHooksFileWithoutComments(t *testing.T) {
 	for _, label := range []string{"role:a//b", "role:a/*b*/c", "role:http://x///y/*"} {
-		data := hooksJSON(&profile{label: label}, contract.PolicyFile)
+		e := emitter{in: contract.Input{Project: role(closed())}}
+		e.in.Policy = policy.New(e.in.Project)
+		p, err := e.profile(ir.SubjectRef{Role: "dev"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.label = label
+		data := e.travelling(p)
 		if bytes.Contains(data, []byte("//")) || bytes.Contains(data, []byte("/*")) {
 			t.Errorf("%s: got a comment in %s", label, data)
 		}

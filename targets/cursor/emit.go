@@ -1,9 +1,7 @@
 package cursor
 
 import (
-	"fmt"
 	"path"
-	"slices"
 	"time"
 
 	"modec.dev/modec/compiler/contract"
@@ -16,7 +14,6 @@ import (
 // emitter compiles one project.
 type emitter struct {
 	in    contract.Input
-	hooks bool
 	files []contract.File
 	diags diag.List
 }
@@ -28,22 +25,22 @@ type profile struct {
 	dir     string
 	subject *policy.Subject
 	pos     diag.Pos
-	held    []string // what only the hook holds, for one note
-	heldPos diag.Pos
+	unsaid  map[ir.Group][]unsaid // what no token says
+	hooked  bool                  // the subject has hooks
 }
 
 // Emit compiles a profile for each role and for the chosen mode, and the
 // project-wide files for the chosen subject.
 func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
-	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	e := &emitter{in: in}
 	e.checkNames()
 	e.checkExtras()
-	main, chosen := e.chosen()
+	main := e.chosen()
 	var refs []ir.SubjectRef
 	for i := range in.Project.Roles {
 		refs = append(refs, ir.SubjectRef{Role: in.Project.Roles[i].Name})
 	}
-	if chosen && main.Mode != "" {
+	if main.Mode != "" {
 		refs = append(refs, main)
 	}
 	for _, ref := range refs {
@@ -52,38 +49,49 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 			continue
 		}
-		cli := e.emit(p)
-		if chosen && ref == main { // the project's own files are people's too
-			e.add(contract.File{Path: projectFile(format.TokensFile), Data: cli, Places: cliPlaces})
-			e.addHooks(p, projectFile(format.HooksFile), hookPlaces)
-		}
+		e.emit(p, ref == main)
 	}
-	e.add(contract.File{Path: projectFile(format.ServersFile), Data: e.servers(), Places: contract.MCPServers})
+	if list := e.servers(); len(list) > 0 {
+		e.add(projectFile(format.ServersFile), contract.JSON(contract.Object{"mcpServers", list}), contract.MCPServers)
+	}
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}
 	return e.files, e.diags
 }
 
-// emit adds the files of a profile and reports its losses. It returns its cli.json.
-func (e *emitter) emit(p *profile) []byte {
-	commands := e.commands(p)
-	e.add(contract.File{Path: path.Join(p.dir, format.PermissionsFile), Data: e.permissions(p, commands)})
-	cli := contract.JSON(e.tokens(p, commands))
-	e.add(contract.File{Path: path.Join(p.dir, format.TokensFile), Data: cli})
-	e.addHooks(p, path.Join(p.dir, format.HooksFile), nil)
-	e.asks(p)
+// emit adds the files of a profile, for the project as a whole too where it is the chosen
+// one, and reports its losses.
+func (e *emitter) emit(p *profile, chosen bool) {
 	e.nativeRules(p)
+	if e.quiet(p) {
+		return
+	}
+	commands := e.commands(p)
+	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
+	if len(lists) > 0 {
+		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
+	}
+	// The project's own files are people's too.
+	if len(tokens) > 0 {
+		e.add(path.Join(p.dir, format.TokensFile), contract.JSON(tokens), nil)
+		if chosen {
+			e.add(projectFile(format.TokensFile), contract.JSON(tokens), cliPlaces)
+		}
+	}
+	if p.hooked {
+		e.add(path.Join(p.dir, format.HooksFile), e.travelling(p), nil)
+		if chosen {
+			e.add(projectFile(format.HooksFile), e.travelling(p), hookPlaces)
+		}
+	}
+	e.asks(p)
 	e.heldByHook(p)
-	return cli
+	e.unheldByIDE(p)
 }
 
-func (e *emitter) add(f contract.File) { e.files = append(e.files, f) }
-
-func (e *emitter) addHooks(p *profile, name string, places []string) {
-	if e.hooks {
-		e.add(contract.File{Path: name, Data: hooksJSON(p, contract.PolicyFile), Places: places})
-	}
+func (e *emitter) add(name string, data []byte, places []string) {
+	e.files = append(e.files, contract.File{Path: name, Data: data, Places: places})
 }
 
 func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
@@ -97,29 +105,31 @@ func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
 	} else {
 		p.label, p.pos = "mode:"+ref.Mode, e.in.Project.Mode(ref.Mode).Pos
 	}
+	e.findUnsaid(p)
+	p.hooked = e.hooked(p)
 	return p, nil
 }
 
-// chosen returns the subject of the project-wide files; false where there is none.
-func (e *emitter) chosen() (ir.SubjectRef, bool) {
+// chosen returns the subject of the project-wide files; none where nothing chooses one.
+func (e *emitter) chosen() ir.SubjectRef {
 	name := e.in.Options.String("subject")
 	switch {
-	case name != "":
-		ref, err := e.in.Project.ParseSubject(name, "")
-		if err != nil {
-			e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
-				Path("targets.cursor.subject").
-				Target("cursor")
-		}
-		return ref, err == nil
-	case e.in.Project.Baseline != "":
-		return ir.SubjectRef{Role: e.in.Project.Baseline}, true
+	case name == "" && e.in.Project.Baseline != "":
+		return ir.SubjectRef{Role: e.in.Project.Baseline}
+	case name == "":
+		e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
+			"got neither subject nor baseline: nothing holds Cursor in this repository").
+			Hint("set subject in [targets.cursor], or baseline").
+			Target("cursor")
+		return ir.SubjectRef{}
 	}
-	e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
-		"got neither subject nor baseline: nothing holds Cursor in this repository").
-		Hint("set subject in [targets.cursor], or baseline").
-		Target("cursor")
-	return ir.SubjectRef{}, false
+	ref, err := e.in.Project.ParseSubject(name, "")
+	if err != nil {
+		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
+			Path("targets.cursor.subject").
+			Target("cursor")
+	}
+	return ref
 }
 
 // place returns where to report something of a subject: at a rule, or at the subject
@@ -149,72 +159,13 @@ func (e *emitter) excepted(x *contract.Exception, message string, args ...any) {
 		Loses(diag.Widening, string(x.Group))
 }
 
-// closed reports whether a whole group may be denied because a token cannot say
-// what its rules do. A written exception keeps it.
-func (e *emitter) closed(p *profile, g ir.Group, at diag.Pos, what string) bool {
-	if x := e.in.ExceptsGroup(p.ref, g); x != nil {
-		e.excepted(x, "keeps %s, where no token denies %s", g, what)
-		return false
-	}
-	e.loss(p, g, codeDeny, at, "no token denies %s, and hooks are off: the group %s is denied as a whole", what, g).
-		Hintf("turn hooks on, or write an exception for %q", g)
-	return true
-}
-
-// unsaid collects what no token says of a group. The hook holds all of it; without
-// hooks the group is denied for the first.
-type unsaid struct {
-	p    *profile
-	what string // the first; "" where tokens say everything
-	at   diag.Pos
-}
-
-func (u *unsaid) rule(r ir.Rule) {
-	u.add(r.Pos, r.Decision.String()+" "+r.Pattern.String())
-	if u.what == "" {
-		u.what, u.at = r.Pattern.String(), r.Pos
-	}
-}
-
-func (u *unsaid) defaultOf(g ir.Group, at diag.Pos) {
-	u.add(at, "the default of "+string(g))
-	if u.what == "" {
-		u.what, u.at = "what is not listed", at
-	}
-}
-
-// add notes a deny or an ask that only the hook holds.
-func (u *unsaid) add(at diag.Pos, what string) {
-	if len(u.p.held) == 0 {
-		u.p.heldPos = at
-	}
-	if !slices.Contains(u.p.held, what) {
-		u.p.held = append(u.p.held, what)
-	}
-}
-
-// heldByHook reports, once a subject, what only the hook holds.
-func (e *emitter) heldByHook(p *profile) {
-	if len(p.held) == 0 || !e.hooks {
-		return
-	}
-	more := ""
-	if n := len(p.held) - 1; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	e.diags.Notef(codeHookOnly, p.place(p.heldPos), "cli.json cannot express %s%s of %s: only the hook enforces it",
-		p.held[0], more, p.ref).
-		Target("cursor").
-		Subject(p.ref.String())
-}
-
 // asks reports, once a group, what is refused because Cursor cannot ask there.
 func (e *emitter) asks(p *profile) {
-	groups := []ir.Group{ir.Read, ir.Edit}
-	if e.hooks {
-		groups = append(groups, ir.Web, ir.Modes)
+	refused := []ir.Group{ir.Read, ir.Edit}
+	if p.hooked {
+		refused = append(refused, ir.Web, ir.Modes)
 	}
-	for _, g := range groups {
+	for _, g := range refused {
 		if at, ok := asked(p, g); ok {
 			e.loss(p, g, codeAsk, at, "Cursor cannot ask about %s: what the source asks about is refused", g).
 				Hint("allow it or deny it")
@@ -222,20 +173,49 @@ func (e *emitter) asks(p *profile) {
 	}
 }
 
-// asked returns the place of the default or the first rule that asks in a group; false
-// where nothing does, or everything is denied.
+// asked returns the place of the default or the first rule that asks in a group and is
+// refused; false where nothing is, or everything is denied.
 func asked(p *profile, g ir.Group) (at diag.Pos, ok bool) {
-	def := p.subject.Default(g)
-	at, ok = def.Pos, def.Decision == ir.Ask
+	if p.most(g) == ir.Deny {
+		return at, false
+	}
+	if p.byDefault(g) == ir.Ask {
+		return p.subject.Default(g).Pos, true
+	}
 	for _, r := range p.subject.Rules(g) {
-		switch {
-		case r.Pattern.Kind == ir.All && r.Decision == ir.Deny:
-			return at, false
-		case r.Decision == ir.Ask && !ok:
-			at, ok = r.Pos, true
+		if r.Decision == ir.Ask && refuses(r) {
+			return r.Pos, true
 		}
 	}
-	return at, ok
+	return at, false
+}
+
+// unheldByIDE notes, once a subject, what only the CLI holds: the IDE reads no tokens.
+func (e *emitter) unheldByIDE(p *profile) {
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		what, at := p.refused(g)
+		if what == "" || p.hooked || len(p.unsaid[g]) > 0 {
+			continue
+		}
+		e.diags.Notef(codeCLIOnly, p.place(at), "Cursor's CLI denies %s, and nothing denies it in the IDE", what).
+			Hint("hooks = true in [targets.cursor] denies it there too").
+			Target("cursor").
+			Subject(p.ref.String())
+		return
+	}
+}
+
+// refused returns the first thing that tokens refuse of a group of paths, "" for none.
+func (p *profile) refused(g ir.Group) (what string, at diag.Pos) {
+	if p.most(g) < ir.Allow {
+		return "every " + string(g), p.subject.Default(g).Pos
+	}
+	for _, r := range p.subject.Rules(g) {
+		if refuses(r) && r.Pos.File != ir.GuardsFile {
+			return string(g) + " of " + r.Pattern.String(), r.Pos
+		}
+	}
+	return "", at
 }
 
 func (e *emitter) checkExtras() {

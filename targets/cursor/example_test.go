@@ -39,7 +39,6 @@ func Example() {
 	// Output:
 	// .cursor/modec/dev/permissions.json
 	// .cursor/modec/dev/cli.json
-	// .cursor/modec/dev/hooks.json
 	// .cursor/cli.json
 	// {
 	//   "permissions": {
@@ -52,8 +51,6 @@ func Example() {
 	//     ]
 	//   }
 	// }
-	// .cursor/hooks.json
-	// .cursor/mcp.json
 }
 
 // Cursor compares names without case: a source that tells two servers apart by it is

@@ -11,17 +11,42 @@ import (
 // two.
 const hookTimeout = 10
 
-// hooksJSON runs modec on every event that can refuse. A hook that is missing,
-// fails or prints nothing blocks the call: exit code 2 does so in every version,
+// install is the command that installs modec.
+const install = "go install modec.dev/modec/cmd/modec@latest"
+
+// missing is what a hook answers where modec is missing, or another program has its name.
+type missing string
+
+const (
+	refused missing = " || exit 2"
+	// askedAbout is the answer of a file that travels, where the event can ask: modec may not
+	// be there yet. Whatever modec itself refuses stays refused.
+	askedAbout missing = `{"permission":"ask","user_message":"modec is not installed: ` + install + `"}`
+)
+
+// travelling returns the hooks of a file in the repository.
+func (e *emitter) travelling(p *profile) []byte {
+	if e.in.Options.Switch("hooks") == contract.Always {
+		return e.hooksJSON(p, contract.PolicyFile, refused)
+	}
+	return e.hooksJSON(p, contract.PolicyFile, askedAbout)
+}
+
+// hooksJSON runs modec on every event by which Cursor asks about what the subject says. A
+// hook that fails or prints nothing blocks the call: exit code 2 does so in every version,
 // failClosed where it is known. The braces are for the engine's hook runner,
 // which may append a here-document to the command: without them the payload
-// would go to the exit. model is the policy's path from the project's root, where its
-// own hooks run, or an absolute one.
-func hooksJSON(p *profile, model string) []byte {
-	command := "{ modec hook cursor --model " + contract.ShellQuote(model) +
-		" --subject " + contract.ShellQuote(p.label) + " || exit 2; }"
+// would go to the last command. model is the policy's path from the project's root, where
+// its own hooks run, or an absolute one.
+func (e *emitter) hooksJSON(p *profile, model string, without missing) []byte {
 	hooks := contract.Object{}
-	for _, event := range hook.Events() {
+	for _, event := range hook.Events(e.stated(p)) {
+		end := string(refused)
+		if without == askedAbout && hook.CanAsk(event) {
+			end = contract.Unless(string(askedAbout))
+		}
+		command := "{ modec hook cursor --model " + contract.ShellQuote(model) +
+			" --subject " + contract.ShellQuote(p.label) + end + "; }"
 		hooks = append(hooks, event, []contract.Object{
 			{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true},
 		})

@@ -29,14 +29,17 @@ func (cursor) Home() []string {
 // (cursor.com/docs/cli/reference/configuration): a file that is not there begins with
 // these.
 func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
-	e := &emitter{in: in, hooks: in.Options.Bool("hooks")}
+	e := &emitter{in: in}
 	p, err := e.profile(ref)
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, e.diags
 	}
+	if e.quiet(p) {
+		return nil, nil
+	}
 	commands := e.commands(p)
-	lists, tokens := contract.JSON(e.lists(p, commands)), e.tokens(p, commands)
+	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
 	e.diags = nil // the build reports them
 	artifact := func(base string, data []byte) contract.File {
 		return contract.File{Path: path.Join(p.dir, base), Data: data}
@@ -44,22 +47,38 @@ func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 	home := func(base string, data []byte, places []string) contract.File {
 		return contract.File{Path: path.Join(format.Dir, base), Data: data, Places: places}
 	}
-	config := contract.JSON(append(contract.Object{"approvalMode", "allowlist"}, tokens...))
-	files := []contract.HomeFile{{
-		File:     home(format.PermissionsFile, lists, listPlaces),
-		Artifact: artifact(format.PermissionsFile, lists),
-	}, {
-		File:     home(format.ConfigFile, config, configPlaces),
-		Artifact: artifact(format.TokensFile, contract.JSON(tokens)),
-		Strict:   true,
-		Start:    contract.JSON(contract.Object{"version", 1, "editor", contract.Object{"vimMode", false}}),
-	}}
-	if e.hooks {
-		policy := filepath.Join(root, filepath.FromSlash(contract.PolicyFile))
+	var files []contract.HomeFile
+	if data := contract.JSON(lists); len(lists) > 0 {
 		files = append(files, contract.HomeFile{
-			File:     home(format.HooksFile, hooksJSON(p, policy), hookPlaces),
-			Artifact: artifact(format.HooksFile, hooksJSON(p, contract.PolicyFile)),
+			File: home(format.PermissionsFile, data, listPlaces), Artifact: artifact(format.PermissionsFile, data),
+		})
+	}
+	if len(tokens) > 0 {
+		config := contract.JSON(append(e.runMode(p), tokens...))
+		files = append(files, contract.HomeFile{
+			File:     home(format.ConfigFile, config, configPlaces),
+			Artifact: artifact(format.TokensFile, contract.JSON(tokens)),
+			Strict:   true,
+			Start:    contract.JSON(contract.Object{"version", 1, "editor", contract.Object{"vimMode", false}}),
+		})
+	}
+	if p.hooked {
+		model := filepath.Join(root, filepath.FromSlash(contract.PolicyFile))
+		files = append(files, contract.HomeFile{
+			File:     home(format.HooksFile, e.hooksJSON(p, model, refused), hookPlaces),
+			Artifact: artifact(format.HooksFile, e.hooksJSON(p, contract.PolicyFile, refused)),
 		})
 	}
 	return files, nil
+}
+
+// runMode returns the run mode of the CLI, in which its tokens count; nothing where the
+// subject leaves all to Cursor that a run mode decides.
+func (e *emitter) runMode(p *profile) contract.Object {
+	for _, g := range e.stated(p) {
+		if g == ir.Command || g == ir.Web || g == ir.MCP {
+			return contract.Object{"approvalMode", "allowlist"}
+		}
+	}
+	return nil
 }

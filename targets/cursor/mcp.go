@@ -63,7 +63,7 @@ func (e *emitter) collision(sv *ir.Server, other string) {
 }
 
 func (p *profile) tool(server, tool string) ir.Decision {
-	return p.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}).Decision
+	return decided(p.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}))
 }
 
 // entries returns the MCP tools of one decision as server:tool. A server stands
@@ -147,11 +147,11 @@ func (e *emitter) denied(p *profile) []string {
 			list = append(list, "user-"+entry, "project-*-"+entry)
 		}
 	}
-	if e.hooks || e.in.Project.ClosedInventory {
+	if p.hooked || e.in.Project.ClosedInventory {
 		return list
 	}
-	if def := p.subject.Default(ir.MCP); def.Decision == ir.Deny {
-		if e.closed(p, ir.MCP, def.Pos, "servers that the inventory does not list") {
+	if p.byDefault(ir.MCP) == ir.Deny {
+		if e.closed(p, ir.MCP) {
 			return []string{"*:*"}
 		}
 		return list
@@ -160,7 +160,7 @@ func (e *emitter) denied(p *profile) []string {
 		sv := &e.in.Project.Servers[i]
 		whole := widened(sv.Name) + ":*"
 		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
-		if r.Decision == ir.Deny && !slices.Contains(list, whole) &&
+		if decided(r) == ir.Deny && !slices.Contains(list, whole) &&
 			e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) == nil {
 			e.loss(p, ir.MCP, codeDeny, r.Pos,
 				"no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied",
@@ -175,22 +175,33 @@ func (e *emitter) denied(p *profile) []string {
 const provenance = "// Written by modec for %s from the project's source; edits are overwritten.\n" +
 	"// In the home folder (~/.cursor) it replaces your own allowlists and pins the run mode.\n"
 
-// permissions returns the IDE's allowlists: JSONC, whose comments carry what a
+// withProvenance returns the IDE's allowlists as JSONC, whose comments carry what a
 // key could not, since Cursor's own schema refuses unknown keys.
-func (e *emitter) permissions(p *profile, c commands) []byte {
-	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), contract.JSON(e.lists(p, c))...)
+func withProvenance(p *profile, lists contract.Object) []byte {
+	return append(fmt.Appendf(nil, provenance, comment(p.ref.String())), contract.JSON(lists)...)
 }
 
-// lists returns the IDE's run mode and allowlists.
+// lists returns the IDE's allowlists with the run mode in which they count, nil where there
+// is none. Where the source writes that it asks about what it does not list, or denies it,
+// an empty list says so: it takes the place of the user's own.
 func (e *emitter) lists(p *profile, c commands) contract.Object {
 	for i := range e.in.Project.Servers {
 		e.checkLiteral(p, &e.in.Project.Servers[i])
 	}
-	return contract.Object{
-		"approvalMode", "allowlist",
-		"mcpAllowlist", append([]string{}, e.allowed(p)...), // an empty list, not null
-		"terminalAllowlist", append([]string{}, c.allow...),
+	var out contract.Object
+	for _, l := range []struct {
+		key     string
+		group   ir.Group
+		entries []string
+	}{{"mcpAllowlist", ir.MCP, e.allowed(p)}, {"terminalAllowlist", ir.Command, c.allow}} {
+		if len(l.entries) > 0 || p.subject.Default(l.group).Decision < ir.Allow {
+			out = append(out, l.key, append([]string{}, l.entries...))
+		}
 	}
+	if len(out) == 0 {
+		return nil
+	}
+	return append(contract.Object{"approvalMode", "allowlist"}, out...)
 }
 
 // checkLiteral reports allowed tools that no entry can name.

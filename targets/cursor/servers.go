@@ -6,9 +6,9 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// servers returns the shared mcp.json: servers that some subject may use and that are on
-// by default or named by an exception.
-func (e *emitter) servers() []byte {
+// servers returns the shared servers: those that some subject may use and that are on by
+// default or named by an exception.
+func (e *emitter) servers() contract.Object {
 	all := contract.Object{}
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
@@ -34,7 +34,7 @@ func (e *emitter) servers() []byte {
 		}
 		all = append(all, s.Name, o)
 	}
-	return contract.JSON(contract.Object{"mcpServers", all})
+	return all
 }
 
 // opened reports whether a written exception puts a server into the list that is off by

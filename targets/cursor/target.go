@@ -14,38 +14,60 @@
 //
 // # Which file decides what
 //
-// permissions.json says what runs without approval and cannot deny: Cursor asks about
-// what it does not list. cli.json allows, denies, and asks about the rest of
+// permissions.json says what runs without approval in the IDE and cannot deny: Cursor asks
+// about what it does not list. cli.json allows, denies, and asks about the rest of
 // commands, MCP tools and hosts; a path it can only deny, since the engine
-// reads and writes inside the workspace without asking. The hooks ask the
-// compiled policy about every tool call. For commands and MCP tools they answer
+// reads and writes inside the workspace without asking. The IDE reads no cli.json. The hooks
+// ask the compiled policy before a tool call, in both. For commands and MCP tools they answer
 // deny, ask or nothing. For the rest Cursor has no ask, so that the hook refuses what
-// the source asks about, with a message (cursor-ask).
+// the source asks about, with a message (cursor-ask); for a guard that asks it has no
+// opinion, and no token is written.
+//
+// Cursor has no permission modes: a written permissionMode decides what a role leaves unsaid.
+// What is left to Cursor even then is in no file. A subject that says nothing has none. An
+// entry for what Cursor asks about anyway is not written; an empty list of permissions.json
+// is, where the source says that it asks about, or denies, what it does not list: it takes
+// the place of the user's own list. cli.json always has both lists, which Cursor requires.
+//
+// # Hooks
+//
+// With hooks = "auto" a subject has hooks where it denies what no token denies: an expression,
+// what is not listed beside a list, a host, a subagent, an unknown tool, what lies outside the
+// project, what an open inventory does not list. An event is registered where the subject
+// says something of its groups.
 //
 // A hook that came with the repository never answers allow. It abstains with an
-// object without a permission ({}), which the engine takes for "no opinion" and
-// goes on to its own lists. Empty output would block, as would output that is
-// not JSON.
+// object without a permission ({}), which the engine takes for "no opinion" on each of these
+// events, and goes on to its own lists (observed with its hook runner for all six:
+// e2e/testdata/decide.json). Empty output would block, as would output that is not JSON.
+//
+// Where modec is missing, or another program has its name, the hooks of a file in the
+// repository ask about commands and MCP tools, with the line that installs modec. The events
+// of reads, edits and subagents cannot ask, and an answer without opinion would let pass what
+// only the hook denies: there the call is refused. With hooks = true, and in the hooks that
+// `modec install` writes, every call is. What modec itself refuses (exit code 2) is refused
+// everywhere.
 //
 // # How Cursor matches
 //
 // The engine (1.0.32) compares the whole text, `*` stands for any text, "/"
 // included, and every other character for itself. The documentation speaks of
-// globs, as picomatch reads them. Every token here means the same to both or,
+// globs, as picomatch reads them. A token here means to both what the source does or,
 // where that cannot be, less for an allow and more for a deny: braces are
-// expanded, other glob characters of a deny become `*`, an allow contains none.
+// expanded, other glob characters of a deny become `*`, an allow contains none. For picomatch
+// `*` and `**` leave out names that start with a dot: that counts for nothing here.
 //
 //   - Shell(git push) matches a simple command that is "git push" or starts
 //     with "git push ". The engine splits a line as a shell does and wants every
-//     part allowed, but lets it write into files of the workspace: therefore an
-//     allow is written only with the hooks beside it.
+//     part allowed.
 //   - Shell(npm:ci) matches "npm ci" and nothing longer.
 //   - Shell(git:push*), as often seen, does not match `git push origin a/b` for
 //     picomatch. It is never written.
 //   - Read and Write tokens are compared with absolute paths; the documentation
-//     says that a relative one starts at the workspace. Without hooks both forms
-//     are written. An allow of a path is never written: `**` would open the
-//     whole disk.
+//     says that a relative one starts at the workspace. Without hooks a path is
+//     therefore written as `**/path`, which also denies it deeper in the workspace, and
+//     everything where the workspace itself lies below such a path. An allow of a
+//     path is never written: `**` would open the whole disk.
 //   - WebFetch(*.host) matches the host itself too. A WebFetch deny only takes
 //     the host out of the allowlist: the fetch is then asked about.
 //   - Names are compared without case and surrounding space: names that become
@@ -59,7 +81,7 @@
 //   - A repository's own .cursor/permissions.json is read, and its lists were not
 //     applied, up to 3.20.17. None is written.
 //   - An empty list meant "the list of the settings" in older builds:
-//     approvalMode "allowlist" is always written beside the lists.
+//     approvalMode "allowlist" is always written beside the lists, and not without one.
 //   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It
 //     would feed the last command of a list, so the command is one `{ …; }`.
 //   - A server's id may carry a prefix, user- or project-N-FOLDER-, and a suffix,
@@ -75,13 +97,15 @@
 //     its own lists ask, unless the user chose Run Everything.
 //   - Grep over a folder also shows files below it that may not be read:
 //     only .cursorignore keeps files out of it.
+//   - Without hooks nothing in the IDE denies a read or an edit (cursor-cli-only).
 //   - Without hooks, tokens are compared with case, with links unresolved for
-//     reads, and only with the text of a command: `/usr/bin/git push` is another
-//     command than `git push`. Nothing confines reads to the workspace, and
-//     nothing holds subagents back.
+//     reads, and only with the text of a command: `/usr/bin/git push` and `sh -c 'git
+//     push'` are other commands than `git push`, about which Cursor asks. What lies
+//     outside the workspace it asks about by itself.
 //   - Assignments, redirects inside the workspace and tests are no part of a command
-//     to the engine: without hooks `npm ci > .env` runs where npm ci is listed, and
-//     the words after a redirect are not compared (`rm > x -rf /`).
+//     to the engine: without hooks, and with them where the command is left to Cursor,
+//     `npm ci > .env` runs where npm ci is listed, and the words after a redirect are
+//     not compared (`rm > x -rf /`).
 //   - `*` crosses "/" and no line break: a path with one passes Write(**).
 //   - On Windows the hooks' command is not PowerShell: every call is refused.
 package cursor
@@ -118,9 +142,11 @@ func (cursor) Options() []contract.Option {
 		{Name: "folder", Type: contract.String,
 			Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. " +
 				"Default: the project's name."},
-		{Name: "hooks", Type: contract.Bool, Default: true,
-			Doc: "Emit hooks that run `modec hook cursor` before each tool call: the only artifact that can forbid " +
-				"inside the IDE. Without them everything that tokens cannot say is narrowed."},
+		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
+			Doc: "Emit hooks that run `modec hook cursor` before tool calls, the only artifact that can forbid " +
+				"inside the IDE. \"auto\": for the subjects that deny what no token of cli.json denies. true: for " +
+				"every subject that says anything. false: never; a group that tokens cannot say is then denied as a " +
+				"whole."},
 		{Name: "subject", Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
@@ -167,6 +193,9 @@ func (cursor) Hook(req contract.HookRequest) contract.HookAnswer { return hook.A
 func (cursor) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	return model.Open(fsys, o, hook.Answer)
 }
+
+// Alone returns what Cursor decides by itself; it has no permission mode of a role.
+func (cursor) Alone(*ir.Project) []contract.Decider { return model.Alone() }
 
 // Formats returns the one that Cursor has.
 func (cursor) Formats() []string { return []string{"cursor"} }

@@ -22,9 +22,10 @@ func (t *tokens) add(keyword format.Keyword, entries []string) {
 	}
 }
 
-// tokens returns the CLI's permissions; a deny goes before an allow.
+// tokens returns the CLI's permissions, nil where there are none; a deny goes before an
+// allow. Cursor requires both lists (cursor.com/docs/cli/reference/configuration).
 func (e *emitter) tokens(p *profile, c commands) contract.Object {
-	hosts, noHosts := e.hosts(p)
+	hosts, noHosts := hosts(p)
 	allow, deny := tokens{}, tokens{}
 	allow.add(format.MCP, e.allowed(p))
 	deny.add(format.MCP, e.denied(p))
@@ -34,44 +35,29 @@ func (e *emitter) tokens(p *profile, c commands) contract.Object {
 	deny.add(format.Write, e.paths(p, ir.Edit))
 	allow.add(format.WebFetch, hosts)
 	deny.add(format.WebFetch, noHosts)
+	if len(allow)+len(deny) == 0 {
+		return nil
+	}
 	return contract.Object{"permissions", contract.Object{"allow", []string(allow), "deny", []string(deny)}}
 }
 
-// everyPath denies a group of paths whole, for picomatch too.
-var everyPath = []string{"**", "**/.*", "**/.*/**"}
+// everyPath denies a group of paths whole.
+var everyPath = []string{"**"}
 
 // paths returns the paths that a subject may not use: what is denied, and what is
 // asked about, since the engine does not ask inside the workspace.
 func (e *emitter) paths(p *profile, g ir.Group) []string {
-	def := p.subject.Default(g)
-	permits := def.Decision == ir.Allow
+	if p.most(g) < ir.Allow || e.closed(p, g) {
+		return everyPath
+	}
 	var out []string
-	missing := unsaid{p: p}
 	for _, r := range p.subject.Rules(g) {
-		switch {
-		case r.Decision == ir.Allow:
-			permits = true
-			continue
-		case r.Pattern.Kind == ir.All:
-			return everyPath
-		}
-		globs := plainGlobs(r.Pattern)
-		if len(globs) == 0 || e.guardOpened(p, g, r) {
-			missing.rule(r)
+		if !refuses(r) || e.guardOpened(p, g, r) {
 			continue
 		}
-		for _, glob := range globs {
-			out = append(out, e.pathTokens(glob)...)
+		for _, glob := range plainGlobs(r.Pattern) {
+			out = append(out, p.pathTokens(glob)...)
 		}
-	}
-	if !permits {
-		return everyPath
-	}
-	if def.Decision != ir.Allow {
-		missing.defaultOf(g, def.Pos)
-	}
-	if !e.hooks && missing.what != "" && e.closed(p, g, missing.at, missing.what) {
-		return everyPath
 	}
 	return out
 }
@@ -88,36 +74,10 @@ func plainGlobs(p ir.Pattern) []string {
 	return globs
 }
 
-// guardOpened reports whether a rule is a guard below which the subject opens a path: a
-// token for the guard would close it again.
-func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
-	if g != ir.Edit || r.Pos.File != ir.GuardsFile {
-		return false
-	}
-	can := e.can(p.ref)
-	if can == nil || can.Edit == nil {
-		return false
-	}
-	dir := strings.TrimSuffix(r.Pattern.Text, "**")
-	for _, o := range can.Edit.Open {
-		if o.Path == r.Pattern.Text || dir != r.Pattern.Text && strings.HasPrefix(o.Path, dir) {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *emitter) can(ref ir.SubjectRef) *ir.Can {
-	if ref.Role != "" {
-		return &e.in.Project.Role(ref.Role).Can
-	}
-	return &e.in.Project.Mode(ref.Mode).Can
-}
-
 // pathTokens returns tokens for a denied glob without braces: they match everything that
-// it matches and everything below that. Without hooks they also cover the engine's
-// reading, which compares absolute paths, at the price of the same path in other folders.
-func (e *emitter) pathTokens(glob string) []string {
+// it matches and everything below that. The engine compares absolute paths: without a hook
+// that is exact, a token for an anchored path also matches the same path in other folders.
+func (p *profile) pathTokens(glob string) []string {
 	anchored := strings.Contains(strings.TrimSuffix(glob, "/"), "/")
 	below := strings.HasSuffix(glob, "/**")
 	glob = strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/"), "/")
@@ -126,24 +86,13 @@ func (e *emitter) pathTokens(glob string) []string {
 		return everyPath
 	}
 	glob = stars(glob)
-	bases := []string{"**/" + glob}
-	if anchored {
-		bases = []string{glob}
-		if !e.hooks && !strings.HasPrefix(glob, "**/") {
-			bases = append(bases, "**/"+glob)
-		}
+	if !strings.HasPrefix(glob, "**/") && !(anchored && p.hooked) {
+		glob = "**/" + glob
 	}
-	var out []string
-	for _, b := range bases {
-		if !below {
-			out = append(out, b)
-		}
-		out = append(out, b+"/**")
-		if !e.hooks {
-			out = append(out, b+"/**/.*", b+"/**/.*/**")
-		}
+	if below && p.hooked {
+		return []string{glob + "/**"}
 	}
-	return out
+	return []string{glob, glob + "/**"}
 }
 
 // stars replaces what only one of the matchers understands by `*`.
@@ -169,58 +118,40 @@ func stars(glob string) string {
 
 // hosts returns the entries for hosts. A deny only keeps a host out of the allowlist, so
 // that the lists govern approval; the hook refuses.
-func (e *emitter) hosts(p *profile) (allow, deny []string) {
-	rules := p.subject.Rules(ir.Web)
-	deny = deniedHosts(p, rules)
-	if slices.Contains(deny, "*") {
-		return nil, []string{"*"}
-	}
-	every := p.subject.Default(ir.Web).Decision == ir.Allow
-	held := false // something is not allowed
-	for _, r := range rules {
-		if r.Decision == ir.Allow {
-			every = every || r.Pattern.Text == "*"
-		} else {
-			held = true
+func hosts(p *profile) (allow, deny []string) {
+	every := p.byDefault(ir.Web) == ir.Allow
+	restricted := false // something is not allowed
+	for _, r := range p.subject.Rules(ir.Web) {
+		host, ok := hostPattern(r.Pattern)
+		apex, sub := strings.CutPrefix(host, "*.") // Cursor's *.host is also the host
+		switch {
+		case r.Decision == ir.Allow:
+			every = every || host == "*"
+		case r.Decision == ir.Deny && host == "*":
+			return nil, []string{"*"}
+		case r.Decision == ir.Deny && ok && !(sub && decideHost(p, apex) != ir.Deny):
+			deny = append(deny, host)
 		}
+		restricted = restricted || r.Decision != ir.Allow
 	}
-	if every && !held {
+	if every && !restricted {
 		return []string{"*"}, nil
 	}
-	for _, r := range rules {
+	for _, r := range p.subject.Rules(ir.Web) {
 		host, ok := hostPattern(r.Pattern)
 		if r.Decision != ir.Allow || !ok || host == "*" {
 			continue
 		}
 		apex, sub := strings.CutPrefix(host, "*.")
-		if decideHost(p, apex) == ir.Allow && !(sub && held) {
+		if decideHost(p, apex) == ir.Allow && !(sub && restricted) {
 			allow = append(allow, host)
 		}
 	}
 	return allow, deny
 }
 
-// deniedHosts returns the denied hosts up to one that denies every host.
-func deniedHosts(p *profile, rules []ir.Rule) (deny []string) {
-	missing := unsaid{p: p}
-	for _, r := range rules {
-		if r.Decision != ir.Deny {
-			continue
-		}
-		host, ok := hostPattern(r.Pattern)
-		if apex, sub := strings.CutPrefix(host, "*."); !ok || sub && decideHost(p, apex) != ir.Deny {
-			missing.rule(r)
-			continue
-		}
-		if deny = append(deny, host); host == "*" {
-			return deny
-		}
-	}
-	return deny
-}
-
 func decideHost(p *profile, host string) ir.Decision {
-	return p.subject.Decide(policy.Action{Group: ir.Web, Arg: host}).Decision
+	return decided(p.subject.Decide(policy.Action{Group: ir.Web, Arg: host}))
 }
 
 // hostPattern returns a host as Cursor compares it: lower case, ASCII.

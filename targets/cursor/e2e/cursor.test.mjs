@@ -2,8 +2,8 @@
 // emitted hook commands with its documented payloads. MODEC_OUT is a build of
 // the showcase project, MODEC_BIN the binary.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'jsonc-parser';
@@ -12,25 +12,30 @@ import picomatch from 'picomatch';
 const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
 const profiles = readdirSync(join(acme, '.cursor/modec'));
 const text = (...p) => readFileSync(join(acme, ...p), 'utf8');
+// A subject has no lists for what it leaves to Cursor.
+const lists = (p) => (existsSync(join(acme, '.cursor/modec', p, 'permissions.json')) ? text('.cursor/modec', p, 'permissions.json') : '{}');
 
 test('the allowlist is JSONC with known keys and the safe grammar', () => {
+  assert.ok(profiles.some((p) => lists(p) !== '{}'));
   for (const p of profiles) {
     const errors = [];
-    const data = parse(text('.cursor/modec', p, 'permissions.json'), errors, { allowTrailingComma: false });
+    const data = parse(lists(p), errors, { allowTrailingComma: false });
     assert.deepEqual(errors, []);
-    assert.deepEqual(Object.keys(data).sort(), ['approvalMode', 'mcpAllowlist', 'terminalAllowlist']);
-    assert.equal(data.approvalMode, 'allowlist');
-    for (const entry of data.mcpAllowlist) assert.match(entry, /^[^:*]+:[^:*]+$|^[^:*]+:\*$|^\*:[^:*]+$|^\*:\*$/);
-    assert.equal(new Set(data.mcpAllowlist.map((e) => e.toLowerCase())).size, data.mcpAllowlist.length);
+    const { approvalMode, mcpAllowlist = [], terminalAllowlist, ...rest } = data;
+    assert.deepEqual(rest, {});
+    assert.equal(approvalMode, data.mcpAllowlist || terminalAllowlist ? 'allowlist' : undefined);
+    for (const entry of mcpAllowlist) assert.match(entry, /^[^:*]+:[^:*]+$|^[^:*]+:\*$|^\*:[^:*]+$|^\*:\*$/);
+    assert.equal(new Set(mcpAllowlist.map((e) => e.toLowerCase())).size, mcpAllowlist.length);
   }
 });
 
+// explain returns what the source means to Cursor. Cursor asks about what is left to it, or is
+// told by the role's permissionMode.
 function explain(subject, action, arg) {
-  try {
-    return JSON.parse(execFileSync(modec, ['explain', '-C', fixture, subject, action, arg, '--json'], { encoding: 'utf8' })).decision;
-  } catch (e) {
-    return JSON.parse(e.stdout).decision;
-  }
+  const r = spawnSync(modec, ['explain', '-C', fixture, subject, action, arg, '--json'], { encoding: 'utf8' });
+  const { decision, rule } = JSON.parse(r.stdout);
+  if (decision !== 'agent') return decision;
+  return rule.includes('dontAsk') ? 'deny' : rule.includes('bypassPermissions') ? 'allow' : 'ask';
 }
 
 // The engine's matching of an entry: both sides without case, each segment a
@@ -44,7 +49,7 @@ function matches(entry, server, tool) {
 test('what the lists approve and deny is what the source says, tool by tool', () => {
   const { servers } = JSON.parse(text('modec.model.json'));
   for (const p of profiles) {
-    const { mcpAllowlist } = parse(text('.cursor/modec', p, 'permissions.json'));
+    const { mcpAllowlist = [] } = parse(lists(p));
     const { permissions } = JSON.parse(text('.cursor/modec', p, 'cli.json'));
     assert.deepEqual(Object.keys(permissions), ['allow', 'deny']);
     const mcp = (list) => list.filter((t) => t.startsWith('Mcp(')).map((t) => t.slice(4, -1));
@@ -103,5 +108,7 @@ test('a hook that cannot decide refuses', () => {
     assert.notEqual(run('beforeShellExecution', payload), 'abstain', payload);
     assert.match(run('beforeShellExecution', payload), /^(exit 2|deny)$/, payload);
   }
-  assert.equal(run('beforeShellExecution', { command: 'ls', cwd: acme }, '/nonexistent'), 'exit 2');
+  // Where modec is missing, the events that can ask do.
+  assert.equal(run('beforeShellExecution', { command: 'ls', cwd: acme }, '/nonexistent'), 'ask');
+  assert.equal(run('beforeReadFile', { file_path: join(acme, 'README.md'), content: '' }, '/nonexistent'), 'exit 2');
 });

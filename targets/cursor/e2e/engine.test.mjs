@@ -16,7 +16,11 @@ const path = `${dirname(modec)}:${process.env.PATH}`;
 
 function explain(project, subject, group, arg) {
   const r = spawnSync(modec, ['explain', '-C', project, subject, group, arg, '--json'], { encoding: 'utf8' });
-  return JSON.parse(r.stdout).decision;
+  const { decision, rule } = JSON.parse(r.stdout);
+  if (decision !== 'agent') return decision;
+  if (rule.includes('dontAsk')) return 'deny';
+  // What is left to Cursor: it reads and writes inside the workspace without asking.
+  return group === 'read' || group === 'edit' || rule.includes('bypassPermissions') ? 'allow' : 'ask';
 }
 
 test('the engine reads the MCP tokens as the source means them', async () => {
@@ -81,7 +85,7 @@ test('without hooks the tokens hold what the source denies', async () => {
     for (const line of ['go test', 'go test ./...', 'go test -exec rm', 'curl x', 'curl https://a.b/c', 'make', './run.sh', '/usr/bin/x']) {
       const want = explain(project, `role:${subject}`, 'command', line);
       const got = engine.command(line);
-      assert.notEqual(got, 'allow', `${subject}: ${line}`);
+      if (got === 'allow') assert.equal(want, 'allow', `${subject}: ${line}`);
       if (want === 'deny') assert.equal(got, 'deny', `${subject}: ${line}`);
     }
     for (const [keyword, group] of [['Read', 'read'], ['Write', 'edit']]) {
@@ -110,9 +114,11 @@ for (const transport of ['stdin', 'legacy']) {
     assert.equal(await ask('preToolUse', { tool_name: 'Telepathy', tool_input: {}, tool_use_id: 'u' }), 'deny');
   });
 
-  test(`without the binary everything is refused, payload by ${transport}`, async () => {
+  test(`without the binary a command is asked about and the rest refused, payload by ${transport}`, async () => {
     const ask = hooks(json(acme, '.cursor/hooks.json'), acme, '/nonexistent', transport);
-    assert.equal(await ask('beforeShellExecution', { command: 'npm test', cwd: acme, sandbox: false }), 'deny');
+    assert.equal(await ask('beforeShellExecution', { command: 'npm test', cwd: acme, sandbox: false }), 'ask');
+    assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'README.md'), content: '', attachments: [] }), 'deny');
+    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'README.md') }, tool_use_id: 'u' }), 'deny');
     const open = json(acme, '.cursor/hooks.json'); // a version that does not know failClosed
     for (const list of Object.values(open.hooks)) for (const h of list) delete h.failClosed;
     assert.equal(await hooks(open, acme, '/nonexistent', transport)('preToolUse', { tool_name: 'Read', tool_input: {} }), 'deny');

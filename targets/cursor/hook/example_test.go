@@ -40,14 +40,11 @@ func ExampleAnswer_refusal() {
 }
 
 func ExampleEvents() {
-	for _, event := range hook.Events() {
-		fmt.Println(event)
-	}
+	fmt.Println(hook.Events([]ir.Group{ir.Read}))
+	fmt.Println(hook.Events([]ir.Group{ir.Command, ir.Modes}))
+	fmt.Println(hook.Events(nil))
 	// Output:
-	// beforeMCPExecution
-	// beforeReadFile
-	// beforeShellExecution
-	// beforeTabFileRead
-	// preToolUse
-	// subagentStart
+	// [beforeReadFile beforeShellExecution beforeTabFileRead preToolUse]
+	// [beforeShellExecution preToolUse subagentStart]
+	// []
 }

@@ -1,9 +1,10 @@
 // Package hook answers Cursor's hooks from the compiled policy: `modec hook cursor`.
 //
 // [Answer] takes one payload and returns one JSON object with exit code 0, or a refusal
-// with exit code 2. Where it has no opinion, or may not answer allow, the object has no
-// permission. It refuses what it does not understand: an event that cannot refuse, a
-// payload that is not an object, a path or an address that cannot be read.
+// with exit code 2. Where the policy leaves the call to Cursor, and where the hook may not
+// answer allow, the object has no permission: Cursor's engine takes it for no opinion, on
+// each of these events. Answer refuses what it does not understand: an event that cannot
+// refuse, a payload that is not an object, a path or an address that cannot be read.
 //
 // The payloads are those that the agent engine of @cursor/sdk 1.0.32 sends, and those
 // that Cursor's documentation describes (cursor.com/docs, autumn 2026).
@@ -13,7 +14,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,16 +47,11 @@ type question struct {
 	subject *policy.Subject
 }
 
-// verdict is what the policy says, or no opinion.
-type verdict struct {
-	policy.Result
-	none bool
-}
-
 // handler decides an event.
 type handler struct {
-	decide func(*question) verdict
+	decide func(*question) policy.Result
 	ask    askAnswer
+	groups []ir.Group // those about which Cursor asks it
 }
 
 // askAnswer is what an ask of the policy becomes.
@@ -67,18 +62,54 @@ const (
 	cannotAsk askAnswer = "deny" // the event has no answer that asks
 )
 
-// events are those that can refuse.
+// events are those that can refuse. A command line may also read and write files.
+// preToolUse also sees what is typed into a running shell, and the resources of MCP servers.
 var events = map[string]handler{
-	"beforeShellExecution": {shell, canAsk},
-	"beforeMCPExecution":   {mcpTool, canAsk},
-	"beforeReadFile":       {readFile, cannotAsk},
-	"beforeTabFileRead":    {readFile, cannotAsk},
-	"subagentStart":        {subagent, cannotAsk},
-	"preToolUse":           {tool, cannotAsk},
+	"beforeShellExecution": {shell, canAsk, []ir.Group{ir.Command, ir.Read, ir.Edit}},
+	"beforeMCPExecution":   {mcpTool, canAsk, []ir.Group{ir.MCP}},
+	"beforeReadFile":       {readFile, cannotAsk, []ir.Group{ir.Read}},
+	"beforeTabFileRead":    {readFile, cannotAsk, []ir.Group{ir.Read}},
+	"subagentStart":        {subagent, cannotAsk, []ir.Group{ir.Modes}},
+	"preToolUse": {tool, cannotAsk,
+		[]ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP, ir.Unknown}},
 }
 
-// Events returns the events that Answer decides, sorted.
-func Events() []string { return slices.Sorted(maps.Keys(events)) }
+// Events returns the events by which Cursor asks about the groups, sorted.
+func Events(groups []ir.Group) []string {
+	var out []string
+	for name, h := range events {
+		if slices.ContainsFunc(groups, func(g ir.Group) bool { return slices.Contains(h.groups, g) }) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// CanAsk reports whether Cursor asks the user where a hook on the event answers ask. A
+// read, an edit, a fetch and a subagent it can only refuse.
+func CanAsk(event string) bool { return events[event].ask == canAsk }
+
+// Left reports whether a subject leaves a whole group to Cursor.
+func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
+	left := func(r policy.Result) bool { return r.Lacking() == ir.Agent }
+	switch g {
+	case ir.Unknown:
+		return left(s.UnknownTool())
+	case ir.MCP:
+		for i := range servers {
+			for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, servers[i].Tools...) {
+				if !left(s.Decide(policy.Action{Group: g, Server: servers[i].Name, Arg: t.Name})) {
+					return false
+				}
+			}
+		}
+		return left(s.Default(g))
+	case ir.Read, ir.Edit: // what lies outside the project too
+		return left(s.Default(g)) && len(s.Rules(g)) == 0 && left(s.Decide(policy.Action{Group: g, Arg: ".."}))
+	}
+	return left(s.Default(g)) && len(s.Rules(g)) == 0
+}
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
@@ -96,18 +127,20 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse(err.Error())
 	}
 	q.subject = s
-	v := event.decide(&q)
+	r := event.decide(&q)
+	guard := r.Pos.File == ir.GuardsFile
 	switch {
-	case v.none, v.Decision == ir.Allow && !req.MayAllow:
+	case r.Decision == ir.Agent, r.Decision == ir.Allow && !req.MayAllow,
+		r.Decision == ir.Ask && event.ask == cannotAsk && guard: // a guard that asks is no reason to refuse
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
-	case v.Decision == ir.Allow:
+	case r.Decision == ir.Allow:
 		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}
-	case v.Decision == ir.Ask && event.ask == canAsk:
-		return q.answer("ask", "has to ask first", v.Result)
-	case v.Decision == ir.Ask:
-		return q.answer("deny", "has to ask first, and Cursor cannot ask here", v.Result)
+	case r.Decision == ir.Ask && event.ask == canAsk:
+		return q.answer("ask", "has to ask first", r)
+	case r.Decision == ir.Ask:
+		return q.answer("deny", "has to ask first, and Cursor cannot ask here", r)
 	}
-	return q.answer("deny", "may not do this", v.Result)
+	return q.answer("deny", "may not do this", r)
 }
 
 func (q *question) answer(permission, what string, r policy.Result) contract.HookAnswer {
@@ -120,15 +153,26 @@ func (q *question) answer(permission, what string, r policy.Result) contract.Hoo
 	})}
 }
 
-func refused(rule string) verdict { return verdict{Result: policy.Result{Rule: rule}} }
+func refused(rule string) policy.Result { return policy.Result{Rule: rule} }
 
-// lower returns the verdict that permits less; no opinion permits most.
-func lower(a, b verdict) verdict {
-	if a.none || !b.none && b.Decision < a.Decision {
+// decided returns a result with what it means to Cursor, which lacks permission modes.
+func decided(r policy.Result) policy.Result {
+	r.Decision = r.Lacking()
+	return r
+}
+
+// unheld is the result to which those are added that an action needs.
+var unheld = policy.Result{Decision: ir.Allow}
+
+// both returns the result of an action that needs two.
+func both(a, b policy.Result) policy.Result {
+	if a.Decision != b.Decision && ir.Both(a.Decision, b.Decision) == b.Decision {
 		return b
 	}
 	return a
 }
+
+func (q *question) left(g ir.Group) bool { return Left(q.subject, q.Policy.Project().Servers, g) }
 
 // roots returns the folders at which a relative path may start.
 func (q *question) roots() []string {
@@ -144,8 +188,10 @@ func (q *question) roots() []string {
 
 // file decides a path as written and with its links resolved, from every folder
 // at which it may start; the lowest decision holds.
-func (q *question) file(g ir.Group, p string) verdict {
+func (q *question) file(g ir.Group, p string) policy.Result {
 	switch {
+	case q.left(g):
+		return abstain(q)
 	case p == "":
 		return refused("a call without a readable path")
 	case strings.Contains(p, "://"):
@@ -153,28 +199,28 @@ func (q *question) file(g ir.Group, p string) verdict {
 	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
 		return q.absolute(g, p)
 	case policy.Elsewhere(p):
-		return verdict{Result: q.subject.DecideFile(g, p, "")}
+		return decided(q.subject.DecideFile(g, p, ""))
 	}
-	v := verdict{none: true}
+	all := unheld
 	for _, root := range q.roots() {
 		if !filepath.IsAbs(root) {
 			return refused("a relative path without a folder to start at")
 		}
-		v = lower(v, q.absolute(g, filepath.Join(root, p)))
+		all = both(all, q.absolute(g, filepath.Join(root, p)))
 	}
-	return v
+	return all
 }
 
-func (q *question) absolute(g ir.Group, p string) verdict {
-	return verdict{Result: contract.DecideAt(q.subject, g, q.Root, p, q.Resolve)}
+func (q *question) absolute(g ir.Group, p string) policy.Result {
+	return decided(contract.DecideAt(q.subject, g, q.Root, p, q.Resolve))
 }
 
-func readFile(q *question) verdict { return q.file(ir.Read, q.FilePath) }
+func readFile(q *question) policy.Result { return q.file(ir.Read, q.FilePath) }
 
-func shell(q *question) verdict { return q.line(q.Command) }
+func shell(q *question) policy.Result { return q.line(q.Command) }
 
 // line decides a command line in the folder that it runs in.
-func (q *question) line(line string) verdict {
+func (q *question) line(line string) policy.Result {
 	if line == "" {
 		return refused("a shell call without a readable command")
 	}
@@ -186,27 +232,27 @@ func (q *question) line(line string) verdict {
 	if err != nil {
 		return refused("a project root that cannot be resolved")
 	}
-	v := verdict{none: true}
+	all := unheld
 	for _, folder := range folders {
 		resolved, err := q.Resolve(folder)
 		if err != nil || !filepath.IsAbs(folder) {
 			return refused("a working directory that cannot be resolved")
 		}
 		dir := policy.Relative(root, resolved)
-		r := q.subject.DecideCommand(dir, line)
-		if filepath.IsAbs(dir) && r.Decision > ir.Ask {
+		r := decided(q.subject.DecideCommand(dir, line))
+		if filepath.IsAbs(dir) && r.Decision == ir.Allow {
 			r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
 		}
-		v = lower(v, verdict{Result: r})
+		all = both(all, r)
 	}
-	return v
+	return all
 }
 
-func subagent(q *question) verdict { return q.mode(q.SubagentType) }
+func subagent(q *question) policy.Result { return q.mode(q.SubagentType) }
 
-func (q *question) mode(slug string) verdict {
-	if slug == "" {
+func (q *question) mode(slug string) policy.Result {
+	if slug == "" && !q.left(ir.Modes) {
 		return refused("a subagent without a type")
 	}
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug})}
+	return decided(q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug}))
 }

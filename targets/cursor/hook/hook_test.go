@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/internal/shop"
@@ -162,7 +163,8 @@ func TestHook(t *testing.T) {
 		{"resources that are saved",
 			tool("FetchMcpResource", `{"server":"docs","uri":"x","download_path":"README.md"}`), "deny"},
 		{"resources of every server", tool("ListMcpResources", `{}`), "deny"},
-		{"an unknown tool", tool("Telepathy", `{}`), "deny"},
+		{"an unknown tool, of which nothing is said", tool("Telepathy", `{}`), ""},
+		{"an unknown tool that reads a secret", tool("Telepathy", `{"path":"secrets/key"}`), "deny"},
 		{"an input that is no object", tool("Write", `"x"`), "deny"},
 
 		{"a subagent", subagent("explore"), ""},
@@ -192,6 +194,68 @@ func TestHook(t *testing.T) {
 				t.Errorf("got %q where it may allow, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// What a subject leaves to Cursor the hook leaves to it, on every event: the empty object.
+// What it says holds all the same, a written permissionMode included.
+func TestSilence(t *testing.T) {
+	quiet := shop.Role(ir.Can{}, shop.Server("docs", 10, "get"))
+	one := shop.Role(ir.Can{Command: &ir.Table{Rules: []ir.Rule{shop.Rule(ir.Deny, "git push *", 1)}}},
+		shop.Server("docs", 10, "get"))
+	mapped := shop.Role(ir.Can{})
+	mapped.Roles[0].PermissionMode = "dontAsk"
+	edits := shop.Role(ir.Can{Edit: shop.Table(ir.Allow)})
+	for _, p := range []*ir.Project{one, edits} {
+		p.Guards = []ir.Rule{
+			{Decision: ir.Ask, Pattern: ir.Pattern{Text: ".envrc"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1}},
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 2}},
+		}
+	}
+	const shell = `{"hook_event_name":"beforeShellExecution","cwd":"/w","command":`
+	const tool = `{"hook_event_name":"preToolUse","workspace_roots":["/w"],"tool_name":`
+	for _, c := range []struct {
+		payload                   string
+		quiet, one, mapped, edits string
+	}{
+		{shell + `"git log"}`, "", "", "deny", ""},
+		{shell + `"git push"}`, "", "deny", "deny", ""},
+		{shell + `"$X push"}`, "", "", "deny", ""},
+		{shell + `"echo > modec.toml"}`, "", "", "deny", "deny"},
+		{shell + `"echo > .envrc"}`, "", "", "deny", "ask"},
+		{`{"hook_event_name":"beforeMCPExecution","tool_name":"get","tool_input":"{}","mcp_server_name":"docs"}`,
+			"", "", "deny", ""},
+		{`{"hook_event_name":"beforeMCPExecution","tool_name":"get","tool_input":"{}","mcp_server_name":"mine"}`,
+			"", "", "deny", ""},
+		{`{"hook_event_name":"beforeReadFile","file_path":"/etc/passwd"}`, "", "", "deny", ""},
+		{`{"hook_event_name":"beforeReadFile","file_path":"file:///etc/passwd"}`, "", "", "deny", ""},
+		{`{"hook_event_name":"beforeTabFileRead","file_path":""}`, "", "", "deny", ""},
+		{`{"hook_event_name":"subagentStart"}`, "", "", "deny", ""},
+		{tool + `"Write","tool_input":{"file_path":"/w/modec.toml"}}`, "", "", "deny", "deny"},
+		// A guard that asks does not refuse.
+		{tool + `"Write","tool_input":{"file_path":"/w/.envrc"}}`, "", "", "deny", ""},
+		{tool + `"Write","tool_input":{"file_path":7}}`, "", "", "deny", "deny"},
+		{tool + `"Fetch","tool_input":{"url":"http://a@b"}}`, "", "", "deny", ""},
+		{tool + `"WebSearch","tool_input":{}}`, "", "", "deny", ""},
+		{tool + `"WriteShellStdin","tool_input":{}}`, "", "", "deny", ""},
+		{tool + `"MCP:get","tool_input":{}}`, "", "", "deny", ""},
+		{tool + `"ListMcpResources","tool_input":{}}`, "", "", "", ""},
+		{tool + `"Telepathy","tool_input":{"path":"src/a.go"}}`, "", "", "deny", ""},
+	} {
+		for _, q := range []struct {
+			name string
+			p    *ir.Project
+			want string
+		}{
+			{"quiet", quiet, c.quiet}, {"one deny", one, c.one}, {"dontAsk", mapped, c.mapped}, {"edits", edits, c.edits},
+		} {
+			if got, message := permission(t, ask(q.p, c.payload, false)); got != q.want {
+				t.Errorf("%s: %s: got %q (%s), want %q", q.name, c.payload, got, message, q.want)
+			}
+			if got, _ := permission(t, ask(q.p, c.payload, true)); got == "allow" && q.name != "edits" {
+				t.Errorf("%s: %s: got an allow of what is left", q.name, c.payload)
+			}
+		}
 	}
 }
 

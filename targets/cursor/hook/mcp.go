@@ -80,7 +80,7 @@ func (q *question) identify() []string {
 }
 
 // mcpTool decides a tool of a server.
-func mcpTool(q *question) verdict {
+func mcpTool(q *question) policy.Result {
 	name := strings.TrimPrefix(q.ToolName, "MCP:")
 	if name == "" {
 		return refused("an MCP call without a tool")
@@ -90,50 +90,52 @@ func mcpTool(q *question) verdict {
 
 // server decides an action on a server by its id. Deny and ask hold where any reading of
 // the id matches; allow needs exactly one.
-func (q *question) server(id string, a policy.Action) verdict {
+func (q *question) server(id string, a policy.Action) policy.Result {
 	r := q.read(id)
 	if !r.sure {
 		if found := q.identify(); len(found) > 0 {
 			r.servers, r.sure = append(r.servers, found...), len(r.servers) == 0
 		}
 	}
-	v := q.lowest(r.servers, a)
-	switch {
-	case v.none && id == "":
+	all := q.lowest(r.servers, a)
+	switch own := len(r.servers) == 0; {
+	case own && id == "":
 		return refused("a server that nothing identifies")
-	case v.none: // a server of the user's own
+	case own: // a server of the user's own
 		a.Server = id
-		v = verdict{Result: q.subject.Decide(a)}
-		v.Decision = min(v.Decision, ir.Ask)
-	case v.Decision == ir.Allow && (!r.sure || len(r.servers) > 1):
-		v.Decision, v.Rule = ir.Ask, "a server id that may mean several"
+		all = decided(q.subject.Decide(a))
+		if all.Decision == ir.Allow {
+			all.Decision = ir.Ask
+		}
+	case all.Decision == ir.Allow && (!r.sure || len(r.servers) > 1):
+		all.Decision, all.Rule = ir.Ask, "a server id that may mean several"
 	}
-	return v
+	return all
 }
 
 // lowest decides an action on several servers.
-func (q *question) lowest(servers []string, a policy.Action) verdict {
-	v := verdict{none: true}
+func (q *question) lowest(servers []string, a policy.Action) policy.Result {
+	all := unheld
 	for _, name := range servers {
 		a.Server = name
-		v = lower(v, verdict{Result: q.subject.Decide(a)})
+		all = both(all, decided(q.subject.Decide(a)))
 	}
-	return v
+	return all
 }
 
 // anyServer decides an MCP tool at preToolUse, which names no server:
 // beforeMCPExecution follows and decides. What no server may run is refused here
 // already; a closed inventory says which servers have the tool.
-func (q *question) anyServer(name string) verdict {
+func (q *question) anyServer(name string) policy.Result {
 	servers := q.inventory(func(s *ir.Server) bool { return s.Tool(name) != nil })
 	if len(servers) == 0 || !q.Policy.Project().ClosedInventory {
 		servers = q.inventory(everyServer)
-		if q.subject.Default(ir.MCP).Decision > ir.Deny {
+		if decided(q.subject.Default(ir.MCP)).Decision > ir.Deny {
 			return abstain(q) // a server of the user's own may
 		}
 	}
 	for _, server := range servers {
-		if q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: name}).Decision > ir.Deny {
+		if decided(q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: name})).Decision > ir.Deny {
 			return abstain(q)
 		}
 	}
@@ -142,17 +144,17 @@ func (q *question) anyServer(name string) verdict {
 
 // resources decides reading a server's resources, of all servers where the call names
 // none. Saving them is also judged as an edit.
-func resources(q *question) verdict {
+func resources(q *question) policy.Result {
 	a := policy.Action{Group: ir.MCP, Kind: policy.Resource}
 	a.Arg, _ = q.text("uri")
-	var v verdict
+	all := abstain(q)
 	if id, _ := q.text("server"); id != "" {
-		v = q.server(id, a)
-	} else {
-		v = q.lowest(q.inventory(everyServer), a)
+		all = q.server(id, a)
+	} else if servers := q.inventory(everyServer); len(servers) > 0 {
+		all = q.lowest(servers, a)
 	}
 	if _, ok := q.input["download_path"]; ok {
-		v = lower(v, edits("download_path")(q))
+		all = both(all, edits("download_path")(q))
 	}
-	return v
+	return all
 }

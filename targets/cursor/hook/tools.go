@@ -12,7 +12,7 @@ import (
 // tools decides the tools that preToolUse names: those that the engine of @cursor/sdk
 // 1.0.32 sends, and those that the documentation or people's matchers name. Any other
 // tool is unknown, and judged by its arguments too.
-var tools = map[string]func(*question) verdict{
+var tools = map[string]func(*question) policy.Result{
 	"Shell":            abstain, // beforeShellExecution decides, and can ask
 	"WriteShellStdin":  typed,
 	"Read":             reads("file_path", "path", "target_file"),
@@ -37,7 +37,7 @@ var tools = map[string]func(*question) verdict{
 }
 
 // tool decides preToolUse, which cannot ask.
-func tool(q *question) verdict {
+func tool(q *question) policy.Result {
 	if len(q.ToolInput) > 0 && string(q.ToolInput) != "null" {
 		if err := json.Unmarshal(q.ToolInput, &q.input); err != nil {
 			return refused("a tool input that is not an object")
@@ -54,23 +54,23 @@ func tool(q *question) verdict {
 
 // unknownTool decides a tool that is not in the table: by can.unknown, and by every
 // argument whose name says what the tool touches.
-func unknownTool(q *question) verdict {
-	v := verdict{Result: q.subject.UnknownTool()}
+func unknownTool(q *question) policy.Result {
+	all := decided(q.subject.UnknownTool())
 	for _, name := range []string{"file_path", "path", "target_file", "target_notebook", "download_path"} {
 		if _, ok := q.input[name]; ok {
-			v = lower(v, edits(name)(q))
+			all = both(all, edits(name)(q))
 		}
 	}
 	if line, ok := q.text("command"); ok {
-		v = lower(v, q.line(line))
+		all = both(all, q.line(line))
 	}
 	if _, ok := q.input["url"]; ok {
-		v = lower(v, fetches(q))
+		all = both(all, fetches(q))
 	}
-	return v
+	return all
 }
 
-func abstain(*question) verdict { return verdict{none: true} }
+func abstain(*question) policy.Result { return policy.Result{Decision: ir.Agent, Mapped: ir.Agent} }
 
 // text returns an argument that is a text, "" for one that is not; false where the call
 // does not have it.
@@ -112,56 +112,56 @@ func (q *question) paths(names []string) ([]string, bool) {
 }
 
 // files decides the paths in the named arguments; none is decided where there is no path.
-func (q *question) files(g ir.Group, names []string, none string) verdict {
+func (q *question) files(g ir.Group, names []string, none string) policy.Result {
 	paths, ok := q.paths(names)
-	if !ok {
+	if !ok && !q.left(g) {
 		return refused("a call without a readable path")
 	}
 	if len(paths) == 0 {
 		paths = []string{none}
 	}
-	v := verdict{none: true}
+	all := unheld
 	for _, p := range paths {
-		v = lower(v, q.file(g, p))
+		all = both(all, q.file(g, p))
 	}
-	return v
+	return all
 }
 
-func reads(names ...string) func(*question) verdict {
-	return func(q *question) verdict { return q.files(ir.Read, names, "") }
+func reads(names ...string) func(*question) policy.Result {
+	return func(q *question) policy.Result { return q.files(ir.Read, names, "") }
 }
 
-func edits(names ...string) func(*question) verdict {
-	return func(q *question) verdict { return q.files(ir.Edit, names, "") }
+func edits(names ...string) func(*question) policy.Result {
+	return func(q *question) policy.Result { return q.files(ir.Edit, names, "") }
 }
 
 // searches judges a search by the folder that the call names, else by the workspace.
-func searches(names ...string) func(*question) verdict {
-	return func(q *question) verdict { return q.files(ir.Read, names, ".") }
+func searches(names ...string) func(*question) policy.Result {
+	return func(q *question) policy.Result { return q.files(ir.Read, names, ".") }
 }
 
 // typed judges what is typed into a running shell. The payload does not say what: it is
 // judged as an unknown command.
-func typed(q *question) verdict { return q.line(`"$typed"`) }
+func typed(q *question) policy.Result { return q.line(`"$typed"`) }
 
 // fetches judges the host of an address. It refuses what Go and a browser may read
 // differently.
-func fetches(q *question) verdict {
+func fetches(q *question) policy.Result {
 	raw, _ := q.text("url")
 	host, ok := contract.WebHost(raw)
-	if !ok {
+	if !ok && !q.left(ir.Web) {
 		return refused("an address that cannot be read")
 	}
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: host})}
+	return decided(q.subject.Decide(policy.Action{Group: ir.Web, Arg: host}))
 }
 
 // looksUp judges a search of the web, which names no host.
-func looksUp(q *question) verdict {
-	return verdict{Result: q.subject.Decide(policy.Action{Group: ir.Web})}
+func looksUp(q *question) policy.Result {
+	return decided(q.subject.Decide(policy.Action{Group: ir.Web}))
 }
 
 // starts judges a subagent where the call names it; the event subagentStart always does.
-func starts(q *question) verdict {
+func starts(q *question) policy.Result {
 	slug, ok := q.text("subagent_type")
 	if !ok {
 		return abstain(q)

@@ -3,9 +3,11 @@
 //
 // [Import] reads permissions.json, the database of the IDE's settings, cli.json,
 // cli-config.json and mcp.json. The IDE's files become one role, those of the CLI
-// another; profiles that modec wrote become the roles that they were written for. The
-// import never permits more than Cursor: an entry that the source cannot express as
-// Cursor means it is refused with a note, and Cursor asks about it.
+// another; profiles that modec wrote become the roles that they were written for. What the
+// files leave unsaid the role leaves to the agent: a list that is empty, and a run mode that
+// asks every time, say that the rest is asked about. The import never permits more than
+// Cursor: an entry that the source cannot express as Cursor means it is refused with a note,
+// and Cursor asks about it.
 package importer
 
 import (
@@ -221,20 +223,34 @@ func (im *importer) left() {
 	}
 }
 
-// role returns a role with what Cursor does by itself: it reads and edits in the
-// workspace and starts subagents without a question, and asks about commands, tools
-// and hosts.
+// role returns a role that says nothing yet: what no file of Cursor says is left to the agent.
 func (im *importer) role(name string, at diag.Pos) *ir.Role {
 	if r := im.roles[name]; r != nil {
 		return r
 	}
-	allow, ask := &ir.Default{Decision: ir.Allow, Pos: at}, &ir.Default{Decision: ir.Ask, Pos: at}
 	r := &ir.Role{Name: name, Pos: at, Can: ir.Can{
-		Read: &ir.Table{Default: allow}, Edit: &ir.Table{Default: allow}, Modes: &ir.Table{Default: allow},
-		Command: &ir.Table{Default: ask}, Web: &ir.Table{Default: ask}, MCP: &ir.MCPTable{Default: ask},
+		Read: &ir.Table{}, Edit: &ir.Table{}, Command: &ir.Table{}, Web: &ir.Table{}, MCP: &ir.MCPTable{},
 	}}
 	im.roles[name] = r
 	return r
+}
+
+// asks lets a role ask about what the lists of the IDE contain, and about all else.
+func asks(r *ir.Role, at diag.Pos) {
+	ask := &ir.Default{Decision: ir.Ask, Pos: at}
+	r.Can.Command.Default, r.Can.MCP.Default = ask, ask
+}
+
+// quiet removes the tables in which a role says nothing.
+func quiet(can *ir.Can) {
+	for _, t := range []**ir.Table{&can.Read, &can.Edit, &can.Command, &can.Web} {
+		if (*t).Default == nil && len((*t).Rules) == 0 {
+			*t = nil
+		}
+	}
+	if m := can.MCP; m.Default == nil && len(m.Rules)+len(m.Entries) == 0 {
+		can.MCP = nil
+	}
 }
 
 // unrestricted lets a role do without a question what is not denied.
@@ -297,6 +313,7 @@ func (im *importer) finish() {
 		implied(r.Can.Read, coversPath)
 		implied(r.Can.Edit, coversPath)
 		implied(r.Can.Command, coversNothing)
+		quiet(&r.Can)
 		p.Roles = append(p.Roles, *r)
 	}
 	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })

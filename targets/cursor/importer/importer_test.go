@@ -2,6 +2,8 @@ package importer
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -170,7 +172,7 @@ func TestStateHoldsByTheRunMode(t *testing.T) {
 		{`{` + lists + `, "useYoloMode": true, "modes4": [{"id": "agent", "autoRun": false}]}`, "", ir.Ask, ir.Ask},
 		{`{` + lists + `, "modes4": [{"id": "agent", "autoRun": true}]}`, "", ir.Allow, ir.Allow},
 		{`{` + lists + `, "useYoloMode": true}`, `{"approvalMode": "manual"}`, ir.Ask, ir.Ask},
-		{`{` + lists + `}`, `{"mcpAllowlist": ["a:c"]}`, ir.Allow, ir.Ask},
+		{`{` + lists + `}`, `{"mcpAllowlist": ["a:c"]}`, ir.Allow, ir.Agent}, // the file does not say it
 		{`{` + lists + `}`, `{}`, ir.Ask, ir.Ask},
 	} {
 		im := newImporter(contract.Source{})
@@ -194,6 +196,59 @@ func TestStateHoldsByTheRunMode(t *testing.T) {
 			if got := s.Decide(a).Decision; got != want {
 				t.Errorf("%s beside %q: %s %q: got %s, want %s", c.state, c.file, a.Group, a.Arg, got, want)
 			}
+		}
+	}
+}
+
+// What a file leaves unsaid is left to the agent. An empty list in the run mode allowlist, and
+// the run mode that asks every time, say that the rest is asked about.
+func TestSilence(t *testing.T) {
+	rules := func(t *ir.Table) string {
+		switch {
+		case t == nil:
+			return ""
+		case t.Default != nil:
+			return fmt.Sprintf("%s by default, %d rules", t.Default.Decision, len(t.Rules))
+		}
+		return fmt.Sprintf("%d rules", len(t.Rules))
+	}
+	tools := func(t *ir.MCPTable) string {
+		switch {
+		case t == nil:
+			return ""
+		case t.Default != nil:
+			return fmt.Sprintf("%s by default, %d entries", t.Default.Decision, len(t.Entries))
+		}
+		return fmt.Sprintf("%d entries", len(t.Entries))
+	}
+	for _, c := range []struct{ file, text, read, edit, command, web, mcp string }{
+		{".cursor/cli.json", `{"permissions": {"allow": [], "deny": []}}`, "", "", "", "", ""},
+		{".cursor/cli.json", `{"permissions": {"allow": ["Read(**)"], "deny": []}}`, "", "", "", "", ""},
+		{".cursor/cli.json", `{"permissions": {"allow": [], "deny": ["Shell(git push)"]}}`, "", "", "1 rules", "", ""},
+		{".cursor/cli.json", `{"permissions": {"allow": ["Mcp(a:b)"], "deny": ["Write(**/x)", "WebFetch(a.org)"]}}`,
+			"", "1 rules", "", "1 rules", "1 entries"},
+		{".cursor/permissions.json", `{}`, "", "", "", "", ""},
+		{".cursor/permissions.json", `{"mcpAllowlist": ["a:b"]}`, "", "", "", "", "1 entries"},
+		{".cursor/permissions.json", `{"mcpAllowlist": [], "terminalAllowlist": []}`, "", "", "", "", ""},
+		{".cursor/permissions.json", `{"approvalMode": "allowlist", "terminalAllowlist": []}`, "", "",
+			"ask by default, 0 rules", "", ""},
+		{".cursor/permissions.json",
+			`{"approvalMode": "allowlist", "terminalAllowlist": ["ls"], "mcpAllowlist": []}`, "",
+			"", "1 rules", "", "ask by default, 0 entries"},
+		{".cursor/permissions.json", `{"approvalMode": "manual", "terminalAllowlist": ["ls"]}`, "", "",
+			"ask by default, 0 rules", "", "ask by default, 0 entries"},
+		{".cursor/permissions.json", `{"approvalMode": "unrestricted"}`, "", "", "allow by default, 0 rules",
+			"allow by default, 0 rules", "allow by default, 0 entries"},
+	} {
+		got, diags := Import(contract.Source{Root: fstest.MapFS{c.file: {Data: []byte(c.text)}}})
+		if diags.HasErrors() || len(got.Project.Roles) != 1 {
+			t.Fatalf("%s: got %d roles, %v", c.text, len(got.Project.Roles), diags)
+		}
+		can := got.Project.Roles[0].Can
+		want := []string{c.read, c.edit, c.command, c.web, "", c.mcp}
+		if is := []string{rules(can.Read), rules(can.Edit), rules(can.Command), rules(can.Web), rules(can.Modes),
+			tools(can.MCP)}; !slices.Equal(is, want) {
+			t.Errorf("%s: got %q, want %q", c.text, is, want)
 		}
 	}
 }

@@ -55,14 +55,17 @@ func (im *importer) runMode(r *ir.Role, v *located.Value) {
 	mode, ok := format.ParseRunMode(text)
 	if !ok {
 		im.out.Note(contract.NeedsDecision, r.Pos, ideSubject, "approvalMode", "the run mode is a setting of each "+
-			"user (Auto-review may approve what no list contains): what no list contains is asked about")
+			"user (Auto-review may approve what no list contains): what no list contains is left to the agent")
 		return
 	}
 	im.pinned = mode
 	at := v.Get("approvalMode").Pos
 	im.out.NoteRule(contract.Understood, at, ideSubject, "approvalMode "+text, "")
-	if mode == format.RunEverything {
+	switch mode {
+	case format.RunEverything:
 		unrestricted(r, at)
+	case format.AskEveryTime:
+		asks(r, at)
 	}
 }
 
@@ -77,6 +80,14 @@ func (im *importer) allowlist(r *ir.Role, v *located.Value, key string, read rea
 		im.out.NoteRule(contract.Refused, list.Pos, ideSubject, key, "Cursor takes a list only")
 	}
 	mode, _ := v.Get("approvalMode").Str()
+	if im.pinned == format.UseAllowlist && list.Is(located.List) && len(list.Items) == 0 {
+		ask := &ir.Default{Decision: ir.Ask, Pos: list.Pos} // nothing runs without a question
+		if key == "mcpAllowlist" {
+			r.Can.MCP.Default = ask
+		} else {
+			r.Can.Command.Default = ask
+		}
+	}
 	for _, item := range list.List() {
 		text, ok := item.Str()
 		switch {

@@ -92,6 +92,7 @@ func both(r, lists *ir.Role) {
 		})
 	}
 	r.Can.Command.Rules = keep(r.Can.Command.Rules, lists.Can.Command.Rules)
+	r.Can.Command.Default, r.Can.MCP.Default = lists.Can.Command.Default, lists.Can.MCP.Default
 	for i := range r.Can.MCP.Entries {
 		e := &r.Can.MCP.Entries[i]
 		var other []ir.Rule

@@ -69,9 +69,6 @@ func (im *importer) state(v *located.Value, at diag.Pos) {
 	if fresh && v.Get("yoloEnableRunEverything").True() && autoRuns(v) {
 		unrestricted(r, at)
 		im.out.NoteRule(contract.Understood, at, ideSubject, "yoloEnableRunEverything", "")
-		if v.Get("yoloMcpToolsDisabled").True() {
-			r.Can.MCP.Default = &ir.Default{Decision: ir.Ask, Pos: at}
-		}
 	}
 	runs, void := autoRuns(v), ""
 	if im.pinned != "" {
@@ -79,6 +76,7 @@ func (im *importer) state(v *located.Value, at diag.Pos) {
 	}
 	if !runs {
 		void = "the run mode asks every time"
+		asks(r, at)
 		im.out.Note(contract.NeedsDecision, at, ideSubject, "run mode", "Cursor is not set to run by itself what the "+
 			"lists contain: everything is asked about, and what they deny stays denied")
 	}
@@ -93,6 +91,9 @@ func (im *importer) state(v *located.Value, at diag.Pos) {
 	voidTools := void
 	if v.Get("yoloMcpToolsDisabled").True() {
 		voidTools = "a setting of Cursor asks about every tool of a server"
+		if im.pinned == "" {
+			r.Can.MCP.Default = &ir.Default{Decision: ir.Ask, Pos: at}
+		}
 	}
 	for _, l := range []stateList{
 		{"mcpAllowedTools", "mcpAllowlist", ir.Allow, voidTools, im.tool},

@@ -44,7 +44,7 @@ func (im *importer) approvalMode(r *ir.Role, m located.Member) {
 	switch mode {
 	case "auto-review":
 		im.out.NoteRule(contract.NeedsDecision, m.Pos, cliSubject, what,
-			"a classifier approves what no list contains: it is asked about")
+			"a classifier approves what no list contains: it is left to the agent")
 		return
 	case "unrestricted":
 		unrestricted(r, m.Pos)

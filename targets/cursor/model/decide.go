@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"path"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -25,16 +26,19 @@ type decider struct {
 
 func (d *decider) Surface() string { return string(d.surface) }
 
-func (d *decider) Assumes() []string {
+func (d *decider) Assumes() []string { return d.surface.assumes() }
+
+func (on surface) assumes() []string {
 	assumes := []string{
 		"the agent runs locally, in a workspace that the user trusts: elsewhere Cursor runs no project hooks",
 		"modec is on the PATH of Cursor",
 		"no path of the project is a link",
 	}
-	if d.surface == ide {
+	if on == ide {
 		return append(assumes,
 			"the profile's permissions.json is the user's ~/.cursor/permissions.json, "+
 				"and the run mode is its approvalMode (Allowlist)",
+			"a list that the profile does not have allows nothing",
 			"no organisation sets the run mode",
 			"no sandbox runs what the list does not hold")
 	}
@@ -87,15 +91,15 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 	}
 	switch {
 	case s.hooks != nil:
-		v.Hole = d.hole(s, a, v.Answer)
+		v.Hole = cmp.Or(v.Hole, d.hole(s, a, v.Answer))
 	case d.surface == cli && v.Decision > ir.Deny:
-		if tok, why := s.tokens.meant(a); tok != nil {
+		if refusal, why := s.tokens.meant(a); why != "" {
 			may := v.Decision
 			if v.Hole != nil {
 				may = max(may, v.Hole.Decision)
 			}
 			v.Hole = &contract.Hole{Decision: may, Why: why}
-			v.Decision, v.Rule, v.At = ir.Deny, tok.Text, tok.At
+			v.Decision, v.Rule, v.At = ir.Deny, refusal.Rule, refusal.At
 		}
 	}
 	return v
@@ -111,7 +115,17 @@ func (d *decider) tool(s setup, a policy.Action, id string, calls []call) contra
 	if s.hooks == nil {
 		return contract.Verdict{Answer: bare, Hole: hole}
 	}
-	return contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
+	v := contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
+	if hole != nil && d.abstains(s.hooks, calls[len(calls)-1]) {
+		v.Decision, v.Hole = bare.Decision, hole
+	}
+	return v
+}
+
+// abstains reports whether modec's hook is asked and leaves a call to the lists.
+func (o *opened) abstains(f *hooksFile, c call) bool {
+	said, by := o.ask(f, c)
+	return said == none && by != nil
 }
 
 // lists returns what the lists alone say.
@@ -125,7 +139,7 @@ func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
 	case a.Group == ir.Command:
 		return s.permissions.command(a.Arg)
 	}
-	return contract.Answer{Decision: ir.Allow, Rule: "no list for this group"}
+	return d.surface.byItself(a)
 }
 
 // hooked joins what the hooks say with the lists. A deny holds. The engine
@@ -174,7 +188,11 @@ func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contra
 				Why: "Grep over a folder also shows the files below it that may not be read"}
 		}
 	case ir.Command:
-		if passes(d.preTool("WriteShellStdin", map[string]any{"shell_id": 1, "chars_length": len(a.Arg)})) {
+		held := slices.ContainsFunc(d.tools(d.surface, a)[0], func(c call) bool {
+			said, _ := d.ask(s.hooks, c)
+			return said == denied || said == asked
+		})
+		if held && passes(d.preTool("WriteShellStdin", map[string]any{"shell_id": 1, "chars_length": len(a.Arg)})) {
 			return &contract.Hole{Decision: ir.Allow,
 				Why: "WriteShellStdin types into a shell that runs already, and its payload does not say what"}
 		}

@@ -18,6 +18,11 @@ import (
 
 const devHook = `{ modec hook cursor --model .modec/policy.json --subject role:dev || exit 2; }`
 
+// asksWithout is a line that prints a text where modec is missing.
+func asksWithout(text string) string {
+	return strings.Replace(devHook, " || exit 2", contract.Unless(text), 1)
+}
+
 // hooksOf writes a hooks.json with one entry for each gating event.
 func hooksOf(entry string) string {
 	var b strings.Builder
@@ -119,10 +124,9 @@ func TestDecide(t *testing.T) {
 			"", ""},
 		{"a relative token holds nothing", act(ir.Edit, ".cursor/hooks.json"), "deny access", "allow", "deny access",
 			"allow access", 0, 0, "", ""},
-		{"out of the project", act(ir.Edit, "../src/x"), "deny access", "allow", "deny access", "allow access", 0, 0,
-			"", ""},
-		{"a home path", act(ir.Edit, "~/src/x"), "deny access", "allow", "deny access", "allow access", 0, 0, "", ""},
-		{"NUL", act(ir.Edit, "src/a\x00b"), "deny access", "allow", "deny access", "allow access", 0, 0, "", ""},
+		{"out of the project", act(ir.Edit, "../src/x"), "deny access", "ask", "deny access", "ask", 0, 0, "", ""},
+		{"a home path", act(ir.Edit, "~/src/x"), "deny access", "ask", "deny access", "ask", 0, 0, "", ""},
+		{"NUL", act(ir.Edit, "src/a\x00b"), "deny access", "ask", "deny access", "ask", 0, 0, "", ""},
 		{"an allowed command", act(ir.Command, "git log -3"), "allow both", "allow approval", "allow both",
 			"allow both", 0, 0, "git log", "Shell(git log)"},
 		{"an unlisted command", act(ir.Command, "make"), "ask both", "ask approval", "ask both", "ask both", 0, 0,
@@ -165,8 +169,8 @@ func TestDecide(t *testing.T) {
 		{"a subagent", act(ir.Modes, "explore"), "allow access", "allow", "allow access", "allow", 0, 0, "", ""},
 		{"another subagent", act(ir.Modes, "shell"), "deny access", "allow", "deny access", "allow", 0, 0, "", ""},
 		{"a subagent without a type", act(ir.Modes, ""), "deny access", "allow", "deny access", "allow", 0, 0, "", ""},
-		{"an unknown tool", act(ir.Unknown, "Telepathy"), "deny access", "allow", "deny access", "allow", 0, 0,
-			"preToolUse", "preToolUse"},
+		{"an unknown tool, of which nothing is said", act(ir.Unknown, "Telepathy"), "allow access", "allow",
+			"allow access", "allow", 0, 0, "", ""},
 	} {
 		for _, s := range []struct {
 			decider          contract.Decider
@@ -329,6 +333,16 @@ func TestForeignHooks(t *testing.T) {
 		{"the project by its variable",
 			hooksOf(strings.Replace(modecEntry, ".modec/policy.json", "${CURSOR_PROJECT_DIR}/.modec/policy.json", 1)),
 			denied, ir.Deny, ir.Deny, ""},
+		{"asks where modec is missing, and the event cannot ask",
+			hooksOf(entryOf(asksWithout(`{"permission":"ask"}`))), denied, ir.Allow, ir.Allow,
+			"it needs failClosed or || exit 2"},
+		{"asks where modec is missing, and the event can ask",
+			only("beforeShellExecution", entryOf(asksWithout(`{"permission":"ask"}`))), push, ir.Deny, ir.Deny, ""},
+		{"refuses where modec is missing",
+			hooksOf(entryOf(asksWithout(`{"permission":"deny"}`))), denied, ir.Deny, ir.Deny, ""},
+		{"passes where modec is missing",
+			only("beforeShellExecution", entryOf(asksWithout(`{}`))), log, ir.Allow, ir.Allow,
+			"it needs failClosed or || exit 2"},
 		{"a hook that may allow", hooksOf(strings.Replace(modecEntry, " || exit 2", " --may-allow || exit 2", 1)),
 			policy.Action{Group: ir.MCP, Server: "docs", Arg: "other"}, ir.Allow, ir.Ask, ""},
 	} {
@@ -428,7 +442,7 @@ func TestFiles(t *testing.T) {
 				"stop")}, policy.Action{Group: ir.Edit, Arg: "README.md"}, "allow access", "allow access"},
 		{"the project's own files without a profile",
 			map[string]string{guided + "permissions.json": "", guided + "cli.json": "", guided + "hooks.json": "",
-				".cursor/cli.json": devCLI, ".cursor/hooks.json": hooksOf(entryOf(devHook))}, create, "allow both",
+				".cursor/cli.json": devCLI, ".cursor/hooks.json": hooksOf(entryOf(devHook))}, create, "ask both",
 			"ask both"},
 		{"its own permissions.json is not read",
 			map[string]string{".cursor/permissions.json": `{"mcpAllowlist": ["*:*"]}`}, create, "ask both", "ask both"},
@@ -437,14 +451,14 @@ func TestFiles(t *testing.T) {
 		{"a policy that cannot be read: the hooks refuse", map[string]string{".modec/policy.json": "{}"},
 			policy.Action{Group: ir.Read, Arg: "src/x"}, "deny access", "deny access"},
 		{"no hooks", map[string]string{guided + "hooks.json": ""}, create, "ask approval", "ask both"},
-		{"no list in the IDE is the user's own",
-			map[string]string{guided + "permissions.json": "", guided + "hooks.json": ""}, create, "allow", "ask both"},
+		{"no list in the IDE is the user's own, which allows nothing",
+			map[string]string{guided + "permissions.json": "", guided + "hooks.json": ""}, create, "ask", "ask both"},
 		{"a list that cannot be read too",
-			map[string]string{guided + "permissions.json": "{", guided + "hooks.json": ""}, create, "allow",
+			map[string]string{guided + "permissions.json": "{", guided + "hooks.json": ""}, create, "ask",
 			"ask both"},
 		{"and tokens that cannot be read",
 			map[string]string{guided + "cli.json": devCLI + "// x", guided + "hooks.json": ""}, create, "ask approval",
-			"allow"},
+			"ask"},
 		{"manual asks about commands",
 			map[string]string{guided +
 				"permissions.json": strings.Replace(devPermissions, `"allowlist"`, `"manual"`, 1), guided +
@@ -454,7 +468,7 @@ func TestFiles(t *testing.T) {
 				"hooks.json": ""}, create, "allow approval", "ask both"},
 		{"an empty list without a mode is the settings'",
 			map[string]string{guided + "permissions.json": `{"mcpAllowlist": []}`, guided + "hooks.json": ""}, create,
-			"allow", "ask both"},
+			"ask", "ask both"},
 		{"an empty list with a mode is empty",
 			map[string]string{guided + "permissions.json": `{"approvalMode": "allowlist", "mcpAllowlist": []}`, guided +
 				"hooks.json": ""}, create, "ask approval", "ask both"},
@@ -521,6 +535,83 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// What Cursor does by itself is what it does with files that say nothing of it.
+func TestAlone(t *testing.T) {
+	deciders := Alone()
+	if len(deciders) != 2 || deciders[0].Surface() != "ide" || deciders[1].Surface() != "cli" {
+		t.Fatalf("got %d deciders, want ide and cli", len(deciders))
+	}
+	hooks := strings.ReplaceAll(hooksOf(entryOf(devHook)), "role:dev", "role:quiet")
+	p := shop.Project()
+	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
+	model, err := p.Decisions().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ide, cli, diags := openFiles(t, files(t, map[string]string{".modec/policy.json": string(model),
+		".cursor/modec/quiet/hooks.json": hooks,
+		".cursor/modec/quiet/cli.json":   `{"permissions": {"allow": [], "deny": []}}`}))
+	if len(diags) > 0 {
+		t.Errorf("got %v, want no warning", diags)
+	}
+	act := func(g ir.Group, arg string) policy.Action { return policy.Action{Group: g, Arg: arg} }
+	for _, c := range []struct {
+		a        policy.Action
+		ide, cli ir.Decision
+	}{
+		{act(ir.Read, "src/a.go"), ir.Allow, ir.Allow},
+		{act(ir.Read, "/etc/passwd"), ir.Ask, ir.Ask},
+		{act(ir.Read, `C:\x`), ir.Ask, ir.Ask},
+		{act(ir.Edit, ".vscode/tasks.json"), ir.Allow, ir.Allow},
+		{act(ir.Edit, "../x"), ir.Ask, ir.Ask},
+		{act(ir.Command, "ls"), ir.Ask, ir.Ask},
+		{act(ir.Command, "git push > x"), ir.Ask, ir.Ask},
+		{act(ir.Web, "docs.example"), ir.Allow, ir.Ask},
+		{policy.Action{Group: ir.MCP, Server: "docs", Arg: "get"}, ir.Ask, ir.Ask},
+		{policy.Action{Group: ir.MCP, Server: "docs", Kind: policy.Resource, Arg: "x"}, ir.Allow, ir.Allow},
+		{act(ir.Modes, "explore"), ir.Allow, ir.Allow},
+		{act(ir.Unknown, "Telepathy"), ir.Allow, ir.Allow},
+	} {
+		for i, want := range []ir.Decision{c.ide, c.cli} {
+			v := deciders[i].Decide(ir.SubjectRef{Role: "quiet"}, c.a)
+			if v.Decision != want || v.Governs != contract.Both || v.Rule == "" || v.Bare != nil {
+				t.Errorf("%s, %v: got %+v, want %s", deciders[i].Surface(), c.a, v, want)
+			}
+			with := []contract.Decider{ide, cli}[i].Decide(ir.SubjectRef{Role: "quiet"}, c.a)
+			if with.Decision != want {
+				t.Errorf("%s, %v: got %s by %q with a hook that abstains, want %s", deciders[i].Surface(), c.a,
+					with.Decision, with.Rule, want)
+			}
+		}
+	}
+}
+
+// Without a hook a build writes no policy: the option and the baseline say whose the
+// project's own files are.
+func TestProjectWideWithoutPolicy(t *testing.T) {
+	quietly := map[string]string{
+		".modec/policy.json":           "",
+		".cursor/modec/dev/hooks.json": "",
+		".cursor/cli.json":             devCLI,
+	}
+	for _, c := range []struct {
+		subject, baseline string
+		want              ir.SubjectRef
+	}{
+		{"", "lead", ir.SubjectRef{Role: "lead"}},
+		{"role:lead", "dev", ir.SubjectRef{Role: "lead"}},
+		{"lead", "", ir.SubjectRef{Role: "lead"}},
+		{"mode:lead", "dev", ir.SubjectRef{Mode: "lead"}},
+	} {
+		o := contract.NewOptions(nil, map[string]any{"subject": c.subject}, nil).WithBaseline(c.baseline)
+		deciders, _ := Open(files(t, quietly), o, hook.Answer)
+		v := deciders[1].Decide(c.want, policy.Action{Group: ir.Command, Arg: "git push"})
+		if v.Decision != ir.Deny || v.Governs != contract.Both {
+			t.Errorf("subject %q, baseline %q: got %+v for %s, want a deny", c.subject, c.baseline, v, c.want)
+		}
+	}
 }
 
 func TestAssumes(t *testing.T) {

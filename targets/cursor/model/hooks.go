@@ -63,7 +63,7 @@ func (r *reader) readHooks(dir string) *hooksFile {
 	f := &hooksFile{events: map[string][]hookEntry{}}
 	for _, event := range format.HookEvents {
 		for _, h := range hooks[event] {
-			f.events[event] = append(f.events[event], r.hookEntry(h))
+			f.events[event] = append(f.events[event], r.hookEntry(event, h))
 		}
 	}
 	return f
@@ -71,7 +71,7 @@ func (r *reader) readHooks(dir string) *hooksFile {
 
 // hookEntry reads what is known of the answers of a hook. It warns of every hook but
 // modec's own that refuses where modec fails.
-func (r *reader) hookEntry(h format.Hook) hookEntry {
+func (r *reader) hookEntry(event string, h format.Hook) hookEntry {
 	e := hookEntry{Hook: h}
 	if h.Prompt != "" {
 		r.ignored(h.At, "got a hook that asks a model: what it answers is not known")
@@ -82,7 +82,8 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		r.ignored(h.At, "what this hook answers is not known: %v", err)
 		return e
 	}
-	closed := h.FailClosed || line.FailClosed
+	// A line that answers where modec is missing is a success to Cursor.
+	closed := line.FailClosed || h.FailClosed && line.Otherwise == "" || answers(event, line.Otherwise)
 	model, here := modelPath(line.Model)
 	switch {
 	case line.Agent != "cursor":
@@ -156,7 +157,8 @@ type call struct {
 }
 
 // ask runs every hook of the event whose matcher matches, as the engine does:
-// deny before ask before allow. The entry is the one that decided.
+// deny before ask before allow. The entry is the one that decided, or the one of modec that
+// has no opinion.
 func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 	if f == nil {
 		return none, nil
@@ -173,7 +175,7 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 		if payload == nil && e.role == modec {
 			payload, _ = json.Marshal(c.payload)
 		}
-		if p := o.answer(e, payload); rank[p] > rank[said] {
+		if p := o.answer(e, payload); rank[p] > rank[said] || by == nil && e.role == modec {
 			said, by = p, e
 		}
 	}
@@ -224,8 +226,13 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 	if a.Exit != 0 {
 		return denied
 	}
+	return read(a.Stdout)
+}
+
+// read returns what Cursor takes from the output of a hook that succeeds.
+func read(stdout []byte) opinion {
 	var answer struct{ Permission *opinion }
-	if json.Unmarshal(a.Stdout, &answer) != nil {
+	if json.Unmarshal(stdout, &answer) != nil {
 		return denied // output that is not JSON blocks the call
 	}
 	if answer.Permission == nil {
@@ -235,4 +242,14 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 		return denied // so does a permission that Cursor does not know
 	}
 	return *answer.Permission
+}
+
+// answers reports whether a text that a hook prints where modec is missing holds the call
+// back: refuses it, or asks where Cursor then asks or goes by its lists.
+func answers(event, text string) bool {
+	if text == "" {
+		return false
+	}
+	said := read([]byte(text))
+	return said == denied || said == asked && (event == "beforeShellExecution" || event == "beforeMCPExecution")
 }

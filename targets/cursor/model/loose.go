@@ -17,6 +17,9 @@ func looseLine(line string) string {
 	if err != nil {
 		return "the engine finds commands in a line that no shell runs"
 	}
+	if strings.Contains(line, "\\\n") {
+		return "the engine joins a command that goes on behind a line break"
+	}
 	why := ""
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if why == "" {

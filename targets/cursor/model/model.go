@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler/contract"
@@ -69,7 +70,7 @@ func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, 
 	}}
 	r.readProject()
 	r.readProfiles()
-	r.readProjectWide(options.String("subject"))
+	r.readProjectWide(options)
 	if len(r.setups) == 0 {
 		return nil, r.diags
 	}
@@ -146,12 +147,12 @@ func (r *reader) readProfiles() {
 }
 
 // readProjectWide reads the project's own files. Its permissions.json is not applied.
-func (r *reader) readProjectWide(subject string) {
+func (r *reader) readProjectWide(options contract.Options) {
 	s := setup{tokens: r.readTokens(format.Dir), hooks: r.readHooks(format.Dir)}
 	if s == (setup{}) {
 		return
 	}
-	for _, ref := range r.projectWide(s, subject) {
+	for _, ref := range r.projectWide(s, options) {
 		own := s
 		if len(r.setups[ref]) > 0 {
 			own.permissions = r.setups[ref][0].permissions
@@ -195,7 +196,7 @@ func (o *opened) profileOf(dir string) (ir.SubjectRef, bool) {
 
 // projectWide returns the subjects of the project's own files: those that a hook line
 // names, and that of the option or the baseline.
-func (o *opened) projectWide(s setup, option string) []ir.SubjectRef {
+func (o *opened) projectWide(s setup, options contract.Options) []ir.SubjectRef {
 	var refs []ir.SubjectRef
 	if s.hooks != nil {
 		for _, list := range s.hooks.events {
@@ -206,16 +207,27 @@ func (o *opened) projectWide(s setup, option string) []ir.SubjectRef {
 			}
 		}
 	}
-	if o.project == nil {
-		return refs
-	}
-	if option == "" && o.project.Baseline != "" {
-		option = "role:" + o.project.Baseline
-	}
-	if ref, err := o.project.ParseSubject(option, ""); err == nil && !slices.Contains(refs, ref) {
+	if ref := o.chosen(options); ref != (ir.SubjectRef{}) && !slices.Contains(refs, ref) {
 		refs = append(refs, ref)
 	}
 	return refs
+}
+
+// chosen returns the subject of the option or the baseline; none where it names nobody.
+// Without a policy, a profile tells a mode from a role of the same name.
+func (o *opened) chosen(options contract.Options) ir.SubjectRef {
+	name := options.String("subject")
+	if name == "" && options.Baseline() != "" {
+		return ir.SubjectRef{Role: options.Baseline()}
+	}
+	if o.project != nil {
+		ref, _ := o.project.ParseSubject(name, "")
+		return ref
+	}
+	if slug, ok := strings.CutPrefix(name, "mode:"); ok || len(o.setups[ir.SubjectRef{Mode: name}]) > 0 {
+		return ir.SubjectRef{Mode: slug}
+	}
+	return ir.SubjectRef{Role: strings.TrimPrefix(name, "role:")}
 }
 
 // home and root are where the model places the user and the project. The artifacts name

@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -95,7 +96,7 @@ func (f *permissionsFile) autoRun() AutoRun { return AutoRun{Mode: f.mode, List:
 
 func (f *permissionsFile) tool(id, tool string) contract.Answer {
 	if f == nil || !f.hasMCP {
-		return contract.Answer{Decision: ir.Allow, Rule: "the user's own list"}
+		return ide.byItself(policy.Action{Group: ir.MCP})
 	}
 	ran := f.autoRun().Decide(id, tool)
 	a := contract.Answer{Governs: contract.Approval}
@@ -114,7 +115,7 @@ func (f *permissionsFile) tool(id, tool string) contract.Answer {
 
 func (f *permissionsFile) command(line string) contract.Answer {
 	if f == nil || !f.hasShell {
-		return contract.Answer{Decision: ir.Allow, Rule: "the user's own list"}
+		return ide.byItself(policy.Action{Group: ir.Command})
 	}
 	a := contract.Answer{Governs: contract.Approval}
 	switch f.mode {

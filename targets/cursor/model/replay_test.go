@@ -240,8 +240,8 @@ func (r *replayer) commands() {
 func (r *replayer) paths() {
 	for _, f := range replayPaths {
 		read, edit := policy.Action{Group: ir.Read, Arg: f}, policy.Action{Group: ir.Edit, Arg: f}
-		r.Reads = append(r.Reads, [2]string{absolute(f), r.tokens.decide(read, "").Decision.String()})
-		r.Writes = append(r.Writes, [2]string{absolute(f), r.tokens.decide(edit, "").Decision.String()})
+		r.Reads = append(r.Reads, [2]string{absolute(f), r.tokens.pathToken(read)})
+		r.Writes = append(r.Writes, [2]string{absolute(f), r.tokens.pathToken(edit)})
 		r.ask(read)
 		r.ask(edit)
 	}
@@ -253,6 +253,14 @@ func cmpOr(said opinion) opinion {
 		return "none"
 	}
 	return said
+}
+
+// pathToken is what the tokens say of one path: they deny it or they do not.
+func (t *tokensFile) pathToken(a policy.Action) string {
+	if t.decide(a, "").Decision == ir.Deny {
+		return "deny"
+	}
+	return "allow"
 }
 
 // commandToken is what the tokens say of one simple command.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
-	"golang.org/x/text/unicode/norm"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -20,8 +19,7 @@ import (
 // Nv, matchesShell, matchesPathEntry, matchesMcpPattern, matchesWebFetchEntry).
 type token struct {
 	format.Token
-	whole  glob
-	folded glob // Read, Write: without regard to spelling
+	whole glob
 
 	pair          bool // there is a `:`
 	first, second glob // Shell(command:args), Mcp(server:tool)
@@ -39,7 +37,7 @@ func newToken(t format.Token) token {
 	case format.Shell:
 		out.whole, out.first, out.second = newGlob(t.Inside), newGlob(first), newGlob(second)
 	case format.Read, format.Write:
-		out.whole, out.folded = newGlob(expandTilde(t.Inside)), newGlob(spelling(expandTilde(t.Inside)))
+		out.whole = newGlob(expandTilde(t.Inside))
 	case format.MCP:
 		first, second = format.Fold(first), format.Fold(second)
 		out.first, out.second = newGlob(first), newGlob(second)
@@ -94,7 +92,8 @@ type tokensFile struct {
 	file        string
 	allow, deny []token
 
-	shellAllow, shellDeny []token // those of them for commands
+	shellAllow, shellDeny []token         // those of them for commands
+	meaning               *policy.Subject // what a person means by the tokens that deny
 }
 
 // readTokens reads the cli.json of a folder: strict JSON, of which only permissions
@@ -111,7 +110,40 @@ func (r *reader) readTokens(dir string) *tokensFile {
 	}
 	t := tokensFile{file: name, allow: r.tokens(v, "allow"), deny: r.tokens(v, "deny")}
 	t.shellAllow, t.shellDeny = shellTokens(t.allow), shellTokens(t.deny)
+	t.meaning = meaning(t.deny)
 	return &t
+}
+
+// meaning returns a policy that denies the commands and the paths that the tokens are written
+// for; nil where they are no patterns of a policy.
+func meaning(deny []token) *policy.Subject {
+	var can ir.Can
+	tables := map[format.Keyword]**ir.Table{
+		format.Shell: &can.Command, format.Read: &can.Read, format.Write: &can.Edit,
+	}
+	for i := range deny {
+		t := &deny[i]
+		g, pattern, ok := t.pattern()
+		table := tables[t.Keyword]
+		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: pattern}, Pos: t.At}
+		switch {
+		case !ok, table == nil, g == ir.Command && policy.CheckCommand(pattern) != nil,
+			g != ir.Command && (strings.HasPrefix(pattern, "/") || policy.CheckGlob(pattern) != nil):
+			continue
+		case g == ir.Command && strings.Trim(t.Inside, "*") == "":
+			rule.Pattern = ir.Pattern{Kind: ir.All}
+		}
+		if *table == nil {
+			*table = &ir.Table{Default: &ir.Default{Decision: ir.Allow}}
+		}
+		(*table).Rules = append((*table).Rules, rule)
+	}
+	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "tokens", Can: can}}}
+	s, err := policy.New(p).Subject(ir.SubjectRef{Role: "tokens"})
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // tokens reads one of the lists.
@@ -144,18 +176,22 @@ func find(list []token, keyword format.Keyword, matches func(*token) bool) *toke
 }
 
 // decide returns what the tokens of a cli.json say of an action, in the run mode
-// allowlist. Inside the workspace and in temporary folders Cursor reads and writes a path
-// without a question; elsewhere it asks, whatever the file says.
+// allowlist. Inside the workspace Cursor reads and writes a path that no token denies. What
+// lies outside no token says: Cursor asks about it by itself.
 func (t *tokensFile) decide(a policy.Action, id string) contract.Answer {
 	if t == nil {
-		return contract.Answer{Decision: ir.Allow, Rule: "the user's own tokens"}
+		return cli.byItself(a)
 	}
 	out := contract.Answer{At: diag.Pos{File: t.file}}
 	switch a.Group {
 	case ir.Read, ir.Edit:
-		out.Governs, out.Decision, out.Rule = contract.Access, ir.Allow, "no deny token"
 		p := absolute(a.Arg)
-		return decidedBy(out, t.denyOf(a.Group, func(tok *token) bool { return tok.whole.match(p) }), ir.Deny)
+		tok := t.denyOf(a.Group, func(tok *token) bool { return tok.whole.match(p) })
+		if tok == nil && outside(a.Arg) {
+			return cli.byItself(a)
+		}
+		out.Governs, out.Decision, out.Rule = contract.Access, ir.Allow, "no deny token"
+		return decidedBy(out, tok, ir.Deny)
 	case ir.Command:
 		out.Governs = contract.Both
 		out.Decision, out.Rule, out.At = shellDecision(t.shellDeny, t.shellAllow, a.Arg, t.file)
@@ -199,32 +235,24 @@ func (t *tokensFile) denyOf(g ir.Group, matches func(*token) bool) *token {
 	return find(t.deny, keyword, matches)
 }
 
-// meant returns the deny token that was written for a path or a command line, and why the
-// engine may not match it. It compares paths without case, line breaks and kinds of
-// slash, and a line in which the engine finds no command as it stands.
-func (t *tokensFile) meant(a policy.Action) (*token, string) {
-	if t == nil {
-		return nil, ""
+// meant returns the refusal that deny tokens were written for, and why the engine may not
+// refuse; "" where they were not.
+func (t *tokensFile) meant(a policy.Action) (refusal contract.Answer, why string) {
+	whys := map[ir.Group]string{
+		ir.Read: "tokens are compared with case, as written, and not at all with a path that holds a line break",
+		ir.Command: "the engine compares the simple commands of a line as they are written, and asks about a line in " +
+			"which it finds none",
 	}
-	switch a.Group {
-	case ir.Read, ir.Edit:
-		p := spelling(absolute(strings.ReplaceAll(a.Arg, `\`, "/")))
-		return t.denyOf(a.Group, func(tok *token) bool { return tok.folded.match(p) }),
-			"tokens are compared with case, as written, and not at all with a path that holds a line break"
-	case ir.Command:
-		if l := splitShell(a.Arg); len(l.commands) == 0 || l.doubtful {
-			line := strings.Join(strings.Fields(a.Arg), " ")
-			return find(t.shellDeny, format.Shell, func(tok *token) bool { return tok.matchesShell(line) }),
-				"the engine asks about a line in which it finds no command, instead of comparing it"
-		}
+	whys[ir.Edit] = whys[ir.Read]
+	if t == nil || t.meaning == nil || whys[a.Group] == "" {
+		return refusal, ""
 	}
-	return nil, ""
+	r := t.meaning.Decide(a)
+	if r.Decision != ir.Deny || a.Group != ir.Command && r.Pos.File == "" {
+		return refusal, ""
+	}
+	return contract.Answer{Rule: r.Rule, At: diag.Pos{File: t.file, Line: r.Pos.Line, Col: r.Pos.Col}}, whys[a.Group]
 }
-
-var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ", "\u2028", " ", "\u2029", " ")
-
-// spelling returns what spellings of a path have in common.
-func spelling(s string) string { return policy.Fold(lineBreaks.Replace(norm.NFC.String(s))) }
 
 // hostname returns the host of an address as the engine's URL reads it.
 func hostname(arg string) string {

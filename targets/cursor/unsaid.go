@@ -1,0 +1,228 @@
+package cursor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/hook"
+)
+
+// groups are those that a subject may say something of.
+var groups = append(slices.Clone(ir.Groups), ir.Unknown)
+
+// unsaid is what the source denies and no token does.
+type unsaid struct {
+	what string
+	at   diag.Pos
+}
+
+// findUnsaid collects what no token says of each group: only hooks enforce it.
+func (e *emitter) findUnsaid(p *profile) {
+	p.unsaid = map[ir.Group][]unsaid{}
+	for _, g := range groups {
+		switch g {
+		case ir.Read, ir.Edit:
+			e.unsaidPaths(p, g)
+		case ir.MCP:
+			e.unsaidTools(p)
+		default:
+			e.unsaidRules(p, g)
+		}
+	}
+}
+
+func (p *profile) addUnsaid(g ir.Group, at diag.Pos, what string) {
+	p.unsaid[g] = append(p.unsaid[g], unsaid{what, at})
+}
+
+// unsaidDefault adds that what is not listed is denied.
+func (p *profile) unsaidDefault(g ir.Group) {
+	p.addUnsaid(g, p.subject.Default(g).Pos, "the default of "+string(g))
+}
+
+func (p *profile) unsaidRule(g ir.Group, r ir.Rule) {
+	p.addUnsaid(g, r.Pos, r.Decision.String()+" "+r.Pattern.String())
+}
+
+// unsaidRules adds what no token denies of commands, hosts, subagents and unknown tools. A
+// token about a host denies nothing, and there are none about the last two.
+func (e *emitter) unsaidRules(p *profile, g ir.Group) {
+	if g == ir.Unknown {
+		if r := p.subject.UnknownTool(); decided(r) == ir.Deny {
+			p.addUnsaid(g, r.Pos, "the default of unknown tools")
+		}
+		return
+	}
+	if g == ir.Command && p.most(g) == ir.Deny {
+		return // one token denies the group whole
+	}
+	for _, r := range p.subject.Rules(g) {
+		if r.Decision != ir.Deny {
+			continue
+		}
+		if _, ok := e.deny(p, r.Pattern); g != ir.Command || !ok {
+			p.unsaidRule(g, r)
+		}
+	}
+	if p.byDefault(g) == ir.Deny {
+		p.unsaidDefault(g)
+	}
+}
+
+// unsaidPaths adds what no token denies of paths. What is asked about is denied too, since
+// Cursor does not ask inside the workspace.
+func (e *emitter) unsaidPaths(p *profile, g ir.Group) {
+	if p.most(g) < ir.Allow {
+		return // one token denies the group whole
+	}
+	for _, r := range p.subject.Rules(g) {
+		if refuses(r) && (len(plainGlobs(r.Pattern)) == 0 || e.guardOpened(p, g, r)) {
+			p.unsaidRule(g, r)
+		}
+	}
+	if p.byDefault(g) < ir.Allow {
+		p.unsaidDefault(g)
+	}
+	can := e.can(p.ref)
+	outside := map[ir.Group]*ir.Default{ir.Read: can.OutsideRead, ir.Edit: can.OutsideEdit}[g]
+	if outside != nil && outside.Decision == ir.Deny {
+		p.addUnsaid(g, outside.Pos, "what lies outside the project")
+	}
+}
+
+// unsaidTools adds what no token denies of MCP: tools and servers that the inventory does not
+// list, and resources.
+func (e *emitter) unsaidTools(p *profile) {
+	if !e.in.Project.ClosedInventory {
+		if p.byDefault(ir.MCP) == ir.Deny {
+			p.addUnsaid(ir.MCP, p.subject.Default(ir.MCP).Pos, "servers that the inventory does not list")
+		}
+		for i := range e.in.Project.Servers {
+			sv := &e.in.Project.Servers[i]
+			if p.tool(sv.Name, contract.UnknownTool) == ir.Deny && !p.whole(sv, ir.Deny) {
+				p.addUnsaid(ir.MCP, sv.Pos, fmt.Sprintf("tools of %q that the inventory does not list", sv.Name))
+			}
+		}
+	}
+	if can := e.can(p.ref); can.MCP != nil {
+		for i := range can.MCP.Entries {
+			if entry := &can.MCP.Entries[i]; entry.Resources != nil && entry.Resources.Decision == ir.Deny {
+				p.addUnsaid(ir.MCP, entry.Resources.Pos, fmt.Sprintf("resources of %q", entry.Key))
+			}
+		}
+	}
+}
+
+// hooked reports whether a profile has hooks: where it says anything at all, or with auto
+// where the rules of Cursor's files do not hold it.
+func (e *emitter) hooked(p *profile) bool {
+	switch e.in.Options.Switch("hooks") {
+	case contract.Always:
+		return !e.quiet(p)
+	case contract.Never:
+		return false
+	}
+	return len(p.unsaid) > 0
+}
+
+// quiet reports whether a subject says nothing.
+func (e *emitter) quiet(p *profile) bool { return len(e.stated(p)) == 0 }
+
+// stated returns the groups that a subject does not leave to Cursor as a whole. That a
+// server is off by default is no word of a subject's.
+func (e *emitter) stated(p *profile) []ir.Group {
+	var out []ir.Group
+	for _, g := range groups {
+		if !hook.Left(p.subject, e.in.Project.Servers, g) {
+			out = append(out, g)
+		}
+	}
+	if slices.Equal(out, []ir.Group{ir.MCP}) && e.can(p.ref).MCP == nil && p.byDefault(ir.MCP) == ir.Agent {
+		return nil
+	}
+	return out
+}
+
+// heldByHook reports, once a subject, what only the hook enforces, and how it is installed.
+func (e *emitter) heldByHook(p *profile) {
+	var all []unsaid
+	for _, g := range groups {
+		all = append(all, p.unsaid[g]...)
+	}
+	if len(all) == 0 || !p.hooked {
+		return
+	}
+	more := ""
+	if len(all) > 1 {
+		more = fmt.Sprintf(" and %d more", len(all)-1)
+	}
+	e.diags.Notef(codeHookOnly, p.place(all[0].at), "cli.json cannot express %s%s of %s: only the hook enforces it",
+		all[0].what, more, p.ref).
+		Hint("install modec wherever Cursor works on the project: " + install).
+		Target("cursor").
+		Subject(p.ref.String())
+}
+
+// closed reports whether a whole group is denied because no token says what its rules do,
+// and hooks are off. A written exception keeps it.
+func (e *emitter) closed(p *profile, g ir.Group) bool {
+	if p.hooked || len(p.unsaid[g]) == 0 {
+		return false
+	}
+	first := p.unsaid[g][0]
+	if x := e.in.ExceptsGroup(p.ref, g); x != nil {
+		e.excepted(x, "keeps %s, where no token says %s", g, first.what)
+		return false
+	}
+	e.loss(p, g, codeDeny, first.at, "no token says %s, and hooks are off: the group %s is denied as a whole",
+		first.what, g).
+		Hintf("turn hooks on, or write an exception for %q", g)
+	return true
+}
+
+// decided returns what a result of the source means to Cursor.
+func decided(r policy.Result) ir.Decision { return contract.Decision(cursor{}, &r) }
+
+func (p *profile) byDefault(g ir.Group) ir.Decision { return decided(p.subject.Default(g)) }
+
+// most returns the most that a subject may do anywhere in a group.
+func (p *profile) most(g ir.Group) ir.Decision {
+	most := p.byDefault(g)
+	for _, r := range p.subject.Rules(g) {
+		if r.Pattern.Kind == ir.All && r.Decision == ir.Deny {
+			return ir.Deny
+		}
+		most = max(most, r.Decision)
+	}
+	return most
+}
+
+// refuses reports whether a rule over paths becomes a refusal. A guard that asks does not.
+func refuses(r ir.Rule) bool {
+	return r.Decision == ir.Deny || r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile
+}
+
+// guardOpened reports whether a rule is a guard below which the subject opens a path: a
+// token for the guard would close it again.
+func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
+	can := e.can(p.ref)
+	if g != ir.Edit || r.Pos.File != ir.GuardsFile || can.Edit == nil {
+		return false
+	}
+	name := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(r.Pattern.Text, "**/"), "**"), "/")
+	return slices.ContainsFunc(can.Edit.Open, func(o ir.OpenPath) bool {
+		return strings.Contains("/"+o.Path+"/", "/"+name+"/")
+	})
+}
+
+func (e *emitter) can(ref ir.SubjectRef) *ir.Can {
+	if ref.Role != "" {
+		return &e.in.Project.Role(ref.Role).Can
+	}
+	return &e.in.Project.Mode(ref.Mode).Can
+}
