@@ -77,7 +77,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Project:    r.Project,
 			Policy:     r.Policy,
 			Reach:      reach,
-			Options:    tc.Options,
+			Options:    tc.Options.WithBaseline(r.Project.Baseline),
 			Exceptions: excs[tc.Target.Name()],
 			Beside:     beside,
 		}

@@ -51,7 +51,7 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[diff.Kind]():         words([]diff.Kind{diff.Widened, diff.Narrowed, diff.Changed}),
 	reflect.TypeFor[contract.NoteKind](): words(noteOrder),
 	reflect.TypeFor[contract.OptionType](): words(
-		[]contract.OptionType{contract.String, contract.Bool, contract.Int, contract.Strings}),
+		[]contract.OptionType{contract.String, contract.Bool, contract.Int, contract.Strings, contract.Auto}),
 	reflect.TypeFor[output.Action](): words(
 		[]output.Action{output.Create, output.Update, output.Unchanged, output.Remove}),
 	reflect.TypeFor[output.State](): words(

@@ -287,6 +287,7 @@ func (c *configReader) targets(cfg *Config, v any, onLoss string) {
 		table = maps.Clone(table)
 		tc := Target{Target: t, OnLoss: c.onLoss(at, table["on_loss"], onLoss)}
 		delete(table, "on_loss")
+		c.former(at, t, table)
 		tc.Options = c.options(at, t.Options(), table)
 		cfg.Targets = append(cfg.Targets, tc)
 	}
@@ -400,6 +401,22 @@ func (c *configReader) date(at string, v any) time.Time {
 	return t
 }
 
+// former reports, and removes from the table, the options that a target had once.
+func (c *configReader) former(at string, t contract.Target, table map[string]any) {
+	f, ok := t.(contract.Formerly)
+	if !ok {
+		return
+	}
+	gone := f.FormerOptions()
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if _, written := table[name]; written {
+			p := diag.Join(at, name)
+			c.diags.Errorf(diag.UnknownOption, c.keys[p], "the option %q is gone", name).Path(p).Hint(gone[name])
+			delete(table, name)
+		}
+	}
+}
+
 // options checks a table against its declaration.
 func (c *configReader) options(at string, declared []contract.Option, table map[string]any) contract.Options {
 	values, pos := map[string]any{}, map[string]diag.Pos{}
@@ -427,7 +444,7 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 // optionWords name the values of each type of option for a message.
 var optionWords = map[contract.OptionType]string{
 	contract.String: "text", contract.Bool: "true or false",
-	contract.Int: "a whole number", contract.Strings: "a list of text",
+	contract.Int: "a whole number", contract.Strings: "a list of text", contract.Auto: `"auto", true or false`,
 }
 
 // value checks one value against its declaration.
@@ -443,6 +460,15 @@ func (c *configReader) value(at string, o contract.Option, v any) (any, bool) {
 	case contract.Bool:
 		if b, ok := v.(bool); ok {
 			return b, true
+		}
+	case contract.Auto:
+		switch {
+		case v == true:
+			return contract.Always, true
+		case v == false:
+			return contract.Never, true
+		case v == string(contract.WhereNeeded):
+			return contract.WhereNeeded, true
 		}
 	case contract.Int:
 		if n, ok := v.(int64); ok {

@@ -108,6 +108,8 @@ func cueType(o contract.Option) string {
 	switch o.Type {
 	case contract.Bool:
 		return withDefault("bool", o.Default)
+	case contract.Auto:
+		return `*"auto" | bool`
 	case contract.Int:
 		if len(o.Choices) == 0 {
 			return withDefault("int", o.Default)

@@ -18,16 +18,20 @@ type HookLine struct {
 	// FailClosed is set where the line refuses whenever modec is missing or fails:
 	// `… || exit 2`.
 	FailClosed bool
+	// Otherwise is the text that the line prints where modec is missing or fails:
+	// `… || echo TEXT`.
+	Otherwise string
 }
 
 // ParseHookLine reads a line as a POSIX shell would:
 //
-//	modec hook AGENT --model FILE --subject S [--may-allow] [|| exit 2]
+//	modec hook AGENT --model FILE --subject S [--may-allow] [|| exit 2 | || echo TEXT]
 //
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
 // what that one answers.
 func ParseHookLine(line string) (HookLine, error) {
-	s, failClosed, err := hookStatement(line)
+	h := HookLine{}
+	s, err := h.statement(line)
 	if err != nil {
 		return HookLine{}, err
 	}
@@ -38,36 +42,40 @@ func ParseHookLine(line string) (HookLine, error) {
 	if len(args) < 3 || args[0] != "modec" || args[1] != "hook" {
 		return HookLine{}, fmt.Errorf("got the command %q, want \"modec hook\"", strings.Join(args, " "))
 	}
-	h := HookLine{Agent: args[2], FailClosed: failClosed}
+	h.Agent = args[2]
 	return h, h.options(args[3:])
 }
 
-// hookStatement returns the only statement of a line, without what it does where that
+// statement returns the only statement of a line, and reads what the line does where that
 // statement fails.
-func hookStatement(line string) (s *syntax.Stmt, failClosed bool, err error) {
+func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		return nil, false, fmt.Errorf("got a command that no shell reads: %w", err)
+		return nil, fmt.Errorf("got a command that no shell reads: %w", err)
 	}
 	if len(f.Stmts) != 1 {
-		return nil, false, fmt.Errorf("got %d commands, want one", len(f.Stmts))
+		return nil, fmt.Errorf("got %d commands, want one", len(f.Stmts))
 	}
-	s = f.Stmts[0]
+	s := f.Stmts[0]
 	if b, ok := s.Cmd.(*syntax.Block); ok && plain(s) && len(b.Stmts) == 1 {
 		s = b.Stmts[0]
 	}
 	b, ok := s.Cmd.(*syntax.BinaryCmd)
 	if !ok || !plain(s) || b.Op != syntax.OrStmt {
-		return s, false, nil
+		return s, nil
 	}
 	end, err := words(line, b.Y)
-	if err != nil {
-		return nil, false, err
+	switch {
+	case err != nil:
+		return nil, err
+	case slices.Equal(end, []string{"exit", "2"}):
+		h.FailClosed = true
+	case len(end) == 2 && end[0] == "echo":
+		h.Otherwise = end[1]
+	default:
+		return nil, fmt.Errorf("got %q where modec fails, want \"exit 2\"", strings.Join(end, " "))
 	}
-	if !slices.Equal(end, []string{"exit", "2"}) {
-		return nil, false, fmt.Errorf("got %q where modec fails, want \"exit 2\"", strings.Join(end, " "))
-	}
-	return b.X, true, nil
+	return b.X, nil
 }
 
 // options reads the options of `modec hook AGENT`.

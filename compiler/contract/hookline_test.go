@@ -11,7 +11,8 @@ func TestParseHookLine(t *testing.T) {
 	for line, want := range map[string]HookLine{
 		`modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + ShellQuote("role:it's me") + ` --may-allow || exit 2`: full,
 		`{ modec hook cursor --model=.modec/policy.json --subject mode:a || exit 2; }`:                                                            {Agent: "cursor", Model: ".modec/policy.json", Subject: "mode:a", FailClosed: true},
-		`modec hook claude --model m --subject s`: {Agent: "claude", Model: "m", Subject: "s"},
+		`modec hook claude --model m --subject s || echo '{"a":"b"}'`:                                                                             {Agent: "claude", Model: "m", Subject: "s", Otherwise: `{"a":"b"}`},
+		`modec hook claude --model m --subject s`:                                                                                                 {Agent: "claude", Model: "m", Subject: "s"},
 	} {
 		got, err := ParseHookLine(line)
 		if err != nil {
@@ -30,6 +31,8 @@ func TestParseHookLineRefuses(t *testing.T) {
 		"modec hook claude --model",
 		"modec hook claude --model m --subject s || exit 0",
 		"modec hook claude --model m --subject s || true",
+		"modec hook claude --model m --subject s || echo a b",
+		"modec hook claude --model m --subject s || echo $(id)",
 		"modec hook claude --model m --subject s && exit 2",
 		"modec hook claude --model m --subject s; true",
 		"! modec hook claude --model m --subject s || exit 2",

@@ -12,6 +12,17 @@ const (
 	Bool    OptionType = "bool"
 	Int     OptionType = "int"
 	Strings OptionType = "strings"
+	// Auto is "auto", true or false: a [Switch].
+	Auto OptionType = "auto"
+)
+
+// Switch is the value of an Auto option.
+type Switch string
+
+const (
+	WhereNeeded Switch = "auto"
+	Always      Switch = "true"
+	Never       Switch = "false"
 )
 
 // Option declares one key of [targets.NAME] in modec.toml: its type, its default and its
@@ -19,9 +30,16 @@ const (
 type Option struct {
 	Name    string     `json:"name"`
 	Type    OptionType `json:"type"`
-	Default any        `json:"default,omitempty"` // string, bool, int or []string; nil: unset
+	Default any        `json:"default,omitempty"` // string, bool, int, []string or Switch; nil: unset
 	Choices []string   `json:"choices,omitempty"` // the accepted values, as text; empty: any
 	Doc     string     `json:"doc"`               // one or two sentences
+}
+
+// Formerly is a target that had other options once.
+type Formerly interface {
+	Target
+	// FormerOptions returns what to write instead of an option that is gone, by its name.
+	FormerOptions() map[string]string
 }
 
 // Options are the checked values of one target. Every declared option has a value: its
@@ -29,7 +47,19 @@ type Option struct {
 type Options struct {
 	values map[string]any
 	pos    map[string]diag.Pos
+	// baseline is the role of a session that names none, "" for none.
+	baseline string
 }
+
+// WithBaseline returns the options in a project whose sessions have this role where they
+// name none.
+func (o Options) WithBaseline(role string) Options {
+	o.baseline = role
+	return o
+}
+
+// Baseline returns the role of a session that names none, "" for none.
+func (o Options) Baseline() string { return o.baseline }
 
 // NewOptions returns the declared defaults with the user's values in their place. The
 // caller has checked the values against the declaration.
@@ -51,6 +81,9 @@ func (o Options) String(name string) string { s, _ := o.values[name].(string); r
 
 // Bool returns the value of a Bool option, false when unset.
 func (o Options) Bool(name string) bool { b, _ := o.values[name].(bool); return b }
+
+// Switch returns the value of an Auto option, "" when unset.
+func (o Options) Switch(name string) Switch { s, _ := o.values[name].(Switch); return s }
 
 // Int returns the value of an Int option, 0 when unset.
 func (o Options) Int(name string) int { n, _ := o.values[name].(int); return n }
