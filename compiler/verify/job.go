@@ -169,8 +169,9 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	left := w.Source.Decision == ir.Agent
 	if left {
 		j.left[w.Group] = true
-		v = j.byItself(w, v)
+		v.Governs &= j.byItself(w)
 	}
+	v = merged(v, w.Source.Decision)
 	if w.Assumed {
 		j.assumed(w, v)
 		return
@@ -193,32 +194,34 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 }
 
 // byItself puts what the agent does by itself into the place of a source that leaves an
-// action to it. It returns the verdict with the agent's holes in its answers: they are the
-// agent's own on both sides.
-func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
+// action to it. It returns the halves that it decides.
+func (j *job) byItself(w *Witness) contract.Halves {
 	var alone contract.Verdict
 	if j.alone != nil {
 		alone = whole(j.alone.Decide(j.ref, w.Action))
-		v.Governs &= alone.Governs
 	}
 	w.Source.Decision = alone.Decision
 	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
-	return whole(v)
+	if j.alone == nil {
+		return contract.Both
+	}
+	return alone.Governs
 }
 
 // whole returns a verdict with its holes in its answers.
-func whole(v contract.Verdict) contract.Verdict {
-	if v.Hole != nil {
-		v.Decision = max(v.Decision, v.Hole.Decision)
+func whole(v contract.Verdict) contract.Verdict { return merged(v, ir.Allow) }
+
+// merged returns a verdict with those holes in its answers that permit no more than limit:
+// what the source permits, or the agent by itself.
+func merged(v contract.Verdict, limit ir.Decision) contract.Verdict {
+	if h := v.Hole; h != nil && h.Decision <= limit {
+		v.Decision, v.Hole = max(v.Decision, h.Decision), nil
 	}
-	if v.Bare != nil {
+	if h := v.BareHole; h != nil && h.Decision <= limit && v.Bare != nil {
 		b := *v.Bare
-		if v.BareHole != nil {
-			b.Decision = max(b.Decision, v.BareHole.Decision)
-		}
-		v.Bare = &b
+		b.Decision = max(b.Decision, h.Decision)
+		v.Bare, v.BareHole = &b, nil
 	}
-	v.Hole, v.BareHole = nil, nil
 	return v
 }
 
