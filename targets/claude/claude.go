@@ -88,14 +88,16 @@ func (claude) Summary() string {
 
 func (claude) Options() []contract.Option {
 	return []contract.Option{
-		{Name: "hooks", Type: contract.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook " +
-			"claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot " +
-			"hold back is left out."},
-		{Name: "subject", Type: contract.String, Doc: "The role to which .claude/settings.json restricts every " +
-			"session in this repository, by rules and a hook; one that is started as another role may then do what " +
-			"both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, " +
-			"and the baseline's mode."},
+		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded, Doc: "Emit the PreToolUse hook, which runs " +
+			"`modec hook claude` before each tool call and makes exact what rules cannot say: for the subjects whose " +
+			"rules do not say all (auto), for every subject, or for none. What then cannot be held back is left out."},
 	}
+}
+
+// FormerOptions returns what to write instead of the options that are gone.
+func (claude) FormerOptions() map[string]string {
+	return map[string]string{"subject": "write baseline = \"ROLE\" at the top of modec.toml: its role is that of " +
+		format.ProjectSettings}
 }
 
 // The folder and the endings of the files that modec writes for a role.
@@ -137,15 +139,19 @@ func (claude) Agent() contract.Agent {
 // emitter compiles a project.
 type emitter struct {
 	in       contract.Input
-	hooks    bool
-	compiled map[*ir.Role]compiled
+	hooks    contract.Switch
+	baseline string // the role of the project's own settings file
+	compiled map[*ir.Role]*compiled
 	diags    diag.List
 	// remedy is what a person can do where only a hook could hold something back.
 	remedy string
 }
 
 func newEmitter(in contract.Input) *emitter {
-	return &emitter{in: in, hooks: in.Options.Bool("hooks"), remedy: "turn hooks on", compiled: map[*ir.Role]compiled{}}
+	return &emitter{
+		in: in, hooks: in.Options.Switch("hooks"), baseline: in.Project.Baseline, remedy: "turn hooks on",
+		compiled: map[*ir.Role]*compiled{},
+	}
 }
 
 // Emit compiles roles, modes and servers.
@@ -155,20 +161,11 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e.lostFields()
 	var files []contract.File
 	for i := range in.Project.Roles {
-		r := &in.Project.Roles[i]
-		settings, err := e.settings(r)
-		if err != nil {
-			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
-			continue
-		}
-		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(settings)})
-		if own, differs := e.roleServers(r); differs {
-			files = append(files, contract.File{Path: serversPath(r), Data: serversJSON(own)})
-		}
+		files = append(files, e.roleFiles(&in.Project.Roles[i])...)
 	}
 	for i := range in.Project.Modes {
 		m := &in.Project.Modes[i]
-		data, err := e.agent(m)
+		data, err := e.agentFile(m)
 		if err != nil {
 			e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 			continue
@@ -183,6 +180,31 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 			Path: format.ProjectServers, Data: serversJSON(shared), Places: contract.MCPServers})
 	}
 	return files, e.diags
+}
+
+// roleFiles returns the settings that a role is started with, and its servers. The baseline
+// has the project's settings, and a role that says nothing has none.
+func (e *emitter) roleFiles(r *ir.Role) (files []contract.File) {
+	c := e.compile(r)
+	if c.err != nil {
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
+		return nil
+	}
+	if s := e.profile(r, c); len(s) > 0 {
+		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(s)})
+	}
+	if own, differs := e.roleServers(r); differs {
+		files = append(files, contract.File{Path: serversPath(r), Data: serversJSON(own)})
+	}
+	return files
+}
+
+// profile returns the settings with which a role is started, none for the baseline.
+func (e *emitter) profile(r *ir.Role, c *compiled) contract.Object {
+	if e.isBaseline(r) {
+		return nil
+	}
+	return e.settings(r, c, e.ofRole(r))
 }
 
 func settingsPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileSettings }
