@@ -83,7 +83,18 @@ func (o Options) String(name string) string { s, _ := o.values[name].(string); r
 func (o Options) Bool(name string) bool { b, _ := o.values[name].(bool); return b }
 
 // Switch returns the value of an Auto option, "" when unset.
-func (o Options) Switch(name string) Switch { s, _ := o.values[name].(Switch); return s }
+func (o Options) Switch(name string) Switch {
+	switch v := o.values[name].(type) {
+	case Switch:
+		return v
+	case bool:
+		if v {
+			return Always
+		}
+		return Never
+	}
+	return ""
+}
 
 // Int returns the value of an Int option, 0 when unset.
 func (o Options) Int(name string) int { n, _ := o.values[name].(int); return n }

@@ -106,11 +106,8 @@ func prove(
 				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
 				original: o, policy: c.Policy, was: d, seed: seed,
 			}
-			for _, x := range is {
-				if x.Surface() == d.Surface() {
-					p.is = x
-				}
-			}
+			p.is = surface(is, d.Surface())
+			p.alone = surface(o.target.Alone(c.Project), d.Surface())
 			for _, ref := range o.Subjects {
 				p.subject(ref)
 			}
@@ -124,6 +121,16 @@ func prove(
 	return proofs, diags
 }
 
+// surface returns the decider of a surface, nil for none.
+func surface(list []contract.Decider, name string) contract.Decider {
+	for _, d := range list {
+		if d.Surface() == name {
+			return d
+		}
+	}
+	return nil
+}
+
 // prover makes the proof of one original on one surface.
 type prover struct {
 	Proof
@@ -131,6 +138,7 @@ type prover struct {
 	policy *policy.Engine
 	was    contract.Decider
 	is     contract.Decider // nil where there are no artifacts for the surface
+	alone  contract.Decider // the agent by itself; nil where there is none
 	seed   uint64
 	diags  diag.List
 }
@@ -156,7 +164,8 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		}
 		was := p.original.decide(p.was, ref, w.Action)
 		source := contract.Answer{
-			Decision: w.Source.Decision, Governs: contract.Both, Rule: w.Source.Rule, At: w.Source.Pos,
+			Decision: contract.Decision(p.original.target, &w.Source), Governs: contract.Both,
+			Rule: w.Source.Rule, At: w.Source.Pos,
 		}
 		var built *contract.Answer
 		if p.is != nil {
@@ -164,12 +173,28 @@ func (p *prover) subject(ref ir.SubjectRef) {
 				built = &is.Answer
 			}
 		}
+		switch {
+		case source.Decision != ir.Agent:
+		case built != nil:
+			source = *built // the agent decides, with the rest of what is built
+		default:
+			source = p.byItself(ref, w.Action)
+		}
 		a := attempt{ref, w.Action, was}
 		p.compare(a, source, &p.Source, built)
 		if built != nil {
 			p.compare(a, *built, &p.Built, nil)
 		}
 	}
+}
+
+// byItself returns what the agent does by itself with what the source leaves to it. It
+// governs nothing where there is no agent.
+func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Answer {
+	if p.alone == nil {
+		return contract.Answer{}
+	}
+	return p.alone.Decide(ref, a).Answer
 }
 
 // attempt is an action of a subject and what the original decides.
