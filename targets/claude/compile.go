@@ -14,7 +14,10 @@ import (
 )
 
 // rules are the three lists of a settings file.
-type rules struct{ allow, ask, deny []string }
+type rules struct {
+	allow, ask, deny []string
+	guards           []string // those of deny that only guard what the subject's own rules reach
+}
 
 // add adds rules to the list of a decision. What is left to the agent has no rule.
 func (r *rules) add(d ir.Decision, rule ...string) {
@@ -63,8 +66,9 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 		return &compiled{err: err}
 	}
 	mode := cmp.Or(r.PermissionMode, format.Default)
-	c := &compiler{e: e, s: s, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.isBaseline(r)}
-	c.hook = e.hooked(func() bool { return c.needsHook(&r.Can) })
+	c := &compiler{
+		e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.isBaseline(r)}
+	c.hook = e.hooked(c.needsHook)
 	c.files(ir.Read)
 	c.files(ir.Edit)
 	c.commands()
@@ -97,6 +101,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 type compiler struct {
 	e    *emitter
 	s    *policy.Subject
+	can  *ir.Can
 	name string
 	pos  diag.Pos
 	mode string // in which the subject's session runs
@@ -151,12 +156,12 @@ func (c *compiler) askWhole(g ir.Group) { c.out.add(ir.Ask, format.Tools[g]...) 
 
 // closed reports whether a group denies everything.
 func (c *compiler) closed(g ir.Group) bool {
-	open := c.s.Default(g).Decision > ir.Deny
 	if g == ir.MCP {
-		return !open && !slices.ContainsFunc(c.e.in.Project.Servers, func(sv ir.Server) bool {
+		return c.elsewhere() == ir.Deny && !slices.ContainsFunc(c.e.in.Project.Servers, func(sv ir.Server) bool {
 			return contract.Usable(c.s, &sv)
 		})
 	}
+	open := c.s.Default(g).Decision > ir.Deny
 	for _, r := range c.s.Rules(g) {
 		if r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
 			return true
@@ -370,15 +375,33 @@ func (c *compiler) mcp() {
 	for i := range c.e.in.Project.Servers {
 		c.server(&c.e.in.Project.Servers[i])
 	}
+	if d := c.elsewhere(); d < ir.Allow && (c.approves() || d < def && c.everyServer()) {
+		c.out.add(d, "mcp__*")
+	}
 	if def == ir.Agent {
 		return // no rule is about the resources of one server
 	}
 	if d := c.resources(); d < ir.Allow {
 		c.out.add(d, format.ResourceTools...)
 	}
-	if c.approves() && def < ir.Allow {
-		c.out.add(def, "mcp__*")
+}
+
+// elsewhere returns the decision for the tools of a server that the inventory does not have.
+func (c *compiler) elsewhere() ir.Decision {
+	a := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
+	return c.s.Decide(a).Decision
+}
+
+// everyServer reports whether a rule denies or asks about every tool of every server.
+func (c *compiler) everyServer() bool {
+	if c.can.MCP == nil {
+		return false
 	}
+	all := func(r ir.Rule) bool { return r.Decision < ir.Allow && everything(&r) }
+	return slices.ContainsFunc(c.can.MCP.Rules, all) ||
+		slices.ContainsFunc(c.can.MCP.Entries, func(e ir.MCPEntry) bool {
+			return e.Key == "*" && slices.ContainsFunc(e.Rules, all)
+		})
 }
 
 func (c *compiler) tool(sv *ir.Server, tool string) ir.Decision {

@@ -155,6 +155,10 @@ func (p *pathRules) hold(r *ir.Rule) {
 		case '!', '#', '~':
 			glob = "./" + glob
 		}
-		p.out.add(r.Decision, p.tool+"("+glob+")")
+		text := p.tool + "(" + glob + ")"
+		if r.Pos.File == ir.GuardsFile && !slices.Contains(p.out.deny, text) {
+			p.out.guards = append(p.out.guards, text)
+		}
+		p.out.add(r.Decision, text)
 	}
 }

@@ -17,7 +17,7 @@ func (e *emitter) hooked(needs func() bool) bool {
 }
 
 // needsHook reports whether rules alone do not say what a role says.
-func (c *compiler) needsHook(can *ir.Can) bool {
+func (c *compiler) needsHook() bool {
 	if d := c.s.UnknownTool().Decision; d == ir.Deny || d == ir.Ask {
 		return true // no rule is about tools that nobody knows
 	}
@@ -26,7 +26,7 @@ func (c *compiler) needsHook(can *ir.Can) bool {
 			return true
 		}
 	}
-	return can.OutsideRead != nil && !c.closed(ir.Read) || can.OutsideEdit != nil && !c.closed(ir.Edit)
+	return c.can.OutsideRead != nil && !c.closed(ir.Read) || c.can.OutsideEdit != nil && !c.closed(ir.Edit)
 }
 
 // beyondRules reports whether rules cannot say what the subject says of a group.
@@ -78,6 +78,9 @@ func (e *emitter) modeNeedsHook(c *compiler) bool {
 			}
 		case c.deniesPartly(g), c.asksFor(g) && (g == ir.Read || e.opened(c, g)):
 			return true
+		case (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent &&
+			c.s.Outside(g).Decision == ir.Deny && e.entered(c, approvesAll):
+			return true // paths outside the project
 		}
 	}
 	return false
@@ -103,26 +106,28 @@ func (e *emitter) opened(c *compiler, g ir.Group) bool {
 		case ir.Allow:
 			return true
 		case ir.Agent:
-			switch r.PermissionMode {
-			case format.Bypass, format.Auto, format.Plan:
+			edits := g == ir.Edit || g == ir.Command
+			if approvesAll(r, s) || r.PermissionMode == format.AcceptEdits && edits {
 				return true
-			case format.AcceptEdits:
-				return g == ir.Edit || g == ir.Command
 			}
 		}
 		return slices.ContainsFunc(s.Rules(g), allows)
 	})
 }
 
+// approvesAll reports whether a role's permission mode approves what no rule names.
+func approvesAll(r *ir.Role, _ *policy.Subject) bool {
+	return slices.Contains([]string{format.Bypass, format.Auto, format.Plan}, r.PermissionMode)
+}
+
 // asksOfTools reports whether a mode asks about a tool of a server that a session approves.
 func (e *emitter) asksOfTools(c *compiler) bool {
 	return e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
-		approves := slices.Contains([]string{format.Bypass, format.Auto, format.Plan}, r.PermissionMode)
 		for i := range e.in.Project.Servers {
 			sv := &e.in.Project.Servers[i]
 			for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
 				d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision
-				if c.tool(sv, t.Name) == ir.Ask && (d == ir.Allow || d == ir.Agent && approves) {
+				if c.tool(sv, t.Name) == ir.Ask && (d == ir.Allow || d == ir.Agent && approvesAll(r, s)) {
 					return true
 				}
 			}
@@ -131,13 +136,18 @@ func (e *emitter) asksOfTools(c *compiler) bool {
 	})
 }
 
-// entered reports whether something is so for a role that may enter a mode.
+// entered reports whether something is so for a role that may enter a mode, or for the
+// baseline, whose settings also hold in a session of the mode alone.
 func (e *emitter) entered(c *compiler, is func(*ir.Role, *policy.Subject) bool) bool {
 	slug := strings.TrimPrefix(c.name, "mode ")
 	for i := range e.in.Project.Roles {
 		r := &e.in.Project.Roles[i]
 		s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
-		if err == nil && s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny && is(r, s) {
+		if err != nil {
+			continue
+		}
+		enters := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny
+		if (enters || e.isBaseline(r)) && is(r, s) {
 			return true
 		}
 	}

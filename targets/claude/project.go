@@ -37,14 +37,17 @@ func (e *emitter) everybody() (contract.File, bool) {
 	return contract.File{Path: format.ProjectSettings, Data: contract.JSON(settings), Places: settingsPlaces}, true
 }
 
-// deniedByAll returns the rules that deny something to every role.
+// deniedByAll returns the rules that deny something to every role. A guard is about what a
+// role's own rules reach, and these are not there.
 func (e *emitter) deniedByAll() (denied []string) {
 	for i := range e.in.Project.Roles {
 		c := e.compile(&e.in.Project.Roles[i])
 		if i == 0 {
 			denied = slices.Clone(c.rules.deny)
 		}
-		denied = slices.DeleteFunc(denied, func(rule string) bool { return !slices.Contains(c.rules.deny, rule) })
+		denied = slices.DeleteFunc(denied, func(rule string) bool {
+			return !slices.Contains(c.rules.deny, rule) || slices.Contains(c.rules.guards, rule)
+		})
 	}
 	return denied
 }
