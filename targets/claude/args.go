@@ -31,7 +31,7 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
 		return contract.RoleFlags{}, e.diags
 	}
-	list, mode := &c.rules, c.mode
+	list, mode := &c.rules, cmp.Or(c.mode, format.Default)
 	f := contract.RoleFlags{
 		PermissionMode:     mode,
 		AppendSystemPrompt: r.AppendSystemPrompt,
@@ -79,7 +79,7 @@ func withoutAsk(f *contract.RoleFlags, list *rules) {
 		}
 	}
 	switch f.PermissionMode {
-	case "", format.Default, format.Plan, format.DontAsk:
+	case format.Default, format.Plan, format.DontAsk:
 	default:
 		f.PermissionMode = format.Default // the mode would approve what a rule asks about
 	}
@@ -186,10 +186,7 @@ func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
 
 // permissionFlags writes permissions as flags.
 func permissionFlags(f contract.RoleFlags) []string {
-	var args []string
-	if f.PermissionMode != "" {
-		args = append(args, "--permission-mode="+f.PermissionMode)
-	}
+	args := []string{"--permission-mode=" + f.PermissionMode}
 	for _, a := range f.Allowed {
 		args = append(args, "--allowedTools="+a)
 	}
