@@ -7,9 +7,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude"
 )
 
 // claudeRules are rules of every kind, with what Claude Code reads otherwise than
@@ -208,7 +210,11 @@ func TestClaudeSessions(t *testing.T) {
 			continue
 		}
 		for a, want := range c.want {
-			if got := s.Decide(a); got.Decision != want {
+			got := s.Decide(a)
+			if got.Decision == ir.Agent {
+				got.Decision = claude.New().(contract.Judged).Alone(res.Project)[0].Decide(c.ref, a).Decision
+			}
+			if got.Decision != want {
 				t.Errorf("%s: %s %s%s: got %s by %s, want %s", c.name, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)
 			}
 		}

@@ -98,7 +98,6 @@ func prove(
 			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
 		}
 		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
-		alone := o.target.Alone(c.Project)
 		for _, d := range was {
 			if o.Surface != "" && d.Surface() != o.Surface {
 				continue
@@ -107,13 +106,8 @@ func prove(
 				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
 				original: o, policy: c.Policy, was: d, seed: seed,
 			}
-			onSurface := func(x contract.Decider) bool { return x.Surface() == d.Surface() }
-			if i := slices.IndexFunc(is, onSurface); i >= 0 {
-				p.is = is[i]
-			}
-			if i := slices.IndexFunc(alone, onSurface); i >= 0 {
-				p.alone = alone[i]
-			}
+			p.is = surface(is, d.Surface())
+			p.alone = surface(o.target.Alone(c.Project), d.Surface())
 			for _, ref := range o.Subjects {
 				p.subject(ref)
 			}
@@ -125,6 +119,16 @@ func prove(
 		}
 	}
 	return proofs, diags
+}
+
+// surface returns the decider of a surface, nil for none.
+func surface(list []contract.Decider, name string) contract.Decider {
+	for _, d := range list {
+		if d.Surface() == name {
+			return d
+		}
+	}
+	return nil
 }
 
 // prover makes the proof of one original on one surface.
@@ -159,12 +163,22 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			continue // the project's folder is not a file
 		}
 		was := p.original.decide(p.was, ref, w.Action)
-		source := p.source(ref, w)
+		source := contract.Answer{
+			Decision: contract.Decision(p.original.target, &w.Source), Governs: contract.Both,
+			Rule: w.Source.Rule, At: w.Source.Pos,
+		}
 		var built *contract.Answer
 		if p.is != nil {
 			if is := p.is.Decide(ref, w.Action); is.Governs != contract.Neither {
 				built = &is.Answer
 			}
+		}
+		switch {
+		case source.Decision != ir.Agent:
+		case built != nil:
+			source = *built // the agent decides, with the rest of what is built
+		default:
+			source = p.byItself(ref, w.Action)
 		}
 		a := attempt{ref, w.Action, was}
 		p.compare(a, source, &p.Source, built)
@@ -174,18 +188,13 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 }
 
-// source returns what the new source means for the agent: where it leaves an action to the
-// agent, what that does by itself.
-func (p *prover) source(ref ir.SubjectRef, w *verify.Witness) contract.Answer {
-	a := contract.Answer{Decision: contract.Decision(p.target, &w.Source), Governs: contract.Both,
-		Rule: w.Source.Rule, At: w.Source.Pos}
-	if a.Decision == ir.Agent {
-		a.Decision = ir.Deny
-		if p.alone != nil {
-			a.Decision = p.alone.Decide(ref, w.Action).Decision
-		}
+// byItself returns what the agent does by itself with what the source leaves to it. It
+// governs nothing where there is no agent.
+func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Answer {
+	if p.alone == nil {
+		return contract.Answer{}
 	}
-	return a
+	return p.alone.Decide(ref, a).Answer
 }
 
 // attempt is an action of a subject and what the original decides.

@@ -83,14 +83,14 @@ const PendingLock = ".modec/lock.next"
 
 // Build is what a build wants on disk.
 type Build struct {
-	Source  string               // the hash of the source
-	Schema  string               // the hash of the schema that checked it
-	Model   int                  // the version of the model: of what a source means
+	Source string // the hash of the source
+	Schema string // the hash of the schema that checked it
+	Model  int    // the version of the model: of what a source means
 	// Released lists, as a person reads it, what an older model closed and this one does
 	// not; empty where the project says that it wants that. nil: nothing.
 	Released func() []string
-	Outputs []contract.Artifacts // one a target
-	Common  []contract.File      // what several targets read
+	Outputs  []contract.Artifacts // one a target
+	Common   []contract.File      // what several targets read
 	// Partial is set for a build of some targets: what the others read stays.
 	Partial bool
 }

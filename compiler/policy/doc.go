@@ -151,8 +151,9 @@
 //
 // # 10. Unknown tools
 //
-// A tool that maps to no group is decided by can.unknown, else as in 2; can.default
-// closes it and never allows it.
+// A tool that maps to no group is decided by can.unknown. Where that is not written, a role
+// decides by can.default, which never allows here, and else leaves it to the agent. A mode
+// denies it, unless its can.default is agent.
 //
 // The package never fails while it decides: patterns are checked when a
 // subject is compiled, and what cannot be understood is refused.

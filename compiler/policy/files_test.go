@@ -219,7 +219,7 @@ func TestGuardsOpen(t *testing.T) {
 	want(t, s, Action{Group: ir.Edit, Arg: "claude.md"}, ir.Deny)
 	want(t, s, Action{Group: ir.Edit, Arg: "sub/CLAUDE.md"}, ir.Deny)
 	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md/x"}, ir.Allow) // a guard of a file
-	want(t, s, Action{Group: ir.Edit, Arg: "modec.toml"}, ir.Deny) // its own rule
+	want(t, s, Action{Group: ir.Edit, Arg: "modec.toml"}, ir.Deny)   // its own rule
 }
 
 func TestDecideFile(t *testing.T) {

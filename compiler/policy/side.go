@@ -177,13 +177,13 @@ func PermissionModeDefault(mode string, g ir.Group) ir.Decision {
 	return m.rest
 }
 
-// unknownDefault decides tools that map to no group. A default of all groups closes them
-// too, and never allows them.
+// unknownDefault decides tools that map to no group. A role's default of all groups closes
+// them too, and never allows them. A mode's default of all groups may leave them to the agent.
 func (s *side) unknownDefault(silence *ir.Default) Result {
 	switch d := s.can.Default; {
 	case s.can.Unknown != nil:
 		return stated(s.can.Unknown, "can.unknown")
-	case d != nil && s.role != nil:
+	case d != nil && (s.role != nil || d.Decision == ir.Agent):
 		r := stated(d, "can.default")
 		if d.Decision == ir.Allow {
 			r.Decision = ir.Ask

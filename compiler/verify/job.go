@@ -200,7 +200,6 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	var alone contract.Verdict
 	if j.alone != nil {
 		alone = whole(j.alone.Decide(j.ref, w.Action))
-		v.Governs &= alone.Governs
 	}
 	w.Source.Decision = alone.Decision
 	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")

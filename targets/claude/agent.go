@@ -17,45 +17,102 @@ import (
 // harmless are the built-in tools that touch nothing. Every subagent has them.
 var harmless = []string{"AskUserQuestion", "TodoWrite", "ToolSearch"}
 
-// agent writes a mode's subagent: front matter and prompt.
-func (e *emitter) agent(m *ir.Mode) ([]byte, error) {
-	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+// agentFile writes a mode's subagent: front matter and prompt.
+func (e *emitter) agentFile(m *ir.Mode) ([]byte, error) {
+	fields, err := e.agent(m)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
 	b.WriteString("---\n")
-	line := func(key, value string) { fmt.Fprintf(&b, "%s: %s\n", key, format.Quote(value)) }
-	line("name", m.Slug)
-	line("description", cmp.Or(m.WhenToUse, m.Description, m.Name))
-	b.WriteString("tools:")
-	names := e.agentTools(m, s)
-	if len(names) == 0 {
-		b.WriteString(" []")
-	}
-	b.WriteByte('\n')
-	for _, n := range names {
-		fmt.Fprintf(&b, "  - %s\n", format.Quote(n))
-	}
-	if m.Model != "" {
-		line("model", m.Model)
-	}
-	e.writeExtras(&b, m)
-	if e.hooks {
-		command := format.Quote(hookCommand(projectPolicy, "mode:"+m.Slug))
-		fmt.Fprintf(&b, "hooks:\n  PreToolUse:\n    - matcher: \"*\"\n      hooks:\n        - type: command\n"+
-			"          command: %s\n          timeout: 10\n", command)
-	}
+	writeYAML(&b, "", append(contract.Object{"name", m.Slug}, fields...))
 	b.WriteString("---\n\n")
 	b.WriteString(prompt(m))
 	return []byte(b.String()), nil
 }
 
-func (e *emitter) writeExtras(b *strings.Builder, m *ir.Mode) {
-	x, ok := m.Extra["claude"]
-	if !ok {
-		return
+// agents returns the subagents that a role may enter, as --agents takes them.
+func (e *emitter) agents(r *ir.Role) (contract.Object, error) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		return nil, err
 	}
+	all := contract.Object{}
+	for i := range e.in.Project.Modes {
+		m := &e.in.Project.Modes[i]
+		if s.Decide(policy.Action{Group: ir.Modes, Arg: m.Slug}).Decision == ir.Deny {
+			continue
+		}
+		fields, err := e.agent(m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m.Slug, append(fields, "prompt", prompt(m)))
+	}
+	return all, nil
+}
+
+// agent returns the settings of a mode's subagent but its name and its prompt.
+func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}
+	c.hook = e.hooked(func() bool { return e.modeNeedsHook(c) })
+	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
+	if s.UnknownTool().Decision == ir.Agent {
+		if names := c.withheldTools(); len(names) > 0 {
+			o = append(o, "disallowedTools", names)
+		}
+	} else {
+		o = append(o, "tools", c.offeredTools())
+	}
+	if m.Model != "" {
+		o = append(o, "model", m.Model)
+	}
+	o = append(o, e.extras(m)...)
+	if c.hook {
+		line := hookLine{policy: projectPolicy, subject: "mode:" + m.Slug, travels: true}
+		o = append(o, "hooks", preToolUse(e.command(line)))
+	}
+	return o, nil
+}
+
+// writeYAML writes an object as the front matter has it.
+func writeYAML(b *strings.Builder, indent string, o contract.Object) {
+	for i := 0; i < len(o); i += 2 {
+		fmt.Fprintf(b, "%s%s:", indent, o[i])
+		switch v := o[i+1].(type) {
+		case string:
+			fmt.Fprintf(b, " %s\n", format.Quote(v))
+		case contract.Object:
+			b.WriteByte('\n')
+			writeYAML(b, indent+"  ", v)
+		case []string:
+			if len(v) == 0 {
+				b.WriteString(" []")
+			}
+			b.WriteByte('\n')
+			for _, item := range v {
+				fmt.Fprintf(b, "%s  - %s\n", indent, format.Quote(item))
+			}
+		case []any:
+			b.WriteByte('\n')
+			for _, item := range v {
+				var list strings.Builder
+				writeYAML(&list, indent+"    ", item.(contract.Object))
+				fmt.Fprintf(b, "%s  - %s", indent, strings.TrimPrefix(list.String(), indent+"    "))
+			}
+		default:
+			fmt.Fprintf(b, " %v\n", v)
+		}
+	}
+}
+
+// extras returns what a mode says in extra.claude.
+func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
+	x := m.Extra["claude"]
 	for _, k := range slices.Sorted(maps.Keys(x.Fields)) {
 		value := x.Fields[k]
 		switch known, valid := format.AgentExtra(k, value); {
@@ -66,12 +123,10 @@ func (e *emitter) writeExtras(b *strings.Builder, m *ir.Mode) {
 			e.diags.Errorf(codeUnknownExtra, x.Pos,
 				"got %v for extra.claude.%s, want a value that Claude Code documents", value, k)
 		default:
-			if s, ok := value.(string); ok {
-				value = format.Quote(s)
-			}
-			fmt.Fprintf(b, "%s: %v\n", k, value)
+			o = append(o, k, value)
 		}
 	}
+	return o
 }
 
 // prompt returns the subagent's system prompt.
@@ -89,20 +144,19 @@ func prompt(m *ir.Mode) string {
 	return strings.Join(out, "\n\n") + "\n"
 }
 
-// agentTools lists what a mode may use at all. Approval is the session's matter.
-func (e *emitter) agentTools(m *ir.Mode, s *policy.Subject) []string {
-	c := &compiler{e: e, s: s, name: "mode " + m.Slug, pos: m.Pos, out: &rules{}}
+// offeredTools lists what a mode may use at all. Approval is the session's matter.
+func (c *compiler) offeredTools() []string {
 	names := slices.Clone(harmless)
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-		if c.closed(g) || !e.hooks && c.losesPartly(g) {
+		if c.closed(g) || !c.hook && c.losesPartly(g) {
 			continue
 		}
 		names = append(names, format.Tools[g]...)
 	}
-	for i := range e.in.Project.Servers {
-		names = append(names, serverTools(s, &e.in.Project.Servers[i])...)
+	for i := range c.e.in.Project.Servers {
+		names = append(names, c.serverTools(&c.e.in.Project.Servers[i])...)
 	}
-	if e.readsResources(s) {
+	if c.readsResources() {
 		names = append(names, format.ResourceTools...)
 	}
 	if !c.closed(ir.Modes) {
@@ -111,17 +165,31 @@ func (e *emitter) agentTools(m *ir.Mode, s *policy.Subject) []string {
 	return names
 }
 
+// withheldTools lists what a mode may not use that has all other tools of its session.
+func (c *compiler) withheldTools() (names []string) {
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
+		if c.closed(g) || !c.hook && c.losesPartly(g) {
+			names = append(names, format.Tools[g]...)
+		}
+	}
+	c.mcp()
+	return append(names, c.out.deny...)
+}
+
 // serverTools lists the tools of a server that a mode may use: the server as a whole where
-// the inventory knows none of them.
-func serverTools(s *policy.Subject, sv *ir.Server) []string {
+// none is denied or the inventory knows none.
+func (c *compiler) serverTools(sv *ir.Server) []string {
 	server := "mcp__" + rule.Name(sv.Name)
+	denied := c.tool(sv, contract.UnknownTool) == ir.Deny
 	var some []string
 	for _, t := range sv.Tools {
-		if s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision > ir.Deny {
+		if c.tool(sv, t.Name) == ir.Deny {
+			denied = true
+		} else {
 			some = append(some, server+"__"+rule.Name(t.Name))
 		}
 	}
-	if len(some) == 0 && contract.Usable(s, sv) {
+	if contract.Usable(c.s, sv) && (!denied || len(some) == 0) {
 		return []string{server}
 	}
 	return some
@@ -129,31 +197,33 @@ func serverTools(s *policy.Subject, sv *ir.Server) []string {
 
 // readsResources reports whether a mode gets the tools that read the servers' resources.
 // They read those of all servers, and only the hook distinguishes these.
-func (e *emitter) readsResources(s *policy.Subject) bool {
-	least, most := resourceDecisions(e.in.Project, s)
-	return most > ir.Deny && (e.hooks || least > ir.Deny)
+func (c *compiler) readsResources() bool {
+	least, most := resourceDecisions(c.e.in.Project, c.s)
+	return len(c.e.in.Project.Servers) > 0 && most > ir.Deny && (c.hook || least > ir.Deny)
 }
 
 // losesPartly reports, with its loss, whether a mode denies something of a group. A
 // subagent's tools are there or not, so that without the hook the whole group goes.
 func (c *compiler) losesPartly(g ir.Group) bool {
-	at := c.pos
-	denied := c.s.Default(g).Decision == ir.Deny
-	if denied {
-		at = c.s.Default(g).Pos
+	if !c.deniesPartly(g) {
+		return false
 	}
-	for _, r := range c.s.Rules(g) {
-		if r.Decision == ir.Deny && !denied {
-			denied = true
-			if r.Pos.File != ir.GuardsFile {
+	at := c.pos
+	if def := c.s.Default(g); def.Decision == ir.Deny {
+		at = def.Pos
+	} else {
+		for _, r := range c.s.Rules(g) {
+			if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile {
 				at = r.Pos
 			}
 		}
 	}
-	if denied {
-		c.e.loss(c.name, at, g, unlisted[g].code,
-			"a subagent's tools cannot be limited without the hook: the mode loses the group %s", g).
-			Hint(c.e.remedy)
+	code := codeModes
+	if gap, ok := unlisted[g]; ok {
+		code = gap.code
 	}
-	return denied
+	c.e.loss(c.name, at, g, code,
+		"a subagent's tools cannot be limited without the hook: the mode loses the group %s", g).
+		Hint(c.e.remedy)
+	return true
 }

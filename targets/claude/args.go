@@ -25,12 +25,13 @@ type FlagOptions struct {
 // with a closing parenthesis in it.
 func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFlags, diag.List) {
 	e := newEmitter(in)
-	e.hooks, e.remedy = false, cmp.Or(opt.HookRemedy, e.remedy)
-	list, mode, err := e.compile(r)
-	if err != nil {
-		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
+	e.hooks, e.remedy = contract.Never, cmp.Or(opt.HookRemedy, e.remedy)
+	c := e.compile(r)
+	if c.err != nil {
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
 		return contract.RoleFlags{}, e.diags
 	}
+	list, mode := &c.rules, cmp.Or(c.mode, format.Default)
 	f := contract.RoleFlags{
 		PermissionMode:     mode,
 		AppendSystemPrompt: r.AppendSystemPrompt,
@@ -68,12 +69,12 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 func withoutAsk(f *contract.RoleFlags, list *rules) {
 	f.Allowed = nil
 	for _, a := range list.ask {
-		if selfApproved(a) && !torn(a) {
+		if strings.HasPrefix(a, "Read") && !torn(a) {
 			f.Disallowed = append(f.Disallowed, a)
 		}
 	}
 	for _, a := range list.allow {
-		if !asked(a, list.ask) || readsOnly(a) {
+		if !asked(a, list.ask) {
 			f.Allowed = append(f.Allowed, a)
 		}
 	}
@@ -82,24 +83,6 @@ func withoutAsk(f *contract.RoleFlags, list *rules) {
 	default:
 		f.PermissionMode = format.Default // the mode would approve what a rule asks about
 	}
-}
-
-// selfApproved reports whether Claude Code would run by itself what a rule asks about:
-// reading, and commands that only read.
-func selfApproved(rule string) bool {
-	if rule == "Bash" || strings.HasPrefix(rule, "Read") {
-		return true
-	}
-	about := func(name string) bool {
-		return strings.HasPrefix(rule, "Bash("+name+" ") || rule == "Bash("+name+")"
-	}
-	return slices.ContainsFunc(readOnly, about) || slices.ContainsFunc(accepted, about)
-}
-
-// readsOnly reports whether a rule is for a bare command that Claude Code runs by itself. It
-// permits nothing, and shows that the source allows the command.
-func readsOnly(rule string) bool {
-	return slices.ContainsFunc(readOnly, func(name string) bool { return rule == "Bash("+name+")" })
 }
 
 // asked reports whether a rule to ask about may concern what an allow names: the same tool,
@@ -120,45 +103,85 @@ func torn(rule string) bool {
 	return open >= 0 && strings.ContainsAny(rule[open+1:len(rule)-1], "()")
 }
 
-// Args returns the arguments that start Claude Code as a role (its settings file) or in a
-// mode (its subagent). Flags that take several values are written with "=" and one value,
-// so that they cannot take what follows.
+// Args returns the arguments that start Claude Code as a role or in a mode. The baseline role
+// has the project's own files, and so has a mode without a role. Any other role is started
+// without them: its settings, its subagents and its servers are given. Flags that take
+// several values are written with "=" and one value, so that they cannot take what follows.
 func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
-	if ref.Role == "" {
-		return []string{"--agent=" + ref.Mode}, nil
-	}
-	r := in.Project.Role(ref.Role)
 	e := newEmitter(in)
 	var args []string
+	if r := in.Project.Role(ref.Role); r != nil {
+		args = e.roleArgs(r, opt)
+	}
+	if ref.Mode != "" {
+		args = append(args, "--agent="+ref.Mode)
+	}
+	return args, e.diags
+}
+
+func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {
+	if !e.isBaseline(r) {
+		args = append(args, "--setting-sources=user")
+	}
 	if opt.FlagsOnly {
-		var f contract.RoleFlags
-		f, e.diags = RoleFlags(in, r, FlagOptions{})
-		args = permissionFlags(f)
+		f, diags := RoleFlags(e.in, r, FlagOptions{})
+		e.diags = append(e.diags, diags...)
+		args = append(args, permissionFlags(f)...)
 	} else {
-		settings, err := e.settings(r)
-		if err != nil {
-			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
-			return nil, e.diags
+		c := e.compile(r)
+		if c.err != nil {
+			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
+			return nil
 		}
 		e.diags = nil // the build reports them
-		mode := cmp.Or(r.PermissionMode, format.Default)
-		file := fileOrText(opt, settingsPath(r), contract.JSON(settings))
-		args = append(args, "--settings="+file, "--permission-mode="+mode)
+		if s := e.profile(r, c); len(s) > 0 {
+			args = append(args, "--settings="+fileOrText(opt, settingsPath(r), contract.JSON(s)))
+		}
+		if c.mode != "" && !e.isBaseline(r) {
+			args = append(args, "--permission-mode="+c.mode)
+		}
 	}
-	if own, differs := e.roleServers(r); differs {
-		file := fileOrText(opt, serversPath(r), serversJSON(own))
-		args = append(args, "--mcp-config="+file, "--strict-mcp-config")
+	if !e.isBaseline(r) {
+		args = append(args, e.agentsFlag(r)...)
 	}
+	args = append(args, e.serverFlags(r, opt)...)
 	if r.Tools != nil {
 		args = append(args, "--tools="+strings.Join(*r.Tools, ","))
 	}
 	if r.AppendSystemPrompt != "" {
 		args = append(args, "--append-system-prompt="+r.AppendSystemPrompt)
 	}
-	if ref.Mode != "" {
-		args = append(args, "--agent="+ref.Mode)
+	return args
+}
+
+// agentsFlag gives a role its subagents as text: Claude Code 2.1.329 takes a file with -p only.
+func (e *emitter) agentsFlag(r *ir.Role) []string {
+	agents, err := e.agents(r)
+	if err != nil {
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
+		return nil
 	}
-	return args, e.diags
+	if len(agents) == 0 {
+		return nil
+	}
+	text, err := agents.MarshalJSON()
+	if err != nil {
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
+	}
+	return []string{"--agents=" + string(text)}
+}
+
+// serverFlags gives a role its servers: a list of its own and no other one, or that of the
+// project, which a session without the project's files does not read.
+func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
+	own, differs := e.roleServers(r)
+	switch {
+	case differs:
+		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r), serversJSON(own)), "--strict-mcp-config"}
+	case len(own) > 0 && !e.isBaseline(r):
+		return []string{"--mcp-config=" + fileOrText(opt, format.ProjectServers, serversJSON(own))}
+	}
+	return nil
 }
 
 // permissionFlags writes permissions as flags.

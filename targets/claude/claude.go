@@ -10,17 +10,33 @@
 //
 // # What each artifact does
 //
-// A role's settings file is given by --settings, or installed in the home folder. Its rules
-// deny and ask for what Claude Code's grammar can say. Its hook asks the compiled policy
-// about every tool call and answers deny, ask or allow. The project's own settings file
-// holds in every session: it contains what all roles refuse and ask about, or restricts
-// everybody to one role (the option subject). A mode's subagent lists the tools that the
-// mode may use at all. The hook in its front matter travels with the repository and answers
-// deny or ask only.
+// The project's settings file is the baseline role's, whole, and nobody is started with
+// arguments for it. Any other role is started without the project's files: `modec args`
+// prints its settings, its subagents and its servers. Without a baseline the project's file
+// has what all roles deny. A mode's subagent lists the tools that the mode may use at all,
+// or takes some away where the mode leaves the rest to its agent.
+//
+// A file has what the source says and nothing else. What the source leaves to the agent has
+// no rule. What Claude Code asks about by itself has no rule either, where the role asks
+// about the rest of the group: its settings then name the permission mode and disable those
+// that would approve it. A role that says nothing has no file.
+//
+// A subject has a hook where rules do not say what it says (hooks.go), or by the option
+// hooks. The hook asks the compiled policy about every tool call and answers deny or ask,
+// and by --settings or an installation also allow. In a file that travels with the
+// repository a person is asked where modec is missing; elsewhere the call is refused.
 //
 // Rules are an upper bound: without the hook Claude Code may ask more, and never approves
 // more. An allow is a rule only where Claude Code's grammar means no more than the source:
 // paths below a literal folder, commands, hosts, tools.
+//
+// # Sessions without the project's files
+//
+// Observed on 2.1.329: with --setting-sources user the project's rules, mode, environment,
+// hooks, subagents, skills and commands are gone, and so are CLAUDE.md, .claude/rules and
+// the servers of .mcp.json. Subagents of --agents work, also as --agent NAME, with their
+// tools, and their hooks run in a folder that nobody has trusted. --agents takes a file with
+// -p only, so that the subagents are given as text.
 //
 // # What the rules rely on
 //
@@ -29,11 +45,13 @@
 //   - Write(path), NotebookEdit(path) and Glob(path) have no effect: Edit and Read take
 //     their place.
 //   - Reading in the working directory and read-only commands (ls, cat, git status …) run
-//     without a question unless a rule names them. acceptEdits also runs mkdir, mv and the
-//     like. Rules ask for those that the source does not allow.
+//     without a question unless a rule names them, and acceptEdits also runs mkdir, mv and
+//     the like. A role that asks about every command has the rule Bash. Where others are
+//     allowed, these run: that is a hole of the agent, which the hook closes.
 //   - dontAsk refuses whatever it would ask about; plan refuses edits. Both are reported
 //     once a role.
-//   - defaultMode is always written: the plan's own default may be auto.
+//   - Claude Code may start in auto by itself, so that a role which asks writes its mode. A
+//     person may still switch to acceptEdits.
 //
 // # Where the binary differs from its documentation (2.1.329)
 //
@@ -42,6 +60,8 @@
 //     question only behind timeout, command and builtin.
 //   - A path pattern folds the case of ASCII letters, in allow rules too, and matches what
 //     is below a matched folder: Edit(*.md) allows x.md/run.sh.
+//   - ./ does not anchor a name: Edit(./modec) denies at any depth, Edit(modec/*) in the
+//     project's own folder only.
 //   - `Bash(git push * -f *)` does not match `git push x -f`: a trailing " *" has a word
 //     boundary only where it is the only wildcard.
 //   - A hook's ask is put to a person in dontAsk as well; only an ask rule is refused there.
@@ -60,14 +80,16 @@
 // subagent without Bash. Without the hook, Claude Code approves some things by itself, and
 // no rule alone prevents them: the arguments of a command that it takes for reading, lines
 // without a program, a command among the arguments of another, subagents and tools that no
-// rule names. Verify counts them (package model, holes.go).
+// rule names, the resources of a server, commands that only read. Verify counts them
+// (package model, holes.go).
 //
 // # What is lost with hooks = false
 //
 // An edit or read list with a default of deny, a regex, a built-in command set, a ceiling
 // outside the project: where a rule cannot deny it, the role loses the tool. Rules alone ask
 // about what they cannot refuse (a path outside, a wrapped command): without the hook they
-// govern approval, and access of named tools only.
+// govern approval, and access of named tools only. The same holds for a subject that needs
+// no hook: a deny in a group that is open steers, and a wrapped command is asked about.
 package claude
 
 import (
@@ -88,14 +110,16 @@ func (claude) Summary() string {
 
 func (claude) Options() []contract.Option {
 	return []contract.Option{
-		{Name: "hooks", Type: contract.Bool, Default: true, Doc: "Emit the PreToolUse hook, which runs `modec hook " +
-			"claude` before each tool call and makes exact what rules cannot say. Without it, what rules cannot " +
-			"hold back is left out."},
-		{Name: "subject", Type: contract.String, Doc: "The role to which .claude/settings.json restricts every " +
-			"session in this repository, by rules and a hook; one that is started as another role may then do what " +
-			"both may. Default: none. With a baseline the file has the rules that refuse or ask for every role, " +
-			"and the baseline's mode."},
+		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded, Doc: "Emit the PreToolUse hook, which runs " +
+			"`modec hook claude` before each tool call and makes exact what rules cannot say: for the subjects whose " +
+			"rules do not say all (auto), for every subject, or for none. What then cannot be held back is left out."},
 	}
+}
+
+// FormerOptions returns what to write instead of the options that are gone.
+func (claude) FormerOptions() map[string]string {
+	return map[string]string{"subject": "write baseline = \"ROLE\" at the top of modec.toml: its role is that of " +
+		format.ProjectSettings}
 }
 
 // The folder and the endings of the files that modec writes for a role.
@@ -137,15 +161,19 @@ func (claude) Agent() contract.Agent {
 // emitter compiles a project.
 type emitter struct {
 	in       contract.Input
-	hooks    bool
-	compiled map[*ir.Role]compiled
+	hooks    contract.Switch
+	baseline string // the role of the project's own settings file
+	compiled map[*ir.Role]*compiled
 	diags    diag.List
 	// remedy is what a person can do where only a hook could hold something back.
 	remedy string
 }
 
 func newEmitter(in contract.Input) *emitter {
-	return &emitter{in: in, hooks: in.Options.Bool("hooks"), remedy: "turn hooks on", compiled: map[*ir.Role]compiled{}}
+	return &emitter{
+		in: in, hooks: in.Options.Switch("hooks"), baseline: in.Project.Baseline, remedy: "turn hooks on",
+		compiled: map[*ir.Role]*compiled{},
+	}
 }
 
 // Emit compiles roles, modes and servers.
@@ -155,20 +183,11 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e.lostFields()
 	var files []contract.File
 	for i := range in.Project.Roles {
-		r := &in.Project.Roles[i]
-		settings, err := e.settings(r)
-		if err != nil {
-			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
-			continue
-		}
-		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(settings)})
-		if own, differs := e.roleServers(r); differs {
-			files = append(files, contract.File{Path: serversPath(r), Data: serversJSON(own)})
-		}
+		files = append(files, e.roleFiles(&in.Project.Roles[i])...)
 	}
 	for i := range in.Project.Modes {
 		m := &in.Project.Modes[i]
-		data, err := e.agent(m)
+		data, err := e.agentFile(m)
 		if err != nil {
 			e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 			continue
@@ -183,6 +202,31 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 			Path: format.ProjectServers, Data: serversJSON(shared), Places: contract.MCPServers})
 	}
 	return files, e.diags
+}
+
+// roleFiles returns the settings that a role is started with, and its servers. The baseline
+// has the project's settings, and a role that says nothing has none.
+func (e *emitter) roleFiles(r *ir.Role) (files []contract.File) {
+	c := e.compile(r)
+	if c.err != nil {
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
+		return nil
+	}
+	if s := e.profile(r, c); len(s) > 0 {
+		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(s)})
+	}
+	if own, differs := e.roleServers(r); differs {
+		files = append(files, contract.File{Path: serversPath(r), Data: serversJSON(own)})
+	}
+	return files
+}
+
+// profile returns the settings with which a role is started, none for the baseline.
+func (e *emitter) profile(r *ir.Role, c *compiled) contract.Object {
+	if e.isBaseline(r) {
+		return nil
+	}
+	return e.settings(r, c, e.ofRole(r))
 }
 
 func settingsPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileSettings }

@@ -1,10 +1,13 @@
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -37,8 +40,10 @@ func project() *ir.Project {
 			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
 		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
 		Roles: []ir.Role{{Name: "dev", Can: can}},
-		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
-			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+		Guards: []ir.Rule{
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".modec"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1}},
+			{Decision: ir.Ask, Pattern: ir.Pattern{Text: ".claude"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 2}},
+		},
 	}
 }
 
@@ -94,19 +99,17 @@ func TestRules(t *testing.T) {
 	}
 	for list, want := range map[*[]string][]string{
 		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)",
-			"mcp__my_docs__get_x", "Agent(code)"},
-		&s.Permissions.Ask: {"Edit(src)", "Edit(.claude)", "Edit(*[ſ\u212a]*)", "mcp__my_docs__put", "Bash(ls *)"},
-		&s.Permissions.Deny: {"Read(.env)", "Edit(.claude/*)", "Bash(git push *)", "mcp__my_docs__del",
-			"ReadMcpResourceTool"},
+			"mcp__my_docs__get_x"},
+		&s.Permissions.Ask: nil,
+		&s.Permissions.Deny: {"Read(.env)", "Edit(.modec)", "Bash(git push *)", "mcp__my_docs__del",
+			"ListMcpResourcesTool", "ReadMcpResourceTool"},
 	} {
-		for _, r := range want {
-			if !slices.Contains(*list, r) {
-				t.Errorf("%s is missing in %v", r, *list)
-			}
+		if d := cmp.Diff(want, *list); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
 		}
 	}
 	if s.Permissions.DefaultMode != "default" {
-		t.Errorf("got defaultMode %q, want it always written", s.Permissions.DefaultMode)
+		t.Errorf("got defaultMode %q, want it written where the role asks", s.Permissions.DefaultMode)
 	}
 }
 
@@ -123,7 +126,7 @@ func TestExpressionsAreNotAllowed(t *testing.T) {
 
 // Without hooks a group that rules cannot hold goes, with a loss.
 func TestWithoutHooks(t *testing.T) {
-	files, diags := emitted(t, project(), map[string]any{"hooks": false})
+	files, diags := emitted(t, project(), map[string]any{"hooks": contract.Never})
 	settings, agent := files[".claude/modec/dev.settings.json"], files[".claude/agents/code.md"]
 	if strings.Contains(settings, "modec hook") || strings.Contains(agent, "hooks:") {
 		t.Error("a hook is still there")
@@ -156,27 +159,206 @@ func TestArgs(t *testing.T) {
 	if len(diags) > 0 {
 		t.Error(diags)
 	}
-	want := []string{"--settings=sub/.claude/modec/dev.settings.json", "--permission-mode=default",
+	agents := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "--agents={\"code\":{") })
+	if agents < 0 {
+		t.Fatalf("got %q, want the subagents", args)
+	}
+	args = slices.Delete(args, agents, agents+1)
+	want := []string{"--setting-sources=user", "--settings=sub/.claude/modec/dev.settings.json",
+		"--permission-mode=default", "--mcp-config=sub/.mcp.json",
 		"--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}
 	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
-	denied, allowed := "--disallowedTools=Bash(git push *)", "--allowedTools=Edit(docs/**)"
-	if !slices.Contains(args, denied) || slices.Contains(args, allowed) {
-		t.Errorf("got %q: the deny must be there, and an allow beside a question of its tool must not", args)
+	denied, allowed := "--disallowedTools=Bash(git push *)", "--allowedTools=Bash(git status)"
+	if !slices.Contains(args, denied) || !slices.Contains(args, allowed) {
+		t.Errorf("got %q: the deny and the allow must be there", args)
+	}
+	p.Roles[0].Can.Command.Rules = append(p.Roles[0].Can.Command.Rules, ruleOf(ir.Ask, "git *"))
+	in = inputOf(t, p, nil)
+	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
+	if slices.Contains(args, allowed) {
+		t.Errorf("got %q: an allow beside a question of its tool must not be there", args)
 	}
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-flags" }) {
 		t.Errorf("got %v, want claude-flags", diags)
 	}
 }
 
-// A hostile name is data in the hook's command.
+// A hostile name is data in the hook's command. In a file that travels a missing modec asks.
 func TestHookCommand(t *testing.T) {
-	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" ` +
-		`--subject 'role:it'\''s $(x)' || exit 2`
-	if got := hookCommand(projectPolicy, "role:it's $(x)"); got != want {
-		t.Errorf("got %s, want %s", got, want)
+	line := hookLine{policy: projectPolicy, subject: "role:it's $(x)"}
+	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)'`
+	for _, c := range []struct {
+		hooks   contract.Switch
+		travels bool
+		end     string
+	}{
+		{contract.WhereNeeded, false, " --may-allow || exit 2"},
+		{contract.WhereNeeded, true, " || echo '" + askInstead + "'"},
+		{contract.Always, true, " || exit 2"},
+	} {
+		line.travels = c.travels
+		got := (&emitter{hooks: c.hooks}).command(line)
+		if got != want+c.end {
+			t.Errorf("got %s, want %s", got, want+c.end)
+		}
+		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != line.subject {
+			t.Errorf("%s is read as %+v, %v", got, h, err)
+		}
+	}
+}
+
+// permissionsOf returns what the role of a project with two servers compiles to.
+func permissionsOf(t *testing.T, r ir.Role, options map[string]any) (string, map[string]string) {
+	t.Helper()
+	r.Name = "r"
+	tools := []ir.Tool{{Name: "list"}, {Name: "make"}}
+	p := &ir.Project{Version: ir.Version, ClosedInventory: true, Roles: []ir.Role{r},
+		Servers: []ir.Server{
+			{Name: "docs", Type: "stdio", Command: "d", DefaultEnabled: true, Tools: tools},
+			{Name: "git", Type: "stdio", Command: "g", DefaultEnabled: true, Tools: tools},
+		},
+		Guards: project().Guards,
+	}
+	files, _ := emitted(t, p, options)
+	var s struct{ Permissions json.RawMessage }
+	text := files[settingsPath(&r)]
+	if text == "" {
+		return "", files
+	}
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if s.Permissions != nil {
+		if err := json.Compact(&b, s.Permissions); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hook := strings.Contains(text, "modec hook"); hook {
+		b.WriteString(" and a hook")
+	}
+	return b.String(), files
+}
+
+// A settings file has what the role says, and nothing else.
+func TestQuiet(t *testing.T) {
+	of := func(d ir.Decision, rules ...ir.Rule) *ir.Table {
+		return &ir.Table{Default: &ir.Default{Decision: d}, Rules: rules}
+	}
+	bare := &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}}}}
+	server := func(name string, d *ir.Default, rules ...ir.Rule) *ir.MCPTable {
+		return &ir.MCPTable{Entries: []ir.MCPEntry{{Key: name, Literal: true, Default: d, Rules: rules}}}
+	}
+	const modes = `,"defaultMode":"default","disableBypassPermissionsMode":"disable","disableAutoMode":"disable"}`
+	for name, c := range map[string]struct {
+		role ir.Role
+		want string
+	}{
+		"nothing":          {ir.Role{}, ""},
+		"all to the agent": {ir.Role{Can: ir.Can{Default: &ir.Default{Decision: ir.Agent}}}, ""},
+		"a mode":           {ir.Role{PermissionMode: "plan"}, `{"defaultMode":"plan"}`},
+		"reading":          {ir.Role{Can: ir.Can{Read: of(ir.Allow)}}, ""},
+		"a folder to read": {ir.Role{Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Allow, "docs/**"))}}, ""},
+		"a deny of a file": {ir.Role{Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Deny, ".env"))}}, `{"deny":["Read(.env)"]}`},
+		"a deny of a server": {
+			ir.Role{Can: ir.Can{MCP: server("git", nil, ir.Rule{Decision: ir.Deny, Pattern: everyTool})}},
+			`{"deny":["mcp__git"]}`},
+		"a deny of a tool": {
+			ir.Role{Can: ir.Can{MCP: server("git", &ir.Default{Decision: ir.Agent}, ruleOf(ir.Deny, "make"))}},
+			`{"deny":["mcp__git__make"]}`},
+		"an ask of a tool": {
+			ir.Role{Can: ir.Can{MCP: server("git", &ir.Default{Decision: ir.Agent}, ruleOf(ir.Ask, "make"))}},
+			`{"ask":["mcp__git__make"],"defaultMode":"default"}`},
+		"a deny of all servers": {ir.Role{Can: ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{Decision: ir.Deny}}}},
+			`{"deny":["mcp__*","ListMcpResourcesTool","ReadMcpResourceTool"]}`},
+		"commands asked about": {ir.Role{Can: ir.Can{Command: of(ir.Ask)}}, `{"ask":["Bash"]` + modes},
+		"commands listed": {
+			ir.Role{Can: ir.Can{Command: of(ir.Ask, ruleOf(ir.Allow, "make *"), ruleOf(ir.Ask, "rm *"),
+				ruleOf(ir.Ask, "make clean"))}},
+			`{"allow":["Bash(make *)"],"ask":["Bash(make clean)"]` + modes},
+		"an ask of a command": {ir.Role{Can: ir.Can{Command: of(ir.Agent, ruleOf(ir.Ask, "git push *"))}},
+			`{"ask":["Bash(git push *)"],"defaultMode":"default"}`},
+		"a deny of commands": {ir.Role{Can: ir.Can{Command: bare}}, `{"deny":["Bash","Monitor","PowerShell"]}`},
+		"edits asked about": {ir.Role{Can: ir.Can{Edit: of(ir.Ask)}},
+			`{"deny":["Edit(.modec)"]` + modes},
+		"a folder to edit": {ir.Role{Can: ir.Can{Edit: of(ir.Agent, ruleOf(ir.Allow, "/docs/*.d/**"),
+			ruleOf(ir.Allow, "docs/**"))}}, `{"allow":["Edit(docs/**)"],"deny":["Edit(.modec)"]} and a hook`},
+		"reading asked about": {ir.Role{Can: ir.Can{Read: of(ir.Ask)}}, `{"ask":["Read","Glob","Grep","LSP"]` + modes},
+		"a mode that edits": {ir.Role{PermissionMode: "acceptEdits"},
+			`{"ask":["Edit(.claude)"],"deny":["Edit(.modec)"],"defaultMode":"acceptEdits"}`},
+		"a list that closes": {ir.Role{Can: ir.Can{Command: of(ir.Deny, ruleOf(ir.Allow, "make"))}},
+			`{"allow":["Bash(make)"]` + modes + " and a hook"},
+		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}}, " and a hook"},
+	} {
+		got, files := permissionsOf(t, c.role, nil)
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+		if c.want == "" && len(files) != 1 {
+			t.Errorf("%s: got %v, want no file but that of the servers", name, files)
+		}
+	}
+}
+
+var everyTool = ir.Pattern{Kind: ir.All}
+
+// The baseline's settings are the project's, whole: its hook never allows, and it has no file
+// of its own. It is started as it is.
+func TestBaseline(t *testing.T) {
+	p := project()
+	p.Baseline = "dev"
+	p.Roles[0].Env = map[string]string{"A": "b"}
+	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
+	files, _ := emitted(t, p, nil)
+	shared := files[".claude/settings.json"]
+	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, `--subject role:dev || echo `} {
+		if !strings.Contains(shared, want) {
+			t.Errorf("%s is missing:\n%s", want, shared)
+		}
+	}
+	if strings.Contains(shared, "--may-allow") {
+		t.Error("the hook of a file that travels allows")
+	}
+	for path := range files {
+		if strings.HasPrefix(path, ".claude/modec/") {
+			t.Errorf("%s is written", path)
+		}
+	}
+	args := func(role string) []string {
+		args, _ := claude{}.Args(inputOf(t, p, nil), ir.SubjectRef{Role: role}, contract.ArgsOptions{})
+		return args
+	}
+	if got := args("dev"); len(got) > 0 {
+		t.Errorf("got %q for the baseline", got)
+	}
+	if got := args("quiet"); len(got) != 3 || got[0] != "--setting-sources=user" {
+		t.Errorf("got %q for another role", got)
+	}
+	p.Baseline = ""
+	if files, _ = emitted(t, p, nil); files[".claude/settings.json"] != "" {
+		t.Errorf("a file that not all roles agree on:\n%s", files[".claude/settings.json"])
+	}
+}
+
+// A mode that leaves every group to its agent has no list of tools, and one that denies a
+// group takes its tools away.
+func TestModeLeftToTheAgent(t *testing.T) {
+	can := ir.Can{Default: &ir.Default{Decision: ir.Agent}}
+	p := &ir.Project{Version: ir.Version, ClosedInventory: true,
+		Modes: []ir.Mode{{Slug: "all", Name: "All", RoleDefinition: "You.", Can: can}}}
+	const front = "---\nname: \"all\"\ndescription: \"All\"\n"
+	for _, want := range []string{
+		front + "---\n\nYou.\n",
+		front + "disallowedTools:\n  - \"Edit\"\n  - \"Write\"\n  - \"NotebookEdit\"\n---\n\nYou.\n",
+	} {
+		files, _ := emitted(t, p, nil)
+		if got := files[".claude/agents/all.md"]; got != want {
+			t.Errorf("got\n%s, want\n%s", got, want)
+		}
+		p.Modes[0].Can.Edit = &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}}}}
 	}
 }
 

@@ -4,24 +4,24 @@ import "modec.dev/modec/compiler/diag"
 
 // The codes that the emitter reports.
 const (
-	codeAllow          diag.Code = "claude-allow"
-	codeAskMode        diag.Code = "claude-ask-mode"
-	codeBadRule        diag.Code = "bad-claude-rule"
-	codeCommand        diag.Code = "claude-command"
-	codeEdit           diag.Code = "claude-edit"
-	codeExternal       diag.Code = "claude-external"
-	codeFlags          diag.Code = "claude-flags"
-	codeInstall        diag.Code = "claude-install"
-	codeNameCollision  diag.Code = "claude-name-collision"
-	codePlanMode       diag.Code = "claude-plan-mode"
-	codeRead           diag.Code = "claude-read"
-	codeRegex          diag.Code = "claude-regex"
-	codeServerField    diag.Code = "claude-server-field"
-	codeSubject        diag.Code = "claude-subject"
-	codeTool           diag.Code = "claude-tool"
-	codeUnknownExtra   diag.Code = "claude-unknown-extra"
-	codeUnknownSubject diag.Code = "claude-unknown-subject"
-	codeWeb            diag.Code = "claude-web"
+	codeAllow         diag.Code = "claude-allow"
+	codeAskMode       diag.Code = "claude-ask-mode"
+	codeAutoMode      diag.Code = "claude-auto-mode"
+	codeBadRule       diag.Code = "bad-claude-rule"
+	codeCommand       diag.Code = "claude-command"
+	codeEdit          diag.Code = "claude-edit"
+	codeExternal      diag.Code = "claude-external"
+	codeFlags         diag.Code = "claude-flags"
+	codeInstall       diag.Code = "claude-install"
+	codeModes         diag.Code = "claude-modes"
+	codeNameCollision diag.Code = "claude-name-collision"
+	codePlanMode      diag.Code = "claude-plan-mode"
+	codeRead          diag.Code = "claude-read"
+	codeRegex         diag.Code = "claude-regex"
+	codeServerField   diag.Code = "claude-server-field"
+	codeTool          diag.Code = "claude-tool"
+	codeUnknownExtra  diag.Code = "claude-unknown-extra"
+	codeWeb           diag.Code = "claude-web"
 )
 
 // emitterCodes documents them.
@@ -33,6 +33,9 @@ func emitterCodes() []diag.Doc {
 		{Code: codeAskMode, Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to " +
 			"ask about, so that every ask of the role is a refusal. That is the mode's purpose. The note is there " +
 			"once a role so that nobody is surprised."},
+		{Code: codeAutoMode, Text: "Claude Code takes the permission mode auto from the user's settings and from " +
+			"the command line, and from no file of a project. A session as the baseline role starts in the mode that " +
+			"the user has set."},
 		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that " +
 			"changes the project, whatever the role allows."},
 		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: " +
@@ -46,11 +49,14 @@ func emitterCodes() []diag.Doc {
 			"source decides about the group, and the rule is left out. Say in can what may be edited, read or run."},
 		{Code: codeWeb, Text: "Without the hook, Claude Code's rules cannot refuse every host that is not listed: " +
 			"the role or mode loses WebFetch and WebSearch. Turn hooks on, or let web default to ask."},
+		{Code: codeModes, Text: "Without the hook a subagent may start every other one or none: the mode loses the " +
+			"tool that starts them. Turn hooks on, or let modes default to ask."},
 		{Code: codeRegex, Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny " +
 			"costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn " +
 			"hooks on, or write a glob."},
 		{Code: codeAllow, Text: "Without the hook an allow is left out where Claude Code's pattern would also " +
-			"match more than the source allows. The call is asked about. Turn hooks on, or write the pattern as a " +
+			"match more than the source allows. The call is asked about. A hook in .claude/settings.json allows " +
+			"nothing either, because the file travels. Turn hooks on, or write the pattern as a " +
 			"folder (docs/**)."},
 		{Code: codeNameCollision, Text: "Claude Code writes a tool as mcp__SERVER__TOOL, and replaces every " +
 			"character other than letters, digits, dashes and underscores. Two servers or tools of the inventory " +
@@ -63,12 +69,6 @@ func emitterCodes() []diag.Doc {
 			"a list of its own and --strict-mcp-config. That takes away the servers of the user's own settings, an " +
 			"external server among them. Say how the server is started, or let the role use the servers that " +
 			"everybody may use."},
-		{Code: codeSubject, Text: "The option subject of [targets.claude] puts one role's rules and hook into " +
-			".claude/settings.json. Claude Code joins them with those of every session in the repository, so that " +
-			"one started as another role may do only what both may. Leave the option out, and start sessions as a " +
-			"role with `modec args`."},
-		{Code: codeUnknownSubject, Text: "The option subject of [targets.claude] does not name a role of the " +
-			"source. A mode is a subagent and has no settings of its own."},
 		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left " +
 			"out, and the server starts where Claude Code does. Let the server's command change into its folder."},
 		{Code: codeUnknownExtra, Text: "extra.claude of a mode contains a setting that modec does not know to be " +

@@ -14,15 +14,23 @@ import (
 )
 
 // rules are the three lists of a settings file.
-type rules struct{ allow, ask, deny []string }
+type rules struct {
+	allow, ask, deny []string
+	guards           []string // those of deny that only guard what the subject's own rules reach
+}
 
+// add adds rules to the list of a decision. What is left to the agent has no rule.
 func (r *rules) add(d ir.Decision, rule ...string) {
-	list := &r.deny
+	var list *[]string
 	switch d {
+	case ir.Deny:
+		list = &r.deny
 	case ir.Ask:
 		list = &r.ask
 	case ir.Allow:
 		list = &r.allow
+	default:
+		return
 	}
 	for _, x := range rule {
 		if !slices.Contains(*list, x) {
@@ -33,28 +41,34 @@ func (r *rules) add(d ir.Decision, rule ...string) {
 
 // compiled is what came out for a role.
 type compiled struct {
-	rules *rules
-	mode  string
-	err   error
+	rules rules
+	mode  string // "" where the role writes none and needs none
+	// closes is set where the role asks about or denies what no rule of its own names: the
+	// modes that would approve it are then disabled.
+	closes bool
+	hook   bool
+	err    error
 }
 
 // compile turns a role's decisions into Claude Code's rules and its permission mode, once.
-func (e *emitter) compile(r *ir.Role) (*rules, string, error) {
-	c, ok := e.compiled[r]
-	if !ok {
-		c.rules, c.mode, c.err = e.compileRole(r)
+func (e *emitter) compile(r *ir.Role) *compiled {
+	c := e.compiled[r]
+	if c == nil {
+		c = e.compileRole(r)
 		e.compiled[r] = c
 	}
-	return c.rules, c.mode, c.err
+	return c
 }
 
-func (e *emitter) compileRole(r *ir.Role) (*rules, string, error) {
+func (e *emitter) compileRole(r *ir.Role) *compiled {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
-		return nil, "", err
+		return &compiled{err: err}
 	}
 	mode := cmp.Or(r.PermissionMode, format.Default)
-	c := &compiler{e: e, s: s, name: "role " + r.Name, pos: r.Pos, mode: mode, out: &rules{}}
+	c := &compiler{
+		e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.isBaseline(r)}
+	c.hook = e.hooked(c.needsHook)
 	c.files(ir.Read)
 	c.files(ir.Edit)
 	c.commands()
@@ -66,29 +80,35 @@ func (e *emitter) compileRole(r *ir.Role) (*rules, string, error) {
 			c.native(x)
 		}
 	}
-	switch mode {
-	case format.DontAsk:
-		if c.asks() {
-			e.loss(c.name, r.PermissionModePos, "", codeAskMode,
-				"the mode dontAsk refuses whatever the role asks about").
-				Hint("deny or allow it, or use another permissionMode")
-		}
-	case format.Plan:
+	switch {
+	case mode == format.DontAsk && c.asks():
+		e.loss(c.name, r.PermissionModePos, "", codeAskMode,
+			"the mode dontAsk refuses whatever the role asks about").
+			Hint("deny or allow it, or use another permissionMode")
+	case mode == format.Plan:
 		e.loss(c.name, r.PermissionModePos, ir.Edit, codePlanMode,
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")
 	}
-	return c.out, mode, nil
+	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: c.closes(), hook: c.hook}
+	if out.mode == "" && (out.closes || len(c.out.ask) > 0) {
+		out.mode = format.Default // the mode in which Claude Code starts by itself may be auto
+	}
+	return out
 }
 
-// compiler translates the decisions of one role.
+// compiler translates the decisions of one subject.
 type compiler struct {
 	e    *emitter
 	s    *policy.Subject
+	can  *ir.Can
 	name string
 	pos  diag.Pos
-	mode string
-	out  *rules
+	mode string // in which the subject's session runs
+	hook bool   // the subject has a hook
+	// mayAllow is set where the hook answers allow: its file does not travel.
+	mayAllow bool
+	out      rules
 }
 
 // native adds a rule in Claude Code's own grammar.
@@ -108,17 +128,39 @@ func (c *compiler) asks() bool {
 	return len(c.out.ask) > 0 || slices.ContainsFunc(ir.Groups, asks)
 }
 
+// closes reports whether the role asks about or denies what its rules do not list.
+func (c *compiler) closes() bool {
+	for _, g := range ir.Groups {
+		switch d := c.s.Default(g).Decision; {
+		case d == ir.Ask, d == ir.Deny && !c.closed(g):
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.e.in.Project.Servers, func(sv ir.Server) bool {
+		d := c.tool(&sv, contract.UnknownTool)
+		return (d == ir.Ask || d == ir.Deny) && !c.uniform(&sv)
+	})
+}
+
 // approves reports whether Claude Code approves by itself in this mode what no rule names.
 func (c *compiler) approves() bool { return c.mode == format.Bypass || c.mode == format.Auto }
+
+// approvesEdits reports whether the mode approves edits in the project.
+func (c *compiler) approvesEdits() bool { return c.approves() || c.mode == format.AcceptEdits }
 
 // drop denies a whole group.
 func (c *compiler) drop(g ir.Group) { c.out.add(ir.Deny, format.Tools[g]...) }
 
-// askWhole asks about every tool of a group of paths: a bare rule is about its own tool.
+// askWhole asks about every tool of a group: a bare rule is about its own tool.
 func (c *compiler) askWhole(g ir.Group) { c.out.add(ir.Ask, format.Tools[g]...) }
 
 // closed reports whether a group denies everything.
 func (c *compiler) closed(g ir.Group) bool {
+	if g == ir.MCP {
+		return c.elsewhere() == ir.Deny && !slices.ContainsFunc(c.e.in.Project.Servers, func(sv ir.Server) bool {
+			return contract.Usable(c.s, &sv)
+		})
+	}
 	open := c.s.Default(g).Decision > ir.Deny
 	for _, r := range c.s.Rules(g) {
 		if r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
@@ -127,6 +169,66 @@ func (c *compiler) closed(g ir.Group) bool {
 		open = open || r.Decision > ir.Deny
 	}
 	return !open
+}
+
+// everything reports whether a rule matches all of its group.
+func everything(r *ir.Rule) bool {
+	return r.Pattern.Kind == ir.All || r.Pattern.Kind == ir.Plain && (r.Pattern.Text == "*" || r.Pattern.Text == "**")
+}
+
+// opens reports whether a rule of a group allows something that another rule may be about.
+func (c *compiler) opens(g ir.Group, about *ir.Rule) bool {
+	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
+		if r.Decision != ir.Allow {
+			return false
+		}
+		a, b := literal(g, &r), literal(g, about)
+		return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+	})
+}
+
+// literal returns the text with which all begins that a rule matches.
+func literal(g ir.Group, r *ir.Rule) string {
+	text := strings.TrimPrefix(r.Pattern.Text, "/")
+	switch {
+	case r.Pattern.Kind != ir.Plain, g == ir.Web:
+		return ""
+	case g != ir.Command && !strings.Contains(strings.TrimSuffix(r.Pattern.Text, "/"), "/"):
+		return "" // at any depth
+	}
+	if i := strings.IndexAny(text, "*?[{"); i >= 0 {
+		text = text[:i]
+	}
+	return strings.TrimRight(text, ": ")
+}
+
+// asksAnyway reports whether Claude Code asks about what a rule of a group asks about, even
+// without that rule: the role asks about or denies the rest of the group, no rule of the
+// role allows it, and nor does the mode.
+func (c *compiler) asksAnyway(g ir.Group, r *ir.Rule) bool {
+	if r.Pos.File == ir.GuardsFile {
+		return !c.approvesEdits() && slices.Contains(protected, r.Pattern.Text)
+	}
+	d := c.s.Default(g).Decision
+	approves := c.approves() || g == ir.Read || g == ir.Modes || c.approvesEdits() && g != ir.Web
+	return (d == ir.Ask || d == ir.Deny) && !approves && !c.opens(g, r)
+}
+
+// protected are the guards about which Claude Code asks in every mode but bypassPermissions,
+// whatever rule allows them.
+var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
+
+// asksWhole reports whether rules have to ask about all of a group: it asks about what is not
+// listed, and Claude Code would not, or nothing is listed.
+func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
+	rules := c.s.Rules(g)
+	return c.s.Default(g).Decision == ir.Ask && approves ||
+		slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision == ir.Ask && everything(&r) })
+}
+
+// listsNone reports whether a group allows nothing by its rules.
+func (c *compiler) listsNone(g ir.Group) bool {
+	return !slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Allow })
 }
 
 // gap is something that rules cannot refuse.
@@ -151,7 +253,7 @@ var (
 
 // loses reports whether a group goes because of a gap that only the hook could close.
 func (c *compiler) loses(g ir.Group, at diag.Pos, of gap) bool {
-	if c.e.hooks || of.refused && c.mode == format.DontAsk {
+	if c.hook || of.refused && c.mode == format.DontAsk {
 		return false
 	}
 	if at.IsZero() {
@@ -179,98 +281,60 @@ func (c *compiler) gone(g ir.Group) bool {
 	return c.losesUnlisted(g)
 }
 
-// readOnly are commands that Claude Code runs without a question because they only read.
-// The list is not published whole. Those here were observed or are documented, and the hook
-// asks about the others.
-var readOnly = []string{
-	"ls", "cat", "head", "tail", "grep", "rg", "find", "wc", "pwd", "echo", "which", "whoami", "id", "date", "du", "df",
-	"diff", "stat", "file", "tree", "sort", "uniq", "cut", "tr", "jq", "env", "printenv", "uname", "hostname", "ps",
-	"true", "sleep",
-	"arch", "base64", "basename", "cal", "cmp", "column", "comm", "dirname", "docker images", "docker ps", "expand",
-	"expr", "fd", "fmt", "fold", "free", "groups", "help", "hexdump", "history", "locale", "lsof", "man", "md5sum",
-	"netstat", "nl", "nproc", "od", "paste", "pgrep",
-	"printf", "readlink", "realpath", "rev", "sed", "seq", "sha1sum", "sha256sum", "ss", "strings", "tac", "tput",
-	"tsort", "type", "uptime", "xargs",
-	"git status", "git log", "git diff", "git show", "git branch", "git blame", "git remote", "git tag",
-	"git rev-parse", "git ls-files", "git config --get", "git stash list", "git describe", "git shortlog",
-	"git cat-file", "git for-each-ref", "git rev-list", "git merge-base", "git grep", "git ls-remote", "git reflog",
+// losesAllow reports whether nothing answers an allow that no rule expresses.
+func (c *compiler) losesAllow() bool { return !c.hook || !c.mayAllow }
+
+// instead returns a hint: what brings back a hook that answers, or another way.
+func (c *compiler) instead(other string) string {
+	if !c.mayAllow {
+		return other
+	}
+	return c.e.orHook(other)
 }
 
-// accepted are commands that the mode acceptEdits runs without a question.
-var accepted = []string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed", "ln"}
-
+// commands compiles the rules of the group command. What the role asks about and no rule
+// allows, Claude Code asks about by itself, but for what only reads: that is a hole of the
+// agent, unless the role allows nothing.
 func (c *compiler) commands() {
 	g := ir.Command
 	if c.gone(g) {
 		return
 	}
-	def := c.s.Default(g)
-	asksAll := def.Decision == ir.Ask && c.approves()
+	asksAll := c.asksWhole(g, c.approves() || c.listsNone(g))
+	if asksAll {
+		c.out.add(ir.Ask, "Bash")
+	}
 	for _, r := range c.s.Rules(g) {
 		switch {
-		case r.Pattern.Kind == ir.All:
-			asksAll = asksAll || r.Decision == ir.Ask
+		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
 		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
-			c.losesBuiltin(r)
-		case r.Decision == ir.Allow && r.Pattern.Text == "*":
+			c.losesBuiltin(&r)
+		case r.Decision == ir.Allow && everything(&r):
 			c.everyCommand(r.Pos)
 		default:
 			c.out.add(r.Decision, "Bash("+r.Pattern.Text+")")
 		}
 	}
-	switch {
-	case asksAll:
-		c.out.add(ir.Ask, "Bash")
-	case def.Decision == ir.Allow:
+	if def := c.s.Default(g); def.Decision == ir.Allow && !asksAll {
 		c.everyCommand(def.Pos)
-	default:
-		c.askReadOnly()
 	}
 }
 
-func (c *compiler) losesBuiltin(r ir.Rule) {
-	if !c.e.hooks {
+func (c *compiler) losesBuiltin(r *ir.Rule) {
+	if c.losesAllow() {
 		c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
 			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
-			Hint(c.e.orHook("list commands"))
+			Hint(c.instead("list commands"))
 	}
 }
 
 // everyCommand leaves an allow of every command to the hook: the rule Bash would also let
 // each of them write by a redirect, to guarded paths and outside of the project.
 func (c *compiler) everyCommand(at diag.Pos) {
-	if !c.e.hooks && c.mode != format.Bypass {
+	if c.losesAllow() && c.mode != format.Bypass {
 		c.e.loss(c.name, at, ir.Command, codeAllow,
 			"the rule Bash would allow redirects to any file too: it is left out").
-			Hint(c.e.orHook("list commands"))
-	}
-}
-
-// askReadOnly asks about what Claude Code would run by itself and the source does not
-// allow. A command with an allow rule of its own is left to the hook: an ask rule would hide
-// the allow.
-func (c *compiler) askReadOnly() {
-	names := readOnly
-	if c.mode == format.AcceptEdits {
-		names = slices.Concat(readOnly, accepted)
-	}
-	for _, name := range names {
-		bare := c.s.Decide(policy.Action{Group: ir.Command, Arg: name}).Decision
-		with := c.s.Decide(policy.Action{Group: ir.Command, Arg: name + " modec-witness"}).Decision
-		if bare == ir.Allow {
-			c.out.add(ir.Allow, "Bash("+name+")") // no more than that: its arguments are the hook's matter
-		}
-		if bare != ir.Allow && with != ir.Allow && !slices.ContainsFunc(c.out.allow, isAbout(name)) {
-			c.out.add(min(bare, with), "Bash("+name+" *)")
-		}
-	}
-}
-
-// isAbout returns a function that reports whether a rule is about a command.
-func isAbout(command string) func(rule string) bool {
-	return func(rule string) bool {
-		rest, ok := strings.CutPrefix(rule, "Bash("+command)
-		return ok && rest != "" && strings.IndexByte(" ):", rest[0]) >= 0
+			Hint(c.instead("list commands"))
 	}
 }
 
@@ -279,23 +343,20 @@ func (c *compiler) web() {
 	if c.gone(g) {
 		return
 	}
-	def := c.s.Default(g)
-	asksAll := def.Decision == ir.Ask && c.approves()
+	if c.asksWhole(g, c.approves()) {
+		c.askWhole(g)
+		return
+	}
 	for _, r := range c.s.Rules(g) {
 		switch {
-		case r.Pattern.Kind == ir.All:
-			asksAll = asksAll || r.Decision == ir.Ask
-		case r.Pattern.Text == "*" && r.Decision == ir.Deny:
+		case r.Decision == ir.Ask && c.asksAnyway(g, &r):
+		case r.Decision == ir.Deny && everything(&r):
 			c.drop(g)
 		default:
 			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
 		}
 	}
-	if asksAll {
-		c.out.add(ir.Ask, format.Tools[g]...)
-		return
-	}
-	if def.Decision == ir.Allow {
+	if c.s.Default(g).Decision == ir.Allow {
 		c.out.add(ir.Allow, "WebFetch")
 	}
 	search := c.s.Decide(policy.Action{Group: g, Arg: ""}).Decision
@@ -305,30 +366,72 @@ func (c *compiler) web() {
 }
 
 func (c *compiler) mcp() {
+	def := c.s.Default(ir.MCP).Decision
+	if c.closed(ir.MCP) {
+		c.out.add(ir.Deny, "mcp__*")
+		c.out.add(ir.Deny, format.ResourceTools...)
+		return
+	}
 	for i := range c.e.in.Project.Servers {
 		c.server(&c.e.in.Project.Servers[i])
+	}
+	if d := c.elsewhere(); d < ir.Allow && (c.approves() || d < def && c.everyServer()) {
+		c.out.add(d, "mcp__*")
+	}
+	if def == ir.Agent {
+		return // no rule is about the resources of one server
 	}
 	if d := c.resources(); d < ir.Allow {
 		c.out.add(d, format.ResourceTools...)
 	}
-	if def := c.s.Default(ir.MCP).Decision; c.approves() && def < ir.Allow {
-		c.out.add(def, "mcp__*")
+}
+
+// elsewhere returns the decision for the tools of a server that the inventory does not have.
+func (c *compiler) elsewhere() ir.Decision {
+	a := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
+	return c.s.Decide(a).Decision
+}
+
+// everyServer reports whether a rule denies or asks about every tool of every server.
+func (c *compiler) everyServer() bool {
+	if c.can.MCP == nil {
+		return false
 	}
+	all := func(r ir.Rule) bool { return r.Decision < ir.Allow && everything(&r) }
+	return slices.ContainsFunc(c.can.MCP.Rules, all) ||
+		slices.ContainsFunc(c.can.MCP.Entries, func(e ir.MCPEntry) bool {
+			return e.Key == "*" && slices.ContainsFunc(e.Rules, all)
+		})
+}
+
+func (c *compiler) tool(sv *ir.Server, tool string) ir.Decision {
+	return c.s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
+}
+
+// uniform reports whether all tools of a server have the same decision, also one that the
+// inventory does not have.
+func (c *compiler) uniform(sv *ir.Server) bool {
+	unknown := c.tool(sv, contract.UnknownTool)
+	return !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return c.tool(sv, t.Name) != unknown })
 }
 
 // server writes one rule for a server all of whose tools have the same decision, else one
 // for each tool.
 func (c *compiler) server(sv *ir.Server) {
-	decide := func(tool string) ir.Decision {
-		return c.s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
-	}
-	name, unknown := "mcp__"+rule.Name(sv.Name), decide(contract.UnknownTool)
-	if !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return decide(t.Name) != unknown }) {
-		c.out.add(unknown, name)
+	name, unknown := "mcp__"+rule.Name(sv.Name), c.tool(sv, contract.UnknownTool)
+	def := c.s.Default(ir.MCP).Decision
+	asks := c.approves() || def == ir.Agent || def == ir.Allow // else Claude Code asks by itself
+	if c.uniform(sv) {
+		if unknown != ir.Ask || asks {
+			c.out.add(unknown, name)
+		}
 		return
 	}
+	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
 	for _, t := range sv.Tools {
-		c.out.add(decide(t.Name), name+"__"+rule.Name(t.Name))
+		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
+			c.out.add(d, name+"__"+rule.Name(t.Name))
+		}
 	}
 }
 
@@ -349,7 +452,7 @@ func (c *compiler) resources() ir.Decision {
 // resourceDecisions returns the lowest and the highest decision for the resources of the
 // servers.
 func resourceDecisions(p *ir.Project, s *policy.Subject) (least, most ir.Decision) {
-	least, most = ir.Allow, ir.Deny
+	least, most = ir.Agent, ir.Deny
 	for i := range p.Servers {
 		a := policy.Action{Group: ir.MCP, Server: p.Servers[i].Name, Kind: policy.Resource, Arg: "*"}
 		d := s.Decide(a).Decision
@@ -358,9 +461,22 @@ func resourceDecisions(p *ir.Project, s *policy.Subject) (least, most ir.Decisio
 	return least, most
 }
 
+// modes compiles the group modes. Claude Code starts a subagent without a question, so that
+// an allow needs no rule.
 func (c *compiler) modes() {
+	g := ir.Modes
+	switch {
+	case c.closed(g):
+		c.drop(g)
+		return
+	case c.asksWhole(g, c.listsNone(g)):
+		c.askWhole(g)
+	}
 	for i := range c.e.in.Project.Modes {
 		slug := c.e.in.Project.Modes[i].Slug
-		c.out.add(c.s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision, "Agent("+slug+")")
+		d := c.s.Decide(policy.Action{Group: g, Arg: slug}).Decision
+		if d == ir.Deny || d == ir.Ask && !slices.Contains(c.out.ask, "Agent") {
+			c.out.add(d, "Agent("+slug+")")
+		}
 	}
 }

@@ -23,11 +23,11 @@ func input() contract.Input {
 	if err != nil {
 		panic(err)
 	}
-	options := contract.NewOptions(claude.New().Options(), map[string]any{"hooks": false}, nil)
+	options := contract.NewOptions(claude.New().Options(), map[string]any{"hooks": contract.Never}, nil)
 	return contract.Input{Project: p, Policy: engine, Reach: reach, Options: options}
 }
 
-// A role becomes a settings file.
+// A role becomes a settings file. What all roles deny is in that of the project too.
 func ExampleNew() {
 	files, losses := claude.New().Emit(input())
 	for _, f := range files {
@@ -36,18 +36,15 @@ func ExampleNew() {
 	fmt.Println(len(losses), "losses")
 	// Output:
 	// .claude/modec/dev.settings.json
+	// .claude/settings.json
 	// 0 losses
 }
 
-// Flags have no list of rules to ask about: what Claude Code would run by itself is denied.
+// A role is flags too, where a launcher has no settings file.
 func ExampleRoleFlags() {
 	in := input()
 	f, losses := claude.RoleFlags(in, &in.Project.Roles[0], claude.FlagOptions{})
-	fmt.Println(f.PermissionMode, f.Disallowed[len(f.Disallowed)-1])
-	for _, l := range losses {
-		fmt.Println(l.Code, l.Subject)
-	}
+	fmt.Println(f.PermissionMode, f.Allowed, f.Disallowed, len(losses))
 	// Output:
-	// default ReadMcpResourceTool
-	// claude-flags role dev
+	// default [Bash(make *)] [Bash(git push *)] 0
 }

@@ -14,39 +14,31 @@ import (
 func (c *compiler) files(g ir.Group) {
 	if c.closed(g) {
 		c.drop(g)
-		if g == ir.Edit { // a path rule also holds for commands that Claude Code takes for edits
-			c.out.add(ir.Deny, "Edit(**)", "Edit(//**)")
+		if g == ir.Edit && c.approvesEdits() && !c.closed(ir.Command) {
+			c.out.add(ir.Deny, "Edit(//**)") // also for commands that Claude Code takes for edits
 		}
 		return
 	}
 	if c.losesUnlisted(g) {
 		return
 	}
-	if out := c.s.Outside(g); g == ir.Read && out.Decision == ir.Deny && c.loses(g, out.Pos, outside) {
+	if out := c.s.Outside(g); g == ir.Read && c.s.Default(g).Decision != ir.Agent &&
+		out.Decision == ir.Deny && c.loses(g, out.Pos, outside) {
 		return
 	}
 	p := &pathRules{compiler: c, group: g, tool: format.Tools[g][0], def: c.s.Default(g).Decision}
-	p.asksAll = p.def == ir.Ask && (g == ir.Read || c.approves() || c.mode == format.AcceptEdits)
+	if p.asksAll = c.asksWhole(g, g == ir.Read || c.approvesEdits()); p.asksAll {
+		c.askWhole(g)
+	}
 	for _, r := range c.s.Rules(g) {
-		if !p.add(r) {
+		if !p.add(&r) {
 			return
 		}
 	}
-	switch {
-	case p.asksAll:
-		c.askWhole(g)
-		return
-	case p.holds:
-		c.out.add(ir.Ask, p.tool+oddNames)
-	}
-	if p.def == ir.Allow && g == ir.Edit && !c.hasRegexHold(g) {
+	if p.def == ir.Allow && g == ir.Edit && p.allowsEdits() && !c.hasRegexHold(g) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
 }
-
-// oddNames are the names with a long s or a Kelvin sign, which a file system may take for an
-// s and a k. Claude Code folds the case of ASCII letters only.
-const oddNames = "(*[ſ\u212a]*)"
 
 // hasRegexHold reports whether an expression denies or asks about something of a group: a
 // rule that allows all of it would approve that without the hook.
@@ -63,71 +55,86 @@ type pathRules struct {
 	tool    string // whose rules cover the group
 	def     ir.Decision
 	asksAll bool // every path is asked about
-	holds   bool // some path is denied or asked about
+}
+
+// allowsEdits reports whether an allow needs a rule: of edits that neither the mode approves
+// nor a rule asks about.
+func (p *pathRules) allowsEdits() bool {
+	approved := p.mode == format.AcceptEdits || p.mode == format.Bypass
+	return p.group == ir.Edit && !approved && !p.asksAll
 }
 
 // add compiles a rule. It reports false where the whole group goes.
-func (p *pathRules) add(r ir.Rule) bool {
+func (p *pathRules) add(r *ir.Rule) bool {
 	switch {
-	case r.Pattern.Kind == ir.All:
-		p.asksAll = p.asksAll || r.Decision == ir.Ask
 	case r.Pattern.Kind == ir.Regex:
 		return p.regex(r)
 	case r.Decision == ir.Allow:
-		p.allow(r)
-	default:
+		if p.allowsEdits() {
+			p.allow(r)
+		}
+	case r.Decision == ir.Deny, !p.asksAll && !p.asksAnyway(p.group, r):
 		p.hold(r)
-		p.holds = true
 	}
 	return true
 }
 
 // regex handles a regular expression, which no rule can express. It reports false where the
 // whole group goes.
-func (p *pathRules) regex(r ir.Rule) bool {
+func (p *pathRules) regex(r *ir.Rule) bool {
 	switch {
-	case p.e.hooks && r.Decision != ir.Ask:
+	case p.hook && (r.Decision == ir.Deny || r.Decision == ir.Allow && p.mayAllow):
 		return true // the hook holds it; without it nothing is approved by a rule
 	case r.Decision == ir.Deny:
 		return !p.loses(p.group, r.Pos, regexes)
 	case r.Decision == ir.Ask:
 		p.askWhole(p.group)
-		if !p.e.hooks {
+		if !p.hook {
 			p.e.loss(p.name, r.Pos, p.group, codeRegex, "%s: the whole group is asked about", regexes.message).
 				Hint(p.e.orHook("write a glob"))
 		}
 	default:
 		p.e.loss(p.name, r.Pos, p.group, codeRegex, "%s: the allow is left out", regexes.message).
-			Hint(p.e.orHook("write a glob"))
+			Hint(p.instead("write a glob"))
 	}
 	return true
 }
 
-// allow adds an allow only where Claude Code's pattern means no more: a literal folder of
-// the project and all below it.
-func (p *pathRules) allow(r ir.Rule) {
+// allow adds an allow only where Claude Code's pattern means no more.
+func (p *pathRules) allow(r *ir.Rule) {
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
 	if err != nil {
 		return
 	}
 	for _, glob := range globs {
-		dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")
-		switch {
-		case glob == "**":
-			p.out.add(ir.Allow, p.tool+"(./**)")
-		case ok && !strings.ContainsAny(dir, `*?[]{}\!# `) && !strings.HasPrefix(dir, "~"):
-			p.out.add(ir.Allow, p.tool+"("+dir+"/**)")
-		case !p.e.hooks && p.def != ir.Allow:
+		switch folder := allowedFolder(glob); {
+		case folder != "":
+			p.out.add(ir.Allow, p.tool+"("+folder+")")
+		case p.losesAllow() && p.def != ir.Allow:
 			p.e.loss(p.name, r.Pos, p.group, codeAllow,
 				"a rule for %q would match more than the source allows: it is left out", glob).
-				Hint(p.e.orHook("write the pattern as a folder"))
+				Hint(p.instead("write the pattern as a folder"))
 		}
 	}
 }
 
+// allowedFolder returns the content of a rule that allows what a glob matches, "" where
+// Claude Code's pattern would mean more: it is a literal folder of the project and all below
+// it.
+func allowedFolder(glob string) string {
+	if glob == "**" {
+		return "./**"
+	}
+	dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")
+	if !ok || strings.ContainsAny(dir, `*?[]{}\!# `) || strings.HasPrefix(dir, "~") {
+		return ""
+	}
+	return dir + "/**"
+}
+
 // hold adds a deny or an ask: a gitignore pattern that matches at least what the glob
 // matches.
-func (p *pathRules) hold(r ir.Rule) {
+func (p *pathRules) hold(r *ir.Rule) {
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
 	if err != nil {
 		return
@@ -138,21 +145,20 @@ func (p *pathRules) hold(r ir.Rule) {
 		rooted := strings.Contains(strings.TrimSuffix(glob, "/"), "/")
 		glob = strings.TrimPrefix(glob, "/")
 		dir := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/")
-		folder := dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**"))
-		if folder {
+		if dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**")) {
 			glob = dir
+			if rooted && !strings.Contains(dir, "/") {
+				glob += "/*" // what is in a folder of the project itself
+			}
 		}
 		switch glob[0] {
 		case '!', '#', '~':
 			glob = "./" + glob
 		}
-		if folder && rooted && r.Decision == ir.Deny && !strings.Contains(dir, "/") {
-			// A rule can name what is in a folder of the project itself. The folder's name alone
-			// is asked about, wherever it stands.
-			p.out.add(ir.Deny, p.tool+"("+glob+"/*)")
-			p.out.add(ir.Ask, p.tool+"("+glob+")")
-			continue
+		text := p.tool + "(" + glob + ")"
+		if r.Pos.File == ir.GuardsFile && !slices.Contains(p.out.deny, text) {
+			p.out.guards = append(p.out.guards, text)
 		}
-		p.out.add(r.Decision, p.tool+"("+glob+")")
+		p.out.add(r.Decision, text)
 	}
 }

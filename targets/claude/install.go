@@ -32,21 +32,28 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 			Target("claude")
 		return nil, e.diags
 	}
+	e.baseline = "" // the file is the user's own, and does not travel
+	if e.hooks == contract.WhereNeeded {
+		e.hooks = contract.Always // what rules allow would hold in every folder
+	}
 	r := in.Project.Role(ref.Role)
 	as := r
-	if !e.hooks && r.PermissionMode == format.DontAsk { // the mode of any project holds over the user's
+	if e.hooks == contract.Never && r.PermissionMode == format.DontAsk { // the mode of any project holds over the user's
 		held := *r
 		held.PermissionMode = format.Default
 		as = &held
 	}
-	list, _, err := e.compile(as)
-	if err != nil {
-		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
+	c := e.compile(as)
+	if c.err != nil {
+		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
 		return nil, e.diags
 	}
 	e.diags = nil // the build reports them
-	mode := cmp.Or(r.PermissionMode, format.Default)
-	artifact := contract.File{Path: settingsPath(r), Data: contract.JSON(e.settingsOf(r, list, mode, projectPolicy))}
+	if c.mode != "" {
+		c.mode = cmp.Or(r.PermissionMode, c.mode)
+	}
+	line := e.ofRole(r)
+	artifact := contract.File{Path: settingsPath(r), Data: contract.JSON(e.settings(r, c, line))}
 	warn := func(g ir.Group, message string) {
 		e.diags.Warnf(codeInstall, r.Pos, "%s", message).
 			Hint("`modec args "+contract.ShellQuote(r.Name)+"` starts a session that has it").
@@ -54,8 +61,10 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 			Subject("role "+r.Name).
 			Loses(diag.NoLoss, string(g))
 	}
-	if !e.hooks && len(list.allow) > 0 {
-		list = &rules{ask: list.ask, deny: list.deny}
+	if !c.hook && len(c.rules.allow) > 0 {
+		held := *c
+		held.rules.allow = nil
+		c = &held
 		warn("", "without the hook an allow would hold in every folder of the machine: none is installed")
 	}
 	if r.Tools != nil {
@@ -65,12 +74,12 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook "+
 			"only")
 	}
-	policyFile := contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
+	line.policy = contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
 	off := ""
-	if e.hooks {
+	if c.hook {
 		off = "disableAllHooks"
 	}
-	data := contract.JSON(e.settingsOf(r, list, mode, policyFile))
+	data := contract.JSON(e.settings(r, c, line))
 	return []contract.HomeFile{{
 		File:     contract.File{Path: format.UserSettings, Data: data, Places: settingsPlaces},
 		Strict:   true,

@@ -64,7 +64,7 @@ modes: code: {name: "Code", roleDefinition: "You write code.", can: default: "al
 `
 
 // A Claude rule decides about what it matches and leaves the rest as the role
-// would have decided without it.
+// would have decided without it: to the agent, where the role says nothing.
 func TestClaudeRules(t *testing.T) {
 	for _, c := range []struct {
 		role string // the body of role r
@@ -74,13 +74,13 @@ func TestClaudeRules(t *testing.T) {
 			"r command git log -1":         ir.Allow,
 			"r command npm test":           ir.Allow,
 			"r command git log --output=x": ir.Deny,
-			"r command git push":           ir.Ask,
+			"r command git push":           ir.Agent,
 		}},
 		{`permissionMode: "dontAsk", allowedTools: ["Bash(git log *)"]`, decisions{
 			"r command git log -1": ir.Allow,
-			"r command git push":   ir.Deny,
+			"r command git push":   ir.Agent,
 		}},
-		{`disallowedTools: ["Bash"]`, decisions{"r command ls": ir.Deny, "r read a.go": ir.Allow}},
+		{`disallowedTools: ["Bash"]`, decisions{"r command ls": ir.Deny, "r read a.go": ir.Agent}},
 		{`permissionMode: "dontAsk", allowedTools: ["Bash"]`, decisions{"r command ls": ir.Allow}},
 		{`askTools: ["Read"], allowedTools: ["Edit"]`, decisions{
 			"r read a.go": ir.Ask, "r edit a.go": ir.Allow, "r edit .git/config": ir.Deny,
@@ -89,21 +89,21 @@ func TestClaudeRules(t *testing.T) {
 		// Paths are gitignore patterns; "dir/**" holds at any depth in a deny only.
 		{`permissionMode: "dontAsk", allowedTools: ["Edit(docs/**)", "Edit(./README.md)", "Edit(*.txt)"]`, decisions{
 			"r edit docs/a.md":     ir.Allow,
-			"r edit src/docs/a.md": ir.Deny,
+			"r edit src/docs/a.md": ir.Agent,
 			"r edit README.md":     ir.Allow,
-			"r edit src/README.md": ir.Deny,
+			"r edit src/README.md": ir.Agent,
 			"r edit src/a.txt":     ir.Allow,
 		}},
 		{`permissionMode: "acceptEdits", disallowedTools: ["Read(gen/**)", "Edit(/secret)", "Write(*.pem)"]`, decisions{
 			"r read gen/a":     ir.Deny,
 			"r read src/gen/a": ir.Deny,
 			"r edit secret/a":  ir.Deny,
-			"r edit a/secret":  ir.Allow,
+			"r edit a/secret":  ir.Agent,
 			"r edit a/b.pem":   ir.Deny,
 		}},
 
 		{`permissionMode: "dontAsk", allowedTools: ["WebFetch(domain:*.example.com)"]`, decisions{
-			"r web docs.example.com": ir.Allow, "r web example.com": ir.Deny,
+			"r web docs.example.com": ir.Allow, "r web example.com": ir.Agent,
 		}},
 		{`disallowedTools: ["WebFetch", "Agent(code)"]`, decisions{
 			"r web example.com": ir.Deny, "r modes code": ir.Deny,
@@ -113,22 +113,22 @@ func TestClaudeRules(t *testing.T) {
 		{`allowedTools: ["mcp__github__list_*"], disallowedTools: ["mcp__github__delete_repo"]`, decisions{
 			"r mcp github:list_issues": ir.Allow,
 			"r mcp github:delete_repo": ir.Deny,
-			"r mcp my docs:search":     ir.Ask,
+			"r mcp my docs:search":     ir.Agent,
 		}},
 		{`permissionMode: "dontAsk", allowedTools: ["mcp__github"]`, decisions{
-			"r mcp github:delete_repo": ir.Allow, "r mcp my docs:search": ir.Deny,
+			"r mcp github:delete_repo": ir.Allow, "r mcp my docs:search": ir.Agent,
 		}},
 		{`allowedTools: ["mcp__my_docs__get_page"]`, decisions{
-			"r mcp my docs:get.page": ir.Allow, "r mcp my docs:search": ir.Ask,
+			"r mcp my docs:get.page": ir.Allow, "r mcp my docs:search": ir.Agent,
 		}},
 		{`disallowedTools: ["mcp__my_*"]`, decisions{
-			"r mcp my docs:get.page": ir.Deny, "r mcp github:list_issues": ir.Ask,
+			"r mcp my docs:get.page": ir.Deny, "r mcp github:list_issues": ir.Agent,
 		}},
 		{`disallowedTools: ["mcp__*__delete_*"]`, decisions{
-			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Ask,
+			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Agent,
 		}},
 		{`disallowedTools: ["mcp__*_repo"]`, decisions{
-			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Ask,
+			"r mcp github:delete_repo": ir.Deny, "r mcp github:list_issues": ir.Agent,
 		}},
 		{`permissionMode: "bypassPermissions", disallowedTools: ["mcp__*"]`, decisions{
 			"r mcp github:list_issues": ir.Deny,
@@ -207,7 +207,7 @@ roles: r: {permissionMode: "dontAsk", allowedTools: ["mcp__a_b__t"]}
 roles: s: {permissionMode: "bypassPermissions", disallowedTools: ["mcp__a_b__t"]}
 `)
 	for ask, want := range (decisions{
-		"r mcp a b:t": ir.Deny, "r mcp a.b:t": ir.Deny,
+		"r mcp a b:t": ir.Agent, "r mcp a.b:t": ir.Agent,
 		"s mcp a b:t": ir.Deny, "s mcp a.b:t": ir.Deny,
 	}) {
 		if got := decide(t, p, ask); got != want {

@@ -23,7 +23,7 @@ type asked struct {
 	Calls    []call
 	Subjects []struct {
 		session
-		WithHooks, WithoutHooks, ByFlags string
+		Source, WithHooks, WithoutHooks, ByFlags string
 	}
 }
 
@@ -96,6 +96,18 @@ func (a asked) actions() any {
 	return map[string]any{"calls": a.Calls, "subjects": sessions}
 }
 
+// installedLetters returns what an installed role decides: by its hook what the source says,
+// and the rest as the session without it.
+func installedLetters(source, without string) string {
+	letters := []byte(source)
+	for i := range letters {
+		if letters[i] == '-' {
+			letters[i] = without[i]
+		}
+	}
+	return string(letters)
+}
+
 // expected returns what the models say, in the words of the record.
 func (a asked) expected() []replay.Expected {
 	became := map[rune]string{'a': "ran", 'k': "asked", 'd': "refused"}
@@ -105,7 +117,7 @@ func (a asked) expected() []replay.Expected {
 			"with its hooks": s.WithHooks, "without hooks": s.WithoutHooks, "by flags only": s.ByFlags,
 		}
 		if s.Role == "developer" {
-			sessions["installed"] = s.WithHooks
+			sessions["installed"] = installedLetters(s.Source, s.WithHooks)
 		}
 		for kind, letters := range sessions {
 			e := replay.Expected{Session: s.Role + s.Agent + " " + kind}

@@ -1,49 +1,67 @@
 package claude
 
 import (
-	"strings"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/format"
 )
 
-// Settings returns a role's settings file.
+// Settings returns a role's settings file, an empty object where the role has none.
 func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
-	o, err := newEmitter(in).settings(r)
-	if err != nil {
-		return nil, err
-	}
-	return contract.JSON(o), nil
+	e := newEmitter(in)
+	c := e.compile(r)
+	return contract.JSON(e.settings(r, c, e.ofRole(r))), c.err
 }
 
-// settings builds a role's settings file.
-func (e *emitter) settings(r *ir.Role) (contract.Object, error) {
-	list, mode, err := e.compile(r)
-	if err != nil {
-		return nil, err
-	}
-	return e.settingsOf(r, list, mode, projectPolicy), nil
+// ofRole returns the hook of a role's settings, which answers allow where its file does not
+// travel.
+func (e *emitter) ofRole(r *ir.Role) hookLine {
+	return hookLine{policy: projectPolicy, subject: "role:" + r.Name, travels: e.isBaseline(r)}
 }
 
-// settingsOf writes rules, mode and environment, and a hook on a policy.
-func (e *emitter) settingsOf(r *ir.Role, list *rules, mode, policyFile string) contract.Object {
-	permissions := contract.Object{
-		"allow", orEmpty(list.allow), "ask", orEmpty(list.ask), "deny", orEmpty(list.deny), "defaultMode", mode}
-	if mode != format.Bypass {
-		permissions = append(permissions, "disableBypassPermissionsMode", "disable")
+// settings builds a role's settings file. It is empty where nothing is left to say.
+func (e *emitter) settings(r *ir.Role, c *compiled, hook hookLine) contract.Object {
+	o := contract.Object{}
+	if p := permissions(c, hook.travels); len(p) > 0 {
+		o = append(o, "permissions", p)
 	}
-	if mode != format.Auto {
-		permissions = append(permissions, "disableAutoMode", "disable")
-	}
-	o := contract.Object{"permissions", permissions}
 	if len(r.Env) > 0 {
 		o = append(o, "env", r.Env)
 	}
-	if e.hooks {
-		o = append(o, "hooks", preToolUse(hookCommand(policyFile, "role:"+r.Name, "--may-allow")))
+	if c.hook {
+		o = append(o, "hooks", preToolUse(e.command(hook)))
 	}
 	return o
+}
+
+// permissions writes rules and mode. Of a file of the project Claude Code ignores the mode
+// auto.
+func permissions(c *compiled, ofProject bool) contract.Object {
+	p := lists(&c.rules)
+	if c.mode != "" && !(ofProject && c.mode == format.Auto) {
+		p = append(p, "defaultMode", c.mode)
+	}
+	if c.closes && c.mode != format.Bypass {
+		p = append(p, "disableBypassPermissionsMode", "disable")
+	}
+	if c.closes && c.mode != format.Auto {
+		p = append(p, "disableAutoMode", "disable")
+	}
+	return p
+}
+
+// lists writes the lists that have rules.
+func lists(r *rules) contract.Object {
+	p := contract.Object{}
+	add := func(name string, list []string) {
+		if len(list) > 0 {
+			p = append(p, name, list)
+		}
+	}
+	add("allow", r.allow)
+	add("ask", r.ask)
+	add("deny", r.deny)
+	return p
 }
 
 // preToolUse runs a command before every tool call.
@@ -55,16 +73,28 @@ func preToolUse(command string) contract.Object {
 // projectPolicy is the policy in the project that a session runs in, as a word of the shell.
 const projectPolicy = `"${CLAUDE_PROJECT_DIR}/.modec/policy.json"`
 
-// hookCommand returns the command of a hook. The policy file is a word of the shell. A
-// missing modec refuses the call.
-func hookCommand(policyFile, subject string, flags ...string) string {
-	words := []string{"modec hook claude --model", policyFile, "--subject", contract.ShellQuote(subject)}
-	return strings.Join(append(words, flags...), " ") + " || exit 2"
+// hookLine is what the command of a hook says.
+type hookLine struct {
+	policy  string // a word of the shell
+	subject string
+	// travels is set for a file that travels with the repository: the hook never answers
+	// allow, and where modec is missing or fails a person is asked.
+	travels bool
 }
 
-func orEmpty(l []string) []string {
-	if l == nil {
-		return []string{}
+// command returns the command of a hook.
+func (e *emitter) command(h hookLine) string {
+	line := "modec hook claude --model " + h.policy + " --subject " + contract.ShellQuote(h.subject)
+	if !h.travels {
+		line += " --may-allow"
 	}
-	return l
+	if !h.travels || e.hooks == contract.Always {
+		return line + " || exit 2"
+	}
+	return line + " || echo '" + askInstead + "'"
 }
+
+// askInstead is the answer of a hook without modec. It has no single quote.
+const askInstead = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask",` +
+	`"permissionDecisionReason":"modec did not answer: go install modec.dev/modec/cmd/modec@latest, ` +
+	`or run modec build"}}`

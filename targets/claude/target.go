@@ -6,6 +6,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/hook"
 	"modec.dev/modec/targets/claude/importer"
 	"modec.dev/modec/targets/claude/model"
@@ -24,9 +25,12 @@ func (claude) Codes() []diag.Doc {
 }
 
 // Open returns a decider for the artifacts below fsys.
-func (claude) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {
-	return model.Open(fsys)
+func (claude) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o.Baseline())
 }
+
+// Alone returns a decider for Claude Code by itself.
+func (claude) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 
 // Hook answers a PreToolUse payload.
 func (claude) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }

@@ -4,7 +4,7 @@
 // network. MODEC_OUT is a build of the showcase project, MODEC_BIN the binary.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -91,12 +91,12 @@ function verdict(result, log) {
   assert.ok(result, `the agent gave no result: ${log.slice(0, 2000)}`);
   const [failed, text] = result;
   if (!failed) return 'allow';
-  if (/requires approval|haven't granted|asks first|permission to use/i.test(text) && !/may not use/.test(text) && !/has been denied|denied by/.test(text)) return 'ask';
+  if (/requires approval|haven't granted|asks first|did not answer|permission to use/i.test(text) && !/may not use/.test(text) && !/has been denied|denied by/.test(text)) return 'ask';
   if (/denied|No such tool|may not use|hook error|blocked/i.test(text)) return 'deny';
   return `error: ${text.slice(0, 300)}`;
 }
 
-const settings = (role) => [`--settings=${join(root, `.claude/modec/${role}.settings.json`)}`];
+const settings = (role) => ['--setting-sources=user', `--settings=${join(root, `.claude/modec/${role}.settings.json`)}`];
 const bash = (command) => ({ name: 'Bash', input: { command } });
 const write = (file) => ({ name: 'Write', input: { file_path: join(root, file), content: 'x\n' } });
 const read = (file) => ({ name: 'Read', input: { file_path: join(root, file) } });
@@ -117,7 +117,8 @@ const cases = [
 ];
 const call = (arg, action) => (action === 'command' ? bash(arg) : action === 'read' ? read(arg) : write(arg));
 
-for (const role of ['developer', 'guided']) {
+// A role without a hook asks about what its rules cannot refuse: decide.test.mjs has those.
+for (const role of ['auditor']) {
   test(`the role ${role} is held to the source`, async () => {
     const { decisions, err } = await ask(cases.map(([arg, action]) => call(arg, action)), settings(role));
     assert.doesNotMatch(err, /skipped|did not load|Malformed|matches no known tool|is not matched/, 'every emitted rule is one that the agent takes');
@@ -144,9 +145,21 @@ test('an installed role is held to the source', async () => {
   assert.deepEqual(existsSync(join(home, '.claude/settings.json')), false);
 });
 
-test('without modec on the path the hook refuses', async () => {
-  const { decisions } = await ask([bash('ls -la'), read('README.md')], settings('developer'), '/nonexistent');
-  assert.deepEqual(decisions, ['deny', 'deny']);
+test('without modec on the path a hook of --settings refuses, and one that travels asks', async () => {
+  const calls = [bash('touch x'), read('README.md')];
+  assert.deepEqual((await ask(calls, settings('auditor'), '/nonexistent')).decisions, ['deny', 'deny']);
+  const home = mkdtempSync(join(tmpdir(), 'modec-home-')); // a subagent's hook runs where a person has trusted the folder
+  writeFileSync(join(home, '.claude.json'), JSON.stringify({ projects: { [realpathSync(root)]: { hasTrustDialogAccepted: true } } }));
+  assert.deepEqual((await ask(calls, ['--agent=code'], '/nonexistent', { home })).decisions, ['ask', 'ask']);
+});
+
+// A session without the project's own files has the role's subagents by --agents.
+test('a role is started without the settings of the project', async () => {
+  const args = JSON.parse(execFileSync(modec, ['args', 'guided', '-C', fixture, '--json'], { encoding: 'utf8' })).args.concat('--agent=orchestrator');
+  assert.ok(args.includes('--setting-sources=user') && args.some((a) => a.startsWith('--agents={')), args.join(' '));
+  const { offered, decisions } = await ask([write('src/c.ts')], args.map((a) => a.replace(/=.*(\.claude\/modec\/|\.mcp\.json)/, `=${root}/$1`)));
+  assert.ok(!offered.includes('Write') && !offered.includes('Bash'), offered.join());
+  assert.deepEqual(decisions, ['deny']);
 });
 
 test('every settings file loads whole', async () => {

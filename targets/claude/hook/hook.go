@@ -141,7 +141,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	q.subject = s
 	o := q.opinion()
 	switch {
-	case o.none, o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
+	case o.none, o.Decision == ir.Agent, o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	return answer(req.Subject, q.Tool, o.Result)
@@ -254,7 +254,7 @@ func bashAction(q *question) opinion {
 	}
 	dir = policy.Relative(root, dir)
 	r := q.subject.DecideCommand(dir, line)
-	if path.IsAbs(dir) && r.Decision > ir.Ask {
+	if path.IsAbs(dir) && r.Decision == ir.Allow {
 		r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
 	}
 	return opinion{Result: r}
@@ -274,7 +274,9 @@ func powerShellAction(q *question) opinion {
 		}
 	}
 	d := q.subject.Default(ir.Command)
-	d.Decision = min(d.Decision, ir.Ask)
+	if d.Decision == ir.Allow {
+		d.Decision = ir.Ask
+	}
 	return opinion{Result: d}
 }
 
@@ -354,7 +356,9 @@ func (q *question) mcp(rest string) opinion {
 func (q *question) unlisted(rest string) policy.Result {
 	server, tool, _ := strings.Cut(rest, "__")
 	r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
-	r.Decision = min(r.Decision, ir.Ask)
+	if r.Decision == ir.Allow {
+		r.Decision = ir.Ask
+	}
 	if q.Policy.Project().ClosedInventory && q.subject.Default(ir.MCP).Decision == ir.Deny {
 		r.Decision = ir.Deny
 	}

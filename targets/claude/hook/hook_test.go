@@ -35,9 +35,35 @@ func project() *ir.Project {
 		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true,
 			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
 		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
-		Roles: []ir.Role{{Name: "dev", Can: can}},
+		Roles: []ir.Role{{Name: "dev", Can: withUnknown(can)}, {Name: "quiet"}},
 		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
 			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+	}
+}
+
+func withUnknown(can ir.Can) ir.Can {
+	can.Unknown = &ir.Default{Decision: ir.Ask}
+	return can
+}
+
+// What a role leaves to Claude Code is Claude Code's, also outside the project.
+func TestHookAbstains(t *testing.T) {
+	for _, c := range []struct{ tool, input string }{
+		{"Read", `{"file_path":"/etc/passwd"}`},
+		{"Write", `{"file_path":"/p/.claude/settings.json"}`},
+		{"Bash", `{"command":"make $(x)"}`},
+		{"PowerShell", `{"command":"ls"}`},
+		{"WebFetch", `{"url":"https://example.com/x"}`},
+		{"WebSearch", `{"query":"x"}`},
+		{"Agent", `{"subagent_type":"code"}`},
+		{"mcp__my_docs__del", `{}`},
+		{"mcp__other__x", `{}`},
+		{"ReadMcpResourceTool", `{"server":"my_docs","uri":"x"}`},
+		{"BrandNewTool", `{}`},
+	} {
+		if got := said(t, answerTo(t, ir.SubjectRef{Role: "quiet"}, true, payloadOf(c.tool, c.input))); got != "abstain" {
+			t.Errorf("%s %s: got %s", c.tool, c.input, got)
+		}
 	}
 }
 

@@ -165,21 +165,39 @@ func (im *importer) agentCan(m *ir.Mode, a agentOf, s *state) {
 	}
 	c := &m.Can
 	groups(c, s, at)
-	c.MCP = im.agentServers(a, s, usually(ir.Ask, s.mode, at))
+	c.MCP = im.agentServers(a, s, usually(s.mode, at))
+	if a.Tools() == nil {
+		c.Unknown = usually(s.mode, at)
+	}
 	im.agentNotes(a)
 	im.sharedInto(c, s.mode)
 	if s.mode != format.Bypass {
-		guardEdits(c, at, s.mode)
 		guardCommands(c, at, s.mode)
+	}
+	if leavesAll(c) {
+		*c = ir.Can{Default: c.Read.Default}
 	}
 }
 
-// usually returns what the permission mode makes of a usual decision.
-func usually(d ir.Decision, mode string, at diag.Pos) *ir.Default {
-	switch {
-	case mode == format.Bypass:
+// leavesAll reports whether a mode leaves every group to its agent.
+func leavesAll(c *ir.Can) bool {
+	left := func(d *ir.Default) bool { return d != nil && d.Decision == ir.Agent }
+	for _, t := range tablesOf(c) {
+		if *t == nil || !left((*t).Default) || len((*t).Rules) > 0 {
+			return false
+		}
+	}
+	return left(c.Unknown) && c.MCP != nil && left(c.MCP.Default) && len(c.MCP.Entries)+len(c.MCP.Rules) == 0
+}
+
+// usually returns the decision of a tool that a subagent has: its session's, unless the
+// subagent's own mode decides.
+func usually(mode string, at diag.Pos) *ir.Default {
+	d := ir.Agent
+	switch mode {
+	case format.Bypass:
 		d = ir.Allow
-	case mode == format.DontAsk && d == ir.Ask:
+	case format.DontAsk:
 		d = ir.Deny
 	}
 	return &ir.Default{Decision: d, Pos: at}
@@ -191,25 +209,28 @@ func groups(c *ir.Can, s *state, at diag.Pos) {
 	c.Read, c.Edit, c.Command, c.Web, c.Modes = denied(at), denied(at), denied(at), denied(at), denied(at)
 	plan := s.mode == format.Plan
 	if s.hasAny(format.Tools[ir.Read]...) {
-		c.Read = &ir.Table{Default: usually(ir.Allow, s.mode, at)}
+		c.Read = &ir.Table{Default: usually(s.mode, at)}
+		if s.mode == format.DontAsk {
+			c.Read.Default.Decision = ir.Allow
+		}
 	}
 	if s.hasAny(format.Tools[ir.Edit]...) && !plan {
-		c.Edit = &ir.Table{Default: usually(ir.Ask, s.mode, at)}
+		c.Edit = &ir.Table{Default: usually(s.mode, at)}
 		if s.mode == format.AcceptEdits {
 			c.Edit.Default.Decision = ir.Allow
 		}
 	}
 	if s.hasAny(format.Tools[ir.Command]...) {
-		c.Command = &ir.Table{Default: usually(ir.Ask, s.mode, at)}
+		c.Command = &ir.Table{Default: usually(s.mode, at)}
 		if plan {
 			c.Command = onlyReading(at)
 		}
 	}
 	if s.has("WebFetch") { // a search names no host
-		c.Web = &ir.Table{Default: usually(ir.Ask, s.mode, at)}
+		c.Web = &ir.Table{Default: usually(s.mode, at)}
 	}
 	if s.has("Agent") {
-		c.Modes = &ir.Table{Default: usually(ir.Ask, s.mode, at)}
+		c.Modes = &ir.Table{Default: usually(s.mode, at)}
 	}
 }
 
@@ -284,7 +305,11 @@ func (im *importer) granted(t *ir.MCPTable, a agentOf, name string, usual *ir.De
 		im.out.Note(contract.Left, at, a.subject, name, "a pattern over servers: none of them is permitted by it")
 	case im.knows(server, tool, at):
 		im.eachServer(t, rest, at, func(tool string) ir.Rule {
-			return ir.Rule{Decision: usual.Decision, Pattern: ir.Pattern{Text: cmp.Or(tool, "*")}, Pos: at}
+			r := ir.Rule{Decision: usual.Decision, Pattern: ir.Pattern{Text: cmp.Or(tool, "*")}, Pos: at}
+			if r.Decision == ir.Agent { // which no rule says
+				r.Decision = ir.Ask
+			}
+			return r
 		})
 	}
 }

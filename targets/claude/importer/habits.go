@@ -7,38 +7,25 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
 )
 
-// What Claude Code does by itself and a role of the source would not, as policies.
-const (
-	protectedPaths = "policy claude_protected"
-	outsidePaths   = "policy claude_outside"
-)
+// outsidePaths is the policy of what Claude Code does by itself with paths outside.
+const outsidePaths = "policy claude_outside"
 
-// habits writes down what Claude Code does by itself. It asks before it starts a subagent,
-// about its own and other programs' settings at any depth, and about the paths outside the
-// project of a command that it knows, whatever a rule allows.
-func habits(role *ir.Role) {
-	mode := cmp.Or(role.PermissionMode, format.Default)
-	switch mode {
-	case format.Bypass:
+// questions closes with ask what plan asks about, where a classifier may not answer instead.
+func (rules *importedRules) questions(can *ir.Can, at diag.Pos) {
+	if rules.mode != format.Plan || !rules.noAuto {
 		return
-	case format.DontAsk:
-		role.Can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
 	}
-	if role.Can.Modes == nil {
-		unsaid := policy.PermissionModeDefault(mode, ir.Modes)
-		role.Can.Modes = &ir.Table{Default: &ir.Default{Decision: unsaid, Pos: role.Pos}}
+	ask := &ir.Default{Decision: ir.Ask, Pos: at}
+	if can.Web == nil {
+		can.Web = &ir.Table{}
 	}
-	if role.Can.Edit == nil {
-		if unsaid := policy.PermissionModeDefault(mode, ir.Edit); unsaid == ir.Allow {
-			role.Can.Edit = &ir.Table{Default: &ir.Default{Decision: unsaid, Pos: role.Pos}}
-		}
+	if can.MCP == nil {
+		can.MCP = &ir.MCPTable{}
 	}
-	guardEdits(&role.Can, role.Pos, mode)
-	guardCommands(&role.Can, role.Pos, mode)
+	can.Web.Default, can.MCP.Default = cmp.Or(can.Web.Default, ask), cmp.Or(can.MCP.Default, ask)
 }
 
 // answered returns what becomes of a question in a permission mode.
@@ -47,25 +34,6 @@ func answered(mode string) ir.Decision {
 		return ir.Deny
 	}
 	return ir.Ask
-}
-
-// protected are the paths about which Claude Code asks at any depth.
-var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
-
-// guardEdits asks about the protected paths, where edits may go through without a question.
-func guardEdits(can *ir.Can, at diag.Pos, mode string) {
-	t := can.Edit
-	if t == nil {
-		return
-	}
-	allows := slices.ContainsFunc(t.Rules, func(r ir.Rule) bool { return r.Decision == ir.Allow })
-	if !allowsAll(t) && !allows {
-		return
-	}
-	for _, glob := range protected {
-		t.Rules = append(t.Rules,
-			ir.Rule{Decision: answered(mode), Pattern: ir.Pattern{Text: glob}, Pos: at, From: protectedPaths})
-	}
 }
 
 // outsideCommands are the commands that are given a path outside the project.

@@ -38,15 +38,15 @@ func TestASlashStartsFromTheFolderOfTheSettings(t *testing.T) {
 		if d := decide(ir.Read, dir+"secret"); d != ir.Deny {
 			t.Errorf("%s: read %ssecret: got %s, want deny", file, dir, d)
 		}
-		if d := decide(ir.Edit, "x/a.go"); dir != "" && d != ir.Ask {
-			t.Errorf("%s: edit x/a.go: got %s, want ask", file, d)
+		if d := decide(ir.Edit, "x/a.go"); dir != "" && d != ir.Agent {
+			t.Errorf("%s: edit x/a.go: got %s, want it left to the agent", file, d)
 		}
 	}
 	home := fstest.MapFS{".claude/settings.json": {Data: []byte(settings)}}
 	got, diags := Import(contract.Source{Root: fstest.MapFS{}, Home: home})
 	decide := importedOf(t, got, diags)
-	if d := decide(ir.Edit, "x/a.go"); d != ir.Ask {
-		t.Errorf("~/.claude/settings.json: edit x/a.go: got %s, want ask", d)
+	if d := decide(ir.Edit, "x/a.go"); d != ir.Agent {
+		t.Errorf("~/.claude/settings.json: edit x/a.go: got %s, want it left to the agent", d)
 	}
 }
 
@@ -62,8 +62,8 @@ func TestSettingsSwitchOffTheModeOfAFlag(t *testing.T) {
 			if mode := got.Project.Roles[0].PermissionMode; mode != "default" {
 				t.Errorf("%s %s: got the mode %q, want default", flags, settings, mode)
 			}
-			if e, c := decide(ir.Edit, "a.go"), decide(ir.Command, "rm x"); e != ir.Ask || c != ir.Ask {
-				t.Errorf("%s %s: edit a.go %s, rm x %s, want ask", flags, settings, e, c)
+			if e, c := decide(ir.Edit, "a.go"), decide(ir.Command, "rm x"); e != ir.Agent || c != ir.Agent {
+				t.Errorf("%s %s: edit a.go %s, rm x %s, want both left to the agent", flags, settings, e, c)
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func TestOwnServersOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for server, want := range map[string]ir.Decision{"a": ir.Ask, "b": ir.Deny, "c": ir.Deny} {
+	for server, want := range map[string]ir.Decision{"a": ir.Agent, "b": ir.Deny, "c": ir.Deny} {
 		if d := s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: "t"}).Decision; d != want {
 			t.Errorf("server %s: got %s, want %s", server, d, want)
 		}
@@ -133,5 +133,28 @@ func TestNotesOfSettings(t *testing.T) {
 	}
 	if d := decide(ir.Read, "/etc/passwd"); d != ir.Deny {
 		t.Errorf("reading outside: got %s, want deny", d)
+	}
+}
+
+// What a file leaves unsaid is left to Claude Code: no default is written.
+func TestUnsaidIsSilence(t *testing.T) {
+	got, diags := Import(contract.Source{Root: fstest.MapFS{
+		".claude/settings.json": {Data: []byte(`{"permissions": {"allow": ["Bash(make *)", "mcp__s__t", "Edit(docs/**)"],
+			"deny": ["Read(.env)"]}}`)},
+		".claude/agents/all.md": {Data: []byte("---\nname: all\ndescription: d\n---\np\n")},
+		".mcp.json":             {Data: []byte(`{"mcpServers": {"s": {"command": "x"}}}`)},
+	}})
+	importedOf(t, got, diags)
+	can := &got.Project.Roles[0].Can
+	for g, table := range tablesOf(can) {
+		if *table != nil && (*table).Default != nil {
+			t.Errorf("%s: got the default %s", g, (*table).Default.Decision)
+		}
+	}
+	if can.Default != nil || can.Unknown != nil || can.Modes != nil || can.Web != nil || can.MCP.Default != nil {
+		t.Errorf("got %+v, want nothing beside the rules", can)
+	}
+	if m := got.Project.Modes[0].Can; m.Web == nil || m.Web.Default.Decision != ir.Agent || m.Unknown == nil {
+		t.Errorf("a subagent without tools: got %+v, want all that its session has", m)
 	}
 }

@@ -106,9 +106,8 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 	role.PermissionMode, role.PermissionModePos = r.rules.mode, r.rules.modePos
 	r.rules.into(&role.Can, role, "")
 	role.Native = r.rules.kept
-	mode := cmp.Or(r.rules.mode, format.Default)
-	unlisted := &ir.Default{Decision: policy.PermissionModeDefault(mode, ir.MCP), Pos: from.at}
-	if r.agent != "" && !r.asAgent(unlisted) {
+	unlisted := &ir.Default{Decision: ir.Agent, Pos: from.at}
+	if r.agent != "" && !r.asAgent(usually(r.rules.mode, from.at)) {
 		if from.flags != nil && from.flags.Agent != "" {
 			im.diags.Errorf(CodeImport, from.at, "no file of the project describes the agent %q", r.agent)
 			return *role, nil
@@ -116,7 +115,13 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 		im.out.Note(contract.Refused, r.agentAt, r.subject, "agent "+r.agent,
 			"no file describes it: Claude Code then runs the session as usual")
 	}
-	habits(role)
+	r.rules.questions(&role.Can, from.at)
+	if r.rules.mode == format.DontAsk {
+		role.Can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
+	}
+	if r.rules.mode != format.Bypass {
+		guardCommands(&role.Can, role.Pos, cmp.Or(r.rules.mode, format.Default))
+	}
 	if from.servers != nil {
 		strictly(&role.Can, from.servers, unlisted)
 	}
@@ -372,8 +377,11 @@ func withoutResources(t *ir.MCPTable, at diag.Pos) {
 	for i := range t.Entries {
 		t.Entries[i].Resources = none
 	}
-	if t.Default.Decision > ir.Deny {
-		def := *t.Default
+	def := ir.Default{Decision: ir.Agent, Pos: at}
+	if t.Default != nil {
+		def = *t.Default
+	}
+	if def.Decision > ir.Deny {
 		t.Entries = append([]ir.MCPEntry{{Key: "*", Pos: at, Default: &def, Resources: none}}, t.Entries...)
 	}
 }
@@ -382,16 +390,16 @@ func withoutResources(t *ir.MCPTable, at diag.Pos) {
 func strictly(can *ir.Can, names []string, unlisted *ir.Default) {
 	t := can.MCP
 	if t == nil {
-		t = &ir.MCPTable{Default: unlisted}
+		t = &ir.MCPTable{}
 	}
 	own := &ir.MCPTable{Default: &ir.Default{Decision: ir.Deny, Pos: unlisted.Pos}, Rules: t.Rules}
 	for _, name := range names {
-		e := ir.MCPEntry{Key: name, Literal: true, Pos: unlisted.Pos, Default: t.Default}
+		e := ir.MCPEntry{Key: name, Literal: true, Pos: unlisted.Pos, Default: cmp.Or(t.Default, unlisted)}
 		for _, of := range t.Entries {
 			if of.Key == name || !of.Literal && policy.Wildcard(of.Key, name) {
 				e.Rules = append(e.Rules, of.Rules...)
 				if of.Literal {
-					e.Default, e.Pos = of.Default, of.Pos
+					e.Default, e.Pos = cmp.Or(of.Default, unlisted), of.Pos
 				}
 			}
 		}

@@ -100,7 +100,7 @@ func (r *roleReader) rule(w written) {
 		w.text = parsed.String()
 	}
 	if server, tool, mcp := parsed.MCP(); mcp && !r.knows(server, tool, w.at) {
-		r.became(contract.Refused, w, refusedServer+": what no rule names is asked about")
+		r.became(contract.Refused, w, refusedServer+": what no rule names is left to Claude Code")
 		return
 	}
 	if !parsed.HasSpec && r.bare(parsed, w) {

@@ -11,8 +11,8 @@ import (
 	"modec.dev/modec/targets/claude/format"
 )
 
-// tables writes rules into the tables of a subject. A group about which only rules say
-// something goes on deciding as the subject leaves it unsaid.
+// tables writes rules into the tables of a subject. What a role's rules do not say, it leaves
+// to Claude Code.
 type tables struct {
 	*importedRules
 	can  *ir.Can
@@ -34,8 +34,8 @@ func (rules *importedRules) into(can *ir.Can, role *ir.Role, from string) {
 	if rules.outside {
 		can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
 	}
-	if u := rules.unknown; u != nil && t.unsaid(ir.Unknown) > u.Decision {
-		can.Unknown = u
+	if rules.unknown != nil {
+		can.Unknown = rules.unknown
 	}
 }
 
@@ -50,21 +50,30 @@ func denied(at diag.Pos) *ir.Table {
 	return &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: everything, Pos: at}}}
 }
 
-// unsaid is the decision of a group that the subject does not mention.
-func (t tables) unsaid(g ir.Group) ir.Decision {
-	if t.role == nil {
-		return ir.Deny
-	}
-	return policy.PermissionModeDefault(cmp.Or(t.role.PermissionMode, format.Default), g)
+// approves reports whether the session's mode allows what no rule of a group is about.
+func (t tables) approves(g ir.Group) bool {
+	mode := cmp.Or(t.mode, format.Default)
+	return t.role != nil && policy.PermissionModeDefault(mode, g) == ir.Allow
 }
 
 // table returns a group's table, which is there from then on.
 func (t tables) table(g ir.Group, at diag.Pos) *ir.Table {
 	table := tablesOf(t.can)[g]
 	if *table == nil {
-		*table = &ir.Table{Default: &ir.Default{Decision: t.unsaid(g), Pos: at}}
+		*table = &ir.Table{Default: t.unsaid(at)}
+		if t.mode == format.DontAsk && g != ir.Read && g != ir.Modes {
+			(*table).Default = &ir.Default{Decision: ir.Deny, Pos: at} // the mode refuses it
+		}
 	}
 	return *table
+}
+
+// unsaid is the default of a group that the subject did not mention.
+func (t tables) unsaid(at diag.Pos) *ir.Default {
+	if t.role == nil {
+		return &ir.Default{Decision: ir.Deny, Pos: at}
+	}
+	return nil
 }
 
 func (t tables) rule(d ir.Decision, p ir.Pattern, at diag.Pos) ir.Rule {
@@ -79,7 +88,7 @@ func (t tables) add(n neutralRule) {
 		return
 	}
 	if t.can.MCP == nil {
-		t.can.MCP = &ir.MCPTable{Default: &ir.Default{Decision: t.unsaid(ir.MCP), Pos: n.pos}}
+		t.can.MCP = &ir.MCPTable{Default: t.unsaid(n.pos)}
 	}
 	addTool(t.can.MCP, n.Server, rule)
 }
@@ -100,11 +109,11 @@ func (t tables) readDenies() {
 			edit := t.table(ir.Edit, n.pos)
 			edit.Rules = append(edit.Rules, t.rule(ir.Deny, n.Pattern, n.pos))
 		}
-		if t.role != nil && (closed || t.unsaid(ir.Command) == ir.Allow) {
+		if t.role != nil && (closed || t.approves(ir.Command)) {
 			t.table(ir.Command, n.pos)
 		}
 		command := t.can.Command
-		if command == nil || t.role != nil && !closed && !allowsAll(command) && !looksAtPaths(command.Rules) {
+		if command == nil || t.role != nil && !closed && !t.allowsAll(command) && !looksAtPaths(command.Rules) {
 			continue
 		}
 		for _, p := range commandsOn(n.Pattern.Text) {
@@ -113,8 +122,13 @@ func (t tables) readDenies() {
 	}
 }
 
-// allowsAll reports whether a table allows what no rule is about.
-func allowsAll(t *ir.Table) bool { return t.Default != nil && t.Default.Decision == ir.Allow }
+// allowsAll reports whether commands run that no rule is about.
+func (t tables) allowsAll(command *ir.Table) bool {
+	if command.Default == nil {
+		return t.approves(ir.Command)
+	}
+	return command.Default.Decision == ir.Allow
+}
 
 // editors are the programs whose paths Claude Code compares with the rules over edits.
 var editors = []string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed", "ln"}
@@ -128,7 +142,7 @@ func (t tables) editRules() {
 		if n.Group != ir.Edit || n.decision == ir.Allow {
 			continue
 		}
-		if t.role != nil && t.unsaid(ir.Command) == ir.Allow {
+		if t.approves(ir.Command) {
 			t.table(ir.Command, n.pos)
 		}
 		command := t.can.Command
@@ -138,7 +152,7 @@ func (t tables) editRules() {
 		add := func(d ir.Decision, p string) {
 			command.Rules = append(command.Rules, t.rule(d, ir.Pattern{Text: p}, n.pos))
 		}
-		of, d := allowed(command), answered(t.mode)
+		of, d := t.allowed(command), answered(t.mode)
 		if t.role == nil && n.decision == ir.Deny {
 			if patterns := plainCommands(n.Pattern); len(patterns) > 0 {
 				for _, p := range patterns {
@@ -171,12 +185,12 @@ func plainCommands(p ir.Pattern) []string {
 }
 
 // allowed returns a function that reports whether a table may allow a program.
-func allowed(t *ir.Table) func(program string) bool {
-	if allowsAll(t) {
+func (t tables) allowed(command *ir.Table) func(program string) bool {
+	if t.allowsAll(command) {
 		return func(string) bool { return true }
 	}
 	return func(program string) bool {
-		return slices.ContainsFunc(t.Rules, func(r ir.Rule) bool {
+		return slices.ContainsFunc(command.Rules, func(r ir.Rule) bool {
 			word, _, _ := strings.Cut(r.Pattern.Text, " ")
 			names := r.Pattern.Kind != ir.Plain || policy.Wildcard(strings.TrimSuffix(word, ":*"), program)
 			return r.Decision == ir.Allow && names
@@ -190,10 +204,14 @@ func addTool(t *ir.MCPTable, server string, rule ir.Rule) {
 		return slices.IndexFunc(t.Entries, func(e ir.MCPEntry) bool { return e.Key == server && e.From == rule.From })
 	}
 	if entry() < 0 {
-		def := *t.Default
-		def.From = rule.From
-		t.Entries = append(t.Entries, ir.MCPEntry{Key: server, Literal: !strings.ContainsAny(server, "*?"),
-			Pos: rule.Pos, From: rule.From, Default: &def})
+		e := ir.MCPEntry{
+			Key: server, Literal: !strings.ContainsAny(server, "*?"), Pos: rule.Pos, From: rule.From}
+		if t.Default != nil {
+			def := *t.Default
+			def.From = rule.From
+			e.Default = &def
+		}
+		t.Entries = append(t.Entries, e)
 		slices.SortStableFunc(t.Entries, func(a, b ir.MCPEntry) int { return strings.Compare(a.Key, b.Key) })
 	}
 	e := &t.Entries[entry()]

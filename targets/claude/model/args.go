@@ -21,7 +21,7 @@ func OpenArgs(fsys fs.FS, args []string, at diag.Pos) (*Session, diag.List, erro
 		return nil, nil, err
 	}
 	o := newOpener(fsys)
-	o.projectSettings(c.Reads)
+	o.shared = o.projectSettings(c.Reads)
 	s, err := o.started(&c, at)
 	o.diags.Sort()
 	if err != nil {
@@ -43,7 +43,7 @@ func OpenArgsOver(
 		return nil, err
 	}
 	s.hooks = nil
-	return decider{ref: s}, nil
+	return &decider{sessions: map[ir.SubjectRef]*session{ref: s}}, nil
 }
 
 // started joins what holds in the session that a command line starts, over the shared

@@ -101,8 +101,12 @@ func (s *session) eachAllowed(l *line) ruling {
 			}
 		case why == needsRule:
 			return s.otherwise("a command")
-		case why != accepted:
-			loose = cmp.Or(loose, c.looselyRead(allow.bash))
+		case why == accepted:
+			loose = cmp.Or(loose, looseEdit)
+		case why == reads:
+			loose = cmp.Or(loose, looseRead)
+		default:
+			loose = cmp.Or(loose, looseNothing)
 		}
 	}
 	switch {
@@ -110,6 +114,8 @@ func (s *session) eachAllowed(l *line) ruling {
 		loose = looseRedirect
 	case l.unknown:
 		loose = looseOpen
+	case by != nil && len(l.ins)+len(l.outs) > 0:
+		loose = looseInto
 	case len(l.simple) == 0:
 		loose = looseNothing
 	}

@@ -44,29 +44,36 @@ const (
 
 // opener reads the artifacts of a project.
 type opener struct {
-	fsys    fs.FS
-	diags   diag.List
-	engines map[string]*policy.Engine // by the path of the policy; nil where it cannot be used
-	shared  []*settings               // under those of every session
-	servers []string                  // of .mcp.json, as the agent writes them
+	fsys     fs.FS
+	diags    diag.List
+	engines  map[string]*policy.Engine // by the path of the policy; nil where it cannot be used
+	shared   []*settings               // under those of every session
+	project  []*settings               // of the sessions that read the project's own files
+	baseline string                    // the role that reads them
+	servers  []string                  // of .mcp.json, as the agent writes them
 }
 
 func newOpener(fsys fs.FS) *opener {
 	return &opener{fsys: fsys, engines: map[string]*policy.Engine{}}
 }
 
-// decider answers for the sessions that the artifacts describe. A role is a session with
-// its settings file, a mode a session that runs as its subagent, and a role in a mode
-// both at once.
-type decider map[ir.SubjectRef]*session
+// decider answers for the sessions that the artifacts describe. A mode is a session that
+// runs as its subagent, and a role in a mode both at once.
+type decider struct {
+	sessions map[ir.SubjectRef]*session
+	// others are the sessions of a role for which there is no file, by mode: it is started
+	// with nothing of modec's.
+	others map[string]*session
+}
 
-// Open reads what Claude Code reads: the settings and servers of each role, the
-// subagents, .mcp.json, and the project's own settings beside them.
-func Open(fsys fs.FS) ([]contract.Decider, diag.List) {
+// Open reads what Claude Code reads: the settings and servers of each role, the subagents,
+// .mcp.json, and the project's own settings. These are in the sessions of the baseline, and
+// of a mode without a role. Any other role is started without them.
+func Open(fsys fs.FS, baseline string) ([]contract.Decider, diag.List) {
 	o := newOpener(fsys)
-	o.projectSettings(func(string) bool { return true })
-	d := o.decider()
-	return []contract.Decider{d}, o.diags
+	o.project = o.projectSettings(func(string) bool { return true })
+	o.baseline = baseline
+	return []contract.Decider{o.decider()}, o.diags
 }
 
 // OpenOver reads artifacts and puts the settings of some layers under those of every
@@ -79,14 +86,15 @@ func OpenOver(fsys fs.FS, layers []format.Layer) contract.Decider {
 }
 
 // projectSettings reads the project's settings files, of the sources that are read.
-func (o *opener) projectSettings(reads func(source string) bool) {
+func (o *opener) projectSettings(reads func(source string) bool) (layers []*settings) {
 	for _, f := range format.SettingsFiles {
 		if data := o.read(f.Path); data != nil && reads(f.Source) {
 			if s := o.settings(f.Path, data, root, ofProject); s != nil {
-				o.shared = append(o.shared, s)
+				layers = append(layers, s)
 			}
 		}
 	}
+	return layers
 }
 
 // layers reads settings files that an import has found.
@@ -104,18 +112,22 @@ func (o *opener) layers(layers []format.Layer) {
 }
 
 // decider joins what was opened into sessions.
-func (o *opener) decider() decider {
+func (o *opener) decider() *decider {
 	o.servers = o.serverNames(format.ProjectServers)
 	roles, modes := o.roles(), o.modes()
-	d := decider{}
-	for role, s := range roles {
-		d[ir.SubjectRef{Role: role}] = o.session(s, nil)
-		for mode, a := range modes {
-			d[ir.SubjectRef{Role: role, Mode: mode}] = o.session(s, a)
-		}
+	if o.baseline != "" && roles[o.baseline] == nil {
+		roles[o.baseline] = &settings{}
 	}
+	d := &decider{sessions: map[ir.SubjectRef]*session{}, others: map[string]*session{}}
+	modes[""] = nil // a role in no mode
 	for mode, a := range modes {
-		d[ir.SubjectRef{Mode: mode}] = o.session(nil, a)
+		for role, s := range roles {
+			d.sessions[ir.SubjectRef{Role: role, Mode: mode}] = o.session(role, s, a)
+		}
+		d.others[mode] = o.session("another", &settings{}, a)
+		if a != nil {
+			d.sessions[ir.SubjectRef{Mode: mode}] = o.session("", nil, a)
+		}
 	}
 	o.diags.Sort()
 	return d
@@ -124,22 +136,29 @@ func (o *opener) decider() decider {
 // roles reads the settings and servers of each role.
 func (o *opener) roles() map[string]*settings {
 	roles := map[string]*settings{}
-	files, _ := fs.Glob(o.fsys, ".claude/modec/*.settings.json")
+	files, _ := fs.Glob(o.fsys, ".claude/modec/*.json")
 	for _, name := range files {
-		base := strings.TrimSuffix(name, ".settings.json")
+		base, isSettings := strings.CutSuffix(name, ".settings.json")
+		base, isServers := strings.CutSuffix(base, ".mcp.json")
 		role, ok := format.SubjectName(path.Base(base))
-		data := o.read(name)
-		if !ok || data == nil {
+		if !ok || !isSettings && !isServers {
 			continue
 		}
-		s := o.settings(name, data, path.Join(root, path.Dir(name)), ofUser)
+		s := roles[role]
 		if s == nil {
-			s = &settings{file: name} // the session then runs without it
+			s = &settings{}
+			roles[role] = s
 		}
-		if own := base + ".mcp.json"; o.exists(own) {
-			s.strict, s.servers = true, o.serverNames(own)
+		if isServers {
+			s.strict, s.servers = true, o.serverNames(name)
+			continue
 		}
-		roles[role] = s
+		// The session runs without a file that does not load.
+		if read := o.settings(name, o.read(name), path.Join(root, path.Dir(name)), ofUser); read != nil {
+			read.strict, read.servers = s.strict, s.servers
+			*s = *read
+		}
+		s.file = name
 	}
 	return roles
 }
@@ -159,13 +178,13 @@ func (o *opener) agentFiles() []string {
 	return files
 }
 
-func (decider) Surface() string { return "" }
+func (*decider) Surface() string { return "" }
 
-func (decider) Assumes() []string {
+func (*decider) Assumes() []string {
 	return []string{
 		"Claude Code 2.1.329 on Linux or macOS, without managed settings and without settings of the user's own",
-		"a role is started with its settings file and, where it has one, its own list of servers (modec args " +
-			"ROLE); a shorter list of built-in tools (tools) is not counted",
+		"a role is started with what `modec args ROLE` prints: the baseline in the project's own files, any other " +
+			"without them; a shorter list of built-in tools (tools) is not counted",
 		"a person has trusted the project's folder: otherwise a mode's hook does not run at all, and the allow " +
 			"rules of .claude/settings.json do not hold (claude -p never asks for trust)",
 		"modec is on the path wherever a hook calls it",
@@ -175,12 +194,20 @@ func (decider) Assumes() []string {
 }
 
 // Decide returns what becomes of an action in the session of a subject.
-func (d decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
-	s := d[ref]
+func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
+	s := d.of(ref)
 	if s == nil {
 		return contract.Verdict{}
 	}
 	return s.verdict(a)
+}
+
+// of returns the session of a subject, nil for a mode that has no file.
+func (d *decider) of(ref ir.SubjectRef) *session {
+	if s := d.sessions[ref]; s != nil || ref.Role == "" {
+		return s
+	}
+	return d.others[ref.Mode]
 }
 
 // Session decides for one session.
@@ -252,10 +279,14 @@ func (o *opener) engine(name string) *policy.Engine {
 	return o.engines[name]
 }
 
-// session joins what holds in one session.
-func (o *opener) session(role *settings, mode *agent) *session {
+// session joins what holds in one session: of a role, or of none. The baseline's session, and
+// one of no role, is in the project's own settings.
+func (o *opener) session(name string, role *settings, mode *agent) *session {
 	s := newSession(diag.Pos{})
 	layers := slices.Clone(o.shared)
+	if role == nil || name == o.baseline {
+		layers = append(layers, o.project...)
+	}
 	if role != nil {
 		layers = append(layers, role)
 	}
@@ -267,7 +298,7 @@ func (o *opener) session(role *settings, mode *agent) *session {
 	}
 	s.servers = o.servers
 	if role != nil {
-		s.at = diag.Pos{File: role.file}
+		s.at = cmp.Or(diag.Pos{File: role.file}, s.at)
 		if role.strict {
 			s.servers, s.strict = role.servers, true
 		}
@@ -275,15 +306,13 @@ func (o *opener) session(role *settings, mode *agent) *session {
 	switch {
 	case mode != nil:
 		s.at = mode.at
+		s.partly = len(mode.hooks) == 0 || role != nil && len(s.hooks) == 0
 		s.enter(mode)
 	case agent != "":
 		o.asAgent(s, agent)
 	}
 	if role == nil {
-		s.bare = contract.Access
-		if len(s.hooks) == 0 {
-			s.approval = contract.Access
-		}
+		s.bare, s.nobodys = contract.Access, true
 	}
 	s.settle()
 	dirs, _ := fs.Glob(o.fsys, format.SkillsFolder+"/*/SKILL.md")

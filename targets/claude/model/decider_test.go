@@ -28,7 +28,7 @@ func opened(t testing.TB, settings string, more fstest.MapFS) contract.Decider {
 	for name, f := range more {
 		fsys[name] = f
 	}
-	deciders, diags := Open(fsys)
+	deciders, diags := Open(fsys, roleR.Role)
 	if diags.HasErrors() || len(deciders) != 1 {
 		t.Fatalf("got %d deciders, %v", len(deciders), diags)
 	}
@@ -139,16 +139,24 @@ func TestDecideElse(t *testing.T) {
 		t.Errorf("a server that is denied: got %s", v.Decision)
 	}
 	resource := policy.Action{Group: ir.MCP, Server: "s", Arg: "r", Kind: policy.Resource}
-	if v := d.Decide(roleR, resource); v.Decision != ir.Allow {
+	if v := d.Decide(roleR, resource); does(v) != ir.Allow {
 		t.Errorf("a resource is read without a question: got %s", v.Decision)
 	}
 	prompt := policy.Action{Group: ir.MCP, Server: "s", Arg: "r", Kind: policy.Prompt}
 	if v := d.Decide(roleR, prompt); v.Governs != contract.Neither {
 		t.Errorf("a prompt is a person's: got %+v", v)
 	}
-	nobody, read := ir.SubjectRef{Role: "nobody"}, policy.Action{Group: ir.Read, Arg: "a"}
+	nobody, read := ir.SubjectRef{Mode: "nobody"}, policy.Action{Group: ir.Read, Arg: "a"}
 	if v := d.Decide(nobody, read); v != (contract.Verdict{}) {
-		t.Errorf("a subject that is not there: got %+v", v)
+		t.Errorf("a mode that is not there: got %+v", v)
+	}
+	quiet := ir.SubjectRef{Role: "quiet"}
+	for a, want := range map[policy.Action]ir.Decision{
+		read: ir.Allow, {Group: ir.Edit, Arg: "a"}: ir.Ask, {Group: ir.MCP, Server: "s", Arg: "get_x"}: ir.Ask,
+	} {
+		if v := d.Decide(quiet, a); v.Decision != want || v.Governs&contract.Approval == 0 {
+			t.Errorf("a role without a file, %v: got %+v, want %s as of Claude Code by itself", a, v, want)
+		}
 	}
 }
 
@@ -171,6 +179,8 @@ func policyFile(t testing.TB) []byte {
 		Web:   &ir.Table{Default: by(ir.Ask), Rules: []ir.Rule{ruleOf(ir.Allow, "*.example.com")}},
 		Modes: &ir.Table{Default: by(ir.Deny), Rules: []ir.Rule{ruleOf(ir.Allow, "code")}},
 		MCP:   &ir.MCPTable{Default: by(ir.Deny), Entries: []ir.MCPEntry{docs}},
+
+		Unknown: by(ir.Ask),
 	}
 	p := &ir.Project{
 		Version: ir.Version, ClosedInventory: true,
@@ -328,7 +338,7 @@ func TestOpenReports(t *testing.T) {
 			`{"permissions":{"deny":["Read(x)"],"defaultMode":"auto"}}`)},
 		".claude/settings.local.json": {Data: []byte(`{"permissions":{"allow":["Edit(y)"]}}`)},
 	}
-	deciders, diags := Open(fsys)
+	deciders, diags := Open(fsys, "r")
 	if len(diags) != 7 || diags.HasErrors() {
 		t.Errorf("got %d diagnostics, want 7 warnings:\n%v", len(diags), diags.Error())
 	}
@@ -337,10 +347,14 @@ func TestOpenReports(t *testing.T) {
 		ir.Allow: {Group: ir.Edit, Arg: "y"},
 		ir.Ask:   {Group: ir.Edit, Arg: "z"},
 	}
+	alone := map[policy.Action]ir.Decision{want[ir.Deny]: ir.Allow, want[ir.Allow]: ir.Ask, want[ir.Ask]: ir.Ask}
 	for _, role := range []string{"r", "broken", "一"} {
 		for decision, a := range want {
+			if role != "r" { // a role that is not the baseline is started without them
+				decision = alone[a]
+			}
 			if v := deciders[0].Decide(ir.SubjectRef{Role: role}, a); v.Decision != decision {
-				t.Errorf("%s, %v: got %s, want %s: the project's own settings hold beside the role's",
+				t.Errorf("%s, %v: got %s, want %s: the project's own settings hold in the baseline's sessions",
 					role, a, v.Decision, decision)
 			}
 		}
@@ -443,7 +457,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, settings, agent []byte, arg string) {
 		fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: settings}, ".claude/agents/m.md": {Data: agent},
 			".modec/policy.json": {Data: agent}, ".mcp.json": {Data: settings}}
-		deciders, _ := Open(fsys)
+		deciders, _ := Open(fsys, "")
 		for _, d := range deciders {
 			for _, ref := range []ir.SubjectRef{roleR, {Mode: "m"}, {Role: "r", Mode: "m"}} {
 				for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes, ir.Unknown} {
@@ -473,6 +487,9 @@ func does(v contract.Verdict) ir.Decision {
 }
 
 func doesBare(v contract.Verdict) ir.Decision {
+	if v.Bare == nil {
+		return does(v)
+	}
 	if v.BareHole != nil {
 		return max(v.Bare.Decision, v.BareHole.Decision)
 	}

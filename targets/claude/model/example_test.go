@@ -13,7 +13,7 @@ import (
 // A role is a session with its settings file.
 func ExampleOpen() {
 	deciders, diags := model.Open(memfs.FS{".claude/modec/dev.settings.json": []byte(`{"permissions": {
-		"allow": ["Bash(make *)"], "deny": ["Read(.env)", "Write(docs/**)"]}}`)})
+		"allow": ["Bash(make *)"], "deny": ["Read(.env)", "Write(docs/**)"]}}`)}, "")
 	fmt.Println(diags[0].Message)
 	for _, a := range []policy.Action{
 		{Group: ir.Command, Arg: "make test"},

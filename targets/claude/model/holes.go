@@ -14,21 +14,24 @@ import (
 // holes of the agent: the ruling says why, the answer is what the rules say, and the hook
 // closes every one of them. All were observed on 2.1.329.
 const (
-	looseOpen    = "Claude Code tries its rules on a line that is not a shell line"
-	looseGlob    = "Claude Code does not look at the file names that the shell puts into a command"
-	looseWrapper = "Claude Code removes `command` before it tries a rule"
-	looseNothing = "Claude Code runs a line without a program, and cd, test and the like, without a rule"
-	looseBelow   = "Claude Code does not look through the folder that a command reads"
-	looseRest    = "Claude Code takes the arguments of a command that only reads for harmless, " +
-		"and a rule that asks about them would ask about the allowed ones"
+	looseOpen     = "Claude Code tries its rules on a line that is not a shell line"
+	looseGlob     = "Claude Code does not look at the file names that the shell puts into a command"
+	looseWrapper  = "Claude Code removes `command` before it tries a rule"
+	looseNothing  = "Claude Code runs a line without a program without a rule"
+	looseRead     = "Claude Code runs commands that only read without a question"
+	looseEdit     = "the mode acceptEdits runs mkdir, touch, rm, mv, cp and sed in the project"
+	looseList     = "no rule is about the resources of one server"
 	looseRedirect = "Claude Code lets a redirect past rules that ask about reading or editing, " +
 		"and past a tool that is taken away"
-	looseTail  = "Claude Code does not look for a command that a rule holds back among the arguments of another"
-	looseCase  = "Claude Code compares paths without case, in allow rules too"
-	looseName  = "a backslash is part of a name here, and Claude Code has no rule about it"
-	looseHost  = "Claude Code fetches documentation from hosts of its own choice without a rule"
-	looseAgent = "Claude Code starts a subagent that no rule names without a question"
-	looseTool  = "a tool that asks for nothing of itself runs without a rule"
+	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
+	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
+	looseTail   = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseCase   = "Claude Code compares paths without case, in allow rules too"
+	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
+	looseLetter = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
+	looseHost   = "Claude Code fetches documentation from hosts of its own choice without a rule"
+	looseAgent  = "Claude Code starts a subagent that no rule names without a question"
+	looseTool   = "a tool that asks for nothing of itself runs without a rule"
 )
 
 // strictly returns what the rules say of a call, and the hole by which Claude Code
@@ -88,37 +91,4 @@ func (c *simple) hidesAnother(s *session) bool {
 		}
 	}
 	return false
-}
-
-// looselyRead says why no rule could ask about a command that Claude Code takes for
-// reading, "" where one could.
-func (c *simple) looselyRead(allow []bashRule) string {
-	if len(c.words) == 0 {
-		return looseNothing
-	}
-	args := c.words[1:]
-	switch name := c.words[0]; {
-	case slices.Contains([]string{"cd", "[", "test", ":", "false"}, name):
-		return looseNothing
-	case allowWrappers[name] != "" || name == "command" || name == "nohup":
-		return looseWrapper
-	case c.globs():
-		return looseGlob
-	case given(args, "-r", "-R", "--recursive"), slices.Contains([]string{"rg", "fd", "find", "tree"}, name):
-		return looseBelow
-	}
-	if slices.ContainsFunc(allow, c.sameProgram) {
-		return looseRest
-	}
-	return ""
-}
-
-// sameProgram reports whether a rule names the program of a command; for git also its
-// subcommand.
-func (c *simple) sameProgram(r bashRule) bool {
-	words := strings.Fields(r.pieces[0])
-	if len(words) == 0 || words[0] != c.words[0] {
-		return false
-	}
-	return words[0] != "git" || len(words) < 2 || len(c.words) > 1 && words[1] == c.words[1]
 }

@@ -23,6 +23,7 @@ type listener struct {
 	engine   *policy.Engine // nil where the policy cannot be used: modec then refuses
 	ref      ir.SubjectRef
 	mayAllow bool
+	asks     bool // where modec is missing or fails; else the line refuses
 	at       diag.Pos
 }
 
@@ -99,11 +100,11 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 	case l.Agent != "claude":
 		o.warn(at, "the hook is for %q, want claude", l.Agent)
 		return nil
-	case !l.FailClosed:
+	case !l.FailClosed && !asks(l.Otherwise):
 		o.warn(at, "the hook permits a call where modec is missing or fails: write `|| exit 2` after it")
 		return nil
 	}
-	h := &listener{at: at, mayAllow: l.MayAllow}
+	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed}
 	if l.Model != policyOfProject {
 		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
 		return h
@@ -175,26 +176,39 @@ type event struct {
 
 // answer runs the hook's entry point. It reports false where the hook abstains.
 func (h *listener) answer(c *call, mode string) (d ir.Decision, answered bool) {
+	failed := ir.Deny
+	if h.asks {
+		failed = ir.Ask
+	}
 	if h.engine == nil {
-		return ir.Deny, true
+		return failed, true
 	}
 	payload, err := json.Marshal(event{"PreToolUse", mode, root, c.tool, c.input()})
 	if err != nil {
-		return ir.Deny, true
+		return failed, true
 	}
 	a := hook.Answer(contract.HookRequest{
 		Payload: payload, Policy: h.engine, Subject: h.ref, Root: root, MayAllow: h.mayAllow,
 		Resolve: func(p string) (string, error) { return path.Clean(p), nil },
 	})
-	if a.Exit == 2 {
-		return ir.Deny, true
+	switch {
+	case a.Exit == 2:
+		return failed, true
+	case a.Exit != 0:
+		return 0, false
 	}
+	return read(a.Stdout)
+}
+
+// read returns what a hook printed. It reports false where that is no decision.
+func read(stdout []byte) (d ir.Decision, answered bool) {
 	var out struct {
 		Specific struct {
+			Event    string `json:"hookEventName"`
 			Decision string `json:"permissionDecision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if a.Exit != 0 || json.Unmarshal(a.Stdout, &out) != nil {
+	if json.Unmarshal(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
 		return 0, false
 	}
 	switch out.Specific.Decision {
@@ -206,6 +220,12 @@ func (h *listener) answer(c *call, mode string) (d ir.Decision, answered bool) {
 		return ir.Allow, true
 	}
 	return 0, false
+}
+
+// asks reports whether a text is an answer that asks or denies.
+func asks(text string) bool {
+	d, answered := read([]byte(text))
+	return answered && d < ir.Allow
 }
 
 // input returns what the agent writes into tool_input.

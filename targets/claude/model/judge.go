@@ -15,9 +15,9 @@ import (
 func (s *session) rule(c *call) ruling {
 	switch c.Group {
 	case ir.Read:
-		return s.readRule(c)
+		return s.besideFolder(c, s.readRule(c), func(rs *ruleSet) []pathRule { return rs.read })
 	case ir.Edit:
-		return s.editRule(c)
+		return s.besideFolder(c, s.editRule(c), func(rs *ruleSet) []pathRule { return rs.edit })
 	case ir.Command:
 		return s.lineRule(c.line)
 	case ir.Web:
@@ -40,7 +40,7 @@ func byAllow(p *place) ruling { return ruling{Decision: ir.Allow, place: *p} }
 // byPath is an allow of a path, loose where its rule is in another case.
 func byPath(p *place, f *file, rules ...[]pathRule) ruling {
 	r := byAllow(p)
-	r.loose = f.oddName()
+	r.loose = f.odd
 	named, exact := false, false // by a rule about paths, and not about the whole tool
 	for _, list := range rules {
 		m := matchPath(list, f)
@@ -49,6 +49,18 @@ func byPath(p *place, f *file, rules ...[]pathRule) ruling {
 	}
 	if named && !exact {
 		r.loose = looseCase
+	}
+	return r
+}
+
+// besideFolder marks an allow of a file with the name of a folder whose content a rule holds
+// back: a rule cannot name a folder of the project without those of its name further down.
+func (s *session) besideFolder(c *call, r ruling, paths func(*ruleSet) []pathRule) ruling {
+	names := func(p pathRule) bool { return p.folder == c.file.clean }
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
+		if r.Decision == ir.Allow && r.loose == "" && slices.ContainsFunc(paths(&s.rules[d]), names) {
+			r.loose = looseFolder
+		}
 	}
 	return r
 }
@@ -77,7 +89,7 @@ func (s *session) readRule(c *call) ruling {
 	}
 	if c.file.inside {
 		r := s.byMode(ir.Allow, "reading in the project")
-		r.loose = c.file.oddName()
+		r.loose = c.file.odd
 		return r
 	}
 	// What may be edited may be read.
@@ -113,7 +125,7 @@ func (s *session) editRule(c *call) ruling {
 	}
 	if s.mode == format.AcceptEdits && c.file.inside {
 		r := s.byMode(ir.Allow, "editing in the project")
-		r.loose = c.file.oddName()
+		r.loose = c.file.odd
 		return r
 	}
 	if r := first(allow.tool(c.tool), allow.tool("Edit"), matchPath(allow.edit, c.file)); r != nil {
@@ -191,8 +203,9 @@ func (s *session) freeRule(tool string) ruling {
 		return byAllow(r)
 	}
 	r := s.byMode(ir.Allow, "a tool that asks for nothing")
-	if tool != "ReadMcpResourceTool" { // which a rule can name
-		r.loose = looseTool
+	r.loose = looseTool
+	if tool == "ReadMcpResourceTool" {
+		r.loose = looseList
 	}
 	return r
 }

@@ -19,6 +19,7 @@ type pathRule struct {
 	base   string // the folder that the pattern is relative to
 	folded *regexp.Regexp
 	exact  *regexp.Regexp // in the case in which the pattern is written
+	folder string         // the folder of a pattern for what is in one: modec/*
 }
 
 // newPathRule compiles the pattern of a rule. folder is that of the file in which the
@@ -33,6 +34,9 @@ func newPathRule(p place, r rule.Rule, list ir.Decision, folder string) (pathRul
 		out.base = home
 	case rule.Folder:
 		out.base = folder
+	}
+	if dir, ok := strings.CutSuffix(pattern.Pattern, "/*"); ok && !strings.ContainsAny(dir, `/*?[\`) {
+		out.folder = path.Join(out.base, dir)
 	}
 	var err error
 	if out.folded, err = regexp.Compile(ignorePattern(fold(pattern.Pattern))); err == nil {
@@ -148,22 +152,20 @@ type file struct {
 	clean     string // absolute
 	inside    bool   // of the project's folder
 	protected bool
-	backslash bool // as written
-}
-
-// oddName says why no rule is about a path, "" where one can be.
-func (f *file) oddName() string {
-	if f.backslash {
-		return looseName
-	}
-	return ""
+	odd       string // why no rule is about the path, "" where one can be
 }
 
 var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]|^\\\\`)
 
 // newFile reads a path as Claude Code does in the project's folder.
 func newFile(arg string) *file {
-	f := &file{backslash: strings.Contains(arg, `\`)}
+	f := &file{}
+	switch {
+	case strings.Contains(arg, `\`):
+		f.odd = looseName
+	case strings.ContainsAny(arg, "\u017F\u212A"):
+		f.odd = looseLetter
+	}
 	switch arg = portable(arg); {
 	case arg == "~", strings.HasPrefix(arg, "~/"):
 		f.clean = path.Clean(home + arg[1:])

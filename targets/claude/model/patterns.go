@@ -9,8 +9,8 @@ import (
 
 // Patterns returns the patterns of the allow rules in a subject's session, in the source's
 // grammar as near as it goes: WebFetch(domain:*.x) is `*.x`.
-func (d decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
-	s := d[ref]
+func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
+	s := d.of(ref)
 	if s == nil {
 		return nil
 	}

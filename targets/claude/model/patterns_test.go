@@ -24,7 +24,7 @@ func TestPatterns(t *testing.T) {
 	if diff := cmp.Diff(want, d.Patterns(roleR)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := d.Patterns(ir.SubjectRef{Role: "nobody"}); got != nil {
+	if got := d.Patterns(ir.SubjectRef{Mode: "nobody"}); got != nil {
 		t.Errorf("nobody: got %v", got)
 	}
 }

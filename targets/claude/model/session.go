@@ -31,12 +31,15 @@ type session struct {
 	skills   map[string]bool // those on the disk
 	at       diag.Pos        // the file that a missing rule is missing from
 
-	approval, bare contract.Halves // with the hooks, and without
+	bare contract.Halves // what is governed without the hooks
+	// nobodys is set for a session without a role: only a hook's answer governs approval.
+	nobodys bool
+	partly  bool // the role or the mode has no hook of its own
 }
 
 func newSession(at diag.Pos) *session {
 	return &session{
-		mode: format.Default, at: at, skills: map[string]bool{}, approval: contract.Both, bare: contract.Both}
+		mode: format.Default, at: at, skills: map[string]bool{}, bare: contract.Both}
 }
 
 // ruling is what rules and mode make of a call.
@@ -117,13 +120,17 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 		with.most = &ruling{place: place{"no tool that is offered does it", s.at}}
 		without.most = with.most
 	}
-	v := contract.Verdict{Answer: with.answer(s.approval), Hole: with.hole}
+	governs := contract.Both
+	if s.nobodys && !with.most.hooked {
+		governs = contract.Access
+	}
+	v := contract.Verdict{Answer: with.answer(governs), Hole: with.hole}
 	if hooked {
 		bare := without.answer(s.bare)
 		v.Bare, v.BareHole = &bare, without.hole
 		v.Hole = cmp.Or(with.hole, s.searchHole(a, with.most))
 	}
-	if !hooked && v.Decision == ir.Ask && !named(a) {
+	if (!hooked || s.partly) && v.Decision == ir.Ask && !named(a) {
 		v.Governs &^= contract.Access // rules alone ask about what they cannot refuse
 	}
 	return v

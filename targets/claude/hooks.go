@@ -1,0 +1,155 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// hooked reports whether a subject gets a hook: by the option hooks, and where that is auto,
+// where rules alone do not say what the subject says.
+func (e *emitter) hooked(needs func() bool) bool {
+	return e.hooks == contract.Always || e.hooks == contract.WhereNeeded && needs()
+}
+
+// needsHook reports whether rules alone do not say what a role says.
+func (c *compiler) needsHook() bool {
+	if d := c.s.UnknownTool().Decision; d == ir.Deny || d == ir.Ask {
+		return true // no rule is about tools that nobody knows
+	}
+	for _, g := range ir.Groups {
+		if g != ir.MCP && !c.closed(g) && c.beyondRules(g) {
+			return true
+		}
+	}
+	return c.can.OutsideRead != nil && !c.closed(ir.Read) || c.can.OutsideEdit != nil && !c.closed(ir.Edit)
+}
+
+// beyondRules reports whether rules cannot say what the subject says of a group.
+func (c *compiler) beyondRules(g ir.Group) bool {
+	switch d := c.s.Default(g).Decision; {
+	case d == ir.Deny && (c.mode != format.DontAsk || g == ir.Read || g == ir.Modes):
+		return true // what is not listed is asked about
+	case d == ir.Ask && g == ir.Command && c.mode == format.AcceptEdits && !c.listsNone(g):
+		return true // the mode runs commands that edit
+	case d == ir.Allow && g == ir.Command && c.mayAllow && c.mode != format.Bypass:
+		return true
+	}
+	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
+		switch {
+		case r.Decision == ir.Allow:
+			return c.mayAllow && !c.allows(g, &r)
+		case r.Pattern.Kind == ir.Regex, r.Pattern.Kind == ir.Builtin:
+			return true
+		}
+		return false
+	})
+}
+
+// allows reports whether a rule means no more than an allow of the source, or none is needed.
+func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
+	switch {
+	case g == ir.Read || g == ir.Edit && c.approvesEdits():
+		return true
+	case r.Pattern.Kind != ir.Plain:
+		return false
+	case g == ir.Command:
+		return !everything(r)
+	case g != ir.Edit:
+		return true
+	}
+	globs, err := policy.ExpandBraces(r.Pattern.Text)
+	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool { return allowedFolder(glob) == "" })
+}
+
+// modeNeedsHook reports whether a list of tools does not say what a mode says, and nor does
+// the session that it is in: a tool is there or not.
+func (e *emitter) modeNeedsHook(c *compiler) bool {
+	for _, g := range ir.Groups {
+		switch {
+		case c.closed(g):
+		case g == ir.MCP:
+			if e.asksOfTools(c) {
+				return true
+			}
+		case c.deniesPartly(g), c.asksFor(g) && (g == ir.Read || e.opened(c, g)):
+			return true
+		case (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent &&
+			c.s.Outside(g).Decision == ir.Deny && e.entered(c, approvesAll):
+			return true // paths outside the project
+		}
+	}
+	return false
+}
+
+// deniesPartly reports whether a mode denies something of a group that it has.
+func (c *compiler) deniesPartly(g ir.Group) bool {
+	return c.s.Default(g).Decision == ir.Deny ||
+		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Deny })
+}
+
+// asksFor reports whether a mode asks about something of a group.
+func (c *compiler) asksFor(g ir.Group) bool {
+	return c.s.Default(g).Decision == ir.Ask ||
+		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Ask })
+}
+
+// opened reports whether a session that a mode runs in approves something of a group.
+func (e *emitter) opened(c *compiler, g ir.Group) bool {
+	return e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+		allows := func(r ir.Rule) bool { return r.Decision == ir.Allow }
+		switch s.Default(g).Decision {
+		case ir.Allow:
+			return true
+		case ir.Agent:
+			edits := g == ir.Edit || g == ir.Command
+			if approvesAll(r, s) || r.PermissionMode == format.AcceptEdits && edits {
+				return true
+			}
+		}
+		return slices.ContainsFunc(s.Rules(g), allows)
+	})
+}
+
+// approvesAll reports whether a role's permission mode approves what no rule names.
+func approvesAll(r *ir.Role, _ *policy.Subject) bool {
+	return slices.Contains([]string{format.Bypass, format.Auto, format.Plan}, r.PermissionMode)
+}
+
+// asksOfTools reports whether a mode asks about a tool of a server that a session approves.
+func (e *emitter) asksOfTools(c *compiler) bool {
+	return e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+		for i := range e.in.Project.Servers {
+			sv := &e.in.Project.Servers[i]
+			for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
+				d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision
+				if c.tool(sv, t.Name) == ir.Ask && (d == ir.Allow || d == ir.Agent && approvesAll(r, s)) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// entered reports whether something is so for a role that may enter a mode, or for the
+// baseline, whose settings also hold in a session of the mode alone.
+func (e *emitter) entered(c *compiler, is func(*ir.Role, *policy.Subject) bool) bool {
+	slug := strings.TrimPrefix(c.name, "mode ")
+	for i := range e.in.Project.Roles {
+		r := &e.in.Project.Roles[i]
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+		if err != nil {
+			continue
+		}
+		enters := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny
+		if (enters || e.isBaseline(r)) && is(r, s) {
+			return true
+		}
+	}
+	return false
+}

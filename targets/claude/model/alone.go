@@ -1,0 +1,44 @@
+package model
+
+import (
+	"cmp"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// alone decides for sessions with no file of modec's, by permission mode.
+type alone struct {
+	decider
+	project *ir.Project
+	modes   map[string]*session
+}
+
+// Alone returns a decider for Claude Code by itself, in the permission mode of the role. A
+// subagent has all tools of its session.
+func Alone(p *ir.Project) []contract.Decider {
+	a := &alone{project: p, modes: map[string]*session{}}
+	modes := []string{format.Default}
+	for i := range p.Roles {
+		modes = append(modes, p.Roles[i].PermissionMode)
+	}
+	for _, mode := range modes {
+		s := newSession(diag.Pos{})
+		s.mode = cmp.Or(mode, format.Default)
+		s.settle()
+		a.modes[mode] = s
+	}
+	return []contract.Decider{a}
+}
+
+// Decide returns what Claude Code does by itself in a session of a subject.
+func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict {
+	mode := format.Default
+	if r := a.project.Role(ref.Role); r != nil {
+		mode = r.PermissionMode
+	}
+	return a.modes[mode].verdict(action)
+}
