@@ -220,11 +220,6 @@ func (o *opener) warn(p diag.Pos, format string, args ...any) {
 	o.diags.Warnf(codeIgnored, p, format, args...)
 }
 
-func (o *opener) exists(name string) bool {
-	_, err := fs.Stat(o.fsys, name)
-	return err == nil
-}
-
 // read returns a file, nil for one that is not there.
 func (o *opener) read(name string) []byte {
 	data, err := fs.ReadFile(o.fsys, name)
