@@ -67,9 +67,12 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	r.Outputs = make([]contract.Artifacts, len(configs))
 	r.inputs = map[string]contract.Input{}
 	problems := make([]diag.List, len(configs))
-	var beside []string
+	var beside, shared []string
 	for _, tc := range append(slices.Clone(configs), r.Config.Targets...) {
 		beside = append(beside, tc.Target.Name())
+		if s, ok := tc.Target.(contract.Sharer); ok {
+			shared = append(shared, s.Shares())
+		}
 	}
 	var wg sync.WaitGroup
 	for i, tc := range configs {
@@ -80,6 +83,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Options:    tc.Options.WithBaseline(r.Project.Baseline),
 			Exceptions: excs[tc.Target.Name()],
 			Beside:     beside,
+			Shared:     slices.Contains(shared, tc.Target.Name()),
 		}
 		r.inputs[tc.Target.Name()] = in
 		wg.Go(func() { r.Outputs[i], problems[i] = emitTarget(tc, in) })

@@ -47,6 +47,14 @@ type Guarding interface {
 	Asked() []string
 }
 
+// Sharer is a target that starts the agent of another one as a role, without taking away
+// the files that the other target writes for everybody.
+type Sharer interface {
+	Target
+	// Shares returns the name of the other target.
+	Shares() string
+}
+
 // PermissionModes is a target whose agent has the permission modes of a role itself. On
 // every other target a written permissionMode decides what the role leaves unsaid.
 type PermissionModes interface {
@@ -73,6 +81,9 @@ type Input struct {
 	// Beside are the names of the targets whose artifacts are in the same project: those
 	// of modec.toml and those compiled with this one.
 	Beside []string
+	// Shared is set where another target of the project starts this target's agent as a
+	// role, and the agent then reads the project's files as well ([Sharer]).
+	Shared bool
 }
 
 // Halves are the two halves of a decision that an artifact may govern: access

@@ -18,6 +18,7 @@ const (
 	codePlanMode      diag.Code = "claude-plan-mode"
 	codeRead          diag.Code = "claude-read"
 	codeRegex         diag.Code = "claude-regex"
+	codeShared        diag.Code = "claude-shared"
 	codeServerField   diag.Code = "claude-server-field"
 	codeTool          diag.Code = "claude-tool"
 	codeUnknownExtra  diag.Code = "claude-unknown-extra"
@@ -69,6 +70,9 @@ func emitterCodes() []diag.Doc {
 			"a list of its own and --strict-mcp-config. That takes away the servers of the user's own settings, an " +
 			"external server among them. Say how the server is started, or let the role use the servers that " +
 			"everybody may use."},
+		{Code: codeShared, Text: "A target such as thurbox starts Claude Code as a role and cannot keep it from reading " +
+			".claude/settings.json, where an allow cannot be taken back. The file then has only those allow rules of the " +
+			"baseline that every role has. Leave that target out, or allow the same to all roles."},
 		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left " +
 			"out, and the server starts where Claude Code does. Let the server's command change into its folder."},
 		{Code: codeUnknownExtra, Text: "extra.claude of a mode contains a setting that modec does not know to be " +

@@ -22,6 +22,9 @@ func (e *emitter) everybody() (contract.File, bool) {
 		if c.err != nil {
 			return contract.File{}, false // Emit reports why
 		}
+		if e.in.Shared {
+			c = e.allowedByAll(r, c)
+		}
 		settings = e.settings(r, c, e.ofRole(r))
 		if c.mode == format.Auto {
 			e.loss("role "+r.Name, r.PermissionModePos, "", codeAutoMode,
@@ -35,6 +38,25 @@ func (e *emitter) everybody() (contract.File, bool) {
 		return contract.File{}, false
 	}
 	return contract.File{Path: format.ProjectSettings, Data: contract.JSON(settings), Places: settingsPlaces}, true
+}
+
+// allowedByAll returns what came out for the baseline role without the rules that not every
+// role allows: in a session that another program starts, an allow of the project's settings
+// cannot be taken back. What the baseline denies or asks about holds there too.
+func (e *emitter) allowedByAll(r *ir.Role, c *compiled) *compiled {
+	out := *c
+	for i := range e.in.Project.Roles {
+		other := e.compile(&e.in.Project.Roles[i])
+		out.rules.allow = slices.DeleteFunc(slices.Clone(out.rules.allow), func(rule string) bool {
+			return !slices.Contains(other.rules.allow, rule)
+		})
+	}
+	if n := len(c.rules.allow) - len(out.rules.allow); n > 0 {
+		e.loss("role "+r.Name, r.Pos, "", codeShared, "%s leaves out %d rules that allow something: another "+
+			"target starts every role over it, and not all of them may do that", format.ProjectSettings, n).
+			Hint("leave out the target that starts Claude Code, or allow the same to all roles")
+	}
+	return &out
 }
 
 // deniedByAll returns the rules that deny something to every role. A guard is about what a

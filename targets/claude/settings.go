@@ -91,7 +91,7 @@ func (e *emitter) command(h hookLine) string {
 	if !h.travels || e.hooks == contract.Always {
 		return line + " || exit 2"
 	}
-	return line + " || echo '" + askInstead + "'"
+	return line + contract.Unless(askInstead)
 }
 
 // askInstead is the answer of a hook without modec. It has no single quote.

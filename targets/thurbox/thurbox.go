@@ -60,6 +60,10 @@ func (thurbox) Options() []contract.Option {
 
 func (thurbox) Owns() []string { return []string{format.RolesPath, format.AgentsPath} }
 
+// Shares returns the target whose settings of the project hold in every session that
+// Thurbox starts from set_roles.
+func (thurbox) Shares() string { return "claude" }
+
 // HasPermissionModes marks that a role's permission mode is Claude Code's own.
 func (thurbox) HasPermissionModes() {}
 
