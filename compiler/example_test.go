@@ -58,7 +58,6 @@ func ExampleCompile() {
 	}
 	// Output:
 	// .roomodes
-	// .modec/policy.json
 }
 
 // Verify asks each agent's model what it would do with the compiled files, and compares

@@ -38,6 +38,8 @@ var elsewhere = map[string]string{
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
 	"interrupted":         "TestInterrupted",
+	"new-meaning":         "cmd/modec: silence.txtar",
+	"old-modec":           "compiler/config: TestVersion",
 	"bad-model":           "cmd/modec: serve.txtar, hook-refuses.txtar",
 	"bad-pattern":         "a defect of modec: no source causes it",
 	"bad-schema":          "a defect of modec: no source causes it",

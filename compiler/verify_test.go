@@ -26,8 +26,9 @@ func (lax) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) 
 
 type laxDecider string
 
-func (laxDecider) Surface() string   { return "" }
-func (laxDecider) Assumes() []string { return nil }
+func (laxDecider) Surface() string               { return "" }
+func (lax) Alone(*ir.Project) []contract.Decider { return nil }
+func (laxDecider) Assumes() []string             { return nil }
 func (d laxDecider) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
 	v := contract.Verdict{
 		Answer: contract.Answer{Governs: contract.Both, Rule: string(d), At: diag.Pos{File: "x.txt", Line: 1}},

@@ -7,7 +7,6 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 )
 
 // side is what one source says of a subject, with everything written that it leaves
@@ -17,70 +16,64 @@ type side struct {
 	// off lists the servers that are off by default: only an entry with their
 	// name turns them on.
 	off map[string]bool
+	// ceiling is the highest decision about reading outside of the project that is not
+	// written.
+	ceiling *ir.Default
 }
 
 // explicit writes what a subject leaves unsaid: a table for each group and a default for
 // each table, as package policy decides it. role is nil for a mode.
 func explicit(can ir.Can, at diag.Pos, role *ir.Role, off map[string]bool) side {
-	u := unsaid{role: role, file: at.File, fallback: can.Default}
-	u.omitted, u.outsideRead = omissions(role)
+	u := unsaid{role: role, fallback: cmp.Or(can.Default, leaves(at, role))}
 	out := can
 	out.Default = nil
 	for _, g := range tables {
 		*g.of(&out) = u.table(g.group, *g.of(&can))
 	}
 	out.MCP = u.mcp(can.MCP, off)
-	out.Unknown = cmp.Or(can.Unknown, u.decide(u.omitted))
-	out.OutsideRead = cmp.Or(can.OutsideRead, u.decide(u.outsideRead))
-	out.OutsideEdit = cmp.Or(can.OutsideEdit, u.decide(ir.Deny))
-	return side{out, off}
-}
-
-// omissions returns what a subject decides about everything that a written table leaves
-// unsaid, and about reading outside of the project. role is nil for a mode.
-func omissions(role *ir.Role) (omitted, outsideRead ir.Decision) {
-	if role == nil {
-		return ir.Deny, ir.Deny
+	out.Unknown = cmp.Or(can.Unknown, u.unknown(can.Default, at))
+	ceiling := ir.Deny
+	if role != nil {
+		ceiling = ir.Ask
 	}
-	return min(ir.Ask, policy.PermissionModeDefault(permissionMode(role), ir.Unknown)), ir.Ask
+	return side{out, off, &ir.Default{Decision: ceiling, Pos: diag.Pos{File: at.File}}}
 }
 
-func permissionMode(role *ir.Role) string { return cmp.Or(role.PermissionMode, "default") }
+// leaves returns the default of everything that a subject leaves unsaid.
+func leaves(at diag.Pos, role *ir.Role) *ir.Default {
+	if role == nil {
+		return &ir.Default{Decision: ir.Deny, Pos: diag.Pos{File: at.File}}
+	}
+	return &ir.Default{Decision: ir.Agent, Pos: diag.Pos{File: at.File}}
+}
 
 // unsaid is what a subject decides where it says nothing.
 type unsaid struct {
-	role                 *ir.Role // nil for a mode
-	file                 string   // of the subject
-	fallback             *ir.Default
-	omitted, outsideRead ir.Decision
+	role     *ir.Role // nil for a mode
+	fallback *ir.Default
 }
 
-func (u unsaid) decide(d ir.Decision) *ir.Default {
-	return &ir.Default{Decision: d, Pos: diag.Pos{File: u.file}}
-}
-
-// group returns the default of a group that the subject does not mention.
-func (u unsaid) group(g ir.Group) *ir.Default {
+// unknown returns the default of the tools that have no group. A default of all groups
+// never allows them, and a mode has them only where it leaves everything to its agent.
+func (u unsaid) unknown(written *ir.Default, at diag.Pos) *ir.Default {
 	switch {
-	case u.fallback != nil:
-		return u.fallback
-	case u.role == nil:
-		return u.decide(ir.Deny)
-	case g == ir.Modes:
-		return u.decide(ir.Allow)
+	case written == nil, u.role == nil && written.Decision != ir.Agent:
+		return leaves(at, u.role)
+	case written.Decision == ir.Allow:
+		return &ir.Default{Decision: ir.Ask, Pos: written.Pos}
 	}
-	return u.decide(policy.PermissionModeDefault(permissionMode(u.role), g))
+	return written
 }
 
 // table returns a group's table with a default.
 func (u unsaid) table(g ir.Group, t *ir.Table) *ir.Table {
 	switch {
 	case g == ir.Modes && u.role != nil && u.role.Modes != nil:
-		return listed(t, u.role, u.decide(ir.Deny))
+		return listed(t, u.role, &ir.Default{Decision: ir.Deny, Pos: u.fallback.Pos})
 	case t == nil:
-		return &ir.Table{Default: u.group(g)}
+		return &ir.Table{Default: u.fallback}
 	case t.Default == nil:
-		return &ir.Table{Default: u.decide(u.omitted), Rules: t.Rules, Open: t.Open}
+		return &ir.Table{Default: u.fallback, Rules: t.Rules, Open: t.Open}
 	}
 	return t
 }
@@ -88,24 +81,24 @@ func (u unsaid) table(g ir.Group, t *ir.Table) *ir.Table {
 // mcp returns the table of the servers with a default for it and for each entry.
 func (u unsaid) mcp(t *ir.MCPTable, off map[string]bool) *ir.MCPTable {
 	if t == nil {
-		return &ir.MCPTable{Default: u.group(ir.MCP)}
+		return &ir.MCPTable{Default: u.fallback}
 	}
 	out := *t
-	out.Default = cmp.Or(out.Default, u.decide(u.omitted))
+	out.Default = cmp.Or(out.Default, u.fallback)
 	out.Entries = slices.Clone(out.Entries)
-	least := min(u.omitted, out.Default.Decision) // what an entry of one server without a default may fall to
+	least := out.Default // what an entry of one server without a default may fall to
 	for _, e := range out.Entries {
-		if !e.Literal && e.Default != nil {
-			least = min(least, e.Default.Decision)
+		if !e.Literal {
+			least = lower(least, e.Default)
 		}
 	}
 	for i := range out.Entries {
 		e := &out.Entries[i]
 		switch {
-		case e.Literal && off[e.Key] && !permits(e):
-			e.Default = u.decide(ir.Deny) // a written ask would turn the server on
+		case e.Literal && off[e.Key] && !permits(e): // a written default might turn the server on
+			e.Default = &ir.Default{Decision: ir.Deny, Pos: diag.Pos{File: e.Pos.File}}
 		case e.Default == nil:
-			e.Default = u.decide(least)
+			e.Default = least
 		}
 	}
 	return &out
@@ -198,6 +191,12 @@ func meet(a, b side) ir.Can {
 	out.Unknown = lower(a.can.Unknown, b.can.Unknown)
 	out.OutsideRead = lower(a.can.OutsideRead, b.can.OutsideRead)
 	out.OutsideEdit = lower(a.can.OutsideEdit, b.can.OutsideEdit)
+	if (a.can.OutsideRead == nil) != (b.can.OutsideRead == nil) {
+		out.OutsideRead = lower(out.OutsideRead, a.ceiling)
+	}
+	if (a.can.OutsideEdit == nil) != (b.can.OutsideEdit == nil) {
+		out.OutsideEdit = lower(out.OutsideEdit, &ir.Default{Decision: ir.Deny, Pos: a.ceiling.Pos})
+	}
 	own(&out)
 	return out
 }
@@ -205,28 +204,23 @@ func meet(a, b side) ir.Can {
 // implicit removes what a subject would decide without a word. It is the inverse of
 // explicit, as far as nothing is lost.
 func implicit(can *ir.Can, role *ir.Role) {
-	omitted, outsideRead := omissions(role)
-	drop := func(d **ir.Default, unsaid ir.Decision) {
-		if *d != nil && (*d).Decision == unsaid {
-			*d = nil
-		}
-	}
-	drop(&can.Unknown, omitted)
-	drop(&can.OutsideRead, outsideRead)
-	drop(&can.OutsideEdit, ir.Deny)
-	if role != nil {
-		return // its permission mode decides about a group that it does not mention
+	unsaid := leaves(diag.Pos{}, role).Decision
+	if can.Unknown != nil && can.Unknown.Decision == unsaid {
+		can.Unknown = nil
 	}
 	for _, g := range tables {
 		t := g.of(can)
-		if (*t).Default.Decision > ir.Deny {
-			continue
-		}
-		if !slices.ContainsFunc((*t).Rules, func(r ir.Rule) bool { return r.Decision > ir.Deny }) {
-			*t = nil
+		if (*t).Default.Decision != unsaid {
 			continue
 		}
 		(*t).Default = nil
+		says := func(r ir.Rule) bool { return unsaid != ir.Deny || r.Decision > ir.Deny }
+		if !slices.ContainsFunc((*t).Rules, says) {
+			*t = nil
+		}
+	}
+	if m := can.MCP; m != nil && m.Default.Decision == unsaid && role != nil {
+		m.Default = nil
 	}
 }
 
@@ -360,7 +354,7 @@ func (s ruleSet) limit(r ir.Rule, how matching) (ir.Decision, bool) {
 		}
 	case ir.Allow:
 		switch {
-		case s.fallback.Decision == ir.Allow, allows:
+		case s.fallback.Decision >= ir.Allow, allows:
 		case same && (s.fallback.Decision == ir.Ask || asks):
 			return ir.Ask, true
 		default:

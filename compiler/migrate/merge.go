@@ -342,7 +342,7 @@ func meetRoles(a, b ir.Role, off map[string]bool) ir.Role {
 	out := a
 	out.Can = meet(explicit(a.Can, a.Pos, &a, off), explicit(b.Can, b.Pos, &b, off))
 	out.Modes = nil // written as a table
-	rank := func(r *ir.Role) int { return slices.Index(strictness, permissionMode(r)) }
+	rank := func(r *ir.Role) int { return slices.Index(strictness, cmp.Or(r.PermissionMode, "default")) }
 	if rank(&b) < rank(&a) {
 		out.PermissionMode, out.PermissionModePos = b.PermissionMode, b.PermissionModePos
 	}

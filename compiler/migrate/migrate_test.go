@@ -331,7 +331,7 @@ func TestReadOnlySubagentStaysReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for a, want := range map[policy.Action]ir.Decision{
-		{Group: ir.Read, Arg: "src/x"}: ir.Allow, {Group: ir.Edit, Arg: "src/x"}: ir.Deny, {Group: ir.Command, Arg: "git diff HEAD"}: ir.Allow,
+		{Group: ir.Read, Arg: "src/x"}: ir.Agent, {Group: ir.Edit, Arg: "src/x"}: ir.Deny, {Group: ir.Command, Arg: "git diff HEAD"}: ir.Allow,
 		{Group: ir.Command, Arg: "rm -rf x"}: ir.Deny, {Group: ir.Web, Arg: "a.org"}: ir.Deny, {Group: ir.MCP, Server: "x", Arg: "y"}: ir.Deny, {Group: ir.Modes, Arg: "code"}: ir.Deny, {Group: ir.Unknown, Arg: "X"}: ir.Deny,
 	} {
 		if got := s.Decide(a).Decision; got != want {

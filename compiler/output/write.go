@@ -481,7 +481,11 @@ func (w *writer) apply(b Build, changes []Change) error {
 		}
 		return err
 	}
-	return w.rename(PendingLock, LockFile)
+	if err := w.rename(PendingLock, LockFile); err != nil {
+		return err
+	}
+	w.prune(PendingLock) // no hook reads a policy beside it
+	return nil
 }
 
 // changed returns what changes as a transaction.

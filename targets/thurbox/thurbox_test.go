@@ -127,7 +127,7 @@ func TestLongName(t *testing.T) {
 // agents.toml names the settings file and survives hostile names.
 func TestAgents(t *testing.T) {
 	name := "it's \"ours\"\n[[agents]]"
-	files, _ := emit(t, ir.Role{Name: name})
+	files, _ := emit(t, ir.Role{Name: name, Can: commands(ir.Deny, "rm *")})
 	var got format.Agents
 	if err := toml.Unmarshal([]byte(files[format.AgentsPath]), &got); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAgents(t *testing.T) {
 		t.Error(diff)
 	}
 	settings := "--settings=.claude/modec/" + contract.PathName(name) + ".settings.json"
-	if diff := cmp.Diff(settings, got.Agents[0].Args[0]); diff != "" {
+	if diff := cmp.Diff([]string{"--setting-sources=user", settings}, got.Agents[0].Args); diff != "" {
 		t.Error(diff)
 	}
 }
