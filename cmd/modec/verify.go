@@ -101,10 +101,11 @@ func (c *verifyCmd) Run(e *env) error {
 		}
 		return failed
 	}
+	rest := verifyLines
 	if !e.ui.quiet || failed != nil {
-		e.ui.verify(report)
+		rest = e.ui.verify(report)
 	}
-	e.ui.diagnostics(diags)
+	e.ui.findings(diags, rest-1-len(missing))
 	if len(missing) > 0 {
 		for _, name := range missing {
 			e.ui.printf("missing: %s\n", diag.Clean(name))
