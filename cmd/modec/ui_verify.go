@@ -54,6 +54,14 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 	return verifyLines - lines
 }
 
+// missing lists artifacts that are not on disk.
+func (u *ui) missing(names []string) {
+	for _, name := range names {
+		u.printf("missing: %s\n", diag.Clean(name))
+	}
+	u.note("next: modec build\n")
+}
+
 // bySurface lists what there is to say of each surface; those of which the same is to be said
 // stand together.
 func bySurface(surfaces []verify.Surface, of func(*verify.Surface) string) string {
