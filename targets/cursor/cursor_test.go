@@ -504,9 +504,10 @@ func closed() ir.Can { return ir.Can{Default: &ir.Default{Decision: ir.Deny, Pos
 func TestHooksFile(t *testing.T) {
 	p := role(closed())
 	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
-	const line = `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)'`
-	const refuses = line + ` || exit 2; }`
-	const asks = line + ` || { [ $? = 2 ] && exit 2; ` +
+	line := `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' --digest ` +
+		p.Digest(ir.SubjectRef{Role: p.Baseline})
+	refuses := line + ` || exit 2; }`
+	asks := line + ` || { [ $? = 2 ] && exit 2; ` +
 		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
 		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
 	every := hook.Events(groups)
