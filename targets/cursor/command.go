@@ -109,12 +109,13 @@ func startOf(p ir.Pattern) string {
 }
 
 // overlaps reports whether an entry approves something that the source denies
-// or asks about: the starts of those rules are tried behind it.
+// or asks about: the starts of those rules are tried behind it, and a shell, which would run
+// whatever it reads.
 func (e *emitter) overlaps(p *profile, entry string, starts []string) bool {
 	words := strings.Replace(entry, ":", " ", 1)
 	probes := []string{words}
 	if words == entry { // a prefix, behind which anything may come
-		probes = append(probes, words+" modec-probe")
+		probes = append(probes, words+" modec-probe", words+" sh")
 		for _, s := range starts {
 			if s == "" || strings.HasPrefix(s, words+" ") || s == words {
 				return true
