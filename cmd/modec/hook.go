@@ -16,6 +16,7 @@ type hookCmd struct {
 	Agent    string `arg:"" help:"The agent that asks: ${hookers}."`
 	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: .modec/policy.json of the project."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
+	Digest   string `placeholder:"HEX" help:"Refuse where the policy decides about the subject in another way than at the build."`
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 
@@ -24,7 +25,7 @@ func (hookCmd) Help() string {
 one complete answer and exits 0, or prints the reason on standard error and exits 2, which every agent takes
 for a refusal.
 
-It refuses where it cannot decide: the policy is missing, corrupt or of another version; the payload is
+It refuses where it cannot decide: the policy is missing, corrupt, edited or of another version; the payload is
 malformed or over 8 MiB; there is no answer within 2 seconds.
 
 --may-allow is for a hook that you installed yourself. A hook that came with a repository abstains instead of
@@ -88,6 +89,10 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	ref, err := p.ParseSubject(c.Subject, "")
 	if err != nil {
 		return contract.Refuse(err.Error())
+	}
+	if c.Digest != "" && c.Digest != p.Digest(ref) {
+		return contract.Refuse(fmt.Sprintf("the policy %s is not the one of the build that wrote this hook: "+
+			"run `modec build`", model))
 	}
 	payload, err := io.ReadAll(io.LimitReader(e.stdin, hookPayload+1))
 	if err != nil {

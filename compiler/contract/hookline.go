@@ -15,6 +15,7 @@ type HookLine struct {
 	Model    string // the policy file, with ${VARIABLES} as written
 	Subject  string
 	MayAllow bool
+	Digest   string // of what decides about the subject ([ir.Project.Digest]); "": any
 	// FailClosed is set where the line refuses whenever modec is missing or fails:
 	// `… || exit 2`.
 	FailClosed bool
@@ -33,7 +34,7 @@ const refusedByModec = "[ $? = 2 ] && exit 2"
 
 // ParseHookLine reads a line as a POSIX shell would:
 //
-//	modec hook AGENT --model FILE --subject S [--may-allow] [|| exit 2 | || echo TEXT]
+//	modec hook AGENT --model FILE --subject S [--digest D] [--may-allow] [|| exit 2 | || echo TEXT]
 //
 // or with the end that [Unless] returns.
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
@@ -96,7 +97,7 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 
 // options reads the options of `modec hook AGENT`.
 func (h *HookLine) options(args []string) error {
-	values := map[string]*string{"--model": &h.Model, "--subject": &h.Subject}
+	values := map[string]*string{"--model": &h.Model, "--subject": &h.Subject, "--digest": &h.Digest}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
 		if name == "--may-allow" {
@@ -105,7 +106,7 @@ func (h *HookLine) options(args []string) error {
 		}
 		to, ok := values[name]
 		if !ok {
-			return fmt.Errorf("got the argument %q, want --model, --subject or --may-allow", args[0])
+			return fmt.Errorf("got the argument %q, want --model, --subject, --digest or --may-allow", args[0])
 		}
 		if !joined {
 			if args = args[1:]; len(args) == 0 {

@@ -331,6 +331,11 @@ type Pattern struct {
 	Text string      `json:"text,omitempty"`
 }
 
+// Everything reports whether the pattern matches all of its group, whatever the group.
+func (p Pattern) Everything() bool {
+	return p.Kind == All || p.Kind == Plain && (p.Text == "*" || p.Text == "**")
+}
+
 // String writes the pattern as its author would.
 func (p Pattern) String() string {
 	switch p.Kind {

@@ -139,3 +139,47 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+// The digest is that of what decides about a subject, and the same for a model that was
+// written and read.
+func TestDigest(t *testing.T) {
+	p := sample()
+	role, mode := SubjectRef{Role: p.Roles[0].Name}, SubjectRef{Mode: p.Modes[0].Slug}
+	b, err := json.Marshal(p.Decisions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Unmarshal(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []SubjectRef{role, mode} {
+		if p.Digest(ref) != read.Digest(ref) || len(p.Digest(ref)) != 16 {
+			t.Errorf("%s: got %s and %s", ref, p.Digest(ref), read.Digest(ref))
+		}
+	}
+	same := func(change func(*Project)) (ofRole, ofMode bool) {
+		q, err := Unmarshal(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(q)
+		return q.Digest(role) == p.Digest(role), q.Digest(mode) == p.Digest(mode)
+	}
+	for name, c := range map[string]struct {
+		change     func(*Project)
+		role, mode bool
+	}{
+		"the source's hash": {func(p *Project) { p.SourceHash = "x" }, true, true},
+		"a place":           {func(p *Project) { p.Roles[0].Pos.Line++; p.Modes[0].Pos.Line++ }, true, true},
+		"another role":      {func(p *Project) { p.Roles = append(p.Roles, Role{Name: "zz"}) }, true, true},
+		"another mode":      {func(p *Project) { p.Modes = append(p.Modes, Mode{Slug: "zz"}) }, false, true},
+		"the role":          {func(p *Project) { p.Roles[0].PermissionMode += "x" }, false, true},
+		"a guard":           {func(p *Project) { p.Guards = nil }, false, false},
+		"silence":           {func(p *Project) { p.Silence = &Default{Decision: Allow} }, false, false},
+	} {
+		if r, m := same(c.change); r != c.role || m != c.mode {
+			t.Errorf("%s: got the same for the role %v and for the mode %v", name, r, m)
+		}
+	}
+}

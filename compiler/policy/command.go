@@ -14,6 +14,7 @@ type commandTable struct {
 	// open is set for a bare allow, where "*" is allowed, and where the rest is left to the
 	// agent: what is not literal is then judged by what it could become.
 	open   bool
+	left   bool   // the rest is left to the agent: no "*" allows it
 	opaque Result // for what matches no list
 }
 
@@ -27,7 +28,8 @@ func (e *Engine) compileCommands(s *side) error {
 	t := &s.commands
 	t.fallback = s.fallback(ir.Command)
 	rules := s.rules(ir.Command)
-	t.open = len(rules) == 0 && t.fallback.Decision == ir.Allow || t.fallback.Decision == ir.Agent
+	t.left = t.fallback.Decision == ir.Agent
+	t.open = len(rules) == 0 && t.fallback.Decision == ir.Allow || t.left
 	for _, r := range rules {
 		c := commandRule{result: ruleResult(r)}
 		switch r.Pattern.Kind {
@@ -46,7 +48,9 @@ func (e *Engine) compileCommands(s *side) error {
 		default:
 			return fmt.Errorf("got a pattern of kind %q, want a command", r.Pattern.Kind)
 		}
-		t.open = t.open || r.Decision == ir.Allow && c.every()
+		if r.Decision == ir.Allow && c.every() {
+			t.open, t.left = true, false
+		}
 		t.rules[r.Decision] = append(t.rules[r.Decision], c)
 	}
 	t.opaque = t.unreadable()
@@ -57,7 +61,7 @@ func (e *Engine) compileCommands(s *side) error {
 // else ask at most. Where the group is open an ask of its list may be meant. A group that
 // is left to the agent leaves that to it too.
 func (t *commandTable) unreadable() Result {
-	if t.fallback.Decision == ir.Agent && !slices.ContainsFunc(t.rules[ir.Deny], commandRule.every) {
+	if t.left && !slices.ContainsFunc(t.rules[ir.Deny], commandRule.every) {
 		return *t.fallback
 	}
 	if deny := t.rules[ir.Deny]; len(deny) > 0 {
@@ -92,7 +96,7 @@ func (t *commandTable) unreadable() Result {
 // It returns the files that the command reads where the rule is a filter's.
 func (t *commandTable) decide(c *command) (*Result, []word) {
 	unnamed := len(c.words) > 0 && c.words[0].holes
-	if c.strict && !t.open || unnamed && t.fallback.Decision == ir.Agent {
+	if c.strict && !t.open || unnamed && t.left {
 		return &t.opaque, nil
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {

@@ -185,6 +185,19 @@ func TestBoth(t *testing.T) {
 	}
 }
 
+// A list with "*" leaves no command to the agent, not even one that matches no other entry.
+func TestEveryCommand(t *testing.T) {
+	every := role(t, ir.Role{Can: ir.Can{Command: table(allow("*"))}})
+	but := role(t, ir.Role{Can: ir.Can{Command: table(allow("*"), deny("rm *"))}})
+	for line, d := range map[string][2]ir.Decision{
+		"make": {ir.Allow, ir.Allow}, "rm a": {ir.Allow, ir.Deny}, "$X": {ir.Allow, ir.Deny},
+		"ls | sh": {ir.Allow, ir.Deny}, "ls \"": {ir.Allow, ir.Deny},
+	} {
+		want(t, every, Action{Group: ir.Command, Arg: line}, d[0])
+		want(t, but, Action{Group: ir.Command, Arg: line}, d[1])
+	}
+}
+
 // A guard caps what a subject approves, and says nothing where the rest is left to an agent
 // that asks by itself.
 func TestGuardsOfSilence(t *testing.T) {

@@ -41,8 +41,8 @@ func project() *ir.Project {
 		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
 		Roles: []ir.Role{{Name: "dev", Can: can}},
 		Guards: []ir.Rule{
-			{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".modec"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1}},
-			{Decision: ir.Ask, Pattern: ir.Pattern{Text: ".claude"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 2}},
+			{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".modec/"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1}},
+			{Decision: ir.Ask, Pattern: ir.Pattern{Text: ".claude/"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 2}},
 		},
 	}
 }
@@ -188,15 +188,15 @@ func TestArgs(t *testing.T) {
 
 // A hostile name is data in the hook's command. In a file that travels a missing modec asks.
 func TestHookCommand(t *testing.T) {
-	line := hookLine{policy: projectPolicy, subject: "role:it's $(x)"}
-	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)'`
+	line := hookLine{policy: projectPolicy, subject: "role:it's $(x)", digest: "0a"}
+	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' --digest 0a`
 	for _, c := range []struct {
 		hooks   contract.Switch
 		travels bool
 		end     string
 	}{
 		{contract.WhereNeeded, false, " --may-allow || exit 2"},
-		{contract.WhereNeeded, true, " || echo '" + askInstead + "'"},
+		{contract.WhereNeeded, true, contract.Unless(askInstead)},
 		{contract.Always, true, " || exit 2"},
 	} {
 		line.travels = c.travels
@@ -204,7 +204,7 @@ func TestHookCommand(t *testing.T) {
 		if got != want+c.end {
 			t.Errorf("got %s, want %s", got, want+c.end)
 		}
-		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != line.subject {
+		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != line.subject || h.Digest != "0a" {
 			t.Errorf("%s is read as %+v, %v", got, h, err)
 		}
 	}
@@ -314,7 +314,7 @@ func TestBaseline(t *testing.T) {
 	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
 	files, _ := emitted(t, p, nil)
 	shared := files[".claude/settings.json"]
-	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, `--subject role:dev || echo `} {
+	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, "--subject role:dev --digest " + p.Digest(ir.SubjectRef{Role: "dev"}) + " || { [ $? = 2 ] && exit 2; echo "} {
 		if !strings.Contains(shared, want) {
 			t.Errorf("%s is missing:\n%s", want, shared)
 		}

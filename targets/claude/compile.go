@@ -216,7 +216,7 @@ func (c *compiler) asksAnyway(g ir.Group, r *ir.Rule) bool {
 
 // protected are the guards about which Claude Code asks in every mode but bypassPermissions,
 // whatever rule allows them.
-var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
+var protected = []string{".git/", ".vscode/", ".claude/", ".mcp.json/"}
 
 // asksWhole reports whether rules have to ask about all of a group: it asks about what is not
 // listed, and Claude Code would not, or nothing is listed.

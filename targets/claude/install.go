@@ -74,6 +74,7 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook "+
 			"only")
 	}
+	line.digest = "" // the next build may change the policy
 	line.policy = contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
 	off := ""
 	if c.hook {

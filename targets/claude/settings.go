@@ -16,7 +16,8 @@ func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
 // ofRole returns the hook of a role's settings, which answers allow where its file does not
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
-	return hookLine{policy: projectPolicy, subject: "role:" + r.Name, travels: e.isBaseline(r)}
+	digest := e.in.Project.Digest(ir.SubjectRef{Role: r.Name})
+	return hookLine{policy: projectPolicy, subject: "role:" + r.Name, digest: digest, travels: e.isBaseline(r)}
 }
 
 // settings builds a role's settings file. It is empty where nothing is left to say.
@@ -77,6 +78,7 @@ const projectPolicy = `"${CLAUDE_PROJECT_DIR}/.modec/policy.json"`
 type hookLine struct {
 	policy  string // a word of the shell
 	subject string
+	digest  string // of what decides about the subject; "" where the policy may change
 	// travels is set for a file that travels with the repository: the hook never answers
 	// allow, and where modec is missing or fails a person is asked.
 	travels bool
@@ -85,6 +87,9 @@ type hookLine struct {
 // command returns the command of a hook.
 func (e *emitter) command(h hookLine) string {
 	line := "modec hook claude --model " + h.policy + " --subject " + contract.ShellQuote(h.subject)
+	if h.digest != "" {
+		line += " --digest " + h.digest
+	}
 	if !h.travels {
 		line += " --may-allow"
 	}

@@ -25,7 +25,9 @@ func (*emitter) Codes() []diag.Doc {
 		{Code: codeApproval, Text: "A command that the source allows cannot be written as an entry that Cursor is " +
 			"sure to read as the source does: an entry is a command's first words, or one whole command of two words " +
 			"or more. Patterns with a wildcard inside, built-in sets, and allows below which something is asked or " +
-			"denied are left out, so that the user is asked each time. Write the allow as a prefix (\"npm test *\")."},
+			"denied are left out, so that the user is asked each time. Write the allow as a prefix (\"npm test *\"). " +
+			"A default that allows is left out beside a list, for commands and for hosts: the source then asks about " +
+			"what is not literal, and an entry for everything does not."},
 		{Code: codeCLIOnly, Text: "Cursor has rules that deny in one place alone: the tokens of cli.json, which only " +
 			"its command line reads. Without hooks nothing denies this in the IDE, which reads and edits the files " +
 			"of the workspace without asking. Write hooks = true where people work in the IDE, and install modec " +

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -36,17 +37,24 @@ func (e *emitter) commands(p *profile) commands {
 func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 	var out, starts []string
 	whole, at := p.byDefault(ir.Command) == ir.Allow, p.subject.Default(ir.Command).Pos
+	every := whole && p.unlisted(ir.Command)
 	for _, r := range rules {
-		if r.Decision != ir.Allow {
+		switch {
+		case r.Decision != ir.Allow:
 			starts = append(starts, startOf(r.Pattern))
-		} else if everything(r.Pattern) {
-			whole, at = true, r.Pos
+		case everything(r.Pattern):
+			whole, every, at = true, true, r.Pos
 		}
 	}
-	if whole && len(starts) == 0 {
+	switch {
+	case every && len(starts) == 0:
 		return []string{"*"}
-	}
-	if whole {
+	case whole && len(starts) == 0:
+		e.loss(p, ir.Command, codeApproval, at,
+			"a default beside a list allows only what is literal, and no entry says so: "+
+				"Cursor asks about every command that no other rule allows").
+			Hint("allow \"*\", or list what runs without asking as prefixes (\"npm test *\")")
+	case whole:
 		e.loss(p, ir.Command, codeApproval, at,
 			"no entry means every command but some: Cursor asks about every command that no other rule allows").
 			Hint("list what runs without asking as prefixes (\"npm test *\")")
@@ -72,6 +80,21 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 	return out
 }
 
+// unlisted reports whether a default of commands or hosts that allows means all of them. A
+// written one does not beside a list: what is not literal, or no host, is then asked about.
+// Commands of a filter that reads are decided by what they read.
+func (p *profile) unlisted(g ir.Group) bool {
+	rules := p.subject.Rules(g)
+	left := p.subject.Default(g).Decision == ir.Agent
+	return len(rules) == 0 || left && !slices.ContainsFunc(rules, filters)
+}
+
+// filters reports whether a rule allows the built-in set whose commands are decided by the
+// paths that they name.
+func filters(r ir.Rule) bool {
+	return r.Decision == ir.Allow && r.Pattern.Kind == ir.Builtin && r.Pattern.Text == "readonly_filters"
+}
+
 // everything reports whether a pattern matches every command.
 func everything(p ir.Pattern) bool { return p.Kind == ir.Plain && strings.Trim(p.Text, "* ") == "" }
 
@@ -86,12 +109,13 @@ func startOf(p ir.Pattern) string {
 }
 
 // overlaps reports whether an entry approves something that the source denies
-// or asks about: the starts of those rules are tried behind it.
+// or asks about: the starts of those rules are tried behind it, and a shell, which would run
+// whatever it reads.
 func (e *emitter) overlaps(p *profile, entry string, starts []string) bool {
 	words := strings.Replace(entry, ":", " ", 1)
 	probes := []string{words}
 	if words == entry { // a prefix, behind which anything may come
-		probes = append(probes, words+" modec-probe")
+		probes = append(probes, words+" modec-probe", words+" sh")
 		for _, s := range starts {
 			if s == "" || strings.HasPrefix(s, words+" ") || s == words {
 				return true

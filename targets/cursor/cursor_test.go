@@ -123,12 +123,19 @@ func TestCommands(t *testing.T) {
 		{name: "a wrapper would approve what is denied",
 			table: table(ir.Ask, rule(ir.Allow, "env *", 1), rule(ir.Allow, "go test *", 2), rule(ir.Deny, "rm *", 3)),
 			allow: []string{"go test"}, deny: []string{"rm"}, codes: []string{"cursor-approval"}},
+		{name: "a wrapper would approve what a shell reads",
+			table: table(ir.Ask, rule(ir.Allow, "xargs *", 1), rule(ir.Allow, "go test *", 2)),
+			allow: []string{"go test"}, codes: []string{"cursor-approval"}},
 		{name: "hostile text is no entry",
 			table: table(ir.Ask, rule(ir.Allow, `echo ")" *`, 1), rule(ir.Allow, "a{b,c} *", 2)),
 			codes: []string{"cursor-approval"}},
 		{name: "a bare allow", table: table(ir.Allow), allow: []string{"*"}},
 		{name: "every command but some", table: table(ir.Allow, rule(ir.Deny, "rm *", 1)), deny: []string{"rm"},
 			codes: []string{"cursor-approval"}},
+		{name: "a list beside a default that allows", table: table(ir.Allow, rule(ir.Allow, "git log *", 1)),
+			allow: []string{"git log"}, codes: []string{"cursor-approval"}},
+		{name: "a list with everything", table: table(ir.Allow, rule(ir.Allow, "git log *", 1), rule(ir.Allow, "*", 2)),
+			allow: []string{"*"}},
 		{name: "what is not listed is denied by the hook", table: table(ir.Deny, rule(ir.Allow, "go test *", 1)),
 			allow: []string{"go test"}, codes: []string{"cursor-hook-only"}},
 		{name: "nothing is permitted", table: table(ir.Deny), deny: everyCommand},
@@ -244,6 +251,9 @@ func TestHosts(t *testing.T) {
 		{"a host", table(ir.Ask, rule(ir.Allow, "Docs.Example.com", 1), rule(ir.Deny, "evil.example", 2)),
 			[]string{"docs.example.com"}, []string{"evil.example"}},
 		{"everything", table(ir.Allow), []string{"*"}, nil},
+		{"everything, and a list", table(ir.Allow, rule(ir.Allow, "good.example", 1)), []string{"good.example"}, nil},
+		{"a list with everything", table(ir.Ask, rule(ir.Allow, "good.example", 1), rule(ir.Allow, "*", 2)),
+			[]string{"*"}, nil},
 		{"everything but", table(ir.Allow, rule(ir.Deny, "evil.example", 1)), nil, []string{"evil.example"}},
 		{"a bare deny", table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}}), nil,
 			[]string{"*"}},
@@ -504,9 +514,10 @@ func closed() ir.Can { return ir.Can{Default: &ir.Default{Decision: ir.Deny, Pos
 func TestHooksFile(t *testing.T) {
 	p := role(closed())
 	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
-	const line = `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)'`
-	const refuses = line + ` || exit 2; }`
-	const asks = line + ` || { [ $? = 2 ] && exit 2; ` +
+	line := `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' --digest ` +
+		p.Digest(ir.SubjectRef{Role: p.Baseline})
+	refuses := line + ` || exit 2; }`
+	asks := line + ` || { [ $? = 2 ] && exit 2; ` +
 		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
 		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
 	every := hook.Events(groups)
@@ -556,6 +567,8 @@ func TestHooksWhereNeeded(t *testing.T) {
 	}
 	deny := &ir.Default{Decision: ir.Deny, Pos: at(9)}
 	left := func(rules ...ir.Rule) *ir.Table { return &ir.Table{Rules: rules} }
+	filter := ir.Pattern{Kind: ir.Builtin, Text: "readonly_filters"}
+	filters := left(ir.Rule{Decision: ir.Allow, Pattern: filter, Pos: at(1)})
 	docs := server("docs", 10, "get")
 	open := role(ir.Can{MCP: mcp(ir.Deny, entry("docs", ir.Allow))}, docs)
 	open.ClosedInventory = false
@@ -575,6 +588,8 @@ func TestHooksWhereNeeded(t *testing.T) {
 		{"a set of commands is denied",
 			role(ir.Can{Command: left(ir.Rule{Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}, Pos: at(1)})}),
 			shell, shell},
+		{"a filter may read", role(ir.Can{Command: filters, Read: table(ir.Ask)}), nil, read},
+		{"a filter may not read", role(ir.Can{Command: filters, Read: table(ir.Deny)}), read, read},
 		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), nil, read},
 		{"an expression", role(ir.Can{Read: left(regex(ir.Deny, "x", 1))}), read, read},
 		{"a list of paths closes with deny",

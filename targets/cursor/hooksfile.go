@@ -46,12 +46,21 @@ func (e *emitter) hooksJSON(p *profile, model string, without missing) []byte {
 			end = contract.Unless(string(askedAbout))
 		}
 		command := "{ modec hook cursor --model " + contract.ShellQuote(model) +
-			" --subject " + contract.ShellQuote(p.label) + end + "; }"
+			" --subject " + contract.ShellQuote(p.label) + e.digest(p, model) + end + "; }"
 		hooks = append(hooks, event, []contract.Object{
 			{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true},
 		})
 	}
 	return withoutComments(contract.JSON(contract.Object{"version", 1, "hooks", hooks}))
+}
+
+// digest returns the argument by which the hook of a project's own policy refuses another
+// one; none for a policy elsewhere, which the next build may change.
+func (e *emitter) digest(p *profile, model string) string {
+	if model != contract.PolicyFile {
+		return ""
+	}
+	return " --digest " + e.in.Project.Digest(p.ref)
 }
 
 // withoutComments escapes what looks like a comment inside a string: the engine

@@ -106,6 +106,9 @@
 //     to the engine: without hooks, and with them where the command is left to Cursor,
 //     `npm ci > .env` runs where npm ci is listed, and the words after a redirect are
 //     not compared (`rm > x -rf /`).
+//   - Of a line with a substitution the engine compares every command, and words as they
+//     are written: `rm x $(rm y)` runs where rm is listed. Without hooks, and with them where
+//     such a line is left to Cursor, nothing asks about it.
 //   - `*` crosses "/" and no line break: a path with one passes Write(**).
 //   - On Windows the hooks' command is not PowerShell: every call is refused.
 package cursor

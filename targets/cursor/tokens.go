@@ -25,7 +25,7 @@ func (t *tokens) add(keyword format.Keyword, entries []string) {
 // tokens returns the CLI's permissions, nil where there are none; a deny goes before an
 // allow. Cursor requires both lists (cursor.com/docs/cli/reference/configuration).
 func (e *emitter) tokens(p *profile, c commands) contract.Object {
-	hosts, noHosts := hosts(p)
+	hosts, noHosts := e.hosts(p)
 	allow, deny := tokens{}, tokens{}
 	allow.add(format.MCP, e.allowed(p))
 	deny.add(format.MCP, e.denied(p))
@@ -118,15 +118,17 @@ func stars(glob string) string {
 
 // hosts returns the entries for hosts. A deny only keeps a host out of the allowlist, so
 // that the lists govern approval; the hook refuses.
-func hosts(p *profile) (allow, deny []string) {
-	every := p.byDefault(ir.Web) == ir.Allow
+func (e *emitter) hosts(p *profile) (allow, deny []string) {
+	whole, at := p.byDefault(ir.Web) == ir.Allow, p.subject.Default(ir.Web).Pos
+	every := whole && p.unlisted(ir.Web)
 	restricted := false // something is not allowed
 	for _, r := range p.subject.Rules(ir.Web) {
 		host, ok := hostPattern(r.Pattern)
 		apex, sub := strings.CutPrefix(host, "*.") // Cursor's *.host is also the host
 		switch {
+		case r.Decision == ir.Allow && host == "*":
+			whole, every, at = true, true, r.Pos
 		case r.Decision == ir.Allow:
-			every = every || host == "*"
 		case r.Decision == ir.Deny && host == "*":
 			return nil, []string{"*"}
 		case r.Decision == ir.Deny && ok && !(sub && decideHost(p, apex) != ir.Deny):
@@ -136,6 +138,11 @@ func hosts(p *profile) (allow, deny []string) {
 	}
 	if every && !restricted {
 		return []string{"*"}, nil
+	}
+	if whole {
+		e.loss(p, ir.Web, codeApproval, at,
+			"no entry means every host but some: Cursor asks about every host that no other rule allows").
+			Hint("list the hosts, or allow \"*\" and deny none")
 	}
 	for _, r := range p.subject.Rules(ir.Web) {
 		host, ok := hostPattern(r.Pattern)

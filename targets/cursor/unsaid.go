@@ -72,6 +72,21 @@ func (e *emitter) unsaidRules(p *profile, g ir.Group) {
 	if p.byDefault(g) == ir.Deny {
 		p.unsaidDefault(g)
 	}
+	if g == ir.Command {
+		p.unsaidReads()
+	}
+}
+
+// unsaidReads adds a filter whose commands the source denies by the paths that they name:
+// Cursor asks about them.
+func (p *profile) unsaidReads() {
+	rules := p.subject.Rules(ir.Command)
+	i := slices.IndexFunc(rules, filters)
+	denies := p.byDefault(ir.Read) == ir.Deny || decided(p.subject.Outside(ir.Read)) == ir.Deny ||
+		slices.ContainsFunc(p.subject.Rules(ir.Read), func(r ir.Rule) bool { return r.Decision == ir.Deny })
+	if i >= 0 && denies {
+		p.addUnsaid(ir.Command, rules[i].Pos, "what "+rules[i].Pattern.String()+" may not read")
+	}
 }
 
 // unsaidPaths adds what no token denies of paths. What is asked about is denied too, since

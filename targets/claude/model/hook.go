@@ -122,6 +122,10 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the policy does not have the hook's subject: %v", err)
 		return h
 	}
+	if l.Digest != "" && l.Digest != e.Project().Digest(ref) {
+		o.warn(at, "the policy is not the one of the build that wrote the hook: it refuses everything")
+		return h
+	}
 	h.engine, h.ref = e, ref
 	return h
 }

@@ -40,6 +40,8 @@ func looseNode(line string, n syntax.Node) string {
 		if len(n.Args) > 0 && notCommands[slice(line, n.Args[0])] {
 			return declares
 		}
+	case *syntax.CmdSubst, *syntax.ProcSubst:
+		return "the engine compares the commands of a substitution, and not what it makes of the command around it"
 	case *syntax.DeclClause, *syntax.TestClause, *syntax.ArithmCmd:
 		return declares
 	case *syntax.Redirect:

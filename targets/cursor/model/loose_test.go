@@ -26,6 +26,10 @@ func TestStrictly(t *testing.T) {
 		"[[ -f x ]] && npm ci":        true,
 		"((x++)); npm ci":             true,
 		"if true; then X=1 npm ci;fi": true,
+		"npm ci $(npm ci)":            true,
+		"npm ci \"`npm ci`\"":         true,
+		"npm ci <(npm ci)":            true,
+		"npm ci '$(npm ci)'":          false,
 	} {
 		a, h := strictly(allowed, line)
 		if (h != nil) != hole || hole == (a.Decision == ir.Allow) {

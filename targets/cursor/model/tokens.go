@@ -130,7 +130,7 @@ func meaning(deny []token) *policy.Subject {
 		case !ok, table == nil, g == ir.Command && policy.CheckCommand(pattern) != nil,
 			g != ir.Command && (strings.HasPrefix(pattern, "/") || policy.CheckGlob(pattern) != nil):
 			continue
-		case g == ir.Command && strings.Trim(t.Inside, "*") == "":
+		case strings.Trim(t.Inside, "*") == "":
 			rule.Pattern = ir.Pattern{Kind: ir.All}
 		}
 		if *table == nil {
