@@ -17,11 +17,14 @@ import (
 )
 
 // robot is an agent that nobody has: it shows that a target needs its package and a
-// place in the list, and nothing in the compiler or the commands. Its one file lists,
-// for each mode, the groups that the mode may use without a question.
+// place in the list, and nothing in the compiler or the commands. Its one file names its
+// hook, and lists, for each mode, the groups that the mode may use without a question.
 type robot struct{}
 
-const robotFile = ".robot"
+const (
+	robotFile = ".robot"
+	robotHook = "# modec hook robot --model " + contract.PolicyFile + "\n"
+)
 
 func (robot) Name() string                             { return "robot" }
 func (robot) Summary() string                          { return "An agent of the tests" }
@@ -46,6 +49,7 @@ func (robot) Hook(req contract.HookRequest) contract.HookAnswer {
 
 func (robot) Emit(in contract.Input) ([]contract.File, diag.List) {
 	var b strings.Builder
+	b.WriteString(robotHook)
 	for _, m := range in.Project.Modes {
 		s, err := in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
 		if err != nil {
@@ -95,11 +99,20 @@ func (robot) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List
 		return nil, nil
 	}
 	d := robotDecider{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(data), robotHook)) {
 		words := strings.Fields(line)
 		d[words[0]] = words[1:]
 	}
 	return []contract.Decider{d}, nil
+}
+
+// Alone: a robot that nobody wrote anything for does nothing.
+func (robot) Alone(p *ir.Project) []contract.Decider {
+	d := robotDecider{}
+	for _, m := range p.Modes {
+		d[m.Slug] = nil
+	}
+	return []contract.Decider{d}
 }
 
 // robotDecider is what each mode may do unasked.
@@ -160,9 +173,10 @@ func TestANewTarget(t *testing.T) {
 	try(
 		it{[]string{"build"}, 0, "robot: 1 file"},
 		it{[]string{"build", "--check"}, 0, ""},
+		it{[]string{"verify"}, 0, "robot: "},
 		it{[]string{"verify"}, 0, "nothing is wider"},
 		it{[]string{"targets", "robot"}, 0, "An agent of the tests"},
-		it{[]string{"explain", "plan", "read", "a.go"}, 0, "robot"},
+		it{[]string{"explain", "plan", "read", "a.go"}, 0, "robot: allow"},
 		it{[]string{"args", "plan"}, 0, "--as 'mode plan'"},
 		it{[]string{"args", "plan", "--target", "robot"}, 0, "--as 'mode plan'"},
 		it{[]string{"run", "plan", "--", "robot", "--anything-goes"}, 2, "--anything-goes would replace"},

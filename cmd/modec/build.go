@@ -218,7 +218,7 @@ func (c *buildCmd) check(e *env, x checked) error {
 			return err
 		}
 	} else {
-		e.ui.diagnostics(diags)
+		e.ui.findings(diags, buildLines-1-len(drift))
 		for _, d := range drift {
 			e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
 		}

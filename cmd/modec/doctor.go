@@ -123,7 +123,7 @@ func (d *doctor) program() {
 	found, err := exec.LookPath("modec")
 	switch {
 	case err != nil:
-		d.wrong("modec", "is not on the path: every hook that a build writes refuses what it is asked").
+		d.wrong("modec", "is not on the path: the hooks that a build writes ask about every tool call, or refuse it").
 			hint("put the folder of " + own + " on the path")
 	case !sameFile(own, found):
 		d.note("modec", "%s runs, and hooks call %s", own, found)

@@ -58,7 +58,7 @@ type verdict struct {
 	Surface     string       `json:"surface,omitempty" jsonschema:"which of the agent's surfaces, where it has several"`
 	Decision    ir.Decision  `json:"decision"`
 	Governs     string       `json:"governs" jsonschema:"the halves that are governed: both, access, approval or neither"`
-	ByItself    bool         `json:"byItself,omitempty" jsonschema:"no artifact speaks of it; the agent decides alone"`
+	ByItself    bool         `json:"byItself,omitempty" jsonschema:"left to the agent, which does what it does without artifacts"`
 	Rule        string       `json:"rule" jsonschema:"the rule of the artifact"`
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
@@ -157,19 +157,16 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action, source p
 			if p, ok := d.(contract.PersonDecider); ok && ref.Mode == "" {
 				v = p.DecidePerson(res.Project.Role(ref.Role).Claims, a)
 			}
+			i := slices.IndexFunc(alone, func(x contract.Decider) bool { return x.Surface() == d.Surface() })
 			byItself := false
-			if i := slices.IndexFunc(alone, func(x contract.Decider) bool { return x.Surface() == d.Surface() }); i >= 0 &&
-				v.Governs == contract.Neither {
-				v, byItself = alone[i].Decide(ref, a), true
+			if i >= 0 {
+				v, byItself = leftAlone(v, alone[i].Decide(ref, a))
 			}
-			if v.Governs == contract.Neither {
+			if v.Governs == contract.Neither && !byItself { // it does not have the subject
 				continue
 			}
 			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision,
 				Governs: halves[v.Governs], ByItself: byItself, Rule: v.Rule, At: v.At.String()}
-			if byItself {
-				x.Governs = "neither"
-			}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
@@ -183,7 +180,28 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action, source p
 }
 
 var halves = map[contract.Halves]string{
-	contract.Both: "both", contract.Access: "access", contract.Approval: "approval",
+	contract.Neither: "neither", contract.Both: "both", contract.Access: "access", contract.Approval: "approval",
+}
+
+// leftAlone returns the verdict about an action that the source leaves to the agent, and
+// whether the agent does what it does by itself. What it permits by itself is no hole there.
+func leftAlone(v, alone contract.Verdict) (_ contract.Verdict, byItself bool) {
+	if alone.Governs == contract.Neither {
+		return v, false
+	}
+	does := alone.Answer
+	if h := alone.Hole; h != nil && h.Decision > does.Decision {
+		does.Decision, does.Rule = h.Decision, h.Why
+	}
+	permits := v.Decision
+	if v.Hole != nil {
+		permits = max(permits, v.Hole.Decision)
+	}
+	if v.Governs != contract.Neither && permits != does.Decision {
+		return v, false
+	}
+	does.Governs, does.At = v.Governs, diag.Pos{}
+	return contract.Verdict{Answer: does, Bare: v.Bare}, true
 }
 
 // allCodes documents everything that modec reports.

@@ -266,7 +266,7 @@ func knownFiles(t *testing.T) func(string) bool {
 			}
 		}
 	}
-	for _, p := range ir.GuardedPaths {
+	for _, p := range slices.Concat(ir.GuardedPaths, ir.AskedPaths) {
 		add(strings.TrimSuffix(p, "/**"))
 	}
 	for _, tg := range targets.All() {

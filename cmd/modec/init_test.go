@@ -33,11 +33,15 @@ func TestTemplates(t *testing.T) {
 				return stdout.String(), stderr.String()
 			}
 			modec("init", "--template", template.Name)
-			if _, stderr := modec("build"); stderr != "" {
+			out, stderr := modec("build")
+			if stderr != "" {
 				t.Errorf("build says %s", stderr)
 			}
+			atMost(t, buildLines, out)
 			modec("lint")
-			out, _ := modec("verify", "--json")
+			out, stderr = modec("verify")
+			atMost(t, verifyLines, out+stderr)
+			out, _ = modec("verify", "--json")
 			var report struct {
 				Surfaces []struct {
 					Wider []any `json:"wider"`
@@ -56,6 +60,49 @@ func TestTemplates(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// atMost holds that a command prints no more lines than it promises.
+func atMost(t *testing.T, lines int, out string) {
+	t.Helper()
+	if n := strings.Count(out, "\n"); n > lines {
+		t.Errorf("got %d lines, want at most %d\n%s", n, lines, out)
+	}
+}
+
+// TestLines: what is printed of large projects, with their losses and warnings, is no more
+// than a person reads.
+func TestLines(t *testing.T) {
+	t.Setenv("MODEC_CACHE", "off")
+	for _, fixture := range []string{"acme", "silence"} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(repository, "fixtures", fixture))); err != nil {
+			t.Fatal(err)
+		}
+		atMost(t, 1+buildLines, answer(t, "-C", dir, "build")) // the first line has the exit code
+		if fixture == "acme" && testing.Short() {
+			continue
+		}
+		atMost(t, 1+verifyLines, answer(t, "-C", dir, "verify"))
+	}
+}
+
+// TestNewProjectIsShort: what a new project writes into the agents' files fits on a screen.
+func TestNewProjectIsShort(t *testing.T) {
+	dir := t.TempDir()
+	answer(t, "-C", dir, "init")
+	answer(t, "-C", dir, "build")
+	lines := 0
+	for name, text := range treeOf(t, dir) {
+		name = filepath.ToSlash(name)
+		if name == ".claude/settings.json" || name == ".roomodes" || strings.HasPrefix(name, ".cursor/") {
+			lines += strings.Count(text, "\n")
+		}
+	}
+	const screen = 80
+	if lines == 0 || lines > screen {
+		t.Errorf("got %d lines, want at most %d", lines, screen)
 	}
 }
 

@@ -95,13 +95,22 @@ var peers = map[string]func(*testing.T){
 		}
 	},
 	"03 two roles have their own permissions in each format": func(t *testing.T) {
-		p := newPeer(t, more(`roles: other: can: command: {allow: ["make"], default: "deny"}`))
+		p := newPeer(t, more(`roles: other: can: command: {allow: ["make *"], default: "deny"}`))
 		p.modec(0, "build")
-		for _, file := range []string{".claude/modec/%.settings.json", ".cursor/modec/%/cli.json"} {
-			if p.read(strings.Replace(file, "%", "dev", 1)) == p.read(strings.Replace(file, "%", "other", 1)) {
-				t.Errorf("%s: the same", file)
+		for dev, other := range map[string]string{
+			".claude/settings.json":        ".claude/modec/other.settings.json",
+			".cursor/cli.json":             ".cursor/modec/other/cli.json",
+			".cursor/modec/dev/cli.json":   ".cursor/modec/other/cli.json",
+			".cursor/modec/dev/hooks.json": ".cursor/modec/other/hooks.json",
+		} {
+			if p.read(dev) == p.read(other) {
+				t.Errorf("%s and %s: the same", dev, other)
 			}
 		}
+		p.has(".claude/settings.json", "Bash(git diff *)", true)
+		p.has(".claude/settings.json", "Bash(make *)", false)
+		p.has(".claude/modec/other.settings.json", "Bash(make *)", true)
+		p.has(".claude/modec/other.settings.json", "git diff", false)
 	},
 	"04 a deny of a command matches in Cursor's own grammar": func(t *testing.T) {
 		p := newPeer(t, nil)
@@ -117,11 +126,11 @@ var peers = map[string]func(*testing.T){
 		p.modec(0, "build")
 		p.has(".cursor/cli.json", "domain:", false)
 		p.has(".cursor/cli.json", "WebFetch(docs.example.com)", true)
-		p.has(".claude/modec/dev.settings.json", "WebFetch(domain:docs.example.com)", true)
+		p.has(".claude/settings.json", "WebFetch(domain:docs.example.com)", true)
 	},
 	"06 a rule that a format cannot say is told, quiet or not": func(t *testing.T) {
-		p := newPeer(t, more(`roles: other: can: web: "ask"`))
-		if out := p.modec(0, "build", "--quiet"); !strings.Contains(out, "Cursor cannot ask about web") {
+		p := newPeer(t, more(`roles: other: can: edit: "ask"`))
+		if out := p.modec(0, "build", "--quiet"); !strings.Contains(out, "Cursor cannot ask about edit") {
 			t.Error(out)
 		}
 	},
@@ -144,10 +153,20 @@ var peers = map[string]func(*testing.T){
 		p := newPeer(t, nil)
 		p.modec(0, "build")
 		p.has(".cursor/cli.json", "WebFetch(docs.example.com)", true)
-		p.write("modec/dev.cue", "package modec\n\nroles: dev: can: command: \"ask\"\n")
+		p.has(".claude/settings.json", "WebFetch(domain:docs.example.com)", true)
+		p.write("modec/dev.cue", "package modec\n\nroles: dev: can: command: {deny: [\"rm -rf *\"], default: \"ask\"}\n")
 		p.modec(0, "build")
-		p.has(".cursor/cli.json", "WebFetch(docs.example.com)", false)
-		p.has(".claude/modec/dev.settings.json", "WebFetch(domain:docs.example.com)", false)
+		p.has(".cursor/cli.json", "Shell(rm -rf)", true)
+		p.has(".cursor/cli.json", "WebFetch", false)
+		p.has(".claude/settings.json", "Bash(rm -rf *)", true)
+		p.has(".claude/settings.json", "WebFetch", false)
+		p.write("modec/dev.cue", "package modec\n\nroles: dev: {}\n")
+		p.modec(0, "build")
+		for _, name := range []string{".cursor", ".claude", ".modec"} { // nothing is left to say
+			if _, err := os.Stat(filepath.Join(p.dir, name)); !os.IsNotExist(err) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	},
 	"10 a hand-made file is not overwritten": func(t *testing.T) {
 		p := newPeer(t, map[string]string{".roomodes": "customModes: [] # mine\n"})

@@ -38,7 +38,7 @@ func (c *runCmd) silence(e *env, t contract.Target, l *launch) error {
 			"your own %q holds, because the source leaves %s to the agent", a.Rule, ir.Names(a.Groups))})
 	}
 	if c.Closed && len(allows) > 0 {
-		return fmt.Errorf("%s of your own would decide what %s leaves to the agent: take them out, "+
+		return fmt.Errorf("%s of your own would decide what %s leaves to the agent: remove what is listed above, "+
 			"or close the groups in the source", count(len(allows), "rule"), l.ref)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -136,6 +137,47 @@ func (u *ui) diagnostics(list diag.List) {
 	if n := list.Count(diag.Error); n > 0 && !u.quiet {
 		fmt.Fprintf(u.err, "%s\n", count(n, "error"))
 	}
+}
+
+// findings prints errors and then warnings as far as they fit into a number of lines, the
+// first error in any case, and all of them with -v. It returns how many lines it printed.
+func (u *ui) findings(list diag.List, most int) int {
+	if u.verbose {
+		u.diagnostics(list)
+		return 0
+	}
+	lines := 0
+	var hidden []string
+	for _, s := range []struct {
+		severity diag.Severity
+		noun     string
+	}{{diag.Error, "error"}, {diag.Warning, "warning"}} {
+		more := 0
+		for _, d := range list {
+			if d.Severity != s.severity {
+				continue
+			}
+			var text bytes.Buffer
+			u.render.Render(&text, d)
+			n := bytes.Count(text.Bytes(), []byte("\n"))
+			if first := lines == 0 && d.Severity == diag.Error; !first && (more > 0 || lines+n >= most) {
+				more++
+				continue
+			}
+			lines += n
+			u.err.Write(text.Bytes())
+		}
+		if more > 0 && lines > 0 {
+			hidden = append(hidden, "and "+count(more, "more "+s.noun))
+		} else if more > 0 {
+			hidden = append(hidden, count(more, s.noun))
+		}
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintf(u.err, "%s (-v lists them)\n", strings.Join(hidden, " "))
+		lines++
+	}
+	return lines
 }
 
 // Colours of a terminal.

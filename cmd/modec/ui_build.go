@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -45,11 +44,7 @@ const buildLines = 20
 func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.List, summary string) {
 	reports := targetReports(res, changes)
 	rest := buildLines - 1 - len(reports)
-	if u.verbose {
-		u.diagnostics(diags)
-	} else {
-		rest -= u.someDiagnostics(diags, rest/2)
-	}
+	rest -= u.findings(diags, rest/2)
 	for i, r := range reports {
 		if i == len(res.Outputs) && len(r.Files) == 0 {
 			break
@@ -69,31 +64,6 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 		u.losses(reports, rest)
 	}
 	u.note("%s\n", summary)
-}
-
-// someDiagnostics prints warnings as far as they fit into a number of lines, and returns how
-// many lines it printed.
-func (u *ui) someDiagnostics(list diag.List, most int) int {
-	lines, hidden := 0, 0
-	for _, d := range list {
-		if d.Severity == diag.Note {
-			continue
-		}
-		var text bytes.Buffer
-		u.render.Render(&text, d)
-		n := bytes.Count(text.Bytes(), []byte("\n"))
-		if hidden > 0 || lines > 0 && lines+n >= most {
-			hidden++
-			continue
-		}
-		lines += n
-		u.err.Write(text.Bytes())
-	}
-	if hidden > 0 {
-		fmt.Fprintf(u.err, "and %s (-v lists them)\n", count(hidden, "more warning"))
-		lines++
-	}
-	return lines
 }
 
 // files prints the files of a target: one line, or one for each file with -v.

@@ -27,7 +27,10 @@ func (u *ui) explain(x explanation) {
 		name := strings.TrimSpace(v.Target + " " + v.Surface)
 		u.printf("%s: %s%s\n", name, v.Decision, diag.Clean(qualified(v)))
 		if u.verbose && v.Rule != "" {
-			u.printf("  by %s  (%s)\n", diag.Clean(v.Rule), diag.Clean(v.At))
+			if v.At != "" {
+				v.At = "  (" + v.At + ")"
+			}
+			u.printf("  by %s%s\n", diag.Clean(v.Rule), diag.Clean(v.At))
 		}
 	}
 }
@@ -37,7 +40,7 @@ func qualified(v verdict) string {
 	note := ""
 	switch {
 	case v.ByItself:
-		note = ", which the agent does by itself: nothing there says more"
+		note = ", as it does by itself"
 	case v.Governs == "access" && v.Decision > ir.Deny:
 		note = ", whether it asks is not said there"
 	case v.Governs == "approval" && v.Decision < ir.Allow:

@@ -18,40 +18,69 @@ func outcomeOf(r *verify.Report) string {
 	return "nothing is wider than the source"
 }
 
+// verifyLines is the most lines of a verification without -v.
+const verifyLines = 15
+
 // verify prints a report: a line for each surface, and a line for each kind of finding that
-// is not a defect. With -v it prints all that was compared, and what differs.
-func (u *ui) verify(r *verify.Report) {
+// is not a defect. With -v it prints all that was compared, and what differs. It returns how
+// many lines remain of [verifyLines].
+func (u *ui) verify(r *verify.Report) (remaining int) {
 	if u.verbose {
 		for i := range r.Surfaces {
 			u.surface(&r.Surfaces[i])
 		}
-		return
+		return 0
 	}
-	sum := map[string][]string{}
-	add := func(what, name, text string) {
-		if text != "" {
-			sum[what] = append(sum[what], name+" "+text)
-		}
-	}
+	lines := 0
 	for i := range r.Surfaces {
 		s := &r.Surfaces[i]
-		name := surfaceName(s)
-		u.printf("%s: %s\n", name, diag.Clean(summaryOfSurface(s)))
-		add("accepted by exceptions", name, positive(s.Counts.Accepted))
-		add("holes of the agents", name, positive(s.Counts.Holes))
-		add("assumed not to exist", name, positive(s.Counts.Assumed))
-		add("held by nothing here", name, strings.Join(s.Ungoverned, ", "))
-		add("left to the agents", name, left(s))
-		add("allowed by entries of your own", name, positive(s.Counts.Filled))
+		u.printf("%s: %s\n", surfaceName(s), diag.Clean(summaryOfSurface(s)))
+		lines++
 	}
-	for _, what := range []string{
-		"accepted by exceptions", "holes of the agents", "assumed not to exist", "held by nothing here",
-		"left to the agents", "allowed by entries of your own",
+	for _, kind := range []struct {
+		title string
+		of    func(*verify.Surface) string
+	}{
+		{"assumed not to exist", func(s *verify.Surface) string { return positive(s.Counts.Assumed) }},
+		{"not governed for some subjects", ungoverned},
+		{"left to the agents", left},
+		{"allowed by entries of your own", func(s *verify.Surface) string { return positive(s.Counts.Filled) }},
 	} {
-		if list := sum[what]; len(list) > 0 {
-			u.printf("%s: %s\n", what, diag.Clean(strings.Join(list, "; ")))
+		if text := bySurface(r.Surfaces, kind.of); text != "" {
+			u.printf("%s: %s\n", kind.title, diag.Clean(text))
+			lines++
 		}
 	}
+	return verifyLines - lines
+}
+
+// missing lists artifacts that are not on disk.
+func (u *ui) missing(names []string) {
+	for _, name := range names {
+		u.printf("missing: %s\n", diag.Clean(name))
+	}
+	u.note("next: modec build\n")
+}
+
+// bySurface lists what there is to say of each surface; those of which the same is to be said
+// stand together.
+func bySurface(surfaces []verify.Surface, of func(*verify.Surface) string) string {
+	var order []string
+	names := map[string][]string{}
+	for i := range surfaces {
+		text := of(&surfaces[i])
+		if text == "" {
+			continue
+		}
+		if names[text] == nil {
+			order = append(order, text)
+		}
+		names[text] = append(names[text], surfaceName(&surfaces[i]))
+	}
+	for i, text := range order {
+		order[i] = strings.Join(names[text], ", ") + " " + text
+	}
+	return strings.Join(order, "; ")
 }
 
 func surfaceName(s *verify.Surface) string {
@@ -71,6 +100,9 @@ func positive(n int) string {
 
 // summaryOfSurface says in a line what came out for a surface.
 func summaryOfSurface(s *verify.Surface) string {
+	if s.Subjects == 0 {
+		return "has none of the subjects"
+	}
 	wider, narrower := len(s.Findings), max(s.Access.Narrower, s.Approval.Narrower)
 	text := fmt.Sprintf("%s of %s, %d narrower, %d wider",
 		count(s.Compared, "decision"), count(s.Subjects, "subject"), narrower, wider)
@@ -80,13 +112,56 @@ func summaryOfSurface(s *verify.Surface) string {
 	if n := s.Counts.HookOnly; n > 0 {
 		text += fmt.Sprintf("; %d by the hook alone", n)
 	}
+	if n := s.Counts.Accepted; n > 0 {
+		text += fmt.Sprintf("; %d accepted by exceptions", n)
+	}
+	if n := s.Counts.Holes; n > 0 {
+		text += "; " + count(n, "hole")
+	}
 	return text
 }
+
+// ungoverned returns the groups and halves that no file of a surface governs.
+func ungoverned(s *verify.Surface) string {
+	var halves []string
+	for _, half := range []string{"access", "approval"} {
+		var groups []string
+		for _, x := range s.Ungoverned {
+			if g, ok := strings.CutPrefix(x, half+" of "); ok {
+				groups = append(groups, g)
+			}
+		}
+		if len(groups) > 0 {
+			halves = append(halves, half+" of "+allBut(groups))
+		}
+	}
+	return strings.Join(halves, " and ")
+}
+
+// allBut lists tool groups, or those that are missing where these are fewer.
+func allBut(groups []string) string {
+	var others []string
+	for _, g := range toolGroups() {
+		if !slices.Contains(groups, string(g)) {
+			others = append(others, string(g))
+		}
+	}
+	switch {
+	case len(others) == 0:
+		return "everything"
+	case len(others) < len(groups):
+		return "all but " + strings.Join(others, ", ")
+	}
+	return strings.Join(groups, ", ")
+}
+
+// toolGroups are the groups of tools, and the tools without one.
+func toolGroups() []ir.Group { return append(slices.Clone(ir.Groups), ir.Unknown) }
 
 // left says which groups the subjects of a surface leave to the agent.
 func left(s *verify.Surface) string {
 	var groups []string
-	for _, g := range append(slices.Clone(ir.Groups), ir.Unknown) {
+	for _, g := range toolGroups() {
 		if n := len(s.Left[g]); n > 0 {
 			groups = append(groups, fmt.Sprintf("%s of %d", g, n))
 		}
@@ -116,9 +191,9 @@ func (u *ui) surface(s *verify.Surface) {
 		u.printf("  assumed: %s\n", diag.Clean(a))
 	}
 	if len(s.Ungoverned) > 0 {
-		u.printf("  held by nothing here: %s\n", strings.Join(s.Ungoverned, ", "))
+		u.printf("  not governed for some subjects: %s\n", ungoverned(s))
 	}
-	for _, g := range append(slices.Clone(ir.Groups), ir.Unknown) {
+	for _, g := range toolGroups() {
 		if names := s.Left[g]; len(names) > 0 {
 			u.printf("  left to the agent: %s of %s\n", g, diag.Clean(strings.Join(names, ", ")))
 		}

@@ -26,8 +26,10 @@ each agent would do with its files. Both halves of a decision are compared, each
 access (may it happen) and approval (without a question). Targets with a hook are compared a second time as if
 the hook were gone.
 
-It exits 0 where nothing is wider than the source, and 1 where something is. It also lists what [[exceptions]]
-of modec.toml accept, and the holes of the agents themselves.
+What the source leaves to the agent is compared with what the agent does by itself.
+
+It exits 0 where nothing is wider than the source, and 1 where something is. It also counts what [[exceptions]]
+of modec.toml accept, and the holes of the agents themselves; -v lists both.
 
 Examples:
   modec verify
@@ -101,15 +103,13 @@ func (c *verifyCmd) Run(e *env) error {
 		}
 		return failed
 	}
+	rest := verifyLines
 	if !e.ui.quiet || failed != nil {
-		e.ui.verify(report)
+		rest = e.ui.verify(report)
 	}
-	e.ui.diagnostics(diags)
+	e.ui.findings(diags, rest-1-len(missing))
 	if len(missing) > 0 {
-		for _, name := range missing {
-			e.ui.printf("missing: %s\n", diag.Clean(name))
-		}
-		e.ui.note("next: modec build\n")
+		e.ui.missing(missing)
 		return failed
 	}
 	e.ui.printf("%s compared in %.1f s: %s\n",
