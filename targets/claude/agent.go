@@ -181,19 +181,36 @@ func (c *compiler) withheldTools() (names []string) {
 // none is denied or the inventory knows none.
 func (c *compiler) serverTools(sv *ir.Server) []string {
 	server := "mcp__" + rule.Name(sv.Name)
-	denied := c.tool(sv, contract.UnknownTool) == ir.Deny
+	denied, asked := c.tool(sv, contract.UnknownTool) == ir.Deny, c.losesAsk(sv, contract.UnknownTool)
 	var some []string
 	for _, t := range sv.Tools {
-		if c.tool(sv, t.Name) == ir.Deny {
+		switch {
+		case c.tool(sv, t.Name) == ir.Deny:
 			denied = true
-		} else {
+		case c.losesAsk(sv, t.Name):
+			asked = true
+		default:
 			some = append(some, server+"__"+rule.Name(t.Name))
 		}
 	}
-	if contract.Usable(c.s, sv) && (!denied || len(some) == 0) {
+	if contract.Usable(c.s, sv) && !asked && (!denied || len(some) == 0) {
 		return []string{server}
 	}
 	return some
+}
+
+// losesAsk reports, with its loss, whether a mode loses a tool that it asks about: a session
+// approves the tool, and there is no hook.
+func (c *compiler) losesAsk(sv *ir.Server, tool string) bool {
+	if c.hook || !c.e.opensTool(c, sv, tool) {
+		return false
+	}
+	if tool != contract.UnknownTool {
+		c.e.loss(c.name, c.pos, ir.MCP, codeModes,
+			"without the hook a mode cannot ask about a tool that its session approves: it loses %s of %s", tool, sv.Name).
+			Hint(c.e.remedy)
+	}
+	return true
 }
 
 // readsResources reports whether a mode gets the tools that read the servers' resources.
@@ -203,10 +220,11 @@ func (c *compiler) readsResources() bool {
 	return len(c.e.in.Project.Servers) > 0 && most > ir.Deny && (c.hook || least > ir.Deny)
 }
 
-// losesPartly reports, with its loss, whether a mode denies something of a group. A
-// subagent's tools are there or not, so that without the hook the whole group goes.
+// losesPartly reports, with its loss, whether a mode denies something of a group or asks about
+// what its session approves. A subagent's tools are there or not, so that without the hook the
+// whole group goes.
 func (c *compiler) losesPartly(g ir.Group) bool {
-	if !c.deniesPartly(g) {
+	if !c.e.beyondTools(c, g) {
 		return false
 	}
 	at := c.pos

@@ -13,6 +13,7 @@ const (
 	codeExternal      diag.Code = "claude-external"
 	codeFlags         diag.Code = "claude-flags"
 	codeInstall       diag.Code = "claude-install"
+	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
 	codeNameCollision diag.Code = "claude-name-collision"
 	codePlanMode      diag.Code = "claude-plan-mode"
@@ -37,6 +38,10 @@ func emitterCodes() []diag.Doc {
 		{Code: codeAutoMode, Text: "Claude Code takes the permission mode auto from the user's settings and from " +
 			"the command line, and from no file of a project. A session as the baseline role starts in the mode that " +
 			"the user has set."},
+		{Code: codeMode, Text: "The permission modes bypassPermissions and auto approve whatever no rule names, and " +
+			"what this role asks about or denies no rule can name: paths outside the project beside those that it " +
+			"allows, a line that the shell expands, tools that nobody knows. The role's session runs in the mode " +
+			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another permissionMode."},
 		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that " +
 			"changes the project, whatever the role allows."},
 		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: " +

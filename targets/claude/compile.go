@@ -68,6 +68,14 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	mode := cmp.Or(r.PermissionMode, format.Default)
 	c := &compiler{
 		e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.isBaseline(r)}
+	replaced := c.overruled()
+	if replaced {
+		e.loss(c.name, r.PermissionModePos, "", codeMode,
+			"the mode %s approves what no rule can ask about: the mode is default", mode).
+			Hint("leave to Claude Code what the role allows, or use another permissionMode")
+		mode = format.Default
+		c.mode = mode
+	}
 	c.hook = e.hooked(c.needsHook)
 	c.files(ir.Read)
 	c.files(ir.Edit)
@@ -90,7 +98,10 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")
 	}
-	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: c.closes(), hook: c.hook}
+	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes(), hook: c.hook}
+	if replaced {
+		out.mode = mode
+	}
 	if out.mode == "" && (out.closes || len(c.out.ask) > 0) {
 		out.mode = format.Default // the mode in which Claude Code starts by itself may be auto
 	}
@@ -128,8 +139,12 @@ func (c *compiler) asks() bool {
 	return len(c.out.ask) > 0 || slices.ContainsFunc(ir.Groups, asks)
 }
 
-// closes reports whether the role asks about or denies what its rules do not list.
+// closes reports whether the role asks about or denies what its rules do not list. Plan
+// without disableAutoMode approves whatever no rule names, paths outside the project too.
 func (c *compiler) closes() bool {
+	if c.mode == format.Plan && c.states() {
+		return true
+	}
 	for _, g := range ir.Groups {
 		switch d := c.s.Default(g).Decision; {
 		case d == ir.Ask, d == ir.Deny && !c.closed(g):
@@ -141,6 +156,39 @@ func (c *compiler) closes() bool {
 		return (d == ir.Ask || d == ir.Deny) && !c.uniform(&sv)
 	})
 }
+
+// states reports whether the role says anything.
+func (c *compiler) states() bool {
+	return c.can.OutsideRead != nil || c.can.OutsideEdit != nil || c.can.MCP != nil ||
+		c.s.UnknownTool().Decision != ir.Agent || slices.ContainsFunc(ir.Groups, func(g ir.Group) bool {
+		return c.s.Default(g).Decision != ir.Agent || len(c.s.Rules(g)) > 0
+	})
+}
+
+// overruled reports whether the mode approves something by itself that the role asks about or
+// denies, and that no rule names: a path outside the project beside those that the role
+// allows, a line that the shell expands beside commands that it allows, a tool that nobody
+// knows.
+func (c *compiler) overruled() bool {
+	if !c.approves() {
+		return false
+	}
+	if d := c.s.UnknownTool().Decision; d == ir.Ask || d == ir.Deny {
+		return true
+	}
+	allowed := func(g ir.Group, d ir.Decision) bool { return d == ir.Allow || d == ir.Agent && !c.listsNone(g) }
+	for g, ceiling := range map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit} {
+		d := c.s.Default(g).Decision
+		opens := allowed(g, d) || d == ir.Agent && ceiling != nil
+		if opens && !c.closed(g) && c.s.Outside(g).Decision < ir.Allow {
+			return true
+		}
+	}
+	return c.s.Default(ir.Command).Decision == ir.Allow && slices.ContainsFunc(c.s.Rules(ir.Command), listed)
+}
+
+// listed reports whether a rule is about some of its group only.
+func listed(r ir.Rule) bool { return r.Decision < ir.Allow || !everything(&r) }
 
 // approves reports whether Claude Code approves by itself in this mode what no rule names.
 func (c *compiler) approves() bool { return c.mode == format.Bypass || c.mode == format.Auto }
@@ -163,7 +211,7 @@ func (c *compiler) closed(g ir.Group) bool {
 	}
 	open := c.s.Default(g).Decision > ir.Deny
 	for _, r := range c.s.Rules(g) {
-		if r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
+		if r.Decision == ir.Deny && everything(&r) {
 			return true
 		}
 		open = open || r.Decision > ir.Deny
@@ -218,12 +266,12 @@ func (c *compiler) asksAnyway(g ir.Group, r *ir.Rule) bool {
 // whatever rule allows them.
 var protected = []string{".git/", ".vscode/", ".claude/", ".mcp.json/"}
 
-// asksWhole reports whether rules have to ask about all of a group: it asks about what is not
-// listed, and Claude Code would not, or nothing is listed.
+// asksWhole reports whether rules have to ask about all of a group: it asks about or denies
+// what is not listed, and Claude Code would not, or nothing is listed.
 func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
-	rules := c.s.Rules(g)
-	return c.s.Default(g).Decision == ir.Ask && approves ||
-		slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision == ir.Ask && everything(&r) })
+	d := c.s.Default(g).Decision
+	return approves && (d == ir.Ask || d == ir.Deny) ||
+		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Ask && everything(&r) })
 }
 
 // listsNone reports whether a group allows nothing by its rules.
@@ -300,7 +348,8 @@ func (c *compiler) commands() {
 	if c.gone(g) {
 		return
 	}
-	asksAll := c.asksWhole(g, c.approves() || c.listsNone(g))
+	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsBuiltin)
+	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || built && c.approves()
 	if asksAll {
 		c.out.add(ir.Ask, "Bash")
 	}
@@ -311,14 +360,23 @@ func (c *compiler) commands() {
 			c.losesBuiltin(&r)
 		case r.Decision == ir.Allow && everything(&r):
 			c.everyCommand(r.Pos)
+		case r.Decision == ir.Allow && built: // without the hook the rule would allow what that holds back
+			if c.losesAllow() {
+				c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would allow what a policy for "+
+					"commands holds back: it is left out", r.Pattern.Text).
+					Hint(c.instead("list commands"))
+			}
 		default:
 			c.out.add(r.Decision, "Bash("+r.Pattern.Text+")")
 		}
 	}
-	if def := c.s.Default(g); def.Decision == ir.Allow && !asksAll {
+	if def.Decision == ir.Allow && !asksAll {
 		c.everyCommand(def.Pos)
 	}
 }
+
+// holdsBuiltin reports whether a rule denies or asks about what a built-in policy names.
+func holdsBuiltin(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin && r.Decision < ir.Allow }
 
 func (c *compiler) losesBuiltin(r *ir.Rule) {
 	if c.losesAllow() {
@@ -343,18 +401,21 @@ func (c *compiler) web() {
 	if c.gone(g) {
 		return
 	}
-	if c.asksWhole(g, c.approves()) {
+	asksAll := c.asksWhole(g, c.approves())
+	if asksAll {
 		c.askWhole(g)
-		return
 	}
 	for _, r := range c.s.Rules(g) {
 		switch {
-		case r.Decision == ir.Ask && c.asksAnyway(g, &r):
+		case r.Decision == ir.Ask && c.asksAnyway(g, &r), r.Decision > ir.Deny && asksAll:
 		case r.Decision == ir.Deny && everything(&r):
 			c.drop(g)
 		default:
 			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
 		}
+	}
+	if asksAll {
+		return
 	}
 	if c.s.Default(g).Decision == ir.Allow {
 		c.out.add(ir.Allow, "WebFetch")

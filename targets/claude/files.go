@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,18 +36,48 @@ func (c *compiler) files(g ir.Group) {
 			return
 		}
 	}
-	if p.def == ir.Allow && g == ir.Edit && p.allowsEdits() && !c.hasRegexHold(g) {
+	if p.def == ir.Allow && p.allowsEdits() {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
 }
 
-// hasRegexHold reports whether an expression denies or asks about something of a group: a
-// rule that allows all of it would approve that without the hook.
-func (c *compiler) hasRegexHold(g ir.Group) bool {
+// hidden reports whether an expression denies or asks about something of a group that no
+// glob covers: a rule that allows something would approve that without the hook.
+func (c *compiler) hidden(g ir.Group) bool {
 	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
-		return r.Pattern.Kind == ir.Regex && r.Decision < ir.Allow
+		return r.Pattern.Kind == ir.Regex && r.Decision < ir.Allow && covering(r.Pattern.Text) == ""
 	})
 }
+
+// covering returns a glob that matches whatever an expression matches, "" where the
+// expression does not end in a literal text: `\.test\.ts$` is in *.test.ts.
+func covering(regex string) string {
+	text, ok := strings.CutSuffix(regex, "$")
+	if !ok || strings.Contains(text, "|") {
+		return ""
+	}
+	suffix := ""
+	for text != "" {
+		last := text[len(text)-1:]
+		text = text[:len(text)-1]
+		escaped := strings.HasSuffix(text, `\`)
+		switch word := inName.MatchString(last); {
+		case escaped && word:
+			return "" // what follows may belong to it: \x41
+		case escaped && last == "." && !strings.HasSuffix(text, `\\`):
+			text = text[:len(text)-1]
+		case escaped, !word:
+			text, last = "", ""
+		}
+		suffix = last + suffix
+	}
+	if suffix == "" {
+		return ""
+	}
+	return "*" + suffix
+}
+
+var inName = regexp.MustCompile(`^[A-Za-z0-9_-]$`)
 
 // pathRules compiles the rules of one group of paths.
 type pathRules struct {
@@ -61,7 +92,7 @@ type pathRules struct {
 // nor a rule asks about.
 func (p *pathRules) allowsEdits() bool {
 	approved := p.mode == format.AcceptEdits || p.mode == format.Bypass
-	return p.group == ir.Edit && !approved && !p.asksAll
+	return p.group == ir.Edit && !approved && !p.asksAll && !p.hidden(p.group)
 }
 
 // add compiles a rule. It reports false where the whole group goes.
@@ -82,12 +113,16 @@ func (p *pathRules) add(r *ir.Rule) bool {
 // regex handles a regular expression, which no rule can express. It reports false where the
 // whole group goes.
 func (p *pathRules) regex(r *ir.Rule) bool {
-	switch {
-	case p.hook && (r.Decision == ir.Deny || r.Decision == ir.Allow && p.mayAllow):
-		return true // the hook holds it; without it nothing is approved by a rule
-	case r.Decision == ir.Deny:
+	switch glob := covering(r.Pattern.Text); {
+	case r.Decision == ir.Allow && p.hook && p.mayAllow:
+		return true
+	case r.Decision == ir.Deny && !p.hook:
 		return !p.loses(p.group, r.Pos, regexes)
-	case r.Decision == ir.Ask:
+	case p.asksAll, r.Decision == ir.Deny && !p.runs():
+	case r.Decision < ir.Allow && glob != "":
+		p.hold(&ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: glob}})
+	case r.Decision < ir.Allow:
+		p.asksAll = true
 		p.askWhole(p.group)
 		if !p.hook {
 			p.e.loss(p.name, r.Pos, p.group, codeRegex, "%s: the whole group is asked about", regexes.message).
@@ -98,6 +133,12 @@ func (p *pathRules) regex(r *ir.Rule) bool {
 			Hint(p.instead("write a glob"))
 	}
 	return true
+}
+
+// runs reports whether some path of the group is approved without the hook.
+func (p *pathRules) runs() bool {
+	return p.group == ir.Read || p.approvesEdits() ||
+		!p.hidden(p.group) && (p.def == ir.Allow || !p.listsNone(p.group))
 }
 
 // allow adds an allow only where Claude Code's pattern means no more.
@@ -154,6 +195,9 @@ func (p *pathRules) hold(r *ir.Rule) {
 		switch glob[0] {
 		case '!', '#', '~':
 			glob = "./" + glob
+		}
+		if p.approves() && (!rooted || strings.HasPrefix(glob, "**/")) {
+			glob = "//**/" + strings.TrimPrefix(glob, "**/") // outside the project too
 		}
 		text := p.tool + "(" + glob + ")"
 		if r.Pos.File == ir.GuardsFile && !slices.Contains(p.out.deny, text) {

@@ -69,21 +69,24 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 // modeNeedsHook reports whether a list of tools does not say what a mode says, and nor does
 // the session that it is in: a tool is there or not.
 func (e *emitter) modeNeedsHook(c *compiler) bool {
-	for _, g := range ir.Groups {
-		switch {
-		case c.closed(g):
-		case g == ir.MCP:
-			if e.asksOfTools(c) {
-				return true
-			}
-		case c.deniesPartly(g), c.asksFor(g) && (g == ir.Read || e.opened(c, g)):
-			return true
-		case (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent &&
-			c.s.Outside(g).Decision == ir.Deny && e.entered(c, approvesAll):
-			return true // paths outside the project
-		}
+	beyond := func(g ir.Group) bool { return g != ir.MCP && !c.closed(g) && e.beyondTools(c, g) }
+	if slices.ContainsFunc(ir.Groups, beyond) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
+		return e.opensTool(c, &sv, contract.UnknownTool) ||
+			slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return e.opensTool(c, &sv, t.Name) })
+	})
+}
+
+// beyondTools reports whether a mode that has the tools of a group may not use them as its
+// session may.
+func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
+	if c.deniesPartly(g) || c.asksFor(g) && (g == ir.Read || e.opened(c, g)) {
+		return true
+	}
+	outside := (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent && c.s.Outside(g).Decision == ir.Deny
+	return outside && e.entered(c, e.approvesAll)
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.
@@ -107,7 +110,7 @@ func (e *emitter) opened(c *compiler, g ir.Group) bool {
 			return true
 		case ir.Agent:
 			edits := g == ir.Edit || g == ir.Command
-			if approvesAll(r, s) || r.PermissionMode == format.AcceptEdits && edits {
+			if e.approvesAll(r, s) || r.PermissionMode == format.AcceptEdits && edits {
 				return true
 			}
 		}
@@ -115,24 +118,17 @@ func (e *emitter) opened(c *compiler, g ir.Group) bool {
 	})
 }
 
-// approvesAll reports whether a role's permission mode approves what no rule names.
-func approvesAll(r *ir.Role, _ *policy.Subject) bool {
-	return slices.Contains([]string{format.Bypass, format.Auto, format.Plan}, r.PermissionMode)
+// approvesAll reports whether a role's session approves what no rule names.
+func (e *emitter) approvesAll(r *ir.Role, _ *policy.Subject) bool {
+	out := e.compile(r)
+	return out.mode == format.Bypass || out.mode == format.Auto || out.mode == format.Plan && !out.closes
 }
 
-// asksOfTools reports whether a mode asks about a tool of a server that a session approves.
-func (e *emitter) asksOfTools(c *compiler) bool {
-	return e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
-		for i := range e.in.Project.Servers {
-			sv := &e.in.Project.Servers[i]
-			for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
-				d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision
-				if c.tool(sv, t.Name) == ir.Ask && (d == ir.Allow || d == ir.Agent && approvesAll(r, s)) {
-					return true
-				}
-			}
-		}
-		return false
+// opensTool reports whether a mode asks about a tool of a server that a session approves.
+func (e *emitter) opensTool(c *compiler, sv *ir.Server, tool string) bool {
+	return c.tool(sv, tool) == ir.Ask && e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+		d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
+		return d == ir.Allow || d == ir.Agent && e.approvesAll(r, s)
 	})
 }
 
@@ -146,7 +142,8 @@ func (e *emitter) entered(c *compiler, is func(*ir.Role, *policy.Subject) bool) 
 		if err != nil {
 			continue
 		}
-		enters := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny
+		enters := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny ||
+			r.Modes != nil && slices.Contains(*r.Modes, slug) // or is started in it
 		if (enters || e.isBaseline(r)) && is(r, s) {
 			return true
 		}

@@ -65,6 +65,7 @@ func (o *opener) started(c *format.CommandLine, at diag.Pos) (*session, error) {
 			agent = l.agent
 		}
 	}
+	s.partly = given == nil || len(given.hooks) == 0
 	if names := c.BuiltIns(); names != nil {
 		s.tools = append(s.tools, format.NewToolList(format.OfferedBuiltIn, *names))
 	}

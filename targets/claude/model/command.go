@@ -43,7 +43,7 @@ func (s *session) lineRule(l *line) ruling {
 	case held != nil:
 		return *held
 	case s.mode == format.Bypass:
-		return s.byMode(ir.Allow, "a command")
+		return s.otherLine("a command", l)
 	}
 	for i := range s.rules[ir.Allow].bash {
 		r := &s.rules[ir.Allow].bash[i]
@@ -56,9 +56,16 @@ func (s *session) lineRule(l *line) ruling {
 		}
 	}
 	if l.opaque || touched != nothing || l.onlyRedirects() {
-		return s.otherwise("a command that Claude Code does not look through")
+		return s.otherLine("a command that Claude Code does not look through", l)
 	}
 	return s.eachAllowed(l)
+}
+
+// otherLine decides a line that no rule is about.
+func (s *session) otherLine(what string, l *line) ruling {
+	r := s.otherwise(what)
+	r.loose = s.passed(l)
+	return r
 }
 
 // heldBack returns the ruling of a deny or ask rule on a line, nil where none matches, and
@@ -100,7 +107,7 @@ func (s *session) eachAllowed(l *line) ruling {
 				loose = looseTail
 			}
 		case why == needsRule:
-			return s.otherwise("a command")
+			return s.otherLine("a command", l)
 		case why == accepted:
 			loose = cmp.Or(loose, looseEdit)
 		case why == reads:
@@ -118,6 +125,9 @@ func (s *session) eachAllowed(l *line) ruling {
 		loose = looseInto
 	case len(l.simple) == 0:
 		loose = looseNothing
+	}
+	if by == nil && s.approves() {
+		return s.otherLine("a command that only reads", l)
 	}
 	r := s.byMode(ir.Allow, "a command that only reads")
 	if by != nil {

@@ -6,7 +6,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/targets/claude/format"
 )
 
 // Claude Code approves more than a rule's text says. It also approves some things by
@@ -23,21 +22,24 @@ const (
 	looseList     = "no rule is about the resources of one server"
 	looseRedirect = "Claude Code lets a redirect past rules that ask about reading or editing, " +
 		"and past a tool that is taken away"
-	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
-	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
-	looseTail   = "Claude Code does not look for a command that a rule holds back among the arguments of another"
-	looseCase   = "Claude Code compares paths without case, in allow rules too"
-	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
-	looseLetter = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
-	looseHost   = "Claude Code fetches documentation from hosts of its own choice without a rule"
-	looseAgent  = "Claude Code starts a subagent that no rule names without a question"
-	looseTool   = "a tool that asks for nothing of itself runs without a rule"
+	looseProgram = "Claude Code compares the name of a program by case and with its quotes, as a file system may not"
+	looseText    = "Claude Code tries its rules on the text of a line, and not on what the shell makes of it"
+	looseFolder  = "a rule names what is in a folder of the project, and not a file of the folder's name"
+	looseInto    = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
+	looseTail    = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseCase    = "Claude Code compares paths without case, in allow rules too"
+	looseName    = "a backslash is part of a name here, and Claude Code has no rule about it"
+	looseDomain  = "a name with other characters than those of a host is to Claude Code's rules like any other"
+	looseLetter  = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
+	looseHost    = "Claude Code fetches documentation from hosts of its own choice without a rule"
+	looseAgent   = "Claude Code starts a subagent that no rule names without a question"
+	looseTool    = "a tool that asks for nothing of itself runs without a rule"
 )
 
 // strictly returns what the rules say of a call, and the hole by which Claude Code
 // approves it all the same.
-func (s *session) strictly(r ruling) (ruling, *contract.Hole) {
-	if r.Decision != ir.Allow || r.loose == "" || s.mode == format.Bypass || s.mode == format.Auto {
+func strictly(r ruling) (ruling, *contract.Hole) {
+	if r.Decision != ir.Allow || r.loose == "" {
 		return r, nil
 	}
 	why := r.loose
@@ -57,7 +59,9 @@ func (s *session) passesRules(l *line) bool {
 	holds := func(tool string, rules func(*ruleSet) []pathRule) func(string) bool {
 		return func(p string) bool {
 			for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
-				if s.rules[d].tool(tool) != nil || p != "" && matchPath(rules(&s.rules[d]), newFile(p)) != nil {
+				list := rules(&s.rules[d])
+				switch {
+				case s.rules[d].tool(tool) != nil, p == "" && len(list) > 0, p != "" && matchPath(list, newFile(p)) != nil:
 					return true
 				}
 			}
@@ -66,6 +70,30 @@ func (s *session) passesRules(l *line) bool {
 	}
 	return slices.ContainsFunc(l.ins, holds("Read", func(r *ruleSet) []pathRule { return r.read })) ||
 		slices.ContainsFunc(l.outs, holds("Edit", func(r *ruleSet) []pathRule { return r.edit }))
+}
+
+// passed says which rules a line passes that a mode runs by itself, "" for none.
+func (s *session) passed(l *line) string {
+	if s.passesRules(l) {
+		return looseRedirect
+	}
+	if len(s.rules[ir.Deny].bash)+len(s.rules[ir.Ask].bash) == 0 {
+		return ""
+	}
+	for _, c := range l.simple {
+		switch {
+		case len(c.words) > 0 && s.holdsBack(c.words[0], strings.ToLower(joined(c.words))):
+			return looseProgram
+		case c.hidesAnother(s):
+			return looseTail
+		case c.dynamic, len(c.words) > 0 && c.globs():
+			return looseText
+		}
+	}
+	if l.opaque || l.unknown || len(l.simple) == 0 {
+		return looseText
+	}
+	return ""
 }
 
 // looselyAllowed says why an allow rule matched a command that its text does not name, ""
@@ -85,10 +113,14 @@ func (c *simple) looselyAllowed(rules []bashRule) string {
 // arguments.
 func (c *simple) hidesAnother(s *session) bool {
 	for i := 1; i < len(c.words); i++ {
-		tail := []string{joined(c.words[i:])}
-		if matchBash(s.rules[ir.Deny].bash, tail) != nil || matchBash(s.rules[ir.Ask].bash, tail) != nil {
+		if s.holdsBack(joined(c.words[i:]), c.words[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+// holdsBack reports whether a rule denies or asks about one of some commands.
+func (s *session) holdsBack(texts ...string) bool {
+	return matchBash(s.rules[ir.Deny].bash, texts) != nil || matchBash(s.rules[ir.Ask].bash, texts) != nil
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -72,11 +73,22 @@ func (s *session) byMode(d ir.Decision, what string) ruling {
 
 // otherwise decides a call that no rule is about.
 func (s *session) otherwise(what string) ruling {
-	switch {
-	case s.mode == format.Bypass, s.mode == format.Auto, s.mode == format.Plan && !s.noAuto:
+	if s.approves() {
 		return s.byMode(ir.Allow, what)
 	}
 	return s.byMode(ir.Ask, what)
+}
+
+// approves reports whether the mode approves by itself what no rule is about.
+func (s *session) approves() bool {
+	return s.mode == format.Bypass || s.mode == format.Auto || s.mode == format.Plan && !s.noAuto
+}
+
+// otherPath decides a path that no rule is about.
+func (s *session) otherPath(what string, f *file) ruling {
+	r := s.otherwise(what)
+	r.loose = f.odd
+	return r
 }
 
 func (s *session) readRule(c *call) ruling {
@@ -97,7 +109,7 @@ func (s *session) readRule(c *call) ruling {
 	if r := first(allow.tool(c.tool), allow.tool("Read"), paths); r != nil {
 		return byPath(r, c.file, allow.read, allow.edit)
 	}
-	return s.otherwise("reading outside the project")
+	return s.otherPath("reading outside the project", c.file)
 }
 
 // editRule decides an edit. A Read deny holds writing back too. Plan asks about every
@@ -111,7 +123,7 @@ func (s *session) editRule(c *call) ruling {
 		return byAsk(r)
 	}
 	if s.mode == format.Bypass {
-		return s.byMode(ir.Allow, "editing")
+		return s.otherPath("editing", c.file)
 	}
 	if c.file.protected {
 		r := s.byMode(ir.Ask, "editing a protected path")
@@ -131,7 +143,7 @@ func (s *session) editRule(c *call) ruling {
 	if r := first(allow.tool(c.tool), allow.tool("Edit"), matchPath(allow.edit, c.file)); r != nil {
 		return byPath(r, c.file, allow.edit)
 	}
-	return s.otherwise("editing")
+	return s.otherPath("editing", c.file)
 }
 
 func (s *session) fetchRule(c *call) ruling {
@@ -141,15 +153,28 @@ func (s *session) fetchRule(c *call) ruling {
 	if r := first(s.rules[ir.Ask].tool(c.tool), s.rules[ir.Ask].host(c.host)); r != nil {
 		return byAsk(r)
 	}
-	if r := first(s.rules[ir.Allow].tool(c.tool), s.rules[ir.Allow].host(c.host)); r != nil {
-		return byAllow(r)
+	loose := ""
+	if strings.ContainsFunc(c.host, notOfHost) {
+		loose = looseDomain
 	}
-	if slices.Contains(documentation, c.host) {
+	if p := first(s.rules[ir.Allow].tool(c.tool), s.rules[ir.Allow].host(c.host)); p != nil {
+		r := byAllow(p)
+		r.loose = loose
+		return r
+	}
+	if slices.Contains(documentation, c.host) && !s.approves() {
 		r := s.byMode(ir.Allow, "fetching documentation that Claude Code trusts")
 		r.loose = looseHost
 		return r
 	}
-	return s.otherwise("fetching")
+	r := s.otherwise("fetching")
+	r.loose = loose
+	return r
+}
+
+// notOfHost reports whether a character is not one of a host or an address.
+func notOfHost(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-_.:[]", r)
 }
 
 // documentation are hosts that are fetched without a question, as observed on 2.1.329.
@@ -203,9 +228,11 @@ func (s *session) freeRule(tool string) ruling {
 		return byAllow(r)
 	}
 	r := s.byMode(ir.Allow, "a tool that asks for nothing")
-	r.loose = looseTool
-	if tool == "ReadMcpResourceTool" {
+	switch {
+	case tool == "ReadMcpResourceTool":
 		r.loose = looseList
+	case !s.approves():
+		r.loose = looseTool
 	}
 	return r
 }

@@ -143,7 +143,7 @@ type outcome struct {
 }
 
 func (o *outcome) add(s *session, r ruling) {
-	r, hole := s.strictly(r)
+	r, hole := strictly(r)
 	r.Decision = s.confirmed(r)
 	o.hole = cmp.Or(o.hole, hole)
 	if o.most == nil || r.Decision > o.most.Decision {
