@@ -69,7 +69,7 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 func withoutAsk(f *contract.RoleFlags, list *rules) {
 	f.Allowed = nil
 	for _, a := range list.ask {
-		if strings.HasPrefix(a, "Read") && !torn(a) {
+		if tool, _, _ := strings.Cut(a, "("); groupOf(tool) == ir.Read && !torn(a) {
 			f.Disallowed = append(f.Disallowed, a)
 		}
 	}
