@@ -196,7 +196,7 @@ func TestHookCommand(t *testing.T) {
 		end     string
 	}{
 		{contract.WhereNeeded, false, " --may-allow || exit 2"},
-		{contract.WhereNeeded, true, " || echo '" + askInstead + "'"},
+		{contract.WhereNeeded, true, " || { [ $? = 2 ] && exit 2; echo '" + askInstead + "'; }"},
 		{contract.Always, true, " || exit 2"},
 	} {
 		line.travels = c.travels
@@ -314,7 +314,7 @@ func TestBaseline(t *testing.T) {
 	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
 	files, _ := emitted(t, p, nil)
 	shared := files[".claude/settings.json"]
-	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, `--subject role:dev || echo `} {
+	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, `--subject role:dev || { `} {
 		if !strings.Contains(shared, want) {
 			t.Errorf("%s is missing:\n%s", want, shared)
 		}

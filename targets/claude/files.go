@@ -118,7 +118,7 @@ func (p *pathRules) regex(r *ir.Rule) bool {
 		return true
 	case r.Decision == ir.Deny && !p.hook:
 		return !p.loses(p.group, r.Pos, regexes)
-	case p.asksAll, r.Decision == ir.Deny && p.group == ir.Edit && !p.approvesEdits():
+	case r.Decision < ir.Allow && p.asksAll, r.Decision == ir.Deny && p.group == ir.Edit && !p.approvesEdits():
 	case r.Decision < ir.Allow && glob != "":
 		p.hold(&ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: glob}})
 	case r.Decision < ir.Allow:
