@@ -174,7 +174,23 @@ func (c *compiler) withheldTools() (names []string) {
 		}
 	}
 	c.mcp()
-	return append(names, c.out.deny...)
+	names = append(names, c.out.deny...)
+	for i := range c.e.in.Project.Servers {
+		sv := &c.e.in.Project.Servers[i]
+		server := "mcp__" + rule.Name(sv.Name)
+		switch {
+		case slices.Contains(c.out.deny, "mcp__*"), slices.Contains(c.out.deny, server):
+		case c.losesAsk(sv, contract.UnknownTool):
+			names = append(names, server)
+		default:
+			for _, t := range sv.Tools {
+				if c.losesAsk(sv, t.Name) {
+					names = append(names, server+"__"+rule.Name(t.Name))
+				}
+			}
+		}
+	}
+	return names
 }
 
 // serverTools lists the tools of a server that a mode may use: the server as a whole where
@@ -205,11 +221,9 @@ func (c *compiler) losesAsk(sv *ir.Server, tool string) bool {
 	if c.hook || !c.e.opensTool(c, sv, tool) {
 		return false
 	}
-	if tool != contract.UnknownTool {
-		c.e.loss(c.name, c.pos, ir.MCP, codeModes,
-			"without the hook a mode cannot ask about a tool that its session approves: it loses %s of %s", tool, sv.Name).
-			Hint(c.e.remedy)
-	}
+	c.e.loss(c.name, c.pos, ir.MCP, codeModes,
+		"without the hook a mode cannot ask about what its session approves: it loses tools of the server %q", sv.Name).
+		Hint(c.e.remedy)
 	return true
 }
 

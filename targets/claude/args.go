@@ -69,7 +69,8 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 func withoutAsk(f *contract.RoleFlags, list *rules) {
 	f.Allowed = nil
 	for _, a := range list.ask {
-		if strings.HasPrefix(a, "Read") && !torn(a) {
+		tool, _, _ := strings.Cut(a, "(")
+		if runs := groupOf(tool) == ir.Read || tool == "ReadMcpResourceTool"; runs && !torn(a) {
 			f.Disallowed = append(f.Disallowed, a)
 		}
 	}

@@ -255,7 +255,7 @@ func literal(g ir.Group, r *ir.Rule) string {
 // role allows it, and nor does the mode.
 func (c *compiler) asksAnyway(g ir.Group, r *ir.Rule) bool {
 	if r.Pos.File == ir.GuardsFile {
-		return !c.approvesEdits() && slices.Contains(protected, r.Pattern.Text)
+		return !c.approvesEdits() && slices.Contains(protected, strings.TrimSuffix(r.Pattern.Text, "/"))
 	}
 	d := c.s.Default(g).Decision
 	approves := c.approves() || g == ir.Read || g == ir.Modes || c.approvesEdits() && g != ir.Web
@@ -264,7 +264,7 @@ func (c *compiler) asksAnyway(g ir.Group, r *ir.Rule) bool {
 
 // protected are the guards about which Claude Code asks in every mode but bypassPermissions,
 // whatever rule allows them.
-var protected = []string{".git/", ".vscode/", ".claude/", ".mcp.json/"}
+var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
 
 // asksWhole reports whether rules have to ask about all of a group: it asks about or denies
 // what is not listed, and Claude Code would not, or nothing is listed.

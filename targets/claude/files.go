@@ -36,16 +36,16 @@ func (c *compiler) files(g ir.Group) {
 			return
 		}
 	}
-	if p.def == ir.Allow && p.allowsEdits() {
+	if p.def == ir.Allow && p.allowsEdits() && !c.hasRegexHold(g) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
 }
 
-// hidden reports whether an expression denies or asks about something of a group that no
-// glob covers: a rule that allows something would approve that without the hook.
-func (c *compiler) hidden(g ir.Group) bool {
+// hasRegexHold reports whether an expression denies or asks about something of a group: a
+// rule that allows some of it would approve that without the hook.
+func (c *compiler) hasRegexHold(g ir.Group) bool {
 	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
-		return r.Pattern.Kind == ir.Regex && r.Decision < ir.Allow && covering(r.Pattern.Text) == ""
+		return r.Pattern.Kind == ir.Regex && r.Decision < ir.Allow
 	})
 }
 
@@ -92,7 +92,7 @@ type pathRules struct {
 // nor a rule asks about.
 func (p *pathRules) allowsEdits() bool {
 	approved := p.mode == format.AcceptEdits || p.mode == format.Bypass
-	return p.group == ir.Edit && !approved && !p.asksAll && !p.hidden(p.group)
+	return p.group == ir.Edit && !approved && !p.asksAll
 }
 
 // add compiles a rule. It reports false where the whole group goes.
@@ -118,7 +118,7 @@ func (p *pathRules) regex(r *ir.Rule) bool {
 		return true
 	case r.Decision == ir.Deny && !p.hook:
 		return !p.loses(p.group, r.Pos, regexes)
-	case p.asksAll, r.Decision == ir.Deny && !p.runs():
+	case r.Decision < ir.Allow && p.asksAll, r.Decision == ir.Deny && p.group == ir.Edit && !p.approvesEdits():
 	case r.Decision < ir.Allow && glob != "":
 		p.hold(&ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: glob}})
 	case r.Decision < ir.Allow:
@@ -135,12 +135,6 @@ func (p *pathRules) regex(r *ir.Rule) bool {
 	return true
 }
 
-// runs reports whether some path of the group is approved without the hook.
-func (p *pathRules) runs() bool {
-	return p.group == ir.Read || p.approvesEdits() ||
-		!p.hidden(p.group) && (p.def == ir.Allow || !p.listsNone(p.group))
-}
-
 // allow adds an allow only where Claude Code's pattern means no more.
 func (p *pathRules) allow(r *ir.Rule) {
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
@@ -149,7 +143,7 @@ func (p *pathRules) allow(r *ir.Rule) {
 	}
 	for _, glob := range globs {
 		switch folder := allowedFolder(glob); {
-		case folder != "":
+		case folder != "" && !p.hasRegexHold(p.group):
 			p.out.add(ir.Allow, p.tool+"("+folder+")")
 		case p.losesAllow() && p.def != ir.Allow:
 			p.e.loss(p.name, r.Pos, p.group, codeAllow,

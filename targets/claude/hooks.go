@@ -142,8 +142,7 @@ func (e *emitter) entered(c *compiler, is func(*ir.Role, *policy.Subject) bool) 
 		if err != nil {
 			continue
 		}
-		enters := s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny ||
-			r.Modes != nil && slices.Contains(*r.Modes, slug) // or is started in it
+		enters := r.Modes == nil || slices.Contains(*r.Modes, slug) // at the latest by --agent
 		if (enters || e.isBaseline(r)) && is(r, s) {
 			return true
 		}

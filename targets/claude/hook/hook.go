@@ -32,6 +32,8 @@ type payload struct {
 	Cwd       string         `json:"cwd"`
 	Tool      string         `json:"tool_name"`
 	ToolInput map[string]any `json:"tool_input"`
+	// Agent is the subagent that the session runs as. Observed on 2.1.329 with --agent.
+	Agent string `json:"agent_type"`
 }
 
 // opinion is what the policy says of a call.
@@ -140,11 +142,31 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	}
 	q.subject = s
 	o := q.opinion()
+	if pair, ok := q.inMode(); ok && pair.Decision < min(o.Decision, ir.Allow) {
+		o = pair
+	}
 	switch {
 	case o.none, o.Decision == ir.Agent, o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	return answer(req.Subject, q.Tool, o.Result)
+}
+
+// inMode returns what the policy says of a role in the mode that the session runs as. It
+// reports false where the session runs as none that the policy has.
+func (q *question) inMode() (opinion, bool) {
+	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: q.Agent}
+	if ref.Role == "" || q.Subject.Mode != "" || q.Policy.Project().Mode(q.Agent) == nil {
+		return opinion{}, false
+	}
+	s, err := q.Policy.Subject(ref)
+	if err != nil {
+		return denied(err.Error()), true
+	}
+	pair := *q
+	pair.subject = s
+	o := pair.opinion()
+	return o, !o.none
 }
 
 func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer {

@@ -131,6 +131,7 @@ func (o *opener) asAgent(s *session, name string) bool {
 		if a := o.agent(file, o.read(file)); a != nil && a.name == name {
 			s.tools = append(s.tools, a.tools...)
 			s.hooks = append(s.hooks, a.hooks...)
+			s.agent = name
 			return true
 		}
 	}

@@ -213,6 +213,15 @@ func (d *decider) of(ref ir.SubjectRef) *session {
 // Session decides for one session.
 type Session struct{ s *session }
 
+// As returns the session as that of a role. It has a hook of its own where the project's is
+// the role's.
+func (s *Session) As(role string) *Session {
+	if slices.ContainsFunc(s.s.hooks, func(h *listener) bool { return h.ref.Role == role }) {
+		s.s.partly = false
+	}
+	return s
+}
+
 // Decide returns what becomes of an action in the session.
 func (s *Session) Decide(a policy.Action) contract.Verdict { return s.s.verdict(a) }
 

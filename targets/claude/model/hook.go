@@ -141,7 +141,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 		if !h.matches(c.tool) {
 			continue
 		}
-		if d, answered := h.answer(c, s.mode); answered && (by == nil || d < decision) {
+		if d, answered := h.answer(c, s); answered && (by == nil || d < decision) {
 			by, decision = h, d
 		}
 	}
@@ -176,10 +176,11 @@ type event struct {
 	Cwd   string         `json:"cwd"`
 	Tool  string         `json:"tool_name"`
 	Input map[string]any `json:"tool_input"`
+	Agent string         `json:"agent_type,omitempty"`
 }
 
 // answer runs the hook's entry point. It reports false where the hook abstains.
-func (h *listener) answer(c *call, mode string) (d ir.Decision, answered bool) {
+func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	failed := ir.Deny
 	if h.asks {
 		failed = ir.Ask
@@ -187,7 +188,7 @@ func (h *listener) answer(c *call, mode string) (d ir.Decision, answered bool) {
 	if h.engine == nil {
 		return failed, true
 	}
-	payload, err := json.Marshal(event{"PreToolUse", mode, root, c.tool, c.input()})
+	payload, err := json.Marshal(event{"PreToolUse", s.mode, root, c.tool, c.input(), s.agent})
 	if err != nil {
 		return failed, true
 	}

@@ -29,6 +29,7 @@ type session struct {
 	servers  []string
 	strict   bool            // there are no other servers
 	skills   map[string]bool // those on the disk
+	agent    string          // the subagent as which it runs
 	at       diag.Pos        // the file that a missing rule is missing from
 
 	bare contract.Halves // what is governed without the hooks
@@ -92,6 +93,7 @@ func (s *session) add(l *settings) {
 // enter lays a subagent over its session. Its own mode holds unless the session has one
 // that Claude Code does not let a subagent lower.
 func (s *session) enter(a *agent) {
+	s.agent = a.name
 	s.tools = append(s.tools, a.tools...)
 	s.hooks = append(s.hooks, a.hooks...)
 	switch s.mode {

@@ -146,7 +146,7 @@ func (d *decider) open(name string, args []string, at diag.Pos) {
 		d.warn(at, "claude does not start with the arguments of %q: %v", name, err)
 		return
 	}
-	d.sessions[name] = s
+	d.sessions[name] = s.As(name)
 }
 
 func (d *decider) warn(at diag.Pos, text string, args ...any) {
