@@ -121,7 +121,7 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {
-	if !e.isBaseline(r) {
+	if !e.inProject(r) {
 		args = append(args, "--setting-sources=user")
 	}
 	if opt.FlagsOnly {
@@ -138,11 +138,11 @@ func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string)
 		if s := e.profile(r, c); len(s) > 0 {
 			args = append(args, "--settings="+fileOrText(opt, settingsPath(r), contract.JSON(s)))
 		}
-		if c.mode != "" && !e.isBaseline(r) {
+		if c.mode != "" && !e.inProject(r) {
 			args = append(args, "--permission-mode="+c.mode)
 		}
 	}
-	if !e.isBaseline(r) {
+	if !e.inProject(r) {
 		args = append(args, e.agentsFlag(r)...)
 	}
 	args = append(args, e.serverFlags(r, opt)...)
@@ -179,7 +179,7 @@ func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
 	switch {
 	case differs:
 		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r), serversJSON(own)), "--strict-mcp-config"}
-	case len(own) > 0 && !e.isBaseline(r):
+	case len(own) > 0 && !e.inProject(r):
 		return []string{"--mcp-config=" + fileOrText(opt, format.ProjectServers, serversJSON(own))}
 	}
 	return nil

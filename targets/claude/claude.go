@@ -223,7 +223,7 @@ func (e *emitter) roleFiles(r *ir.Role) (files []contract.File) {
 
 // profile returns the settings with which a role is started, none for the baseline.
 func (e *emitter) profile(r *ir.Role, c *compiled) contract.Object {
-	if e.isBaseline(r) {
+	if e.inProject(r) {
 		return nil
 	}
 	return e.settings(r, c, e.ofRole(r))

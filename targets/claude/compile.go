@@ -67,7 +67,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	}
 	mode := cmp.Or(r.PermissionMode, format.Default)
 	c := &compiler{
-		e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.isBaseline(r)}
+		e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.inProject(r)}
 	replaced := c.overruled()
 	if replaced {
 		e.loss(c.name, r.PermissionModePos, "", codeMode,

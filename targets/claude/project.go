@@ -12,6 +12,10 @@ import (
 // settings file is that role's.
 func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }
 
+// inProject reports whether a role is started in the project's own files: the baseline, unless
+// these are shared with roles that another target starts.
+func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.Shared }
+
 // everybody builds the project's settings file. It reports false where there is nothing to
 // say. The file is the baseline role's, whole. Without a baseline it has what all roles deny:
 // a session that names no role is nobody's.
@@ -25,7 +29,9 @@ func (e *emitter) everybody() (contract.File, bool) {
 		if e.in.Shared {
 			c = e.allowedByAll(r, c)
 		}
-		settings = e.settings(r, c, e.ofRole(r))
+		hook := e.ofRole(r)
+		hook.travels = true
+		settings = e.settings(r, c, hook)
 		if c.mode == format.Auto {
 			e.loss("role "+r.Name, r.PermissionModePos, "", codeAutoMode,
 				"Claude Code takes the mode auto from no file of a project: the session starts in its own mode").
@@ -54,7 +60,7 @@ func (e *emitter) allowedByAll(r *ir.Role, c *compiled) *compiled {
 	if n := len(c.rules.allow) - len(out.rules.allow); n > 0 {
 		e.loss("role "+r.Name, r.Pos, "", codeShared, "%s leaves out %d rules that allow something: another "+
 			"target starts every role over it, and not all of them may do that", format.ProjectSettings, n).
-			Hint("leave out the target that starts Claude Code, or allow the same to all roles")
+			Hintf("`modec run %s -- claude` starts a session that has them", contract.ShellQuote(r.Name))
 	}
 	return &out
 }

@@ -17,7 +17,7 @@ func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
 	digest := e.in.Project.Digest(ir.SubjectRef{Role: r.Name})
-	return hookLine{policy: projectPolicy, subject: "role:" + r.Name, digest: digest, travels: e.isBaseline(r)}
+	return hookLine{policy: projectPolicy, subject: "role:" + r.Name, digest: digest, travels: e.inProject(r)}
 }
 
 // settings builds a role's settings file. It is empty where nothing is left to say.

@@ -152,7 +152,7 @@ func (e *emitter) inherit(losses diag.List) {
 // target claude with its default options.
 func (e *emitter) args(r *ir.Role) []string {
 	in := e.in
-	in.Options = contract.NewOptions(claude.New().Options(), nil, nil)
+	in.Options, in.Shared = contract.NewOptions(claude.New().Options(), nil, nil), true
 	ref := ir.SubjectRef{Role: r.Name}
 	args, losses := claude.New().(contract.Launcher).Args(in, ref, contract.ArgsOptions{})
 	e.inherit(losses)

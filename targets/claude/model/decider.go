@@ -115,8 +115,12 @@ func (o *opener) layers(layers []format.Layer) {
 func (o *opener) decider() *decider {
 	o.servers = o.serverNames(format.ProjectServers)
 	roles, modes := o.roles(), o.modes()
-	if o.baseline != "" && roles[o.baseline] == nil {
+	switch own := roles[o.baseline]; {
+	case o.baseline == "":
+	case own == nil:
 		roles[o.baseline] = &settings{}
+	case own.file != "":
+		o.baseline = "" // it has settings of its own, and is started like any other role
 	}
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, others: map[string]*session{}}
 	modes[""] = nil // a role in no mode
