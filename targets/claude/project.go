@@ -48,13 +48,17 @@ func (e *emitter) everybody() (contract.File, bool) {
 
 // allowedByAll returns what came out for the baseline role without the rules that not every
 // role allows: in a session that another program starts, an allow of the project's settings
-// cannot be taken back. What the baseline denies or asks about holds there too.
+// cannot be taken back. What the baseline denies or asks about holds there too, and what
+// another role asks about no flag says.
 func (e *emitter) allowedByAll(r *ir.Role, c *compiled) *compiled {
 	out := *c
 	for i := range e.in.Project.Roles {
 		other := e.compile(&e.in.Project.Roles[i])
+		ask := slices.DeleteFunc(slices.Clone(other.rules.ask), func(rule string) bool {
+			return slices.Contains(c.rules.ask, rule)
+		})
 		out.rules.allow = slices.DeleteFunc(slices.Clone(out.rules.allow), func(rule string) bool {
-			return !slices.Contains(other.rules.allow, rule)
+			return !slices.Contains(other.rules.allow, rule) || asked(rule, ask)
 		})
 	}
 	if n := len(c.rules.allow) - len(out.rules.allow); n > 0 {

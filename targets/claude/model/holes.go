@@ -24,16 +24,18 @@ const (
 		"and past a tool that is taken away"
 	looseProgram = "Claude Code compares the name of a program by case and with its quotes, as a file system may not"
 	looseText    = "Claude Code tries its rules on the text of a line, and not on what the shell makes of it"
-	looseFolder  = "a rule names what is in a folder of the project, and not a file of the folder's name"
-	looseInto    = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
-	looseTail    = "Claude Code does not look for a command that a rule holds back among the arguments of another"
-	looseCase    = "Claude Code compares paths without case, in allow rules too"
-	looseName    = "a backslash is part of a name here, and Claude Code has no rule about it"
-	looseDomain  = "a name with other characters than those of a host is to Claude Code's rules like any other"
-	looseLetter  = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
-	looseHost    = "Claude Code fetches documentation from hosts of its own choice without a rule"
-	looseAgent   = "Claude Code starts a subagent that no rule names without a question"
-	looseTool    = "a tool that asks for nothing of itself runs without a rule"
+	loosePath    = "a mode that approves commands lets them read and write what a rule asks about, " +
+		"and past a tool that is taken away"
+	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
+	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
+	looseTail   = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseCase   = "Claude Code compares paths without case, in allow rules too"
+	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
+	looseDomain = "a name with other characters than those of a host is to Claude Code's rules like any other"
+	looseLetter = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
+	looseHost   = "Claude Code fetches documentation from hosts of its own choice without a rule"
+	looseAgent  = "Claude Code starts a subagent that no rule names without a question"
+	looseTool   = "a tool that asks for nothing of itself runs without a rule"
 )
 
 // strictly returns what the rules say of a call, and the hole by which Claude Code
@@ -53,29 +55,53 @@ var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohu
 // globs reports whether a command has words that the shell replaces by file names.
 func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
 
+// held reports whether a rule holds back a path from the tools that read, or from those that
+// edit, or they are taken away. A path that is not known is held where some path is.
+func (s *session) held(g ir.Group, p string) bool {
+	tool, rules := "Read", func(r *ruleSet) []pathRule { return r.read }
+	if g == ir.Edit {
+		tool, rules = "Edit", func(r *ruleSet) []pathRule { return r.edit }
+	}
+	if !s.offered(tool) {
+		return true
+	}
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
+		list := rules(&s.rules[d])
+		switch {
+		case s.rules[d].tool(tool) != nil, p == "" && len(list) > 0, p != "" && matchPath(list, newFile(p)) != nil:
+			return true
+		}
+	}
+	return false
+}
+
 // passesRules reports whether a line's redirects touch what a rule would hold back from
 // the tools that read and edit.
 func (s *session) passesRules(l *line) bool {
-	holds := func(tool string, rules func(*ruleSet) []pathRule) func(string) bool {
-		return func(p string) bool {
-			for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
-				list := rules(&s.rules[d])
-				switch {
-				case s.rules[d].tool(tool) != nil, p == "" && len(list) > 0, p != "" && matchPath(list, newFile(p)) != nil:
-					return true
-				}
-			}
-			return false
-		}
+	return slices.ContainsFunc(l.ins, func(p string) bool { return s.held(ir.Read, p) }) ||
+		slices.ContainsFunc(l.outs, func(p string) bool { return s.held(ir.Edit, p) })
+}
+
+// passesWithPaths reports whether a command that Claude Code knows to read or write its
+// arguments is given a path that a rule would hold back.
+func (s *session) passesWithPaths(c *simple) bool {
+	g := ir.Read
+	switch {
+	case c.edits():
+		g = ir.Edit
+	case !c.readsPaths():
+		return false
 	}
-	return slices.ContainsFunc(l.ins, holds("Read", func(r *ruleSet) []pathRule { return r.read })) ||
-		slices.ContainsFunc(l.outs, holds("Edit", func(r *ruleSet) []pathRule { return r.edit }))
+	return slices.ContainsFunc(c.paths(), func(p string) bool { return s.held(g, p) })
 }
 
 // passed says which rules a line passes that a mode runs by itself, "" for none.
 func (s *session) passed(l *line) string {
-	if s.passesRules(l) {
+	switch {
+	case s.passesRules(l):
 		return looseRedirect
+	case slices.ContainsFunc(l.simple, s.passesWithPaths):
+		return loosePath
 	}
 	if len(s.rules[ir.Deny].bash)+len(s.rules[ir.Ask].bash) == 0 {
 		return ""
@@ -112,6 +138,10 @@ func (c *simple) looselyAllowed(rules []bashRule) string {
 // hidesAnother reports whether a rule holds back a command that this one may run by its
 // arguments.
 func (c *simple) hidesAnother(s *session) bool {
+	option := func(w string) bool { return strings.HasPrefix(w, "-") }
+	if s.holdsBack(joined(slices.DeleteFunc(slices.Clone(c.words), option))) {
+		return true // git -C x push
+	}
 	for i := 1; i < len(c.words); i++ {
 		if s.holdsBack(joined(c.words[i:]), c.words[i]) {
 			return true
