@@ -65,6 +65,7 @@
 //   - `Bash(git push * -f *)` does not match `git push x -f`: a trailing " *" has a word
 //     boundary only where it is the only wildcard.
 //   - A hook's ask is put to a person in dontAsk as well; only an ask rule is refused there.
+//     Modec's hook refuses instead.
 //     A hook's allow skips neither deny and ask rules nor plan.
 //   - plan asks about edits, whatever rule or hook allows them. Without disableAutoMode it
 //     gives its questions to a classifier: flags alone, which cannot set that, never start

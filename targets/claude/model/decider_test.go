@@ -251,9 +251,9 @@ func TestDecideHook(t *testing.T) {
 			{ir.Modes, "else", ir.Deny, ir.Allow},
 			{ir.Unknown, "BrandNew", ir.Ask, ir.Allow},
 		}},
-		// A hook's ask is put to a person even in dontAsk, an ask rule is not.
+		// A hook's ask would be put to a person even in dontAsk, so that modec's refuses.
 		"dontAsk": {hooked(t, "dontAsk", hookLine, "Bash(free *)"), []want{
-			{ir.Edit, "src/a", ir.Ask, ir.Deny}, {ir.Command, "free x", ir.Ask, ir.Allow},
+			{ir.Edit, "src/a", ir.Deny, ir.Deny}, {ir.Command, "free x", ir.Deny, ir.Allow},
 			{ir.Command, "asked x", ir.Deny, ir.Deny}, {ir.Edit, "docs/a", ir.Allow, ir.Deny},
 		}},
 		"plan": {hooked(t, "plan", hookLine, "Edit(docs/**)"),
@@ -338,7 +338,7 @@ func TestOpenReports(t *testing.T) {
 			`{"permissions":{"deny":["Read(x)"],"defaultMode":"auto"}}`)},
 		".claude/settings.local.json": {Data: []byte(`{"permissions":{"allow":["Edit(y)"]}}`)},
 	}
-	deciders, diags := Open(fsys, "r")
+	deciders, diags := Open(fsys, "base")
 	if len(diags) != 7 || diags.HasErrors() {
 		t.Errorf("got %d diagnostics, want 7 warnings:\n%v", len(diags), diags.Error())
 	}
@@ -348,9 +348,9 @@ func TestOpenReports(t *testing.T) {
 		ir.Ask:   {Group: ir.Edit, Arg: "z"},
 	}
 	alone := map[policy.Action]ir.Decision{want[ir.Deny]: ir.Allow, want[ir.Allow]: ir.Ask, want[ir.Ask]: ir.Ask}
-	for _, role := range []string{"r", "broken", "一"} {
+	for _, role := range []string{"base", "r", "broken", "一"} {
 		for decision, a := range want {
-			if role != "r" { // a role that is not the baseline is started without them
+			if role != "base" { // a role that is not the baseline is started without them
 				decision = alone[a]
 			}
 			if v := deciders[0].Decide(ir.SubjectRef{Role: role}, a); v.Decision != decision {

@@ -12,12 +12,14 @@ import (
 
 // A rule that only a person's own settings hold is met by a witness.
 func TestPatterns(t *testing.T) {
-	d := opened(t, permissions("default", []string{"Bash(npm ci)", "Bash", "Edit(./docs/**)", "Read(//etc/hosts)",
-		"WebFetch(domain:*.example.com)", "mcp__s__t"}, nil, []string{"Bash(rm *)"}), fstest.MapFS{
-		".claude/settings.json": {Data: []byte(`{"permissions": {"allow": ["Bash(deploy:*)"]}}`)},
-	}).(contract.Patterned)
+	deciders, _ := Open(fstest.MapFS{
+		".claude/settings.json": {Data: []byte(permissions("default", []string{"Bash(npm ci)", "Bash", "Edit(./docs/**)",
+			"Read(//etc/hosts)", "WebFetch(domain:*.example.com)", "mcp__s__t"}, nil, []string{"Bash(rm *)"}))},
+		".claude/settings.local.json": {Data: []byte(`{"permissions": {"allow": ["Bash(deploy:*)"]}}`)},
+	}, roleR.Role)
+	d := deciders[0].(contract.Patterned)
 	want := map[ir.Group][]ir.Pattern{
-		ir.Command: {{Text: "deploy:*"}, {Text: "npm ci"}},
+		ir.Command: {{Text: "npm ci"}, {Text: "deploy:*"}},
 		ir.Edit:    {{Text: "docs/**"}},
 		ir.Web:     {{Text: "*.example.com"}},
 	}
