@@ -21,9 +21,19 @@
 // about the rest of the group: its settings then name the permission mode and disable those
 // that would approve it. A role that says nothing has no file.
 //
+// Rules have to hold without the hook too. Where Claude Code would approve by itself what
+// the role asks about or denies and no rule lists, a rule asks about all of the group: about
+// every Read, since reading in the project asks for nothing, and in acceptEdits, auto and
+// bypassPermissions about edits or more. An expression that ends in a text has a glob that
+// covers it: `\.test\.ts$` asks about *.test.ts. Where not even that would do (a ceiling
+// outside the project beside what is allowed inside), auto and bypassPermissions become the
+// mode default, with a loss. There, patterns for any depth hold outside the project too:
+// Edit(//**/.env).
+//
 // A subject has a hook where rules do not say what it says (hooks.go), or by the option
 // hooks. The hook asks the compiled policy about every tool call and answers deny or ask,
-// and by --settings or an installation also allow. In a file that travels with the
+// and by --settings or an installation also allow. A role's hook asks about the role in the
+// mode that the payload names (agent_type, observed on 2.1.329). In a file that travels with the
 // repository a person is asked where modec is missing; elsewhere the call is refused.
 //
 // Rules are an upper bound: without the hook Claude Code may ask more, and never approves
@@ -69,7 +79,7 @@
 //     A hook's allow skips neither deny and ask rules nor plan.
 //   - plan asks about edits, whatever rule or hook allows them. Without disableAutoMode it
 //     gives its questions to a classifier: flags alone, which cannot set that, never start
-//     it.
+//     it. A role in plan that says anything disables it.
 //   - .git, .vscode, .claude and .mcp.json are asked about even where a rule allows them.
 //   - Under acceptEdits a redirect passes rules that ask about an edit, and `<` passes those
 //     about reading.

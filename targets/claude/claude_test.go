@@ -143,6 +143,9 @@ func TestWithoutHooks(t *testing.T) {
 	if strings.Contains(agent, `"Write"`) {
 		t.Error("the subagent keeps Write")
 	}
+	if strings.Contains(agent, `"WebFetch"`) {
+		t.Error("the subagent keeps WebFetch, and its session fetches what the mode asks about")
+	}
 	lost := func(d diag.Diagnostic) bool { return d.Code == "claude-edit" && d.Loss == diag.Narrowing }
 	if !slices.ContainsFunc(diags, lost) {
 		t.Errorf("no loss says so: %v", diags)
@@ -299,6 +302,79 @@ func TestQuiet(t *testing.T) {
 		}
 		if c.want == "" && len(files) != 1 {
 			t.Errorf("%s: got %v, want no file but that of the servers", name, files)
+		}
+	}
+}
+
+// Without the hook too, a rule asks about what the permission mode would approve and the role
+// does not.
+func TestRulesHoldInEveryMode(t *testing.T) {
+	of := func(d ir.Decision, rules ...ir.Rule) *ir.Table {
+		return &ir.Table{Default: &ir.Default{Decision: d}, Rules: rules}
+	}
+	regex := func(d ir.Decision, text string) ir.Rule {
+		return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: text}}
+	}
+	const (
+		plan  = `"defaultMode":"plan","disableBypassPermissionsMode":"disable","disableAutoMode":"disable"}`
+		other = `"defaultMode":"default","disableBypassPermissionsMode":"disable","disableAutoMode":"disable"}`
+		reads = `{"ask":["Read","Glob","Grep","LSP"],`
+	)
+	for name, c := range map[string]struct {
+		role ir.Role
+		want string
+	}{
+		"plan reads outside": {
+			ir.Role{PermissionMode: "plan", Can: ir.Can{Read: of(ir.Allow)}}, `{` + plan},
+		"a list of reads that closes": {
+			ir.Role{Can: ir.Can{Read: of(ir.Deny, ruleOf(ir.Allow, "docs/**"))}}, reads + other + " and a hook"},
+		"all reads denied": {
+			ir.Role{Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Deny, "**"))}}, `{"deny":["Read","Glob","Grep","LSP"]}`},
+		"an ending": {
+			ir.Role{Can: ir.Can{Read: of(ir.Agent, regex(ir.Deny, `\.test\.ts$`))}},
+			`{"ask":["Read(*.test.ts)"],"defaultMode":"default"} and a hook`},
+		"an expression without an ending": {
+			ir.Role{Can: ir.Can{Read: of(ir.Agent, regex(ir.Deny, `^a|b$`))}},
+			reads + `"defaultMode":"default"} and a hook`},
+		"edits that close under acceptEdits": {
+			ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: of(ir.Deny, ruleOf(ir.Allow, "docs/**"))}},
+			`{"ask":["Edit","Write","NotebookEdit"],"deny":["Edit(.modec)"],"defaultMode":"acceptEdits",` +
+				`"disableBypassPermissionsMode":"disable","disableAutoMode":"disable"} and a hook`},
+		"a deny of a file in bypassPermissions": {
+			ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Deny, ".env"))}},
+			`{"ask":["Edit(//**/.claude)"],"deny":["Read(//**/.env)","Edit(//**/.modec)"],` +
+				`"defaultMode":"bypassPermissions"}`},
+		"a ceiling in bypassPermissions": {
+			ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Read: of(ir.Allow)}},
+			`{"deny":["Edit(.modec)"],` + other},
+		"commands that a policy names": {
+			ir.Role{Can: ir.Can{Command: of(ir.Agent, ruleOf(ir.Allow, "git *"),
+				ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}})}}, " and a hook"},
+	} {
+		if got, _ := permissionsOf(t, c.role, nil); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A glob covers an expression only where the expression ends in a text.
+func TestCovering(t *testing.T) {
+	for regex, want := range map[string]string{
+		`\.test\.ts$`:     "*.test.ts",
+		`^src/.*_gen.go$`: "*go",
+		`x/a-b$`:          "*a-b",
+		`\.ts`:            "",
+		`a$|b$`:           "",
+		`x*$`:             "",
+		`[ab]$`:           "",
+		`\x41$`:           "",
+		`\cA$`:            "",
+		`\12$`:            "",
+		`\\.b$`:           "*b",
+		`\$`:              "",
+	} {
+		if got := covering(regex); got != want {
+			t.Errorf("%s: got %q, want %q", regex, got, want)
 		}
 	}
 }

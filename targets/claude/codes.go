@@ -41,7 +41,8 @@ func emitterCodes() []diag.Doc {
 		{Code: codeMode, Text: "The permission modes bypassPermissions and auto approve whatever no rule names, and " +
 			"what this role asks about or denies no rule can name: paths outside the project beside those that it " +
 			"allows, a line that the shell expands, tools that nobody knows. The role's session runs in the mode " +
-			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another permissionMode."},
+			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another " +
+			"permissionMode."},
 		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that " +
 			"changes the project, whatever the role allows."},
 		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: " +
@@ -58,8 +59,8 @@ func emitterCodes() []diag.Doc {
 		{Code: codeModes, Text: "Without the hook a subagent may start every other one or none: the mode loses the " +
 			"tool that starts them. Turn hooks on, or let modes default to ask."},
 		{Code: codeRegex, Text: "Claude Code's rules have no regular expressions. Without the hook a regex in deny " +
-			"costs the tools of its group, a regex in ask asks about all of it, and one in allow is left out. Turn " +
-			"hooks on, or write a glob."},
+			"costs the tools of its group, a regex in ask asks about all of it (or about the names that end as it " +
+			"does), and one in allow is left out. Turn hooks on, or write a glob."},
 		{Code: codeAllow, Text: "Without the hook an allow is left out where Claude Code's pattern would also " +
 			"match more than the source allows. The call is asked about. A hook in .claude/settings.json allows " +
 			"nothing either, because the file travels. Turn hooks on, or write the pattern as a " +

@@ -19,7 +19,7 @@ func (e *emitter) hooked(needs func() bool) bool {
 // needsHook reports whether rules alone do not say what a role says.
 func (c *compiler) needsHook() bool {
 	if d := c.s.UnknownTool().Decision; d == ir.Deny || d == ir.Ask {
-		return true // no rule is about tools that nobody knows
+		return true // no rule is about tools that nobody knows, and some ask for nothing: CronCreate, Workflow
 	}
 	for _, g := range ir.Groups {
 		if g != ir.MCP && !c.closed(g) && c.beyondRules(g) {
@@ -85,8 +85,9 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 	if c.deniesPartly(g) || c.asksFor(g) && (g == ir.Read || e.opened(c, g)) {
 		return true
 	}
-	outside := (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent && c.s.Outside(g).Decision == ir.Deny
-	return outside && e.entered(c, e.approvesAll)
+	// Paths outside the project.
+	return (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent &&
+		c.s.Outside(g).Decision == ir.Deny && e.entered(c, e.approvesAll)
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

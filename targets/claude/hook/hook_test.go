@@ -46,6 +46,39 @@ func withUnknown(can ir.Can) ir.Can {
 	return can
 }
 
+// A role's hook decides for the mode that its session runs as, and never more than for the
+// role.
+func TestHookInMode(t *testing.T) {
+	p := project()
+	closed := &ir.Table{Default: &ir.Default{Decision: ir.Deny}}
+	p.Modes = append(p.Modes, ir.Mode{Slug: "talk", Name: "Talk", RoleDefinition: "You talk.",
+		Can: ir.Can{Read: closed, Web: &ir.Table{Default: &ir.Default{Decision: ir.Allow}}}})
+	for _, c := range []struct{ role, agent, tool, input, want string }{
+		{"dev", "", "Read", `{"file_path":"/p/a"}`, "allow"},
+		{"dev", "talk", "Read", `{"file_path":"/p/a"}`, "deny"},
+		{"dev", "general-purpose", "Read", `{"file_path":"/p/a"}`, "allow"},
+		{"quiet", "talk", "Read", `{"file_path":"/p/a"}`, "deny"},
+		{"quiet", "talk", "WebFetch", `{"url":"https://a.test/"}`, "abstain"},
+		{"dev", "talk", "WebFetch", `{"url":"https://a.test/"}`, "ask"},
+	} {
+		a := Answer(contract.HookRequest{
+			Payload: []byte(`{"hook_event_name":"PreToolUse","cwd":"/p","tool_name":"` + c.tool + `","agent_type":"` +
+				c.agent + `","tool_input":` + c.input + `}`),
+			Policy: policy.New(p), Subject: ir.SubjectRef{Role: c.role}, Root: "/p", MayAllow: true,
+			Resolve: func(p string) (string, error) { return filepath.Clean(p), nil },
+		})
+		got := "abstain"
+		for _, d := range []string{"allow", "ask", "deny"} {
+			if strings.Contains(string(a.Stdout), `"permissionDecision":"`+d+`"`) {
+				got = d
+			}
+		}
+		if a.Exit != 0 || got != c.want {
+			t.Errorf("%+v: got %s (%s)", c, got, a.Stdout)
+		}
+	}
+}
+
 // What a role leaves to Claude Code is Claude Code's, also outside the project.
 func TestHookAbstains(t *testing.T) {
 	for _, c := range []struct{ tool, input string }{

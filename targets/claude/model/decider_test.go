@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -357,6 +358,36 @@ func TestOpenReports(t *testing.T) {
 				t.Errorf("%s, %v: got %s, want %s: the project's own settings hold in the baseline's sessions",
 					role, a, v.Decision, decision)
 			}
+		}
+	}
+}
+
+// In a mode that approves commands, a line that passes a rule is a hole of the agent, and one
+// that no rule is about is the mode's.
+func TestHolesOfBypass(t *testing.T) {
+	args := []string{"--permission-mode", "bypassPermissions", "--disallowedTools", "Bash(git push *) Edit(//**/.env)"}
+	s, _, err := OpenArgs(memfs.FS{}, args, diag.Pos{File: "args"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]struct {
+		ir.Decision
+		hole bool
+	}{
+		"make":                    {ir.Allow, false},
+		"git push x":              {ir.Deny, false},
+		"echo a > .env":           {ir.Deny, false},
+		"echo a > $X":             {ir.Ask, true},
+		"echo a > b":              {ir.Allow, false},
+		"GIT push x":              {ir.Ask, true},
+		"git -C x push":           {ir.Ask, true},
+		"sh -c 'git push x'":      {ir.Ask, true},
+		"$X":                      {ir.Ask, true},
+		"find -exec git push x +": {ir.Ask, true},
+	} {
+		v := s.Decide(policy.Action{Group: ir.Command, Arg: line})
+		if v.Decision != want.Decision || (v.Hole != nil) != want.hole {
+			t.Errorf("%s: got %s and the hole %+v, want %+v", line, v.Decision, v.Hole, want)
 		}
 	}
 }

@@ -138,12 +138,10 @@ func (c *simple) looselyAllowed(rules []bashRule) string {
 // hidesAnother reports whether a rule holds back a command that this one may run by its
 // arguments.
 func (c *simple) hidesAnother(s *session) bool {
-	option := func(w string) bool { return strings.HasPrefix(w, "-") }
-	if s.holdsBack(joined(slices.DeleteFunc(slices.Clone(c.words), option))) {
-		return true // git -C x push
-	}
 	for i := 1; i < len(c.words); i++ {
-		if s.holdsBack(joined(c.words[i:]), c.words[i]) {
+		tail := c.words[i:]
+		behindOptions := append([]string{c.words[0]}, tail...) // git -C x push
+		if s.holdsBack(joined(tail), tail[0], joined(behindOptions)) {
 			return true
 		}
 	}
