@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"io/fs"
@@ -222,7 +223,7 @@ func e2eFlags(t *testing.T, name string) map[string][]string {
 	}
 	flags := map[string][]string{}
 	for _, r := range stored.Roles {
-		args := []string{"--permission-mode", r.Mode}
+		args := []string{"--permission-mode", cmp.Or(r.Mode, "default")}
 		for i, rules := range [][]string{r.Allowed, r.Denied} {
 			if len(rules) > 0 {
 				args = append(args, []string{"--allowed-tools", "--disallowed-tools"}[i], strings.Join(rules, " "))
