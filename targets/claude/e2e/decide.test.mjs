@@ -93,6 +93,8 @@ after(() => {
 });
 
 const baseline = 'developer';
+// A role with settings of its own is started with them and without the project's, as modec args has it.
+const own = (role) => existsSync(join(acme, `.claude/modec/${role}.settings.json`));
 let sessions = 0;
 
 // decide runs one session in a project of its own and returns a letter for each
@@ -183,15 +185,14 @@ function narrowerOrEqual(got, source, said) {
 }
 
 test('the artifacts are there', () => {
-  for (const s of subjects) assert.ok(existsSync(join(acme, s.agent ? `.claude/agents/${s.agent}.md` : s.role === baseline ? '.claude/settings.json' : `.claude/modec/${s.role}.settings.json`)));
+  for (const s of subjects) assert.ok(existsSync(join(acme, s.agent ? `.claude/agents/${s.agent}.md` : own(s.role) ? `.claude/modec/${s.role}.settings.json` : '.claude/settings.json')));
 });
 
 test('the agent decides as the decider says', { concurrency: 3 }, async (t) => {
   const all = [];
   const ask = (name, check, ...session) => all.push(t.test(name, async () => check(await decide(name, ...session))));
   for (const s of quick ? subjects.filter((s) => s.role === 'developer') : subjects) {
-    // As modec args has it: the baseline is in the project's own settings, any other role without them.
-    const start = s.agent ? [`--agent=${s.agent}`] : s.role === baseline ? [] : ['--setting-sources=user', `--settings=ROOT/.claude/modec/${s.role}.settings.json`];
+    const start = s.agent ? [`--agent=${s.agent}`] : !own(s.role) ? [] : ['--setting-sources=user', `--settings=ROOT/.claude/modec/${s.role}.settings.json`];
     const withHooks = (got) => {
       assert.deepEqual(table(got), table(s.withHooks));
       narrowerOrEqual(got, s.source, s.withHooks);

@@ -110,7 +110,7 @@ func (s *session) passed(l *line) string {
 		switch {
 		case len(c.words) > 0 && s.holdsBack(c.words[0], strings.ToLower(joined(c.words))):
 			return looseProgram
-		case c.hidesAnother(s):
+		case c.hidesAnother(s), c.hidesWithin(s):
 			return looseTail
 		case c.dynamic, len(c.words) > 0 && c.globs():
 			return looseText
@@ -139,9 +139,18 @@ func (c *simple) looselyAllowed(rules []bashRule) string {
 // arguments.
 func (c *simple) hidesAnother(s *session) bool {
 	for i := 1; i < len(c.words); i++ {
-		tail := c.words[i:]
-		behindOptions := append([]string{c.words[0]}, tail...) // git -C x push
-		if s.holdsBack(joined(tail), tail[0], joined(behindOptions)) {
+		if s.holdsBack(joined(c.words[i:])) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidesWithin reports whether a rule holds back what one of a command's words says (sh -c), or
+// the command without the words before its subcommand (git -C x push).
+func (c *simple) hidesWithin(s *session) bool {
+	for i := 1; i < len(c.words); i++ {
+		if s.holdsBack(c.words[i], joined(append([]string{c.words[0]}, c.words[i:]...))) {
 			return true
 		}
 	}
