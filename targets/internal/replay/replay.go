@@ -184,6 +184,7 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 	flags.SetOutput(io.Discard)
 	model, subject := flags.String("model", "", ""), flags.String("subject", "", "")
 	mayAllow := flags.Bool("may-allow", false, "")
+	flags.String("digest", "", "") // of the policy, which is the one at hand
 	if err := flags.Parse(command[2:]); err != nil {
 		return Answer{}, err
 	}

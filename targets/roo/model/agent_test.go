@@ -168,7 +168,9 @@ func acmeCases(t *testing.T) []acmeCase {
 				tried = slices.DeleteFunc(slices.Concat(edited, ignoreTried), func(p string) bool { return strings.Contains(p, "\x00") })
 			}
 			cases = append(cases, acmeCase{mode, g, tried, bits(tried, func(arg string) bool {
-				return d.Decide(ir.SubjectRef{Mode: mode}, on(g, arg)).Decision == ir.Deny
+				v := d.Decide(ir.SubjectRef{Mode: mode}, on(g, arg))
+				letters := v.Hole != nil && strings.HasPrefix(v.Hole.Why, "letters are compared")
+				return v.Decision == ir.Deny && !letters
 			})})
 		}
 	}
