@@ -173,7 +173,7 @@ func TestArgs(t *testing.T) {
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}
-	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
+	args, _ = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
 	denied, allowed := "--disallowedTools=Bash(git push *)", "--allowedTools=Bash(git status)"
 	if !slices.Contains(args, denied) || !slices.Contains(args, allowed) {
 		t.Errorf("got %q: the deny and the allow must be there", args)

@@ -102,13 +102,15 @@ test('a line of the ignore file holds what its deny holds', () => {
 
 test('every fileRegex compiles and agrees with modec about paths', () => {
   const { modes } = load(acme, '.roomodes');
-  const paths = ['README.md', 'docs/a.md', 'docs/adr/0001-x.md', 'src/index.ts', 'package.json', '.roomodes', '.ROOMODES', '.claude/settings.json', 'modec/modes/code.cue', '../x.md', '/etc/passwd.md', 'docs/../../x.md', 'a//b.md', './a.md', 'docs\\a.md', '~/a.md', 'C:/a.md', '.git/config', '.env', 'x\n.md'];
+  const paths = ['README.md', 'docs/a.md', 'docs/adr/0001-x.md', 'src/index.ts', 'package.json', '.roomodes', '.claude/settings.json', 'modec/modes/code.cue', '../x.md', '/etc/passwd.md', 'docs/../../x.md', 'a//b.md', './a.md', 'docs\\a.md', '~/a.md', 'C:/a.md', '.git/config', '.env', 'x\n.md'];
+  const ignored = ignore().add(readFileSync(join(acme, '.rooignore'), 'utf8'));
   let compared = 0;
   for (const m of modes) {
     const edit = m.groups.find((g) => g === 'edit' || g[0] === 'edit');
     if (!model(acme).modes.some((x) => x.slug === m.slug) || (quick && m.slug !== 'code')) continue;
     for (const p of paths) {
-      const roo = edit !== undefined && (!edit[1]?.fileRegex || new RegExp(edit[1].fileRegex).test(p));
+      const roo = edit !== undefined && (!edit[1]?.fileRegex || new RegExp(edit[1].fileRegex).test(p)) &&
+        !(ignore.isPathValid(p) && ignored.ignores(p)); // the ignore file holds for every tool
       let decision;
       try {
         decision = JSON.parse(execFileSync(modec, ['explain', '-C', process.env.MODEC_FIXTURE, m.slug, 'edit', p, '--json'], { encoding: 'utf8' })).decision;
