@@ -84,7 +84,7 @@ func editCases(t *testing.T) []editCase {
 			case d == ir.Deny && policy.Fold(path) == path && !strings.Contains(path, "\x00"): // other letters are a hole of the agent
 				c.Denied = append(c.Denied, path)
 			case d == ir.Deny:
-			case plain(path):
+			case plain(path) && (d == ir.Allow || policy.Fold(path) == path):
 				c.Edited = append(c.Edited, path)
 			}
 		}
