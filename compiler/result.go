@@ -64,7 +64,10 @@ func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change
 // partial reports whether a target of modec.toml was not compiled.
 func (r *Result) partial() bool {
 	return slices.ContainsFunc(r.Config.Targets, func(t config.Target) bool {
-		return !slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Target.Name() })
+		return !slices.ContainsFunc(
+			r.Outputs,
+			func(o contract.Artifacts) bool { return o.Target.Name() == t.Target.Name() },
+		)
 	})
 }
 

@@ -217,7 +217,14 @@ func (u *ui) loss(d diag.Diagnostic) {
 	if d.Subject != "" {
 		more = " (" + d.Subject + ")"
 	}
-	u.printf("  %s %s: %s%s [%s]\n", u.lossWord(d.Loss), diag.Clean(whereOf(d)), diag.Clean(d.Message), diag.Clean(more), d.Code)
+	u.printf(
+		"  %s %s: %s%s [%s]\n",
+		u.lossWord(d.Loss),
+		diag.Clean(whereOf(d)),
+		diag.Clean(d.Message),
+		diag.Clean(more),
+		d.Code,
+	)
 	if d.Hint != "" {
 		u.printf("      hint: %s\n", diag.Clean(d.Hint))
 	}

@@ -244,7 +244,13 @@ func (u *ui) reasons(word string, list []verify.Finding, by func(verify.Finding)
 	}
 	for _, key := range order {
 		f := reasons[key].first
-		u.printf("  %s: %s of %s, as %s\n", word, count(reasons[key].count, "decision"), diag.Clean(f.Subject), compared(f))
+		u.printf(
+			"  %s: %s of %s, as %s\n",
+			word,
+			count(reasons[key].count, "decision"),
+			diag.Clean(f.Subject),
+			compared(f),
+		)
 		if f.By != "" {
 			u.printf("      %s%s\n", diag.Clean(f.By), place(f.At))
 		}

@@ -258,7 +258,8 @@ func (c *configReader) read(b []byte) *Config {
 	if pos, written := c.vals["silence"]; written {
 		cfg.SilenceWritten = true
 		cfg.Silence = &ir.Default{Pos: pos}
-		if err := cfg.Silence.Decision.UnmarshalText([]byte(o.String("silence"))); err != nil || cfg.Silence.Decision == ir.Agent {
+		if err := cfg.Silence.Decision.UnmarshalText([]byte(o.String("silence"))); err != nil ||
+			cfg.Silence.Decision == ir.Agent {
 			cfg.Silence = nil // a word that is none has been reported
 		}
 	}

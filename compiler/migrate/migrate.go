@@ -287,7 +287,8 @@ func dropGuards(p *ir.Project, guards []string) {
 		drop(&p.Modes[i].Can)
 	}
 	for i := range p.Roles {
-		if r := &p.Roles[i]; r.Can.Default != nil || r.PermissionMode != "" || r.Can.Edit != nil && r.Can.Edit.Default != nil {
+		if r := &p.Roles[i]; r.Can.Default != nil || r.PermissionMode != "" ||
+			r.Can.Edit != nil && r.Can.Edit.Default != nil {
 			drop(&r.Can)
 		}
 	}

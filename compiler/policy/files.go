@@ -205,7 +205,8 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 	if t.guards, err = e.guards(); err != nil {
 		return err
 	}
-	t.protects = s.role != nil && slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions"}, s.role.PermissionMode)
+	t.protects = s.role != nil &&
+		slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions"}, s.role.PermissionMode)
 	if s.can.Edit != nil {
 		t.open = map[string]bool{}
 		for _, o := range s.can.Edit.Open {

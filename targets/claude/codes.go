@@ -76,9 +76,12 @@ func emitterCodes() []diag.Doc {
 			"a list of its own and --strict-mcp-config. That takes away the servers of the user's own settings, an " +
 			"external server among them. Say how the server is started, or let the role use the servers that " +
 			"everybody may use."},
-		{Code: codeShared, Text: "A target such as thurbox starts Claude Code as a role and cannot keep it from reading " +
-			".claude/settings.json, where an allow cannot be taken back. The file then has only those allow rules of the " +
-			"baseline that every role has; `modec run ROLE` starts the baseline with all of them."},
+		{
+			Code: codeShared,
+			Text: "A target such as thurbox starts Claude Code as a role and cannot keep it from reading " +
+				".claude/settings.json, where an allow cannot be taken back. The file then has only those allow rules of the " +
+				"baseline that every role has; `modec run ROLE` starts the baseline with all of them.",
+		},
 		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left " +
 			"out, and the server starts where Claude Code does. Let the server's command change into its folder."},
 		{Code: codeUnknownExtra, Text: "extra.claude of a mode contains a setting that modec does not know to be " +

@@ -38,7 +38,8 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 	}
 	r := in.Project.Role(ref.Role)
 	as := r
-	if e.hooks == contract.Never && r.PermissionMode == format.DontAsk { // the mode of any project holds over the user's
+	if e.hooks == contract.Never &&
+		r.PermissionMode == format.DontAsk { // the mode of any project holds over the user's
 		held := *r
 		held.PermissionMode = format.Default
 		as = &held

@@ -146,7 +146,9 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		o = pair
 	}
 	switch {
-	case o.none, o.Decision == ir.Agent, o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
+	case o.none,
+		o.Decision == ir.Agent,
+		o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	if o.Decision == ir.Ask && q.Mode == format.DontAsk { // Claude Code would ask a person in this mode too

@@ -269,7 +269,13 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 	for _, d := range a.denies {
 		if d.Kind == ir.Regex {
 			if err := policy.CheckRegex(d.Text); err != nil { // what it denies cannot be said
-				im.out.NoteRule(contract.Refused, f.at, subject, f.what, fmt.Sprintf("the mode loses the group: %v", err))
+				im.out.NoteRule(
+					contract.Refused,
+					f.at,
+					subject,
+					f.what,
+					fmt.Sprintf("the mode loses the group: %v", err),
+				)
 				return
 			}
 		}
