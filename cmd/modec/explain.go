@@ -157,10 +157,9 @@ func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action, source p
 			if p, ok := d.(contract.PersonDecider); ok && ref.Mode == "" {
 				v = p.DecidePerson(res.Project.Role(ref.Role).Claims, a)
 			}
-			i := slices.IndexFunc(alone, func(x contract.Decider) bool { return x.Surface() == d.Surface() })
 			byItself := false
-			if i >= 0 {
-				v, byItself = leftAlone(v, alone[i].Decide(ref, a))
+			if x := contract.OnSurface(alone, d.Surface()); x != nil {
+				v, byItself = leftAlone(v, x.Decide(ref, a))
 			}
 			if v.Governs == contract.Neither && !byItself { // it does not have the subject
 				continue

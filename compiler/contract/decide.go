@@ -39,6 +39,16 @@ type Decider interface {
 	Decide(ir.SubjectRef, policy.Action) Verdict
 }
 
+// OnSurface returns the decider of a surface, nil where a list has none.
+func OnSurface(list []Decider, surface string) Decider {
+	for _, d := range list {
+		if d.Surface() == surface {
+			return d
+		}
+	}
+	return nil
+}
+
 // Verdict is what an agent does with an action.
 type Verdict struct {
 	Answer // with everything in place

@@ -106,8 +106,8 @@ func prove(
 				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
 				original: o, policy: c.Policy, was: d, seed: seed,
 			}
-			p.is = surface(is, d.Surface())
-			p.alone = surface(o.target.Alone(c.Project), d.Surface())
+			p.is = contract.OnSurface(is, d.Surface())
+			p.alone = contract.OnSurface(o.target.Alone(c.Project), d.Surface())
 			for _, ref := range o.Subjects {
 				p.subject(ref)
 			}
@@ -119,16 +119,6 @@ func prove(
 		}
 	}
 	return proofs, diags
-}
-
-// surface returns the decider of a surface, nil for none.
-func surface(list []contract.Decider, name string) contract.Decider {
-	for _, d := range list {
-		if d.Surface() == name {
-			return d
-		}
-	}
-	return nil
 }
 
 // prover makes the proof of one original on one surface.

@@ -215,7 +215,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		t := &req.Targets[i]
 		deciders, compiled, diags := t.open()
 		report.Diagnostics = append(report.Diagnostics, diags...)
-		alone := bySurface(t.Target.Alone(req.Policy.Project()))
+		alone := t.Target.Alone(req.Policy.Project())
 		for _, d := range deciders {
 			at := len(report.Surfaces)
 			report.Surfaces = append(report.Surfaces, Surface{
@@ -225,8 +225,8 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 			for _, ref := range refs {
 				more.add(ref, d)
 				jobs = append(jobs, &job{
-					target: t, decider: d, compiled: compiled[d.Surface()], alone: alone[d.Surface()],
-					surface: at, ref: ref,
+					target: t, decider: d, surface: at, ref: ref,
+					compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface()),
 				})
 			}
 		}
@@ -246,9 +246,9 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	return report, nil
 }
 
-// open returns a decider for each surface, and by the surface's name those of the compiled
-// artifacts where the files are others.
-func (t *Target) open() (deciders []contract.Decider, compiled map[string]contract.Decider, diags diag.List) {
+// open returns a decider for each surface, and those of the compiled artifacts where the
+// files are others.
+func (t *Target) open() (deciders, compiled []contract.Decider, diags diag.List) {
 	deciders, diags = t.Target.Open(t.Files, t.Input.Options)
 	for i := range diags {
 		diags[i].Target = cmp.Or(diags[i].Target, t.Target.Name())
@@ -256,22 +256,13 @@ func (t *Target) open() (deciders []contract.Decider, compiled map[string]contra
 	if t.Compiled == nil {
 		return deciders, nil, diags
 	}
-	list, _ := t.Target.Open(t.Compiled, t.Input.Options)
-	for _, d := range list {
-		same := func(x contract.Decider) bool { return x.Surface() == d.Surface() }
-		if !slices.ContainsFunc(deciders, same) {
+	compiled, _ = t.Target.Open(t.Compiled, t.Input.Options)
+	for _, d := range compiled {
+		if contract.OnSurface(deciders, d.Surface()) == nil {
 			deciders = append(deciders, absent{d})
 		}
 	}
-	return deciders, bySurface(list), diags
-}
-
-func bySurface(list []contract.Decider) map[string]contract.Decider {
-	out := map[string]contract.Decider{}
-	for _, d := range list {
-		out[d.Surface()] = d
-	}
-	return out
+	return deciders, compiled, diags
 }
 
 // patterns are those of the artifacts, by subject.

@@ -188,7 +188,7 @@ func (c *compiler) overruled() bool {
 }
 
 // listed reports whether a rule is about some of its group only.
-func listed(r ir.Rule) bool { return r.Decision < ir.Allow || !everything(&r) }
+func listed(r ir.Rule) bool { return r.Decision < ir.Allow || !r.Pattern.Everything() }
 
 // approves reports whether Claude Code approves by itself in this mode what no rule names.
 func (c *compiler) approves() bool { return c.mode == format.Bypass || c.mode == format.Auto }
@@ -211,17 +211,12 @@ func (c *compiler) closed(g ir.Group) bool {
 	}
 	open := c.s.Default(g).Decision > ir.Deny
 	for _, r := range c.s.Rules(g) {
-		if r.Decision == ir.Deny && everything(&r) {
+		if r.Decision == ir.Deny && r.Pattern.Everything() {
 			return true
 		}
 		open = open || r.Decision > ir.Deny
 	}
 	return !open
-}
-
-// everything reports whether a rule matches all of its group.
-func everything(r *ir.Rule) bool {
-	return r.Pattern.Kind == ir.All || r.Pattern.Kind == ir.Plain && (r.Pattern.Text == "*" || r.Pattern.Text == "**")
 }
 
 // opens reports whether a rule of a group allows something that another rule may be about.
@@ -271,7 +266,7 @@ var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
 func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
 	d := c.s.Default(g).Decision
 	return approves && (d == ir.Ask || d == ir.Deny) ||
-		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Ask && everything(&r) })
+		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everything() })
 }
 
 // listsNone reports whether a group allows nothing by its rules.
@@ -358,7 +353,7 @@ func (c *compiler) commands() {
 		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
 		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
 			c.losesBuiltin(&r)
-		case r.Decision == ir.Allow && everything(&r):
+		case r.Decision == ir.Allow && r.Pattern.Everything():
 			c.everyCommand(r.Pos)
 		case r.Decision == ir.Allow && built: // without the hook the rule would allow what that holds back
 			if c.losesAllow() {
@@ -408,7 +403,7 @@ func (c *compiler) web() {
 	for _, r := range c.s.Rules(g) {
 		switch {
 		case r.Decision == ir.Ask && c.asksAnyway(g, &r), r.Decision > ir.Deny && asksAll:
-		case r.Decision == ir.Deny && everything(&r):
+		case r.Decision == ir.Deny && r.Pattern.Everything():
 			c.drop(g)
 		default:
 			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
@@ -458,7 +453,7 @@ func (c *compiler) everyServer() bool {
 	if c.can.MCP == nil {
 		return false
 	}
-	all := func(r ir.Rule) bool { return r.Decision < ir.Allow && everything(&r) }
+	all := func(r ir.Rule) bool { return r.Decision < ir.Allow && r.Pattern.Everything() }
 	return slices.ContainsFunc(c.can.MCP.Rules, all) ||
 		slices.ContainsFunc(c.can.MCP.Entries, func(e ir.MCPEntry) bool {
 			return e.Key == "*" && slices.ContainsFunc(e.Rules, all)

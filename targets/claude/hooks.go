@@ -58,7 +58,7 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 	case r.Pattern.Kind != ir.Plain:
 		return false
 	case g == ir.Command:
-		return !everything(r)
+		return !r.Pattern.Everything()
 	case g != ir.Edit:
 		return true
 	}
