@@ -78,19 +78,17 @@ func TestInstall(t *testing.T) {
 		".cursor/hooks.json": "{\n\t\"version\": 1,\n\t\"hooks\": {\"stop\": [{\"command\": \"mine\"}]}\n}\n",
 	}
 	for _, c := range []struct {
-		home  map[string]string
-		role  string
-		files int // a file that would say nothing is not written
-		want  []string
+		home map[string]string
+		role string
+		want []string
 	}{
-		{nil, "dev", 4, nil},
-		{nil, "reader", 2, nil},
-		{own, "dev", 4, []string{
-			"~/.claude/settings.json:2:29 web", "~/.claude/settings.json:2:61 command",
+		{nil, "dev", nil},
+		{nil, "reader", nil},
+		// Claude Code asks about every command of dev, and the source leaves its hosts alone.
+		{own, "dev", []string{
 			"~/.cursor/cli-config.json:1:64 command", "~/.cursor/permissions.json:2:25 command",
 		}},
-		{own, "reader", 2, []string{
-			"~/.claude/settings.json:2:29 web",
+		{own, "reader", []string{
 			"~/.cursor/permissions.json:2:25 command", "~/.cursor/permissions.json:1:19 mcp",
 		}},
 	} {
@@ -104,7 +102,7 @@ func TestInstall(t *testing.T) {
 		}
 		opt := output.InstallOptions{Home: home, Force: true}
 		changes, diags := res.Install(t.Context(), ir.SubjectRef{Role: c.role}, "/project", targets.All(), opt)
-		if diags.HasErrors() || len(changes) != c.files {
+		if diags.HasErrors() || len(changes) != len(own) {
 			t.Fatalf("%s: got %v, %v", c.role, changes, diags)
 		}
 		got := map[string]int{}

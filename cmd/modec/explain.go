@@ -57,8 +57,8 @@ type verdict struct {
 	Target      string       `json:"target"`
 	Surface     string       `json:"surface,omitempty" jsonschema:"which of the agent's surfaces, where it has several"`
 	Decision    ir.Decision  `json:"decision"`
-	Governs     string       `json:"governs" jsonschema:"the halves that are governed: both, access, approval or neither"`
-	ByItself    bool         `json:"byItself,omitempty" jsonschema:"left to the agent, which does what it does without artifacts"`
+	Governs     string       `json:"governs" jsonschema:"the governed halves: both, access, approval or neither"`
+	ByItself    bool         `json:"byItself,omitempty" jsonschema:"left to the agent: what it does without artifacts"`
 	Rule        string       `json:"rule" jsonschema:"the rule of the artifact"`
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`

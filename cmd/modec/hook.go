@@ -16,7 +16,7 @@ type hookCmd struct {
 	Agent    string `arg:"" help:"The agent that asks: ${hookers}."`
 	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: .modec/policy.json of the project."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
-	Digest   string `placeholder:"HEX" help:"Refuse where the policy decides about the subject in another way than at the build."`
+	Digest   string `placeholder:"HEX" help:"Refuse where the policy is not the one of the build."`
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 

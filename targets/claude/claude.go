@@ -126,8 +126,9 @@ func (claude) Options() []contract.Option {
 			Type:    contract.Auto,
 			Default: contract.WhereNeeded,
 			Doc: "Emit the PreToolUse hook, which runs " +
-				"`modec hook claude` before each tool call and makes exact what rules cannot say: for the subjects whose " +
-				"rules do not say all (auto), for every subject, or for none. What then cannot be held back is left out.",
+				"`modec hook claude` before each tool call and makes exact what rules cannot say: for the subjects " +
+				"whose rules do not say all (auto), for every subject, or for none. What then cannot be held back is " +
+				"left out.",
 		},
 	}
 }

@@ -265,9 +265,11 @@ var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
 // what is not listed, and Claude Code would not, or nothing is listed.
 func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
 	d := c.s.Default(g).Decision
-	return approves && (d == ir.Ask || d == ir.Deny) ||
-		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everything() })
+	return approves && (d == ir.Ask || d == ir.Deny) || slices.ContainsFunc(c.s.Rules(g), asksAll)
 }
+
+// asksAll reports whether a rule asks about everything.
+func asksAll(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everything() }
 
 // listsNone reports whether a group allows nothing by its rules.
 func (c *compiler) listsNone(g ir.Group) bool {

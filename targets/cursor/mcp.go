@@ -194,7 +194,7 @@ func (e *emitter) lists(p *profile, c commands) contract.Object {
 		group   ir.Group
 		entries []string
 	}{{"mcpAllowlist", ir.MCP, e.allowed(p)}, {"terminalAllowlist", ir.Command, c.allow}} {
-		if len(l.entries) > 0 || p.subject.Default(l.group).Decision < ir.Allow {
+		if len(l.entries) > 0 || p.subject.Default(l.group).Decision < ir.Allow || p.most(l.group) == ir.Deny {
 			out = append(out, l.key, append([]string{}, l.entries...))
 		}
 	}

@@ -33,7 +33,8 @@
 //
 // With hooks = "auto" a subject has hooks where it denies what no token denies: an expression,
 // what is not listed beside a list, a host, a subagent, an unknown tool, what lies outside the
-// project, what an open inventory does not list. An event is registered where the subject
+// project, what an open inventory does not list; and where it denies a whole group or server,
+// which the IDE would not know from cli.json. An event is registered where the subject
 // says something of its groups.
 //
 // A hook that came with the repository never answers allow. It abstains with an
@@ -147,9 +148,9 @@ func (cursor) Options() []contract.Option {
 				"Default: the project's name."},
 		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
 			Doc: "Emit hooks that run `modec hook cursor` before tool calls, the only artifact that can forbid " +
-				"inside the IDE. \"auto\": for the subjects that deny what no token of cli.json denies. true: for " +
-				"every subject that says anything. false: never; a group that tokens cannot say is then denied as a " +
-				"whole."},
+				"inside the IDE. \"auto\": for the subjects that deny a whole group or server, or what no token of " +
+				"cli.json denies. true: for every subject that says anything. false: never; a group that tokens cannot " +
+				"say is then denied as a whole."},
 		{Name: "subject", Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +

@@ -142,7 +142,26 @@ func (e *emitter) hooked(p *profile) bool {
 	case contract.Never:
 		return false
 	}
-	return len(p.unsaid) > 0
+	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0
+}
+
+// onlyInCLI returns the groups and servers that a subject refuses whole: one token says so to
+// the CLI, and nothing to the IDE, which reads none.
+func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
+	for _, g := range e.stated(p) {
+		switch {
+		case g == ir.MCP:
+			for i := range e.in.Project.Servers {
+				sv := &e.in.Project.Servers[i]
+				if sv.DefaultEnabled && p.whole(sv, ir.Deny) {
+					out = append(out, unsaid{fmt.Sprintf("the server %q", sv.Name), sv.Pos})
+				}
+			}
+		case p.most(g) == ir.Deny, p.most(g) == ir.Ask && (g == ir.Read || g == ir.Edit):
+			out = append(out, unsaid{"every " + string(g), p.subject.Default(g).Pos})
+		}
+	}
+	return out
 }
 
 // quiet reports whether a subject says nothing.
@@ -169,6 +188,10 @@ func (e *emitter) heldByHook(p *profile) {
 	for _, g := range groups {
 		all = append(all, p.unsaid[g]...)
 	}
+	message := "cli.json cannot express %s%s of %s: only the hook enforces it"
+	if len(all) == 0 {
+		all, message = e.onlyInCLI(p), "the IDE does not read cli.json: only the hook denies %s%s to %s there"
+	}
 	if len(all) == 0 || !p.hooked {
 		return
 	}
@@ -176,8 +199,7 @@ func (e *emitter) heldByHook(p *profile) {
 	if len(all) > 1 {
 		more = fmt.Sprintf(" and %d more", len(all)-1)
 	}
-	e.diags.Notef(codeHookOnly, p.place(all[0].at), "cli.json cannot express %s%s of %s: only the hook enforces it",
-		all[0].what, more, p.ref).
+	e.diags.Notef(codeHookOnly, p.place(all[0].at), message, all[0].what, more, p.ref).
 		Hint("install modec wherever Cursor works on the project: " + install).
 		Target("cursor").
 		Subject(p.ref.String())
@@ -209,7 +231,7 @@ func (p *profile) byDefault(g ir.Group) ir.Decision { return decided(p.subject.D
 func (p *profile) most(g ir.Group) ir.Decision {
 	most := p.byDefault(g)
 	for _, r := range p.subject.Rules(g) {
-		if r.Pattern.Kind == ir.All && r.Decision == ir.Deny {
+		if r.Pattern.Everything() && r.Decision == ir.Deny {
 			return ir.Deny
 		}
 		most = max(most, r.Decision)

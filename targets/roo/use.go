@@ -165,7 +165,8 @@ func (e *emitter) allServers(m *ir.Mode, uses []use) bool {
 	e.loss(m, ir.MCP, codeMCP, at,
 		"the group mcp is all or nothing and the mode denies %s, which others may use: it loses the group",
 		strings.Join(denied, ", ")).
-		Hint("deny them in every mode, use the target zoo or the dialect mcp-restrictions, or write an exception for \"mcp\"")
+		Hint("deny them in every mode, use the target zoo or the dialect mcp-restrictions, or write an exception " +
+			"for \"mcp\"")
 	return false
 }
 

@@ -68,8 +68,8 @@ func ReadRole(v *located.Value) (Role, bool) {
 }
 
 // Args returns the flags that src/claude/backend.rs of 235d4f71 builds of a role. The mode
-// is always there, "default" where the role has none. A list is one argument, its rules joined by spaces, and left out when it
-// is empty.
+// is always there, "default" where the role has none. A list is one argument, its rules
+// joined by spaces, and left out when it is empty.
 func (r *Role) Args() []string {
 	args := []string{"--permission-mode", cmp.Or(r.PermissionMode, DefaultMode)}
 	list := func(flag string, rules []string) {
