@@ -79,8 +79,8 @@ func emitterCodes() []diag.Doc {
 		{
 			Code: codeShared,
 			Text: "A target such as thurbox starts Claude Code as a role and cannot keep it from reading " +
-				".claude/settings.json, where an allow cannot be taken back. The file then has only those allow rules of " +
-				"the baseline that every role has; `modec run ROLE` starts the baseline with all of them.",
+				".claude/settings.json, where an allow cannot be taken back. The file then has only those allow " +
+				"rules of the baseline that every role has; `modec run ROLE` starts the baseline with all of them.",
 		},
 		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left " +
 			"out, and the server starts where Claude Code does. Let the server's command change into its folder."},

@@ -149,8 +149,8 @@ func (cursor) Options() []contract.Option {
 		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
 			Doc: "Emit hooks that run `modec hook cursor` before tool calls, the only artifact that can forbid " +
 				"inside the IDE. \"auto\": for the subjects that deny a whole group or server, or what no token of " +
-				"cli.json denies. true: for every subject that says anything. false: never; a group that tokens cannot " +
-				"say is then denied as a whole."},
+				"cli.json denies. true: for every subject that says anything. false: never; a group that tokens " +
+				"cannot say is then denied as a whole."},
 		{Name: "subject", Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +

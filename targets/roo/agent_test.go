@@ -99,13 +99,11 @@ func editCases(t *testing.T) []editCase {
 // is a hole of the agent.
 func deniedByLetters(t *testing.T, p *ir.Project) func(path string) bool {
 	t.Helper()
-	exact, rest := exactLetters(t, p), *p
-	mode, table := p.Modes[0], *p.Modes[0].Can.Edit
+	exact, table := exactLetters(t, p), *p.Modes[0].Can.Edit
 	table.Rules = slices.DeleteFunc(slices.Clone(table.Rules), func(r ir.Rule) bool {
 		return r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain
 	})
-	mode.Can.Edit, rest.Modes, rest.Guards = &table, []ir.Mode{mode}, nil
-	_, s := emitter1(t, &rest)
+	_, s := emitter1(t, &ir.Project{Modes: []ir.Mode{{Slug: "m", Can: ir.Can{Edit: &table}}}})
 	return func(path string) bool {
 		return !exact(path) && s.Decide(policy.Action{Group: ir.Edit, Arg: path}).Decision > ir.Deny
 	}
