@@ -101,8 +101,8 @@ func Codes() []diag.Doc {
 			"a roleDefinitionFile); a server needs a command or a url."},
 		{Code: diag.NewMeaning, Text: "The last build was written by a modec for which a role asked about what " +
 			"its source does not mention. This one leaves that to the agent, which may do some of it without a " +
-			"question. The build stops once, so that somebody decides: write silence = \"ask\" into modec.toml to keep " +
-			"it closed, or silence = \"agent\" to release it."},
+			"question. The build stops once, so that somebody decides: write silence = \"ask\" into modec.toml to " +
+			"keep it closed, or silence = \"agent\" to release it."},
 		{Code: diag.NoProject, Text: "There is no modec.toml in the folder. `modec init` writes a new project, " +
 			"`modec migrate` makes one of the agents' files that are there, and -C names another folder."},
 		{Code: diag.OldModec, Text: "modec.toml asks for a newer modec (modec = \">=1.2.0\"), because the project " +
