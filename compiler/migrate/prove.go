@@ -146,8 +146,8 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 	for i := range universe {
 		w := &universe[i]
-		if w.Group == ir.Command && strings.TrimSpace(w.Arg) == "" || strings.ContainsRune(w.Arg, 0) {
-			continue // nothing is run, and no system opens such a path
+		if w.Group == ir.Command && runsNothing(w.Arg) || strings.ContainsRune(w.Arg, 0) {
+			continue // no system opens such a path
 		}
 		if (w.Group == ir.Read || w.Group == ir.Edit) && path.Clean(w.Arg) == "." {
 			continue // the project's folder is not a file

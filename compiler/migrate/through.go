@@ -12,6 +12,16 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
+// runsNothing reports whether a command line is blank, or one line that does not end, which
+// shells refuse whole. They run a here-document that does not end, and the lines before one.
+func runsNothing(line string) bool {
+	if line = strings.TrimSpace(line); line == "" || strings.ContainsRune(line, '\n') || strings.Contains(line, "<<") {
+		return line == ""
+	}
+	_, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	return syntax.IsIncomplete(err)
+}
+
 // parts returns what a command line does: each simple command, with words in place of its
 // variables, and each file that it reads or writes by a redirect. ok is false where only
 // running the line would show what it does.
