@@ -103,7 +103,7 @@ quick: acme
 	@$(call part,quick,$(call installed,$(QUICK)); MODEC_QUICK=1 MODEC_CORPUS= $(call node,$(QUICK)))
 
 e2e: acme
-	@$(call part,e2e,$(call installed,$(OFSERVERS)); $(call node,$(OFSERVERS)))
+	@$(call part,e2e,$(call installed,$(OFSERVERS) $(QUICK)); $(call node,$(OFSERVERS)))
 
 # MODEC_RECORD has the tests write what their agent did.
 agents: acme

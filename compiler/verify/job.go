@@ -178,7 +178,7 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	}
 	j.out.Compared++
 	wider := j.judgeAnswer(w, v.Answer)
-	if !left && !strings.ContainsRune(w.Arg, 0) { // no system opens such a path
+	if !left && !w.impossible && !strings.ContainsRune(w.Arg, 0) { // no system opens such a path
 		j.utility(w, v.Answer)
 	}
 	if v.Bare != nil {

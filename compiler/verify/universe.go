@@ -3,6 +3,7 @@ package verify
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ type Witness struct {
 	// Assumed is set for what does not exist if the inventory is complete. It is compared
 	// and counted apart.
 	Assumed bool
+	// impossible is set for a path below one that the guards take for a file.
+	impossible bool
 }
 
 // universe makes the witnesses of one subject, each of them once.
@@ -84,7 +87,20 @@ func (u *universe) witness(w Witness) {
 	}
 	u.seen[w.Action] = true
 	w.Source = u.subject.Decide(w.Action)
+	w.impossible = w.Group == ir.Edit && w.Source.Decision > ir.Deny && u.belowFile(w.Arg)
 	u.list = append(u.list, w)
+}
+
+// belowFile reports whether a path lies below one that a guard denies: a guard of a folder
+// denies what is below it too.
+func (u *universe) belowFile(p string) bool {
+	for dir := path.Dir(p); len(dir) > 1; dir = path.Dir(dir) {
+		r := u.subject.Decide(policy.Action{Group: ir.Edit, Arg: dir})
+		if r.Decision == ir.Deny && r.Pos.File == ir.GuardsFile {
+			return true
+		}
+	}
+	return false
 }
 
 // samples returns arguments that a pattern of a group matches.

@@ -151,7 +151,7 @@ func (claude) Owns() []string {
 }
 
 // Asked returns the folders in which Claude Code keeps its own settings and skills.
-func (claude) Asked() []string { return []string{".claude/", ".vscode/", ".mcp.json/"} }
+func (claude) Asked() []string { return []string{".claude/", ".vscode/"} }
 
 // HasPermissionModes marks that a role's permission mode is Claude Code's own.
 func (claude) HasPermissionModes() {}

@@ -120,7 +120,7 @@ func (t roo) Owns() []string {
 }
 
 // Asked returns the folders in which the agent keeps its rules and settings.
-func (t roo) Asked() []string { return []string{"." + t.Name(), ".vscode/"} }
+func (t roo) Asked() []string { return []string{"." + t.Name() + "/", ".vscode/"} }
 
 // Governs: a mode's groups hold access, mcp.json both halves of MCP tools.
 func (t roo) Governs(path string, g ir.Group) contract.Halves {
