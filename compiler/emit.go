@@ -163,6 +163,9 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 	return nil, false
 }
 
+// PolicyJSON returns the compiled policy as hooks read it.
+func (r *Result) PolicyJSON() ([]byte, error) { return decisionsJSON(r.Project) }
+
 // decisionsJSON writes the policy file: compact, since a hook reads it before
 // every tool call, yet a line for each subject, server and tool, so that it
 // merges and diffs. The breaks cannot fall into a string, where a quote is

@@ -21,9 +21,15 @@ func (r *Result) Install(
 ) ([]output.Change, diag.List) {
 	in := output.Installation{Subject: ref, Root: root}
 	var diags diag.List
+	compiled, err := r.PolicyJSON()
+	if err != nil {
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
+		return nil, diags
+	}
+	in.Policy = compiled
 	for _, t := range targets {
 		if i, ok := t.(contract.Installer); ok {
-			files, list := i.Install(r.Input(t), ref, root)
+			files, list := i.Install(r.Input(t), ref, output.InstalledPolicy(opt.Home, root, compiled))
 			diags = append(diags, list...)
 			in.Homes = append(in.Homes, output.HomeFiles{Target: i, Files: files})
 		}

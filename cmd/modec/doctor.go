@@ -176,10 +176,25 @@ func (d *doctor) repository() {
 		d.good("artifacts", "%s as the source makes them", count(len(changes), "file"))
 	}
 	d.ignored(changes)
+	d.installed(res)
 	for _, o := range res.Outputs {
 		d.agent(o)
 		d.unread(res, o)
 		d.silence(res, o)
+	}
+}
+
+// installed finds installations that go by a policy of before.
+func (d *doctor) installed(res *compiler.Result) {
+	compiled, err := res.PolicyJSON()
+	home := homeDir()
+	if err != nil || home == "" {
+		return
+	}
+	for _, subject := range output.Outdated(home, d.dir, compiled) {
+		name := strings.TrimPrefix(subject, "role ")
+		d.wrong("installation", "the sessions of %s go by a policy that was built before", subject).
+			hint("`modec install " + contract.ShellQuote(name) + "` takes the one of now")
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ type hookCmd struct {
 	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: .modec/policy.json of the project."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
 	Digest   string `placeholder:"HEX" help:"Refuse where the policy is not the one of the build."`
+	Root     string `placeholder:"DIR" help:"The project, where the policy is a copy. Default: the folder above that of --model."`
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 
@@ -102,7 +104,7 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
 	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
-		Root: filepath.Dir(filepath.Dir(model)), MayAllow: c.MayAllow, Resolve: contract.ResolveLinks})
+		Root: cmp.Or(c.Root, filepath.Dir(filepath.Dir(model))), MayAllow: c.MayAllow, Resolve: contract.ResolveLinks})
 }
 
 func (e *env) hooker(name string) contract.Hooker {

@@ -85,6 +85,8 @@ type launch struct {
 	res  *compiler.Result
 	ref  ir.SubjectRef
 	args []string
+	// session has what the agent is started from, where the artifacts have to be fresh.
+	session *output.Session
 }
 
 // launch compiles the project for the launcher's target alone and returns the arguments
@@ -101,14 +103,34 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 	if err != nil {
 		return nil, nil, err
 	}
+	var session *output.Session
 	if fresh == mustBeFresh {
 		if err := e.fresh(res); err != nil {
 			return nil, nil, err
 		}
+		if session, err = e.session(res); err != nil {
+			return nil, nil, err
+		}
 	}
 	opt.Dir = e.relativeDir()
+	if session != nil {
+		opt.Copies = session.Copies()
+	}
 	args, list := launcher.Args(res.Input(launcher), ref, opt)
-	return &launch{res, ref, args}, append(diags, list...), nil
+	return &launch{res, ref, args, session}, append(diags, list...), nil
+}
+
+// session returns a session of the project, whose copies are not written yet.
+func (e *env) session(res *compiler.Result) (*output.Session, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the home folder, where a session keeps its policy: %w", err)
+	}
+	compiled, err := res.PolicyJSON()
+	if err != nil {
+		return nil, err
+	}
+	return output.NewSession(home, e.dir, compiled), nil
 }
 
 // filling returns what the user's own files permit to a role where the source leaves it to

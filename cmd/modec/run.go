@@ -21,7 +21,8 @@ type runCmd struct {
 func (runCmd) Help() string {
 	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, right after the program's name. It
 refuses where the artifacts are not those of the source, and where the command line has a flag that would
-replace what the subject may do. It lists what your own files allow where the source leaves a decision to the agent;
+replace what the subject may do. The settings, the servers and the policy of the session are copies below
+~/.local/state/modec/run: what an agent edits in the repository changes no session that runs. It lists what your own files allow where the source leaves a decision to the agent;
 with --closed it then starts nothing.
 
 Examples:
@@ -78,6 +79,9 @@ func (c *runCmd) Run(e *env) error {
 	file, err := exec.LookPath(command[0])
 	if err != nil {
 		return fmt.Errorf("%q cannot be run: %w", command[0], err)
+	}
+	if err := started.session.Write(); err != nil {
+		return err
 	}
 	return execute(file, slices.Concat(command[:1], started.args, command[1:]), os.Environ())
 }

@@ -16,12 +16,24 @@ type HookLine struct {
 	Subject  string
 	MayAllow bool
 	Digest   string // of what decides about the subject ([ir.Project.Digest]); "": any
+	Root     string // the project's folder; "": the folder above that of the policy
 	// FailClosed is set where the line refuses whenever modec is missing or fails:
 	// `… || exit 2`.
 	FailClosed bool
 	// Otherwise is the text that the line prints where modec is missing or fails:
 	// `… || echo TEXT`, or with [Unless] where modec itself does not refuse.
 	Otherwise string
+}
+
+// PolicyCopy is a copy of the compiled policy outside the repository, where no agent edits it.
+type PolicyCopy struct {
+	File string // an absolute path
+	Root string // the project's folder, as an absolute path
+}
+
+// Flags returns the options by which a hook reads the copy.
+func (c PolicyCopy) Flags() string {
+	return "--model " + ShellQuote(c.File) + " --root " + ShellQuote(c.Root)
 }
 
 // Unless returns the end of a hook's line that prints a text where modec is missing or
@@ -34,7 +46,7 @@ const refusedByModec = "[ $? = 2 ] && exit 2"
 
 // ParseHookLine reads a line as a POSIX shell would:
 //
-//	modec hook AGENT --model FILE --subject S [--digest D] [--may-allow] [|| exit 2 | || echo TEXT]
+//	modec hook AGENT --model FILE --subject S [--digest D] [--root DIR] [--may-allow] [|| exit 2 | || echo TEXT]
 //
 // or with the end that [Unless] returns.
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
@@ -97,7 +109,7 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 
 // options reads the options of `modec hook AGENT`.
 func (h *HookLine) options(args []string) error {
-	values := map[string]*string{"--model": &h.Model, "--subject": &h.Subject, "--digest": &h.Digest}
+	values := map[string]*string{"--model": &h.Model, "--subject": &h.Subject, "--digest": &h.Digest, "--root": &h.Root}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
 		if name == "--may-allow" {
@@ -106,7 +118,7 @@ func (h *HookLine) options(args []string) error {
 		}
 		to, ok := values[name]
 		if !ok {
-			return fmt.Errorf("got the argument %q, want --model, --subject, --digest or --may-allow", args[0])
+			return fmt.Errorf("got the argument %q, want --model, --subject, --digest, --root or --may-allow", args[0])
 		}
 		if !joined {
 			if args = args[1:]; len(args) == 0 {

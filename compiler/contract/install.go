@@ -11,10 +11,9 @@ type Installer interface {
 	Target
 	// Home lists the paths that Install may return.
 	Home() []string
-	// Install returns the files that restrict every session of the agent to a subject.
-	// root is the project's folder as an absolute path, because nothing in a home folder
-	// is relative to it.
-	Install(in Input, ref ir.SubjectRef, root string) ([]HomeFile, diag.List)
+	// Install returns the files that restrict every session of the agent to a subject. Their
+	// hooks read the copy of the policy: nothing in a home folder is relative to the project.
+	Install(in Input, ref ir.SubjectRef, policy PolicyCopy) ([]HomeFile, diag.List)
 }
 
 // HomeFile is a file below a person's home folder. The person writes it too: modec owns

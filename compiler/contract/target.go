@@ -244,9 +244,19 @@ type Launcher interface {
 	Decisive() []string
 }
 
+// Copies puts what a session is started from outside the repository.
+type Copies struct {
+	Policy PolicyCopy
+	// Put returns where a copy of an artifact lies.
+	Put func(File) string
+}
+
 // ArgsOptions say which form the arguments have.
 type ArgsOptions struct {
 	Dir       string // the directory of the artifacts, put before their paths
 	Inline    bool   // settings as JSON in the argument instead of a file
 	FlagsOnly bool   // flags only; what they cannot express is a diagnostic
+	// Copies starts the session from copies outside the repository, which it cannot edit; nil:
+	// from the artifacts.
+	Copies *Copies
 }

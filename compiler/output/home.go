@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ const (
 	stateDir    = ".local/state/modec/"
 	StateFile   = stateDir + "install.toml"
 	originalDir = stateDir + "original/"
+	policyDir   = stateDir + "policy/"
 	stateLock   = stateDir + "lock"
 )
 
@@ -56,8 +58,32 @@ type Installed struct {
 	Written string `toml:"written"`
 	// Original is the hash of what was there before, by which it is kept below
 	// originalDir; "" where nothing was.
-	Original string           `toml:"original,omitempty"`
-	Entries  jsonedit.Entries `toml:"entries"`
+	Original string `toml:"original,omitempty"`
+	// Policy is the hash of the policy that its hook reads, by which it is kept below
+	// policyDir; "" where the file has no hook.
+	Policy  string           `toml:"policy,omitempty"`
+	Entries jsonedit.Entries `toml:"entries"`
+}
+
+// Outdated returns the subjects of a project whose installation has a hook that reads another
+// policy than the compiled one, each once and sorted.
+func Outdated(folder, project string, compiled []byte) (subjects []string) {
+	d, err := openDisk(folder)
+	if err != nil {
+		return nil
+	}
+	h := home{disk: d}
+	defer d.close()
+	if h.readState(); h.diags.HasErrors() {
+		return nil
+	}
+	for _, r := range h.had.Files {
+		if r.Project == project && r.Policy != "" && r.Policy != Sum(compiled) {
+			subjects = append(subjects, r.Subject)
+		}
+	}
+	slices.Sort(subjects)
+	return slices.Compact(subjects)
 }
 
 // home is a home folder that is read and written.
@@ -229,6 +255,14 @@ func (h *home) records(p string) (list []Installed) {
 }
 
 func originalOf(hash string) string { return originalDir + strings.TrimPrefix(hash, "sha256:") }
+
+func policyOf(hash string) string { return policyDir + strings.TrimPrefix(hash, "sha256:") + ".json" }
+
+// InstalledPolicy returns where an installation into a home folder keeps the compiled policy
+// of the project at root.
+func InstalledPolicy(home, root string, compiled []byte) contract.PolicyCopy {
+	return contract.PolicyCopy{File: filepath.Join(home, filepath.FromSlash(policyOf(Sum(compiled)))), Root: root}
+}
 
 // original reads what was there before a record; nil where nothing was, or where the
 // copy is gone.
@@ -410,7 +444,7 @@ func (h *home) takeOut(p string) []Change {
 
 // apply writes in an order that can be interrupted anywhere: a state with the
 // records of before and after, what was there before, the files, and the state of after.
-func (h *home) apply(changes []Change, originals []contract.File) error {
+func (h *home) apply(changes []Change, kept []contract.File) error {
 	for _, c := range changes { // of a run that was interrupted
 		h.unstage(c.Path)
 	}
@@ -433,11 +467,11 @@ func (h *home) apply(changes []Change, originals []contract.File) error {
 		if err := h.save(between); err != nil {
 			return err
 		}
-		originals = slices.DeleteFunc(originals, func(o contract.File) bool { // by its hash
-			_, err := h.read(o.Path)
-			return err == nil
+		kept = slices.DeleteFunc(kept, func(o contract.File) bool { // by its hash
+			have, err := h.read(o.Path)
+			return err == nil && bytes.Equal(have, o.Data)
 		})
-		if err := h.commit(transaction{write: originals}); err != nil {
+		if err := h.commit(transaction{write: kept}); err != nil {
 			return err
 		}
 		if err := h.commit(t); err != nil {
@@ -470,14 +504,17 @@ func (h *home) save(s state) error {
 	return h.commit(transaction{write: []contract.File{{Path: StateFile, Data: b}}})
 }
 
-// forget removes the originals that are in place again. One that no record names may be
-// somebody's only copy, of a state that was lost.
+// forget removes the originals that are in place again, and the policies that no hook reads
+// any more. An original that no record names may be somebody's only copy, of a state that was
+// lost.
 func (h *home) forget() error {
-	needed := maps.Clone(h.away)
+	needed := map[string]bool{}
+	for hash := range h.away {
+		needed[originalOf(hash)] = true
+	}
 	for p, r := range h.next.Files {
-		needed[r.Original] = true
-		for _, r := range h.next.Before[p] {
-			needed[r.Original] = true
+		for _, r := range append([]Installed{r}, h.next.Before[p]...) {
+			needed[originalOf(r.Original)], needed[policyOf(r.Policy)] = true, true
 		}
 	}
 	done := h.stale
@@ -490,11 +527,13 @@ func (h *home) forget() error {
 		}
 	}
 	for _, r := range done {
-		if r.Original == "" || needed[r.Original] {
-			continue
-		}
-		if err := h.remove(originalOf(r.Original)); err != nil {
-			return err
+		for hash, p := range map[string]string{r.Original: originalOf(r.Original), r.Policy: policyOf(r.Policy)} {
+			if hash == "" || needed[p] {
+				continue
+			}
+			if err := h.remove(p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -509,7 +548,8 @@ func (h *home) tidy() {
 	h.root.Remove(stateLock) // while it is held: whoever opened it before sees that it is gone
 	h.unlock()
 	h.locked, h.unlock = false, func() {}
-	own := append(h.next.Folders, strings.TrimSuffix(originalDir, "/"), strings.TrimSuffix(stateDir, "/"))
+	own := append(h.next.Folders, strings.TrimSuffix(originalDir, "/"), strings.TrimSuffix(policyDir, "/"),
+		strings.TrimSuffix(stateDir, "/"))
 	slices.SortFunc(own, func(a, b string) int { return len(b) - len(a) })
 	for _, dir := range own {
 		if info, err := h.root.Lstat(dir); err == nil && info.IsDir() {

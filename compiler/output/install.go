@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -32,6 +33,7 @@ type InstallOptions struct {
 type Installation struct {
 	Subject ir.SubjectRef
 	Root    string // the project's folder
+	Policy  []byte // the compiled policy, which the hooks read at [InstalledPolicy]
 	Homes   []HomeFiles
 }
 
@@ -57,11 +59,14 @@ func Install(
 		return nil, nil, diags
 	}
 	defer h.close()
-	var originals []contract.File
+	var kept []contract.File
+	if len(in.Policy) > 0 {
+		h.made(policyOf(Sum(in.Policy)))
+	}
 	for _, home := range in.Homes {
-		kept := map[string]bool{}
+		wanted := map[string]bool{}
 		for _, f := range home.Files {
-			kept[f.Path] = true
+			wanted[f.Path] = true
 			p, ok := h.plan(home.Target, f)
 			if !ok {
 				continue
@@ -75,7 +80,10 @@ func Install(
 			}
 			if p.original != nil {
 				record.Original = Sum(p.original)
-				originals = append(originals, contract.File{Path: originalOf(record.Original), Data: p.original})
+				kept = append(kept, contract.File{Path: originalOf(record.Original), Data: p.original})
+			}
+			if sum := Sum(in.Policy); bytes.Contains(f.Data, []byte(strings.TrimPrefix(sum, "sha256:"))) {
+				record.Policy = sum
 			}
 			h.made(f.Path)
 			h.next.Files[f.Path] = record
@@ -85,7 +93,7 @@ func Install(
 			}
 		}
 		for _, p := range slices.Sorted(maps.Keys(h.next.Files)) {
-			if h.next.Files[p].Target == home.Target.Name() && !kept[p] && slices.Contains(home.Target.Home(), p) {
+			if h.next.Files[p].Target == home.Target.Name() && !wanted[p] && slices.Contains(home.Target.Home(), p) {
 				changes = append(changes, h.takeOut(p)...)
 			}
 		}
@@ -93,8 +101,13 @@ func Install(
 	if h.diags.HasErrors() {
 		return nil, nil, h.told()
 	}
+	if sum := Sum(in.Policy); slices.ContainsFunc(slices.Collect(maps.Values(h.next.Files)), func(r Installed) bool {
+		return r.Policy == sum
+	}) {
+		kept = append(kept, contract.File{Path: policyOf(sum), Data: in.Policy})
+	}
 	if !opt.DryRun {
-		if diags := h.write(ctx, changes, originals); diags.HasErrors() {
+		if diags := h.write(ctx, changes, kept); diags.HasErrors() {
 			return nil, nil, append(h.told(), diags...)
 		}
 	}
@@ -126,11 +139,11 @@ func Uninstall(ctx context.Context, targets []contract.Target, opt InstallOption
 }
 
 // write makes the changes, unless the context has ended.
-func (h *home) write(ctx context.Context, changes []Change, originals []contract.File) diag.List {
+func (h *home) write(ctx context.Context, changes []Change, kept []contract.File) diag.List {
 	if diags := interrupted(ctx); diags != nil {
 		return diags
 	}
-	if err := h.apply(changes, originals); err != nil {
+	if err := h.apply(changes, kept); err != nil {
 		return cannotWrite(err)
 	}
 	return nil

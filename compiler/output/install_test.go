@@ -75,7 +75,7 @@ func newAgents(t *testing.T) *agents {
 				Project: p, Policy: engine, Reach: reach,
 				Options: contract.NewOptions(agent.Options(), nil, nil),
 				Beside:  []string{"cursor", "claude"},
-			}, in.Subject, in.Root)
+			}, in.Subject, contract.PolicyCopy{File: "/home/policy.json", Root: in.Root})
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}

@@ -110,6 +110,9 @@ func torn(rule string) bool {
 // several values are written with "=" and one value, so that they cannot take what follows.
 func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
 	e := newEmitter(in)
+	if opt.Copies != nil {
+		e.copied = &opt.Copies.Policy
+	}
 	var args []string
 	if r := in.Project.Role(ref.Role); r != nil {
 		args = e.roleArgs(r, opt)
@@ -199,6 +202,9 @@ func permissionFlags(f contract.RoleFlags) []string {
 
 // fileOrText returns the value of a flag: the path of a file, or its text.
 func fileOrText(opt contract.ArgsOptions, path string, data []byte) string {
+	if opt.Copies != nil {
+		return opt.Copies.Put(contract.File{Path: path, Data: data})
+	}
 	if opt.Inline {
 		return strings.TrimSpace(string(data))
 	}

@@ -184,6 +184,8 @@ type emitter struct {
 	diags    diag.List
 	// remedy is what a person can do where only a hook could hold something back.
 	remedy string
+	// copied is the policy that hooks read; nil: that of the project.
+	copied *contract.PolicyCopy
 }
 
 func newEmitter(in contract.Input) *emitter {

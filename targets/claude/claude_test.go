@@ -191,7 +191,7 @@ func TestArgs(t *testing.T) {
 
 // A hostile name is data in the hook's command. In a file that travels a missing modec asks.
 func TestHookCommand(t *testing.T) {
-	line := hookLine{policy: projectPolicy, subject: "role:it's $(x)", digest: "0a"}
+	line := hookLine{subject: "role:it's $(x)", digest: "0a"}
 	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' --digest 0a`
 	for _, c := range []struct {
 		hooks   contract.Switch

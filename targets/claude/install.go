@@ -2,7 +2,6 @@ package claude
 
 import (
 	"cmp"
-	"path/filepath"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -23,7 +22,7 @@ func (claude) Home() []string { return []string{format.UserSettings} }
 // Install returns a role's settings for the home folder, with the hook on the project's
 // policy. They hold in every folder. To the hook, paths outside the project are outside.
 // Without the hook an allow would hold in other projects too, so that none is written.
-func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
+func (claude) Install(in contract.Input, ref ir.SubjectRef, policy contract.PolicyCopy) ([]contract.HomeFile, diag.List) {
 	e := newEmitter(in)
 	if ref.Role == "" || ref.Mode != "" {
 		e.diags.Errorf(codeInstall, diag.Pos{},
@@ -75,8 +74,7 @@ func (claude) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook "+
 			"only")
 	}
-	line.digest = "" // the next build may change the policy
-	line.policy = contract.ShellQuote(filepath.Join(root, ".modec", "policy.json"))
+	e.copied = &policy
 	off := ""
 	if c.hook {
 		off = "disableAllHooks"

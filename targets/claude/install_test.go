@@ -15,7 +15,7 @@ func installed(t *testing.T, r ir.Role) string {
 	t.Helper()
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{r}}
 	in := inputOf(t, p, map[string]any{"hooks": contract.Never})
-	files, diags := claude{}.Install(in, ir.SubjectRef{Role: r.Name}, "/project")
+	files, diags := claude{}.Install(in, ir.SubjectRef{Role: r.Name}, contract.PolicyCopy{File: "/home/policy.json", Root: "/project"})
 	if diags.HasErrors() || len(files) != 1 {
 		t.Fatal(files, diags)
 	}

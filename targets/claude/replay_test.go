@@ -84,7 +84,7 @@ func installed(t *testing.T, res *compiler.Result) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes.ReplaceAll(data, []byte(root), []byte("ROOT"))
+	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte(root), []byte("ROOT")), []byte(home), []byte("HOME"))
 }
 
 // actions returns what the agent was asked, as e2e/decide.test.mjs puts it into the key.

@@ -17,7 +17,7 @@ func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
 	digest := e.in.Project.Digest(ir.SubjectRef{Role: r.Name})
-	return hookLine{policy: projectPolicy, subject: "role:" + r.Name, digest: digest, travels: e.inProject(r)}
+	return hookLine{subject: "role:" + r.Name, digest: digest, travels: e.inProject(r)}
 }
 
 // settings builds a role's settings file. It is empty where nothing is left to say.
@@ -71,14 +71,13 @@ func preToolUse(command string) contract.Object {
 	return contract.Object{"PreToolUse", []any{contract.Object{"matcher", "*", "hooks", []any{hook}}}}
 }
 
-// projectPolicy is the policy in the project that a session runs in, as a word of the shell.
-const projectPolicy = `"${CLAUDE_PROJECT_DIR}/.modec/policy.json"`
+// projectPolicy reads the policy of the project that a session runs in.
+const projectPolicy = `--model "${CLAUDE_PROJECT_DIR}/.modec/policy.json"`
 
 // hookLine is what the command of a hook says.
 type hookLine struct {
-	policy  string // a word of the shell
 	subject string
-	digest  string // of what decides about the subject; "" where the policy may change
+	digest  string // of what decides about the subject
 	// travels is set for a file that travels with the repository: the hook never answers
 	// allow, and where modec is missing or fails a person is asked.
 	travels bool
@@ -86,10 +85,11 @@ type hookLine struct {
 
 // command returns the command of a hook.
 func (e *emitter) command(h hookLine) string {
-	line := "modec hook claude --model " + h.policy + " --subject " + contract.ShellQuote(h.subject)
-	if h.digest != "" {
-		line += " --digest " + h.digest
+	policy := projectPolicy
+	if e.copied != nil {
+		policy = e.copied.Flags()
 	}
+	line := "modec hook claude " + policy + " --subject " + contract.ShellQuote(h.subject) + " --digest " + h.digest
 	if !h.travels {
 		line += " --may-allow"
 	}

@@ -11,6 +11,9 @@ import (
 // two.
 const hookTimeout = 10
 
+// projectPolicy reads the project's own policy: its hooks run in the project's root.
+const projectPolicy = "--model " + contract.PolicyFile
+
 // install is the command that installs modec.
 const install = "go install modec.dev/modec/cmd/modec@latest"
 
@@ -27,40 +30,30 @@ const (
 // travelling returns the hooks of a file in the repository.
 func (e *emitter) travelling(p *profile) []byte {
 	if e.in.Options.Switch("hooks") == contract.Always {
-		return e.hooksJSON(p, contract.PolicyFile, refused)
+		return e.hooksJSON(p, projectPolicy, refused)
 	}
-	return e.hooksJSON(p, contract.PolicyFile, askedAbout)
+	return e.hooksJSON(p, projectPolicy, askedAbout)
 }
 
 // hooksJSON runs modec on every event by which Cursor asks about what the subject says. A
 // hook that fails or prints nothing blocks the call: exit code 2 does so in every version,
 // failClosed where it is known. The braces are for the engine's hook runner,
 // which may append a here-document to the command: without them the payload
-// would go to the last command. model is the policy's path from the project's root, where
-// its own hooks run, or an absolute one.
-func (e *emitter) hooksJSON(p *profile, model string, without missing) []byte {
+// would go to the last command. policy is the options that name the policy.
+func (e *emitter) hooksJSON(p *profile, policy string, without missing) []byte {
 	hooks := contract.Object{}
 	for _, event := range hook.Events(e.stated(p)) {
 		end := string(refused)
 		if without == askedAbout && hook.CanAsk(event) {
 			end = contract.Unless(string(askedAbout))
 		}
-		command := "{ modec hook cursor --model " + contract.ShellQuote(model) +
-			" --subject " + contract.ShellQuote(p.label) + e.digest(p, model) + end + "; }"
+		command := "{ modec hook cursor " + policy + " --subject " + contract.ShellQuote(p.label) +
+			" --digest " + e.in.Project.Digest(p.ref) + end + "; }"
 		hooks = append(hooks, event, []contract.Object{
 			{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true},
 		})
 	}
 	return withoutComments(contract.JSON(contract.Object{"version", 1, "hooks", hooks}))
-}
-
-// digest returns the argument by which the hook of a project's own policy refuses another
-// one; none for a policy elsewhere, which the next build may change.
-func (e *emitter) digest(p *profile, model string) string {
-	if model != contract.PolicyFile {
-		return ""
-	}
-	return " --digest " + e.in.Project.Digest(p.ref)
 }
 
 // withoutComments escapes what looks like a comment inside a string: the engine

@@ -2,7 +2,6 @@ package cursor
 
 import (
 	"path"
-	"path/filepath"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -28,7 +27,7 @@ func (cursor) Home() []string {
 // policy. The CLI's own configuration is strict JSON with required fields
 // (cursor.com/docs/cli/reference/configuration): a file that is not there begins with
 // these.
-func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]contract.HomeFile, diag.List) {
+func (cursor) Install(in contract.Input, ref ir.SubjectRef, policy contract.PolicyCopy) ([]contract.HomeFile, diag.List) {
 	e := &emitter{in: in}
 	p, err := e.profile(ref)
 	if err != nil {
@@ -63,10 +62,9 @@ func (cursor) Install(in contract.Input, ref ir.SubjectRef, root string) ([]cont
 		})
 	}
 	if p.hooked {
-		model := filepath.Join(root, filepath.FromSlash(contract.PolicyFile))
 		files = append(files, contract.HomeFile{
-			File:     home(format.HooksFile, e.hooksJSON(p, model, refused), hookPlaces),
-			Artifact: artifact(format.HooksFile, e.hooksJSON(p, contract.PolicyFile, refused)),
+			File:     home(format.HooksFile, e.hooksJSON(p, policy.Flags(), refused), hookPlaces),
+			Artifact: artifact(format.HooksFile, e.hooksJSON(p, projectPolicy, refused)),
 		})
 	}
 	return files, nil

@@ -154,7 +154,8 @@ function install(role, root, home) {
   execFileSync(modec, ['-q', 'build', '-C', root], { stdio: 'pipe' });
   execFileSync(modec, ['-q', 'install', role, '-C', root, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
   const settings = readFileSync(join(home, '.claude/settings.json'), 'utf8');
-  record.key.artifacts['HOME/.claude/settings.json'] = sha256(settings.replaceAll(realpathSync(root), 'ROOT').replaceAll(root, 'ROOT'));
+  record.key.artifacts['HOME/.claude/settings.json'] = sha256(settings.replaceAll(realpathSync(root), 'ROOT').replaceAll(root, 'ROOT')
+    .replaceAll(realpathSync(home), 'HOME').replaceAll(home, 'HOME'));
 }
 
 const became = { a: 'ran', k: 'asked', d: 'refused', c: 'left to a classifier' };

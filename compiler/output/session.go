@@ -1,0 +1,82 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+)
+
+// runDir is where a home folder keeps the copies that sessions are started from.
+const runDir = stateDir + "run"
+
+// keptFor is how long a copy stays that no session was started from.
+const keptFor = 30 * 24 * time.Hour
+
+// Session collects copies of what a session of an agent is started from. They lie in a home
+// folder, since what lies in the repository the agent may edit.
+type Session struct {
+	dir    string
+	files  []contract.File
+	policy contract.PolicyCopy
+}
+
+// NewSession starts with the compiled policy of the project at root.
+func NewSession(home, root string, compiled []byte) *Session {
+	s := &Session{dir: filepath.Join(home, filepath.FromSlash(runDir))}
+	s.policy = contract.PolicyCopy{File: s.put(contract.File{Path: contract.PolicyFile, Data: compiled}), Root: root}
+	return s
+}
+
+// Copies returns what a launcher takes for the session.
+func (s *Session) Copies() *contract.Copies { return &contract.Copies{Policy: s.policy, Put: s.put} }
+
+// put adds a copy, by its content, and returns where it will lie.
+func (s *Session) put(f contract.File) string {
+	name := strings.TrimPrefix(Sum(f.Data), "sha256:")[:32] + "-" + path.Base(f.Path)
+	s.files = append(s.files, contract.File{Path: name, Data: f.Data})
+	return filepath.Join(s.dir, name)
+}
+
+// Write writes the copies, and removes those of sessions that were started long ago.
+func (s *Session) Write() error {
+	d, err := makeDisk(s.dir)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	d.mode = 0o600
+	now := time.Now()
+	var missing transaction
+	for _, f := range s.files {
+		have, err := d.read(f.Path)
+		if err == nil && Sum(have) == Sum(f.Data) {
+			err = d.root.Chtimes(f.Path, now, now)
+		} else {
+			missing.write = append(missing.write, f)
+			err = nil
+		}
+		if err != nil {
+			return fmt.Errorf("cannot keep the copy for the session: %w", diag.WithoutPath(err))
+		}
+	}
+	if err := d.commit(missing); err != nil {
+		return err
+	}
+	old, err := fs.ReadDir(d.root.FS(), ".")
+	for _, entry := range old {
+		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) > keptFor {
+			err = d.root.Remove(entry.Name())
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("cannot remove an old copy: %w", diag.WithoutPath(err))
+			}
+		}
+	}
+	return err
+}
