@@ -150,8 +150,9 @@ func (claude) Owns() []string {
 	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
 
-// Asked returns the folders in which Claude Code keeps its own settings and skills.
-func (claude) Asked() []string { return []string{".claude/", ".vscode/"} }
+// Asked returns the folders in which Claude Code keeps its own settings and skills, and a name
+// that it takes for one: it asks about what is below it, whatever a rule allows.
+func (claude) Asked() []string { return []string{".claude/", ".vscode/", ".mcp.json/"} }
 
 // HasPermissionModes marks that a role's permission mode is Claude Code's own.
 func (claude) HasPermissionModes() {}
