@@ -47,6 +47,13 @@ type Guarding interface {
 	Asked() []string
 }
 
+// RoleHolder is a target whose artifacts restrict every role that says something. Verify
+// compares a role that none of them restricts with what the agent does by itself.
+type RoleHolder interface {
+	// HoldsRoles only marks the target.
+	HoldsRoles()
+}
+
 // Sharer is a target that starts the agent of another one as a role, without taking away
 // the files that the other target writes for everybody.
 type Sharer interface {

@@ -21,6 +21,7 @@ type job struct {
 	alone    contract.Decider // the agent by itself; nil where there is no agent
 	surface  int              // its index in the report
 	ref      ir.SubjectRef
+	off      map[string]bool // servers that are not started
 
 	out     Surface
 	role    *policy.Subject              // the role alone, of a role in a mode
@@ -41,6 +42,9 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 			return
 		}
 		w := universe[i]
+		if w.Group == ir.MCP && j.off[w.Server] {
+			continue
+		}
 		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
 		if j.compiled != nil && v.Governs != contract.Both {

@@ -46,6 +46,14 @@ type Request struct {
 	Progress func(done, total int)
 }
 
+// refs returns the subjects to verify.
+func (r *Request) refs() []ir.SubjectRef {
+	if r.Subjects != nil {
+		return r.Subjects
+	}
+	return subjects(r.Policy.Project())
+}
+
 // Target is one target and its artifacts.
 type Target struct {
 	Target contract.Judged
@@ -206,10 +214,7 @@ type Finding struct {
 func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	var jobs []*job
-	refs := req.Subjects
-	if refs == nil {
-		refs = subjects(req.Policy.Project())
-	}
+	refs := req.refs()
 	more := patterns{}
 	for i := range req.Targets {
 		t := &req.Targets[i]
@@ -217,11 +222,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		report.Diagnostics = append(report.Diagnostics, diags...)
 		alone := t.Target.Alone(req.Policy.Project())
 		for _, d := range deciders {
-			at := len(report.Surfaces)
-			report.Surfaces = append(report.Surfaces, Surface{
-				Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(),
-				Left: map[ir.Group][]string{},
-			})
+			at := report.surface(t, d)
 			for _, ref := range refs {
 				more.add(ref, d)
 				jobs = append(jobs, &job{
@@ -234,7 +235,11 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if err := run(ctx, req, jobs, more); err != nil {
 		return nil, err
 	}
-	for _, j := range jobs {
+	lost := report.forgotten(req, jobs)
+	if err := run(ctx, req, lost, more); err != nil {
+		return nil, err
+	}
+	for _, j := range append(jobs, lost...) {
 		j.into(&report.Surfaces[j.surface])
 	}
 	for i := range report.Surfaces {
@@ -244,6 +249,64 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	}
 	report.Diagnostics.Sort()
 	return report, nil
+}
+
+// forgotten returns jobs for the roles that nothing of a target restricts, although its
+// artifacts should: the agent decides by itself. Servers that are off by default are in no
+// list that such a role starts with.
+func (r *Report) forgotten(req Request, jobs []*job) (lost []*job) {
+	type subject struct {
+		target *Target
+		ref    ir.SubjectRef
+	}
+	held := map[subject]bool{}
+	for _, j := range jobs {
+		held[subject{j.target, j.ref}] = held[subject{j.target, j.ref}] || j.held
+	}
+	for i := range req.Targets {
+		t := &req.Targets[i]
+		if _, ok := t.Target.(contract.RoleHolder); !ok {
+			continue
+		}
+		for _, d := range t.Target.Alone(req.Policy.Project()) {
+			at := -1
+			for _, ref := range req.refs() {
+				if ref.Role == "" || ref.Mode != "" || held[subject{t, ref}] {
+					continue
+				}
+				if at < 0 {
+					at = r.surface(t, d)
+				}
+				lost = append(lost, &job{
+					target: t, decider: d, alone: d, surface: at, ref: ref, off: off(req.Policy.Project()),
+				})
+			}
+		}
+	}
+	return lost
+}
+
+// off returns the servers of a project that are off by default.
+func off(p *ir.Project) map[string]bool {
+	out := map[string]bool{}
+	for i := range p.Servers {
+		out[p.Servers[i].Name] = !p.Servers[i].DefaultEnabled
+	}
+	return out
+}
+
+// surface returns the index of a surface in the report, which it adds where it is not there.
+func (r *Report) surface(t *Target, d contract.Decider) int {
+	at := slices.IndexFunc(r.Surfaces, func(s Surface) bool {
+		return s.Target == t.Target.Name() && s.Surface == d.Surface()
+	})
+	if at >= 0 {
+		return at
+	}
+	r.Surfaces = append(r.Surfaces, Surface{
+		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{},
+	})
+	return len(r.Surfaces) - 1
 }
 
 // open returns a decider for each surface, and those of the compiled artifacts where the

@@ -154,6 +154,9 @@ func (claude) Owns() []string {
 // that it takes for one: it asks about what is below it, whatever a rule allows.
 func (claude) Asked() []string { return []string{".claude/", ".vscode/", ".mcp.json/"} }
 
+// HoldsRoles marks that every role that says something has settings.
+func (claude) HoldsRoles() {}
+
 // HasPermissionModes marks that a role's permission mode is Claude Code's own.
 func (claude) HasPermissionModes() {}
 

@@ -168,6 +168,9 @@ func (cursor) Owns() []string {
 		projectFile(format.ServersFile)}
 }
 
+// HoldsRoles marks that every role that says something has a profile.
+func (cursor) HoldsRoles() {}
+
 // Asked returns the folders in which Cursor keeps its rules and settings.
 func (cursor) Asked() []string { return []string{".cursor/", ".vscode/"} }
 

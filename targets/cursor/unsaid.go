@@ -53,7 +53,7 @@ func (p *profile) unsaidRule(g ir.Group, r ir.Rule) {
 // token about a host denies nothing, and there are none about the last two.
 func (e *emitter) unsaidRules(p *profile, g ir.Group) {
 	if g == ir.Unknown {
-		if r := p.subject.UnknownTool(); decided(r) == ir.Deny {
+		if r := p.subject.UnknownTool(); decided(r) < ir.Allow {
 			p.addUnsaid(g, r.Pos, "the default of unknown tools")
 		}
 		return
@@ -61,15 +61,19 @@ func (e *emitter) unsaidRules(p *profile, g ir.Group) {
 	if g == ir.Command && p.most(g) == ir.Deny {
 		return // one token denies the group whole
 	}
+	least := ir.Allow // Cursor asks about commands, and not about the rest
+	if g == ir.Command {
+		least = ir.Ask
+	}
 	for _, r := range p.subject.Rules(g) {
-		if r.Decision != ir.Deny {
+		if r.Decision >= least {
 			continue
 		}
 		if _, ok := e.deny(p, r.Pattern); g != ir.Command || !ok {
 			p.unsaidRule(g, r)
 		}
 	}
-	if p.byDefault(g) == ir.Deny {
+	if p.byDefault(g) < least {
 		p.unsaidDefault(g)
 	}
 	if g == ir.Command {
