@@ -169,7 +169,10 @@ var peers = map[string]func(*testing.T){
 		}
 	},
 	"10 a hand-made file is not overwritten": func(t *testing.T) {
-		p := newPeer(t, map[string]string{".roomodes": "customModes: [] # mine\n"})
+		p := newPeer(t, map[string]string{
+			".roomodes":    "customModes: [] # mine\n",
+			"modec/m.yaml": "modes:\n  code: {name: Code, roleDefinition: You write code., can: {read: allow}}\n",
+		})
 		if out := p.modec(1, "build"); !strings.Contains(out, "[not-ours]") {
 			t.Error(out)
 		}

@@ -126,7 +126,7 @@ func (w *writer) stopOnce(b Build) {
 	}
 	if released := b.Released(); len(released) > 0 {
 		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: LockFile},
-			"an older modec wrote the last build, for which unsaid meant ask: this one leaves to the agents %s",
+			"an older modec wrote the last build, and asked about what is unsaid; this one leaves to the agents %s",
 			strings.Join(released, "; ")).
 			Hint(`write silence = "ask" into modec.toml to keep it closed, or silence = "agent" to release it`)
 	}

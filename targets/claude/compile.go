@@ -88,12 +88,13 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			c.native(x)
 		}
 	}
+	c.out.ask = slices.DeleteFunc(c.out.ask, func(rule string) bool { return slices.Contains(c.out.deny, rule) })
 	switch {
 	case mode == format.DontAsk && c.asks():
 		e.loss(c.name, r.PermissionModePos, "", codeAskMode,
 			"the mode dontAsk refuses whatever the role asks about").
 			Hint("deny or allow it, or use another permissionMode")
-	case mode == format.Plan:
+	case mode == format.Plan && !c.closed(ir.Edit):
 		e.loss(c.name, r.PermissionModePos, ir.Edit, codePlanMode,
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")

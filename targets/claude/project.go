@@ -62,7 +62,7 @@ func (e *emitter) allowedByAll(r *ir.Role, c *compiled) *compiled {
 		})
 	}
 	if n := len(c.rules.allow) - len(out.rules.allow); n > 0 {
-		e.loss("role "+r.Name, r.Pos, "", codeShared, "%s leaves out %d rules that allow something: another "+
+		e.loss("role "+r.Name, r.Pos, "", codeShared, "%s leaves out %d of the rules that allow something: another "+
 			"target starts every role over it, and not all of them may do that", format.ProjectSettings, n).
 			Hintf("`modec run %s -- claude` starts a session that has them", contract.ShellQuote(r.Name))
 	}

@@ -66,7 +66,10 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	if e.in.Options.String("format") == "json" {
 		write = writeJSON
 	}
-	files := []contract.File{{Path: e.dir() + "modes", Data: write(modes)}}
+	var files []contract.File
+	if len(modes) > 0 {
+		files = append(files, contract.File{Path: e.dir() + "modes", Data: write(modes)})
+	}
 	if len(p.Servers) > 0 {
 		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers),
 			Places: contract.MCPServers})
