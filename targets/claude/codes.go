@@ -72,7 +72,7 @@ func emitterCodes() []diag.Doc {
 			"subagent of the project and cannot be installed. The role's list of built-in tools and its own " +
 			"servers are not settings, so that only `modec args` passes them. Without the hook no allow is " +
 			"written, since it would hold in every folder of the machine."},
-		{Code: codeExternal, Text: "A role that may not use what .mcp.json lists, or may use more, is started with " +
+		{Code: codeExternal, Text: "A role that may use more servers than .mcp.json lists is started with " +
 			"a list of its own and --strict-mcp-config. That takes away the servers of the user's own settings, an " +
 			"external server among them. Say how the server is started, or let the role use the servers that " +
 			"everybody may use."},

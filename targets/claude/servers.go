@@ -37,7 +37,9 @@ func (e *emitter) sharedServers() []*ir.Server {
 
 // roleServers returns the servers that a role may use. It reports whether the role needs a
 // list of its own: they are not the shared ones, or there may be others of which the role
-// may use none.
+// may use none. Beside such a list no other server is started. A role that may use an external
+// one, which only the user's own list starts, therefore has none unless it needs more servers
+// than the shared ones; its rules deny the rest.
 func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
@@ -55,10 +57,17 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	}
 	unknown := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
 	closed := !e.in.Project.ClosedInventory && s.Decide(unknown).Decision == ir.Deny
-	differs = !slices.Equal(list, e.sharedServers()) || closed && len(list) > 0
-	if differs && external != nil {
+	shared := e.sharedServers()
+	differs = !slices.Equal(list, shared) || closed && len(list) > 0
+	more := slices.ContainsFunc(list, func(sv *ir.Server) bool { return !slices.Contains(shared, sv) })
+	switch {
+	case external == nil || !differs:
+	case !more:
+		differs = false
+	default:
 		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
-			"a role with servers of its own is started without any other: the external server %q is left out",
+			"a role with more servers than the shared ones is started without any other: the external server %q is "+
+				"left out",
 			external.Name).
 			Hint("say how it is started (command or url)")
 	}
