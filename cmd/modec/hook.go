@@ -18,7 +18,7 @@ type hookCmd struct {
 	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: .modec/policy.json of the project."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
 	Digest   string `placeholder:"HEX" help:"Refuse where the policy is not the one of the build."`
-	Root     string `placeholder:"DIR" help:"The project, where the policy is a copy. Default: the folder above that of --model."`
+	Root     string `placeholder:"DIR" help:"The project's folder, where the policy is a copy."`
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 

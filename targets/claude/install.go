@@ -22,7 +22,9 @@ func (claude) Home() []string { return []string{format.UserSettings} }
 // Install returns a role's settings for the home folder, with the hook on the project's
 // policy. They hold in every folder. To the hook, paths outside the project are outside.
 // Without the hook an allow would hold in other projects too, so that none is written.
-func (claude) Install(in contract.Input, ref ir.SubjectRef, policy contract.PolicyCopy) ([]contract.HomeFile, diag.List) {
+func (claude) Install(
+	in contract.Input, ref ir.SubjectRef, policy contract.PolicyCopy,
+) ([]contract.HomeFile, diag.List) {
 	e := newEmitter(in)
 	if ref.Role == "" || ref.Mode != "" {
 		e.diags.Errorf(codeInstall, diag.Pos{},

@@ -27,7 +27,9 @@ func (cursor) Home() []string {
 // policy. The CLI's own configuration is strict JSON with required fields
 // (cursor.com/docs/cli/reference/configuration): a file that is not there begins with
 // these.
-func (cursor) Install(in contract.Input, ref ir.SubjectRef, policy contract.PolicyCopy) ([]contract.HomeFile, diag.List) {
+func (cursor) Install(
+	in contract.Input, ref ir.SubjectRef, policy contract.PolicyCopy,
+) ([]contract.HomeFile, diag.List) {
 	e := &emitter{in: in}
 	p, err := e.profile(ref)
 	if err != nil {
