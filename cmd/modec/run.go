@@ -22,8 +22,10 @@ func (runCmd) Help() string {
 	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, right after the program's name. It
 refuses where the artifacts are not those of the source, and where the command line has a flag that would
 replace what the subject may do. The settings, the servers and the policy of the session are copies below
-~/.local/state/modec/run: what an agent edits in the repository changes no session that runs. It lists what your own files allow where the source leaves a decision to the agent;
-with --closed it then starts nothing.
+~/.local/state/modec/run: what an agent edits in the repository changes no session that runs.
+
+It lists what your own files allow where the source leaves a decision to the agent; with --closed it then
+starts nothing.
 
 Examples:
   modec run reviewer -- claude -p 'Review the last commit'
