@@ -183,12 +183,16 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 	flags := flag.NewFlagSet("hook", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	model, subject := flags.String("model", "", ""), flags.String("subject", "", "")
+	root := flags.String("root", "", "") // of a copy of its policy, which is the one at hand
 	mayAllow := flags.Bool("may-allow", false, "")
 	flags.String("digest", "", "") // of the policy, which is the one at hand
 	if err := flags.Parse(command[2:]); err != nil {
 		return Answer{}, err
 	}
 	file := h.folders().Replace(*model)
+	if *root != "" {
+		file = filepath.Join(h.folders().Replace(*root), filepath.FromSlash(contract.PolicyFile))
+	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(h.root, file)
 	}
