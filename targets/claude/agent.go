@@ -59,7 +59,7 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 		return nil, err
 	}
 	c := &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}
-	c.hook = e.hooked(func() bool { return e.modeNeedsHook(c) })
+	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })
 	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
 	if s.UnknownTool().Decision == ir.Agent {
 		if names := c.withheldTools(); len(names) > 0 {

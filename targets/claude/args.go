@@ -120,7 +120,8 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	if ref.Mode != "" {
 		args = append(args, "--agent="+ref.Mode)
 	}
-	return args, e.diags
+	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { return d.Code == codeHookOnly })
+	return args, e.diags // the build reports that
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {

@@ -16,6 +16,7 @@ const (
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
 	codeNameCollision diag.Code = "claude-name-collision"
+	codeHookOnly      diag.Code = "claude-hook-only"
 	codePlanMode      diag.Code = "claude-plan-mode"
 	codeRead          diag.Code = "claude-read"
 	codeRegex         diag.Code = "claude-regex"
@@ -43,6 +44,10 @@ func emitterCodes() []diag.Doc {
 			"allows, a line that the shell expands, tools that nobody knows. The role's session runs in the mode " +
 			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another " +
 			"permissionMode."},
+		{Code: codeHookOnly, Text: "Claude Code's rules cannot express something that the source says, so that " +
+			"the role or mode has a hook that runs modec before each tool call. Where modec is not installed, the " +
+			"hook of a file of the project asks about every call, and one that `modec args` passes refuses. " +
+			"hooks = false leaves out what only the hook would hold."},
 		{Code: codePlanMode, Text: "In the permission mode plan Claude Code makes no edits and runs nothing that " +
 			"changes the project, whatever the role allows."},
 		{Code: codeEdit, Text: "Without the hook, Claude Code's rules cannot refuse every path that is not listed: " +

@@ -76,7 +76,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 		mode = format.Default
 		c.mode = mode
 	}
-	c.hook = e.hooked(c.needsHook)
+	c.hook = c.hooked(c.needsHook)
 	c.files(ir.Read)
 	c.files(ir.Edit)
 	c.commands()

@@ -1,53 +1,86 @@
 package claude
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
 )
 
 // hooked reports whether a subject gets a hook: by the option hooks, and where that is auto,
-// where rules alone do not say what the subject says.
-func (e *emitter) hooked(needs func() bool) bool {
-	return e.hooks == contract.Always || e.hooks == contract.WhereNeeded && needs()
+// where rules alone do not say what the subject says. It then notes what that is.
+func (c *compiler) hooked(needs func() need) bool {
+	if c.e.hooks != contract.WhereNeeded {
+		return c.e.hooks == contract.Always
+	}
+	n := needs()
+	if n.what == "" {
+		return false
+	}
+	at := n.at
+	if at.IsZero() || at.File == ir.GuardsFile {
+		at = c.pos
+	}
+	c.e.diags.Notef(codeHookOnly, at, "rules cannot say %s of %s: the hook does", n.what, c.name).
+		Hint("install modec wherever Claude Code works on the project").
+		Target("claude").
+		Subject(c.name)
+	return true
 }
 
-// needsHook reports whether rules alone do not say what a role says.
-func (c *compiler) needsHook() bool {
-	if d := c.s.UnknownTool().Decision; d == ir.Deny || d == ir.Ask {
-		return true // no rule is about tools that nobody knows, and some ask for nothing: CronCreate, Workflow
+// need is something that rules do not say; what is "" where they say all.
+type need struct {
+	what string
+	at   diag.Pos
+}
+
+// needsHook returns what rules alone do not say of a role.
+func (c *compiler) needsHook() need {
+	if r := c.s.UnknownTool(); r.Decision == ir.Deny || r.Decision == ir.Ask {
+		return need{"the default of unknown tools", r.Pos} // some ask for nothing: CronCreate, Workflow
 	}
 	for _, g := range ir.Groups {
-		if g != ir.MCP && !c.closed(g) && c.beyondRules(g) {
-			return true
+		if g == ir.MCP || c.closed(g) {
+			continue
+		}
+		if n := c.beyondRules(g); n.what != "" {
+			return n
 		}
 	}
-	return c.can.OutsideRead != nil && !c.closed(ir.Read) || c.can.OutsideEdit != nil && !c.closed(ir.Edit)
+	outside := "what lies outside the project"
+	switch can := c.can; {
+	case can.OutsideRead != nil && !c.closed(ir.Read):
+		return need{outside, can.OutsideRead.Pos}
+	case can.OutsideEdit != nil && !c.closed(ir.Edit):
+		return need{outside, can.OutsideEdit.Pos}
+	}
+	return need{}
 }
 
-// beyondRules reports whether rules cannot say what the subject says of a group.
-func (c *compiler) beyondRules(g ir.Group) bool {
-	switch d := c.s.Default(g).Decision; {
-	case d == ir.Deny && (c.mode != format.DontAsk || g == ir.Read || g == ir.Modes):
-		return true // what is not listed is asked about
-	case d == ir.Ask && g == ir.Command && c.mode == format.AcceptEdits && !c.listsNone(g):
-		return true // the mode runs commands that edit
-	case d == ir.Allow && g == ir.Command && c.mayAllow && c.mode != format.Bypass:
-		return true
+// beyondRules returns what rules cannot say of a group.
+func (c *compiler) beyondRules(g ir.Group) need {
+	def := c.s.Default(g)
+	switch d := def.Decision; {
+	case d == ir.Deny && (c.mode != format.DontAsk || g == ir.Read || g == ir.Modes), // else it is asked about
+		d == ir.Ask && g == ir.Command && c.mode == format.AcceptEdits && !c.listsNone(g), // the mode runs some
+		d == ir.Allow && g == ir.Command && c.mayAllow && c.mode != format.Bypass:
+		return need{"the default of " + string(g), def.Pos}
 	}
-	return slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
-		switch {
-		case r.Decision == ir.Allow:
-			return c.mayAllow && !c.allows(g, &r)
-		case r.Pattern.Kind == ir.Regex, r.Pattern.Kind == ir.Builtin:
-			return true
+	for _, r := range c.s.Rules(g) {
+		said := r.Pattern.Kind != ir.Regex && r.Pattern.Kind != ir.Builtin
+		if r.Decision == ir.Allow {
+			said = !c.mayAllow || c.allows(g, &r)
 		}
-		return false
-	})
+		if !said {
+			return need{r.Decision.String() + " " + r.Pattern.String(), r.Pos}
+		}
+	}
+	return need{}
 }
 
 // allows reports whether a rule means no more than an allow of the source, or none is needed.
@@ -66,17 +99,22 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool { return allowedFolder(glob) == "" })
 }
 
-// modeNeedsHook reports whether a list of tools does not say what a mode says, and nor does
-// the session that it is in: a tool is there or not.
-func (e *emitter) modeNeedsHook(c *compiler) bool {
-	beyond := func(g ir.Group) bool { return g != ir.MCP && !c.closed(g) && e.beyondTools(c, g) }
-	if slices.ContainsFunc(ir.Groups, beyond) {
-		return true
+// modeNeedsHook returns what neither the list of tools of a mode says, where a tool is there or
+// not, nor the session that it is in.
+func (e *emitter) modeNeedsHook(c *compiler) need {
+	for _, g := range ir.Groups {
+		if g != ir.MCP && !c.closed(g) && e.beyondTools(c, g) {
+			return need{"what is denied or asked about of " + string(g), c.s.Default(g).Pos}
+		}
 	}
-	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
-		return e.opensTool(c, &sv, contract.UnknownTool) ||
-			slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return e.opensTool(c, &sv, t.Name) })
-	})
+	for i := range e.in.Project.Servers {
+		sv := &e.in.Project.Servers[i]
+		if e.opensTool(c, sv, contract.UnknownTool) ||
+			slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return e.opensTool(c, sv, t.Name) }) {
+			return need{fmt.Sprintf("what is asked about of the server %q", sv.Name), sv.Pos}
+		}
+	}
+	return need{}
 }
 
 // beyondTools reports whether a mode that has the tools of a group may not use them as its
