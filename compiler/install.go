@@ -1,14 +1,18 @@
 package compiler
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/verify"
 )
@@ -74,13 +78,15 @@ func (r *Result) judgeInstalled(
 		}
 	}
 	for i := range report.Surfaces {
-		diags = append(diags, ownRules(&report.Surfaces[i], names)...)
+		diags = append(diags, ownRules(&report.Surfaces[i], names, compiled)...)
 	}
 	return diags
 }
 
-// ownRules reports, once for each rule of a person, what it permits beyond the source.
-func ownRules(s *verify.Surface, names map[string]string) (diags diag.List) {
+// ownRules reports, once for each rule of a person, what it permits beyond the source. What
+// several rules permit together may be found at one that modec wrote: it is reported at the
+// person's, unless there is none.
+func ownRules(s *verify.Surface, names map[string]string, compiled memfs.FS) (diags diag.List) {
 	type rule struct {
 		at diag.Pos
 		by string
@@ -93,6 +99,13 @@ func ownRules(s *verify.Surface, names map[string]string) (diags diag.List) {
 			order = append(order, r)
 		}
 		found[r] = append(found[r], f)
+	}
+	modecs := func(r rule) bool {
+		text, err := json.Marshal(r.by)
+		return err == nil && bytes.Contains(compiled[r.at.File], text)
+	}
+	if slices.ContainsFunc(order, func(r rule) bool { return !modecs(r) }) {
+		order = slices.DeleteFunc(order, modecs)
 	}
 	for _, r := range order {
 		f, more := found[r][0], ""

@@ -144,8 +144,12 @@ func sameFile(a, b string) bool {
 func (d *doctor) repository() {
 	res, diags := compiler.Compile(d.ctx, d.request())
 	if diags.HasErrors() {
-		first := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
-		d.wrong("source", "does not compile: %s", first).hint("`modec lint` shows all of it")
+		first, hint := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })],
+			"`modec lint` shows all of it"
+		if len(diags) == 1 && first.Hint != "" {
+			hint = first.Hint
+		}
+		d.wrong("source", "does not compile: %s", first).hint(hint)
 		return
 	}
 	p := res.Project

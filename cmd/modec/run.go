@@ -21,8 +21,9 @@ type runCmd struct {
 func (runCmd) Help() string {
 	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, right after the program's name. It
 refuses where the artifacts are not those of the source, and where the command line has a flag that would
-replace what the subject may do. The settings, the servers and the policy of the session are copies below
-~/.local/state/modec/run: what an agent edits in the repository changes no session that runs.
+replace what the subject may do. The settings, the servers and the policy of a role are copies below
+~/.local/state/modec/run: what an agent edits in the repository changes no session that runs. The baseline, and
+a mode without a role, have the files of the repository.
 
 It lists what your own files allow where the source leaves a decision to the agent; with --closed it then
 starts nothing.
@@ -82,7 +83,7 @@ func (c *runCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%q cannot be run: %w", command[0], err)
 	}
-	if err := started.session.Write(); err != nil {
+	if err := started.session.Write(started.args); err != nil {
 		return err
 	}
 	return execute(file, slices.Concat(command[:1], started.args, command[1:]), os.Environ())

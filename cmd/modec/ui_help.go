@@ -67,9 +67,9 @@ func (p *page) line(line string) {
 			title = strings.ToUpper(title)
 		}
 		p.printf("%s\n", p.paint(bold, title))
-	case strings.HasPrefix(trimmed, "- "):
+	case listItem.MatchString(trimmed):
 		p.flush()
-		p.hang = strings.Repeat(" ", len(line)-len(trimmed)+2)
+		p.hang = strings.Repeat(" ", len(line)-len(trimmed)+len(listItem.FindString(trimmed)))
 		p.block = append(p.block, line)
 	default:
 		p.block = append(p.block, line)
@@ -157,6 +157,7 @@ func (p *page) row(cells []string, widths []int, paint func(string) string) {
 }
 
 var (
+	listItem = regexp.MustCompile(`^(?:-|\d+\.) `)
 	links    = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
 	emphasis = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 	spans    = regexp.MustCompile("`[^`]+`")

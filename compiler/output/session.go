@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +45,24 @@ func (s *Session) put(f contract.File) string {
 	return filepath.Join(s.dir, name)
 }
 
-// Write writes the copies, and removes those of sessions that were started long ago.
-func (s *Session) Write() error {
+// named returns the copies that a session reads.
+func (s *Session) named(args []string) []contract.File {
+	text := strings.Join(args, "\n")
+	for _, f := range s.files {
+		if strings.Contains(text, f.Path) {
+			text += string(f.Data)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(s.files), func(f contract.File) bool { return !strings.Contains(text, f.Path) })
+}
+
+// Write writes the copies that the arguments of a session name, or one of these copies does.
+// It removes those of sessions that were started long ago.
+func (s *Session) Write(args []string) error {
+	files := s.named(args)
+	if len(files) == 0 {
+		return nil
+	}
 	d, err := makeDisk(s.dir)
 	if err != nil {
 		return err
@@ -54,7 +71,7 @@ func (s *Session) Write() error {
 	d.mode = 0o600
 	now := time.Now()
 	var missing transaction
-	for _, f := range s.files {
+	for _, f := range files {
 		have, err := d.read(f.Path)
 		if err == nil && Sum(have) == Sum(f.Data) {
 			err = d.root.Chtimes(f.Path, now, now)

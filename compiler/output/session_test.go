@@ -17,8 +17,8 @@ func TestSession(t *testing.T) {
 		t.Helper()
 		s := NewSession(home, "/project", []byte(policy))
 		c := s.Copies()
-		settings = c.Put(contract.File{Path: ".claude/modec/dev.settings.json", Data: []byte("{}")})
-		if err := s.Write(); err != nil {
+		settings = c.Put(contract.File{Path: ".claude/modec/dev.settings.json", Data: []byte(`{"hook": "` + c.Policy.Flags() + `"}`)})
+		if err := s.Write([]string{"--settings=" + settings}); err != nil {
 			t.Fatal(err)
 		}
 		return c.Policy, settings
@@ -27,7 +27,7 @@ func TestSession(t *testing.T) {
 	if first.Root != "/project" || filepath.Dir(first.File) != filepath.Join(home, ".local", "state", "modec", "run") {
 		t.Errorf("got %+v", first)
 	}
-	for file, want := range map[string]string{first.File: "one", settings: "{}"} {
+	for file, want := range map[string]string{first.File: "one", settings: `{"hook": "` + first.Flags() + `"}`} {
 		data, err := os.ReadFile(file)
 		info, _ := os.Stat(file)
 		if err != nil || string(data) != want || info.Mode().Perm() != 0o600 {

@@ -120,8 +120,10 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	if ref.Mode != "" {
 		args = append(args, "--agent="+ref.Mode)
 	}
-	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { return d.Code == codeHookOnly })
-	return args, e.diags // the build reports that
+	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports these
+		return d.Code == codeHookOnly || d.Severity != diag.Error && d.Subject != "" && d.Subject != "role "+ref.Role
+	})
+	return args, e.diags
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {

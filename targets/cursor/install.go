@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"path"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -40,7 +41,7 @@ func (cursor) Install(
 		return nil, nil
 	}
 	commands := e.commands(p)
-	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
+	lists, tokens := e.homeLists(p, commands), e.tokens(p, commands)
 	e.diags = nil // the build reports them
 	artifact := func(base string, data []byte) contract.File {
 		return contract.File{Path: path.Join(p.dir, base), Data: data}
@@ -70,6 +71,37 @@ func (cursor) Install(
 		})
 	}
 	return files, nil
+}
+
+// homeLists returns the lists for a home folder. Where the source asks about commands or tools
+// or denies some, there is one even if it is empty: the user's own entries are in it, which may
+// allow them.
+func (e *emitter) homeLists(p *profile, c commands) contract.Object {
+	out := e.lists(p, c)
+	for _, l := range []struct {
+		key   string
+		group ir.Group
+	}{{"mcpAllowlist", ir.MCP}, {"terminalAllowlist", ir.Command}} {
+		if slices.Contains(out, any(l.key)) || !e.restricts(p, l.group) {
+			continue
+		}
+		if len(out) == 0 {
+			out = contract.Object{"approvalMode", "allowlist"}
+		}
+		out = append(out, l.key, []string{})
+	}
+	return out
+}
+
+// restricts reports whether the source asks about commands or tools, or denies some.
+func (e *emitter) restricts(p *profile, g ir.Group) bool {
+	if g == ir.Command {
+		return slices.ContainsFunc(p.subject.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow })
+	}
+	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
+		return sv.DefaultEnabled && (p.tool(sv.Name, contract.UnknownTool) < ir.Allow ||
+			slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return p.tool(sv.Name, t.Name) < ir.Allow }))
+	})
 }
 
 // runMode returns the run mode of the CLI, in which its tokens count; nothing where the
