@@ -169,7 +169,7 @@ func homeDir() string {
 func (e *env) fresh(res *compiler.Result) error {
 	changes, list := res.Write(e.ctx, output.Options{Dir: e.dir, Version: version(), DryRun: true, Force: true})
 	if list.HasErrors() {
-		return fmt.Errorf("the artifacts cannot be read: %s", list[0])
+		return e.ui.fail(list)
 	}
 	for _, c := range changes {
 		if c.Action != output.Unchanged && c.Action != output.Remove {

@@ -53,7 +53,9 @@ func (s *Session) named(args []string) []contract.File {
 			text += string(f.Data)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(s.files), func(f contract.File) bool { return !strings.Contains(text, f.Path) })
+	return slices.DeleteFunc(slices.Clone(s.files), func(f contract.File) bool {
+		return !strings.Contains(text, f.Path)
+	})
 }
 
 // Write writes the copies that the arguments of a session name, or one of these copies does.
@@ -88,7 +90,7 @@ func (s *Session) Write(args []string) error {
 	}
 	old, err := fs.ReadDir(d.root.FS(), ".")
 	for _, entry := range old {
-		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) > keptFor {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > keptFor {
 			err = d.root.Remove(entry.Name())
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("cannot remove an old copy: %w", diag.WithoutPath(err))

@@ -296,6 +296,13 @@ func TestMeet(t *testing.T) {
 		{glob("modec.toml"), regex(`^(?!modec)`), true}, // not regular
 		{glob("modec.toml"), regex(`^modec\.toml\/x$`), false},
 		{glob("a b"), regex(`^a\sb$`), true},
+		{glob("modec.toml"), regex(`^[^\s]+$`), true},
+		{glob("modec.toml"), regex(`^[\w\s.-]+$`), true},
+		{glob("a b"), regex(`^[^\s]+$`), false},
+		{glob("a b"), regex(`^a[^\S]b$`), true},
+		{glob("modec.toml"), regex(`^[\s\S]+$`), true},
+		{glob("modec.toml"), regex(`^[\]\s]+$`), false},
+		{glob("*"), regex(`^[^x]*(.{500})+r$`), true},
 		{glob("İ"), regex(`^i$`), false},
 	} {
 		e := New(&ir.Project{})

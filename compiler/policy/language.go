@@ -50,7 +50,10 @@ func (p *patterns) newLanguage(x ir.Pattern, to reach) (*syntax.Prog, error) {
 		}
 		text = g.regular(to)
 	} else {
-		text = spaces.Replace(text)
+		var ok bool
+		if text, ok = withSpaces(text); !ok {
+			return nil, nil
+		}
 	}
 	re, err := syntax.Parse("(?i)"+text, syntax.Perl)
 	if err != nil {
@@ -63,8 +66,36 @@ func (p *patterns) newLanguage(x ir.Pattern, to reach) (*syntax.Prog, error) {
 	return prog, nil
 }
 
-// spaces writes what Go's white space lacks of ECMAScript's.
-var spaces = strings.NewReplacer(`\\`, `\\`, `\s`, `[\s\v\p{Z}\x{FEFF}]`)
+// withSpaces writes what Go's white space lacks of ECMAScript's into an expression. It fails on
+// a class that might be negated and has all but white space, which Go reads as less.
+func withSpaces(text string) (out string, ok bool) {
+	const spaces = `\s\v\p{Z}\x{FEFF}`
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text):
+			i++
+			switch {
+			case class && text[i] == 'S':
+				return "", false
+			case text[i] != 's':
+				b.WriteString(text[i-1 : i+1])
+			case class:
+				b.WriteString(spaces)
+			default:
+				b.WriteString("[" + spaces + "]")
+			}
+			continue
+		case text[i] == '[' && !class:
+			class = true
+		case text[i] == ']':
+			class = false
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String(), true
+}
 
 // regular writes a glob in Go's grammar, anchored at both ends.
 func (g glob) regular(to reach) string {
@@ -114,13 +145,19 @@ func quoteRune(s string) string {
 	return s
 }
 
+// mostPlaces bounds how many places of two programs are compared.
+const mostPlaces = 100_000
+
 // programsMeet reports whether a text exists in which both programs find a match. It takes
-// every place for a word's boundary.
+// every place for a word's boundary, and programs of more places than it compares for such.
 func programsMeet(a, b *syntax.Prog) bool {
 	begin := together{searching, searching, false, false}
 	seen := map[together]bool{begin: true}
 	queue := []together{begin}
 	for len(queue) > 0 {
+		if len(seen) > mostPlaces {
+			return true
+		}
 		t := queue[0]
 		queue = queue[1:]
 		if t.a == found && t.b == found {

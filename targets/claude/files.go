@@ -15,8 +15,13 @@ import (
 func (c *compiler) files(g ir.Group) {
 	if c.closed(g) {
 		c.drop(g)
-		if g == ir.Edit && c.approvesEdits() && !c.closed(ir.Command) {
-			c.out.add(ir.Deny, "Edit(//**)") // also for commands that Claude Code takes for edits
+		if g == ir.Edit && !c.closed(ir.Command) { // a path rule is also about commands that edit
+			if c.s.Default(ir.Command).Decision == ir.Agent {
+				c.out.add(ir.Deny, "Edit(**)")
+			}
+			if c.approvesEdits() {
+				c.out.add(ir.Deny, "Edit(//**)")
+			}
 		}
 		return
 	}

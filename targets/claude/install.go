@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"cmp"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -51,8 +49,8 @@ func (claude) Install(
 		return nil, e.diags
 	}
 	e.diags = nil // the build reports them
-	if c.mode != "" {
-		c.mode = cmp.Or(r.PermissionMode, c.mode)
+	if as != r && c.mode != "" {
+		c.mode = r.PermissionMode
 	}
 	line := e.ofRole(r)
 	artifact := contract.File{Path: settingsPath(r), Data: contract.JSON(e.settings(r, c, line))}

@@ -57,3 +57,16 @@ func TestAskingAboutReads(t *testing.T) {
 		}
 	}
 }
+
+// TestInstallKeepsTheModeOfTheBuild: where the compiler takes another mode than the role's, since
+// rules cannot hold that one, the installation does too.
+func TestInstallKeepsTheModeOfTheBuild(t *testing.T) {
+	ask := &ir.Default{Decision: ir.Ask}
+	got := installed(t, ir.Role{Name: "r", PermissionMode: "bypassPermissions", Can: ir.Can{
+		Unknown: ask, OutsideRead: ask,
+		Read: &ir.Table{Default: ask, Rules: []ir.Rule{{Decision: ir.Allow, Pattern: ir.Pattern{Text: "docs/**"}}}},
+	}})
+	if !strings.Contains(got, `"defaultMode": "default"`) || strings.Contains(got, "bypassPermissions\"") {
+		t.Errorf("got %s", got)
+	}
+}
