@@ -1,13 +1,15 @@
 package ir
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -16,21 +18,41 @@ import (
 // digits. Texts for people and places in the source do not change it, and nor do other
 // roles, or for a mode other modes. A hook's line has it, so that the hook refuses where
 // somebody edited the policy file.
-func (p *Project) Digest(ref SubjectRef) string {
-	d := *p.Decisions()
-	d.Name, d.SourceHash = "", ""
-	d.Roles = slices.DeleteFunc(slices.Clone(d.Roles), func(r Role) bool { return r.Name != ref.Role })
-	if ref.Role == "" {
-		d.Modes = slices.DeleteFunc(slices.Clone(d.Modes), func(m Mode) bool { return m.Slug != ref.Mode })
-		d.Baseline = ""
+func (p *Project) Digest(ref SubjectRef) string { return p.Digests()(ref) }
+
+// Digests returns [Project.Digest] for many subjects: what they have in common is read once.
+func (p *Project) Digests() func(SubjectRef) string {
+	decisions := *p.Decisions()
+	decisions.Name, decisions.SourceHash = "", ""
+	modes := sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		digest(&b, reflect.ValueOf(decisions.Modes))
+		return b.Bytes()
+	})
+	return func(ref SubjectRef) string {
+		d, h := decisions, sha256.New()
+		d.Roles, d.Modes = nil, nil
+		if i := slices.IndexFunc(decisions.Roles, func(r Role) bool { return r.Name == ref.Role }); i >= 0 {
+			d.Roles = decisions.Roles[i : i+1]
+		}
+		if ref.Role == "" {
+			d.Baseline = ""
+			if i := slices.IndexFunc(decisions.Modes, func(m Mode) bool { return m.Slug == ref.Mode }); i >= 0 {
+				d.Modes = decisions.Modes[i : i+1]
+			}
+		}
+		digestStruct(h, reflect.ValueOf(d), func(field string) []byte {
+			if field == "Modes" && ref.Role != "" {
+				return modes()
+			}
+			return nil
+		})
+		return hex.EncodeToString(h.Sum(nil))[:16]
 	}
-	h := sha256.New()
-	digest(h, reflect.ValueOf(d))
-	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
 // digest writes a value into a hash, without the places in it and what JSON leaves out.
-func digest(h hash.Hash, v reflect.Value) {
+func digest(h io.Writer, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		fmt.Fprintf(h, "*%t", !v.IsNil())
@@ -51,16 +73,26 @@ func digest(h hash.Hash, v reflect.Value) {
 			digest(h, v.MapIndex(k))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if f.Type != reflect.TypeFor[diag.Pos]() && f.Tag.Get("json") != "-" {
-				fmt.Fprintf(h, ";%d", i)
-				digest(h, v.Field(i))
-			}
-		}
+		digestStruct(h, v, func(string) []byte { return nil })
 	case reflect.String:
 		fmt.Fprintf(h, "%d:%s", v.Len(), v.String())
 	default:
 		fmt.Fprintf(h, "=%v", v)
+	}
+}
+
+// digestStruct does so for a struct, some fields of which are known.
+func digestStruct(h io.Writer, v reflect.Value, known func(field string) []byte) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if f.Type == reflect.TypeFor[diag.Pos]() || f.Tag.Get("json") == "-" {
+			continue
+		}
+		fmt.Fprintf(h, ";%d", i)
+		if text := known(f.Name); text != nil {
+			h.Write(text)
+		} else {
+			digest(h, v.Field(i))
+		}
 	}
 }

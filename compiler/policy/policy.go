@@ -57,6 +57,7 @@ type Engine struct {
 	patterns  patterns
 	inventory inventory
 	guards    func() (*fileRules, error)
+	digests   func() func(ir.SubjectRef) string
 
 	paths   sync.Pool // *filePath
 	parsers sync.Pool // *syntax.Parser
@@ -76,12 +77,16 @@ func New(p *ir.Project) *Engine {
 		modes:     map[string]*side{},
 		roles:     map[string]*side{},
 		subjects:  map[ir.SubjectRef]*Subject{},
+		digests:   sync.OnceValue(p.Digests),
 	}
 	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardText) })
 	e.paths.New = func() any { return newFilePath() }
 	e.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 	return e
 }
+
+// Digest returns the project's [ir.Project.Digest] of a subject.
+func (e *Engine) Digest(ref ir.SubjectRef) string { return e.digests()(ref) }
 
 // Project returns the model that the engine decides by.
 func (e *Engine) Project() *ir.Project { return e.project }

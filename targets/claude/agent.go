@@ -74,7 +74,7 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	o = append(o, e.extras(m)...)
 	if c.hook {
 		line := hookLine{subject: "mode:" + m.Slug, travels: true,
-			digest: e.in.Project.Digest(ir.SubjectRef{Mode: m.Slug})}
+			digest: e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})}
 		o = append(o, "hooks", preToolUse(e.command(line)))
 	}
 	return o, nil

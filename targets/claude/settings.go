@@ -16,7 +16,7 @@ func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
 // ofRole returns the hook of a role's settings, which answers allow where its file does not
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
-	digest := e.in.Project.Digest(ir.SubjectRef{Role: r.Name})
+	digest := e.in.Policy.Digest(ir.SubjectRef{Role: r.Name})
 	return hookLine{subject: "role:" + r.Name, digest: digest, travels: e.inProject(r)}
 }
 

@@ -41,14 +41,14 @@ func (e *emitter) travelling(p *profile) []byte {
 // which may append a here-document to the command: without them the payload
 // would go to the last command. policy is the options that name the policy.
 func (e *emitter) hooksJSON(p *profile, policy string, without missing) []byte {
-	hooks := contract.Object{}
+	hooks, digest := contract.Object{}, e.in.Policy.Digest(p.ref)
 	for _, event := range hook.Events(e.stated(p)) {
 		end := string(refused)
 		if without == askedAbout && hook.CanAsk(event) {
 			end = contract.Unless(string(askedAbout))
 		}
 		command := "{ modec hook cursor " + policy + " --subject " + contract.ShellQuote(p.label) +
-			" --digest " + e.in.Project.Digest(p.ref) + end + "; }"
+			" --digest " + digest + end + "; }"
 		hooks = append(hooks, event, []contract.Object{
 			{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true},
 		})
