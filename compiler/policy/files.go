@@ -257,11 +257,17 @@ func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *R
 	for _, side := range sides[1:] {
 		r = lower(r, side.table(g).decide(p))
 	}
-	if p.outside && len(sides) < len(s.sides) {
-		for _, side := range s.sides {
-			if side.writesOutside(g) {
-				r = both(r, side.outside(g))
+	if len(sides) == len(s.sides) {
+		return r
+	}
+	for _, side := range s.sides { // what a side without a word of the group holds all the same
+		if t := side.table(g); t.protects {
+			if guard := t.guard(p); guard != nil {
+				r = lower(r, guard)
 			}
+		}
+		if p.outside && side.writesOutside(g) {
+			r = both(r, side.outside(g))
 		}
 	}
 	return r

@@ -222,6 +222,17 @@ func TestGuardsOfSilence(t *testing.T) {
 	}
 }
 
+// A mode that leaves editing to the agent takes no guard from a role in whose permission mode the
+// agent would write without asking.
+func TestGuardsOfARoleInAMode(t *testing.T) {
+	p := roleOf(ir.Role{PermissionMode: "acceptEdits"})
+	p.Guards = deny(".roo/**")
+	p.Modes = []ir.Mode{{Slug: "m", Can: ir.Can{Default: &ir.Default{Decision: ir.Agent}}}}
+	s := mustSubject(t, p, ir.SubjectRef{Role: "r", Mode: "m"})
+	want(t, s, Action{Group: ir.Edit, Arg: ".roo/x"}, ir.Deny)
+	want(t, s, Action{Group: ir.Edit, Arg: "src/x"}, ir.Agent)
+}
+
 func TestBareDenyIsARule(t *testing.T) {
 	s := mode(t, ir.Can{Web: table(deny("!"), allow("a.org")), Read: table(deny("!"), allow("**")), Command: table(deny("!"), allow("*"))})
 	want(t, s, Action{Group: ir.Web, Arg: "a.org"}, ir.Deny)
