@@ -56,10 +56,10 @@ type toolAction struct {
 var toolActions = map[string]toolAction{
 	"Read":                 {ir.Read, fileAction(ir.Read, "file_path")},
 	"NotebookRead":         {ir.Read, fileAction(ir.Read, "notebook_path")},
-	"LSP":                  {ir.Read, searchAction("filePath", "file_path", "path")},
-	"Glob":                 {ir.Read, searchAction("path")},
-	"Grep":                 {ir.Read, searchAction("path")},
-	"LS":                   {ir.Read, searchAction("path")},
+	"LSP":                  {ir.Read, searchAction("", "filePath", "file_path", "path")},
+	"Glob":                 {ir.Read, searchAction("pattern", "path")},
+	"Grep":                 {ir.Read, searchAction("glob", "path")},
+	"LS":                   {ir.Read, searchAction("", "path")},
 	"Edit":                 {ir.Edit, fileAction(ir.Edit, "file_path")},
 	"MultiEdit":            {ir.Edit, fileAction(ir.Edit, "file_path")},
 	"Write":                {ir.Edit, fileAction(ir.Edit, "file_path")},
@@ -234,19 +234,50 @@ func fileAction(g ir.Group, name string) func(*question) opinion {
 	}
 }
 
-// searchAction judges a search below a folder, by default the working directory. It may
-// meet paths that the subject may not read. The agent's own rules leave those out, so
-// that they decide instead of an allow.
-func searchAction(names ...string) func(*question) opinion {
+// searchAction judges a search below a folder, by default the working directory, and below the
+// folders outside of it at which its glob begins. It may meet paths that the subject may not
+// read. The agent's own rules leave those out, so that they decide instead of an allow.
+func searchAction(glob string, names ...string) func(*question) opinion {
 	return func(q *question) opinion {
 		p, ok := q.text(names...)
 		if !ok || p == "" {
 			p = "."
 		}
 		o := opinion{Result: q.file(ir.Read, p)}
+		pattern, _ := q.text(glob)
+		for _, folder := range foldersOf(pattern) {
+			if !filepath.IsAbs(folder) && !policy.Elsewhere(folder) {
+				folder = p + "/" + folder
+			}
+			if r := q.file(ir.Read, folder); r.Decision < o.Decision {
+				o.Result = r
+			}
+		}
 		o.abstain = slices.ContainsFunc(q.subject.Rules(ir.Read), func(r ir.Rule) bool { return r.Decision < ir.Allow })
 		return o
 	}
+}
+
+// foldersOf returns the folders at which the paths begin that a glob matches, without those
+// below the folder that is searched.
+func foldersOf(glob string) (folders []string) {
+	globs, err := policy.ExpandBraces(glob)
+	if err != nil {
+		globs = []string{glob}
+	}
+	for _, g := range globs {
+		folder := g
+		if i := strings.IndexAny(g, "*?[{"); i >= 0 {
+			folder = g[:strings.LastIndexByte(g[:i], '/')+1]
+		}
+		if slices.Contains(strings.Split(g[len(folder):], "/"), "..") { // behind a wildcard
+			folders = append(folders, "..")
+		}
+		if filepath.IsAbs(folder) || policy.Elsewhere(folder) || slices.Contains(strings.Split(folder, "/"), "..") {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
 }
 
 // file decides a path as it is written and with its links resolved. The lower decision

@@ -145,6 +145,13 @@ func TestHook(t *testing.T) {
 		{"Read", `{"file_path":"/p/x/../.ENV"}`, "deny"},
 		{"Read", `{"file_path":"/etc/passwd"}`, "ask"},
 		{"Grep", `{"pattern":"x"}`, "abstain"}, // it may meet .env: the agent's rules leave that out
+		{"Grep", `{"pattern":"x","glob":"../etc/*"}`, "ask"},
+		{"Grep", `{"pattern":"../etc/*","glob":"src/*"}`, "abstain"}, // an expression is no glob
+		{"Glob", `{"pattern":"**/*.go"}`, "abstain"},
+		{"Glob", `{"pattern":"/etc/*"}`, "ask"},
+		{"Glob", `{"pattern":"{src,/etc}/*"}`, "ask"},
+		{"Glob", `{"pattern":"src/*/../../../etc/*"}`, "ask"},
+		{"Glob", `{"pattern":"~/.ssh/*"}`, "ask"},
 		{"Edit", `{"file_path":"/p/docs/a"}`, "allow"},
 		{"Write", `{"file_path":"docs/a"}`, "allow"},
 		{"Write", `{"file_path":"/p/src/a"}`, "ask"},
