@@ -144,8 +144,8 @@ func sameFile(a, b string) bool {
 func (d *doctor) repository() {
 	res, diags := compiler.Compile(d.ctx, d.request())
 	if diags.HasErrors() {
-		first, hint := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })],
-			"`modec lint` shows all of it"
+		first := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
+		hint := "`modec lint` shows all of it"
 		if len(diags) == 1 && first.Hint != "" {
 			hint = first.Hint
 		}

@@ -111,11 +111,9 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 		if session, err = e.session(res); err != nil {
 			return nil, nil, err
 		}
-	}
-	opt.Dir = e.relativeDir()
-	if session != nil {
 		opt.Copies = session.Copies()
 	}
+	opt.Dir = e.relativeDir()
 	args, list := launcher.Args(res.Input(launcher), ref, opt)
 	return &launch{res, ref, args, session}, append(diags, list...), nil
 }

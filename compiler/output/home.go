@@ -65,6 +65,17 @@ type Installed struct {
 	Entries jsonedit.Entries `toml:"entries"`
 }
 
+// kept lists what is kept by its hash for the file: its original, and its hook's policy.
+func (r *Installed) kept() (files []string) {
+	if r.Original != "" {
+		files = append(files, originalOf(r.Original))
+	}
+	if r.Policy != "" {
+		files = append(files, policyOf(r.Policy))
+	}
+	return files
+}
+
 // Outdated returns the subjects of a project whose installation has a hook that reads another
 // policy than the compiled one, each once and sorted.
 func Outdated(folder, project string, compiled []byte) (subjects []string) {
@@ -514,7 +525,9 @@ func (h *home) forget() error {
 	}
 	for p, r := range h.next.Files {
 		for _, r := range append([]Installed{r}, h.next.Before[p]...) {
-			needed[originalOf(r.Original)], needed[policyOf(r.Policy)] = true, true
+			for _, file := range r.kept() {
+				needed[file] = true
+			}
 		}
 	}
 	done := h.stale
@@ -527,11 +540,11 @@ func (h *home) forget() error {
 		}
 	}
 	for _, r := range done {
-		for hash, p := range map[string]string{r.Original: originalOf(r.Original), r.Policy: policyOf(r.Policy)} {
-			if hash == "" || needed[p] {
+		for _, file := range r.kept() {
+			if needed[file] {
 				continue
 			}
-			if err := h.remove(p); err != nil {
+			if err := h.remove(file); err != nil {
 				return err
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -60,8 +60,10 @@ func Install(
 	}
 	defer h.close()
 	var kept []contract.File
+	sum := Sum(in.Policy)
+	policy := contract.File{Path: policyOf(sum), Data: in.Policy}
 	if len(in.Policy) > 0 {
-		h.made(policyOf(Sum(in.Policy)))
+		h.made(policy.Path)
 	}
 	for _, home := range in.Homes {
 		wanted := map[string]bool{}
@@ -82,7 +84,7 @@ func Install(
 				record.Original = Sum(p.original)
 				kept = append(kept, contract.File{Path: originalOf(record.Original), Data: p.original})
 			}
-			if sum := Sum(in.Policy); bytes.Contains(f.Data, []byte(strings.TrimPrefix(sum, "sha256:"))) {
+			if bytes.Contains(f.Data, []byte(path.Base(policy.Path))) { // its hook reads it
 				record.Policy = sum
 			}
 			h.made(f.Path)
@@ -101,10 +103,11 @@ func Install(
 	if h.diags.HasErrors() {
 		return nil, nil, h.told()
 	}
-	if sum := Sum(in.Policy); slices.ContainsFunc(slices.Collect(maps.Values(h.next.Files)), func(r Installed) bool {
-		return r.Policy == sum
-	}) {
-		kept = append(kept, contract.File{Path: policyOf(sum), Data: in.Policy})
+	for _, r := range h.next.Files {
+		if r.Policy == sum {
+			kept = append(kept, policy)
+			break
+		}
 	}
 	if !opt.DryRun {
 		if diags := h.write(ctx, changes, kept); diags.HasErrors() {

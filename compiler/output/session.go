@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,27 +75,30 @@ func (s *Session) Write(args []string) error {
 	now := time.Now()
 	var missing transaction
 	for _, f := range files {
-		have, err := d.read(f.Path)
-		if err == nil && Sum(have) == Sum(f.Data) {
-			err = d.root.Chtimes(f.Path, now, now)
-		} else {
+		if have, err := d.read(f.Path); err != nil || !bytes.Equal(have, f.Data) {
 			missing.write = append(missing.write, f)
-			err = nil
+			continue
 		}
-		if err != nil {
+		if err := d.root.Chtimes(f.Path, now, now); err != nil {
 			return fmt.Errorf("cannot keep the copy for the session: %w", diag.WithoutPath(err))
 		}
 	}
 	if err := d.commit(missing); err != nil {
 		return err
 	}
-	old, err := fs.ReadDir(d.root.FS(), ".")
-	for _, entry := range old {
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > keptFor {
-			err = d.root.Remove(entry.Name())
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("cannot remove an old copy: %w", diag.WithoutPath(err))
-			}
+	return d.forgetBefore(now.Add(-keptFor))
+}
+
+// forgetBefore removes the files of the folder itself that are older than a time.
+func (d *disk) forgetBefore(t time.Time) error {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(t) {
+			continue
+		}
+		if err := d.root.Remove(entry.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove an old copy: %w", diag.WithoutPath(err))
 		}
 	}
 	return err

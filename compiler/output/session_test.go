@@ -17,7 +17,9 @@ func TestSession(t *testing.T) {
 		t.Helper()
 		s := NewSession(home, "/project", []byte(policy))
 		c := s.Copies()
-		settings = c.Put(contract.File{Path: ".claude/modec/dev.settings.json", Data: []byte(`{"hook": "` + c.Policy.Flags() + `"}`)})
+		settings = c.Put(contract.File{
+			Path: ".claude/modec/dev.settings.json", Data: []byte(`{"hook": "` + c.Policy.Flags() + `"}`),
+		})
 		if err := s.Write([]string{"--settings=" + settings}); err != nil {
 			t.Fatal(err)
 		}

@@ -310,8 +310,36 @@ func (t *fileTable) guard(p *filePath) *Result {
 	if t.guards == nil || len(t.open) > 0 && t.open[string(p.exact.text)] {
 		return nil
 	}
-	if g := t.guards.holding(p); g < t.guards.ends {
-		return &t.guards.results[g]
+	return t.guards.held(p)
+}
+
+// held returns the deny or the ask of a path, nil for none.
+func (t *fileRules) held(p *filePath) *Result {
+	if r := t.holding(p); r < t.ends {
+		return &t.results[r]
 	}
 	return nil
+}
+
+// Guards returns what the guards alone decide about editing a path: allow where none is about
+// it. Guards that do not compile fail every subject, and decide nothing here.
+func (e *Engine) Guards(raw string) ir.Decision {
+	guards, err := e.guards()
+	if err != nil {
+		return ir.Allow
+	}
+	p := e.paths.Get().(*filePath)
+	defer e.paths.Put(p)
+	readings := []system{posix}
+	if strings.ContainsRune(raw, '\\') {
+		readings = append(readings, windows)
+	}
+	lowest := ir.Allow
+	for _, on := range readings {
+		p.read(raw, on)
+		if r := guards.held(p); r != nil {
+			lowest = min(lowest, r.Decision)
+		}
+	}
+	return lowest
 }

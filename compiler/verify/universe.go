@@ -27,9 +27,9 @@ type Witness struct {
 
 // universe makes the witnesses of one subject, each of them once.
 type universe struct {
+	engine  *policy.Engine
 	project *ir.Project
 	subject *policy.Subject
-	guards  *policy.Subject // see onlyGuards
 	seen    map[policy.Action]bool
 	list    []Witness
 }
@@ -45,11 +45,7 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 	if err != nil {
 		return nil, err
 	}
-	guards, err := onlyGuards(e.Project())
-	if err != nil {
-		return nil, err
-	}
-	u := &universe{project: e.Project(), subject: s, guards: guards, seen: map[policy.Action]bool{}}
+	u := &universe{engine: e, project: e.Project(), subject: s, seen: map[policy.Action]bool{}}
 	h := fnv.New64a()
 	h.Write([]byte(ref.String()))
 	random := rand.New(rand.NewPCG(seed, h.Sum64()))
@@ -96,23 +92,12 @@ func (u *universe) witness(w Witness) {
 	u.list = append(u.list, w)
 }
 
-// onlyGuards returns a subject that only the guards of a project restrict.
-func onlyGuards(p *ir.Project) (*policy.Subject, error) {
-	anything := ir.Can{Edit: &ir.Table{Default: &ir.Default{Decision: ir.Allow}}}
-	return policy.New(&ir.Project{
-		Version: p.Version, Guards: p.Guards, Modes: []ir.Mode{{Slug: "anything", Can: anything}},
-	}).Subject(ir.SubjectRef{Mode: "anything"})
-}
-
 // belowFile reports whether a path lies below one that a guard denies: a guard of a folder
 // denies what is below it too.
 func (u *universe) belowFile(p string) bool {
-	denied := func(p string) bool {
-		return u.guards.Decide(policy.Action{Group: ir.Edit, Arg: p}).Decision == ir.Deny
-	}
 	for dir := path.Dir(p); len(dir) > 1; dir = path.Dir(dir) {
-		if denied(dir) {
-			return !denied(p)
+		if u.engine.Guards(dir) == ir.Deny {
+			return u.engine.Guards(p) > ir.Deny
 		}
 	}
 	return false

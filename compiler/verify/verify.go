@@ -46,14 +46,6 @@ type Request struct {
 	Progress func(done, total int)
 }
 
-// refs returns the subjects to verify.
-func (r *Request) refs() []ir.SubjectRef {
-	if r.Subjects != nil {
-		return r.Subjects
-	}
-	return subjects(r.Policy.Project())
-}
-
 // Target is one target and its artifacts.
 type Target struct {
 	Target contract.Judged
@@ -214,7 +206,10 @@ type Finding struct {
 func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	var jobs []*job
-	refs := req.refs()
+	refs := req.Subjects
+	if refs == nil {
+		refs = subjects(req.Policy.Project())
+	}
 	more := patterns{}
 	for i := range req.Targets {
 		t := &req.Targets[i]
@@ -235,7 +230,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if err := run(ctx, req, jobs, more); err != nil {
 		return nil, err
 	}
-	lost := report.forgotten(req, jobs)
+	lost := report.forgotten(req, refs, jobs)
 	if err := run(ctx, req, lost, more); err != nil {
 		return nil, err
 	}
@@ -254,7 +249,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 // forgotten returns jobs for the roles that nothing of a target restricts, although its
 // artifacts should: the agent decides by itself. Servers that are off by default are in no
 // list that such a role starts with.
-func (r *Report) forgotten(req Request, jobs []*job) (lost []*job) {
+func (r *Report) forgotten(req Request, refs []ir.SubjectRef, jobs []*job) (lost []*job) {
 	type subject struct {
 		target *Target
 		ref    ir.SubjectRef
@@ -263,23 +258,23 @@ func (r *Report) forgotten(req Request, jobs []*job) (lost []*job) {
 	for _, j := range jobs {
 		held[subject{j.target, j.ref}] = held[subject{j.target, j.ref}] || j.held
 	}
+	p := req.Policy.Project()
+	servers := off(p)
 	for i := range req.Targets {
 		t := &req.Targets[i]
 		if _, ok := t.Target.(contract.RoleHolder); !ok {
 			continue
 		}
-		for _, d := range t.Target.Alone(req.Policy.Project()) {
-			at := -1
-			for _, ref := range req.refs() {
-				if ref.Role == "" || ref.Mode != "" || held[subject{t, ref}] {
-					continue
-				}
-				if at < 0 {
-					at = r.surface(t, d)
-				}
-				lost = append(lost, &job{
-					target: t, decider: d, alone: d, surface: at, ref: ref, off: off(req.Policy.Project()),
-				})
+		forgotten := slices.DeleteFunc(slices.Clone(refs), func(ref ir.SubjectRef) bool {
+			return ref.Role == "" || ref.Mode != "" || held[subject{t, ref}]
+		})
+		if len(forgotten) == 0 {
+			continue
+		}
+		for _, d := range t.Target.Alone(p) {
+			at := r.surface(t, d)
+			for _, ref := range forgotten {
+				lost = append(lost, &job{target: t, decider: d, alone: d, surface: at, ref: ref, off: servers})
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
@@ -15,44 +14,28 @@ import (
 // Allows reads the user's own settings, and for the baseline also the project's local ones,
 // which no other role is started with. The user's own permission mode does not count where the
 // role's settings have one: they come after it, and before the local ones.
-func (claude) Allows(project, home fs.FS, p *ir.Project, role string) []contract.Allow {
-	var out []contract.Allow
-	if home != nil {
-		out = append(out, allowsOf(home, format.UserSettings, "~/"+format.UserSettings)...)
+func (claude) Allows(project, home fs.FS, p *ir.Project, role string) (out []contract.Allow) {
+	if own := settingsIn(home, format.UserSettings, "~/"+format.UserSettings); own != nil {
+		if r := p.Role(role); r == nil || !setsMode(project, r, p.Baseline) {
+			out = append(out, allowedByMode(own)...)
+		}
+		out = append(out, allowedByRules(own)...)
 	}
-	if r := p.Role(role); r != nil && project != nil && setsMode(project, r, p.Baseline) {
-		out = slices.DeleteFunc(out, func(a contract.Allow) bool { return strings.HasPrefix(a.Rule, modeRule) })
+	if role != p.Baseline {
+		return out
 	}
-	if project != nil && role == p.Baseline {
-		out = append(out, allowsOf(project, format.LocalSettings, format.LocalSettings)...)
+	if local := settingsIn(project, format.LocalSettings, format.LocalSettings); local != nil {
+		out = append(append(out, allowedByMode(local)...), allowedByRules(local)...)
 	}
 	return out
 }
 
-// modeRule is what the allow of a permission mode begins with.
-const modeRule = "defaultMode "
-
-// setsMode reports whether the settings that a role is started with have a permission mode.
-func setsMode(project fs.FS, r *ir.Role, baseline string) bool {
-	file := settingsPath(r)
-	if r.Name == baseline {
-		file = format.ProjectSettings
+// settingsIn reads a settings file, nil where there is none that loads. name is the file as
+// places name it.
+func settingsIn(fsys fs.FS, file, name string) *format.Settings {
+	if fsys == nil {
+		return nil
 	}
-	data, err := contract.ReadImport(project, file)
-	if err != nil {
-		return false
-	}
-	read, err := format.ReadSettings(file, data)
-	if err != nil {
-		return false
-	}
-	_, ok := format.ModeOf(read.Mode)
-	return ok
-}
-
-// allowsOf returns the allow rules of a settings file, and its permission mode where that
-// approves something. name is the file as places name it.
-func allowsOf(fsys fs.FS, file, name string) []contract.Allow {
 	data, err := contract.ReadImport(fsys, file)
 	if err != nil {
 		return nil
@@ -61,21 +44,43 @@ func allowsOf(fsys fs.FS, file, name string) []contract.Allow {
 	if err != nil {
 		return nil
 	}
-	var out []contract.Allow
-	add := func(at diag.Pos, rule string, groups ...ir.Group) {
-		out = append(out, contract.Allow{Groups: groups, Rule: rule, At: at})
+	return read
+}
+
+// setsMode reports whether the settings that a role is started with have a permission mode.
+func setsMode(project fs.FS, r *ir.Role, baseline string) bool {
+	file := settingsPath(r)
+	if r.Name == baseline {
+		file = format.ProjectSettings
 	}
-	switch mode, ok := format.ModeOf(read.Mode); {
-	case !ok:
-	case mode == format.AcceptEdits:
-		add(read.Mode.Line(), modeRule+mode, ir.Edit, ir.Command)
-	case mode == format.Bypass, mode == format.Auto:
-		add(read.Mode.Line(), modeRule+mode, append(ir.Groups[:len(ir.Groups):len(ir.Groups)], ir.Unknown)...)
+	read := settingsIn(project, file, file)
+	if read == nil {
+		return false
 	}
+	_, ok := format.ModeOf(read.Mode)
+	return ok
+}
+
+// allowedByMode returns what the permission mode of a settings file approves.
+func allowedByMode(read *format.Settings) []contract.Allow {
+	groups := map[string][]ir.Group{
+		format.AcceptEdits: {ir.Edit, ir.Command},
+		format.Bypass:      append(slices.Clone(ir.Groups), ir.Unknown),
+		format.Auto:        append(slices.Clone(ir.Groups), ir.Unknown),
+	}
+	mode, ok := format.ModeOf(read.Mode)
+	if !ok || groups[mode] == nil {
+		return nil
+	}
+	return []contract.Allow{{Groups: groups[mode], Rule: "defaultMode " + mode, At: read.Mode.Line()}}
+}
+
+// allowedByRules returns the allow rules of a settings file.
+func allowedByRules(read *format.Settings) (out []contract.Allow) {
 	for _, item := range read.Rules {
 		text, ok := item.Str()
 		if r, err := rule.Parse(text); ok && err == nil && item.List == ir.Allow {
-			add(item.Line(), text, groupOf(r.Tool))
+			out = append(out, contract.Allow{Groups: []ir.Group{groupOf(r.Tool)}, Rule: text, At: item.Line()})
 		}
 	}
 	return out

@@ -68,7 +68,7 @@ func (e *emitter) emit(p *profile, chosen bool) {
 		return
 	}
 	commands := e.commands(p)
-	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
+	lists, tokens := e.lists(p, commands, p.closes), e.tokens(p, commands)
 	if len(lists) > 0 {
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}

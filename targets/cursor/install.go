@@ -41,7 +41,9 @@ func (cursor) Install(
 		return nil, nil
 	}
 	commands := e.commands(p)
-	lists, tokens := e.homeLists(p, commands), e.tokens(p, commands)
+	// The user's own entries are in these lists, and may allow what the source does not.
+	lists := e.lists(p, commands, func(g ir.Group) bool { return p.closes(g) || e.restricts(p, g) })
+	tokens := e.tokens(p, commands)
 	e.diags = nil // the build reports them
 	artifact := func(base string, data []byte) contract.File {
 		return contract.File{Path: path.Join(p.dir, base), Data: data}
@@ -71,26 +73,6 @@ func (cursor) Install(
 		})
 	}
 	return files, nil
-}
-
-// homeLists returns the lists for a home folder. Where the source asks about commands or tools
-// or denies some, there is one even if it is empty: the user's own entries are in it, which may
-// allow them.
-func (e *emitter) homeLists(p *profile, c commands) contract.Object {
-	out := e.lists(p, c)
-	for _, l := range []struct {
-		key   string
-		group ir.Group
-	}{{"mcpAllowlist", ir.MCP}, {"terminalAllowlist", ir.Command}} {
-		if slices.Contains(out, any(l.key)) || !e.restricts(p, l.group) {
-			continue
-		}
-		if len(out) == 0 {
-			out = contract.Object{"approvalMode", "allowlist"}
-		}
-		out = append(out, l.key, []string{})
-	}
-	return out
 }
 
 // restricts reports whether the source asks about commands or tools, or denies some.

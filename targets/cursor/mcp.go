@@ -182,9 +182,9 @@ func withProvenance(p *profile, lists contract.Object) []byte {
 }
 
 // lists returns the IDE's allowlists with the run mode in which they count, nil where there
-// is none. Where the source writes that it asks about what it does not list, or denies it,
-// an empty list says so: it takes the place of the user's own.
-func (e *emitter) lists(p *profile, c commands) contract.Object {
+// is none. A list of a group that is restricted may be empty: it takes the place of the user's
+// own.
+func (e *emitter) lists(p *profile, c commands, restricted func(ir.Group) bool) contract.Object {
 	for i := range e.in.Project.Servers {
 		e.checkLiteral(p, &e.in.Project.Servers[i])
 	}
@@ -194,7 +194,7 @@ func (e *emitter) lists(p *profile, c commands) contract.Object {
 		group   ir.Group
 		entries []string
 	}{{"mcpAllowlist", ir.MCP, e.allowed(p)}, {"terminalAllowlist", ir.Command, c.allow}} {
-		if len(l.entries) > 0 || p.subject.Default(l.group).Decision < ir.Allow || p.most(l.group) == ir.Deny {
+		if len(l.entries) > 0 || restricted(l.group) {
 			out = append(out, l.key, append([]string{}, l.entries...))
 		}
 	}

@@ -49,7 +49,8 @@ func (p *profile) unsaidRule(g ir.Group, r ir.Rule) {
 	p.addUnsaid(g, r.Pos, r.Decision.String()+" "+r.Pattern.String())
 }
 
-// unsaidRules adds what no token denies of commands, hosts, subagents and unknown tools. A
+// unsaidRules adds what no token denies of commands, hosts, subagents and unknown tools, and
+// what is asked about of all but commands: Cursor does that without asking. A
 // token about a host denies nothing, and there are none about the last two.
 func (e *emitter) unsaidRules(p *profile, g ir.Group) {
 	if g == ir.Unknown {
@@ -241,6 +242,12 @@ func (p *profile) most(g ir.Group) ir.Decision {
 		most = max(most, r.Decision)
 	}
 	return most
+}
+
+// closes reports whether a subject writes that it asks about what it does not list of a group,
+// or denies it, or denies the group whole.
+func (p *profile) closes(g ir.Group) bool {
+	return p.subject.Default(g).Decision < ir.Allow || p.most(g) == ir.Deny
 }
 
 // refuses reports whether a rule over paths becomes a refusal. A guard that asks does not.

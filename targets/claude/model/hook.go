@@ -122,7 +122,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the policy does not have the hook's subject: %v", err)
 		return h
 	}
-	if l.Digest != "" && l.Digest != e.Project().Digest(ref) {
+	if l.Digest != "" && l.Digest != e.Digest(ref) {
 		o.warn(at, "the policy is not the one of the build that wrote the hook: it refuses everything")
 		return h
 	}

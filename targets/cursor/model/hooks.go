@@ -122,7 +122,7 @@ func (r *reader) readPolicyOf(e *hookEntry, model string, line contract.HookLine
 	if err != nil {
 		return fmt.Errorf("this hook refuses every call: %w", err)
 	}
-	if line.Digest != "" && line.Digest != e.policy.Project().Digest(e.subject) {
+	if line.Digest != "" && line.Digest != e.policy.Digest(e.subject) {
 		return errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
 	}
 	return nil
