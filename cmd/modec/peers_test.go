@@ -98,10 +98,9 @@ var peers = map[string]func(*testing.T){
 		p := newPeer(t, more(`roles: other: can: command: {allow: ["make *"], default: "deny"}`))
 		p.modec(0, "build")
 		for dev, other := range map[string]string{
-			".claude/settings.json":        ".claude/modec/other.settings.json",
-			".cursor/cli.json":             ".cursor/modec/other/cli.json",
-			".cursor/modec/dev/cli.json":   ".cursor/modec/other/cli.json",
-			".cursor/modec/dev/hooks.json": ".cursor/modec/other/hooks.json",
+			".claude/settings.json": ".claude/modec/other.settings.json",
+			".cursor/cli.json":      ".cursor/modec/other/cli.json",
+			".cursor/hooks.json":    ".cursor/modec/other/hooks.json",
 		} {
 			if p.read(dev) == p.read(other) {
 				t.Errorf("%s and %s: the same", dev, other)

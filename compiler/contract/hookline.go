@@ -23,6 +23,8 @@ type HookLine struct {
 	// Otherwise is the text that the line prints where modec is missing or fails:
 	// `… || echo TEXT`, or with [Unless] where modec itself does not refuse.
 	Otherwise string
+	// Refuses is set where what modec itself refuses (exit code 2) stays refused.
+	Refuses bool
 }
 
 // PolicyCopy is a copy of the compiled policy outside the repository, where no agent edits it.
@@ -52,7 +54,7 @@ const refusedByModec = "[ $? = 2 ] && exit 2"
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
 // what that one answers.
 func ParseHookLine(line string) (HookLine, error) {
-	h := HookLine{}
+	h := HookLine{Refuses: true}
 	s, err := h.statement(line)
 	if err != nil {
 		return HookLine{}, err
@@ -86,11 +88,11 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 	if !ok || !plain(s) || b.Op != syntax.OrStmt {
 		return s, nil
 	}
-	last := b.Y
+	last, kept := b.Y, false
 	if block, ok := last.Cmd.(*syntax.Block); ok && plain(last) && len(block.Stmts) == 2 {
 		first := block.Stmts[0]
 		if text := line[first.Pos().Offset():first.End().Offset()]; strings.TrimRight(text, "; ") == refusedByModec {
-			last = block.Stmts[1]
+			last, kept = block.Stmts[1], true
 		}
 	}
 	end, err := words(line, last)
@@ -100,7 +102,7 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 	case slices.Equal(end, []string{"exit", "2"}):
 		h.FailClosed = true
 	case len(end) == 2 && end[0] == "echo":
-		h.Otherwise = end[1]
+		h.Otherwise, h.Refuses = end[1], kept
 	default:
 		return nil, fmt.Errorf("got %q where modec fails, want \"exit 2\"", strings.Join(end, " "))
 	}

@@ -37,11 +37,16 @@ func (o Object) MarshalJSON() ([]byte, error) {
 // JSON writes a value of strings, numbers, lists, maps and Objects, indented by two spaces,
 // without HTML escapes and with a final line break. It panics for any other value, which is
 // a defect of the caller and never depends on its input.
-func JSON(v any) []byte {
+func JSON(v any) []byte { return encode(v, "  ") }
+
+// JSONLine writes a value as JSON does, on one line and without a line break.
+func JSONLine(v any) []byte { return bytes.TrimSuffix(encode(v, ""), []byte("\n")) }
+
+func encode(v any, indent string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		panic(fmt.Sprintf("contract.JSON: %v", err))
 	}

@@ -16,7 +16,8 @@
 //
 // modec owns an entry that it wrote, as its lock remembers. An entry that was there
 // before belongs to the person who wrote it, also where modec emits the same: when the
-// rule leaves the source, the entry stays.
+// rule leaves the source, the entry stays. A file in which everything is modec's is laid out
+// as it is emitted whenever an entry changes.
 package jsonedit
 
 import (
@@ -103,6 +104,14 @@ func Merge(have, want []byte, patterns []string, owned []Entries, force Force) (
 		ed.out[""] = Container
 	}
 	data := root.Pack()
+	if want != nil && ed.owns("") == Container && !bytes.Equal(data, have) {
+		rest, err := Merge(have, nil, nil, owned, force)
+		if err == nil && rest.Data == nil && len(rest.Conflicts) == 0 { // nothing in it is anybody else's
+			res := created(want, entries)
+			res.Taken = ed.taken
+			return res, nil
+		}
+	}
 	if _, err := hujson.Parse(data); err != nil {
 		return Result{}, fmt.Errorf("the entries cannot be changed without breaking the file: %w", err)
 	}

@@ -29,9 +29,9 @@ func (*emitter) Codes() []diag.Doc {
 			"A default that allows is left out beside a list, for commands and for hosts: the source then asks about " +
 			"what is not literal, and an entry for everything does not."},
 		{Code: codeCLIOnly, Text: "Cursor has rules that deny in one place alone: the tokens of cli.json, which only " +
-			"its command line reads. Without hooks nothing denies this in the IDE, which reads and edits the files " +
-			"of the workspace without asking. Write hooks = true where people work in the IDE, and install modec " +
-			"there."},
+			"its command line reads. With hooks = false nothing denies this in the IDE, which reads and edits the " +
+			"files of the workspace without asking. Write hooks = \"auto\" where people work in the IDE, and install " +
+			"modec there."},
 		{Code: codeAsk, Text: "Cursor can ask about commands and MCP tools. It cannot ask about a path or a " +
 			"subagent: its engine reads and writes inside the workspace without asking, and the hooks for these, and " +
 			"for a host, can only refuse. What the source asks about is therefore refused, with a message that says " +
@@ -43,11 +43,13 @@ func (*emitter) Codes() []diag.Doc {
 			"default that denies beside an allow list) has no token, and an unlisted path or command would be used " +
 			"or asked about, so the whole group is denied. Turn hooks on, write the pattern as a prefix or a glob, " +
 			"or accept the difference with an exception."},
-		{Code: codeHookOnly, Text: "A rule has no token in cli.json: an expression, a default that denies beside an " +
-			"allow list, a pattern with a wildcard inside, a host or a subagent that is denied. With hooks = " +
-			"\"auto\" such a rule is why a subject has hooks, which hold it exactly. modec has to be installed " +
-			"wherever Cursor works on the project. Where hooks do not run (a workspace that is not trusted, a cloud " +
-			"agent), nothing holds the rule."},
+		{Code: codeHookOnly, Text: "Something is denied, and only a hook holds it: it has no token in cli.json (an " +
+			"expression, a default that denies beside an allow list, a pattern with a wildcard inside, a host, a " +
+			"subagent), or people work in the IDE, which reads no cli.json. With hooks = \"auto\" that is why a " +
+			"subject has hooks, which hold it exactly. modec has to be installed wherever Cursor works on the " +
+			"project: where it is missing, the hooks ask about commands and MCP tools and let the rest pass " +
+			"(hooks = true refuses). Where hooks do not run (a workspace that is not trusted, a cloud agent), " +
+			"nothing holds the rule."},
 		{Code: codeName, Text: "Cursor reads allowlist entries and tokens as globs. A server or tool whose name " +
 			"contains a glob character or surrounding space is left out of the allowlists, so that it is asked " +
 			"about; the hook still decides for it. Rename it."},

@@ -106,12 +106,12 @@ func TestCommands(t *testing.T) {
 	}{
 		{name: "a prefix is its words",
 			table: table(ir.Ask, rule(ir.Allow, "git log *", 1), rule(ir.Deny, "git push *", 2)),
-			allow: []string{"git log"}, deny: []string{"git push"}},
+			allow: []string{"git log"}, deny: []string{"git push"}, codes: []string{"cursor-hook-only"}},
 		{name: "both spellings of a prefix", table: table(ir.Ask, rule(ir.Allow, "npm run:*", 1)),
 			allow: []string{"npm run"}},
 		{name: "an exact command matches nothing longer",
 			table: table(ir.Ask, rule(ir.Allow, "npm ci", 1), rule(ir.Deny, "npm run publish", 2)),
-			allow: []string{"npm:ci"}, deny: []string{"npm:run publish"}},
+			allow: []string{"npm:ci"}, deny: []string{"npm:run publish"}, codes: []string{"cursor-hook-only"}},
 		{name: "one exact word has no form", table: table(ir.Ask, rule(ir.Allow, "ls", 1), rule(ir.Deny, "reboot", 2)),
 			codes: []string{"cursor-approval", "cursor-hook-only"}},
 		{name: "a wildcard inside has no form",
@@ -122,7 +122,7 @@ func TestCommands(t *testing.T) {
 			codes: []string{"cursor-approval"}},
 		{name: "a wrapper would approve what is denied",
 			table: table(ir.Ask, rule(ir.Allow, "env *", 1), rule(ir.Allow, "go test *", 2), rule(ir.Deny, "rm *", 3)),
-			allow: []string{"go test"}, deny: []string{"rm"}, codes: []string{"cursor-approval"}},
+			allow: []string{"go test"}, deny: []string{"rm"}, codes: []string{"cursor-approval", "cursor-hook-only"}},
 		{name: "a wrapper would approve what a shell reads",
 			table: table(ir.Ask, rule(ir.Allow, "xargs *", 1), rule(ir.Allow, "go test *", 2)),
 			allow: []string{"go test"}, codes: []string{"cursor-approval"}},
@@ -131,7 +131,7 @@ func TestCommands(t *testing.T) {
 			codes: []string{"cursor-approval"}},
 		{name: "a bare allow", table: table(ir.Allow), allow: []string{"*"}},
 		{name: "every command but some", table: table(ir.Allow, rule(ir.Deny, "rm *", 1)), deny: []string{"rm"},
-			codes: []string{"cursor-approval"}},
+			codes: []string{"cursor-approval", "cursor-hook-only"}},
 		{name: "a list beside a default that allows", table: table(ir.Allow, rule(ir.Allow, "git log *", 1)),
 			allow: []string{"git log"}, codes: []string{"cursor-approval"}},
 		{name: "a list with everything", table: table(ir.Allow, rule(ir.Allow, "git log *", 1), rule(ir.Allow, "*", 2)),
@@ -176,22 +176,22 @@ func TestPaths(t *testing.T) {
 	}{
 		{name: "everything is allowed", table: table(ir.Allow)},
 		{name: "a name at any depth, and what is below", table: table(ir.Allow, rule(ir.Deny, "*.pem", 1)),
-			deny: []string{"**/*.pem", "**/*.pem/**"}, codes: []string{"cursor-cli-only"}},
+			deny: []string{"**/*.pem", "**/*.pem/**"}, codes: []string{"cursor-hook-only"}},
 		{name: "an anchored folder", table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2)),
-			deny: []string{"**/infra", "**/infra/**", "**/a/b", "**/a/b/**"}, codes: []string{"cursor-cli-only"}},
+			deny: []string{"infra", "infra/**", "a/b/**"}, codes: []string{"cursor-hook-only"}},
 		{name: "braces are expanded", table: table(ir.Allow, rule(ir.Deny, "{a,b}/c", 1)),
-			deny: []string{"**/a/c", "**/a/c/**", "**/b/c", "**/b/c/**"}, codes: []string{"cursor-cli-only"}},
+			deny: []string{"a/c", "a/c/**", "b/c", "b/c/**"}, codes: []string{"cursor-hook-only"}},
 		{name: "other glob characters become wider", table: table(ir.Allow, rule(ir.Deny, "x/?[a-c](1).md", 1)),
-			deny: []string{"**/x/*1*.md", "**/x/*1*.md/**"}, codes: []string{"cursor-cli-only"}},
+			deny: []string{"x/*1*.md", "x/*1*.md/**"}, codes: []string{"cursor-hook-only"}},
 		{name: "an ask is refused", table: table(ir.Allow, rule(ir.Ask, "infra/**", 1)),
-			deny: []string{"**/infra", "**/infra/**"}, codes: []string{"cursor-ask", "cursor-cli-only"}},
+			deny: []string{"infra/**"}, codes: []string{"cursor-ask", "cursor-hook-only"}},
 		{name: "everything is asked", table: table(ir.Ask), deny: everyPath,
 			codes: []string{"cursor-ask", "cursor-hook-only"}},
 		{name: "beside a hook, as a path of the workspace",
 			table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2), regex(ir.Deny, "x", 3)),
 			deny:  []string{"infra", "infra/**", "a/b/**"}, codes: []string{"cursor-hook-only"}},
 		{name: "what is left", table: &ir.Table{Rules: []ir.Rule{rule(ir.Deny, "a/b", 1)}},
-			deny: []string{"**/a/b", "**/a/b/**"}, codes: []string{"cursor-cli-only"}},
+			deny: []string{"a/b", "a/b/**"}, codes: []string{"cursor-hook-only"}},
 		{name: "an expression", table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)),
 			codes: []string{"cursor-hook-only"}},
 		{name: "what is not listed", table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)),
@@ -288,7 +288,8 @@ func TestTools(t *testing.T) {
 	}{
 		{name: "tool by tool", servers: []ir.Server{github},
 			table: mcp(ir.Ask, entry("github", ir.Ask, rule(ir.Allow, "list_*", 1), rule(ir.Deny, "delete_*", 2))),
-			allow: []string{"github:list_issues"}, deny: []string{"github:delete_repo"}},
+			allow: []string{"github:list_issues"}, deny: []string{"github:delete_repo"},
+			codes: []string{"cursor-hook-only"}},
 		{name: "a server whole, with what it may grow", servers: []ir.Server{github},
 			table: mcp(ir.Deny, entry("github", ir.Allow)), allow: []string{"github:*"}},
 		{name: "listed tools only: what it grows is not allowed", servers: []ir.Server{github},
@@ -302,10 +303,10 @@ func TestTools(t *testing.T) {
 			servers: []ir.Server{server("s", 10, "Get", "get", "put")},
 			table: mcp(ir.Ask,
 				entry("s", ir.Ask, rule(ir.Allow, "Get", 1), rule(ir.Deny, "get", 2), rule(ir.Allow, "put", 3))),
-			allow: []string{"s:put"}, deny: []string{"s:Get"}},
+			allow: []string{"s:put"}, deny: []string{"s:Get"}, codes: []string{"cursor-hook-only"}},
 		{name: "a name with glob characters", servers: []ir.Server{server("a[b]", 10, "x", "y")},
 			table: mcp(ir.Ask, entry("a[b]", ir.Ask, rule(ir.Allow, "x", 1), rule(ir.Deny, "y", 2))),
-			deny:  []string{"a*b*:y"}, codes: []string{"cursor-name"}},
+			deny:  []string{"a*b*:y"}, codes: []string{"cursor-hook-only", "cursor-name"}},
 		{name: "off and open: what a server may grow", open: true, off: true, servers: []ir.Server{github},
 			table: mcp(ir.Ask, entry("github", ir.Deny, rule(ir.Allow, "list_issues", 1))),
 			allow: []string{"github:list_issues"},
@@ -432,17 +433,16 @@ func TestSubject(t *testing.T) {
 		slices.Sort(list)
 		return list, diags
 	}
-	profile := []string{".cursor/mcp.json", ".cursor/modec/dev/cli.json", ".cursor/modec/dev/hooks.json",
-		".cursor/modec/dev/permissions.json"}
+	lists := []string{".cursor/mcp.json", ".cursor/modec/dev/permissions.json"}
+	profile := append([]string{".cursor/modec/dev/cli.json", ".cursor/modec/dev/hooks.json"}, lists...)
 	for _, c := range []struct {
 		subject, baseline string
 		want              []string
 	}{
-		{"", "dev", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, profile...)},
-		{"role:dev", "", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, profile...)},
-		{"code", "dev", append(append([]string{".cursor/cli.json", ".cursor/hooks.json"}, profile...),
-			".cursor/modec/mode%3Acode/cli.json", ".cursor/modec/mode%3Acode/hooks.json",
-			".cursor/modec/mode%3Acode/permissions.json")},
+		{"", "dev", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, lists...)},
+		{"role:dev", "", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, lists...)},
+		{"code", "dev", append([]string{".cursor/cli.json", ".cursor/hooks.json",
+			".cursor/modec/mode%3Acode/permissions.json"}, profile...)},
 		{"", "", profile},
 	} {
 		p.Baseline = c.baseline
@@ -510,53 +510,57 @@ func readHooks(t *testing.T, text string) (f hooksFile) {
 // closed says something of every group.
 func closed() ir.Can { return ir.Can{Default: &ir.Default{Decision: ir.Deny, Pos: at(1)}} }
 
-// Every hook is fail-closed, and its command takes its input whole from a
-// here-document as well as from standard input. Where modec is missing, a file that travels
-// asks if the event can.
+// The command takes its input whole from a here-document as well as from standard input.
+// With hooks = true every hook is fail-closed. Else, where modec is missing, the hook asks if
+// its event can, and lets Cursor go on if it cannot.
 func TestHooksFile(t *testing.T) {
 	p := role(closed())
 	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
-	line := `{ modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' --digest ` +
+	line := `modec hook cursor --model .modec/policy.json --subject 'role:it'\''s $(me)' --digest ` +
 		p.Digest(ir.SubjectRef{Role: p.Baseline})
-	refuses := line + ` || exit 2; }`
-	asks := line + ` || { [ $? = 2 ] && exit 2; ` +
+	asks := `{ ` + line + ` || { [ $? = 2 ] && exit 2; ` +
 		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
 		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
 	every := hook.Events(groups)
 	if len(every) != 6 {
 		t.Errorf("got the events %q, want all that can refuse", every)
 	}
-	for hooks, want := range map[contract.Switch]map[string]string{
-		contract.Always:      {},
-		contract.WhereNeeded: {"beforeShellExecution": asks, "beforeMCPExecution": asks},
+	for hooks, want := range map[contract.Switch]struct {
+		line   string
+		events map[string]string // with another line
+	}{
+		contract.Always:      {line: `{ ` + line + ` || exit 2; }`},
+		contract.WhereNeeded: {line, map[string]string{"beforeShellExecution": asks, "beforeMCPExecution": asks}},
 	} {
 		tree, _ := emit(t, p, options{"hooks": hooks})
-		for name, text := range tree {
-			if !strings.HasSuffix(name, "/hooks.json") {
-				continue
-			}
-			got := readHooks(t, text)
-			for _, event := range every {
-				h := got.Hooks[event]
-				if len(h) != 1 || !h[0].FailClosed || h[0].Command != cmp.Or(want[event], refuses) {
-					t.Errorf("hooks = %s, %s: %s: got %+v", hooks, name, event, h)
-				}
-			}
-			if len(got.Hooks) != len(every) || got.Version != 1 {
-				t.Errorf("hooks = %s: got %d events of version %d, want %q", hooks, len(got.Hooks), got.Version, every)
+		got := readHooks(t, tree[".cursor/hooks.json"])
+		for _, event := range every {
+			h := got.Hooks[event]
+			closed := hooks == contract.Always
+			if len(h) != 1 || h[0].FailClosed != closed || h[0].Command != cmp.Or(want.events[event], want.line) {
+				t.Errorf("hooks = %s, %s: got %+v", hooks, event, h)
 			}
 		}
-		if tree[".cursor/hooks.json"] == "" || tree[".cursor/modec/it%27s%20%24%28me%29/hooks.json"] == "" {
-			t.Errorf("hooks = %s writes no hooks", hooks)
+		if len(got.Hooks) != len(every) || got.Version != 1 {
+			t.Errorf("hooks = %s: got %d events of version %d, want %q", hooks, len(got.Hooks), got.Version, every)
 		}
+		if n := strings.Count(tree[".cursor/hooks.json"], "\n"); n != 5+len(every) {
+			t.Errorf("hooks = %s: got %d lines, want one an event", hooks, n)
+		}
+		p.Baseline = ""
+		tree, _ = emit(t, p, options{"hooks": hooks})
+		if tree[".cursor/hooks.json"] != "" || tree[".cursor/modec/it%27s%20%24%28me%29/hooks.json"] == "" {
+			t.Errorf("hooks = %s writes no hooks into the profile", hooks)
+		}
+		p.Baseline = p.Roles[0].Name
 	}
 	if tree, _ := emit(t, p, options{"hooks": contract.Never}); tree[".cursor/hooks.json"] != "" {
 		t.Error("hooks = false writes hooks")
 	}
 }
 
-// With auto a subject has hooks where it denies what no token denies, and a hook for no
-// event whose groups it leaves to Cursor.
+// With auto a subject has hooks where it denies anything, which no file says to the IDE, and a
+// hook for no event whose groups it leaves to Cursor.
 func TestHooksWhereNeeded(t *testing.T) {
 	read, shell := []string{
 		"beforeReadFile",
@@ -581,7 +585,7 @@ func TestHooksWhereNeeded(t *testing.T) {
 		always  []string // with hooks = true
 	}{
 		{"nothing is said", role(ir.Can{}), nil, nil},
-		{"a command is denied", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}), nil, shell},
+		{"a command is denied", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}), shell, shell},
 		{"a list of commands closes with ask",
 			role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls *", 1))}), nil, shell},
 		{"a list of commands closes with deny",
@@ -592,7 +596,9 @@ func TestHooksWhereNeeded(t *testing.T) {
 			shell, shell},
 		{"a filter may read", role(ir.Can{Command: filters, Read: table(ir.Allow)}), nil, read},
 		{"a filter may not read", role(ir.Can{Command: filters, Read: table(ir.Deny)}), read, read},
-		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), nil, read},
+		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), read, read},
+		{"a path is asked about", role(ir.Can{Read: left(rule(ir.Ask, "secrets/", 1))}), read, read},
+		{"a path is allowed", role(ir.Can{Read: left(rule(ir.Allow, "secrets/", 1))}), nil, read},
 		{"an expression", role(ir.Can{Read: left(regex(ir.Deny, "x", 1))}), read, read},
 		{"a list of paths closes with deny",
 			role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read, read},
@@ -601,15 +607,15 @@ func TestHooksWhereNeeded(t *testing.T) {
 		{"a server is denied", role(ir.Can{MCP: mcp(ir.Agent, entry("docs", ir.Deny))}, docs),
 			[]string{"beforeMCPExecution", "preToolUse"}, []string{"beforeMCPExecution", "preToolUse"}},
 		{"what lies outside", role(ir.Can{OutsideRead: deny}), read, read},
-		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), nil, shell},
+		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), shell, shell},
 		{"a host is denied", role(ir.Can{Web: left(rule(ir.Deny, "evil.example", 1))}), []string{"preToolUse"},
 			[]string{"preToolUse"}},
 		{"a host is allowed", role(ir.Can{Web: left(rule(ir.Allow, "good.example", 1))}), nil, []string{"preToolUse"}},
 		{"a subagent is denied", role(ir.Can{Modes: left(rule(ir.Deny, "x", 1))}), []string{"subagentStart"},
 			[]string{"subagentStart"}},
 		{"unknown tools are denied", role(ir.Can{Unknown: deny}), []string{"preToolUse"}, []string{"preToolUse"}},
-		{"a tool is denied", role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Deny, "get", 1)))}, docs), nil,
-			[]string{"beforeMCPExecution", "preToolUse"}},
+		{"a tool is denied", role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Deny, "get", 1)))}, docs),
+			[]string{"beforeMCPExecution", "preToolUse"}, []string{"beforeMCPExecution", "preToolUse"}},
 		{"what an open inventory does not list", open, []string{"beforeMCPExecution", "preToolUse"},
 			[]string{"beforeMCPExecution", "preToolUse"}},
 	} {
@@ -652,13 +658,13 @@ func TestSilence(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		project *ir.Project
-		want    map[string]string // of the project, and the base names of the profile
+		want    map[string]string // by the base name; "" for hooks
 	}{
 		{"nothing", role(ir.Can{}), nil},
 		{"nothing, beside a server that is off", role(ir.Can{}, off), nil},
 		{"what is written as left", role(ir.Can{Command: table(ir.Agent), Read: table(ir.Agent)}), nil},
 		{"one deny", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}),
-			map[string]string{"cli.json": cliOf("", "Shell(git push)")}},
+			map[string]string{"cli.json": cliOf("", "Shell(git push)"), "hooks.json": ""}},
 		{"one allow", role(ir.Can{Command: left(rule(ir.Allow, "git log *", 1))}), map[string]string{
 			"cli.json": cliOf("Shell(git log)", ""), "permissions.json": `{
   "approvalMode": "allowlist",
@@ -669,7 +675,7 @@ func TestSilence(t *testing.T) {
 `}},
 		{"what Cursor asks about anyway", role(ir.Can{Command: left(rule(ir.Ask, "git push *", 1))}), nil},
 		{"an edit that closes nothing", role(ir.Can{Edit: left(rule(ir.Deny, "infra/**", 1))}), map[string]string{
-			"cli.json": cliOf("", "Write(**/infra)\",\n      \"Write(**/infra/**)")}},
+			"cli.json": cliOf("", "Write(infra/**)"), "hooks.json": ""}},
 	} {
 		c.project.Guards = []ir.Rule{
 			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile}},
@@ -677,11 +683,12 @@ func TestSilence(t *testing.T) {
 		tree, _ := emit(t, c.project, nil)
 		want := map[string]string{}
 		for base, text := range c.want {
-			name := ".cursor/modec/dev/" + base
-			if base == "permissions.json" {
-				text = fmt.Sprintf(provenance, "role dev") + text
-			} else {
-				want[".cursor/"+base] = text
+			name := ".cursor/" + base
+			switch base {
+			case "permissions.json":
+				name, text = ".cursor/modec/dev/"+base, fmt.Sprintf(provenance, "role dev")+text
+			case "hooks.json":
+				text = tree[name]
 			}
 			want[name] = text
 		}

@@ -60,7 +60,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.files, e.diags
 }
 
-// emit adds the files of a profile, for the project as a whole too where it is the chosen
+// emit adds the files of a profile, those of the project as a whole where it is the chosen
 // one, and reports its losses.
 func (e *emitter) emit(p *profile, chosen bool) {
 	e.nativeRules(p)
@@ -72,18 +72,11 @@ func (e *emitter) emit(p *profile, chosen bool) {
 	if len(lists) > 0 {
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}
-	// The project's own files are people's too.
 	if len(tokens) > 0 {
-		e.add(path.Join(p.dir, format.TokensFile), contract.JSON(tokens), nil)
-		if chosen {
-			e.add(projectFile(format.TokensFile), contract.JSON(tokens), cliPlaces)
-		}
+		e.share(p, chosen, format.TokensFile, contract.JSON(tokens), cliPlaces)
 	}
 	if p.hooked {
-		e.add(path.Join(p.dir, format.HooksFile), e.travelling(p), nil)
-		if chosen {
-			e.add(projectFile(format.HooksFile), e.travelling(p), hookPlaces)
-		}
+		e.share(p, chosen, format.HooksFile, e.travelling(p), hookPlaces)
 	}
 	e.asks(p)
 	e.heldByHook(p)
@@ -92,6 +85,16 @@ func (e *emitter) emit(p *profile, chosen bool) {
 
 func (e *emitter) add(name string, data []byte, places []string) {
 	e.files = append(e.files, contract.File{Path: name, Data: data, Places: places})
+}
+
+// share adds a file of a profile that Cursor reads in a project too: there, where modec's
+// entries stand beside people's, for the chosen subject, else in the profile.
+func (e *emitter) share(p *profile, chosen bool, base string, data []byte, places []string) {
+	if chosen {
+		e.add(projectFile(base), data, places)
+		return
+	}
+	e.add(path.Join(p.dir, base), data, nil)
 }
 
 func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
@@ -198,7 +201,7 @@ func (e *emitter) unheldByIDE(p *profile) {
 			continue
 		}
 		e.diags.Notef(codeCLIOnly, p.place(at), "Cursor's CLI denies %s, and nothing denies it in the IDE", what).
-			Hint("hooks = true in [targets.cursor] denies it there too").
+			Hint("hooks = \"auto\" in [targets.cursor] denies it there too").
 			Target("cursor").
 			Subject(p.ref.String())
 		return

@@ -38,7 +38,6 @@ func Example() {
 	}
 	// Output:
 	// .cursor/modec/dev/permissions.json
-	// .cursor/modec/dev/cli.json
 	// .cursor/cli.json
 	// {
 	//   "permissions": {
@@ -51,6 +50,7 @@ func Example() {
 	//     ]
 	//   }
 	// }
+	// .cursor/hooks.json
 }
 
 // Cursor compares names without case: a source that tells two servers apart by it is

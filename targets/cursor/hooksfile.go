@@ -2,6 +2,8 @@ package cursor
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/cursor/hook"
@@ -17,15 +19,16 @@ const projectPolicy = "--model " + contract.PolicyFile
 // install is the command that installs modec.
 const install = "go install modec.dev/modec/cmd/modec@latest"
 
-// missing is what a hook answers where modec is missing, or another program has its name.
+// missing is how a hook's line ends where the event can ask: with what it answers where modec
+// is missing, or another program has its name.
 type missing string
 
-const (
-	refused missing = " || exit 2"
-	// askedAbout is the answer of a file that travels, where the event can ask: modec may not
-	// be there yet. Whatever modec itself refuses stays refused.
-	askedAbout missing = `{"permission":"ask","user_message":"modec is not installed: ` + install + `"}`
-)
+const refused missing = " || exit 2"
+
+// askedAbout is the end in a file that travels: modec may not be there yet. Whatever modec
+// itself refuses stays refused.
+var askedAbout = missing(contract.Unless(
+	`{"permission":"ask","user_message":"modec is not installed: ` + install + `"}`))
 
 // travelling returns the hooks of a file in the repository.
 func (e *emitter) travelling(p *profile) []byte {
@@ -35,25 +38,27 @@ func (e *emitter) travelling(p *profile) []byte {
 	return e.hooksJSON(p, projectPolicy, askedAbout)
 }
 
-// hooksJSON runs modec on every event by which Cursor asks about what the subject says. A
-// hook that fails or prints nothing blocks the call: exit code 2 does so in every version,
-// failClosed where it is known. The braces are for the engine's hook runner,
-// which may append a here-document to the command: without them the payload
-// would go to the last command. policy is the options that name the policy.
+// hooksJSON runs modec on every event by which Cursor asks about what the subject says, a
+// line an event. Exit code 2 blocks the call in every version. Where a hook must not be
+// missing, failClosed blocks what fails otherwise, where it is known; else an event that
+// cannot ask goes on as without the hook. The braces are for the engine's hook runner, which
+// may append a here-document to the command: without them the payload would go to the last
+// command. policy is the options that name the policy.
 func (e *emitter) hooksJSON(p *profile, policy string, without missing) []byte {
-	hooks, digest := contract.Object{}, e.in.Policy.Digest(p.ref)
+	modec := "modec hook cursor " + policy + " --subject " + contract.ShellQuote(p.label) +
+		" --digest " + e.in.Policy.Digest(p.ref)
+	var lines []string
 	for _, event := range hook.Events(e.stated(p)) {
-		end := string(refused)
-		if without == askedAbout && hook.CanAsk(event) {
-			end = contract.Unless(string(askedAbout))
+		entry := contract.Object{"command", modec, "timeout", hookTimeout}
+		if without == refused || hook.CanAsk(event) {
+			entry[1] = "{ " + modec + string(without) + "; }"
 		}
-		command := "{ modec hook cursor " + policy + " --subject " + contract.ShellQuote(p.label) +
-			" --digest " + digest + end + "; }"
-		hooks = append(hooks, event, []contract.Object{
-			{"type", "command", "command", command, "timeout", hookTimeout, "failClosed", true},
-		})
+		if without == refused {
+			entry = append(entry, "failClosed", true)
+		}
+		lines = append(lines, fmt.Sprintf("    %q: [%s]", event, contract.JSONLine(entry)))
 	}
-	return withoutComments(contract.JSON(contract.Object{"version", 1, "hooks", hooks}))
+	return withoutComments([]byte("{\n  \"version\": 1,\n  \"hooks\": {\n" + strings.Join(lines, ",\n") + "\n  }\n}\n"))
 }
 
 // withoutComments escapes what looks like a comment inside a string: the engine

@@ -31,11 +31,11 @@
 //
 // # Hooks
 //
-// With hooks = "auto" a subject has hooks where it denies what no token denies: an expression,
-// what is not listed beside a list, a host, a subagent, an unknown tool, what lies outside the
-// project, what an open inventory does not list; and where it denies a whole group or server,
-// which the IDE would not know from cli.json. An event is registered where the subject
-// says something of its groups.
+// With hooks = "auto" a subject has hooks where it denies anything, or asks about what Cursor
+// cannot ask about: no token says it to the CLI (an expression, what is not listed beside a
+// list, a host, a subagent, an unknown tool, what lies outside the project, what an open
+// inventory does not list), or one does and the IDE reads none. A guard is no reason of its own.
+// An event is registered where the subject says something of its groups.
 //
 // A hook that came with the repository never answers allow. It abstains with an
 // object without a permission ({}), which the engine takes for "no opinion" on each of these
@@ -44,10 +44,10 @@
 //
 // Where modec is missing, or another program has its name, the hooks of a file in the
 // repository ask about commands and MCP tools, with the line that installs modec. The events
-// of reads, edits and subagents cannot ask, and an answer without opinion would let pass what
-// only the hook denies: there the call is refused. With hooks = true, and in the hooks that
-// `modec install` writes, every call is. What modec itself refuses (exit code 2) is refused
-// everywhere.
+// of reads, edits and subagents cannot ask: there Cursor goes on as without the hook, by the
+// tokens that the CLI reads (the engine takes a hook that fails for none where failClosed is
+// not set). With hooks = true, and in the hooks that `modec install` writes, every call is
+// refused. What modec itself refuses (exit code 2) is refused everywhere.
 //
 // # How Cursor matches
 //
@@ -111,7 +111,9 @@
 //     are written: `rm x $(rm y)` runs where rm is listed. Without hooks, and with them where
 //     such a line is left to Cursor, nothing asks about it.
 //   - `*` crosses "/" and no line break: a path with one passes Write(**).
-//   - On Windows the hooks' command is not PowerShell: every call is refused.
+//   - On Windows, where Cursor runs a hook by PowerShell, only a line without braces runs: of
+//     a file in the repository the hooks about commands and MCP tools hold nothing, and with
+//     hooks = true every call is refused.
 package cursor
 
 import (
@@ -148,9 +150,10 @@ func (cursor) Options() []contract.Option {
 				"Default: the project's name."},
 		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
 			Doc: "Emit hooks that run `modec hook cursor` before tool calls, the only artifact that can forbid " +
-				"inside the IDE. \"auto\": for the subjects that deny a whole group or server, or what no token of " +
-				"cli.json denies. true: for every subject that says anything. false: never; a group that tokens " +
-				"cannot say is then denied as a whole."},
+				"inside the IDE. \"auto\": for the subjects that deny anything; where modec is missing they ask " +
+				"about commands and MCP tools and let the rest pass. true: for every subject that says anything; " +
+				"where modec is missing they refuse. false: never; a group that tokens cannot say is then denied as " +
+				"a whole."},
 		{Name: "subject", Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +

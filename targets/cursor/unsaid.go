@@ -150,20 +150,41 @@ func (e *emitter) hooked(p *profile) bool {
 	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0
 }
 
-// onlyInCLI returns the groups and servers that a subject refuses whole: one token says so to
-// the CLI, and nothing to the IDE, which reads none.
+// onlyInCLI returns what tokens refuse: they say so to the CLI, and nothing does to the IDE,
+// which reads none. A guard alone is no reason for a hook.
 func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 	for _, g := range e.stated(p) {
 		switch {
 		case g == ir.MCP:
-			for i := range e.in.Project.Servers {
-				sv := &e.in.Project.Servers[i]
-				if sv.DefaultEnabled && p.whole(sv, ir.Deny) {
-					out = append(out, unsaid{fmt.Sprintf("the server %q", sv.Name), sv.Pos})
-				}
-			}
+			out = append(out, e.refusedTools(p)...)
 		case p.most(g) == ir.Deny, p.most(g) == ir.Ask && (g == ir.Read || g == ir.Edit):
 			out = append(out, unsaid{"every " + string(g), p.subject.Default(g).Pos})
+		default:
+			for _, r := range p.subject.Rules(g) {
+				if r.Pos.File != ir.GuardsFile && (r.Decision == ir.Deny || g != ir.Command && refuses(r)) {
+					out = append(out, unsaid{string(g) + " of " + r.Pattern.String(), r.Pos})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// refusedTools returns the servers that a subject refuses whole, and the tools that it
+// refuses of others.
+func (e *emitter) refusedTools(p *profile) (out []unsaid) {
+	for i := range e.in.Project.Servers {
+		sv := &e.in.Project.Servers[i]
+		if p.whole(sv, ir.Deny) {
+			if sv.DefaultEnabled {
+				out = append(out, unsaid{fmt.Sprintf("the server %q", sv.Name), sv.Pos})
+			}
+			continue
+		}
+		for _, t := range sv.Tools {
+			if p.tool(sv.Name, t.Name) == ir.Deny {
+				out = append(out, unsaid{fmt.Sprintf("the tool %q of %q", t.Name, sv.Name), sv.Pos})
+			}
 		}
 	}
 	return out

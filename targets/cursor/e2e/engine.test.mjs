@@ -12,6 +12,8 @@ import { hooks, permissions } from './engine.mjs';
 const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture, MODEC_FIXTURES: fixtures } = process.env;
 const json = (...p) => JSON.parse(readFileSync(join(...p), 'utf8'));
 const profiles = readdirSync(join(acme, '.cursor/modec'));
+// The tokens of the baseline are the project's.
+const tokens = (build, p) => json(build, p === 'developer' ? '.cursor' : `.cursor/modec/${p}`, 'cli.json');
 const path = `${dirname(modec)}:${process.env.PATH}`;
 
 function explain(project, subject, group, arg) {
@@ -26,7 +28,7 @@ function explain(project, subject, group, arg) {
 test('the engine reads the MCP tokens as the source means them', async () => {
   const { servers } = json(acme, '.modec/policy.json');
   for (const p of ['developer', 'guided']) {
-    const engine = permissions(json(acme, '.cursor/modec', p, 'cli.json').permissions);
+    const engine = permissions(tokens(acme, p).permissions);
     for (const s of servers) {
       for (const t of s.tools) {
         const want = explain(fixture, `role:${decodeURIComponent(p)}`, 'mcp', `${s.name}:${t.name}`);
@@ -46,7 +48,7 @@ const lines = (tokens) =>
 
 test('the engine approves no command that the source does not allow', () => {
   for (const p of profiles) {
-    const list = json(acme, '.cursor/modec', p, 'cli.json').permissions;
+    const list = tokens(acme, p).permissions;
     const engine = permissions(list);
     let approved = 0;
     for (const line of lines([...list.allow, ...list.deny])) {
@@ -81,7 +83,7 @@ test('without hooks the tokens hold what the source denies', async () => {
   execFileSync(modec, ['-q', 'build', '-C', project, '--out', out, '--target', 'cursor'], { stdio: ['ignore', 'ignore', 'inherit'] });
   assert.throws(() => json(out, '.cursor/hooks.json'));
   for (const subject of readdirSync(join(out, '.cursor/modec'))) {
-    const engine = permissions(json(out, '.cursor/modec', subject, 'cli.json').permissions);
+    const engine = permissions(tokens(out, subject).permissions);
     for (const line of ['go test', 'go test ./...', 'go test -exec rm', 'curl x', 'curl https://a.b/c', 'make', './run.sh', '/usr/bin/x']) {
       const want = explain(project, `role:${subject}`, 'command', line);
       const got = engine.command(line);
@@ -114,13 +116,13 @@ for (const transport of ['stdin', 'legacy']) {
     assert.equal(await ask('preToolUse', { tool_name: 'Telepathy', tool_input: {}, tool_use_id: 'u' }), 'deny');
   });
 
-  test(`without the binary a command is asked about and the rest refused, payload by ${transport}`, async () => {
+  test(`without the binary a command is asked about and the rest goes on, payload by ${transport}`, async () => {
     const ask = hooks(json(acme, '.cursor/hooks.json'), acme, '/nonexistent', transport);
     assert.equal(await ask('beforeShellExecution', { command: 'npm test', cwd: acme, sandbox: false }), 'ask');
-    assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'README.md'), content: '', attachments: [] }), 'deny');
-    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'README.md') }, tool_use_id: 'u' }), 'deny');
-    const open = json(acme, '.cursor/hooks.json'); // a version that does not know failClosed
-    for (const list of Object.values(open.hooks)) for (const h of list) delete h.failClosed;
-    assert.equal(await hooks(open, acme, '/nonexistent', transport)('preToolUse', { tool_name: 'Read', tool_input: {} }), 'deny');
+    assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'README.md'), content: '', attachments: [] }), 'none');
+    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'README.md') }, tool_use_id: 'u' }), 'none');
+    const closed = json(acme, '.cursor/hooks.json'); // as hooks = true and an installation write them
+    for (const list of Object.values(closed.hooks)) for (const h of list) h.command = '{ modec hook cursor || exit 2; }';
+    assert.equal(await hooks(closed, acme, '/nonexistent', transport)('preToolUse', { tool_name: 'Read', tool_input: {} }), 'deny');
   });
 }

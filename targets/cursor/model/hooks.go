@@ -41,7 +41,7 @@ type hookRole uint8
 
 const (
 	stranger hookRole = iota // may answer anything
-	absent                   // may fail without a refusal: as if it were not there
+	absent                   // may not refuse where modec does: as if it were not there
 	refuser                  // refuses every call
 	modec                    // runs modec's hook for its subject
 )
@@ -64,7 +64,7 @@ func (r *reader) readHooks(dir string) *hooksFile {
 	f := &hooksFile{events: map[string][]hookEntry{}}
 	for _, event := range format.HookEvents {
 		for _, h := range hooks[event] {
-			f.events[event] = append(f.events[event], r.hookEntry(event, h))
+			f.events[event] = append(f.events[event], r.hookEntry(h))
 		}
 	}
 	return f
@@ -72,7 +72,7 @@ func (r *reader) readHooks(dir string) *hooksFile {
 
 // hookEntry reads what is known of the answers of a hook. It warns of every hook but
 // modec's own that refuses where modec fails.
-func (r *reader) hookEntry(event string, h format.Hook) hookEntry {
+func (r *reader) hookEntry(h format.Hook) hookEntry {
 	e := hookEntry{Hook: h}
 	if h.Prompt != "" {
 		r.ignored(h.At, "got a hook that asks a model: what it answers is not known")
@@ -83,16 +83,20 @@ func (r *reader) hookEntry(event string, h format.Hook) hookEntry {
 		r.ignored(h.At, "what this hook answers is not known: %v", err)
 		return e
 	}
-	// A line that answers where modec is missing is a success to Cursor.
-	closed := line.FailClosed || h.FailClosed && line.Otherwise == "" || answers(event, line.Otherwise)
+	without := none // what a line answers in place of modec, which is a success to Cursor
+	if line.Otherwise != "" {
+		without = read([]byte(line.Otherwise))
+	}
 	model, here := modelPath(line.Model)
 	switch {
 	case line.Agent != "cursor":
 		e.role = refuser // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "got a hook for %q: it refuses whatever Cursor asks", line.Agent)
-	case !closed:
+	case without == allowed:
+		r.ignored(h.At, "the hook allows every call where modec is missing or fails")
+	case !line.Refuses && without != denied:
 		e.role = absent
-		r.ignored(h.At, "the hook lets every call pass where modec is missing; it needs failClosed or || exit 2")
+		r.ignored(h.At, "the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
 	case !h.FailClosed && h.Timeout <= slowest.Seconds():
 		e.role = absent
 		r.ignored(h.At, "got a hook whose time may end before modec answers, which lets the call pass")
@@ -246,14 +250,4 @@ func read(stdout []byte) opinion {
 		return denied // so does a permission that Cursor does not know
 	}
 	return *answer.Permission
-}
-
-// answers reports whether a text that a hook prints where modec is missing holds the call
-// back: refuses it, or asks where Cursor then asks or goes by its lists.
-func answers(event, text string) bool {
-	if text == "" {
-		return false
-	}
-	said := read([]byte(text))
-	return said == denied || said == asked && (event == "beforeShellExecution" || event == "beforeMCPExecution")
 }

@@ -61,8 +61,8 @@ type setup struct {
 }
 
 // Open reads the profiles, each of which a user's home folder may contain, and the
-// project's own cli.json and hooks.json. For the subject of the latter both are judged,
-// and the more permissive counts.
+// project's own cli.json and hooks.json. Where the subject of the latter has a profile with
+// more than lists, both are judged, and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: &opened{
 		folder: options.String("folder"), root: onDisk(root), hook: hook,
@@ -154,10 +154,14 @@ func (r *reader) readProjectWide(options contract.Options) {
 	}
 	for _, ref := range r.projectWide(s, options) {
 		own := s
-		if len(r.setups[ref]) > 0 {
-			own.permissions = r.setups[ref][0].permissions
+		profiles := r.setups[ref]
+		if len(profiles) > 0 {
+			own.permissions = profiles[0].permissions
 		}
-		r.setups[ref] = append(r.setups[ref], own)
+		if slices.Equal(profiles, []setup{{permissions: own.permissions}}) {
+			profiles = nil // the lists alone are beside the project's files
+		}
+		r.setups[ref] = append(profiles, own)
 	}
 }
 

@@ -153,6 +153,9 @@ func (r *replay) lines(t *testing.T) []byte {
 func (d *decider) replay(t *testing.T, role string) replayProfile {
 	r := replayer{t: t, decider: d, setup: d.setups[ir.SubjectRef{Role: role}][0], calls: map[string]bool{}}
 	r.Dir = ".cursor/modec/" + contract.PathName(role)
+	if role == "developer" { // the baseline
+		r.Dir = ".cursor"
+	}
 	// The hooks of one role that allows and one that denies are enough.
 	r.hooked = role == "developer" || role == "auditor"
 	r.servers()
