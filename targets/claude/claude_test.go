@@ -390,7 +390,8 @@ func TestBaseline(t *testing.T) {
 	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
 	files, _ := emitted(t, p, nil)
 	shared := files[".claude/settings.json"]
-	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, "--subject role:dev --digest " + p.Digest(ir.SubjectRef{Role: "dev"}) + " || { [ $? = 2 ] && exit 2; echo "} {
+	hook := "--subject role:dev --digest " + p.Digest(ir.SubjectRef{Role: "dev"}) + " || { [ $? = 2 ] && exit 2; echo "
+	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, hook} {
 		if !strings.Contains(shared, want) {
 			t.Errorf("%s is missing:\n%s", want, shared)
 		}
@@ -435,6 +436,39 @@ func TestModeLeftToTheAgent(t *testing.T) {
 			t.Errorf("got\n%s, want\n%s", got, want)
 		}
 		p.Modes[0].Can.Edit = &ir.Table{Rules: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}}}}
+	}
+}
+
+// A mode that asks needs its hook in every session that may come to approve: one without a
+// written permission mode starts in auto by itself, and in any a person goes over to acceptEdits.
+func TestModeThatAsks(t *testing.T) {
+	ask := &ir.Default{Decision: ir.Ask}
+	closed := ir.Can{Web: &ir.Table{Default: ask}} // disables the modes that approve
+	for _, c := range []struct {
+		name string
+		mode ir.Can
+		role *ir.Can // of the baseline; nil for a session without a role
+		want bool
+	}{
+		{"a fetch in a quiet role", ir.Can{Web: &ir.Table{Default: ask}}, &ir.Can{}, true},
+		{"a fetch in a role that asks too", ir.Can{Web: &ir.Table{Default: ask}}, &closed, false},
+		{"a fetch without a role", ir.Can{Web: &ir.Table{Default: ask}}, nil, true},
+		{"an edit in a role that asks about something else", ir.Can{Edit: &ir.Table{Default: ask}}, &closed, true},
+		{"an edit in a role that asks about edits", ir.Can{Edit: &ir.Table{Default: ask}},
+			&ir.Can{Edit: &ir.Table{Default: ask}}, false},
+		{"a server in a quiet role", ir.Can{MCP: &ir.MCPTable{Default: ask}}, &ir.Can{}, true},
+		{"a server in a role that disables what approves", ir.Can{MCP: &ir.MCPTable{Default: ask}}, &closed, false},
+	} {
+		p := &ir.Project{Version: ir.Version, ClosedInventory: true,
+			Servers: []ir.Server{{Name: "s", Type: "stdio", Command: "x", DefaultEnabled: true}},
+			Modes:   []ir.Mode{{Slug: "m", Name: "M", RoleDefinition: "You.", Can: c.mode}}}
+		if c.role != nil {
+			p.Baseline, p.Roles = "r", []ir.Role{{Name: "r", Can: *c.role}}
+		}
+		files, _ := emitted(t, p, nil)
+		if got := strings.Contains(files[".claude/agents/m.md"], "modec hook"); got != c.want {
+			t.Errorf("%s: got a hook %v:\n%s", c.name, got, files[".claude/agents/m.md"])
+		}
 	}
 }
 

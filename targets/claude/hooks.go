@@ -140,16 +140,16 @@ func (c *compiler) asksFor(g ir.Group) bool {
 		slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Ask })
 }
 
-// opened reports whether a session that a mode runs in approves something of a group.
+// opened reports whether a session that a mode runs in may approve something of a group.
 func (e *emitter) opened(c *compiler, g ir.Group) bool {
-	return e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+	return e.in.Project.Baseline == "" || e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
 		allows := func(r ir.Rule) bool { return r.Decision == ir.Allow }
 		switch s.Default(g).Decision {
 		case ir.Allow:
 			return true
 		case ir.Agent:
-			edits := g == ir.Edit || g == ir.Command
-			if e.approvesAll(r, s) || r.PermissionMode == format.AcceptEdits && edits {
+			edits := g == ir.Edit || g == ir.Command // a person may go over to acceptEdits at any time
+			if edits || e.mayApproveAll(r, s) {
 				return true
 			}
 		}
@@ -157,18 +157,25 @@ func (e *emitter) opened(c *compiler, g ir.Group) bool {
 	})
 }
 
-// approvesAll reports whether a role's session approves what no rule names.
+// approvesAll reports whether a role's session is written to approve what no rule names.
 func (e *emitter) approvesAll(r *ir.Role, _ *policy.Subject) bool {
 	out := e.compile(r)
 	return out.mode == format.Bypass || out.mode == format.Auto || out.mode == format.Plan && !out.closes
 }
 
+// mayApproveAll reports whether a role's session may come to that: where the role disables no
+// mode, it starts in auto by itself, or a person goes over to it.
+func (e *emitter) mayApproveAll(r *ir.Role, s *policy.Subject) bool {
+	return e.approvesAll(r, s) || !e.compile(r).closes
+}
+
 // opensTool reports whether a mode asks about a tool of a server that a session approves.
 func (e *emitter) opensTool(c *compiler, sv *ir.Server, tool string) bool {
-	return c.tool(sv, tool) == ir.Ask && e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
-		d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
-		return d == ir.Allow || d == ir.Agent && e.approvesAll(r, s)
-	})
+	return c.tool(sv, tool) == ir.Ask &&
+		(e.in.Project.Baseline == "" || e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+			d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
+			return d == ir.Allow || d == ir.Agent && e.mayApproveAll(r, s)
+		}))
 }
 
 // entered reports whether something is so for a role that may enter a mode, or for the
