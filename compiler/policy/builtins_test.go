@@ -59,6 +59,22 @@ func TestReadonlyFilters(t *testing.T) {
 	}
 }
 
+// An entry more never takes from what the others allow.
+func TestFiltersBesideOtherAllows(t *testing.T) {
+	read := table(allow("src/**"), deny(".env"))
+	for name, table := range map[string]*ir.Table{
+		"everything":          table(allow("@readonly_filters"), allow("*")),
+		"a pattern":           table(allow("@readonly_filters"), allow("cat *")),
+		"a pattern before it": table(allow("cat *"), allow("@readonly_filters")),
+		"the default":         withDefault(table(allow("@readonly_filters")), ir.Allow),
+	} {
+		testLines(t, name, ir.Can{Read: read, Command: table}, lines{
+			"cat src/a": ir.Allow, "cat .env": ir.Allow, "cat .env | cat": ir.Allow, "cat a < .env": ir.Deny})
+	}
+	testLines(t, "a deny", ir.Can{Read: read, Command: table(allow("@readonly_filters"), allow("*"), deny("cat *"))},
+		lines{"cat src/a": ir.Deny})
+}
+
 // In deny and ask a set holds behind wrappers too.
 func TestBuiltinsInDeny(t *testing.T) {
 	testLines(t, "deny", ir.Can{Command: withDefault(table(deny("@git_read")), ir.Allow)}, lines{

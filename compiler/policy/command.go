@@ -117,6 +117,19 @@ func (t *commandTable) decide(c *command) (*Result, []word) {
 	return t.fallback, nil
 }
 
+// unread returns what allows a command whatever it reads, nil for nothing.
+func (t *commandTable) unread(c *command) *Result {
+	for i := range t.rules[ir.Allow] {
+		if files, ok := t.rules[ir.Allow][i].allows(c); ok && len(files) == 0 {
+			return &t.rules[ir.Allow][i].result
+		}
+	}
+	if t.fallback.Decision == ir.Allow {
+		return t.fallback
+	}
+	return nil
+}
+
 // every reports whether the rule matches every command.
 func (r commandRule) every() bool { return r.pattern != nil && r.pattern.all }
 
@@ -195,17 +208,31 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 		judge(&t.opaque)
 	}
 	for i := range a.commands {
-		r, files := t.decide(&a.commands[i])
-		judge(r)
+		c := &a.commands[i]
+		r, files := t.decide(c)
 		if len(files) > 0 {
-			read := analysis{}
-			for _, f := range files {
-				read.touch(ir.Read, f, a.commands[i].dirs)
-			}
-			s.touches(side, read.touches, judge)
+			r = s.filtered(side, c, r, files)
 		}
+		judge(r)
 	}
 	return all
+}
+
+// filtered decides a command that a filter allows, and that reads files: by what is said of
+// them, unless something else allows the command whatever it reads.
+func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Result {
+	read := analysis{}
+	for _, f := range files {
+		read.touch(ir.Read, f, c.dirs)
+	}
+	s.touches(side, read.touches, needs(&r))
+	if r.Decision == ir.Allow {
+		return r
+	}
+	if whatever := side.commands.unread(c); whatever != nil {
+		return whatever
+	}
+	return r
 }
 
 // touches judges the files that a line touches: those of a side's own filter by
