@@ -110,7 +110,7 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 }
 
 func groupNames() (names []string) {
-	for _, g := range ir.Groups {
+	for _, g := range ir.Decided {
 		names = append(names, string(g))
 	}
 	return names

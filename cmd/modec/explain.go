@@ -18,8 +18,8 @@ import (
 type explainCmd struct {
 	textOrJSON
 	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
-	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp or modes."`
-	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool or slug."`
+	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp, modes or unknown."`
+	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool, slug or tool."`
 	Role    string `placeholder:"NAME" help:"The role that works in the mode."`
 	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }

@@ -45,7 +45,7 @@ type outcome struct {
 // enums are the words of the types that a report may hold.
 var enums = map[reflect.Type][]any{
 	reflect.TypeFor[ir.Decision]():       {"deny", "ask", "allow", "agent"},
-	reflect.TypeFor[ir.Group]():          words(append(slices.Clip(ir.Groups), ir.Unknown)),
+	reflect.TypeFor[ir.Group]():          words(ir.Decided),
 	reflect.TypeFor[diag.Severity]():     {"error", "warning", "note"},
 	reflect.TypeFor[diag.Loss]():         words([]diag.Loss{diag.Narrowing, diag.Widening, diag.Text}),
 	reflect.TypeFor[diff.Kind]():         words([]diff.Kind{diff.Widened, diff.Narrowed, diff.Changed}),

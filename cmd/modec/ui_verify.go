@@ -141,7 +141,7 @@ func ungoverned(s *verify.Surface) string {
 // allBut lists tool groups, or those that are missing where these are fewer.
 func allBut(groups []string) string {
 	var others []string
-	for _, g := range toolGroups() {
+	for _, g := range ir.Decided {
 		if !slices.Contains(groups, string(g)) {
 			others = append(others, string(g))
 		}
@@ -155,13 +155,10 @@ func allBut(groups []string) string {
 	return strings.Join(groups, ", ")
 }
 
-// toolGroups are the groups of tools, and the tools without one.
-func toolGroups() []ir.Group { return append(slices.Clone(ir.Groups), ir.Unknown) }
-
 // left says which groups the subjects of a surface leave to the agent.
 func left(s *verify.Surface) string {
 	var groups []string
-	for _, g := range toolGroups() {
+	for _, g := range ir.Decided {
 		if n := len(s.Left[g]); n > 0 {
 			groups = append(groups, fmt.Sprintf("%s of %d", g, n))
 		}
@@ -193,7 +190,7 @@ func (u *ui) surface(s *verify.Surface) {
 	if len(s.Ungoverned) > 0 {
 		u.printf("  not governed for some subjects: %s\n", ungoverned(s))
 	}
-	for _, g := range toolGroups() {
+	for _, g := range ir.Decided {
 		if names := s.Left[g]; len(names) > 0 {
 			u.printf("  left to the agent: %s of %s\n", g, diag.Clean(strings.Join(names, ", ")))
 		}

@@ -57,10 +57,11 @@ type Change struct {
 	After    Side     `json:"after"`
 }
 
-// The What of actions that no pattern names: those that a default decides, and command lines
-// that only running them would explain.
+// The What of actions that no pattern names: those that a default decides, those of all
+// guards, and command lines that only running them would explain.
 const (
 	AnythingElse = "anything else"
+	GuardedPaths = "guarded paths"
 	NotLiteral   = "a line that is not literal"
 )
 
@@ -378,7 +379,7 @@ func (c *comparison) compare(a policy.Action) {
 	if x.Decision == y.Decision {
 		return
 	}
-	k := key{a.Group, a.Server, x, y}
+	k := key{a.Group, a.Server, guarded(x), guarded(y)}
 	if c.was.subject == nil || c.is.subject == nil { // one line for a group
 		k.before, k.after = policy.Result{}, policy.Result{}
 		for _, top := range []policy.Result{x, y} {
@@ -391,6 +392,14 @@ func (c *comparison) compare(a policy.Action) {
 		c.order = append(c.order, k)
 	}
 	c.changed[k] = append(c.changed[k], a)
+}
+
+// guarded returns a result that is the same for every guard of a decision.
+func guarded(r policy.Result) policy.Result {
+	if r.Pos.File == ir.GuardsFile {
+		return policy.Result{Decision: r.Decision, Rule: GuardedPaths, Pos: diag.Pos{File: ir.GuardsFile}}
+	}
+	return r
 }
 
 // shown is how many actions a change names.
@@ -436,7 +445,11 @@ func what(k key, names []string, only string, server *ir.Server) string {
 	case strings.HasPrefix(k.after.Rule, notLiteral), strings.HasPrefix(k.before.Rule, notLiteral):
 		return NotLiteral
 	}
-	return cmp.Or(pattern(k.after.Rule), pattern(k.before.Rule), AnythingElse)
+	otherwise := AnythingElse
+	if k.before.Rule == GuardedPaths || k.after.Rule == GuardedPaths {
+		otherwise = GuardedPaths
+	}
+	return cmp.Or(pattern(k.after.Rule), pattern(k.before.Rule), otherwise)
 }
 
 func (r *Report) add(c Change) {

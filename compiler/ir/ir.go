@@ -78,6 +78,9 @@ const (
 // Groups lists the tool groups in the order in which they are printed.
 var Groups = []Group{Read, Edit, Command, Web, MCP, Modes}
 
+// Decided lists all that decisions are about: the groups, and the tools that map to none.
+var Decided = []Group{Read, Edit, Command, Web, MCP, Modes, Unknown}
+
 // Names joins the names of groups with commas.
 func Names(groups []Group) string {
 	names := make([]string, len(groups))

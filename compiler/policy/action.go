@@ -10,15 +10,15 @@ import (
 )
 
 // ParseAction reads an action as a person types it: a group and its argument, which is
-// SERVER:TOOL for mcp.
+// SERVER:TOOL for mcp and the tool's name for unknown.
 func ParseAction(group, arg string) (Action, error) {
 	g := ir.Group(group)
 	if group == "browser" {
 		g = ir.Web
 	}
-	if !slices.Contains(ir.Groups, g) {
+	if !slices.Contains(ir.Decided, g) {
 		var names []string
-		for _, g := range ir.Groups {
+		for _, g := range ir.Decided {
 			names = append(names, string(g))
 		}
 		return Action{}, fmt.Errorf("got action %q, want one of %s", group, diag.Quote(names))

@@ -212,8 +212,11 @@ func (s *Subject) Rules(g ir.Group) []ir.Rule {
 
 // Default returns the decision of a group where no rule matches: the table's
 // default, else what rule 2 and permissionMode say. For mcp it is the decision
-// for a server that no entry names.
+// for a server that no entry names, for unknown that for all tools.
 func (s *Subject) Default(g ir.Group) Result {
+	if g == ir.Unknown {
+		return s.UnknownTool()
+	}
 	return *s.over(g, func(side *side) *Result { return side.fallback(g) })
 }
 

@@ -65,8 +65,8 @@ func setsMode(project fs.FS, r *ir.Role, baseline string) bool {
 func allowedByMode(read *format.Settings) []contract.Allow {
 	groups := map[string][]ir.Group{
 		format.AcceptEdits: {ir.Edit, ir.Command},
-		format.Bypass:      append(slices.Clone(ir.Groups), ir.Unknown),
-		format.Auto:        append(slices.Clone(ir.Groups), ir.Unknown),
+		format.Bypass:      ir.Decided,
+		format.Auto:        ir.Decided,
 	}
 	mode, ok := format.ModeOf(read.Mode)
 	if !ok || groups[mode] == nil {

@@ -521,7 +521,7 @@ func TestHooksFile(t *testing.T) {
 	asks := `{ ` + line + ` || { [ $? = 2 ] && exit 2; ` +
 		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
 		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
-	every := hook.Events(groups)
+	every := hook.Events(ir.Decided)
 	if len(every) != 6 {
 		t.Errorf("got the events %q, want all that can refuse", every)
 	}

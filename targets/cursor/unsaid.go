@@ -12,9 +12,6 @@ import (
 	"modec.dev/modec/targets/cursor/hook"
 )
 
-// groups are those that a subject may say something of.
-var groups = append(slices.Clone(ir.Groups), ir.Unknown)
-
 // unsaid is what the source denies and no token does.
 type unsaid struct {
 	what string
@@ -24,7 +21,7 @@ type unsaid struct {
 // findUnsaid collects what no token says of each group: only hooks enforce it.
 func (e *emitter) findUnsaid(p *profile) {
 	p.unsaid = map[ir.Group][]unsaid{}
-	for _, g := range groups {
+	for _, g := range ir.Decided {
 		switch g {
 		case ir.Read, ir.Edit:
 			e.unsaidPaths(p, g)
@@ -197,7 +194,7 @@ func (e *emitter) quiet(p *profile) bool { return len(e.stated(p)) == 0 }
 // server is off by default is no word of a subject's.
 func (e *emitter) stated(p *profile) []ir.Group {
 	var out []ir.Group
-	for _, g := range groups {
+	for _, g := range ir.Decided {
 		if !hook.Left(p.subject, e.in.Project.Servers, g) {
 			out = append(out, g)
 		}
@@ -211,7 +208,7 @@ func (e *emitter) stated(p *profile) []ir.Group {
 // heldByHook reports, once a subject, what only the hook enforces, and how it is installed.
 func (e *emitter) heldByHook(p *profile) {
 	var all []unsaid
-	for _, g := range groups {
+	for _, g := range ir.Decided {
 		all = append(all, p.unsaid[g]...)
 	}
 	message := "cli.json cannot express %s%s of %s: only the hook enforces it"

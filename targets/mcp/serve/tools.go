@@ -486,7 +486,7 @@ func (sc *scope) serversForMode(_ context.Context, in serversInput) (*serversOut
 type explainInput struct {
 	Mode   string `json:"mode,omitempty" jsonschema:"a mode's slug"`
 	Role   string `json:"role,omitempty" jsonschema:"a role's name, alone or in the mode"`
-	Action string `json:"action" jsonschema:"read, edit, command, web, mcp or modes"`
+	Action string `json:"action" jsonschema:"read, edit, command, web, mcp, modes or unknown"`
 	Arg    string `json:"arg" jsonschema:"a path, a line, a host, SERVER:TOOL or a mode's slug"`
 }
 
