@@ -62,7 +62,8 @@
 //
 // Globs are doublestar globs: "**", "*", "?", "[…]", "{a,b}"; dot files match.
 // A pattern without "/" holds at any depth, one with a leading or inner "/" is
-// anchored at the root. An allow must match the whole path and reaches below a
+// anchored at the root: no wildcard that an allow of these begins with stands for "..", "~" or
+// what else leads out of it. An allow must match the whole path and reaches below a
 // directory as "dir/" or "dir/**" only (which match the directory too). A deny
 // or ask also holds for everything below a directory that it matches, and
 // compares case-folded in Unicode NFC ([Fold]), pattern and path alike.

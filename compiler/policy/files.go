@@ -149,7 +149,7 @@ func (t *fileRules) holding(p *filePath) int {
 		best = t.always
 	}
 	if t.ends > 0 {
-		best = t.hold.lowest(&p.folded, best)
+		best = t.hold.lowest(&p.folded, p.outside, best)
 	}
 	for i := range t.holdRegex {
 		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {
@@ -166,7 +166,7 @@ func (t *fileRules) allowing(p *filePath) int {
 	if t.always < best {
 		best = t.always
 	}
-	best = t.allow.lowest(&p.exact, best)
+	best = t.allow.lowest(&p.exact, p.outside, best)
 	for i := range t.allowRegex {
 		if r := &t.allowRegex[i]; r.rank < best && r.allows(string(p.exact.text)) {
 			best = r.rank

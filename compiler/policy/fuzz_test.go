@@ -373,6 +373,28 @@ func FuzzCheck(f *testing.F) {
 }
 
 // FuzzGlob holds the matcher to doublestar, for any pattern and path.
+// No wildcard of an anchored allow stands for what leads out of the root.
+func TestGlobsOutside(t *testing.T) {
+	for pattern, allowed := range map[string][]string{
+		"/*": nil, "*/x": nil, "*/**": nil, "../*": {"../x"}, "~/*": {"~/x"}, "[~]/x": nil,
+		"*": {"/", "/x", "/a/x", "~/x", "../x", "C:/x"}, "**/x": {"/x", "/a/x", "~/x", "../x", "C:/x"},
+	} {
+		for _, arg := range []string{"/", "/x", "/a/x", "~/x", "../x", "C:/x"} {
+			for _, d := range []ir.Decision{ir.Deny, ir.Allow} {
+				can := ir.Can{Read: withDefault(table([]ir.Rule{{Decision: d, Pattern: ir.Pattern{Text: pattern}}}), ir.Ask), OutsideRead: def(ir.Allow)}
+				got := mode(t, can).Decide(Action{Group: ir.Read, Arg: arg}).Decision
+				n := naive{p: &ir.Project{}, can: &can, mode: &ir.Mode{}}
+				if want := n.file(ir.Read, arg); got != want {
+					t.Errorf("%s %q on %q: got %s, want %s", d, pattern, arg, got, want)
+				}
+				if d == ir.Allow && (got == d) != slices.Contains(allowed, arg) {
+					t.Errorf("allow %q on %q: got %s", pattern, arg, got)
+				}
+			}
+		}
+	}
+}
+
 func FuzzGlob(f *testing.F) {
 	for i, g := range fuzzGlobs {
 		f.Add(g, fuzzPaths[i%len(fuzzPaths)])

@@ -530,8 +530,9 @@ func (s *globSet) finish() {
 	slices.SortStableFunc(s.suffixes, func(a, b suffix) int { return a.rank - b.rank })
 }
 
-// lowest returns the lowest rank under limit that matches, else limit.
-func (s *globSet) lowest(p *names, limit int) int {
+// lowest returns the lowest rank under limit that matches, else limit. No wildcard of an
+// anchored allow stands for what leads out of the root: "/", "..", "~" or a drive.
+func (s *globSet) lowest(p *names, outside bool, limit int) int {
 	from := p.len() - 1 // an allow ends at the last name
 	if s.reach == andBelow {
 		from = 0
@@ -556,7 +557,15 @@ func (s *globSet) lowest(p *names, limit int) int {
 	if p.len() > 0 && s.firstLens&lenBit(len(p.at(0))) != 0 {
 		limit = lowest(s.first[string(p.at(0))], p, 1, s.reach, limit)
 	}
-	return lowest(s.rest, p, 0, s.reach, limit)
+	if !outside || s.reach == andBelow {
+		return lowest(s.rest, p, 0, s.reach, limit)
+	}
+	for i := range s.rest {
+		if x := &s.rest[i]; x.alt[0].kind == segAnyDepth && x.rank < limit && x.alt.match(p, 0, s.reach) {
+			return x.rank
+		}
+	}
+	return limit
 }
 
 func lowest(list []ranked, p *names, at int, to reach, limit int) int {

@@ -60,6 +60,8 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 	if strings.HasPrefix(raw, "/") {
 		cleaned = path.Clean("/" + strings.TrimLeft(raw, "/"))
 	}
+	outside := strings.HasPrefix(cleaned, "/") || cleaned == ".." || strings.HasPrefix(cleaned, "../") || strings.HasPrefix(raw, "~") ||
+		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00")
 	lowest := n.fallback(g)
 	matched := false
 	apply := func(d ir.Decision) {
@@ -70,7 +72,7 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 	}
 	if t := n.can.Table(g); t != nil {
 		for _, r := range t.Rules {
-			if naiveFile(r, cleaned) {
+			if naiveFile(r, cleaned, outside) {
 				apply(r.Decision)
 			}
 		}
@@ -85,13 +87,11 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
 			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: Fold(r.Pattern.Text)}}
-			if !open && naiveFile(whole, Fold(cleaned)) && (lowest != ir.Agent || protects) {
+			if !open && naiveFile(whole, Fold(cleaned), outside) && (lowest != ir.Agent || protects) {
 				lowest = min(lowest, r.Decision)
 			}
 		}
 	}
-	outside := strings.HasPrefix(cleaned, "/") || cleaned == ".." || strings.HasPrefix(cleaned, "../") || strings.HasPrefix(raw, "~") ||
-		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00")
 	if outside {
 		ceiling := ir.Deny
 		switch {
@@ -116,7 +116,7 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 	return lowest
 }
 
-func naiveFile(r ir.Rule, cleaned string) bool {
+func naiveFile(r ir.Rule, cleaned string, outside bool) bool {
 	holds := r.Decision != ir.Allow
 	switch r.Pattern.Kind {
 	case ir.All:
@@ -133,7 +133,10 @@ func naiveFile(r ir.Rule, cleaned string) bool {
 		pattern, cleaned = Fold(pattern), Fold(cleaned)
 	}
 	if cleaned == "." {
-		return strings.Trim(pattern, "*/") == "" && strings.Contains(pattern, "**")
+		return strings.Trim(strings.ReplaceAll(pattern, "**", ""), "/") == ""
+	}
+	if strings.HasPrefix(cleaned, "/") { // its first name is one that nothing but "*" matches
+		cleaned = strings.Repeat("\x00", 64) + strings.TrimSuffix(cleaned, "/")
 	}
 	if !strings.Contains(pattern[:len(pattern)-1], "/") {
 		pattern = "**/" + pattern
@@ -141,6 +144,10 @@ func naiveFile(r ir.Rule, cleaned string) bool {
 	pattern = strings.TrimPrefix(pattern, "/")
 	var all []string
 	for _, p := range naiveBraces(pattern) {
+		first, _, _ := strings.Cut(p, "/")
+		if first != "**" && outside && !holds && strings.ContainsAny(first, "*?[") {
+			continue
+		}
 		if strings.HasSuffix(p, "/") {
 			p += "**"
 		}
