@@ -35,6 +35,15 @@ func (ed *editor) owns(place string) string {
 	return nobody
 }
 
+// ownsAll reports whether everything in the file is modec's, comments included.
+func (ed *editor) ownsAll() bool {
+	if ed.owns("") != Container || !blank(ed.root.BeforeExtra) || !blank(ed.root.AfterExtra) {
+		return false
+	}
+	rest, err := Merge(ed.have, nil, nil, ed.owned, ed.force)
+	return err == nil && rest.Data == nil && len(rest.Conflicts) == 0
+}
+
 // wrote reports whether modec wrote a value as it stands at a place.
 func (ed *editor) wrote(place string, v hujson.Value) bool {
 	sum := hash(canonical(v))

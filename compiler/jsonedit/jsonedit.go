@@ -104,13 +104,9 @@ func Merge(have, want []byte, patterns []string, owned []Entries, force Force) (
 		ed.out[""] = Container
 	}
 	data := root.Pack()
-	if want != nil && ed.owns("") == Container && !bytes.Equal(data, have) {
-		rest, err := Merge(have, nil, nil, owned, force)
-		if err == nil && rest.Data == nil && len(rest.Conflicts) == 0 { // nothing in it is anybody else's
-			res := created(want, entries)
-			res.Taken = ed.taken
-			return res, nil
-		}
+	if want != nil && !bytes.Equal(data, have) && ed.ownsAll() {
+		data = bytes.ReplaceAll(want, []byte("\n"), []byte(ed.layout.newline))
+		ed.out = created(want, entries).Entries
 	}
 	if _, err := hujson.Parse(data); err != nil {
 		return Result{}, fmt.Errorf("the entries cannot be changed without breaking the file: %w", err)

@@ -103,6 +103,37 @@ func canonicalText(t *testing.T, data []byte) string {
 	return canonical(v)
 }
 
+// A file in which everything is modec's is laid out as it is emitted when an entry changes,
+// and keeps its bytes when none does.
+func TestAFileOfModecsOwnKeepsItsLayout(t *testing.T) {
+	const before, after = "{\n  \"permissions\": {\n    \"allow\": [\"a\"], \"deny\": []\n  }\n}\n",
+		"{\n  \"permissions\": {\n    \"allow\": [\"b\"], \"deny\": []\n  }\n}\n"
+	own := merged(t, "", before, permissions).Entries
+	loose := strings.ReplaceAll(before, "[\"a\"]", "[\n      \"a\"\n    ]")
+	for _, c := range []struct{ name, have, want, then string }{
+		{"as emitted", before, after, after},
+		{"laid out otherwise", loose, after, after},
+		{"laid out otherwise, and nothing changes", loose, before, loose},
+		{"CR LF", strings.ReplaceAll(before, "\n", "\r\n"), after, strings.ReplaceAll(after, "\n", "\r\n")},
+		{"a byte order mark", "\uFEFF" + before, after, "\uFEFF" + after},
+		{"a person's item", strings.Replace(loose, "\"a\"", "\"a\",\n      \"mine\"", 1), after,
+			strings.Replace(loose, "\"a\"", "\"mine\",\n      \"b\"", 1)},
+		{"a person's comment", "// mine\n" + loose, after, "// mine\n" + strings.Replace(loose, "\"a\"", "\"b\"", 1)},
+		{"a person's comment at the end", loose + "// mine\n", after,
+			strings.Replace(loose, "\"a\"", "\"b\"", 1) + "// mine\n"},
+		{"a person's comment inside", strings.Replace(loose, "\"deny\"", "/* mine */ \"deny\"", 1), after,
+			strings.NewReplacer("\"a\"", "\"b\"", "\"deny\"", "/* mine */ \"deny\"").Replace(loose)},
+	} {
+		r := merged(t, c.have, c.want, permissions, own)
+		if string(r.Data) != c.then {
+			t.Errorf("%s: got %q, want %q", c.name, r.Data, c.then)
+		}
+		if back := merged(t, string(r.Data), "", nil, r.Entries); back.Data != nil && !strings.Contains(c.have, "mine") {
+			t.Errorf("%s: taken out: got %q", c.name, back.Data)
+		}
+	}
+}
+
 func TestAPersonsEntriesStay(t *testing.T) {
 	// "mine" is in both: it was there before, and stays when the source drops it.
 	r := merged(t, `{"permissions": {"allow": ["mine"]}}`, `{"permissions": {"allow": ["mine", "ours"], "deny": []}}`,
