@@ -129,6 +129,7 @@ func (a *analysis) script(text string, in dirs) {
 		a.opaque = true
 		return
 	}
+	a.opaque = a.opaque || !isPlain(text)
 	p := a.engine.parsers.Get().(*syntax.Parser)
 	file, err := p.Parse(strings.NewReader(text), "")
 	a.engine.parsers.Put(p)
