@@ -483,6 +483,10 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 		return SubjectRef{Role: name}, nil
 	}
 	names := p.ModeNames()
+	if kind != "mode" && role != "" && p.Role(name) != nil {
+		return SubjectRef{}, fmt.Errorf("got the role %q beside the role %q, want a mode that it works in: %s", name, role,
+			diag.OneOf(names, "the source has none"))
+	}
 	if role == "" {
 		names = append(names, p.RoleNames()...)
 	}
