@@ -125,13 +125,30 @@ type compiler struct {
 
 // native adds a rule in Claude Code's own grammar.
 func (c *compiler) native(x ir.NativeRule) {
-	if g := format.SharedGroup(x.Text); x.Decision == ir.Allow && g != "" {
+	if g := besideCan(x); g != "" {
 		c.e.loss(c.name, x.Pos, g, codeTool,
-			"the rule %q allows a tool whatever its input is, beside what can.%s decides: it is left out", x.Text, g).
+			"the rule %q allows more than rules of can say, beside what can.%s decides: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
 		return
 	}
 	c.out.add(x.Decision, x.Text)
+}
+
+// besideCan returns the group about which a rule that only Claude Code understands would allow
+// something that the source decides in another way, "" for none: a tool whatever its input is,
+// and paths outside the project.
+func besideCan(x ir.NativeRule) ir.Group {
+	r, err := rule.Parse(x.Text)
+	if err != nil || x.Decision != ir.Allow {
+		return ""
+	}
+	switch g := format.SharedGroup(r.Tool); {
+	case r.Tool == "WebFetch" && !r.HasSpec:
+		return ir.Web
+	case !r.HasSpec, g == ir.Read, g == ir.Edit:
+		return g
+	}
+	return ""
 }
 
 // asks reports whether the role asks about anything. That guards ask is not its doing.

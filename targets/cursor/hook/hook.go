@@ -104,7 +104,7 @@ func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 				}
 			}
 		}
-		return left(s.Default(g))
+		return left(s.Decide(policy.Action{Group: g, Server: contract.UnknownServer, Arg: contract.UnknownTool}))
 	case ir.Read, ir.Edit: // what lies outside the project too
 		return left(s.Default(g)) && len(s.Rules(g)) == 0 && left(s.Decide(policy.Action{Group: g, Arg: ".."}))
 	}
