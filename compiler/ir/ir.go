@@ -484,8 +484,8 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	}
 	names := p.ModeNames()
 	if kind != "mode" && role != "" && p.Role(name) != nil {
-		return SubjectRef{}, fmt.Errorf("got the role %q beside the role %q, want a mode that it works in: %s", name, role,
-			diag.OneOf(names, "the source has none"))
+		return SubjectRef{}, fmt.Errorf("got the role %q beside the role %q, want a mode that it works in: %s",
+			name, role, diag.OneOf(names, "the source has none"))
 	}
 	if role == "" {
 		names = append(names, p.RoleNames()...)

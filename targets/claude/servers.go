@@ -39,7 +39,8 @@ func (e *emitter) lostServers() {
 			}
 			if r := e.without(m, sv); r != nil {
 				e.loss("mode "+m.Slug, m.Pos, ir.MCP, codeServerOff,
-					"the server %q is off by default: the mode has none of its tools in a session of role %s", sv.Name, r.Name).
+					"the server %q is off by default: the mode has none of its tools in a session of role %s",
+					sv.Name, r.Name).
 					Hint("name the server in the role too")
 			}
 		}

@@ -40,8 +40,9 @@ func (e *emitter) servers() []server {
 				Target(e.name).
 				Loses(diag.Narrowing, string(ir.MCP))
 		}
+		limited := len(e.in.Project.Modes) > 0 && sv.Type != ir.External
 		for _, t := range sv.Tools {
-			if len(e.in.Project.Modes) > 0 && sv.Type != ir.External && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
+			if limited && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
 				sv.banned = append(sv.banned, t.Name)
 			}
 		}
