@@ -490,8 +490,11 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 	if role == "" {
 		names = append(names, p.RoleNames()...)
 	}
-	return SubjectRef{}, fmt.Errorf("got subject %q, want %s", s,
-		diag.OneOf(names, "a mode or role: the source has none"))
+	want := diag.OneOf(names, "a mode or role: the source has none")
+	if near := diag.DidYouMean(name, names); near != "" {
+		want += "; " + near
+	}
+	return SubjectRef{}, fmt.Errorf("got subject %q, want %s", s, want)
 }
 
 // ModeNames lists the slugs of the modes, the built-in ones last.
