@@ -19,7 +19,8 @@ type argsCmd struct {
 
 func (argsCmd) Help() string {
 	return `Prints the arguments that start an agent as a role or in a mode: on one line, quoted for a POSIX shell. They
-name the settings that ` + "`modec build`" + ` wrote.
+name the settings that ` + "`modec build`" + ` wrote, which have to be those of the source. Where that or anything else
+fails, the arguments are one option that no agent takes.
 
 Examples:
   eval "claude $(modec args reviewer)"
@@ -36,7 +37,27 @@ type argsReport struct {
 	Diagnostics diag.List `json:"diagnostics" jsonschema:"what the arguments do not carry"`
 }
 
+// argsFailed is an option that no agent has: a command line that a failure is put into must
+// not start an agent without its role.
+const argsFailed = "--modec-args-failed"
+
 func (c *argsCmd) Run(e *env) error {
+	err := c.args(e)
+	if err != nil && !e.ui.json {
+		e.ui.printf("%s", argsFailed+c.end())
+	}
+	return err
+}
+
+// end is what ends the list of arguments.
+func (c *argsCmd) end() string {
+	if c.Null {
+		return "\x00"
+	}
+	return "\n"
+}
+
+func (c *argsCmd) args(e *env) error {
 	if c.Inline && c.FlagsOnly {
 		return errors.New("--inline and --flags-only exclude each other: leave one out")
 	}
@@ -52,6 +73,11 @@ func (c *argsCmd) Run(e *env) error {
 	if list.HasErrors() {
 		return e.ui.fail(list)
 	}
+	if !c.Inline && !c.FlagsOnly { // they name files of the build
+		if err := e.fresh(started.res); err != nil {
+			return err
+		}
+	}
 	args := started.args
 	switch {
 	case e.ui.json:
@@ -65,7 +91,7 @@ func (c *argsCmd) Run(e *env) error {
 		for i, a := range args {
 			quoted[i] = contract.ShellQuote(a)
 		}
-		e.ui.printf("%s\n", strings.Join(quoted, " "))
+		e.ui.printf("%s", strings.Join(quoted, " ")+c.end())
 	}
 	e.ui.diagnostics(list)
 	return nil

@@ -29,7 +29,8 @@ type diffCmd struct {
 
 func (diffCmd) Help() string {
 	return `Decides the same actions by two sources and prints the decisions that differ: widened (more is permitted) or
-narrowed (less is), with the rules of both sides and their places. Prompts and comments make no difference. A
+narrowed (less is), with the rules of both sides and their places. What is released to the agent is widened, and so is
+what the agent decided and is allowed now. Prompts and comments make no difference. A
 revision is read with git; nothing is checked out.
 
 A line stands for all actions that the same two rules decide. The actions come from the patterns of both

@@ -17,11 +17,11 @@ import (
 
 type explainCmd struct {
 	textOrJSON
-	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
-	Action  string `arg:"" optional:"" help:"read, edit, command, web, mcp, modes or unknown."`
-	Arg     string `arg:"" optional:"" help:"The path, command line, host, server:tool, slug or tool."`
-	Role    string `placeholder:"NAME" help:"The role that works in the mode."`
-	Code    string `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
+	Subject string   `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
+	Action  string   `arg:"" optional:"" help:"read, edit, command, web, mcp, modes or unknown."`
+	Arg     []string `arg:"" optional:"" help:"The path, command line in quotes, host, server:tool, slug or tool."`
+	Role    string   `placeholder:"NAME" help:"The role that works in the mode."`
+	Code    string   `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }
 
 func (explainCmd) Help() string {
@@ -76,11 +76,15 @@ func (c *explainCmd) Run(e *env) error {
 	if c.Code != "" {
 		return c.code(e)
 	}
-	if c.Arg == "" {
+	switch {
+	case len(c.Arg) == 0 || c.Arg[0] == "":
 		return errors.New("an explanation needs a subject, an action and its argument: " +
 			"`modec explain SUBJECT ACTION ARG`, or `modec explain --code CODE`")
+	case len(c.Arg) > 1:
+		return fmt.Errorf("got %d arguments of the action %s, want one: put it in quotes", len(c.Arg), c.Action)
 	}
-	action, err := policy.ParseAction(c.Action, c.Arg)
+	arg := c.Arg[0]
+	action, err := policy.ParseAction(c.Action, arg)
 	if err != nil {
 		return err
 	}
@@ -98,7 +102,7 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: c.Arg,
+	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: arg,
 		Targets: map[string]ir.Decision{}}
 	stopped := e.untilStopped(func() {
 		r := s.Decide(action)

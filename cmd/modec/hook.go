@@ -119,12 +119,12 @@ func (e *env) hooker(name string) contract.Hooker {
 func readPolicy(file string) (*ir.Project, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("the policy cannot be read: %w", err)
+		return nil, fmt.Errorf("the policy cannot be read: %w; run `modec build` in the project", err)
 	}
 	defer f.Close()
 	p, err := ir.Unmarshal(io.LimitReader(f, hookModel))
 	if err != nil {
-		return nil, fmt.Errorf("the policy %s cannot be used: %w", file, err)
+		return nil, fmt.Errorf("the policy %s cannot be used: %w; run `modec build` in the project", file, err)
 	}
 	return p, nil
 }

@@ -151,7 +151,8 @@ func remedies(reports []targetReport) []*remedy {
 	for _, r := range reports {
 		for _, d := range r.Losses {
 			i := slices.IndexFunc(list, func(x *remedy) bool {
-				return x.loss == d.Loss && x.hint == d.Hint && (d.Hint != "" || x.losses[0].Code == d.Code)
+				return x.loss == d.Loss && x.hint == d.Hint && (d.Hint != "" || x.losses[0].Code == d.Code) &&
+					x.losses[0].Group == d.Group
 			})
 			if i < 0 {
 				i = len(list)

@@ -40,8 +40,9 @@ func LocalPath(p string) bool {
 }
 
 // DecideAt decides about a file on the disk by its absolute path, both as it is written and
-// with its links resolved, in a project whose folder is root. The lower decision holds.
-// resolve is that of a HookRequest.
+// with its links resolved, in a project whose folder is root. A file outside of that is also
+// decided as ../NAME, as a source may write it. The lowest decision holds. resolve is that of a
+// HookRequest.
 func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(string) (string, error)) policy.Result {
 	resolved, err := resolve(file)
 	if err != nil {
@@ -55,7 +56,26 @@ func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(str
 	if filepath.IsAbs(written) { // the path may begin with the project's resolved one
 		written = policy.Relative(real, file)
 	}
-	return s.DecideFile(g, written, policy.Relative(real, resolved))
+	r := s.DecideFile(g, written, policy.Relative(real, resolved))
+	for _, up := range []string{above(root, file), above(real, file), above(real, resolved)} {
+		if up == "" {
+			continue
+		}
+		if u := s.DecideFile(g, up, ""); ir.Both(r.Decision, u.Decision) != r.Decision {
+			r = u
+		}
+	}
+	return r
+}
+
+// above returns the path of a file outside of a folder from there ("../x"), "" for one inside,
+// and where there is none.
+func above(folder, file string) string {
+	up, err := filepath.Rel(folder, file)
+	if err != nil || up != ".." && !strings.HasPrefix(up, ".."+string(filepath.Separator)) {
+		return ""
+	}
+	return filepath.ToSlash(up)
 }
 
 // WebHost returns the host of an address, or of a bare host; false where agents and browsers

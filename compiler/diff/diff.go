@@ -418,8 +418,8 @@ func (c *comparison) change(k key, p *ir.Project) Change {
 		Kind: Narrowed, Subject: c.ref.String(), Group: k.group, Only: only, Count: len(list),
 		Before: side(k.before), After: side(k.after),
 	}
-	if k.after.Decision > k.before.Decision {
-		out.Kind = Widened
+	if k.after.Decision > k.before.Decision || k.after.Decision == ir.Allow {
+		out.Kind = Widened // what an agent decided by itself it may have asked about
 	}
 	names := make([]string, 0, len(list))
 	for _, a := range list {
@@ -486,7 +486,7 @@ func strange(s string) int {
 			n++
 		}
 	}
-	if strings.Contains(s, "modec-unlisted") || strings.Contains(s, "..") ||
+	if strings.Contains(s, "modec-unlisted") || strings.Contains(s, "..") || strings.HasPrefix(s, "-") ||
 		strings.TrimSpace(s) != s || len(s) < 3 || strings.ToLower(s) != s {
 		n++
 	}

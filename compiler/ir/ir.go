@@ -483,11 +483,18 @@ func (p *Project) ParseSubject(s, role string) (SubjectRef, error) {
 		return SubjectRef{Role: name}, nil
 	}
 	names := p.ModeNames()
+	if kind != "mode" && role != "" && p.Role(name) != nil {
+		return SubjectRef{}, fmt.Errorf("got the role %q beside the role %q, want a mode that it works in: %s",
+			name, role, diag.OneOf(names, "the source has none"))
+	}
 	if role == "" {
 		names = append(names, p.RoleNames()...)
 	}
-	return SubjectRef{}, fmt.Errorf("got subject %q, want %s", s,
-		diag.OneOf(names, "a mode or role: the source has none"))
+	want := diag.OneOf(names, "a mode or role: the source has none")
+	if near := diag.DidYouMean(name, names); near != "" {
+		want += "; " + near
+	}
+	return SubjectRef{}, fmt.Errorf("got subject %q, want %s", s, want)
 }
 
 // ModeNames lists the slugs of the modes, the built-in ones last.

@@ -109,7 +109,10 @@ func TestParseSubject(t *testing.T) {
 		{"both", "", SubjectRef{}, `got "both", which is a mode and a role: want "mode:both" or "role:both"`},
 		{"none", "", SubjectRef{}, `got subject "none", want one of "both", "code", "a:b", "both", "dev"`},
 		{"code", "none", SubjectRef{}, `got role "none", want one of "a:b", "both", "dev"`},
-		{"dev", "dev", SubjectRef{}, `got subject "dev", want one of "both", "code"`},
+		{"Code", "", SubjectRef{}, `got subject "Code", want one of "both", "code", "a:b", "both", "dev"; did you mean "code"?`},
+		{"dev", "dev", SubjectRef{}, `got the role "dev" beside the role "dev", want a mode that it works in: one of "both", "code"`},
+		{"role:dev", "dev", SubjectRef{}, `got the role "dev" beside the role "dev", want a mode that it works in: one of "both", "code"`},
+		{"nobody", "dev", SubjectRef{}, `got subject "nobody", want one of "both", "code"`},
 	} {
 		got, err := p.ParseSubject(c.subject, c.role)
 		msg := ""

@@ -35,9 +35,10 @@ func (ed *editor) owns(place string) string {
 	return nobody
 }
 
-// ownsAll reports whether everything in the file is modec's, comments included.
+// ownsAll reports whether everything in the file is modec's. A comment anywhere, or a comma
+// behind the last item, is somebody's.
 func (ed *editor) ownsAll() bool {
-	if ed.owns("") != Container || !blank(ed.root.BeforeExtra) || !blank(ed.root.AfterExtra) {
+	if root, err := parse(ed.have); ed.owns("") != Container || err != nil || !root.IsStandard() {
 		return false
 	}
 	rest, err := Merge(ed.have, nil, nil, ed.owned, ed.force)

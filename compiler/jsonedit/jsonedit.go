@@ -82,7 +82,7 @@ func Merge(have, want []byte, patterns []string, owned []Entries, force Force) (
 	if len(bytes.TrimSpace(have)) == 0 {
 		return created(want, entries), nil
 	}
-	root, err := hujson.Parse(have)
+	root, err := parse(have)
 	if err != nil {
 		return Result{}, err
 	}
@@ -115,6 +115,17 @@ func Merge(have, want []byte, patterns []string, owned []Entries, force Force) (
 		data = append(slices.Clone(byteOrderMark), data...)
 	}
 	return Result{Data: data, Entries: ed.out, Taken: ed.taken}, nil
+}
+
+// parse reads a file. A comment at its end needs no line break.
+func parse(data []byte) (hujson.Value, error) {
+	v, err := hujson.Parse(data)
+	if err != nil {
+		if again, wrong := hujson.Parse(append(slices.Clone(data), '\n')); wrong == nil {
+			return again, nil
+		}
+	}
+	return v, err
 }
 
 var byteOrderMark = []byte("\uFEFF")

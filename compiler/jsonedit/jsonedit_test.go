@@ -123,6 +123,9 @@ func TestAFileOfModecsOwnKeepsItsLayout(t *testing.T) {
 			strings.Replace(loose, "\"a\"", "\"b\"", 1) + "// mine\n"},
 		{"a person's comment inside", strings.Replace(loose, "\"deny\"", "/* mine */ \"deny\"", 1), after,
 			strings.NewReplacer("\"a\"", "\"b\"", "\"deny\"", "/* mine */ \"deny\"").Replace(loose)},
+		{"a person's comment in a value", strings.Replace(loose, "[\n", "/* mine */ [\n", 1), after,
+			strings.NewReplacer("[\n", "/* mine */ [\n", "\"a\"", "\"b\"").Replace(loose)},
+		{"a comment without a line break", loose + "// mine", after, strings.Replace(loose, "\"a\"", "\"b\"", 1) + "// mine\n"},
 	} {
 		r := merged(t, c.have, c.want, permissions, own)
 		if string(r.Data) != c.then {

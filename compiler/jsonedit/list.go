@@ -23,7 +23,7 @@ type List struct {
 // around it, when an item is added. Of equal keys the last one counts.
 func OpenList(data []byte, place string) (*List, error) {
 	data, bom := bytes.CutPrefix(data, byteOrderMark)
-	root, err := hujson.Parse(data)
+	root, err := parse(data)
 	if err != nil {
 		return nil, err
 	}

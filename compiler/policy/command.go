@@ -117,17 +117,14 @@ func (t *commandTable) decide(c *command) (*Result, []word) {
 	return t.fallback, nil
 }
 
-// unread returns what allows a command whatever it reads, nil for nothing.
+// unread decides a command, on which no deny or ask holds, whatever it reads.
 func (t *commandTable) unread(c *command) *Result {
 	for i := range t.rules[ir.Allow] {
 		if files, ok := t.rules[ir.Allow][i].allows(c); ok && len(files) == 0 {
 			return &t.rules[ir.Allow][i].result
 		}
 	}
-	if t.fallback.Decision == ir.Allow {
-		return t.fallback
-	}
-	return nil
+	return t.fallback
 }
 
 // every reports whether the rule matches every command.
@@ -219,7 +216,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 }
 
 // filtered decides a command that a filter allows, and that reads files: by what is said of
-// them, unless something else allows the command whatever it reads.
+// them, but not below what is said of the command without the filter.
 func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Result {
 	read := analysis{}
 	for _, f := range files {
@@ -229,7 +226,7 @@ func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Res
 	if r.Decision == ir.Allow {
 		return r
 	}
-	if whatever := side.commands.unread(c); whatever != nil {
+	if whatever := side.commands.unread(c); whatever.Decision == ir.Allow || whatever.Decision > r.Decision {
 		return whatever
 	}
 	return r

@@ -126,8 +126,8 @@
 //
 // "@git_read" and "@readonly_filters" say what a pattern cannot say safely:
 // subcommands with the options that only read. The file operands of a filter
-// are judged as reads, unless another entry or the default allows the command whatever it
-// reads.
+// are judged as reads, but an entry never takes from what another one or the default says of
+// the command whatever it reads.
 //
 // # 7. Web and modes
 //

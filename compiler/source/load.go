@@ -115,7 +115,7 @@ func (l *loader) data() *Node {
 	}
 	if root != nil && len(root.Fields) == 0 && !l.diags.HasErrors() {
 		l.diags.Errorf(diag.EmptyProject, diag.Pos{File: l.dir},
-			"the folder has no data (.cue, .yaml, .json, .toml); a source has at least one mode or role").
+			"the source folder has no data (.cue, .yaml, .json, .toml); a source has at least one mode or role").
 			Hintf("write a file such as %s/roles.cue: `modec schema --reference` explains the fields, "+
 				"and `modec init DIR` writes an example into another folder", l.dir)
 		return nil

@@ -30,24 +30,67 @@ func TestGenerated(t *testing.T) {
 	for n := first; n < last; n++ {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
-			files := drawn(uint64(n))
-			res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-			if diags.HasErrors() {
-				t.Fatalf("%v\n%s", diags, files["modec/a.json"])
-			}
-			report, diags := res.Verify(t.Context(), 1, nil)
-			if report.Wider() == 0 {
-				return
-			}
-			var wider []string
-			for _, d := range diags {
-				if d.Code == "wider" && d.Pos.File != "" {
-					wider = append(wider, d.String())
-				}
-			}
-			t.Errorf("%d wider\n%s\n%s%s", report.Wider(), strings.Join(wider[:min(len(wider), 6)], "\n"),
-				files["modec.toml"], files["modec/a.json"])
+			neverWider(t, drawn(uint64(n)))
 		})
+	}
+}
+
+// neverWider fails where a project does not build, or an artifact is wider than its source.
+func neverWider(t *testing.T, files memfs.FS) {
+	t.Helper()
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+	if diags.HasErrors() {
+		t.Fatalf("%v\n%s", diags, files["modec/a.json"])
+	}
+	report, diags := res.Verify(t.Context(), 1, nil)
+	if report.Wider() == 0 {
+		return
+	}
+	var wider []string
+	for _, d := range diags {
+		if d.Code == "wider" && d.Pos.File != "" {
+			wider = append(wider, d.String())
+		}
+	}
+	t.Errorf("%d wider\n%s\n%s%s", report.Wider(), strings.Join(wider[:min(len(wider), 6)], "\n"),
+		files["modec.toml"], files["modec/a.json"])
+}
+
+// Sources that somebody wrote, and that were wider on some agent.
+func TestOrdinarySources(t *testing.T) {
+	const mode = `"name": "A", "roleDefinition": "r"`
+	for name, source := range map[string]string{
+		"a path above the project": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["../infra/**"]},
+			"outside": {"edit": "allow", "read": "allow"}, "command": {"allow": ["npm test *"], "default": "deny"}}}}`,
+		"reads above the project":       `"roles": {"a": {"can": {"read": {"deny": ["../up/**", "../*.key"]}}}}`,
+		"an allow above the project":    `"roles": {"a": {"can": {"edit": {"allow": ["../other/**"]}, "outside": {"edit": "ask"}}}}`,
+		"a path below the home folder":  `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
+		"filters beside ask":            `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
+		"filters beside the agent":      `"modes": {"a": {` + mode + `, "can": {"read": "deny", "command": {"allow": ["@readonly_filters"]}, "default": "agent"}}}`,
+		"a mode that asks outside":      `"modes": {"a": {` + mode + `, "can": {"read": "allow", "outside": {"read": "ask"}}}}, "roles": {"a": {"permissionMode": "plan"}}`,
+		"no server":                     `"roles": {"a": {"can": {"mcp": "deny"}}}`,
+		"no server of a mode":           `"modes": {"a": {` + mode + `, "mcpRestrictions": {"allowedServers": []}}}`,
+		"one server of a mode":          `"servers": {"g": {"command": "g"}}, "modes": {"a": {` + mode + `, "can": {"read": "allow", "mcp": {"g": "allow"}, "unknown": "agent"}}}`,
+		"a mode that asks beside auto":  `"modes": {"a": {` + mode + `, "can": {"command": {}, "default": "ask", "unknown": "agent"}}}, "roles": {"a": {"permissionMode": "auto"}}`,
+		"a tool whole":                  `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
+		"a name that is not ASCII":      `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
+		"a class of letters":            `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,
+		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
+	} {
+		for _, hooks := range []string{`"auto"`, "false"} {
+			for _, inventory := range []string{"open", "closed"} {
+				t.Run(name+" "+inventory+" "+hooks, func(t *testing.T) {
+					t.Parallel()
+					subject := "role:a"
+					if !strings.Contains(source, `"roles"`) {
+						subject = "mode:a"
+					}
+					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(
+						fmt.Sprintf("inventory = %q\n[targets.roo]\n[targets.zoo]\n[targets.claude]\nhooks = %s\n"+
+							"[targets.cursor]\nhooks = %s\nsubject = %q\n[targets.thurbox]\n", inventory, hooks, hooks, subject))})
+				})
+			}
+		}
 	}
 }
 

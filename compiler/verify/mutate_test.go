@@ -270,9 +270,13 @@ func widen(key, s string) [][2]string {
 	case s == "ask":
 		add("raise a decision", "allow")
 	case strings.Contains(s, "modec hook "):
-		add("hook: refuse nothing", strings.Replace(s, "|| exit 2", "|| true", 1), strings.Replace(s, " || exit 2", "", 1))
+		add("hook: refuse nothing", strings.Replace(s, "|| exit 2", "|| true", 1), strings.Replace(s, " || exit 2", "", 1),
+			strings.Replace(s, "[ $? = 2 ] && exit 2; ", "", 1))
+		if !strings.Contains(s, "||") {
+			add("hook: refuse nothing", s+" || true", s+" || echo '{}'")
+		}
 		add("hook: no program", "true")
-		add("hook: may allow", strings.Replace(s, " || exit", " --may-allow || exit", 1))
+		add("hook: may allow", strings.Replace(s, " --subject", " --may-allow --subject", 1))
 		for _, subject := range []string{"role:worker", "role:clerk", "mode:writer", "mode:helper", "mode:none"} {
 			add("hook: another subject", hookSubject.ReplaceAllString(s, "--subject "+subject))
 		}

@@ -61,11 +61,18 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	c := &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}
 	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })
 	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
-	if s.UnknownTool().Decision == ir.Agent {
+	switch {
+	case s.UnknownTool().Decision == ir.Agent && !c.hook && c.unlistedServers():
+		e.loss(c.name, c.pos, ir.MCP, codeModes,
+			"without the hook no list names the servers that the inventory does not: the mode has the tools that are "+
+				"known, and no other").
+			Hint(e.remedy)
+		o = append(o, "tools", c.offeredTools())
+	case s.UnknownTool().Decision == ir.Agent:
 		if names := c.withheldTools(); len(names) > 0 {
 			o = append(o, "disallowedTools", names)
 		}
-	} else {
+	default:
 		o = append(o, "tools", c.offeredTools())
 	}
 	if m.Model != "" {

@@ -204,6 +204,7 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := newEmitter(in)
 	e.checkNames()
 	e.lostFields()
+	e.lostServers()
 	var files []contract.File
 	for i := range in.Project.Roles {
 		files = append(files, e.roleFiles(&in.Project.Roles[i])...)

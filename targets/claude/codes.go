@@ -22,6 +22,7 @@ const (
 	codeRegex         diag.Code = "claude-regex"
 	codeShared        diag.Code = "claude-shared"
 	codeServerField   diag.Code = "claude-server-field"
+	codeServerOff     diag.Code = "claude-server-off"
 	codeTool          diag.Code = "claude-tool"
 	codeUnknownExtra  diag.Code = "claude-unknown-extra"
 	codeWeb           diag.Code = "claude-web"
@@ -89,6 +90,9 @@ func emitterCodes() []diag.Doc {
 		},
 		{Code: codeServerField, Text: "Claude Code's .mcp.json has no working directory for a server: it is left " +
 			"out, and the server starts where Claude Code does. Let the server's command change into its folder."},
+		{Code: codeServerOff, Text: "A server that is off by default is open to a mode that names it. Claude Code " +
+			"starts the servers of the session, and a subagent has those: in a session of a role that does not name " +
+			"the server, the mode has none of its tools. Name the server in the role too."},
 		{Code: codeUnknownExtra, Text: "extra.claude of a mode contains a setting that modec does not know to be " +
 			"harmless. Settings that change what the subagent may do belong into can."},
 		{Code: codeFlags, Text: "A command line cannot express this part of a role: flags have no list of rules to " +

@@ -94,7 +94,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 		e.loss(c.name, r.PermissionModePos, "", codeAskMode,
 			"the mode dontAsk refuses whatever the role asks about").
 			Hint("deny or allow it, or use another permissionMode")
-	case mode == format.Plan && !c.closed(ir.Edit):
+	case mode == format.Plan && c.allowsAny(ir.Edit):
 		e.loss(c.name, r.PermissionModePos, ir.Edit, codePlanMode,
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")
@@ -125,19 +125,46 @@ type compiler struct {
 
 // native adds a rule in Claude Code's own grammar.
 func (c *compiler) native(x ir.NativeRule) {
-	if g := format.SharedGroup(x.Text); x.Decision == ir.Allow && g != "" {
+	if g := besideCan(x); g != "" {
 		c.e.loss(c.name, x.Pos, g, codeTool,
-			"the rule %q allows a tool whatever its input is, beside what can.%s decides: it is left out", x.Text, g).
+			"the rule %q allows more than rules of can say, beside what can.%s decides: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
 		return
 	}
 	c.out.add(x.Decision, x.Text)
 }
 
-// asks reports whether the role asks about anything.
+// besideCan returns the group about which a rule that only Claude Code understands would allow
+// something that the source decides in another way, "" for none: a tool whatever its input is,
+// and paths outside the project.
+func besideCan(x ir.NativeRule) ir.Group {
+	r, err := rule.Parse(x.Text)
+	if err != nil || x.Decision != ir.Allow {
+		return ""
+	}
+	switch g := format.SharedGroup(r.Tool); {
+	case r.Tool == "WebFetch" && !r.HasSpec:
+		return ir.Web
+	case !r.HasSpec, g == ir.Read, g == ir.Edit:
+		return g
+	}
+	return ""
+}
+
+// asks reports whether the role asks about anything. That guards ask is not its doing.
 func (c *compiler) asks() bool {
 	asks := func(g ir.Group) bool { return c.s.Default(g).Decision == ir.Ask }
-	return len(c.out.ask) > 0 || slices.ContainsFunc(ir.Groups, asks)
+	own := func(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile }
+	beside := func(text string) bool { return !strings.HasPrefix(text, "Edit") }
+	return slices.ContainsFunc(ir.Groups, asks) || slices.ContainsFunc(c.s.Rules(ir.Edit), own) ||
+		slices.ContainsFunc(c.out.ask, beside)
+}
+
+// allowsAny reports whether the role allows something of a group.
+func (c *compiler) allowsAny(g ir.Group) bool {
+	return c.s.Default(g).Decision == ir.Allow || slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool {
+		return r.Decision == ir.Allow
+	})
 }
 
 // closes reports whether the role asks about or denies what its rules do not list. Plan

@@ -191,6 +191,9 @@ func (p *pathRules) hold(r *ir.Rule) {
 				glob += "/*" // what is in a folder of the project itself
 			}
 		}
+		if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
+			p.out.add(r.Decision, p.tool+"("+glob+")")
+		}
 		switch glob[0] {
 		case '!', '#', '~':
 			glob = "./" + glob

@@ -114,7 +114,20 @@ func (e *emitter) modeNeedsHook(c *compiler) need {
 			return need{fmt.Sprintf("what is asked about of the server %q", sv.Name), sv.Pos}
 		}
 	}
+	if c.s.UnknownTool().Decision == ir.Agent && c.unlistedServers() {
+		return need{"servers that the inventory does not list", c.s.Default(ir.MCP).Pos}
+	}
 	return need{}
+}
+
+// unlistedServers reports whether a mode may not use servers that an open inventory does not
+// list as its session may.
+func (c *compiler) unlistedServers() bool {
+	if c.e.in.Project.ClosedInventory {
+		return false
+	}
+	d := c.elsewhere()
+	return d == ir.Deny || d == ir.Ask && (c.e.in.Project.Baseline == "" || c.e.entered(c, c.e.mayApproveAll))
 }
 
 // beyondTools reports whether a mode that has the tools of a group may not use them as its
@@ -125,7 +138,7 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 	}
 	// Paths outside the project.
 	return (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent &&
-		c.s.Outside(g).Decision == ir.Deny && e.entered(c, e.approvesAll)
+		c.s.Outside(g).Decision < ir.Allow && e.entered(c, e.approvesAll)
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

@@ -23,6 +23,45 @@ func (e *emitter) lostFields() {
 	}
 }
 
+// lostServers reports the servers that are off by default and that a mode names: a session
+// starts none for a mode alone.
+func (e *emitter) lostServers() {
+	for i := range e.in.Project.Modes {
+		m := &e.in.Project.Modes[i]
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+		if err != nil {
+			continue // reported where the mode is emitted
+		}
+		for j := range e.in.Project.Servers {
+			sv := &e.in.Project.Servers[j]
+			if sv.DefaultEnabled || sv.Type == ir.External || !contract.Usable(s, sv) {
+				continue
+			}
+			if r := e.without(m, sv); r != nil {
+				e.loss("mode "+m.Slug, m.Pos, ir.MCP, codeServerOff,
+					"the server %q is off by default: the mode has none of its tools in a session of role %s",
+					sv.Name, r.Name).
+					Hint("name the server in the role too")
+			}
+		}
+	}
+}
+
+// without returns the first role that may enter a mode and may not use a server.
+func (e *emitter) without(m *ir.Mode, sv *ir.Server) *ir.Role {
+	for i := range e.in.Project.Roles {
+		r := &e.in.Project.Roles[i]
+		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) {
+			continue
+		}
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+		if err == nil && !contract.Usable(s, sv) {
+			return r
+		}
+	}
+	return nil
+}
+
 // sharedServers returns the servers that somebody may use and that are on by default.
 func (e *emitter) sharedServers() []*ir.Server {
 	var list []*ir.Server

@@ -2,7 +2,6 @@ package cursor
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -82,17 +81,8 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 
 // unlisted reports whether a default of commands or hosts that allows means all of them. A
 // written one does not beside a list: what is not literal, or no host, is then asked about.
-// Commands of a filter that reads are decided by what they read.
 func (p *profile) unlisted(g ir.Group) bool {
-	rules := p.subject.Rules(g)
-	left := p.subject.Default(g).Decision == ir.Agent
-	return len(rules) == 0 || left && !slices.ContainsFunc(rules, filters)
-}
-
-// filters reports whether a rule allows the built-in set whose commands are decided by the
-// paths that they name.
-func filters(r ir.Rule) bool {
-	return r.Decision == ir.Allow && r.Pattern.Kind == ir.Builtin && r.Pattern.Text == "readonly_filters"
+	return len(p.subject.Rules(g)) == 0 || p.subject.Default(g).Decision == ir.Agent
 }
 
 // everything reports whether a pattern matches every command.

@@ -147,10 +147,16 @@ func (e *emitter) denied(p *profile) []string {
 			list = append(list, "user-"+entry, "project-*-"+entry)
 		}
 	}
-	if p.hooked || e.in.Project.ClosedInventory {
+	if e.in.Project.ClosedInventory {
 		return list
 	}
-	if p.byDefault(ir.MCP) == ir.Deny {
+	if e.deniesServers(p) {
+		return []string{"*:*"}
+	}
+	if p.hooked {
+		return list
+	}
+	if decided(p.elsewhere()) == ir.Deny {
 		if e.closed(p, ir.MCP) {
 			return []string{"*:*"}
 		}

@@ -62,13 +62,15 @@ func (e *emitter) paths(p *profile, g ir.Group) []string {
 	return out
 }
 
-// plainGlobs returns a pattern as globs without braces; none for an expression.
+// plainGlobs returns a pattern as globs without braces; none for an expression, and for one
+// that begins above the project, which no token means.
 func plainGlobs(p ir.Pattern) []string {
 	if p.Kind != ir.Plain {
 		return nil
 	}
 	globs, err := policy.ExpandBraces(p.Text)
-	if err != nil {
+	above := func(glob string) bool { return strings.HasPrefix(glob, "..") }
+	if err != nil || slices.ContainsFunc(globs, above) {
 		return nil
 	}
 	return globs
@@ -98,8 +100,13 @@ func (p *profile) pathTokens(glob string) []string {
 // stars replaces what only one of the matchers understands by `*`.
 func stars(glob string) string {
 	var b strings.Builder
+	replaced := false // the last character
 	for i := 0; i < len(glob); i++ {
 		c := glob[i]
+		if replaced && c == '*' {
+			continue
+		}
+		replaced = false
 		switch {
 		case c == '[':
 			i += max(0, strings.IndexByte(glob[i:], ']'))
@@ -109,7 +116,7 @@ func stars(glob string) string {
 			b.WriteByte(c)
 			continue
 		}
-		if !strings.HasSuffix(b.String(), "*") {
+		if replaced = true; !strings.HasSuffix(b.String(), "*") {
 			b.WriteByte('*')
 		}
 	}

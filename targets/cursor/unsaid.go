@@ -74,21 +74,6 @@ func (e *emitter) unsaidRules(p *profile, g ir.Group) {
 	if p.byDefault(g) < least {
 		p.unsaidDefault(g)
 	}
-	if g == ir.Command {
-		p.unsaidReads()
-	}
-}
-
-// unsaidReads adds a filter whose commands the source denies by the paths that they name:
-// Cursor asks about them.
-func (p *profile) unsaidReads() {
-	rules := p.subject.Rules(ir.Command)
-	i := slices.IndexFunc(rules, filters)
-	denies := p.byDefault(ir.Read) == ir.Deny || decided(p.subject.Outside(ir.Read)) == ir.Deny ||
-		slices.ContainsFunc(p.subject.Rules(ir.Read), func(r ir.Rule) bool { return r.Decision == ir.Deny })
-	if i >= 0 && denies {
-		p.addUnsaid(ir.Command, rules[i].Pos, "what "+rules[i].Pattern.String()+" may not read")
-	}
 }
 
 // unsaidPaths adds what no token denies of paths. What is asked about is denied too, since
@@ -116,8 +101,8 @@ func (e *emitter) unsaidPaths(p *profile, g ir.Group) {
 // list, and resources.
 func (e *emitter) unsaidTools(p *profile) {
 	if !e.in.Project.ClosedInventory {
-		if p.byDefault(ir.MCP) == ir.Deny {
-			p.addUnsaid(ir.MCP, p.subject.Default(ir.MCP).Pos, "servers that the inventory does not list")
+		if r := p.elsewhere(); decided(r) == ir.Deny && !e.deniesServers(p) {
+			p.addUnsaid(ir.MCP, r.Pos, "servers that the inventory does not list")
 		}
 		for i := range e.in.Project.Servers {
 			sv := &e.in.Project.Servers[i]
@@ -167,9 +152,20 @@ func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 	return out
 }
 
+// deniesServers reports whether a bare deny is about every server, listed or not.
+func (e *emitter) deniesServers(p *profile) bool {
+	can := e.can(p.ref)
+	return can.MCP != nil && slices.ContainsFunc(can.MCP.Rules, func(r ir.Rule) bool {
+		return r.Decision == ir.Deny && r.Pattern.Everything()
+	})
+}
+
 // refusedTools returns the servers that a subject refuses whole, and the tools that it
 // refuses of others.
 func (e *emitter) refusedTools(p *profile) (out []unsaid) {
+	if !e.in.Project.ClosedInventory && e.deniesServers(p) {
+		return []unsaid{{"every MCP server", p.elsewhere().Pos}}
+	}
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
 		if p.whole(sv, ir.Deny) {
@@ -247,6 +243,11 @@ func (e *emitter) closed(p *profile, g ir.Group) bool {
 
 // decided returns what a result of the source means to Cursor.
 func decided(r policy.Result) ir.Decision { return contract.Decision(cursor{}, &r) }
+
+// elsewhere decides about a server that the inventory does not list.
+func (p *profile) elsewhere() policy.Result {
+	return p.subject.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
+}
 
 func (p *profile) byDefault(g ir.Group) ir.Decision { return decided(p.subject.Default(g)) }
 

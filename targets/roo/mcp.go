@@ -28,6 +28,8 @@ func (e *emitter) servers() []server {
 		sv := server{Server: &e.in.Project.Servers[i]}
 		most := e.in.Reach.Server(sv.Name).Modes
 		switch {
+		case len(e.in.Project.Modes) == 0: // Roo's own modes are all that there is
+			sv.disabled = !sv.DefaultEnabled
 		case most == ir.Deny:
 			sv.disabled = true // also shadows a global server of that name
 		case !sv.DefaultEnabled && e.dialect == format.Stock:
@@ -38,8 +40,9 @@ func (e *emitter) servers() []server {
 				Target(e.name).
 				Loses(diag.Narrowing, string(ir.MCP))
 		}
+		limited := len(e.in.Project.Modes) > 0 && sv.Type != ir.External
 		for _, t := range sv.Tools {
-			if sv.Type != ir.External && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
+			if limited && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
 				sv.banned = append(sv.banned, t.Name)
 			}
 		}

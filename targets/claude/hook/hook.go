@@ -9,7 +9,6 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -128,8 +127,7 @@ type question struct {
 // Answer answers a PreToolUse payload: one JSON object and exit code 0, or a refusal.
 func Answer(req contract.HookRequest) contract.HookAnswer {
 	q := question{HookRequest: req}
-	d := json.NewDecoder(bytes.NewReader(req.Payload))
-	if err := d.Decode(&q.payload); err != nil {
+	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Claude Code: " + err.Error())
 	}
 	if q.Event != "PreToolUse" || q.Tool == "" || q.ToolInput == nil {

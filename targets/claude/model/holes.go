@@ -33,6 +33,7 @@ const (
 	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
 	looseDomain = "a name with other characters than those of a host is to Claude Code's rules like any other"
 	looseLetter = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
+	looseForm   = "Claude Code compares a name as it is composed, as a file system may not"
 	looseHost   = "Claude Code fetches documentation from hosts of its own choice without a rule"
 	looseAgent  = "Claude Code starts a subagent that no rule names without a question"
 	looseTool   = "a tool that asks for nothing of itself runs without a rule"

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/format/rule"
 )
@@ -165,6 +167,8 @@ func newFile(arg string) *file {
 		f.odd = looseName
 	case strings.ContainsAny(arg, "\u017F\u212A"):
 		f.odd = looseLetter
+	case !norm.NFC.IsNormalString(arg):
+		f.odd = looseForm
 	}
 	switch arg = portable(arg); {
 	case arg == "~", strings.HasPrefix(arg, "~/"):

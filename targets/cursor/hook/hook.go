@@ -11,7 +11,6 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -104,7 +103,7 @@ func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 				}
 			}
 		}
-		return left(s.Default(g))
+		return left(s.Decide(policy.Action{Group: g, Server: contract.UnknownServer, Arg: contract.UnknownTool}))
 	case ir.Read, ir.Edit: // what lies outside the project too
 		return left(s.Default(g)) && len(s.Rules(g)) == 0 && left(s.Decide(policy.Action{Group: g, Arg: ".."}))
 	}
@@ -114,8 +113,7 @@ func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
 	q := question{HookRequest: req}
-	body := bytes.TrimPrefix(req.Payload, []byte("\ufeff")) // PowerShell may put one there
-	if err := json.Unmarshal(body, &q.payload); err != nil {
+	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Cursor: " + err.Error())
 	}
 	event, ok := events[q.Event]

@@ -92,7 +92,9 @@ func (r *reader) ignored(at diag.Pos, message string, args ...any) {
 
 // ignored does so for a list of diagnostics.
 func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
-	diags.Warnf(codeIgnored, at, message, args...).Hint("`modec build` rewrites it").Target("cursor")
+	diags.Warnf(codeIgnored, at, message, args...).
+		Hint("`modec build` rewrites what it wrote; write what is yours as Cursor reads it").
+		Target("cursor")
 }
 
 // policy reads a compiled policy as modec's hook does.
