@@ -14,8 +14,9 @@ type commandTable struct {
 	// open is set for a bare allow, where "*" is allowed, and where the rest is left to the
 	// agent: what is not literal is then judged by what it could become.
 	open   bool
-	left   bool   // the rest is left to the agent: no "*" allows it
-	opaque Result // for what matches no list
+	left   bool    // the rest is left to the agent: no "*" allows it
+	opaque Result  // for what matches no list
+	odd    *Result // for a line that is not plain; nil where that makes no difference
 }
 
 type commandRule struct {
@@ -53,8 +54,30 @@ func (e *Engine) compileCommands(s *side) error {
 		}
 		t.rules[r.Decision] = append(t.rules[r.Decision], c)
 	}
-	t.opaque = t.unreadable()
+	t.opaque, t.odd = t.unreadable(), t.unlike()
 	return nil
+}
+
+// unlike decides a line that shells may read in different ways: no list allows it. Where the
+// rest is left to the agent, so is such a line. Else a person is asked at most, unless every
+// command is allowed.
+func (t *commandTable) unlike() *Result {
+	held := slices.Concat(t.rules[ir.Deny], t.rules[ir.Ask])
+	switch {
+	case t.left:
+		return t.fallback
+	case t.open && len(held) == 0:
+		return nil
+	case !t.open && t.fallback.Decision <= ir.Ask:
+		return t.fallback
+	case len(held) > 0:
+		r := held[0].result
+		r.Decision, r.Rule = ir.Ask, "not plain, and command has "+r.Rule
+		return &r
+	}
+	r := *t.fallback
+	r.Decision, r.Rule = ir.Ask, "not plain, and command has a list"
+	return &r
 }
 
 // unreadable decides what matches no list: deny where the group has a deny,
@@ -165,9 +188,35 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 // commands, and over the files that its redirects touch.
 func (s *Subject) command(dir, line string) Result {
 	a := s.engine.analyse(dir, line)
+	r := *s.line(a, alike)
+	if !a.odd {
+		return r
+	}
+	strict := *s.line(a, unlike)
+	if strict.Decision != r.Decision {
+		strict.Odd, strict.Read = true, r.Decision
+	}
+	return strict
+}
+
+// reading is whether a line is taken for what its parser reads, or for one that a shell may
+// read in another way.
+type reading bool
+
+const (
+	alike  reading = false
+	unlike reading = true
+)
+
+// line decides an analysed line.
+func (s *Subject) line(a *analysis, as reading) *Result {
 	var all *Result
 	for _, side := range s.stating(ir.Command) {
-		switch r := s.ofSide(side, a); {
+		r := s.ofSide(side, a)
+		if odd := side.commands.odd; as == unlike && odd != nil {
+			needs(&r)(odd)
+		}
+		switch {
 		case all == nil:
 			all = r
 		case r != nil:
@@ -179,7 +228,7 @@ func (s *Subject) command(dir, line string) Result {
 	if all == nil {
 		all = &s.stating(ir.Command)[0].commands.opaque
 	}
-	return *all
+	return all
 }
 
 // needs returns a function that adds what an action needs; nil adds nothing.

@@ -1,6 +1,10 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"modec.dev/modec/compiler/ir"
+)
 
 func TestPlain(t *testing.T) {
 	for line, want := range map[string]bool{
@@ -20,6 +24,38 @@ func TestPlain(t *testing.T) {
 	} {
 		if got := isPlain(line); got != want {
 			t.Errorf("%q: got %v, want %v", line, got, want)
+		}
+	}
+}
+
+// No list allows a line that is not plain. Where the rest is left to the agent, so is such a
+// line; where everything is allowed, nothing is known that it could evade.
+func TestOddLines(t *testing.T) {
+	list := func() *ir.Table { return table(allow("ls *"), deny("git push *")) }
+	for name, c := range map[string]struct {
+		table *ir.Table
+		want  ir.Decision // of a line in which nothing is denied
+	}{
+		"a list that closes with deny":  {withDefault(table(allow("ls *")), ir.Deny), ir.Deny},
+		"a list that closes with ask":   {withDefault(list(), ir.Ask), ir.Ask},
+		"a list that denies":            {list(), ir.Deny},
+		"a list beside an allow":        {withDefault(table(allow("ls *")), ir.Allow), ir.Ask},
+		"a deny beside everything":      {table(allow("*"), deny("git push *")), ir.Ask},
+		"an ask beside everything":      {table(allow("*"), ask("git push *")), ir.Ask},
+		"a deny beside an open default": {withDefault(table(deny("git push *")), ir.Allow), ir.Ask},
+		"everything":                    {table(allow("*")), ir.Allow},
+		"an open group":                 {bare(ir.Allow), ir.Allow},
+		"what is left":                  {withDefault(list(), ir.Agent), ir.Agent},
+	} {
+		s := mode(t, ir.Can{Command: c.table, Read: bare(ir.Allow), Edit: bare(ir.Allow)})
+		for _, line := range []string{"ls *.go", "ls # x", "ls # x\\\ngit push", "(ls)", "ls $X", "for x in a; do ls; done",
+			"ls \"${x:-'}\"; evil #'}\"", "for y in '$(evil)'; do for z in \"${y@P}\"; do ls; done; done"} {
+			if r := s.Decide(Action{Group: ir.Command, Arg: line}); r.Decision > c.want {
+				t.Errorf("%s: %q: got %s (%s), want %s", name, line, r.Decision, r.Rule, c.want)
+			}
+		}
+		if r := s.Decide(Action{Group: ir.Command, Arg: "ls -la"}); r.Decision != ir.Allow || r.Odd {
+			t.Errorf("%s: a plain line: got %s", name, r.Decision)
 		}
 	}
 }

@@ -40,6 +40,11 @@ type Result struct {
 	// the decision is Agent. It is Agent too where no permissionMode is written.
 	Mapped ir.Decision
 
+	// Odd is set where a command line is not plain, and a plain one that reads alike would be
+	// decided as Read.
+	Odd  bool
+	Read ir.Decision
+
 	quiet bool // decided by the project's silence, which states nothing in a pair
 }
 

@@ -28,6 +28,7 @@ type analysis struct {
 	commands []command
 	touches  []touch
 	opaque   bool // some of it could not be read
+	odd      bool // some of it is not plain: shells may read it in different ways
 	scripts  int
 	depth    int
 	source   string // the script that is being read
@@ -129,7 +130,7 @@ func (a *analysis) script(text string, in dirs) {
 		a.opaque = true
 		return
 	}
-	a.opaque = a.opaque || !isPlain(text)
+	a.odd = a.odd || !isPlain(text)
 	p := a.engine.parsers.Get().(*syntax.Parser)
 	file, err := p.Parse(strings.NewReader(text), "")
 	a.engine.parsers.Put(p)

@@ -175,7 +175,7 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		j.left[w.Group] = true
 		v = j.byItself(w, v)
 	}
-	v = merged(v, w.Source.Decision)
+	v = merged(native(v, &w.Source), w.Source.Decision)
 	if w.Assumed {
 		j.assumed(w, v)
 		return
@@ -222,6 +222,28 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	j.example(&j.out.Filled, j.finding(w, h, v.Answer))
 	compiled.Governs &= v.Governs
 	return compiled
+}
+
+// native makes a hole of what an agent permits of a line that is not plain, as far as it would
+// be permitted of a plain one: how the agent reads such a line is its own matter.
+func native(v contract.Verdict, source *policy.Result) contract.Verdict {
+	if !source.Odd {
+		return v
+	}
+	const why = "the agent reads a line that is not plain by itself, and no list of the source allows one"
+	odd := func(a *contract.Answer, hole **contract.Hole) {
+		if a.Decision > source.Decision && a.Decision <= source.Read {
+			*hole = &contract.Hole{Decision: a.Decision, Why: why}
+			a.Decision = source.Decision
+		}
+	}
+	odd(&v.Answer, &v.Hole)
+	if v.Bare != nil {
+		b := *v.Bare
+		odd(&b, &v.BareHole)
+		v.Bare = &b
+	}
+	return v
 }
 
 // whole returns a verdict with its holes in its answers.
@@ -311,6 +333,9 @@ func (j *job) roleAllows(w *Witness) bool {
 		j.role = s
 	}
 	r := j.role.Decide(w.Action)
+	if r.Odd {
+		r.Decision = r.Read
+	}
 	d := contract.Decision(j.target.Target, &r)
 	if d == ir.Agent && j.alone != nil {
 		d = whole(j.alone.Decide(ir.SubjectRef{Role: j.ref.Role}, w.Action)).Decision
