@@ -31,7 +31,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test check agents lint unit whole race e2e quick acme bench fuzz golden release reproducible clean
+.PHONY: test check shells agents lint unit whole race e2e quick acme bench fuzz golden release reproducible clean
 
 # npm's part runs beside Go's; a part's output is printed when it is done.
 test:
@@ -40,16 +40,23 @@ test:
 	@$(MAKE) unit
 	@$(MAKE) times
 
-check:
+check: shells
 	@rm -rf $(BIN)/times
 	@$(MAKE) -j2 -Otarget race e2e
 	@$(MAKE) whole
 	@$(MAKE) fuzz TIME=5s
 	@$(MAKE) times
 
+# The shells in which TestShells runs lines. What is missing is installed where that is possible.
+SHELLS := bash dash zsh mksh busybox
+shells:
+	@missing=$$(for s in $(SHELLS); do command -v $$s >/dev/null || echo $$s; done); \
+	[ -z "$$missing" ] || apt-get install -qq -y $$missing >/dev/null 2>&1 || true
+
 .PHONY: times
 times:
 	@for t in $(MODEC_E2E_SKIP); do echo "not run: the end-to-end tests of $$t (MODEC_E2E_SKIP)"; done
+	@for s in $(SHELLS); do command -v $$s >/dev/null || echo "not run: TestShells in $$s (it is not installed)"; done
 	@[ -n "$(MODEC_CORPUS)" ] || echo "not run: TestCorpus (MODEC_CORPUS names no folder of real files)"
 	@echo "parts:"; sed 's/^/  /' $(BIN)/times/*
 

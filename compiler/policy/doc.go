@@ -108,6 +108,13 @@
 // An assignment, an export and a loop over a variable such as PATH are judged
 // like commands: what they set changes what the next command is.
 //
+// Only a plain line is ever allowed by a list: one that every shell reads alike, by the
+// grammar that file plain.go has with its reasons. Any other line (a comment, an unquoted file
+// glob, a variable but "$NAME", an assignment, a loop, …) is asked about at most where the group
+// has a list, a deny or an ask, is left to the agent where the group is, and allowed where the
+// group is a bare allow or has "*" and nothing else. What it is read to run may deny it all the
+// same. [Result.Odd] says that a decision is lower for this alone.
+//
 // A line that does not parse, a command word that is not literal and a
 // substitution match no entry of a list. Such a command is denied where the
 // group has a deny, and asked at most elsewhere. Where the group is a bare
