@@ -71,6 +71,9 @@ func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(str
 // above returns the path of a file outside of a folder from there ("../x"), "" for one inside,
 // and where there is none.
 func above(folder, file string) string {
+	if rest, ok := strings.CutPrefix(file, folder); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return "" // as nearly all are
+	}
 	up, err := filepath.Rel(folder, file)
 	if err != nil || up != ".." && !strings.HasPrefix(up, ".."+string(filepath.Separator)) {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // ReadPayload decodes what an agent sends to a hook into a struct. It fails on anything but one
@@ -19,42 +20,68 @@ func ReadPayload(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return err
 	}
+	return oneReading(data, keysOf(reflect.TypeOf(into).Elem()))
+}
+
+// payloadKeys caches the keys of structs: a hook answers in milliseconds.
+var payloadKeys sync.Map // of reflect.Type: map[string]string, by the key in lower case
+
+func keysOf(t reflect.Type) map[string]string {
+	if keys, ok := payloadKeys.Load(t); ok {
+		return keys.(map[string]string)
+	}
 	keys := map[string]string{}
-	for f := range reflect.TypeOf(into).Elem().Fields() {
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		keys[strings.ToLower(name)] = name
 	}
-	return oneReading(json.NewDecoder(bytes.NewReader(data)), keys)
+	payloadKeys.Store(t, keys)
+	return keys
 }
 
-// oneReading fails on a value in which an object has a key twice, or one that differs by its
-// case from the keys of the outermost.
-func oneReading(d *json.Decoder, keys map[string]string) error {
-	start, err := d.Token()
-	if err != nil {
-		return err
-	}
-	bracket, ok := start.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		if bracket == '{' {
-			t, err := d.Token()
-			if err != nil {
-				return err
+// oneReading fails on valid JSON in which an object has a key twice, or the outermost one a key
+// that differs by its case from the keys of the struct.
+func oneReading(data []byte, keys map[string]string) error {
+	var open []map[string]bool // the keys of each object that is open; nil for a list
+	key := false               // the next text is a key
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{':
+			open, key = append(open, map[string]bool{}), true
+		case '[':
+			open, key = append(open, nil), false
+		case '}', ']':
+			open, key = open[:len(open)-1], false
+		case ',':
+			key = open[len(open)-1] != nil
+		case '"':
+			end := endOfText(data, i)
+			if key {
+				key = false
+				text, seen := string(data[i+1:end]), open[len(open)-1]
+				if strings.Contains(text, `\`) {
+					if err := json.Unmarshal(data[i:end+1], &text); err != nil {
+						return err
+					}
+				}
+				name, known := keys[strings.ToLower(text)]
+				if seen[text] || len(open) == 1 && known && name != text {
+					return fmt.Errorf("got the key %q twice, or in another case", text)
+				}
+				seen[text] = true
 			}
-			key, _ := t.(string)
-			if name, ok := keys[strings.ToLower(key)]; seen[key] || ok && name != key {
-				return fmt.Errorf("got the key %q twice, or in another case", key)
-			}
-			seen[key] = true
-		}
-		if err := oneReading(d, nil); err != nil {
-			return err
+			i = end
 		}
 	}
-	_, err = d.Token()
-	return err
+	return nil
+}
+
+// endOfText returns the index of the quote that ends the text whose first quote stands at i.
+func endOfText(data []byte, i int) int {
+	for i++; data[i] != '"'; i++ {
+		if data[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }

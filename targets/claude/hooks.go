@@ -123,7 +123,7 @@ func (e *emitter) modeNeedsHook(c *compiler) need {
 // unlistedServers reports whether a mode may not use servers that an open inventory does not
 // list as its session may.
 func (c *compiler) unlistedServers() bool {
-	if c.e.in.Project.ClosedInventory {
+	if c.e.in.Project.ClosedInventory || c.everyServer() { // one rule names them all
 		return false
 	}
 	d := c.elsewhere()
