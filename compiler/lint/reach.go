@@ -19,12 +19,14 @@ var interpreters = strings.Fields("python python3 node deno bun ruby perl php lu
 
 // farReaching lists the families. The first one that fits is reported.
 var farReaching = []reaching{
-	{[]string{"git log", "git diff", "git show", "git shortlog", "git rev-list", "git blame", "git status", "git branch"},
+	{[]string{"git log", "git diff", "git show", "git shortlog", "git rev-list", "git blame", "git status",
+		"git branch"},
 		"options such as --output write files", `"@git_read" allows what only reads`},
 	{[]string{"git"}, "it also pushes, fetches and runs what the repository's configuration names",
 		`"@git_read" allows what only reads; list the rest`},
 	{[]string{"go test", "go build", "go run", "go vet", "go generate", "cargo", "mvn", "gradle"},
-		"an option or the code itself runs any program (go test -exec)", "allow the arguments that are used, such as \"go test ./...\""},
+		"an option or the code itself runs any program (go test -exec)",
+		"allow the arguments that are used, such as \"go test ./...\""},
 	{[]string{"npm run", "pnpm run", "yarn run", "pnpm", "yarn", "make", "just", "task", "rake"},
 		"it runs every script of the project, those too that are added later", "list the scripts that it needs"},
 	{append(slices.Clone(interpreters), "npx", "bunx", "pnpx", "uvx", "eval"), "it runs any code that it is given",
@@ -48,7 +50,8 @@ func (p *pass) reaches() {
 			continue
 		}
 		for _, r := range t.Rules {
-			if r.Decision != ir.Allow || !written(r) || r.Pattern.Kind != ir.Plain || matchesEverything(ir.Command, r) {
+			plain := r.Decision == ir.Allow && written(r) && r.Pattern.Kind == ir.Plain
+			if !plain || matchesEverything(ir.Command, r) {
 				continue
 			}
 			if why, hint := reach(r.Pattern.Text, deniesReads(s.can)); why != "" {
@@ -78,7 +81,8 @@ func reach(pattern string, denied bool) (why, hint string) {
 		}
 	}
 	if denied && slices.ContainsFunc(readers, starts) {
-		return "it reads any file, past what can.read denies", `"@readonly_filters" decides about the files that it names`
+		return "it reads any file, past what can.read denies",
+			`"@readonly_filters" decides about the files that it names`
 	}
 	return "", ""
 }
@@ -107,10 +111,10 @@ func reachRule() Rule {
 	return Rule{
 		ID: "far-reaching-allow", Severity: diag.Note, check: (*pass).reaches,
 		Doc: "A command is allowed with anything behind it, and may then do more than its name says: " +
-			"\"git log *\" writes a file by --output, \"go test *\" runs a program by -exec, \"npm run *\" runs every " +
-			"script, an interpreter or a wrapper (python, env, xargs, find) runs what it is given, cp and tee write " +
-			"any file, and \"cat *\" reads what can.read denies. Allow what is needed, or one of the sets " +
-			"\"@git_read\" and \"@readonly_filters\".",
+			"\"git log *\" writes a file by --output, \"go test *\" runs a program by -exec, " +
+			"\"npm run *\" runs every script, an interpreter or a wrapper (python, env, xargs, find) runs what it " +
+			"is given, cp and tee write any file, and \"cat *\" reads what can.read denies. Allow what is needed, " +
+			"or one of the sets \"@git_read\" and \"@readonly_filters\".",
 		Bad:  role(`command: {allow: ["git log *"], default: "ask"}`),
 		Good: role(`command: {allow: ["@git_read"], default: "ask"}`),
 	}
