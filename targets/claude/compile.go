@@ -127,7 +127,7 @@ type compiler struct {
 func (c *compiler) native(x ir.NativeRule) {
 	if g := besideCan(x); g != "" {
 		c.e.loss(c.name, x.Pos, g, codeTool,
-			"the rule %q allows more than rules of can say, beside what can.%s decides: it is left out", x.Text, g).
+			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
 		return
 	}
