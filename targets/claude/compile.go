@@ -239,7 +239,7 @@ func (c *compiler) closed(g ir.Group) bool {
 	}
 	open := c.s.Default(g).Decision > ir.Deny
 	for _, r := range c.s.Rules(g) {
-		if r.Decision == ir.Deny && r.Pattern.Everything() {
+		if r.DeniesAll() {
 			return true
 		}
 		open = open || r.Decision > ir.Deny
@@ -433,7 +433,7 @@ func (c *compiler) web() {
 	for _, r := range c.s.Rules(g) {
 		switch {
 		case r.Decision == ir.Ask && c.asksAnyway(g, &r), r.Decision > ir.Deny && asksAll:
-		case r.Decision == ir.Deny && r.Pattern.Everything():
+		case r.DeniesAll():
 			c.drop(g)
 		default:
 			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
