@@ -56,16 +56,8 @@ func DecideAt(s *policy.Subject, g ir.Group, root, file string, resolve func(str
 	if filepath.IsAbs(written) { // the path may begin with the project's resolved one
 		written = policy.Relative(real, file)
 	}
-	r := s.DecideFile(g, written, policy.Relative(real, resolved))
-	for _, up := range []string{above(root, file), above(real, file), above(real, resolved)} {
-		if up == "" {
-			continue
-		}
-		if u := s.DecideFile(g, up, ""); ir.Both(r.Decision, u.Decision) != r.Decision {
-			r = u
-		}
-	}
-	return r
+	return s.DecideFile(g, written, policy.Relative(real, resolved),
+		above(root, file), above(real, file), above(real, resolved))
 }
 
 // above returns the path of a file outside of a folder from there ("../x"), "" for one inside,

@@ -185,17 +185,19 @@ func (s *Subject) Decide(a Action) Result {
 	return Result{Rule: "unknown group"}
 }
 
-// DecideFile decides read or edit of a path at the disk: the path as it was
-// written and the path with links resolved, both relative to the root where
-// they lie inside it ([Relative]). The lower decision holds. An empty resolved
-// path is not judged.
-func (s *Subject) DecideFile(g ir.Group, written, resolved string) Result {
+// DecideFile decides read or edit of a file at the disk by all of its names: the path as it
+// was written, and others such as the path with links resolved, each relative to the root where
+// it lies inside it ([Relative]). The lowest decision holds. An empty one of the others is not
+// judged.
+func (s *Subject) DecideFile(g ir.Group, written string, others ...string) Result {
 	if g != ir.Read && g != ir.Edit {
 		return Result{Rule: "unknown group"}
 	}
 	r := s.file(g, written)
-	if resolved != "" && resolved != written {
-		r = both(r, s.file(g, resolved))
+	for _, other := range others {
+		if other != "" && other != written {
+			r = both(r, s.file(g, other))
+		}
 	}
 	return *r
 }
@@ -226,14 +228,11 @@ func (s *Subject) Default(g ir.Group) Result {
 	return *s.over(g, func(side *side) *Result { return side.fallback(g) })
 }
 
-// deniesAll reports whether a rule denies a whole group.
-func deniesAll(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Everything() }
-
 // Left returns the groups in which the subject leaves to the agent what no rule matches.
 func (s *Subject) Left() []ir.Group {
 	var left []ir.Group
 	for _, g := range ir.Groups {
-		if s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(s.Rules(g), deniesAll) {
+		if s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(s.Rules(g), ir.Rule.DeniesAll) {
 			left = append(left, g)
 		}
 	}

@@ -62,16 +62,20 @@ func TestOrdinarySources(t *testing.T) {
 	for name, source := range map[string]string{
 		"a path above the project": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["../infra/**"]},
 			"outside": {"edit": "allow", "read": "allow"}, "command": {"allow": ["npm test *"], "default": "deny"}}}}`,
-		"reads above the project":       `"roles": {"a": {"can": {"read": {"deny": ["../up/**", "../*.key"]}}}}`,
-		"an allow above the project":    `"roles": {"a": {"can": {"edit": {"allow": ["../other/**"]}, "outside": {"edit": "ask"}}}}`,
-		"a path below the home folder":  `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
-		"filters beside ask":            `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
-		"filters beside the agent":      `"modes": {"a": {` + mode + `, "can": {"read": "deny", "command": {"allow": ["@readonly_filters"]}, "default": "agent"}}}`,
-		"a mode that asks outside":      `"modes": {"a": {` + mode + `, "can": {"read": "allow", "outside": {"read": "ask"}}}}, "roles": {"a": {"permissionMode": "plan"}}`,
-		"no server":                     `"roles": {"a": {"can": {"mcp": "deny"}}}`,
-		"no server of a mode":           `"modes": {"a": {` + mode + `, "mcpRestrictions": {"allowedServers": []}}}`,
-		"one server of a mode":          `"servers": {"g": {"command": "g"}}, "modes": {"a": {` + mode + `, "can": {"read": "allow", "mcp": {"g": "allow"}, "unknown": "agent"}}}`,
-		"a mode that asks beside auto":  `"modes": {"a": {` + mode + `, "can": {"command": {}, "default": "ask", "unknown": "agent"}}}, "roles": {"a": {"permissionMode": "auto"}}`,
+		"reads above the project":      `"roles": {"a": {"can": {"read": {"deny": ["../up/**", "../*.key"]}}}}`,
+		"an allow above the project":   `"roles": {"a": {"can": {"edit": {"allow": ["../other/**"]}, "outside": {"edit": "ask"}}}}`,
+		"a path below the home folder": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
+		"filters beside ask":           `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
+		"filters beside the agent": `"modes": {"a": {` + mode +
+			`, "can": {"read": "deny", "command": {"allow": ["@readonly_filters"]}, "default": "agent"}}}`,
+		"a mode that asks outside": `"modes": {"a": {` + mode +
+			`, "can": {"read": "allow", "outside": {"read": "ask"}}}}, "roles": {"a": {"permissionMode": "plan"}}`,
+		"no server":           `"roles": {"a": {"can": {"mcp": "deny"}}}`,
+		"no server of a mode": `"modes": {"a": {` + mode + `, "mcpRestrictions": {"allowedServers": []}}}`,
+		"one server of a mode": `"servers": {"g": {"command": "g"}}, "modes": {"a": {` + mode +
+			`, "can": {"read": "allow", "mcp": {"g": "allow"}, "unknown": "agent"}}}`,
+		"a mode that asks beside auto": `"modes": {"a": {` + mode +
+			`, "can": {"command": {}, "default": "ask", "unknown": "agent"}}}, "roles": {"a": {"permissionMode": "auto"}}`,
 		"a tool whole":                  `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
 		"a name that is not ASCII":      `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
 		"a class of letters":            `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,

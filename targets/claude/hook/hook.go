@@ -285,7 +285,7 @@ func (q *question) file(g ir.Group, p string) policy.Result {
 	switch {
 	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
 	case policy.Elsewhere(p):
-		return q.subject.DecideFile(g, p, "")
+		return q.subject.DecideFile(g, p)
 	default:
 		if !filepath.IsAbs(q.Cwd) {
 			return policy.Result{Decision: ir.Deny, Rule: "a relative path without a working directory"}

@@ -197,7 +197,7 @@ func (q *question) file(g ir.Group, p string) policy.Result {
 	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
 		return q.absolute(g, p)
 	case policy.Elsewhere(p):
-		return decided(q.subject.DecideFile(g, p, ""))
+		return decided(q.subject.DecideFile(g, p))
 	}
 	all := unheld
 	for _, root := range q.roots() {

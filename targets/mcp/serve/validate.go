@@ -222,7 +222,7 @@ func (m *Model) resolve(p string) (string, error) {
 func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
 	switch {
 	case m.Root == "", !filepath.IsAbs(p) && policy.Elsewhere(p):
-		return s.DecideFile(g, p, "")
+		return s.DecideFile(g, p)
 	case !filepath.IsAbs(p):
 		p = filepath.Join(m.Root, p)
 	}
