@@ -131,7 +131,10 @@ func differs(line string, ran [][]string) string {
 	}
 	left := slices.Clone(read)
 	for _, argv := range ran {
-		i := slices.IndexFunc(left, func(words []word) bool { return same(words, argv) })
+		i := slices.IndexFunc(left, func(words []word) bool { return fixed(words) && same(words, argv) })
+		if i < 0 {
+			i = slices.IndexFunc(left, func(words []word) bool { return same(words, argv) })
+		}
 		if i < 0 {
 			return fmt.Sprintf("%q is not among what is read", argv)
 		}
@@ -147,6 +150,11 @@ func differs(line string, ran [][]string) string {
 // text that is not known.
 func same(words []word, argv []string) bool {
 	return slices.EqualFunc(words, argv, func(w word, arg string) bool { return w.holes || w.script() == arg })
+}
+
+// fixed reports whether the texts of all words are known.
+func fixed(words []word) bool {
+	return !slices.ContainsFunc(words, func(w word) bool { return w.holes })
 }
 
 // plainLines draws plain lines.
@@ -217,7 +225,7 @@ func (d lineDrawer) word() string {
 	var b strings.Builder
 	for range 1 + d.IntN(2) {
 		b.WriteString(d.of("a", "-n", "--opt=v", "a/b.c", "x,y:z", "@1", "%d", "+x", "if", "do", "12", "{", "''", "'a b'", "'$x `y` \"'", "'#;&|<>()*?[]{}~^='",
-			"\"a b\"", "\"$V\"", "\"$HOME/x\"", "\"x $V y\"", "\"it's\"", "\"#;&|<>()*?[]{}~^=\"", "\"é—→\"", "'日本'", "-", "--", "a=b", "."))
+			"\"a b\"", "\"$V\"", "\"$HOME/x\"", "\"x $V y\"", "\"it's\"", "\"#;&|<>()*?[]{}~^=\"", "\"é—→\"", "'a\nb'", "\"a\n $V\n\nls\"", "'日本'", "-", "--", "a=b", "."))
 	}
 	return b.String()
 }
