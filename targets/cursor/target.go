@@ -87,7 +87,8 @@
 //     would feed the last command of a list, so the command is one `{ …; }`.
 //   - A server's id may carry a prefix, user- or project-N-FOLDER-, and a suffix,
 //     ::mcpScope:…. The hook strips them; aliases = true writes the prefixed
-//     forms into the lists.
+//     forms into the lists. A name that is longer in another way is another server. Where
+//     the payload says what runs, and it is not what the source says, the hook refuses.
 //   - Project servers start disabled until the user enables them, and project
 //     hooks run in a trusted workspace only.
 //

@@ -505,7 +505,9 @@ func TestFiles(t *testing.T) {
 
 // Cursor's own settings stand above the lists, in the editor and on the command line.
 func TestSettings(t *testing.T) {
-	tool := func(server, name string) policy.Action { return policy.Action{Group: ir.MCP, Server: server, Arg: name} }
+	tool := func(server, name string) policy.Action {
+		return policy.Action{Group: ir.MCP, Server: server, Arg: name}
+	}
 	for _, c := range []struct {
 		options  map[string]any
 		a        policy.Action
