@@ -178,8 +178,13 @@ func plainLines(r *rand.Rand, n int) []string {
 // can be opened, so that a shell that reads it right runs that and nothing else.
 func known(line string) bool {
 	a := New(&ir.Project{}).analyse("", line)
+	beside := strings.ContainsAny(strings.NewReplacer("&&", "", "||", "", "2>&1", "").Replace(line), "|&")
 	for _, c := range a.commands {
 		if len(c.words) == 0 || !slices.Contains(stubs, c.words[0].script()) {
+			return false
+		}
+		// What is written with a line break is written in parts, between which others write.
+		if beside && slices.ContainsFunc(c.words, func(w word) bool { return strings.Contains(w.text, "\n") }) {
 			return false
 		}
 	}
