@@ -338,6 +338,10 @@ func (im *importer) allowedServers(m *ir.Mode, list *located.Value, mcp bool) {
 func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 	subject := "mode " + m.Slug
 	f, err := format.ReadRestrictions(list)
+	both := err == nil && f.BothServerLists()
+	if err == nil && !both {
+		err = f.Conflict()
+	}
 	if err != nil {
 		im.out.NoteRule(contract.Refused, list.Pos, subject, "mcpRestrictions",
 			err.Error()+", and Roo Code drops this key")
@@ -347,6 +351,11 @@ func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 		im.option("dialect", string(format.Restrictions))
 		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions",
 			"Roo Code 3.52.1 drops this key; it only holds back")
+	}
+	if both {
+		im.unread[list.Pos.File] = true
+		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions",
+			"what is disallowed wins; the plan's own schema takes one list of servers, which is what a build writes")
 	}
 	m.Restrictions = &ir.MCPRestrictions{Pos: list.Pos,
 		AllowedServers:    im.items(list.Get("allowedServers"), f.AllowedServers, subject),
