@@ -90,7 +90,7 @@ func (p *pass) staysOff() {
 		for _, t := range *m.Restrictions.AllowedTools {
 			if s := p.Project.Server(t.Server); s != nil && !s.DefaultEnabled && ofSource(t.Pos) {
 				p.find(t.Pos, "the server %q is off by default, and only allowedServers opens it", t.Server).
-					Subject("mode " + m.Slug).
+					Subject("mode "+m.Slug).
 					Hintf("write allowedServers with %q and the other servers of the mode", t.Server)
 			}
 		}

@@ -45,7 +45,7 @@ func (im *importer) mendJSON(file string, data []byte) []byte {
 	if !im.src.Repair {
 		return nil
 	}
-	text, err := hujson.Standardize(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	text, err := hujson.Standardize(bytes.Clone(bytes.TrimPrefix(data, []byte("\uFEFF")))) // it writes into what it reads
 	if err != nil {
 		return nil
 	}

@@ -334,6 +334,9 @@ func (im *importer) allowedServers(m *ir.Mode, list *located.Value, mcp bool) {
 	t.Entries = slices.CompactFunc(t.Entries, func(a, b ir.MCPEntry) bool { return a.Key == b.Key })
 }
 
+// restrictionKeys are the keys of mcpRestrictions.
+var restrictionKeys = []string{"allowedServers", "disallowedServers", "allowedTools", "disallowedTools"}
+
 // restrictions translates mcpRestrictions.
 func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 	subject := "mode " + m.Slug
@@ -347,15 +350,19 @@ func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 			err.Error()+", and Roo Code drops this key")
 		return
 	}
-	if im.dialect == format.Stock {
-		im.option("dialect", string(format.Restrictions))
-		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions",
-			"Roo Code 3.52.1 drops this key; it only holds back")
-	}
+	why := "Roo Code 3.52.1 drops this key; it only holds back"
 	if both {
 		im.unread[list.Pos.File] = true
-		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions",
-			"what is disallowed wins; the plan's own schema takes one list of servers, which is what a build writes")
+		why += "; of both lists of servers, what is disallowed wins, and a build writes the one that its schema takes"
+	}
+	if im.dialect == format.Stock {
+		im.option("dialect", string(format.Restrictions))
+		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions", why)
+	}
+	for _, f := range list.Fields() {
+		if !slices.Contains(restrictionKeys, f.Key) {
+			im.out.NoteRule(contract.Refused, f.Pos, subject, f.Key, "mcpRestrictions has no such key, and its list is lost")
+		}
 	}
 	m.Restrictions = &ir.MCPRestrictions{Pos: list.Pos,
 		AllowedServers:    im.items(list.Get("allowedServers"), f.AllowedServers, subject),
