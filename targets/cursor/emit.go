@@ -36,6 +36,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	e.checkNames()
 	e.checkExtras()
+	e.checkOrganisation()
 	main := e.chosen()
 	var refs []ir.SubjectRef
 	for i := range in.Project.Roles {
@@ -69,6 +70,7 @@ func (e *emitter) emit(p *profile) {
 	if e.quiet(p) {
 		return
 	}
+	e.organisation(p)
 	commands := e.commands(p)
 	lists, tokens := e.lists(p, commands, p.closes), e.tokens(p, commands)
 	if len(lists) > 0 {

@@ -54,11 +54,17 @@ func (im *importer) server(name string, at diag.Pos, subject string) *importedSe
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(file string, data []byte) {
-	if _, err := format.ReadServers(file, data, im.dialect); err != nil {
+	_, err := format.ReadServers(file, data, im.dialect)
+	im.kinds[file] = serversKind
+	switch mended := im.mendJSON(file, data); {
+	case err == nil:
+		im.originals[file] = data
+	case mended == nil:
 		im.refuse(file, err)
 		return
+	default:
+		data = mended
 	}
-	im.originals[file], im.kinds[file] = data, serversKind
 	root, err := located.JSON(file, data)
 	if err != nil {
 		im.refuse(file, err)
