@@ -158,9 +158,9 @@ func (im *importer) transport(m located.Member) ir.Server {
 	default:
 		s.Type = "sse"
 	}
-	if s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://") {
+	if s.URL != "" && !contract.ServerURL(s.URL) {
 		im.out.Note(contract.Refused, v.Get("url").Line(), subject, "url "+s.URL,
-			"want http or https: the server is known by its name alone")
+			"want an address of http or https: the server is known by its name alone")
 		s = ir.Server{Name: m.Key, Pos: m.Pos, Type: ir.External, DefaultEnabled: s.DefaultEnabled, Tools: []ir.Tool{}}
 	}
 	if t := v.Get("timeout"); t != nil {
