@@ -237,6 +237,9 @@ func TestGitOptions(t *testing.T) {
 	options := 0
 	for sub, u := range gitRead {
 		options += len(u.options())
+		if testing.Short() && twins[sub] {
+			continue
+		}
 		t.Run(sub, func(t *testing.T) {
 			t.Parallel()
 			w.arities(t, sub, u)
@@ -244,6 +247,9 @@ func TestGitOptions(t *testing.T) {
 	}
 	t.Logf("%d options of %d subcommands", options, len(gitRead))
 }
+
+// twins are commands with the code and the table of another one.
+var twins = set("whatchanged annotate")
 
 // options returns the options of a command, each once.
 func (u *usage) options() []string {
@@ -320,6 +326,9 @@ func TestGitOptionsOnlyRead(t *testing.T) {
 	w := newRepository(t)
 	plain := w.env
 	for sub, u := range gitRead {
+		if testing.Short() && twins[sub] {
+			continue
+		}
 		w.env = append(slices.Clone(plain), armed(sub)...)
 		for _, words := range permitted(sub, u) {
 			w.notes(append(append([]string{"git"}, strings.Fields(sub)...), words...))
@@ -351,15 +360,21 @@ func permitted(name string, u usage) [][]string {
 
 // The workshop notices what the options would do that are left out.
 func TestWorkshop(t *testing.T) {
+	w := newRepository(t)
+	plain := w.env
 	for _, line := range []string{
 		"git log --output=x", "git shortlog -n --output=x HEAD", "git rev-list -L --output=x HEAD",
 		"git log --format=%G? HEAD", "git log --show-signature", "git log -p --ext-diff", "git grep --textconv one",
 		"git grep -Oeditor one", "git cat-file --textconv HEAD:a.txt", "git branch x",
 		"git stash show -G 0 -S --output=x", "sort -o x a.txt", "uniq a.txt x",
 	} {
-		w := newRepository(t)
 		words := strings.Fields(line)
-		w.env = append(w.env, armed(words[1])...)
+		w.env = append(slices.Clone(plain), armed(words[1])...)
+		for _, name := range []string{"ran", "tree/x"} {
+			if err := os.RemoveAll(w.path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		before := w.state()
 		w.run(words...)
 		if maps.Equal(before, w.state()) {
