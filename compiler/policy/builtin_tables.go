@@ -229,8 +229,8 @@ const reflogValues = "-n --max-count --skip --since --after --until --before --a
 
 const reflogAttached = "--format --pretty --abbrev --notes "
 
-const logFlags = "-q --full-diff --source --use-mailmap --mailmap --no-mailmap --decorate --no-decorate --clear-decorations " +
-	"--follow --no-follow -m -c --cc --dd "
+const logFlags = "-q --full-diff --source --use-mailmap --mailmap --no-mailmap --decorate --no-decorate " +
+	"--clear-decorations --follow --no-follow -m -c --cc --dd "
 
 const logValues = "--decorate-refs --decorate-refs-exclude "
 

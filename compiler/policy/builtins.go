@@ -274,24 +274,26 @@ func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
 			i++
 			o.value = args[i].script()
 		}
-		if listed(u.pattern, o.name) {
-			p.files = 0
-		}
-		if listed(u.paths, o.name) {
-			if o.value == "" {
-				return p, false
-			}
-			p.paths = append(p.paths, valueFiles(o)...)
-		}
-		if listed(u.formats, o.name) && runsProgram(o.value) {
+		if !u.take(o, &p) {
 			return p, false
 		}
 		required = required || listed(u.require, t)
 	}
-	if u.max >= 0 && len(p.operands) > u.max || !required {
-		return p, false
+	refused := func(o word) bool { return u.not != "" && strings.HasPrefix(o.text, u.not) }
+	return p, required && (u.max < 0 || len(p.operands) <= u.max) && !slices.ContainsFunc(p.operands, refused)
+}
+
+// take adds what an option with a value says of the arguments. It fails where the value is not
+// permitted.
+func (u *usage) take(o option, p *arguments) bool {
+	if listed(u.pattern, o.name) {
+		p.files = 0
 	}
-	return p, !slices.ContainsFunc(p.operands, func(o word) bool { return u.not != "" && strings.HasPrefix(o.text, u.not) })
+	if listed(u.paths, o.name) {
+		p.paths = append(p.paths, valueFiles(o)...)
+		return o.value != ""
+	}
+	return !listed(u.formats, o.name) || !runsProgram(o.value)
 }
 
 // valueFiles returns the files that an option's value may name.
