@@ -264,12 +264,21 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 	return all
 }
 
-// filtered decides a command that a filter allows, and that reads files: by what is said of
-// them, but not below what is said of the command without the filter.
+// filtered decides a command that a built-in set allows, and that reads files: by what is said
+// of them, but not below what is said of the command without the set. A pattern that may match
+// any file is in the set only where every file is decided alike.
 func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Result {
 	read := analysis{}
 	for _, f := range files {
-		read.touch(ir.Read, f, c.dirs)
+		if !f.wide {
+			read.touch(ir.Read, f, c.dirs)
+			continue
+		}
+		every := s.everyFile(side, ir.Read)
+		if every == nil {
+			return side.commands.unread(c)
+		}
+		needs(&r)(every)
 	}
 	s.touches(side, read.touches, needs(&r))
 	if r.Decision == ir.Allow {
@@ -281,21 +290,41 @@ func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Res
 	return r
 }
 
-// touches judges the files that a line touches: those of a side's own filter by
-// what that side says of files, if it says anything, else by what the subject
-// says.
+// touches judges the files that a line touches, or that one side's own set reads.
 func (s *Subject) touches(side *side, list []touch, judge func(*Result)) {
 	for _, t := range list {
-		of := s
-		if side != nil && len(s.sides) > 1 && side.states(t.group) {
-			of = side.alone
-		}
+		of := s.asking(side, t.group)
 		if t.path == "" {
 			judge(of.anyFile(t.group))
 		} else {
 			judge(of.file(t.group, t.path))
 		}
 	}
+}
+
+// asking returns who decides about the files of a side's commands: the side alone where it
+// says anything of them, else the subject.
+func (s *Subject) asking(side *side, g ir.Group) *Subject {
+	if side != nil && len(s.sides) > 1 && side.states(g) {
+		return side.alone
+	}
+	return s
+}
+
+// everyFile decides all files inside the root at once, nil where they are not decided alike.
+func (s *Subject) everyFile(side *side, g ir.Group) *Result {
+	var all *Result
+	for _, side := range s.asking(side, g).stating(g) {
+		r := side.table(g).every()
+		if r == nil {
+			return nil
+		}
+		if all != nil {
+			r = lower(all, r)
+		}
+		all = r
+	}
+	return all
 }
 
 // anyFile decides a path that is not known: never above ask, and not above what
