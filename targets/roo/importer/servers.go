@@ -244,8 +244,15 @@ func (im *importer) shared(m *ir.Mode) {
 		(*t).Rules = append((*t).Rules, im.ignores...)
 	}
 	// The agent holds the ignore file against the commands that read as well.
-	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision == ir.Allow {
+	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision > ir.Deny {
 		for _, r := range im.ignores {
+			if strings.Trim(r.Pattern.Text, "*/") == "" { // what reads no file at all is not worth the rest
+				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: r.Pos,
+					From: sharedIgnore})
+			}
+			if t.Default.Decision < ir.Allow {
+				continue
+			}
 			for _, p := range contract.CommandsOn(r.Pattern.Text) {
 				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: p}, Pos: r.Pos,
 					From: sharedIgnore})
