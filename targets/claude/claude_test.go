@@ -102,7 +102,8 @@ func TestRules(t *testing.T) {
 			"mcp__my_docs__get_x"},
 		&s.Permissions.Ask: nil,
 		&s.Permissions.Deny: {"Read(.env)", "Edit(.modec)", "Bash(git push *)", "mcp__my_docs__del",
-			"ListMcpResourcesTool", "ReadMcpResourceTool"},
+			"ListMcpResourcesTool", "ReadMcpResourceTool", "Agent(Explore)", "Agent(Plan)", "Agent(claude)",
+			"Agent(general-purpose)", "Agent(statusline-setup)", "Skill", "SendMessage", "Workflow"},
 	} {
 		if d := cmp.Diff(want, *list); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -294,7 +295,9 @@ func TestQuiet(t *testing.T) {
 			`{"ask":["Edit(.claude)"],"deny":["Edit(.modec)"],"defaultMode":"acceptEdits"}`},
 		"a list that closes": {ir.Role{Can: ir.Can{Command: of(ir.Deny, ruleOf(ir.Allow, "make"))}},
 			`{"allow":["Bash(make)"]` + modes + " and a hook"},
-		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}}, " and a hook"},
+		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}},
+			`{"deny":["Artifact","CronCreate","DesignSync","EnterWorktree","ExitWorktree","PushNotification",` +
+				`"RemoteTrigger","ScheduleWakeup","SendUserFile","ShareOnboardingGuide"]} and a hook`},
 	} {
 		got, files := permissionsOf(t, c.role, nil)
 		if got != c.want {

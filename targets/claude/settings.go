@@ -30,7 +30,9 @@ func (e *emitter) settings(r *ir.Role, c *compiled, hook hookLine) contract.Obje
 		o = append(o, "env", r.Env)
 	}
 	if c.hook {
-		o = append(o, "hooks", preToolUse(e.command(hook)))
+		// Else any other settings file could switch the hook off. These hold over those of the
+		// project and of the user.
+		o = append(o, "disableAllHooks", false, "hooks", preToolUse(e.command(hook)))
 	}
 	return o
 }

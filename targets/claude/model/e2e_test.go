@@ -89,7 +89,7 @@ func e2eCalls() []e2eCall {
 		add("Agent", policy.Action{Group: ir.Modes, Arg: m},
 			map[string]any{"description": "x", "prompt": "x", "subagent_type": m})
 	}
-	add("CronList", policy.Action{Group: ir.Unknown, Arg: "CronList"}, map[string]any{})
+	add("ExitWorktree", policy.Action{Group: ir.Unknown, Arg: "ExitWorktree"}, map[string]any{"action": "keep"})
 	return calls
 }
 
