@@ -80,9 +80,7 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	}
 	o = append(o, e.extras(m)...)
 	if c.hook {
-		line := hookLine{subject: "mode:" + m.Slug, travels: true,
-			digest: e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})}
-		o = append(o, "hooks", preToolUse(e.command(line)))
+		o = append(o, "hooks", preToolUse(e.command(e.ofMode(m))))
 	}
 	return o, nil
 }

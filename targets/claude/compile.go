@@ -47,7 +47,10 @@ type compiled struct {
 	// modes that would approve it are then disabled.
 	closes bool
 	hook   bool
-	err    error
+	// forModes is set where the hook is there for modes that the role may enter: its own rules
+	// hold without it.
+	forModes bool
+	err      error
 }
 
 // compile turns a role's decisions into Claude Code's rules and its permission mode, once.
@@ -86,7 +89,12 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			Hint("leave to Claude Code what the role allows, or use another permissionMode")
 	}
 	mode := c.mode
-	c.hook = c.hooked(func() need { return cmp.Or(c.needsHook(), e.ofModes(r, c.s)) })
+	forModes := false
+	c.hook = c.hooked(func() need {
+		own := c.needsHook()
+		forModes = own.what == ""
+		return cmp.Or(own, e.ofModes(r, c.s))
+	})
 	c.files(ir.Read)
 	c.files(ir.Edit)
 	c.commands()
@@ -114,7 +122,8 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")
 	}
-	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes(), hook: c.hook}
+	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes(), hook: c.hook,
+		forModes: forModes}
 	if replaced {
 		out.mode = mode
 	}
@@ -656,9 +665,11 @@ func (c *compiler) allowedAt(g ir.Group) (diag.Pos, bool) {
 }
 
 // losesNamed reports, once a role, that Claude Code tries the rules about paths on the commands
-// too that it knows to read or write their arguments.
+// too that it knows to read or write their arguments. In a group that is left to it, the source
+// means no more.
 func (c *compiler) losesNamed() {
-	if _, allows := c.allowedAt(ir.Command); !allows || c.closed(ir.Command) || c.asksOfAll(ir.Command) {
+	_, allows := c.allowedAt(ir.Command)
+	if !allows || c.closed(ir.Command) || c.asksOfAll(ir.Command) || c.s.Default(ir.Command).Decision == ir.Agent {
 		return
 	}
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
