@@ -228,6 +228,9 @@ type HookRequest struct {
 	MayAllow bool
 	// Resolve returns an absolute path with its links resolved, as far as it exists.
 	Resolve func(path string) (string, error)
+	// Worktree returns the project's folder in the work tree of git that a folder is in. It
+	// reports false for the main work tree. Nil: there is no other.
+	Worktree func(dir string) (root string, ok bool)
 }
 
 // HookAnswer is what the hook's process writes, and its exit code: 0 or 2.

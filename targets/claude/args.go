@@ -106,10 +106,11 @@ func runsUnasked(ask string) bool {
 // readingPrograms are those of which Claude Code 2.1.330 runs some uses without a question,
 // because these only read.
 var readingPrograms = strings.Fields("[ arch base64 basename cal cat cd cmp column comm cut date df diff dirname docker " +
-	"du echo expand expr false fd file find fmt fold free git grep groups head help hexdump history hostname id jq " +
-	"locale ls lsof man md5sum netstat nl node nproc od paste pgrep printf ps pwd python python3 readlink realpath " +
-	"rev rg sed seq sha1sum sha256sum sleep sort ss stat strings tac tail test tput tr tree true tsort type uname " +
-	"uniq uptime wc which whoami xargs")
+	"du echo " +
+	"expand expr false fd file find fmt fold free git grep groups head help hexdump history hostname " +
+	"id jq locale ls lsof man md5sum netstat nl node nproc od paste pgrep printf ps pwd python " +
+	"python3 readlink realpath rev rg sed seq sha1sum sha256sum sleep sort ss stat strings tac tail " +
+	"test tput tr tree true tsort type uname uniq uptime wc which whoami xargs")
 
 // asked reports whether a rule to ask about may concern what an allow names: the same tool,
 // or the same server.

@@ -27,7 +27,7 @@ var switches = map[string]string{
 	"--allowedTools":                          "they need no question",
 	"--allowed-tools":                         "they need no question",
 	"--permission-prompt-tool":                "a program answers what a person is asked",
-	"--agents":                                "Claude Code reads only the last list",
+	"--agents":                                "it brings other subagents",
 	"--mcp-config":                            "it starts other servers",
 	"--channels":                              "other servers drive the session",
 	"--dangerously-load-development-channels": "other servers drive the session",
@@ -84,8 +84,8 @@ func (claude) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 			decisive = !slices.Contains(line.Given, "--permission-mode="+format.Bypass)
 		}
 		if decisive && !slices.Contains(line.Given, name+"="+value) {
-			return contract.Replacement{What: name, Does: does, Instead: "leave it out, or say in the source what it is for"},
-				true
+			instead := "leave it out, or say in the source what it is for"
+			return contract.Replacement{What: name, Does: does, Instead: instead}, true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

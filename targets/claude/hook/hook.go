@@ -119,6 +119,12 @@ func Group(tool string) (ir.Group, bool) {
 	return a.group, ok && a.group != ir.Unknown
 }
 
+// Known reports whether a tool is in the table of the tools of Claude Code.
+func Known(tool string) bool {
+	_, ok := toolActions[tool]
+	return ok
+}
+
 // Judge decides a call of a tool in the project's folder. The input is as Claude Code
 // writes it. A search that may meet what the subject may not read is an ask at most: the
 // hook leaves it to Claude Code's own rules.
@@ -143,6 +149,9 @@ type question struct {
 	contract.HookRequest
 	payload
 	subject *policy.Subject
+	// main is the project's folder in the main work tree of git, where the session is in
+	// another one: Root is then the project's folder there.
+	main string
 }
 
 // Answer answers a PreToolUse payload: one JSON object and exit code 0, or a refusal.
@@ -160,6 +169,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse(err.Error())
 	}
 	q.subject = s
+	q.enterWorktree()
 	o := q.opinion()
 	if pair, ok := q.inMode(); ok && pair.Decision < min(o.Decision, ir.Allow) {
 		o = pair
@@ -174,6 +184,17 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		o.Result = policy.Result{Rule: o.Rule + ", and dontAsk asks about nothing", Pos: o.Pos}
 	}
 	return answer(req.Subject, q.Tool, o.Result)
+}
+
+// enterWorktree takes the work tree of git for the project where the session is in one. The
+// tool EnterWorktree goes there in a session, and `claude --worktree` begins in one.
+func (q *question) enterWorktree() {
+	if q.Worktree == nil || !filepath.IsAbs(q.Cwd) {
+		return
+	}
+	if root, ok := q.Worktree(q.Cwd); ok && root != q.Root {
+		q.main, q.Root = q.Root, root
+	}
 }
 
 // inMode returns what the policy says of a role in the mode that the session runs as. It
@@ -313,7 +334,25 @@ func (q *question) file(g ir.Group, p string) policy.Result {
 		}
 		abs = filepath.Join(q.Cwd, p)
 	}
-	return contract.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
+	r := contract.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
+	if q.main != "" && !q.inRoot(abs) { // the project of the main work tree stays guarded
+		if m := contract.DecideAt(q.subject, g, q.main, abs, q.Resolve); m.Decision < r.Decision {
+			r = m
+		}
+	}
+	return r
+}
+
+// inRoot reports whether a path is in the project's folder, as it is written and with its links
+// resolved.
+func (q *question) inRoot(abs string) bool {
+	root, err := q.Resolve(q.Root)
+	if err != nil {
+		return false
+	}
+	resolved, err := q.Resolve(abs)
+	return err == nil && !filepath.IsAbs(policy.Relative(root, resolved)) &&
+		(!filepath.IsAbs(policy.Relative(q.Root, abs)) || !filepath.IsAbs(policy.Relative(root, abs)))
 }
 
 func bashAction(q *question) opinion {
@@ -333,6 +372,9 @@ func bashAction(q *question) opinion {
 	r := q.subject.DecideCommand(dir, line)
 	if path.IsAbs(dir) && r.Decision == ir.Allow {
 		r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
+	}
+	if q.main != "" && r.Decision == ir.Allow && q.subject.Outside(ir.Edit).Decision == ir.Allow {
+		r = policy.Result{Decision: ir.Ask, Rule: "a command that may write to the main work tree", Pos: r.Pos}
 	}
 	return opinion{Result: r}
 }

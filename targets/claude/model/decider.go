@@ -186,7 +186,7 @@ func (*decider) Surface() string { return "" }
 
 func (*decider) Assumes() []string {
 	return []string{
-		"Claude Code 2.1.329 on Linux or macOS, without managed settings and without settings of the user's own",
+		"Claude Code 2.1.330 on Linux or macOS, without managed settings and without settings of the user's own",
 		"a role is started with what `modec args ROLE` prints: the baseline in the project's own files, any other " +
 			"without them; a shorter list of built-in tools (tools) is not counted",
 		"a person has trusted the project's folder: otherwise the allow rules of .claude/settings.json do not " +

@@ -89,7 +89,8 @@ func e2eCalls() []e2eCall {
 		add("Agent", policy.Action{Group: ir.Modes, Arg: m},
 			map[string]any{"description": "x", "prompt": "x", "subagent_type": m})
 	}
-	add("ExitWorktree", policy.Action{Group: ir.Unknown, Arg: "ExitWorktree"}, map[string]any{"action": "keep"})
+	add("CronCreate", policy.Action{Group: ir.Unknown, Arg: "CronCreate"},
+		map[string]any{"cron": "7 3 1 1 *", "prompt": "x", "recurring": false})
 	return calls
 }
 
