@@ -5,6 +5,7 @@ import "modec.dev/modec/compiler/diag"
 // The codes that the emitter reports.
 const (
 	codeAllow         diag.Code = "claude-allow"
+	codeAsked         diag.Code = "claude-asked"
 	codeAskMode       diag.Code = "claude-ask-mode"
 	codeAutoMode      diag.Code = "claude-auto-mode"
 	codeBadRule       diag.Code = "bad-claude-rule"
@@ -15,6 +16,7 @@ const (
 	codeInstall       diag.Code = "claude-install"
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
+	codeNamed         diag.Code = "claude-named-path"
 	codeNameCollision diag.Code = "claude-name-collision"
 	codeHookOnly      diag.Code = "claude-hook-only"
 	codePlanMode      diag.Code = "claude-plan-mode"
@@ -37,6 +39,15 @@ func emitterCodes() []diag.Doc {
 		{Code: codeAskMode, Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to " +
 			"ask about, so that every ask of the role is a refusal. That is the mode's purpose. The note is there " +
 			"once a role so that nobody is surprised."},
+		{Code: codeAsked, Text: "Claude Code approves by itself what of this group the source asks about or " +
+			"denies: reading in the project, and in the modes acceptEdits, auto and bypassPermissions more. Only a " +
+			"rule about the whole group holds that without the hook, and no allow comes before a rule that asks. " +
+			"What the source allows of the group is therefore asked about too (dontAsk refuses it). Let the group " +
+			"default to allow and name what is to be held back, or use permissionMode \"default\"."},
+		{Code: codeNamed, Text: "Claude Code tries the rules about paths on commands too: cat, head, grep, sed, " +
+			"cp, redirects and others that it knows to read or write their arguments. A command that the source " +
+			"allows is refused where it names a path that read or edit denies. That is narrower than the source, " +
+			"whose command rules are about the command's text. It is said once a role."},
 		{Code: codeAutoMode, Text: "Claude Code takes the permission mode auto from the user's settings and from " +
 			"the command line, and from no file of a project. A session as the baseline role starts in the mode that " +
 			"the user has set."},
