@@ -25,7 +25,7 @@ type FlagOptions struct {
 // with a closing parenthesis in it.
 func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFlags, diag.List) {
 	e := newEmitter(in)
-	e.hooks, e.remedy = contract.Never, cmp.Or(opt.HookRemedy, e.remedy)
+	e.hooks, e.remedy, e.flagsOnly = contract.Never, cmp.Or(opt.HookRemedy, e.remedy), true
 	c := e.compile(r)
 	if c.err != nil {
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)

@@ -211,6 +211,8 @@ type emitter struct {
 	remedy string
 	// copied is the policy that hooks read; nil: that of the project.
 	copied *contract.PolicyCopy
+	// flagsOnly is set where a role gets flags, and neither settings nor servers.
+	flagsOnly bool
 }
 
 func newEmitter(in contract.Input) *emitter {

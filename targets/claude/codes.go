@@ -24,6 +24,7 @@ const (
 	codeRegex         diag.Code = "claude-regex"
 	codeShared        diag.Code = "claude-shared"
 	codeServerField   diag.Code = "claude-server-field"
+	codeServers       diag.Code = "claude-servers"
 	codeServerOff     diag.Code = "claude-server-off"
 	codeTool          diag.Code = "claude-tool"
 	codeUnknownExtra  diag.Code = "claude-unknown-extra"
@@ -56,6 +57,10 @@ func emitterCodes() []diag.Doc {
 			"allows, a line that the shell expands, tools that nobody knows. The role's session runs in the mode " +
 			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another " +
 			"permissionMode."},
+		{Code: codeServers, Text: "The inventory is open, so that there may be servers and tools that it does not " +
+			"list. The source denies them and allows others, and no rule of Claude Code does both. With the hook " +
+			"this is exact; without it the server, or every server, is denied. Write inventory = \"closed\" once " +
+			"the source lists every tool of every server, or let can.mcp default to ask."},
 		{Code: codeHookOnly, Text: "Claude Code's rules cannot express something that the source says, so that " +
 			"the role or mode has a hook that runs modec before each tool call. Where modec is not installed, the " +
 			"hook of a file of the project asks about every call, and one that `modec args` passes refuses. " +

@@ -71,7 +71,8 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 		return nil, false, err
 	}
 	c = &compiler{e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos,
-		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r)}
+		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
+		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
 	if replaced = c.overruled(); replaced {
 		c.mode = format.Default
 	}
@@ -144,6 +145,8 @@ type compiler struct {
 	hook bool   // the subject has a hook
 	// mayAllow is set where the hook answers allow: its file does not travel.
 	mayAllow bool
+	// noOthers is set where the session starts no server that the inventory does not list.
+	noOthers bool
 	out      rules
 }
 
@@ -482,6 +485,14 @@ func (c *compiler) mcp() {
 		c.out.add(ir.Deny, format.ResourceTools...)
 		return
 	}
+	if at, open := c.othersDenied(); open && !c.hook {
+		c.e.loss(c.name, at, ir.MCP, codeServers, "no rule denies the servers that the inventory does not list beside "+
+			"those that are allowed: all are denied").
+			Hint(c.instead("list every server, and close the inventory"))
+		c.out.add(ir.Deny, "mcp__*")
+		c.out.add(ir.Deny, format.ResourceTools...)
+		return
+	}
 	for i := range c.e.in.Project.Servers {
 		c.server(&c.e.in.Project.Servers[i])
 	}
@@ -494,6 +505,19 @@ func (c *compiler) mcp() {
 	if d := c.resources(); d < ir.Allow {
 		c.out.add(d, format.ResourceTools...)
 	}
+}
+
+// othersDenied reports whether a server that the inventory does not list may be there and is
+// denied by its default, which no rule says beside rules for other servers.
+func (c *compiler) othersDenied() (diag.Pos, bool) {
+	r := c.s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
+	return r.Pos, r.Decision == ir.Deny && !c.noOthers
+}
+
+// growthDenied reports whether a tool that the inventory does not list of a server may be there
+// and is denied, while one that it lists is not: no rule says that.
+func (c *compiler) growthDenied(sv *ir.Server) bool {
+	return !c.e.in.Project.ClosedInventory && c.tool(sv, contract.UnknownTool) == ir.Deny && !c.uniform(sv)
 }
 
 // elsewhere returns the decision for the tools of a server that the inventory does not have.
@@ -536,6 +560,18 @@ func (c *compiler) server(sv *ir.Server) {
 			c.out.add(unknown, name)
 		}
 		return
+	}
+	if c.growthDenied(sv) {
+		if !c.hook {
+			c.e.loss(c.name, sv.Pos, ir.MCP, codeServers,
+				"no rule denies the tools of %q that the inventory does not list: the server is denied", sv.Name).
+				Hint(c.instead("list every tool, and close the inventory"))
+			c.out.add(ir.Deny, name)
+			return
+		}
+		if c.approves() { // as far as rules can without the hook
+			c.out.add(ir.Ask, name)
+		}
 	}
 	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
 	for _, t := range sv.Tools {

@@ -52,12 +52,32 @@ func (c *compiler) needsHook() need {
 			return n
 		}
 	}
+	if n := c.beyondInventory(); n.what != "" {
+		return n
+	}
 	outside := "what lies outside the project"
 	switch can := c.can; {
 	case can.OutsideRead != nil && !c.closed(ir.Read):
 		return need{outside, can.OutsideRead.Pos}
 	case can.OutsideEdit != nil && !c.closed(ir.Edit):
 		return need{outside, can.OutsideEdit.Pos}
+	}
+	return need{}
+}
+
+// beyondInventory returns what rules cannot say of servers and tools that an open inventory does
+// not list.
+func (c *compiler) beyondInventory() need {
+	if c.closed(ir.MCP) {
+		return need{}
+	}
+	if at, open := c.othersDenied(); open {
+		return need{"servers that the inventory does not list", at}
+	}
+	for i := range c.e.in.Project.Servers {
+		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
+			return need{fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name), sv.Pos}
+		}
 	}
 	return need{}
 }
