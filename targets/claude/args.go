@@ -94,23 +94,43 @@ func runsUnasked(ask string) bool {
 	case tool == "Agent", tool == "SendMessage", slices.Contains(format.UnknownTools, tool):
 		return true
 	case tool == "Bash" && content != "":
-		program, _, _ := strings.Cut(strings.TrimSuffix(content, ")"), " ")
-		program = strings.TrimSuffix(program, ":*")
-		return strings.Contains(program, "*") || slices.Contains(readingPrograms, program)
+		return mayRead(strings.TrimSuffix(content, ")"))
 	case tool == "WebFetch":
 		return content != "" // it fetches documentation from hosts of its own choice
 	}
 	return groupOf(tool) == ir.Read || slices.Contains(format.ResourceTools, tool)
 }
 
+// mayRead reports whether a pattern matches a command that Claude Code runs without a question,
+// because it only reads.
+func mayRead(pattern string) bool {
+	program, rest, _ := strings.Cut(strings.Replace(pattern, ":*", " *", 1), " ")
+	if strings.Contains(program, "*") {
+		return true
+	}
+	sub, _, _ := strings.Cut(rest, " ")
+	named := sub != "" && !strings.HasPrefix(sub, "-") && !strings.Contains(sub, "*")
+	if list, ok := readingCommands[program]; ok && named {
+		return slices.Contains(list, sub)
+	}
+	return slices.Contains(readingPrograms, program)
+}
+
+// readingCommands are the commands of a program of which only some read.
+var readingCommands = map[string][]string{
+	"docker": {"ps", "images"},
+	"git": {"status", "log", "diff", "show", "blame", "rev-parse", "ls-files", "describe", "shortlog", "cat-file",
+		"for-each-ref", "rev-list", "merge-base", "grep", "ls-remote", "branch", "tag", "remote", "reflog", "config",
+		"stash", "worktree"},
+}
+
 // readingPrograms are those of which Claude Code 2.1.330 runs some uses without a question,
 // because these only read.
-var readingPrograms = strings.Fields("[ arch base64 basename cal cat cd cmp column comm cut date df diff dirname docker " +
-	"du echo " +
-	"expand expr false fd file find fmt fold free git grep groups head help hexdump history hostname " +
-	"id jq locale ls lsof man md5sum netstat nl node nproc od paste pgrep printf ps pwd python " +
-	"python3 readlink realpath rev rg sed seq sha1sum sha256sum sleep sort ss stat strings tac tail " +
-	"test tput tr tree true tsort type uname uniq uptime wc which whoami xargs")
+var readingPrograms = strings.Fields("[ arch base64 basename cal cat cd cmp column comm cut date df diff dirname " +
+	"docker du echo expand expr false fd file find fmt fold free git grep groups head help hexdump " +
+	"history hostname id jq locale ls lsof man md5sum netstat nl node nproc od paste pgrep printf ps pwd " +
+	"python python3 readlink realpath rev rg sed seq sha1sum sha256sum sleep sort ss stat strings tac " +
+	"tail test tput tr tree true tsort type uname uniq uptime wc which whoami xargs")
 
 // asked reports whether a rule to ask about may concern what an allow names: the same tool,
 // or the same server.

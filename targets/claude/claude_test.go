@@ -216,6 +216,8 @@ func TestNarrowedIsSaid(t *testing.T) {
 		"nothing to lose": {ir.Role{Can: ir.Can{Read: of(ir.Ask), Edit: of(ir.Ask, src)}}, nil},
 		"commands beside denied paths": {ir.Role{Can: ir.Can{Read: of(ir.Allow, ruleOf(ir.Deny, ".env")),
 			Command: of(ir.Ask, ruleOf(ir.Allow, "cat *"))}}, []diag.Code{codeNamed}},
+		"a guard that is opened": {ir.Role{Can: ir.Can{Edit: &ir.Table{Default: &ir.Default{Decision: ir.Allow},
+			Open: []ir.OpenPath{{Path: ".claude/x"}}}}}, []diag.Code{codeGuarded}},
 		"commands that are the agent's": {ir.Role{Can: ir.Can{Read: of(ir.Allow, ruleOf(ir.Deny, ".env")),
 			Command: of(ir.Agent, ruleOf(ir.Allow, "cat *"))}}, nil},
 	} {
@@ -224,7 +226,7 @@ func TestNarrowedIsSaid(t *testing.T) {
 		_, diags := emitted(t, p, nil)
 		var got []diag.Code
 		for _, d := range diags {
-			if d.Code == codeAsked || d.Code == codeNamed {
+			if slices.Contains([]diag.Code{codeAsked, codeNamed, codeGuarded}, d.Code) {
 				got = append(got, d.Code)
 			}
 		}

@@ -13,6 +13,7 @@ const (
 	codeEdit          diag.Code = "claude-edit"
 	codeExternal      diag.Code = "claude-external"
 	codeFlags         diag.Code = "claude-flags"
+	codeGuarded       diag.Code = "claude-guarded"
 	codeInstall       diag.Code = "claude-install"
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
@@ -49,6 +50,9 @@ func emitterCodes() []diag.Doc {
 			"cp, redirects and others that it knows to read or write their arguments. A command that the source " +
 			"allows is refused where it names a path that read or edit denies. That is narrower than the source, " +
 			"whose command rules are about the command's text. It is said once a role."},
+		{Code: codeGuarded, Text: "A guard is a rule about a name at any depth, and Claude Code's rules have no " +
+			"exceptions. It also asks about .git, .claude, .vscode and .mcp.json whatever a rule allows. What " +
+			"can.edit.guarded opens is therefore still asked about or refused. It is said once a role."},
 		{Code: codeAutoMode, Text: "Claude Code takes the permission mode auto from the user's settings and from " +
 			"the command line, and from no file of a project. A session as the baseline role starts in the mode that " +
 			"the user has set."},

@@ -107,6 +107,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	}
 	c.losesAsked()
 	c.losesNamed()
+	c.losesOpened()
 	for _, x := range r.Native {
 		if x.Target == (claude{}).Name() {
 			c.native(x)
@@ -698,6 +699,22 @@ func (c *compiler) allowedAt(g ir.Group) (diag.Pos, bool) {
 	}
 	def := c.s.Default(g)
 	return def.Pos, def.Decision == ir.Allow
+}
+
+// losesOpened reports, once a role, that a guard stays that the role opens: a rule about a name
+// at any depth has no exception.
+func (c *compiler) losesOpened() {
+	if c.can.Edit == nil {
+		return
+	}
+	for _, o := range c.can.Edit.Open {
+		if c.s.Decide(policy.Action{Group: ir.Edit, Arg: o.Path}).Decision == ir.Allow {
+			c.e.loss(c.name, o.Pos, ir.Edit, codeGuarded, "Claude Code's rules have no exceptions, and it asks about "+
+				"its own folders: %q stays guarded, although the role opens it", o.Path).
+				Hint("edit it by hand")
+			return
+		}
+	}
 }
 
 // losesNamed reports, once a role, that Claude Code tries the rules about paths on the commands

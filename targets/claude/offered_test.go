@@ -1,4 +1,4 @@
-package claude_test
+package claude
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/targets/claude"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
 )
@@ -48,7 +48,7 @@ func TestOffered(t *testing.T) {
 			t.Errorf("the subagent %s is new: name it in format.BuiltInAgents", agent)
 		}
 	}
-	launcher := claude.New().(contract.Launcher)
+	launcher := New().(contract.Launcher)
 	for _, option := range offered.Options {
 		_, refused := launcher.Replaces(contract.CommandLine{Own: []string{option}})
 		if refused == slices.Contains(harmlessOptions, option) {
@@ -73,8 +73,25 @@ func readJSON(t *testing.T, file string, into any) {
 	}
 }
 
+// What a flag cannot ask about is denied only where Claude Code would run it unasked.
+func TestFlagsDeny(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"docker *": true, "docker ps": true, "docker rm *": false, "git *": true, "git status": true, "git:*": true,
+		"git commit *": false, "git -C * push": true, "ls *": true, "npm publish *": false, "* --force": true,
+	} {
+		p := project()
+		p.Roles[0].Can.Command = &ir.Table{Default: &ir.Default{Decision: ir.Agent},
+			Rules: []ir.Rule{ruleOf(ir.Ask, pattern)}}
+		in := inputOf(t, p, nil)
+		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
+		if got := slices.Contains(args, "--disallowedTools=Bash("+pattern+")"); got != want {
+			t.Errorf("%s: got denied %v, want %v", pattern, got, want)
+		}
+	}
+}
+
 func TestReplaces(t *testing.T) {
-	launcher := claude.New().(contract.Launcher)
+	launcher := New().(contract.Launcher)
 	given := []string{"--settings=x", "--permission-mode=bypassPermissions", "--agent=code"}
 	for line, want := range map[string]string{
 		"--settings=y":                        "--settings",

@@ -157,9 +157,12 @@ test('without modec on the path a hook of --settings refuses, and one that trave
 
 // A session without the project's own files has the role's subagents by --agents.
 test('a role is started without the settings of the project', async () => {
-  const args = JSON.parse(execFileSync(modec, ['args', 'guided', '-C', fixture, '--json'], { encoding: 'utf8' })).args.concat('--agent=orchestrator');
+  const dir = mkdtempSync(join(tmpdir(), 'modec-guided-'));
+  cpSync(fixture, dir, { recursive: true });
+  execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
+  const args = started('guided', dir).concat('--agent=orchestrator');
   assert.ok(args.includes('--setting-sources=user') && args.some((a) => a.startsWith('--agents={')), args.join(' '));
-  const { offered, decisions } = await ask([write('src/c.ts')], args.map((a) => a.replace(/=.*(\.claude\/modec\/|\.mcp\.json)/, `=${root}/$1`)));
+  const { offered, decisions } = await ask([at('Write', join(dir, 'src/c.ts'))], args, undefined, { cwd: dir });
   assert.ok(!offered.includes('Write') && !offered.includes('Bash'), offered.join());
   assert.deepEqual(decisions, ['deny']);
 });
