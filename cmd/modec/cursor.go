@@ -50,20 +50,20 @@ func (c cursorFile) path(e *env) (string, error) {
 type cursorCheckCmd struct {
 	textOrJSON
 	Tool string `arg:"" help:"The tool as SERVER:TOOL, or mcp_SERVER_TOOL as Cursor names it to the model."`
-	Mode string `enum:",ask,ask_every_time,manual,allowlist,yolo,unrestricted,full_yolo" default:"" help:"The run mode. Default: the file's."`
+	Mode string `enum:"${cursor_modes}" default:"" help:"The run mode. Default: the file's."`
 
 	McpToolsProtection bool     `help:"Cursor's settings protect MCP tools."`
-	BrowserProtection  bool     `negatable:"" default:"true" help:"Cursor's settings protect its own browser (the default)."`
+	BrowserProtection  bool     `negatable:"" default:"true" help:"Cursor protects its own browser (the default)."`
 	AdminControlled    bool     `help:"An organisation controls the run mode: nobody's own list counts."`
-	AdminList          []string `placeholder:"ENTRY" help:"An entry of the organisation's list, which implies --admin-controlled."`
+	AdminList          []string `placeholder:"ENTRY" help:"An entry of the organisation's list. Implies --admin-controlled."`
 	AdminDisabled      bool     `help:"The organisation forbids that MCP tools run by themselves."`
-	McpAllowlists      bool     `negatable:"" default:"true" help:"The feature gate mcp_allowlists is on (the default)."`
+	McpAllowlists      bool     `negatable:"" default:"true" help:"The gate mcp_allowlists is on (the default)."`
 	cursorFile
 }
 
 func (cursorCheckCmd) Help() string {
-	return `Reads the list as Cursor does: an entry is SERVER:TOOL, each a name or * alone, and case does not count. What
-stands above the list is in no file of yours: say it by flags.
+	return `Reads the list as Cursor does: an entry is SERVER:TOOL, each a name or * alone, and case does not count.
+What stands above the list is in no file of yours: say it by flags.
 
 The first of these decides:
   1. an organisation that forbids it (--admin-disabled): Cursor asks.
@@ -102,7 +102,7 @@ type cursorChecked struct {
 	Runs     bool           `json:"runs" jsonschema:"without a question"`
 	Why      model.Reason   `json:"why"`
 	Entry    string         `json:"entry,omitempty" jsonschema:"the entry of a list that decided"`
-	Proposed string         `json:"proposed,omitempty" jsonschema:"the entry that would let it run, as Cursor offers it"`
+	Proposed string         `json:"proposed,omitempty" jsonschema:"the entry that would let it run"`
 	Pos      string         `json:"pos,omitempty"`
 	Mode     format.RunMode `json:"mode"`
 	File     string         `json:"file"`

@@ -44,7 +44,7 @@ func (verifyCmd) reports() []any { return []any{verifyReport{}, outcome{}} }
 // verifyReport is the JSON of a verification.
 type verifyReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider than the source, or nothing was compared"`
+	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider, or nothing was compared"`
 	Disk    bool     `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
 	Missing []string `json:"missing,omitempty" jsonschema:"artifacts that are not there; their targets were not judged"`
 	*verify.Report

@@ -186,7 +186,9 @@ func inventoryRules() []Rule {
 			"name the server. An entry of allowedTools alone opens no server: the tool is not available. " +
 			"Name the server in allowedServers, beside the others that the mode uses.",
 		Bad: `servers: s: {command: "s", defaultEnabled: false, tools: get: risk: "read"}
-modes: m: {name: "M", roleDefinition: "r", whenToUse: "w", mcpRestrictions: allowedTools: [{serverName: "s", toolName: "get"}]}`,
+modes: m: {name: "M", roleDefinition: "r", whenToUse: "w", mcpRestrictions: {
+	allowedTools: [{serverName: "s", toolName: "get"}]
+}}`,
 		Good: `servers: s: {command: "s", defaultEnabled: false, tools: get: risk: "read"}
 modes: m: {name: "M", roleDefinition: "r", whenToUse: "w", mcpRestrictions: {
 	allowedServers: ["s"]

@@ -338,7 +338,7 @@ func (l *plainLine) message() bool {
 // name reads a name, as a delimiter may be.
 func (l *plainLine) name() string {
 	start := l.at
-	for c := l.next(0); 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || '0' <= c && c <= '9' && l.at > start; c = l.next(0) {
+	for c := l.next(0); isLetter(c) || c == '_' || isDigit(c) && l.at > start; c = l.next(0) {
 		l.at++
 	}
 	return l.text[start:l.at]

@@ -45,7 +45,8 @@ func (im *importer) mendJSON(file string, data []byte) []byte {
 	if !im.src.Repair {
 		return nil
 	}
-	text, err := hujson.Standardize(bytes.Clone(bytes.TrimPrefix(data, []byte("\uFEFF")))) // it writes into what it reads
+	own := bytes.Clone(bytes.TrimPrefix(data, []byte("\uFEFF"))) // Standardize writes into what it reads
+	text, err := hujson.Standardize(own)
 	if err != nil {
 		return nil
 	}
