@@ -103,8 +103,10 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	if len(payload) > hookPayload {
 		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
+	home, _ := os.UserHomeDir()
 	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
-		Root: cmp.Or(c.Root, filepath.Dir(filepath.Dir(model))), MayAllow: c.MayAllow, Resolve: contract.ResolveLinks})
+		Root: cmp.Or(c.Root, filepath.Dir(filepath.Dir(model))), MayAllow: c.MayAllow,
+		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder})
 }
 
 func (e *env) hooker(name string) contract.Hooker {

@@ -184,10 +184,10 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 	return nil, false
 }
 
-// command decides a line that runs in dir: the lowest decision over its simple
-// commands, and over the files that its redirects touch.
-func (s *Subject) command(dir, line string) Result {
-	a := s.engine.analyse(dir, line)
+// command decides a line that runs at a place: the lowest decision over its simple
+// commands, and over the files that it touches.
+func (s *Subject) command(p *Place, line string) Result {
+	a := s.engine.analyse(p, line)
 	r := *s.line(a, alike)
 	if !a.odd {
 		return r
@@ -249,7 +249,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 	var all *Result
 	judge, t := needs(&all), &side.commands
 	// A redirect to a path that is not literal makes the line match no list.
-	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return t.path == "" })
+	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return !t.known })
 	if a.opaque || hidden && !t.open {
 		judge(&t.opaque)
 	}
@@ -257,7 +257,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 		c := &a.commands[i]
 		r, files := t.decide(c)
 		if len(files) > 0 {
-			r = s.filtered(side, c, r, files)
+			r = s.filtered(side, a.place, c, files, r)
 		}
 		judge(r)
 	}
@@ -266,12 +266,10 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 
 // filtered decides a command that a filter allows, and that reads files: by what is said of
 // them, but not below what is said of the command without the filter.
-func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Result {
-	read := analysis{}
+func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
-		read.touch(ir.Read, f, c.dirs)
+		s.touches(side, p.touched(ir.Read, f, c.dirs), needs(&r))
 	}
-	s.touches(side, read.touches, needs(&r))
 	if r.Decision == ir.Allow {
 		return r
 	}
@@ -290,10 +288,10 @@ func (s *Subject) touches(side *side, list []touch, judge func(*Result)) {
 		if side != nil && len(s.sides) > 1 && side.states(t.group) {
 			of = side.alone
 		}
-		if t.path == "" {
-			judge(of.anyFile(t.group))
+		if t.known {
+			judge(of.named(t.group, t.names))
 		} else {
-			judge(of.file(t.group, t.path))
+			judge(of.anyFile(t.group))
 		}
 	}
 }

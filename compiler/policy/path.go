@@ -172,8 +172,8 @@ func Elsewhere(name string) bool {
 	return outsidePrefix(name, windows) || strings.ContainsRune(name, 0)
 }
 
-// leavesRoot reports whether a path, in either reading, lies outside the root.
-func leavesRoot(raw string) bool {
+// Leaves reports whether a path, in either reading, lies outside the root.
+func Leaves(raw string) bool {
 	var p filePath
 	p.read(raw, posix)
 	if !p.outside && strings.Contains(raw, `\`) {
@@ -185,7 +185,7 @@ func leavesRoot(raw string) bool {
 // Relative returns an absolute path relative to root, with "/", where it lies
 // inside it: the form that [Subject.Decide] takes. Any other path is returned
 // as it is; it is then outside the root. Both are compared as written: a caller
-// at the disk resolves links first and decides both ([Subject.DecideFile]).
+// at the disk resolves links first and decides both ([Place]).
 func Relative(root, name string) string {
 	r, n := root, name
 	if len(r) > 1 && r[1] == ':' || strings.HasPrefix(r, `\\`) {

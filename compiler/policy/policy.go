@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -170,9 +171,12 @@ type Subject struct {
 func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:
+		if _, ok := OfProcess(a.Arg); ok {
+			return s.DecideAt(Place{}, a)
+		}
 		return *s.file(a.Group, a.Arg)
 	case ir.Command:
-		return s.command("", a.Arg)
+		return s.command(&Place{}, a.Arg)
 	case ir.Web:
 		return *s.web(a.Arg)
 	case ir.MCP:
@@ -185,24 +189,15 @@ func (s *Subject) Decide(a Action) Result {
 	return Result{Rule: "unknown group"}
 }
 
-// DecideFile decides read or edit of a path at the disk: the path as it was
-// written and the path with links resolved, both relative to the root where
-// they lie inside it ([Relative]). The lower decision holds. An empty resolved
-// path is not judged.
-func (s *Subject) DecideFile(g ir.Group, written, resolved string) Result {
-	if g != ir.Read && g != ir.Edit {
-		return Result{Rule: "unknown group"}
-	}
-	r := s.file(g, written)
-	if resolved != "" && resolved != written {
-		r = both(r, s.file(g, resolved))
-	}
-	return *r
-}
-
 // DecideCommand decides a command line that runs in dir, a folder relative to
 // the root. Decide takes every line for one that runs at the root.
-func (s *Subject) DecideCommand(dir, line string) Result { return s.command(dir, line) }
+func (s *Subject) DecideCommand(dir, line string) Result {
+	p := Place{}
+	if dir != "" {
+		p.Dirs = []string{path.Clean(dir)}
+	}
+	return s.command(&p, line)
+}
 
 // Rules returns every rule that may match in a group other than mcp: own,
 // inherited, the guards that the others reach (edit) and what a role's modes say (modes). For a role in a

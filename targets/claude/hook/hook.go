@@ -11,7 +11,6 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,7 +101,7 @@ func Group(tool string) (ir.Group, bool) {
 // writes it. A search that may meet what the subject may not read is an ask at most: the
 // hook leaves it to Claude Code's own rules.
 func Judge(req contract.HookRequest, tool string, input map[string]any) (policy.Result, error) {
-	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}}
+	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}, disk: req.Disk()}
 	var err error
 	if q.subject, err = req.Policy.Subject(req.Subject); err != nil {
 		return policy.Result{}, err
@@ -122,11 +121,12 @@ type question struct {
 	contract.HookRequest
 	payload
 	subject *policy.Subject
+	disk    *contract.Disk
 }
 
 // Answer answers a PreToolUse payload: one JSON object and exit code 0, or a refusal.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req}
+	q := question{HookRequest: req, disk: req.Disk()}
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Claude Code: " + err.Error())
 	}
@@ -278,21 +278,9 @@ func foldersOf(glob string) (folders []string) {
 	return folders
 }
 
-// file decides a path as it is written and with its links resolved. The lower decision
-// holds.
+// file decides a path.
 func (q *question) file(g ir.Group, p string) policy.Result {
-	abs := p
-	switch {
-	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
-	case policy.Elsewhere(p):
-		return q.subject.DecideFile(g, p, "")
-	default:
-		if !filepath.IsAbs(q.Cwd) {
-			return policy.Result{Decision: ir.Deny, Rule: "a relative path without a working directory"}
-		}
-		abs = filepath.Join(q.Cwd, p)
-	}
-	return contract.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
+	return q.disk.Decide(q.subject, policy.Action{Group: g, Arg: p}, q.Cwd)
 }
 
 func bashAction(q *question) opinion {
@@ -300,20 +288,7 @@ func bashAction(q *question) opinion {
 	if !ok || line == "" {
 		return missing("command")
 	}
-	dir, err := q.Resolve(q.Cwd)
-	if err != nil || !filepath.IsAbs(q.Cwd) {
-		return denied("a working directory that cannot be resolved")
-	}
-	root, err := q.Resolve(q.Root)
-	if err != nil {
-		return denied("a project root that cannot be resolved")
-	}
-	dir = policy.Relative(root, dir)
-	r := q.subject.DecideCommand(dir, line)
-	if path.IsAbs(dir) && r.Decision == ir.Allow {
-		r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
-	}
-	return opinion{Result: r}
+	return opinion{Result: q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, q.Cwd)}
 }
 
 // powerShellAction judges a line that is not one of a POSIX shell. Patterns do not apply
