@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler/ir"
@@ -41,7 +40,7 @@ func (p *patterns) glob(text string, as letters) (glob, error) {
 	}
 	source := text
 	if as == folded {
-		source = Fold(text)
+		source = loose(text)
 	}
 	g, err := parseGlob(source)
 	if err != nil {
@@ -77,7 +76,8 @@ func (p *patterns) regexp(text string) (*expression, error) {
 // matches decides.
 type fileRules struct {
 	results    []Result
-	asks, ends int // ranks: the first that is not a deny, the first that is an allow
+	globs      []glob // of each deny and ask, by rank; nil for one that is no glob
+	asks, ends int    // ranks: the first that is not a deny, the first that is an allow
 	hold       globSet
 	allow      globSet
 	holdRegex  []pathRegex
@@ -101,6 +101,9 @@ func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) st
 			}
 			rank := len(t.results)
 			t.results = append(t.results, result(d, r.Pos, r.From, text(r)))
+			if d < ir.Allow {
+				t.globs = append(t.globs, nil)
+			}
 			if err := t.add(&e.patterns, rank, r); err != nil {
 				return nil, err
 			}
@@ -123,6 +126,7 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 		}
 		if holds {
 			t.hold.add(rank, g)
+			t.globs[rank] = g
 		} else {
 			t.allow.add(rank, g)
 		}
@@ -150,6 +154,9 @@ func (t *fileRules) holding(p *filePath) int {
 	}
 	if t.ends > 0 {
 		best = t.hold.lowest(&p.folded, p.outside, best)
+	}
+	if p.short {
+		best = t.holdingShort(&p.folded, best)
 	}
 	for i := range t.holdRegex {
 		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {
@@ -239,8 +246,8 @@ func (t *fileTable) notKnown(g ir.Group) Result {
 func (s *Subject) file(g ir.Group, raw string) *Result {
 	p := s.engine.paths.Get().(*filePath)
 	r := s.fileReading(g, raw, posix, p)
-	if strings.IndexByte(raw, '\\') >= 0 {
-		// A file name to POSIX, a path to Windows: whoever opens it decides.
+	if readTwice(raw) {
+		// One name to POSIX, another to Windows: whoever opens it decides.
 		r = both(r, s.fileReading(g, raw, windows, p))
 	}
 	s.engine.paths.Put(p)
@@ -331,7 +338,7 @@ func (e *Engine) Guards(raw string) ir.Decision {
 	p := e.paths.Get().(*filePath)
 	defer e.paths.Put(p)
 	readings := []system{posix}
-	if strings.ContainsRune(raw, '\\') {
+	if readTwice(raw) {
 		readings = append(readings, windows)
 	}
 	lowest := ir.Allow

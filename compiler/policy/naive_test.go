@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -13,7 +14,7 @@ import (
 
 // naive decides a mode's or role's file, web, modes and mcp actions a second
 // time: straight from the model, with plain loops, doublestar for globs, no
-// index, no cache and none of the package's own code but Fold and Host (tested
+// index, no cache and none of the package's own code but loose and Host (tested
 // by tables).
 type naive struct {
 	p    *ir.Project
@@ -48,20 +49,35 @@ func (n *naive) fallback(g ir.Group) ir.Decision {
 }
 
 func (n *naive) file(g ir.Group, raw string) ir.Decision {
-	d := n.fileAs(g, raw)
-	if strings.Contains(raw, `\`) {
-		d = ir.Both(d, n.fileAs(g, strings.ReplaceAll(raw, `\`, "/")))
-	}
-	return d
+	other, unknown := naiveWindows(raw)
+	return ir.Both(n.fileAs(g, raw, false), n.fileAs(g, other, unknown))
 }
 
-func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
+var naiveStream, naiveEnd = regexp.MustCompile(`(?s):.*$`), regexp.MustCompile(`[. ]+$`)
+
+// naiveWindows returns the path that Windows makes of one, and whether nobody knows what it is.
+func naiveWindows(raw string) (string, bool) {
+	unknown, drive := false, ""
+	if len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) {
+		drive, raw = raw[:2], raw[2:]
+	}
+	names := strings.Split(strings.ReplaceAll(raw, `\`, "/"), "/")
+	for i, name := range names {
+		if name != "" && name != "." && name != ".." && !(i == 0 && drive != "") {
+			names[i] = naiveEnd.ReplaceAllString(naiveStream.ReplaceAllString(name, ""), "")
+			unknown = unknown || names[i] == ""
+		}
+	}
+	return drive + strings.Join(names, "/"), unknown
+}
+
+func (n *naive) fileAs(g ir.Group, raw string, unknown bool) ir.Decision {
 	cleaned := path.Clean(strings.TrimLeft(raw, "/"))
 	if strings.HasPrefix(raw, "/") {
 		cleaned = path.Clean("/" + strings.TrimLeft(raw, "/"))
 	}
 	outside := strings.HasPrefix(cleaned, "/") || cleaned == ".." || strings.HasPrefix(cleaned, "../") || strings.HasPrefix(raw, "~") ||
-		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00")
+		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00") || unknown
 	lowest := n.fallback(g)
 	matched := false
 	apply := func(d ir.Decision) {
@@ -86,8 +102,8 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 		}
 		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
-			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: Fold(r.Pattern.Text)}}
-			if !open && naiveFile(whole, Fold(cleaned), outside) && (lowest != ir.Agent || protects) {
+			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: loose(r.Pattern.Text)}}
+			if !open && naiveFile(whole, loose(cleaned), outside) && (lowest != ir.Agent || protects) {
 				lowest = min(lowest, r.Decision)
 			}
 		}
@@ -130,7 +146,7 @@ func naiveFile(r ir.Rule, cleaned string, outside bool) bool {
 	}
 	pattern := r.Pattern.Text
 	if holds {
-		pattern, cleaned = Fold(pattern), Fold(cleaned)
+		pattern, cleaned = loose(pattern), loose(cleaned)
 	}
 	if cleaned == "." {
 		return strings.Trim(strings.ReplaceAll(pattern, "**", ""), "/") == ""

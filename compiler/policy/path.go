@@ -18,6 +18,7 @@ type filePath struct {
 	exact   names // as it is written
 	folded  names // in the form of Fold
 	outside bool
+	short   bool // some name may be the short form of another
 }
 
 // names is a path split at its slashes.
@@ -42,7 +43,8 @@ func (n *names) at(i int) []byte {
 	return n.text[n.ends[i-1]+1 : n.ends[i]]
 }
 
-// system is whose paths are read: only on Windows a backslash separates names.
+// system is whose paths are read. On Windows a backslash separates names, and some names stand
+// for others: see [asOnWindows].
 type system bool
 
 const (
@@ -52,7 +54,7 @@ const (
 
 // read cleans a path as a system reads it.
 func (p *filePath) read(raw string, on system) {
-	p.outside = outsidePrefix(raw, on)
+	p.outside, p.short = outsidePrefix(raw, on), false
 	if on == windows || !p.readClean(raw) {
 		p.readAny(raw, on)
 	}
@@ -96,7 +98,14 @@ func (p *filePath) readAny(raw string, on system) {
 		for j < len(raw) && !isSlash(raw[j], on) {
 			j++
 		}
-		exact.push(raw[i:j], root)
+		name := raw[i:j]
+		if on == windows && !(i == 0 && drive(name)) {
+			var ok bool
+			name, ok = asOnWindows(name)
+			p.outside = p.outside || !ok
+			p.short = p.short || isShort(name)
+		}
+		exact.push(name, root)
 		i = j + 1
 	}
 	p.outside = p.outside || strings.IndexByte(raw, 0) >= 0
@@ -141,7 +150,7 @@ func (n *names) push(name string, root int) {
 // fold derives the form in which deny and ask compare.
 func (p *filePath) fold() {
 	f := &p.folded
-	f.text, f.ends = append(f.text[:0], Fold(string(p.exact.text))...), append(f.ends[:0], p.exact.ends...)
+	f.text, f.ends = append(f.text[:0], loose(string(p.exact.text))...), append(f.ends[:0], p.exact.ends...)
 	// Neither folding nor composing makes or takes a slash, so every name
 	// stays in its place.
 	i := 0
@@ -161,8 +170,12 @@ func isSlash(c byte, on system) bool { return c == '/' || on == windows && c == 
 // outsidePrefix reports whether a path starts outside the root: absolute, in
 // someone's home, on a drive or a share.
 func outsidePrefix(raw string, on system) bool {
-	return raw != "" && (isSlash(raw[0], on) || raw[0] == '~' ||
-		len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z')
+	return raw != "" && (isSlash(raw[0], on) || raw[0] == '~' || drive(raw))
+}
+
+// drive reports whether a path begins with the letter of a drive.
+func drive(raw string) bool {
+	return len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z'
 }
 
 // Elsewhere reports whether a path names a place by itself: absolute, in
@@ -176,7 +189,7 @@ func Elsewhere(name string) bool {
 func Leaves(raw string) bool {
 	var p filePath
 	p.read(raw, posix)
-	if !p.outside && strings.Contains(raw, `\`) {
+	if !p.outside && readTwice(raw) {
 		p.read(raw, windows)
 	}
 	return p.outside
@@ -210,11 +223,11 @@ func Relative(root, name string) string {
 	return name
 }
 
-// composed returns a path in NFC, the second form in which a deny or ask regex
-// is tested.
+// composed returns a path in NFC without what file systems ignore, the second form in which a
+// deny or ask regex is tested.
 func composed(s string) string {
-	if norm.NFC.IsNormalString(s) {
+	if isASCII(s) {
 		return s
 	}
-	return norm.NFC.String(s)
+	return norm.NFC.String(withoutIgnorable(s))
 }
