@@ -130,7 +130,7 @@ func (c *explainCmd) Run(e *env) error {
 // disk returns the disk that the project is on.
 func (e *env) disk() *contract.Disk {
 	home, _ := os.UserHomeDir()
-	return &contract.Disk{Root: e.dir, Home: home, Resolve: contract.ResolveLinks, Same: contract.SameFolder}
+	return &contract.Disk{Root: e.dir, Home: home, Resolve: contract.ResolveLinks, Same: contract.SameFolder, Folds: true}
 }
 
 // untilStopped runs what cannot be interrupted, such as a slow expression of an agent. It

@@ -106,7 +106,7 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	home, _ := os.UserHomeDir()
 	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
 		Root: cmp.Or(c.Root, filepath.Dir(filepath.Dir(model))), MayAllow: c.MayAllow,
-		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder})
+		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true})
 }
 
 func (e *env) hooker(name string) contract.Hooker {

@@ -78,7 +78,7 @@ func (h *hooked) says(agent string, payload map[string]any) string {
 	}
 	hooker := (&env{targets: targets.All()}).hooker(agent)
 	a := hooker.Hook(contract.HookRequest{Payload: data, Policy: h.engine, Subject: ir.SubjectRef{Role: "dev"},
-		Root: h.root, MayAllow: true, Resolve: contract.ResolveLinks, Home: h.home, Same: contract.SameFolder})
+		Root: h.root, MayAllow: true, Resolve: contract.ResolveLinks, Home: h.home, Same: contract.SameFolder, Folds: true})
 	if a.Exit != 0 {
 		h.t.Fatalf("%s: exit %d: %s", data, a.Exit, a.Stderr)
 	}
@@ -162,6 +162,7 @@ func TestPathsOfHooks(t *testing.T) {
 		{"ROOT", "read", "/proc/self/cwd/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/PID/cwd/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/task/PID/cwd/secrets/key", "deny"},
+		{"ROOT", "read", "/dev/fd/../cwd/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/rootROOT/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/cwd/src/a", "ask"},
 		{"ROOT", "read", "src/../secrets/key", "deny"},
@@ -171,6 +172,10 @@ func TestPathsOfHooks(t *testing.T) {
 		{"ROOT", "read", "ROOT/deeper/../key", "deny"},
 		{"ROOT", "read", "/etc/passwd", "ask"},
 		{"ROOT", "read", "SECRETS/key", "deny"},
+		{"ROOT", "read", "secrets./key", "deny"},
+		{"ROOT", "read", "secrets:x/key", "deny"},
+		{"ROOT", "read", "s\u200decrets/key", "deny"},
+		{"ROOT", "read", "deep/a./b", "allow"},
 		{"ROOT/books", "read", "../secrets/key", "deny"},
 		{"ROOT/books", "read", "a", "allow"},
 		{"ROOT/books/tosrc", "edit", "x", "deny"},

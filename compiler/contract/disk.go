@@ -23,6 +23,8 @@ type Disk struct {
 	Resolve func(path string) (string, error)
 	// Same reports whether two absolute paths are one folder; nil where nobody knows.
 	Same func(a, b string) bool
+	// Folds is that of a [policy.Place].
+	Folds bool
 
 	real string // Root with its links resolved, once it is asked for
 }
@@ -31,7 +33,7 @@ type Disk struct {
 // paths, by default in the project's; a command runs there. The lowest decision holds. A
 // command outside of the project is never allowed.
 func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) policy.Result {
-	place := policy.Place{Names: d.Names}
+	place := policy.Place{Names: d.Names, Folds: d.Folds}
 	outside := false
 	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {
 		folders = nil // whatever they are
@@ -48,7 +50,7 @@ func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) pol
 			}
 		}
 	}
-	r := s.DecideAt(place, a)
+	r := s.DecideAt(&place, a)
 	if a.Group == ir.Command && outside && r.Decision == ir.Allow {
 		return policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
 	}
@@ -110,10 +112,10 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 		return true, nil
 	}
 	if name, ok := policy.OfProcess(file); ok {
-		if !filepath.IsAbs(name) {
-			name = dir + slash + name
+		if filepath.IsAbs(name) {
+			return true, []string{file, name}
 		}
-		return true, []string{file, name}
+		return true, []string{file, dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
 	}
 	switch {
 	case filepath.IsAbs(file):

@@ -15,7 +15,7 @@ func CheckGlob(text string) error {
 	if _, err := parseGlob(text); err != nil {
 		return err
 	}
-	if _, err := parseGlob(loose(text)); err != nil {
+	if _, err := parseGlob(Fold(text)); err != nil {
 		// Deny and ask compare folded: "[Z-a]" has no meaning there.
 		return fmt.Errorf("%w (case-folded, as deny and ask compare)", err)
 	}

@@ -224,7 +224,7 @@ func (s *Subject) line(a *analysis, as reading) *Result {
 		}
 	}
 	judge := needs(&all)
-	s.touches(nil, a.touches, judge)
+	s.touches(nil, a.place, a.touches, judge)
 	if all == nil {
 		all = &s.stating(ir.Command)[0].commands.opaque
 	}
@@ -268,7 +268,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 // them, but not below what is said of the command without the filter.
 func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
-		s.touches(side, p.touched(ir.Read, f, c.dirs), needs(&r))
+		s.touches(side, p, p.touched(ir.Read, f, c.dirs), needs(&r))
 	}
 	if r.Decision == ir.Allow {
 		return r
@@ -282,14 +282,14 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 // touches judges the files that a line touches: those of a side's own filter by
 // what that side says of files, if it says anything, else by what the subject
 // says.
-func (s *Subject) touches(side *side, list []touch, judge func(*Result)) {
+func (s *Subject) touches(side *side, p *Place, list []touch, judge func(*Result)) {
 	for _, t := range list {
 		of := s
 		if side != nil && len(s.sides) > 1 && side.states(t.group) {
 			of = side.alone
 		}
 		if t.known {
-			judge(of.named(t.group, t.names))
+			judge(of.named(p, t.group, t.names))
 		} else {
 			judge(of.anyFile(t.group))
 		}

@@ -93,7 +93,7 @@ func FuzzECMAScript(f *testing.F) {
 			return // no path that an expression is asked about
 		}
 		var p filePath
-		if p.read(path, false); string(p.exact.text) != path || path == "." {
+		if p.read(path, posix); string(p.exact.text) != path || path == "." {
 			return
 		}
 		d := ir.Allow

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler/ir"
@@ -40,7 +41,7 @@ func (p *patterns) glob(text string, as letters) (glob, error) {
 	}
 	source := text
 	if as == folded {
-		source = loose(text)
+		source = Fold(text)
 	}
 	g, err := parseGlob(source)
 	if err != nil {
@@ -246,12 +247,19 @@ func (t *fileTable) notKnown(g ir.Group) Result {
 func (s *Subject) file(g ir.Group, raw string) *Result {
 	p := s.engine.paths.Get().(*filePath)
 	r := s.fileReading(g, raw, posix, p)
-	if readTwice(raw) {
-		// One name to POSIX, another to Windows: whoever opens it decides.
+	if strings.IndexByte(raw, '\\') >= 0 {
+		// A file name to POSIX, a path to Windows: whoever opens it decides.
 		r = both(r, s.fileReading(g, raw, windows, p))
 	}
 	s.engine.paths.Put(p)
 	return r
+}
+
+// foldedFile decides a path by what a file system may make of its names.
+func (s *Subject) foldedFile(g ir.Group, raw string) *Result {
+	p := s.engine.paths.Get().(*filePath)
+	defer s.engine.paths.Put(p)
+	return s.fileReading(g, raw, folding, p)
 }
 
 func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *Result {
@@ -338,7 +346,7 @@ func (e *Engine) Guards(raw string) ir.Decision {
 	p := e.paths.Get().(*filePath)
 	defer e.paths.Put(p)
 	readings := []system{posix}
-	if readTwice(raw) {
+	if strings.ContainsRune(raw, '\\') {
 		readings = append(readings, windows)
 	}
 	lowest := ir.Allow

@@ -234,13 +234,13 @@ func TestDecideAt(t *testing.T) {
 	for arg, want := range map[string]ir.Decision{
 		"src/a": ir.Allow, "src/link": ir.Deny, "/p/src/a": ir.Allow, "src/key": ir.Deny, "link/a": ir.Ask, "gone": ir.Deny,
 	} {
-		if got := s.DecideAt(place, Action{Group: ir.Read, Arg: arg}); got.Decision != want {
+		if got := s.DecideAt(&place, Action{Group: ir.Read, Arg: arg}); got.Decision != want {
 			t.Errorf("read %q: got %s (%s), want %s", arg, got.Decision, got.Rule, want)
 		}
-		if got := s.DecideAt(place, Action{Group: ir.Command, Arg: "cat < " + arg}); got.Decision != want {
+		if got := s.DecideAt(&place, Action{Group: ir.Command, Arg: "cat < " + arg}); got.Decision != want {
 			t.Errorf("cat < %q: got %s (%s), want %s", arg, got.Decision, got.Rule, want)
 		}
-		if got := left.DecideAt(place, Action{Group: ir.Read, Arg: arg}); got.Decision != ir.Agent {
+		if got := left.DecideAt(&place, Action{Group: ir.Read, Arg: arg}); got.Decision != ir.Agent {
 			t.Errorf("%q, left to the agent: got %s (%s)", arg, got.Decision, got.Rule)
 		}
 	}
@@ -248,12 +248,12 @@ func TestDecideAt(t *testing.T) {
 		"cd src && cat < a": ir.Allow, "cd src && cat < key": ir.Deny, "cd link && cat < a": ir.Ask, // as link/a and src/a
 		"cd gone && ls": ir.Deny, "cd src; cat < a": ir.Deny, // ./a is not known here
 	} {
-		if got := s.DecideAt(place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
+		if got := s.DecideAt(&place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
 			t.Errorf("%q: got %s (%s), want %s", line, got.Decision, got.Rule, want)
 		}
 	}
 	place.Dirs = []string{"src", "."}
-	if got := s.DecideAt(place, Action{Group: ir.Read, Arg: "a"}); got.Decision != ir.Deny {
+	if got := s.DecideAt(&place, Action{Group: ir.Read, Arg: "a"}); got.Decision != ir.Deny {
 		t.Errorf("from two folders: got %s (%s), want deny", got.Decision, got.Rule)
 	}
 }
@@ -261,7 +261,8 @@ func TestDecideAt(t *testing.T) {
 func TestOfProcess(t *testing.T) {
 	for file, want := range map[string]string{
 		"/proc/self/cwd/a": "a", "/proc/self/cwd": ".", "//proc/./17/cwd//a/../b": "b", "/proc/self/task/1/cwd/a": "a",
-		"/proc/thread-self/cwd/../a": "../a", "/proc/self/root/etc": "/etc",
+		"/proc/thread-self/cwd/../a": "../a", "/proc/self/root/etc": "/etc", "/dev/fd/../cwd/a": "a",
+		"/proc/1/../self/fd/../cwd/a": "a", "/../proc/self/cwd": ".",
 		"/proc/self/fd/3": "", "/proc/self": "", "proc/self/cwd/a": "", "/x/proc/self/cwd": "", "": "",
 	} {
 		if got, ok := OfProcess(file); got != want || ok != (want != "") {

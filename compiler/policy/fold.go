@@ -9,21 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns a text in Unicode NFC with every rune replaced by one representative of those
-// that differ in case only (simple case folding, one rune for one rune). It is lower case for
-// ASCII. Two names that differ in the case or the composition of letters have the same form.
-func Fold(s string) string {
-	if isASCII(s) {
-		return lowerASCII(s)
-	}
-	// Folding can undo the composed form, so it is composed again.
-	return norm.NFC.String(foldRunes(norm.NFC.String(s)))
-}
-
-// loose returns the form in which deny and ask compare patterns and paths: that of [Fold],
-// without what some file system takes for nothing, and with one form for what some take for
-// the same:
+// Fold returns the form in which deny and ask compare patterns and paths: Unicode NFC, in
+// lower case for ASCII. Two names that some file system takes for one have the same form:
 //
+//   - Letters that differ in case or composition.
 //   - Code points that Unicode ignores by default: a zero-width joiner, a byte order mark, a soft
 //     hyphen. HFS+ ignores some of them (git's utf8.c, next_hfs_char), ext4 and f2fs with case
 //     folding all (Linux, fs/unicode: utf8nfdicf).
@@ -32,11 +21,14 @@ func Fold(s string) string {
 //   - ß and ss, by full case folding: APFS, ext4 and f2fs.
 //
 // A form that would bring what has a meaning in a pattern or a path stays as it is.
-func loose(s string) string {
+func Fold(s string) string {
 	if isASCII(s) {
 		return lowerASCII(s)
 	}
-	return Fold(strings.ReplaceAll(foldRunes(compatible(withoutIgnorable(norm.NFC.String(s)))), "ß", "ss"))
+	s = foldRunes(compatible(withoutIgnorable(norm.NFC.String(s))))
+	// Folding can undo the composed form, so it is composed again.
+	s = norm.NFC.String(foldRunes(norm.NFC.String(s)))
+	return strings.ReplaceAll(s, "ß", "ss")
 }
 
 // ignorable reports whether Unicode ignores a code point by default, or nearly so.
@@ -94,6 +86,8 @@ func nameable(form []byte) bool {
 	return len(form) > 0
 }
 
+// foldRunes replaces every rune by one representative of those that differ in case only: simple
+// case folding, one rune for one rune.
 func foldRunes(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {

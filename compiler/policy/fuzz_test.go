@@ -219,6 +219,9 @@ func TestAgainstNaive(t *testing.T) {
 // are held by TestShortNames.
 var mayBeShort = regexp.MustCompile(`~[0-9]`)
 
+// foldingPlace is a place where names stand for others, at the root of a disk without links.
+var foldingPlace = &Place{Names: func(_, file string) []string { return []string{file} }, Folds: true}
+
 // drawn returns n models.
 func drawn(n int) [][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -255,6 +258,12 @@ func againstNaive(t *testing.T, model []byte, arg string) {
 				want = n.tool(a.Server, a.Arg)
 			default:
 				want = n.file(a.Group, a.Arg)
+			}
+			if a.Group == ir.Read || a.Group == ir.Edit {
+				want := n.folded(a.Group, a.Arg)
+				if got := s.DecideAt(foldingPlace, a); got.Decision != want {
+					t.Errorf("%s: %s %q folded: got %s (%s), want %s", ref, a.Group, a.Arg, got.Decision, got.Rule, want)
+				}
 			}
 			if got := s.Decide(a); got.Decision != want {
 				t.Errorf("%s: %s %s %q: got %s (%s), want %s", ref, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -12,7 +14,7 @@ import (
 // an expression. Where it cannot find out, it reports true.
 func (e *Engine) languagesMeet(a ir.Pattern, toA reach, b ir.Pattern, toB reach) (bool, error) {
 	for _, p := range []ir.Pattern{a, b} {
-		if p.Kind == ir.Plain && loose(p.Text) != Fold(p.Text) {
+		if p.Kind == ir.Plain && Fold(p.Text) != norm.NFC.String(foldRunes(norm.NFC.String(p.Text))) {
 			return true, nil // its letters have other forms than those of case
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // naive decides a mode's or role's file, web, modes and mcp actions a second
 // time: straight from the model, with plain loops, doublestar for globs, no
-// index, no cache and none of the package's own code but loose and Host (tested
+// index, no cache and none of the package's own code but Fold and Host (tested
 // by tables).
 type naive struct {
 	p    *ir.Project
@@ -49,8 +49,13 @@ func (n *naive) fallback(g ir.Group) ir.Decision {
 }
 
 func (n *naive) file(g ir.Group, raw string) ir.Decision {
+	return ir.Both(n.fileAs(g, raw, false), n.fileAs(g, strings.ReplaceAll(raw, `\`, "/"), false))
+}
+
+// folded decides a file where names may stand for others.
+func (n *naive) folded(g ir.Group, raw string) ir.Decision {
 	other, unknown := naiveWindows(raw)
-	return ir.Both(n.fileAs(g, raw, false), n.fileAs(g, other, unknown))
+	return ir.Both(n.file(g, raw), n.fileAs(g, other, unknown))
 }
 
 var naiveStream, naiveEnd = regexp.MustCompile(`(?s):.*$`), regexp.MustCompile(`[. ]+$`)
@@ -102,8 +107,8 @@ func (n *naive) fileAs(g ir.Group, raw string, unknown bool) ir.Decision {
 		}
 		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
-			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: loose(r.Pattern.Text)}}
-			if !open && naiveFile(whole, loose(cleaned), outside) && (lowest != ir.Agent || protects) {
+			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: Fold(r.Pattern.Text)}}
+			if !open && naiveFile(whole, Fold(cleaned), outside) && (lowest != ir.Agent || protects) {
 				lowest = min(lowest, r.Decision)
 			}
 		}
@@ -146,7 +151,7 @@ func naiveFile(r ir.Rule, cleaned string, outside bool) bool {
 	}
 	pattern := r.Pattern.Text
 	if holds {
-		pattern, cleaned = loose(pattern), loose(cleaned)
+		pattern, cleaned = Fold(pattern), Fold(cleaned)
 	}
 	if cleaned == "." {
 		return strings.Trim(strings.ReplaceAll(pattern, "**", ""), "/") == ""

@@ -43,19 +43,19 @@ func (n *names) at(i int) []byte {
 	return n.text[n.ends[i-1]+1 : n.ends[i]]
 }
 
-// system is whose paths are read. On Windows a backslash separates names, and some names stand
-// for others: see [asOnWindows].
-type system bool
+// system is whose paths are read. On Windows a backslash separates names.
+type system uint8
 
 const (
-	posix   system = false
-	windows system = true
+	posix system = iota
+	windows
+	folding // on Windows, where some names stand for others: see asOnWindows
 )
 
 // read cleans a path as a system reads it.
 func (p *filePath) read(raw string, on system) {
 	p.outside, p.short = outsidePrefix(raw, on), false
-	if on == windows || !p.readClean(raw) {
+	if on != posix || !p.readClean(raw) {
 		p.readAny(raw, on)
 	}
 }
@@ -99,7 +99,7 @@ func (p *filePath) readAny(raw string, on system) {
 			j++
 		}
 		name := raw[i:j]
-		if on == windows && !(i == 0 && drive(name)) {
+		if on == folding && !(i == 0 && drive(name)) {
 			var ok bool
 			name, ok = asOnWindows(name)
 			p.outside = p.outside || !ok
@@ -150,7 +150,7 @@ func (n *names) push(name string, root int) {
 // fold derives the form in which deny and ask compare.
 func (p *filePath) fold() {
 	f := &p.folded
-	f.text, f.ends = append(f.text[:0], loose(string(p.exact.text))...), append(f.ends[:0], p.exact.ends...)
+	f.text, f.ends = append(f.text[:0], Fold(string(p.exact.text))...), append(f.ends[:0], p.exact.ends...)
 	// Neither folding nor composing makes or takes a slash, so every name
 	// stays in its place.
 	i := 0
@@ -165,7 +165,7 @@ func (p *filePath) fold() {
 	}
 }
 
-func isSlash(c byte, on system) bool { return c == '/' || on == windows && c == '\\' }
+func isSlash(c byte, on system) bool { return c == '/' || on != posix && c == '\\' }
 
 // outsidePrefix reports whether a path starts outside the root: absolute, in
 // someone's home, on a drive or a share.
@@ -189,7 +189,7 @@ func Elsewhere(name string) bool {
 func Leaves(raw string) bool {
 	var p filePath
 	p.read(raw, posix)
-	if !p.outside && readTwice(raw) {
+	if !p.outside && strings.Contains(raw, `\`) {
 		p.read(raw, windows)
 	}
 	return p.outside

@@ -19,6 +19,10 @@ type Place struct {
 	// resolved. The folder is one of Dirs, or a path that Names returned. It returns none
 	// where that cannot be found out. nil: there is no disk.
 	Names func(dir, file string) []string
+	// Folds is set where a file system may take a name for another one: for the one without
+	// its stream, or without the dots and spaces at its end, or for the one that it is short
+	// for. Paths are then judged by what they become too.
+	Folds bool
 }
 
 // dirs returns the folders of a place.
@@ -50,33 +54,43 @@ func joined(dir, file string) string {
 
 // OfProcess returns what a path names that begins with a folder of a process: relative to the
 // working directory for /proc/self/cwd, absolute for /proc/self/root. The process may be
-// written as a number, and as one of its threads.
+// written as a number and as one of its threads, and /dev/fd leads there too.
 func OfProcess(file string) (name string, ok bool) {
-	if !strings.HasPrefix(file, "/") || !strings.Contains(file, "proc") {
+	if !strings.HasPrefix(file, "/") || !strings.Contains(file, "/cwd") && !strings.Contains(file, "/root") {
 		return "", false
 	}
-	parts := strings.FieldsFunc(file, func(r rune) bool { return r == '/' })
-	parts = slices.DeleteFunc(parts, func(name string) bool { return name == "." })
-	if len(parts) > 4 && parts[2] == "task" {
-		parts = slices.Delete(parts, 2, 4)
-	}
-	switch {
-	case len(parts) < 3 || parts[0] != "proc":
-		return "", false
-	case parts[2] == "cwd":
-		return path.Join(".", strings.Join(parts[3:], "/")), true
-	case parts[2] == "root":
-		return "/" + strings.Join(parts[3:], "/"), true
+	var at []string
+	parts := strings.Split(file, "/")
+	for i, part := range parts {
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = at[:max(0, len(at)-1)]
+			continue
+		}
+		at = append(at, part)
+		if slices.Equal(at, []string{"dev", "fd"}) {
+			at = []string{"proc", "self", "fd"}
+		}
+		process := len(at) == 3 || len(at) == 5 && at[2] == "task"
+		switch rest := strings.Join(parts[i+1:], "/"); {
+		case !process || at[0] != "proc":
+		case part == "cwd":
+			return path.Join(".", rest), true
+		case part == "root":
+			return "/" + rest, true
+		}
 	}
 	return "", false
 }
 
 // DecideAt decides an action at a place: a file by each of its names, from each folder, and a
 // command line with the files that it touches. The lowest decision holds.
-func (s *Subject) DecideAt(p Place, a Action) Result {
+func (s *Subject) DecideAt(p *Place, a Action) Result {
 	switch a.Group {
 	case ir.Command:
-		return s.command(&p, a.Arg)
+		return s.command(p, a.Arg)
 	case ir.Read, ir.Edit:
 	default:
 		return s.Decide(a)
@@ -84,21 +98,25 @@ func (s *Subject) DecideAt(p Place, a Action) Result {
 	var all *Result
 	judge := needs(&all)
 	for _, dir := range p.dirs() {
-		judge(s.named(a.Group, p.names(dir, a.Arg)))
+		judge(s.named(p, a.Group, p.names(dir, a.Arg)))
 	}
 	return *all
 }
 
 // named decides a file by all its names.
-func (s *Subject) named(g ir.Group, names []string) *Result {
+func (s *Subject) named(p *Place, g ir.Group, names []string) *Result {
 	if len(names) == 0 {
 		return s.unresolved(g)
 	}
-	r := s.file(g, names[0])
-	for _, name := range names[1:] {
-		r = both(r, s.file(g, name))
+	var all *Result
+	judge := needs(&all)
+	for _, name := range names {
+		judge(s.file(g, name))
+		if p.Folds && folds(name) {
+			judge(s.foldedFile(g, name))
+		}
 	}
-	return r
+	return all
 }
 
 // unresolved decides a path of which the disk does not say what it names: it is refused,

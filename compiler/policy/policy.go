@@ -172,7 +172,7 @@ func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:
 		if _, ok := OfProcess(a.Arg); ok {
-			return s.DecideAt(Place{}, a)
+			return s.DecideAt(&Place{}, a)
 		}
 		return *s.file(a.Group, a.Arg)
 	case ir.Command:

@@ -88,7 +88,7 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 // into returns where cd to a literal folder leads. It fails where that is not
 // inside the root, or not known.
 func (a *analysis) into(in dirs, dir string) (dirs, bool) {
-	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' {
+	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && folds(dir) {
 		return dirs{unknown: true}, false
 	}
 	var out dirs

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// readTwice reports whether Windows may read a path otherwise than POSIX: it has a backslash, a
+// folds reports whether Windows may make another path of one: it has a backslash, a
 // stream, a name that ends in a dot or a space, or one that may be short for another.
-func readTwice(raw string) bool {
+func folds(raw string) bool {
 	start := 0
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; c {

@@ -117,7 +117,7 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 	}
 	req := contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}
 	if m.Root != "" {
-		req.Home, req.Same = m.Home, contract.SameFolder
+		req.Home, req.Same, req.Folds = m.Home, contract.SameFolder, true
 	}
 	r, err := judge.JudgeTool(req, in.call(t.Group))
 	return judgement{r, about[t.Group]}, err
@@ -226,7 +226,8 @@ func (m *Model) at(s *policy.Subject, a policy.Action) policy.Result {
 	if m.Root == "" {
 		return s.Decide(a)
 	}
-	d := contract.Disk{Root: m.Root, Home: m.Home, Resolve: m.resolve, Same: contract.SameFolder}
+	d := contract.Disk{Root: m.Root, Home: m.Home, Resolve: m.resolve, Same: contract.SameFolder,
+		Folds: true}
 	return d.Decide(s, a, m.Root)
 }
 
