@@ -106,7 +106,11 @@ func (c *explainCmd) Run(e *env) error {
 	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: arg,
 		Targets: map[string]ir.Decision{}}
 	stopped := e.untilStopped(func() {
-		r := e.disk().Decide(s, action, e.dir)
+		disk := e.disk()
+		r := disk.Decide(s, action, e.dir)
+		if names := disk.Names(".", arg); (action.Group == ir.Read || action.Group == ir.Edit) && len(names) > 0 {
+			action.Arg = names[0] // the models of the agents know no disk
+		}
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
 		x.Verdicts = verdicts(res, ref, action, r)
 	})

@@ -275,3 +275,18 @@ func TestPathsThatOpenASecret(t *testing.T) {
 		t.Errorf("got %d paths that open a secret, want more", secrets)
 	}
 }
+
+// `modec explain` judges a path as the hooks do.
+func TestExplainKnowsTheDisk(t *testing.T) {
+	h := newHooked(t)
+	for _, c := range []struct{ group, arg, want string }{
+		{"edit", "books/x", "exit 0\nallow:"}, {"edit", h.root + "/books/x", "exit 0\nallow:"},
+		{"edit", "books/tosrc/x", "exit 1\ndeny:"}, {"read", h.link + "/secrets/key", "exit 1\ndeny:"},
+		{"read", "secrets./key", "exit 1\ndeny:"}, {"command", "ls > books/tosrc/x", "exit 1\ndeny:"},
+		{"command", "cd " + h.link + "/books && ls > x", "exit 0\nallow:"},
+	} {
+		if got := answer(t, "-C", h.root, "explain", "role:dev", c.group, c.arg); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %s: got %s", c.group, c.arg, got)
+		}
+	}
+}

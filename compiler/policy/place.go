@@ -25,10 +25,15 @@ type Place struct {
 	Folds bool
 }
 
-// dirs returns the folders of a place.
+// atTheRoot is the place of an action without one.
+var atTheRoot Place
+
+var rootDirs = []string{"."}
+
+// dirs returns the folders of a place. Nobody may change them.
 func (p *Place) dirs() []string {
 	if len(p.Dirs) == 0 {
-		return []string{"."}
+		return rootDirs
 	}
 	return p.Dirs
 }

@@ -172,11 +172,11 @@ func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:
 		if _, ok := OfProcess(a.Arg); ok {
-			return s.DecideAt(&Place{}, a)
+			return s.DecideAt(&atTheRoot, a)
 		}
 		return *s.file(a.Group, a.Arg)
 	case ir.Command:
-		return s.command(&Place{}, a.Arg)
+		return s.command(&atTheRoot, a.Arg)
 	case ir.Web:
 		return *s.web(a.Arg)
 	case ir.MCP:
@@ -192,11 +192,10 @@ func (s *Subject) Decide(a Action) Result {
 // DecideCommand decides a command line that runs in dir, a folder relative to
 // the root. Decide takes every line for one that runs at the root.
 func (s *Subject) DecideCommand(dir, line string) Result {
-	p := Place{}
-	if dir != "" {
-		p.Dirs = []string{path.Clean(dir)}
+	if dir = path.Clean(dir); dir == "." {
+		return s.command(&atTheRoot, line)
 	}
-	return s.command(&p, line)
+	return s.command(&Place{Dirs: []string{dir}}, line)
 }
 
 // Rules returns every rule that may match in a group other than mcp: own,
