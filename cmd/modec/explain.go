@@ -108,8 +108,10 @@ func (c *explainCmd) Run(e *env) error {
 	stopped := e.untilStopped(func() {
 		disk := e.disk()
 		r := disk.Decide(s, action, e.dir)
-		if names := disk.Names(".", arg); (action.Group == ir.Read || action.Group == ir.Edit) && len(names) > 0 {
-			action.Arg = names[0] // the models of the agents know no disk
+		if action.Group == ir.Read || action.Group == ir.Edit { // the models of the agents know no disk
+			if names := disk.Names(".", arg); len(names) > 0 {
+				action.Arg = names[0]
+			}
 		}
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
 		x.Verdicts = verdicts(res, ref, action, r)
@@ -134,7 +136,8 @@ func (c *explainCmd) Run(e *env) error {
 // disk returns the disk that the project is on.
 func (e *env) disk() *contract.Disk {
 	home, _ := os.UserHomeDir()
-	return &contract.Disk{Root: e.dir, Home: home, Resolve: contract.ResolveLinks, Same: contract.SameFolder, Folds: true}
+	return &contract.Disk{Root: e.dir, Home: home, Resolve: contract.ResolveLinks, Same: contract.SameFolder,
+		Folds: true}
 }
 
 // untilStopped runs what cannot be interrupted, such as a slow expression of an agent. It

@@ -33,7 +33,8 @@ func Fold(s string) string {
 
 // ignorable reports whether Unicode ignores a code point by default, or nearly so.
 func ignorable(r rune) bool {
-	return r >= 0xad && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return r >= 0xad &&
+		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // withoutIgnorable returns a text without ignorable code points. A text of nothing else stays.

@@ -45,7 +45,8 @@ func asOnWindows(name string) (string, bool) {
 func isShort(name string) bool {
 	base, digits, ok := strings.Cut(name, "~")
 	digits, extension, dotted := strings.Cut(digits, ".")
-	return ok && base != "" && len(base)+1+len(digits) <= 8 && digits != "" && strings.Trim(digits, "0123456789") == "" &&
+	return ok && base != "" && len(base)+1+len(digits) <= 8 &&
+		digits != "" && strings.Trim(digits, "0123456789") == "" &&
 		!strings.ContainsAny(base, ". ") && len(extension) <= 3 && dotted == (extension != "") &&
 		!strings.Contains(extension, ".")
 }
