@@ -66,17 +66,16 @@ func (c *argsCmd) args(e *env) error {
 		return err
 	}
 	opt := contract.ArgsOptions{Inline: c.Inline, FlagsOnly: c.FlagsOnly}
-	started, list, err := e.launch(launcher, c.Subject, opt, mayBeStale)
+	fresh := mustBeFresh // the arguments name files of the build
+	if c.Inline || c.FlagsOnly {
+		fresh = mayBeStale
+	}
+	started, list, err := e.launch(launcher, c.Subject, opt, fresh)
 	if err != nil {
 		return err
 	}
 	if list.HasErrors() {
 		return e.ui.fail(list)
-	}
-	if !c.Inline && !c.FlagsOnly { // they name files of the build
-		if err := e.fresh(started.res); err != nil {
-			return err
-		}
 	}
 	args := started.args
 	switch {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets/cursor/allowlist"
@@ -48,44 +49,91 @@ func (c cursorFile) path(e *env) (string, error) {
 
 type cursorCheckCmd struct {
 	textOrJSON
-	Tool string `arg:"" help:"The tool as SERVER:TOOL."`
-	Mode string `enum:",ask,allowlist,unrestricted" default:"" help:"The run mode. Default: the file's."`
+	Tool string `arg:"" help:"The tool as SERVER:TOOL, or mcp_SERVER_TOOL as Cursor names it to the model."`
+	Mode string `enum:",ask,ask_every_time,manual,allowlist,yolo,unrestricted,full_yolo" default:"" help:"The run mode. Default: the file's."`
+
+	McpToolsProtection bool     `help:"Cursor's settings protect MCP tools."`
+	BrowserProtection  bool     `negatable:"" default:"true" help:"Cursor's settings protect its own browser (the default)."`
+	AdminControlled    bool     `help:"An organisation controls the run mode: nobody's own list counts."`
+	AdminList          []string `placeholder:"ENTRY" help:"An entry of the organisation's list, which implies --admin-controlled."`
+	AdminDisabled      bool     `help:"The organisation forbids that MCP tools run by themselves."`
+	McpAllowlists      bool     `negatable:"" default:"true" help:"The feature gate mcp_allowlists is on (the default)."`
 	cursorFile
 }
 
 func (cursorCheckCmd) Help() string {
-	return `Reads the list as Cursor does: an entry is SERVER:TOOL, each a name or * alone, and case does not count. An
-organisation's settings and Cursor's protection of its own browser stand above the list; modec does not see them.
+	return `Reads the list as Cursor does: an entry is SERVER:TOOL, each a name or * alone, and case does not count. What
+stands above the list is in no file of yours: say it by flags.
 
---mode is the run mode of Cursor's settings: ask (every time), allowlist, or unrestricted (Run Everything). Without
-it the approvalMode of the file counts, else allowlist.
+The first of these decides:
+  1. an organisation that forbids it (--admin-disabled): Cursor asks.
+  2. for Cursor's own browser its protection: without it (--no-browser-protection) the tools run.
+  3. --mcp-tools-protection: Cursor asks.
+  4. the run mode ask: Cursor asks. The run mode unrestricted: the tool runs, unless an organisation controls it.
+  5. --no-mcp-allowlists: Cursor has no lists, and the tool runs.
+  6. the organisation's list, where there is one (--admin-list), else yours: a listed tool runs.
+
+--mode is the run mode of Cursor's settings: ask (Ask Every Time), allowlist, or unrestricted (Run Everything), or
+as Cursor stores it: ask_every_time, yolo, full_yolo. Without it the approvalMode of the file counts, else allowlist.
 
 It exits 0 where the tool would run without a question, 1 where Cursor would ask, 2 where there is no list.
 
 Examples:
   modec cursor check github:list_issues
   modec cursor check shop:refund_order --file .cursor/modec/developer/permissions.json
-  modec cursor check docs:get_page --mode unrestricted --json`
+  modec cursor check mcp_docs_get_page --mode unrestricted --json
+  modec cursor check docs:get_page --admin-list 'docs:*'`
 }
 
 func (cursorCheckCmd) reports() []any { return []any{cursorChecked{}} }
 
+// cursorModes are the words for a run mode: those of the settings, of the file, and those
+// under which Cursor stores them.
+var cursorModes = map[string]format.RunMode{
+	"ask": format.AskEveryTime, "ask_every_time": format.AskEveryTime, "manual": format.AskEveryTime,
+	"allowlist": format.UseAllowlist, "yolo": format.UseAllowlist,
+	"unrestricted": format.RunEverything, "full_yolo": format.RunEverything,
+}
+
 // cursorChecked is the JSON of a check.
 type cursorChecked struct {
 	envelope
-	Tool  string         `json:"tool"`
-	Runs  bool           `json:"runs" jsonschema:"without a question"`
-	Why   model.Reason   `json:"why"`
-	Entry string         `json:"entry,omitempty" jsonschema:"the entry of the list that decided"`
-	Pos   string         `json:"pos,omitempty"`
-	Mode  format.RunMode `json:"mode"`
-	File  string         `json:"file"`
+	Tool     string         `json:"tool"`
+	Runs     bool           `json:"runs" jsonschema:"without a question"`
+	Why      model.Reason   `json:"why"`
+	Entry    string         `json:"entry,omitempty" jsonschema:"the entry of a list that decided"`
+	Proposed string         `json:"proposed,omitempty" jsonschema:"the entry that would let it run, as Cursor offers it"`
+	Pos      string         `json:"pos,omitempty"`
+	Mode     format.RunMode `json:"mode"`
+	File     string         `json:"file"`
+
+	next string // the command that adds the proposed entry
+}
+
+// question returns what the command line asks.
+func (c *cursorCheckCmd) question() (model.Asked, error) {
+	tool, err := format.ParseTool(c.Tool)
+	if err != nil {
+		return model.Asked{}, err
+	}
+	q := model.Asked{Server: tool.Server, Tool: tool.Tool, AutoRun: model.AutoRun{
+		Mode: cursorModes[c.Mode], GateOff: !c.McpAllowlists,
+		ProtectTools: c.McpToolsProtection, ProtectBrowser: c.BrowserProtection,
+	}}
+	if c.AdminControlled || c.AdminDisabled || len(c.AdminList) > 0 {
+		list, err := model.ParseAllowlist(c.AdminList)
+		if err != nil {
+			return model.Asked{}, fmt.Errorf("--admin-list: %w", err)
+		}
+		q.Admin = &model.AdminControls{Disabled: c.AdminDisabled, List: list}
+	}
+	return q, nil
 }
 
 func (c *cursorCheckCmd) Run(e *env) error {
-	tool, err := format.ParseEntry(c.Tool)
-	if err != nil || tool.Server == "*" || tool.Tool == "*" {
-		return fmt.Errorf("got %q, want SERVER:TOOL, both names", c.Tool)
+	q, err := c.question()
+	if err != nil {
+		return err
 	}
 	file, err := c.path(e)
 	if err != nil {
@@ -95,18 +143,21 @@ func (c *cursorCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	mode := format.RunMode(c.Mode)
-	if mode == "ask" {
-		mode = format.AskEveryTime
-	}
-	got, err := model.CheckTool(file, data, mode, tool.Server, tool.Tool)
+	got, err := model.CheckTool(file, data, q)
 	if err != nil {
 		return err
 	}
-	x := cursorChecked{envelope: e.ui.envelope(), Tool: tool.String(), Runs: got.Alone, Why: got.Why,
-		Pos: got.At.String(), Mode: got.Mode, File: file}
+	x := cursorChecked{envelope: e.ui.envelope(), Tool: format.Entry{Server: q.Server, Tool: q.Tool}.String(),
+		Runs: got.Alone, Why: got.Why, Pos: got.At.String(), Mode: got.Mode, File: file}
 	if got.Entry != (format.Entry{}) {
 		x.Entry = got.Entry.String()
+	}
+	if got.Proposed != (format.Entry{}) {
+		x.Proposed = got.Proposed.String()
+		x.next = "modec cursor add " + contract.ShellQuote(x.Proposed)
+		if c.File != "" {
+			x.next += " --file " + contract.ShellQuote(c.File)
+		}
 	}
 	if e.ui.json {
 		err = e.ui.emit(x)
@@ -127,12 +178,17 @@ func (u *ui) cursorChecked(x cursorChecked) {
 	}
 	u.printf("%s: %s\n", does, diag.Clean(x.Tool))
 	switch {
+	case x.Why == model.ByAdminList:
+		u.printf("  by %s of the organisation's list\n", diag.Clean(x.Entry))
 	case x.Entry != "":
 		u.printf("  by %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.Pos))
 	case x.Why == model.ByMode:
 		u.printf("  by the run mode %s\n", x.Mode)
 	default:
 		u.printf("  by %s  (%s)\n", x.Why, diag.Clean(x.File))
+	}
+	if x.next != "" {
+		u.note("next: %s\n", diag.Clean(x.next))
 	}
 }
 

@@ -16,12 +16,13 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
-// freshness is whether the artifacts on disk have to be those of the source.
-type freshness bool
+// freshness is what the artifacts on disk have to be before an agent is started.
+type freshness uint8
 
 const (
-	mayBeStale  freshness = false
-	mustBeFresh freshness = true
+	mayBeStale freshness = iota
+	mustBeFresh
+	mustBeCopied // fresh, and the agent is started from copies
 )
 
 // launchers returns the targets whose agents can be started.
@@ -85,7 +86,7 @@ type launch struct {
 	res  *compiler.Result
 	ref  ir.SubjectRef
 	args []string
-	// session has what the agent is started from, where the artifacts have to be fresh.
+	// session has what the agent is started from, where the artifacts are copied.
 	session *output.Session
 }
 
@@ -104,10 +105,12 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 		return nil, nil, err
 	}
 	var session *output.Session
-	if fresh == mustBeFresh {
+	if fresh != mayBeStale {
 		if err := e.fresh(res); err != nil {
 			return nil, nil, err
 		}
+	}
+	if fresh == mustBeCopied {
 		if session, err = e.session(res); err != nil {
 			return nil, nil, err
 		}

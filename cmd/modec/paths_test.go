@@ -42,6 +42,11 @@ roles: dev: can: {
 	edit: {allow: ["books/**"], deny: ["src/"], default: "allow"}
 	command: {allow: ["ls *", "cat *"], deny: ["rm *"], default: "ask"}
 }
+roles: reader: can: {
+	default: "deny"
+	read: {allow: ["**"], deny: ["secrets/"]}
+	command: allow: ["@readonly_filters", "@git_read"]
+}
 `,
 		"src/a": "", "books/a": "", "secrets/key": "", "secrets/deep/x": "", "deep/a/b/x": "", "a": "", "key": "",
 	} {
@@ -71,13 +76,13 @@ roles: dev: can: {
 func (h *hooked) model() string { return filepath.Join(h.root, ".modec", "policy.json") }
 
 // says returns what the hook of an agent answers: allow, ask, deny or abstain.
-func (h *hooked) says(agent string, payload map[string]any) string {
+func (h *hooked) says(agent, role string, payload map[string]any) string {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	hooker := (&env{targets: targets.All()}).hooker(agent)
-	a := hooker.Hook(contract.HookRequest{Payload: data, Policy: h.engine, Subject: ir.SubjectRef{Role: "dev"},
+	a := hooker.Hook(contract.HookRequest{Payload: data, Policy: h.engine, Subject: ir.SubjectRef{Role: role},
 		Root: h.root, MayAllow: true, Resolve: contract.ResolveLinks, Home: h.home, Same: contract.SameFolder, Folds: true})
 	if a.Exit != 0 {
 		h.t.Fatalf("%s: exit %d: %s", data, a.Exit, a.Stderr)
@@ -110,13 +115,15 @@ func TestHookKnowsHome(t *testing.T) {
 	}
 }
 
-// line returns what the hook of an agent answers about a command line.
-func (h *hooked) line(agent, cwd, line string) string {
+// line returns what the hook of an agent answers the role dev about a command line.
+func (h *hooked) line(agent, cwd, line string) string { return h.lineOf(agent, "dev", cwd, line) }
+
+func (h *hooked) lineOf(agent, role, cwd, line string) string {
 	if agent == "cursor" {
-		return h.says(agent, map[string]any{"hook_event_name": "beforeShellExecution", "command": line, "cwd": cwd,
+		return h.says(agent, role, map[string]any{"hook_event_name": "beforeShellExecution", "command": line, "cwd": cwd,
 			"workspace_roots": []string{h.root}})
 	}
-	return h.says(agent, map[string]any{"hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": cwd,
+	return h.says(agent, role, map[string]any{"hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": cwd,
 		"tool_input": map[string]string{"command": line}})
 }
 
@@ -126,7 +133,7 @@ func (h *hooked) file(agent, cwd, group, file string) string {
 	if agent == "cursor" {
 		event = "preToolUse"
 	}
-	return h.says(agent, map[string]any{"hook_event_name": event, "tool_name": tool, "cwd": cwd,
+	return h.says(agent, "dev", map[string]any{"hook_event_name": event, "tool_name": tool, "cwd": cwd,
 		"tool_input": map[string]string{"file_path": file}})
 }
 
@@ -287,6 +294,23 @@ func TestExplainKnowsTheDisk(t *testing.T) {
 	} {
 		if got := answer(t, "-C", h.root, "explain", "role:dev", c.group, c.arg); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s %s: got %s", c.group, c.arg, got)
+		}
+	}
+}
+
+// The operands of the built-in sets are files like those of redirects.
+func TestPathsOfOperands(t *testing.T) {
+	h := newHooked(t)
+	for line, want := range map[string]string{
+		"cat src/a": "allow", "cat " + h.root + "/src/a": "allow", "cat " + h.link + "/src/a": "allow",
+		"cat secrets/key": "deny", "cat " + h.link + "/secrets/key": "deny", "cat deeper/x": "deny",
+		"cat deeper/../key": "deny", "cat books/out/x": "ask", "cat secrets./key": "deny", "cat /proc/self/cwd/secrets/key": "deny",
+		"git show HEAD:src/a": "allow", "git show HEAD:secrets/key": "deny", "git diff " + h.root + "/secrets/key": "deny",
+	} {
+		for _, agent := range []string{"claude", "cursor"} {
+			if got := h.lineOf(agent, "reader", h.root, line); got != want {
+				t.Errorf("%s: %s: got %s, want %s", agent, line, got, want)
+			}
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (c *runCmd) Run(e *env) error {
 			return fmt.Errorf("%s would replace what %s may do: leave it out", flag, c.Subject)
 		}
 	}
-	started, list, err := e.launch(launcher, c.Subject, contract.ArgsOptions{}, mustBeFresh)
+	started, list, err := e.launch(launcher, c.Subject, contract.ArgsOptions{}, mustBeCopied)
 	if err != nil {
 		return err
 	}

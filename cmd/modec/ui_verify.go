@@ -15,6 +15,9 @@ func outcomeOf(r *verify.Report) string {
 	if n := r.Wider(); n > 0 {
 		return count(n, "decision") + " wider than the source"
 	}
+	if r.Halves() == 0 {
+		return "no artifact decides about a subject of the source, so that this proves nothing"
+	}
 	return "nothing is wider than the source"
 }
 

@@ -28,7 +28,8 @@ the hook were gone.
 
 What the source leaves to the agent is compared with what the agent does by itself.
 
-It exits 0 where nothing is wider than the source, and 1 where something is. It also counts what [[exceptions]]
+It exits 0 where nothing is wider than the source, and 1 where something is, or where there was nothing to
+compare: that is no proof. It also counts what [[exceptions]]
 of modec.toml accept, and the holes of the agents themselves; -v lists both.
 
 Examples:
@@ -43,7 +44,7 @@ func (verifyCmd) reports() []any { return []any{verifyReport{}, outcome{}} }
 // verifyReport is the JSON of a verification.
 type verifyReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider than the source"`
+	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider than the source, or nothing was compared"`
 	Disk    bool     `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
 	Missing []string `json:"missing,omitempty" jsonschema:"artifacts that are not there; their targets were not judged"`
 	*verify.Report
@@ -94,7 +95,7 @@ func (c *verifyCmd) Run(e *env) error {
 			"choose another one, as in `modec verify --target claude`")
 	}
 	status, failed := "ok", error(nil)
-	if diags.HasErrors() || len(missing) > 0 {
+	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 {
 		status, failed = "failed", exitFindings
 	}
 	if e.ui.json {

@@ -7,13 +7,23 @@ import (
 )
 
 func TestParseHookLine(t *testing.T) {
-	full := HookLine{Agent: "claude", Model: "${CLAUDE_PROJECT_DIR}/.modec/policy.json", Subject: "role:it's me", MayAllow: true, FailClosed: true, Refuses: true}
+	full := HookLine{
+		Agent: "claude", Model: "${CLAUDE_PROJECT_DIR}/.modec/policy.json", Subject: "role:it's me",
+		MayAllow: true, FailClosed: true, Refuses: true,
+	}
 	for line, want := range map[string]HookLine{
-		`modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + ShellQuote("role:it's me") + ` --may-allow || exit 2`: full,
-		`{ modec hook cursor --model=.modec/policy.json --subject mode:a || exit 2; }`:                                                            {Agent: "cursor", Model: ".modec/policy.json", Subject: "mode:a", FailClosed: true, Refuses: true},
-		`modec hook claude --model m --subject s || echo '{"a":"b"}'`:                                                                             {Agent: "claude", Model: "m", Subject: "s", Otherwise: `{"a":"b"}`},
-		`{ modec hook cursor --model m --subject s` + Unless(`{"a":"it's"}`) + `; }`:                                                              {Agent: "cursor", Model: "m", Subject: "s", Otherwise: `{"a":"it's"}`, Refuses: true},
-		`modec hook claude --model m --subject s`:                                                                                                 {Agent: "claude", Model: "m", Subject: "s", Refuses: true},
+		`modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject ` + ShellQuote("role:it's me") +
+			` --may-allow || exit 2`: full,
+		`{ modec hook cursor --model=.modec/policy.json --subject mode:a || exit 2; }`: {
+			Agent: "cursor", Model: ".modec/policy.json", Subject: "mode:a", FailClosed: true, Refuses: true,
+		},
+		`modec hook claude --model m --subject s || echo '{"a":"b"}'`: {
+			Agent: "claude", Model: "m", Subject: "s", Otherwise: `{"a":"b"}`,
+		},
+		`{ modec hook cursor --model m --subject s` + Unless(`{"a":"it's"}`) + `; }`: {
+			Agent: "cursor", Model: "m", Subject: "s", Otherwise: `{"a":"it's"}`, Refuses: true,
+		},
+		`modec hook claude --model m --subject s`: {Agent: "claude", Model: "m", Subject: "s", Refuses: true},
 	} {
 		got, err := ParseHookLine(line)
 		if err != nil {

@@ -26,6 +26,15 @@ func ServerName(name string) bool {
 		!slices.Contains(ir.ReservedServers, name)
 }
 
+// ServerURL reports whether an address is valid for a server of the source.
+func ServerURL(url string) bool {
+	host, ok := strings.CutPrefix(url, "http://")
+	if !ok {
+		host, ok = strings.CutPrefix(url, "https://")
+	}
+	return ok && host != "" && host[0] != '\n'
+}
+
 // ToolName reports whether a name is valid for a tool of the source.
 func ToolName(name string) bool {
 	return name != "" && len(name) <= mostToolName && all(name, toolCharacter)

@@ -446,7 +446,7 @@ func what(k key, names []string, only string, server *ir.Server) string {
 		return NotLiteral
 	}
 	otherwise := AnythingElse
-	if k.before.Rule == GuardedPaths || k.after.Rule == GuardedPaths {
+	if k.before.Pos.File == ir.GuardsFile || k.after.Pos.File == ir.GuardsFile {
 		otherwise = GuardedPaths
 	}
 	return cmp.Or(pattern(k.after.Rule), pattern(k.before.Rule), otherwise)

@@ -317,6 +317,9 @@ type Rule struct {
 	From     string   `json:"from,omitempty"`
 }
 
+// DeniesAll reports whether the rule denies all of its group.
+func (r Rule) DeniesAll() bool { return r.Decision == Deny && r.Pattern.Everything() }
+
 // PatternKind says in which grammar a pattern is written.
 type PatternKind string
 

@@ -2,6 +2,7 @@ package jsonedit
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (ed *editor) owns(place string) string {
 // ownsAll reports whether everything in the file is modec's. A comment anywhere, or a comma
 // behind the last item, is somebody's.
 func (ed *editor) ownsAll() bool {
-	if root, err := parse(ed.have); ed.owns("") != Container || err != nil || !root.IsStandard() {
+	if ed.owns("") != Container || !json.Valid(ed.have) {
 		return false
 	}
 	rest, err := Merge(ed.have, nil, nil, ed.owned, ed.force)

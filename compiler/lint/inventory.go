@@ -80,6 +80,23 @@ func disallows(m *ir.Mode, server, tool string) bool {
 	})
 }
 
+// staysOff finds tools that a mode's restrictions list on servers that they leave off.
+func (p *pass) staysOff() {
+	for i := range p.Project.Modes {
+		m := &p.Project.Modes[i]
+		if m.Restrictions == nil || m.Restrictions.AllowedTools == nil || m.Restrictions.AllowedServers != nil {
+			continue
+		}
+		for _, t := range *m.Restrictions.AllowedTools {
+			if s := p.Project.Server(t.Server); s != nil && !s.DefaultEnabled && ofSource(t.Pos) {
+				p.find(t.Pos, "the server %q is off by default, and only allowedServers opens it", t.Server).
+					Subject("mode "+m.Slug).
+					Hintf("write allowedServers with %q and the other servers of the mode", t.Server)
+			}
+		}
+	}
+}
+
 func (p *pass) whenToUse() {
 	for i := range p.Project.Modes {
 		if m := &p.Project.Modes[i]; strings.TrimSpace(m.WhenToUse) == "" && ofSource(m.Pos) {

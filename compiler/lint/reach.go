@@ -15,8 +15,6 @@ type reaching struct {
 	hint   string
 }
 
-var interpreters = strings.Fields("python python3 node deno bun ruby perl php lua sh bash dash zsh fish pwsh osascript")
-
 // farReaching lists the families. The first one that fits is reported.
 var farReaching = []reaching{
 	{[]string{"git log", "git diff", "git show", "git shortlog", "git rev-list", "git blame", "git status",
@@ -29,8 +27,9 @@ var farReaching = []reaching{
 		"allow the arguments that are used, such as \"go test ./...\""},
 	{[]string{"npm run", "pnpm run", "yarn run", "pnpm", "yarn", "make", "just", "task", "rake"},
 		"it runs every script of the project, those too that are added later", "list the scripts that it needs"},
-	{append(slices.Clone(interpreters), "npx", "bunx", "pnpx", "uvx", "eval"), "it runs any code that it is given",
-		"name the script that it needs"},
+	{strings.Fields("python python3 node deno bun ruby perl php lua sh bash dash zsh fish pwsh osascript " +
+		"npx bunx pnpx uvx eval"),
+		"it runs any code that it is given", "name the script that it needs"},
 	{strings.Fields("env sudo doas xargs find fd parallel nice nohup timeout command exec watch time ssh docker"),
 		"it runs any program that its arguments name", "allow the program itself"},
 	{strings.Fields("cp mv tee dd rsync ln install tar unzip curl wget sed awk gawk"),
@@ -71,15 +70,13 @@ func reach(pattern string, denied bool) (why, hint string) {
 	if words == "" || strings.HasPrefix(words, "*") {
 		return "anything may stand before what it names", "begin with the program"
 	}
-	starts := func(start string) bool { return words == start || strings.HasPrefix(words, start+" ") }
 	for _, f := range farReaching {
-		for _, start := range f.starts {
-			// More words than the family's own name the script, or the program that is run.
-			if starts(start) && len(strings.Fields(words)) == len(strings.Fields(start)) {
-				return f.why, f.hint
-			}
+		// More words than the family's own name the script, or the program that is run.
+		if slices.Contains(f.starts, words) {
+			return f.why, f.hint
 		}
 	}
+	starts := func(start string) bool { return words == start || strings.HasPrefix(words, start+" ") }
 	if denied && slices.ContainsFunc(readers, starts) {
 		return "it reads any file, past what can.read denies",
 			`"@readonly_filters" decides about the files that it names`

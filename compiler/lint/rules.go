@@ -181,6 +181,18 @@ func inventoryRules() []Rule {
 }`,
 		Good: `servers: s: {url: "https://x.example/mcp", headers: Authorization: "Bearer ${GITHUB_TOKEN}"}`,
 	}, {
+		ID: "server-stays-off", Severity: diag.Warning, check: (*pass).staysOff,
+		Doc: "A mode's allowedTools names a tool of a server that is off by default, and its allowedServers does not " +
+			"name the server. An entry of allowedTools alone opens no server: the tool is not available. " +
+			"Name the server in allowedServers, beside the others that the mode uses.",
+		Bad: `servers: s: {command: "s", defaultEnabled: false, tools: get: risk: "read"}
+modes: m: {name: "M", roleDefinition: "r", whenToUse: "w", mcpRestrictions: allowedTools: [{serverName: "s", toolName: "get"}]}`,
+		Good: `servers: s: {command: "s", defaultEnabled: false, tools: get: risk: "read"}
+modes: m: {name: "M", roleDefinition: "r", whenToUse: "w", mcpRestrictions: {
+	allowedServers: ["s"]
+	allowedTools: [{serverName: "s", toolName: "get"}]
+}}`,
+	}, {
 		ID: "unused-policy", Severity: diag.Warning, check: (*pass).unusedPolicies,
 		Doc: "Nothing extends a policy, so that what it denies is denied to nobody. Extend it, or remove it.",
 		Bad: `policies: p: can: edit: "deny"`,

@@ -175,6 +175,8 @@ func FuzzImport(f *testing.F) {
 	f.Add(uint8(5), `{"permissions": {"allow": ["Bash(a:*)", "Edit(/b/**)", "mcp__x__y*"], "deny": ["Read(~/.ssh)", "Bash(a | b)"], "defaultMode": "plan"}}`)
 	f.Add(uint8(8), `{"mcpAllowlist": ["a:b*"], "terminalAllowlist": ["git:*", "x ?"]}`)
 	f.Add(uint8(4), "*.[oa]\n!x\n\\#y\n/z/**\n")
+	f.Add(uint8(4), "*[a]\n!x\n\\#y\n/z/*(\n")
+	f.Add(uint8(10), `{"mcpServers": {"t": {"type": "", "url": "http://", "": {"": "\b"}}}}`)
 	f.Fuzz(func(t *testing.T, i uint8, text string) {
 		files := map[string]string{names[int(i)%len(names)]: text}
 		if int(i)%len(names) == 3 || int(i)%len(names) == 4 { // they say something of modes only

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,16 +36,20 @@ func quotedBuiltins() []string {
 // with their dashes, separated by spaces; single letters may stand in a cluster
 // ("-la"). What is not listed is not permitted, abbreviations included.
 type usage struct {
-	flags    string // options without a value
+	flags    string // options that may stand without a value
 	values   string // options whose value follows, attached ("-n5", "--sort=x") or as the next word
 	attached string // options whose value can only be attached
 	pattern  string // those of values that stand for the first operand (grep -e)
-	require  string // flags of which one must be given
+	paths    string // those of values and attached whose value names a file ("-L 1,5:FILE" after a colon)
+	formats  string // those of values and attached whose value is a format of git's
+	require  string // flags of which one must be given, the first of them before any operand
 	number   bool   // "-5" is an option
 
-	first string // what the first word must be ("list show"); a leading space: or no operand at all
-	max   int    // the most operands; -1: any
-	files int    // the operands from this one on are files; -1: none
+	max    int    // the most operands; -1: any
+	files  int    // the operands from this one on are files; -1: none
+	not    string // what no operand begins with
+	object bool   // of git: operands name objects, so that only the path of "REV:path" is a file
+	dashes bool   // of git: so do those before a "--"
 }
 
 // purpose is what a match of a set is for.
@@ -97,14 +102,7 @@ func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 		if !ok {
 			return nil, false
 		}
-		operands, from, ok := u.operands(args)
-		var files []word
-		for i, o := range operands {
-			if ok && from >= 0 && i >= from && o.text != "-" {
-				files = append(files, o)
-			}
-		}
-		return files, ok
+		return u.filter(args)
 	}
 	if name != "git" || to == permit && !in.atRoot() {
 		// Elsewhere a folder of the project could carry a git configuration of
@@ -114,6 +112,11 @@ func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 	for len(args) > 0 && listed("--no-pager -P --no-optional-locks", args[0].text) {
 		args = args[1:]
 	}
+	if len(args) > 1 {
+		if u, ok := gitRead[args[0].text+" "+args[1].text]; ok {
+			return u.git(args[2:])
+		}
+	}
 	if len(args) == 0 {
 		return nil, false
 	}
@@ -121,17 +124,99 @@ func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 	if !ok {
 		return nil, false
 	}
-	operands, _, ok := u.operands(args[1:])
+	return u.git(args[1:])
+}
+
+// filter returns the files that a filter reads, in both readings of its arguments: GNU's
+// programs take options behind operands too, all others end them at the first operand. It
+// fails where the arguments are not permitted in one of the readings.
+func (u *usage) filter(args []word) ([]word, bool) {
+	var files []word
+	for _, as := range []order{permuted, optionsFirst} {
+		p, ok := u.parse(args, as)
+		if !ok {
+			return nil, false
+		}
+		files = append(files, p.paths...)
+		for i, o := range p.operands {
+			if p.files >= 0 && i >= p.files && o.text != "-" {
+				files = append(files, o)
+			}
+		}
+	}
+	return files, true
+}
+
+// git returns the files that a git command names.
+func (u *usage) git(args []word) ([]word, bool) {
+	p, ok := u.parse(args, permuted)
 	if !ok {
 		return nil, false
 	}
-	for _, o := range operands {
+	files := p.paths
+	for i, o := range p.operands {
 		// git diff and its like read any file when one lies outside.
 		if text := o.script(); outsidePrefix(text, windows) || hasParent(text) {
 			return nil, false
 		}
+		if p.files < 0 || i < p.files {
+			continue
+		}
+		object := u.object || u.dashes && i < p.dashes
+		named, ok := gitFiles(o.script(), object)
+		if !ok {
+			return nil, false
+		}
+		files = append(files, named...)
 	}
-	return nil, true
+	return files, true
+}
+
+// maxNamed bounds how many files one operand of git may name.
+const maxNamed = 32
+
+// gitFiles returns the files that an operand of git may name: itself, unless it names an
+// object, and the path of "REV:path" at either end of a range. A revision may contain colons
+// and dots, and a path too, so that what follows any colon counts.
+func gitFiles(operand string, object bool) ([]word, bool) {
+	parts := []string{operand}
+	if from, to, ok := strings.Cut(operand, ".."); ok {
+		parts = append(parts, from, strings.TrimPrefix(to, ".")) // "A...B"
+	}
+	var files []word
+	for i, part := range parts {
+		if !object && (i == 0 || part != "") {
+			files = append(files, word{text: part, wide: isPathspec(part)})
+		}
+		for at := strings.IndexByte(part, ':'); at >= 0; at = strings.IndexByte(part, ':') {
+			part = part[at+1:]
+			if at == 0 { // ":/path" is one of the top
+				part = strings.TrimPrefix(part, "/")
+			}
+			path, _, _ := strings.Cut(part, "^")
+			files = append(files, inTree(part), inTree(path))
+		}
+	}
+	return files, len(files) <= maxNamed
+}
+
+// inTree returns a path behind a colon as one of the project. Without a name it is the root.
+func inTree(path string) word {
+	if path == "" || path[0] == '!' {
+		path = "./" + path
+	}
+	return word{text: path}
+}
+
+// isPathspec reports whether an operand of git may be a pattern of paths: a glob, or one with
+// a sign of its own (":!x", ":(top)x").
+func isPathspec(operand string) bool {
+	if strings.ContainsAny(operand, `*?[\`) {
+		return true
+	}
+	signs, ok := strings.CutPrefix(operand, ":")
+	signs = strings.TrimPrefix(signs, "/")
+	return ok && (signs == "" || strings.IndexByte("!\"#%&'(),-/:;<=>@_`~^", signs[0]) >= 0)
 }
 
 func hasParent(path string) bool {
@@ -143,74 +228,129 @@ func hasParent(path string) bool {
 	return false
 }
 
-// operands returns the words that are no options, and the first of them that is
-// a file. It fails when an option is not listed, or an operand not permitted.
-func (u *usage) operands(args []word) (operands []word, files int, ok bool) {
-	files = u.files
+// order is where a program takes options.
+type order bool
+
+const (
+	permuted     order = false // behind operands too
+	optionsFirst order = true  // before the first operand
+)
+
+// arguments are the arguments of a command as its usage reads them.
+type arguments struct {
+	operands []word // the words that are not options
+	files    int    // the first operand that is a file; -1: none
+	dashes   int    // how many operands stand before "--", 0 without one
+	paths    []word // the values of options that name files
+}
+
+// parse reads arguments. It fails when an option is not listed, or an operand not permitted.
+func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
+	p.files = u.files
 	required := u.require == ""
 	for i := 0; i < len(args); i++ {
-		t := args[i].text
+		t := args[i].script()
 		if t == "--" {
-			operands = append(operands, args[i+1:]...)
+			p.dashes = len(p.operands)
+			p.operands = append(p.operands, args[i+1:]...)
 			break
 		}
 		if t == "-" || t == "" || t[0] != '-' {
-			operands = append(operands, args[i])
+			if !required {
+				return p, false
+			}
+			if as == optionsFirst {
+				p.operands = append(p.operands, args[i:]...)
+				break
+			}
+			p.operands = append(p.operands, args[i])
 			continue
 		}
-		name, n, ok := u.option(t)
+		o, ok := u.option(t)
 		if !ok {
-			return nil, 0, false
+			return p, false
 		}
-		if listed(u.pattern, name) {
-			files = 0
+		if o.next && i+1 < len(args) {
+			i++
+			o.value = args[i].script()
+		}
+		if !u.take(o, &p) {
+			return p, false
 		}
 		required = required || listed(u.require, t)
-		i += n
 	}
-	if u.max >= 0 && len(operands) > u.max || !required {
-		return nil, 0, false
-	}
-	if u.first != "" {
-		// Only the very first word is surely the subcommand.
-		if len(operands) == 0 {
-			return operands, files, listed(u.first, "")
-		}
-		first := operands[0].text
-		return operands, files, first == args[0].text && first != "" && listed(u.first, first)
-	}
-	return operands, files, true
+	refused := func(o word) bool { return u.not != "" && strings.HasPrefix(o.text, u.not) }
+	return p, required && (u.max < 0 || len(p.operands) <= u.max) && !slices.ContainsFunc(p.operands, refused)
 }
 
-// option reports whether an option is permitted, its name where it takes a
-// value, and how many of the next words are that value.
-func (u *usage) option(t string) (name string, words int, ok bool) {
-	long, _, valued := strings.Cut(t, "=")
+// take adds what an option with a value says of the arguments. It fails where the value is not
+// permitted.
+func (u *usage) take(o option, p *arguments) bool {
+	if listed(u.pattern, o.name) {
+		p.files = 0
+	}
+	if listed(u.paths, o.name) {
+		p.paths = append(p.paths, valueFiles(o)...)
+		return o.value != ""
+	}
+	return !listed(u.formats, o.name) || !runsProgram(o.value)
+}
+
+// valueFiles returns the files that an option's value may name.
+func valueFiles(o option) []word {
+	if o.name != "-L" {
+		return []word{{text: o.value}}
+	}
+	files, _ := gitFiles(o.value, true)
+	return files
+}
+
+// runsProgram reports whether a format has a field that runs a program: the signature of a
+// commit ("%G?", "%+GG") or of a ref ("%(signature)").
+func runsProgram(format string) bool {
+	for _, field := range strings.Split(format, "%")[1:] {
+		if strings.HasPrefix(strings.TrimLeft(field, "+- "), "G") {
+			return true
+		}
+	}
+	return strings.Contains(format, "signature")
+}
+
+// option is an option with a value.
+type option struct {
+	name  string // "" for a flag
+	value string // what is attached
+	next  bool   // the next word is the value
+}
+
+// option reads a word that begins with "-". It fails where the option is not permitted.
+func (u *usage) option(t string) (o option, ok bool) {
+	long, value, valued := strings.Cut(t, "=")
 	switch {
 	case strings.HasPrefix(t, "--") && valued:
-		return long, 0, listed(u.values, long) || listed(u.attached, long)
+		return option{name: long, value: value}, listed(u.values, long) || listed(u.attached, long)
 	case listed(u.flags, t):
-		return "", 0, true
+		return option{}, true
 	case listed(u.values, t):
-		return t, 1, true
+		return option{name: t, next: true}, true
 	case strings.HasPrefix(t, "--"):
-		return "", 0, false
+		return option{}, false
 	case u.number && strings.Trim(t[1:], "0123456789") == "":
-		return "", 0, true
+		return option{}, true
 	}
 	for i := 1; i < len(t); i++ {
 		letter := "-" + t[i:i+1]
 		switch last := i == len(t)-1; {
+		case listed(u.attached, letter) && !last: // before flags: the value is optional
+			return option{name: letter, value: t[i+1:]}, true
 		case listed(u.flags, letter):
-		case listed(u.values, letter) && last:
-			return letter, 1, true
-		case listed(u.values, letter), listed(u.attached, letter) && !last:
-			return letter, 0, true
+		case listed(u.values, letter):
+			return option{name: letter, value: t[i+1:], next: last}, true
 		default:
-			return "", 0, false
+			return option{}, false
 		}
 	}
-	return "", 0, true
+	return option{}, true
 }
 
 // listed reports whether a list of words separated by spaces holds one. A

@@ -8,6 +8,7 @@ import (
 
 func TestGitRead(t *testing.T) {
 	can := commands(allow("@git_read", "cd *", "echo *"))
+	can.Read = bare(ir.Allow)
 	for _, line := range []string{
 		"git status", "git status -sb", "git status --porcelain=v2", "git log", "git log --oneline -5", "git log -n 5 --author=x -- a b", "git log -p -S foo main..dev",
 		"git log --since '2 days ago' --format=%H", "git diff", "git diff --cached --stat -U5 HEAD~1 -- a.go", "git show HEAD:a.go", "git blame -L 1,5 a.go",
@@ -32,11 +33,46 @@ func TestGitRead(t *testing.T) {
 		// options before the subcommand, another program, another folder
 		"git -c core.pager=x log", "git -C x status", "git --git-dir=x status", "git --exec-path=x log", "./git status", "/usr/bin/git status", "GIT_DIR=x git status",
 		"env git status", "sudo git status", "cd sub && git status", "cd sub; git status", "PAGER=x git log", "alias git=x; git status", "git() { x; }; git status",
+		// an option whose value is not the next word, or that takes none
+		"git shortlog -n --output=x HEAD", "git shortlog --committer --output=x HEAD", "git rev-list -L --output=x HEAD", "git rev-list -n --output=x HEAD --output=y",
+		"git stash show -G 0 -S --output=x", "git log -Op", "git log -pO x", "git diff -Ox", "git blame -L 1,2 -S x a", "git grep foo -f", "git log --no-index a b",
+		"git log --end-of-options x", "git --paginate log", "git log --show-signature", "git log --format=%G?", "git log '--pretty=%h % GK'", "git shortlog --group=format:%+GS HEAD",
+		"git for-each-ref --format '%(signature:grade)'", "git branch --sort=signature", "git log --stdin", "git cat-file --batch", "git cat-file --filters HEAD:a",
+		"git cat-file --textconv HEAD:a", "git config user.name --get", "git config edit --list",
 		// not literal
 		"git log $X", "git log *", "git log $(x)", "git log -- {a,b}", "git $X", "git log > x", "git status; rm x",
 	} {
 		testLines(t, line, can, lines{line: ir.Deny})
 	}
+}
+
+// What git reads is decided as a read, also where a commit has it.
+func TestGitReadsFiles(t *testing.T) {
+	can := commands(allow("@git_read"))
+	can.Read = withDefault(table(deny("/secrets/**", ".env"), ask("*.key")), ir.Allow)
+	for line, d := range (lines{
+		"git show HEAD:src/a": ir.Allow, "git log main..dev -- src": ir.Allow, "git diff main...dev": ir.Allow, "git grep x src": ir.Allow, "git grep secrets/x src": ir.Allow,
+		"git log -L1,5:src/a": ir.Allow, "git log -p": ir.Allow, "git show HEAD~2": ir.Allow, "git cat-file -p HEAD:src/a": ir.Allow, "git show :/fix": ir.Allow, "git show HEAD:": ir.Allow,
+		"git show 'HEAD@{2024-01-01 12:30}:src/a'": ir.Allow, "git log --follow -- src/a": ir.Allow, "git grep -f src/a": ir.Allow, "git log -S secrets/x": ir.Allow,
+		"git show HEAD:secrets/key": ir.Deny, "git show HEAD:./secrets/key": ir.Deny, "git show :secrets/key": ir.Deny, "git show :0:secrets/key": ir.Deny, "git show :./secrets/key": ir.Deny,
+		"git show HEAD:src/../secrets/key": ir.Deny, "git show HEAD:SECRETS/key": ir.Deny, "git show 'HEAD^{/a:b}:secrets/key'": ir.Deny, "git show HEAD:secrets": ir.Deny, "git show v1:.env": ir.Deny,
+		"git cat-file -p HEAD:secrets/key": ir.Deny, "git cat-file blob :secrets/key": ir.Deny, "git show HEAD:a.key": ir.Ask, "git rev-parse HEAD:secrets/key": ir.Deny,
+		"git diff HEAD:secrets/key HEAD:src/a": ir.Deny, "git diff HEAD:src/a..HEAD:secrets/key": ir.Deny, "git diff HEAD:secrets/key..HEAD:src/a": ir.Deny, "git diff HEAD:src/a...HEAD:.env": ir.Deny,
+		"git diff secrets/key": ir.Deny, "git diff -- secrets": ir.Deny, "git diff --cached secrets/key src/a": ir.Deny, "git log -p secrets": ir.Deny, "git log -p main -- secrets/key": ir.Deny,
+		"git log -p -- :/secrets/key": ir.Deny, "git log -L1,5:secrets/key": ir.Deny, "git log -L 1,5:secrets/key": ir.Deny, "git log -L :f:secrets/key": ir.Deny, "git log -L '/a:b/,+2:.env'": ir.Deny,
+		"git blame secrets/key": ir.Deny, "git blame HEAD -- .env": ir.Deny, "git blame --contents .env src/a": ir.Deny, "git blame --contents=.env src/a": ir.Deny, "git grep x -- secrets": ir.Deny,
+		"git grep x HEAD:secrets": ir.Deny, "git grep -e x secrets": ir.Deny, "git grep -f .env": ir.Deny, "git grep -f.env": ir.Deny, "git grep -nf .env": ir.Deny, "git log --relative=secrets": ir.Deny,
+		"git show -p HEAD -- a.key": ir.Ask, "git ls-files secrets": ir.Deny, "git ls-tree HEAD secrets/": ir.Deny, "git status secrets": ir.Deny,
+		// patterns of git's own may match what is denied
+		"git diff -- 'src/*'": ir.Deny, "git log -p -- ':(top)src'": ir.Deny, "git diff ':!src'": ir.Deny, "git diff ':^src'": ir.Deny, "git diff :/!src": ir.Deny, "git grep x '[s]ecrets'": ir.Deny, "git diff :": ir.Deny,
+		"git diff -- src/../../x": ir.Deny,
+	}) {
+		testLines(t, line, can, lines{line: d})
+	}
+	can.Read = bare(ir.Allow)
+	testLines(t, "every file", can, lines{"git diff -- 'src/*'": ir.Allow, "git diff ':!src'": ir.Allow, "git show 'HEAD^{/fix.*}'": ir.Allow, "git diff ':!../x'": ir.Deny})
+	can.Read = withDefault(table(allow("src/**")), ir.Ask)
+	testLines(t, "a list", can, lines{"git diff src/a": ir.Allow, "git log main -- src/a": ir.Allow, "git log main": ir.Ask, "git merge-base main dev": ir.Allow, "git diff 'src/*'": ir.Deny})
 }
 
 func TestReadonlyFilters(t *testing.T) {
@@ -53,6 +89,10 @@ func TestReadonlyFilters(t *testing.T) {
 		"grep --color .env foo": ir.Deny, "uniq src/a .env": ir.Deny, "sort -o x src/a": ir.Deny, "sort -uo x src/a": ir.Deny, "sort --output=x src/a": ir.Deny,
 		"grep -r foo src": ir.Deny, "grep -f .env src/a": ir.Deny, "grep -R foo": ir.Deny, "wc --files0-from=x": ir.Deny, "tee x": ir.Deny, "sed -i s/a/b/ src/a": ir.Deny,
 		"sed p src/a": ir.Deny, "awk 1 src/a": ir.Deny, "find src": ir.Deny, "xargs cat": ir.Deny, "cat $X": ir.Deny, "cat src/*": ir.Deny, "cat $(ls)": ir.Deny, "tail -f src/a": ir.Deny,
+		// options behind operands are files to some systems
+		"head src/a -n .env": ir.Deny, "cat src/a -n": ir.Deny, "uniq src/a -c": ir.Deny, "grep x src/a -e .env": ir.Deny, "cat src/a -- .env": ir.Deny, "sort src/a -k src/b": ir.Deny,
+		"grep -f src/b src/a": ir.Allow, "grep -C 2 src/b src/a": ir.Allow, "grep -C 2 foo src/a": ir.Deny, "strings @src/a": ir.Deny, "strings src/a": ir.Allow, "strings -- @src/a": ir.Deny,
+		"sort --outp=x src/a": ir.Deny, "sort --files0-from=src/a": ir.Deny, "sort --compress-program=x src/a": ir.Deny, "sort -T x src/a": ir.Deny, "uniq src/a src/b": ir.Deny, "sort -ro x src/a": ir.Deny,
 		"cat --unknown src/a": ir.Deny, "./cat src/a": ir.Deny, "X=1 cat src/a": ir.Deny, "date -s x": ir.Deny, "printf -v PATH x": ir.Deny, "diff src/a src/b": ir.Deny, "cat src/a > b": ir.Deny,
 	}) {
 		testLines(t, line, can, lines{line: d})

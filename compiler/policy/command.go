@@ -264,11 +264,20 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 	return all
 }
 
-// filtered decides a command that a filter allows, and that reads files: by what is said of
-// them, but not below what is said of the command without the filter.
+// filtered decides a command that a built-in set allows, and that reads files: by what is said
+// of them, but not below what is said of the command without the set. A pattern that may match
+// any file is in the set only where every file is decided alike.
 func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
-		s.touches(side, p, p.touched(ir.Read, f, c.dirs), needs(&r))
+		if !f.wide {
+			s.touches(side, p, p.touched(ir.Read, f, c.dirs), needs(&r))
+			continue
+		}
+		every := s.everyFile(side, ir.Read)
+		if every == nil {
+			return side.commands.unread(c)
+		}
+		needs(&r)(every)
 	}
 	if r.Decision == ir.Allow {
 		return r
@@ -279,21 +288,41 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 	return r
 }
 
-// touches judges the files that a line touches: those of a side's own filter by
-// what that side says of files, if it says anything, else by what the subject
-// says.
+// touches judges the files that a line touches, or that one side's own set reads.
 func (s *Subject) touches(side *side, p *Place, list []touch, judge func(*Result)) {
 	for _, t := range list {
-		of := s
-		if side != nil && len(s.sides) > 1 && side.states(t.group) {
-			of = side.alone
-		}
+		of := s.asking(side, t.group)
 		if t.known {
 			judge(of.named(p, t.group, t.names))
 		} else {
 			judge(of.anyFile(t.group))
 		}
 	}
+}
+
+// asking returns who decides about the files of a side's commands: the side alone where it
+// says anything of them, else the subject.
+func (s *Subject) asking(side *side, g ir.Group) *Subject {
+	if side != nil && len(s.sides) > 1 && side.states(g) {
+		return side.alone
+	}
+	return s
+}
+
+// everyFile decides all files inside the root at once, nil where they are not decided alike.
+func (s *Subject) everyFile(side *side, g ir.Group) *Result {
+	var all *Result
+	for _, side := range s.asking(side, g).stating(g) {
+		r := side.table(g).every()
+		if r == nil {
+			return nil
+		}
+		if all != nil {
+			r = lower(all, r)
+		}
+		all = r
+	}
+	return all
 }
 
 // anyFile decides a path that is not known: never above ask, and not above what

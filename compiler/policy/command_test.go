@@ -330,7 +330,10 @@ func TestFilterOfOneSide(t *testing.T) {
 			{Slug: "asks", Can: ir.Can{Read: table(deny("secrets/"), allow("**")), Command: bare(ir.Ask)}},
 			{Slug: "silent", Can: ir.Can{Command: bare(ir.Ask)}},
 		},
-		Roles: []ir.Role{{Name: "reader", Can: ir.Can{Read: table(deny("*.pem"), allow("**")), Command: withDefault(table(allow("@readonly_filters")), ir.Deny)}}},
+		Roles: []ir.Role{{Name: "reader", Can: ir.Can{
+			Read:    table(deny("*.pem"), allow("**")),
+			Command: withDefault(table(allow("@readonly_filters")), ir.Deny),
+		}}},
 	}
 	for _, c := range []struct {
 		mode, line string

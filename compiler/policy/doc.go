@@ -141,10 +141,20 @@
 // (python -c, make, an editor): where commands are allowed by default, or by
 // "*", a deny stops a habit and not an intent.
 //
-// "@git_read" and "@readonly_filters" say what a pattern cannot say safely:
-// subcommands with the options that only read. The file operands of a filter
-// are judged as reads, but an entry never takes from what another one or the default says of
-// the command whatever it reads.
+// "@git_read" and "@readonly_filters" say what a pattern cannot say safely: commands with the
+// options that only read. Their options come from tables that the installed programs confirm:
+// which exist, and which take the next word as a value. What a table does not list is not in
+// the set. The files that such a command names are judged as reads: operands, the path of
+// "REV:path", and the values of options that name files. A word that may be a revision or a
+// path counts as both, options behind a filter's operands count as options and as files, and a
+// pattern of git's own (":(top)", "*.go") is in the set only where every file is decided alike.
+// An entry never takes from what another one or the default says of the command whatever it
+// reads.
+//
+// The sets do not hold what a command shows without naming it: git log -p, git diff, git grep
+// and git show COMMIT show the content of every file that is tracked, or of a folder that they
+// name, and a blob by its hash. "REV:path" is taken from the root, also where the root is not
+// the top of the repository. What git runs by its configuration is .git's, a guarded path.
 //
 // # 7. Web and modes
 //

@@ -243,6 +243,20 @@ func (t *fileTable) notKnown(g ir.Group) Result {
 	return result(min(most, ir.Ask), t.fallback.Pos, t.fallback.From, string(g), " of a path that is not literal")
 }
 
+// every decides all paths inside the root at once, nil where they are not decided alike.
+func (t *fileTable) every() *Result {
+	if t.rules.ends > 0 || t.guards != nil {
+		return nil
+	}
+	if t.fallback.Decision >= ir.Allow {
+		return t.fallback
+	}
+	if t.rules.always < len(t.rules.results) {
+		return &t.rules.results[t.rules.always]
+	}
+	return nil
+}
+
 // file decides a path for the subject.
 func (s *Subject) file(g ir.Group, raw string) *Result {
 	p := s.engine.paths.Get().(*filePath)

@@ -397,7 +397,10 @@ func TestGlobsOutside(t *testing.T) {
 	} {
 		for _, arg := range []string{"/", "/x", "/a/x", "~/x", "../x", "C:/x"} {
 			for _, d := range []ir.Decision{ir.Deny, ir.Allow} {
-				can := ir.Can{Read: withDefault(table([]ir.Rule{{Decision: d, Pattern: ir.Pattern{Text: pattern}}}), ir.Ask), OutsideRead: def(ir.Allow)}
+				can := ir.Can{
+					Read:        withDefault(table([]ir.Rule{{Decision: d, Pattern: ir.Pattern{Text: pattern}}}), ir.Ask),
+					OutsideRead: def(ir.Allow),
+				}
 				got := mode(t, can).Decide(Action{Group: ir.Read, Arg: arg}).Decision
 				n := naive{p: &ir.Project{}, can: &can, mode: &ir.Mode{}}
 				if want := n.file(ir.Read, arg); got != want {

@@ -2,8 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -55,6 +57,37 @@ type toolRule struct {
 	kind   ir.PatternKind
 	text   string
 	result Result
+}
+
+// holdsBack reports whether a pattern of what is asked about or denied matches a name: as it
+// is written, or in the form in which an agent gives it to its model, where every character
+// but letters, digits, "_" and "-" is "_" (Claude Code: mcp__SERVER__TOOL).
+func holdsBack(pattern, name string) bool {
+	return Wildcard(pattern, name) || Wildcard(underscored(pattern, "*?"), underscored(name, ""))
+}
+
+// underscored writes "_" for every UTF-16 unit of a name but letters, digits, "_", "-", and
+// those of also.
+func underscored(name, also string) string {
+	keeps := func(c rune) bool {
+		return c < utf8.RuneSelf && (isLetter(byte(c)) || isDigit(byte(c))) || c == '_' || c == '-' ||
+			strings.ContainsRune(also, c)
+	}
+	if strings.IndexFunc(name, func(c rune) bool { return !keeps(c) }) < 0 {
+		return name
+	}
+	var b strings.Builder
+	for _, c := range name {
+		switch {
+		case keeps(c):
+			b.WriteRune(c)
+		case c > 0xFFFF:
+			b.WriteString("__")
+		default:
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
 }
 
 func (s *side) compileMCPRules() error {
@@ -124,6 +157,11 @@ func (e *mcpEntry) matches(server string) bool {
 	return e.key == server || !e.literal && Wildcard(e.key, server)
 }
 
+// rulesFor reports whether the entry's rules of a decision apply to a server.
+func (e *mcpEntry) rulesFor(d ir.Decision, server string) bool {
+	return len(e.rules[d]) > 0 && (e.matches(server) || !e.literal && d < ir.Allow && holdsBack(e.key, server))
+}
+
 // matches reports whether a rule of a decision matches a tool of a risk. A
 // resource or a prompt is no tool: what holds for every tool holds for it, and
 // no pattern allows it.
@@ -134,6 +172,8 @@ func (r *toolRule) matches(kind MCPKind, tool, risk string) bool {
 		return true
 	case kind != Tool:
 		return r.kind == ir.Plain && r.text == "*" && d != ir.Allow
+	case r.kind == ir.Plain && d < ir.Allow:
+		return holdsBack(r.text, tool)
 	case r.kind == ir.Plain:
 		return Wildcard(r.text, tool)
 	case risk == "":
@@ -192,7 +232,7 @@ func (m *mcpRules) rule(d ir.Decision, server string, kind MCPKind, tool, risk s
 	}
 	for i := range m.entries {
 		e := &m.entries[i]
-		if len(e.rules[d]) == 0 || !e.matches(server) {
+		if !e.rulesFor(d, server) {
 			continue
 		}
 		for j := range e.rules[d] {
@@ -345,21 +385,11 @@ func (r *restrictions) unavailable(server string, sv *ir.Server, kind MCPKind, t
 		return nil
 	}
 	for i := range r.servers {
-		if Wildcard((*r.in.DisallowedServers)[i].Name, server) {
+		if holdsBack((*r.in.DisallowedServers)[i].Name, server) {
 			return &r.servers[i]
 		}
 	}
-	listed := false // some allowedTools entry speaks of the server
-	found := r.in.AllowedTools == nil
-	if !found {
-		for _, t := range *r.in.AllowedTools {
-			if Wildcard(t.Server, server) {
-				listed = true
-				found = found || kind != Tool || Wildcard(t.Tool, tool)
-			}
-		}
-	}
-	visible := sv == nil || sv.DefaultEnabled || listed
+	visible := sv == nil || sv.DefaultEnabled
 	if r.in.AllowedServers != nil {
 		visible = false
 		for _, s := range *r.in.AllowedServers {
@@ -371,35 +401,21 @@ func (r *restrictions) unavailable(server string, sv *ir.Server, kind MCPKind, t
 	}
 	for i := range r.tools {
 		t := (*r.in.DisallowedTools)[i]
-		if Wildcard(t.Server, server) && (t.Tool == "*" || kind == Tool && Wildcard(t.Tool, tool)) {
+		if holdsBack(t.Server, server) && (t.Tool == "*" || kind == Tool && holdsBack(t.Tool, tool)) {
 			return &r.tools[i]
 		}
 	}
-	if !found {
+	if r.in.AllowedTools != nil && !slices.ContainsFunc(*r.in.AllowedTools, func(t ir.ToolRef) bool {
+		return Wildcard(t.Server, server) && (kind != Tool || Wildcard(t.Tool, tool))
+	}) {
 		return &r.limit
 	}
 	return nil
 }
 
-// names reports whether the restrictions name a server literally in a list of
-// what is allowed.
+// names reports whether allowedServers names a server literally: nothing else of the
+// restrictions opens one that is off by default.
 func (r *restrictions) names(server string) bool {
-	if r == nil || strings.ContainsAny(server, "*?") {
-		return false
-	}
-	if r.in.AllowedServers != nil {
-		for _, s := range *r.in.AllowedServers {
-			if s.Name == server {
-				return true
-			}
-		}
-	}
-	if r.in.AllowedTools != nil {
-		for _, t := range *r.in.AllowedTools {
-			if t.Server == server {
-				return true
-			}
-		}
-	}
-	return false
+	return r != nil && r.in.AllowedServers != nil && !strings.ContainsAny(server, "*?") &&
+		slices.ContainsFunc(*r.in.AllowedServers, func(s ir.Item) bool { return s.Name == server })
 }

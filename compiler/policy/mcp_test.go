@@ -155,6 +155,16 @@ func TestServerOffByDefault(t *testing.T) {
 	}
 }
 
+// What is asked about or denied is so under the name, too, that an agent gives to its model.
+func TestNamesOfAgents(t *testing.T) {
+	s := modeWith(t, ir.Mode{Can: ir.Can{MCP: mcp(with(entry("*", deny("repo.delete*", "größe"), ask("a b"), allow("repo.*", "c.d")), otherwise(ir.Deny)),
+		entry("x.*", deny("w.*")))}})
+	testTools(t, "names", s, tools{"github:repo.delete_all": ir.Deny, "github:repo_delete_all": ir.Deny, "github:repo.list": ir.Allow,
+		"github:repo_list": ir.Deny, "github:gr__e": ir.Deny, "github:a_b": ir.Ask, "github:c.d": ir.Allow, "github:c_d": ir.Deny})
+	open := modeWith(t, ir.Mode{Can: ir.Can{MCP: mcp(entry("x.*", deny("w.*")), with(entry("*"), otherwise(ir.Allow)))}})
+	testTools(t, "servers", open, tools{"x.y:w.z": ir.Deny, "x_y:w_z": ir.Deny, "x_y:wz": ir.Allow, "xy:w_z": ir.Allow})
+}
+
 func TestMCPRisk(t *testing.T) {
 	all := func(lists ...[]ir.Rule) *Subject {
 		return modeWith(t, ir.Mode{Can: ir.Can{MCP: mcp(with(entry("*", lists...), otherwise(ir.Ask)))}})
@@ -216,7 +226,11 @@ func TestMCPRestrictions(t *testing.T) {
 	testTools(t, "disallowedServers win", limited(ir.MCPRestrictions{AllowedServers: items("*"), DisallowedServers: items("git???")}), tools{
 		"docs:search": ir.Ask, "github:mystery": ir.Deny})
 	testTools(t, "allowedTools limit every server", limited(ir.MCPRestrictions{AllowedTools: refs("github:list_*", "admin:list_users")}), tools{
-		"github:list_issues": ir.Ask, "github:mystery": ir.Deny, "docs:search": ir.Deny, "admin:list_users": ir.Ask, "admin:drop_table": ir.Deny})
+		"github:list_issues": ir.Ask, "github:mystery": ir.Deny, "docs:search": ir.Deny, "admin:list_users": ir.Deny, "admin:drop_table": ir.Deny})
+	testTools(t, "a server that is off needs allowedServers too", limited(ir.MCPRestrictions{AllowedServers: items("admin"), AllowedTools: refs("admin:list_users")}), tools{
+		"admin:list_users": ir.Ask, "admin:drop_table": ir.Deny, "docs:search": ir.Deny})
+	testTools(t, "a deny matches what an agent makes of a name", limited(ir.MCPRestrictions{DisallowedTools: refs("git.hub:list.*")}), tools{
+		"git_hub:list_issues": ir.Deny, "git.hub:list.issues": ir.Deny, "git-hub:list_issues": ir.Ask})
 	testTools(t, "empty allowedTools mean none", limited(ir.MCPRestrictions{AllowedTools: refs()}), tools{"docs:search": ir.Deny})
 	testTools(t, "disallowedTools win", limited(ir.MCPRestrictions{AllowedTools: refs("*:*"), DisallowedTools: refs("github:delete_*")}), tools{
 		"docs:search": ir.Ask, "github:delete_repo": ir.Deny, "github:mystery": ir.Ask})

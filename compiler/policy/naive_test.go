@@ -241,6 +241,11 @@ func (n *naive) web(arg string) ir.Decision {
 	return n.fallback(ir.Web)
 }
 
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_*?-]`)
+
+// naiveName writes a name of the basic plane as an agent shows it to its model.
+func naiveName(s string) string { return notInNames.ReplaceAllString(s, "_") }
+
 // tool decides an MCP tool.
 func (n *naive) tool(server, tool string) ir.Decision {
 	enabled, risk := true, ""
@@ -256,15 +261,14 @@ func (n *naive) tool(server, tool string) ir.Decision {
 		}
 	}
 	glob := func(p, s string) bool { ok, _ := path.Match(p, s); return ok }
+	holds := func(p, s string) bool { return glob(p, s) || glob(naiveName(p), naiveName(s)) }
 	opened := false
 	if n.mode != nil && n.mode.Restrictions != nil {
 		r := n.mode.Restrictions
-		listed, found := false, false
+		found := false
 		if r.AllowedTools != nil {
 			for _, t := range *r.AllowedTools {
-				listed = listed || glob(t.Server, server)
 				found = found || glob(t.Server, server) && glob(t.Tool, tool)
-				opened = opened || t.Server == server
 			}
 			if !found {
 				return ir.Deny
@@ -279,19 +283,19 @@ func (n *naive) tool(server, tool string) ir.Decision {
 			if !any {
 				return ir.Deny
 			}
-		} else if !enabled && !listed {
+		} else if !enabled {
 			return ir.Deny
 		}
 		if r.DisallowedServers != nil {
 			for _, s := range *r.DisallowedServers {
-				if glob(s.Name, server) {
+				if holds(s.Name, server) {
 					return ir.Deny
 				}
 			}
 		}
 		if r.DisallowedTools != nil {
 			for _, t := range *r.DisallowedTools {
-				if glob(t.Server, server) && glob(t.Tool, tool) {
+				if holds(t.Server, server) && holds(t.Tool, tool) {
 					return ir.Deny
 				}
 			}
@@ -312,13 +316,14 @@ func (n *naive) tool(server, tool string) ir.Decision {
 	type keyed struct{ own, inherited *ir.Decision }
 	defaults := map[string]*keyed{}
 	for _, e := range t.Entries {
-		if e.Key != server && (e.Literal || !glob(e.Key, server)) {
+		named := e.Key == server || !e.Literal && glob(e.Key, server)
+		if !named && (e.Literal || !holds(e.Key, server)) {
 			continue
 		}
-		if defaults[e.Key] == nil {
+		if named && defaults[e.Key] == nil {
 			defaults[e.Key] = &keyed{}
 		}
-		if e.Default != nil {
+		if named && e.Default != nil {
 			d := e.Default.Decision
 			k := defaults[e.Key]
 			if e.From == "" {
@@ -330,6 +335,9 @@ func (n *naive) tool(server, tool string) ir.Decision {
 		}
 		for _, r := range e.Rules {
 			opened = opened || e.Key == server && r.Decision != ir.Deny
+			if !named && r.Decision == ir.Allow {
+				continue
+			}
 			hit := false
 			switch r.Pattern.Kind {
 			case ir.All:
@@ -337,7 +345,7 @@ func (n *naive) tool(server, tool string) ir.Decision {
 			case ir.Risk:
 				hit = r.Pattern.Text == risk || risk == "" && r.Decision != ir.Allow && r.Pattern.Text != "read"
 			default:
-				hit = glob(r.Pattern.Text, tool)
+				hit = glob(r.Pattern.Text, tool) || r.Decision != ir.Allow && holds(r.Pattern.Text, tool)
 			}
 			if hit {
 				apply(r.Decision)

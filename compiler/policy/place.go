@@ -44,13 +44,13 @@ func (p *Place) names(dir, file string) []string {
 		return p.Names(dir, file)
 	}
 	if rest, ok := OfProcess(file); ok {
-		return []string{file, joined(dir, rest)}
+		return []string{file, under(dir, rest)}
 	}
-	return []string{joined(dir, file)}
+	return []string{under(dir, file)}
 }
 
-// joined returns a file in a folder, as it is written.
-func joined(dir, file string) string {
+// under returns a file in a folder, as it is written.
+func under(dir, file string) string {
 	if dir == "" || dir == "." || leavesRootAbsolutely(file) {
 		return file
 	}

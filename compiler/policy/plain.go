@@ -23,7 +23,8 @@ import (
 //	unquoted  A-Za-z0-9_./,:+@%- and "=" behind another character. No shell expands these;
 //	          zsh replaces a leading "=NAME", and "~", "^" and "#" mean something in one of them.
 //	'…'       Printable characters but "!", which bash replaces by its history, and "\", which
-//	          some expand later (echo) and which ends a character in other encodings.
+//	          some expand later (echo) and which ends a character in other encodings. Line breaks,
+//	          as in the text of a commit, but not where a here-document is to follow.
 //	"…"       The same without "`", and "$" as "$NAME" only, before what no shell takes for a
 //	          part of the name or an index or modifier (zsh: "$V:h", "$V[x]"). NAME has upper-case
 //	          letters, digits and "_": zsh has special ones in lower case. Its text is not known.
@@ -237,7 +238,7 @@ func (l *plainLine) word() (text string, known, ok bool) {
 			l.at++
 		case c == '\'':
 			end := strings.IndexByte(l.text[l.at+1:], '\'')
-			if end < 0 || !printed(l.text[l.at+1:l.at+1+end], "") {
+			if end < 0 || !printed(l.text[l.at+1:l.at+1+end], l.breaksInQuotes()) {
 				return "", false, false
 			}
 			b.WriteString(l.text[l.at+1 : l.at+1+end])
@@ -254,6 +255,15 @@ func (l *plainLine) word() (text string, known, ok bool) {
 			return b.String(), known, l.at > start && (b.Len() > 0 || l.at > start+1)
 		}
 	}
+}
+
+// breaksInQuotes returns the line break where it is text in quotes. Behind the delimiter of a
+// here-document it might begin the document.
+func (l *plainLine) breaksInQuotes() string {
+	if len(l.docs) > 0 {
+		return ""
+	}
+	return "\n"
 }
 
 // doubleQuoted reads what follows an opening quote, and the closing one.
@@ -277,7 +287,7 @@ func (l *plainLine) doubleQuoted() (text string, known, ok bool) {
 				return "", false, false
 			}
 			known = false
-		case r == '`', r == '!', r == '\\', !unicode.IsPrint(r):
+		case r == '`', r == '!', r == '\\', !unicode.IsPrint(r) && !strings.ContainsRune(l.breaksInQuotes(), r):
 			return "", false, false
 		default:
 			l.at += size

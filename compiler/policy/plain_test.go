@@ -20,7 +20,7 @@ func TestPlain(t *testing.T) {
 		"noglob x": false, "time -- git push": false, "exec x": false, ". x": false, "source x": false, "echo \"${x}\"": false, "echo \"$x\"": false, "echo \"$V:h\"": false, "echo \"$V[x]\"": false,
 		"echo \"$1\"": false, "printf -v 'x[$(evil)]'": false, "test -v 'a[$(x)]'": false, "read 'x[1]'": false, "[ -v 'x[1]' ]": false, "git commit -m \"$(cat <<'EOF'\nEOF)\"; evil; ls \"": false,
 		"git commit -m \"$(cat <<'EOF'\na \" b\nEOF\n)\"": false, "git commit -m \"$(cat <<'EOF'\nit's\nEOF\n)\"": false, "git commit -m \"$(cat <<'EOF'\n) (\nEOF\n)\"": false, "a\x00": false, "a\r\nb": false, "a \xff": false, "a\x0bb": false, "": false,
-		"a 'x\ny'": false, "'' x": false, "ls>x": false, "a >2>x": false, "a'": false, "a \"": false, "coproc x": false, "a ^ b": false, "a [b]": false, "a ]": false, "time": false, "time time ls": true, "%1": false, "+x": false,
+		"a 'x\ny'": true, "a \"x\n\ny $V\"": true, "a <<'E' 'x\ny'\nz\nE": false, "a 'x\ny' <<'E'\nz\nE": true, "a 'x\ty'": false, "'' x": false, "ls>x": false, "a >2>x": false, "a'": false, "a \"": false, "coproc x": false, "a ^ b": false, "a [b]": false, "a ]": false, "time": false, "time time ls": true, "%1": false, "+x": false,
 	} {
 		if got := isPlain(line); got != want {
 			t.Errorf("%q: got %v, want %v", line, got, want)

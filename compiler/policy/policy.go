@@ -220,14 +220,11 @@ func (s *Subject) Default(g ir.Group) Result {
 	return *s.over(g, func(side *side) *Result { return side.fallback(g) })
 }
 
-// deniesAll reports whether a rule denies a whole group.
-func deniesAll(r ir.Rule) bool { return r.Decision == ir.Deny && r.Pattern.Everything() }
-
 // Left returns the groups in which the subject leaves to the agent what no rule matches.
 func (s *Subject) Left() []ir.Group {
 	var left []ir.Group
 	for _, g := range ir.Groups {
-		if s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(s.Rules(g), deniesAll) {
+		if s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(s.Rules(g), ir.Rule.DeniesAll) {
 			left = append(left, g)
 		}
 	}

@@ -131,7 +131,10 @@ func differs(line string, ran [][]string) string {
 	}
 	left := slices.Clone(read)
 	for _, argv := range ran {
-		i := slices.IndexFunc(left, func(words []word) bool { return same(words, argv) })
+		i := slices.IndexFunc(left, func(words []word) bool { return fixed(words) && same(words, argv) })
+		if i < 0 {
+			i = slices.IndexFunc(left, func(words []word) bool { return same(words, argv) })
+		}
 		if i < 0 {
 			return fmt.Sprintf("%q is not among what is read", argv)
 		}
@@ -147,6 +150,11 @@ func differs(line string, ran [][]string) string {
 // text that is not known.
 func same(words []word, argv []string) bool {
 	return slices.EqualFunc(words, argv, func(w word, arg string) bool { return w.holes || w.script() == arg })
+}
+
+// fixed reports whether the texts of all words are known.
+func fixed(words []word) bool {
+	return !slices.ContainsFunc(words, func(w word) bool { return w.holes })
 }
 
 // plainLines draws plain lines.
@@ -170,8 +178,13 @@ func plainLines(r *rand.Rand, n int) []string {
 // can be opened, so that a shell that reads it right runs that and nothing else.
 func known(line string) bool {
 	a := New(&ir.Project{}).analyse(&Place{}, line)
+	beside := strings.ContainsAny(strings.NewReplacer("&&", "", "||", "", "2>&1", "").Replace(line), "|&")
 	for _, c := range a.commands {
 		if len(c.words) == 0 || !slices.Contains(stubs, c.words[0].script()) {
+			return false
+		}
+		// What is written with a line break is written in parts, between which others write.
+		if beside && slices.ContainsFunc(c.words, func(w word) bool { return strings.Contains(w.text, "\n") }) {
 			return false
 		}
 	}
@@ -218,7 +231,7 @@ func (d lineDrawer) word() string {
 	var b strings.Builder
 	for range 1 + d.IntN(2) {
 		b.WriteString(d.of("a", "-n", "--opt=v", "a/b.c", "x,y:z", "@1", "%d", "+x", "if", "do", "12", "{", "''", "'a b'", "'$x `y` \"'", "'#;&|<>()*?[]{}~^='",
-			"\"a b\"", "\"$V\"", "\"$HOME/x\"", "\"x $V y\"", "\"it's\"", "\"#;&|<>()*?[]{}~^=\"", "\"é—→\"", "'日本'", "-", "--", "a=b", "."))
+			"\"a b\"", "\"$V\"", "\"$HOME/x\"", "\"x $V y\"", "\"it's\"", "\"#;&|<>()*?[]{}~^=\"", "\"é—→\"", "'a\nb'", "\"a\n $V\n\nls\"", "'日本'", "-", "--", "a=b", "."))
 	}
 	return b.String()
 }

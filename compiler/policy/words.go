@@ -13,6 +13,7 @@ type word struct {
 	holes  bool // part of it is known at run time only
 	strict bool // it holds a substitution, or what may run one: no list matches
 	bare   bool // nothing but an unquoted expansion: it may be no word at all, or several
+	wide   bool // it names files by a pattern of the program's own, which may match any
 }
 
 // script gives the word's text as a shell would take it.

@@ -75,15 +75,15 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 		return
 	}
 	var names []string
-	servers, listed := 0, false
+	servers, unlisted := 0, false
 	for i := range r.project.Servers {
 		s := &r.project.Servers[i]
 		if !policy.Wildcard(server, s.Name) {
 			continue
 		}
 		servers++
+		unlisted = unlisted || len(s.Tools) == 0
 		for j := range s.Tools {
-			listed = true
 			names = append(names, s.Tools[j].Name)
 			if policy.Wildcard(tool, s.Tools[j].Name) {
 				return
@@ -91,7 +91,7 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 		}
 	}
 	switch {
-	case servers == 0, !listed && !r.project.ClosedInventory:
+	case servers == 0, unlisted && !r.project.ClosedInventory: // a server without a list may have it
 	case strings.ContainsAny(tool, "*?"):
 		r.diags.Warnf(diag.MatchesNothing, pos, "%q matches no tool of %s", tool, server).Path(path)
 	default:

@@ -2,12 +2,12 @@ package verify_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"modec.dev/modec/compiler"
@@ -15,28 +15,30 @@ import (
 	"modec.dev/modec/targets"
 )
 
-// TestGenerated compiles sources that are drawn by chance for every target: nothing may be
-// wider, with hooks and without. MODEC_DRAW=FIRST:LAST draws others than the usual ones.
-func TestGenerated(t *testing.T) {
-	first, last := 0, 120
-	if testing.Short() {
-		last = 25
+// FuzzSource compiles sources that are drawn by chance over the whole schema, for one or two
+// targets each: nothing may be wider, with hooks and without. A number stands for a source.
+func FuzzSource(f *testing.F) {
+	count := uint64(2000)
+	switch {
+	case flag.Lookup("test.fuzz").Value.String() != "":
+		count = 10 // the rest is left to chance
+	case testing.Short():
+		count = 100
 	}
-	if s := os.Getenv("MODEC_DRAW"); s != "" {
-		a, b, _ := strings.Cut(s, ":")
-		first, _ = strconv.Atoi(a)
-		last, _ = strconv.Atoi(b)
+	for n := range count {
+		f.Add(n)
 	}
-	for n := first; n < last; n++ {
-		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			t.Parallel()
-			neverWider(t, drawn(uint64(n)))
-		})
-	}
+	var compared atomic.Int64
+	f.Cleanup(func() { f.Logf("%d decisions compared", compared.Load()) })
+	f.Fuzz(func(t *testing.T, n uint64) {
+		t.Parallel()
+		compared.Add(int64(neverWider(t, drawn(n))))
+	})
 }
 
-// neverWider fails where a project does not build, or an artifact is wider than its source.
-func neverWider(t *testing.T, files memfs.FS) {
+// neverWider fails where a project does not build, or an artifact is wider than its source. It
+// returns how many decisions were compared.
+func neverWider(t *testing.T, files memfs.FS) int {
 	t.Helper()
 	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
 	if diags.HasErrors() {
@@ -44,7 +46,7 @@ func neverWider(t *testing.T, files memfs.FS) {
 	}
 	report, diags := res.Verify(t.Context(), 1, nil)
 	if report.Wider() == 0 {
-		return
+		return report.Decisions
 	}
 	var wider []string
 	for _, d := range diags {
@@ -54,6 +56,7 @@ func neverWider(t *testing.T, files memfs.FS) {
 	}
 	t.Errorf("%d wider\n%s\n%s%s", report.Wider(), strings.Join(wider[:min(len(wider), 6)], "\n"),
 		files["modec.toml"], files["modec/a.json"])
+	return report.Decisions
 }
 
 // Sources that somebody wrote, and that were wider on some agent.
@@ -62,16 +65,20 @@ func TestOrdinarySources(t *testing.T) {
 	for name, source := range map[string]string{
 		"a path above the project": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["../infra/**"]},
 			"outside": {"edit": "allow", "read": "allow"}, "command": {"allow": ["npm test *"], "default": "deny"}}}}`,
-		"reads above the project":       `"roles": {"a": {"can": {"read": {"deny": ["../up/**", "../*.key"]}}}}`,
-		"an allow above the project":    `"roles": {"a": {"can": {"edit": {"allow": ["../other/**"]}, "outside": {"edit": "ask"}}}}`,
-		"a path below the home folder":  `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
-		"filters beside ask":            `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
-		"filters beside the agent":      `"modes": {"a": {` + mode + `, "can": {"read": "deny", "command": {"allow": ["@readonly_filters"]}, "default": "agent"}}}`,
-		"a mode that asks outside":      `"modes": {"a": {` + mode + `, "can": {"read": "allow", "outside": {"read": "ask"}}}}, "roles": {"a": {"permissionMode": "plan"}}`,
-		"no server":                     `"roles": {"a": {"can": {"mcp": "deny"}}}`,
-		"no server of a mode":           `"modes": {"a": {` + mode + `, "mcpRestrictions": {"allowedServers": []}}}`,
-		"one server of a mode":          `"servers": {"g": {"command": "g"}}, "modes": {"a": {` + mode + `, "can": {"read": "allow", "mcp": {"g": "allow"}, "unknown": "agent"}}}`,
-		"a mode that asks beside auto":  `"modes": {"a": {` + mode + `, "can": {"command": {}, "default": "ask", "unknown": "agent"}}}, "roles": {"a": {"permissionMode": "auto"}}`,
+		"reads above the project":      `"roles": {"a": {"can": {"read": {"deny": ["../up/**", "../*.key"]}}}}`,
+		"an allow above the project":   `"roles": {"a": {"can": {"edit": {"allow": ["../other/**"]}, "outside": {"edit": "ask"}}}}`,
+		"a path below the home folder": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
+		"filters beside ask":           `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
+		"filters beside the agent": `"modes": {"a": {` + mode +
+			`, "can": {"read": "deny", "command": {"allow": ["@readonly_filters"]}, "default": "agent"}}}`,
+		"a mode that asks outside": `"modes": {"a": {` + mode +
+			`, "can": {"read": "allow", "outside": {"read": "ask"}}}}, "roles": {"a": {"permissionMode": "plan"}}`,
+		"no server":           `"roles": {"a": {"can": {"mcp": "deny"}}}`,
+		"no server of a mode": `"modes": {"a": {` + mode + `, "mcpRestrictions": {"allowedServers": []}}}`,
+		"one server of a mode": `"servers": {"g": {"command": "g"}}, "modes": {"a": {` + mode +
+			`, "can": {"read": "allow", "mcp": {"g": "allow"}, "unknown": "agent"}}}`,
+		"a mode that asks beside auto": `"modes": {"a": {` + mode +
+			`, "can": {"command": {}, "default": "ask", "unknown": "agent"}}}, "roles": {"a": {"permissionMode": "auto"}}`,
 		"a tool whole":                  `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
 		"a name that is not ASCII":      `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
 		"a class of letters":            `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,
@@ -97,46 +104,78 @@ func TestOrdinarySources(t *testing.T) {
 // drawn returns a small project: the same one for the same number.
 func drawn(n uint64) memfs.FS {
 	d := drawer{rand.New(rand.NewPCG(n, 14))}
-	source := map[string]any{
-		"servers": map[string]any{
-			"docs":  map[string]any{"command": "d", "tools": map[string]any{"get": map[string]any{"risk": "read"}, "put": map[string]any{"risk": "write"}}},
-			"admin": map[string]any{"url": "https://a.example.com/mcp", "defaultEnabled": false, "tools": map[string]any{"drop": map[string]any{"risk": "destructive"}}},
-		},
-		"roles": map[string]any{}, "modes": map[string]any{},
+	source := map[string]any{"servers": map[string]any{
+		"docs": d.either(
+			map[string]any{"command": "d", "args": []string{"--port", "1"}, "tools": d.tools("get", "put", "get.all")},
+			map[string]any{"url": "https://d.example.com/mcp", "tools": d.tools("get", "put")}),
+		"admin": map[string]any{"url": "https://a.example.com/mcp", "type": d.of("http", "sse"),
+			"defaultEnabled": false, "tools": map[string]any{"drop": map[string]any{"risk": "destructive"}}},
+		"own_srv": map[string]any{"type": "external", "tools": map[string]any{"x": map[string]any{}}},
+	}}
+	roles, modes, policies := map[string]any{}, map[string]any{}, map[string]any{}
+	for i := range d.IntN(3) {
+		modes[fmt.Sprintf("m%d", i)] = d.mode()
 	}
-	for i := range 1 + d.IntN(2) {
-		role := map[string]any{"can": d.can()}
-		if d.one(3) {
-			role["permissionMode"] = d.of("default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions")
-		}
-		if d.one(4) {
-			role["modes"] = []string{"m0"}
-		}
-		if d.one(6) {
-			role["extends"] = []string{d.of("readonly", "git_read", "readonly_filters")}
-		}
-		source["roles"].(map[string]any)[fmt.Sprintf("r%d", i)] = role
+	for i := range d.IntN(3) {
+		roles[fmt.Sprintf("r%d", i)] = d.role(len(modes))
 	}
-	for i := range 2 {
-		source["modes"].(map[string]any)[fmt.Sprintf("m%d", i)] = map[string]any{"name": "M", "roleDefinition": "x", "can": d.can()}
+	if len(roles)+len(modes) == 0 {
+		roles["r0"] = d.role(0)
 	}
-	config := ""
-	if d.one(2) {
-		config += "baseline = \"r0\"\n"
-	}
-	if d.one(6) {
-		config += fmt.Sprintf("silence = %q\n", d.of("ask", "deny"))
-	}
-	hooks := d.of("\"auto\"", "\"auto\"", "\"auto\"", "true", "false")
-	config += "[targets.roo]\n[targets.zoo]\n[targets.cursor]\nhooks = " + hooks + "\n[targets.claude]\nhooks = " + hooks + "\n[targets.mcpnest]\n"
-	if d.one(3) {
-		config += "[targets.thurbox]\n"
-	}
+	policies["p"] = map[string]any{"can": d.can()}
+	source["roles"], source["modes"], source["policies"] = roles, modes, policies
 	data, err := json.MarshalIndent(source, "", " ")
 	if err != nil {
 		panic(err)
 	}
-	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
+	return memfs.FS{"modec.toml": []byte(d.config(roles, modes)), "modec/a.json": data}
+}
+
+// config draws modec.toml: one or two targets with their options.
+func (d drawer) config(roles, modes map[string]any) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if len(roles) > 0 && d.one(2) {
+		line("baseline = %q", "r0")
+	}
+	if d.one(6) {
+		line("silence = %q", d.of("ask", "deny"))
+	}
+	if d.one(3) {
+		line("inventory = \"open\"")
+	}
+	hooks := func() { line("hooks = %s", d.of(`"auto"`, `"auto"`, `"auto"`, "true", "false")) }
+	targets := []string{"claude", "cursor", "roo", "zoo", "mcpnest", "thurbox"}
+	d.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	for _, target := range targets[:1+d.IntN(2)] {
+		line("[targets.%s]", target)
+		switch target {
+		case "claude":
+			hooks()
+		case "cursor":
+			hooks()
+			switch {
+			case len(modes) > 0 && d.one(3):
+				line(`subject = "mode:m0"`)
+			case len(roles) > 0 && d.one(2):
+				line(`subject = "role:r0"`)
+			}
+			line("aliases = %t", d.one(3))
+			line("mcpToolsProtection = %t", d.one(6))
+			if d.one(8) {
+				line(`mcpToolAllowlist = ["docs:get", "*:drop"]`)
+			}
+		case "roo":
+			line("dialect = %q", d.of("stock", "mcp-restrictions"))
+			line("builtins = %q", d.of("keep", "shadow"))
+		case "mcpnest":
+			line("version = %s", d.of("1", "2"))
+			if d.one(3) {
+				line("unheld_ask = %q", d.of("permit", "deny"))
+			}
+		}
+	}
+	return b.String()
 }
 
 type drawer struct{ *rand.Rand }
@@ -146,7 +185,83 @@ func (d drawer) one(n int) bool { return d.IntN(n) == 0 }
 
 func (d drawer) of(words ...string) string { return words[d.IntN(len(words))] }
 
+func (d drawer) either(values ...any) any { return values[d.IntN(len(values))] }
+
 func (d drawer) decision() string { return d.of("deny", "ask", "allow", "agent") }
+
+// some draws a part of a list, in any order.
+func (d drawer) some(list ...string) []string {
+	out := slices.Clone(list)
+	d.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out[:d.IntN(len(out)+1)]
+}
+
+// tools draws the risks of a server's tools.
+func (d drawer) tools(names ...string) map[string]any {
+	tools := map[string]any{}
+	for _, name := range names {
+		tools[name] = d.either(map[string]any{}, map[string]any{"risk": "read"}, map[string]any{"risk": "write"},
+			map[string]any{"risk": "destructive"})
+	}
+	return tools
+}
+
+func (d drawer) role(modes int) map[string]any {
+	role := map[string]any{"can": d.can()}
+	if d.one(3) {
+		role["permissionMode"] = d.of("default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions")
+	}
+	if modes > 0 && d.one(4) {
+		role["modes"] = d.either([]string{"m0"}, []string{})
+	}
+	if d.one(5) {
+		role["extends"] = d.some("readonly", "git_read", "readonly_filters", "p")
+	}
+	if d.one(6) {
+		role["claims"] = map[string]any{"roles": d.either("dev", []string{"dev", "ops"})}
+	}
+	if d.one(6) {
+		role["allowedTools"] = d.some("Read", "Grep", "WebFetch", "Bash(git:*)", "Bash(npm run *)", "Edit(src/**)",
+			"Read(//etc/**)", "WebFetch(domain:a.example.com)", "mcp__docs__get", "WebSearch")
+	}
+	if d.one(6) {
+		role["disallowedTools"] = d.some("Write", "NotebookEdit", "Bash(rm:*)", "Read(.env*)", "Agent(Explore)",
+			"Edit(docs/**)", "mcp__admin", "WebSearch", "Skill")
+	}
+	if d.one(8) {
+		role["tools"] = d.some("Read", "Edit", "Bash", "WebFetch")
+	}
+	return role
+}
+
+func (d drawer) mode() map[string]any {
+	mode := map[string]any{"name": "M", "roleDefinition": "x", "can": d.can()}
+	if d.one(6) {
+		mode["extends"] = d.some("readonly", "git_read", "p")
+	}
+	if !d.one(4) {
+		return mode
+	}
+	limits := map[string]any{}
+	servers := []string{"docs", "admin", "own_srv", "do*"}
+	d.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
+	if d.one(2) {
+		limits["allowedServers"] = servers[:2]
+	}
+	if d.one(3) {
+		limits["disallowedServers"] = servers[2:3]
+	}
+	if d.one(3) {
+		limits["allowedTools"] = []any{map[string]any{"serverName": d.of("docs", "*"), "toolName": d.of("get", "*")}}
+	}
+	if d.one(3) {
+		limits["disallowedTools"] = []any{map[string]any{"serverName": d.of("docs", "d*"), "toolName": d.of("put", "p*")}}
+	}
+	if len(limits) > 0 {
+		mode["mcpRestrictions"] = limits
+	}
+	return mode
+}
 
 // table draws a group: nothing, a word, or lists of patterns.
 func (d drawer) table(set func(any), patterns ...any) {
@@ -176,22 +291,35 @@ func (d drawer) table(set func(any), patterns ...any) {
 func (d drawer) can() map[string]any {
 	can := map[string]any{}
 	to := func(key string) func(any) { return func(v any) { can[key] = v } }
-	regex := map[string]string{"regex": `\.test\.ts$`}
-	d.table(to("read"), "docs/**", ".env", "src/", "*.pem", "secret", "**", regex)
-	d.table(to("edit"), "docs/**", ".env", "src/", "*.md", "**/*.go", "/README.md", "**", regex)
-	d.table(to("command"), "npm test *", "git push *", "ls", "ls *", "git *", "@git_read", "rm -rf *", "*")
-	d.table(to("web"), "a.example.com", "*.example.com", "*")
-	d.table(to("modes"), "m0", "m1", "*")
+	regex := map[string]string{"regex": d.of(`\.test\.ts$`, `^src/.*\.go$`, `secret|key`)}
+	d.table(to("read"), "docs/**", ".env", ".env*", "src/", "*.pem", "secret", "**", "a/*/b", "{x,y}.md", "/top.txt", regex)
+	d.table(to("edit"), "docs/**", ".env", "src/", "*.md", "**/*.go", "/README.md", "**", "[a-c]*.txt", "modec/x", regex)
+	if t, ok := can["edit"].(map[string]any); ok && d.one(6) {
+		t["guarded"] = []string{d.of(".claude/settings.json", ".git/config", ".envrc")}
+	}
+	d.table(to("command"), "npm test *", "git push *", "ls", "ls *", "ls:*", "find:*", "echo *", "git *", "* --force",
+		"docker *", "make", "@git_read", "@readonly_filters", "rm -rf *", "*")
+	d.table(to(d.of("web", "web", "web", "browser")), "a.example.com", "*.example.com", "*", "10.0.0.1")
+	d.table(to("modes"), "*")
 	mcp := map[string]any{}
 	entry := func(server string, tools ...any) { d.table(func(v any) { mcp[server] = v }, tools...) }
-	entry("docs", "get", "put", "*", "@read", "g*")
+	entry("docs", "get", "put", "*", "@read", "g*", "@write")
 	entry("admin", "drop", "*", "@destructive")
+	entry("own_srv", "*", "x")
 	entry("*", "*", "@read", "@destructive")
+	for _, v := range mcp {
+		if t, ok := v.(map[string]any); ok && d.one(6) {
+			t[d.of("resources", "prompts")] = d.decision()
+		}
+	}
 	if d.one(4) {
 		mcp["default"] = d.decision()
 	}
 	if len(mcp) > 0 {
 		can["mcp"] = mcp
+	}
+	if d.one(8) {
+		can["mcp"] = d.decision()
 	}
 	if d.one(4) {
 		can["default"] = d.decision()
@@ -200,7 +328,7 @@ func (d drawer) can() map[string]any {
 		can["unknown"] = d.decision()
 	}
 	if d.one(8) {
-		can["outside"] = map[string]any{d.of("read", "edit"): d.of("deny", "ask", "allow")}
+		can["outside"] = d.either(map[string]any{d.of("read", "edit"): d.of("deny", "ask", "allow")}, d.decision())
 	}
 	return can
 }

@@ -83,13 +83,25 @@ func (u *universe) add(g ir.Group, arg, class string) {
 
 // witness adds a witness with the source's decision, unless its action is there already.
 func (u *universe) witness(w Witness) {
-	if u.seen[w.Action] {
+	if u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) {
 		return
 	}
 	u.seen[w.Action] = true
 	w.Source = u.subject.Decide(w.Action)
 	w.impossible = w.Group == ir.Edit && w.Source.Decision > ir.Deny && u.belowFile(w.Arg)
 	u.list = append(u.list, w)
+}
+
+// noHost reports whether no address has such a host: one whose last part is a number is an IPv4
+// address, or the address is none (WHATWG URL, the host parser).
+func noHost(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimSuffix(arg, "."), ":")
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if last == "" || strings.Trim(last, "0123456789") != "" {
+		return false
+	}
+	_, ok := policy.Host(arg)
+	return !ok
 }
 
 // belowFile reports whether a path lies below one that a guard denies: a guard of a folder

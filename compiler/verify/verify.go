@@ -74,6 +74,17 @@ func (r *Report) Wider() int {
 	return n
 }
 
+// Halves returns how many halves of decisions were compared. A report without any proves
+// nothing.
+func (r *Report) Halves() int {
+	n := 0
+	for i := range r.Surfaces {
+		s := &r.Surfaces[i]
+		n += s.Access.Compared + s.Approval.Compared
+	}
+	return n
+}
+
 // Surface is the result for one surface of an agent.
 type Surface struct {
 	Target   string `json:"target"`

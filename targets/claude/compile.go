@@ -127,7 +127,7 @@ type compiler struct {
 func (c *compiler) native(x ir.NativeRule) {
 	if g := besideCan(x); g != "" {
 		c.e.loss(c.name, x.Pos, g, codeTool,
-			"the rule %q allows more than rules of can say, beside what can.%s decides: it is left out", x.Text, g).
+			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
 		return
 	}
@@ -239,7 +239,7 @@ func (c *compiler) closed(g ir.Group) bool {
 	}
 	open := c.s.Default(g).Decision > ir.Deny
 	for _, r := range c.s.Rules(g) {
-		if r.Decision == ir.Deny && r.Pattern.Everything() {
+		if r.DeniesAll() {
 			return true
 		}
 		open = open || r.Decision > ir.Deny
@@ -433,7 +433,7 @@ func (c *compiler) web() {
 	for _, r := range c.s.Rules(g) {
 		switch {
 		case r.Decision == ir.Ask && c.asksAnyway(g, &r), r.Decision > ir.Deny && asksAll:
-		case r.Decision == ir.Deny && r.Pattern.Everything():
+		case r.DeniesAll():
 			c.drop(g)
 		default:
 			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")

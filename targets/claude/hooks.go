@@ -127,7 +127,7 @@ func (c *compiler) unlistedServers() bool {
 		return false
 	}
 	d := c.elsewhere()
-	return d == ir.Deny || d == ir.Ask && (c.e.in.Project.Baseline == "" || c.e.entered(c, c.e.mayApproveAll))
+	return d == ir.Deny || d == ir.Ask && c.e.anySession(c, c.e.mayApproveAll)
 }
 
 // beyondTools reports whether a mode that has the tools of a group may not use them as its
@@ -155,7 +155,7 @@ func (c *compiler) asksFor(g ir.Group) bool {
 
 // opened reports whether a session that a mode runs in may approve something of a group.
 func (e *emitter) opened(c *compiler, g ir.Group) bool {
-	return e.in.Project.Baseline == "" || e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+	return e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
 		allows := func(r ir.Rule) bool { return r.Decision == ir.Allow }
 		switch s.Default(g).Decision {
 		case ir.Allow:
@@ -184,11 +184,17 @@ func (e *emitter) mayApproveAll(r *ir.Role, s *policy.Subject) bool {
 
 // opensTool reports whether a mode asks about a tool of a server that a session approves.
 func (e *emitter) opensTool(c *compiler, sv *ir.Server, tool string) bool {
-	return c.tool(sv, tool) == ir.Ask &&
-		(e.in.Project.Baseline == "" || e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
-			d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
-			return d == ir.Allow || d == ir.Agent && e.mayApproveAll(r, s)
-		}))
+	return c.tool(sv, tool) == ir.Ask && e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
+		d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
+		return d == ir.Allow || d == ir.Agent && e.mayApproveAll(r, s)
+	})
+}
+
+// anySession reports whether something may be so in a session that a mode runs in: without a
+// baseline, a session of the mode alone has only the user's own settings, and these may say
+// anything.
+func (e *emitter) anySession(c *compiler, is func(*ir.Role, *policy.Subject) bool) bool {
+	return e.in.Project.Baseline == "" || e.entered(c, is)
 }
 
 // entered reports whether something is so for a role that may enter a mode, or for the
@@ -201,10 +207,12 @@ func (e *emitter) entered(c *compiler, is func(*ir.Role, *policy.Subject) bool) 
 		if err != nil {
 			continue
 		}
-		enters := r.Modes == nil || slices.Contains(*r.Modes, slug) // at the latest by --agent
-		if (enters || e.isBaseline(r)) && is(r, s) {
+		if (mayEnter(r, slug) || e.isBaseline(r)) && is(r, s) {
 			return true
 		}
 	}
 	return false
 }
+
+// mayEnter reports whether a session of a role may run in a mode, at the latest by --agent.
+func mayEnter(r *ir.Role, slug string) bool { return r.Modes == nil || slices.Contains(*r.Modes, slug) }

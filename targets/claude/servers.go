@@ -51,7 +51,7 @@ func (e *emitter) lostServers() {
 func (e *emitter) without(m *ir.Mode, sv *ir.Server) *ir.Role {
 	for i := range e.in.Project.Roles {
 		r := &e.in.Project.Roles[i]
-		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) {
+		if !mayEnter(r, m.Slug) {
 			continue
 		}
 		s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})

@@ -13,6 +13,7 @@ const (
 	codeNameCollision  diag.Code = "cursor-name-collision"
 	codeNativeRule     diag.Code = "cursor-claude-rule"
 	codeNotHeld        diag.Code = "cursor-not-held"
+	codeOrganisation   diag.Code = "cursor-organisation"
 	codeServerField    diag.Code = "cursor-server-field"
 	codeServerOff      diag.Code = "cursor-server-off"
 	codeUnknownExtra   diag.Code = "cursor-unknown-extra"
@@ -59,6 +60,11 @@ func (*emitter) Codes() []diag.Doc {
 		{Code: codeNotHeld, Text: "Neither the option subject nor a baseline says whom this repository's Cursor is " +
 			"held to, so that no project-wide cli.json and hooks.json are written: nothing holds Cursor here. Set " +
 			"subject in [targets.cursor], or baseline in modec.toml."},
+		{Code: codeOrganisation, Text: "What Cursor's own settings say of MCP tools stands above every file of a " +
+			"project: with mcpToolsProtection the editor asks about each tool, and an organisation's list takes the " +
+			"place of everybody's own. [targets.cursor] repeats these settings, and where they differ from the " +
+			"source nothing in the repository changes that. What the list runs and the source denies a hook " +
+			"refuses."},
 		{Code: codeServerField, Text: "Cursor's mcp.json has no such setting for a server (a time-out, a working " +
 			"directory): it is left out. Set it in the server's own command, or accept Cursor's default."},
 		{Code: codeServerOff, Text: "A server with defaultEnabled = false is there for the subjects that name it. " +

@@ -330,6 +330,51 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// What Cursor's own settings say of MCP tools stands above every list: entries that decide
+// nothing are not written, and each difference is said.
+func TestOrganisation(t *testing.T) {
+	can := ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Allow, "get", 1), rule(ir.Deny, "drop", 2)))}
+	p := role(can, server("docs", 10, "get", "put", "drop"))
+	const asks, runs = "Cursor asks about MCP tools that the source allows", "runs MCP tools that the source does not allow"
+	for _, c := range []struct {
+		options    options
+		ide, cli   []string // the lists
+		says, does string
+	}{
+		{options: options{}, ide: []string{"docs:get"}, cli: []string{"docs:get"}},
+		{options: options{"mcpToolsProtection": true}, cli: []string{"docs:get"}, says: asks + " (docs:get)"},
+		{options: options{"mcpToolAllowlist": []string{}}, says: asks + " (docs:get)"},
+		{options: options{"mcpToolAllowlist": []string{"Docs:GET"}}},
+		{options: options{"mcpToolAllowlist": []string{"docs:*"}}, does: runs + " (docs:*, docs:put)"},
+		{options: options{"mcpToolAllowlist": []string{"docs:*"}, "hooks": contract.Never},
+			does: runs + " (docs:*, docs:put, docs:drop)"},
+	} {
+		tree, diags := emit(t, p, c.options)
+		var list struct{ McpAllowlist []string }
+		text := tree[".cursor/modec/dev/permissions.json"]
+		if err := json.Unmarshal([]byte(text[strings.Index(text, "{"):]), &list); err != nil {
+			t.Fatal(err)
+		}
+		allow, _ := cli(t, tree, "Mcp")
+		if !slices.Equal(list.McpAllowlist, c.ide) || !slices.Equal(allow, c.cli) {
+			t.Errorf("%v: got the lists %q and %q, want %q and %q", c.options, list.McpAllowlist, allow, c.ide, c.cli)
+		}
+		var said []string
+		for _, d := range diags {
+			if d.Code == "cursor-organisation" {
+				said = append(said, d.Message)
+			}
+		}
+		if all := strings.Join(said, "\n"); !strings.Contains(all, c.says) || !strings.Contains(all, c.does) ||
+			c.says+c.does == "" && all != "" {
+			t.Errorf("%v: got %q, want %q and %q", c.options, all, c.says, c.does)
+		}
+	}
+	if _, diags := emit(t, p, options{"mcpToolAllowlist": []string{"docs"}}); !diags.HasErrors() {
+		t.Errorf("an entry that Cursor does not read: got %v", diags)
+	}
+}
+
 func TestAliases(t *testing.T) {
 	p := role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Allow, "get", 1)))}, server("docs", 10, "get"))
 	tree, _ := emit(t, p, options{"aliases": true, "folder": "web"})

@@ -27,6 +27,7 @@ type profile struct {
 	pos     diag.Pos
 	unsaid  map[ir.Group][]unsaid // what no token says
 	hooked  bool                  // the subject has hooks
+	chosen  bool                  // the files of the project as a whole are the subject's
 }
 
 // Emit compiles a profile for each role and for the chosen mode, and the
@@ -35,6 +36,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	e.checkNames()
 	e.checkExtras()
+	e.checkOrganisation()
 	main := e.chosen()
 	var refs []ir.SubjectRef
 	for i := range in.Project.Roles {
@@ -49,7 +51,8 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 			continue
 		}
-		e.emit(p, ref == main)
+		p.chosen = ref == main
+		e.emit(p)
 	}
 	if list := e.servers(); len(list) > 0 {
 		e.add(projectFile(format.ServersFile), contract.JSON(contract.Object{"mcpServers", list}), contract.MCPServers)
@@ -62,21 +65,22 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 
 // emit adds the files of a profile, those of the project as a whole where it is the chosen
 // one, and reports its losses.
-func (e *emitter) emit(p *profile, chosen bool) {
+func (e *emitter) emit(p *profile) {
 	e.nativeRules(p)
 	if e.quiet(p) {
 		return
 	}
+	e.organisation(p)
 	commands := e.commands(p)
 	lists, tokens := e.lists(p, commands, p.closes), e.tokens(p, commands)
 	if len(lists) > 0 {
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}
 	if len(tokens) > 0 {
-		e.share(p, chosen, format.TokensFile, contract.JSON(tokens), cliPlaces)
+		e.share(p, format.TokensFile, contract.JSON(tokens), cliPlaces)
 	}
 	if p.hooked {
-		e.share(p, chosen, format.HooksFile, e.travelling(p), hookPlaces)
+		e.share(p, format.HooksFile, e.travelling(p), hookPlaces)
 	}
 	e.asks(p)
 	e.heldByHook(p)
@@ -89,8 +93,8 @@ func (e *emitter) add(name string, data []byte, places []string) {
 
 // share adds a file of a profile that Cursor reads in a project too: there, where modec's
 // entries stand beside people's, for the chosen subject, else in the profile.
-func (e *emitter) share(p *profile, chosen bool, base string, data []byte, places []string) {
-	if chosen {
+func (e *emitter) share(p *profile, base string, data []byte, places []string) {
+	if p.chosen {
 		e.add(projectFile(base), data, places)
 		return
 	}

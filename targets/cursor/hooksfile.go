@@ -49,10 +49,11 @@ func (e *emitter) hooksJSON(p *profile, policy string, without missing) []byte {
 		" --digest " + e.in.Policy.Digest(p.ref)
 	var lines []string
 	for _, event := range hook.Events(e.stated(p)) {
-		entry := contract.Object{"command", modec, "timeout", hookTimeout}
+		command := modec
 		if without == refused || hook.CanAsk(event) {
-			entry[1] = "{ " + modec + string(without) + "; }"
+			command = "{ " + modec + string(without) + "; }"
 		}
+		entry := contract.Object{"command", command, "timeout", hookTimeout}
 		if without == refused {
 			entry = append(entry, "failClosed", true)
 		}

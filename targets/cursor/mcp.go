@@ -118,8 +118,12 @@ func (p *profile) lowest(sv *ir.Server) map[string]ir.Decision {
 	return out
 }
 
-// allowed returns what runs without approval, with the aliases where wanted.
+// allowed returns what runs without approval, with the aliases where wanted: nothing where
+// an organisation's list takes its place.
 func (e *emitter) allowed(p *profile) []string {
+	if e.in.Options.Strings(optOrganisation) != nil {
+		return nil
+	}
 	list := e.entries(p, ir.Allow)
 	if !e.in.Options.Bool("aliases") {
 		return list
@@ -194,12 +198,16 @@ func (e *emitter) lists(p *profile, c commands, restricted func(ir.Group) bool) 
 	for i := range e.in.Project.Servers {
 		e.checkLiteral(p, &e.in.Project.Servers[i])
 	}
+	tools := e.allowed(p)
+	if e.in.Options.Bool(optProtection) {
+		tools = nil // the editor would ask about them all the same
+	}
 	var out contract.Object
 	for _, l := range []struct {
 		key     string
 		group   ir.Group
 		entries []string
-	}{{"mcpAllowlist", ir.MCP, e.allowed(p)}, {"terminalAllowlist", ir.Command, c.allow}} {
+	}{{"mcpAllowlist", ir.MCP, tools}, {"terminalAllowlist", ir.Command, c.allow}} {
 		if len(l.entries) > 0 || restricted(l.group) {
 			out = append(out, l.key, append([]string{}, l.entries...))
 		}

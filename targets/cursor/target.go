@@ -87,7 +87,8 @@
 //     would feed the last command of a list, so the command is one `{ …; }`.
 //   - A server's id may carry a prefix, user- or project-N-FOLDER-, and a suffix,
 //     ::mcpScope:…. The hook strips them; aliases = true writes the prefixed
-//     forms into the lists.
+//     forms into the lists. A name that is longer in another way is another server. Where
+//     the payload says what runs, and it is not what the source says, the hook refuses.
 //   - Project servers start disabled until the user enables them, and project
 //     hooks run in a trusted workspace only.
 //
@@ -154,6 +155,11 @@ func (cursor) Options() []contract.Option {
 				"about commands and MCP tools and let the rest pass. true: for every subject that says anything; " +
 				"where modec is missing they refuse. false: never; a group that tokens cannot say is then denied as " +
 				"a whole."},
+		{Name: "mcpToolAllowlist", Type: contract.Strings,
+			Doc: "The MCP tools that your organisation's settings run without a question, as SERVER:TOOL: Cursor " +
+				"then ignores everybody's own list. Default: no organisation has such a list."},
+		{Name: "mcpToolsProtection", Type: contract.Bool, Default: false,
+			Doc: "Whether Cursor's settings protect MCP tools: its editor then asks about each, whatever is listed."},
 		{Name: "subject", Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +

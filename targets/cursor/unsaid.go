@@ -155,9 +155,7 @@ func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 // deniesServers reports whether a bare deny is about every server, listed or not.
 func (e *emitter) deniesServers(p *profile) bool {
 	can := e.can(p.ref)
-	return can.MCP != nil && slices.ContainsFunc(can.MCP.Rules, func(r ir.Rule) bool {
-		return r.Decision == ir.Deny && r.Pattern.Everything()
-	})
+	return can.MCP != nil && slices.ContainsFunc(can.MCP.Rules, ir.Rule.DeniesAll)
 }
 
 // refusedTools returns the servers that a subject refuses whole, and the tools that it
@@ -255,7 +253,7 @@ func (p *profile) byDefault(g ir.Group) ir.Decision { return decided(p.subject.D
 func (p *profile) most(g ir.Group) ir.Decision {
 	most := p.byDefault(g)
 	for _, r := range p.subject.Rules(g) {
-		if r.Pattern.Everything() && r.Decision == ir.Deny {
+		if r.DeniesAll() {
 			return ir.Deny
 		}
 		most = max(most, r.Decision)

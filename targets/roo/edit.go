@@ -31,7 +31,7 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 			continue
 		case r.Pos.File == ir.GuardsFile && r.Decision > ir.Deny:
 			continue // present, and whether a person is asked Roo does not say
-		case r.Pattern.Everything() && r.Decision == ir.Deny:
+		case r.DeniesAll():
 			return group{}, false
 		case r.Pattern.Kind == ir.All:
 			w.all = true

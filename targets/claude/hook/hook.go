@@ -339,13 +339,15 @@ func slugAction(names ...string) func(*question) opinion {
 
 // server returns the inventory's name of a server from the one that Claude Code writes.
 func (q *question) server(name string) string {
-	p := q.Policy.Project()
-	for i := range p.Servers {
-		if rule.Name(p.Servers[i].Name) == name {
-			return p.Servers[i].Name
-		}
+	if i := q.serverNamed(name); i >= 0 {
+		return q.Policy.Project().Servers[i].Name
 	}
 	return name
+}
+
+// serverNamed finds a server of the inventory by its name in mcp__SERVER__TOOL, -1 for none.
+func (q *question) serverNamed(name string) int {
+	return slices.IndexFunc(q.Policy.Project().Servers, func(s ir.Server) bool { return rule.Name(s.Name) == name })
 }
 
 func resourceAction(q *question) opinion {
@@ -357,35 +359,61 @@ func resourceAction(q *question) opinion {
 	return opinion{Result: q.subject.Decide(a)}
 }
 
-// mcp decides SERVER__TOOL. A server's name may contain "__": every reading is decided,
-// and the lowest decision holds.
+// mcp decides SERVER__TOOL. A server's name, and a tool's, may contain "__", and two tools may
+// have one name here: every reading is decided, and the lowest decision holds.
 func (q *question) mcp(rest string) opinion {
 	p := q.Policy.Project()
 	var lowest *policy.Result
-	for i := range p.Servers {
-		tool, ok := strings.CutPrefix(rest, rule.Name(p.Servers[i].Name)+"__")
-		if !ok || tool == "" {
-			continue
-		}
-		for _, t := range p.Servers[i].Tools {
-			if rule.Name(t.Name) == tool {
-				tool = t.Name
-			}
-		}
-		r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: p.Servers[i].Name, Arg: tool})
+	add := func(r policy.Result) {
 		if lowest == nil || r.Decision < lowest.Decision {
 			lowest = &r
 		}
 	}
+	sure := false
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		tool, ok := strings.CutPrefix(rest, rule.Name(sv.Name)+"__")
+		if !ok || tool == "" {
+			continue
+		}
+		tools := toolsNamed(sv, tool)
+		sure = sure || len(tools) > 0 || !strings.Contains(tool, "__")
+		if len(tools) == 0 {
+			tools = []string{tool}
+		}
+		for _, t := range tools {
+			add(q.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t}))
+		}
+	}
+	if !sure { // a server of which the inventory knows a part of the name may be another
+		for at := 0; ; at += len("__") {
+			i := strings.Index(rest[at:], "__")
+			if i < 0 {
+				break
+			}
+			if at += i; q.serverNamed(rest[:at]) < 0 {
+				add(q.unlisted(rest[:at], rest[at+len("__"):]))
+			}
+		}
+	}
 	if lowest == nil {
-		return opinion{Result: q.unlisted(rest)}
+		add(q.unlisted(rest, ""))
 	}
 	return opinion{Result: *lowest}
 }
 
+// toolsNamed returns the tools of a server that have a name in mcp__SERVER__TOOL.
+func toolsNamed(sv *ir.Server, name string) (tools []string) {
+	for _, t := range sv.Tools {
+		if rule.Name(t.Name) == name {
+			tools = append(tools, t.Name)
+		}
+	}
+	return tools
+}
+
 // unlisted decides a tool of a server that the inventory does not have.
-func (q *question) unlisted(rest string) policy.Result {
-	server, tool, _ := strings.Cut(rest, "__")
+func (q *question) unlisted(server, tool string) policy.Result {
 	r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 	if r.Decision == ir.Allow {
 		r.Decision = ir.Ask

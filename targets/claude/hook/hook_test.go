@@ -100,6 +100,39 @@ func TestHookAbstains(t *testing.T) {
 	}
 }
 
+// A name that Claude Code writes may stand for several: the lowest decision holds, and what a
+// listed server may do is never taken for what a server with a longer name may.
+func TestHookNames(t *testing.T) {
+	allow := &ir.Default{Decision: ir.Allow}
+	for _, c := range []struct {
+		entries []ir.MCPEntry
+		tool    string
+		want    string
+	}{
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow}}, "mcp__git__list", "allow"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow}}, "mcp__git__hub__list", "deny"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow}}, "mcp__git__a__b", "allow"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow}}, "mcp__git_hub__list", "deny"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow, Rules: []ir.Rule{ruleOf(ir.Deny, "repo.delete*")}}},
+			"mcp__git__repo_delete_all", "deny"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow, Rules: []ir.Rule{ruleOf(ir.Deny, "x.y")}}},
+			"mcp__git__x_y", "deny"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow, Rules: []ir.Rule{ruleOf(ir.Ask, "x y")}}},
+			"mcp__git__x_y", "ask"},
+	} {
+		p := &ir.Project{Version: ir.Version, Servers: []ir.Server{{Name: "git", Type: "stdio", Command: "g",
+			DefaultEnabled: true, Tools: []ir.Tool{{Name: "x.y"}, {Name: "x y"}, {Name: "a__b"}}}},
+			Roles: []ir.Role{{Name: "dev",
+				Can: ir.Can{MCP: &ir.MCPTable{Entries: c.entries, Default: &ir.Default{Decision: ir.Deny}}}}}}
+		got := said(t, Answer(contract.HookRequest{Payload: []byte(payloadOf(c.tool, `{}`)), Policy: policy.New(p),
+			Subject: ir.SubjectRef{Role: "dev"}, Root: "/p", MayAllow: true,
+			Resolve: func(p string) (string, error) { return filepath.Clean(p), nil }}))
+		if got != c.want {
+			t.Errorf("%s beside %v: got %s, want %s", c.tool, c.entries, got, c.want)
+		}
+	}
+}
+
 func answerTo(t *testing.T, subject ir.SubjectRef, mayAllow bool, payload string) contract.HookAnswer {
 	t.Helper()
 	return Answer(contract.HookRequest{

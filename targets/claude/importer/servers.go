@@ -167,8 +167,8 @@ func newServer(m located.Member) (*ir.Server, refusal) {
 		return refused(v.Pos, "it has neither a command nor a url")
 	case kind == "":
 		return refused(v.Get("url").Line(), "Claude Code takes no url without a type")
-	case !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"):
-		return refused(v.Get("url").Line(), "its url is neither http nor https")
+	case !contract.ServerURL(url):
+		return refused(v.Get("url").Line(), "its url is not an address of http or https")
 	case kind == "streamable-http":
 		kind = "http"
 	case kind != "http" && kind != "sse":

@@ -117,7 +117,7 @@ func FuzzAdd(f *testing.F) {
 			}
 		}
 		if e.Server != "*" && e.Tool != "*" {
-			if _, err := model.CheckTool("f", got.Data, "", e.Server, e.Tool); err != nil {
+			if _, err := model.CheckTool("f", got.Data, model.Asked{Server: e.Server, Tool: e.Tool}); err != nil {
 				t.Errorf("%q and %q: got %q, which Cursor does not read: %v", file, entry, got.Data, err)
 			}
 		}

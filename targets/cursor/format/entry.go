@@ -42,6 +42,22 @@ func ParseEntry(text string) (Entry, error) {
 	return e, nil
 }
 
+// ParseTool reads the name of one tool: SERVER:TOOL, or mcp_SERVER_TOOL, as Cursor names it
+// to the model. Cursor takes the server to end at the first underscore.
+func ParseTool(text string) (Entry, error) {
+	t := Trim(text)
+	if rest, ok := strings.CutPrefix(t, "mcp_"); ok && !strings.Contains(t, ":") {
+		if server, tool, ok := strings.Cut(rest, "_"); ok {
+			t = server + ":" + tool
+		}
+	}
+	e, err := ParseEntry(t)
+	if err != nil || e.Server == "*" || e.Tool == "*" {
+		return Entry{}, fmt.Errorf("got %q, want SERVER:TOOL or mcp_SERVER_TOOL, both names", text)
+	}
+	return e, nil
+}
+
 // validName reports whether an entry can name a server or a tool at all.
 func validName(s string) bool {
 	n := utf8.RuneCountInString(s)

@@ -64,7 +64,7 @@ func TestHook(t *testing.T) {
 			rest + `}`
 	}
 	named := func(id, tool string) string {
-		return mcpCall(tool, `,"mcp_server_name":"`+id+`","command":"npx something"`)
+		return mcpCall(tool, `,"mcp_server_name":"`+id+`"`)
 	}
 	read := func(path string) string {
 		return `{` + common + `"hook_event_name":"beforeReadFile","content":"x","file_path":"` + path +
@@ -102,7 +102,7 @@ func TestHook(t *testing.T) {
 		{"a user's server", named("user-github", "delete_repo"), "deny"},
 		{"a project's server", named("project-0-web-github", "list_issues"), ""},
 		{"a scoped server", named("user-admin::mcpScope:abc", "drop"), "deny"},
-		{"two prefixes are one too many to allow", named("user-user-github", "list_issues"), "ask"},
+		{"two prefixes are one too many to allow", named("user-user-github", "list_issues"), "deny"},
 		{"two prefixes still deny", named("user-user-github", "delete_repo"), "deny"},
 		{"a server that is off", named("admin", "drop"), "deny"},
 		{"a server of somebody's own", named("mine", "get"), "deny"},
@@ -110,6 +110,14 @@ func TestHook(t *testing.T) {
 			mcpCall("delete_repo", `,"mcp_server_name":"mine","command":"github-mcp stdio"`), "deny"},
 		{"an own server that runs an allowed one",
 			mcpCall("list_issues", `,"mcp_server_name":"mine","command":"github-mcp stdio"`), ""},
+		{"a name that runs another program",
+			mcpCall("list_issues", `,"mcp_server_name":"github","command":"npx evil"`), "deny"},
+		{"a name that runs at an address",
+			mcpCall("list_issues", `,"mcp_server_name":"github","url":"https://docs.example/mcp"`), "deny"},
+		{"an address that is another", mcpCall("get", `,"mcp_server_name":"docs","url":"https://evil.example/mcp"`), "deny"},
+		{"the name and what it runs",
+			mcpCall("list_issues", `,"mcp_server_name":"user-github","command":"github-mcp stdio"`), ""},
+		{"a longer name", named("my-github", "list_issues"), "deny"},
 		{"no name, the command line", mcpCall("list_issues", `,"command":"github-mcp stdio"`), ""},
 		{"no name, the program", mcpCall("create_issue", `,"command":"github-mcp"`), "ask"},
 		{"no name, the address", mcpCall("get", `,"url":"https://docs.example/mcp"`), ""},
@@ -275,6 +283,29 @@ func TestUnknownToolsAreJudgedByTheirArguments(t *testing.T) {
 			input + `}`
 		if got, message := permission(t, ask(p, payload, false)); got != want {
 			t.Errorf("%s: got %q (%s), want %q", input, got, message, want)
+		}
+	}
+}
+
+// Cursor replaces the variables of a command line and an address before it tells the hook.
+func TestExpands(t *testing.T) {
+	for _, c := range []struct {
+		text, by string
+		want     bool
+	}{
+		{"npx -y docs", "npx -y docs", true},
+		{"npx -y docs", "", false},
+		{"${env:X}", "", false},
+		{"npx ${env:PKG} --root ${workspaceFolder}", "npx docs --root /w", true},
+		{"npx ${env:PKG} --root ${workspaceFolder}", "npx docs --root", false},
+		{"npx ${env:PKG} --root", "node docs --root", false},
+		{"npx ${env:PKG} --root", "npx docs --rooted", false},
+		{"https://${HOST}/mcp", "https://a.example/mcp", true},
+		{"https://${HOST}/mcp", "http://a.example/mcp", false},
+		{"a${X}a", "a", false},
+	} {
+		if got := expands(c.text, c.by); got != c.want {
+			t.Errorf("%q by %q: got %v", c.text, c.by, got)
 		}
 	}
 }

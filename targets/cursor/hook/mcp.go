@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,33 +24,18 @@ func IsAlias(id, name string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == "" && strings.HasSuffix(rest, "-"+name)
 }
 
-// reading is what the id of a running server stands for.
-type reading struct {
-	servers []string // of the inventory
-	sure    bool     // the id is a name, or a name behind a prefix that the IDE puts
-}
-
-// read finds the inventory's servers that an id may stand for: the exact name;
-// else the id without one prefix, every way to take project-N-FOLDER- away
-// counted; else, unsure, every name that it ends with.
-func (q *question) read(id string) reading {
+// named finds the inventory's servers that an id stands for: the exact name; else the id
+// without one prefix that the IDE puts, every way to take project-N-FOLDER- away counted. A
+// longer name is another server.
+func (q *question) named(id string) []string {
 	if i := strings.LastIndex(id, "::mcpScope:"); i >= 0 {
 		id = id[:i] // as the engine does
 	}
 	id = format.Fold(id)
-	for _, r := range []struct {
-		sure bool
-		is   func(name string) bool
-	}{
-		{true, func(name string) bool { return id == name }},
-		{true, func(name string) bool { return IsAlias(id, name) }},
-		{false, func(name string) bool { return strings.HasSuffix(id, "-"+name) }},
-	} {
-		if servers := q.inventory(func(s *ir.Server) bool { return r.is(format.Fold(s.Name)) }); len(servers) > 0 {
-			return reading{servers, r.sure}
-		}
+	if exact := q.inventory(func(s *ir.Server) bool { return id == format.Fold(s.Name) }); len(exact) > 0 {
+		return exact
 	}
-	return reading{}
+	return q.inventory(func(s *ir.Server) bool { return IsAlias(id, format.Fold(s.Name)) })
 }
 
 // inventory returns the names of the servers that fit.
@@ -66,17 +52,48 @@ func (q *question) inventory(fits func(*ir.Server) bool) []string {
 
 func everyServer(*ir.Server) bool { return true }
 
-// identify finds the inventory's servers that run what the payload says: the
-// same address, or the same command line (older versions sent the program
-// alone).
-func (q *question) identify() []string {
-	urls := []string{q.ServerURL, q.URL}
-	return q.inventory(func(s *ir.Server) bool {
-		if s.Command == "" {
-			return s.URL != "" && slices.Contains(urls, s.URL)
+// runs reports whether a server of the inventory is what the payload says that runs: the
+// same address, or the same command line (older versions sent the program alone).
+func (q *question) runs(s *ir.Server) bool {
+	if s.Command == "" {
+		return s.URL != "" && (expands(s.URL, q.ServerURL) || expands(s.URL, q.URL))
+	}
+	return expands(s.Command, q.Command) ||
+		expands(strings.Join(append([]string{s.Command}, s.Args...), " "), q.Command)
+}
+
+// variable is a reference that Cursor replaces before it starts a server.
+var variable = regexp.MustCompile(`\$\{[^}]*\}`)
+
+// expands reports whether a text is another one with its variables replaced.
+func expands(text, by string) bool {
+	if by == "" || !variable.MatchString(text) {
+		return text == by
+	}
+	fixed := variable.Split(text, -1)
+	last := len(fixed) - 1
+	if !strings.HasPrefix(by, fixed[0]) {
+		return false
+	}
+	by = by[len(fixed[0]):]
+	for _, part := range fixed[1:last] {
+		_, rest, found := strings.Cut(by, part)
+		if !found {
+			return false
 		}
-		return q.Command == s.Command || q.Command == strings.Join(append([]string{s.Command}, s.Args...), " ")
-	})
+		by = rest
+	}
+	return strings.HasSuffix(by, fixed[last])
+}
+
+// replaced reports whether the payload says that something else runs under the name of a
+// server than the inventory's.
+func (q *question) replaced(name string) bool {
+	s := q.Policy.Project().Server(name)
+	if q.Command == "" && q.URL == "" && q.ServerURL == "" || s.Command == "" && s.URL == "" {
+		return false // neither says what runs
+	}
+	return !q.runs(s)
 }
 
 // mcpTool decides a tool of a server.
@@ -88,17 +105,19 @@ func mcpTool(q *question) policy.Result {
 	return q.server(q.ServerName, policy.Action{Group: ir.MCP, Arg: name})
 }
 
-// server decides an action on a server by its id. Deny and ask hold where any reading of
-// the id matches; allow needs exactly one.
+// server decides an action on a server by its id, and without a name by what it runs. Where
+// that fits several, deny and ask hold where any of them matches; allow needs exactly one.
 func (q *question) server(id string, a policy.Action) policy.Result {
-	r := q.read(id)
-	if !r.sure {
-		if found := q.identify(); len(found) > 0 {
-			r.servers, r.sure = append(r.servers, found...), len(r.servers) == 0
+	servers := q.named(id)
+	if len(servers) > 0 {
+		if servers = slices.DeleteFunc(servers, q.replaced); len(servers) == 0 {
+			return refused("a server with the name of one in the source, which runs something else")
 		}
+	} else {
+		servers = q.inventory(q.runs)
 	}
-	all := q.lowest(r.servers, a)
-	switch own := len(r.servers) == 0; {
+	all := q.lowest(servers, a)
+	switch own := len(servers) == 0; {
 	case own && id == "":
 		return refused("a server that nothing identifies")
 	case own: // a server of the user's own
@@ -107,7 +126,7 @@ func (q *question) server(id string, a policy.Action) policy.Result {
 		if all.Decision == ir.Allow {
 			all.Decision = ir.Ask
 		}
-	case all.Decision == ir.Allow && (!r.sure || len(r.servers) > 1):
+	case all.Decision == ir.Allow && len(servers) > 1:
 		all.Decision, all.Rule = ir.Ask, "a server id that may mean several"
 	}
 	return all

@@ -50,7 +50,7 @@ func (im *importer) mcpServer(m located.Member) {
 	switch command, url := f.text("command"), f.text("url"); {
 	case command != "":
 		s.Type, s.Command, s.Env, s.Args = "stdio", command, f.texts("env"), f.list("args")
-	case strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://"):
+	case contract.ServerURL(url):
 		s.Type, s.URL, s.Headers = "http", url, f.texts("headers")
 		if kind, _ := m.Value.Get("type").Str(); kind == "sse" {
 			s.Type = "sse"

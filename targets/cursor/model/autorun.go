@@ -14,15 +14,30 @@ func (l Allowlist) Find(server, tool string) int {
 	return slices.IndexFunc(l, func(e format.Entry) bool { return e.Matches(server, tool) })
 }
 
+// ParseAllowlist reads entries. It fails at the first that Cursor does not read as one.
+func ParseAllowlist(texts []string) (Allowlist, error) {
+	var list Allowlist
+	for _, text := range texts {
+		e, err := format.ParseEntry(text)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // AutoRun is everything that decides whether an MCP tool runs without a question.
 type AutoRun struct {
 	Mode format.RunMode
 	List Allowlist // the user's
-	// GateOff is set where the release has the allowlist switched off: Cursor ignores
-	// the list.
+	// GateOff is set where the release has the allowlist switched off (the feature gate
+	// mcp_allowlists): Cursor ignores every list.
 	GateOff bool
-	// ProtectBrowser is the setting that keeps the built-in browser's tools
-	// from running by themselves.
+	// ProtectTools is the setting mcpToolsProtection: Cursor asks about every MCP tool.
+	ProtectTools bool
+	// ProtectBrowser is the setting that keeps the built-in browser's tools from running
+	// by themselves. Without it they always do, whatever the run mode and the lists are.
 	ProtectBrowser bool
 	Admin          *AdminControls // nil where no organisation controls the run mode
 }
@@ -49,7 +64,9 @@ type Reason string
 const (
 	ByMode         Reason = "the run mode"
 	ByAdmin        Reason = "the organisation's settings"
+	ByProtection   Reason = "the protection of MCP tools"
 	ByBrowser      Reason = "the protection of the browser"
+	ByNoBrowser    Reason = "the protection of the browser, which is off"
 	ByGate         Reason = "an allowlist that is switched off"
 	ByUserList     Reason = "the allowlist"
 	ByAdminList    Reason = "the organisation's allowlist"
@@ -57,21 +74,26 @@ const (
 	ByNoAdminEntry Reason = "no entry of the organisation's allowlist"
 )
 
-// Decide returns whether a tool runs without a question. The first of these decides:
-// asking every time, an organisation's prohibition, the protection of the browser, Run
-// Everything, a list that is switched off, the organisation's list or else the user's.
+// Decide returns whether a tool runs without a question. The first of these decides: an
+// organisation's prohibition, the protection of the browser for its tools and of MCP tools
+// for the rest, asking every time, Run Everything where no organisation controls it, a list
+// that is switched off, the organisation's list or else the user's.
 func (a AutoRun) Decide(server, tool string) Ran {
-	switch {
-	case a.Mode == format.AskEveryTime:
-		return Ran{Why: ByMode}
+	switch browser := isBrowser(server); {
 	case a.Admin != nil && a.Admin.Disabled:
 		return Ran{Why: ByAdmin}
-	case a.ProtectBrowser && isBrowser(server):
+	case browser && a.ProtectBrowser:
 		return Ran{Why: ByBrowser}
-	case a.Mode == format.RunEverything:
+	case browser:
+		return Ran{Alone: true, Why: ByNoBrowser}
+	case a.ProtectTools:
+		return Ran{Why: ByProtection}
+	case a.Mode == format.AskEveryTime:
+		return Ran{Why: ByMode}
+	case a.Mode == format.RunEverything && a.Admin == nil:
 		return Ran{Alone: true, Why: ByMode}
-	case a.GateOff:
-		return Ran{Why: ByGate}
+	case a.GateOff: // the older rule: what is not protected runs
+		return Ran{Alone: true, Why: ByGate}
 	}
 	list, found, missed := a.List, ByUserList, ByNoUserEntry
 	if a.Admin != nil {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"testing"
 
 	"modec.dev/modec/targets/cursor/format"
@@ -18,48 +19,76 @@ func listOf(t *testing.T, texts ...string) (list Allowlist) {
 	return list
 }
 
-// The whole table. A column is a state: the gate (on, then off), a browser that
-// is protected (no, then yes), the user's list (without the tool, then with
-// it). R runs without a question.
+// needsApproval is the decision as the analysis of Cursor's allowlist writes it down
+// (m4c, and the simpler check where the feature gate is off), in its own order and words.
+func needsApproval(server, tool string, a AutoRun) bool {
+	isAdminControlled, isDisabledByAdmin := a.Admin != nil, a.Admin != nil && a.Admin.Disabled
+	isPlaywright := server == "cursor-browser-extension" || server == "cursor-ide-browser"
+	protectionEnabled := a.ProtectTools
+	if isPlaywright {
+		protectionEnabled = a.ProtectBrowser
+	}
+	if isDisabledByAdmin || protectionEnabled {
+		return true
+	}
+	if isPlaywright {
+		return false
+	}
+	useAllowlist, runEverything := a.Mode != format.AskEveryTime, a.Mode == format.RunEverything
+	if a.GateOff {
+		return !useAllowlist
+	}
+	if runEverything && !isAdminControlled {
+		return false
+	}
+	if !useAllowlist && !runEverything {
+		return true
+	}
+	allowed := a.List
+	if isAdminControlled {
+		allowed = a.Admin.List
+	}
+	for _, e := range allowed {
+		if (e.Server == "*" || e.Server == server) && (e.Tool == "*" || e.Tool == tool) {
+			return false
+		}
+	}
+	return true
+}
+
+// Every state: three run modes, four kinds of organisation, the gate, both protections, the
+// user's list with the tool and without, for a server and for Cursor's own browser.
 func TestAutoRun(t *testing.T) {
-	lists := map[bool]Allowlist{false: nil, true: listOf(t, "*:x")}
-	admins := map[string]*AdminControls{"none": nil, "forbids": {Disabled: true, List: lists[true]},
-		"lists another": {List: listOf(t, "*:y")}, "lists it": {List: lists[true]}}
-	for _, c := range []struct {
-		mode  format.RunMode
-		admin string
-		want  string
-	}{
-		{format.AskEveryTime, "none", "........"},
-		{format.AskEveryTime, "forbids", "........"},
-		{format.AskEveryTime, "lists another", "........"},
-		{format.AskEveryTime, "lists it", "........"},
-		{format.UseAllowlist, "none", ".R......"},
-		{format.UseAllowlist, "forbids", "........"},
-		{format.UseAllowlist, "lists another", "........"},
-		{format.UseAllowlist, "lists it", "RR......"},
-		{format.RunEverything, "none", "RR..RR.."},
-		{format.RunEverything, "forbids", "........"},
-		{format.RunEverything, "lists another", "RR..RR.."},
-		{format.RunEverything, "lists it", "RR..RR.."},
-	} {
-		for i := range c.want {
-			gateOff, protected, listed := i&4 != 0, i&2 != 0, i&1 != 0
-			for _, state := range []struct {
-				protect bool
-				server  string
-			}{{true, "cursor-ide-browser"}, {true, " Cursor-Browser-Extension"}, {true, "docs"}, {false,
-				"docs"}, {false, "cursor-ide-browser"}} {
-				if protected != (state.protect && state.server != "docs") {
-					continue
+	with, without := listOf(t, "*:x"), listOf(t, "*:y")
+	rows, runs := 0, 0
+	for _, mode := range []format.RunMode{format.AskEveryTime, format.UseAllowlist, format.RunEverything} {
+		for _, admin := range []*AdminControls{nil, {Disabled: true, List: with}, {List: without}, {List: with}} {
+			for state := range 32 {
+				a := AutoRun{Mode: mode, Admin: admin, List: without, GateOff: state&1 != 0,
+					ProtectTools: state&2 != 0, ProtectBrowser: state&4 != 0}
+				if state&8 != 0 {
+					a.List = with
 				}
-				a := AutoRun{Mode: c.mode, List: lists[listed], GateOff: gateOff, ProtectBrowser: state.protect,
-					Admin: admins[c.admin]}
-				if got, want := a.Decide(state.server, "x"), c.want[i] == 'R'; got.Alone != want {
-					t.Errorf("%s, organisation %s, column %d, %+v: got %+v, want %v", c.mode, c.admin, i, state, got,
-						want)
+				server := "docs"
+				if state&16 != 0 {
+					server = "cursor-ide-browser"
+				}
+				got := a.Decide(server, "x")
+				if want := needsApproval(server, "x", a); got.Alone == want {
+					t.Errorf("%s of %s with %+v: got %+v", server, mode, a, got)
+				}
+				if rows++; got.Alone {
+					runs++
 				}
 			}
+		}
+	}
+	if rows != 384 || runs == 0 || runs == rows {
+		t.Errorf("got %d rows, of which %d run", rows, runs)
+	}
+	for _, server := range BrowserServers {
+		if got := (AutoRun{ProtectBrowser: true}).Decide(" "+strings.ToUpper(server), "x"); got.Why != ByBrowser {
+			t.Errorf("%s: got %+v", server, got)
 		}
 	}
 }
@@ -93,10 +122,22 @@ func TestAutoRunRows(t *testing.T) {
 			"click", false, ByBrowser},
 		{"and in spite of the run mode", AutoRun{Mode: format.RunEverything, ProtectBrowser: true},
 			"cursor-browser-extension", "click", false, ByBrowser},
-		{"unprotected it is a server", AutoRun{Mode: format.UseAllowlist, List: listOf(t, "*:*")}, "cursor-ide-browser",
-			"click", true, ByUserList},
-		{"a gate that is off silences the list", AutoRun{Mode: format.UseAllowlist, List: mine, GateOff: true}, "docs",
-			"get", false, ByGate},
+		{"unprotected it runs, whatever the list says", AutoRun{Mode: format.UseAllowlist}, "cursor-ide-browser",
+			"click", true, ByNoBrowser},
+		{"protected tools are asked about in spite of the list",
+			AutoRun{Mode: format.UseAllowlist, List: mine, ProtectTools: true}, "docs", "get", false, ByProtection},
+		{"and in spite of Run Everything", AutoRun{Mode: format.RunEverything, ProtectTools: true}, "docs", "get",
+			false, ByProtection},
+		{"an organisation takes Run Everything away",
+			AutoRun{Mode: format.RunEverything, Admin: &AdminControls{List: theirs}}, "docs", "get", false,
+			ByNoAdminEntry},
+		{"and runs its own list then",
+			AutoRun{Mode: format.RunEverything, Admin: &AdminControls{List: theirs}}, "shop", "buy", true,
+			ByAdminList},
+		{"a gate that is off silences the list", AutoRun{Mode: format.UseAllowlist, GateOff: true}, "docs", "set", true,
+			ByGate},
+		{"but not the protection", AutoRun{Mode: format.UseAllowlist, List: mine, GateOff: true, ProtectTools: true},
+			"docs", "get", false, ByProtection},
 		{"and not the run mode", AutoRun{Mode: format.RunEverything, GateOff: true}, "docs", "get", true, ByMode},
 	} {
 		if got := c.a.Decide(c.server, c.tool); got.Alone != c.alone || got.Why != c.why {

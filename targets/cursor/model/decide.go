@@ -39,7 +39,7 @@ func (on surface) assumes() []string {
 			"the profile's permissions.json is the user's ~/.cursor/permissions.json, "+
 				"and the run mode is its approvalMode (Allowlist)",
 			"a list that the profile does not have allows nothing",
-			"no organisation sets the run mode",
+			"no organisation sets the run mode, and its list of MCP tools is that of the option mcpToolAllowlist",
 			"no sandbox runs what the list does not hold")
 	}
 	return append(assumes,
@@ -109,14 +109,21 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 func (d *decider) tool(s setup, a policy.Action, id string, calls []call) contract.Verdict {
 	lists := d.lists(s, a, id)
 	bare, hole := lists, (*contract.Hole)(nil)
-	if a.Group == ir.Command {
+	switch {
+	case a.Group == ir.Command:
 		bare, hole = strictly(lists, a.Arg)
+	case a.Group == ir.MCP && a.Kind == policy.Tool && bare.Decision > ir.Deny:
+		hole = d.settings.hole(id, a.Arg)
 	}
 	if s.hooks == nil {
 		return contract.Verdict{Answer: bare, Hole: hole}
 	}
 	v := contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
-	if hole != nil && d.abstains(s.hooks, calls[len(calls)-1]) {
+	switch {
+	case hole == nil:
+	case a.Group == ir.MCP && v.Decision > ir.Deny: // a hook's ask is no opinion to Cursor
+		v.Hole = hole
+	case a.Group != ir.MCP && d.abstains(s.hooks, calls[len(calls)-1]):
 		v.Decision, v.Hole = bare.Decision, hole
 	}
 	return v
@@ -131,11 +138,11 @@ func (o *opened) abstains(f *hooksFile, c call) bool {
 // lists returns what the lists alone say.
 func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
 	if d.surface == cli {
-		return s.tokens.decide(a, id)
+		return s.tokens.decide(a, id, d.settings)
 	}
 	switch {
 	case a.Group == ir.MCP && a.Kind == policy.Tool:
-		return s.permissions.tool(id, a.Arg)
+		return s.permissions.tool(id, a.Arg, d.settings)
 	case a.Group == ir.Command:
 		return s.permissions.command(a.Arg)
 	}

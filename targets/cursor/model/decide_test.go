@@ -503,6 +503,38 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// Cursor's own settings stand above the lists, in the editor and on the command line.
+func TestSettings(t *testing.T) {
+	tool := func(server, name string) policy.Action {
+		return policy.Action{Group: ir.MCP, Server: server, Arg: name}
+	}
+	for _, c := range []struct {
+		options  map[string]any
+		a        policy.Action
+		ide, cli string
+	}{
+		{nil, tool("docs", "get"), "allow both", "allow both"},
+		{map[string]any{"mcpToolsProtection": true}, tool("docs", "get"), "ask both", "allow both"},
+		{map[string]any{"mcpToolAllowlist": []string{}}, tool("docs", "get"), "ask both", "ask both"},
+		{map[string]any{"mcpToolAllowlist": []string{"docs:*"}}, tool("docs", "get"), "ask both runs", "ask both runs"},
+		{map[string]any{"mcpToolAllowlist": []string{"github:*"}}, tool("github", "create_issue"), "ask both runs",
+			"ask both runs"},
+		{map[string]any{"mcpToolAllowlist": []string{"github:*"}}, tool("github", "delete_repo"), "deny both", "deny both"},
+	} {
+		deciders, _ := Open(files(t, nil), contract.NewOptions(nil, c.options, nil), hook.Answer)
+		for i, want := range []string{c.ide, c.cli} {
+			v := deciders[i].Decide(dev, c.a)
+			got := short(&v.Answer)
+			if v.Hole != nil {
+				got += " runs"
+			}
+			if got != want {
+				t.Errorf("%v, %s of %s: got %s by %q, want %s", c.options, c.a.Arg, deciders[i].Surface(), got, v.Rule, want)
+			}
+		}
+	}
+}
+
 // A profile is its folder's subject, however it is called.
 func TestProfileOf(t *testing.T) {
 	p := shop.Project()

@@ -33,7 +33,8 @@ func ExampleOpen() {
 func ExampleCheckTool() {
 	file := []byte(`{"approvalMode": "manual", "mcpAllowlist": ["docs:*"]}`)
 	for _, mode := range []format.RunMode{"", format.UseAllowlist} {
-		c, err := model.CheckTool("permissions.json", file, mode, "docs", "get")
+		c, err := model.CheckTool("permissions.json", file,
+			model.Asked{Server: "docs", Tool: "get", AutoRun: model.AutoRun{Mode: mode}})
 		fmt.Println(c.Alone, c.Why, c.At, err)
 	}
 	// Output:

@@ -49,6 +49,7 @@ type opened struct {
 	folder  string // of the workspace, in the IDE's server ids
 	root    string // of the project, as a path of this system
 	hook    Hook
+	settings
 	setups  map[ir.SubjectRef][]setup
 	answers sync.Map // hookCall → opinion
 }
@@ -65,7 +66,7 @@ type setup struct {
 // more than lists, both are judged, and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: &opened{
-		folder: options.String("folder"), root: onDisk(root), hook: hook,
+		folder: options.String("folder"), root: onDisk(root), hook: hook, settings: settingsOf(options),
 		servers: map[string]*ir.Server{}, setups: map[ir.SubjectRef][]setup{},
 	}}
 	r.readProject()

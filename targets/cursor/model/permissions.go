@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 
 	"modec.dev/modec/compiler/contract"
@@ -94,20 +95,23 @@ func entryToken(keyword format.Keyword, text string, at diag.Pos) (token, bool) 
 // autoRun returns what decides whether an MCP tool runs without a question.
 func (f *permissionsFile) autoRun() AutoRun { return AutoRun{Mode: f.mode, List: f.mcp} }
 
-func (f *permissionsFile) tool(id, tool string) contract.Answer {
+// tool decides about an MCP tool, below what the settings say that the file does not contain.
+func (f *permissionsFile) tool(id, tool string, o settings) contract.Answer {
 	if f == nil || !f.hasMCP {
 		return ide.byItself(policy.Action{Group: ir.MCP})
 	}
-	ran := f.autoRun().Decide(id, tool)
-	a := contract.Answer{Governs: contract.Approval}
-	switch {
+	a := contract.Answer{Governs: contract.Approval, Decision: ir.Ask, At: diag.Pos{File: f.file}}
+	if a.Rule = o.silences(); a.Rule != "" {
+		return a
+	}
+	switch ran := f.autoRun().Decide(id, tool); {
 	case ran.Alone && ran.Why == ByMode:
 		return f.byMode(a, ir.Allow)
-	case ran.Alone:
+	case ran.Why == ByUserList:
 		a.Decision, a.Rule, a.At = ir.Allow, ran.Entry.String(), f.entries[f.mcp.Find(id, tool)]
 		return a
 	}
-	a.Decision, a.Rule, a.At = ir.Ask, "no entry of mcpAllowlist", diag.Pos{File: f.file}
+	a.Rule = "no entry of mcpAllowlist"
 	// The engine reads the same entries as globs, and in every run mode.
 	t := find(f.globs, format.MCP, func(t *token) bool { return t.matchesMCP(id, tool) })
 	return decidedBy(a, t, ir.Allow)
@@ -142,17 +146,61 @@ func PinsRunMode(data []byte) bool {
 	return f != nil && f.mode != format.RunEverything && (!f.modeAt.IsZero() || f.hasMCP || f.hasShell)
 }
 
-// Checked is what a permissions.json says of one tool.
+// settings are what [targets.cursor] says of Cursor's own settings, which no file of a
+// project contains.
+type settings struct {
+	protectTools bool      // mcpToolsProtection
+	controlled   bool      // an organisation has a list of its own
+	admin        Allowlist // that list
+}
+
+func settingsOf(o contract.Options) settings {
+	s := settings{protectTools: o.Bool("mcpToolsProtection"), controlled: o.Strings("mcpToolAllowlist") != nil}
+	s.admin, _ = ParseAllowlist(o.Strings("mcpToolAllowlist"))
+	return s
+}
+
+// silences returns what makes Cursor ignore the user's list of MCP tools, "" for nothing.
+func (o settings) silences() string {
+	switch {
+	case o.controlled:
+		return "mcpToolAllowlist of the organisation"
+	case o.protectTools:
+		return "mcpToolsProtection"
+	}
+	return ""
+}
+
+// hole returns what the organisation's list lets run: no file of a project takes that back.
+func (o settings) hole(id, tool string) *contract.Hole {
+	if !o.controlled || o.admin.Find(id, tool) < 0 {
+		return nil
+	}
+	return &contract.Hole{Decision: ir.Allow, Why: "the organisation's list of MCP tools (mcpToolAllowlist) runs " +
+		"the tool, and no file of a project takes that back"}
+}
+
+// Asked is a question about a tool: what a permissions.json does not contain is its caller's
+// to say.
+type Asked struct {
+	Server, Tool string
+	AutoRun      // Mode "" stands for that of the file, and List for nothing: the file has it
+}
+
+// Checked is what Cursor does with one tool.
 type Checked struct {
 	Ran
 	Mode    format.RunMode
-	At      diag.Pos  // of the entry that lets it run
+	At      diag.Pos  // of the entry of the file that lets it run
 	Ignored diag.List // entries that Cursor's settings do not read; its engine may read a glob
+	// Proposed is the entry that Cursor offers to add to the list, where one would let the
+	// tool run from then on.
+	Proposed format.Entry
 }
 
-// CheckTool reports whether a tool would run without a question by a permissions.json. An
-// empty run mode stands for that of the file; a file without one means UseAllowlist.
-func CheckTool(name string, data []byte, mode format.RunMode, server, tool string) (Checked, error) {
+// CheckTool reports whether a tool would run without a question by a permissions.json. A file
+// without a run mode means UseAllowlist.
+func CheckTool(name string, data []byte, q Asked) (Checked, error) {
 	f, diags := readPermissions(name, data)
 	if f == nil {
 		return Checked{}, errors.New(diags[0].Message)
@@ -160,13 +208,14 @@ func CheckTool(name string, data []byte, mode format.RunMode, server, tool strin
 	for i := range diags { // the file is the user's own
 		diags[i].Hint, diags[i].Target = "write the tools one by one, or SERVER:*", ""
 	}
-	run := f.autoRun()
-	if mode != "" {
-		run.Mode = mode
-	}
-	c := Checked{Ran: run.Decide(server, tool), Mode: run.Mode, Ignored: diags}
-	if c.Why == ByUserList {
-		c.At = f.entries[f.mcp.Find(server, tool)]
+	run := q.AutoRun
+	run.List, run.Mode = f.mcp, cmp.Or(q.Mode, f.mode)
+	c := Checked{Ran: run.Decide(q.Server, q.Tool), Mode: run.Mode, Ignored: diags}
+	switch c.Why {
+	case ByUserList:
+		c.At = f.entries[f.mcp.Find(q.Server, q.Tool)]
+	case ByNoUserEntry:
+		c.Proposed = format.Entry{Server: q.Server, Tool: q.Tool}
 	}
 	return c, nil
 }

@@ -20,12 +20,12 @@ func TestCheckTool(t *testing.T) {
 		{format.UseAllowlist, "x", "yz", false, ByNoUserEntry, ""},
 		{format.RunEverything, "x", "yz", true, ByMode, ""},
 	} {
-		got, err := CheckTool("f", []byte(file), c.mode, c.server, c.tool)
+		got, err := CheckTool("f", []byte(file), Asked{c.server, c.tool, AutoRun{Mode: c.mode}})
 		if err != nil || got.Alone != c.alone || got.Why != c.why || got.At.String() != c.at || len(got.Ignored) != 1 {
 			t.Errorf("%s %s:%s: got %+v, %v", c.mode, c.server, c.tool, got, err)
 		}
 	}
-	if _, err := CheckTool("f", []byte("{"), "", "a", "b"); err == nil {
+	if _, err := CheckTool("f", []byte("{"), Asked{Server: "a", Tool: "b"}); err == nil {
 		t.Error("a file that cannot be read is read")
 	}
 }

@@ -164,7 +164,7 @@ func (d *decider) replay(t *testing.T, role string) replayProfile {
 	for _, h := range []string{"docs.acme.example", "x.docs.acme.example", "DOCS.acme.example", "pastebin.com",
 		"x.pastebin.com", "evil.example", "developer.mozilla.org", "127.0.0.1", "docs.acme.example."} {
 		a := policy.Action{Group: ir.Web, Arg: h}
-		r.Hosts = append(r.Hosts, [2]string{h, r.tokens.decide(a, "").Decision.String()})
+		r.Hosts = append(r.Hosts, [2]string{h, r.tokens.decide(a, "", settings{}).Decision.String()})
 		r.ask(a)
 	}
 	for _, slug := range []string{"architect", "ask", "code", "nobody", ""} {
@@ -217,7 +217,7 @@ func (r *replayer) servers() {
 		for j, tool := range sv.Tools {
 			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool.Name}
 			for _, id := range []string{sv.Name, strings.ToUpper(sv.Name) + "::mcpScope:x"} {
-				r.MCP = append(r.MCP, [3]string{id, tool.Name, r.tokens.decide(a, id).Decision.String()})
+				r.MCP = append(r.MCP, [3]string{id, tool.Name, r.tokens.decide(a, id, settings{}).Decision.String()})
 			}
 			if (i+j)%4 == 0 {
 				r.ask(a)
@@ -260,7 +260,7 @@ func cmpOr(said opinion) opinion {
 
 // pathToken is what the tokens say of one path: they deny it or they do not.
 func (t *tokensFile) pathToken(a policy.Action) string {
-	if t.decide(a, "").Decision == ir.Deny {
+	if t.decide(a, "", settings{}).Decision == ir.Deny {
 		return "deny"
 	}
 	return "allow"

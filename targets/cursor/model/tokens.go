@@ -178,7 +178,7 @@ func find(list []token, keyword format.Keyword, matches func(*token) bool) *toke
 // decide returns what the tokens of a cli.json say of an action, in the run mode
 // allowlist. Inside the workspace Cursor reads and writes a path that no token denies. What
 // lies outside no token says: Cursor asks about it by itself.
-func (t *tokensFile) decide(a policy.Action, id string) contract.Answer {
+func (t *tokensFile) decide(a policy.Action, id string, o settings) contract.Answer {
 	if t == nil {
 		return cli.byItself(a)
 	}
@@ -212,6 +212,10 @@ func (t *tokensFile) decide(a policy.Action, id string) contract.Answer {
 		matches := func(tok *token) bool { return tok.matchesMCP(id, a.Arg) }
 		if tok := find(t.deny, format.MCP, matches); tok != nil {
 			return decidedBy(out, tok, ir.Deny)
+		}
+		if o.controlled { // the organisation's list takes the place of the allow tokens
+			out.Rule = o.silences()
+			return out
 		}
 		return decidedBy(out, find(t.allow, format.MCP, matches), ir.Allow)
 	}

@@ -112,7 +112,10 @@ func ReadMode(v *located.Value, d Dialect) (Mode, error) {
 		m.Servers = servers
 		err = failed(optionalTexts(v, "allowedMcpServers"))
 	case d == Restrictions && limits != nil:
-		if m.Restrictions, err = ReadRestrictions(limits); err != nil {
+		if m.Restrictions, err = ReadRestrictions(limits); err == nil {
+			err = m.Restrictions.Conflict()
+		}
+		if err != nil {
 			err = Within(err, limits, "mcpRestrictions")
 		}
 	}

@@ -154,7 +154,8 @@ type Name struct {
 // Tool is an entry of a list of tools, both parts names or patterns.
 type Tool struct{ Server, Tool Name }
 
-// ReadRestrictions reads mcpRestrictions.
+// ReadRestrictions reads mcpRestrictions as it is written; [MCPRestrictions.Conflict] says
+// whether the plan's schema takes it.
 func ReadRestrictions(v *located.Value) (*MCPRestrictions, error) {
 	if !v.Is(located.Object) {
 		return nil, errors.New("mcpRestrictions must be an object")
@@ -164,9 +165,6 @@ func ReadRestrictions(v *located.Value) (*MCPRestrictions, error) {
 	}
 	r := &MCPRestrictions{At: v.Pos, AllowedServers: names(v.Get("allowedServers")),
 		DisallowedServers: names(v.Get("disallowedServers"))}
-	if r.AllowedServers != nil && r.DisallowedServers != nil {
-		return nil, &SchemaError{v.Pos, "", "mcpRestrictions has both server lists"}
-	}
 	var err error
 	if r.AllowedTools, err = readTools(v, "allowedTools"); err != nil {
 		return nil, err
@@ -174,12 +172,27 @@ func ReadRestrictions(v *located.Value) (*MCPRestrictions, error) {
 	if r.DisallowedTools, err = readTools(v, "disallowedTools"); err != nil {
 		return nil, err
 	}
+	return r, nil
+}
+
+// Conflict returns why the plan's schema refuses lists that contradict each other, nil where
+// it does not: it takes one list of servers, and a tool on one list.
+func (r *MCPRestrictions) Conflict() error {
+	if r.BothServerLists() {
+		return &SchemaError{r.At, "", "mcpRestrictions has both server lists"}
+	}
 	for _, t := range r.DisallowedTools {
 		if slices.ContainsFunc(r.AllowedTools, t.equals) {
-			return nil, &SchemaError{t.Server.At, "disallowedTools", "a tool is allowed and disallowed"}
+			return &SchemaError{t.Server.At, "disallowedTools", "a tool is allowed and disallowed"}
 		}
 	}
-	return r, nil
+	return nil
+}
+
+// BothServerLists reports whether servers are allowed and disallowed. The plan's examples do
+// that, with different names; its schema does not take it.
+func (r *MCPRestrictions) BothServerLists() bool {
+	return r.AllowedServers != nil && r.DisallowedServers != nil
 }
 
 func (t Tool) equals(other Tool) bool {

@@ -71,6 +71,7 @@ type importer struct {
 	guards    map[string]bool // what known returns, made once
 	originals map[string][]byte
 	kinds     map[string]kind // of the files that were read
+	unread    map[string]bool // files with mcpRestrictions that the plan's schema does not take
 	unsure    bool            // approval is the user's own setting, for something that a mode may do
 }
 
@@ -78,7 +79,7 @@ func newImporter(src contract.Source, d format.Dialect) *importer {
 	im := &importer{
 		Layout: d.Layout(), dialect: d, src: src,
 		servers: map[string]*importedServer{}, modes: map[string]ir.Mode{},
-		originals: map[string][]byte{}, kinds: map[string]kind{},
+		originals: map[string][]byte{}, kinds: map[string]kind{}, unread: map[string]bool{},
 	}
 	im.out.Comments = map[diag.Pos]string{}
 	return im
@@ -300,7 +301,12 @@ func (im *importer) layOut(p *ir.Project) {
 				refs = append(refs, ir.SubjectRef{Mode: p.Modes[i].Slug})
 			}
 		}
-		im.out.Originals = append(im.out.Originals, contract.Original{File: f, Files: tree, Options: im.out.Options,
+		options := im.out.Options
+		if im.unread[f] { // stock Roo reads it
+			options = maps.Clone(options)
+			delete(options, "dialect")
+		}
+		im.out.Originals = append(im.out.Originals, contract.Original{File: f, Files: tree, Options: options,
 			Subjects: refs})
 	}
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -65,6 +66,15 @@ func TestNoListOpensADisabledServer(t *testing.T) {
 	)
 	if off, on := decide(tool("off", "t")), decide(tool("on", "t")); off != ir.Deny || on == ir.Deny {
 		t.Errorf("Zoo: got %s for a server that is off and %s for one that is on", off, on)
+	}
+}
+
+// A key of mcpRestrictions that nobody knows may be a list that somebody counts on.
+func TestUnknownRestrictions(t *testing.T) {
+	got, _ := importedMode(t, format.Stock, map[string]string{
+		".roomodes": everyGroup + "    mcpRestrictions: {allowServers: [a], disallowedServers: [b]}\n"})
+	if !strings.Contains(fmt.Sprint(got.Notes), "allowServers mcpRestrictions has no such key") {
+		t.Errorf("got %v", got.Notes)
 	}
 }
 

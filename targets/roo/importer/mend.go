@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/tailscale/hujson"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/located"
@@ -35,6 +37,26 @@ func (im *importer) mendFile(file string, data []byte) (root *located.Value, mod
 		return root, list.Items, nil
 	}
 	return nil, nil, format.ErrNoModes
+}
+
+// mendJSON returns a file of servers without comments, trailing commas and a byte order mark,
+// which the agent does not read, with every value in its place; nil where that does not help.
+func (im *importer) mendJSON(file string, data []byte) []byte {
+	if !im.src.Repair {
+		return nil
+	}
+	text, err := hujson.Standardize(bytes.Clone(bytes.TrimPrefix(data, []byte("\uFEFF")))) // it writes into what it reads
+	if err != nil {
+		return nil
+	}
+	if _, err := format.ReadServers(file, text, im.dialect); err != nil {
+		return nil
+	}
+	if !bytes.Equal(text, data) {
+		im.out.Note(contract.Repaired, diag.Pos{File: file, Line: 1, Col: 1}, "", "JSON",
+			"comments, trailing commas and a byte order mark are taken away: the agent does not read them")
+	}
+	return text
 }
 
 var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)

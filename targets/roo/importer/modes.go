@@ -334,19 +334,35 @@ func (im *importer) allowedServers(m *ir.Mode, list *located.Value, mcp bool) {
 	t.Entries = slices.CompactFunc(t.Entries, func(a, b ir.MCPEntry) bool { return a.Key == b.Key })
 }
 
+// restrictionKeys are the keys of mcpRestrictions.
+var restrictionKeys = []string{"allowedServers", "disallowedServers", "allowedTools", "disallowedTools"}
+
 // restrictions translates mcpRestrictions.
 func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 	subject := "mode " + m.Slug
 	f, err := format.ReadRestrictions(list)
+	both := err == nil && f.BothServerLists()
+	if err == nil && !both {
+		err = f.Conflict()
+	}
 	if err != nil {
 		im.out.NoteRule(contract.Refused, list.Pos, subject, "mcpRestrictions",
 			err.Error()+", and Roo Code drops this key")
 		return
 	}
+	why := "Roo Code 3.52.1 drops this key; it only holds back"
+	if both {
+		im.unread[list.Pos.File] = true
+		why += "; of both lists of servers, what is disallowed wins, and a build writes the one that its schema takes"
+	}
 	if im.dialect == format.Stock {
 		im.option("dialect", string(format.Restrictions))
-		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions",
-			"Roo Code 3.52.1 drops this key; it only holds back")
+		im.out.NoteRule(contract.Understood, list.Pos, subject, "mcpRestrictions", why)
+	}
+	for _, f := range list.Fields() {
+		if !slices.Contains(restrictionKeys, f.Key) {
+			im.out.NoteRule(contract.Refused, f.Pos, subject, f.Key, "mcpRestrictions has no such key, and its list is lost")
+		}
 	}
 	m.Restrictions = &ir.MCPRestrictions{Pos: list.Pos,
 		AllowedServers:    im.items(list.Get("allowedServers"), f.AllowedServers, subject),

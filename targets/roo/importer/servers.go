@@ -54,11 +54,17 @@ func (im *importer) server(name string, at diag.Pos, subject string) *importedSe
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(file string, data []byte) {
-	if _, err := format.ReadServers(file, data, im.dialect); err != nil {
+	_, err := format.ReadServers(file, data, im.dialect)
+	im.kinds[file] = serversKind
+	switch mended := im.mendJSON(file, data); {
+	case err == nil:
+		im.originals[file] = data
+	case mended == nil:
 		im.refuse(file, err)
 		return
+	default:
+		data = mended
 	}
-	im.originals[file], im.kinds[file] = data, serversKind
 	root, err := located.JSON(file, data)
 	if err != nil {
 		im.refuse(file, err)
@@ -152,9 +158,9 @@ func (im *importer) transport(m located.Member) ir.Server {
 	default:
 		s.Type = "sse"
 	}
-	if s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://") {
+	if s.URL != "" && !contract.ServerURL(s.URL) {
 		im.out.Note(contract.Refused, v.Get("url").Line(), subject, "url "+s.URL,
-			"want http or https: the server is known by its name alone")
+			"want an address of http or https: the server is known by its name alone")
 		s = ir.Server{Name: m.Key, Pos: m.Pos, Type: ir.External, DefaultEnabled: s.DefaultEnabled, Tools: []ir.Tool{}}
 	}
 	if t := v.Get("timeout"); t != nil {
@@ -238,8 +244,15 @@ func (im *importer) shared(m *ir.Mode) {
 		(*t).Rules = append((*t).Rules, im.ignores...)
 	}
 	// The agent holds the ignore file against the commands that read as well.
-	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision == ir.Allow {
+	if t := m.Can.Command; t != nil && t.Default != nil && t.Default.Decision > ir.Deny {
 		for _, r := range im.ignores {
+			if strings.Trim(r.Pattern.Text, "*/") == "" { // what reads no file at all is not worth the rest
+				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: r.Pos,
+					From: sharedIgnore})
+			}
+			if t.Default.Decision < ir.Allow {
+				continue
+			}
 			for _, p := range contract.CommandsOn(r.Pattern.Text) {
 				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Text: p}, Pos: r.Pos,
 					From: sharedIgnore})
