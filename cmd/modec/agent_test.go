@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,8 +36,12 @@ func (robot) Governs(string, ir.Group) contract.Halves { return contract.Both }
 func (robot) Agent() contract.Agent {
 	return contract.Agent{Name: "Robot", Programs: []string{"robot"}}
 }
-func (robot) Decisive() []string { return []string{"--anything-goes"} }
-func (robot) Formats() []string  { return []string{"robot"} }
+func (robot) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
+	const anything = "--anything-goes"
+	return contract.Replacement{What: anything, Does: "it asks nothing", Instead: "leave it out"},
+		slices.Contains(line.Own, anything)
+}
+func (robot) Formats() []string { return []string{"robot"} }
 func (robot) Tool(name string) (contract.Tool, bool) {
 	return contract.Tool{Group: ir.Read}, name == "look"
 }

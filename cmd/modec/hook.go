@@ -84,6 +84,7 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	if !filepath.IsAbs(model) {
 		model = filepath.Join(e.dir, model)
 	}
+	model, root := c.locate(model)
 	p, err := readPolicy(model)
 	if err != nil {
 		return contract.Refuse(err.Error())
@@ -105,8 +106,40 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	}
 	home, _ := os.UserHomeDir()
 	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
-		Root: cmp.Or(c.Root, filepath.Dir(filepath.Dir(model))), MayAllow: c.MayAllow,
-		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true})
+		Root: root, MayAllow: c.MayAllow,
+		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true,
+		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(root, dir) }})
+}
+
+// locate returns the policy file and the project's folder. A hook that travels names the policy
+// below the folder in which the agent was started. In a subfolder it is that of a folder above,
+// and in a work tree of git, where it may be missing, that of the main one. Only a hook that
+// names the digest of its policy looks there: no other policy can take its place.
+func (c *hookCmd) locate(model string) (file, root string) {
+	start := filepath.Dir(filepath.Dir(model))
+	if c.Root != "" || c.Digest == "" || isRegular(model) {
+		return model, cmp.Or(c.Root, start)
+	}
+	tree, inTree := contract.FindWorktree(start)
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if file := filepath.Join(dir, filepath.FromSlash(contract.PolicyFile)); isRegular(file) {
+			return file, dir
+		}
+		if inTree {
+			main, ok := tree.InMain(dir)
+			if file := filepath.Join(main, filepath.FromSlash(contract.PolicyFile)); ok && isRegular(file) {
+				return file, dir
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return model, start
+		}
+	}
+}
+
+func isRegular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func (e *env) hooker(name string) contract.Hooker {

@@ -63,17 +63,16 @@ func (c *runCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range command[1:] {
-		if flag, _, _ := strings.Cut(a, "="); slices.Contains(launcher.Decisive(), flag) {
-			return fmt.Errorf("%s would replace what %s may do: leave it out", flag, c.Subject)
-		}
-	}
 	started, list, err := e.launch(launcher, c.Subject, contract.ArgsOptions{}, mustBeCopied)
 	if err != nil {
 		return err
 	}
 	if list.HasErrors() {
 		return e.ui.fail(list)
+	}
+	line := contract.CommandLine{Given: started.args, Own: command[1:], Env: os.Environ()}
+	if x, ok := launcher.Replaces(line); ok {
+		return fmt.Errorf("%s would replace what %s may do (%s): %s", x.What, c.Subject, x.Does, x.Instead)
 	}
 	e.ui.diagnostics(list)
 	if err := c.silence(e, launcher, started); err != nil {

@@ -17,6 +17,9 @@ import (
 // agent uses, by whatever tool, is judged by [Disk.Decide].
 type Disk struct {
 	Root string // the project's folder as an absolute path
+	// Main is the project's folder in the main work tree of git, where Root is in another one;
+	// else "". Its files are judged like those of the project too.
+	Main string
 	Home string // of the user, which "~" stands for; "" where that is not known
 	// Resolve returns an absolute path with its links resolved, as far as it exists. It takes
 	// a path that is not cleaned: ".." behind a link leads to where the link does.
@@ -153,7 +156,7 @@ func (d *Disk) relative(name string) []string {
 			}
 		}
 	}
-	names := []string{name}
+	names := append([]string{name}, d.inMain(name)...)
 	for _, root := range []string{d.Root, d.real} {
 		up, err := filepath.Rel(root, name)
 		if up = filepath.ToSlash(up); err == nil && !slices.Contains(names, up) {
@@ -161,6 +164,24 @@ func (d *Disk) relative(name string) []string {
 		}
 	}
 	return names
+}
+
+// inMain returns a clean absolute path relative to the project in the main work tree, where it
+// lies inside that.
+func (d *Disk) inMain(name string) []string {
+	if d.Main == "" {
+		return nil
+	}
+	folders := []string{d.Main}
+	if real, err := d.Resolve(d.Main); err == nil {
+		folders = append(folders, real)
+	}
+	for _, folder := range folders {
+		if rel := policy.Relative(folder, name); !filepath.IsAbs(rel) {
+			return inside(rel)
+		}
+	}
+	return nil
 }
 
 // inside returns the names of a path of the project. Windows opens a device by some of them.

@@ -14,6 +14,9 @@ const UnknownTool = "modec-unlisted-tool"
 // UnknownServer is a server name that no inventory has.
 const UnknownServer = "modec-unlisted-server"
 
+// UnknownMode is the name of a mode or subagent that no project has.
+const UnknownMode = "modec-unlisted-mode"
+
 // Most is the highest decision of any mode, and of any role.
 type Most struct{ Modes, Roles ir.Decision }
 

@@ -231,6 +231,9 @@ type HookRequest struct {
 	Home    string
 	Same    func(a, b string) bool
 	Folds   bool
+	// Worktree returns the project's folder in the work tree of git that a folder is in. It
+	// reports false for the main work tree. Nil: there is no other.
+	Worktree func(dir string) (root string, ok bool)
 }
 
 // Disk returns the disk on which the agent acts.
@@ -254,9 +257,23 @@ type Launcher interface {
 	Installed
 	// Args returns the agent's arguments for a subject.
 	Args(Input, ir.SubjectRef, ArgsOptions) ([]string, diag.List)
-	// Decisive returns the flags by which a command line would replace what the
-	// subject may do.
-	Decisive() []string
+	// Replaces returns what of a person's own command line would replace what a subject
+	// may do. It reports false where that is nothing.
+	Replaces(CommandLine) (Replacement, bool)
+}
+
+// CommandLine is what an agent is to be started with.
+type CommandLine struct {
+	Given []string // the arguments that Args returned
+	Own   []string // a person's own
+	Env   []string // the environment, as NAME=VALUE
+}
+
+// Replacement is a part of a command line with which the agent is not started.
+type Replacement struct {
+	What    string // an option, a command or a variable
+	Does    string // why the subject is no longer held: "no hook runs"
+	Instead string // what to do: "leave it out"
 }
 
 // Copies puts what a session is started from outside the repository.

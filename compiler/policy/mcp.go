@@ -144,7 +144,7 @@ func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 	}
 	for kind, d := range map[MCPKind]*ir.Default{Resource: in.Resources, Prompt: in.Prompts} {
 		if d != nil {
-			r := result(d.Decision, d.Pos, d.From, kindNames[kind], of)
+			r := stated(d, kindNames[kind]+of)
 			e.ceiling[kind] = &r
 		}
 	}

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // wrappers are programs that run the program named in their arguments. Deny
 // and ask are tried on every tail of their words, so that no table of their
@@ -60,17 +63,17 @@ func programs(words []word) []int {
 	return at
 }
 
-// feedsArguments reports whether any wrapper in the command adds arguments.
+// feedsArguments reports whether any wrapper in the command adds arguments. One that finds
+// files adds them to what it runs only, by an option.
 func feedsArguments(words []word) bool {
 	if b := base(words[0].text); !wrappers[b] && !finders[b] {
 		return false
 	}
-	for _, w := range words {
-		if feeders[base(w.text)] {
-			return true
-		}
-	}
-	return false
+	runs := slices.ContainsFunc(words, func(w word) bool { return finderOptions[w.text] })
+	return slices.ContainsFunc(words, func(w word) bool {
+		b := base(w.text)
+		return feeders[b] && (runs || !finders[b])
+	})
 }
 
 // withHoles returns the words of a feeder with holes where it puts arguments

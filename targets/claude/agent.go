@@ -54,11 +54,11 @@ func (e *emitter) agents(r *ir.Role) (contract.Object, error) {
 
 // agent returns the settings of a mode's subagent but its name and its prompt.
 func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
-	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	c, err := e.compilerOf(m)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}
+	s := c.s
 	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })
 	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
 	switch {
@@ -80,11 +80,18 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	}
 	o = append(o, e.extras(m)...)
 	if c.hook {
-		line := hookLine{subject: "mode:" + m.Slug, travels: true,
-			digest: e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})}
-		o = append(o, "hooks", preToolUse(e.command(line)))
+		o = append(o, "hooks", preToolUse(e.command(e.ofMode(m))))
 	}
 	return o, nil
+}
+
+// compilerOf returns what translates a mode's decisions.
+func (e *emitter) compilerOf(m *ir.Mode) (*compiler, error) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return nil, err
+	}
+	return &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}, nil
 }
 
 // writeYAML writes an object as the front matter has it.
@@ -178,6 +185,9 @@ func (c *compiler) withheldTools() (names []string) {
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
 		if c.closed(g) || !c.hook && c.losesPartly(g) {
 			names = append(names, format.Tools[g]...)
+			if g == ir.Modes {
+				names = append(names, format.Starters...)
+			}
 		}
 	}
 	c.mcp()

@@ -20,12 +20,12 @@ type FlagOptions struct {
 }
 
 // RoleFlags compiles a role for a command line without a settings file. What flags cannot
-// express is a loss: a rule to ask about (it is left out, so that Claude Code decides, which
-// is to ask), the hook (what only the hook denies is dropped, as with hooks = false), a rule
+// express is a loss: a rule to ask about (it is left out where Claude Code asks by itself, and
+// denies where it does not), the hook (what only the hook denies is dropped, as with hooks = false), a rule
 // with a closing parenthesis in it.
 func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFlags, diag.List) {
 	e := newEmitter(in)
-	e.hooks, e.remedy = contract.Never, cmp.Or(opt.HookRemedy, e.remedy)
+	e.hooks, e.remedy, e.flagsOnly = contract.Never, cmp.Or(opt.HookRemedy, e.remedy), true
 	c := e.compile(r)
 	if c.err != nil {
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
@@ -69,8 +69,7 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 func withoutAsk(f *contract.RoleFlags, list *rules) {
 	f.Allowed = nil
 	for _, a := range list.ask {
-		tool, _, _ := strings.Cut(a, "(")
-		if runs := groupOf(tool) == ir.Read || tool == "ReadMcpResourceTool"; runs && !torn(a) {
+		if runsUnasked(a) && !torn(a) {
 			f.Disallowed = append(f.Disallowed, a)
 		}
 	}
@@ -85,6 +84,33 @@ func withoutAsk(f *contract.RoleFlags, list *rules) {
 		f.PermissionMode = format.Default // the mode would approve what a rule asks about
 	}
 }
+
+// runsUnasked reports whether Claude Code runs something by itself that a rule asks about, so
+// that it would do so without the rule. That commands which only read run beside a rule about
+// all of them is a hole of the agent.
+func runsUnasked(ask string) bool {
+	tool, content, _ := strings.Cut(ask, "(")
+	switch {
+	case tool == "Agent", tool == "SendMessage", slices.Contains(format.UnknownTools, tool):
+		return true
+	case tool == "Bash" && content != "":
+		program, _, _ := strings.Cut(strings.TrimSuffix(content, ")"), " ")
+		program = strings.TrimSuffix(program, ":*")
+		return strings.Contains(program, "*") || slices.Contains(readingPrograms, program)
+	case tool == "WebFetch":
+		return content != "" // it fetches documentation from hosts of its own choice
+	}
+	return groupOf(tool) == ir.Read || slices.Contains(format.ResourceTools, tool)
+}
+
+// readingPrograms are those of which Claude Code 2.1.330 runs some uses without a question,
+// because these only read.
+var readingPrograms = strings.Fields("[ arch base64 basename cal cat cd cmp column comm cut date df diff dirname docker " +
+	"du echo " +
+	"expand expr false fd file find fmt fold free git grep groups head help hexdump history hostname " +
+	"id jq locale ls lsof man md5sum netstat nl node nproc od paste pgrep printf ps pwd python " +
+	"python3 readlink realpath rev rg sed seq sha1sum sha256sum sleep sort ss stat strings tac tail " +
+	"test tput tr tree true tsort type uname uniq uptime wc which whoami xargs")
 
 // asked reports whether a rule to ask about may concern what an allow names: the same tool,
 // or the same server.
@@ -118,12 +144,44 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 		args = e.roleArgs(r, opt)
 	}
 	if ref.Mode != "" {
+		if m := in.Project.Mode(ref.Mode); m != nil && ref.Role == "" {
+			args = append(args, e.modeArgs(m, opt)...)
+		}
 		args = append(args, "--agent="+ref.Mode)
 	}
+	own := []string{"", "role " + ref.Role, "mode " + ref.Mode}
 	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports these
-		return d.Code == codeHookOnly || d.Severity != diag.Error && d.Subject != "" && d.Subject != "role "+ref.Role
+		return d.Code == codeHookOnly || d.Severity != diag.Error && !slices.Contains(own, d.Subject)
 	})
 	return args, e.diags
+}
+
+// modeArgs gives a mode's session settings of its own, which have its hook: that of the
+// subagent's file does not run in a folder that nobody has trusted, and -p never asks for trust.
+func (e *emitter) modeArgs(m *ir.Mode, opt contract.ArgsOptions) []string {
+	c, err := e.compilerOf(m)
+	if err != nil {
+		e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
+		return nil
+	}
+	switch {
+	case !c.hooked(func() need { return e.modeNeedsHook(c) }):
+		return nil
+	case opt.FlagsOnly:
+		e.loss(c.name, m.Pos, "", codeFlags, "flags have no hooks: that of the subagent's file runs only in a folder "+
+			"that a person has trusted").
+			Hint("leave out --flags-only")
+		return nil
+	}
+	hook := e.ofMode(m)
+	hook.refuses = true
+	text, err := contract.Object{"disableAllHooks", false, "hooks", preToolUse(e.command(hook))}.MarshalJSON()
+	if err != nil {
+		e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
+		return nil
+	}
+	opt.Inline = true // no build writes it
+	return []string{"--settings=" + fileOrText(opt, profiles+contract.PathName(m.Slug)+profileSettings, text)}
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {

@@ -6,7 +6,7 @@
 // [Settings] and [RoleFlags] compile one role, for runtimes and for other targets.
 //
 // Sources: code.claude.com/docs (settings, permissions, hooks, sub-agents) and the binary
-// of @anthropic-ai/claude-code 2.1.329.
+// of @anthropic-ai/claude-code 2.1.329 and 2.1.330.
 //
 // # What each artifact does
 //
@@ -47,6 +47,27 @@
 // the servers of .mcp.json. Subagents of --agents work, also as --agent NAME, with their
 // tools, and their hooks run in a folder that nobody has trusted. --agents takes a file with
 // -p only, so that the subagents are given as text.
+//
+// # Which hooks run (2.1.330)
+//
+// The hooks of settings files run in a folder that nobody has trusted, also with -p, and so do
+// those of --agents. The hook of a subagent's file does not. Therefore the baseline has a hook
+// where a mode that it may enter needs one, which abstains where modec is missing, and
+// `modec args MODE` gives the mode's hook by --settings. Of disableAllHooks the last file counts
+// that writes it: user, project, local, --settings. --bare, --safe-mode and the variables
+// CLAUDE_CODE_SIMPLE and CLAUDE_CODE_SAFE_MODE start no hook of any file, and rules still hold.
+//
+// The payload names the subagent (agent_type) with --agent, and for the calls of a subagent that
+// Agent or Workflow started. Workflow asks before it runs. A subagent that a rule denies by its
+// name starts in no script; rules that ask about it, and a deny of the whole tool Agent, do not
+// hold there, so that Workflow has a rule too.
+//
+// ${CLAUDE_PROJECT_DIR} is the folder in which Claude Code was started, be it a subfolder or a
+// work tree (--worktree). EnterWorktree changes cwd and leaves the variable. `modec hook` finds
+// the policy from there, by its digest, and takes the work tree for the project.
+//
+// Of --settings, --permission-mode, --setting-sources, --agent and --tools the last one
+// counts. No option has a shorter form.
 //
 // # What the rules rely on
 //
@@ -176,7 +197,7 @@ func (claude) Governs(path string, g ir.Group) contract.Halves {
 
 // Agent returns Claude Code's command line.
 func (claude) Agent() contract.Agent {
-	return contract.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.329"}
+	return contract.Agent{Name: "Claude Code", Programs: []string{"claude"}, Observed: "2.1.330"}
 }
 
 // emitter compiles a project.
@@ -190,6 +211,8 @@ type emitter struct {
 	remedy string
 	// copied is the policy that hooks read; nil: that of the project.
 	copied *contract.PolicyCopy
+	// flagsOnly is set where a role gets flags, and neither settings nor servers.
+	flagsOnly bool
 }
 
 func newEmitter(in contract.Input) *emitter {

@@ -102,7 +102,8 @@ func TestRules(t *testing.T) {
 			"mcp__my_docs__get_x"},
 		&s.Permissions.Ask: nil,
 		&s.Permissions.Deny: {"Read(.env)", "Edit(.modec)", "Bash(git push *)", "mcp__my_docs__del",
-			"ListMcpResourcesTool", "ReadMcpResourceTool"},
+			"ListMcpResourcesTool", "ReadMcpResourceTool", "Agent(Explore)", "Agent(Plan)", "Agent(claude)",
+			"Agent(general-purpose)", "Agent(statusline-setup)", "Skill", "SendMessage", "Workflow"},
 	} {
 		if d := cmp.Diff(want, *list); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -186,6 +187,65 @@ func TestArgs(t *testing.T) {
 	}
 	if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == "claude-flags" }) {
 		t.Errorf("got %v, want claude-flags", diags)
+	}
+	if denied := "--disallowedTools=Bash(git *)"; !slices.Contains(args, denied) {
+		t.Errorf("got %q, want %s: git status would run unasked", args, denied)
+	}
+}
+
+// Nothing is narrowed in silence: an allow that a rule has to ask about, and a command that
+// names a denied path.
+func TestNarrowedIsSaid(t *testing.T) {
+	of := func(d ir.Decision, rules ...ir.Rule) *ir.Table {
+		return &ir.Table{Default: &ir.Default{Decision: d}, Rules: rules}
+	}
+	src := ruleOf(ir.Allow, "src/**")
+	for name, c := range map[string]struct {
+		role ir.Role
+		want []diag.Code
+	}{
+		"edits in acceptEdits": {ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: of(ir.Deny, src)}},
+			[]diag.Code{codeAsked}},
+		"reads":            {ir.Role{Can: ir.Can{Read: of(ir.Ask, src)}}, []diag.Code{codeAsked}},
+		"reads in dontAsk": {ir.Role{PermissionMode: "dontAsk", Can: ir.Can{Read: of(ir.Deny, src)}}, []diag.Code{codeAsked}},
+		"commands in bypassPermissions": {
+			ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Command: of(ir.Deny, ruleOf(ir.Allow, "ls *"))}},
+			[]diag.Code{codeAsked}},
+		"hosts in auto": {ir.Role{PermissionMode: "auto", Can: ir.Can{Web: of(ir.Deny, ruleOf(ir.Allow, "a.test"))}},
+			[]diag.Code{codeAsked}},
+		"nothing to lose": {ir.Role{Can: ir.Can{Read: of(ir.Ask), Edit: of(ir.Ask, src)}}, nil},
+		"commands beside denied paths": {ir.Role{Can: ir.Can{Read: of(ir.Allow, ruleOf(ir.Deny, ".env")),
+			Command: of(ir.Ask, ruleOf(ir.Allow, "cat *"))}}, []diag.Code{codeNamed}},
+		"commands that are the agent's": {ir.Role{Can: ir.Can{Read: of(ir.Allow, ruleOf(ir.Deny, ".env")),
+			Command: of(ir.Agent, ruleOf(ir.Allow, "cat *"))}}, nil},
+	} {
+		c.role.Name = "r"
+		p := &ir.Project{Version: ir.Version, Roles: []ir.Role{c.role}, Guards: project().Guards}
+		_, diags := emitted(t, p, nil)
+		var got []diag.Code
+		for _, d := range diags {
+			if d.Code == codeAsked || d.Code == codeNamed {
+				got = append(got, d.Code)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// The session of a mode alone has its hook by --settings: that of a subagent's file does not
+// run everywhere.
+func TestModeHasSettings(t *testing.T) {
+	in := inputOf(t, project(), nil)
+	args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{Dir: "."})
+	if len(args) != 2 || !strings.HasPrefix(args[0], `--settings={"disableAllHooks":false,"hooks":`) ||
+		!strings.Contains(args[0], `--subject mode:code`) || !strings.Contains(args[0], `|| exit 2`) {
+		t.Errorf("got %q, want settings with the hook of the mode, which refuses without modec", args)
+	}
+	_, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{FlagsOnly: true})
+	if len(diags) != 1 || diags[0].Code != codeFlags {
+		t.Errorf("got %v, want the loss of the hook", diags)
 	}
 }
 
@@ -294,7 +354,9 @@ func TestQuiet(t *testing.T) {
 			`{"ask":["Edit(.claude)"],"deny":["Edit(.modec)"],"defaultMode":"acceptEdits"}`},
 		"a list that closes": {ir.Role{Can: ir.Can{Command: of(ir.Deny, ruleOf(ir.Allow, "make"))}},
 			`{"allow":["Bash(make)"]` + modes + " and a hook"},
-		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}}, " and a hook"},
+		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}},
+			`{"deny":["Artifact","CronCreate","DesignSync","EnterWorktree","ExitWorktree","PushNotification",` +
+				`"RemoteTrigger","ScheduleWakeup","SendUserFile","ShareOnboardingGuide"]} and a hook`},
 	} {
 		got, files := permissionsOf(t, c.role, nil)
 		if got != c.want {

@@ -5,6 +5,7 @@ import "modec.dev/modec/compiler/diag"
 // The codes that the emitter reports.
 const (
 	codeAllow         diag.Code = "claude-allow"
+	codeAsked         diag.Code = "claude-asked"
 	codeAskMode       diag.Code = "claude-ask-mode"
 	codeAutoMode      diag.Code = "claude-auto-mode"
 	codeBadRule       diag.Code = "bad-claude-rule"
@@ -15,6 +16,7 @@ const (
 	codeInstall       diag.Code = "claude-install"
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
+	codeNamed         diag.Code = "claude-named-path"
 	codeNameCollision diag.Code = "claude-name-collision"
 	codeHookOnly      diag.Code = "claude-hook-only"
 	codePlanMode      diag.Code = "claude-plan-mode"
@@ -22,6 +24,7 @@ const (
 	codeRegex         diag.Code = "claude-regex"
 	codeShared        diag.Code = "claude-shared"
 	codeServerField   diag.Code = "claude-server-field"
+	codeServers       diag.Code = "claude-servers"
 	codeServerOff     diag.Code = "claude-server-off"
 	codeTool          diag.Code = "claude-tool"
 	codeUnknownExtra  diag.Code = "claude-unknown-extra"
@@ -37,6 +40,15 @@ func emitterCodes() []diag.Doc {
 		{Code: codeAskMode, Text: "In the permission mode dontAsk Claude Code refuses whatever it would have to " +
 			"ask about, so that every ask of the role is a refusal. That is the mode's purpose. The note is there " +
 			"once a role so that nobody is surprised."},
+		{Code: codeAsked, Text: "Claude Code approves by itself what of this group the source asks about or " +
+			"denies: reading in the project, and in the modes acceptEdits, auto and bypassPermissions more. Only a " +
+			"rule about the whole group holds that without the hook, and no allow comes before a rule that asks. " +
+			"What the source allows of the group is therefore asked about too (dontAsk refuses it). Let the group " +
+			"default to allow and name what is to be held back, or use permissionMode \"default\"."},
+		{Code: codeNamed, Text: "Claude Code tries the rules about paths on commands too: cat, head, grep, sed, " +
+			"cp, redirects and others that it knows to read or write their arguments. A command that the source " +
+			"allows is refused where it names a path that read or edit denies. That is narrower than the source, " +
+			"whose command rules are about the command's text. It is said once a role."},
 		{Code: codeAutoMode, Text: "Claude Code takes the permission mode auto from the user's settings and from " +
 			"the command line, and from no file of a project. A session as the baseline role starts in the mode that " +
 			"the user has set."},
@@ -45,6 +57,10 @@ func emitterCodes() []diag.Doc {
 			"allows, a line that the shell expands, tools that nobody knows. The role's session runs in the mode " +
 			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another " +
 			"permissionMode."},
+		{Code: codeServers, Text: "The inventory is open, so that there may be servers and tools that it does not " +
+			"list. The source denies them and allows others, and no rule of Claude Code does both. With the hook " +
+			"this is exact; without it the server, or every server, is denied. Write inventory = \"closed\" once " +
+			"the source lists every tool of every server, or let can.mcp default to ask."},
 		{Code: codeHookOnly, Text: "Claude Code's rules cannot express something that the source says, so that " +
 			"the role or mode has a hook that runs modec before each tool call. Where modec is not installed, the " +
 			"hook of a file of the project asks about every call, and one that `modec args` passes refuses. " +

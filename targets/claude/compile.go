@@ -47,7 +47,10 @@ type compiled struct {
 	// modes that would approve it are then disabled.
 	closes bool
 	hook   bool
-	err    error
+	// forModes is set where the hook is there for modes that the role may enter: its own rules
+	// hold without it.
+	forModes bool
+	err      error
 }
 
 // compile turns a role's decisions into Claude Code's rules and its permission mode, once.
@@ -60,29 +63,50 @@ func (e *emitter) compile(r *ir.Role) *compiled {
 	return c
 }
 
-func (e *emitter) compileRole(r *ir.Role) *compiled {
+// compiler returns what translates a role's decisions, in the mode in which its session runs.
+// It reports whether that is not the mode that the role writes.
+func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		return nil, false, err
+	}
+	c = &compiler{e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos,
+		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
+		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
+	if replaced = c.overruled(); replaced {
+		c.mode = format.Default
+	}
+	return c, replaced, nil
+}
+
+func (e *emitter) compileRole(r *ir.Role) *compiled {
+	c, replaced, err := e.compiler(r)
 	if err != nil {
 		return &compiled{err: err}
 	}
-	mode := cmp.Or(r.PermissionMode, format.Default)
-	c := &compiler{
-		e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos, mode: mode, mayAllow: !e.inProject(r)}
-	replaced := c.overruled()
 	if replaced {
 		e.loss(c.name, r.PermissionModePos, "", codeMode,
-			"the mode %s approves what no rule can ask about: the mode is default", mode).
+			"the mode %s approves what no rule can ask about: the mode is default", r.PermissionMode).
 			Hint("leave to Claude Code what the role allows, or use another permissionMode")
-		mode = format.Default
-		c.mode = mode
 	}
-	c.hook = c.hooked(c.needsHook)
+	mode := c.mode
+	forModes := false
+	c.hook = c.hooked(func() need {
+		own := c.needsHook()
+		forModes = own.what == ""
+		return cmp.Or(own, e.ofModes(r, c.s))
+	})
 	c.files(ir.Read)
 	c.files(ir.Edit)
 	c.commands()
 	c.web()
 	c.mcp()
 	c.modes()
+	if d := c.s.UnknownTool().Decision; d < ir.Allow {
+		c.out.add(d, format.UnknownTools...)
+	}
+	c.losesAsked()
+	c.losesNamed()
 	for _, x := range r.Native {
 		if x.Target == (claude{}).Name() {
 			c.native(x)
@@ -99,7 +123,8 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")
 	}
-	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes(), hook: c.hook}
+	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes(), hook: c.hook,
+		forModes: forModes}
 	if replaced {
 		out.mode = mode
 	}
@@ -120,6 +145,8 @@ type compiler struct {
 	hook bool   // the subject has a hook
 	// mayAllow is set where the hook answers allow: its file does not travel.
 	mayAllow bool
+	// noOthers is set where the session starts no server that the inventory does not list.
+	noOthers bool
 	out      rules
 }
 
@@ -458,6 +485,14 @@ func (c *compiler) mcp() {
 		c.out.add(ir.Deny, format.ResourceTools...)
 		return
 	}
+	if at, open := c.othersDenied(); open && !c.hook {
+		c.e.loss(c.name, at, ir.MCP, codeServers, "no rule denies the servers that the inventory does not list beside "+
+			"those that are allowed: all are denied").
+			Hint(c.instead("list every server, and close the inventory"))
+		c.out.add(ir.Deny, "mcp__*")
+		c.out.add(ir.Deny, format.ResourceTools...)
+		return
+	}
 	for i := range c.e.in.Project.Servers {
 		c.server(&c.e.in.Project.Servers[i])
 	}
@@ -470,6 +505,19 @@ func (c *compiler) mcp() {
 	if d := c.resources(); d < ir.Allow {
 		c.out.add(d, format.ResourceTools...)
 	}
+}
+
+// othersDenied reports whether a server that the inventory does not list may be there and is
+// denied by its default, which no rule says beside rules for other servers.
+func (c *compiler) othersDenied() (diag.Pos, bool) {
+	r := c.s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
+	return r.Pos, r.Decision == ir.Deny && !c.noOthers
+}
+
+// growthDenied reports whether a tool that the inventory does not list of a server may be there
+// and is denied, while one that it lists is not: no rule says that.
+func (c *compiler) growthDenied(sv *ir.Server) bool {
+	return !c.e.in.Project.ClosedInventory && c.tool(sv, contract.UnknownTool) == ir.Deny && !c.uniform(sv)
 }
 
 // elsewhere returns the decision for the tools of a server that the inventory does not have.
@@ -513,6 +561,18 @@ func (c *compiler) server(sv *ir.Server) {
 		}
 		return
 	}
+	if c.growthDenied(sv) {
+		if !c.hook {
+			c.e.loss(c.name, sv.Pos, ir.MCP, codeServers,
+				"no rule denies the tools of %q that the inventory does not list: the server is denied", sv.Name).
+				Hint(c.instead("list every tool, and close the inventory"))
+			c.out.add(ir.Deny, name)
+			return
+		}
+		if c.approves() { // as far as rules can without the hook
+			c.out.add(ir.Ask, name)
+		}
+	}
 	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
 	for _, t := range sv.Tools {
 		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
@@ -548,21 +608,114 @@ func resourceDecisions(p *ir.Project, s *policy.Subject) (least, most ir.Decisio
 }
 
 // modes compiles the group modes. Claude Code starts a subagent without a question, so that
-// an allow needs no rule.
+// an allow needs no rule. The subagents that it has of its own are named like those of the
+// project, and a script may start any of them.
 func (c *compiler) modes() {
 	g := ir.Modes
 	switch {
 	case c.closed(g):
 		c.drop(g)
+		c.out.add(ir.Deny, format.Starters...)
 		return
 	case c.asksWhole(g, c.listsNone(g)):
 		c.askWhole(g)
 	}
-	for i := range c.e.in.Project.Modes {
-		slug := c.e.in.Project.Modes[i].Slug
-		d := c.s.Decide(policy.Action{Group: g, Arg: slug}).Decision
+	decide := func(slug string) ir.Decision { return c.s.Decide(policy.Action{Group: g, Arg: slug}).Decision }
+	unlisted := decide(contract.UnknownMode)
+	everyone := unlisted
+	for _, slug := range c.subagents() {
+		d := decide(slug)
 		if d == ir.Deny || d == ir.Ask && !slices.Contains(c.out.ask, "Agent") {
 			c.out.add(d, "Agent("+slug+")")
+		}
+		if d < ir.Allow { // a script starts what a rule asks about
+			everyone = min(everyone, ir.Ask)
+		}
+	}
+	if unlisted < ir.Allow {
+		c.out.add(unlisted, "Skill", "SendMessage")
+	}
+	if everyone < ir.Allow {
+		c.out.add(everyone, "Workflow")
+	}
+}
+
+// subagents returns the names of the subagents that are known: those of the project, and those
+// of Claude Code that have no other meaning there.
+func (c *compiler) subagents() (slugs []string) {
+	for i := range c.e.in.Project.Modes {
+		slugs = append(slugs, c.e.in.Project.Modes[i].Slug)
+	}
+	for _, own := range format.BuiltInAgents {
+		if !slices.Contains(slugs, own) {
+			slugs = append(slugs, own)
+		}
+	}
+	return slugs
+}
+
+// losesAsked reports, once a group, that what the role allows is asked about too: a rule had to
+// ask about all of the group, and no allow comes before it.
+func (c *compiler) losesAsked() {
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP} {
+		if at, ok := c.allowedAt(g); ok && c.asksOfAll(g) {
+			way := "let " + string(g) + " default to allow, and deny or ask about some of it"
+			if c.approves() || c.mode == format.AcceptEdits && g == ir.Edit {
+				way = "use permissionMode \"default\", which asks about the rest by itself"
+			}
+			c.e.loss(c.name, at, g, codeAsked, "Claude Code would approve what of %s is not allowed here, so that a "+
+				"rule asks about all of it: what the role allows is asked about too", g).
+				Hint(way)
+		}
+	}
+}
+
+// asksOfAll reports whether a rule asks about all of a group that the source does not.
+func (c *compiler) asksOfAll(g ir.Group) bool {
+	if g == ir.MCP {
+		return slices.Contains(c.out.ask, "mcp__*") && !c.everyServer()
+	}
+	return slices.Contains(c.out.ask, format.Tools[g][0]) && !slices.ContainsFunc(c.s.Rules(g), asksAll)
+}
+
+// allowedAt returns where the role allows something of a group. It reports false where it does
+// not.
+func (c *compiler) allowedAt(g ir.Group) (diag.Pos, bool) {
+	if g == ir.MCP {
+		for i := range c.e.in.Project.Servers {
+			sv := &c.e.in.Project.Servers[i]
+			allowed := func(t ir.Tool) bool { return c.tool(sv, t.Name) == ir.Allow }
+			if c.tool(sv, contract.UnknownTool) == ir.Allow || slices.ContainsFunc(sv.Tools, allowed) {
+				return c.pos, true
+			}
+		}
+		return diag.Pos{}, false
+	}
+	for _, r := range c.s.Rules(g) {
+		if r.Decision == ir.Allow {
+			return r.Pos, true
+		}
+	}
+	def := c.s.Default(g)
+	return def.Pos, def.Decision == ir.Allow
+}
+
+// losesNamed reports, once a role, that Claude Code tries the rules about paths on the commands
+// too that it knows to read or write their arguments. In a group that is left to it, the source
+// means no more.
+func (c *compiler) losesNamed() {
+	_, allows := c.allowedAt(ir.Command)
+	if !allows || c.closed(ir.Command) || c.asksOfAll(ir.Command) || c.s.Default(ir.Command).Decision == ir.Agent {
+		return
+	}
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		for _, r := range c.s.Rules(g) {
+			if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile && !c.closed(g) {
+				c.e.loss(c.name, r.Pos, ir.Command, codeNamed, "Claude Code refuses an allowed command that names a "+
+					"path which %s denies, where it knows the command to read or write it", g).
+					Hint("nothing is needed: deny the commands too where other agents have to refuse them")
+				return
+			}
 		}
 	}
 }

@@ -52,12 +52,32 @@ func (c *compiler) needsHook() need {
 			return n
 		}
 	}
+	if n := c.beyondInventory(); n.what != "" {
+		return n
+	}
 	outside := "what lies outside the project"
 	switch can := c.can; {
 	case can.OutsideRead != nil && !c.closed(ir.Read):
 		return need{outside, can.OutsideRead.Pos}
 	case can.OutsideEdit != nil && !c.closed(ir.Edit):
 		return need{outside, can.OutsideEdit.Pos}
+	}
+	return need{}
+}
+
+// beyondInventory returns what rules cannot say of servers and tools that an open inventory does
+// not list.
+func (c *compiler) beyondInventory() need {
+	if c.closed(ir.MCP) {
+		return need{}
+	}
+	if at, open := c.othersDenied(); open {
+		return need{"servers that the inventory does not list", at}
+	}
+	for i := range c.e.in.Project.Servers {
+		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
+			return need{fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name), sv.Pos}
+		}
 	}
 	return need{}
 }
@@ -97,6 +117,29 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 	}
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
 	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool { return allowedFolder(glob) == "" })
+}
+
+// ofModes returns what a mode needs that the baseline may enter: its subagent is a file of the
+// project, whose hook does not run in a folder that nobody has trusted, and the hooks of the
+// project's settings do. Any other role gives its subagents by --agents, whose hooks run.
+func (e *emitter) ofModes(r *ir.Role, s *policy.Subject) need {
+	if !e.inProject(r) {
+		return need{}
+	}
+	for i := range e.in.Project.Modes {
+		m := &e.in.Project.Modes[i]
+		if s.Decide(policy.Action{Group: ir.Modes, Arg: m.Slug}).Decision == ir.Deny {
+			continue
+		}
+		c, err := e.compilerOf(m)
+		if err != nil {
+			continue // reported where the mode is emitted
+		}
+		if n := e.modeNeedsHook(c); n.what != "" {
+			return need{n.what + " in the mode " + m.Slug, n.at}
+		}
+	}
+	return need{}
 }
 
 // modeNeedsHook returns what neither the list of tools of a mode says, where a tool is there or
@@ -172,14 +215,25 @@ func (e *emitter) opened(c *compiler, g ir.Group) bool {
 
 // approvesAll reports whether a role's session is written to approve what no rule names.
 func (e *emitter) approvesAll(r *ir.Role, _ *policy.Subject) bool {
-	out := e.compile(r)
-	return out.mode == format.Bypass || out.mode == format.Auto || out.mode == format.Plan && !out.closes
+	mode, closes := e.started(r)
+	return mode == format.Bypass || mode == format.Auto || mode == format.Plan && !closes
+}
+
+// started returns the mode in which a role's session starts, and whether its settings disable
+// those that would approve what it closes.
+func (e *emitter) started(r *ir.Role) (mode string, closes bool) {
+	c, replaced, err := e.compiler(r)
+	if err != nil {
+		return "", false
+	}
+	return c.mode, replaced || c.closes()
 }
 
 // mayApproveAll reports whether a role's session may come to that: where the role disables no
 // mode, it starts in auto by itself, or a person goes over to it.
 func (e *emitter) mayApproveAll(r *ir.Role, s *policy.Subject) bool {
-	return e.approvesAll(r, s) || !e.compile(r).closes
+	_, closes := e.started(r)
+	return e.approvesAll(r, s) || !closes
 }
 
 // opensTool reports whether a mode asks about a tool of a server that a session approves.

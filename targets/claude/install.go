@@ -11,7 +11,7 @@ import (
 var settingsPlaces = []string{
 	"/permissions/allow/-", "/permissions/ask/-", "/permissions/deny/-",
 	"/permissions/defaultMode", "/permissions/disableBypassPermissionsMode", "/permissions/disableAutoMode",
-	"/env/*", "/hooks/PreToolUse/-",
+	"/env/*", "/disableAllHooks", "/hooks/PreToolUse/-",
 }
 
 // Home lists the user's own settings.

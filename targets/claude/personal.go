@@ -94,7 +94,7 @@ func groupOf(tool string) ir.Group {
 		}
 	}
 	switch {
-	case tool == "Skill", tool == "Task":
+	case slices.Contains(format.Starters, tool), tool == "Task":
 		return ir.Modes
 	case strings.HasPrefix(tool, "mcp__"):
 		return ir.MCP

@@ -72,12 +72,3 @@ func (t claude) argsForm(in contract.Input, r *ir.Role, root string) (any, error
 func (claude) ServerList() contract.ServerList {
 	return contract.ServerList{File: ".mcp.json", Field: "mcpServers", Local: "stdio", Remote: "http"}
 }
-
-// Decisive returns the flags that replace a subject's settings or permission mode, allow
-// something, or bring subagents, servers and plugins: of two --settings Claude Code 2.1.329
-// keeps the last.
-func (claude) Decisive() []string {
-	return []string{"--settings", "--setting-sources", "--permission-mode", "--dangerously-skip-permissions",
-		"--allow-dangerously-skip-permissions", "--bare", "--safe-mode", "--allowedTools", "--allowed-tools",
-		"--agents", "--mcp-config", "--permission-prompt-tool", "--plugin-dir"}
-}

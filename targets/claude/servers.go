@@ -84,7 +84,26 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	if err != nil {
 		return nil, false
 	}
-	var external *ir.Server
+	list, external, differs := e.serversOf(s)
+	if differs && external != nil {
+		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
+			"a role with more servers than the shared ones is started without any other: the external server %q is "+
+				"left out",
+			external.Name).
+			Hint("say how it is started (command or url)")
+	}
+	return list, differs
+}
+
+// ownServers reports whether a role is started with a list of its own, and no other server.
+func (e *emitter) ownServers(r *ir.Role, s *policy.Subject) bool {
+	_, _, differs := e.serversOf(s)
+	return differs && !e.inProject(r)
+}
+
+// serversOf returns the servers that a role may use, one that is external, and whether the role
+// needs a list of its own.
+func (e *emitter) serversOf(s *policy.Subject) (list []*ir.Server, external *ir.Server, differs bool) {
 	for i := range e.in.Project.Servers {
 		switch sv := &e.in.Project.Servers[i]; {
 		case !contract.Usable(s, sv):
@@ -98,19 +117,10 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	closed := !e.in.Project.ClosedInventory && s.Decide(unknown).Decision == ir.Deny
 	shared := e.sharedServers()
 	differs = !slices.Equal(list, shared) || closed && len(list) > 0
-	more := slices.ContainsFunc(list, func(sv *ir.Server) bool { return !slices.Contains(shared, sv) })
-	switch {
-	case external == nil || !differs:
-	case !more:
+	if external != nil && !slices.ContainsFunc(list, func(sv *ir.Server) bool { return !slices.Contains(shared, sv) }) {
 		differs = false
-	default:
-		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
-			"a role with more servers than the shared ones is started without any other: the external server %q is "+
-				"left out",
-			external.Name).
-			Hint("say how it is started (command or url)")
 	}
-	return list, differs
+	return list, external, differs
 }
 
 func serversJSON(servers []*ir.Server) []byte {

@@ -17,7 +17,13 @@ func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
 	digest := e.in.Policy.Digest(ir.SubjectRef{Role: r.Name})
-	return hookLine{subject: "role:" + r.Name, digest: digest, travels: e.inProject(r)}
+	return hookLine{subject: "role:" + r.Name, digest: digest, travels: e.inProject(r), forModes: e.compile(r).forModes}
+}
+
+// ofMode returns the hook of a mode's subagent.
+func (e *emitter) ofMode(m *ir.Mode) hookLine {
+	digest := e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})
+	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true}
 }
 
 // settings builds a role's settings file. It is empty where nothing is left to say.
@@ -30,7 +36,9 @@ func (e *emitter) settings(r *ir.Role, c *compiled, hook hookLine) contract.Obje
 		o = append(o, "env", r.Env)
 	}
 	if c.hook {
-		o = append(o, "hooks", preToolUse(e.command(hook)))
+		// Else any other settings file could switch the hook off. These hold over those of the
+		// project and of the user.
+		o = append(o, "disableAllHooks", false, "hooks", preToolUse(e.command(hook)))
 	}
 	return o
 }
@@ -81,6 +89,11 @@ type hookLine struct {
 	// travels is set for a file that travels with the repository: the hook never answers
 	// allow, and where modec is missing or fails a person is asked.
 	travels bool
+	// forModes is set where the file's rules hold without the hook: it then decides about
+	// subagents, and abstains where modec is missing.
+	forModes bool
+	// refuses is set where a call is refused all the same that modec does not answer.
+	refuses bool
 }
 
 // command returns the command of a hook.
@@ -93,11 +106,17 @@ func (e *emitter) command(h hookLine) string {
 	if !h.travels {
 		line += " --may-allow"
 	}
-	if !h.travels || e.hooks == contract.Always {
+	if !h.travels || h.refuses || e.hooks == contract.Always {
 		return line + " || exit 2"
+	}
+	if h.forModes {
+		return line + contract.Unless(abstains)
 	}
 	return line + contract.Unless(askInstead)
 }
+
+// abstains is the answer of a hook that leaves the decision to the rules.
+const abstains = "{}"
 
 // askInstead is the answer of a hook without modec. It has no single quote.
 const askInstead = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask",` +

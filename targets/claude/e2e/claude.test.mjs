@@ -4,12 +4,13 @@
 // network. MODEC_OUT is a build of the showcase project, MODEC_BIN the binary.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { agent, recording } from '../../internal/replay/record.mjs';
 
 const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
 const here = dirname(fileURLToPath(import.meta.url));
@@ -35,10 +36,9 @@ before(async () => {
         res.setHeader('content-type', 'application/json');
         return res.end('{"input_tokens":1}');
       }
-      const last = JSON.stringify((data.messages ?? []).slice(-1));
-      const first = (data.tools ?? []).length > 0 && !last.includes('tool_result');
+      const first = (data.tools ?? []).length > 0 && !JSON.stringify(data.messages ?? []).includes('"tool_result"');
       if (first) offered = data.tools.map((t) => t.name);
-      const content = first ? calls.map((c, i) => ({ type: 'tool_use', id: `toolu_${i}`, ...c })) : [{ type: 'text', text: 'done' }];
+      const content = first && calls.length > 0 ? calls.map((c, i) => ({ type: 'tool_use', id: `toolu_${i}`, ...c })) : [{ type: 'text', text: 'done' }];
       res.setHeader('content-type', 'text/event-stream');
       const send = (type, o) => res.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...o })}\n\n`);
       send('message_start', { message: { id: 'msg', type: 'message', role: 'assistant', model: data.model, content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } });
@@ -52,7 +52,7 @@ before(async () => {
         }
         send('content_block_stop', { index });
       });
-      send('message_delta', { delta: { stop_reason: first ? 'tool_use' : 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } });
+      send('message_delta', { delta: { stop_reason: first && calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } });
       send('message_stop', {});
       res.end();
     });
@@ -64,7 +64,7 @@ before(async () => {
 after(() => server.close());
 
 // ask runs the agent with one turn of tool calls and returns, for each, allow,
-// ask or deny, and what it wrote to standard error.
+// ask or deny, what it wrote to standard error, and how it said that it began.
 async function ask(tools, args, path = join(root, 'bin'), { home = mkdtempSync(join(tmpdir(), 'modec-home-')), cwd = root } = {}) {
   calls = tools;
   offered = [];
@@ -78,13 +78,15 @@ async function ask(tools, args, path = join(root, 'bin'), { home = mkdtempSync(j
   child.stderr.on('data', (d) => (err += d));
   await new Promise((done) => child.on('close', done));
   const results = {};
+  let init = {};
   for (const line of out.split('\n').filter(Boolean)) {
     const m = JSON.parse(line);
+    if (m.subtype === 'init') init = m;
     for (const c of m.type === 'user' ? m.message.content : []) {
       if (c.type === 'tool_result') results[c.tool_use_id] = [c.is_error === true, JSON.stringify(c.content)];
     }
   }
-  return { err, offered, decisions: tools.map((_, i) => verdict(results[`toolu_${i}`], err + out)) };
+  return { err, offered, init, decisions: tools.map((_, i) => verdict(results[`toolu_${i}`], err + out)) };
 }
 
 function verdict(result, log) {
@@ -174,4 +176,84 @@ test('a mode is an agent with its own tools', async () => {
   assert.ok(!offered.includes('Write') && !offered.includes('Bash'), offered.join());
   assert.deepEqual(decisions, ['deny']);
   assert.match(readFileSync(join(root, '.claude/agents/orchestrator.md'), 'utf8'), /^---\nname: "orchestrator"/);
+});
+
+// started returns the arguments with which modec starts a subject of a project, from a folder.
+const started = (subject, project, cwd = project) => execFileSync(modec, ['args', subject, '-C', project, '--null'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\0').slice(0, -1);
+
+// project builds a project with a role and a mode that need their hooks.
+function project(name) {
+  const dir = mkdtempSync(join(tmpdir(), `modec-${name}-`));
+  mkdirSync(join(dir, 'modec'));
+  mkdirSync(join(dir, 'src/deep'), { recursive: true });
+  writeFileSync(join(dir, 'src/a'), 'x\n');
+  writeFileSync(join(dir, 'modec.toml'), '[targets.claude]\n');
+  writeFileSync(join(dir, 'modec/a.cue'), `package modec
+modes: review: {name: "Review", roleDefinition: "You review.", can: {read: "allow", command: allow: ["ls *"]}}
+roles: dev: can: {read: "allow", edit: {allow: ["src/**"], default: "deny"}, command: {allow: ["ls *"], default: "deny"}}
+`);
+  execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
+  return dir;
+}
+
+const at = (name, file) => (name === 'Read' ? { name, input: { file_path: file } } : { name, input: { file_path: file, content: 'x\n' } });
+
+// Without its hook the role would run echo, which only reads.
+test('no file of the repository or the user switches the hook of a role off', async () => {
+  const dir = project('off'), home = mkdtempSync(join(tmpdir(), 'modec-home-'));
+  mkdirSync(join(home, '.claude'));
+  for (const file of [join(dir, '.claude/settings.json'), join(home, '.claude/settings.json')]) writeFileSync(file, '{"disableAllHooks": true}');
+  const args = started('dev', dir);
+  assert.deepEqual((await ask([bash('echo hi'), bash('ls src')], args, undefined, { home, cwd: dir })).decisions, ['deny', 'allow']);
+  const reading = args.filter((a) => !a.startsWith('--setting-sources'));
+  assert.deepEqual((await ask([bash('echo hi')], reading, undefined, { cwd: dir })).decisions, ['deny']);
+});
+
+test("a mode's session is held in a folder that nobody has trusted", async () => {
+  const dir = project('untrusted');
+  assert.deepEqual((await ask([bash('echo hi'), bash('ls src')], started('review', dir), undefined, { cwd: dir })).decisions, ['deny', 'allow']);
+  assert.deepEqual((await ask([bash('echo hi')], ['--agent=review'], undefined, { cwd: dir })).decisions, ['allow'], "the hook of the subagent's file would do");
+});
+
+test('a session in a subfolder or in a worktree is held by the policy', async () => {
+  const dir = project('worktree'), git = (...args) => execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], { cwd: dir, stdio: 'pipe' });
+  const calls = (cwd) => [bash('ls'), bash('echo hi'), at('Read', join(cwd, 'src/a')), at('Write', join(cwd, 'src/n')), at('Write', join(cwd, 'n'))];
+  const held = ['allow', 'deny', 'allow', 'allow', 'deny'];
+  const sub = join(dir, 'src/deep');
+  assert.deepEqual((await ask(calls(dir), started('dev', dir, sub), undefined, { cwd: sub })).decisions, held, 'a subfolder');
+  git('init', '-q');
+  writeFileSync(join(dir, '.gitignore'), '.modec/\n.claude/\n');
+  git('add', '.');
+  git('commit', '-qm', 'x');
+  const beside = join(mkdtempSync(join(tmpdir(), 'modec-beside-')), 'tree');
+  git('worktree', 'add', '-q', beside);
+  assert.deepEqual((await ask([...calls(beside), at('Write', join(dir, 'src/m')), at('Write', join(dir, '.modec/m'))], started('dev', dir, beside), undefined, { cwd: beside })).decisions, [...held, 'deny', 'deny'], 'a worktree');
+  const inside = join(dir, '.claude/worktrees/x');
+  const entered = await ask([{ name: 'EnterWorktree', input: { name: 'x' } }, ...calls(inside)], started('dev', dir), undefined, { cwd: dir });
+  assert.deepEqual(entered.decisions, ['allow', ...held], 'a worktree that the session enters');
+  rmSync(beside, { recursive: true });
+});
+
+// What the agent offers is recorded, so that the Go tests fail for a tool, an option or a
+// command that modec does not know.
+test('the tools, options and commands are those of the record', async () => {
+  const tools = new Set(), sorted = (all) => [...new Set(all)].sort();
+  let agents = [];
+  for (const args of [[], ['--disallowedTools=Bash'], ['--tools=Glob,Grep,LSP,TodoWrite,TaskCreate,TaskGet,TaskList,TaskUpdate,PowerShell'], ['--json-schema={"type":"object"}', '--brief']]) {
+    const { offered, init } = await ask([], ['--setting-sources=user', ...args]);
+    for (const name of [...offered, ...init.tools]) tools.add(name);
+    agents = init.agents;
+  }
+  const help = execFileSync(claude, ['--help'], { encoding: 'utf8', env: { ...process.env, COLUMNS: '80' } });
+  const [options, commands] = help.split('\nCommands:\n');
+  const now = {
+    agent: agent(here, '@anthropic-ai/claude-code'),
+    tools: sorted(tools),
+    agents: sorted(agents),
+    options: sorted([...options.matchAll(/^ {2}(?:-\w, )?(--.*)$/gm)].flatMap(([, names]) => [...names.split('  ')[0].matchAll(/--[A-Za-z-]+/g)].map(([n]) => n))),
+    commands: sorted([...commands.matchAll(/^ {2}([a-z|-]+)/gm)].flatMap(([, names]) => names.split('|'))),
+  };
+  const file = join(here, 'testdata/offered.json');
+  if (recording) writeFileSync(file, JSON.stringify(now, null, 1) + '\n');
+  assert.deepEqual(now, JSON.parse(readFileSync(file, 'utf8')), 'make agents records what the agent offers');
 });

@@ -74,6 +74,18 @@ var Tools = map[ir.Group][]string{
 	ir.Modes:   {"Agent"},
 }
 
+// Starters are the tools that make other agents work beside Agent: a skill, a message to an
+// agent that may have ended, a script that starts subagents.
+var Starters = []string{"Skill", "SendMessage", "Workflow"}
+
+// UnknownTools are the built-in tools of no group that a rule can name. They ask for nothing of
+// themselves.
+var UnknownTools = []string{"Artifact", "CronCreate", "DesignSync", "EnterWorktree", "ExitWorktree",
+	"PushNotification", "RemoteTrigger", "ScheduleWakeup", "SendUserFile", "ShareOnboardingGuide"}
+
+// BuiltInAgents are the subagents of Claude Code itself (2.1.330).
+var BuiltInAgents = []string{"Explore", "Plan", "claude", "general-purpose", "statusline-setup"}
+
 // ResourceTools list and read the resources of all servers at once.
 var ResourceTools = []string{"ListMcpResourcesTool", "ReadMcpResourceTool"}
 

@@ -15,8 +15,8 @@ type Settings struct {
 	Agent *located.Value // the subagent as which the session runs
 	Hooks *located.Value
 
-	NoAuto, NoBypass bool // the modes that the file disables
-	NoHooks          bool
+	NoAuto, NoBypass bool           // the modes that the file disables
+	NoHooks          *located.Value // disableAllHooks, nil where it is not written
 }
 
 // Listed is an item of a list of rules.
@@ -46,8 +46,8 @@ func ReadSettings(name string, data []byte) (*Settings, error) {
 	disables := func(key string) bool { text, _ := permissions.Get(key).Str(); return text == "disable" }
 	s := &Settings{
 		Root: v, Mode: permissions.Get("defaultMode"), Agent: v.Get("agent"), Hooks: v.Get("hooks"),
-		NoAuto: disables("disableAutoMode"), NoBypass: disables("disableBypassPermissionsMode"),
-		NoHooks: v.Get("disableAllHooks").True(),
+		NoHooks: v.Get("disableAllHooks"),
+		NoAuto:  disables("disableAutoMode"), NoBypass: disables("disableBypassPermissionsMode"),
 	}
 	for _, list := range Lists {
 		for _, item := range permissions.Get(list.Key).List() {

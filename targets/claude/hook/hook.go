@@ -48,9 +48,10 @@ type toolAction struct {
 	judge func(*question) opinion
 }
 
-// toolActions contains every built-in tool of Claude Code 2.1.329
-// (https://code.claude.com/docs/en/tools-reference). A tool that is neither here nor an
-// MCP tool is unknown.
+// toolActions contains every built-in tool of Claude Code 2.1.330: those of its reference
+// (https://code.claude.com/docs/en/tools-reference) and those that it offered to a model in
+// e2e/tools.test.mjs. What a tool does was judged by the description that it comes with. A
+// tool that is neither here nor an MCP tool is unknown.
 var toolActions = map[string]toolAction{
 	"Read":                 {ir.Read, fileAction(ir.Read, "file_path")},
 	"NotebookRead":         {ir.Read, fileAction(ir.Read, "notebook_path")},
@@ -70,31 +71,57 @@ var toolActions = map[string]toolAction{
 	"Agent":                {ir.Modes, slugAction("subagent_type")},
 	"Task":                 {ir.Modes, slugAction("subagent_type")},
 	"Skill":                {ir.Modes, slugAction("skill", "command")},
+	"SendMessage":          {ir.Modes, messageAction},
+	"Workflow":             {ir.Modes, workflowAction},
 	"ListMcpResourcesTool": {ir.MCP, resourceAction},
 	"ReadMcpResourceTool":  {ir.MCP, resourceAction},
-	"AskUserQuestion":      {"", noAction},
-	"EndConversation":      {"", noAction},
-	"EnterPlanMode":        {"", noAction},
-	"ExitPlanMode":         {"", noAction},
-	"ListAgents":           {"", noAction},
-	"ReportFindings":       {"", noAction},
-	"StructuredOutput":     {"", noAction},
-	"TaskCreate":           {"", noAction},
-	"TaskGet":              {"", noAction},
-	"TaskList":             {"", noAction},
-	"TaskOutput":           {"", noAction},
-	"TaskStop":             {"", noAction},
-	"TaskUpdate":           {"", noAction},
-	"TodoWrite":            {"", noAction},
-	"ToolSearch":           {"", noAction},
-	"WaitForMcpServers":    {"", noAction},
+	// They begin work without a person (at a time of their own), leave the working directory
+	// for one that git makes, or send something out: no group is about that.
+	"Artifact":             {ir.Unknown, unknownAction},
+	"CronCreate":           {ir.Unknown, unknownAction},
+	"DesignSync":           {ir.Unknown, unknownAction},
+	"EnterWorktree":        {ir.Unknown, unknownAction},
+	"ExitWorktree":         {ir.Unknown, unknownAction},
+	"PushNotification":     {ir.Unknown, unknownAction},
+	"RemoteTrigger":        {ir.Unknown, unknownAction},
+	"ScheduleWakeup":       {ir.Unknown, unknownAction},
+	"SendUserFile":         {ir.Unknown, unknownAction},
+	"ShareOnboardingGuide": {ir.Unknown, unknownAction},
+	// They ask or tell the person, keep lists, or end what the session itself has begun.
+	"AskUserQuestion":         {"", noAction},
+	"CronDelete":              {"", noAction},
+	"CronList":                {"", noAction},
+	"DeferredToolPlaceholder": {"", noAction}, // stands for tools that ToolSearch loads
+	"EndConversation":         {"", noAction},
+	"EnterPlanMode":           {"", noAction},
+	"ExitPlanMode":            {"", noAction},
+	"ListAgents":              {"", noAction},
+	"ReportFindings":          {"", noAction},
+	"SendUserMessage":         {"", noAction},
+	"StructuredOutput":        {"", noAction},
+	"TaskCreate":              {"", noAction},
+	"TaskGet":                 {"", noAction},
+	"TaskList":                {"", noAction},
+	"TaskOutput":              {"", noAction},
+	"TaskStop":                {"", noAction},
+	"TaskUpdate":              {"", noAction},
+	"TodoWrite":               {"", noAction},
+	"ToolSearch":              {"", noAction},
+	"WaitForMcpServers":       {"", noAction},
 }
 
 // Group returns the tool group of a built-in tool, "" for one that touches nothing. It
-// reports false for a tool that Claude Code does not have.
+// reports false for a tool of no group: one that Claude Code does not have, and one that
+// can.unknown decides.
 func Group(tool string) (ir.Group, bool) {
 	a, ok := toolActions[tool]
-	return a.group, ok
+	return a.group, ok && a.group != ir.Unknown
+}
+
+// Known reports whether a tool is in the table of the tools of Claude Code.
+func Known(tool string) bool {
+	_, ok := toolActions[tool]
+	return ok
 }
 
 // Judge decides a call of a tool in the project's folder. The input is as Claude Code
@@ -139,6 +166,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse(err.Error())
 	}
 	q.subject = s
+	q.enterWorktree()
 	o := q.opinion()
 	if pair, ok := q.inMode(); ok && pair.Decision < min(o.Decision, ir.Allow) {
 		o = pair
@@ -153,6 +181,18 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		o.Result = policy.Result{Rule: o.Rule + ", and dontAsk asks about nothing", Pos: o.Pos}
 	}
 	return answer(req.Subject, q.Tool, o.Result)
+}
+
+// enterWorktree takes the work tree of git for the project where the session is in one. The
+// project of the main work tree stays guarded. The tool EnterWorktree goes there in a session,
+// and `claude --worktree` begins in one.
+func (q *question) enterWorktree() {
+	if q.Worktree == nil || !filepath.IsAbs(q.Cwd) {
+		return
+	}
+	if root, ok := q.Worktree(q.Cwd); ok && root != q.Root {
+		q.disk.Main, q.disk.Root = q.Root, root
+	}
 }
 
 // inMode returns what the policy says of a role in the mode that the session runs as. It
@@ -199,7 +239,7 @@ func (q *question) opinion() opinion {
 	if rest, ok := strings.CutPrefix(q.Tool, "mcp__"); ok {
 		return q.mcp(rest)
 	}
-	return opinion{Result: q.subject.UnknownTool()}
+	return unknownAction(q)
 }
 
 // text returns the first of the named inputs that is there. It reports false for an
@@ -288,7 +328,11 @@ func bashAction(q *question) opinion {
 	if !ok || line == "" {
 		return missing("command")
 	}
-	return opinion{Result: q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, q.Cwd)}
+	r := q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, q.Cwd)
+	if q.disk.Main != "" && r.Decision == ir.Allow && q.subject.Outside(ir.Edit).Decision == ir.Allow {
+		r = policy.Result{Decision: ir.Ask, Rule: "a command that may write to the main work tree", Pos: r.Pos}
+	}
+	return opinion{Result: r}
 }
 
 // powerShellAction judges a line that is not one of a POSIX shell. Patterns do not apply
@@ -336,6 +380,29 @@ func slugAction(names ...string) func(*question) opinion {
 		return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug})}
 	}
 }
+
+// messageAction judges a message to an agent, which goes by a name that the session gave it: it
+// resumes a subagent that has ended, and reaches other sessions on the machine.
+func messageAction(q *question) opinion {
+	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})}
+}
+
+// workflowAction judges a script that starts subagents of any name. Where the subject may not
+// start each of them, a person is asked. Observed on 2.1.330: a subagent that a rule denies by
+// its name starts in no script, and one that a rule asks about does.
+func workflowAction(q *question) opinion {
+	o := messageAction(q)
+	p := q.Policy.Project()
+	for i := range p.Modes {
+		r := q.subject.Decide(policy.Action{Group: ir.Modes, Arg: p.Modes[i].Slug})
+		if r.Decision < ir.Allow && o.Decision > ir.Ask {
+			o.Result, o.Decision = r, ir.Ask
+		}
+	}
+	return o
+}
+
+func unknownAction(q *question) opinion { return opinion{Result: q.subject.UnknownTool()} }
 
 // server returns the inventory's name of a server from the one that Claude Code writes.
 func (q *question) server(name string) string {

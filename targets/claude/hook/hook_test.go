@@ -60,6 +60,13 @@ func TestHookInMode(t *testing.T) {
 		{"quiet", "talk", "Read", `{"file_path":"/p/a"}`, "deny"},
 		{"quiet", "talk", "WebFetch", `{"url":"https://a.test/"}`, "abstain"},
 		{"dev", "talk", "WebFetch", `{"url":"https://a.test/"}`, "ask"},
+		// What starts agents of any name is modes, what begins work by itself is unknown.
+		{"dev", "", "SendMessage", `{"to":"x","message":"go on"}`, "deny"},
+		{"dev", "", "Workflow", `{"script":"x"}`, "deny"},
+		{"dev", "", "CronCreate", `{"cron":"* * * * *","prompt":"x"}`, "ask"},
+		{"dev", "", "EnterWorktree", `{"name":"x"}`, "ask"},
+		{"dev", "", "CronList", `{}`, "abstain"},
+		{"quiet", "", "Workflow", `{"script":"x"}`, "abstain"},
 	} {
 		a := Answer(contract.HookRequest{
 			Payload: []byte(`{"hook_event_name":"PreToolUse","cwd":"/p","tool_name":"` + c.tool + `","agent_type":"` +
@@ -267,4 +274,30 @@ func FuzzHook(f *testing.F) {
 			t.Errorf("%q is allowed", payload)
 		}
 	})
+}
+
+// In a work tree of git the project is there, and the main one is outside and stays guarded.
+func TestHookInWorktree(t *testing.T) {
+	p := project()
+	p.Roles[0].Can.OutsideEdit = &ir.Default{Decision: ir.Allow}
+	for file, want := range map[string]string{
+		"/w/docs/a":                     "allow",
+		"docs/a":                        "allow",
+		"/w/x":                          "deny",
+		"/w/.claude/settings.json":      "deny",
+		"/p/.claude/settings.json":      "deny",
+		"/p/docs/a":                     "deny", // outside, and no rule allows it
+		"/p/.claude/worktrees/y/docs/a": "deny",
+	} {
+		a := Answer(contract.HookRequest{
+			Payload: []byte(`{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":"Write","tool_input":{"file_path":"` +
+				file + `"}}`),
+			Policy: policy.New(p), Subject: ir.SubjectRef{Role: "dev"}, Root: "/p", MayAllow: true,
+			Resolve:  func(p string) (string, error) { return filepath.Clean(p), nil },
+			Worktree: func(dir string) (string, bool) { return "/w", dir == "/w" },
+		})
+		if got := said(t, a); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
 }

@@ -103,8 +103,12 @@ func (s *session) eachAllowed(l *line) ruling {
 		r, why := s.simpleRule(c, allow)
 		switch {
 		case r != nil:
-			if by, loose = r, cmp.Or(loose, c.looselyAllowed(allow.bash)); c.hidesAnother(s) {
+			by, loose = r, cmp.Or(loose, c.looselyAllowed(allow.bash))
+			switch {
+			case c.hidesAnother(s), c.feeds() && s.holdsAny():
 				loose = looseTail
+			case c.hidesWithin(s):
+				loose = looseText
 			}
 		case why == needsRule:
 			return s.otherLine("a command", l)

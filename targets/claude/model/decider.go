@@ -186,11 +186,11 @@ func (*decider) Surface() string { return "" }
 
 func (*decider) Assumes() []string {
 	return []string{
-		"Claude Code 2.1.329 on Linux or macOS, without managed settings and without settings of the user's own",
+		"Claude Code 2.1.330 on Linux or macOS, without managed settings and without settings of the user's own",
 		"a role is started with what `modec args ROLE` prints: the baseline in the project's own files, any other " +
 			"without them; a shorter list of built-in tools (tools) is not counted",
-		"a person has trusted the project's folder: otherwise a mode's hook does not run at all, and the allow " +
-			"rules of .claude/settings.json do not hold (claude -p never asks for trust)",
+		"a person has trusted the project's folder: otherwise the allow rules of .claude/settings.json do not " +
+			"hold, and a mode is held by the hook of its session's settings alone (claude -p never asks for trust)",
 		"modec is on the path wherever a hook calls it",
 		"an MCP tool that the plan mode runs by its rule is one that its server calls read-only",
 		"a prompt of an MCP server is started by a person, not by the agent",
@@ -318,6 +318,8 @@ func (o *opener) session(name string, role *settings, mode *agent) *session {
 		s.enter(mode)
 	case agent != "":
 		o.asAgent(s, agent)
+	default:
+		s.hooks = slices.DeleteFunc(s.hooks, func(h *listener) bool { return h.ofModes })
 	}
 	if role == nil {
 		s.bare, s.nobodys = contract.Access, true

@@ -89,7 +89,8 @@ func e2eCalls() []e2eCall {
 		add("Agent", policy.Action{Group: ir.Modes, Arg: m},
 			map[string]any{"description": "x", "prompt": "x", "subagent_type": m})
 	}
-	add("CronList", policy.Action{Group: ir.Unknown, Arg: "CronList"}, map[string]any{})
+	add("CronCreate", policy.Action{Group: ir.Unknown, Arg: "CronCreate"},
+		map[string]any{"cron": "7 3 1 1 *", "prompt": "x", "recurring": false})
 	return calls
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -104,11 +105,13 @@ func (s *session) passed(l *line) string {
 	case slices.ContainsFunc(l.simple, s.passesWithPaths):
 		return loosePath
 	}
-	if len(s.rules[ir.Deny].bash)+len(s.rules[ir.Ask].bash) == 0 {
+	if !s.holdsAny() {
 		return ""
 	}
 	for _, c := range l.simple {
 		switch {
+		case c.feeds():
+			return looseTail
 		case len(c.words) > 0 && s.holdsBack(c.words[0], strings.ToLower(joined(c.words))):
 			return looseProgram
 		case c.hidesAnother(s), c.hidesWithin(s):
@@ -157,6 +160,23 @@ func (c *simple) hidesWithin(s *session) bool {
 	}
 	return false
 }
+
+// feeds reports whether a command runs another with arguments that its text does not name.
+func (c *simple) feeds() bool {
+	if len(c.words) == 0 {
+		return false
+	}
+	switch path.Base(c.words[0]) {
+	case "xargs", "parallel":
+		return true
+	case "find", "fd":
+		return given(c.words[1:], "-exec", "-execdir", "-ok", "-okdir", "-x", "-X")
+	}
+	return false
+}
+
+// holdsAny reports whether any rule denies or asks about commands.
+func (s *session) holdsAny() bool { return len(s.rules[ir.Deny].bash)+len(s.rules[ir.Ask].bash) > 0 }
 
 // holdsBack reports whether a rule denies or asks about one of some commands.
 func (s *session) holdsBack(texts ...string) bool {

@@ -24,6 +24,7 @@ type listener struct {
 	ref      ir.SubjectRef
 	mayAllow bool
 	asks     bool // where modec is missing or fails; else the line refuses
+	ofModes  bool // it abstains there: the session's own rules hold without it
 	at       diag.Pos
 }
 
@@ -100,11 +101,11 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 	case l.Agent != "claude":
 		o.warn(at, "the hook is for %q, want claude", l.Agent)
 		return nil
-	case !l.FailClosed && !asks(l.Otherwise):
+	case !l.FailClosed && !asks(l.Otherwise) && l.Otherwise != abstains:
 		o.warn(at, "the hook permits a call where modec is missing or fails: write `|| exit 2` after it")
 		return nil
 	}
-	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed}
+	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, ofModes: l.Otherwise == abstains}
 	if l.Model != policyOfProject {
 		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
 		return h
@@ -186,7 +187,7 @@ func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 		failed = ir.Ask
 	}
 	if h.engine == nil {
-		return failed, true
+		return failed, !h.ofModes
 	}
 	payload, err := json.Marshal(event{"PreToolUse", s.mode, root, c.tool, c.input(), s.agent})
 	if err != nil {
@@ -226,6 +227,9 @@ func read(stdout []byte) (d ir.Decision, answered bool) {
 	}
 	return 0, false
 }
+
+// abstains is the answer of a hook that leaves the decision to the rules.
+const abstains = "{}"
 
 // asks reports whether a text is an answer that asks or denies.
 func asks(text string) bool {

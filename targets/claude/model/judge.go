@@ -191,26 +191,33 @@ func (s *session) mcpRule(c *call) ruling {
 	return s.otherwise("a tool of a server")
 }
 
-// agentRule decides the start of a subagent, which by itself asks for nothing, and of a
-// skill.
+// agentRule decides the start of a subagent, which by itself asks for nothing, of a skill, and
+// of a script that starts any subagent. A script starts none that a rule denies by its name, and
+// those that a rule asks about. Observed on 2.1.330.
 func (s *session) agentRule(c *call) ruling {
 	list := func(rs *ruleSet) *place {
-		if c.tool == "Skill" {
+		switch c.tool {
+		case "Skill":
 			return matchName(rs.skills, c.Arg)
+		case "Workflow":
+			return matchName(rs.agents, c.Arg)
 		}
 		return first(matchName(rs.agents, c.Arg), rs.tool("Task"))
 	}
 	if r := list(&s.rules[ir.Deny]); r != nil {
 		return byDeny(r)
 	}
-	if r := first(s.rules[ir.Ask].tool(c.tool), list(&s.rules[ir.Ask])); r != nil {
-		return byAsk(r)
+	ask, allow := s.rules[ir.Ask].tool(c.tool), s.rules[ir.Allow].tool(c.tool)
+	if c.tool != "Workflow" {
+		ask, allow = first(ask, list(&s.rules[ir.Ask])), first(allow, list(&s.rules[ir.Allow]))
 	}
-	if r := first(s.rules[ir.Allow].tool(c.tool), list(&s.rules[ir.Allow])); r != nil {
-		return byAllow(r)
-	}
-	if c.tool == "Skill" {
-		return s.otherwise("a skill")
+	switch {
+	case ask != nil:
+		return byAsk(ask)
+	case allow != nil:
+		return byAllow(allow)
+	case c.tool != "Agent":
+		return s.otherwise("a skill or a script of subagents")
 	}
 	r := s.byMode(ir.Allow, "starting a subagent")
 	r.loose = looseAgent

@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
 )
@@ -86,7 +87,9 @@ func (s *session) add(l *settings) {
 	s.mode = cmp.Or(l.mode, s.mode)
 	s.noAuto = s.noAuto || l.noAuto
 	s.noBypass = s.noBypass || l.noBypass
-	s.noHooks = s.noHooks || l.noHooks
+	if l.noHooks.Is(located.Bool) { // the last file that writes it holds
+		s.noHooks = l.noHooks.True()
+	}
 	s.hooks = append(s.hooks, l.hooks...)
 }
 
@@ -210,9 +213,9 @@ func (s *session) performers(c *call) []string {
 		}
 	case ir.Modes:
 		if s.skills[a.Arg] {
-			return []string{"Agent", "Skill"}
+			return []string{"Agent", "Skill", "Workflow"}
 		}
-		return []string{"Agent"}
+		return []string{"Agent", "Workflow"}
 	case ir.MCP:
 		return s.serverTools(a)
 	case ir.Unknown:

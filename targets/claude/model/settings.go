@@ -12,9 +12,9 @@ type settings struct {
 	file     string
 	rules    [ir.Allow + 1]ruleSet // by the decision of their list
 	mode     string
-	noAuto   bool // disableAutoMode
-	noBypass bool // disableBypassPermissionsMode
-	noHooks  bool
+	noAuto   bool           // disableAutoMode
+	noBypass bool           // disableBypassPermissionsMode
+	noHooks  *located.Value // disableAllHooks, nil where it is not written
 	hooks    []*listener
 	servers  []string // with strict
 	strict   bool     // there are no other servers
