@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -105,7 +106,13 @@ func (c *explainCmd) Run(e *env) error {
 	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: arg,
 		Targets: map[string]ir.Decision{}}
 	stopped := e.untilStopped(func() {
-		r := s.Decide(action)
+		disk := e.disk()
+		r := disk.Decide(s, action, e.dir)
+		if action.Group == ir.Read || action.Group == ir.Edit { // the models of the agents know no disk
+			if names := disk.Names(".", arg); len(names) > 0 {
+				action.Arg = names[0]
+			}
+		}
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
 		x.Verdicts = verdicts(res, ref, action, r)
 	})
@@ -124,6 +131,13 @@ func (c *explainCmd) Run(e *env) error {
 		return exitFindings
 	}
 	return err
+}
+
+// disk returns the disk that the project is on.
+func (e *env) disk() *contract.Disk {
+	home, _ := os.UserHomeDir()
+	return &contract.Disk{Root: e.dir, Home: home, Resolve: contract.ResolveLinks, Same: contract.SameFolder,
+		Folds: true}
 }
 
 // untilStopped runs what cannot be interrupted, such as a slow expression of an agent. It

@@ -104,8 +104,10 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	if len(payload) > hookPayload {
 		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
+	home, _ := os.UserHomeDir()
 	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
-		Root: root, MayAllow: c.MayAllow, Resolve: contract.ResolveLinks,
+		Root: root, MayAllow: c.MayAllow,
+		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true,
 		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(root, dir) }})
 }
 

@@ -58,7 +58,9 @@ func (l *modelLoader) load() (*serve.Model, diag.List) {
 	if l.global {
 		global = l.users()
 	}
-	return serve.NewModel(l.dir, l.targets, p, global...), diags
+	m := serve.NewModel(l.dir, l.targets, p, global...)
+	m.Home, _ = os.UserHomeDir()
+	return m, diags
 }
 
 // users returns the user's own modes. One that does not load is logged and left out: it

@@ -20,7 +20,7 @@ func (a *analysis) call(x *syntax.CallExpr, redirs []*syntax.Redirect, in dirs) 
 	}
 	ok, fail = in, in
 	if len(c.words) > 0 {
-		if to, inside := cdTarget(c.words, assigns, in); inside {
+		if to, inside := a.cdTarget(c.words, assigns, in); inside {
 			c.neutral = true
 			ok = to
 		} else if mayMove(c.words) {
@@ -32,7 +32,7 @@ func (a *analysis) call(x *syntax.CallExpr, redirs []*syntax.Redirect, in dirs) 
 }
 
 // cdTarget returns where a cd to a literal folder inside the root leads.
-func cdTarget(words, assigns []word, in dirs) (dirs, bool) {
+func (a *analysis) cdTarget(words, assigns []word, in dirs) (dirs, bool) {
 	if words[0].text != "cd" || len(assigns) > 0 {
 		return dirs{}, false
 	}
@@ -43,7 +43,7 @@ func cdTarget(words, assigns []word, in dirs) (dirs, bool) {
 	if len(args) != 1 || args[0].holes || args[0].strict {
 		return dirs{}, false
 	}
-	return in.into(args[0].script())
+	return a.into(in, args[0].script())
 }
 
 // movers are the commands that may change the shell's folder.

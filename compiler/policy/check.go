@@ -80,7 +80,7 @@ func CheckPath(text string) error {
 		return errors.New(`got "", want a path`)
 	case strings.ContainsAny(text, `*?[]{}\`):
 		return fmt.Errorf("got %q, want a literal path, without wildcards", text)
-	case leavesRoot(text):
+	case Leaves(text):
 		return fmt.Errorf("got %q, want a path inside the project", text)
 	}
 	return nil

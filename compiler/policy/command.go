@@ -184,10 +184,10 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 	return nil, false
 }
 
-// command decides a line that runs in dir: the lowest decision over its simple
-// commands, and over the files that its redirects touch.
-func (s *Subject) command(dir, line string) Result {
-	a := s.engine.analyse(dir, line)
+// command decides a line that runs at a place: the lowest decision over its simple
+// commands, and over the files that it touches.
+func (s *Subject) command(p *Place, line string) Result {
+	a := s.engine.analyse(p, line)
 	r := *s.line(a, alike)
 	if !a.odd {
 		return r
@@ -224,7 +224,7 @@ func (s *Subject) line(a *analysis, as reading) *Result {
 		}
 	}
 	judge := needs(&all)
-	s.touches(nil, a.touches, judge)
+	s.touches(nil, a.place, a.touches, judge)
 	if all == nil {
 		all = &s.stating(ir.Command)[0].commands.opaque
 	}
@@ -249,7 +249,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 	var all *Result
 	judge, t := needs(&all), &side.commands
 	// A redirect to a path that is not literal makes the line match no list.
-	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return t.path == "" })
+	hidden := slices.ContainsFunc(a.touches, func(t touch) bool { return !t.known })
 	if a.opaque || hidden && !t.open {
 		judge(&t.opaque)
 	}
@@ -257,7 +257,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 		c := &a.commands[i]
 		r, files := t.decide(c)
 		if len(files) > 0 {
-			r = s.filtered(side, c, r, files)
+			r = s.filtered(side, a.place, c, files, r)
 		}
 		judge(r)
 	}
@@ -267,11 +267,10 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 // filtered decides a command that a built-in set allows, and that reads files: by what is said
 // of them, but not below what is said of the command without the set. A pattern that may match
 // any file is in the set only where every file is decided alike.
-func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Result {
-	read := analysis{}
+func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
 		if !f.wide {
-			read.touch(ir.Read, f, c.dirs)
+			s.touches(side, p, p.touched(ir.Read, f, c.dirs), needs(&r))
 			continue
 		}
 		every := s.everyFile(side, ir.Read)
@@ -280,7 +279,6 @@ func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Res
 		}
 		needs(&r)(every)
 	}
-	s.touches(side, read.touches, needs(&r))
 	if r.Decision == ir.Allow {
 		return r
 	}
@@ -291,13 +289,13 @@ func (s *Subject) filtered(side *side, c *command, r *Result, files []word) *Res
 }
 
 // touches judges the files that a line touches, or that one side's own set reads.
-func (s *Subject) touches(side *side, list []touch, judge func(*Result)) {
+func (s *Subject) touches(side *side, p *Place, list []touch, judge func(*Result)) {
 	for _, t := range list {
 		of := s.asking(side, t.group)
-		if t.path == "" {
-			judge(of.anyFile(t.group))
+		if t.known {
+			judge(of.named(p, t.group, t.names))
 		} else {
-			judge(of.file(t.group, t.path))
+			judge(of.anyFile(t.group))
 		}
 	}
 }

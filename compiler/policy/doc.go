@@ -66,7 +66,8 @@
 // what else leads out of it. An allow must match the whole path and reaches below a
 // directory as "dir/" or "dir/**" only (which match the directory too). A deny
 // or ask also holds for everything below a directory that it matches, and
-// compares case-folded in Unicode NFC ([Fold]), pattern and path alike.
+// compares case-folded in Unicode NFC ([Fold]), pattern and path alike, without code points
+// that some file system ignores and with one form for those that some take for the same.
 //
 // A regex is ECMAScript as package ecma reads it, unanchored, tested on the cleaned
 // path ("." for the root itself). One that takes longer than [RegexTimeout]
@@ -77,8 +78,17 @@
 // root ("..", absolute, "~", a drive letter, a UNC prefix, a NUL) is never
 // decided above can.outside: deny for edit; for read, deny for a mode and ask
 // for a role. What is left to the agent has that ceiling only where can.outside is
-// written. A path with a backslash is decided in both readings, as a file
-// name and as a path with separators, and the lower holds.
+// written.
+//
+// A path of which Windows makes another one is decided in both readings, and the lower
+// holds: a backslash separates names there, ":" begins a stream of the file, dots and
+// spaces at the end of a name are not there, and deny and ask hold for the short form of
+// a name ("SECRET~1") that they may match, expressions for any. A name of which nothing
+// stays is outside.
+//
+// Where the disk is at hand ([Place]), a file is decided by each of its names, and the lowest
+// decision holds: as it is written, mapped into the root from an absolute path, from "~"
+// and from /proc/self/cwd and its like, and with its links resolved, those before a ".." too.
 //
 // # 5. Guarded paths
 //
@@ -121,9 +131,9 @@
 // allow or allows "*" it is judged by what its text could become, and a line
 // that does not parse by whether the group has a deny or an ask.
 //
-// A redirect is also judged as an edit or a read of its path, as it is written:
-// links are not followed. Neutral are "2>&1" and the like, /dev/null, and cd to
-// a literal path inside the root (redirects after it are taken from there, and
+// A redirect is also judged as an edit or a read of its path, as in 4, from every folder in
+// which the command may run. Neutral are "2>&1" and the like, /dev/null, and cd to
+// a literal path inside the root, links resolved (redirects after it are taken from there, and
 // "./tool" is then another program, which no list allows). A line of neutral
 // parts only is judged by its text.
 //

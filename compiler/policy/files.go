@@ -77,7 +77,8 @@ func (p *patterns) regexp(text string) (*expression, error) {
 // matches decides.
 type fileRules struct {
 	results    []Result
-	asks, ends int // ranks: the first that is not a deny, the first that is an allow
+	globs      []glob // of each deny and ask, by rank; nil for one that is no glob
+	asks, ends int    // ranks: the first that is not a deny, the first that is an allow
 	hold       globSet
 	allow      globSet
 	holdRegex  []pathRegex
@@ -101,6 +102,9 @@ func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) st
 			}
 			rank := len(t.results)
 			t.results = append(t.results, result(d, r.Pos, r.From, text(r)))
+			if d < ir.Allow {
+				t.globs = append(t.globs, nil)
+			}
 			if err := t.add(&e.patterns, rank, r); err != nil {
 				return nil, err
 			}
@@ -123,6 +127,7 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 		}
 		if holds {
 			t.hold.add(rank, g)
+			t.globs[rank] = g
 		} else {
 			t.allow.add(rank, g)
 		}
@@ -150,6 +155,9 @@ func (t *fileRules) holding(p *filePath) int {
 	}
 	if t.ends > 0 {
 		best = t.hold.lowest(&p.folded, p.outside, best)
+	}
+	if p.short {
+		best = t.holdingShort(&p.folded, best)
 	}
 	for i := range t.holdRegex {
 		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {
@@ -259,6 +267,13 @@ func (s *Subject) file(g ir.Group, raw string) *Result {
 	}
 	s.engine.paths.Put(p)
 	return r
+}
+
+// foldedFile decides a path by what a file system may make of its names.
+func (s *Subject) foldedFile(g ir.Group, raw string) *Result {
+	p := s.engine.paths.Get().(*filePath)
+	defer s.engine.paths.Put(p)
+	return s.fileReading(g, raw, folding, p)
 }
 
 func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *Result {

@@ -222,24 +222,59 @@ func TestGuardsOpen(t *testing.T) {
 	want(t, s, Action{Group: ir.Edit, Arg: "modec.toml"}, ir.Deny)   // its own rule
 }
 
-func TestDecideFile(t *testing.T) {
-	s := mode(t, ir.Can{Read: table(allow("src/**"))})
-	for _, r := range []struct {
-		written, resolved string
-		d                 ir.Decision
-	}{
-		{"src/a", "", ir.Allow},
-		{"src/a", "src/a", ir.Allow},
-		{"src/link", "/etc/passwd", ir.Deny},
-		{"link", "src/a", ir.Deny},
+// All names of a file are decided, from every folder in which the path may begin.
+func TestDecideAt(t *testing.T) {
+	can := commands(allow("cat *", "ls *"))
+	can.Read = withDefault(table(allow("src/**"), deny("secrets/")), ir.Ask)
+	s, left := mode(t, can), role(t, ir.Role{})
+	leads := map[string][]string{"src/a": {"src/a"}, "src/link": {"src/link", "/etc/passwd"}, "/p/src/a": {"src/a"},
+		"src/key": {"src/key", "secrets/key"}, "./src": {"src"}, "link": {"link", "src"}, "link/a": {"link/a", "src/a"}}
+	place := Place{Names: func(dir, file string) []string { return leads[strings.TrimPrefix(dir+"/"+file, "./")] }}
+	leads["/p/src/a"], leads["src"] = []string{"src/a"}, []string{"src"}
+	for arg, want := range map[string]ir.Decision{
+		"src/a": ir.Allow, "src/link": ir.Deny, "/p/src/a": ir.Allow, "src/key": ir.Deny, "link/a": ir.Ask, "gone": ir.Deny,
 	} {
-		if got := s.DecideFile(ir.Read, r.written, r.resolved); got.Decision != r.d {
-			t.Errorf("%q, %q: got %s, want %s", r.written, r.resolved, got.Decision, r.d)
+		if got := s.DecideAt(&place, Action{Group: ir.Read, Arg: arg}); got.Decision != want {
+			t.Errorf("read %q: got %s (%s), want %s", arg, got.Decision, got.Rule, want)
+		}
+		if got := s.DecideAt(&place, Action{Group: ir.Command, Arg: "cat < " + arg}); got.Decision != want {
+			t.Errorf("cat < %q: got %s (%s), want %s", arg, got.Decision, got.Rule, want)
+		}
+		if got := left.DecideAt(&place, Action{Group: ir.Read, Arg: arg}); got.Decision != ir.Agent {
+			t.Errorf("%q, left to the agent: got %s (%s)", arg, got.Decision, got.Rule)
 		}
 	}
-	if got := s.DecideFile(ir.Web, "a", "b"); got.Decision != ir.Deny {
-		t.Errorf("web: got %s, want deny", got.Decision)
+	for line, want := range map[string]ir.Decision{
+		"cd src && cat < a": ir.Allow, "cd src && cat < key": ir.Deny, "cd link && cat < a": ir.Ask, // as link/a and src/a
+		"cd gone && ls": ir.Deny, "cd src; cat < a": ir.Deny, // ./a is not known here
+	} {
+		if got := s.DecideAt(&place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
+			t.Errorf("%q: got %s (%s), want %s", line, got.Decision, got.Rule, want)
+		}
 	}
+	place.Dirs = []string{"src", "."}
+	if got := s.DecideAt(&place, Action{Group: ir.Read, Arg: "a"}); got.Decision != ir.Deny {
+		t.Errorf("from two folders: got %s (%s), want deny", got.Decision, got.Rule)
+	}
+}
+
+func TestOfProcess(t *testing.T) {
+	for file, want := range map[string]string{
+		"/proc/self/cwd/a": "a", "/proc/self/cwd": ".", "//proc/./17/cwd//a/../b": "b", "/proc/self/task/1/cwd/a": "a",
+		"/proc/thread-self/cwd/../a": "../a", "/proc/self/root/etc": "/etc", "/dev/fd/../cwd/a": "a",
+		"/proc/1/../self/fd/../cwd/a": "a", "/../proc/self/cwd": ".",
+		"/proc/self/fd/3": "", "/proc/self": "", "proc/self/cwd/a": "", "/x/proc/self/cwd": "", "": "",
+	} {
+		if got, ok := OfProcess(file); got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", file, got, ok, want)
+		}
+	}
+	s := mode(t, ir.Can{Read: withDefault(table(deny("secrets/")), ir.Allow), Command: bare(ir.Allow), OutsideRead: def(ir.Allow)})
+	want(t, s, Action{Group: ir.Read, Arg: "/proc/self/cwd/secrets/key"}, ir.Deny)
+	want(t, s, Action{Group: ir.Command, Arg: "cat < /proc/self/cwd/secrets/key"}, ir.Deny)
+	want(t, s, Action{Group: ir.Command, Arg: "cd secrets && cat < /proc/self/cwd/key"}, ir.Deny)
+	want(t, s, Action{Group: ir.Command, Arg: "pushd x; cat < /proc/self/cwd/key"}, ir.Ask)
+	want(t, s, Action{Group: ir.Command, Arg: "cat < /proc/self/cwd/key"}, ir.Allow)
 }
 
 func TestRelative(t *testing.T) {

@@ -5,12 +5,19 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"modec.dev/modec/compiler/ir"
 )
 
 // languagesMeet reports whether a path exists that two patterns match, at least one of them
-// an expression. Where one of them is not regular, it reports true.
+// an expression. Where it cannot find out, it reports true.
 func (e *Engine) languagesMeet(a ir.Pattern, toA reach, b ir.Pattern, toB reach) (bool, error) {
+	for _, p := range []ir.Pattern{a, b} {
+		if p.Kind == ir.Plain && Fold(p.Text) != norm.NFC.String(foldRunes(norm.NFC.String(p.Text))) {
+			return true, nil // its letters have other forms than those of case
+		}
+	}
 	x, err := e.patterns.language(a, toA)
 	if err != nil {
 		return false, err

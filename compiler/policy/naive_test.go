@@ -49,20 +49,40 @@ func (n *naive) fallback(g ir.Group) ir.Decision {
 }
 
 func (n *naive) file(g ir.Group, raw string) ir.Decision {
-	d := n.fileAs(g, raw)
-	if strings.Contains(raw, `\`) {
-		d = ir.Both(d, n.fileAs(g, strings.ReplaceAll(raw, `\`, "/")))
-	}
-	return d
+	return ir.Both(n.fileAs(g, raw, false), n.fileAs(g, strings.ReplaceAll(raw, `\`, "/"), false))
 }
 
-func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
+// folded decides a file where names may stand for others.
+func (n *naive) folded(g ir.Group, raw string) ir.Decision {
+	other, unknown := naiveWindows(raw)
+	return ir.Both(n.file(g, raw), n.fileAs(g, other, unknown))
+}
+
+var naiveStream, naiveEnd = regexp.MustCompile(`(?s):.*$`), regexp.MustCompile(`[. ]+$`)
+
+// naiveWindows returns the path that Windows makes of one, and whether nobody knows what it is.
+func naiveWindows(raw string) (string, bool) {
+	unknown, drive := false, ""
+	if len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) {
+		drive, raw = raw[:2], raw[2:]
+	}
+	names := strings.Split(strings.ReplaceAll(raw, `\`, "/"), "/")
+	for i, name := range names {
+		if name != "" && name != "." && name != ".." && !(i == 0 && drive != "") {
+			names[i] = naiveEnd.ReplaceAllString(naiveStream.ReplaceAllString(name, ""), "")
+			unknown = unknown || names[i] == ""
+		}
+	}
+	return drive + strings.Join(names, "/"), unknown
+}
+
+func (n *naive) fileAs(g ir.Group, raw string, unknown bool) ir.Decision {
 	cleaned := path.Clean(strings.TrimLeft(raw, "/"))
 	if strings.HasPrefix(raw, "/") {
 		cleaned = path.Clean("/" + strings.TrimLeft(raw, "/"))
 	}
 	outside := strings.HasPrefix(cleaned, "/") || cleaned == ".." || strings.HasPrefix(cleaned, "../") || strings.HasPrefix(raw, "~") ||
-		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00")
+		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00") || unknown
 	lowest := n.fallback(g)
 	matched := false
 	apply := func(d ir.Decision) {

@@ -18,6 +18,7 @@ type filePath struct {
 	exact   names // as it is written
 	folded  names // in the form of Fold
 	outside bool
+	short   bool // some name may be the short form of another
 }
 
 // names is a path split at its slashes.
@@ -42,18 +43,19 @@ func (n *names) at(i int) []byte {
 	return n.text[n.ends[i-1]+1 : n.ends[i]]
 }
 
-// system is whose paths are read: only on Windows a backslash separates names.
-type system bool
+// system is whose paths are read. On Windows a backslash separates names.
+type system uint8
 
 const (
-	posix   system = false
-	windows system = true
+	posix system = iota
+	windows
+	folding // on Windows, where some names stand for others: see asOnWindows
 )
 
 // read cleans a path as a system reads it.
 func (p *filePath) read(raw string, on system) {
-	p.outside = outsidePrefix(raw, on)
-	if on == windows || !p.readClean(raw) {
+	p.outside, p.short = outsidePrefix(raw, on), false
+	if on != posix || !p.readClean(raw) {
 		p.readAny(raw, on)
 	}
 }
@@ -96,7 +98,14 @@ func (p *filePath) readAny(raw string, on system) {
 		for j < len(raw) && !isSlash(raw[j], on) {
 			j++
 		}
-		exact.push(raw[i:j], root)
+		name := raw[i:j]
+		if on == folding && !(i == 0 && drive(name)) {
+			var ok bool
+			name, ok = asOnWindows(name)
+			p.outside = p.outside || !ok
+			p.short = p.short || isShort(name)
+		}
+		exact.push(name, root)
 		i = j + 1
 	}
 	p.outside = p.outside || strings.IndexByte(raw, 0) >= 0
@@ -156,13 +165,17 @@ func (p *filePath) fold() {
 	}
 }
 
-func isSlash(c byte, on system) bool { return c == '/' || on == windows && c == '\\' }
+func isSlash(c byte, on system) bool { return c == '/' || on != posix && c == '\\' }
 
 // outsidePrefix reports whether a path starts outside the root: absolute, in
 // someone's home, on a drive or a share.
 func outsidePrefix(raw string, on system) bool {
-	return raw != "" && (isSlash(raw[0], on) || raw[0] == '~' ||
-		len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z')
+	return raw != "" && (isSlash(raw[0], on) || raw[0] == '~' || drive(raw))
+}
+
+// drive reports whether a path begins with the letter of a drive.
+func drive(raw string) bool {
+	return len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z'
 }
 
 // Elsewhere reports whether a path names a place by itself: absolute, in
@@ -172,8 +185,8 @@ func Elsewhere(name string) bool {
 	return outsidePrefix(name, windows) || strings.ContainsRune(name, 0)
 }
 
-// leavesRoot reports whether a path, in either reading, lies outside the root.
-func leavesRoot(raw string) bool {
+// Leaves reports whether a path, in either reading, lies outside the root.
+func Leaves(raw string) bool {
 	var p filePath
 	p.read(raw, posix)
 	if !p.outside && strings.Contains(raw, `\`) {
@@ -185,7 +198,7 @@ func leavesRoot(raw string) bool {
 // Relative returns an absolute path relative to root, with "/", where it lies
 // inside it: the form that [Subject.Decide] takes. Any other path is returned
 // as it is; it is then outside the root. Both are compared as written: a caller
-// at the disk resolves links first and decides both ([Subject.DecideFile]).
+// at the disk resolves links first and decides both ([Place]).
 func Relative(root, name string) string {
 	r, n := root, name
 	if len(r) > 1 && r[1] == ':' || strings.HasPrefix(r, `\\`) {
@@ -210,11 +223,11 @@ func Relative(root, name string) string {
 	return name
 }
 
-// composed returns a path in NFC, the second form in which a deny or ask regex
-// is tested.
+// composed returns a path in NFC without what file systems ignore, the second form in which a
+// deny or ask regex is tested.
 func composed(s string) string {
-	if norm.NFC.IsNormalString(s) {
+	if isASCII(s) {
 		return s
 	}
-	return norm.NFC.String(s)
+	return norm.NFC.String(withoutIgnorable(s))
 }

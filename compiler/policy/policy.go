@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -170,9 +171,12 @@ type Subject struct {
 func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:
+		if _, ok := OfProcess(a.Arg); ok {
+			return s.DecideAt(&atTheRoot, a)
+		}
 		return *s.file(a.Group, a.Arg)
 	case ir.Command:
-		return s.command("", a.Arg)
+		return s.command(&atTheRoot, a.Arg)
 	case ir.Web:
 		return *s.web(a.Arg)
 	case ir.MCP:
@@ -185,26 +189,14 @@ func (s *Subject) Decide(a Action) Result {
 	return Result{Rule: "unknown group"}
 }
 
-// DecideFile decides read or edit of a file at the disk by all of its names: the path as it
-// was written, and others such as the path with links resolved, each relative to the root where
-// it lies inside it ([Relative]). The lowest decision holds. An empty one of the others is not
-// judged.
-func (s *Subject) DecideFile(g ir.Group, written string, others ...string) Result {
-	if g != ir.Read && g != ir.Edit {
-		return Result{Rule: "unknown group"}
-	}
-	r := s.file(g, written)
-	for _, other := range others {
-		if other != "" && other != written {
-			r = both(r, s.file(g, other))
-		}
-	}
-	return *r
-}
-
 // DecideCommand decides a command line that runs in dir, a folder relative to
 // the root. Decide takes every line for one that runs at the root.
-func (s *Subject) DecideCommand(dir, line string) Result { return s.command(dir, line) }
+func (s *Subject) DecideCommand(dir, line string) Result {
+	if dir = path.Clean(dir); dir == "." {
+		return s.command(&atTheRoot, line)
+	}
+	return s.command(&Place{Dirs: []string{dir}}, line)
+}
 
 // Rules returns every rule that may match in a group other than mcp: own,
 // inherited, the guards that the others reach (edit) and what a role's modes say (modes). For a role in a

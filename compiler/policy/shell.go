@@ -25,6 +25,7 @@ const (
 // and the files that its redirects touch.
 type analysis struct {
 	engine   *Engine
+	place    *Place
 	commands []command
 	touches  []touch
 	opaque   bool // some of it could not be read
@@ -51,10 +52,11 @@ type command struct {
 	skip  []int    // how many words each text of allow leaves out in front
 }
 
-// touch is a file that a redirect opens.
+// touch is a file that a line opens.
 type touch struct {
 	group ir.Group
-	path  string // "" when it is not known
+	known bool     // its path is literal
+	names []string // what it may be called; none where the disk does not say
 }
 
 // dirs are the folders, relative to the root, in which a command may run.
@@ -85,33 +87,35 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 
 // into returns where cd to a literal folder leads. It fails where that is not
 // inside the root, or not known.
-func (d dirs) into(dir string) (dirs, bool) {
-	if d.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || leavesRootAbsolutely(dir) {
+func (a *analysis) into(in dirs, dir string) (dirs, bool) {
+	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && folds(dir) {
 		return dirs{unknown: true}, false
 	}
 	var out dirs
-	for _, s := range d.set {
-		p := path.Join(s, dir)
-		if leavesRoot(p) {
+	for _, from := range in.set {
+		names := a.place.names(from, dir)
+		if len(names) == 0 || slices.ContainsFunc(names, Leaves) {
 			return dirs{unknown: true}, false
 		}
-		if !slices.Contains(out.set, p) {
-			out.set = append(out.set, p)
+		for _, name := range names {
+			if name = path.Clean(name); !slices.Contains(out.set, name) {
+				out.set = append(out.set, name)
+			}
 		}
 	}
-	return out, true
+	return out, len(out.set) <= maxDirs
 }
 
 // leavesRootAbsolutely reports whether a path means the same place wherever it
 // is taken from.
 func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 
-// analyse reads a command line that runs in dir.
-func (e *Engine) analyse(dir, line string) *analysis {
-	a := &analysis{engine: e}
-	in := dirs{set: []string{"."}}
-	if dir != "" && dir != "." {
-		in, _ = in.into(dir)
+// analyse reads a command line that runs at a place.
+func (e *Engine) analyse(p *Place, line string) *analysis {
+	a := &analysis{engine: e, place: p}
+	in := dirs{set: p.dirs()}
+	if p.Names == nil && slices.ContainsFunc(in.set, Leaves) {
+		in = dirs{unknown: true}
 	}
 	a.script(line, in)
 	judged := slices.ContainsFunc(a.commands, func(c command) bool { return !c.neutral })
@@ -376,24 +380,28 @@ func (a *analysis) redirect(r *syntax.Redirect, in dirs) {
 	}
 }
 
+// touch records a file that the line opens.
 func (a *analysis) touch(g ir.Group, w word, in dirs) {
+	a.touches = append(a.touches, a.place.touched(g, w, in)...)
+}
+
+// touched returns the files that a word may name in the folders in which a command may run.
+func (p *Place) touched(g ir.Group, w word, in dirs) []touch {
 	name := w.script()
-	switch {
-	case w.holes || w.strict || name == "" || name[0] == '!': // zsh: ">! file"
-		a.touches = append(a.touches, touch{group: g})
-	case leavesRootAbsolutely(name):
-		a.touches = append(a.touches, touch{g, name})
-	case in.unknown:
-		a.touches = append(a.touches, touch{group: g})
-	default:
-		for _, d := range in.set {
-			p := name
-			if d != "." {
-				p = d + "/" + name
-			}
-			a.touches = append(a.touches, touch{g, p})
-		}
+	if w.holes || w.strict || name == "" || name[0] == '!' { // zsh: ">! file"
+		return []touch{{group: g}}
 	}
+	if in.unknown {
+		if _, ok := OfProcess(name); ok || !leavesRootAbsolutely(name) {
+			return []touch{{group: g}}
+		}
+		in.set = []string{"."} // which does not matter
+	}
+	var list []touch
+	for _, dir := range in.set {
+		list = append(list, touch{g, true, p.names(dir, name)})
+	}
+	return list
 }
 
 // rawText returns what is written of a node.

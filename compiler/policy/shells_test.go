@@ -119,7 +119,7 @@ func runIn(t *testing.T, shell []string, printf string, lines []string) [][][]st
 
 // differs says why a line ran other commands than this package reads, "" where it did not.
 func differs(line string, ran [][]string) string {
-	a := New(&ir.Project{}).analyse("", line)
+	a := New(&ir.Project{}).analyse(&Place{}, line)
 	var read [][]word
 	for i := range a.commands {
 		if !a.commands[i].neutral {
@@ -177,7 +177,7 @@ func plainLines(r *rand.Rand, n int) []string {
 // known reports whether all programs of a line are stubs, and all files that its redirects open
 // can be opened, so that a shell that reads it right runs that and nothing else.
 func known(line string) bool {
-	a := New(&ir.Project{}).analyse("", line)
+	a := New(&ir.Project{}).analyse(&Place{}, line)
 	beside := strings.ContainsAny(strings.NewReplacer("&&", "", "||", "", "2>&1", "").Replace(line), "|&")
 	for _, c := range a.commands {
 		if len(c.words) == 0 || !slices.Contains(stubs, c.words[0].script()) {
@@ -189,7 +189,8 @@ func known(line string) bool {
 		}
 	}
 	return !slices.ContainsFunc(a.touches, func(t touch) bool {
-		return t.group == ir.Read && t.path != "in" || strings.Contains(t.path, "/") || strings.Trim(t.path, ".") == ""
+		name := strings.Join(t.names, "/")
+		return t.group == ir.Read && name != "in" || strings.Contains(name, "/") || strings.Trim(name, ".") == ""
 	})
 }
 

@@ -11,7 +11,6 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,7 +128,7 @@ func Known(tool string) bool {
 // writes it. A search that may meet what the subject may not read is an ask at most: the
 // hook leaves it to Claude Code's own rules.
 func Judge(req contract.HookRequest, tool string, input map[string]any) (policy.Result, error) {
-	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}}
+	q := question{HookRequest: req, payload: payload{Cwd: req.Root, Tool: tool, ToolInput: input}, disk: req.Disk()}
 	var err error
 	if q.subject, err = req.Policy.Subject(req.Subject); err != nil {
 		return policy.Result{}, err
@@ -149,14 +148,12 @@ type question struct {
 	contract.HookRequest
 	payload
 	subject *policy.Subject
-	// main is the project's folder in the main work tree of git, where the session is in
-	// another one: Root is then the project's folder there.
-	main string
+	disk    *contract.Disk
 }
 
 // Answer answers a PreToolUse payload: one JSON object and exit code 0, or a refusal.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req}
+	q := question{HookRequest: req, disk: req.Disk()}
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Claude Code: " + err.Error())
 	}
@@ -187,13 +184,14 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 }
 
 // enterWorktree takes the work tree of git for the project where the session is in one. The
-// tool EnterWorktree goes there in a session, and `claude --worktree` begins in one.
+// project of the main work tree stays guarded. The tool EnterWorktree goes there in a session,
+// and `claude --worktree` begins in one.
 func (q *question) enterWorktree() {
 	if q.Worktree == nil || !filepath.IsAbs(q.Cwd) {
 		return
 	}
 	if root, ok := q.Worktree(q.Cwd); ok && root != q.Root {
-		q.main, q.Root = q.Root, root
+		q.disk.Main, q.disk.Root = q.Root, root
 	}
 }
 
@@ -320,39 +318,9 @@ func foldersOf(glob string) (folders []string) {
 	return folders
 }
 
-// file decides a path as it is written and with its links resolved. The lower decision
-// holds.
+// file decides a path.
 func (q *question) file(g ir.Group, p string) policy.Result {
-	abs := p
-	switch {
-	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
-	case policy.Elsewhere(p):
-		return q.subject.DecideFile(g, p)
-	default:
-		if !filepath.IsAbs(q.Cwd) {
-			return policy.Result{Decision: ir.Deny, Rule: "a relative path without a working directory"}
-		}
-		abs = filepath.Join(q.Cwd, p)
-	}
-	r := contract.DecideAt(q.subject, g, q.Root, abs, q.Resolve)
-	if q.main != "" && !q.inRoot(abs) { // the project of the main work tree stays guarded
-		if m := contract.DecideAt(q.subject, g, q.main, abs, q.Resolve); m.Decision < r.Decision {
-			r = m
-		}
-	}
-	return r
-}
-
-// inRoot reports whether a path is in the project's folder, as it is written and with its links
-// resolved.
-func (q *question) inRoot(abs string) bool {
-	root, err := q.Resolve(q.Root)
-	if err != nil {
-		return false
-	}
-	resolved, err := q.Resolve(abs)
-	return err == nil && !filepath.IsAbs(policy.Relative(root, resolved)) &&
-		(!filepath.IsAbs(policy.Relative(q.Root, abs)) || !filepath.IsAbs(policy.Relative(root, abs)))
+	return q.disk.Decide(q.subject, policy.Action{Group: g, Arg: p}, q.Cwd)
 }
 
 func bashAction(q *question) opinion {
@@ -360,20 +328,8 @@ func bashAction(q *question) opinion {
 	if !ok || line == "" {
 		return missing("command")
 	}
-	dir, err := q.Resolve(q.Cwd)
-	if err != nil || !filepath.IsAbs(q.Cwd) {
-		return denied("a working directory that cannot be resolved")
-	}
-	root, err := q.Resolve(q.Root)
-	if err != nil {
-		return denied("a project root that cannot be resolved")
-	}
-	dir = policy.Relative(root, dir)
-	r := q.subject.DecideCommand(dir, line)
-	if path.IsAbs(dir) && r.Decision == ir.Allow {
-		r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
-	}
-	if q.main != "" && r.Decision == ir.Allow && q.subject.Outside(ir.Edit).Decision == ir.Allow {
+	r := q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, q.Cwd)
+	if q.disk.Main != "" && r.Decision == ir.Allow && q.subject.Outside(ir.Edit).Decision == ir.Allow {
 		r = policy.Result{Decision: ir.Ask, Rule: "a command that may write to the main work tree", Pos: r.Pos}
 	}
 	return opinion{Result: r}

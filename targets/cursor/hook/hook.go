@@ -13,7 +13,6 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,6 +43,7 @@ type question struct {
 	payload
 	input   map[string]json.RawMessage // tool_input of preToolUse
 	subject *policy.Subject
+	disk    *contract.Disk
 }
 
 // handler decides an event.
@@ -112,7 +112,7 @@ func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req}
+	q := question{HookRequest: req, disk: req.Disk()}
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Cursor: " + err.Error())
 	}
@@ -184,8 +184,7 @@ func (q *question) roots() []string {
 	return roots
 }
 
-// file decides a path as written and with its links resolved, from every folder
-// at which it may start; the lowest decision holds.
+// file decides a path from every folder at which it may start.
 func (q *question) file(g ir.Group, p string) policy.Result {
 	switch {
 	case q.left(g):
@@ -194,23 +193,8 @@ func (q *question) file(g ir.Group, p string) policy.Result {
 		return refused("a call without a readable path")
 	case strings.Contains(p, "://"):
 		return refused("a path written as an address") // the engine reads file:// as a path
-	case filepath.IsAbs(p) && !strings.ContainsRune(p, 0):
-		return q.absolute(g, p)
-	case policy.Elsewhere(p):
-		return decided(q.subject.DecideFile(g, p))
 	}
-	all := unheld
-	for _, root := range q.roots() {
-		if !filepath.IsAbs(root) {
-			return refused("a relative path without a folder to start at")
-		}
-		all = both(all, q.absolute(g, filepath.Join(root, p)))
-	}
-	return all
-}
-
-func (q *question) absolute(g ir.Group, p string) policy.Result {
-	return decided(contract.DecideAt(q.subject, g, q.Root, p, q.Resolve))
+	return decided(q.disk.Decide(q.subject, policy.Action{Group: g, Arg: p}, q.roots()...))
 }
 
 func readFile(q *question) policy.Result { return q.file(ir.Read, q.FilePath) }
@@ -226,24 +210,7 @@ func (q *question) line(line string) policy.Result {
 	if q.Cwd == "" {
 		folders = q.roots()
 	}
-	root, err := q.Resolve(q.Root)
-	if err != nil {
-		return refused("a project root that cannot be resolved")
-	}
-	all := unheld
-	for _, folder := range folders {
-		resolved, err := q.Resolve(folder)
-		if err != nil || !filepath.IsAbs(folder) {
-			return refused("a working directory that cannot be resolved")
-		}
-		dir := policy.Relative(root, resolved)
-		r := decided(q.subject.DecideCommand(dir, line))
-		if filepath.IsAbs(dir) && r.Decision == ir.Allow {
-			r = policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
-		}
-		all = both(all, r)
-	}
-	return all
+	return decided(q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, folders...))
 }
 
 func subagent(q *question) policy.Result { return q.mode(q.SubagentType) }

@@ -27,6 +27,8 @@ type Model struct {
 	// Root is the project's folder as an absolute path, which paths in questions are
 	// taken relative to; "": only relative paths are inside. NewModel sets it.
 	Root string
+	// Home is the folder of the user that asks, which "~" stands for; "": nobody knows.
+	Home string
 
 	targets []contract.Target // whose tools and forms are served
 	sources map[string]string // of the modes, by slug

@@ -516,10 +516,7 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 	if err != nil {
 		return nil, fail(validationError, "%v", err)
 	}
-	r := s.Decide(a)
-	if a.Group == ir.Read || a.Group == ir.Edit {
-		r = m.file(s, a.Group, a.Arg)
-	}
+	r := m.at(s, a)
 	out := &explainOutput{
 		Subject:  ref.String(),
 		Decision: r.Decision.String(),

@@ -116,6 +116,9 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 		return judgement{m.whole(ref, s, t.Group), "tool_group"}, nil
 	}
 	req := contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}
+	if m.Root != "" {
+		req.Home, req.Same, req.Folds = m.Home, contract.SameFolder, true
+	}
 	r, err := judge.JudgeTool(req, in.call(t.Group))
 	return judgement{r, about[t.Group]}, err
 }
@@ -167,9 +170,9 @@ func (m *Model) judgeNeutral(
 	case (g == ir.Read || g == ir.Edit) && t.Searches:
 		return judgement{m.below(s, g, cmp.Or(in.FilePath, ".")), about[g]}, nil
 	case (g == ir.Read || g == ir.Edit) && in.FilePath != "":
-		return judgement{m.file(s, g, in.FilePath), about[g]}, nil
+		return judgement{m.at(s, policy.Action{Group: g, Arg: in.FilePath}), about[g]}, nil
 	case g == ir.Command && in.Command != "":
-		return judgement{s.DecideCommand(".", in.Command), about[g]}, nil
+		return judgement{m.at(s, policy.Action{Group: g, Arg: in.Command}), about[g]}, nil
 	case g == ir.Web && in.URL != "":
 		host, _ := contract.WebHost(in.URL)
 		return decide(policy.Action{Group: g, Arg: host})
@@ -190,7 +193,7 @@ func (m *Model) judgeNeutral(
 // below decides a tool that looks below a folder: an ask where some of it may not be
 // read unasked.
 func (m *Model) below(s *policy.Subject, g ir.Group, folder string) policy.Result {
-	r := m.file(s, g, folder)
+	r := m.at(s, policy.Action{Group: g, Arg: folder})
 	restricts := func(r ir.Rule) bool { return r.Decision < ir.Allow }
 	if r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), restricts) {
 		r.Decision, r.Rule = ir.Ask, r.Rule+", and some of what is below may not be read"
@@ -217,16 +220,15 @@ func (m *Model) resolve(p string) (string, error) {
 	return contract.ResolveLinks(p)
 }
 
-// file decides a path: at the disk where the project's folder is known, so that a link
-// does not lead past a rule.
-func (m *Model) file(s *policy.Subject, g ir.Group, p string) policy.Result {
-	switch {
-	case m.Root == "", !filepath.IsAbs(p) && policy.Elsewhere(p):
-		return s.DecideFile(g, p)
-	case !filepath.IsAbs(p):
-		p = filepath.Join(m.Root, p)
+// at decides an action at the disk where the project's folder is known, so that a link does
+// not lead past a rule.
+func (m *Model) at(s *policy.Subject, a policy.Action) policy.Result {
+	if m.Root == "" {
+		return s.Decide(a)
 	}
-	return contract.DecideAt(s, g, m.Root, p, m.resolve)
+	d := contract.Disk{Root: m.Root, Home: m.Home, Resolve: m.resolve, Same: contract.SameFolder,
+		Folds: true}
+	return d.Decide(s, a, m.Root)
 }
 
 // whole answers a question that does not name what the tool is to be used on: it is an

@@ -1,0 +1,230 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// Disk is where an agent acts: a project's folder and what lies around it. Every path that an
+// agent uses, by whatever tool, is judged by [Disk.Decide].
+type Disk struct {
+	Root string // the project's folder as an absolute path
+	// Main is the project's folder in the main work tree of git, where Root is in another one;
+	// else "". Its files are judged like those of the project too.
+	Main string
+	Home string // of the user, which "~" stands for; "" where that is not known
+	// Resolve returns an absolute path with its links resolved, as far as it exists. It takes
+	// a path that is not cleaned: ".." behind a link leads to where the link does.
+	Resolve func(path string) (string, error)
+	// Same reports whether two absolute paths are one folder; nil where nobody knows.
+	Same func(a, b string) bool
+	// Folds is that of a [policy.Place].
+	Folds bool
+
+	real string // Root with its links resolved, once it is asked for
+}
+
+// Decide decides an action at the disk. A relative path begins in any of the folders, absolute
+// paths, by default in the project's; a command runs there. The lowest decision holds. A
+// command outside of the project is never allowed.
+func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) policy.Result {
+	place := policy.Place{Names: d.Names, Folds: d.Folds}
+	outside := false
+	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {
+		folders = nil // whatever they are
+	}
+	for _, folder := range folders {
+		names := d.Names(d.Root, folder)
+		if len(names) == 0 || !filepath.IsAbs(folder) {
+			return policy.Result{Decision: ir.Deny, Rule: "a working directory that cannot be resolved"}
+		}
+		for _, name := range names {
+			outside = outside || filepath.IsAbs(name)
+			if inside := !policy.Leaves(name); inside || filepath.IsAbs(name) {
+				place.Dirs = append(place.Dirs, name)
+			}
+		}
+	}
+	r := s.DecideAt(&place, a)
+	if a.Group == ir.Command && outside && r.Decision == ir.Allow {
+		return policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
+	}
+	return r
+}
+
+// Names returns every path that a file in a folder may stand for, relative to the project where
+// it lies inside: as it is written, mapped into the project, and with its links resolved. A
+// file outside is named by its absolute path and as ../NAME, as a source may write it. Names
+// returns nothing where a link cannot be resolved.
+func (d *Disk) Names(dir, file string) []string {
+	if d.real == "" {
+		real, err := d.Resolve(d.Root)
+		if err != nil {
+			return nil
+		}
+		d.real = real
+	}
+	written, places := d.places(dir, file)
+	var names []string
+	add := func(list ...string) {
+		for _, name := range list {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if written {
+		add(file)
+	}
+	for _, place := range places {
+		add(d.relative(filepath.Clean(place))...)
+	}
+	for _, place := range places {
+		readings := []string{place}
+		if clean := filepath.Clean(place); clean != place { // programs clean paths, systems do not
+			readings = append(readings, clean)
+		}
+		for _, reading := range readings {
+			resolved, err := d.Resolve(reading)
+			if err != nil {
+				return nil
+			}
+			add(d.relative(resolved)...)
+		}
+	}
+	return names
+}
+
+// places returns the absolute paths that a file in a folder may mean, and whether the file is
+// also judged as it is written, because programs read it in different ways.
+func (d *Disk) places(dir, file string) (written bool, places []string) {
+	const slash = string(filepath.Separator)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(d.Root, dir)
+	}
+	inside := dir + slash + file
+	if strings.ContainsRune(file, 0) {
+		return true, nil
+	}
+	if name, ok := policy.OfProcess(file); ok {
+		if filepath.IsAbs(name) {
+			return true, []string{file, name}
+		}
+		return true, []string{file, dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
+	}
+	switch {
+	case filepath.IsAbs(file):
+		return false, []string{file}
+	case strings.HasPrefix(file, "~"):
+		user, rest, _ := strings.Cut(filepath.ToSlash(file[1:]), "/")
+		switch {
+		case user == "+": // of bash and zsh
+			return true, []string{dir + slash + rest, inside}
+		case filepath.IsAbs(d.Home) && (user == "" || user == filepath.Base(d.Home)):
+			return true, []string{d.Home + slash + rest, inside}
+		}
+		return true, []string{inside}
+	case policy.Elsewhere(file):
+		return true, nil
+	}
+	return false, []string{inside}
+}
+
+// relative returns a clean absolute path relative to the project where it lies inside, and else
+// as it is and as ../NAME.
+func (d *Disk) relative(name string) []string {
+	for _, root := range []string{d.Root, d.real} {
+		if rel := policy.Relative(root, name); !filepath.IsAbs(rel) {
+			return inside(rel)
+		}
+	}
+	if d.Same != nil {
+		for folder := name; ; folder = filepath.Dir(folder) {
+			if d.Same(folder, d.real) {
+				return inside(policy.Relative(folder, name))
+			}
+			if folder == filepath.Dir(folder) {
+				break
+			}
+		}
+	}
+	names := append([]string{name}, d.inMain(name)...)
+	for _, root := range []string{d.Root, d.real} {
+		up, err := filepath.Rel(root, name)
+		if up = filepath.ToSlash(up); err == nil && !slices.Contains(names, up) {
+			names = append(names, up)
+		}
+	}
+	return names
+}
+
+// inMain returns a clean absolute path relative to the project in the main work tree, where it
+// lies inside that.
+func (d *Disk) inMain(name string) []string {
+	if d.Main == "" {
+		return nil
+	}
+	folders := []string{d.Main}
+	if real, err := d.Resolve(d.Main); err == nil {
+		folders = append(folders, real)
+	}
+	for _, folder := range folders {
+		if rel := policy.Relative(folder, name); !filepath.IsAbs(rel) {
+			return inside(rel)
+		}
+	}
+	return nil
+}
+
+// inside returns the names of a path of the project. Windows opens a device by some of them.
+func inside(rel string) []string {
+	if runtime.GOOS == "windows" && !filepath.IsLocal(filepath.FromSlash(rel)) {
+		return []string{rel, "//./" + rel}
+	}
+	return []string{rel}
+}
+
+// SameFolder reports whether two paths are one folder of the disk: by another case, a short
+// name, a mount or a link.
+func SameFolder(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// ResolveLinks returns an absolute path with its links resolved as far as it exists, and the
+// rest as written. It fails on a link whose target does not exist, because writing through
+// that link would create the target.
+func ResolveLinks(file string) (string, error) {
+	rest := ""
+	for p := file; ; {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+		if _, err := os.Lstat(p); err == nil {
+			return "", fmt.Errorf("%s: the link's target does not exist", p)
+		}
+		p = strings.TrimRight(p, string(filepath.Separator))
+		parent, name := filepath.Split(p) // which does not clean
+		if parent == p || name == "" {
+			return "", err
+		}
+		rest = filepath.Join(name, rest)
+		p = parent
+	}
+}

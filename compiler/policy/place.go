@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// Place is where an action happens. The zero value is the root of a project whose disk is not
+// at hand: paths are then judged as they are written.
+type Place struct {
+	// Dirs are the folders in which a relative path may begin, relative to the root or
+	// absolute. None: the root.
+	Dirs []string
+	// Names returns every path that a path in a folder may stand for, in the form that
+	// [Subject.Decide] takes: as it is written, mapped into the root, and with its links
+	// resolved. The folder is one of Dirs, or a path that Names returned. It returns none
+	// where that cannot be found out. nil: there is no disk.
+	Names func(dir, file string) []string
+	// Folds is set where a file system may take a name for another one: for the one without
+	// its stream, or without the dots and spaces at its end, or for the one that it is short
+	// for. Paths are then judged by what they become too.
+	Folds bool
+}
+
+// atTheRoot is the place of an action without one.
+var atTheRoot Place
+
+var rootDirs = []string{"."}
+
+// dirs returns the folders of a place. Nobody may change them.
+func (p *Place) dirs() []string {
+	if len(p.Dirs) == 0 {
+		return rootDirs
+	}
+	return p.Dirs
+}
+
+// names returns every path by which a file in a folder is judged.
+func (p *Place) names(dir, file string) []string {
+	if p.Names != nil {
+		return p.Names(dir, file)
+	}
+	if rest, ok := OfProcess(file); ok {
+		return []string{file, under(dir, rest)}
+	}
+	return []string{under(dir, file)}
+}
+
+// under returns a file in a folder, as it is written.
+func under(dir, file string) string {
+	if dir == "" || dir == "." || leavesRootAbsolutely(file) {
+		return file
+	}
+	return dir + "/" + file
+}
+
+// OfProcess returns what a path names that begins with a folder of a process: relative to the
+// working directory for /proc/self/cwd, absolute for /proc/self/root. The process may be
+// written as a number and as one of its threads, and /dev/fd leads there too.
+func OfProcess(file string) (name string, ok bool) {
+	if !strings.HasPrefix(file, "/") || !strings.Contains(file, "/cwd") && !strings.Contains(file, "/root") {
+		return "", false
+	}
+	var at []string
+	parts := strings.Split(file, "/")
+	for i, part := range parts {
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = at[:max(0, len(at)-1)]
+			continue
+		}
+		at = append(at, part)
+		if slices.Equal(at, []string{"dev", "fd"}) {
+			at = []string{"proc", "self", "fd"}
+		}
+		process := len(at) == 3 || len(at) == 5 && at[2] == "task"
+		switch rest := strings.Join(parts[i+1:], "/"); {
+		case !process || at[0] != "proc":
+		case part == "cwd":
+			return path.Join(".", rest), true
+		case part == "root":
+			return "/" + rest, true
+		}
+	}
+	return "", false
+}
+
+// DecideAt decides an action at a place: a file by each of its names, from each folder, and a
+// command line with the files that it touches. The lowest decision holds.
+func (s *Subject) DecideAt(p *Place, a Action) Result {
+	switch a.Group {
+	case ir.Command:
+		return s.command(p, a.Arg)
+	case ir.Read, ir.Edit:
+	default:
+		return s.Decide(a)
+	}
+	var all *Result
+	judge := needs(&all)
+	for _, dir := range p.dirs() {
+		judge(s.named(p, a.Group, p.names(dir, a.Arg)))
+	}
+	return *all
+}
+
+// named decides a file by all its names.
+func (s *Subject) named(p *Place, g ir.Group, names []string) *Result {
+	if len(names) == 0 {
+		return s.unresolved(g)
+	}
+	var all *Result
+	judge := needs(&all)
+	for _, name := range names {
+		judge(s.file(g, name))
+		if p.Folds && folds(name) {
+			judge(s.foldedFile(g, name))
+		}
+	}
+	return all
+}
+
+// unresolved decides a path of which the disk does not say what it names: it is refused,
+// where the group is not the agent's.
+func (s *Subject) unresolved(g ir.Group) *Result {
+	r := *s.anyFile(g)
+	if r.Decision != ir.Agent {
+		r.Decision, r.Rule = ir.Deny, "a path whose links cannot be resolved"
+	}
+	return &r
+}
