@@ -106,9 +106,12 @@ for (const transport of ['stdin', 'legacy']) {
     assert.equal(await shell('git push origin main'), 'ask');
     assert.equal(await shell('git push --force origin main'), 'deny');
     assert.equal(await shell("echo 'CURSOR_HOOK_EOF'\nsudo id"), 'deny');
-    const mcp = (mcp_server_name, tool_name) => ask('beforeMCPExecution', { mcp_server_name, tool_name, tool_input: '{"a":"it\'s"}', command: 'x' });
+    const github = json(acme, '.cursor/mcp.json').mcpServers.github;
+    const runs = github.url ? { url: github.url } : { command: [github.command, ...(github.args ?? [])].join(' ') };
+    const mcp = (mcp_server_name, tool_name, what = runs) => ask('beforeMCPExecution', { mcp_server_name, tool_name, tool_input: '{"a":"it\'s"}', ...what });
     assert.equal(await mcp('github', 'list_issues'), 'none');
     assert.equal(await mcp('user-github', 'delete_branch'), 'deny');
+    assert.equal(await mcp('github', 'list_issues', { command: 'x' }), 'deny', 'another program under the name');
     assert.equal(await ask('beforeReadFile', { file_path: join(acme, '.env'), content: 'A=1', attachments: [] }), 'deny');
     assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'src/index.ts'), content: '', attachments: [] }), 'none');
     assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, '.cursor/hooks.json') }, tool_use_id: 'u' }), 'deny');
