@@ -287,6 +287,18 @@ func TestUnknownToolsAreJudgedByTheirArguments(t *testing.T) {
 	}
 }
 
+// A search may show files that may not be read: no hook allows it where there are such files.
+func TestSearchesAreNotAllowed(t *testing.T) {
+	payload := `{"hook_event_name":"preToolUse","workspace_roots":["/w"],"tool_name":"Grep","tool_input":{"pattern":"x"}}`
+	open := shop.Role(ir.Can{Read: shop.Table(ir.Allow)})
+	if got, _ := permission(t, ask(open, payload, true)); got != "allow" {
+		t.Errorf("where all may be read: got %q, want allow", got)
+	}
+	if got, _ := permission(t, ask(shop.Project(), payload, true)); got != "" {
+		t.Errorf("where secrets may not be read: got %q, want no opinion", got)
+	}
+}
+
 // Cursor replaces the variables of a command line and an address before it tells the hook.
 func TestExpands(t *testing.T) {
 	for _, c := range []struct {

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -135,9 +136,17 @@ func edits(names ...string) func(*question) policy.Result {
 	return func(q *question) policy.Result { return q.files(ir.Edit, names, "") }
 }
 
-// searches judges a search by the folder that the call names, else by the workspace.
+// searches judges a search by the folder that the call names, else by the workspace. Where the
+// subject may not read everything, the folder may contain such a file: the hook does not allow.
 func searches(names ...string) func(*question) policy.Result {
-	return func(q *question) policy.Result { return q.files(ir.Read, names, ".") }
+	return func(q *question) policy.Result {
+		r := q.files(ir.Read, names, ".")
+		restricts := func(r ir.Rule) bool { return r.Decision < ir.Allow }
+		if r.Decision == ir.Allow && slices.ContainsFunc(q.subject.Rules(ir.Read), restricts) {
+			return abstain(q)
+		}
+		return r
+	}
 }
 
 // typed judges what is typed into a running shell. The payload does not say what: it is

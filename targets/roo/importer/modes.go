@@ -361,7 +361,7 @@ func (im *importer) restrictions(m *ir.Mode, list *located.Value) {
 	}
 	for _, f := range list.Fields() {
 		if !slices.Contains(restrictionKeys, f.Key) {
-			im.out.NoteRule(contract.Refused, f.Pos, subject, f.Key, 
+			im.out.NoteRule(contract.Refused, f.Pos, subject, f.Key,
 				"mcpRestrictions has no such key, and its list is lost")
 		}
 	}
