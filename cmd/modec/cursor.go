@@ -55,7 +55,7 @@ type cursorCheckCmd struct {
 	McpToolsProtection bool     `help:"Cursor's settings protect MCP tools."`
 	BrowserProtection  bool     `negatable:"" default:"true" help:"Cursor protects its own browser (the default)."`
 	AdminControlled    bool     `help:"An organisation controls the run mode: nobody's own list counts."`
-	AdminList          []string `placeholder:"ENTRY" help:"An entry of the organisation's list. Implies --admin-controlled."`
+	AdminList          []string `placeholder:"ENTRY" help:"An entry of the organisation's list; it controls then."`
 	AdminDisabled      bool     `help:"The organisation forbids that MCP tools run by themselves."`
 	McpAllowlists      bool     `negatable:"" default:"true" help:"The gate mcp_allowlists is on (the default)."`
 	cursorFile
