@@ -169,6 +169,9 @@ func (u *usage) git(args []word) ([]word, bool) {
 		}
 		files = append(files, named...)
 	}
+	for i := range files {
+		files[i].said = true
+	}
 	return files, true
 }
 

@@ -266,18 +266,24 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 
 // filtered decides a command that a built-in set allows, and that reads files: by what is said
 // of them, but not below what is said of the command without the set. A pattern that may match
-// any file is in the set only where every file is decided alike.
+// any file is in the set only where every file is decided alike. Most words of git name
+// revisions: reading that is left to the agent takes nothing from them.
 func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
+		judge := func(of *Result) {
+			if !f.said || of == nil || of.Decision != ir.Agent {
+				needs(&r)(of)
+			}
+		}
 		if !f.wide {
-			s.touches(side, p, p.touched(ir.Read, f, c.dirs), needs(&r))
+			s.touches(side, p, p.touched(ir.Read, f, c.dirs), judge)
 			continue
 		}
 		every := s.everyFile(side, ir.Read)
 		if every == nil {
 			return side.commands.unread(c)
 		}
-		needs(&r)(every)
+		judge(every)
 	}
 	if r.Decision == ir.Allow {
 		return r

@@ -148,6 +148,7 @@
 // "REV:path", and the values of options that name files. A word that may be a revision or a
 // path counts as both, options behind a filter's operands count as options and as files, and a
 // pattern of git's own (":(top)", "*.go") is in the set only where every file is decided alike.
+// Where reading is left to the agent, a word of git is not: most of them name revisions.
 // An entry never takes from what another one or the default says of the command whatever it
 // reads.
 //

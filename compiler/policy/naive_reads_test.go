@@ -118,11 +118,16 @@ func (n *naive) line(line string) ir.Decision {
 		return rest
 	}
 	d := ir.Allow
+	judge := func(of ir.Decision) {
+		if of != ir.Agent || !strings.HasPrefix(line, "git ") {
+			d = ir.Both(d, of)
+		}
+	}
 	if wide {
-		d = ir.Both(d, alike)
+		judge(alike)
 	}
 	for _, f := range files {
-		d = ir.Both(d, n.file(ir.Read, f))
+		judge(n.file(ir.Read, f))
 	}
 	if d != ir.Allow && (rest == ir.Allow || rest > d) {
 		return rest
