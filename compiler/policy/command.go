@@ -271,7 +271,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
 		judge := func(of *Result) {
-			if !f.said || of == nil || of.Decision != ir.Agent {
+			if !f.said || of.Decision != ir.Agent {
 				needs(&r)(of)
 			}
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"strings"
 	"testing"
 
@@ -259,7 +260,7 @@ func TestDecideCommandInAFolder(t *testing.T) {
 	can.Edit = table(allow("docs/**"))
 	s := mode(t, can)
 	for dir, d := range map[string]ir.Decision{"": ir.Deny, ".": ir.Deny, "docs": ir.Allow, "docs/a": ir.Allow, "src": ir.Deny, "/tmp": ir.Deny, "..": ir.Deny} {
-		if r := s.DecideCommand(dir, "echo x > a"); r.Decision != d {
+		if r := commandIn(s, dir, "echo x > a"); r.Decision != d {
 			t.Errorf("in %q: got %s (%s), want %s", dir, r.Decision, r.Rule, d)
 		}
 	}
@@ -346,8 +347,14 @@ func TestFilterOfOneSide(t *testing.T) {
 		{"silent", "cat ../x", ir.Ask},
 	} {
 		s := mustSubject(t, p, ir.SubjectRef{Role: "reader", Mode: c.mode})
-		if got := s.DecideCommand("", c.line); got.Decision != c.want {
+		if got := commandIn(s, "", c.line); got.Decision != c.want {
 			t.Errorf("%s: %s: got %s (%s), want %s", c.mode, c.line, got.Decision, got.Rule, c.want)
 		}
 	}
+}
+
+// commandIn decides a line that runs in a folder relative to the root.
+func commandIn(s *Subject, dir, line string) Result {
+	p := Place{Dirs: []string{path.Clean(dir)}}
+	return s.DecideAt(&p, Action{Group: ir.Command, Arg: line})
 }

@@ -299,7 +299,7 @@ func FuzzCommand(f *testing.F) {
 				return
 			}
 			before, after := mode(t, can), mode(t, less)
-			b, a := before.DecideCommand(dir, line), after.DecideCommand(dir, line)
+			b, a := commandIn(before, dir, line), commandIn(after, dir, line)
 			if a.Decision > b.Decision {
 				t.Errorf("%q: got %s (%s) with a further deny of %q, want at most %s (%s)", line, a.Decision, a.Rule, pattern, b.Decision, b.Rule)
 			}

@@ -63,8 +63,12 @@ type toolRule struct {
 // is written, or in the form in which an agent gives it to its model, where every character
 // but letters, digits, "_" and "-" is "_" (Claude Code: mcp__SERVER__TOOL).
 func holdsBack(pattern, name string) bool {
-	return Wildcard(pattern, name) || Wildcard(underscored(pattern, "*?"), underscored(name, ""))
+	return Wildcard(pattern, name) || Wildcard(underscored(pattern, "*?"), AgentName(name))
 }
+
+// AgentName returns a name of a server or a tool as Claude Code gives it to its model, in
+// mcp__SERVER__TOOL: every UTF-16 unit but letters, digits, "_" and "-" becomes "_".
+func AgentName(name string) string { return underscored(name, "") }
 
 // underscored writes "_" for every UTF-16 unit of a name but letters, digits, "_", "-", and
 // those of also.

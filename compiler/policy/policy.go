@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -189,15 +188,6 @@ func (s *Subject) Decide(a Action) Result {
 	return Result{Rule: "unknown group"}
 }
 
-// DecideCommand decides a command line that runs in dir, a folder relative to
-// the root. Decide takes every line for one that runs at the root.
-func (s *Subject) DecideCommand(dir, line string) Result {
-	if dir = path.Clean(dir); dir == "." {
-		return s.command(&atTheRoot, line)
-	}
-	return s.command(&Place{Dirs: []string{dir}}, line)
-}
-
 // Rules returns every rule that may match in a group other than mcp: own,
 // inherited, the guards that the others reach (edit) and what a role's modes say (modes). For a role in a
 // mode they are those of every side that states the group; only Decide says how
@@ -208,6 +198,11 @@ func (s *Subject) Rules(g ir.Group) []ir.Rule {
 		all = append(all, side.rules(g)...)
 	}
 	return all
+}
+
+// Restricts reports whether a rule of a group denies something or asks about it.
+func (s *Subject) Restricts(g ir.Group) bool {
+	return slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow })
 }
 
 // Default returns the decision of a group where no rule matches: the table's

@@ -481,15 +481,14 @@ func (c *compiler) web() {
 
 func (c *compiler) mcp() {
 	def := c.s.Default(ir.MCP).Decision
-	if c.closed(ir.MCP) {
-		c.out.add(ir.Deny, "mcp__*")
-		c.out.add(ir.Deny, format.ResourceTools...)
-		return
-	}
-	if at, open := c.othersDenied(); open && !c.hook {
+	closed := c.closed(ir.MCP)
+	if at, open := c.othersDenied(); open && !c.hook && !closed {
+		closed = true
 		c.e.loss(c.name, at, ir.MCP, codeServers, "no rule denies the servers that the inventory does not list beside "+
 			"those that are allowed: all are denied").
 			Hint(c.instead("list every server, and close the inventory"))
+	}
+	if closed {
 		c.out.add(ir.Deny, "mcp__*")
 		c.out.add(ir.Deny, format.ResourceTools...)
 		return
@@ -511,7 +510,7 @@ func (c *compiler) mcp() {
 // othersDenied reports whether a server that the inventory does not list may be there and is
 // denied by its default, which no rule says beside rules for other servers.
 func (c *compiler) othersDenied() (diag.Pos, bool) {
-	r := c.s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
+	r := c.others()
 	return r.Pos, r.Decision == ir.Deny && !c.noOthers
 }
 
@@ -521,11 +520,12 @@ func (c *compiler) growthDenied(sv *ir.Server) bool {
 	return !c.e.in.Project.ClosedInventory && c.tool(sv, contract.UnknownTool) == ir.Deny && !c.uniform(sv)
 }
 
-// elsewhere returns the decision for the tools of a server that the inventory does not have.
-func (c *compiler) elsewhere() ir.Decision {
-	a := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
-	return c.s.Decide(a).Decision
+// others decides about the tools of a server that the inventory does not have.
+func (c *compiler) others() policy.Result {
+	return c.s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
 }
+
+func (c *compiler) elsewhere() ir.Decision { return c.others().Decision }
 
 // everyServer reports whether a rule denies or asks about every tool of every server.
 func (c *compiler) everyServer() bool {

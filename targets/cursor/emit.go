@@ -14,6 +14,7 @@ import (
 // emitter compiles one project.
 type emitter struct {
 	in    contract.Input
+	admin []format.Entry // the organisation's list; nil: it has none
 	files []contract.File
 	diags diag.List
 }
@@ -36,7 +37,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	e.checkNames()
 	e.checkExtras()
-	e.checkOrganisation()
+	e.readOrganisation()
 	main := e.chosen()
 	var refs []ir.SubjectRef
 	for i := range in.Project.Roles {

@@ -78,7 +78,7 @@ func (cursor) Install(
 // restricts reports whether the source asks about commands or tools, or denies some.
 func (e *emitter) restricts(p *profile, g ir.Group) bool {
 	if g == ir.Command {
-		return slices.ContainsFunc(p.subject.Rules(g), func(r ir.Rule) bool { return r.Decision < ir.Allow })
+		return p.subject.Restricts(g)
 	}
 	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
 		return sv.DefaultEnabled && (p.tool(sv.Name, contract.UnknownTool) < ir.Allow ||

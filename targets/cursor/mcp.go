@@ -121,7 +121,7 @@ func (p *profile) lowest(sv *ir.Server) map[string]ir.Decision {
 // allowed returns what runs without approval, with the aliases where wanted: nothing where
 // an organisation's list takes its place.
 func (e *emitter) allowed(p *profile) []string {
-	if e.in.Options.Strings(optOrganisation) != nil {
+	if e.admin != nil {
 		return nil
 	}
 	list := e.entries(p, ir.Allow)

@@ -6,7 +6,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -16,14 +15,22 @@ const (
 	optProtection   = "mcpToolsProtection"
 )
 
-// checkOrganisation refuses entries that Cursor would not read.
-func (e *emitter) checkOrganisation() {
-	for _, text := range e.in.Options.Strings(optOrganisation) {
-		if _, err := format.ParseEntry(text); err != nil {
+// readOrganisation reads the organisation's list. It refuses entries that Cursor would not read.
+func (e *emitter) readOrganisation() {
+	texts := e.in.Options.Strings(optOrganisation)
+	if texts == nil {
+		return
+	}
+	e.admin = []format.Entry{}
+	for _, text := range texts {
+		entry, err := format.ParseEntry(text)
+		if err != nil {
 			e.diags.Errorf(codeOrganisation, e.in.Options.Pos(optOrganisation), "%v", err).
 				Path("targets.cursor." + optOrganisation).
 				Target("cursor")
+			continue
 		}
+		e.admin = append(e.admin, entry)
 	}
 }
 
@@ -34,7 +41,7 @@ func (e *emitter) organisation(p *profile) {
 	asked, runs := e.organised(p)
 	if len(asked) > 0 {
 		who := "the settings protect MCP tools (" + optProtection + ")"
-		if e.in.Options.Strings(optOrganisation) != nil {
+		if e.admin != nil {
 			who = "the organisation's list (" + optOrganisation + ") has no entry for them"
 		}
 		e.loss(p, ir.MCP, codeOrganisation, e.in.Options.Pos(optOrganisation),
@@ -53,26 +60,19 @@ func (e *emitter) organisation(p *profile) {
 
 // organised returns the tools on which the settings and a subject differ.
 func (e *emitter) organised(p *profile) (asked, runs []string) {
-	var list []format.Entry
-	for _, text := range e.in.Options.Strings(optOrganisation) {
-		if entry, err := format.ParseEntry(text); err == nil {
-			list = append(list, entry)
-		}
-	}
-	controlled := e.in.Options.Strings(optOrganisation) != nil
-	if !controlled && !e.in.Options.Bool(optProtection) {
+	if e.admin == nil && !e.in.Options.Bool(optProtection) {
 		return nil, nil
 	}
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
 		for _, tool := range append([]string{contract.UnknownTool}, names(sv.Tools)...) {
-			listed := slices.ContainsFunc(list, func(x format.Entry) bool { return x.Matches(sv.Name, tool) })
+			listed := slices.ContainsFunc(e.admin, func(x format.Entry) bool { return x.Matches(sv.Name, tool) })
 			name := sv.Name + ":" + tool
 			if tool == contract.UnknownTool {
 				name = sv.Name + ":*"
 			}
-			switch d := decided(p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool})); {
-			case d == ir.Allow && (!controlled || !listed):
+			switch d := p.tool(sv.Name, tool); {
+			case d == ir.Allow && !listed:
 				asked = append(asked, name)
 			case d == ir.Ask && listed, d == ir.Deny && listed && !p.hooked:
 				runs = append(runs, name)

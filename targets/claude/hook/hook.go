@@ -291,7 +291,7 @@ func searchAction(glob string, names ...string) func(*question) opinion {
 				o.Result = r
 			}
 		}
-		o.abstain = slices.ContainsFunc(q.subject.Rules(ir.Read), func(r ir.Rule) bool { return r.Decision < ir.Allow })
+		o.abstain = q.subject.Restricts(ir.Read)
 		return o
 	}
 }

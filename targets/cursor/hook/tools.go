@@ -2,7 +2,6 @@ package hook
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -141,8 +140,7 @@ func edits(names ...string) func(*question) policy.Result {
 func searches(names ...string) func(*question) policy.Result {
 	return func(q *question) policy.Result {
 		r := q.files(ir.Read, names, ".")
-		restricts := func(r ir.Rule) bool { return r.Decision < ir.Allow }
-		if r.Decision == ir.Allow && slices.ContainsFunc(q.subject.Rules(ir.Read), restricts) {
+		if r.Decision == ir.Allow && q.subject.Restricts(ir.Read) {
 			return abstain(q)
 		}
 		return r

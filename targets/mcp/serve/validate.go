@@ -194,8 +194,7 @@ func (m *Model) judgeNeutral(
 // read unasked.
 func (m *Model) below(s *policy.Subject, g ir.Group, folder string) policy.Result {
 	r := m.at(s, policy.Action{Group: g, Arg: folder})
-	restricts := func(r ir.Rule) bool { return r.Decision < ir.Allow }
-	if r.Decision == ir.Allow && slices.ContainsFunc(s.Rules(g), restricts) {
+	if r.Decision == ir.Allow && s.Restricts(g) {
 		r.Decision, r.Rule = ir.Ask, r.Rule+", and some of what is below may not be read"
 	}
 	return r

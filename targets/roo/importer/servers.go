@@ -54,17 +54,13 @@ func (im *importer) server(name string, at diag.Pos, subject string) *importedSe
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(file string, data []byte) {
-	_, err := format.ReadServers(file, data, im.dialect)
-	im.kinds[file] = serversKind
-	switch mended := im.mendJSON(file, data); {
-	case err == nil:
+	if _, err := format.ReadServers(file, data, im.dialect); err == nil {
 		im.originals[file] = data
-	case mended == nil:
+	} else if data = im.mendJSON(file, data); data == nil {
 		im.refuse(file, err)
 		return
-	default:
-		data = mended
 	}
+	im.kinds[file] = serversKind
 	root, err := located.JSON(file, data)
 	if err != nil {
 		im.refuse(file, err)

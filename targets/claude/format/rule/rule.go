@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // Rule is a parsed rule.
@@ -262,20 +263,5 @@ func Match(pieces []string, text string) bool {
 	return strings.HasSuffix(rest, pieces[last])
 }
 
-// Name returns the name of a server or a tool as it stands in mcp__SERVER__TOOL: every
-// UTF-16 unit but letters, digits, "_" and "-" becomes "_", so that a character beyond
-// U+FFFF becomes two.
-func Name(name string) string {
-	var b strings.Builder
-	for _, c := range name {
-		switch {
-		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-':
-			b.WriteRune(c)
-		case c > 0xFFFF:
-			b.WriteString("__")
-		default:
-			b.WriteByte('_')
-		}
-	}
-	return b.String()
-}
+// Name returns the name of a server or a tool as it stands in mcp__SERVER__TOOL.
+func Name(name string) string { return policy.AgentName(name) }
