@@ -24,6 +24,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/tdewolff/parse/v2 v2.8.20
+
 require (
 	cuelabs.dev/go/oci/ociregistry v0.0.0-20260601085548-328ff8e2c943 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect

@@ -112,11 +112,31 @@ func (c *lintCmd) Run(e *env) error {
 			return err
 		}
 	}
-	report.Diagnostics = c.reported(e, diags, findings)
+	reviewed, err := review(e.dir, res)
+	if err != nil {
+		return err
+	}
+	report.Diagnostics = c.reported(e, append(diags, reviewed...), findings)
 	if !c.Suggest && !c.Apply {
 		return c.report(e, report)
 	}
 	return c.suggestions(e, req, res, report)
+}
+
+// review returns what targets find in the code that people write beside their artifacts.
+func review(dir string, res *compiler.Result) (diag.List, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var out diag.List
+	for _, o := range res.Outputs {
+		if r, ok := o.Target.(contract.Reviewer); ok {
+			out = append(out, r.Review(root.FS(), res.Input(o.Target).Options)...)
+		}
+	}
+	return out, nil
 }
 
 // reported returns what is to be reported of a compilation and of what lint found.

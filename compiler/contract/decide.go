@@ -83,7 +83,8 @@ type Hole struct {
 // token instead of by a role's name.
 type PersonDecider interface {
 	Decider
-	// DecidePerson returns what becomes of an action of a principal with these claims.
+	// DecidePerson returns what becomes of an action of a principal with these claims, nil for
+	// one without a verified token.
 	DecidePerson(claims map[string][]string, a policy.Action) Verdict
 }
 

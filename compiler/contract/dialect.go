@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"io/fs"
+
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
@@ -61,6 +63,14 @@ type Inventory interface {
 type Linter interface {
 	Target
 	LintRules() []LintRule
+}
+
+// Reviewer is a target whose artifacts are called by code that people write, which it reviews
+// for `modec lint`.
+type Reviewer interface {
+	Target
+	// Review reads the project's files and runs nothing of them.
+	Review(project fs.FS, o Options) diag.List
 }
 
 // LintRule is one thing that lint looks for in the rules of a target's own grammar.

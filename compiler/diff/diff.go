@@ -181,8 +181,8 @@ func (r *Report) roles(a, b *ir.Project) {
 			text := fmt.Sprintf("has the permission mode %q, and before %q", now.PermissionMode, old.PermissionMode)
 			r.other(Other{Changed, what, text, now.Pos})
 		}
-		if fingerprint(old.Claims) != fingerprint(now.Claims) {
-			text := fmt.Sprintf("needs the claims %s, and before %s", claims(now.Claims), claims(old.Claims))
+		if before, after := claims(old), claims(now); before != after {
+			text := fmt.Sprintf("needs the claims %s, and before %s", after, before)
 			r.other(Other{Changed, what, text, now.Pos})
 		}
 	}
@@ -223,13 +223,13 @@ func (r *Report) onlyIn(list, other []ir.NativeRule, what, verb string, widens f
 	}
 }
 
-// claims writes the claims that a role needs.
-func claims(c map[string][]string) string {
+// claims writes the claims that a principal needs for a role.
+func claims(r *ir.Role) string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(c)) {
-		out = append(out, name+": "+strings.Join(c[name], " or "))
+	for _, name := range slices.Sorted(maps.Keys(r.Claims)) {
+		out = append(out, name+": "+strings.Join(r.Claims[name], " or "))
 	}
-	return cmp.Or(strings.Join(out, " and "), "none")
+	return cmp.Or(strings.Join(out, " and "), string(r.Principals), "none")
 }
 
 // union returns the subjects of two projects.

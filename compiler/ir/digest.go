@@ -88,8 +88,12 @@ func digestStruct(h io.Writer, v reflect.Value, known func(field string) []byte)
 		if f.Type == reflect.TypeFor[diag.Pos]() || f.Tag.Get("json") == "-" {
 			continue
 		}
-		fmt.Fprintf(h, ";%d", i)
-		if text := known(f.Name); text != nil {
+		text := known(f.Name)
+		if text == nil && v.Field(i).IsZero() { // a field that a later modec adds changes nothing where it is unused
+			continue
+		}
+		fmt.Fprintf(h, ";%s", f.Name)
+		if text != nil {
 			h.Write(text)
 		} else {
 			digest(h, v.Field(i))

@@ -218,9 +218,26 @@ type Role struct {
 	// Claims are the accepted values of each claim, sorted. A token has to have one of
 	// the values of every claim.
 	Claims map[string][]string `json:"claims,omitempty"`
-	Native []NativeRule        `json:"nativeRules,omitempty"` // rules for one agent alone
-	Extra  map[string]Extra    `json:"extra,omitempty"`
+	// Principals says who has the role without any claim; "": nobody.
+	Principals Principals       `json:"principals,omitempty"`
+	Native     []NativeRule     `json:"nativeRules,omitempty"` // rules for one agent alone
+	Extra      map[string]Extra `json:"extra,omitempty"`
 }
+
+// Principals are the people and programs that a server knows by a verified token.
+type Principals string
+
+const (
+	Authenticated Principals = "authenticated" // with any verified token
+	Anyone        Principals = "anyone"        // also without a token
+)
+
+// ScopeClaim reports whether a claim is a list of words in one text: scope (RFC 8693 §4.2)
+// and scp, its name in Entra ID and Okta.
+func ScopeClaim(name string) bool { return name == "scope" || name == "scp" }
+
+// Held reports whether there may be a principal that has the role.
+func (r *Role) Held() bool { return len(r.Claims) > 0 || r.Principals != "" }
 
 // RuleFile is an instruction file of a mode (Roo's rules-<slug>/ folder).
 type RuleFile struct {

@@ -39,6 +39,7 @@ func (p *Project) Decisions() *Project {
 			Modes:             r.Modes,
 			ModesPos:          r.ModesPos,
 			Claims:            r.Claims,
+			Principals:        r.Principals,
 		}
 	}
 	q.Servers = make([]Server, len(p.Servers))

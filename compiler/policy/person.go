@@ -8,6 +8,7 @@ import (
 
 // Person decides for someone who holds every role whose claims fit: each claim
 // that a role names must be among the person's, with one of the role's values.
+// Claims are nil for someone without a verified token, who holds only the roles of anyone.
 // The highest of the roles' decisions holds. It returns the roles held, sorted;
 // someone who holds none is denied everything. A role without claims is held by
 // nobody. It fails when a role does not compile.
@@ -37,6 +38,12 @@ func (e *Engine) Person(claims map[string][]string, a Action) (Result, []string,
 }
 
 func holds(r *ir.Role, claims map[string][]string) bool {
+	switch r.Principals {
+	case ir.Anyone:
+		return true
+	case ir.Authenticated:
+		return claims != nil
+	}
 	for name, want := range r.Claims {
 		if !slices.ContainsFunc(claims[name], func(v string) bool { return slices.Contains(want, v) }) {
 			return false

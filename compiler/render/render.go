@@ -189,6 +189,7 @@ func (w *writer) role(r *ir.Role) *tree {
 	if r.Modes != nil {
 		t.set("modes", texts(*r.Modes))
 	}
+	t.setText("claims", string(r.Principals))
 	if len(r.Claims) > 0 {
 		claims := &tree{}
 		for _, k := range slices.Sorted(maps.Keys(r.Claims)) {

@@ -157,15 +157,31 @@ func (r *resolver) role(s *subject) ir.Role {
 		role.Modes, role.ModesPos = &l, n.Pos
 	}
 	if n := r.inherited(s, "claims"); n != nil {
-		role.Claims = map[string][]string{}
-		for _, f := range n.Fields {
-			values := texts(f.Node)
-			if f.Node.Kind == source.String {
-				values = []string{f.Node.Text}
-			}
-			slices.Sort(values)
-			role.Claims[f.Name] = slices.Compact(values)
-		}
+		r.claims(n, &role, s.path+".claims")
 	}
 	return role
+}
+
+// claims decodes who has a role.
+func (r *resolver) claims(n *source.Node, role *ir.Role, path string) {
+	if n.Kind == source.String {
+		role.Principals = ir.Principals(n.Text)
+		return
+	}
+	role.Claims = map[string][]string{}
+	for _, f := range n.Fields {
+		values := texts(f.Node)
+		if f.Node.Kind != source.List {
+			values = []string{f.Node.Text}
+		}
+		slices.Sort(values)
+		role.Claims[f.Name] = slices.Compact(values)
+		spaced := func(v string) bool { return strings.Contains(v, " ") }
+		if ir.ScopeClaim(f.Name) && slices.ContainsFunc(values, spaced) {
+			r.diags.Errorf(diag.BadValue, f.Node.Pos,
+				"the claim %q is compared word by word: no word has a space", f.Name).
+				Path(path + "." + f.Name).
+				Hint("write a list with one word each; one of them is enough")
+		}
+	}
 }

@@ -57,15 +57,18 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 	}
 }
 
-// principals compares what principals may do who have a role by their claims. One has all
-// the values that the role accepts. For each claim there is one with each of its values,
-// and one with a value that no role accepts.
+// principals compares what principals may do who have a role. One has all the values that
+// the role accepts. For each claim there is one with each of its values, and one with a
+// value that no role accepts.
 func (j *job) principals(e *policy.Engine, d contract.PersonDecider, universe []Witness) {
 	role := e.Project().Role(j.ref.Role)
-	if role == nil || j.ref.Mode != "" || len(role.Claims) == 0 {
+	if role == nil || j.ref.Mode != "" || !role.Held() {
 		return
 	}
 	persons := []map[string][]string{role.Claims}
+	if role.Principals == ir.Authenticated {
+		persons[0] = map[string][]string{}
+	}
 	for _, claim := range slices.Sorted(maps.Keys(role.Claims)) {
 		values := role.Claims[claim]
 		if len(values) > 1 {
@@ -75,9 +78,9 @@ func (j *job) principals(e *policy.Engine, d contract.PersonDecider, universe []
 		}
 		persons = append(persons, with(role.Claims, claim, "modec-unlisted-value"))
 	}
-	first := slices.IndexFunc(e.Project().Roles, func(r ir.Role) bool { return len(r.Claims) > 0 })
-	if e.Project().Roles[first].Name == role.Name {
-		persons = append(persons, map[string][]string{}) // once for all roles: no claims
+	first := slices.IndexFunc(e.Project().Roles, func(r ir.Role) bool { return r.Held() })
+	if e.Project().Roles[first].Name == role.Name { // once for all roles: no claims, and no token
+		persons = append(persons, map[string][]string{}, nil)
 	}
 	j.held = true
 	for _, person := range persons {

@@ -299,8 +299,8 @@ func roleParts(x part, r *ir.Role) []part {
 	if r.Modes != nil {
 		l.addAt(r.ModesPos, "modes", func(r *ir.Role) { r.Modes = nil })
 	}
-	if len(r.Claims) > 0 {
-		l.add("claims", func(r *ir.Role) { r.Claims = nil })
+	if r.Held() {
+		l.add("claims", func(r *ir.Role) { r.Claims, r.Principals = nil, "" })
 	}
 	if r.Tools != nil {
 		l.add("tools", func(r *ir.Role) { r.Tools = nil })

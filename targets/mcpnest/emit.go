@@ -3,7 +3,10 @@ package mcpnest
 import (
 	"fmt"
 	"maps"
+	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -15,63 +18,66 @@ import (
 
 // tool is a row of the table: the roles that may call it.
 type tool struct {
-	name   string
-	roles  []string
-	hidden bool // user.roles alone decides, so that @ToolRoles can filter the list
+	name  string
+	roles []string
+}
+
+// shared is a row of the other table: the roles that may read the resources of a server, and
+// those that may get its prompts.
+type shared struct {
+	server             string
+	resources, prompts []string
 }
 
 type emitter struct {
 	in    contract.Input
 	diags diag.List
+	roles []*ir.Role // that a principal may have
 }
 
-// Emit compiles the table and its guards.
+// Emit compiles the tables and puts the code beside them.
 func (mcpnest) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
-	names := in.Options.Strings("servers")
-	if len(names) == 0 {
+	if len(in.Options.Strings("servers")) == 0 {
 		e.diags.Warnf(codeNoServers, diag.Pos{File: "modec.toml"},
 			"got no servers that this application implements: nothing is emitted").
 			Hint("servers = [\"NAME\"] in [targets.mcpnest]").
 			Target("mcpnest")
 		return nil, e.diags
 	}
-	tools := e.tools(names)
+	e.roles = e.held()
+	servers := e.servers()
+	tools := e.tools(servers)
+	others := e.shared(servers)
+	auth := e.authentication()
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}
-	form := stub{version: in.Options.Int("version")}
-	if in.Options.String("extension") == "js" {
-		form.suffix = ".js"
+	f := form{version: in.Options.Int("version"), js: in.Options.String("extension") == "js", jwt: auth != ""}
+	return append(f.files(), contract.File{Path: format.Policy, Data: e.policyTS(tools, others, auth)}), e.diags
+}
+
+// servers returns the servers that the application implements, each once.
+func (e *emitter) servers() []*ir.Server {
+	var out []*ir.Server
+	for _, name := range e.in.Options.Strings("servers") {
+		sv := e.in.Project.Server(name)
+		switch {
+		case sv == nil:
+			e.diags.Errorf(codeUnknownServer, e.in.Options.Pos("servers"), "the inventory has no server %q", name).
+				Path("targets.mcpnest.servers")
+		case !slices.Contains(out, sv):
+			out = append(out, sv)
+		}
 	}
-	form.strategy = form.version != 1 && slices.ContainsFunc(tools, func(t tool) bool { return !t.hidden })
-	files := []contract.File{
-		{Path: format.Guards, Data: []byte(form.guards())},
-		{Path: format.Index, Data: []byte(form.index())},
-		{Path: format.Policy, Data: e.policyTS(form, tools)},
-	}
-	if form.strategy {
-		files = append(files, contract.File{Path: format.Strategy, Data: []byte(form.strategyTS())})
-	}
-	return files, e.diags
+	return out
 }
 
 // tools returns the rows of the table for some servers.
-func (e *emitter) tools(names []string) []tool {
+func (e *emitter) tools(servers []*ir.Server) []tool {
 	var out []tool
 	server := map[string]string{} // by its tools
-	roles := e.claimed()
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			continue
-		}
-		sv := e.in.Project.Server(name)
-		if sv == nil {
-			e.diags.Errorf(codeUnknownServer, e.in.Options.Pos("servers"),
-				"the inventory has no server %q", name).
-				Path("targets.mcpnest.servers")
-			continue
-		}
+	for _, sv := range servers {
 		for i := range sv.Tools {
 			t := &sv.Tools[i]
 			if other, ok := server[t.Name]; ok {
@@ -80,33 +86,54 @@ func (e *emitter) tools(names []string) []tool {
 					t.Name, sv.Name, other)
 			}
 			server[t.Name] = sv.Name
-			out = append(out, e.tool(sv, t, roles))
+			row := tool{name: t.Name, roles: []string{}}
+			for _, r := range e.roles {
+				if e.permits(r, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}, t.Risk) {
+					row.roles = append(row.roles, r.Name)
+				}
+			}
+			out = append(out, row)
 		}
 	}
 	slices.SortFunc(out, func(a, b tool) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 
-func (e *emitter) tool(sv *ir.Server, t *ir.Tool, roles []*ir.Role) tool {
-	row := tool{name: t.Name, hidden: true, roles: []string{}}
-	for _, r := range roles {
-		if !e.permits(r, sv, t) {
-			continue
+// shared returns who may read the resources and get the prompts of some servers.
+func (e *emitter) shared(servers []*ir.Server) []shared {
+	var out []shared
+	for _, sv := range servers {
+		row := shared{server: sv.Name, resources: []string{}, prompts: []string{}}
+		for _, r := range e.roles {
+			if e.permits(r, policy.Action{Group: ir.MCP, Server: sv.Name, Kind: policy.Resource}, "") {
+				row.resources = append(row.resources, r.Name)
+			}
+			if e.permits(r, policy.Action{Group: ir.MCP, Server: sv.Name, Kind: policy.Prompt}, "") {
+				row.prompts = append(row.prompts, r.Name)
+			}
 		}
-		row.roles = append(row.roles, r.Name)
-		if _, ok := r.Claims["roles"]; !ok || len(r.Claims) > 1 {
-			row.hidden = false
+		out = append(out, row)
+	}
+	for i := 1; i < len(out); i++ {
+		if !slices.Equal(out[i-1].resources, out[i].resources) || !slices.Equal(out[i-1].prompts, out[i].prompts) {
+			e.diags.Warnf(codeSharedResources, e.in.Options.Pos("servers"),
+				"%q and %q give their resources and prompts to other roles: MCP-Nest does not say whose one is",
+				out[i-1].server, out[i].server).
+				Hint("a principal gets those that each server gives; guard the servers in two applications").
+				Target("mcpnest").
+				Loses(diag.Narrowing, string(ir.MCP))
+			break
 		}
 	}
-	return row
+	return out
 }
 
-// claimed returns the roles that a token can give a principal.
-func (e *emitter) claimed() []*ir.Role {
+// held returns the roles that a principal may have.
+func (e *emitter) held() []*ir.Role {
 	var out []*ir.Role
 	for i := range e.in.Project.Roles {
 		r := &e.in.Project.Roles[i]
-		if len(r.Claims) > 0 {
+		if r.Held() {
 			out = append(out, r)
 			continue
 		}
@@ -119,23 +146,32 @@ func (e *emitter) claimed() []*ir.Role {
 	return out
 }
 
-// permits reports whether a role may call a tool. What becomes of an ask is an option. What the
-// role leaves to an agent is refused: a server has none.
-func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
+// permits reports whether a role may call a tool, or use what else a server has. What becomes
+// of an ask is an option. What the role leaves to an agent is refused: a server has none.
+func (e *emitter) permits(r *ir.Role, a policy.Action, risk string) bool {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return false
 	}
-	res := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+	res := s.Decide(a)
 	if res.Decision != ir.Ask {
 		return res.Decision == ir.Allow
 	}
 	unheld := e.in.Options.String("unheld_ask")
-	if unheld == "permit" || unheld == "" && t.Risk != "destructive" {
+	if unheld == "permit" || unheld == "" && risk != "destructive" {
 		return true
 	}
-	e.diags.Warnf(codeUnheldAsk, res.Pos, "a server cannot ask about %q: it is refused", t.Name).
+	what := strconv.Quote(a.Arg)
+	if a.Kind != policy.Tool {
+		kinds := map[policy.MCPKind]string{policy.Resource: "resources", policy.Prompt: "prompts"}
+		what = fmt.Sprintf("the %s of %q", kinds[a.Kind], a.Server)
+		unlisted := policy.Action{Group: ir.MCP, Server: a.Server, Arg: contract.UnknownTool}
+		if s.Decide(unlisted).Decision == res.Decision { // nobody wrote about them
+			return false
+		}
+	}
+	e.diags.Warnf(codeUnheldAsk, res.Pos, "a server cannot ask about %s: it is refused", what).
 		Hint("unheld_ask = \"permit\" leaves the question to the client").
 		Target("mcpnest").
 		Subject("role "+r.Name).
@@ -143,59 +179,120 @@ func (e *emitter) permits(r *ir.Role, sv *ir.Server, t *ir.Tool) bool {
 	return false
 }
 
+// authentication returns the table of what a token has to be, "" where modec verifies none.
+func (e *emitter) authentication() string {
+	o := e.in.Options
+	if !o.Bool("jwt") {
+		for _, name := range []string{"audience", "issuer", "jwks"} {
+			if o.Text(name) != "" {
+				e.diags.Warnf(codeToken, o.Pos(name), "%s is of no effect without jwt = true", name).
+					Path("targets.mcpnest." + name)
+			}
+		}
+		return ""
+	}
+	for _, name := range []string{"audience", "issuer", "jwks"} {
+		if o.Text(name) == "" {
+			e.diags.Errorf(codeToken, o.Pos("jwt"), "a token cannot be verified without %s", name).
+				Path("targets.mcpnest." + name).
+				Hint(jwtExample)
+		}
+	}
+	if u, err := url.Parse(o.String("jwks")); o.String("jwks") != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()))) {
+		e.diags.Errorf(codeToken, o.Pos("jwks"), "got %q, want an address that begins with https://", o.String("jwks")).
+			Path("targets.mcpnest.jwks").
+			Hint("whoever answers there can sign tokens; http:// is taken on this machine alone")
+	}
+	return "{ issuer: " + text(o.String("issuer")) + ", audience: " + texts(o.Strings("audience")) +
+		", jwks: " + text(o.String("jwks")) + " }"
+}
+
+const jwtExample = "jwt = true needs issuer = \"https://id.example.com/\", " +
+	"audience = [\"https://shop.example.com/mcp\"] and jwks = \"https://id.example.com/.well-known/jwks.json\""
+
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
 // header is the first line of every stub.
 const header = "// Written by modec from the project's source; edits are overwritten.\n\n"
 
 // policyTS returns policy.ts: the tables and their types.
-func (e *emitter) policyTS(form stub, tools []tool) []byte {
+func (e *emitter) policyTS(tools []tool, others []shared, auth string) []byte {
 	var b strings.Builder
-	b.WriteString(header + "/** Which claims of the verified user make a person a role: " +
-		"every claim must hold one of its values. */\nexport const ROLE_CLAIMS = {\n")
-	for i := range e.in.Project.Roles {
-		if r := &e.in.Project.Roles[i]; len(r.Claims) > 0 {
-			b.WriteString("  " + key(r.Name) + ": {" + claimValues(r.Claims) + " },\n")
-		}
+	b.WriteString(header + rolesHead)
+	for _, r := range e.roles {
+		fmt.Fprintf(&b, "  %s: %s,\n", key(r.Name), holders(r))
 	}
-	b.WriteString("} as const satisfies Record<string, Record<string, readonly string[]>>;\n\n" +
-		"export type RoleName = keyof typeof ROLE_CLAIMS;\n\n" +
-		"export interface ToolPolicy {\n" +
-		"  /** The roles that may call the tool. */\n  readonly roles: readonly RoleName[];\n")
-	if form.version != 1 {
-		b.WriteString("  /** Whether `user.roles` alone decides, " +
-			"so that @ToolRoles filters the list by `listed`. */\n  readonly hidden: boolean;\n" +
-			"  /** The values of `user.roles` that see the tool. */\n  readonly listed: readonly string[];\n")
-	}
-	b.WriteString("}\n\n/** Who may call what. */\nexport const TOOL_POLICY = {\n")
+	b.WriteString(toolsHead)
 	for _, t := range tools {
-		fmt.Fprintf(&b, "  %s: { roles: %s", key(t.name), texts(t.roles))
-		if form.version != 1 {
-			fmt.Fprintf(&b, ", hidden: %v, listed: %s", t.hidden, texts(e.listed(t)))
-		}
-		b.WriteString(" },\n")
+		fmt.Fprintf(&b, "  %s: { roles: %s },\n", key(t.name), texts(t.roles))
 	}
-	b.WriteString("} as const satisfies Record<string, ToolPolicy>;\n\n" +
-		"export type ToolName = keyof typeof TOOL_POLICY;\n")
+	b.WriteString(sharedHead)
+	for _, s := range others {
+		fmt.Fprintf(&b, "  %s: { resources: %s, prompts: %s },\n", key(s.server), texts(s.resources), texts(s.prompts))
+	}
+	b.WriteString(sharedTail)
+	if auth != "" {
+		fmt.Fprintf(&b, authenticationTable, auth)
+	}
 	return []byte(b.String())
 }
 
-// claimValues writes the accepted values of claims, sorted by claim.
-func claimValues(accepted map[string][]string) string {
-	var all []string
-	for _, claim := range slices.Sorted(maps.Keys(accepted)) {
-		all = append(all, " "+key(claim)+": "+texts(accepted[claim]))
-	}
-	return strings.Join(all, ",")
+// The text around the rows of policy.ts.
+const (
+	rolesHead = `/**
+ * Who has a role: those whose verified token has one of the values of every claim, with
+ * 'authenticated' everybody with a verified token, with 'anyone' everybody.
+ */
+export type RoleClaims = 'anyone' | 'authenticated' | Readonly<Record<string, readonly string[]>>;
+
+export const ROLE_CLAIMS = {
+`
+	toolsHead = `} as const satisfies Record<string, RoleClaims>;
+
+export type RoleName = keyof typeof ROLE_CLAIMS;
+
+export interface ToolPolicy {
+  /** The roles that may call the tool. */
+  readonly roles: readonly RoleName[];
 }
 
-// listed returns the values of user.roles that see a tool.
-func (e *emitter) listed(t tool) []string {
-	out := []string{}
-	if !t.hidden {
-		return out
+/** Who may call what. */
+export const TOOL_POLICY = {
+`
+	sharedHead = `} as const satisfies Record<string, ToolPolicy>;
+
+export type ToolName = keyof typeof TOOL_POLICY;
+
+export interface ResourcePolicy {
+  /** The roles that may read the server's resources. */
+  readonly resources: readonly RoleName[];
+  /** The roles that may get its prompts. */
+  readonly prompts: readonly RoleName[];
+}
+
+/** Who may use what else the servers of the application have. */
+export const RESOURCE_POLICY = {
+`
+	sharedTail = `} as const satisfies Record<string, ResourcePolicy>;
+`
+	authenticationTable = `
+/** What a token has to be. */
+export const AUTHENTICATION = %s as const satisfies Record<string, string | readonly string[]>;
+`
+)
+
+// holders writes who has a role: its claims, sorted, with their accepted values.
+func holders(r *ir.Role) string {
+	if r.Principals != "" {
+		return text(string(r.Principals))
 	}
-	for _, name := range t.roles {
-		out = append(out, e.in.Project.Role(name).Claims["roles"]...)
+	var all []string
+	for _, claim := range slices.Sorted(maps.Keys(r.Claims)) {
+		all = append(all, key(claim)+": "+texts(r.Claims[claim]))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return "{ " + strings.Join(all, ", ") + " }"
 }

@@ -32,9 +32,12 @@ func Example() {
 		}
 	}
 	// Output:
-	// mcp-nest/modec/guards.ts
 	// mcp-nest/modec/index.ts
+	// mcp-nest/modec/decide.ts
+	// mcp-nest/modec/guards.ts
+	// mcp-nest/modec/strategy.ts
+	// mcp-nest/modec/tools.ts
 	// mcp-nest/modec/policy.ts
-	//   "list": { roles: ["clerk"], hidden: true, listed: ["clerk"] },
-	//   "sell": { roles: ["clerk"], hidden: true, listed: ["clerk"] },
+	//   "list": { roles: ["clerk"] },
+	//   "sell": { roles: ["clerk"] },
 }

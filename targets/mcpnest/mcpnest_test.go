@@ -2,7 +2,9 @@ package mcpnest
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,31 +84,23 @@ func codes(list diag.List) []string {
 	return out
 }
 
-// The table names for each tool the roles that may call it; 2.x also who is
-// listed it.
+// The table names for each tool the roles that may call it.
 func TestTable(t *testing.T) {
 	roles := []ir.Role{
 		role("clerk", ir.Allow, claims("roles", "clerk", "head")),
 		role("guest", ir.Deny, claims("roles", "guest")),
 		role("head", ir.Allow, claims("roles", "head")),
 	}
-	files, diags := one(t, nil, roles...)
-	want := []string{
-		`  "list": { roles: ["clerk", "head"], hidden: true, listed: ["clerk", "head"] },`,
-		`  "refund": { roles: ["clerk", "head"], hidden: true, listed: ["clerk", "head"] },`,
-		`  "sell": { roles: ["clerk", "head"], hidden: true, listed: ["clerk", "head"] },`,
-	}
-	if diff := cmp.Diff(want, rows(files)); diff != "" || len(diags) > 0 {
-		t.Errorf("2.x: %v\n%s", diags, diff)
-	}
-	files, diags = one(t, map[string]any{"version": 1}, roles...)
-	want = []string{
-		`  "list": { roles: ["clerk", "head"] },`,
-		`  "refund": { roles: ["clerk", "head"] },`,
-		`  "sell": { roles: ["clerk", "head"] },`,
-	}
-	if diff := cmp.Diff(want, rows(files)); diff != "" || len(diags) > 0 {
-		t.Errorf("1.9: %v\n%s", diags, diff)
+	for version := 1; version <= 2; version++ {
+		files, diags := one(t, map[string]any{"version": version}, roles...)
+		want := []string{
+			`  "list": { roles: ["clerk", "head"] },`,
+			`  "refund": { roles: ["clerk", "head"] },`,
+			`  "sell": { roles: ["clerk", "head"] },`,
+		}
+		if diff := cmp.Diff(want, rows(files)); diff != "" || len(diags) > 0 {
+			t.Errorf("MCP-Nest %d: %v\n%s", version, diags, diff)
+		}
 	}
 }
 
@@ -114,11 +108,89 @@ func TestTable(t *testing.T) {
 // assertPolicy would refuse it otherwise.
 func TestDeniedToolIsInTheTable(t *testing.T) {
 	files, _ := one(t, nil, role("guest", ir.Deny, claims("roles", "guest")))
-	if got := rows(files)[0]; got != `  "list": { roles: [], hidden: true, listed: [] },` {
+	if got := rows(files)[0]; got != `  "list": { roles: [] },` {
 		t.Errorf("got %s", got)
 	}
-	if !strings.Contains(files["guards.ts"], "['modec:nobody']") { // ToolRoles takes no empty list
-		t.Error("nobody is listed the tool, and ToolRoles is given no role")
+}
+
+// A role may be everybody's, with a token or without.
+func TestPrincipals(t *testing.T) {
+	member, visitor := role("member", ir.Allow, nil), role("visitor", ir.Allow, nil)
+	member.Principals, visitor.Principals = ir.Authenticated, ir.Anyone
+	files, diags := one(t, nil, member, visitor)
+	for _, want := range []string{`  "member": "authenticated",`, `  "visitor": "anyone",`} {
+		if !strings.Contains(files["policy.ts"], want+"\n") {
+			t.Errorf("got no line %s in\n%s", want, files["policy.ts"])
+		}
+	}
+	if len(diags) > 0 {
+		t.Error(diags)
+	}
+}
+
+// MCP-Nest does not say of which server a resource is: a principal gets what every server gives,
+// and the build says so where the servers differ.
+func TestResources(t *testing.T) {
+	clerk, head := role("clerk", ir.Deny, claims("roles", "clerk")), role("head", ir.Allow, claims("roles", "head"))
+	clerk.Can.MCP = &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "shop", Literal: true,
+		Default: &ir.Default{Decision: ir.Allow}, Prompts: &ir.Default{Decision: ir.Deny}}}}
+	till := ir.Server{Name: "till", DefaultEnabled: true, Tools: []ir.Tool{{Name: "open", Risk: "write"}}}
+	files, diags := emit(t, &ir.Project{Servers: []ir.Server{shop(), till}, Roles: []ir.Role{clerk, head}},
+		map[string]any{"servers": []string{"shop", "till"}})
+	for _, want := range []string{
+		`  "shop": { resources: ["clerk", "head"], prompts: ["head"] },`,
+		`  "till": { resources: ["head"], prompts: ["head"] },`,
+	} {
+		if !strings.Contains(files["policy.ts"], want+"\n") {
+			t.Errorf("got no line %s in\n%s", want, files["policy.ts"])
+		}
+	}
+	if diff := cmp.Diff([]string{"mcpnest-shared-resources"}, codes(diags)); diff != "" {
+		t.Error(diff)
+	}
+	if _, diags := one(t, nil, head); len(diags) > 0 {
+		t.Errorf("one server: got %v", diags)
+	}
+}
+
+// What a token has to be stands in the table, and what is missing or cannot be trusted stops the build.
+func TestToken(t *testing.T) {
+	clerk := role("clerk", ir.Allow, claims("roles", "clerk"))
+	with := func(change map[string]any) map[string]any {
+		options := map[string]any{"jwt": true, "issuer": "https://id.example", "audience": []string{"shop"},
+			"jwks": "https://id.example/jwks"}
+		for k, v := range change {
+			options[k] = v
+		}
+		return options
+	}
+	files, diags := one(t, with(nil), clerk)
+	if len(diags) > 0 || files["authentication.ts"] == "" || !strings.Contains(files["index.ts"], "TokenGuard") ||
+		!strings.Contains(files["policy.ts"], `AUTHENTICATION = { issuer: "https://id.example", audience: ["shop"], `+
+			`jwks: "https://id.example/jwks" } as const`) {
+		t.Errorf("got %v, %v", diags, files)
+	}
+	for _, c := range []struct {
+		change map[string]any
+		want   int
+	}{
+		{map[string]any{"issuer": ""}, 1},
+		{map[string]any{"audience": []string{}}, 1},
+		{map[string]any{"jwks": ""}, 1},
+		{map[string]any{"issuer": "", "jwks": "", "audience": []string(nil)}, 3},
+		{map[string]any{"jwks": "http://id.example/jwks"}, 1},
+		{map[string]any{"jwks": "http://127.0.0.1.example/jwks"}, 1},
+		{map[string]any{"jwks": "https:///jwks"}, 1},
+		{map[string]any{"jwks": "id.example/jwks"}, 1},
+		{map[string]any{"jwks": "http://127.0.0.1:1/jwks"}, 0},
+		{map[string]any{"jwks": "http://[::1]/jwks"}, 0},
+		{map[string]any{"jwks": "http://localhost/jwks"}, 0},
+		{map[string]any{"jwt": false}, 3}, // of no effect
+	} {
+		_, diags := one(t, with(c.change), clerk)
+		if len(diags) != c.want || slices.ContainsFunc(codes(diags), func(s string) bool { return s != "mcpnest-token" }) {
+			t.Errorf("%v: got %v, want %d", c.change, diags, c.want)
+		}
 	}
 }
 
@@ -169,68 +241,30 @@ func TestUnheldAsk(t *testing.T) {
 	}
 }
 
-// Where other claims than roles decide, the list of 2.x needs the strategy, and
-// assertPolicy demands it. 1.9 never does.
-func TestStrategy(t *testing.T) {
-	for _, c := range []struct {
-		claims map[string][]string
-		want   bool
-	}{
-		{claims("roles", "clerk"), false},
-		{claims("realm_access.roles", "clerk"), true},
-		{map[string][]string{"roles": {"clerk"}, "shift": {"night"}}, true},
-	} {
-		for _, version := range []int{1, 2} {
-			files, diags := one(t, map[string]any{"version": version}, role("clerk", ir.Allow, c.claims))
-			want := c.want && version == 2
-			if len(diags) > 0 {
-				t.Errorf("%v: got %v", c.claims, diags)
-			}
-			if got := files["strategy.ts"] != ""; got != want {
-				t.Errorf("%v in %d: got strategy.ts %v, want %v", c.claims, version, got, want)
-			}
-			if got := strings.Contains(files["guards.ts"], "strategy: PolicyMcpStrategy"); got != want {
-				t.Errorf("%v in %d: got the strategy in assertPolicy %v, want %v", c.claims, version, got, want)
-			}
-			if got := strings.Contains(files["index.ts"], "'./strategy'"); got != want {
-				t.Errorf("%v in %d: got the strategy exported %v, want %v", c.claims, version, got, want)
-			}
-			if got := strings.Contains(rows(files)[0], "hidden: true"); got != (version == 2 && !c.want) {
-				t.Errorf("%v in %d: got %s", c.claims, version, rows(files)[0])
-			}
-		}
-	}
-}
-
-// One role by another claim is enough: ToolRoles would hide the tool from it.
-func TestOneOtherClaimUnhides(t *testing.T) {
-	files, _ := one(t, nil, role("a", ir.Allow, claims("roles", "a")), role("b", ir.Allow, claims("team", "b")))
-	if got := rows(files)[0]; got != `  "list": { roles: ["a", "b"], hidden: false, listed: [] },` {
-		t.Errorf("got %s", got)
-	}
-}
-
-// ECMAScript modules need the extension in every relative import.
-func TestExtension(t *testing.T) {
-	files, _ := one(t, map[string]any{"extension": "js"}, role("b", ir.Allow, claims("team", "b")))
-	for name, text := range files {
-		for _, line := range strings.Split(text, "\n") {
-			if _, path, ok := strings.Cut(line, " from './"); ok && !strings.HasSuffix(path, ".js';") {
-				t.Errorf("%s: %s", name, line)
-			}
-		}
-	}
-}
-
-// Placeholders of the emitted code are all replaced.
-func TestNoPlaceholder(t *testing.T) {
-	for _, version := range []int{1, 2} {
+// Each major is enforced by a file of its own, whatever the claims.
+func TestFiles(t *testing.T) {
+	for version, own := range map[int]string{1: "module.ts", 2: "strategy.ts"} {
 		for _, claim := range []string{"roles", "team"} {
-			files, _ := one(t, map[string]any{"version": version}, role("b", ir.Allow, claims(claim, "b")))
+			files, _ := one(t, map[string]any{"version": version}, role("clerk", ir.Allow, claims(claim, "clerk")))
+			want := []string{"decide.ts", "guards.ts", "index.ts", own, "policy.ts", "tools.ts"}
+			slices.Sort(want)
+			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
+				t.Errorf("MCP-Nest %d: %s", version, diff)
+			}
+		}
+	}
+}
+
+// ECMAScript modules need the extension in every relative import, CommonJS none.
+func TestExtension(t *testing.T) {
+	for extension, end := range map[string]string{"js": ".js", "none": ""} {
+		for version := 1; version <= 2; version++ {
+			files, _ := one(t, map[string]any{"extension": extension, "version": version},
+				role("b", ir.Allow, claims("team", "b")))
 			for name, text := range files {
-				for _, placeholder := range []string{"SUFFIX", "STRATEGY_", "APP"} {
-					if strings.Contains(text, placeholder) {
-						t.Errorf("%s of %d has %s", name, version, placeholder)
+				for _, line := range strings.Split(text, "\n") {
+					if _, path, ok := strings.Cut(line, " from './"); ok && !regexp.MustCompile(`^\w+`+end+`';$`).MatchString(path) {
+						t.Errorf("%s: %s", name, line)
 					}
 				}
 			}
@@ -250,8 +284,8 @@ func TestDiagnostics(t *testing.T) {
 		want    []string // severity, place and code
 		files   int
 	}{
-		{"the servers are named", []string{"shop"}, []ir.Role{clerk}, nil, 3},
-		{"a name twice is once", []string{"shop", "shop"}, []ir.Role{clerk}, nil, 3},
+		{"the servers are named", []string{"shop"}, []ir.Role{clerk}, nil, 6},
+		{"a name twice is once", []string{"shop", "shop"}, []ir.Role{clerk}, nil, 6},
 		{"no server", nil, []ir.Role{clerk}, []string{"warning modec.toml mcpnest-no-servers"}, 0},
 		{"not in the inventory", []string{"shpo"}, []ir.Role{clerk},
 			[]string{"error " + toml.String() + " mcpnest-unknown-server"}, 0},
@@ -261,7 +295,7 @@ func TestDiagnostics(t *testing.T) {
 			"error " + at(3).String() + " mcpnest-duplicate-tool",
 		}, 0},
 		{"a role of nobody", []string{"shop"}, []ir.Role{clerk, role("x", ir.Allow, nil)},
-			[]string{"warning " + at(10).String() + " mcpnest-unclaimed"}, 3},
+			[]string{"warning " + at(10).String() + " mcpnest-unclaimed"}, 6},
 	} {
 		options := map[string]any{}
 		if c.servers != nil {
@@ -303,15 +337,31 @@ func TestCodes(t *testing.T) {
 	_, all := emit(t, &ir.Project{Servers: []ir.Server{shop(), twin}, Roles: roles},
 		map[string]any{"servers": []string{"shop", "twin", "none"}})
 	_, none := emit(t, &ir.Project{}, nil)
+	_, token := one(t, map[string]any{"jwt": true}, roles...)
+	till := ir.Server{Name: "till", DefaultEnabled: false}
+	_, others := emit(t, &ir.Project{Servers: []ir.Server{shop(), till}, Roles: []ir.Role{role("a", ir.Allow,
+		claims("b", "c"))}}, map[string]any{"servers": []string{"shop", "till"}})
 	table, _ := one(t, nil, role("clerk", ir.Allow, claims("roles", "clerk")))
 	alone := memfs.FS{format.Policy: []byte(table["policy.ts"])}
 	_, unknown := New().(contract.Judged).Open(alone, contract.Options{})
-	reported := slices.Concat(codes(all), codes(none), codes(unknown))
+	reported := slices.Concat(codes(all), codes(none), codes(unknown), codes(token), codes(others),
+		codes(reviewed("return context.getArgs()[0].admin;")), codes(reviewed("return context.switchToHttp().getRequest().user;")))
 	slices.Sort(reported)
 	slices.Sort(documented)
 	if diff := cmp.Diff(documented, slices.Compact(reported)); diff != "" {
 		t.Errorf("(-documented +reported)\n%s", diff)
 	}
+}
+
+// reviewed reviews an application whose guard has a body, and one without a file.
+func reviewed(body string) diag.List {
+	target := New().(contract.Reviewer)
+	options := func(glob string) contract.Options {
+		return contract.NewOptions(target.Options(), map[string]any{"sources": []string{glob}}, nil)
+	}
+	files := memfs.FS{"src/a.ts": []byte("class A implements CanActivate { canActivate(context) { " + body + " } }\n" +
+		"class T { @UseGuards(A) @Tool({}) t() {} }")}
+	return append(target.Review(files, options("src/*.ts")), target.Review(files, options("lib/*.ts"))...)
 }
 
 func TestGoverns(t *testing.T) {
@@ -385,7 +435,7 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	plain, _ := one(t, nil, role("a", ir.Allow, claims("b", "c")))
-	for _, name := range []string{"guards.ts", "index.ts", "strategy.ts"} {
+	for _, name := range []string{"decide.ts", "guards.ts", "index.ts", "strategy.ts", "tools.ts"} {
 		if diff := cmp.Diff(plain[name], files[name]); diff != "" {
 			t.Errorf("%s depends on names:\n%s", name, diff)
 		}

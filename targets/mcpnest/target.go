@@ -7,30 +7,33 @@
 // in 2.x guards run in an RPC context, `@ToolGuards` is gone and listing is
 // filtered by `@ToolRoles` alone; in 1.9 `@ToolGuards` does both.
 //
-// # What the guards hold
+// # What is held
 //
-// Access: whether a person may call a tool. A person's roles come from the
-// claims of the verified user on the raw request, never from the body, headers
+// Access: whether a principal may call a tool, read resources and get prompts. Roles come
+// from the claims of the verified user on the raw request, never from the body, headers
 // or tool arguments: in 2.x the obvious switchToHttp().getRequest() of a guard
 // returns the caller's own arguments and can be forged. Whether a person
 // confirms a call is the client's matter; unheld_ask says what becomes of an
 // ask. There is no agent to leave a call to: what a role leaves unsaid is refused.
 //
-// # Who is listed what
+// # How
 //
-// In 1.9 guards hide as they block. 2.x filters the list by req.user.roles
-// alone: `@ToolRoles` hides a tool whose every role is made by the claim roles
-// and no other. Where other claims decide, strategy.ts is emitted too: a
-// PolicyMcpStrategy that filters the list by the policy, and that assertPolicy
-// then demands.
+// MCP-Nest's own means do not suffice. In 2.x guards do not filter lists, @ToolRoles reads
+// user.roles or user.user_data.roles alone and names the roles that would have passed; in
+// 1.9 a refusal differs from an unknown name; in both, tools that are registered at run time
+// pass no guard, and resources and prompts are not filtered. So the policy is enforced by
+// name where MCP-Nest binds its handlers: by PolicyMcpStrategy in 2.x, by PolicyMcpExecutor,
+// which withPolicy puts into the module, in 1.9. What is hidden is answered like what does
+// not exist, to the letter. The decorators stay as a second lock: a guard on the method
+// where somebody connects another strategy.
+//
+// Sessions are refused at start. 1.9 answers a session as the one who began it; 2.x binds
+// the handlers again for each message of a session, where two messages can cross.
 //
 // # What is lost
 //
-// In 2.x `@ToolRoles` reads user.roles as a list only, so that a person whose
-// token has a string there is refused by MCP-Nest itself (narrower; the guard
-// takes both), and its refusals name the claim values that would have passed.
-// Tools registered at run time pass no guard. Resources and prompts are not
-// filtered by MCP-Nest at all, and not emitted: guardOf serves them too.
+// A resource or a prompt is not said to be of a server: where the application implements
+// several, a principal gets those that each of them gives.
 package mcpnest
 
 import (
@@ -43,6 +46,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/mcpnest/format"
 	"modec.dev/modec/targets/mcpnest/model"
+	"modec.dev/modec/targets/mcpnest/review"
 )
 
 type mcpnest struct{}
@@ -58,9 +62,17 @@ func (mcpnest) Summary() string {
 
 func (mcpnest) Options() []contract.Option {
 	return []contract.Option{
+		{Name: "audience", Type: contract.Strings,
+			Doc: "With jwt: the audiences of a token, one of which it has to have."},
 		{Name: "extension", Type: contract.String, Default: "none", Choices: []string{"none", "js"},
 			Doc: "js: relative imports end in .js, which ECMAScript modules need (Nest 12). none: CommonJS."},
+		{Name: "issuer", Type: contract.String, Doc: "With jwt: the issuer of a token."},
+		{Name: "jwks", Type: contract.String, Doc: "With jwt: the address of the issuer's public keys."},
+		{Name: "jwt", Type: contract.Bool, Default: false,
+			Doc: "Emit TokenGuard, which verifies bearer tokens with jose."},
 		{Name: "servers", Type: contract.Strings, Doc: "The inventory servers that this application implements."},
+		{Name: "sources", Type: contract.Strings, Doc: "Globs over the application's TypeScript, whose guards " +
+			"`modec lint` then reviews."},
 		{Name: "unheld_ask", Type: contract.String, Choices: []string{"permit", "deny"},
 			Doc: "What becomes of an ask, which a server cannot put to a person. permit: the client in front asks. " +
 				"deny: refuse. Default: deny for tools with the risk destructive, permit for others."},
@@ -69,8 +81,19 @@ func (mcpnest) Options() []contract.Option {
 	}
 }
 
-// Codes documents what the emitter and the model report.
-func (mcpnest) Codes() []diag.Doc { return slices.Concat(new(emitter).Codes(), model.Codes()) }
+// Codes documents what the emitter, the model and the review report.
+func (mcpnest) Codes() []diag.Doc {
+	return slices.Concat(new(emitter).Codes(), model.Codes(), review.Codes())
+}
+
+// Review finds guards of the application that trust what the caller writes.
+func (mcpnest) Review(project fs.FS, o contract.Options) diag.List {
+	if len(o.Strings("sources")) == 0 {
+		return nil
+	}
+	return review.Sources(review.Request{Files: project, Patterns: o.Strings("sources"), Pos: o.Pos("sources"),
+		Version: o.Int("version")})
+}
 
 func (mcpnest) Owns() []string { return []string{format.Dir + "/*.ts"} }
 

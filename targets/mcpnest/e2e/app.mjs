@@ -22,14 +22,26 @@ class ${name} {${tools.map(([tool, decorators], i) => `
 const imports = {
   2: `import { Payload } from '@nestjs/microservices';
 import type { MicroserviceOptions } from '@nestjs/microservices';
-import { McpController, McpHttpControllerFor, McpStrategy, PublicTool, StreamableHttpTransport, Tool, ToolRoles } from '@rekog/mcp-nest';`,
-  1: `import { McpModule, McpTransportType, Tool, ToolGuards } from '@rekog/mcp-nest';`,
+import { McpController, McpHttpControllerFor, McpStrategy, Prompt, PublicTool, Resource, ResourceTemplate, StdioTransport, StreamableHttpTransport, Tool, ToolRoles } from '@rekog/mcp-nest';`,
+  1: `import { McpModule, McpRegistryService, McpTransportType, Prompt, PublicTool, Resource, ResourceTemplate, Tool, ToolGuards, ToolRoles } from '@rekog/mcp-nest';`,
 };
 
+// others are the resources and prompts of an application; the template takes every address of its scheme.
+const others = (version) => `
+${version === 2 ? '@McpController()' : '@Injectable()'}
+class Others {
+  @Resource({ uri: 'mcp://motd', name: 'motd', description: 'a resource', mimeType: 'text/plain' })
+  motd(${version === 2 ? '@Payload() ' : ''}_args: unknown) { return { contents: [{ uri: 'mcp://motd', text: 'secret' }] }; }
+  @ResourceTemplate({ uriTemplate: 'shop://{id}', name: 'item', description: 'a template', mimeType: 'text/plain' })
+  item(${version === 2 ? '@Payload() ' : ''}_args: unknown) { return { contents: [{ uri: 'shop://7', text: 'secret' }] }; }
+  @Prompt({ name: 'greet', description: 'a prompt' })
+  greet(${version === 2 ? '@Payload() ' : ''}_args: unknown) { return { messages: [{ role: 'user', content: { type: 'text', text: 'secret' } }] }; }
+}
+`;
+
 const head = (version) => `import 'reflect-metadata';
-import { createHmac } from 'node:crypto';
-import { Controller, Get, Injectable, Module, UnauthorizedException, UseGuards } from '@nestjs/common';
-import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import { Controller, Get, Injectable, Module, SetMetadata, UseGuards } from '@nestjs/common';
+import type { CanActivate, DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { z } from 'zod';
 ${imports[version]}
@@ -47,33 +59,47 @@ class Calls {
 }
 
 @Injectable()
-class JwtGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest();
-    const [head = '', body = '', mac] = String(request.headers.authorization ?? '').replace('Bearer ', '').split('.');
-    const want = createHmac('sha256', 'secret').update(head + '.' + body).digest('base64url');
-    const part = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (mac !== want || part(head).alg !== 'HS256') throw new UnauthorizedException('invalid token');
-    const claims = part(body);
-    if (!(claims.exp > Date.now() / 1000) || claims.aud !== 'shop') throw new UnauthorizedException('invalid token');
-    request.user = claims;
+class Passes implements CanActivate {
+  canActivate(): boolean {
     return true;
   }
 }
+`;
+
+// Tools that appear while the application runs: one in the place of a tool of
+// the policy, and one that the policy does not know.
+const dynamic = (registry) => `
+  for (const name of ['get_order', 'unheard_of']) {
+    ${registry}.registerTool({
+      name,
+      description: 'a tool',
+      parameters: z.looseObject({}),
+      isPublic: true,
+      handler: async () => {
+        calls.set(name, (calls.get(name) ?? 0) + 1);
+        return { content: [{ type: 'text', text: 'done' }] };
+      },
+    });
+  }
+`;
+
+const ready = `
+  console.log('READY ' + (app.getHttpServer().address() as { port: number }).port);
+}
+void main();
 `;
 
 // serve is an application of every tool, as a user would write it.
 export const serve = {
   2: (names) => `${head(2)}
 const transport = new StreamableHttpTransport({ statefulMode: false, enableJsonResponse: true });
-const options = { name: 'shop', version: '1.0.0', transports: [transport] };
-const strategy = new policy.PolicyMcpStrategy(options);
+const strategy = new policy.PolicyMcpStrategy({ name: 'shop', version: '1.0.0', transports: [transport] });
 
 @Controller('mcp')
-@UseGuards(JwtGuard)
+@UseGuards(policy.TokenGuard)
 class Endpoint extends McpHttpControllerFor(transport) {}
-${toolClass(2, 'Tools', names.map((n) => [n, policyFor(n)]))}
-@Module({ controllers: [Calls, Endpoint, Tools] })
+${others(2)}${toolClass(2, 'Tools', names.map((n) => [n, policyFor(n)]))}
+@Module({ controllers: [Calls, Endpoint, Others, Tools] })
 class AppModule {}
 
 async function main() {
@@ -82,64 +108,74 @@ async function main() {
   strategy.setHttpAdapter(app.getHttpAdapter());
   app.connectMicroservice<MicroserviceOptions>({ strategy });
   await app.startAllMicroservices();
-  await app.listen(0, '127.0.0.1');
-  console.log('READY ' + (app.getHttpServer().address() as { port: number }).port);
-}
-void main();
-`,
+${dynamic('strategy')}
+  await app.listen(0, '127.0.0.1');${ready}`,
   1: (names) => `${head(1)}
-${toolClass(1, 'Tools', names.map((n) => [n, policyFor(n)]))}
-@Module({
-  imports: [McpModule.forRoot({ name: 'shop', version: '1.0.0', transport: McpTransportType.STREAMABLE_HTTP, guards: [JwtGuard], streamableHttp: { enableJsonResponse: true, statelessMode: true } })],
-  providers: [Tools, JwtGuard, ...policy.POLICY_GUARDS],
-  controllers: [Calls],
-})
+${others(1)}${toolClass(1, 'Tools', names.map((n) => [n, policyFor(n)]))}
+const mcp = McpModule.forRoot({ name: 'shop', version: '1.0.0', transport: McpTransportType.STREAMABLE_HTTP, guards: [policy.TokenGuard], streamableHttp: { enableJsonResponse: true, statelessMode: true } });
+
+@Module({ imports: [policy.withPolicy(mcp)], providers: [Tools, Others], controllers: [Calls] })
 class AppModule {}
 
 async function main() {
   const app = await NestFactory.create(AppModule, { logger: false });
   assertPolicy(app);
-  await app.listen(0, '127.0.0.1');
-  console.log('READY ' + (app.getHttpServer().address() as { port: number }).port);
-}
-void main();
-`,
+${dynamic('app.get(McpRegistryService, { strict: false })')}
+  await app.listen(0, '127.0.0.1');${ready}`,
 };
 
 // wrong are applications that assertPolicy refuses, and what it says; `sound`
 // it takes. provide says how Nest comes by the class.
 const asClass = (name) => `{ controllers: [${name}] }`;
 const asProvider = (name) => `{ providers: [${name}] }`;
+const overrides = 'modec: tool "get_order" has another decorator that overrides @ToolPolicyFor';
+// A decorator that puts another function in the place of the method, as a cache does.
+const wrapped = `((_target: object, _key: string | symbol, d: PropertyDescriptor) => { const f = d.value; d.value = function (this: unknown, ...args: unknown[]) { return f.apply(this, args); }; }) as MethodDecorator`;
+const common = {
+  sound: { tools: [['get_order', policyFor('get_order')], ['list_orders', policyFor('list_orders')]], says: 'accepted' },
+  undecorated: { tools: [['get_order', '']], says: 'modec: tool "get_order" has no @ToolPolicyFor' },
+  swapped: { tools: [['get_order', policyFor('list_orders')]], says: 'modec: tool "get_order" has the decorator of "list_orders"' },
+  unknown: { tools: [['drop_all', policyFor('list_orders')]], says: 'modec: tool "drop_all" is not in the policy' },
+  inherited: { tools: [['constructor', policyFor('list_orders')]], says: 'modec: tool "constructor" is not in the policy' },
+  all: { tools: [['get_order', ''], ['drop_all', '']], says: 'modec: tool "get_order" has no @ToolPolicyFor; tool "drop_all" is not in the policy' },
+  wrapped: { tools: [['get_order', `@(${wrapped}) ${policyFor('get_order')}`]], says: 'modec: tool "get_order" has no @ToolPolicyFor' },
+  // These change what MCP-Nest would do, and nothing that the policy decides.
+  public: { tools: [['get_order', `@PublicTool() ${policyFor('get_order')}`]], says: 'accepted' },
+  shown: { tools: [['get_product', `@ToolRoles(['everyone']) ${policyFor('get_product')}`]], says: 'accepted' },
+};
+const mcpModule = (options, wrap = true) => (name) => `{ imports: [${wrap ? 'policy.withPolicy' : 'same'}(McpModule.forRoot({ name: 'shop', version: '1', ${options} }))], providers: [${name}] }`;
+const http = 'transport: McpTransportType.STREAMABLE_HTTP';
+const session = 'modec: a session answers as who began it: streamableHttp needs statelessMode: true';
+const order = [['get_order', policyFor('get_order')]];
 export const wrong = {
   2: {
-    sound: { tools: [['get_order', policyFor('get_order')], ['list_orders', policyFor('list_orders')]], says: 'accepted' },
-    undecorated: { tools: [['get_order', '']], says: 'modec: tool "get_order" has no @ToolPolicyFor' },
-    swapped: { tools: [['get_order', policyFor('list_orders')]], says: 'modec: tool "get_order" has the decorator of "list_orders"' },
-    unknown: { tools: [['drop_all', policyFor('list_orders')]], says: 'modec: tool "drop_all" is not in the policy' },
-    inherited: { tools: [['constructor', policyFor('list_orders')]], says: 'modec: tool "constructor" is not in the policy' },
-    public: { tools: [['get_order', `@PublicTool() ${policyFor('get_order')}`]], says: 'modec: tool "get_order" has another decorator that overrides @ToolPolicyFor' },
-    shown: { tools: [['get_product', `@ToolRoles(['everyone']) ${policyFor('get_product')}`]], says: 'modec: tool "get_product" has another decorator that overrides @ToolPolicyFor' },
-    all: { tools: [['get_order', ''], ['drop_all', '']], says: 'modec: tool "get_order" has no @ToolPolicyFor; tool "drop_all" is not in the policy' },
-    strategy: { tools: [['get_order', policyFor('get_order')]], strategy: 'plain as never', says: 'modec: the strategy is no PolicyMcpStrategy' },
+    ...common,
+    emptied: { tools: [['get_order', `@SetMetadata('__guards__', []) ${policyFor('get_order')}`]], says: overrides },
+    more: { tools: [['get_order', `@UseGuards(Passes) ${policyFor('get_order')} @UseGuards(Passes)`]], says: 'accepted' },
+    strategy: { tools: order, strategy: 'plain as never', says: 'modec: the strategy is no PolicyMcpStrategy' },
   },
   1: {
-    sound: { tools: [['get_order', policyFor('get_order')], ['list_orders', policyFor('list_orders')]], says: 'accepted' },
-    undecorated: { tools: [['get_order', '']], says: 'modec: tool "get_order" has no @ToolPolicyFor' },
-    swapped: { tools: [['get_order', policyFor('list_orders')]], says: 'modec: tool "get_order" has the decorator of "list_orders"' },
-    unknown: { tools: [['drop_all', policyFor('list_orders')]], says: 'modec: tool "drop_all" is not in the policy' },
-    inherited: { tools: [['constructor', policyFor('list_orders')]], says: 'modec: tool "constructor" is not in the policy' },
-    replaced: { tools: [['get_order', `@ToolGuards([JwtGuard]) ${policyFor('get_order')}`]], says: 'modec: tool "get_order" has another decorator that overrides @ToolPolicyFor' },
+    ...common,
+    replaced: { tools: [['get_order', `@ToolGuards([Passes]) ${policyFor('get_order')}`]], says: overrides },
+    kept: { tools: [['get_order', `${policyFor('get_order')} @ToolGuards([Passes])`]], says: 'accepted' },
     // 1.9 finds tools on what a factory or a value provides.
     factory: { tools: [['get_order', '']], provide: (name) => `{ providers: [{ provide: 'tools', useFactory: () => new ${name}() }] }`, says: 'modec: tool "get_order" has no @ToolPolicyFor' },
     value: { tools: [['get_order', '']], provide: (name) => `{ providers: [{ provide: 'tools', useValue: new ${name}() }] }`, says: 'modec: tool "get_order" has no @ToolPolicyFor' },
     controller: { tools: [['get_order', '']], provide: (name) => `{ controllers: [${name}] }`, says: 'modec: tool "get_order" has no @ToolPolicyFor' },
+    module: { tools: order, provide: mcpModule(http), says: 'accepted' },
+    stateless: { tools: order, provide: mcpModule(`${http}, streamableHttp: { statelessMode: true }`), says: 'accepted' },
+    bare: { tools: order, provide: mcpModule(http, false), says: 'modec: McpModule is imported without withPolicy' },
+    stateful: { tools: order, provide: mcpModule(`${http}, streamableHttp: { statelessMode: false }`), says: session },
+    // What is not written here is not the default: MCP-Nest replaces the whole of it.
+    half: { tools: order, provide: mcpModule(`${http}, streamableHttp: { enableJsonResponse: true }`), says: session },
+    sse: { tools: order, provide: mcpModule(`transport: [McpTransportType.SSE, McpTransportType.STREAMABLE_HTTP]`), says: 'modec: the transport SSE keeps sessions: use STREAMABLE_HTTP' },
+    everything: { tools: order, provide: mcpModule(''), says: 'modec: the transport SSE keeps sessions: use STREAMABLE_HTTP' },
   },
 };
 
 // judge prints what assertPolicy says of each wrong application.
 export const judge = (version) => `${head(version)}
-${version === 2 ? `const transport = new StreamableHttpTransport({ statefulMode: false });
-const options = { name: 'shop', version: '1.0.0', transports: [transport] };
+${version === 2 ? `const options = { name: 'shop', version: '1.0.0', transports: [new StreamableHttpTransport({ statefulMode: false }), new StdioTransport()] };
 const strategy = new policy.PolicyMcpStrategy(options);
 const plain = new McpStrategy(options);
 // The compiler demands the strategy that hides, too.
@@ -148,9 +184,17 @@ export function unsound(app: Parameters<typeof assertPolicy>[0]): void {
   assertPolicy(app, plain);
   // @ts-expect-error the strategy is missing
   assertPolicy(app);
-}` : ''}
+}
+let said = 'accepted';
+try {
+  new policy.PolicyMcpStrategy({ ...options, transports: [new StreamableHttpTransport({ statefulMode: true })] });
+} catch (e) {
+  said = (e as Error).message;
+}
+console.log(JSON.stringify(['sessions', said]));` : `const same = (module: DynamicModule) => module;`}
 // @ts-expect-error a tool that the policy does not know
 export const misspelt = () => ToolPolicyFor('get_ordre');
+export const unused: (DynamicModule | typeof Passes)[] = [];
 ${Object.entries(wrong[version]).map(([name, app]) => `${toolClass(version, `Tools_${name}`, app.tools)}
 @Module(${(app.provide ?? (version === 2 ? asClass : asProvider))(`Tools_${name}`)})
 class Module_${name} {}`).join('\n')}
@@ -169,6 +213,7 @@ ${Object.entries(wrong[version]).map(([name, app]) => `    [${quote(name)}, Modu
     console.log(JSON.stringify([name, says]));
     await app.close();
   }
+  process.exit();
 }
 void main();
 `;

@@ -8,7 +8,7 @@ import (
 
 func ExampleConstant() {
 	v, err := format.Constant(format.Policy, []byte(`export const TOOL_POLICY = {
-  "sell": { roles: ["clerk", "head"], hidden: true },
+  "sell": { roles: ["clerk", "head"] },
 } as const satisfies Record<string, ToolPolicy>;
 `), "TOOL_POLICY")
 	if err != nil {

@@ -10,8 +10,12 @@ const Dir = "mcp-nest/modec"
 
 // The stubs, by their paths in a project.
 const (
-	Guards   = Dir + "/guards.ts"   // the code that decides
-	Index    = Dir + "/index.ts"    // what an application imports
-	Policy   = Dir + "/policy.ts"   // the tables ROLE_CLAIMS and TOOL_POLICY
-	Strategy = Dir + "/strategy.ts" // PolicyMcpStrategy, where the list needs it
+	Authentication = Dir + "/authentication.ts" // TokenGuard, where modec verifies tokens
+	Decide         = Dir + "/decide.ts"         // what the tables mean
+	Guards         = Dir + "/guards.ts"         // the decorator of a tool, and assertPolicy
+	Index          = Dir + "/index.ts"          // what an application imports
+	Module         = Dir + "/module.ts"         // withPolicy, which enforces the policy in 1.9
+	Policy         = Dir + "/policy.ts"         // the tables: what is of the source
+	Strategy       = Dir + "/strategy.ts"       // PolicyMcpStrategy, which enforces it in 2.x
+	Tools          = Dir + "/tools.ts"          // the search for tools that the policy does not cover
 )

@@ -15,7 +15,8 @@ import (
 func ExampleOpen() {
 	files := memfs.FS{
 		format.Policy: []byte("export const ROLE_CLAIMS = {} as const satisfies X;\n" +
-			"export const TOOL_POLICY = {\"sell\": {roles: []}} as const satisfies X;\n"),
+			"export const TOOL_POLICY = {\"sell\": {roles: []}} as const satisfies X;\n" +
+			"export const RESOURCE_POLICY = {} as const satisfies X;\n"),
 		format.Guards: []byte("export const guard = () => true;\n"),
 	}
 	options := contract.NewOptions(nil, map[string]any{"servers": []string{"shop"}}, nil)
@@ -24,10 +25,9 @@ func ExampleOpen() {
 	sell := policy.Action{Group: ir.MCP, Server: "shop", Arg: "sell"}
 	for _, d := range deciders {
 		v := d.(contract.PersonDecider).DecidePerson(nil, sell)
-		fmt.Println(d.Surface(), v.Decision, v.Rule)
+		fmt.Println(v.Decision, v.Rule)
 	}
 	// Output:
 	// mcpnest-unknown-code
-	// list allow unknown code
-	// call allow unknown code
+	// allow unknown code
 }

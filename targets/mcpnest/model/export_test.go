@@ -1,13 +1,4 @@
 package model
 
-import "fmt"
-
-// KnownCode returns the digests of guards.ts with what is known of each, and those of
-// strategy.ts.
-func KnownCode() (guards map[string]string, strategies []string) {
-	guards = map[string]string{}
-	for digest, c := range knownCode {
-		guards[digest] = fmt.Sprintf("MCP-Nest %d, strategy %v", c.major, c.strategy)
-	}
-	return guards, knownStrategy
-}
+// KnownCode returns the major versions of MCP-Nest by the known code's files and digests.
+func KnownCode() map[string]map[string]int { return knownCode() }

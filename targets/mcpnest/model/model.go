@@ -8,10 +8,13 @@ package model
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -25,61 +28,68 @@ const codeUnknownCode diag.Code = "mcpnest-unknown-code"
 // Codes documents the codes that Open reports.
 func Codes() []diag.Doc {
 	return []diag.Doc{
-		{Code: codeUnknownCode, Text: "The guards beside the policy table are not those that this modec emits. " +
+		{Code: codeUnknownCode, Text: "The code beside the policy table is not what this modec emits. " +
 			"Verify knows what its own code does, because the tests run it in real applications, and takes any other " +
 			"for code that permits everything. Build again; where an application needs guards of its own, put them " +
 			"beside the emitted ones."},
 	}
 }
 
-// code is a version of the emitted TypeScript whose meaning is known.
-type code struct {
-	major    int  // of MCP-Nest
-	strategy bool // it demands PolicyMcpStrategy
+//go:embed known.json
+var knownJSON []byte
+
+// knownCode is the emitted code whose meaning is known, by its file and its SHA-256: the major
+// version of MCP-Nest that it is for, 0 for both. It contains no name of a source, so that
+// each file has two versions, with and without ".js" in its imports.
+var knownCode = sync.OnceValue(func() map[string]map[string]int {
+	var known map[string]map[string]int
+	if err := json.Unmarshal(knownJSON, &known); err != nil {
+		panic(err) // embedded above
+	}
+	return known
+})
+
+// major returns the version of MCP-Nest that the code beside the tables is for, 0 where any of
+// it is not known.
+func major(fsys fs.FS) int {
+	known := func(name string) int {
+		v, ok := knownCode()[name][digestOf(fsys, name)]
+		if !ok {
+			v = -1
+		}
+		return v
+	}
+	version := known(format.Guards)
+	enforcer := map[int]string{1: format.Module, 2: format.Strategy}[version]
+	if version < 1 || known(enforcer) != version || known(format.Decide) < 0 || known(format.Tools) < 0 {
+		return 0
+	}
+	if _, err := fs.Stat(fsys, format.Authentication); err == nil && known(format.Authentication) < 0 {
+		return 0
+	}
+	return version
 }
-
-// knownCode finds the code by the SHA-256 of guards.ts. The code contains no name of a
-// source, so that there are few versions.
-var knownCode = map[string]code{
-	"b0dcf41a6b1d741331191baffb70641c384b87a506da37d8ff5cb0082bfa6fc7": {major: 1},
-	"81612a0977223043ffc48e2071accfdc6fee87ffd6c6ecd19d45b9932754cfa4": {major: 1},
-	"5d421f2928b318518cf0768a07103904312e1c16315cca0101dbd94497708aae": {major: 2},
-	"15bc4cbc46c0fc6215134574320998b346c4b0f608e66b77ff3caf2dbf26e1bc": {major: 2},
-	"77de1fc82c7308c601be96f228925f963f7c83104847fd37c975b5dde8fbc985": {major: 2, strategy: true},
-	"df973c3d410fe223620fd0536a0886b8f57dab30df091744c3b88dd834bcef5a": {major: 2, strategy: true},
-}
-
-// knownStrategy are the SHA-256 of strategy.ts, with and without ".js".
-var knownStrategy = []string{
-	"e93fba73cf0f55593a41406c759e71a2d4e6fa85155d3914ee692c0aad934fb0",
-	"ba879af80c56d2ecd2d80a70bdb818998e82c2f07176591902794bf9dba8c22c",
-}
-
-// surface is a method of MCP.
-type surface string
-
-const (
-	toolsList surface = "list" // what tools/list shows
-	toolsCall surface = "call" // what tools/call runs
-)
 
 // decider answers as an application with the emitted stubs does.
 type decider struct {
-	surface surface
 	servers []string
 	known   bool // the code is one whose meaning is known
-	code
-	roles map[string]map[string][]string // accepted values, by role and claim
-	tools map[string]row
-	at    diag.Pos // of the table
+	roles   map[string]holders
+	tools   map[string]row
+	shared  map[policy.MCPKind][]row // of each server
+	at      diag.Pos                 // of the table
 }
 
-// row is a row of the table TOOL_POLICY.
+// holders are those who have a role: by the accepted values of each claim, or a word for all.
+type holders struct {
+	claims map[string][]string
+	word   string
+}
+
+// row is a row of a table.
 type row struct {
-	roles  []string
-	hidden bool // @ToolRoles filters by listed
-	listed []string
-	at     diag.Pos
+	roles []string
+	at    diag.Pos
 }
 
 // Open reads the tables and checks that the code beside them is known.
@@ -97,19 +107,13 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		diags.Errorf(diag.UnreadableArtifact, d.at, "%v", err)
 		return nil, diags
 	}
-	d.code, d.known = knownCode[digestOf(fsys, format.Guards)]
-	if d.known && d.strategy {
-		d.known = slices.Contains(knownStrategy, digestOf(fsys, format.Strategy))
-	}
-	if !d.known {
-		diags.Warnf(codeUnknownCode, diag.Pos{File: format.Guards}, "got guards that this modec did not emit: "+
+	if d.known = major(fsys) > 0; !d.known {
+		diags.Warnf(codeUnknownCode, diag.Pos{File: format.Guards}, "got code that this modec did not emit: "+
 			"what they permit is not known, and everything is taken for permitted").
 			Hint("`modec build` rewrites them").
 			Target("mcpnest")
 	}
-	list, call := d, d
-	list.surface, call.surface = toolsList, toolsCall
-	return []contract.Decider{&list, &call}, diags
+	return []contract.Decider{&d}, diags
 }
 
 func digestOf(fsys fs.FS, name string) string {
@@ -126,13 +130,13 @@ func (d *decider) read(data []byte) error {
 	if err != nil {
 		return err
 	}
-	d.roles = map[string]map[string][]string{}
+	d.roles = map[string]holders{}
 	for _, role := range claims.Members {
-		accepted := map[string][]string{}
+		h := holders{word: role.Value.Text, claims: map[string][]string{}}
 		for _, c := range role.Value.Members {
-			accepted[c.Key] = c.Value.Strings()
+			h.claims[c.Key] = c.Value.Strings()
 		}
-		d.roles[role.Key] = accepted
+		d.roles[role.Key] = h
 	}
 	policies, err := format.Constant(format.Policy, data, "TOOL_POLICY")
 	if err != nil {
@@ -141,30 +145,38 @@ func (d *decider) read(data []byte) error {
 	d.at = policies.Pos
 	d.tools = map[string]row{}
 	for _, t := range policies.Members {
-		d.tools[t.Key] = row{roles: t.Value.Get("roles").Strings(), hidden: t.Value.Get("hidden").True(),
-			listed: t.Value.Get("listed").Strings(), at: t.Pos}
+		d.tools[t.Key] = row{roles: t.Value.Get("roles").Strings(), at: t.Pos}
+	}
+	others, err := format.Constant(format.Policy, data, "RESOURCE_POLICY")
+	if err != nil {
+		return err
+	}
+	d.shared = map[policy.MCPKind][]row{}
+	for _, s := range others.Members {
+		for kind, name := range map[policy.MCPKind]string{policy.Resource: "resources", policy.Prompt: "prompts"} {
+			d.shared[kind] = append(d.shared[kind], row{roles: s.Value.Get(name).Strings(), at: s.Pos})
+		}
 	}
 	return nil
 }
 
-func (d *decider) Surface() string { return string(d.surface) }
+// Surface returns "": what is listed and what may be called are one.
+func (d *decider) Surface() string { return "" }
 
 func (d *decider) Assumes() []string {
 	return []string{
 		"a guard of the application sets request.user to the claims of a verified token",
-		"every tool of the policy carries its decorator, and assertPolicy has run at start-up",
+		"the application calls assertPolicy at start-up, and serves through what it asserts",
 	}
 }
 
-// Decide knows no subject: people come with claims.
+// Decide knows no subject: principals come with claims.
 func (d *decider) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
 
-// DecidePerson decides for a principal with these claims: the guards and, in 2.x,
-// @ToolRoles must both let a call pass; a list shows what @ToolRoles or the
-// strategy lets through (MCP-Nest 2.0.5 tool-authorization.service.ts, 1.9.11
-// mcp-tools.handler.ts).
+// DecidePerson decides for a principal with these claims: decide.ts answers a list and a call
+// alike.
 func (d *decider) DecidePerson(person map[string][]string, a policy.Action) contract.Verdict {
-	if a.Group != ir.MCP || a.Kind != policy.Tool || !slices.Contains(d.servers, a.Server) {
+	if a.Group != ir.MCP || !slices.Contains(d.servers, a.Server) {
 		return contract.Verdict{}
 	}
 	v := contract.Verdict{Answer: contract.Answer{Governs: contract.Access, At: d.at, Rule: "TOOL_POLICY"}}
@@ -172,31 +184,50 @@ func (d *decider) DecidePerson(person map[string][]string, a policy.Action) cont
 		v.Decision, v.At, v.Rule = ir.Allow, diag.Pos{File: format.Guards}, "unknown code"
 		return v
 	}
-	t, ok := d.tools[a.Arg]
-	if !ok {
-		return v // assertPolicy refuses to start
+	if a.Kind == policy.Tool {
+		t, ok := d.tools[a.Arg]
+		if !ok {
+			return v // hidden, and assertPolicy refuses to start
+		}
+		v.At = t.at
+		v.Decision = d.decision(person, t)
+		return v
 	}
-	v.At = t.at
-	guarded := slices.ContainsFunc(t.roles, func(role string) bool { return d.holds(person, role) })
-	listed := func(role string) bool { return slices.Contains(t.listed, role) }
-	shown := !t.hidden || slices.ContainsFunc(person["roles"], listed)
-	pass := guarded
-	if d.major == 2 {
-		pass = shown && (guarded || d.surface == toolsList && !d.strategy) // no guard runs for a list
+	v.Rule = "RESOURCE_POLICY"
+	v.Decision = ir.Allow
+	for _, s := range d.shared[a.Kind] {
+		if v.Decision = min(v.Decision, d.decision(person, s)); v.Decision == ir.Deny {
+			v.At = s.at
+			break
+		}
 	}
-	if pass {
-		v.Decision = ir.Allow
+	if len(d.shared[a.Kind]) == 0 {
+		v.Decision = ir.Deny
 	}
 	return v
 }
 
-// holds reports whether a principal has a role: one value of each of its claims.
+func (d *decider) decision(person map[string][]string, r row) ir.Decision {
+	if slices.ContainsFunc(r.roles, func(role string) bool { return d.holds(person, role) }) {
+		return ir.Allow
+	}
+	return ir.Deny
+}
+
+// holds reports whether a principal has a role: one value of each of its claims. A principal
+// without a verified token has nil.
 func (d *decider) holds(person map[string][]string, role string) bool {
-	claims := d.roles[role]
-	for claim, accepted := range claims {
+	h := d.roles[role]
+	switch h.word {
+	case "anyone":
+		return true
+	case "authenticated":
+		return person != nil
+	}
+	for claim, accepted := range h.claims {
 		if !slices.ContainsFunc(person[claim], func(v string) bool { return slices.Contains(accepted, v) }) {
 			return false
 		}
 	}
-	return len(claims) > 0
+	return len(h.claims) > 0
 }

@@ -2,8 +2,11 @@ package model_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"testing"
@@ -13,34 +16,19 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/mcpnest"
 	"modec.dev/modec/targets/mcpnest/format"
 	"modec.dev/modec/targets/mcpnest/model"
 )
 
-// form is a form of the emitted code.
-type form struct {
-	version   int
-	claim     string // one but "roles" needs the strategy in 2.x
-	extension string
-}
-
-var (
-	withStrategy = form{version: 2, claim: "team"}
-	plain2       = form{version: 2, claim: "roles"}
-	plain1       = form{version: 1, claim: "roles"}
-)
-
-// emit returns the stubs of a form by their names.
-func emit(t testing.TB, f form) map[string]string {
+// emit returns the stubs by their names.
+func emit(t testing.TB, options map[string]any) map[string]string {
 	t.Helper()
-	if f.extension == "" {
-		f.extension = "none"
-	}
 	p := &ir.Project{Version: ir.Version, ClosedInventory: true,
 		Servers: []ir.Server{{Name: "shop", DefaultEnabled: true, Tools: []ir.Tool{{Name: "sell", Risk: "write"}}}},
-		Roles: []ir.Role{{Name: "clerk", Claims: map[string][]string{f.claim: {"clerk"}},
+		Roles: []ir.Role{{Name: "clerk", Claims: map[string][]string{"roles": {"clerk"}},
 			Can: ir.Can{Default: &ir.Default{Decision: ir.Allow}}}}}
 	e := policy.New(p)
 	reach, err := contract.NewReach(e)
@@ -48,10 +36,9 @@ func emit(t testing.TB, f form) map[string]string {
 		t.Fatal(err)
 	}
 	target := mcpnest.New()
+	options["servers"] = []string{"shop"}
 	files, diags := target.Emit(contract.Input{Project: p, Policy: e, Reach: reach,
-		Options: contract.NewOptions(target.Options(), map[string]any{
-			"servers": []string{"shop"}, "version": f.version, "extension": f.extension,
-		}, nil)})
+		Options: contract.NewOptions(target.Options(), options, nil)})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -62,27 +49,48 @@ func emit(t testing.TB, f form) map[string]string {
 	return out
 }
 
+var update = flag.Bool("update", false, "take the emitted code for known")
+
+// verified are the options of stubs that verify tokens.
+func verified(version int, extension string) map[string]any {
+	return map[string]any{"version": version, "extension": extension, "jwt": true, "issuer": "https://id.example",
+		"audience": []string{"shop"}, "jwks": "https://id.example/jwks"}
+}
+
 // The end-to-end tests show what the code does; a change of it must be
 // made known here after they have passed.
 func TestKnownCode(t *testing.T) {
-	guards, strategies := map[string]string{}, []string{}
+	emitted := map[string]map[string]int{}
 	for _, extension := range []string{"none", "js"} {
-		for _, f := range []form{plain1, plain2, withStrategy} {
-			f.extension = extension
-			files := emit(t, f)
-			strategy, needed := files["strategy.ts"]
-			guards[digest(files["guards.ts"])] = fmt.Sprintf("MCP-Nest %d, strategy %v", f.version, needed)
-			if needed {
-				strategies = append(strategies, digest(strategy))
+		for version := 1; version <= 2; version++ {
+			for name, text := range emit(t, verified(version, extension)) {
+				name = path.Join(format.Dir, name)
+				if name == format.Policy || name == format.Index { // what is of the source, and what decides nothing
+					continue
+				}
+				if emitted[name] == nil {
+					emitted[name] = map[string]int{}
+				}
+				if _, ok := emitted[name][digest(text)]; ok && version == 2 { // the same for both
+					emitted[name][digest(text)] = 0
+					continue
+				}
+				emitted[name][digest(text)] = version
 			}
 		}
 	}
-	knownGuards, knownStrategies := model.KnownCode()
-	if d := cmp.Diff(guards, knownGuards); d != "" {
-		t.Errorf("guards.ts has changed (-emitted +known):\n%s", d)
+	if *update {
+		b, err := json.MarshalIndent(emitted, "", "\t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("known.json", append(b, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
 	}
-	if d := cmp.Diff(strategies, knownStrategies); d != "" {
-		t.Errorf("strategy.ts has changed (-emitted +known):\n%s", d)
+	if d := cmp.Diff(emitted, model.KnownCode()); d != "" {
+		t.Errorf("the code has changed (-emitted +known):\n%s", d)
 	}
 }
 
@@ -101,16 +109,17 @@ func open(t testing.TB, files map[string]string, options map[string]any) []contr
 	return deciders
 }
 
-// may lists who may do what: "call list: clerk".
-func may(deciders []contract.Decider, people map[string]map[string][]string, tools ...string) []string {
+// may lists who may do what: "sell: clerk".
+func may(deciders []contract.Decider, people map[string]map[string][]string, kind policy.MCPKind,
+	names ...string) []string {
 	var out []string
 	for _, d := range deciders {
-		for _, tool := range tools {
-			for _, name := range slices.Sorted(maps.Keys(people)) {
-				v := d.(contract.PersonDecider).DecidePerson(people[name],
-					policy.Action{Group: ir.MCP, Server: "shop", Arg: tool})
+		for _, name := range names {
+			for _, who := range slices.Sorted(maps.Keys(people)) {
+				v := d.(contract.PersonDecider).DecidePerson(people[who],
+					policy.Action{Group: ir.MCP, Server: "shop", Arg: name, Kind: kind})
 				if v.Decision == ir.Allow {
-					out = append(out, d.Surface()+" "+tool+": "+name)
+					out = append(out, name+": "+who)
 				}
 			}
 		}
@@ -118,76 +127,97 @@ func may(deciders []contract.Decider, people map[string]map[string][]string, too
 	return out
 }
 
-const known2 = "export const ROLE_CLAIMS = {\n" +
+const table = "export const ROLE_CLAIMS = {\n" +
 	`  "clerk": { "roles": ["clerk", "temp"] },` + "\n" +
 	`  "audit": { "roles": ["audit"], "team": ["a"] },` + "\n" +
 	`  "nobody": {},` + "\n" +
-	"} as const satisfies Record<string, Record<string, readonly string[]>>;\n\n" +
+	`  "member": "authenticated",` + "\n" +
+	`  "visitor": "anyone",` + "\n" +
+	`  "misspelt": "everyone",` + "\n" +
+	"} as const satisfies Record<string, RoleClaims>;\n\n" +
 	"export const TOOL_POLICY = {\n" +
-	`  "sell": { roles: ["clerk"], hidden: true, listed: ["clerk"] },` + "\n" +
-	`  "list": { roles: ["audit", "clerk"], hidden: false, listed: [] },` + "\n" +
-	`  "wipe": { roles: ["nobody"], hidden: true, listed: [] },` + "\n" +
-	`  ["__proto__"]: { roles: [], hidden: true, listed: [] },` + "\n" +
-	"} as const satisfies Record<string, ToolPolicy>;\n"
+	`  "sell": { roles: ["clerk"] },` + "\n" +
+	`  "list": { roles: ["audit", "clerk"] },` + "\n" +
+	`  "wipe": { roles: ["nobody", "misspelt", "gone"] },` + "\n" +
+	`  "look": { roles: ["member"] },` + "\n" +
+	`  "hello": { roles: ["visitor"] },` + "\n" +
+	`  ["__proto__"]: { roles: [] },` + "\n" +
+	"} as const satisfies Record<string, ToolPolicy>;\n\n" +
+	"export const RESOURCE_POLICY = {\n" +
+	`  "shop": { resources: ["audit", "clerk"], prompts: ["clerk"] },` + "\n" +
+	`  "till": { resources: ["audit"], prompts: ["clerk", "visitor"] },` + "\n" +
+	"} as const satisfies Record<string, ResourcePolicy>;\n"
+
+var shop = map[string]any{"servers": []string{"shop", "till"}}
 
 func TestDecide(t *testing.T) {
 	people := map[string]map[string][]string{
 		"clerk":      {"roles": {"clerk"}},
-		"temp":       {"roles": {"temp"}}, // the guard takes it, @ToolRoles does not list it
+		"temp":       {"roles": {"temp"}},
 		"auditor":    {"roles": {"audit"}, "team": {"a", "b"}},
 		"half":       {"roles": {"audit"}},
-		"stranger":   {"roles": {"x"}},
-		"anonymous":  {},
+		"stranger":   {},
+		"anonymous":  nil,
 		"other name": {"role": {"clerk"}},
 	}
-	tools := []string{"sell", "list", "wipe", "gone", "__proto__"}
-	for _, c := range []struct {
-		name string
-		form form
-		want []string
-	}{
-		{"2.x with the strategy", withStrategy,
-			[]string{"list sell: clerk", "list list: auditor", "list list: clerk", "list list: temp",
-				"call sell: clerk", "call list: auditor", "call list: clerk", "call list: temp"}},
-		{"2.x", plain2, // without the strategy a list shows what @ToolRoles does not hide
-			[]string{"list sell: clerk", "list list: anonymous", "list list: auditor", "list list: clerk",
-				"list list: half", "list list: other name", "list list: stranger", "list list: temp",
-				"call sell: clerk", "call list: auditor", "call list: clerk", "call list: temp"}},
-		{"1.9", plain1,
-			[]string{"list sell: clerk", "list sell: temp", "list list: auditor", "list list: clerk", "list list: temp",
-				"call sell: clerk", "call sell: temp", "call list: auditor", "call list: clerk", "call list: temp"}},
-	} {
-		files := emit(t, c.form)
-		files["policy.ts"] = known2
-		got := may(open(t, files, map[string]any{"servers": []string{"shop"}}), people, tools...)
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, d)
+	want := []string{"sell: clerk", "sell: temp", "list: auditor", "list: clerk", "list: temp",
+		"look: auditor", "look: clerk", "look: half", "look: other name", "look: stranger", "look: temp",
+		"hello: anonymous", "hello: auditor", "hello: clerk", "hello: half", "hello: other name", "hello: stranger",
+		"hello: temp"}
+	for version := 1; version <= 2; version++ {
+		files := emit(t, map[string]any{"version": version})
+		files["policy.ts"] = table
+		got := may(open(t, files, shop), people, policy.Tool, "sell", "list", "wipe", "gone", "look", "hello", "__proto__")
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("MCP-Nest %d (-want +got):\n%s", version, d)
+		}
+		for kind, want := range map[policy.MCPKind][]string{
+			policy.Resource: {"x: auditor"}, // each server has to give them
+			policy.Prompt:   {"x: clerk", "x: temp"},
+		} {
+			if d := cmp.Diff(want, may(open(t, files, shop), people, kind, "x")); d != "" {
+				t.Errorf("MCP-Nest %d, kind %d (-want +got):\n%s", version, kind, d)
+			}
 		}
 	}
 }
 
 // Code that nobody has tested may permit everything.
 func TestUnknownCode(t *testing.T) {
-	for _, files := range []map[string]string{
-		{"policy.ts": known2, "guards.ts": emit(t, plain2)["guards.ts"] + " "},
-		{"policy.ts": known2},
-		{"policy.ts": known2, "guards.ts": emit(t, withStrategy)["guards.ts"]}, // no strategy.ts
-	} {
-		got := may(open(t, files, map[string]any{"servers": []string{"shop"}}), map[string]map[string][]string{"x": {}},
-			"sell")
-		if d := cmp.Diff([]string{"list sell: x", "call sell: x"}, got); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
+	for version := 1; version <= 2; version++ {
+		for _, name := range []string{"guards.ts", "decide.ts", "tools.ts", "authentication.ts", "strategy.ts", "module.ts"} {
+			files := emit(t, verified(version, "none"))
+			if _, ok := files[name]; !ok {
+				continue
+			}
+			files["policy.ts"] = table
+			files[name] += " "
+			unknown(t, files, name+" is changed")
+			delete(files, name)
+			if name != "authentication.ts" { // without it the application does not compile
+				unknown(t, files, name+" is gone")
+			}
 		}
+	}
+	files := emit(t, map[string]any{"version": 2})
+	files["policy.ts"], files["guards.ts"] = table, emit(t, map[string]any{"version": 1})["guards.ts"]
+	unknown(t, files, "the parts are of two versions")
+}
+
+func unknown(t *testing.T, files map[string]string, what string) {
+	t.Helper()
+	got := may(open(t, files, shop), map[string]map[string][]string{"x": nil}, policy.Tool, "sell")
+	if d := cmp.Diff([]string{"sell: x"}, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
 
 // What is no tool of the application's own servers is nobody's to judge here.
 func TestNotGoverned(t *testing.T) {
-	d := open(t, map[string]string{"policy.ts": known2, "guards.ts": emit(t, plain2)["guards.ts"]},
-		map[string]any{"servers": []string{"shop"}})[0].(contract.PersonDecider)
+	d := open(t, map[string]string{"policy.ts": table}, shop)[0].(contract.PersonDecider)
 	for _, a := range []policy.Action{
 		{Group: ir.MCP, Server: "docs", Arg: "sell"},
-		{Group: ir.MCP, Server: "shop", Arg: "x", Kind: policy.Resource},
+		{Group: ir.MCP, Server: "docs", Kind: policy.Resource},
 		{Group: ir.Edit, Arg: "sell"},
 	} {
 		if v := d.DecidePerson(nil, a); v.Governs != contract.Neither {
@@ -224,12 +254,15 @@ func TestBadTables(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	f.Add(known2)
-	guards := []byte(emit(f, plain2)["guards.ts"])
+	f.Add(table)
+	files := emit(f, map[string]any{"version": 2})
 	f.Fuzz(func(t *testing.T, text string) {
-		fsys := fstest.MapFS{format.Policy: &fstest.MapFile{Data: []byte(text)},
-			format.Guards: &fstest.MapFile{Data: guards}}
-		deciders, _ := model.Open(fsys, contract.NewOptions(nil, map[string]any{"servers": []string{"shop"}}, nil))
-		may(deciders, map[string]map[string][]string{"clerk": {"roles": {"clerk"}}}, "sell", "")
+		fsys := memfs.FS{}
+		for name, code := range files {
+			fsys[path.Join(format.Dir, name)] = []byte(code)
+		}
+		fsys[format.Policy] = []byte(text)
+		deciders, _ := model.Open(fsys, contract.NewOptions(nil, shop, nil))
+		may(deciders, map[string]map[string][]string{"clerk": {"roles": {"clerk"}}}, policy.Tool, "sell", "")
 	})
 }

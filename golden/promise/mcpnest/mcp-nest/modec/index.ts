@@ -1,12 +1,13 @@
 // Written by modec from the project's source; edits are overwritten.
 
 /**
- * 1. A guard of yours sets `request.user` to the claims of a verified token.
- * 2. MCP-Nest reads `user.roles` as a list only: where a token has a string, make it one.
- * 3. Connect a PolicyMcpStrategy in place of McpStrategy, and call assertPolicy(app, strategy) after NestFactory.create.
- * 4. Put @ToolPolicyFor('<tool>') beside each @Tool. Tools that are registered at run
- *    time carry no decorator and pass no guard.
+ * - A guard of yours on the endpoint sets `request.user` to the claims of a verified token.
+ * - Connect `new PolicyMcpStrategy(options)` in place of McpStrategy, without sessions.
+ * - Call `assertPolicy(app, strategy)` after NestFactory.create: it refuses to start an
+ *   application that the policy does not cover.
+ * - Put `@ToolPolicyFor('TOOL')` beside each `@Tool`.
  */
 export * from './guards';
 export * from './policy';
-export * from './strategy';
+export { PolicyMcpStrategy } from './strategy';
+export { holds, mayCall, mayRead } from './decide';

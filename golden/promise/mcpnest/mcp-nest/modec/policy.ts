@@ -1,27 +1,40 @@
 // Written by modec from the project's source; edits are overwritten.
 
-/** Which claims of the verified user make a person a role: every claim must hold one of its values. */
+/**
+ * Who has a role: those whose verified token has one of the values of every claim, with
+ * 'authenticated' everybody with a verified token, with 'anyone' everybody.
+ */
+export type RoleClaims = 'anyone' | 'authenticated' | Readonly<Record<string, readonly string[]>>;
+
 export const ROLE_CLAIMS = {
   "clerk": { "level": ["2", "3"], "team": ["sales"] },
   "worker": { "roles": ["worker"] },
-} as const satisfies Record<string, Record<string, readonly string[]>>;
+} as const satisfies Record<string, RoleClaims>;
 
 export type RoleName = keyof typeof ROLE_CLAIMS;
 
 export interface ToolPolicy {
   /** The roles that may call the tool. */
   readonly roles: readonly RoleName[];
-  /** Whether `user.roles` alone decides, so that @ToolRoles filters the list by `listed`. */
-  readonly hidden: boolean;
-  /** The values of `user.roles` that see the tool. */
-  readonly listed: readonly string[];
 }
 
 /** Who may call what. */
 export const TOOL_POLICY = {
-  "list": { roles: ["clerk", "worker"], hidden: false, listed: [] },
-  "refund": { roles: [], hidden: true, listed: [] },
-  "sell": { roles: ["clerk", "worker"], hidden: false, listed: [] },
+  "list": { roles: ["clerk", "worker"] },
+  "refund": { roles: [] },
+  "sell": { roles: ["clerk", "worker"] },
 } as const satisfies Record<string, ToolPolicy>;
 
 export type ToolName = keyof typeof TOOL_POLICY;
+
+export interface ResourcePolicy {
+  /** The roles that may read the server's resources. */
+  readonly resources: readonly RoleName[];
+  /** The roles that may get its prompts. */
+  readonly prompts: readonly RoleName[];
+}
+
+/** Who may use what else the servers of the application have. */
+export const RESOURCE_POLICY = {
+  "shop": { resources: ["clerk"], prompts: ["clerk"] },
+} as const satisfies Record<string, ResourcePolicy>;

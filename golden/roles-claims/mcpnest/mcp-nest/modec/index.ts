@@ -1,11 +1,15 @@
 // Written by modec from the project's source; edits are overwritten.
 
 /**
- * 1. A guard of yours sets `request.user` to the claims of a verified token.
- * 2. Serve HTTP: without a request there is no user, and every tool is hidden.
- * 3. Spread POLICY_GUARDS into the providers of the module, and call assertPolicy(app) after NestFactory.create.
- * 4. Put @ToolPolicyFor('<tool>') beside each @Tool. Tools that are registered at run
- *    time carry no decorator and pass no guard.
+ * - Guard the endpoint with TokenGuard: it sets `request.user` to the claims of a verified token.
+ * - Import `withPolicy(McpModule.forRoot(options))`, with the transport STREAMABLE_HTTP and
+ *   without sessions.
+ * - Call `assertPolicy(app)` after NestFactory.create: it refuses to start an application
+ *   that the policy does not cover.
+ * - Put `@ToolPolicyFor('TOOL')` beside each `@Tool`.
  */
 export * from './guards';
 export * from './policy';
+export { TokenGuard } from './authentication';
+export { PolicyMcpExecutor, withPolicy } from './module';
+export { holds, mayCall, mayRead } from './decide';

@@ -1,41 +1,43 @@
 // Written by modec from the project's source; edits are overwritten.
 
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { McpStrategy } from '@rekog/mcp-nest';
-import { holds } from './guards';
-import { TOOL_POLICY } from './policy';
-import type { ToolPolicy } from './policy';
+import { withoutHidden } from './decide';
+import type { Handler, Unknown } from './decide';
 
-/** Whether a verified user may call a tool; nobody may call one that the policy does not know. */
-function mayCall(user: unknown, tool: string): boolean {
-  const policies: Readonly<Record<string, ToolPolicy>> = TOOL_POLICY;
-  const policy = Object.hasOwn(policies, tool) ? policies[tool] : undefined;
-  return user !== undefined && user !== null && policy !== undefined && policy.roles.some((role) => holds(user, role));
-}
-
-type Handler = (...args: unknown[]) => unknown;
 type Registry = { setRequestHandler: (method: string, ...rest: unknown[]) => unknown };
 
+const unknown: Unknown = (what) => new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown ${what}`);
+
+function keepsSessions(transport: object): boolean {
+  return 'statefulMode' in transport && transport.statefulMode === true;
+}
+
 /**
- * MCP-Nest filters the list of tools by user.roles alone. This strategy filters
- * it by the policy, for roles that other claims make: connect it in place of
- * McpStrategy. Calls are blocked by the guards all the same.
+ * Connect this strategy in place of McpStrategy: what a principal may not use is
+ * not listed, and to name it is to name what does not exist. It decides by the
+ * name of a tool, also of one that is registered at run time.
  */
 export class PolicyMcpStrategy extends McpStrategy {
-  /** Tells the compiler and assertPolicy that the list is filtered. */
-  readonly hidesByPolicy = true as const;
+  /** Tells the compiler and assertPolicy that the policy is enforced. */
+  readonly enforcesPolicy = true as const;
+
+  constructor(...options: ConstructorParameters<typeof McpStrategy>) {
+    super(...options);
+    if (options[0].transports.some(keepsSessions)) {
+      throw new Error('modec: a session may answer as another principal: the transport needs statefulMode: false');
+    }
+  }
 
   override bindRequestHandlers(...bound: Parameters<McpStrategy['bindRequestHandlers']>): void {
-    const [server, , rawRequest] = bound;
+    const [server, session, rawRequest] = bound;
+    if (!session.stateless && session.transport !== 'stdio') throw new Error('modec: sessions are not served');
+    const user = () => (rawRequest as { user?: unknown } | undefined)?.user;
     const registry = server.server as unknown as Registry;
     const register = registry.setRequestHandler;
     registry.setRequestHandler = (method, ...rest) => {
       const handler = rest.pop() as Handler;
-      if (method !== 'tools/list') return register.call(registry, method, ...rest, handler);
-      return register.call(registry, method, ...rest, async (...args: unknown[]) => {
-        const list = (await handler(...args)) as { tools: { name: string }[] };
-        const user = (rawRequest as { user?: unknown } | undefined)?.user;
-        return { ...list, tools: list.tools.filter((tool) => mayCall(user, tool.name)) };
-      });
+      return register.call(registry, method, ...rest, withoutHidden(method, handler, user, unknown));
     };
     try {
       super.bindRequestHandlers(...bound);

@@ -1,0 +1,93 @@
+package mcpnest
+
+import (
+	"embed"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/targets/mcpnest/format"
+)
+
+// stubs are the parts of the emitted code that contain nothing of a source. Those in v1 and
+// v2 are for 1.9 and 2.x alone.
+//
+//go:embed stubs
+var stubs embed.FS
+
+// form is what decides the form of the emitted code.
+type form struct {
+	version int
+	js      bool // relative imports end in .js
+	jwt     bool // TokenGuard is emitted
+}
+
+// enforcer returns the file that enforces the policy in place of MCP-Nest.
+func (f form) enforcer() string {
+	if f.version == 1 {
+		return format.Module
+	}
+	return format.Strategy
+}
+
+// files returns the emitted files but the policy, which holds what is of the source.
+func (f form) files() []contract.File {
+	own := map[int]string{1: "v1/", 2: "v2/"}[f.version]
+	from := map[string]string{format.Decide: "", format.Guards: own, format.Tools: "", f.enforcer(): own}
+	if f.jwt {
+		from[format.Authentication] = ""
+	}
+	out := []contract.File{f.file(format.Index, f.index())}
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		b, err := stubs.ReadFile("stubs/" + from[name] + path.Base(name))
+		if err != nil {
+			panic(err) // embedded above
+		}
+		out = append(out, f.file(name, string(b)))
+	}
+	return out
+}
+
+var relativeImport = regexp.MustCompile(`(from '\./\w+)\.js'`)
+
+// file returns a file of code with its first line and its imports as they have to be.
+func (f form) file(name, code string) contract.File {
+	if !f.js {
+		code = relativeImport.ReplaceAllString(code, "$1'")
+	}
+	return contract.File{Path: name, Data: []byte(header + code)}
+}
+
+// index returns index.ts: all that an application imports, and how to use it.
+func (f form) index() string {
+	auth, use := "A guard of yours on the endpoint sets", useV2
+	exports := []string{"* from './guards.js'", "* from './policy.js'"}
+	if f.jwt {
+		auth = "Guard the endpoint with TokenGuard: it sets"
+		exports = append(exports, "{ TokenGuard } from './authentication.js'")
+	}
+	if f.version == 1 {
+		use = useV1
+		exports = append(exports, "{ PolicyMcpExecutor, withPolicy } from './module.js'")
+	} else {
+		exports = append(exports, "{ PolicyMcpStrategy } from './strategy.js'")
+	}
+	exports = append(exports, "{ holds, mayCall, mayRead } from './decide.js'")
+	return "/**\n * - " + auth + " `request.user` to the claims of a verified token.\n" + use +
+		" * - Put `@ToolPolicyFor('TOOL')` beside each `@Tool`.\n */\n" +
+		"export " + strings.Join(exports, ";\nexport ") + ";\n"
+}
+
+const useV2 = ` * - Connect ` + "`new PolicyMcpStrategy(options)`" + ` in place of McpStrategy, without sessions.
+ * - Call ` + "`assertPolicy(app, strategy)`" + ` after NestFactory.create: it refuses to start an
+ *   application that the policy does not cover.
+`
+
+const useV1 = ` * - Import ` + "`withPolicy(McpModule.forRoot(options))`" + `, with the transport STREAMABLE_HTTP and
+ *   without sessions.
+ * - Call ` + "`assertPolicy(app)`" + ` after NestFactory.create: it refuses to start an application
+ *   that the policy does not cover.
+`
