@@ -237,6 +237,29 @@ test('a session in a subfolder or in a worktree is held by the policy', async ()
   rmSync(beside, { recursive: true });
 });
 
+// A link is judged as what it leads to, whichever tool follows it.
+test('a link opens nothing that the role denies', async () => {
+  const dir = project('links');
+  writeFileSync(join(dir, 'modec/b.cue'), `package modec
+roles: keeper: can: {
+	read: {deny: ["secrets/**", ".env"], default: "allow"}
+	edit: {allow: ["src/**"], default: "deny"}
+	command: {allow: ["@readonly_filters"], default: "deny"}
+}
+`);
+  mkdirSync(join(dir, 'secrets'));
+  for (const file of ['secrets/key', '.env']) writeFileSync(join(dir, file), 'TOKEN=1\n');
+  for (const [to, link] of [['../secrets', 'src/pub'], ['../.env', 'src/note'], ['..', 'src/up'], ['a', 'src/same']]) symlinkSync(to, join(dir, link));
+  execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
+  const cases = [
+    [at('Read', join(dir, 'src/same')), 'allow'], [at('Read', join(dir, 'src/pub/key')), 'deny'], [at('Read', join(dir, 'src/note')), 'deny'], [at('Read', join(dir, 'src/up/.env')), 'deny'],
+    [bash('head src/same'), 'allow'], [bash('head src/note'), 'deny'], [bash('head < src/pub/key'), 'deny'], [bash('cd src && head up/.env'), 'deny'],
+    [at('Write', join(dir, 'src/n')), 'allow'], [at('Write', join(dir, 'src/up/n')), 'deny'],
+  ];
+  const { decisions } = await ask(cases.map(([c]) => c), started('keeper', dir), undefined, { cwd: dir });
+  assert.deepEqual(cases.map(([c], i) => [JSON.stringify(c.input), decisions[i]]), cases.map(([c, want]) => [JSON.stringify(c.input), want]));
+});
+
 // What the agent offers is recorded, so that the Go tests fail for a tool, an option or a
 // command that modec does not know.
 test('the tools, options and commands are those of the record', async () => {
