@@ -71,7 +71,7 @@ async function ask(tools, args, path = join(root, 'bin'), { home = mkdtempSync(j
   const child = spawn(claude, ['-p', 'hi', '--output-format=stream-json', '--verbose', ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: `${path}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1' },
+    env: { PATH: `${path}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', IS_SANDBOX: '1' },
   });
   let out = '', err = '';
   child.stdout.on('data', (d) => (out += d));
@@ -235,6 +235,22 @@ test('a session in a subfolder or in a worktree is held by the policy', async ()
   const entered = await ask([{ name: 'EnterWorktree', input: { name: 'x' } }, ...calls(inside)], started('dev', dir), undefined, { cwd: dir });
   assert.deepEqual(entered.decisions, ['allow', ...held], 'a worktree that the session enters');
   rmSync(beside, { recursive: true });
+});
+
+// Claude Code anchors a rule with a slash at the folder where the session starts.
+test('the rules of a role without a hook hold in a subfolder', async () => {
+  const dir = project('anchored');
+  writeFileSync(join(dir, 'modec/b.cue'), `package modec
+roles: plain: {permissionMode: "bypassPermissions", can: {read: deny: ["secrets/**"], edit: deny: ["secrets/**"]}}
+`);
+  mkdirSync(join(dir, 'secrets'));
+  writeFileSync(join(dir, 'secrets/key'), 'TOKEN=1\n');
+  execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
+  for (const cwd of [dir, join(dir, 'src')]) {
+    const calls = [at('Read', join(dir, 'secrets/key')), at('Read', join(dir, 'src/a')), at('Write', join(dir, 'secrets/n')), at('Write', join(dir, 'modec/n.cue'))];
+    const { decisions } = await ask(calls, started('plain', dir, cwd), undefined, { cwd });
+    assert.deepEqual(decisions, ['deny', 'allow', 'deny', 'deny'], cwd);
+  }
 });
 
 // A link is judged as what it leads to, whichever tool follows it.

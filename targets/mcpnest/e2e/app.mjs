@@ -7,9 +7,9 @@ const policyFor = (name) => `@ToolPolicyFor(${quote(name)})`;
 
 // toolClass declares a class with a tool for each of [name, decorators]. 2.x
 // binds the arguments by a decorator, 1.9 by place.
-const toolClass = (version, name, tools) => `
-${version === 2 ? '@McpController()' : '@Injectable()'}
-class ${name} {${tools.map(([tool, decorators], i) => `
+const toolClass = (version, name, tools, { decorator, bound } = {}) => `
+${decorator ?? (version === 2 ? '@McpController()' : '@Injectable()')}
+class ${name} {${bound ? 'constructor() { this.t0 = this.t0.bind(this); }' : ''}${tools.map(([tool, decorators], i) => `
   @Tool({ name: ${quote(tool)}, description: 'a tool', parameters: z.looseObject({}) })
   ${decorators}
   t${i}(${version === 2 ? '@Payload() ' : ''}_args: unknown) {
@@ -124,6 +124,47 @@ ${dynamic('app.get(McpRegistryService, { strict: false })')}
   await app.listen(0, '127.0.0.1');${ready}`,
 };
 
+const mutator = `serverMutator: (server) => {
+    server.registerPrompt('mutated', { description: 'a prompt' }, () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'secret' } }] }));
+    server.registerResource('mutated', 'mcp://mutated', {}, () => ({ contents: [{ uri: 'mcp://mutated', text: 'secret' }] }));
+    return server;
+  }`;
+
+// mutated is an application whose server has prompts and resources that MCP-Nest does not know.
+export const mutated = {
+  2: `${head(2)}
+const transport = new StreamableHttpTransport();
+const strategy = new policy.PolicyMcpStrategy({ name: 'shop', version: '1.0.0', transports: [transport], ${mutator} });
+
+@Controller('mcp')
+@UseGuards(policy.TokenGuard)
+class Endpoint extends McpHttpControllerFor(transport) {}
+${toolClass(2, 'Tools', [['get_order', policyFor('get_order')]])}
+@Module({ controllers: [Calls, Endpoint, Tools] })
+class AppModule {}
+
+async function main() {
+  const app = await NestFactory.create(AppModule, { logger: false });
+  assertPolicy(app, strategy);
+  strategy.setHttpAdapter(app.getHttpAdapter());
+  app.connectMicroservice<MicroserviceOptions>({ strategy });
+  await app.startAllMicroservices();
+  await app.listen(0, '127.0.0.1');${ready}`,
+  1: `${head(1)}
+${toolClass(1, 'Tools', [['get_order', policyFor('get_order')]])}
+const mcp = McpModule.forRootAsync({ useFactory: async () => ({ name: 'shop', version: '1.0.0', guards: [policy.TokenGuard], ${mutator} }) });
+const http = McpModule.forRoot({ name: 'shop', version: '1.0.0', transport: McpTransportType.STREAMABLE_HTTP, guards: [policy.TokenGuard], ${mutator} });
+export const unused: DynamicModule = policy.withPolicy(mcp);
+
+@Module({ imports: [policy.withPolicy(http)], providers: [Tools], controllers: [Calls] })
+class AppModule {}
+
+async function main() {
+  const app = await NestFactory.create(AppModule, { logger: false });
+  assertPolicy(app);
+  await app.listen(0, '127.0.0.1');${ready}`,
+};
+
 // wrong are applications that assertPolicy refuses, and what it says; `sound`
 // it takes. provide says how Nest comes by the class.
 const asClass = (name) => `{ controllers: [${name}] }`;
@@ -153,6 +194,9 @@ export const wrong = {
     emptied: { tools: [['get_order', `@SetMetadata('__guards__', []) ${policyFor('get_order')}`]], says: overrides },
     more: { tools: [['get_order', `@UseGuards(Passes) ${policyFor('get_order')} @UseGuards(Passes)`]], says: 'accepted' },
     strategy: { tools: order, strategy: 'plain as never', says: 'modec: the strategy is no PolicyMcpStrategy' },
+    named: { tools: order, decorator: "@McpController({ server: 'admin' })", says: 'modec: "t0" is served by a strategy that is not given here' },
+    both: { tools: order, decorator: "@McpController({ server: 'admin' })", strategy: 'strategy, new policy.PolicyMcpStrategy({ ...options, server: "admin" })', says: 'accepted' },
+    bound: { tools: [['get_order', '']], bound: true, says: 'modec: tool "get_order" has no @ToolPolicyFor' },
   },
   1: {
     ...common,
@@ -185,17 +229,24 @@ export function unsound(app: Parameters<typeof assertPolicy>[0]): void {
   // @ts-expect-error the strategy is missing
   assertPolicy(app);
 }
-let said = 'accepted';
-try {
-  new policy.PolicyMcpStrategy({ ...options, transports: [new StreamableHttpTransport({ statefulMode: true })] });
-} catch (e) {
-  said = (e as Error).message;
-}
-console.log(JSON.stringify(['sessions', said]));` : `const same = (module: DynamicModule) => module;`}
+for (const [name, more] of Object.entries({
+  sessions: { transports: [new StreamableHttpTransport({ statefulMode: true })] },
+  stepUp: { transports: [new StreamableHttpTransport({ stepUpAuthorization: true })] },
+  cached: { cacheHints: { 'tools/list': { ttlMs: 1, cacheScope: 'public' as const } } },
+  cachedApart: { cacheHints: { 'tools/list': { ttlMs: 1, cacheScope: 'private' as const } } },
+})) {
+  let said = 'accepted';
+  try {
+    new policy.PolicyMcpStrategy({ ...options, ...more });
+  } catch (e) {
+    said = (e as Error).message;
+  }
+  console.log(JSON.stringify([name, said]));
+}` : `const same = (module: DynamicModule) => module;`}
 // @ts-expect-error a tool that the policy does not know
 export const misspelt = () => ToolPolicyFor('get_ordre');
 export const unused: (DynamicModule | typeof Passes)[] = [];
-${Object.entries(wrong[version]).map(([name, app]) => `${toolClass(version, `Tools_${name}`, app.tools)}
+${Object.entries(wrong[version]).map(([name, app]) => `${toolClass(version, `Tools_${name}`, app.tools, app)}
 @Module(${(app.provide ?? (version === 2 ? asClass : asProvider))(`Tools_${name}`)})
 class Module_${name} {}`).join('\n')}
 

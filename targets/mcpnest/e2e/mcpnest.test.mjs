@@ -23,7 +23,7 @@ after(() => rmSync(temp, { recursive: true, force: true }));
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const published = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'a', use: 'sig' }] });
-const issuer = createServer((_req, res) => res.setHeader('content-type', 'application/json').end(published));
+const issuer = createServer((req, res) => (req.url === '/jwks' ? res.setHeader('content-type', 'application/json').end(published) : res.writeHead(500).end()));
 await new Promise((done) => issuer.listen(0, '127.0.0.1', done));
 after(() => issuer.close());
 const jwks = `http://127.0.0.1:${issuer.address().port}/jwks`;
@@ -287,7 +287,12 @@ for (const version of [2, 1]) {
     await t.test('assertPolicy takes what is the policy and refuses the rest', () => {
       const said = execFileSync(process.execPath, [join(dist, 'judge.js')], { encoding: 'utf8' }).trim().split('\n').map((line) => JSON.parse(line));
       const want = Object.fromEntries(Object.entries(apps.wrong[version]).map(([name, a]) => [name, a.says]));
-      if (version === 2) want.sessions = 'modec: a session may answer as another principal: the transport needs statefulMode: false';
+      if (version === 2) {
+        want.sessions = 'modec: a session may answer as another principal: the transport needs statefulMode: false';
+        want.stepUp = 'modec: stepUpAuthorization tells of tools that are hidden: leave it out';
+        want.cached = "modec: lists differ by principal: no cacheScope may be 'public'";
+        want.cachedApart = 'accepted';
+      }
       assert.deepEqual(Object.fromEntries(said), want);
     });
 
@@ -332,6 +337,25 @@ for (const version of [2, 1]) {
   test(`MCP-Nest ${version}: ECMAScript modules`, () => {
     const dir = build(`module-${version}`, fixture, config('shop', `version = ${version}\nextension = "js"`));
     compile(version, 'module', { modec: guardsOf(dir), 'package.json': '{"type": "module"}' }, { module: 'nodenext', moduleResolution: 'nodenext', noEmit: true });
+  });
+}
+
+// What an application gives its server by itself is behind the policy too.
+for (const version of [2, 1]) {
+  test(`MCP-Nest ${version}: what serverMutator registers, and an issuer that does not answer`, async () => {
+    const dir = build(`mutated-${version}`, fixture, config('shop', `version = ${version}\n${jwt.replace('/jwks', '/broken')}`), more);
+    const dist = compile(version, 'mutated', { modec: guardsOf(dir), 'main.ts': apps.mutated[version] });
+    const app = await start(join(dist, 'main.js'));
+    try {
+      for (const [method, params] of [['prompts/list'], ['resources/list']]) assert.doesNotMatch(JSON.stringify(await rpc(app, undefined, method, params)), /mutated/, method);
+      for (const [method, params] of [['prompts/get', { name: 'mutated' }], ['resources/read', { uri: 'mcp://mutated' }]]) {
+        const { body } = await rpc(app, undefined, method, params);
+        assert.match(body.error.message, /Unknown (prompt: mutated|resource: mcp:\/\/mutated)$/, method);
+      }
+      assert.equal((await rpc(app, token({ roles: ['resident'] }), 'tools/list')).status, 503, 'the keys cannot be read');
+    } finally {
+      app.stop();
+    }
   });
 }
 

@@ -4,7 +4,8 @@ import { createRemoteJWKSet, errors, jwtVerify } from 'jose';
 import { AUTHENTICATION, ROLE_CLAIMS } from './policy.js';
 import type { RoleClaims } from './policy.js';
 
-type Request = { headers: { authorization?: string }; user?: unknown };
+/** A request as Express has it, or as Fastify does, of which MCP-Nest hands on what it wraps. */
+type Request = { headers: { authorization?: string }; user?: unknown; raw?: { user?: unknown } };
 type Response = { header(name: string, value: string): unknown };
 
 /** Every signature that a public key verifies, and no other: a key that is published must not sign. */
@@ -13,6 +14,14 @@ const algorithms = [
 ];
 const keys = createRemoteJWKSet(new URL(AUTHENTICATION.jwks));
 const anonymous = Object.values<RoleClaims>(ROLE_CLAIMS).includes('anyone');
+
+/** How jose says that the issuer's keys could not be read, which is no fault of a token. */
+const unanswered = ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT'];
+
+function identify(request: Request, user: unknown): void {
+  request.user = user;
+  if (request.raw !== undefined) request.raw.user = user;
+}
 
 /**
  * Put this on the endpoint: it sets request.user to the claims of a verified
@@ -25,7 +34,7 @@ export class TokenGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<Request>();
     const response = context.switchToHttp().getResponse<Response>();
     const { authorization } = request.headers;
-    delete request.user;
+    identify(request, undefined);
     if (authorization === undefined) {
       if (anonymous) return true;
       response.header('WWW-Authenticate', 'Bearer');
@@ -40,10 +49,10 @@ export class TokenGuard implements CanActivate {
         issuer: AUTHENTICATION.issuer,
         requiredClaims: ['exp'],
       });
-      request.user = payload;
+      identify(request, payload);
       return true;
     } catch (e) {
-      if (!(e instanceof errors.JOSEError) || e instanceof errors.JWKSTimeout) {
+      if (!(e instanceof errors.JOSEError) || unanswered.includes(e.code)) {
         throw new ServiceUnavailableException('the keys of the issuer cannot be read');
       }
       response.header('WWW-Authenticate', 'Bearer error="invalid_token"');

@@ -2,15 +2,44 @@
 
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { McpStrategy } from '@rekog/mcp-nest';
-import { withoutHidden } from './decide';
+import { own, withoutHidden } from './decide';
 import type { Handler, Unknown } from './decide';
 
+type Server = Parameters<McpStrategy['bindRequestHandlers']>[0];
+type Options = ConstructorParameters<typeof McpStrategy>[0];
 type Registry = { setRequestHandler: (method: string, ...rest: unknown[]) => unknown };
 
 const unknown: Unknown = (what) => new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown ${what}`);
 
-function keepsSessions(transport: object): boolean {
-  return 'statefulMode' in transport && transport.statefulMode === true;
+/** The request that a server answers, by the server that is guarded; none before its handlers are bound. */
+const requests = new WeakMap<object, { user?: unknown } | undefined>();
+
+/** Puts the policy before every handler that a server is ever given. */
+function guarded(server: Server): Server {
+  const user = () => requests.get(server.server)?.user;
+  requests.set(server.server, undefined);
+  const registry = server.server as unknown as Registry;
+  const register = registry.setRequestHandler.bind(registry);
+  registry.setRequestHandler = (method, ...rest) => {
+    const handler = rest.pop() as Handler;
+    return register(method, ...rest, withoutHidden(method, handler, user, unknown));
+  };
+  return server;
+}
+
+/** What of the options of a strategy would show what the policy hides. */
+function unsound(options: Options): string | undefined {
+  for (const transport of options.transports) {
+    if (own(transport, 'statefulMode') === true) {
+      return 'a session may answer as another principal: the transport needs statefulMode: false';
+    }
+    if (own(transport, 'stepUp') !== undefined) {
+      return 'stepUpAuthorization tells of tools that are hidden: leave it out';
+    }
+  }
+  return Object.values(options.cacheHints ?? {}).some((hint) => hint?.cacheScope === 'public')
+    ? "lists differ by principal: no cacheScope may be 'public'"
+    : undefined;
 }
 
 /**
@@ -22,27 +51,18 @@ export class PolicyMcpStrategy extends McpStrategy {
   /** Tells the compiler and assertPolicy that the policy is enforced. */
   readonly enforcesPolicy = true as const;
 
-  constructor(...options: ConstructorParameters<typeof McpStrategy>) {
-    super(...options);
-    if (options[0].transports.some(keepsSessions)) {
-      throw new Error('modec: a session may answer as another principal: the transport needs statefulMode: false');
-    }
+  constructor(options: Options) {
+    const wrong = unsound(options);
+    if (wrong !== undefined) throw new Error(`modec: ${wrong}`);
+    const mutate = options.serverMutator ?? ((server: Server) => server);
+    super({ ...options, serverMutator: (server) => mutate(guarded(server)) });
   }
 
   override bindRequestHandlers(...bound: Parameters<McpStrategy['bindRequestHandlers']>): void {
     const [server, session, rawRequest] = bound;
     if (!session.stateless && session.transport !== 'stdio') throw new Error('modec: sessions are not served');
-    const user = () => (rawRequest as { user?: unknown } | undefined)?.user;
-    const registry = server.server as unknown as Registry;
-    const register = registry.setRequestHandler;
-    registry.setRequestHandler = (method, ...rest) => {
-      const handler = rest.pop() as Handler;
-      return register.call(registry, method, ...rest, withoutHidden(method, handler, user, unknown));
-    };
-    try {
-      super.bindRequestHandlers(...bound);
-    } finally {
-      registry.setRequestHandler = register;
-    }
+    if (!requests.has(server.server)) throw new Error('modec: serverMutator returns another server');
+    requests.set(server.server, rawRequest as { user?: unknown } | undefined);
+    super.bindRequestHandlers(...bound);
   }
 }

@@ -4,11 +4,11 @@ import 'reflect-metadata';
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import type { CanActivate, ExecutionContext, INestApplicationContext, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { MCP_GUARDS_METADATA_KEY, McpExecutorService, ToolGuards } from '@rekog/mcp-nest';
+import { MCP_GUARDS_METADATA_KEY, ToolGuards } from '@rekog/mcp-nest';
 import { own } from './decide';
 import { TOOL_POLICY } from './policy';
 import type { ToolName, ToolPolicy } from './policy';
-import { guardsBy, MODEC_TOOL, problems, refuse } from './tools';
+import { guardsBy, MODEC_TOOL, problem, problems, refuse } from './tools';
 
 /** The verified user of the request; nothing else of it is read. */
 function userOf(context: ExecutionContext): unknown {
@@ -19,6 +19,9 @@ function userOf(context: ExecutionContext): unknown {
 
 /** The guard class of a role, or of several: any of them may pass. */
 export const guardOf = guardsBy(userOf);
+
+/** Marks what withPolicy has put before a server's handlers. */
+export const ENFORCES = Symbol('modec:enforces');
 
 /** The guards of every tool; withPolicy provides them. */
 export const POLICY_GUARDS: Type<CanActivate>[] = [
@@ -65,12 +68,13 @@ function unsound(options: unknown): string | undefined {
  * take the policy back.
  */
 export function assertPolicy(app: INestApplicationContext): void {
-  const found = problems(app, overridden);
+  const found = problems(app, (key, method) => problem(key, method, overridden));
   for (const module of app.get(ModulesContainer, { strict: false }).values()) {
     if (own(module.instance, '__isMcpModule') !== true) continue;
-    const executor = module.getProviderByKey(McpExecutorService)?.metatype as { enforcesPolicy?: unknown } | undefined;
-    if (executor?.enforcesPolicy !== true) found.push('McpModule is imported without withPolicy');
-    const wrong = unsound(module.getProviderByKey('MCP_OPTIONS')?.instance);
+    const options: unknown = module.getProviderByKey('MCP_OPTIONS')?.instance;
+    const mutator = own(options, 'serverMutator') as { [ENFORCES]?: unknown } | undefined;
+    if (mutator?.[ENFORCES] !== true) found.push('McpModule is imported without withPolicy');
+    const wrong = unsound(options);
     if (wrong !== undefined) found.push(wrong);
   }
   refuse(found);

@@ -2,47 +2,70 @@
 
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { Injectable, Scope } from '@nestjs/common';
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Provider } from '@nestjs/common';
 import { McpExecutorService } from '@rekog/mcp-nest';
+import type { McpOptions } from '@rekog/mcp-nest';
 import { withoutHidden } from './decide';
 import type { Handler, Unknown } from './decide';
-import { POLICY_GUARDS } from './guards';
+import { ENFORCES, POLICY_GUARDS } from './guards';
 
+type Server = Parameters<NonNullable<McpOptions['serverMutator']>>[0];
 type Schema = { shape?: { method?: { value?: unknown } } };
 type Registry = { setRequestHandler: (schema: Schema, handler: Handler) => unknown };
 
 const unknown: Unknown = (what) => new McpError(ErrorCode.MethodNotFound, `Unknown ${what}`);
 
-/**
- * Answers in place of MCP-Nest: what a principal may not use is not listed, and
- * to name it is to name what does not exist. It decides by the name of a tool,
- * also of one that is registered at run time.
- */
+/** The request that a server answers, by the server that is guarded; none before its handlers are bound. */
+const requests = new WeakMap<object, { user?: unknown } | undefined>();
+
+/** Puts the policy before every handler that a server is ever given. */
+function guarded(server: Server): Server {
+  const user = () => requests.get(server.server)?.user;
+  requests.set(server.server, undefined);
+  const registry = server.server as unknown as Registry;
+  const register = registry.setRequestHandler.bind(registry);
+  registry.setRequestHandler = (schema, handler) => {
+    const method = schema.shape?.method?.value;
+    if (typeof method !== 'string') throw new Error('modec: a handler of MCP-Nest names no method');
+    return register(schema, withoutHidden(method, handler, user, unknown));
+  };
+  return server;
+}
+
+/** The options of MCP-Nest with the policy before what they do to a server. */
+function policed(options: McpOptions): McpOptions {
+  const mutate = options.serverMutator ?? ((server: Server) => server);
+  const serverMutator = Object.assign((server: Server) => mutate(guarded(server)), { [ENFORCES]: true });
+  return { ...options, serverMutator };
+}
+
+/** Tells a server whose request it answers. */
 @Injectable({ scope: Scope.REQUEST })
 export class PolicyMcpExecutor extends McpExecutorService {
-  /** Tells assertPolicy that the policy is enforced. */
-  static readonly enforcesPolicy = true;
-
   override registerRequestHandlers(...bound: Parameters<McpExecutorService['registerRequestHandlers']>): void {
     const [server, request] = bound;
-    const user = () => (request.raw as { user?: unknown } | undefined)?.user;
-    const registry = server.server as unknown as Registry;
-    const register = registry.setRequestHandler;
-    registry.setRequestHandler = (schema, handler) => {
-      const method = schema.shape?.method?.value;
-      if (typeof method !== 'string') throw new Error('modec: a handler of MCP-Nest names no method');
-      return register.call(registry, schema, withoutHidden(method, handler, user, unknown));
-    };
-    try {
-      super.registerRequestHandlers(...bound);
-    } finally {
-      registry.setRequestHandler = register;
-    }
+    if (!requests.has(server.server)) throw new Error('modec: serverMutator returns another server');
+    requests.set(server.server, request.raw as { user?: unknown } | undefined);
+    super.registerRequestHandlers(...bound);
   }
 }
 
-/** The module of MCP-Nest with the policy: wrap what McpModule.forRoot or forRootAsync returns. */
+/** A provider of the module; that of the options gives them with the policy. */
+function provider(of: Provider): Provider {
+  if (typeof of === 'function' || of.provide !== 'MCP_OPTIONS') return of;
+  if ('useValue' in of) return { ...of, useValue: policed(of.useValue as McpOptions) };
+  if (!('useFactory' in of)) return of;
+  const make = of.useFactory as (...args: unknown[]) => McpOptions | Promise<McpOptions>;
+  return { ...of, useFactory: async (...args: unknown[]) => policed(await make(...args)) };
+}
+
+/**
+ * The module of MCP-Nest with the policy: wrap what McpModule.forRoot or
+ * forRootAsync returns. What a principal may not use is not listed, and to name
+ * it is to name what does not exist. It decides by the name of a tool, also of
+ * one that is registered at run time.
+ */
 export function withPolicy(module: DynamicModule): DynamicModule {
   const executor = { provide: McpExecutorService, useClass: PolicyMcpExecutor, scope: Scope.REQUEST };
-  return { ...module, providers: [...(module.providers ?? []), executor, ...POLICY_GUARDS] };
+  return { ...module, providers: [...(module.providers ?? []).map(provider), executor, ...POLICY_GUARDS] };
 }

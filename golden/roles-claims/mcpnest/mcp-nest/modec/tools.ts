@@ -47,7 +47,7 @@ function methods(object: unknown, found: Map<string, object>): void {
 }
 
 /** What is wrong with a method, if it is a tool. */
-function problem(key: string, method: object, overridden: Overridden): string | undefined {
+export function problem(key: string, method: object, overridden: Overridden): string | undefined {
   const metadata: unknown = Reflect.getMetadata(MCP_TOOL_METADATA_KEY, method);
   if (metadata === undefined) return undefined;
   const named = own(metadata, 'name');
@@ -62,17 +62,22 @@ function problem(key: string, method: object, overridden: Overridden): string | 
   return undefined;
 }
 
-/** What is wrong with the tools of an application. */
-export function problems(app: INestApplicationContext, overridden: Overridden): string[] {
+/** What is wrong with the methods of an application. */
+export function problems(
+  app: INestApplicationContext,
+  problem: (key: string, method: object) => string | undefined,
+): string[] {
   const found: string[] = [];
   for (const module of app.get(ModulesContainer, { strict: false }).values()) {
     for (const wrapper of [...module.controllers.values(), ...module.providers.values()]) {
-      const all = new Map<string, object>();
-      methods(wrapper.instance, all); // of a factory or a value there is no class to look at
-      methods(typeof wrapper.metatype === 'function' ? wrapper.metatype.prototype : undefined, all);
-      for (const [key, method] of all) {
-        const wrong = problem(key, method, overridden);
-        if (wrong !== undefined) found.push(wrong);
+      // Of a factory or a value there is no class to look at; bound methods hide those of their class.
+      for (const of of [wrapper.instance, typeof wrapper.metatype === 'function' && wrapper.metatype.prototype]) {
+        const all = new Map<string, object>();
+        methods(of, all);
+        for (const [key, method] of all) {
+          const wrong = problem(key, method);
+          if (wrong !== undefined) found.push(wrong);
+        }
       }
     }
   }
