@@ -27,8 +27,10 @@ type explainCmd struct {
 
 func (explainCmd) Help() string {
 	return `Prints the decision, the rule that decided and the place where the rule is written. Then it prints what each
-agent would do with the files that modec writes for it; -v adds the line of the file that decides. It exits 1
-where the decision is deny.
+agent would do with the files and the hook that modec writes for it; -v adds the line of the file that decides. It
+exits 1 where the decision is deny.
+
+A relative path begins where you are, with -C in the project. A command runs in the project's folder.
 
 Examples:
   modec explain architect edit docs/plan.md
@@ -85,6 +87,9 @@ func (c *explainCmd) Run(e *env) error {
 		return fmt.Errorf("got %d arguments of the action %s, want one: put it in quotes", len(c.Arg), c.Action)
 	}
 	arg := c.Arg[0]
+	if g := ir.Group(c.Action); g == ir.Read || g == ir.Edit {
+		arg = e.inProject(arg)
+	}
 	action, err := policy.ParseAction(c.Action, arg)
 	if err != nil {
 		return err

@@ -54,6 +54,8 @@ Examples:
   modec migrate --from claude-args -- claude --permission-mode plan --allowedTools "Bash(npm test *)"`
 }
 
+func (migrateCmd) here() {}
+
 func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 
 // migrateReport is the JSON of a migration.
@@ -69,6 +71,11 @@ type migrateReport struct {
 
 func (c *migrateCmd) Run(e *env) error {
 	start := time.Now()
+	if !c.DryRun {
+		if err := e.apart(); err != nil {
+			return err
+		}
+	}
 	req, err := c.request(e)
 	if err != nil {
 		return err
