@@ -41,6 +41,36 @@ const Container = "container"
 // Places returns the places of entries, sorted.
 func (e Entries) Places() []string { return slices.Sorted(maps.Keys(e)) }
 
+// Edited reports whether a file no longer has one of the entries as modec wrote it. What
+// stands beside them does not count.
+func (e Entries) Edited(file []byte) bool {
+	root, err := parse(bytes.TrimPrefix(file, byteOrderMark))
+	if err != nil {
+		return true
+	}
+	for place, sum := range e {
+		if sum != Container && !hasEntry(&root, split(place), sum) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasEntry reports whether a file has an entry as its sum records it.
+func hasEntry(root *hujson.Value, tokens []string, sum string) bool {
+	if sum != "" {
+		v := find(root, tokens)
+		return v != nil && hash(canonical(*v)) == sum
+	}
+	last := len(tokens) - 1
+	list := find(root, tokens[:last])
+	if list == nil {
+		return false
+	}
+	array, ok := list.Value.(*hujson.Array)
+	return ok && slices.ContainsFunc(array.Elements, func(v hujson.Value) bool { return itemText(v) == tokens[last] })
+}
+
 // Force says what a merge does with an entry that is not modec's and in its way.
 type Force bool
 

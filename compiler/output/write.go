@@ -343,6 +343,10 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		unmerged(&w.diags, name, p, err)
 		return c, false
 	}
+	// What an interrupted build wrote is known of whole files only.
+	if state == Stale && w.pending == nil && w.lock != nil && w.lock.Entries[p].Edited(have) {
+		state = Edited
+	}
 	if conflicts(&w.diags, name, p, res.Conflicts, "rename one of the two, or `--force` overwrites it") {
 		return c, false
 	}
