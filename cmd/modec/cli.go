@@ -60,7 +60,7 @@ type globals struct {
 	Dir     string `short:"C" name:"dir" placeholder:"DIR" help:"The project: the folder with modec.toml. Default: the nearest, upwards."`
 	JSON    bool   `name:"json" help:"Print the result as JSON."`
 	Color   string `enum:"auto,always,never" default:"auto" help:"auto, always or never; auto obeys NO_COLOR."`
-	Quiet   bool   `short:"q" help:"Print results and errors only."`
+	Quiet   bool   `short:"q" help:"Print results and errors only, no warnings."`
 	Verbose bool   `short:"v" help:"Print more: every artifact, loss and verdict."`
 
 	VersionFlag kong.VersionFlag `name:"version" hidden:""`
