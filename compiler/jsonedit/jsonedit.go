@@ -41,19 +41,25 @@ const Container = "container"
 // Places returns the places of entries, sorted.
 func (e Entries) Places() []string { return slices.Sorted(maps.Keys(e)) }
 
-// Edited reports whether a file no longer has one of the entries as modec wrote it. What
-// stands beside them does not count.
+// Edited reports whether a file has some of the entries as modec wrote them, and others not.
+// What stands beside them does not count. A file with none of them is one from which modec
+// took them out.
 func (e Entries) Edited(file []byte) bool {
 	root, err := parse(bytes.TrimPrefix(file, byteOrderMark))
 	if err != nil {
 		return true
 	}
+	there, gone := 0, 0
 	for place, sum := range e {
-		if sum != Container && !hasEntry(&root, split(place), sum) {
-			return true
+		switch {
+		case sum == Container:
+		case hasEntry(&root, split(place), sum):
+			there++
+		default:
+			gone++
 		}
 	}
-	return false
+	return there > 0 && gone > 0
 }
 
 // hasEntry reports whether a file has an entry as its sum records it.
