@@ -185,7 +185,8 @@ func (c *cursorCheckCmd) noList(file string) error {
 	const own = "then Cursor goes by the list of its own settings, which modec cannot read"
 	if c.File != "" {
 		return fmt.Errorf("%s does not exist: name the permissions.json of a mode or role "+
-			"(.cursor/modec/NAME/permissions.json, which `modec build` writes), or leave --file out for your own", c.File)
+			"(.cursor/modec/NAME/permissions.json, which `modec build` writes), or leave --file out for your own",
+			c.File)
 	}
 	return fmt.Errorf("%s does not exist: %s; `modec cursor add --create %s` writes one, `modec install NAME` "+
 		"writes that of a mode or role, and --file names another", file, own, contract.ShellQuote(c.Tool))

@@ -55,7 +55,8 @@ var (
 		"git diff", "git diff HEAD~1", "git diff HEAD^", "git log --output=x", "git status", "git push",
 		"git push --force origin main", "git push --force", "'git' push", "g\"i\"t push --force x", "rm -rf x", "rm x",
 		"ls", "ls -la src", "ls *", "ls ~", "ls ..", "cat .env", "cat src/../.env", "cat secrets/a", "cat ../other/x",
-		"cat src/a > /tmp/out.txt", "cat src/a > out.txt", "cat src/a >> secrets/b", "cat < .env", "echo x > .git/config",
+		"cat src/a > /tmp/out.txt", "cat src/a > out.txt", "cat src/a >> secrets/b", "cat < .env",
+		"echo x > .git/config",
 		"go test ./... > /tmp/out.txt 2>&1; tail -20 /tmp/out.txt", "go test ./... 2>&1 | tail -20", "go test ./...",
 		"cd src && ls", "cd .. && ls", "cd ../other && cat x", "cd /tmp && ls", "cd secrets && cat a", "cd src; cat a",
 		"echo $HOME", "echo \"$HOME\"", "echo $(rm -rf x)", "echo `ls`", "for f in *; do cat $f; done", "(ls)",
@@ -69,9 +70,12 @@ var (
 	explainedPaths = []string{
 		"a", "src/a", "src/../.env", ".env", ".ENV", "docs/a.md", "docs/../src/a", "secrets/a", "secrets", "Secrets/a",
 		"./secrets/a", "x/.env", "../other/x", "../other", "..", ".", "../../x", "/etc/passwd", "/", "~/x", "~",
-		"key.pem", "a/b/key.pem", ".git/config", "sub/.git/config", "modec.toml", "modec/dev.cue", ".claude/settings.json",
-		".cursor/hooks.json", ".modec/policy.json", "link/x", "link", "src/link", "dangling", "a b", "é", "a.md", "x/a.md",
-		".envrc", "HEAD", ".mcp.json", "src/", "notebook.ipynb", "C:\\x", "a\\b", "//x", "/proc/self/cwd/.env", "src//a",
+		"key.pem", "a/b/key.pem", ".git/config", "sub/.git/config", "modec.toml", "modec/dev.cue",
+		".claude/settings.json",
+		".cursor/hooks.json", ".modec/policy.json", "link/x", "link", "src/link", "dangling", "a b", "é", "a.md",
+		"x/a.md",
+		".envrc", "HEAD", ".mcp.json", "src/", "notebook.ipynb", "C:\\x", "a\\b", "//x", "/proc/self/cwd/.env",
+		"src//a",
 		"ROOT/src/a", "ROOT/.env", "ROOT/../other/x", "ROOT/secrets/a", "ROOT", "OTHER/x",
 	}
 	explainedHosts = []string{"example.com", "docs.example.com", "DOCS.example.com.", "evil.test", "127.0.0.1"}
@@ -86,7 +90,8 @@ func TestExplainedAsHooked(t *testing.T) {
 			asked := 0
 			ask := func(g ir.Group, args []string) {
 				for _, arg := range args {
-					arg = strings.NewReplacer("ROOT", h.dir, "OTHER", filepath.Join(filepath.Dir(h.dir), "other")).Replace(arg)
+					other := filepath.Join(filepath.Dir(h.dir), "other")
+					arg = strings.NewReplacer("ROOT", h.dir, "OTHER", other).Replace(arg)
 					asked += h.compare(t, policy.Action{Group: g, Arg: arg})
 				}
 			}

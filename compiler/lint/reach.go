@@ -219,8 +219,7 @@ func (p *pass) deniedPath(s subject) string {
 		if globs, err := policy.ExpandBraces(r.Pattern.Text); r.Pattern.Kind == ir.Plain && err == nil {
 			candidates = nil
 			for _, g := range globs {
-				name := strings.NewReplacer("**/", "", "**", "x", "*", "x", "?", "x").Replace(strings.TrimPrefix(g, "/"))
-				candidates = append(candidates, strings.TrimSuffix(name, "/"))
+				candidates = append(candidates, strings.TrimSuffix(instance.Replace(strings.TrimPrefix(g, "/")), "/"))
 			}
 		}
 		for _, name := range candidates {
@@ -231,6 +230,9 @@ func (p *pass) deniedPath(s subject) string {
 	}
 	return ""
 }
+
+// instance makes a path of a glob that matches it.
+var instance = strings.NewReplacer("**/", "", "**", "x", "*", "x", "?", "x")
 
 // deniedReadsRule documents [pass.deniedReads].
 func deniedReadsRule() Rule {

@@ -105,7 +105,8 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		r.ignored(h.At, "got the policy %q, which is not this project's: what this hook answers is not known",
 			line.Model)
 	default:
-		e.role, e.allows, e.root = modec, line.MayAllow, filepath.Join(r.disk.Root, filepath.FromSlash(path.Dir(path.Dir(model))))
+		e.role, e.allows = modec, line.MayAllow
+		e.root = filepath.Join(r.disk.Root, filepath.FromSlash(path.Dir(path.Dir(model))))
 		if err := r.readPolicyOf(&e, model, line); err != nil {
 			e.role = refuser
 			r.ignored(h.At, "%v", err)
