@@ -12,7 +12,7 @@ func TestReach(t *testing.T) {
 		"python3 *": true, "env *": true, "find *": true, "cp *": true, "sed *": true, "sed -n *": true,
 		"printf *": true, "* --help": true, "*": true, "make*": true, "awk *": true, "gawk -F, *": true,
 		"sort -u *": true,
-		"tee *": true, "xargs -0 *": true, "git log --oneline *": true, "python3 -c *": true, "git --no-pager *": true,
+		"tee *":     true, "xargs -0 *": true, "git log --oneline *": true, "python3 -c *": true, "git --no-pager *": true,
 
 		"git log": false, "go test ./...": false, "npm run build": false, "npm run build *": false, "npm ci": false,
 		"npm test *": false, "python3 tools/x.py *": false, "python3 -m pytest *": false,

@@ -67,8 +67,8 @@ type call struct {
 	policy.Action
 	written string // the path as the agent writes it, of read and edit
 	file    *file
-	line *line // of a command
-	host string
+	line    *line // of a command
+	host    string
 }
 
 // settle replaces a mode by the one that it means or that holds where it is disabled.

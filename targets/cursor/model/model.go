@@ -46,7 +46,7 @@ type Hook func(contract.HookRequest) contract.HookAnswer
 type opened struct {
 	project *ir.Project // of the policy that the build wrote; nil where there is none
 	servers map[string]*ir.Server
-	folder  string // of the workspace, in the IDE's server ids
+	folder  string        // of the workspace, in the IDE's server ids
 	disk    contract.Disk // at which Cursor works
 	placed  bool          // the disk is a real one, and not where the model places the project
 	hook    Hook
