@@ -57,10 +57,10 @@ var groups = []kong.Group{
 
 // globals are the flags of every command.
 type globals struct {
-	Dir     string `short:"C" name:"dir" placeholder:"DIR" default:"." help:"The project: the folder with modec.toml."`
+	Dir     string `short:"C" name:"dir" placeholder:"DIR" help:"The project. Default: the nearest folder upwards."`
 	JSON    bool   `name:"json" help:"Print the result as JSON."`
 	Color   string `enum:"auto,always,never" default:"auto" help:"auto, always or never; auto obeys NO_COLOR."`
-	Quiet   bool   `short:"q" help:"Print results and errors only."`
+	Quiet   bool   `short:"q" help:"Print results and errors only, no warnings."`
 	Verbose bool   `short:"v" help:"Print more: every artifact, loss and verdict."`
 
 	VersionFlag kong.VersionFlag `name:"version" hidden:""`

@@ -27,6 +27,7 @@ type env struct {
 	stdin   io.Reader
 	dir     string // the project's root, absolute
 	cwd     string // where modec was called
+	named   bool   // the command line names the project: -C
 }
 
 // newEnv resolves the global flags.
@@ -36,10 +37,45 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the working directory: %w", err)
 	}
-	e := &env{ctx: ctx, targets: all, stdin: stdin, cwd: cwd}
+	e := &env{ctx: ctx, targets: all, stdin: stdin, cwd: cwd, named: g.Dir != ""}
 	e.dir = filepath.Clean(e.abs(g.Dir))
+	if !e.named && !cmd.here {
+		if project, ok := e.project(); ok {
+			e.dir = project
+		}
+	}
 	e.ui = newUI(stdout, stderr, g, cmd, e.dir)
 	return e, nil
+}
+
+// project returns the project that a person stands in.
+func (e *env) project() (string, bool) {
+	home, _ := os.UserHomeDir()
+	return config.Find(e.cwd, home)
+}
+
+// apart fails where a new project would lie below another one, and nobody said that this is meant.
+func (e *env) apart() error {
+	if e.named {
+		return nil
+	}
+	project, ok := e.project()
+	if !ok || project == e.cwd {
+		return nil
+	}
+	return fmt.Errorf("this folder belongs to the project %s, and nothing was written: "+
+		"go there, or write `-C .` for a project of its own here, to which that one's rules do not apply",
+		project)
+}
+
+// inProject returns a path of the command line as one of the project. A relative one begins where
+// modec was called, with -C in the project.
+func (e *env) inProject(p string) string {
+	rel, err := filepath.Rel(e.dir, e.cwd)
+	if e.named || err != nil || rel == "." || filepath.IsAbs(p) || strings.HasPrefix(p, "~") {
+		return p
+	}
+	return filepath.ToSlash(rel) + "/" + p
 }
 
 // exit prints the error that ended a command, unless it has been printed, and returns

@@ -27,8 +27,10 @@ type explainCmd struct {
 
 func (explainCmd) Help() string {
 	return `Prints the decision, the rule that decided and the place where the rule is written. Then it prints what each
-agent would do with the files that modec writes for it; -v adds the line of the file that decides. It exits 1
-where the decision is deny.
+agent would do with the files and the hook that modec writes for it; -v adds the line of the file that decides. It
+exits 1 where the decision is deny.
+
+A relative path begins where you are, with -C in the project. A command runs in the project's folder.
 
 Examples:
   modec explain architect edit docs/plan.md
@@ -85,6 +87,9 @@ func (c *explainCmd) Run(e *env) error {
 		return fmt.Errorf("got %d arguments of the action %s, want one: put it in quotes", len(c.Arg), c.Action)
 	}
 	arg := c.Arg[0]
+	if g := ir.Group(c.Action); g == ir.Read || g == ir.Edit {
+		arg = e.inProject(arg)
+	}
 	action, err := policy.ParseAction(c.Action, arg)
 	if err != nil {
 		return err
@@ -108,13 +113,8 @@ func (c *explainCmd) Run(e *env) error {
 	stopped := e.untilStopped(func() {
 		disk := e.disk()
 		r := disk.Decide(s, action, e.dir)
-		if action.Group == ir.Read || action.Group == ir.Edit { // the models of the agents know no disk
-			if names := disk.Names(".", arg); len(names) > 0 {
-				action.Arg = names[0]
-			}
-		}
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
-		x.Verdicts = verdicts(res, ref, action, r)
+		x.Verdicts = e.verdicts(e.judges(res), ref, action, r)
 	})
 	if stopped.HasErrors() {
 		return e.ui.fail(stopped)
@@ -155,40 +155,73 @@ func (e *env) untilStopped(run func()) diag.List {
 	return e.stopped()
 }
 
-// verdicts asks each target's model of its agent. A surface that does not govern the
-// subject has no verdict.
-func verdicts(res *compiler.Result, ref ir.SubjectRef, a policy.Action, source policy.Result) []verdict {
-	var out []verdict
+// judged is a target with its model of its agent.
+type judged struct {
+	contract.Judged
+	deciders, alone []contract.Decider
+	placed          bool // the deciders read paths at the disk
+	project         *ir.Project
+}
+
+// judges opens the model of each target's agent, with the hooks that the artifacts install.
+func (e *env) judges(res *compiler.Result) []judged {
+	var out []judged
 	files := res.FS()
 	for _, o := range res.Outputs {
 		j, ok := o.Target.(contract.Judged)
 		if !ok {
 			continue
 		}
-		deciders, _ := j.Open(files, res.Input(o.Target).Options)
-		var alone []contract.Decider
-		if contract.Decision(o.Target, &source) == ir.Agent {
-			alone = j.Alone(res.Project)
+		x, options := judged{Judged: j, alone: j.Alone(res.Project), project: res.Project}, res.Input(o.Target).Options
+		if p, ok := j.(contract.Placed); ok {
+			x.placed = true
+			x.deciders, _ = p.OpenAt(files, options, *e.disk())
+		} else {
+			x.deciders, _ = j.Open(files, options)
 		}
-		for _, d := range deciders {
-			v := d.Decide(ref, a)
+		out = append(out, x)
+	}
+	return out
+}
+
+// verdicts asks each agent's model. A surface that does not govern the subject has no verdict.
+func (e *env) verdicts(list []judged, ref ir.SubjectRef, a policy.Action, source policy.Result) []verdict {
+	var out []verdict
+	written := a // as an artifact writes it
+	if a.Group == ir.Read || a.Group == ir.Edit {
+		written.Arg = e.disk().Written(a.Arg)
+	}
+	for _, j := range list {
+		var alone []contract.Decider
+		if contract.Decision(j, &source) == ir.Agent {
+			alone = j.alone
+		}
+		asked := written
+		if j.placed {
+			asked = a
+		}
+		for _, d := range j.deciders {
+			v := d.Decide(ref, asked)
 			if p, ok := d.(contract.PersonDecider); ok && ref.Mode == "" {
-				v = p.DecidePerson(res.Project.Role(ref.Role).Claims, a)
+				v = p.DecidePerson(j.project.Role(ref.Role).Claims, asked)
 			}
 			byItself := false
 			if x := contract.OnSurface(alone, d.Surface()); x != nil {
-				v, byItself = leftAlone(v, x.Decide(ref, a))
+				v, byItself = leftAlone(v, x.Decide(ref, written))
 			}
 			if v.Governs == contract.Neither && !byItself { // it does not have the subject
 				continue
 			}
-			x := verdict{Target: o.Target.Name(), Surface: d.Surface(), Decision: v.Decision,
+			x := verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
 				Governs: halves[v.Governs], ByItself: byItself, Rule: v.Rule, At: v.At.String()}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
-			if v.Hole != nil && v.Hole.Decision > v.Decision {
+			switch {
+			case v.Hole != nil && v.Hole.Decision > v.Decision:
 				x.Hole = v.Hole.Why
+			case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:
+				x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = true)"
 			}
 			out = append(out, x)
 		}

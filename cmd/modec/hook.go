@@ -37,6 +37,8 @@ Example:
   echo "$PAYLOAD" | modec hook claude --model .modec/policy.json --subject reviewer`
 }
 
+func (hookCmd) here() {}
+
 const (
 	hookDeadline = 2 * time.Second
 	hookPayload  = 8 << 20 // bytes

@@ -19,13 +19,15 @@ type initCmd struct {
 	textOrJSON
 	Template      string `default:"default" placeholder:"NAME" help:"What to start from."`
 	ListTemplates bool   `help:"List the templates and write nothing."`
+	Force         bool   `help:"Write a project below another one."`
 	Into          string `arg:"" optional:"" name:"dir" help:"The folder to write into. Default: the project."`
 }
 
 func (initCmd) Help() string {
 	return `Writes modec.toml, a small source in modec/, and the schema in cue.mod/pkg, so that editors and cue vet
 understand the source offline. Where one of these files exists already, nothing is written. A template is a
-whole project for a common case: a reviewer, a pipeline, writers who change documents only.
+whole project for a common case: a reviewer, a pipeline, writers who change documents only. Below a project
+nothing is written unless you name the folder, or give --force.
 
 Examples:
   modec init
@@ -33,6 +35,8 @@ Examples:
   modec init --template reviewer
   modec init services/api && modec build -C services/api`
 }
+
+func (initCmd) here() {}
 
 func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}, outcome{}} }
 
@@ -54,6 +58,11 @@ type templatesReport struct {
 func (c *initCmd) Run(e *env) error {
 	if c.ListTemplates {
 		return e.ui.templates(cue.Templates())
+	}
+	if c.Into == "" && !c.Force {
+		if err := e.apart(); err != nil {
+			return err
+		}
 	}
 	files, err := initFiles(c.Template)
 	if err != nil {

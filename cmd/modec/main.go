@@ -127,14 +127,22 @@ func usageHint(err error) string {
 type command struct {
 	name string // "build", "cursor add"
 	form string // one of the command's forms; "" where it has none
+	// here is set for a command that works in the folder where it is called, also below a project.
+	here bool
 }
+
+// inPlace is a command that does not look for the project upwards: it makes one, or is told
+// where it is.
+type inPlace interface{ here() }
 
 func commandOf(parsed *kong.Context) command {
 	n := parsed.Selected()
 	c := command{name: commandName(n)}
-	if f, ok := n.Target.Interface().(interface{ form() string }); ok {
+	called := n.Target.Interface()
+	if f, ok := called.(interface{ form() string }); ok {
 		c.form = f.form()
 	}
+	_, c.here = called.(inPlace)
 	return c
 }
 

@@ -54,6 +54,8 @@ Examples:
   modec migrate --from claude-args -- claude --permission-mode plan --allowedTools "Bash(npm test *)"`
 }
 
+func (migrateCmd) here() {}
+
 func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 
 // migrateReport is the JSON of a migration.
@@ -69,6 +71,11 @@ type migrateReport struct {
 
 func (c *migrateCmd) Run(e *env) error {
 	start := time.Now()
+	if !c.DryRun {
+		if err := e.apart(); err != nil {
+			return err
+		}
+	}
 	req, err := c.request(e)
 	if err != nil {
 		return err
@@ -121,13 +128,30 @@ func (c *migrateCmd) Run(e *env) error {
 		e.ui.suggestions(res.FS, found)
 	}
 	if !c.DryRun {
-		e.ui.note("next: modec build\n")
+		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
 	}
 	if e.ui.verbose {
 		e.ui.diagnostics(diags)
 		e.ui.note("%.1f s\n", time.Since(start).Seconds())
 	}
 	return nil
+}
+
+// firstBuild returns how to build what was imported: the files of the agents are people's, and a
+// build replaces them only by force.
+func (e *env) firstBuild(res *compiler.Result) string {
+	_, diags := res.Write(e.ctx, output.Options{Dir: e.dir, DryRun: true})
+	var theirs []string
+	for _, d := range diags {
+		if d.Code == diag.NotOurs && !slices.Contains(theirs, d.Pos.File) {
+			theirs = append(theirs, d.Pos.File)
+		}
+	}
+	if len(theirs) == 0 {
+		return "modec build"
+	}
+	return fmt.Sprintf("commit %s, then `modec build --force`, which replaces what people wrote there, "+
+		"and look at `git diff`", diag.Clean(few(theirs)))
 }
 
 func (c *migrateCmd) report(e *env, res *migrate.Result, found *suggest.Result, diags diag.List) migrateReport {

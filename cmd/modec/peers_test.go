@@ -127,9 +127,17 @@ var peers = map[string]func(*testing.T){
 		p.has(".cursor/cli.json", "WebFetch(docs.example.com)", true)
 		p.has(".claude/settings.json", "WebFetch(domain:docs.example.com)", true)
 	},
-	"06 a rule that a format cannot say is told, quiet or not": func(t *testing.T) {
+	"06 a rule that a format cannot say is told, unless only errors are asked for": func(t *testing.T) {
 		p := newPeer(t, more(`roles: other: can: edit: "ask"`))
-		if out := p.modec(0, "build", "--quiet"); !strings.Contains(out, "Cursor cannot ask about edit") {
+		const loss = "Cursor cannot ask about edit"
+		if out := p.modec(0, "build", "--quiet"); strings.Contains(out, loss) {
+			t.Error(out)
+		}
+		p.modec(0, "clean")
+		if out := p.modec(0, "build"); !strings.Contains(out, loss) {
+			t.Error(out)
+		}
+		if out := p.modec(0, "build", "--dry-run", "--quiet", "--json"); !strings.Contains(out, loss) {
 			t.Error(out)
 		}
 	},

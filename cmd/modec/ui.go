@@ -154,7 +154,7 @@ func (u *ui) findings(list diag.List, most int) int {
 	}{{diag.Error, "error"}, {diag.Warning, "warning"}} {
 		more := 0
 		for _, d := range list {
-			if d.Severity != s.severity {
+			if d.Severity != s.severity || u.quiet && d.Severity != diag.Error {
 				continue
 			}
 			var text bytes.Buffer

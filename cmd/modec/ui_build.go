@@ -60,7 +60,7 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 			}
 		}
 	}
-	if !u.verbose {
+	if !u.verbose && !u.quiet {
 		u.losses(reports, rest)
 	}
 	u.note("%s\n", summary)
@@ -145,11 +145,14 @@ type remedy struct {
 }
 
 // remedies groups losses by what a person can do about them, those of the most concern
-// first, and of these the most frequent ones.
+// first, and of these the most frequent ones. Losses that need nothing are left out.
 func remedies(reports []targetReport) []*remedy {
 	var list []*remedy
 	for _, r := range reports {
 		for _, d := range r.Losses {
+			if d.Needless {
+				continue
+			}
 			i := slices.IndexFunc(list, func(x *remedy) bool {
 				return x.loss == d.Loss && x.hint == d.Hint && (d.Hint != "" || x.losses[0].Code == d.Code) &&
 					x.losses[0].Group == d.Group
@@ -177,10 +180,7 @@ func remedies(reports []targetReport) []*remedy {
 // loss and how many more there are.
 func (u *ui) losses(reports []targetReport, most int) {
 	list := remedies(reports)
-	shown := len(list)
-	if 2*shown > most {
-		shown = max((most-1)/2, 1)
-	}
+	shown := fitting(list, most)
 	for _, x := range list[:shown] {
 		d := x.losses[0]
 		more := ""
@@ -200,6 +200,26 @@ func (u *ui) losses(reports []targetReport, most int) {
 		}
 		u.printf("and %s for other reasons (-v lists them)\n", count(n, "more loss"))
 	}
+}
+
+// fitting returns how many remedies are shown in a number of lines: one at least, and all but
+// none or several.
+func fitting(list []*remedy, most int) int {
+	lines, shown := 0, len(list)
+	for i, x := range list {
+		n := 1
+		if x.hint != "" {
+			n++
+		}
+		if lines+n > most-1 && i > 0 && shown == len(list) { // one line is for those that are left
+			shown = i
+		}
+		lines += n
+	}
+	if lines <= most || shown == len(list)-1 {
+		return len(list)
+	}
+	return shown
 }
 
 // lossWord writes what becomes of a permission, in colour on a terminal.

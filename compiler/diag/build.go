@@ -53,6 +53,9 @@ func (b Builder) Target(name string) Builder { b.d.Target = name; return b }
 // Subject names the subject that it concerns: "mode architect".
 func (b Builder) Subject(name string) Builder { b.d.Subject = name; return b }
 
+// Needless marks a loss about which nobody has to do anything.
+func (b Builder) Needless() Builder { b.d.Needless = true; return b }
+
 // Loses makes it a loss; group is the tool group that differs, "" for none.
 func (b Builder) Loses(l Loss, group string) Builder {
 	b.d.Loss, b.d.Group = l, group

@@ -94,6 +94,10 @@ type Diagnostic struct {
 	Subject string `json:"subject,omitempty"` // "mode architect"
 	Group   string `json:"group,omitempty"`   // the tool group that lost something
 	Loss    Loss   `json:"loss,omitempty"`
+
+	// Needless is set where nobody has to do anything about a loss: the agent is stricter by
+	// itself, or the source has what the hint would ask for. A short report leaves it out.
+	Needless bool `json:"-"`
 }
 
 // Loss says in which direction a target differs from the source.

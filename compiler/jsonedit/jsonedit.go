@@ -41,6 +41,42 @@ const Container = "container"
 // Places returns the places of entries, sorted.
 func (e Entries) Places() []string { return slices.Sorted(maps.Keys(e)) }
 
+// Edited reports whether a file has some of the entries as modec wrote them, and others not.
+// What stands beside them does not count. A file with none of them is one from which modec
+// took them out.
+func (e Entries) Edited(file []byte) bool {
+	root, err := parse(bytes.TrimPrefix(file, byteOrderMark))
+	if err != nil {
+		return true
+	}
+	there, gone := 0, 0
+	for place, sum := range e {
+		switch {
+		case sum == Container:
+		case hasEntry(&root, split(place), sum):
+			there++
+		default:
+			gone++
+		}
+	}
+	return there > 0 && gone > 0
+}
+
+// hasEntry reports whether a file has an entry as its sum records it.
+func hasEntry(root *hujson.Value, tokens []string, sum string) bool {
+	if sum != "" {
+		v := find(root, tokens)
+		return v != nil && hash(canonical(*v)) == sum
+	}
+	last := len(tokens) - 1
+	list := find(root, tokens[:last])
+	if list == nil {
+		return false
+	}
+	array, ok := list.Value.(*hujson.Array)
+	return ok && slices.ContainsFunc(array.Elements, func(v hujson.Value) bool { return itemText(v) == tokens[last] })
+}
+
 // Force says what a merge does with an entry that is not modec's and in its way.
 type Force bool
 

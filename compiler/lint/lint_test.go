@@ -193,3 +193,48 @@ func TestLintFixtures(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandsThatReachFar: what is said of a command holds for the policy, and nothing of what a
+// hint names is found again.
+func TestCommandsThatReachFar(t *testing.T) {
+	find := func(code diag.Code, can string) []string {
+		t.Helper()
+		_, found := linted(t, "", "modec/a.cue", "package modec\n\nroles: r: {description: \"x\", can: {"+can+"}}\n")
+		var out []string
+		for _, f := range found {
+			if f.Code == code {
+				out = append(out, f.Message)
+			}
+		}
+		return out
+	}
+	const reads, far = "denied-read-by-command", "far-reaching-allow"
+	for _, c := range []struct {
+		code diag.Code
+		can  string
+		want []string
+	}{
+		{reads, `read: {deny: [".env", "secrets/**"], default: "allow"}, command: {default: "ask", ` +
+			`allow: ["ls *", "grep *", "cat *", "sed -n *", "echo *", "head -n 5 *"]}`,
+			[]string{`what may not be read, such as .env, is read by commands that are allowed: ` +
+				`"grep *", "cat *", "sed -n *", "head -n 5 *"`}},
+		{reads, `read: {deny: ["secrets/**"], default: "allow"}, command: {default: "ask", allow: ["cat *"], ` +
+			`deny: ["cat *secrets*"]}`, nil},
+		{reads, `read: {deny: [{regex: "\\.pem$"}], default: "allow"}, command: {default: "ask", allow: ["cat *"]}`,
+			[]string{`what may not be read, such as key.pem, is read by commands that are allowed: "cat *"`}},
+		{reads, `read: "allow", command: {default: "ask", allow: ["cat *"]}`, nil},
+		{reads, `read: {deny: [".env"], default: "allow"}, command: {default: "ask", allow: ["@readonly_filters", "cat README.md"]}`,
+			nil},
+		{far, `command: {default: "ask", allow: ["find *"], deny: ["find *-delete*"]}`,
+			[]string{`"find *" allows more than it seems to: it writes a file (find . -fprint FILE), ` +
+				`it runs any program (find . -exec PROGRAM ';')`}},
+		{far, `command: {default: "ask", allow: ["sed -n *"]}`,
+			[]string{`"sed -n *" allows more than it seems to: it changes files (sed -n -i SCRIPT FILE), ` +
+				`it writes a file (sed -n 'w FILE'), it runs any program (sed -n '1e PROGRAM')`}},
+		{far, `command: {default: "ask", allow: ["@git_read", "@readonly_filters", "git status", "git diff", "ls *"]}`, nil},
+	} {
+		if diff := cmp.Diff(c.want, find(c.code, c.can)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.can, diff)
+		}
+	}
+}

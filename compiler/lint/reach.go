@@ -6,82 +6,142 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // reaching is a family of commands that do more than their name says where anything may follow.
 type reaching struct {
 	starts []string // the first words of such a command
-	why    string
+	acts   []act
 	hint   string
 }
 
+// act is what a command does with these arguments behind it. Whether a subject may do it, its
+// policy says.
+type act struct{ args, does string }
+
+// What a set decides, the lists of some agents cannot say: their exact commands can.
+const (
+	readsOnly = `"@git_read" allows what only reads; beside it, exact commands ("git status") run ` +
+		`without a question on agents whose own lists cannot say that`
+	filtersOnly = `"@readonly_filters" allows what only reads` + filesBeside
+	filesBeside = `; beside it, exact commands ("cat README.md") run without a question on agents ` +
+		`whose own lists cannot say that`
+	exactOnly = "allow exact commands, or ask about it"
+)
+
 // farReaching lists the families. The first one that fits is reported.
 var farReaching = []reaching{
-	{[]string{"git log", "git diff", "git show", "git shortlog", "git rev-list", "git blame", "git status",
-		"git branch"},
-		"options such as --output write files", `"@git_read" allows what only reads`},
-	{[]string{"git"}, "it also pushes, fetches and runs what the repository's configuration names",
-		`"@git_read" allows what only reads; list the rest`},
-	{[]string{"go test", "go build", "go run", "go vet", "go generate", "cargo", "mvn", "gradle"},
-		"an option or the code itself runs any program (go test -exec)",
+	{[]string{"git log", "git diff", "git show", "git shortlog"},
+		[]act{{"--output=FILE", "writes a file"}}, readsOnly},
+	{[]string{"git branch"}, []act{{"-D NAME", "removes branches"}}, readsOnly},
+	{[]string{"git"},
+		[]act{{"push", "pushes"}, {"-c core.pager=PROGRAM log", "runs what its configuration names"}},
+		readsOnly + "; list the rest"},
+	{[]string{"go test", "go build", "go run", "go vet", "go generate"},
+		[]act{{"-toolexec PROGRAM", "runs any program"}},
 		"allow the arguments that are used, such as \"go test ./...\""},
+	{[]string{"cargo", "mvn", "gradle"}, []act{{"TASK", "runs any program that the project's build names"}},
+		"allow the arguments that are used, such as \"cargo test\""},
 	{[]string{"npm run", "pnpm run", "yarn run", "pnpm", "yarn", "make", "just", "task", "rake"},
-		"it runs every script of the project, those too that are added later", "list the scripts that it needs"},
+		[]act{{"NAME", "runs every script of the project, those too that are added later"}},
+		"list the scripts that it needs"},
 	{strings.Fields("python python3 node deno bun ruby perl php lua sh bash dash zsh fish pwsh osascript " +
 		"npx bunx pnpx uvx eval"),
-		"it runs any code that it is given", "name the script that it needs"},
-	{strings.Fields("env sudo doas xargs find fd parallel nice nohup timeout command exec watch time ssh docker"),
-		"it runs any program that its arguments name", "allow the program itself"},
-	{strings.Fields("cp mv tee dd rsync ln install tar unzip curl wget sed awk gawk"),
-		"it writes any file that its arguments name, past what can.edit says", "ask about it, or allow exact commands"},
-	{strings.Fields("printf test read export declare typeset"), "some shells evaluate what its arguments contain",
-		"allow exact commands"},
+		[]act{{"FILE", "runs any code that it is given"}}, "name the script that it needs"},
+	{[]string{"find"}, []act{
+		{". -delete", "removes files"},
+		{". -fprint FILE", "writes a file"},
+		{". -exec PROGRAM ';'", "runs any program"},
+	}, exactOnly},
+	{strings.Fields("env sudo doas xargs fd parallel nice nohup timeout command exec watch time ssh docker"),
+		[]act{{"-- PROGRAM", "runs any program that its arguments name"}}, "allow the program itself"},
+	{[]string{"sed"}, []act{
+		{"-i SCRIPT FILE", "changes files"},
+		{"'w FILE'", "writes a file"},
+		{"'1e PROGRAM'", "runs any program"},
+	}, exactOnly},
+	{[]string{"awk", "gawk"}, []act{
+		{`'BEGIN { print > "FILE" }'`, "writes a file"},
+		{`'BEGIN { system("PROGRAM") }'`, "runs any program"},
+	}, exactOnly},
+	{[]string{"sort"}, []act{
+		{"-o FILE", "writes a file"}, {"--compress-program=PROGRAM", "runs any program"},
+	}, filtersOnly},
+	{[]string{"uniq"}, []act{{"FILE FILE", "writes its second file"}}, filtersOnly},
+	{strings.Fields("cp mv tee dd rsync ln install tar unzip curl wget"),
+		[]act{{"FILE FILE", "writes any file that its arguments name, past what can.edit says"}},
+		exactOnly},
+	{strings.Fields("printf test read export declare typeset"),
+		[]act{{`'x[$(PROGRAM)]'`, "runs in some shells what its arguments contain"}}, exactOnly},
 }
 
-// readers print the files that their arguments name.
-var readers = strings.Fields("cat head tail less more grep egrep rg sort uniq cut wc nl od xxd strings diff")
+// openAllows calls f with each rule of a subject that a person wrote and that allows commands
+// behind which anything may follow. words are what stands before.
+func (p *pass) openAllows(s subject, f func(r ir.Rule, words string)) {
+	if s.can.Command == nil {
+		return
+	}
+	for _, r := range s.can.Command.Rules {
+		plain := r.Decision == ir.Allow && written(r) && r.Pattern.Kind == ir.Plain
+		if !plain || matchesEverything(ir.Command, r) {
+			continue
+		}
+		if words, open := openEnd(r.Pattern.Text); open {
+			f(r, words)
+		}
+	}
+}
+
+// runs reports whether a subject may run a line without a question.
+func (p *pass) runs(s subject, line string) bool {
+	return p.decide(s.ref, policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Allow
+}
 
 // reaches finds allowed commands that reach further than they look.
 func (p *pass) reaches() {
 	for _, s := range p.subjects() {
-		t := s.can.Command
-		if t == nil {
-			continue
-		}
-		for _, r := range t.Rules {
-			plain := r.Decision == ir.Allow && written(r) && r.Pattern.Kind == ir.Plain
-			if !plain || matchesEverything(ir.Command, r) {
-				continue
-			}
-			if why, hint := reach(r.Pattern.Text, deniesReads(s.can)); why != "" {
+		p.openAllows(s, func(r ir.Rule, words string) {
+			why, hint := reach(words, func(line string) bool { return p.runs(s, line) })
+			if why != "" {
 				p.find(r.Pos, "%q allows more than it seems to: %s", r.Pattern.Text, why).Subject(s.name).Hint(hint)
 			}
-		}
+		})
 	}
 }
 
-// reach says why an allowed pattern reaches far, and what to write in its place; "" where it
-// does not. denied is set where reading some files is denied.
-func reach(pattern string, denied bool) (why, hint string) {
-	words, open := openEnd(pattern)
-	if !open {
-		return "", ""
-	}
+// reach says why commands that begin with some words reach far where anything may follow, and
+// what to write in place of that; "" where they do not.
+func reach(words string, runs func(line string) bool) (why, hint string) {
 	if words == "" || strings.HasPrefix(words, "*") {
 		return "anything may stand before what it names", "begin with the program"
 	}
 	for _, f := range farReaching {
-		// More words than the family's own name the script, or the program that is run.
-		if slices.Contains(f.starts, words) {
-			return f.why, f.hint
+		if !slices.ContainsFunc(f.starts, func(start string) bool { return begins(words, start) }) {
+			continue
 		}
-	}
-	starts := func(start string) bool { return words == start || strings.HasPrefix(words, start+" ") }
-	if denied && slices.ContainsFunc(readers, starts) {
-		return "it reads any file, past what can.read denies",
-			`"@readonly_filters" decides about the files that it names`
+		var does []string
+		for _, a := range f.acts {
+			if line := words + " " + a.args; runs(line) {
+				does = append(does, "it "+a.does+" ("+line+")")
+			}
+		}
+		if len(does) == 0 {
+			return "", ""
+		}
+		return strings.Join(does, ", "), f.hint
 	}
 	return "", ""
+}
+
+// begins reports whether words are those of a family and options of it. Other words name the
+// script, or the program that is run.
+func begins(words, start string) bool {
+	rest, ok := strings.CutPrefix(words, start)
+	if !ok || rest != "" && rest[0] != ' ' {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Fields(rest), func(w string) bool { return !strings.HasPrefix(w, "-") })
 }
 
 // openEnd returns the words of a pattern behind which anything may follow.
@@ -98,21 +158,92 @@ func openEnd(pattern string) (words string, open bool) {
 	return words, false
 }
 
-// deniesReads reports whether a subject may not read some files.
-func deniesReads(can *ir.Can) bool {
-	return can.Read != nil && slices.ContainsFunc(can.Read.Rules, func(r ir.Rule) bool { return r.Decision == ir.Deny })
-}
-
 // reachRule documents [pass.reaches].
 func reachRule() Rule {
 	return Rule{
 		ID: "far-reaching-allow", Severity: diag.Note, check: (*pass).reaches,
 		Doc: "A command is allowed with anything behind it, and may then do more than its name says: " +
-			"\"git log *\" writes a file by --output, \"go test *\" runs a program by -exec, " +
-			"\"npm run *\" runs every script, an interpreter or a wrapper (python, env, xargs, find) runs what it " +
-			"is given, cp and tee write any file, and \"cat *\" reads what can.read denies. Allow what is needed, " +
-			"or one of the sets \"@git_read\" and \"@readonly_filters\".",
+			"\"git log *\" writes a file by --output, \"go test *\" runs a program by -toolexec, " +
+			"\"npm run *\" runs every script, an interpreter or a wrapper (python, env, xargs) runs what it " +
+			"is given, \"find *\" removes files, \"sed -n *\" and \"sort *\" write files, and cp and tee write " +
+			"any file. The policy was asked about each line that is named. Allow what is needed, or one of the " +
+			"sets \"@git_read\" and \"@readonly_filters\".",
 		Bad:  role(`command: {allow: ["git log *"], default: "ask"}`),
 		Good: role(`command: {allow: ["@git_read"], default: "ask"}`),
+	}
+}
+
+// readers print the files that their arguments name.
+var readers = strings.Fields("cat tac head tail less more grep egrep fgrep rg ag sed awk gawk sort uniq cut wc nl " +
+	"od xxd hexdump strings diff cmp comm paste jq yq base64 bat")
+
+// deniedReads finds allowed commands that read what their subject may not read.
+func (p *pass) deniedReads() {
+	for _, s := range p.subjects() {
+		denied := p.deniedPath(s)
+		if denied == "" {
+			continue
+		}
+		var patterns []string
+		var first diag.Pos
+		p.openAllows(s, func(r ir.Rule, words string) {
+			reads := slices.ContainsFunc(readers, func(start string) bool {
+				return words == start || strings.HasPrefix(words, start+" ")
+			})
+			if reads && p.runs(s, words+" "+denied) {
+				if patterns = append(patterns, r.Pattern.Text); first.IsZero() {
+					first = r.Pos
+				}
+			}
+		})
+		if len(patterns) > 0 {
+			p.find(first, "what may not be read, such as %s, is read by commands that are allowed: %s",
+				denied, diag.Quote(patterns)).
+				Subject(s.name).
+				Hint(`"@readonly_filters" in their place decides about the files that a line names` + filesBeside)
+		}
+	}
+}
+
+// deniedPath returns a path that a subject may not read by a rule that a person wrote, as a
+// command may name it; "" for none.
+func (p *pass) deniedPath(s subject) string {
+	if s.can.Read == nil {
+		return ""
+	}
+	for _, r := range s.can.Read.Rules {
+		if r.Decision != ir.Deny || !written(r) {
+			continue
+		}
+		candidates := []string{".env", "secrets/key", "key.pem", "id_rsa"} // of an expression
+		if globs, err := policy.ExpandBraces(r.Pattern.Text); r.Pattern.Kind == ir.Plain && err == nil {
+			candidates = nil
+			for _, g := range globs {
+				candidates = append(candidates, strings.TrimSuffix(instance.Replace(strings.TrimPrefix(g, "/")), "/"))
+			}
+		}
+		for _, name := range candidates {
+			if name != "" && p.decide(s.ref, policy.Action{Group: ir.Read, Arg: name}).Decision == ir.Deny {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// instance makes a path of a glob that matches it.
+var instance = strings.NewReplacer("**/", "", "**", "x", "*", "x", "?", "x")
+
+// deniedReadsRule documents [pass.deniedReads].
+func deniedReadsRule() Rule {
+	return Rule{
+		ID: "denied-read-by-command", Severity: diag.Warning, check: (*pass).deniedReads,
+		Doc: "Reading some files is denied, and a command is allowed that prints any file: \"cat *\", \"grep *\". " +
+			"A pattern decides by its text alone, so that \"cat .env\" runs without a question where reading .env is " +
+			"denied. The policy was asked about the file that is named. Allow \"@readonly_filters\" in place of the " +
+			"patterns, or deny the commands that name the files.",
+		Bad: role(`{read: {deny: [".env"], default: "allow"}, command: {allow: ["cat *"], default: "ask"}}`),
+		Good: role(`{read: {deny: [".env"], default: "allow"}, ` +
+			`command: {allow: ["@readonly_filters"], default: "ask"}}`),
 	}
 }

@@ -104,7 +104,7 @@ roles: r: can: mcp: db: {ask: ["@destructive"], default: "allow"}`,
 			"but what stands there steers the next session. Ask about them where that matters.",
 		Bad:  role(`edit: {allow: ["**"], default: "ask"}`),
 		Good: role(`edit: {allow: ["**"], ask: ["CLAUDE.md", "AGENTS.md"], default: "ask"}`),
-	}, reachRule()}
+	}, reachRule(), deniedReadsRule()}
 }
 
 // redundancyRules find rules that decide nothing.

@@ -201,8 +201,18 @@ func (in *imports) check(req Request) (diags diag.List) {
 	}
 	p := in.project
 	if len(diags) == 0 && len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
-		diags.Errorf(diag.NothingToMigrate, diag.Pos{}, "found no file of an agent with a mode, a role or a server").
+		found := diags.Errorf(diag.NothingToMigrate, diag.Pos{},
+			"found no file of an agent with a mode, a role or a server").
 			Hint("name the files, or look into the home folder as well with `--user`")
+		for _, n := range in.notes {
+			what := n.What + ": "
+			if n.What == n.Pos.File {
+				what = ""
+			}
+			if n.Kind != contract.Understood {
+				found = found.Related(n.Pos, "not taken: "+strings.TrimSuffix(what+n.Why, ": "))
+			}
+		}
 	}
 	return diags
 }

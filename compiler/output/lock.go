@@ -51,6 +51,17 @@ func (l *Lock) remember(p string, entries jsonedit.Entries) {
 // mergedFile stands for the hash of a file that people write too.
 const mergedFile = "shared"
 
+// Writer returns the target whose file modec wrote at a path of a project, as the bytes of the
+// lock say. It reports false for a file that people write too.
+func Writer(lock []byte, path string) (target string, ok bool) {
+	l, err := parseLock(lock)
+	if err != nil {
+		return "", false
+	}
+	target, hash := splitArtifact(l.Artifacts[path])
+	return target, hash != "" && hash != mergedFile
+}
+
 // artifactLine is the value of one line: "roo sha256:…".
 func artifactLine(target, hash string) string { return target + " " + hash }
 

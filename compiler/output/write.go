@@ -332,11 +332,8 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		}
 	}
 	res, err := jsonedit.Merge(have, want, patterns, owned, jsonedit.Force(w.opt.Force))
-	state := Stale
+	state := w.sharedState(p, have, res.Conflicts)
 	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
-		if state = Foreign; slices.ContainsFunc(res.Conflicts, func(x jsonedit.Conflict) bool { return x.Edited }) {
-			state = Edited
-		}
 		res, err = jsonedit.Merge(have, want, patterns, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
@@ -369,6 +366,20 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		c.State = Orphaned
 	}
 	return c, want != nil || c.Action != Unchanged
+}
+
+// sharedState says why a file that people write too is not as the source makes it. What an
+// interrupted build wrote of it is not known, and no edit is then seen.
+func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflict) State {
+	switch edited := func(x jsonedit.Conflict) bool { return x.Edited }; {
+	case slices.ContainsFunc(conflicts, edited):
+		return Edited
+	case len(conflicts) > 0:
+		return Foreign
+	case w.pending == nil && w.lock != nil && w.lock.Entries[p].Edited(have):
+		return Edited
+	}
+	return Stale
 }
 
 // judge decides what happens to the path of an emitted file, and reports one

@@ -431,11 +431,22 @@ func (c *compiler) commands() {
 // holdsBuiltin reports whether a rule denies or asks about what a built-in policy names.
 func holdsBuiltin(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin && r.Decision < ir.Allow }
 
+// besideBuiltin is what to write where rules cannot say what a built-in policy says.
+const besideBuiltin = `write beside it the exact commands that run without a question ("git status")`
+
+// listsCommand reports whether a rule allows commands that a rule of Claude Code can say.
+func listsCommand(r ir.Rule) bool {
+	return r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain && !r.Pattern.Everything()
+}
+
 func (c *compiler) losesBuiltin(r *ir.Rule) {
 	if c.losesAllow() {
-		c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
+		loss := c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
 			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
-			Hint(c.instead("list commands"))
+			Hint(c.instead(besideBuiltin))
+		if slices.ContainsFunc(c.s.Rules(ir.Command), listsCommand) {
+			loss.Needless()
+		}
 	}
 }
 
@@ -730,7 +741,8 @@ func (c *compiler) losesNamed() {
 			if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile && !c.closed(g) {
 				c.e.loss(c.name, r.Pos, ir.Command, codeNamed, "Claude Code refuses an allowed command that names a "+
 					"path which %s denies, where it knows the command to read or write it", g).
-					Hint("nothing is needed: deny the commands too where other agents have to refuse them")
+					Hint("deny the commands too where other agents have to refuse them").
+					Needless()
 				return
 			}
 		}

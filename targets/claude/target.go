@@ -29,6 +29,11 @@ func (claude) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.Lis
 	return model.Open(fsys, o.Baseline())
 }
 
+// OpenAt returns a decider for sessions at a disk.
+func (claude) OpenAt(fsys fs.FS, o contract.Options, at contract.Disk) ([]contract.Decider, diag.List) {
+	return model.OpenAt(fsys, o.Baseline(), &at)
+}
+
 // Alone returns a decider for Claude Code by itself.
 func (claude) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 

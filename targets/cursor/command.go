@@ -1,7 +1,9 @@
 package cursor
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -65,9 +67,12 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 		entry, ok := allowEntry(r.Pattern)
 		switch {
 		case !ok:
-			e.loss(p, ir.Command, codeApproval, r.Pos,
+			loss := e.loss(p, ir.Command, codeApproval, r.Pos,
 				"no entry means what the source means by %s: Cursor asks about it", r.Pattern).
-				Hint("write it as a prefix (\"npm test *\")")
+				Hint(asEntry(r.Pattern))
+			if r.Pattern.Kind == ir.Builtin && slices.ContainsFunc(rules, isEntry) {
+				loss.Needless()
+			}
 		case e.overlaps(p, entry, starts):
 			e.loss(p, ir.Command, codeApproval, r.Pos,
 				"an entry for %s would also approve what another rule does not allow: Cursor asks about it", r.Pattern).
@@ -157,6 +162,24 @@ func allowEntry(p ir.Pattern) (string, bool) {
 	default:
 		return first + ":" + rest, more
 	}
+}
+
+// isEntry reports whether a rule allows commands that an entry can name.
+func isEntry(r ir.Rule) bool {
+	_, ok := allowEntry(r.Pattern)
+	return ok && r.Decision == ir.Allow
+}
+
+// asEntry returns how to write a pattern that is no entry as it stands.
+func asEntry(p ir.Pattern) string {
+	words, _, ok := split(p)
+	switch {
+	case p.Kind == ir.Builtin:
+		return `write beside it the exact commands that run without a question ("git status")`
+	case ok: // a single word
+		return fmt.Sprintf("write %q if it may have arguments: Cursor has no entry for a program alone", words+" *")
+	}
+	return `write its words without quotes and wildcards, with " *" behind them where anything may follow`
 }
 
 // deny returns an entry that matches at least what a denied pattern matches. A single word

@@ -210,6 +210,11 @@ func (cursor) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.Lis
 	return model.Open(fsys, o, hook.Answer)
 }
 
+// OpenAt reads the artifacts as Cursor does that works at a disk.
+func (cursor) OpenAt(fsys fs.FS, o contract.Options, at contract.Disk) ([]contract.Decider, diag.List) {
+	return model.OpenAt(fsys, o, hook.Answer, at)
+}
+
 // Alone returns what Cursor decides by itself; it has no permission mode of a role.
 func (cursor) Alone(*ir.Project) []contract.Decider { return model.Alone() }
 

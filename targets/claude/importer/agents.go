@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +35,16 @@ func (im *importer) agent(f agentFile) {
 		im.refuseAgent(f, err.Error())
 		return
 	}
-	about, _ := a.Root.Get("description").Str()
+	description := a.Root.Get("description")
+	about, _ := description.Str()
 	slug := contract.Slug(a.Name)
 	switch {
 	case a.Name == "":
 		im.refuseAgent(f, noName)
+		return
+	case description != nil && !description.Is(located.String) && !description.Is(located.Null):
+		im.refuseAgent(f, fmt.Sprintf("Claude Code does not load a subagent whose description is %s: it has to be text",
+			description.Kind))
 		return
 	case strings.TrimSpace(about) == "":
 		im.refuseAgent(f, noDescription)

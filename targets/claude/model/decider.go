@@ -51,6 +51,7 @@ type opener struct {
 	project  []*settings               // of the sessions that read the project's own files
 	baseline string                    // the role that reads them
 	servers  []string                  // of .mcp.json, as the agent writes them
+	disk     *contract.Disk            // at which the sessions work; nil where that is not known
 }
 
 func newOpener(fsys fs.FS) *opener {
@@ -70,7 +71,14 @@ type decider struct {
 // .mcp.json, and the project's own settings. These are in the sessions of the baseline, and
 // of a mode without a role. Any other role is started without them.
 func Open(fsys fs.FS, baseline string) ([]contract.Decider, diag.List) {
+	return OpenAt(fsys, baseline, nil)
+}
+
+// OpenAt does the same for sessions that work at a disk; nil where it is not known. There the
+// hook of a session also answers where the rules hold without it.
+func OpenAt(fsys fs.FS, baseline string, disk *contract.Disk) ([]contract.Decider, diag.List) {
 	o := newOpener(fsys)
+	o.disk = disk
 	o.project = o.projectSettings(func(string) bool { return true })
 	o.baseline = baseline
 	return []contract.Decider{o.decider()}, o.diags
@@ -291,6 +299,7 @@ func (o *opener) engine(name string) *policy.Engine {
 // one of no role, is in the project's own settings.
 func (o *opener) session(name string, role *settings, mode *agent) *session {
 	s := newSession(diag.Pos{})
+	s.disk = o.disk
 	layers := slices.Clone(o.shared)
 	if role == nil || name == o.baseline {
 		layers = append(layers, o.project...)
@@ -318,7 +327,7 @@ func (o *opener) session(name string, role *settings, mode *agent) *session {
 		s.enter(mode)
 	case agent != "":
 		o.asAgent(s, agent)
-	default:
+	case o.disk == nil:
 		s.hooks = slices.DeleteFunc(s.hooks, func(h *listener) bool { return h.ofModes })
 	}
 	if role == nil {

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,14 +190,16 @@ func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	if h.engine == nil {
 		return failed, !h.ofModes
 	}
-	payload, err := json.Marshal(event{"PreToolUse", s.mode, root, c.tool, c.input(), s.agent})
+	disk := contract.Disk{Root: root, Resolve: func(p string) (string, error) { return path.Clean(p), nil }}
+	if s.disk != nil {
+		disk = *s.disk
+	}
+	payload, err := json.Marshal(event{"PreToolUse", s.mode, disk.Root, c.tool, c.input(disk.Root), s.agent})
 	if err != nil {
 		return failed, true
 	}
-	a := hook.Answer(contract.HookRequest{
-		Payload: payload, Policy: h.engine, Subject: h.ref, Root: root, MayAllow: h.mayAllow,
-		Resolve: func(p string) (string, error) { return path.Clean(p), nil },
-	})
+	req := contract.HookRequest{Payload: payload, Policy: h.engine, Subject: h.ref, MayAllow: h.mayAllow}
+	a := hook.Answer(req.At(disk))
 	switch {
 	case a.Exit == 2:
 		return failed, true
@@ -237,11 +240,15 @@ func asks(text string) bool {
 	return answered && d < ir.Allow
 }
 
-// input returns what the agent writes into tool_input.
-func (c *call) input() map[string]any {
-	written := portable(c.Arg)
-	if c.file != nil && !strings.HasPrefix(written, "/") && !strings.HasPrefix(written, "~") {
-		written = root + "/" + written
+// input returns what the agent writes into tool_input in a project's folder.
+func (c *call) input(folder string) map[string]any {
+	written := c.written
+	if folder == root { // the path of no system
+		written = portable(written)
+	}
+	if c.file != nil && !filepath.IsAbs(written) && !strings.HasPrefix(written, "/") &&
+		!strings.HasPrefix(written, "~") {
+		written = folder + "/" + written
 	}
 	switch c.tool {
 	case "Read", "Edit", "Write":
@@ -282,6 +289,9 @@ func (s *session) searchHole(a policy.Action, with *ruling) *contract.Hole {
 	if a.Group != ir.Read || with.Decision != ir.Deny || !with.hooked {
 		return nil
 	}
+	if s.disk != nil {
+		a.Arg = s.disk.Written(a.Arg)
+	}
 	f := newFile(a.Arg)
 	if !f.inside || matchPath(s.rules[ir.Deny].read, f) != nil {
 		return nil
@@ -290,7 +300,7 @@ func (s *session) searchHole(a policy.Action, with *ruling) *contract.Hole {
 		if !s.offered(tool) {
 			continue
 		}
-		c := call{tool: tool, Action: policy.Action{Group: ir.Read, Arg: "."}, file: newFile(".")}
+		c := call{tool: tool, Action: policy.Action{Group: ir.Read, Arg: "."}, written: ".", file: newFile(".")}
 		r := s.ask(&c, s.rule(&c))
 		if d := s.confirmed(r); d > ir.Deny {
 			why := tool + " over the project's folder looks into files that only the hook would refuse to open"

@@ -32,6 +32,7 @@ type session struct {
 	skills   map[string]bool // those on the disk
 	agent    string          // the subagent as which it runs
 	at       diag.Pos        // the file that a missing rule is missing from
+	disk     *contract.Disk  // at which it works; nil where that is not known
 
 	bare contract.Halves // what is governed without the hooks
 	// nobodys is set for a session without a role: only a hook's answer governs approval.
@@ -64,9 +65,10 @@ type ruling struct {
 type call struct {
 	tool string
 	policy.Action
-	file *file // of read and edit
-	line *line // of a command
-	host string
+	written string // the path as the agent writes it, of read and edit
+	file    *file
+	line    *line // of a command
+	host    string
 }
 
 // settle replaces a mode by the one that it means or that holds where it is disabled.
@@ -193,6 +195,10 @@ func (s *session) performers(c *call) []string {
 	case ir.Read, ir.Edit:
 		if strings.ContainsRune(a.Arg, 0) {
 			return nil // "cannot contain null bytes"
+		}
+		c.written = a.Arg
+		if s.disk != nil {
+			a.Arg = s.disk.Written(a.Arg)
 		}
 		c.file = newFile(a.Arg)
 		switch {

@@ -26,7 +26,7 @@ type event struct {
 }
 
 func (o *opened) event(name string) event {
-	return event{Event: name, Version: "3.20.17", Roots: []string{o.root}}
+	return event{Event: name, Version: "3.20.17", Roots: []string{o.disk.Root}}
 }
 
 // preTool returns the call of preToolUse for a tool.
@@ -47,8 +47,8 @@ func (o *opened) tools(on surface, a policy.Action) [][]call {
 		return o.editing(on, a.Arg)
 	case ir.Command:
 		e := o.event("beforeShellExecution")
-		e.Command, e.Cwd = &a.Arg, o.root
-		shell := o.preTool("Shell", map[string]any{"command": a.Arg, "cwd": o.root})
+		e.Command, e.Cwd = &a.Arg, o.disk.Root
+		shell := o.preTool("Shell", map[string]any{"command": a.Arg, "cwd": o.disk.Root})
 		return [][]call{{shell, {"beforeShellExecution", a.Arg, e}}}
 	case ir.Web:
 		if a.Arg == "" {

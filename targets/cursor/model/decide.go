@@ -77,6 +77,9 @@ func wider(a, b contract.Verdict) contract.Verdict {
 // judge decides by one setup.
 func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 	tools := d.tools(d.surface, a)
+	if d.placed && (a.Group == ir.Read || a.Group == ir.Edit) {
+		a.Arg = d.disk.Written(a.Arg) // the files of Cursor name no path of the disk
+	}
 	if len(tools) == 0 { // a person invokes a server's prompts; no hook sees that
 		return contract.Verdict{Answer: d.lists(s, a, a.Server)}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -104,7 +105,8 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		r.ignored(h.At, "got the policy %q, which is not this project's: what this hook answers is not known",
 			line.Model)
 	default:
-		e.role, e.allows, e.root = modec, line.MayAllow, onDisk(path.Dir(path.Dir(root+"/"+model)))
+		e.role, e.allows = modec, line.MayAllow
+		e.root = filepath.Join(r.disk.Root, filepath.FromSlash(path.Dir(path.Dir(model))))
 		if err := r.readPolicyOf(&e, model, line); err != nil {
 			e.role = refuser
 			r.ignored(h.At, "%v", err)
@@ -228,9 +230,10 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 			said = denied
 		}
 	}()
-	a := o.hook(contract.HookRequest{
-		Payload: payload, Policy: e.policy, Subject: e.subject, Root: e.root, MayAllow: e.allows, Resolve: resolve,
-	})
+	disk := o.disk
+	disk.Root = e.root
+	req := contract.HookRequest{Payload: payload, Policy: e.policy, Subject: e.subject, MayAllow: e.allows}
+	a := o.hook(req.At(disk))
 	if a.Exit != 0 {
 		return denied
 	}

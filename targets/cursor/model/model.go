@@ -46,8 +46,9 @@ type Hook func(contract.HookRequest) contract.HookAnswer
 type opened struct {
 	project *ir.Project // of the policy that the build wrote; nil where there is none
 	servers map[string]*ir.Server
-	folder  string // of the workspace, in the IDE's server ids
-	root    string // of the project, as a path of this system
+	folder  string        // of the workspace, in the IDE's server ids
+	disk    contract.Disk // at which Cursor works
+	placed  bool          // the disk is a real one, and not where the model places the project
 	hook    Hook
 	settings
 	setups  map[ir.SubjectRef][]setup
@@ -65,10 +66,18 @@ type setup struct {
 // project's own cli.json and hooks.json. Where the subject of the latter has a profile with
 // more than lists, both are judged, and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
-	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: &opened{
-		folder: options.String("folder"), root: onDisk(root), hook: hook, settings: settingsOf(options),
-		servers: map[string]*ir.Server{}, setups: map[ir.SubjectRef][]setup{},
-	}}
+	return open(fsys, options, &opened{disk: contract.Disk{Root: onDisk(root), Resolve: resolve}, hook: hook})
+}
+
+// OpenAt does the same for a Cursor that works at a disk.
+func OpenAt(fsys fs.FS, options contract.Options, hook Hook, at contract.Disk) ([]contract.Decider, diag.List) {
+	return open(fsys, options, &opened{disk: at, placed: true, hook: hook})
+}
+
+func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, diag.List) {
+	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: o}
+	r.folder, r.settings = options.String("folder"), settingsOf(options)
+	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
 	r.readProject()
 	r.readProfiles()
 	r.readProjectWide(options)
