@@ -56,6 +56,7 @@ roles: reader: can: {
 	for name, to := range map[string]string{
 		filepath.Join(h.root, "books/tosrc"): "../src", filepath.Join(h.root, "books/out"): h.away,
 		filepath.Join(h.root, "deeper"): "secrets/deep", filepath.Join(h.root, "books/gone"): "nowhere",
+		filepath.Join(h.root, "process"): "/proc/self/cwd", filepath.Join(h.root, "input"): "/dev/stdin",
 		filepath.Join(h.root, "books/loop"): "loop", filepath.Join(h.away, "back"): h.root, h.link: h.root,
 	} {
 		if err := os.Symlink(to, name); err != nil {
@@ -172,6 +173,17 @@ func TestPathsOfHooks(t *testing.T) {
 		{"ROOT", "read", "/dev/fd/../cwd/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/rootROOT/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/cwd/src/a", "ask"},
+		{"ROOT", "read", "../../../../../../../../../proc/self/cwd/src/a", "ask"},
+		{"ROOT", "read", "../../../../../../../../../proc/self/cwd/secrets/key", "deny"},
+		{"ROOT", "read", "~/../../../../../../../../../proc/self/cwd/src/a", "ask"},
+		{"ROOT", "read", "/dev/stdin/src/a", "deny"},
+		{"ROOT", "read", "/proc/self/fd/0/src/a", "deny"},
+		{"ROOT", "read", "/dev/stdin", "ask"},
+		{"ROOT", "read", "/proc/self/status", "ask"},
+		{"ROOT", "read", "/proc/self/../..ROOT/src/a", "allow"},
+		{"ROOT", "read", "/proc/self/../..ROOT/deeper/x", "deny"},
+		{"ROOT", "read", "process/src/a", "deny"},
+		{"ROOT", "read", "input", "ask"},
 		{"ROOT", "read", "src/../secrets/key", "deny"},
 		{"ROOT", "read", "../proj/secrets/key", "deny"},
 		{"ROOT", "read", "../proj/src/a", "allow"},

@@ -73,6 +73,9 @@ func (d *Disk) Names(dir, file string) []string {
 		d.real = real
 	}
 	written, places := d.places(dir, file)
+	if !written && len(places) == 0 {
+		return nil
+	}
 	var names []string
 	add := func(list ...string) {
 		for _, name := range list {
@@ -114,11 +117,17 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	if strings.ContainsRune(file, 0) {
 		return true, nil
 	}
-	if name, ok := policy.OfProcess(file); ok {
-		if filepath.IsAbs(name) {
-			return true, []string{file, name}
-		}
-		return true, []string{file, dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
+	from := file
+	if !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
+		from = inside // which may lead up to /proc
+	}
+	switch name, ok := policy.OfProcess(from); {
+	case ok && name == "": // any file
+		return false, nil
+	case ok && filepath.IsAbs(name):
+		return true, []string{name}
+	case ok:
+		return true, []string{dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
 	}
 	switch {
 	case filepath.IsAbs(file):
@@ -205,8 +214,12 @@ func SameFolder(a, b string) bool {
 
 // ResolveLinks returns an absolute path with its links resolved as far as it exists, and the
 // rest as written. It fails on a link whose target does not exist, because writing through
-// that link would create the target.
+// that link would create the target, and on a path that leads through a link of a process: that
+// leads somewhere else for whoever opens the path.
 func ResolveLinks(file string) (string, error) {
+	if real, err := ofProcess(file); real != "" || err != nil {
+		return real, err
+	}
 	rest := ""
 	for p := file; ; {
 		real, err := filepath.EvalSymlinks(p)
@@ -227,4 +240,58 @@ func ResolveLinks(file string) (string, error) {
 		rest = filepath.Join(name, rest)
 		p = parent
 	}
+}
+
+// maxLinks is how many links a path may lead through, Linux's own limit.
+const maxLinks = 40
+
+// ofProcess returns where a path leads that ends below the folder that /proc shows a process of
+// itself. It fails where a link of that folder follows, and returns "" for any other path.
+func ofProcess(file string) (string, error) {
+	if runtime.GOOS == "windows" || !filepath.IsAbs(file) {
+		return "", nil
+	}
+	at, rest, links := "/", strings.Split(file, "/"), 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		at = filepath.Join(at, name)
+		if itsOwn(at) {
+			if _, moves := policy.OfProcess(at + "/" + strings.Join(rest, "/")); moves {
+				return "", fmt.Errorf("%s: leads through a link of a process", file)
+			}
+			continue
+		}
+		target, err := os.Readlink(at)
+		if err != nil {
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", nil
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		} else {
+			at = filepath.Dir(at)
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	if itsOwn(at) {
+		return at, nil
+	}
+	return "", nil
+}
+
+// itsOwn reports whether a clean path is the folder that /proc shows a process of itself, or
+// below it.
+func itsOwn(file string) bool {
+	for _, folder := range []string{"/proc/self", "/proc/thread-self"} {
+		if file == folder || strings.HasPrefix(file, folder+"/") {
+			return true
+		}
+	}
+	return false
 }

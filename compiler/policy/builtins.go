@@ -47,7 +47,7 @@ type usage struct {
 
 	max    int    // the most operands; -1: any
 	files  int    // the operands from this one on are files; -1: none
-	not    string // what no operand begins with
+	not    string // what no word begins with, and no value of an option
 	object bool   // of git: operands name objects, so that only the path of "REV:path" is a file
 	dashes bool   // of git: so do those before a "--"
 }
@@ -253,6 +253,9 @@ func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
 	required := u.require == ""
 	for i := 0; i < len(args); i++ {
 		t := args[i].script()
+		if u.refuses(t) {
+			return p, false
+		}
 		if t == "--" {
 			p.dashes = len(p.operands)
 			p.operands = append(p.operands, args[i+1:]...)
@@ -282,13 +285,20 @@ func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
 		}
 		required = required || listed(u.require, t)
 	}
-	refused := func(o word) bool { return u.not != "" && strings.HasPrefix(o.text, u.not) }
+	refused := func(o word) bool { return u.refuses(o.text) }
 	return p, required && (u.max < 0 || len(p.operands) <= u.max) && !slices.ContainsFunc(p.operands, refused)
 }
+
+// refuses reports whether a word, or the value of an option, is one that the program does not
+// take as it is: "@FILE" stands for the arguments that a file has, wherever it stands.
+func (u *usage) refuses(text string) bool { return u.not != "" && strings.HasPrefix(text, u.not) }
 
 // take adds what an option with a value says of the arguments. It fails where the value is not
 // permitted.
 func (u *usage) take(o option, p *arguments) bool {
+	if u.refuses(o.value) {
+		return false
+	}
 	if listed(u.pattern, o.name) {
 		p.files = 0
 	}

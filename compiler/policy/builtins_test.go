@@ -92,6 +92,7 @@ func TestReadonlyFilters(t *testing.T) {
 		// options behind operands are files to some systems
 		"head src/a -n .env": ir.Deny, "cat src/a -n": ir.Deny, "uniq src/a -c": ir.Deny, "grep x src/a -e .env": ir.Deny, "cat src/a -- .env": ir.Deny, "sort src/a -k src/b": ir.Deny,
 		"grep -f src/b src/a": ir.Allow, "grep -C 2 src/b src/a": ir.Allow, "grep -C 2 foo src/a": ir.Deny, "strings @src/a": ir.Deny, "strings src/a": ir.Allow, "strings -- @src/a": ir.Deny,
+		"strings -n @src/a src/b": ir.Deny, "strings -n@src/a src/b": ir.Deny, "strings -n 4 src/b @src/a": ir.Deny, "strings -a -n '@src/a'": ir.Deny, "strings -n 4 src/b": ir.Allow,
 		"sort --outp=x src/a": ir.Deny, "sort --files0-from=src/a": ir.Deny, "sort --compress-program=x src/a": ir.Deny, "sort -T x src/a": ir.Deny, "uniq src/a src/b": ir.Deny, "sort -ro x src/a": ir.Deny,
 		"cat --unknown src/a": ir.Deny, "./cat src/a": ir.Deny, "X=1 cat src/a": ir.Deny, "date -s x": ir.Deny, "printf -v PATH x": ir.Deny, "diff src/a src/b": ir.Deny, "cat src/a > b": ir.Deny,
 	}) {

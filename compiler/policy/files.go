@@ -228,9 +228,11 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 }
 
 // notKnown decides a path that is known at run time only: ask, or deny where no
-// path of the group gets more. It is the agent's where all paths are that are not allowed.
+// path of the group gets more. It is the agent's where all paths are that are not allowed, those
+// outside too.
 func (t *fileTable) notKnown(g ir.Group) Result {
-	if t.fallback.Decision == ir.Agent && t.rules.ends == 0 {
+	released := !t.ceiling || t.outside.Decision >= ir.Allow
+	if t.fallback.Decision == ir.Agent && t.rules.ends == 0 && released {
 		return *t.fallback
 	}
 	most := t.fallback.Decision
