@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,7 +21,9 @@ type Disk struct {
 	// Main is the project's folder in the main work tree of git, where Root is in another one;
 	// else "". Its files are judged like those of the project too.
 	Main string
-	Home string // of the user, which "~" stands for; "" where that is not known
+	// Home is that of the user, which "~" stands for; "" where that is not known. Any path that
+	// leads there is judged as "~/NAME" too.
+	Home string
 	// Resolve returns an absolute path with its links resolved, as far as it exists. It takes
 	// a path that is not cleaned: ".." behind a link leads to where the link does.
 	Resolve func(path string) (string, error)
@@ -29,14 +32,15 @@ type Disk struct {
 	// Folds is that of a [policy.Place].
 	Folds bool
 
-	real string // Root with its links resolved, once it is asked for
+	real  string   // Root with its links resolved, once it is asked for
+	homes []string // Home as written and with its links resolved, once they are asked for
 }
 
 // Decide decides an action at the disk. A relative path begins in any of the folders, absolute
 // paths, by default in the project's; a command runs there. The lowest decision holds. A
 // command outside of the project is never allowed.
 func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) policy.Result {
-	place := policy.Place{Names: d.Names, Folds: d.Folds}
+	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome()}
 	outside := false
 	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {
 		folders = nil // whatever they are
@@ -62,8 +66,8 @@ func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) pol
 
 // Names returns every path that a file in a folder may stand for, relative to the project where
 // it lies inside: as it is written, mapped into the project, and with its links resolved. A
-// file outside is named by its absolute path and as ../NAME, as a source may write it. Names
-// returns nothing where a link cannot be resolved.
+// file outside is named by its absolute path, as ../NAME and as ~/NAME, as a source may write
+// it. Names returns nothing where a link cannot be resolved.
 func (d *Disk) Names(dir, file string) []string {
 	if d.real == "" {
 		real, err := d.Resolve(d.Root)
@@ -133,11 +137,11 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	case filepath.IsAbs(file):
 		return false, []string{file}
 	case strings.HasPrefix(file, "~"):
-		user, rest, _ := strings.Cut(filepath.ToSlash(file[1:]), "/")
+		name, rest, _ := strings.Cut(filepath.ToSlash(file[1:]), "/")
 		switch {
-		case user == "+": // of bash and zsh
+		case name == "+": // of bash and zsh
 			return true, []string{dir + slash + rest, inside}
-		case filepath.IsAbs(d.Home) && (user == "" || user == filepath.Base(d.Home)):
+		case filepath.IsAbs(d.Home) && d.isUser(name):
 			return true, []string{d.Home + slash + rest, inside}
 		}
 		return true, []string{inside}
@@ -147,8 +151,56 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	return false, []string{inside}
 }
 
+// isUser reports whether a name behind "~" is that of the user whose home is known.
+func (d *Disk) isUser(name string) bool {
+	if name == "" || name == filepath.Base(d.Home) {
+		return true
+	}
+	u, err := user.Current()
+	return err == nil && name == u.Username
+}
+
+// atHome returns a clean absolute path as ~/NAME where it lies in the home folder, and else "".
+func (d *Disk) atHome(name string) string {
+	if !filepath.IsAbs(d.Home) {
+		return ""
+	}
+	if d.homes == nil {
+		d.homes = []string{filepath.Clean(d.Home)}
+		if real, err := d.Resolve(d.Home); err == nil {
+			d.homes = append(d.homes, real)
+		}
+	}
+	for _, home := range d.homes {
+		if rel := policy.Relative(home, name); !filepath.IsAbs(rel) {
+			return "~/" + rel
+		}
+	}
+	if d.Same == nil {
+		return ""
+	}
+	for folder := name; ; folder = filepath.Dir(folder) {
+		if d.Same(folder, d.homes[0]) {
+			return "~/" + policy.Relative(folder, name)
+		}
+		if folder == filepath.Dir(folder) {
+			return ""
+		}
+	}
+}
+
+// rootAtHome returns the project's folder as ~/NAME where it lies in the home folder.
+func (d *Disk) rootAtHome() string {
+	if real, err := d.Resolve(d.Root); err == nil {
+		if at := d.atHome(real); at != "" {
+			return at
+		}
+	}
+	return d.atHome(filepath.Clean(d.Root))
+}
+
 // relative returns a clean absolute path relative to the project where it lies inside, and else
-// as it is and as ../NAME.
+// as it is, as ../NAME and as ~/NAME.
 func (d *Disk) relative(name string) []string {
 	for _, root := range []string{d.Root, d.real} {
 		if rel := policy.Relative(root, name); !filepath.IsAbs(rel) {
@@ -171,6 +223,9 @@ func (d *Disk) relative(name string) []string {
 		if up = filepath.ToSlash(up); err == nil && !slices.Contains(names, up) {
 			names = append(names, up)
 		}
+	}
+	if at := d.atHome(name); at != "" {
+		names = append(names, at)
 	}
 	return names
 }

@@ -83,7 +83,8 @@ type fileRules struct {
 	allow      globSet
 	holdRegex  []pathRegex
 	allowRegex []pathRegex
-	always     int // the lowest rank of a rule that matches everything
+	always     int   // the lowest rank of a rule that matches everything
+	home       []int // the ranks of the deny and ask that are written for the home folder
 }
 
 func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) string) (*fileRules, error) {
@@ -128,6 +129,9 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 		if holds {
 			t.hold.add(rank, g)
 			t.globs[rank] = g
+			if slices.ContainsFunc(g, alternative.ofHome) {
+				t.home = append(t.home, rank)
+			}
 		} else {
 			t.allow.add(rank, g)
 		}
@@ -350,6 +354,29 @@ func (t *fileRules) held(p *filePath) *Result {
 		return &t.results[r]
 	}
 	return nil
+}
+
+// homeFile returns what the rules for the home folder say of a file of the project by its name
+// there, nil where no deny and no ask of them holds.
+func (s *Subject) homeFile(g ir.Group, name string) *Result {
+	var all *Result
+	for _, side := range s.stating(g) {
+		rules := side.table(g).rules
+		if len(rules.home) == 0 {
+			continue
+		}
+		p := s.engine.paths.Get().(*filePath)
+		p.read(name, posix)
+		for _, rank := range rules.home {
+			holds := func(a alternative) bool { return a.ofHome() && a.match(&p.folded, 0, andBelow) }
+			if slices.ContainsFunc(rules.globs[rank], holds) {
+				needs(&all)(&rules.results[rank])
+				break
+			}
+		}
+		s.engine.paths.Put(p)
+	}
+	return all
 }
 
 // Guards returns what the guards alone decide about editing a path: allow where none is about

@@ -137,6 +137,9 @@ func (a alternative) append(s segment) alternative {
 	return append(a, s)
 }
 
+// ofHome reports whether the alternative is about the user's home folder: "~/x".
+func (a alternative) ofHome() bool { return a[0].kind == segLiteral && a[0].text == "~" }
+
 // splitNames splits at the slashes outside of classes.
 func splitNames(x string) ([]string, error) {
 	var names []string

@@ -23,6 +23,9 @@ type Place struct {
 	// its stream, or without the dots and spaces at its end, or for the one that it is short
 	// for. Paths are then judged by what they become too.
 	Folds bool
+	// Home is the root as a path of the user's home folder ("~/work/project"), "" where it does
+	// not lie there. What a deny or an ask says of the home holds for a file of the root too.
+	Home string
 }
 
 // atTheRoot is the place of an action without one.
@@ -169,6 +172,9 @@ func (s *Subject) named(p *Place, g ir.Group, names []string) *Result {
 		judge(s.file(g, name))
 		if p.Folds && folds(name) {
 			judge(s.foldedFile(g, name))
+		}
+		if p.Home != "" && !Leaves(name) {
+			judge(s.homeFile(g, p.Home+"/"+name))
 		}
 	}
 	return all
