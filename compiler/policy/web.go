@@ -24,6 +24,24 @@ func CheckHost(text string) error {
 	return err
 }
 
+// HostPattern returns the canonical text of a host pattern: as browsers and agents compare hosts,
+// in lower case, ASCII and without a trailing dot, an IP address as it is written canonically
+// and one of version 6 in brackets. It fails where [CheckHost] does.
+func HostPattern(text string) (string, error) {
+	p, err := parseHost(text)
+	switch {
+	case err != nil:
+		return "", err
+	case p.all:
+		return "*", nil
+	case p.sub != "":
+		return "*" + p.sub, nil
+	case strings.Contains(p.host, ":"):
+		return "[" + p.host + "]", nil
+	}
+	return p.host, nil
+}
+
 // hostPattern matches every host, the subdomains of one, or one.
 type hostPattern struct {
 	all  bool

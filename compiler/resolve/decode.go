@@ -31,9 +31,9 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	c.Read = r.decodeTable(n.Get("read"), path+"read", r.filePattern)
 	c.Edit = r.decodeTable(n.Get("edit"), path+"edit", r.filePattern)
 	c.Command = r.decodeTable(n.Get("command"), path+"command", r.commandPattern)
-	c.Web = r.decodeTable(n.Get("web"), path+"web", r.plain(diag.BadHost, policy.CheckHost))
+	c.Web = r.decodeTable(n.Get("web"), path+"web", r.hostPattern)
 	if b := n.Get("browser"); b != nil {
-		alias := r.decodeTable(b, path+"browser", r.plain(diag.BadHost, policy.CheckHost))
+		alias := r.decodeTable(b, path+"browser", r.hostPattern)
 		if c.Web != nil {
 			r.diags.Errorf(diag.Conflict, b.Pos, "browser stands beside web, its new name; keep web alone").
 				Path(path + "browser")
@@ -141,6 +141,16 @@ func (r *resolver) commandPattern(n *source.Node, path string) (ir.Pattern, bool
 		return ir.Pattern{Kind: ir.Builtin, Text: name}, true
 	}
 	return r.plain(diag.BadCommand, policy.CheckCommand)(n, path)
+}
+
+// hostPattern reads a host. The model has it in its canonical form, which is what agents compare.
+func (r *resolver) hostPattern(n *source.Node, path string) (ir.Pattern, bool) {
+	host, err := policy.HostPattern(n.Text)
+	if err != nil {
+		r.diags.Errorf(diag.BadHost, n.Pos, "%v", err).Path(path)
+		return ir.Pattern{}, false
+	}
+	return ir.Pattern{Text: host}, true
 }
 
 func (r *resolver) slugPattern(n *source.Node, path string) (ir.Pattern, bool) {

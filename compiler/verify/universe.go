@@ -93,8 +93,12 @@ func (u *universe) witness(w Witness) {
 }
 
 // noHost reports whether no address has such a host: one whose last part is a number is an IPv4
-// address, or the address is none (WHATWG URL, the host parser).
+// address, one with brackets or colons an IPv6 address, or the address is none (WHATWG URL, the
+// host parser).
 func noHost(arg string) bool {
+	if _, ok := policy.Host(arg); !ok && (strings.Contains(arg, "[") || strings.Count(arg, ":") > 1) {
+		return true
+	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(arg, "."), ":")
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if last == "" || strings.Trim(last, "0123456789") != "" {
