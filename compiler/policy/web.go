@@ -53,8 +53,14 @@ func parseHost(text string) (hostPattern, error) {
 	if text == "*" {
 		return hostPattern{all: true}, nil
 	}
+	if err := notATool(ir.Web, text); err != nil {
+		return hostPattern{}, err
+	}
 	bare, sub := strings.CutPrefix(text, "*.")
+	host, domain := strings.CutPrefix(text, "domain:")
 	switch {
+	case domain && host != "":
+		return hostPattern{}, fmt.Errorf("got %q, want a host alone: write %q", text, host)
 	case text == "":
 		return hostPattern{}, errors.New(`got "", want a host, "*.host" or "*"`)
 	case strings.Contains(text, "://"):
@@ -62,8 +68,8 @@ func parseHost(text string) (hostPattern, error) {
 	case strings.Contains(bare, "*"):
 		return hostPattern{}, fmt.Errorf(`got %q, want a host, "*.host" (subdomains) or "*"`, text)
 	}
-	host, ok := Host(bare)
-	if !ok {
+	var ok bool
+	if host, ok = Host(bare); !ok {
 		return hostPattern{}, fmt.Errorf("got %q, want a host", text)
 	}
 	if port := hostPort(bare); port != "" {
