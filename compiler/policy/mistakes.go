@@ -75,8 +75,8 @@ func neutral(g ir.Group, inside string) string {
 var (
 	// substitutes matches the beginning of what is read as one part of a command.
 	substitutes = regexp.MustCompile("[$<>]\\(|`|^\\[\\[|^\\(\\(")
-	// withParentheses matches a word with a wildcard, which is an "x" here, and parentheses.
-	withParentheses = regexp.MustCompile(`[^\s'"()]*x[()][^\s'"]*|[^\s'"()]*[()]x[^\s'"]*`)
+	// withParentheses matches a word with parentheses behind its beginning.
+	withParentheses = regexp.MustCompile(`[^\s'"()]+[()][^\s'"]*`)
 )
 
 // anyone is an engine of no project: it reads lines.
