@@ -40,7 +40,7 @@ type Disk struct {
 // paths, by default in the project's; a command runs there. The lowest decision holds. A
 // command outside of the project is never allowed.
 func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) policy.Result {
-	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome()}
+	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome(), File: d.isFile}
 	outside := false
 	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {
 		folders = nil // whatever they are
@@ -149,6 +149,15 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 		return true, nil
 	}
 	return false, []string{inside}
+}
+
+// isFile reports whether a name that Names returned is a file.
+func (d *Disk) isFile(name string) bool {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(d.Root, name)
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // isUser reports whether a name behind "~" is that of the user whose home is known.

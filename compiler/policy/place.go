@@ -23,6 +23,9 @@ type Place struct {
 	// its stream, or without the dots and spaces at its end, or for the one that it is short
 	// for. Paths are then judged by what they become too.
 	Folds bool
+	// File reports whether a name that Names returned is a file and no folder; nil where nobody
+	// knows.
+	File func(name string) bool
 	// Home is the root as a path of the user's home folder ("~/work/project"), "" where it does
 	// not lie there. What a deny or an ask says of the home holds for a file of the root too.
 	Home string
