@@ -302,7 +302,9 @@ func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *R
 			}
 		}
 		if p.outside && side.writesOutside(g) {
-			r = both(r, side.outside(g))
+			if r = both(r, side.outside(g)); r == side.outside(g) {
+				r = p.beyond(r)
+			}
 		}
 	}
 	return r
@@ -318,10 +320,26 @@ func (s *side) table(g ir.Group) *fileTable {
 func (t *fileTable) decide(p *filePath) *Result {
 	r := t.inside(p)
 	if p.outside && (t.ceiling || r.Decision != ir.Agent) {
-		r = both(r, t.outside)
+		if r = both(r, t.outside); r == t.outside {
+			r = p.beyond(r)
+		}
 	}
 	return r
 }
+
+// beyond returns what is said of all paths outside, as a person reads it of this one.
+func (p *filePath) beyond(r *Result) *Result {
+	of := *r
+	name := string(p.exact.text)
+	if len(name) > maxShown {
+		name = name[:maxShown] + "…"
+	}
+	of.Rule += fmt.Sprintf(": %q is outside the project", name)
+	return &of
+}
+
+// maxShown is how much of a path a reason shows.
+const maxShown = 200
 
 func (t *fileTable) inside(p *filePath) *Result {
 	own := t.rules.holding(p)
