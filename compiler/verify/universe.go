@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,8 +79,17 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 }
 
 func (u *universe) add(g ir.Group, arg, class string) {
+	if (g == ir.Read || g == ir.Edit) && looksOutside.MatchString(arg) {
+		arg = "./" + arg
+	}
 	u.witness(Witness{Action: policy.Action{Group: g, Arg: arg}, Class: class})
 }
+
+// looksOutside matches a name that a shell or Windows takes for one outside ("~x" is the home of
+// x, "c:x" a file on a drive) and the tools of agents for a file of the project. The source
+// decides it as the lower of both; what a tool opens is compared as "./~x", which is that file
+// to everybody.
+var looksOutside = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$))`)
 
 // witness adds a witness with the source's decision, unless its action is there already.
 func (u *universe) witness(w Witness) {
