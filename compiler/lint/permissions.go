@@ -100,8 +100,8 @@ func (p *pass) neverAllowed() {
 		}
 		for _, r := range t.Rules {
 			if r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain && written(r) && !policy.Allowable(r.Pattern.Text) {
-				p.find(r.Pos, "%s allows no line that is written like it: a list allows single commands, and plain lines only",
-					r.Pattern).
+				p.find(r.Pos, "%s allows no line that is written like it: "+
+					"a list allows single commands, and plain lines only", r.Pattern).
 					Subject(s.name).
 					Hint("list each command of the line by itself, and write \"*\" or a text in single quotes " +
 						"for what a shell would replace")
