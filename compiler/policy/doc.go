@@ -159,7 +159,8 @@
 //
 // The sets do not hold what git shows of its history: git log -p, git diff and git show COMMIT
 // show what was committed of every file, and a blob by its hash. "REV:path" is taken from the
-// root, also where the root is not the top of the repository. What git runs by its configuration is .git's, a guarded path.
+// root, also where the root is not the top of the repository. What git runs by its
+// configuration is .git's, a guarded path.
 //
 // # 7. Web and modes
 //
