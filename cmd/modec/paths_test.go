@@ -56,6 +56,7 @@ roles: reader: can: {
 	for name, to := range map[string]string{
 		filepath.Join(h.root, "books/tosrc"): "../src", filepath.Join(h.root, "books/out"): h.away,
 		filepath.Join(h.root, "deeper"): "secrets/deep", filepath.Join(h.root, "books/gone"): "nowhere",
+		filepath.Join(h.root, "process"): "/proc/self/cwd", filepath.Join(h.root, "input"): "/dev/stdin",
 		filepath.Join(h.root, "books/loop"): "loop", filepath.Join(h.away, "back"): h.root, h.link: h.root,
 	} {
 		if err := os.Symlink(to, name); err != nil {
@@ -129,11 +130,15 @@ func (h *hooked) lineOf(agent, role, cwd, line string) string {
 
 // file returns what the hook of an agent answers about a tool that opens a file.
 func (h *hooked) file(agent, cwd, group, file string) string {
+	return h.fileOf(agent, "dev", cwd, group, file)
+}
+
+func (h *hooked) fileOf(agent, role, cwd, group, file string) string {
 	tool, event := map[string]string{"read": "Read", "edit": "Write"}[group], "PreToolUse"
 	if agent == "cursor" {
 		event = "preToolUse"
 	}
-	return h.says(agent, "dev", map[string]any{"hook_event_name": event, "tool_name": tool, "cwd": cwd,
+	return h.says(agent, role, map[string]any{"hook_event_name": event, "tool_name": tool, "cwd": cwd,
 		"tool_input": map[string]string{"file_path": file}})
 }
 
@@ -172,6 +177,17 @@ func TestPathsOfHooks(t *testing.T) {
 		{"ROOT", "read", "/dev/fd/../cwd/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/rootROOT/secrets/key", "deny"},
 		{"ROOT", "read", "/proc/self/cwd/src/a", "ask"},
+		{"ROOT", "read", "../../../../../../../../../proc/self/cwd/src/a", "ask"},
+		{"ROOT", "read", "../../../../../../../../../proc/self/cwd/secrets/key", "deny"},
+		{"ROOT", "read", "~/../../../../../../../../../proc/self/cwd/src/a", "ask"},
+		{"ROOT", "read", "/dev/stdin/src/a", "deny"},
+		{"ROOT", "read", "/proc/self/fd/0/src/a", "deny"},
+		{"ROOT", "read", "/dev/stdin", "ask"},
+		{"ROOT", "read", "/proc/self/status", "ask"},
+		{"ROOT", "read", "/proc/self/../..ROOT/src/a", "allow"},
+		{"ROOT", "read", "/proc/self/../..ROOT/deeper/x", "deny"},
+		{"ROOT", "read", "process/src/a", "deny"},
+		{"ROOT", "read", "input", "ask"},
 		{"ROOT", "read", "src/../secrets/key", "deny"},
 		{"ROOT", "read", "../proj/secrets/key", "deny"},
 		{"ROOT", "read", "../proj/src/a", "allow"},
@@ -312,5 +328,79 @@ func TestPathsOfOperands(t *testing.T) {
 				t.Errorf("%s: %s: got %s, want %s", agent, line, got, want)
 			}
 		}
+	}
+}
+
+// A pattern of the home folder holds for a file there however the file is written.
+func TestPathsAtHome(t *testing.T) {
+	h := newHooked(t)
+	mustWrite(t, filepath.Join(h.root, "modec/keeper.cue"), []byte(`package modec
+roles: keeper: can: {
+	default: "allow"
+	outside: {read: "allow", edit: "allow"}
+	read: {deny: ["~/.ssh/**", "~/{.aws,proj/local}/**", {regex: "^~/[.]gnupg/"}], ask: ["~/asked/**"], default: "allow"}
+	edit: {deny: ["~/.ssh/**"], default: "allow"}
+	command: {allow: ["@readonly_filters"], default: "deny"}
+}
+`))
+	for _, name := range []string{".ssh/id", ".aws/key", ".gnupg/x", "asked/x", "free/x", "proj/local/x"} {
+		mustWrite(t, filepath.Join(h.home, name), nil)
+	}
+	for name, to := range map[string]string{
+		filepath.Join(h.root, "keys"): "../.ssh", filepath.Join(h.away, "house"): h.home,
+	} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := answer(t, "-C", h.root, "build"); !strings.HasPrefix(out, "exit 0") {
+		t.Fatal(out)
+	}
+	p, err := readPolicy(h.model())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.engine = policy.New(p)
+	spelled := func(name string) []string {
+		return []string{"~/" + name, "~ann/" + name, h.home + "/" + name, "../" + name, h.away + "/house/" + name,
+			h.home + "/free/../" + name, "/" + h.home + "//./" + name, "/proc/self/root" + h.home + "/" + name}
+	}
+	for name, want := range map[string]string{".ssh/id": "deny", ".aws/key": "deny", ".gnupg/x": "deny", "asked/x": "ask",
+		"free/x": "allow", "proj/local/x": "deny", "proj/src/a": "allow"} {
+		edit := "allow"
+		if name == ".ssh/id" {
+			edit = "deny"
+		}
+		for _, file := range spelled(name) {
+			h.keeps(file, want, edit)
+		}
+	}
+	h.keeps("local/x", "deny", "allow")
+	h.keeps("keys/id", "deny", "deny")
+	h.keeps("src/a", "allow", "allow")
+	h.keeps(".ssh/id", "allow", "allow") // of the project
+}
+
+// keeps fails unless the role keeper may read and edit a file as it says.
+func (h *hooked) keeps(file, read, edit string) {
+	for _, agent := range []string{"claude", "cursor"} {
+		for group, want := range map[string]string{"read": read, "edit": edit} {
+			if agent == "cursor" && want == "ask" {
+				want = "deny" // it cannot ask about files
+			}
+			if got := h.fileOf(agent, "keeper", h.root, group, file); got != want {
+				h.t.Errorf("%s: %s %s: got %s, want %s", agent, group, file, got, want)
+			}
+		}
+	}
+	if !strings.HasPrefix(file, "~") { // that line is not plain
+		for _, line := range []string{"cat < " + file, "head -n 1 " + file} {
+			if got := h.lineOf("claude", "keeper", h.root, line); got != read {
+				h.t.Errorf("%s: got %s, want %s", line, got, read)
+			}
+		}
+	}
+	if got := answer(h.t, "-C", h.root, "explain", "role:keeper", "read", file); !strings.Contains(got, read+":") {
+		h.t.Errorf("explain %s: got %s, want %s", file, got, read)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,7 +21,9 @@ type Disk struct {
 	// Main is the project's folder in the main work tree of git, where Root is in another one;
 	// else "". Its files are judged like those of the project too.
 	Main string
-	Home string // of the user, which "~" stands for; "" where that is not known
+	// Home is that of the user, which "~" stands for; "" where that is not known. Any path that
+	// leads there is judged as "~/NAME" too.
+	Home string
 	// Resolve returns an absolute path with its links resolved, as far as it exists. It takes
 	// a path that is not cleaned: ".." behind a link leads to where the link does.
 	Resolve func(path string) (string, error)
@@ -29,14 +32,15 @@ type Disk struct {
 	// Folds is that of a [policy.Place].
 	Folds bool
 
-	real string // Root with its links resolved, once it is asked for
+	real  string   // Root with its links resolved, once it is asked for
+	homes []string // Home as written and with its links resolved, once they are asked for
 }
 
 // Decide decides an action at the disk. A relative path begins in any of the folders, absolute
 // paths, by default in the project's; a command runs there. The lowest decision holds. A
 // command outside of the project is never allowed.
 func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) policy.Result {
-	place := policy.Place{Names: d.Names, Folds: d.Folds}
+	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome(), File: d.isFile}
 	outside := false
 	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {
 		folders = nil // whatever they are
@@ -62,8 +66,8 @@ func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) pol
 
 // Names returns every path that a file in a folder may stand for, relative to the project where
 // it lies inside: as it is written, mapped into the project, and with its links resolved. A
-// file outside is named by its absolute path and as ../NAME, as a source may write it. Names
-// returns nothing where a link cannot be resolved.
+// file outside is named by its absolute path, as ../NAME and as ~/NAME, as a source may write
+// it. Names returns nothing where a link cannot be resolved.
 func (d *Disk) Names(dir, file string) []string {
 	if d.real == "" {
 		real, err := d.Resolve(d.Root)
@@ -73,6 +77,9 @@ func (d *Disk) Names(dir, file string) []string {
 		d.real = real
 	}
 	written, places := d.places(dir, file)
+	if !written && len(places) == 0 {
+		return nil
+	}
 	var names []string
 	add := func(list ...string) {
 		for _, name := range list {
@@ -114,21 +121,27 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	if strings.ContainsRune(file, 0) {
 		return true, nil
 	}
-	if name, ok := policy.OfProcess(file); ok {
-		if filepath.IsAbs(name) {
-			return true, []string{file, name}
-		}
-		return true, []string{file, dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
+	from := file
+	if !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
+		from = inside // which may lead up to /proc
+	}
+	switch name, ok := policy.OfProcess(from); {
+	case ok && name == "": // any file
+		return false, nil
+	case ok && filepath.IsAbs(name):
+		return true, []string{name}
+	case ok:
+		return true, []string{dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
 	}
 	switch {
 	case filepath.IsAbs(file):
 		return false, []string{file}
 	case strings.HasPrefix(file, "~"):
-		user, rest, _ := strings.Cut(filepath.ToSlash(file[1:]), "/")
+		name, rest, _ := strings.Cut(filepath.ToSlash(file[1:]), "/")
 		switch {
-		case user == "+": // of bash and zsh
+		case name == "+": // of bash and zsh
 			return true, []string{dir + slash + rest, inside}
-		case filepath.IsAbs(d.Home) && (user == "" || user == filepath.Base(d.Home)):
+		case filepath.IsAbs(d.Home) && d.isUser(name):
 			return true, []string{d.Home + slash + rest, inside}
 		}
 		return true, []string{inside}
@@ -138,8 +151,65 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	return false, []string{inside}
 }
 
+// isFile reports whether a name that Names returned is a file.
+func (d *Disk) isFile(name string) bool {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(d.Root, name)
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isUser reports whether a name behind "~" is that of the user whose home is known.
+func (d *Disk) isUser(name string) bool {
+	if name == "" || name == filepath.Base(d.Home) {
+		return true
+	}
+	u, err := user.Current()
+	return err == nil && name == u.Username
+}
+
+// atHome returns a clean absolute path as ~/NAME where it lies in the home folder, and else "".
+func (d *Disk) atHome(name string) string {
+	if !filepath.IsAbs(d.Home) {
+		return ""
+	}
+	if d.homes == nil {
+		d.homes = []string{filepath.Clean(d.Home)}
+		if real, err := d.Resolve(d.Home); err == nil {
+			d.homes = append(d.homes, real)
+		}
+	}
+	for _, home := range d.homes {
+		if rel := policy.Relative(home, name); !filepath.IsAbs(rel) {
+			return "~/" + rel
+		}
+	}
+	if d.Same == nil {
+		return ""
+	}
+	for folder := name; ; folder = filepath.Dir(folder) {
+		if d.Same(folder, d.homes[0]) {
+			return "~/" + policy.Relative(folder, name)
+		}
+		if folder == filepath.Dir(folder) {
+			return ""
+		}
+	}
+}
+
+// rootAtHome returns the project's folder as ~/NAME where it lies in the home folder.
+func (d *Disk) rootAtHome() string {
+	if real, err := d.Resolve(d.Root); err == nil {
+		if at := d.atHome(real); at != "" {
+			return at
+		}
+	}
+	return d.atHome(filepath.Clean(d.Root))
+}
+
 // relative returns a clean absolute path relative to the project where it lies inside, and else
-// as it is and as ../NAME.
+// as it is, as ../NAME and as ~/NAME.
 func (d *Disk) relative(name string) []string {
 	for _, root := range []string{d.Root, d.real} {
 		if rel := policy.Relative(root, name); !filepath.IsAbs(rel) {
@@ -162,6 +232,9 @@ func (d *Disk) relative(name string) []string {
 		if up = filepath.ToSlash(up); err == nil && !slices.Contains(names, up) {
 			names = append(names, up)
 		}
+	}
+	if at := d.atHome(name); at != "" {
+		names = append(names, at)
 	}
 	return names
 }
@@ -205,8 +278,12 @@ func SameFolder(a, b string) bool {
 
 // ResolveLinks returns an absolute path with its links resolved as far as it exists, and the
 // rest as written. It fails on a link whose target does not exist, because writing through
-// that link would create the target.
+// that link would create the target, and on a path that leads through a link of a process: that
+// leads somewhere else for whoever opens the path.
 func ResolveLinks(file string) (string, error) {
+	if real, err := ofProcess(file); real != "" || err != nil {
+		return real, err
+	}
 	rest := ""
 	for p := file; ; {
 		real, err := filepath.EvalSymlinks(p)
@@ -227,4 +304,58 @@ func ResolveLinks(file string) (string, error) {
 		rest = filepath.Join(name, rest)
 		p = parent
 	}
+}
+
+// maxLinks is how many links a path may lead through, Linux's own limit.
+const maxLinks = 40
+
+// ofProcess returns where a path leads that ends below the folder that /proc shows a process of
+// itself. It fails where a link of that folder follows, and returns "" for any other path.
+func ofProcess(file string) (string, error) {
+	if runtime.GOOS == "windows" || !filepath.IsAbs(file) {
+		return "", nil
+	}
+	at, rest, links := "/", strings.Split(file, "/"), 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		at = filepath.Join(at, name)
+		if itsOwn(at) {
+			if _, moves := policy.OfProcess(at + "/" + strings.Join(rest, "/")); moves {
+				return "", fmt.Errorf("%s: leads through a link of a process", file)
+			}
+			continue
+		}
+		target, err := os.Readlink(at)
+		if err != nil {
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", nil
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		} else {
+			at = filepath.Dir(at)
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	if itsOwn(at) {
+		return at, nil
+	}
+	return "", nil
+}
+
+// itsOwn reports whether a clean path is the folder that /proc shows a process of itself, or
+// below it.
+func itsOwn(file string) bool {
+	for _, folder := range []string{"/proc/self", "/proc/thread-self"} {
+		if file == folder || strings.HasPrefix(file, folder+"/") {
+			return true
+		}
+	}
+	return false
 }

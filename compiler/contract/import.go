@@ -176,7 +176,7 @@ func CommandsOn(glob string) []string {
 	text = strings.Trim(strings.TrimPrefix(text, "**/"), "/")
 	text = strings.TrimSuffix(text, "/**")
 	text = strings.Map(func(c rune) rune {
-		if strings.ContainsRune("?[]{}\\,", c) {
+		if strings.ContainsRune("?[]{}\\,|;&<>'\"`$#", c) { // what a shell or a pattern reads in another way
 			return '*'
 		}
 		return c

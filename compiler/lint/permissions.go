@@ -91,6 +91,44 @@ func commandCovers(wide, narrow string) bool {
 	return ok && !strings.Contains(command, "*") && (narrow == command || strings.HasPrefix(narrow, command+" "))
 }
 
+// neverAllowed finds patterns of commands that allow no line that is written like them.
+func (p *pass) neverAllowed() {
+	for _, s := range p.subjects() {
+		t := s.can.Table(ir.Command)
+		if t == nil {
+			continue
+		}
+		for _, r := range t.Rules {
+			if r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain && written(r) && !policy.Allowable(r.Pattern.Text) {
+				p.find(r.Pos, "%s allows no line that is written like it: "+
+					"a list allows single commands, and plain lines only", r.Pattern).
+					Subject(s.name).
+					Hint("list each command of the line by itself, and write \"*\" or a text in single quotes " +
+						"for what a shell would replace")
+			}
+		}
+	}
+}
+
+// gitShowsHistory finds lists that allow git's reading commands to a subject that may not read
+// every file.
+func (p *pass) gitShowsHistory() {
+	for _, s := range p.subjects() {
+		c, read := s.can.Table(ir.Command), s.can.Table(ir.Read)
+		if c == nil || read == nil || !slices.ContainsFunc(read.Rules, func(r ir.Rule) bool { return r.Decision < ir.Allow }) {
+			continue
+		}
+		for _, r := range c.Rules {
+			if r.Decision == ir.Allow && r.Pattern == (ir.Pattern{Kind: ir.Builtin, Text: "git_read"}) && written(r) {
+				p.find(r.Pos, "%s shows what was committed, also of files that can.read denies or asks about", r.Pattern).
+					Subject(s.name).
+					Hint("keep such files out of git, or allow the subcommands that show no contents: " +
+						"\"git status *\", \"git branch\"")
+			}
+		}
+	}
+}
+
 func (p *pass) duplicates() {
 	for _, s := range p.subjects() {
 		lists(s, func(l list) {

@@ -84,6 +84,13 @@ roles: r: can: mcp: db: {ask: ["@destructive"], default: "allow"}`,
 		Bad:  `roles: r: permissionMode: "dontAsk"`,
 		Good: `roles: r: {permissionMode: "dontAsk", can: read: "allow"}`,
 	}, {
+		ID: "git-shows-history", Severity: diag.Note, check: (*pass).gitShowsHistory,
+		Doc: "A subject may not read some files, and may run what @git_read allows. " +
+			"git log -p, git show and git diff print what was committed, of those files too. " +
+			"What git ignores never gets there.",
+		Bad:  role(`{read: {allow: ["**"], deny: [".env"]}, command: {allow: ["@git_read"], default: "ask"}}`),
+		Good: role(`{read: {allow: ["**"], deny: [".env"]}, command: {allow: ["git status *"], default: "ask"}}`),
+	}, {
 		ID: "over-broad-allow", Severity: diag.Warning, check: (*pass).overBroad,
 		Doc: "Everything in a group is allowed without a question: " +
 			"any command, an edit of any file, or every tool of every server, now and in the future. " +
@@ -139,6 +146,13 @@ func patternRules() []Rule {
 			"Write the path from the project's root, or use can.outside, which decides about everything else.",
 		Bad:  mode(`read: {allow: ["**"], deny: ["/etc/**"]}`),
 		Good: mode(`read: {allow: ["src/**"], deny: ["/secrets/**"]}`),
+	}, {
+		ID: "never-allowed", Severity: diag.Warning, check: (*pass).neverAllowed,
+		Doc: "A pattern of commands in an allow list allows nothing that is written like it. " +
+			"Each command of a line is judged by itself, and a list allows plain lines only: " +
+			"no \"&&\" or redirect is a part of a command, and a line with an unquoted $NAME, ~ or ? is asked about.",
+		Bad:  role(`command: {allow: ["git pull && npm ci", "echo $HOME"], default: "ask"}`),
+		Good: role(`command: {allow: ["git pull", "npm ci", "echo *"], default: "ask"}`),
 	}, {
 		ID: "regex-outside-edit", Severity: diag.Warning, check: (*pass).regexOutsideEdit,
 		Doc: "A regular expression decides about reading. Roo has a fileRegex for edits only, " +

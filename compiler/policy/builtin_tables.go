@@ -129,6 +129,7 @@ var gitRead = map[string]usage{
 		number:   true,
 		max:      -1,
 		files:    1,
+		searches: true,
 	},
 	"branch": {
 		flags: "-a --all -r --remotes -l --list -v --verbose --show-current -i --ignore-case --omit-empty " +

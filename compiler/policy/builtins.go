@@ -47,9 +47,11 @@ type usage struct {
 
 	max    int    // the most operands; -1: any
 	files  int    // the operands from this one on are files; -1: none
-	not    string // what no operand begins with
+	not    string // what no word begins with, and no value of an option
 	object bool   // of git: operands name objects, so that only the path of "REV:path" is a file
 	dashes bool   // of git: so do those before a "--"
+
+	searches bool // of git: prints what the files below its operands hold, without one all files
 }
 
 // purpose is what a match of a set is for.
@@ -169,10 +171,27 @@ func (u *usage) git(args []word) ([]word, bool) {
 		}
 		files = append(files, named...)
 	}
+	if u.searches {
+		files = append(files, p.searched()...)
+	}
 	for i := range files {
 		files[i].said = true
 	}
 	return files, true
+}
+
+// searched returns the folders below which a search of git prints what it finds: those behind
+// "--". Without one an operand may be a revision, of which every file is searched. A "--" before
+// the expression that is searched for separates nothing.
+func (p *arguments) searched() []word {
+	if !p.ended || p.dashes < p.files || p.dashes == len(p.operands) {
+		return []word{{text: ".", below: true}}
+	}
+	var folders []word
+	for _, o := range p.operands[p.dashes:] {
+		folders = append(folders, word{text: o.script(), below: true, old: p.dashes > p.files})
+	}
+	return folders
 }
 
 // maxNamed bounds how many files one operand of git may name.
@@ -244,6 +263,7 @@ type arguments struct {
 	operands []word // the words that are not options
 	files    int    // the first operand that is a file; -1: none
 	dashes   int    // how many operands stand before "--", 0 without one
+	ended    bool   // there is a "--"
 	paths    []word // the values of options that name files
 }
 
@@ -253,8 +273,11 @@ func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
 	required := u.require == ""
 	for i := 0; i < len(args); i++ {
 		t := args[i].script()
+		if u.refuses(t) {
+			return p, false
+		}
 		if t == "--" {
-			p.dashes = len(p.operands)
+			p.dashes, p.ended = len(p.operands), true
 			p.operands = append(p.operands, args[i+1:]...)
 			break
 		}
@@ -282,13 +305,20 @@ func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
 		}
 		required = required || listed(u.require, t)
 	}
-	refused := func(o word) bool { return u.not != "" && strings.HasPrefix(o.text, u.not) }
+	refused := func(o word) bool { return u.refuses(o.text) }
 	return p, required && (u.max < 0 || len(p.operands) <= u.max) && !slices.ContainsFunc(p.operands, refused)
 }
+
+// refuses reports whether a word, or the value of an option, is one that the program does not
+// take as it is: "@FILE" stands for the arguments that a file has, wherever it stands.
+func (u *usage) refuses(text string) bool { return u.not != "" && strings.HasPrefix(text, u.not) }
 
 // take adds what an option with a value says of the arguments. It fails where the value is not
 // permitted.
 func (u *usage) take(o option, p *arguments) bool {
+	if u.refuses(o.value) {
+		return false
+	}
 	if listed(u.pattern, o.name) {
 		p.files = 0
 	}

@@ -51,9 +51,9 @@ func TestGitReadsFiles(t *testing.T) {
 	can := commands(allow("@git_read"))
 	can.Read = withDefault(table(deny("/secrets/**", ".env"), ask("*.key")), ir.Allow)
 	for line, d := range (lines{
-		"git show HEAD:src/a": ir.Allow, "git log main..dev -- src": ir.Allow, "git diff main...dev": ir.Allow, "git grep x src": ir.Allow, "git grep secrets/x src": ir.Allow,
+		"git show HEAD:src/a": ir.Allow, "git log main..dev -- src": ir.Allow, "git diff main...dev": ir.Allow, "git grep x src": ir.Deny, "git grep secrets/x src": ir.Deny,
 		"git log -L1,5:src/a": ir.Allow, "git log -p": ir.Allow, "git show HEAD~2": ir.Allow, "git cat-file -p HEAD:src/a": ir.Allow, "git show :/fix": ir.Allow, "git show HEAD:": ir.Allow,
-		"git show 'HEAD@{2024-01-01 12:30}:src/a'": ir.Allow, "git log --follow -- src/a": ir.Allow, "git grep -f src/a": ir.Allow, "git log -S secrets/x": ir.Allow,
+		"git show 'HEAD@{2024-01-01 12:30}:src/a'": ir.Allow, "git log --follow -- src/a": ir.Allow, "git grep -f src/a": ir.Deny, "git log -S secrets/x": ir.Allow,
 		"git show HEAD:secrets/key": ir.Deny, "git show HEAD:./secrets/key": ir.Deny, "git show :secrets/key": ir.Deny, "git show :0:secrets/key": ir.Deny, "git show :./secrets/key": ir.Deny,
 		"git show HEAD:src/../secrets/key": ir.Deny, "git show HEAD:SECRETS/key": ir.Deny, "git show 'HEAD^{/a:b}:secrets/key'": ir.Deny, "git show HEAD:secrets": ir.Deny, "git show v1:.env": ir.Deny,
 		"git cat-file -p HEAD:secrets/key": ir.Deny, "git cat-file blob :secrets/key": ir.Deny, "git show HEAD:a.key": ir.Ask, "git rev-parse HEAD:secrets/key": ir.Deny,
@@ -75,6 +75,40 @@ func TestGitReadsFiles(t *testing.T) {
 	testLines(t, "a list", can, lines{"git diff src/a": ir.Allow, "git log main -- src/a": ir.Allow, "git log main": ir.Ask, "git merge-base main dev": ir.Allow, "git diff 'src/*'": ir.Deny})
 }
 
+// git grep prints lines of every file below the folders that it searches.
+func TestGitGrepSearches(t *testing.T) {
+	can := commands(allow("@git_read"))
+	can.Read = withDefault(table(deny("/secrets/**", "docs/*/private"), ask("/a/b.key"), deny("~/.ssh/**", "../other/")), ir.Allow)
+	for line, d := range (lines{
+		"git grep x": ir.Deny, "git grep x -- .": ir.Deny, "git grep x src": ir.Deny, "git grep x HEAD": ir.Deny, "git grep x HEAD -- .": ir.Deny, "git grep -- x src": ir.Deny,
+		"git grep x --": ir.Deny, "git grep x -- src": ir.Allow, "git grep x -- src/a lib": ir.Allow, "git grep x -- src secrets": ir.Deny, "git grep x -- a": ir.Deny, "git grep x -- a/c": ir.Allow,
+		"git grep x -- docs": ir.Deny, "git grep x -- docs/a": ir.Deny, "git grep x -- docs/a/public": ir.Allow, "git grep x HEAD -- src": ir.Allow, "git grep -n -e x -- src": ir.Allow,
+		"git grep -e x -- SECRETS": ir.Deny, "git grep --untracked x": ir.Deny, "git grep x -- 'src/*'": ir.Deny, "git grep -f src/a -- src": ir.Allow, "git grep -- x -- src": ir.Deny,
+	}) {
+		testLines(t, line, can, lines{line: d})
+	}
+	can.Read = withDefault(table(allow("src/**", "lib/*")), ir.Ask)
+	testLines(t, "a list", can, lines{"git grep x -- src": ir.Allow, "git grep x -- lib": ir.Ask, "git grep x": ir.Ask})
+	can.Read = withDefault(table(deny("~/.ssh/**", "../other/")), ir.Allow)
+	testLines(t, "nothing inside", can, lines{"git grep x": ir.Allow})
+	can.Read = withDefault(table(deny(".env")), ir.Allow)
+	testLines(t, "at any depth", can, lines{"git grep x -- src": ir.Deny, "git grep x -- src/a": ir.Deny})
+	s := mode(t, can)
+	place := Place{File: func(name string) bool { return name == "src/a" }}
+	for line, want := range (lines{"git grep x -- src/a": ir.Allow, "git grep x -- src": ir.Deny, "git grep x HEAD -- src/a": ir.Deny}) {
+		if got := s.DecideAt(&place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
+			t.Errorf("%q, at the disk: got %s (%s), want %s", line, got.Decision, got.Rule, want)
+		}
+	}
+	place.Home = "~/proj"
+	can.Read = withDefault(table(deny("~/proj/src/*.key")), ir.Allow)
+	for line, want := range (lines{"git grep x -- src": ir.Deny, "git grep x -- lib": ir.Allow}) {
+		if got := mode(t, can).DecideAt(&place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
+			t.Errorf("%q, at home: got %s (%s), want %s", line, got.Decision, got.Rule, want)
+		}
+	}
+}
+
 func TestReadonlyFilters(t *testing.T) {
 	can := commands(allow("@readonly_filters"))
 	can.Read = table(allow("src/**"), ask("src/keys"), deny(".env"))
@@ -92,6 +126,7 @@ func TestReadonlyFilters(t *testing.T) {
 		// options behind operands are files to some systems
 		"head src/a -n .env": ir.Deny, "cat src/a -n": ir.Deny, "uniq src/a -c": ir.Deny, "grep x src/a -e .env": ir.Deny, "cat src/a -- .env": ir.Deny, "sort src/a -k src/b": ir.Deny,
 		"grep -f src/b src/a": ir.Allow, "grep -C 2 src/b src/a": ir.Allow, "grep -C 2 foo src/a": ir.Deny, "strings @src/a": ir.Deny, "strings src/a": ir.Allow, "strings -- @src/a": ir.Deny,
+		"strings -n @src/a src/b": ir.Deny, "strings -n@src/a src/b": ir.Deny, "strings -n 4 src/b @src/a": ir.Deny, "strings -a -n '@src/a'": ir.Deny, "strings -n 4 src/b": ir.Allow,
 		"sort --outp=x src/a": ir.Deny, "sort --files0-from=src/a": ir.Deny, "sort --compress-program=x src/a": ir.Deny, "sort -T x src/a": ir.Deny, "uniq src/a src/b": ir.Deny, "sort -ro x src/a": ir.Deny,
 		"cat --unknown src/a": ir.Deny, "./cat src/a": ir.Deny, "X=1 cat src/a": ir.Deny, "date -s x": ir.Deny, "printf -v PATH x": ir.Deny, "diff src/a src/b": ir.Deny, "cat src/a > b": ir.Deny,
 	}) {

@@ -1,17 +1,27 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"modec.dev/modec/compiler/ir"
 )
 
 // CheckGlob reports why a text is not a file pattern: see the package comment,
 // 4. The message says what was got and what is wanted.
 func CheckGlob(text string) error {
+	of, _, _ := ofTool(text)
+	if !fileGroup(of) {
+		of = ir.Read
+	}
+	if err := notATool(of, text); err != nil {
+		return err
+	}
 	if _, err := parseGlob(text); err != nil {
 		return err
 	}
@@ -36,6 +46,12 @@ func CheckToolGlob(text string) error {
 		return fmt.Errorf("got a tool pattern of %d characters, want at most 128", len(text))
 	case strings.HasPrefix(text, "@"):
 		return fmt.Errorf(`got %q, want one of "@read", "@write", "@destructive"`, text)
+	case strings.HasPrefix(text, "mcp__"):
+		_, tool, _ := strings.Cut(text[len("mcp__"):], "__")
+		return fmt.Errorf("got %q, want a tool name without the name of its server: write %q", text, cmp.Or(tool, "*"))
+	}
+	if err := notATool(ir.MCP, text); err != nil {
+		return err
 	}
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte("_.-*?", c) < 0 {
@@ -49,6 +65,9 @@ func CheckToolGlob(text string) error {
 
 // CheckSlug reports why a text is not a pattern over modes: a slug or "*".
 func CheckSlug(text string) error {
+	if err := notATool(ir.Modes, text); err != nil {
+		return err
+	}
 	if text == "*" {
 		return nil
 	}

@@ -88,7 +88,9 @@
 //
 // Where the disk is at hand ([Place]), a file is decided by each of its names, and the lowest
 // decision holds: as it is written, mapped into the root from an absolute path, from "~"
-// and from /proc/self/cwd and its like, and with its links resolved, those before a ".." too.
+// and from /proc/self/cwd and its like, and with its links resolved, those before a ".." too. A
+// file in the user's home is decided as "~/NAME" too, however it is written. What a process has
+// open (/proc/N/fd/3, /dev/stdin/x) may be any file and is refused, standard input aside.
 //
 // # 5. Guarded paths
 //
@@ -152,16 +154,20 @@
 // An entry never takes from what another one or the default says of the command whatever it
 // reads.
 //
-// The sets do not hold what a command shows without naming it: git log -p, git diff, git grep
-// and git show COMMIT show the content of every file that is tracked, or of a folder that they
-// name, and a blob by its hash. "REV:path" is taken from the root, also where the root is not
-// the top of the repository. What git runs by its configuration is .git's, a guarded path.
+// git grep prints lines of every file below the folders behind its "--", or of all files: it is
+// in the set only where no deny and no ask may hold for one of them.
+//
+// The sets do not hold what git shows of its history: git log -p, git diff and git show COMMIT
+// show what was committed of every file, and a blob by its hash. "REV:path" is taken from the
+// root, also where the root is not the top of the repository. What git runs by its
+// configuration is .git's, a guarded path.
 //
 // # 7. Web and modes
 //
 // A host pattern is "host", "*.host" (subdomains only) or "*". Hosts are
 // lower-cased, mapped to ASCII (IDNA), IP addresses are written canonically, a
-// trailing dot and a port are dropped. An argument that is not a host matches no
+// trailing dot and a port are dropped. The model has patterns in that form ([HostPattern]), so
+// that agents get no other. An argument that is not a host matches no
 // entry of a list, as in 6. A mode is matched by its slug or "*". A role's
 // modes list is its modes group: listed ones are allowed, others denied.
 //

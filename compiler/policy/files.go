@@ -83,7 +83,8 @@ type fileRules struct {
 	allow      globSet
 	holdRegex  []pathRegex
 	allowRegex []pathRegex
-	always     int // the lowest rank of a rule that matches everything
+	always     int   // the lowest rank of a rule that matches everything
+	home       []int // the ranks of the deny and ask that are written for the home folder
 }
 
 func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) string) (*fileRules, error) {
@@ -128,6 +129,9 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 		if holds {
 			t.hold.add(rank, g)
 			t.globs[rank] = g
+			if slices.ContainsFunc(g, alternative.ofHome) {
+				t.home = append(t.home, rank)
+			}
 		} else {
 			t.allow.add(rank, g)
 		}
@@ -228,9 +232,11 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 }
 
 // notKnown decides a path that is known at run time only: ask, or deny where no
-// path of the group gets more. It is the agent's where all paths are that are not allowed.
+// path of the group gets more. It is the agent's where all paths are that are not allowed, those
+// outside too.
 func (t *fileTable) notKnown(g ir.Group) Result {
-	if t.fallback.Decision == ir.Agent && t.rules.ends == 0 {
+	released := !t.ceiling || t.outside.Decision >= ir.Allow
+	if t.fallback.Decision == ir.Agent && t.rules.ends == 0 && released {
 		return *t.fallback
 	}
 	most := t.fallback.Decision
@@ -296,7 +302,9 @@ func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *R
 			}
 		}
 		if p.outside && side.writesOutside(g) {
-			r = both(r, side.outside(g))
+			if r = both(r, side.outside(g)); r == side.outside(g) {
+				r = p.beyond(r)
+			}
 		}
 	}
 	return r
@@ -312,10 +320,26 @@ func (s *side) table(g ir.Group) *fileTable {
 func (t *fileTable) decide(p *filePath) *Result {
 	r := t.inside(p)
 	if p.outside && (t.ceiling || r.Decision != ir.Agent) {
-		r = both(r, t.outside)
+		if r = both(r, t.outside); r == t.outside {
+			r = p.beyond(r)
+		}
 	}
 	return r
 }
+
+// beyond returns what is said of all paths outside, as a person reads it of this one.
+func (p *filePath) beyond(r *Result) *Result {
+	of := *r
+	name := string(p.exact.text)
+	if len(name) > maxShown {
+		name = name[:maxShown] + "…"
+	}
+	of.Rule += fmt.Sprintf(": %q is outside the project", name)
+	return &of
+}
+
+// maxShown is how much of a path a reason shows.
+const maxShown = 200
 
 func (t *fileTable) inside(p *filePath) *Result {
 	own := t.rules.holding(p)
@@ -348,6 +372,62 @@ func (t *fileRules) held(p *filePath) *Result {
 		return &t.results[r]
 	}
 	return nil
+}
+
+// homeFile returns what the rules for the home folder say of a file of the project by its name
+// there, nil where no deny and no ask of them holds.
+func (s *Subject) homeFile(g ir.Group, name string) *Result {
+	var all *Result
+	for _, side := range s.stating(g) {
+		rules := side.table(g).rules
+		if len(rules.home) == 0 {
+			continue
+		}
+		p := s.engine.paths.Get().(*filePath)
+		p.read(name, posix)
+		for _, rank := range rules.home {
+			holds := func(a alternative) bool { return a.ofHome() && a.match(&p.folded, 0, andBelow) }
+			if slices.ContainsFunc(rules.globs[rank], holds) {
+				needs(&all)(&rules.results[rank])
+				break
+			}
+		}
+		s.engine.paths.Put(p)
+	}
+	return all
+}
+
+// restrictsBelow reports whether a deny or an ask may hold for a file below a folder of the
+// project.
+func (t *fileTable) restrictsBelow(name string) bool {
+	for _, g := range t.rules.globs {
+		if g == nil || g.meetsBelow(name, alternative.mayBeInside) {
+			return true
+		}
+	}
+	return false
+}
+
+// restrictsAtHome reports whether one that is written for the home folder may.
+func (t *fileTable) restrictsAtHome(name string) bool {
+	for _, rank := range t.rules.home {
+		if t.rules.globs[rank].meetsBelow(name, alternative.ofHome) {
+			return true
+		}
+	}
+	return false
+}
+
+// meetsBelow reports whether one of some alternatives matches a path below a folder.
+func (g glob) meetsBelow(name string, counts func(alternative) bool) bool {
+	var p filePath
+	p.read(name, posix)
+	var folder alternative
+	for i := range p.folded.len() {
+		folder = append(folder, segment{kind: segLiteral, text: string(p.folded.at(i))})
+	}
+	folder = append(folder, segment{kind: segAnyDepth})
+	return slices.ContainsFunc(g, func(a alternative) bool { return counts(a) && a.to(andBelow).meets(folder) })
 }
 
 // Guards returns what the guards alone decide about editing a path: allow where none is about

@@ -156,8 +156,8 @@ func TestOutsideTheRoot(t *testing.T) {
 		want(t, r.s, Action{Group: ir.Read, Arg: "a/../b"}, ir.Allow)
 		want(t, r.s, Action{Group: ir.Read, Arg: "..a/b..c"}, ir.Allow)
 	}
-	if r := mode(t, all).Decide(Action{Group: ir.Read, Arg: "/x"}); r.Rule != "outside the project" {
-		t.Errorf("got rule %q, want %q", r.Rule, "outside the project")
+	if r := mode(t, all).Decide(Action{Group: ir.Read, Arg: "/x"}); r.Rule != `default of can.outside.read: "/x" is outside the project` {
+		t.Errorf("got rule %q, want the path and what opens it", r.Rule)
 	}
 }
 
@@ -259,14 +259,27 @@ func TestDecideAt(t *testing.T) {
 }
 
 func TestOfProcess(t *testing.T) {
+	const any, none = "any file", "none"
 	for file, want := range map[string]string{
 		"/proc/self/cwd/a": "a", "/proc/self/cwd": ".", "//proc/./17/cwd//a/../b": "b", "/proc/self/task/1/cwd/a": "a",
 		"/proc/thread-self/cwd/../a": "../a", "/proc/self/root/etc": "/etc", "/dev/fd/../cwd/a": "a",
-		"/proc/1/../self/fd/../cwd/a": "a", "/../proc/self/cwd": ".",
-		"/proc/self/fd/3": "", "/proc/self": "", "proc/self/cwd/a": "", "/x/proc/self/cwd": "", "": "",
+		"/proc/1/../self/fd/../cwd/a": "a", "/../proc/self/cwd": ".", "../../../proc/self/cwd/a": "a",
+		"a/../../dev/stdin/x": any, "/proc/self/fd/3": any, "/proc/self/fd/0/a": any, "/proc/17/fd/0": any,
+		"/proc/17/task/1/fd/4/a": any, "/proc/self/map_files/1-2": any, "/dev/stdin/a": any, "/dev/stdin/..": any,
+		"/dev/fd/3": any, "/dev/fd/0/a": any, "/dev//stderr/./a": any, "/proc/self/fd/0/../a": any,
+		"/dev/stdin": none, "/dev/stdin/": none, "/dev/stdout/.": none, "/proc/self/fd/0": none, "/dev/fd/2": none,
+		"/proc/self/fd": none, "/dev/null": none, "/proc/self/status": none,
+		"/proc/self": none, "proc/self/cwd/a": none, "/x/proc/self/cwd": none, "a/../proc/self/cwd": none, "dev/stdin/a": none, "": none,
 	} {
-		if got, ok := OfProcess(file); got != want || ok != (want != "") {
-			t.Errorf("%q: got %q, %v, want %q", file, got, ok, want)
+		got, ok := OfProcess(file)
+		switch {
+		case !ok:
+			got = none
+		case got == "":
+			got = any
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", file, got, want)
 		}
 	}
 	s := mode(t, ir.Can{Read: withDefault(table(deny("secrets/")), ir.Allow), Command: bare(ir.Allow), OutsideRead: def(ir.Allow)})
@@ -275,6 +288,22 @@ func TestOfProcess(t *testing.T) {
 	want(t, s, Action{Group: ir.Command, Arg: "cd secrets && cat < /proc/self/cwd/key"}, ir.Deny)
 	want(t, s, Action{Group: ir.Command, Arg: "pushd x; cat < /proc/self/cwd/key"}, ir.Ask)
 	want(t, s, Action{Group: ir.Command, Arg: "cat < /proc/self/cwd/key"}, ir.Allow)
+}
+
+// What a process has open may be any file, and what lies behind it too.
+func TestOpenFilesNameNone(t *testing.T) {
+	can := ir.Can{Read: withDefault(table(deny("secrets/**")), ir.Allow), Command: withDefault(table(allow("@readonly_filters")), ir.Deny), OutsideRead: def(ir.Allow)}
+	s := role(t, ir.Role{Can: can})
+	for _, file := range []string{"/dev/stdin/secrets/key", "/proc/self/fd/0/secrets/key", "/dev/fd/5", "/proc/9/map_files/1", "../../dev/stdin/x"} {
+		want(t, s, Action{Group: ir.Read, Arg: file}, ir.Deny)
+		want(t, s, Action{Group: ir.Command, Arg: "head " + file + " 0< ."}, ir.Deny)
+		want(t, s, Action{Group: ir.Command, Arg: "pushd x; head < " + file}, ir.Deny)
+	}
+	want(t, s, Action{Group: ir.Command, Arg: "cat /dev/stdin < a"}, ir.Allow)
+	left := role(t, ir.Role{})
+	want(t, left, Action{Group: ir.Read, Arg: "/dev/stdin/secrets/key"}, ir.Agent)
+	closed := role(t, ir.Role{Can: ir.Can{OutsideRead: def(ir.Deny)}})
+	want(t, closed, Action{Group: ir.Read, Arg: "/dev/stdin/secrets/key"}, ir.Deny)
 }
 
 func TestRelative(t *testing.T) {

@@ -2,10 +2,13 @@ package policy
 
 import (
 	"math/rand/v2"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -17,6 +20,7 @@ type naiveTool struct {
 	pattern           bool // the first operand is no file
 	objects           bool // operands are objects
 	beforeDashes      bool // those before "--" are
+	searches          bool // it prints what it finds below folders
 	most              int
 }
 
@@ -25,7 +29,7 @@ var naiveTools = map[string]naiveTool{
 	"git show":         {alone: "-p --stat", next: "-n", beforeDashes: true, most: 9},
 	"git diff":         {alone: "--cached --stat", next: "-S", most: 9},
 	"git blame":        {alone: "-w", next: "-L", file: "--contents", most: 9},
-	"git grep":         {alone: "-n", next: "-A", file: "-f", pattern: true, most: 9},
+	"git grep":         {alone: "-n", next: "-A", file: "-f", pattern: true, most: 9, searches: true},
 	"git cat-file":     {alone: "-p", objects: true, most: 9},
 	"git merge-base":   {alone: "--all", objects: true, most: 9},
 	"git shortlog":     {alone: "-n -s", beforeDashes: true, most: 9},
@@ -45,7 +49,7 @@ var (
 
 // reads returns the files that a line reads. It is not in the set where in is false, and only
 // where all files are decided alike where wide is true.
-func naiveReads(line string) (files []string, wide, in bool) {
+func naiveReads(line string) (files, folders []string, wide, in bool) {
 	words := strings.Fields(strings.ReplaceAll(line, "'", ""))
 	name, args := words[0], words[1:]
 	if name == "git" {
@@ -103,13 +107,82 @@ func naiveReads(line string) (files []string, wide, in bool) {
 			}
 		}
 	}
-	return files, wide, in
+	if tool.searches {
+		folders = naiveFolders(args)
+	}
+	return files, folders, wide, in
+}
+
+// naiveFolders returns the folders that git grep searches: what stands behind the "--" that
+// follows the expression, else everything.
+func naiveFolders(args []string) []string {
+	known := false // the expression
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--" && known && i+1 < len(args):
+			return args[i+1:]
+		case args[i] == "--":
+			return []string{"."}
+		case args[i] == "-f":
+			known = true
+			i++
+		case args[i] == "-A":
+			i++
+		case args[i][0] != '-':
+			known = true
+		}
+	}
+	return []string{"."}
+}
+
+// naiveBelow reports whether a rule may match a path below a folder: names against names.
+func naiveBelow(pattern, folder []string) bool {
+	switch {
+	case len(folder) == 0 || len(pattern) == 0:
+		return true
+	case pattern[0] == "**":
+		return naiveBelow(pattern[1:], folder) || naiveBelow(pattern, folder[1:])
+	}
+	ok, err := doublestar.Match(pattern[0], folder[0])
+	return err == nil && ok && naiveBelow(pattern[1:], folder[1:])
+}
+
+// held reports whether a deny or an ask may hold for a file below a folder.
+func (n *naive) held(folder string) bool {
+	t := n.can.Read
+	if t == nil {
+		return false
+	}
+	var names []string
+	if folder = path.Clean(Fold(folder)); folder != "." {
+		names = strings.Split(folder, "/")
+	}
+	return slices.ContainsFunc(t.Rules, func(r ir.Rule) bool {
+		if r.Decision == ir.Allow {
+			return false
+		}
+		if r.Pattern.Kind != ir.Plain {
+			return true
+		}
+		return slices.ContainsFunc(naiveBraces(Fold(r.Pattern.Text)), func(p string) bool {
+			whole := Fold(r.Pattern.Text)
+			if !strings.Contains(whole[:len(whole)-1], "/") {
+				p = "**/" + p
+			}
+			pattern := strings.Split(strings.Trim(p, "/"), "/")
+			return pattern[0] != "~" && pattern[0] != ".." && naiveBelow(pattern, names)
+		})
+	})
 }
 
 // line decides a line where the built-in sets are allowed and nothing else is.
 func (n *naive) line(line string) ir.Decision {
 	rest := n.fallback(ir.Command)
-	files, wide, in := naiveReads(line)
+	files, folders, wide, in := naiveReads(line)
+	for _, f := range folders {
+		in = in && !n.held(f)
+		files = append(files, f, f+"/any", f+"/any/any")
+	}
 	alike := n.fallback(ir.Read)
 	if t := n.can.Read; wide && in {
 		in = alike >= ir.Allow && (t == nil || !slices.ContainsFunc(t.Rules, func(r ir.Rule) bool { return r.Decision < ir.Allow }))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"modec.dev/modec/compiler/ir"
 )
 
 // In the text of a command, hole stands for what is known at run time only and
@@ -47,6 +49,9 @@ type piecewise []string
 // and command are compared: git commit -m "wip *". A "*" is a wildcard in quotes
 // too; "\*" is the character. Runs of spaces count as one.
 func CheckCommand(text string) error {
+	if err := notATool(ir.Command, text); err != nil {
+		return err
+	}
 	_, err := parseCommandPattern(text)
 	return err
 }

@@ -23,6 +23,12 @@ type Place struct {
 	// its stream, or without the dots and spaces at its end, or for the one that it is short
 	// for. Paths are then judged by what they become too.
 	Folds bool
+	// File reports whether a name that Names returned is a file and no folder; nil where nobody
+	// knows.
+	File func(name string) bool
+	// Home is the root as a path of the user's home folder ("~/work/project"), "" where it does
+	// not lie there. What a deny or an ask says of the home holds for a file of the root too.
+	Home string
 }
 
 // atTheRoot is the place of an action without one.
@@ -43,7 +49,10 @@ func (p *Place) names(dir, file string) []string {
 	if p.Names != nil {
 		return p.Names(dir, file)
 	}
-	if rest, ok := OfProcess(file); ok {
+	switch rest, ok := OfProcess(file); {
+	case ok && rest == "":
+		return nil
+	case ok:
 		return []string{file, under(dir, rest)}
 	}
 	return []string{under(dir, file)}
@@ -57,20 +66,23 @@ func under(dir, file string) string {
 	return dir + "/" + file
 }
 
-// OfProcess returns what a path names that begins with a folder of a process: relative to the
+// OfProcess returns what a path names that leads through a folder of a process: relative to the
 // working directory for /proc/self/cwd, absolute for /proc/self/root. The process may be
-// written as a number and as one of its threads, and /dev/fd leads there too.
+// written as a number and as one of its threads, and /dev/fd leads there too. The name is ""
+// where it may be any file: what a process has open or mapped, and what lies behind that.
 func OfProcess(file string) (name string, ok bool) {
-	if !strings.HasPrefix(file, "/") || !strings.Contains(file, "/cwd") && !strings.Contains(file, "/root") {
+	if !strings.Contains(file, "proc") && !strings.Contains(file, "dev") {
 		return "", false
 	}
 	var at []string
 	parts := strings.Split(file, "/")
+	absolute := strings.HasPrefix(file, "/")
 	for i, part := range parts {
 		switch part {
 		case "", ".":
 			continue
 		case "..":
+			absolute = absolute || len(at) == 0 // as far up as it goes
 			at = at[:max(0, len(at)-1)]
 			continue
 		}
@@ -78,17 +90,61 @@ func OfProcess(file string) (name string, ok bool) {
 		if slices.Equal(at, []string{"dev", "fd"}) {
 			at = []string{"proc", "self", "fd"}
 		}
-		process := len(at) == 3 || len(at) == 5 && at[2] == "task"
-		switch rest := strings.Join(parts[i+1:], "/"); {
-		case !process || at[0] != "proc":
-		case part == "cwd":
+		if !absolute {
+			continue
+		}
+		rest := strings.Join(parts[i+1:], "/")
+		switch linkOf(at) {
+		case toCwd:
 			return path.Join(".", rest), true
-		case part == "root":
+		case toRoot:
 			return "/" + rest, true
+		case toAny:
+			return "", true
+		case toStandard:
+			return "", strings.Trim(rest, "./") != "" || strings.Contains(rest, "..")
 		}
 	}
 	return "", false
 }
+
+// processLink is where a link of the system leads in one process and not in another.
+type processLink uint8
+
+const (
+	noLink     processLink = iota
+	toCwd                  // the working directory
+	toRoot                 // the root of the file system
+	toStandard             // standard input, output or errors of whoever opens it
+	toAny                  // any file
+)
+
+// linkOf returns where the link of a process leads that a clean path names.
+func linkOf(at []string) processLink {
+	if len(at) == 2 && at[0] == "dev" && standardStreams["/dev/"+at[1]] {
+		return toStandard
+	}
+	if len(at) < 3 || at[0] != "proc" {
+		return noLink
+	}
+	of := at[2:]
+	if len(of) > 2 && of[0] == "task" {
+		of = of[2:]
+	}
+	switch {
+	case of[0] == "cwd":
+		return toCwd
+	case of[0] == "root":
+		return toRoot
+	case len(of) > 1 && of[0] == "fd" && (at[1] == "self" || at[1] == "thread-self") && standardStreams[of[1]]:
+		return toStandard
+	case len(of) > 1 && (of[0] == "fd" || of[0] == "map_files"):
+		return toAny
+	}
+	return noLink
+}
+
+var standardStreams = set("/dev/stdin /dev/stdout /dev/stderr 0 1 2")
 
 // DecideAt decides an action at a place: a file by each of its names, from each folder, and a
 // command line with the files that it touches. The lowest decision holds.
@@ -119,6 +175,9 @@ func (s *Subject) named(p *Place, g ir.Group, names []string) *Result {
 		judge(s.file(g, name))
 		if p.Folds && folds(name) {
 			judge(s.foldedFile(g, name))
+		}
+		if p.Home != "" && !Leaves(name) {
+			judge(s.homeFile(g, p.Home+"/"+name))
 		}
 	}
 	return all

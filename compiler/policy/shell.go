@@ -392,7 +392,9 @@ func (p *Place) touched(g ir.Group, w word, in dirs) []touch {
 		return []touch{{group: g}}
 	}
 	if in.unknown {
-		if _, ok := OfProcess(name); ok || !leavesRootAbsolutely(name) {
+		switch leads, ok := OfProcess(name); {
+		case ok && leads == "": // any file, from whatever folder
+		case ok || !leavesRootAbsolutely(name):
 			return []touch{{group: g}}
 		}
 		in.set = []string{"."} // which does not matter

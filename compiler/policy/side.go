@@ -39,8 +39,8 @@ func (e *Engine) newSide(s *side) (*side, error) {
 	if s.role != nil {
 		beyond = min(ir.Ask, silence.Decision)
 	}
-	s.outsideRead = s.outsideDefault(s.can.OutsideRead, beyond)
-	s.outsideEdit = s.outsideDefault(s.can.OutsideEdit, ir.Deny)
+	s.outsideRead = s.outsideDefault(ir.Read, s.can.OutsideRead, beyond)
+	s.outsideEdit = s.outsideDefault(ir.Edit, s.can.OutsideEdit, ir.Deny)
 	s.defaults = map[ir.Group]*Result{}
 	s.effective = map[ir.Group][]ir.Rule{}
 	for _, g := range ir.Groups {
@@ -193,11 +193,11 @@ func (s *side) unknownDefault(silence *ir.Default) Result {
 	return s.unsaid(ir.Unknown, silence, "can.unknown is not written")
 }
 
-func (s *side) outsideDefault(written *ir.Default, omitted ir.Decision) Result {
+func (s *side) outsideDefault(g ir.Group, written *ir.Default, omitted ir.Decision) Result {
 	if written != nil {
-		return result(written.Decision, written.Pos, written.From, "outside the project")
+		return result(written.Decision, written.Pos, written.From, "can.outside.", string(g))
 	}
-	return result(omitted, s.pos(), "", "outside the project")
+	return result(omitted, s.pos(), "", "default of can.outside.", string(g))
 }
 
 func (s *side) outside(g ir.Group) *Result {

@@ -24,6 +24,24 @@ func CheckHost(text string) error {
 	return err
 }
 
+// HostPattern returns the canonical text of a host pattern: as browsers and agents compare hosts,
+// in lower case, ASCII and without a trailing dot, an IP address as it is written canonically
+// and one of version 6 in brackets. It fails where [CheckHost] does.
+func HostPattern(text string) (string, error) {
+	p, err := parseHost(text)
+	switch {
+	case err != nil:
+		return "", err
+	case p.all:
+		return "*", nil
+	case p.sub != "":
+		return "*" + p.sub, nil
+	case strings.Contains(p.host, ":"):
+		return "[" + p.host + "]", nil
+	}
+	return p.host, nil
+}
+
 // hostPattern matches every host, the subdomains of one, or one.
 type hostPattern struct {
 	all  bool
@@ -35,8 +53,14 @@ func parseHost(text string) (hostPattern, error) {
 	if text == "*" {
 		return hostPattern{all: true}, nil
 	}
+	if err := notATool(ir.Web, text); err != nil {
+		return hostPattern{}, err
+	}
 	bare, sub := strings.CutPrefix(text, "*.")
+	host, domain := strings.CutPrefix(text, "domain:")
 	switch {
+	case domain && host != "":
+		return hostPattern{}, fmt.Errorf("got %q, want a host alone: write %q", text, host)
 	case text == "":
 		return hostPattern{}, errors.New(`got "", want a host, "*.host" or "*"`)
 	case strings.Contains(text, "://"):
@@ -44,8 +68,8 @@ func parseHost(text string) (hostPattern, error) {
 	case strings.Contains(bare, "*"):
 		return hostPattern{}, fmt.Errorf(`got %q, want a host, "*.host" (subdomains) or "*"`, text)
 	}
-	host, ok := Host(bare)
-	if !ok {
+	var ok bool
+	if host, ok = Host(bare); !ok {
 		return hostPattern{}, fmt.Errorf("got %q, want a host", text)
 	}
 	if port := hostPort(bare); port != "" {

@@ -76,3 +76,20 @@ func TestCheckHost(t *testing.T) {
 		}
 	}
 }
+
+// A pattern has one canonical text, which matches what the written one does.
+func TestHostPattern(t *testing.T) {
+	for text, want := range map[string]string{
+		"*": "*", "Example.COM.": "example.com", "*.Example.COM.": "*.example.com", "bücher.de": "xn--bcher-kva.de", "*.bücher.de": "*.xn--bcher-kva.de",
+		"XN--BCHER-kva.de": "xn--bcher-kva.de", "127.1": "127.0.0.1", "0x7f.1": "127.0.0.1", "[::1]": "[::1]", "::1": "[::1]", "[0:0::1]": "[::1]", "[::ffff:127.0.0.1]": "127.0.0.1",
+		"": "", "a.example.com..": "", "a..b": "", "08.1": "", "256.1.1.1": "", "1.2.3.4.5": "", "a b": "", "[::1": "", "*.127.1": "", "*.[::1]": "",
+	} {
+		got, err := HostPattern(text)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
+		}
+		if again, err := HostPattern(got); want != "" && (again != got || err != nil) {
+			t.Errorf("%q is %q, and that is %q (%v)", text, got, again, err)
+		}
+	}
+}

@@ -31,9 +31,9 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	c.Read = r.decodeTable(n.Get("read"), path+"read", r.filePattern)
 	c.Edit = r.decodeTable(n.Get("edit"), path+"edit", r.filePattern)
 	c.Command = r.decodeTable(n.Get("command"), path+"command", r.commandPattern)
-	c.Web = r.decodeTable(n.Get("web"), path+"web", r.plain(diag.BadHost, policy.CheckHost))
+	c.Web = r.decodeTable(n.Get("web"), path+"web", r.hostPattern)
 	if b := n.Get("browser"); b != nil {
-		alias := r.decodeTable(b, path+"browser", r.plain(diag.BadHost, policy.CheckHost))
+		alias := r.decodeTable(b, path+"browser", r.hostPattern)
 		if c.Web != nil {
 			r.diags.Errorf(diag.Conflict, b.Pos, "browser stands beside web, its new name; keep web alone").
 				Path(path + "browser")
@@ -86,7 +86,7 @@ func bare(n *source.Node) (*ir.Default, []ir.Rule) {
 }
 
 // patternReader reads and checks a pattern.
-type patternReader func(n *source.Node, path string) (ir.Pattern, bool)
+type patternReader func(n *source.Node, path string, d ir.Decision) (ir.Pattern, bool)
 
 // lists are the lists of rules in a table.
 var lists = []struct {
@@ -112,7 +112,7 @@ func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReade
 	var rules []ir.Rule
 	for _, l := range lists {
 		for i, e := range elems(n.Get(l.name)) {
-			if p, ok := pattern(e, fmt.Sprintf("%s.%s[%d]", path, l.name, i)); ok {
+			if p, ok := pattern(e, fmt.Sprintf("%s.%s[%d]", path, l.name, i), l.decision); ok {
 				rules = append(rules, ir.Rule{Decision: l.decision, Pattern: p, Pos: e.Pos})
 			}
 		}
@@ -120,7 +120,7 @@ func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReade
 	return rules
 }
 
-func (r *resolver) filePattern(n *source.Node, path string) (ir.Pattern, bool) {
+func (r *resolver) filePattern(n *source.Node, path string, d ir.Decision) (ir.Pattern, bool) {
 	if n.Kind == source.Struct {
 		re := n.Get("regex")
 		if err := policy.CheckRegex(re.Text); err != nil {
@@ -129,10 +129,10 @@ func (r *resolver) filePattern(n *source.Node, path string) (ir.Pattern, bool) {
 		}
 		return ir.Pattern{Kind: ir.Regex, Text: re.Text}, true
 	}
-	return r.plain(diag.BadGlob, policy.CheckGlob)(n, path)
+	return r.plain(diag.BadGlob, policy.CheckGlob)(n, path, d)
 }
 
-func (r *resolver) commandPattern(n *source.Node, path string) (ir.Pattern, bool) {
+func (r *resolver) commandPattern(n *source.Node, path string, d ir.Decision) (ir.Pattern, bool) {
 	if name, ok := strings.CutPrefix(n.Text, "@"); ok {
 		if err := policy.CheckBuiltin(name); err != nil {
 			r.diags.Errorf(diag.BadCommand, n.Pos, "%v", err).Path(path)
@@ -140,18 +140,32 @@ func (r *resolver) commandPattern(n *source.Node, path string) (ir.Pattern, bool
 		}
 		return ir.Pattern{Kind: ir.Builtin, Text: name}, true
 	}
-	return r.plain(diag.BadCommand, policy.CheckCommand)(n, path)
+	check := policy.CheckCommand
+	if d < ir.Allow {
+		check = policy.CheckHeld // one that matches nothing would be trusted to hold
+	}
+	return r.plain(diag.BadCommand, check)(n, path, d)
 }
 
-func (r *resolver) slugPattern(n *source.Node, path string) (ir.Pattern, bool) {
-	p, ok := r.plain(diag.BadSlug, policy.CheckSlug)(n, path)
+// hostPattern reads a host. The model has it in its canonical form, which is what agents compare.
+func (r *resolver) hostPattern(n *source.Node, path string, _ ir.Decision) (ir.Pattern, bool) {
+	host, err := policy.HostPattern(n.Text)
+	if err != nil {
+		r.diags.Errorf(diag.BadHost, n.Pos, "%v", err).Path(path)
+		return ir.Pattern{}, false
+	}
+	return ir.Pattern{Text: host}, true
+}
+
+func (r *resolver) slugPattern(n *source.Node, path string, d ir.Decision) (ir.Pattern, bool) {
+	p, ok := r.plain(diag.BadSlug, policy.CheckSlug)(n, path, d)
 	if ok && n.Text != "*" {
 		r.modeRef(n, path)
 	}
 	return p, ok
 }
 
-func (r *resolver) toolPattern(n *source.Node, path string) (ir.Pattern, bool) {
+func (r *resolver) toolPattern(n *source.Node, path string, d ir.Decision) (ir.Pattern, bool) {
 	if name, ok := strings.CutPrefix(n.Text, "@"); ok {
 		if err := policy.CheckRisk(name); err != nil {
 			r.diags.Errorf(diag.BadToolPattern, n.Pos, "%v", err).Path(path)
@@ -159,12 +173,12 @@ func (r *resolver) toolPattern(n *source.Node, path string) (ir.Pattern, bool) {
 		}
 		return ir.Pattern{Kind: ir.Risk, Text: name}, true
 	}
-	return r.plain(diag.BadToolPattern, policy.CheckToolGlob)(n, path)
+	return r.plain(diag.BadToolPattern, policy.CheckToolGlob)(n, path, d)
 }
 
 // plain returns a reader of patterns that are texts.
 func (r *resolver) plain(code diag.Code, check func(string) error) patternReader {
-	return func(n *source.Node, path string) (ir.Pattern, bool) {
+	return func(n *source.Node, path string, _ ir.Decision) (ir.Pattern, bool) {
 		if err := check(n.Text); err != nil {
 			r.diags.Errorf(code, n.Pos, "%v", err).Path(path)
 			return ir.Pattern{}, false

@@ -79,9 +79,14 @@ func TestOrdinarySources(t *testing.T) {
 			`, "can": {"read": "allow", "mcp": {"g": "allow"}, "unknown": "agent"}}}`,
 		"a mode that asks beside auto": `"modes": {"a": {` + mode +
 			`, "can": {"command": {}, "default": "ask", "unknown": "agent"}}}, "roles": {"a": {"permissionMode": "auto"}}`,
-		"a tool whole":                  `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
-		"a name that is not ASCII":      `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
-		"a class of letters":            `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,
+		"a tool whole":             `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
+		"a name that is not ASCII": `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
+		"a class of letters":       `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,
+		"hosts in other forms": `"roles": {"a": {"can": {"web": {"default": "allow",
+			"deny": ["bücher.de", "*.Bücher.de", "127.1", "0x7f.2", "[::1]", "a.example.com."], "ask": ["[0:0::2]"]}}}}`,
+		"names that look outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~x", "a:b", "~y/**", "s?c/**"]},
+			"read": {"deny": ["~x", "~z/", "[~]v/**"], "ask": ["~u/a"]}}}}`,
+		"allows that look outside":      `"roles": {"a": {"can": {"edit": {"allow": ["~x", "a:b", "~root/**"], "default": "ask"}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,8 +79,17 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 }
 
 func (u *universe) add(g ir.Group, arg, class string) {
+	if (g == ir.Read || g == ir.Edit) && looksOutside.MatchString(arg) {
+		arg = "./" + arg
+	}
 	u.witness(Witness{Action: policy.Action{Group: g, Arg: arg}, Class: class})
 }
+
+// looksOutside matches a name that a shell or Windows takes for one outside ("~x" is the home of
+// x, "c:x" a file on a drive) and the tools of agents for a file of the project. The source
+// decides it as the lower of both; what a tool opens is compared as "./~x", which is that file
+// to everybody.
+var looksOutside = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$))`)
 
 // witness adds a witness with the source's decision, unless its action is there already.
 func (u *universe) witness(w Witness) {
@@ -93,8 +103,12 @@ func (u *universe) witness(w Witness) {
 }
 
 // noHost reports whether no address has such a host: one whose last part is a number is an IPv4
-// address, or the address is none (WHATWG URL, the host parser).
+// address, one with brackets or colons an IPv6 address, or the address is none (WHATWG URL, the
+// host parser).
 func noHost(arg string) bool {
+	if _, ok := policy.Host(arg); !ok && (strings.Contains(arg, "[") || strings.Count(arg, ":") > 1) {
+		return true
+	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(arg, "."), ":")
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if last == "" || strings.Trim(last, "0123456789") != "" {

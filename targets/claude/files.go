@@ -187,16 +187,22 @@ func (p *pathRules) hold(r *ir.Rule) {
 		dir := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/")
 		if dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**")) {
 			glob = dir
-			if rooted && !strings.Contains(dir, "/") {
+			switch of := rooted && !strings.Contains(dir, "/"); {
+			case of && (strings.ContainsAny(dir, `*?[\`) || dir[0] == '~'):
+				glob = "./" + dir
+			case of:
 				glob += "/*" // what is in a folder of the project itself
 			}
 		}
 		if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
 			p.out.add(r.Decision, p.tool+"("+glob+")")
 		}
-		switch glob[0] {
-		case '!', '#', '~':
+		switch {
+		case !strings.ContainsRune("!#~", rune(glob[0])):
+		case rooted:
 			glob = "./" + glob
+		default:
+			glob = "**/" + glob
 		}
 		if p.approves() && (!rooted || strings.HasPrefix(glob, "**/")) {
 			glob = "//**/" + strings.TrimPrefix(glob, "**/") // outside the project too

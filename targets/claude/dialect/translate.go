@@ -79,7 +79,11 @@ func (t *translation) command(r rule.Rule) bool {
 	// A blank at an end is a part of the rule. "@" begins the name of a list in the source.
 	padded := t.decision == ir.Allow && strings.TrimSpace(r.Spec) != r.Spec
 	joined := strings.ContainsAny(r.Spec, "|;&\n")
-	if padded || joined || strings.HasPrefix(r.Spec, "@") || policy.CheckCommand(r.Spec) != nil {
+	check := policy.CheckCommand
+	if t.decision < ir.Allow {
+		check = policy.CheckHeld
+	}
+	if padded || joined || strings.HasPrefix(r.Spec, "@") || check(r.Spec) != nil {
 		return false
 	}
 	t.add(ir.Command, ir.Pattern{Text: r.Spec})

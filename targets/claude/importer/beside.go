@@ -104,7 +104,7 @@ func (b besideRule) line(r rule.Rule) string {
 	if !strings.HasSuffix(head, "*") {
 		head += " *"
 	}
-	if policy.CheckCommand(head) != nil {
+	if policy.CheckHeld(head) != nil {
 		head = "*"
 	}
 	b.ask(ir.Command, head)
@@ -129,5 +129,5 @@ func (b besideRule) folder(r rule.Rule, g ir.Group) string {
 // commandsOn returns the patterns of the commands that are given a path which a glob
 // matches.
 func commandsOn(glob string) []string {
-	return slices.DeleteFunc(contract.CommandsOn(glob), func(p string) bool { return policy.CheckCommand(p) != nil })
+	return slices.DeleteFunc(contract.CommandsOn(glob), func(p string) bool { return policy.CheckHeld(p) != nil })
 }

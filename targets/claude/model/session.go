@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -269,11 +270,19 @@ func (s *session) offered(tool string) bool {
 }
 
 // hostname returns the host of a URL as Claude Code reads it, which is as browsers do:
-// lower case, in ASCII, without the port and the last dot.
+// lower case, in ASCII, without the port and the last dot, an address in its canonical form.
 func hostname(arg string) string {
 	h := strings.TrimSuffix(arg, ".")
 	if name, _, err := net.SplitHostPort(h); err == nil {
 		h = strings.TrimSuffix(name, ".")
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil && ip.Is6() {
+		return bracketed(ip.String())
+	}
+	if host, ok := policy.Host(arg); ok {
+		if _, err := netip.ParseAddr(host); err == nil {
+			return host
+		}
 	}
 	if strings.ContainsAny(h, "/@?#\\ ") {
 		return ""
