@@ -113,7 +113,7 @@ func (c *explainCmd) Run(e *env) error {
 				action.Arg = names[0]
 			}
 		}
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Told(), r.From, r.Pos.String()
 		x.Verdicts = verdicts(res, ref, action, r)
 	})
 	if stopped.HasErrors() {

@@ -342,6 +342,45 @@ func (t *fileTable) guard(p *filePath) *Result {
 	return t.guards.held(p)
 }
 
+// beginning returns the lowest deny or ask, but those that begin with a wildcard, that may hold
+// for a path that begins with a text, nil for none.
+func (t *fileRules) beginning(text string) *Result {
+	var path alternative
+	names := strings.Split(Fold(text), "/")
+	for _, name := range names[:len(names)-1] {
+		if name != "" && name != "." {
+			path = append(path, segment{kind: segLiteral, text: name})
+		}
+	}
+	last := []elem{{kind: elemStar}}
+	if name := names[len(names)-1]; name != "" {
+		last = append([]elem{{kind: elemLiteral, text: name}}, last...)
+	}
+	path = append(path, newSegment(last))
+	for rank := range t.ends {
+		if t.globs[rank] == nil {
+			return &t.results[rank]
+		}
+		for _, a := range t.globs[rank] {
+			if !a.wild() && a.to(t.hold.reach).meets(path) {
+				return &t.results[rank]
+			}
+		}
+	}
+	return nil
+}
+
+// wild reports whether an alternative begins with a wildcard.
+func (a alternative) wild() bool {
+	for _, s := range a {
+		if s.kind != segAnyDepth {
+			letters := s.letters()
+			return len(letters) == 0 || letters[0].kind == elemStar
+		}
+	}
+	return true
+}
+
 // held returns the deny or the ask of a path, nil for none.
 func (t *fileRules) held(p *filePath) *Result {
 	if r := t.holding(p); r < t.ends {
