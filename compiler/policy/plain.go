@@ -25,7 +25,7 @@ import (
 //	          zsh replaces a leading "=NAME", and "~", "^" and "#" mean something in one of them.
 //	* ? ~ ^   Behind the first word only, "~" and "^" only inside of a word ("HEAD~1", "main^.."). A
 //	          shell may put names of files in the place of such a word (zsh with EXTENDED_GLOB does so
-//	          for "~" and "^"), or nothing, and never runs anything for it. See [word.names].
+//	          for "~" and "^"), or nothing, and never runs anything for it. See [expansions].
 //	'…'       Printable characters but "!", which bash replaces by its history, and "\", which
 //	          some expand later (echo) and which ends a character in other encodings. Line breaks,
 //	          as in the text of a commit, but not where a here-document is to follow.
@@ -85,10 +85,11 @@ func (l *plainLine) oddHere() bool {
 		return l.odd("its end is missing")
 	}
 	r, size := utf8.DecodeRuneInString(rest)
-	word := l.text[min(l.from, l.at):]
-	if end := strings.IndexAny(word[min(len(word), l.at-min(l.from, l.at)+size):], " \t\n;&|"); end >= 0 {
-		word = word[:l.at-min(l.from, l.at)+size+end]
+	end := len(l.text)
+	if n := strings.IndexAny(rest[size:], " \t\n;&|"); n >= 0 {
+		end = l.at + size + n
 	}
+	word := l.text[l.from:end]
 	switch {
 	case r == '#' && l.from == l.at:
 		return l.odd("the comment " + quote(rest))
@@ -108,7 +109,8 @@ func (l *plainLine) oddHere() bool {
 
 // quote returns a part of a line for a message: on one line, and shortened.
 func quote(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	text = strings.Join(strings.FieldsFunc(text, unseen), " ")
 	if r := []rune(text); len(r) > maxShown {
 		text = string(r[:maxShown-1]) + "…"
 	}
@@ -242,7 +244,7 @@ func (l *plainLine) command() bool {
 	case !ok:
 		return l.oddHere()
 	case !first.known || first.names:
-		return l.odd(quote(l.text[l.from:l.at]) + " is no literal program")
+		return l.odd(quote(l.text[l.from:l.at]) + " is not a literal program")
 	case !startsCommand(program):
 		return l.odd(whyNoCommand(program, l.text[l.from:l.at]))
 	case program == "time": // a word of some shells: what follows is a command
@@ -254,7 +256,9 @@ func (l *plainLine) command() bool {
 	for {
 		spaced := l.at > 0 && isBlank(l.text[l.at-1]) || isBlank(l.next(0))
 		l.blanks()
-		l.from = l.at
+		if spaced {
+			l.from = l.at
+		}
 		switch c := l.next(0); {
 		case parts(c):
 			return l.builtin(words)
@@ -282,7 +286,7 @@ func (l *plainLine) builtin(words []plainWord) bool {
 	}
 	name, args := words[0].text, words[1:]
 	if !words[0].known || words[0].names || meanings[name] {
-		return l.odd(quote(name) + " is no program")
+		return l.odd(quote(name) + " is not a program")
 	}
 	b, ok := builtinsOfShells[name]
 	if !ok {
@@ -326,7 +330,7 @@ func whyNoCommand(word, raw string) string {
 	case strings.Contains(word, "="):
 		return "the assignment " + quote(raw)
 	}
-	return quote(raw) + " is no literal program"
+	return quote(raw) + " is not a literal program"
 }
 
 // startsCommand reports whether a word names a program, and nothing else in any shell.
@@ -439,8 +443,10 @@ func (l *plainLine) doubleQuoted() (text string, known, ok bool) {
 			l.at++
 			return l.text[start : l.at-1], known, true
 		case r == '$':
+			from := l.at
 			l.at++
 			if !l.variable() {
+				l.at = from
 				return "", false, false
 			}
 			known = false
@@ -472,7 +478,8 @@ func (l *plainLine) message() bool {
 	if !l.document(end) || !l.take(")\"") {
 		return false
 	}
-	return closes(l.text[start:l.at-len(end)-3]) || l.odd("the quotes or parentheses in the text of "+quote("$(cat <<'"+end+"'"))
+	return closes(l.text[start:l.at-len(end)-3]) ||
+		l.odd("older shells do not find the end of "+quote("$(cat <<'"+end+"'")+" by its quotes or parentheses")
 }
 
 // closes reports whether every shell finds the end of a text in "$(cat <<'EOF' … )". Old ones

@@ -294,7 +294,7 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		a.test(s.Cmd, in)
 	default:
-		a.unreadable(quote(a.rawText(s)) + " is nothing that is read")
+		a.unreadable(quote(a.rawText(s)) + " is not read")
 		a.nested(s.Cmd, in)
 	}
 	return both(in)

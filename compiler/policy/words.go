@@ -40,7 +40,10 @@ func (a *analysis) word(w *syntax.Word, in dirs) word {
 	for _, part := range w.Parts {
 		r.part(part)
 	}
-	out := word{text: r.b.String(), raw: a.rawText(w), holes: r.holes, strict: r.strict, names: r.names, stem: r.stem, begins: r.begins}
+	out := word{
+		text: r.b.String(), raw: a.rawText(w), holes: r.holes, strict: r.strict,
+		names: r.names, stem: r.stem, begins: r.begins,
+	}
 	if r.brace {
 		// What the braces make may be several words.
 		out = word{text: string(rune(hole)), raw: out.raw, holes: true, strict: r.strict, bare: true}
@@ -230,23 +233,31 @@ func (a *analysis) message(part syntax.WordPart, in dirs) (string, bool) {
 	}
 	s := x.Stmts[0]
 	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Assigns) > 0 || len(call.Args) != 1 || call.Args[0].Lit() != "cat" ||
-		s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) != 1 {
+	if !ok || len(call.Assigns) > 0 || len(call.Args) != 1 || call.Args[0].Lit() != "cat" || len(s.Redirs) != 1 ||
+		s.Negated || s.Background || s.Coprocess || s.Disown {
 		return "", false
 	}
-	doc := s.Redirs[0]
-	if doc.Op != syntax.Hdoc || doc.N != nil || doc.Hdoc == nil || len(doc.Word.Parts) != 1 {
+	text, ok := quotedDocument(s.Redirs[0])
+	if !ok {
 		return "", false
 	}
-	if q, ok := doc.Word.Parts[0].(*syntax.SglQuoted); !ok || q.Dollar {
-		return "", false
-	}
-	text := doc.Hdoc.Lit()
-	if text == "" && len(doc.Hdoc.Parts) > 0 {
-		return "", false
-	}
-	a.commands = append(a.commands, command{dirs: in, neutral: true, words: []word{{text: "cat"}}, raw: "cat", hold: []string{"cat"}})
+	const cat = "cat"
+	a.commands = append(a.commands,
+		command{dirs: in, neutral: true, words: []word{{text: cat}}, raw: cat, hold: []string{cat}})
 	return strings.TrimRight(text, "\n"), true
+}
+
+// quotedDocument returns the text of a here-document on standard input whose delimiter is in
+// single quotes.
+func quotedDocument(r *syntax.Redirect) (string, bool) {
+	if r.Op != syntax.Hdoc || r.N != nil || r.Hdoc == nil || len(r.Word.Parts) != 1 {
+		return "", false
+	}
+	if q, ok := r.Word.Parts[0].(*syntax.SglQuoted); !ok || q.Dollar {
+		return "", false
+	}
+	text := r.Hdoc.Lit()
+	return text, text != "" || len(r.Hdoc.Parts) == 0
 }
 
 // doubleQuoted writes text inside double quotes, where a backslash escapes
