@@ -81,9 +81,10 @@ func (s *Subject) reading(side *side, a *analysis, r *Result) string {
 		_, files := side.commands.decide(c)
 		for _, f := range files {
 			if f.begins {
-				if of := s.beginning(side, ir.Read, f.text); of != nil && decided(of) {
-					return quote(c.raw) + " may read files that begin with " + quote(f.text)
+				if of := s.beginning(side, ir.Read, f); of != nil && decided(of) {
+					return quote(c.raw) + " may read files that begin with " + quote(f.stem)
 				}
+				continue
 			}
 			if f.wide && s.everyFile(side, ir.Read) == nil {
 				return quote(c.raw) + " may read any file"

@@ -211,8 +211,10 @@ func (u *usage) git(args []word) ([]word, bool) {
 		}
 		files = append(files, named...)
 		if o.names && !object {
-			deep := o.begins && strings.Contains(o.text[len(o.stem):], "/") // of any folder
-			files = append(files, word{text: o.stem, begins: o.begins, wide: deep})
+			files = append(files, word{text: o.stem})
+			if o.begins {
+				files = append(files, o)
+			}
 		}
 	}
 	for i := range files {

@@ -282,7 +282,8 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 			}
 		}
 		if f.begins {
-			judge(s.beginning(side, ir.Read, f.text))
+			judge(s.beginning(side, ir.Read, f))
+			continue
 		}
 		if !f.wide {
 			s.touches(side, p, p.touched(ir.Read, f, c.dirs), judge)
@@ -340,14 +341,15 @@ func (s *Subject) everyFile(side *side, g ir.Group) *Result {
 	return all
 }
 
-// beginning returns the lowest deny or ask of a file whose path begins with a text. A pattern
-// that begins with a wildcard is none for them: what git shows of the files that it tracks it shows
-// without their names too, and "*.pem" is no reason to ask about HEAD^.
-func (s *Subject) beginning(side *side, g ir.Group, text string) *Result {
+// beginning returns the lowest deny or ask of a file that zsh may put in the place of a word with
+// "^". A pattern that begins with a wildcard does not count: what git shows of the files that it
+// tracks it shows without their names too, and "*.pem" is not a reason to ask about HEAD^.
+func (s *Subject) beginning(side *side, g ir.Group, w word) *Result {
 	var all *Result
 	judge := needs(&all)
+	text := w.script()
 	for _, side := range s.asking(side, g).stating(g) {
-		judge(side.table(g).rules.beginning(text))
+		judge(side.table(g).rules.beginning(text[:len(w.stem)], text[len(w.stem):]))
 	}
 	return all
 }

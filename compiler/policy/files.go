@@ -343,20 +343,27 @@ func (t *fileTable) guard(p *filePath) *Result {
 }
 
 // beginning returns the lowest deny or ask, but those that begin with a wildcard, that may hold
-// for a path that begins with a text, nil for none.
-func (t *fileRules) beginning(text string) *Result {
+// for a path that begins with stem and goes on with the names of rest behind its first "/". It
+// returns nil for none.
+func (t *fileRules) beginning(stem, rest string) *Result {
 	var path alternative
-	names := strings.Split(Fold(text), "/")
-	for _, name := range names[:len(names)-1] {
-		if name != "" && name != "." {
-			path = append(path, segment{kind: segLiteral, text: name})
+	names := strings.Split(Fold(stem), "/")
+	behind := strings.Split(Fold(rest), "/")[1:]
+	for i, name := range append(names, behind...) {
+		begins := i == len(names)-1
+		if sign := strings.IndexAny(name, "^~"); i >= len(names) && sign >= 0 {
+			name, begins = name[:sign], true
+		}
+		literal, star := elem{kind: elemLiteral, text: name}, elem{kind: elemStar}
+		switch {
+		case begins && name == "":
+			path = append(path, newSegment([]elem{star}))
+		case begins:
+			path = append(path, newSegment([]elem{literal, star}))
+		case name != "" && name != ".":
+			path = append(path, newSegment([]elem{literal}))
 		}
 	}
-	last := []elem{{kind: elemStar}}
-	if name := names[len(names)-1]; name != "" {
-		last = append([]elem{{kind: elemLiteral, text: name}}, last...)
-	}
-	path = append(path, newSegment(last))
 	for rank := range t.ends {
 		if t.globs[rank] == nil {
 			return &t.results[rank]

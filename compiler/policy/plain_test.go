@@ -116,7 +116,8 @@ func TestNamesOfFiles(t *testing.T) {
 			"git push a*": ir.Allow, "git l*": ir.Deny, "git lo^ x": ir.Deny, "git log HEAD^": ir.Deny, "git stash l*": ir.Deny, "cat a*": ir.Deny, "git \"$X\"": ir.Deny, "git log \"$X\"": ir.Deny}},
 		"sets": {ir.Can{Command: table(allow("@git_read", "@readonly_filters")), Read: withDefault(table(deny("/secrets/**", ".env"), ask("*.key")), ir.Allow)}, lines{
 			"git diff HEAD~1": ir.Allow, "git show HEAD^": ir.Allow, "git log HEAD~3..HEAD^2": ir.Allow, "git diff main^..": ir.Allow, "git merge-base main^ dev": ir.Allow, "git log origin/main^": ir.Allow,
-			"git blame .en^": ir.Deny, "git blame .env~1": ir.Deny, "git show secre^": ir.Deny, "git show secrets/k~x": ir.Deny, "git show SECRETS/^": ir.Deny, "git show HEAD~1:secrets/key": ir.Deny, "git show a^/key": ir.Deny,
+			"git show HEAD^:src/a.go": ir.Allow, "git show HEAD^:secrets/key": ir.Deny, "git show x^/.env": ir.Deny, "git diff HEAD^..origin/dev~2": ir.Allow, "git show secrets/a/^": ir.Deny, "git show a/s^/../b": ir.Deny,
+			"git blame .en^": ir.Deny, "git blame .env~1": ir.Deny, "git show secre^": ir.Deny, "git show secrets/k~x": ir.Deny, "git show SECRETS/^": ir.Deny, "git show HEAD~1:secrets/key": ir.Deny, "git show sec^/key": ir.Deny,
 			"cat a~1": ir.Deny, "cat *.md": ir.Deny, "git log *.md": ir.Deny, "git log -S a^": ir.Deny, "git stash show a^": ir.Deny, "git log --since=a^": ir.Deny, "git show ../a^": ir.Deny, "git branch a^": ir.Deny}},
 	} {
 		s := mode(t, c.can)
