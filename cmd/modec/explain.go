@@ -113,7 +113,7 @@ func (c *explainCmd) Run(e *env) error {
 	stopped := e.untilStopped(func() {
 		disk := e.disk()
 		r := disk.Decide(s, action, e.dir)
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Rule, r.From, r.Pos.String()
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Told(), r.From, r.Pos.String()
 		x.Verdicts = e.verdicts(e.judges(res), ref, action, r)
 	})
 	if stopped.HasErrors() {

@@ -394,8 +394,10 @@ func (c *comparison) compare(a policy.Action) {
 	c.changed[k] = append(c.changed[k], a)
 }
 
-// guarded returns a result that is the same for every guard of a decision.
+// guarded returns a result that is the same for every guard of a decision, and for every line that
+// a rule decides.
 func guarded(r policy.Result) policy.Result {
+	r.Reason = ""
 	if r.Pos.File == ir.GuardsFile {
 		return policy.Result{Decision: r.Decision, Rule: GuardedPaths, Pos: diag.Pos{File: ir.GuardsFile}}
 	}

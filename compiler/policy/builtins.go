@@ -98,6 +98,9 @@ func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 	name, args := words[0].text, words[1:]
 	if to == hold {
 		name = base(name)
+		if words[0].holes || s.may(name, args) {
+			return nil, true
+		}
 	}
 	if s.name == "readonly_filters" {
 		u, ok := filters[name]
@@ -129,10 +132,38 @@ func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 	return u.git(args[1:])
 }
 
+// may reports whether a command of which some words are known at run time only may belong to the
+// set.
+func (s *builtinSet) may(name string, args []word) bool {
+	unsure := func(w word) bool { return w.holes || w.names }
+	if !slices.ContainsFunc(args, unsure) {
+		return false
+	}
+	if s.name == "readonly_filters" {
+		_, ok := filters[name]
+		return ok
+	}
+	for len(args) > 0 && listed("--no-pager -P --no-optional-locks", args[0].text) {
+		args = args[1:]
+	}
+	if name != "git" || len(args) == 0 {
+		return false
+	}
+	for command := range gitRead {
+		if sub, _, _ := strings.Cut(command, " "); sub == args[0].text {
+			return true
+		}
+	}
+	return unsure(args[0])
+}
+
 // filter returns the files that a filter reads, in both readings of its arguments: GNU's
 // programs take options behind operands too, all others end them at the first operand. It
 // fails where the arguments are not permitted in one of the readings.
 func (u *usage) filter(args []word) ([]word, bool) {
+	if slices.ContainsFunc(args, func(w word) bool { return w.names }) {
+		return nil, false // it may stand for any number of files
+	}
 	var files []word
 	for _, as := range []order{permuted, optionsFirst} {
 		p, ok := u.parse(args, as)
@@ -156,6 +187,17 @@ func (u *usage) git(args []word) ([]word, bool) {
 		return nil, false
 	}
 	files := p.paths
+	signs := func(words []word) (n int) {
+		for _, w := range words {
+			if w.names {
+				n++
+			}
+		}
+		return n
+	}
+	if n := signs(args); n != signs(p.operands) || n > 0 && u.max >= 0 {
+		return nil, false // it may stand for the value of an option, or for several words
+	}
 	for i, o := range p.operands {
 		// git diff and its like read any file when one lies outside.
 		if text := o.script(); outsidePrefix(text, windows) || hasParent(text) {
@@ -170,6 +212,12 @@ func (u *usage) git(args []word) ([]word, bool) {
 			return nil, false
 		}
 		files = append(files, named...)
+		if o.names && !object {
+			files = append(files, word{text: o.stem})
+			if o.begins {
+				files = append(files, o)
+			}
+		}
 	}
 	if u.searches {
 		files = append(files, p.searched()...)

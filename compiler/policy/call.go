@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -25,6 +27,7 @@ func (a *analysis) call(x *syntax.CallExpr, redirs []*syntax.Redirect, in dirs) 
 			ok = to
 		} else if mayMove(c.words) {
 			ok, fail = dirs{unknown: true}, dirs{unknown: true}
+			a.moved = cmp.Or(a.moved, whereTo(c, in))
 		}
 	}
 	a.add(c, assigns, redirs)
@@ -40,10 +43,20 @@ func (a *analysis) cdTarget(words, assigns []word, in dirs) (dirs, bool) {
 	if len(args) == 2 && args[0].text == "--" {
 		args = args[1:]
 	}
-	if len(args) != 1 || args[0].holes || args[0].strict {
+	if len(args) != 1 || args[0].holes || args[0].strict || args[0].names {
 		return dirs{}, false
 	}
 	return a.into(in, args[0].script())
+}
+
+// whereTo returns what is known of a command that may have changed the folder.
+func whereTo(c command, in dirs) string {
+	literal := !slices.ContainsFunc(c.words, func(w word) bool { return w.holes || w.strict || w.names })
+	if to := c.words[len(c.words)-1].text; literal && !in.unknown && c.words[0].text == "cd" && len(c.words) > 1 &&
+		to != "" && to[0] != '-' {
+		return quote(c.raw) + " leaves the project"
+	}
+	return "it is not known where " + quote(c.raw) + " leads"
 }
 
 // movers are the commands that may change the shell's folder.
@@ -68,24 +81,38 @@ func mayMove(words []word) bool {
 // add completes a command with its texts and judges the scripts in it.
 func (a *analysis) add(c command, assigns []word, redirs []*syntax.Redirect) {
 	c.plain = len(assigns) == 0
+	strict := func(is bool, what string) {
+		if is && !c.strict {
+			c.strict, c.hidden = true, what
+		}
+	}
 	for _, w := range assigns {
-		c.strict = c.strict || w.strict
+		strict(w.strict, cmp.Or(w.raw, w.text))
 	}
 	for _, w := range c.words {
-		c.strict = c.strict || w.strict
+		strict(w.strict, cmp.Or(w.raw, w.text))
 		c.plain = c.plain && !w.holes
 	}
 	if len(c.words) > 0 {
 		program := &c.words[0]
 		// zsh replaces "=name" by the program's path.
-		c.strict = c.strict || program.holes || strings.HasPrefix(program.text, "=") || program.text == ""
+		name := cmp.Or(program.raw, program.text)
+		strict(program.holes || strings.HasPrefix(program.text, "=") || program.text == "", name)
 		if c.dirs.unknown || !c.dirs.atRoot() {
 			// "./tool" is another program after a cd.
-			c.strict = c.strict || strings.Contains(program.text, "/") && !strings.HasPrefix(program.text, "/")
+			strict(strings.Contains(program.text, "/") && !strings.HasPrefix(program.text, "/"), name)
 		}
 	}
-	c.allow, c.skip = allowTexts(assigns, c.words)
-	a.holdTexts(&c, assigns)
+	known := c.words
+	if first := slices.IndexFunc(c.words, func(w word) bool { return w.names }); first >= 0 {
+		known, c.more = c.words[:first], true
+	}
+	if len(known) > 0 || !c.more {
+		c.allow, c.skip = allowTexts(assigns, known)
+	}
+	for _, words := range expansions(c.words) {
+		a.holdTexts(&c, assigns, words)
+	}
 	a.commands = append(a.commands, c)
 	a.handOver(c.words, c.dirs, redirs)
 }
@@ -127,13 +154,54 @@ func writeWord(b *strings.Builder, text string) {
 	b.WriteString(text)
 }
 
+// maxExpanded bounds the words that name files of which every choice is tried.
+const maxExpanded = 3
+
+// expansions returns what a shell may make of the words of a command: one that names files may
+// be as it is written, any of their names, or, where no file has such a name, no word at all.
+func expansions(words []word) [][]word {
+	all := [][]word{words}
+	var at []int
+	for i, w := range words {
+		if w.names {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return all
+	}
+	anything := word{text: string(rune(hole)), holes: true, bare: true}
+	if len(at) > maxExpanded {
+		other := slices.Clone(words)
+		for _, i := range at {
+			other[i] = anything
+		}
+		return append(all, other)
+	}
+	for gone := range 1 << len(at) {
+		var other []word
+		for i, w := range words {
+			n := slices.Index(at, i)
+			switch {
+			case n >= 0 && gone&(1<<n) != 0:
+				continue
+			case w.signs():
+				w.text, w.holes = w.stem+string(rune(hole)), true
+			}
+			other = append(other, w)
+		}
+		all = append(all, other)
+	}
+	return all
+}
+
 // holdTexts computes the texts that deny and ask compare: the command as it is,
 // and everything that it is seen to run.
-func (a *analysis) holdTexts(c *command, assigns []word) {
-	words := c.words
+func (a *analysis) holdTexts(c *command, assigns, words []word) {
 	feeds := len(words) > 0 && feedsArguments(words)
 	if feeds && len(words) > maxFed {
-		a.opaque, feeds = true, false
+		a.unreadable(quote(c.raw) + " is too long")
+		feeds = false
 	}
 	if feeds {
 		words = withHoles(words)
@@ -153,7 +221,8 @@ func (a *analysis) holdTexts(c *command, assigns []word) {
 	}
 	starting := programs(words)
 	if len(starting) > maxTails {
-		starting, a.opaque = starting[:maxTails], true
+		starting = starting[:maxTails]
+		a.unreadable(quote(c.raw) + " is too long")
 	}
 	for _, i := range starting {
 		tail := text[starts[i]:]
@@ -236,7 +305,7 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 			known = a.evaluate(words[i+1:i+2], in)
 		}
 		if !known {
-			a.opaque = true // what runs there may be anything
+			a.unreadable("it is not known what " + quote(words[i].script()) + " runs") // it may be anything
 		}
 	}
 	switch first := base(words[0].text); {
@@ -270,7 +339,7 @@ func (a *analysis) guess(w word) {
 	probe.script(text, dirs{unknown: true})
 	a.scripts = probe.scripts
 	if a.scripts > maxScripts || a.depth >= maxDepth {
-		a.opaque = true
+		a.unreadable("it runs too many shells")
 	}
 	for _, c := range probe.commands {
 		c.neutral = true

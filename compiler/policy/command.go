@@ -71,13 +71,20 @@ func (t *commandTable) unlike() *Result {
 	case !t.open && t.fallback.Decision <= ir.Ask:
 		return t.fallback
 	case len(held) > 0:
-		r := held[0].result
-		r.Decision, r.Rule = ir.Ask, "not plain, and command has "+r.Rule
+		r := kind("not plain", held[0].result, held[0].result.Rule)
+		r.Decision = ir.Ask
 		return &r
 	}
-	r := *t.fallback
-	r.Decision, r.Rule = ir.Ask, "not plain, and command has a list"
+	r := kind("not plain", *t.fallback, "a list")
+	r.Decision = ir.Ask
 	return &r
+}
+
+// kind is the result for lines of a kind, which decides because the group has something.
+func kind(of string, r Result, has string) Result {
+	r.beside = "command has " + has
+	r.Rule = of + ", and " + r.beside
+	return r
 }
 
 // unreadable decides what matches no list: deny where the group has a deny,
@@ -88,16 +95,13 @@ func (t *commandTable) unreadable() Result {
 		return *t.fallback
 	}
 	if deny := t.rules[ir.Deny]; len(deny) > 0 {
-		r := deny[0].result
-		if deny[0].pattern == nil || !deny[0].pattern.all {
-			r.Rule = "not literal, and command has " + r.Rule
+		if deny[0].every() {
+			return deny[0].result
 		}
-		return r
+		return kind("not literal", deny[0].result, deny[0].result.Rule)
 	}
 	if ask := t.rules[ir.Ask]; len(ask) > 0 && (t.open || t.fallback.Decision > ir.Deny) {
-		r := ask[0].result
-		r.Rule = "not literal, and command has " + r.Rule
-		return r
+		return kind("not literal", ask[0].result, ask[0].result.Rule)
 	}
 	if t.open {
 		for i := range t.rules[ir.Allow] {
@@ -108,8 +112,8 @@ func (t *commandTable) unreadable() Result {
 		return *t.fallback
 	}
 	if t.fallback.Decision == ir.Allow {
-		r := *t.fallback
-		r.Decision, r.Rule = ir.Ask, "not literal, and command has a list"
+		r := kind("not literal", *t.fallback, "a list")
+		r.Decision = ir.Ask
 		return r
 	}
 	return *t.fallback
@@ -177,7 +181,7 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 		return nil, false
 	}
 	for _, text := range c.allow {
-		if r.pattern.allows(text) {
+		if r.pattern.allows(text) && (!c.more || r.pattern.open()) {
 			return nil, true
 		}
 	}
@@ -188,15 +192,17 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 // commands, and over the files that it touches.
 func (s *Subject) command(p *Place, line string) Result {
 	a := s.engine.analyse(p, line)
-	r := *s.line(a, alike)
-	if !a.odd {
-		return r
+	r := s.line(a, alike)
+	if a.odd {
+		if strict := *s.line(a, unlike); strict.Decision != r.Decision {
+			strict.Odd, strict.Read = true, r.Decision
+			return strict.since("the line is not plain: " + a.oddity)
+		}
 	}
-	strict := *s.line(a, unlike)
-	if strict.Decision != r.Decision {
-		strict.Odd, strict.Read = true, r.Decision
+	if r.Decision == ir.Allow {
+		return *r
 	}
-	return strict
+	return r.since(s.because(a, r))
 }
 
 // reading is whether a line is taken for what its parser reads, or for one that a shell may
@@ -271,7 +277,7 @@ func (s *Subject) ofSide(side *side, a *analysis) *Result {
 func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Result) *Result {
 	for _, f := range files {
 		judge := func(of *Result) {
-			if !f.said || of.Decision != ir.Agent {
+			if of != nil && (!f.said || of.Decision != ir.Agent) {
 				needs(&r)(of)
 			}
 		}
@@ -281,6 +287,10 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 				return side.commands.unread(c)
 			}
 			judge(every)
+			continue
+		}
+		if f.begins {
+			judge(s.beginning(side, ir.Read, f))
 			continue
 		}
 		if !f.wide {
@@ -359,6 +369,19 @@ func (s *Subject) everyBelow(side *side, p *Place, folder word, in dirs) *Result
 			}
 			needs(&all)(of.named(p, ir.Read, []string{name}))
 		}
+	}
+	return all
+}
+
+// beginning returns the lowest deny or ask of a file that zsh may put in the place of a word with
+// "^". A pattern that begins with a wildcard does not count: what git shows of the files that it
+// tracks it shows without their names too, and "*.pem" is not a reason to ask about HEAD^.
+func (s *Subject) beginning(side *side, g ir.Group, w word) *Result {
+	var all *Result
+	judge := needs(&all)
+	text := w.script()
+	for _, side := range s.asking(side, g).stating(g) {
+		judge(side.table(g).rules.beginning(text[:len(w.stem)], text[len(w.stem):]))
 	}
 	return all
 }

@@ -111,7 +111,9 @@
 // inside a word is not a space between words: an allow for "git status" does
 // not allow the program "git status". What is known at run time only (a
 // variable, a file glob, a brace expansion) matches whatever it could become in
-// deny and ask, and only a "*" in allow.
+// deny and ask, and only a "*" in allow. A word in whose place a shell may put names of files, or
+// nothing ("*.go", and in zsh with EXTENDED_GLOB "HEAD~1"), is in an allow that takes anything
+// behind the words before it ("git diff *"). The text of "$(cat <<'EOF' … )" is known.
 //
 // Deny and ask are tried on the text, and on what the text runs: without
 // assignments, with the program's bare name in lower case, without git's global
@@ -121,11 +123,13 @@
 // like commands: what they set changes what the next command is.
 //
 // Only a plain line is ever allowed by a list: one that every shell reads alike, by the
-// grammar that file plain.go has with its reasons. Any other line (a comment, an unquoted file
-// glob, a variable but "$NAME", an assignment, a loop, …) is asked about at most where the group
+// grammar that file plain.go has with its reasons. Any other line (a comment, a variable but
+// "$NAME", an assignment, a loop, a builtin that changes what another command of the line means
+// or that runs its arguments, …) is asked about at most where the group
 // has a list, a deny or an ask, is left to the agent where the group is, and allowed where the
 // group is a bare allow or has "*" and nothing else. What it is read to run may deny it all the
-// same. [Result.Odd] says that a decision is lower for this alone.
+// same. [Result.Odd] says that a decision is lower for this alone, and [Result.Told] what of the
+// line made a rule decide.
 //
 // A line that does not parse, a command word that is not literal and a
 // substitution match no entry of a list. Such a command is denied where the
@@ -150,7 +154,10 @@
 // "REV:path", and the values of options that name files. A word that may be a revision or a
 // path counts as both, options behind a filter's operands count as options and as files, and a
 // pattern of git's own (":(top)", "*.go") is in the set only where every file is decided alike.
-// Where reading is left to the agent, a word of git is not: most of them name revisions.
+// Where reading is left to the agent, a word of git is not: most of them name revisions. A
+// revision such as "HEAD~1" counts as the file HEAD too, and "HEAD^" as the files whose paths
+// begin so, which zsh with EXTENDED_GLOB may put there, but for what a pattern holds that begins
+// with a wildcard. A filter's word of this kind is not in the set.
 // An entry never takes from what another one or the default says of the command whatever it
 // reads.
 //

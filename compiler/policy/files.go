@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -330,16 +331,9 @@ func (t *fileTable) decide(p *filePath) *Result {
 // beyond returns what is said of all paths outside, as a person reads it of this one.
 func (p *filePath) beyond(r *Result) *Result {
 	of := *r
-	name := string(p.exact.text)
-	if len(name) > maxShown {
-		name = name[:maxShown] + "…"
-	}
-	of.Rule += fmt.Sprintf(": %q is outside the project", name)
+	of.Rule += fmt.Sprintf(": %q is outside the project", diag.Short(string(p.exact.text)))
 	return &of
 }
-
-// maxShown is how much of a path a reason shows.
-const maxShown = 200
 
 func (t *fileTable) inside(p *filePath) *Result {
 	own := t.rules.holding(p)
@@ -364,6 +358,52 @@ func (t *fileTable) guard(p *filePath) *Result {
 		return nil
 	}
 	return t.guards.held(p)
+}
+
+// beginning returns the lowest deny or ask, but those that begin with a wildcard, that may hold
+// for a path that begins with stem and goes on with the names of rest behind its first "/". It
+// returns nil for none.
+func (t *fileRules) beginning(stem, rest string) *Result {
+	var path alternative
+	names := strings.Split(Fold(stem), "/")
+	behind := strings.Split(Fold(rest), "/")[1:]
+	for i, name := range append(names, behind...) {
+		begins := i == len(names)-1
+		if sign := strings.IndexAny(name, "^~"); i >= len(names) && sign >= 0 {
+			name, begins = name[:sign], true
+		}
+		literal, star := elem{kind: elemLiteral, text: name}, elem{kind: elemStar}
+		switch {
+		case begins && name == "":
+			path = append(path, newSegment([]elem{star}))
+		case begins:
+			path = append(path, newSegment([]elem{literal, star}))
+		case name != "" && name != ".":
+			path = append(path, newSegment([]elem{literal}))
+		}
+	}
+	for rank := range t.ends {
+		if t.globs[rank] == nil {
+			return &t.results[rank]
+		}
+		for _, a := range t.globs[rank] {
+			if !a.wild() && a.to(t.hold.reach).meets(path) {
+				return &t.results[rank]
+			}
+		}
+	}
+	return nil
+}
+
+// wild reports whether an alternative begins with a wildcard.
+func (a alternative) wild() bool {
+	for _, s := range a {
+		if s.kind != segAnyDepth {
+			letters := s.letters()
+			return len(letters) == 0 || letters[0].kind == elemStar
+		}
+	}
+	return true
 }
 
 // held returns the deny or the ask of a path, nil for none.

@@ -50,7 +50,14 @@ var (
 // reads returns the files that a line reads. It is not in the set where in is false, and only
 // where all files are decided alike where wide is true.
 func naiveReads(line string) (files, folders []string, wide, in bool) {
-	words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+	words := strings.Fields(line)
+	for i, w := range words { // unquoted, zsh may put the file before a "~" there
+		if at := strings.IndexByte(w, '~'); at > 0 && !strings.Contains(w, "'") {
+			words[i] = strings.ReplaceAll(w, "~", "\x02")
+		}
+		words[i] = strings.ReplaceAll(words[i], "'", "")
+	}
+	sign := func(word string) bool { return strings.Contains(word, "\x02") }
 	name, args := words[0], words[1:]
 	if name == "git" {
 		name, args = name+" "+args[0], args[1:]
@@ -70,9 +77,11 @@ func naiveReads(line string) (files, folders []string, wide, in bool) {
 			case has(tool.alone):
 			case has(tool.next):
 				i++
+				in = in && (i >= len(args) || !sign(args[i]))
 			case has(tool.file) && i+1 < len(args):
 				i++
 				files, pattern = append(files, args[i]), false
+				in = in && !sign(args[i])
 			case has(tool.file):
 				in = false
 			default:
@@ -81,7 +90,7 @@ func naiveReads(line string) (files, folders []string, wide, in bool) {
 		}
 		in = in && (tool.most < 0 || len(operands) <= tool.most)
 		for i, o := range operands {
-			if git && leadsOut.MatchString(o) {
+			if git && leadsOut.MatchString(o) || !git && sign(o) {
 				in = false
 			}
 			if tool.most < 0 || i == 0 && pattern {
@@ -92,6 +101,9 @@ func naiveReads(line string) (files, folders []string, wide, in bool) {
 				continue
 			}
 			objects := tool.objects || tool.beforeDashes && i < dashes
+			if file, _, ok := strings.Cut(o, "\x02"); ok && !objects {
+				files = append(files, file)
+			}
 			wide = wide || !objects && pathspecs.MatchString(o)
 			for _, part := range append(dots.Split(o, -1), o) {
 				names := strings.Split(part, ":")
@@ -109,6 +121,11 @@ func naiveReads(line string) (files, folders []string, wide, in bool) {
 	}
 	if tool.searches {
 		folders = naiveFolders(args)
+	}
+	for _, list := range [][]string{files, folders} {
+		for i := range list {
+			list[i] = strings.ReplaceAll(list[i], "\x02", "~")
+		}
 	}
 	return files, folders, wide, in
 }
@@ -209,7 +226,7 @@ func (n *naive) line(line string) ir.Decision {
 }
 
 var (
-	drawnPaths = []string{"a", "src/a", "SRC/A", "docs/a.md", ".env", "a.md", "src", "./src/x", "a/b/c", "main", "'HEAD~1'", "x/../src/a", "../x", "/src/a", "'~/a'", "'src/*'", "':(top)a'",
+	drawnPaths = []string{"a", "src/a", "SRC/A", "docs/a.md", ".env", "a.md", "src", "./src/x", "a/b/c", "main", "'HEAD~1'", "HEAD~1", "src/a~2", ".env~1..HEAD", "x/../src/a", "../x", "/src/a", "'~/a'", "'src/*'", "':(top)a'",
 		"C:/a", ":/a", ":", "src/"}
 	drawnOptions = []string{"--output=x", "--outp", "--", "--", "--", "--no-index", "5"}
 )

@@ -147,6 +147,11 @@ func (p *commandPattern) allows(t string) bool {
 	return p.all || p.exact.match(t, p.end)
 }
 
+// open reports whether the pattern matches whatever follows, behind a space, a text that it matches.
+func (p *commandPattern) open() bool {
+	return p.all || p.end == ofWord || p.exact[len(p.exact)-1] == ""
+}
+
 // holds reports whether the pattern matches a text that t may become.
 func (p *commandPattern) holds(t string) bool {
 	if p.all {

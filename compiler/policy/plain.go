@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +15,7 @@ import (
 //	command  = first { blank (word | redirect) }
 //	first    = a literal word without "=" that begins with a letter, a digit, "_", "." or "/",
 //	           and that no shell gives a meaning of its own (reserved words, precommands)
-//	word     = { unquoted | '…' | "…" }
+//	word     = { unquoted | '…' | "…" }, behind the first one also { "*" | "?" | "~" | "^" }
 //	redirect = [digit] ("<" | ">" | ">>") [blank] literal word, [digit] ">&" digit,
 //	           "<<'" name "'" (a here-document)
 //
@@ -22,6 +23,9 @@ import (
 //
 //	unquoted  A-Za-z0-9_./,:+@%- and "=" behind another character. No shell expands these;
 //	          zsh replaces a leading "=NAME", and "~", "^" and "#" mean something in one of them.
+//	* ? ~ ^   Behind the first word only, "~" and "^" only inside of a word ("HEAD~1", "main^.."). A
+//	          shell may put names of files in the place of such a word (zsh with EXTENDED_GLOB does so
+//	          for "~" and "^"), or nothing, and never runs anything for it. See [expansions].
 //	'…'       Printable characters but "!", which bash replaces by its history, and "\", which
 //	          some expand later (echo) and which ends a character in other encodings. Line breaks,
 //	          as in the text of a commit, but not where a here-document is to follow.
@@ -30,9 +34,12 @@ import (
 //	          letters, digits and "_": zsh has special ones in lower case. Its text is not known.
 //	"$(cat <<'EOF' … )"
 //	          Text whose end every shell finds, old ones that count quotes and parentheses too.
+//	          See [closes].
 //	a here-document
 //	          Its delimiter is quoted, so that nothing in it is expanded, and is a name, so that
 //	          no shell unquotes it otherwise. No line of the text begins with it but the last.
+//	builtins  What a shell does by itself may run its arguments, or change what the next command
+//	          means: see [builtinsOfShells].
 //	redirects One digit: zsh and ksh read longer numbers otherwise. Not ">|", "&>", "<>", ">&word"
 //	          and ">&-", which are not in every shell, or not the same.
 //
@@ -41,13 +48,80 @@ type plainLine struct {
 	text string
 	at   int
 	docs []string // the delimiters of the here-documents whose texts come with the next line break
+
+	commands int
+	changes  string // a builtin that may change what other commands mean
+	from     int    // where the word begins that is being read
+	why      string // what is not plain, as a person reads it
 }
 
 // isPlain reports whether a command line is plain.
-func isPlain(text string) bool {
+func isPlain(text string) bool { return notPlain(text) == "" }
+
+// notPlain returns what makes a line one that is not plain, "" for a plain one.
+func notPlain(text string) string {
 	l := plainLine{text: text}
-	return utf8.ValidString(text) && l.line()
+	switch {
+	case !utf8.ValidString(text):
+		return "it is not UTF-8"
+	case !l.line():
+		return cmp.Or(l.why, "its end is missing")
+	case l.commands > 1 && l.changes != "":
+		return quote(l.changes) + " may change what the other commands do"
+	}
+	return ""
 }
+
+// odd records what is not plain, the first time, and returns false.
+func (l *plainLine) odd(why string) bool {
+	l.why = cmp.Or(l.why, why)
+	return false
+}
+
+// oddHere records the character that is not plain and the word that it is in.
+func (l *plainLine) oddHere() bool {
+	rest := l.text[l.at:]
+	if rest == "" {
+		return l.odd("its end is missing")
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	end := len(l.text)
+	if n := strings.IndexAny(rest[size:], " \t\n;&|"); n >= 0 {
+		end = l.at + size + n
+	}
+	word := l.text[l.from:end]
+	switch {
+	case r == '#' && l.from == l.at:
+		return l.odd("the comment " + quote(rest))
+	case strings.HasPrefix(rest, "$("), r == '`':
+		return l.odd("the substitution in " + quote(word))
+	case r == '$':
+		return l.odd(`a variable is plain as "$NAME" in double quotes only, not in ` + quote(word))
+	case r == '\n':
+		return l.odd("a line break")
+	case !unicode.IsPrint(r):
+		return l.odd("a control character")
+	case word == string(r):
+		return l.odd(quote(word))
+	}
+	return l.odd(quote(string(r)) + " in " + quote(word))
+}
+
+// quote returns a part of a line for a message: on one line, and shortened.
+func quote(text string) string {
+	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	text = strings.Join(strings.FieldsFunc(text, unseen), " ")
+	if r := []rune(text); len(r) > maxShown {
+		text = string(r[:maxShown-1]) + "…"
+	}
+	if strings.Contains(text, `"`) {
+		return "'" + text + "'"
+	}
+	return `"` + text + `"`
+}
+
+// maxShown is how many characters of a part are shown.
+const maxShown = 48
 
 // next returns the byte at a distance, 0 behind the end. NUL is in no plain line.
 func (l *plainLine) next(n int) byte {
@@ -92,7 +166,7 @@ func (l *plainLine) line() bool {
 		case l.ended():
 			return len(l.docs) == 0
 		case strings.HasPrefix(l.text[l.at:], "|&"):
-			return false
+			return l.odd(`"|&"`)
 		case l.take("&&"), l.take("||"), l.take("|"):
 			if !l.breaks() || l.ended() {
 				return false
@@ -105,7 +179,8 @@ func (l *plainLine) line() bool {
 				return true
 			}
 		default:
-			return false
+			l.from = l.at
+			return l.oddHere()
 		}
 	}
 }
@@ -160,45 +235,102 @@ func printed(text, also string) bool {
 
 // command reads a simple command.
 func (l *plainLine) command() bool {
-	program, known, ok := "[", true, l.take("[ ")
+	first, ok := plainWord{text: "[", known: true}, l.take("[ ")
+	l.from = l.at
 	if !ok {
-		program, known, ok = l.word()
+		first, ok = l.word()
 	}
-	if !ok || !known || !startsCommand(program) {
-		return false
-	}
-	if program == "time" { // a word of some shells: what follows is a command
+	switch program := first.text; {
+	case !ok:
+		return l.oddHere()
+	case !first.known || first.names:
+		return l.odd(quote(l.text[l.from:l.at]) + " is not a literal program")
+	case !startsCommand(program):
+		return l.odd(whyNoCommand(program, l.text[l.from:l.at]))
+	case program == "time": // a word of some shells: what follows is a command
 		l.blanks()
 		return l.command()
 	}
-	touchy := evaluators[program]
+	l.commands++
+	words := []plainWord{first}
 	for {
 		spaced := l.at > 0 && isBlank(l.text[l.at-1]) || isBlank(l.next(0))
 		l.blanks()
+		if spaced {
+			l.from = l.at
+		}
 		switch c := l.next(0); {
 		case parts(c):
-			return true
+			return l.builtin(words)
 		case !spaced:
-			return false
+			return l.oddHere()
 		case c == '<' || c == '>' || '0' <= c && c <= '9' && (l.next(1) == '<' || l.next(1) == '>'):
 			if !l.redirect() {
-				return false
+				return l.odd("the redirect " + quote(l.text[l.from:min(len(l.text), l.at+1)]))
 			}
 		default:
-			text, known, ok := l.argument(program)
-			if !ok || touchy && (!known || strings.ContainsAny(text, "[$`")) {
-				return false
+			w, ok := l.argument(first.text)
+			if !ok {
+				return l.oddHere()
 			}
+			words = append(words, w)
 		}
 	}
 }
 
+// builtin reports whether a command is plain as a shell does it that has a builtin of this name.
+func (l *plainLine) builtin(words []plainWord) bool {
+	words = behindCommand(words)
+	if len(words) == 0 {
+		return true
+	}
+	name, args := words[0].text, words[1:]
+	if !words[0].known || words[0].names || meanings[name] {
+		return l.odd(quote(name) + " is not a program")
+	}
+	b, ok := builtinsOfShells[name]
+	if !ok {
+		return true
+	}
+	for i, w := range args {
+		if !w.known || w.names || b.refuses != nil && b.refuses(i, w.text) {
+			return l.odd("the shell's own " + quote(name) + " may run or set something by its arguments")
+		}
+	}
+	if b.changes != nil && b.changes(args) {
+		l.changes = name
+	}
+	return true
+}
+
+// behindCommand returns what the builtin "command" runs.
+func behindCommand(words []plainWord) []plainWord {
+	for len(words) > 0 && words[0].text == "command" {
+		words = words[1:]
+		for len(words) > 0 && words[0].known && strings.HasPrefix(words[0].text, "-") {
+			words = words[1:]
+		}
+	}
+	return words
+}
+
 // argument reads a word behind the first one. A bracket alone closes the command "[".
-func (l *plainLine) argument(program string) (text string, known, ok bool) {
+func (l *plainLine) argument(program string) (plainWord, bool) {
 	if program == "[" && l.take("]") {
-		return "]", true, parts(l.next(0))
+		return plainWord{text: "]", known: true}, parts(l.next(0))
 	}
 	return l.word()
+}
+
+// whyNoCommand returns why a word does not begin a plain command.
+func whyNoCommand(word, raw string) string {
+	switch {
+	case meanings[word]:
+		return quote(word) + " is a word of the shell"
+	case strings.Contains(word, "="):
+		return "the assignment " + quote(raw)
+	}
+	return quote(raw) + " is not a literal program"
 }
 
 // startsCommand reports whether a word names a program, and nothing else in any shell.
@@ -216,30 +348,37 @@ var meanings = set("if then else elif fi for while until do done case esac in se
 	"foreach end begin and or not switch noglob nocorrect builtin . source eval exec trap alias namespace " +
 	"integer float nameref")
 
-// evaluators are commands that expand or evaluate their arguments once more.
-var evaluators = set("test [ printf read export declare typeset local readonly unset let wait mapfile readarray " +
-	"ulimit cd pushd popd print")
-
 // unquoted are the bytes of an unquoted word.
 func unquoted(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
 		c != 0 && strings.IndexByte("_./,:+@%-", c) >= 0
 }
 
-// word reads one word and returns its text; known is false where that depends on a variable.
-func (l *plainLine) word() (text string, known, ok bool) {
+// plainWord is a word of a plain line.
+type plainWord struct {
+	text  string
+	known bool // its text does not depend on a variable
+	names bool // a shell may put names of files in its place
+}
+
+// word reads one word.
+func (l *plainLine) word() (w plainWord, ok bool) {
 	var b strings.Builder
-	start := l.at
-	known = true
+	l.from = l.at
+	w.known = true
 	for {
 		switch c := l.next(0); {
-		case unquoted(c), c == '=' && l.at > start:
+		case unquoted(c), c == '=' && l.at > l.from:
 			b.WriteByte(c)
 			l.at++
+		case c == '*', c == '?', (c == '~' || c == '^') && l.behindName():
+			b.WriteByte(c)
+			l.at++
+			w.names = true
 		case c == '\'':
 			end := strings.IndexByte(l.text[l.at+1:], '\'')
 			if end < 0 || !printed(l.text[l.at+1:l.at+1+end], l.breaksInQuotes()) {
-				return "", false, false
+				return w, l.oddQuotes(end)
 			}
 			b.WriteString(l.text[l.at+1 : l.at+1+end])
 			l.at += end + 2
@@ -247,14 +386,36 @@ func (l *plainLine) word() (text string, known, ok bool) {
 			l.at++
 			part, fixed, ok := l.doubleQuoted()
 			if !ok {
-				return "", false, false
+				return w, l.oddHere()
 			}
 			b.WriteString(part)
-			known = known && fixed
+			w.known = w.known && fixed
 		default:
-			return b.String(), known, l.at > start && (b.Len() > 0 || l.at > start+1)
+			w.text = b.String()
+			return w, l.at > l.from && (b.Len() > 0 || l.at > l.from+1)
 		}
 	}
+}
+
+// oddQuotes records what is not plain in single quotes that end at a distance.
+func (l *plainLine) oddQuotes(end int) bool {
+	if end < 0 {
+		return l.odd("a quote that nothing closes")
+	}
+	text := l.text[l.at+1 : l.at+1+end]
+	at := strings.IndexFunc(text, func(r rune) bool { return !printed(string(r), l.breaksInQuotes()) })
+	l.at += 1 + at
+	return l.oddHere()
+}
+
+// behindName reports whether the last byte was an unquoted one of a name, so that no shell
+// takes a "~" for a folder, as at the beginning of a word and behind "=" and ":".
+func (l *plainLine) behindName() bool {
+	if l.at == l.from {
+		return false
+	}
+	c := l.text[l.at-1]
+	return c != '=' && c != ':' && (unquoted(c) || c == '~' || c == '^')
 }
 
 // breaksInQuotes returns the line break where it is text in quotes. Behind the delimiter of a
@@ -282,8 +443,10 @@ func (l *plainLine) doubleQuoted() (text string, known, ok bool) {
 			l.at++
 			return l.text[start : l.at-1], known, true
 		case r == '$':
+			from := l.at
 			l.at++
 			if !l.variable() {
+				l.at = from
 				return "", false, false
 			}
 			known = false
@@ -315,24 +478,70 @@ func (l *plainLine) message() bool {
 	if !l.document(end) || !l.take(")\"") {
 		return false
 	}
-	body := l.text[start : l.at-len(end)-3]
-	open, quotes := 0, 0
-	for _, c := range []byte(body) {
-		switch c {
-		case '"', '`':
+	return closes(l.text[start:l.at-len(end)-3]) ||
+		l.odd("older shells do not find the end of "+quote("$(cat <<'"+end+"'")+" by its quotes or parentheses")
+}
+
+// closes reports whether every shell finds the end of a text in "$(cat <<'EOF' … )". Old ones
+// count quotes and parentheses in it, some take "#" for a comment, and a backslash for one that
+// escapes. So quotes come in pairs with no other quote between them, and as many parentheses
+// open as close, between them, outside of them and behind a "#". No quote stands behind a "#", a
+// backslash or a "$".
+func closes(text string) bool {
+	for {
+		at := strings.IndexAny(text, "'\"`")
+		if at < 0 {
+			return balanced(text)
+		}
+		before, rest := text[:at], text[at+1:]
+		in, after, ok := strings.Cut(rest, text[at:at+1])
+		commented := strings.Contains(before[strings.LastIndexByte(before, '\n')+1:], "#") ||
+			strings.Contains(in, "#") && strings.Contains(in, "\n")
+		escaped := strings.HasSuffix(before, `\`) || strings.HasSuffix(before, "$")
+		if !ok || commented || escaped || strings.ContainsAny(in, "'\"`\\") || !balanced(before) || !balanced(in) {
 			return false
-		case '\'':
-			quotes++
+		}
+		text = after
+	}
+}
+
+// balanced reports whether as many parentheses open as close, also without what may be
+// comments, and none of them or of "${" may mean something else.
+func balanced(text string) bool {
+	for _, s := range []string{`\(`, `\)`, "${", "$["} {
+		if strings.Contains(text, s) {
+			return false
+		}
+	}
+	open := 0
+	for line := range strings.Lines(text) {
+		code, comment, _ := strings.Cut(line, "#")
+		if n, ok := opened(comment, 0); !ok || n != 0 {
+			return false
+		}
+		var ok bool
+		if open, ok = opened(code, open); !ok {
+			return false
+		}
+	}
+	return open == 0
+}
+
+// opened returns how many parentheses are open behind a text. It fails where one closes that
+// nothing opened.
+func opened(text string, open int) (int, bool) {
+	for _, c := range []byte(text) {
+		switch c {
 		case '(':
 			open++
 		case ')':
 			open--
 		}
 		if open < 0 {
-			return false
+			return open, false
 		}
 	}
-	return open == 0 && quotes%2 == 0
+	return open, true
 }
 
 // name reads a name, as a delimiter may be.
@@ -367,7 +576,9 @@ func (l *plainLine) redirect() bool {
 		return false
 	}
 	l.blanks()
-	text, known, ok := l.word()
-	network := strings.HasPrefix(text, "/dev/tcp") || strings.HasPrefix(text, "/dev/udp") // of bash and ksh
-	return ok && known && text != "" && !network && parts(l.next(0))
+	from := l.from
+	w, ok := l.word()
+	l.from = from
+	network := strings.HasPrefix(w.text, "/dev/tcp") || strings.HasPrefix(w.text, "/dev/udp") // of bash and ksh
+	return ok && w.known && !w.names && w.text != "" && !network && parts(l.next(0))
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type Action struct {
 type Result struct {
 	Decision ir.Decision
 	Rule     string   // as a person reads it: `deny "git push *"`, `default of read`
+	Reason   string   // Rule with what made it decide, where that is a part of a command line: see Told
 	Pos      diag.Pos // where the deciding rule is written; zero for a rule of modec itself
 	From     string   // "policy readonly" when the rule was inherited
 
@@ -45,7 +47,24 @@ type Result struct {
 	Odd  bool
 	Read ir.Decision
 
-	quiet bool // decided by the project's silence, which states nothing in a pair
+	quiet  bool   // decided by the project's silence, which states nothing in a pair
+	beside string // of a rule about lines of a kind: what it is that makes it decide beside that
+}
+
+// Told returns what a person is told of a decision: its rule, and the part of a command line
+// that made it decide.
+func (r *Result) Told() string { return cmp.Or(r.Reason, r.Rule) }
+
+// since returns the result with what made it decide.
+func (r Result) since(part string) Result {
+	switch {
+	case part == "" || r.Decision == ir.Agent:
+	case r.beside != "":
+		r.Reason = part + ", and " + r.beside
+	default:
+		r.Reason = r.Rule + ", since " + part
+	}
+	return r
 }
 
 // Lacking returns the decision for an agent that lacks the role's permission mode.

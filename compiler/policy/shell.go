@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -28,8 +29,11 @@ type analysis struct {
 	place    *Place
 	commands []command
 	touches  []touch
-	opaque   bool // some of it could not be read
-	odd      bool // some of it is not plain: shells may read it in different ways
+	opaque   bool   // some of it could not be read
+	odd      bool   // some of it is not plain: shells may read it in different ways
+	oddity   string // what is not plain, the first time
+	unread   string // what could not be read, the first time
+	moved    string // what may have changed the folder unseen, the first time
 	scripts  int
 	depth    int
 	source   string // the script that is being read
@@ -41,6 +45,7 @@ type command struct {
 	words  []word // without assignments
 	dirs   dirs
 	strict bool
+	hidden string // what is not literal where strict is set
 	// neutral commands are judged by deny and ask only: a cd inside the root,
 	// and what a wrapper is only guessed to run.
 	neutral bool
@@ -48,14 +53,18 @@ type command struct {
 
 	raw   string   // as it is written
 	allow []string // texts that an allow compares: any may match
-	hold  []string // texts that deny and ask compare: any may match
-	skip  []int    // how many words each text of allow leaves out in front
+	// more is set where a shell may put names of files in the place of a word: the texts of
+	// allow end before it, and whatever follows has to be allowed.
+	more bool
+	hold []string // texts that deny and ask compare: any may match
+	skip []int    // how many words each text of allow leaves out in front
 }
 
 // touch is a file that a line opens.
 type touch struct {
 	group ir.Group
 	known bool     // its path is literal
+	text  string   // as it is written
 	names []string // what it may be called; none where the disk does not say
 }
 
@@ -130,16 +139,22 @@ func (e *Engine) analyse(p *Place, line string) *analysis {
 
 // script parses a script and judges its statements.
 func (a *analysis) script(text string, in dirs) {
-	if a.scripts++; a.scripts > maxScripts || a.depth >= maxDepth || !readable(text) {
-		a.opaque = true
+	if a.scripts++; a.scripts > maxScripts || a.depth >= maxDepth {
+		a.unreadable("it runs too many shells")
 		return
 	}
-	a.odd = a.odd || !isPlain(text)
+	if !readable(text) {
+		a.unreadable("it is too long, or has characters that nobody sees")
+		return
+	}
+	if why := notPlain(text); why != "" {
+		a.odd, a.oddity = true, cmp.Or(a.oddity, why)
+	}
 	p := a.engine.parsers.Get().(*syntax.Parser)
 	file, err := p.Parse(strings.NewReader(text), "")
 	a.engine.parsers.Put(p)
 	if err != nil {
-		a.opaque = true
+		a.unreadable("it does not parse")
 		return
 	}
 	outer := a.source
@@ -148,6 +163,11 @@ func (a *analysis) script(text string, in dirs) {
 	a.list(file.Stmts, in)
 	a.depth--
 	a.source = outer
+}
+
+// unreadable records what could not be read.
+func (a *analysis) unreadable(what string) {
+	a.opaque, a.unread = true, cmp.Or(a.unread, what)
 }
 
 // readable reports whether a line holds nothing that shells read differently
@@ -274,7 +294,7 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		a.test(s.Cmd, in)
 	default:
-		a.opaque = true
+		a.unreadable(quote(a.rawText(s)) + " is not read")
 		a.nested(s.Cmd, in)
 	}
 	return both(in)
@@ -336,7 +356,7 @@ func (a *analysis) nested(n syntax.Node, in dirs) {
 			a.subshell(x.Stmts, in)
 			return false
 		case *syntax.ExtGlob:
-			a.opaque = true // its pattern is not parsed within
+			a.unreadable("the pattern " + quote(a.rawText(x)) + " is not read within")
 		}
 		return true
 	})
@@ -388,20 +408,21 @@ func (a *analysis) touch(g ir.Group, w word, in dirs) {
 // touched returns the files that a word may name in the folders in which a command may run.
 func (p *Place) touched(g ir.Group, w word, in dirs) []touch {
 	name := w.script()
+	text := cmp.Or(w.raw, name)
 	if w.holes || w.strict || name == "" || name[0] == '!' { // zsh: ">! file"
-		return []touch{{group: g}}
+		return []touch{{group: g, text: text}}
 	}
 	if in.unknown {
 		switch leads, ok := OfProcess(name); {
 		case ok && leads == "": // any file, from whatever folder
 		case ok || !leavesRootAbsolutely(name):
-			return []touch{{group: g}}
+			return []touch{{group: g, text: text}}
 		}
 		in.set = []string{"."} // which does not matter
 	}
 	var list []touch
 	for _, dir := range in.set {
-		list = append(list, touch{g, true, p.names(dir, name)})
+		list = append(list, touch{g, true, text, p.names(dir, name)})
 	}
 	return list
 }
@@ -422,9 +443,9 @@ func (a *analysis) test(n syntax.Node, in dirs) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n.(type) {
 		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
-			c.strict = true
+			c.strict, c.hidden = true, raw
 		case *syntax.BinaryArithm, *syntax.UnaryArithm, *syntax.ArithmCmd, *syntax.LetClause:
-			c.strict = true
+			c.strict, c.hidden = true, raw
 		}
 		return true
 	})

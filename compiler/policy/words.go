@@ -10,14 +10,25 @@ import (
 // and [inner].
 type word struct {
 	text   string
-	holes  bool // part of it is known at run time only
-	strict bool // it holds a substitution, or what may run one: no list matches
-	bare   bool // nothing but an unquoted expansion: it may be no word at all, or several
-	wide   bool // it names files by a pattern of the program's own, which may match any
-	below  bool // as a file it stands for all files below it
-	old    bool // as a file it is one of a revision: the disk may have another there
-	said   bool // as a file it counts only by what the source says, and not where that is left to the agent
+	raw    string // as it is written, "" for the text itself
+	holes  bool   // part of it is known at run time only
+	strict bool   // it holds a substitution, or what may run one: no list matches
+	bare   bool   // nothing but an unquoted expansion: it may be no word at all, or several
+	wide   bool   // it names files by a pattern of the program's own, which may match any
+	below  bool   // as a file it stands for all files below it
+	old    bool   // as a file it is one of a revision: the disk may have another there
+	said   bool   // as a file it counts only by what the source says, and not where that is left to the agent
+	// names is set where a shell may put names of files in the word's place, or nothing at all:
+	// "*", "?" and "[" unquoted, and in zsh with EXTENDED_GLOB "~" and "^" inside of it. Such a
+	// word of signs ("HEAD~1") has its own text, and stem is what is before the first of them:
+	// "x~y" stands for the file x, "x^y" for those whose names begin with x.
+	names  bool
+	stem   string
+	begins bool
 }
+
+// signs reports whether the word is one of signs.
+func (w *word) signs() bool { return w.stem != "" }
 
 // script gives the word's text as a shell would take it.
 func (w *word) script() string { return strings.ReplaceAll(w.text, string(rune(inner)), " ") }
@@ -31,10 +42,13 @@ func (a *analysis) word(w *syntax.Word, in dirs) word {
 	for _, part := range w.Parts {
 		r.part(part)
 	}
-	out := word{text: r.b.String(), holes: r.holes, strict: r.strict}
+	out := word{
+		text: r.b.String(), raw: a.rawText(w), holes: r.holes, strict: r.strict,
+		names: r.names, stem: r.stem, begins: r.begins,
+	}
 	if r.brace {
 		// What the braces make may be several words.
-		out = word{text: string(rune(hole)), holes: true, strict: r.strict, bare: true}
+		out = word{text: string(rune(hole)), raw: out.raw, holes: true, strict: r.strict, bare: true}
 	}
 	if len(w.Parts) == 1 && out.text == string(rune(hole)) {
 		if _, quoted := w.Parts[0].(*syntax.DblQuoted); !quoted {
@@ -51,7 +65,7 @@ func plain(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	l, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || strings.ContainsAny(l.Value, "\\*?[{") {
+	if !ok || strings.ContainsAny(l.Value, "\\*?[{^") || strings.LastIndexByte(l.Value, '~') > 0 {
 		return "", false
 	}
 	return l.Value, true
@@ -65,6 +79,9 @@ type wordReader struct {
 	holes bool
 	// strict and brace are said of the whole word.
 	strict, brace bool
+
+	names, begins bool
+	stem          string
 }
 
 func (r *wordReader) hole() {
@@ -95,6 +112,8 @@ func (r *wordReader) part(part syntax.WordPart) {
 		for _, p := range x.Parts {
 			if lit, ok := p.(*syntax.Lit); ok {
 				r.doubleQuoted(lit.Value)
+			} else if text, ok := r.a.message(p, r.in); ok {
+				r.quoted(text)
 			} else {
 				r.part(p)
 			}
@@ -118,7 +137,7 @@ func (r *wordReader) part(part syntax.WordPart) {
 		// An extended glob is not parsed within, and may run code in zsh.
 		r.hole()
 		r.strict = true
-		r.a.opaque = true
+		r.a.unreadable("the pattern " + quote(r.a.rawText(part)) + " is not read within")
 		r.a.nested(part, r.in)
 	}
 }
@@ -173,9 +192,13 @@ func (r *wordReader) literal(s string) {
 			}
 		case '*', '?':
 			r.hole()
+			r.names = true
+		case '~', '^':
+			r.sign(c)
 		case '[':
 			if end := strings.IndexByte(s[i:], ']'); end > 0 {
 				r.hole()
+				r.names = true
 				i += end
 			} else {
 				r.b.WriteByte(c)
@@ -190,6 +213,53 @@ func (r *wordReader) literal(s string) {
 			r.b.WriteByte(c)
 		}
 	}
+}
+
+// sign writes an unquoted "~" or "^". In the first place it is left alone.
+func (r *wordReader) sign(c byte) {
+	if r.b.Len() > 0 {
+		if r.stem == "" {
+			r.stem = r.b.String()
+		}
+		r.names, r.begins = true, r.begins || c == '^'
+	}
+	r.b.WriteByte(c)
+}
+
+// message returns the text of "$(cat <<'EOF' … )", in which nothing is expanded. The cat is
+// judged by deny and ask.
+func (a *analysis) message(part syntax.WordPart, in dirs) (string, bool) {
+	x, ok := part.(*syntax.CmdSubst)
+	if !ok || len(x.Stmts) != 1 || x.TempFile || x.ReplyVar {
+		return "", false
+	}
+	s := x.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(call.Args) != 1 || call.Args[0].Lit() != "cat" || len(s.Redirs) != 1 ||
+		s.Negated || s.Background || s.Coprocess || s.Disown {
+		return "", false
+	}
+	text, ok := quotedDocument(s.Redirs[0])
+	if !ok {
+		return "", false
+	}
+	const cat = "cat"
+	a.commands = append(a.commands,
+		command{dirs: in, neutral: true, words: []word{{text: cat}}, raw: cat, hold: []string{cat}})
+	return strings.TrimRight(text, "\n"), true
+}
+
+// quotedDocument returns the text of a here-document on standard input whose delimiter is in
+// single quotes.
+func quotedDocument(r *syntax.Redirect) (string, bool) {
+	if r.Op != syntax.Hdoc || r.N != nil || r.Hdoc == nil || len(r.Word.Parts) != 1 {
+		return "", false
+	}
+	if q, ok := r.Word.Parts[0].(*syntax.SglQuoted); !ok || q.Dollar {
+		return "", false
+	}
+	text := r.Hdoc.Lit()
+	return text, text != "" || len(r.Hdoc.Parts) == 0
 }
 
 // doubleQuoted writes text inside double quotes, where a backslash escapes

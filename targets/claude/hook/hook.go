@@ -178,7 +178,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	if o.Decision == ir.Ask && q.Mode == format.DontAsk { // Claude Code would ask a person in this mode too
-		o.Result = policy.Result{Rule: o.Rule + ", and dontAsk asks about nothing", Pos: o.Pos}
+		o.Result = policy.Result{Rule: o.Told() + ", and dontAsk asks about nothing", Pos: o.Pos}
 	}
 	return answer(req.Subject, q.Tool, o.Result)
 }
@@ -220,7 +220,7 @@ func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer
 	case ir.Allow:
 		reason = fmt.Sprintf("modec: %s may use %s", ref, tool)
 	}
-	reason += ", by " + r.Rule
+	reason += ", by " + r.Told()
 	if p := r.Pos.String(); p != "" {
 		reason += " (" + p + ")"
 	}

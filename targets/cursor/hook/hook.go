@@ -142,7 +142,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 }
 
 func (q *question) answer(permission, what string, r policy.Result) contract.HookAnswer {
-	message := fmt.Sprintf("modec: %s %s, by %s", q.Subject, what, r.Rule)
+	message := fmt.Sprintf("modec: %s %s, by %s", q.Subject, what, r.Told())
 	if p := r.Pos.String(); p != "" {
 		message += " (" + p + ")"
 	}

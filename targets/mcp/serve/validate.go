@@ -306,9 +306,9 @@ func answer(ref ir.SubjectRef, in *validateInput, j judgement) *validateOutput {
 
 func ruleText(r policy.Result) string {
 	if r.From != "" {
-		return r.Rule + " of " + r.From
+		return r.Told() + " of " + r.From
 	}
-	return r.Rule
+	return r.Told()
 }
 
 func placeOf(p diag.Pos) string {
