@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,17 +93,24 @@ func (u *universe) witness(w Witness) {
 	u.list = append(u.list, w)
 }
 
-// noHost reports whether no address has such a host: one whose last part is a number is an IPv4
-// address, or the address is none (WHATWG URL, the host parser).
+// noHost reports whether no address has such a host: one with an empty name, and one whose last
+// part is a number is an IPv4 address, or the address is none (WHATWG URL, the host parser).
 func noHost(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimSuffix(arg, "."), ":")
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	if last == "" || strings.Trim(last, "0123456789") != "" {
+	if strings.Contains(arg, "..") || strings.Contains(arg, "[") && !bracketed.MatchString(arg) {
+		return true // an empty name, or brackets around something else
+	}
+	if !number.MatchString(name[strings.LastIndexByte(name, '.')+1:]) {
 		return false
 	}
 	_, ok := policy.Host(arg)
 	return !ok
 }
+
+var (
+	bracketed = regexp.MustCompile(`^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
+	number    = regexp.MustCompile(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
+)
 
 // belowFile reports whether a path lies below one that a guard denies: a guard of a folder
 // denies what is below it too.

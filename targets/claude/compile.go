@@ -232,6 +232,11 @@ func (c *compiler) overruled() bool {
 	if d := c.s.UnknownTool().Decision; d == ir.Ask || d == ir.Deny {
 		return true
 	}
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		if _, held := c.holdsAbove(g); held && !c.closed(g) {
+			return true
+		}
+	}
 	allowed := func(g ir.Group, d ir.Decision) bool { return d == ir.Allow || d == ir.Agent && !c.listsNone(g) }
 	for g, ceiling := range map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit} {
 		d := c.s.Default(g).Decision
@@ -295,11 +300,23 @@ func literal(g ir.Group, r *ir.Rule) string {
 	case g != ir.Command && !strings.Contains(strings.TrimSuffix(r.Pattern.Text, "/"), "/"):
 		return "" // at any depth
 	}
-	if i := strings.IndexAny(text, "*?[{"); i >= 0 {
+	special := "*?[{\\"
+	if g == ir.Command {
+		special = `*\'"`
+	}
+	if i := strings.IndexAny(text, special); i >= 0 {
 		text = text[:i]
 	}
-	return strings.TrimRight(text, ": ")
+	text = strings.TrimRight(text, ": ")
+	if program, _, _ := strings.Cut(text, " "); g == ir.Command && slices.Contains(seenThrough, program) {
+		return ""
+	}
+	return text
 }
+
+// seenThrough are the programs that Claude Code removes before it tries an allow rule: what
+// follows them may be allowed.
+var seenThrough = strings.Fields("timeout time nice nohup stdbuf command builtin")
 
 // asksAnyway reports whether Claude Code asks about what a rule of a group asks about, even
 // without that rule: the role asks about or denies the rest of the group, no rule of the
@@ -391,62 +408,6 @@ func (c *compiler) instead(other string) string {
 		return other
 	}
 	return c.e.orHook(other)
-}
-
-// commands compiles the rules of the group command. What the role asks about and no rule
-// allows, Claude Code asks about by itself, but for what only reads: that is a hole of the
-// agent, unless the role allows nothing.
-func (c *compiler) commands() {
-	g := ir.Command
-	if c.gone(g) {
-		return
-	}
-	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsBuiltin)
-	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || built && c.approves()
-	if asksAll {
-		c.out.add(ir.Ask, "Bash")
-	}
-	for _, r := range c.s.Rules(g) {
-		switch {
-		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
-		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
-			c.losesBuiltin(&r)
-		case r.Decision == ir.Allow && r.Pattern.Everything():
-			c.everyCommand(r.Pos)
-		case r.Decision == ir.Allow && built: // without the hook the rule would allow what that holds back
-			if c.losesAllow() {
-				c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would allow what a policy for "+
-					"commands holds back: it is left out", r.Pattern.Text).
-					Hint(c.instead("list commands"))
-			}
-		default:
-			c.out.add(r.Decision, "Bash("+r.Pattern.Text+")")
-		}
-	}
-	if def.Decision == ir.Allow && !asksAll {
-		c.everyCommand(def.Pos)
-	}
-}
-
-// holdsBuiltin reports whether a rule denies or asks about what a built-in policy names.
-func holdsBuiltin(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin && r.Decision < ir.Allow }
-
-func (c *compiler) losesBuiltin(r *ir.Rule) {
-	if c.losesAllow() {
-		c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
-			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
-			Hint(c.instead("list commands"))
-	}
-}
-
-// everyCommand leaves an allow of every command to the hook: the rule Bash would also let
-// each of them write by a redirect, to guarded paths and outside of the project.
-func (c *compiler) everyCommand(at diag.Pos) {
-	if c.losesAllow() && c.mode != format.Bypass {
-		c.e.loss(c.name, at, ir.Command, codeAllow,
-			"the rule Bash would allow redirects to any file too: it is left out").
-			Hint(c.instead("list commands"))
-	}
 }
 
 func (c *compiler) web() {
@@ -574,9 +535,16 @@ func (c *compiler) server(sv *ir.Server) {
 			c.out.add(ir.Ask, name)
 		}
 	}
-	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
+	growthAsked := c.approves() && unknown == ir.Ask && !c.e.in.Project.ClosedInventory
+	if growthAsked {
+		c.out.add(ir.Ask, name)
+		c.e.loss(c.name, sv.Pos, ir.MCP, codeAsked, "Claude Code would approve the tools of %q that the inventory does "+
+			"not list, so that a rule asks about all of them", sv.Name).
+			Hint("list every tool, and close the inventory")
+	}
+	asks = !growthAsked && (c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow))
 	for _, t := range sv.Tools {
-		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
+		if d := c.tool(sv, t.Name); d == ir.Deny || d != ir.Ask && !growthAsked || d == ir.Ask && asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))
 		}
 	}
