@@ -97,20 +97,17 @@ func (u *universe) witness(w Witness) {
 // part is a number is an IPv4 address, or the address is none (WHATWG URL, the host parser).
 func noHost(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimSuffix(arg, "."), ":")
-	if strings.Contains(arg, "..") || strings.Contains(arg, "[") && !bracketed.MatchString(arg) {
-		return true // an empty name, or brackets around something else
+	_, ok := policy.Host(arg)
+	if strings.Contains(arg, "..") || strings.Contains(arg, "[") || strings.Count(arg, ":") > 1 {
+		return !ok // an empty name, or what is no address of IP version 6
 	}
 	if !number.MatchString(name[strings.LastIndexByte(name, '.')+1:]) {
 		return false
 	}
-	_, ok := policy.Host(arg)
 	return !ok
 }
 
-var (
-	bracketed = regexp.MustCompile(`^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
-	number    = regexp.MustCompile(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
-)
+var number = regexp.MustCompile(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
 
 // belowFile reports whether a path lies below one that a guard denies: a guard of a folder
 // denies what is below it too.

@@ -2,6 +2,8 @@ package claude
 
 import (
 	"cmp"
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -425,7 +427,9 @@ func (c *compiler) web() {
 		case r.DeniesAll():
 			c.drop(g)
 		default:
-			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
+			for _, host := range hostPatterns(&r) {
+				c.out.add(r.Decision, "WebFetch(domain:"+host+")")
+			}
 		}
 	}
 	if asksAll {
@@ -438,6 +442,27 @@ func (c *compiler) web() {
 	if search != ir.Ask || c.mode == format.AcceptEdits {
 		c.out.add(search, "WebSearch")
 	}
+}
+
+// hostPatterns returns the hosts of the rules for a pattern, as Claude Code finds them in an address:
+// in ASCII, and an address of IP in the form of its version. One of version 4 that is denied or asked
+// about may stand in one of version 6.
+func hostPatterns(r *ir.Rule) []string {
+	bare, sub := strings.CutPrefix(r.Pattern.Text, "*.")
+	host, ok := policy.Host(bare)
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case !ok:
+		return []string{r.Pattern.Text}
+	case sub:
+		return []string{"*." + host}
+	case err == nil && ip.Is6():
+		return []string{"[" + host + "]"}
+	case err == nil && r.Decision < ir.Allow:
+		b := ip.As4()
+		return []string{host, fmt.Sprintf("[::ffff:%x:%x]", uint(b[0])<<8|uint(b[1]), uint(b[2])<<8|uint(b[3]))}
+	}
+	return []string{host}
 }
 
 func (c *compiler) mcp() {
