@@ -91,8 +91,12 @@ func commandPatterns(r *ir.Rule) []string {
 		bare, wide := openEnd(text)
 		if wide && strings.HasSuffix(text, ":*") { // Claude Code takes the other wildcards for text there
 			texts[slices.Index(texts, text)] = bare + " *"
+			text = bare + " *"
 		}
-		if wide {
+		switch {
+		case wide && strings.HasSuffix(bare, "*"):
+			texts[slices.Index(texts, text)] = bare
+		case wide:
 			texts = append(texts, bare)
 		}
 	}
