@@ -88,18 +88,22 @@ func TestOrdinarySources(t *testing.T) {
 			"can": {"read": {"deny": ["../secret/**"]}}}}`,
 		"above beside auto": `"roles": {"a": {"permissionMode": "auto",
 			"can": {"read": {"deny": ["../secret/**"], "default": "allow"}, "outside": {"read": "allow"}}}}`,
-		"composed letters": `"roles": {"a": {"can": {"read": {"deny": ["cafe\u0301/**", "na\u00efve/**", "straße/**"]}}}}`,
+		"composed letters": `"roles": {"a": {"can": {"read":
+			{"deny": ["cafe\u0301/**", "na\u00efve/**", "straße/**"]}}}}`,
 		"escapes in a folder": `"roles": {"a": {"can": {"read": {"deny": ["a\\[b/**"], "default": "allow"},
 			"edit": {"deny": ["a\\*b/**"], "default": "allow"}}}}`,
-		"scripts": `"roles": {"a": {"can": {"command": {"allow": ["sh -c *", "eval *", "bash *", "cd docs", "echo $HOME"],
+		"scripts": `"roles": {"a": {"can": {"command":
+			{"allow": ["sh -c *", "eval *", "bash *", "cd docs", "echo $HOME"],
 			"default": "ask"}}}}`,
 		"odd beginnings": `"roles": {"a": {"can": {"read": {"deny": ["~x", "#h", "p)q", "par(en)/**"]},
 			"edit": {"deny": ["#h/**", "~x/**"]}}}}`,
 		"everything below": `"roles": {"a": {"can": {"read": {"deny": ["/**"]}}}}`,
 		"an address":       `"roles": {"a": {"can": {"web": {"ask": ["10.0.0.1"], "default": "allow"}}}}`,
 		"no mode":          `"roles": {"a": {"can": {"modes": "deny"}}}`,
-		"forms of a host":  `"roles": {"a": {"can": {"web": {"deny": ["bücher.de", "127.1", "[::1]"], "default": "allow"}}}}`,
-		"a wrapper":        `"roles": {"a": {"can": {"command": {"allow": ["true"], "ask": ["timeout *"], "default": "ask"}}}}`,
+		"forms of a host": `"roles": {"a": {"can": {"web":
+			{"deny": ["bücher.de", "127.1", "[::1]"], "default": "allow"}}}}`,
+		"a wrapper": `"roles": {"a": {"can": {"command":
+			{"allow": ["true"], "ask": ["timeout *"], "default": "ask"}}}}`,
 		"a tool more beside auto": `"servers": {"d": {"command": "d", "tools": {"get": {"risk": "read"}}}}, "roles": {"a":
 			{"permissionMode": "auto", "can": {"mcp": {"*": {"allow": ["@read"]}, "d": "ask"}}}}`,
 		"a ceiling of a mode beside auto": `"modes": {"a": {` + mode + `, "can": {"read": "agent",
@@ -314,9 +318,11 @@ func (d drawer) table(set func(any), patterns ...any) {
 // stand beside another.
 var (
 	oddPaths = []any{"../secret/**", "../*.key", "cafe\u0301/**", "naïve/**", "straße/**", "STRASSE.md", "ſecret.md",
-		"ﬁle.txt", "\u212aey/**", "ｅnv", "a\\[b/**", "a\\*b/**", "a\\?b", "~x", "~x/**", "#h", "#h/**", "docs/#h/**", "/**",
+		"ﬁle.txt", "\u212aey/**", "ｅnv", "a\\[b/**", "a\\*b/**", "a\\?b",
+		"~x", "~x/**", "#h", "#h/**", "docs/#h/**", "/**",
 		"p)q", "par(en)/**", "a:b", "a b/**", "x,y", "[!a]*.txt", "*/", "~/y", "docs/**/k"}
-	oddCommands = []any{"* --force *", "* main *", "* push *", "*push*", "* x *", "rg *", "git -C * log", "git * main *",
+	oddCommands = []any{"* --force *", "* main *", "* push *", "*push*", "* x *", "rg *", "git -C * log",
+		"git * main *",
 		"sh -c *", "bash *", "eval *", "cd docs", "cd *", "echo $HOME", "echo \"$HOME\"", "timeout *", "timeout 5 *",
 		"time *", "nice *", "nohup *", "stdbuf *", "command *", "builtin *", "env *", "sudo *", "xargs *", "exec *",
 		"FOO=1 *", "! *", "true", "test *", "[ *", "source *", ". *", "if *", "ls > x", "ls && make", "echo {a,b}",

@@ -61,10 +61,13 @@ var dress = []struct {
 	{"unicode: folded", policy.Fold},
 	{"unicode: ignored", func(s string) string { return path.Join(path.Dir(s), path.Base(s)+"\u00ad") }},
 	{"unicode: ignored in a folder", func(s string) string { return inFolder.ReplaceAllString(s, "$1\u00ad/") }},
-	{"unicode: case", alike(func(r rune) bool { return unicode.SimpleFold(r) != r && norm.NFKD.IsNormalString(string(r)) })},
+	{"unicode: case", alike(func(r rune) bool { return unicode.SimpleFold(r) != r && !ofForm(r) })},
 	{"unicode: letters", alike(func(r rune) bool { return utf8.RuneCountInString(policy.Fold(string(r))) > 1 })},
-	{"unicode: form", alike(func(r rune) bool { return !norm.NFKD.IsNormalString(string(r)) })},
+	{"unicode: form", alike(ofForm)},
 }
+
+// ofForm reports whether a letter is a compatibility form of others.
+func ofForm(r rune) bool { return !norm.NFKD.IsNormalString(string(r)) }
 
 var inFolder = regexp.MustCompile(`([^./])/`)
 

@@ -28,28 +28,38 @@ func (c *compiler) commands() {
 		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
 		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
 			c.losesBuiltin(&r)
-		case r.Decision == ir.Allow && r.Pattern.Everything():
-			c.everyCommand(r.Pos)
-		case r.Decision == ir.Allow && built: // without the hook the rule would allow what that holds back
-			if c.losesAllow() {
-				c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would allow what a policy for "+
-					"commands holds back: it is left out", r.Pattern.Text).
-					Hint(c.instead("list commands"))
-			}
-		case r.Decision == ir.Allow && !c.allowsCommand(r.Pattern.Text):
-			if c.losesAllow() {
-				c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would run what no list of the source "+
-					"allows: it is left out", r.Pattern.Text).
-					Hint(c.instead("list the commands that it is to run"))
-			}
+		case r.Decision == ir.Allow && built && !r.Pattern.Everything():
+			c.losesCommand(&r, "allow what a policy for commands holds back") // without the hook
 		default:
-			for _, text := range commandPatterns(&r) {
-				c.out.add(r.Decision, "Bash("+text+")")
-			}
+			c.command(&r)
 		}
 	}
 	if def.Decision == ir.Allow && !asksAll {
 		c.everyCommand(def.Pos)
+	}
+}
+
+// command compiles a rule for commands.
+func (c *compiler) command(r *ir.Rule) {
+	switch {
+	case r.Decision < ir.Allow:
+	case r.Pattern.Everything():
+		c.everyCommand(r.Pos)
+		return
+	case !c.allowsCommand(r.Pattern.Text):
+		c.losesCommand(r, "run what no list of the source allows")
+		return
+	}
+	for _, text := range commandPatterns(r) {
+		c.out.add(r.Decision, "Bash("+text+")")
+	}
+}
+
+// losesCommand reports that an allow is left out, for what its rule would do.
+func (c *compiler) losesCommand(r *ir.Rule, would string) {
+	if c.losesAllow() {
+		c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would %s: it is left out", r.Pattern.Text, would).
+			Hint(c.instead("list commands"))
 	}
 }
 

@@ -560,17 +560,28 @@ func (c *compiler) server(sv *ir.Server) {
 			c.out.add(ir.Ask, name)
 		}
 	}
-	growthAsked := c.approves() && unknown == ir.Ask && !c.e.in.Project.ClosedInventory
-	if growthAsked {
-		c.out.add(ir.Ask, name)
-		c.e.loss(c.name, sv.Pos, ir.MCP, codeAsked, "Claude Code would approve the tools of %q that the inventory does "+
-			"not list, so that a rule asks about all of them", sv.Name).
-			Hint("list every tool, and close the inventory")
+	if c.approves() && unknown == ir.Ask && !c.e.in.Project.ClosedInventory {
+		c.askServer(sv, name)
+		return
 	}
-	asks = !growthAsked && (c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow))
+	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
 	for _, t := range sv.Tools {
-		if d := c.tool(sv, t.Name); d == ir.Deny || d != ir.Ask && !growthAsked || d == ir.Ask && asks {
+		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))
+		}
+	}
+}
+
+// askServer asks about every tool of a server, where the mode would approve those that the inventory
+// does not list. What is denied stays so.
+func (c *compiler) askServer(sv *ir.Server, name string) {
+	c.out.add(ir.Ask, name)
+	c.e.loss(c.name, sv.Pos, ir.MCP, codeAsked, "Claude Code would approve the tools of %q that the inventory does "+
+		"not list, so that a rule asks about all of them", sv.Name).
+		Hint("list every tool, and close the inventory")
+	for _, t := range sv.Tools {
+		if c.tool(sv, t.Name) == ir.Deny {
+			c.out.add(ir.Deny, name+"__"+rule.Name(t.Name))
 		}
 	}
 }

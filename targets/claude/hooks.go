@@ -184,8 +184,9 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 	}
 	// Paths outside the project.
 	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
-	return (g == ir.Read || g == ir.Edit) && (c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)) &&
-		c.s.Outside(g).Decision < ir.Allow && e.entered(c, e.approvesAll)
+	says := c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)
+	return (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&
+		e.entered(c, e.approvesAll)
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

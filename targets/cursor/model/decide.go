@@ -92,7 +92,8 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 	}
 	switch {
 	case ofSomebody(a) && v.Decision > ir.Deny && v.Hole == nil:
-		v.Hole = &contract.Hole{Decision: v.Decision, Why: "Cursor takes ~name for a file of the workspace, and no shell does"}
+		v.Hole = &contract.Hole{Decision: v.Decision,
+			Why: "Cursor takes ~name for a file of the workspace, and no shell does"}
 		v.Decision = ir.Deny
 	case s.hooks != nil:
 		v.Hole = cmp.Or(v.Hole, d.hole(s, a, v.Answer))
