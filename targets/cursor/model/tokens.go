@@ -138,8 +138,6 @@ func meaning(deny []token) *policy.Subject {
 		}
 		(*table).Rules = append((*table).Rules, rule)
 	}
-	open := &ir.Default{Decision: ir.Allow} // a token is about no place
-	can.OutsideRead, can.OutsideEdit = open, open
 	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "tokens", Can: can}}}
 	s, err := policy.New(p).Subject(ir.SubjectRef{Role: "tokens"})
 	if err != nil {
