@@ -1,10 +1,15 @@
 package verify
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // dailyCommands are lines to try whatever the patterns are.
@@ -175,6 +180,28 @@ var hostForms = []struct{ class, before, after string }{
 	{"form: deep", "a.b.", ""},
 }
 
+// addresses adds the ways to write a host or an address that is in its canonical form.
+func (u *universe) addresses(host string) {
+	u.add(ir.Web, host, "form: canonical")
+	if name, err := idna.ToUnicode(host); err == nil {
+		u.add(ir.Web, name, "form: letters")
+		u.add(ir.Web, strings.ReplaceAll(name, ".", "\u3002"), "form: full stop")
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case err != nil:
+	case ip.Is6():
+		u.add(ir.Web, "["+ip.StringExpanded()+"]", "form: expanded")
+	default:
+		b := ip.As4()
+		number := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+		u.add(ir.Web, fmt.Sprint(number), "form: number")
+		u.add(ir.Web, fmt.Sprintf("0x%x", number), "form: hexadecimal")
+		u.add(ir.Web, fmt.Sprintf("0%o.%d", b[0], number&0xffffff), "form: octal")
+		u.add(ir.Web, "[::ffff:"+host+"]", "form: mapped")
+	}
+}
+
 // hosts adds hosts for the patterns of hosts.
 func (u *universe) hosts(patterns []ir.Pattern, random *rand.Rand) {
 	for _, h := range dailyHosts {
@@ -186,6 +213,9 @@ func (u *universe) hosts(patterns []ir.Pattern, random *rand.Rand) {
 			continue
 		}
 		u.add(ir.Web, host, "match")
+		if canonical, ok := policy.Host(host); ok {
+			u.addresses(canonical)
+		}
 		for _, f := range hostForms {
 			u.add(ir.Web, f.before+host+f.after, f.class)
 		}

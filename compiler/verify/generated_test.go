@@ -87,6 +87,32 @@ func TestOrdinarySources(t *testing.T) {
 		"names that look outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~x", "a:b", "~y/**", "s?c/**"]},
 			"read": {"deny": ["~x", "~z/", "[~]v/**"], "ask": ["~u/a"]}}}}`,
 		"allows that look outside":      `"roles": {"a": {"can": {"edit": {"allow": ["~x", "a:b", "~root/**"], "default": "ask"}}}}`,
+		"words at the end": `"roles": {"a": {"can": {"command":
+			{"allow": ["git *", "rg *"], "deny": ["* --force *", "* main *"], "default": "ask"}}}}`,
+		"above beside a mode that approves": `"roles": {"a": {"permissionMode": "bypassPermissions",
+			"can": {"read": {"deny": ["../secret/**"]}}}}`,
+		"above beside auto": `"roles": {"a": {"permissionMode": "auto",
+			"can": {"read": {"deny": ["../secret/**"], "default": "allow"}, "outside": {"read": "allow"}}}}`,
+		"composed letters": `"roles": {"a": {"can": {"read":
+			{"deny": ["cafe\u0301/**", "na\u00efve/**", "straße/**"]}}}}`,
+		"escapes in a folder": `"roles": {"a": {"can": {"read": {"deny": ["a\\[b/**"], "default": "allow"},
+			"edit": {"deny": ["a\\*b/**"], "default": "allow"}}}}`,
+		"scripts": `"roles": {"a": {"can": {"command":
+			{"allow": ["sh -c *", "eval *", "bash *", "cd docs", "echo $HOME"],
+			"default": "ask"}}}}`,
+		"odd beginnings": `"roles": {"a": {"can": {"read": {"deny": ["~x", "#h", "p)q", "par(en)/**"]},
+			"edit": {"deny": ["#h/**", "~x/**"]}}}}`,
+		"everything below": `"roles": {"a": {"can": {"read": {"deny": ["/**"]}}}}`,
+		"an address":       `"roles": {"a": {"can": {"web": {"ask": ["10.0.0.1"], "default": "allow"}}}}`,
+		"no mode":          `"roles": {"a": {"can": {"modes": "deny"}}}`,
+		"forms of a host": `"roles": {"a": {"can": {"web":
+			{"deny": ["bücher.de", "127.1", "[::1]"], "default": "allow"}}}}`,
+		"a wrapper": `"roles": {"a": {"can": {"command":
+			{"allow": ["true"], "ask": ["timeout *"], "default": "ask"}}}}`,
+		"a tool more beside auto": `"servers": {"d": {"command": "d", "tools": {"get": {"risk": "read"}}}}, "roles": {"a":
+			{"permissionMode": "auto", "can": {"mcp": {"*": {"allow": ["@read"]}, "d": "ask"}}}}`,
+		"a ceiling of a mode beside auto": `"modes": {"a": {` + mode + `, "can": {"read": "agent",
+			"outside": {"read": "deny"}}}}, "roles": {"a": {"permissionMode": "auto"}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {
@@ -293,18 +319,50 @@ func (d drawer) table(set func(any), patterns ...any) {
 	}
 }
 
+// Patterns that agents read in another way than the source means them, in lists where one may
+// stand beside another.
+var (
+	oddPaths = []any{"../secret/**", "../*.key", "cafe\u0301/**", "naïve/**", "straße/**", "STRASSE.md", "ſecret.md",
+		"ﬁle.txt", "\u212aey/**", "ｅnv", "a\\[b/**", "a\\*b/**", "a\\?b",
+		"~x", "~x/**", "#h", "#h/**", "docs/#h/**", "/**",
+		"p)q", "par(en)/**", "a:b", "a b/**", "x,y", "[!a]*.txt", "*/", "~/y", "docs/**/k"}
+	oddCommands = []any{"* --force *", "* main *", "* push *", "*push*", "* x *", "rg *", "git -C * log",
+		"git * main *",
+		"sh -c *", "bash *", "eval *", "cd docs", "cd *", "echo $HOME", "echo \"$HOME\"", "timeout *", "timeout 5 *",
+		"time *", "nice *", "nohup *", "stdbuf *", "command *", "builtin *", "env *", "sudo *", "xargs *", "exec *",
+		"FOO=1 *", "! *", "true", "test *", "[ *", "source *", ". *", "if *", "ls > x", "ls && make", "echo {a,b}",
+		"echo a\\*b", "ls ~", "git commit -m *", "find * -exec *", "/bin/ls *", "./run *", "make\t*", "echo 'a  b'",
+		"p(q) *", "git push, *"}
+	oddHosts = []any{"bücher.de", "*.bücher.de", "xn--bcher-kva.de", "127.1", "0x7f.1", "[::1]", "a.example.com.",
+		"localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
+)
+
+// words returns common patterns with some odd ones among them.
+func (d drawer) words(n int, common, odd []any) []any {
+	out := slices.Clone(common)
+	for range n {
+		if w := odd[d.IntN(len(odd))]; !slices.Contains(out[len(common):], w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 func (d drawer) can() map[string]any {
 	can := map[string]any{}
 	to := func(key string) func(any) { return func(v any) { can[key] = v } }
 	regex := map[string]string{"regex": d.of(`\.test\.ts$`, `^src/.*\.go$`, `secret|key`)}
-	d.table(to("read"), "docs/**", ".env", ".env*", "src/", "*.pem", "secret", "**", "a/*/b", "{x,y}.md", "/top.txt", regex)
-	d.table(to("edit"), "docs/**", ".env", "src/", "*.md", "**/*.go", "/README.md", "**", "[a-c]*.txt", "modec/x", regex)
+	d.table(to("read"), d.words(8, []any{"docs/**", ".env", ".env*", "src/", "*.pem", "secret", "**", "a/*/b",
+		"{x,y}.md", "/top.txt", regex}, oddPaths)...)
+	d.table(to("edit"), d.words(8, []any{"docs/**", ".env", "src/", "*.md", "**/*.go", "/README.md", "**",
+		"[a-c]*.txt", "modec/x", regex}, oddPaths)...)
 	if t, ok := can["edit"].(map[string]any); ok && d.one(6) {
 		t["guarded"] = []string{d.of(".claude/settings.json", ".git/config", ".envrc")}
 	}
-	d.table(to("command"), "npm test *", "git push *", "ls", "ls *", "ls:*", "find:*", "echo *", "git *", "* --force",
-		"docker *", "make", "@git_read", "@readonly_filters", "rm -rf *", "*")
-	d.table(to(d.of("web", "web", "web", "browser")), "a.example.com", "*.example.com", "*", "10.0.0.1")
+	d.table(to("command"), d.words(10, []any{"npm test *", "git push *", "ls", "ls *", "ls:*", "find:*", "echo *",
+		"git *", "* --force", "docker *", "make", "@git_read", "@readonly_filters", "rm -rf *", "*"}, oddCommands)...)
+	d.table(to(d.of("web", "web", "web", "browser")), d.words(4, []any{"a.example.com", "*.example.com", "*",
+		"10.0.0.1"}, oddHosts)...)
 	d.table(to("modes"), "*")
 	mcp := map[string]any{}
 	entry := func(server string, tools ...any) { d.table(func(v any) { mcp[server] = v }, tools...) }

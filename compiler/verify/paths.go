@@ -3,7 +3,11 @@ package verify
 import (
 	"math/rand/v2"
 	"path"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -54,9 +58,49 @@ var dress = []struct {
 	{"path: line", func(s string) string { return s + "\n" }},
 	{"unicode: NFD", norm.NFD.String},
 	{"unicode: NFC", norm.NFC.String},
-	{"unicode: long s", func(s string) string { return strings.Replace(s, "s", "ſ", 1) }},
-	{"unicode: Kelvin", func(s string) string { return strings.Replace(s, "k", "\u212a", 1) }},
+	{"unicode: folded", policy.Fold},
+	{"unicode: ignored", func(s string) string { return path.Join(path.Dir(s), path.Base(s)+"\u00ad") }},
+	{"unicode: ignored in a folder", func(s string) string { return inFolder.ReplaceAllString(s, "$1\u00ad/") }},
+	{"unicode: case", alike(func(r rune) bool { return unicode.SimpleFold(r) != r && !ofForm(r) })},
+	{"unicode: letters", alike(func(r rune) bool { return utf8.RuneCountInString(policy.Fold(string(r))) > 1 })},
+	{"unicode: form", alike(ofForm)},
 }
+
+// ofForm reports whether a letter is a compatibility form of others.
+func ofForm(r rune) bool { return !norm.NFKD.IsNormalString(string(r)) }
+
+var inFolder = regexp.MustCompile(`([^./])/`)
+
+// alike returns a function that replaces the first letters for which policy.Fold takes another
+// letter, one of those that are given.
+func alike(of func(rune) bool) func(string) string {
+	return func(s string) string {
+		for i := range s {
+			for n := min(3, len(s)-i); n > 0; n-- { // the longest text first: ss before s
+				for _, r := range spellings()[policy.Fold(s[i:i+n])] {
+					if of(r) {
+						return s[:i] + string(r) + s[i+n:]
+					}
+				}
+			}
+		}
+		return s
+	}
+}
+
+// spellings are the letters outside of ASCII by the ASCII text that policy.Fold takes them for. The
+// last are the mathematical ones. Dots are left out: a name of two would be another folder.
+var spellings = sync.OnceValue(func() map[string][]rune {
+	all := map[string][]rune{}
+	for _, block := range [][2]rune{{utf8.RuneSelf, 0x24ff}, {0xfb00, 0xffef}, {0x1d400, 0x1d7ff}} {
+		for r := block[0]; r <= block[1]; r++ {
+			if as := policy.Fold(string(r)); as[0] < utf8.RuneSelf && as[0] != '.' {
+				all[as] = append(all[as], r)
+			}
+		}
+	}
+	return all
+})
 
 // files adds paths for the patterns of a group.
 func (u *universe) files(g ir.Group, patterns []ir.Pattern, random *rand.Rand) {

@@ -102,21 +102,21 @@ func (u *universe) witness(w Witness) {
 	u.list = append(u.list, w)
 }
 
-// noHost reports whether no address has such a host: one whose last part is a number is an IPv4
-// address, one with brackets or colons an IPv6 address, or the address is none (WHATWG URL, the
-// host parser).
+// noHost reports whether no address has such a host: one with an empty name, and one whose last
+// part is a number is an IPv4 address, or the address is none (WHATWG URL, the host parser).
 func noHost(arg string) bool {
-	if _, ok := policy.Host(arg); !ok && (strings.Contains(arg, "[") || strings.Count(arg, ":") > 1) {
-		return true
-	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(arg, "."), ":")
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	if last == "" || strings.Trim(last, "0123456789") != "" {
+	_, ok := policy.Host(arg)
+	if strings.Contains(arg, "..") || strings.Contains(arg, "[") || strings.Count(arg, ":") > 1 {
+		return !ok // an empty name, or what is no address of IP version 6
+	}
+	if !number.MatchString(name[strings.LastIndexByte(name, '.')+1:]) {
 		return false
 	}
-	_, ok := policy.Host(arg)
 	return !ok
 }
+
+var number = regexp.MustCompile(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
 
 // belowFile reports whether a path lies below one that a guard denies: a guard of a folder
 // denies what is below it too.

@@ -91,10 +91,17 @@
 //     question only behind timeout, command and builtin.
 //   - A path pattern folds the case of ASCII letters, in allow rules too, and matches what
 //     is below a matched folder: Edit(*.md) allows x.md/run.sh.
-//   - ./ does not anchor a name: Edit(./modec) denies at any depth, Edit(modec/*) in the
-//     project's own folder only.
+//   - ./ does not anchor a name: Edit(./modec) denies at any depth, Edit(modec/*) and
+//     Edit(.//modec) in the project's own folder only. ".." leads nowhere: no rule is about a
+//     path above the project.
 //   - `Bash(git push * -f *)` does not match `git push x -f`: a trailing " *" has a word
-//     boundary only where it is the only wildcard.
+//     boundary only where it is the only wildcard. A ":*" behind another "*" takes that for text.
+//   - A rule compares the quotes and blanks of a command as they are written in the rule.
+//   - A deny takes a leading "#" for itself and "!" for a negation (2.1.330): \! is the character.
+//   - Letters are compared by case only. NFC and NFD differ, so that a name with such letters
+//     has a rule in each form; ss is not ß.
+//   - The host of an address is compared as a browser writes it: xn--bcher-kva.de, 127.0.0.1 for
+//     0x7f.1, [::1], and [::ffff:7f00:1] for 127.0.0.1 in version 6.
 //   - A hook's ask is put to a person in dontAsk as well; only an ask rule is refused there.
 //     Modec's hook refuses instead.
 //     A hook's allow skips neither deny and ask rules nor plan.

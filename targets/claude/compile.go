@@ -2,6 +2,8 @@ package claude
 
 import (
 	"cmp"
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -232,6 +234,11 @@ func (c *compiler) overruled() bool {
 	if d := c.s.UnknownTool().Decision; d == ir.Ask || d == ir.Deny {
 		return true
 	}
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		if _, held := c.holdsAbove(g); held && !c.closed(g) {
+			return true
+		}
+	}
 	allowed := func(g ir.Group, d ir.Decision) bool { return d == ir.Allow || d == ir.Agent && !c.listsNone(g) }
 	for g, ceiling := range map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit} {
 		d := c.s.Default(g).Decision
@@ -295,11 +302,23 @@ func literal(g ir.Group, r *ir.Rule) string {
 	case g != ir.Command && !strings.Contains(strings.TrimSuffix(r.Pattern.Text, "/"), "/"):
 		return "" // at any depth
 	}
-	if i := strings.IndexAny(text, "*?[{"); i >= 0 {
+	special := "*?[{\\"
+	if g == ir.Command {
+		special = `*\'"`
+	}
+	if i := strings.IndexAny(text, special); i >= 0 {
 		text = text[:i]
 	}
-	return strings.TrimRight(text, ": ")
+	text = strings.TrimRight(text, ": ")
+	if program, _, _ := strings.Cut(text, " "); g == ir.Command && slices.Contains(seenThrough, program) {
+		return ""
+	}
+	return text
 }
+
+// seenThrough are the programs that Claude Code removes before it tries an allow rule: what
+// follows them may be allowed.
+var seenThrough = strings.Fields("timeout time nice nohup stdbuf command builtin")
 
 // asksAnyway reports whether Claude Code asks about what a rule of a group asks about, even
 // without that rule: the role asks about or denies the rest of the group, no rule of the
@@ -393,73 +412,6 @@ func (c *compiler) instead(other string) string {
 	return c.e.orHook(other)
 }
 
-// commands compiles the rules of the group command. What the role asks about and no rule
-// allows, Claude Code asks about by itself, but for what only reads: that is a hole of the
-// agent, unless the role allows nothing.
-func (c *compiler) commands() {
-	g := ir.Command
-	if c.gone(g) {
-		return
-	}
-	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsBuiltin)
-	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || built && c.approves()
-	if asksAll {
-		c.out.add(ir.Ask, "Bash")
-	}
-	for _, r := range c.s.Rules(g) {
-		switch {
-		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
-		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
-			c.losesBuiltin(&r)
-		case r.Decision == ir.Allow && r.Pattern.Everything():
-			c.everyCommand(r.Pos)
-		case r.Decision == ir.Allow && built: // without the hook the rule would allow what that holds back
-			if c.losesAllow() {
-				c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would allow what a policy for "+
-					"commands holds back: it is left out", r.Pattern.Text).
-					Hint(c.instead("list commands"))
-			}
-		default:
-			c.out.add(r.Decision, "Bash("+r.Pattern.Text+")")
-		}
-	}
-	if def.Decision == ir.Allow && !asksAll {
-		c.everyCommand(def.Pos)
-	}
-}
-
-// holdsBuiltin reports whether a rule denies or asks about what a built-in policy names.
-func holdsBuiltin(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin && r.Decision < ir.Allow }
-
-// besideBuiltin is what to write where rules cannot say what a built-in policy says.
-const besideBuiltin = `write beside it the exact commands that run without a question ("git status")`
-
-// listsCommand reports whether a rule allows commands that a rule of Claude Code can say.
-func listsCommand(r ir.Rule) bool {
-	return r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain && !r.Pattern.Everything()
-}
-
-func (c *compiler) losesBuiltin(r *ir.Rule) {
-	if c.losesAllow() {
-		loss := c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
-			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
-			Hint(c.instead(besideBuiltin))
-		if slices.ContainsFunc(c.s.Rules(ir.Command), listsCommand) {
-			loss.Needless()
-		}
-	}
-}
-
-// everyCommand leaves an allow of every command to the hook: the rule Bash would also let
-// each of them write by a redirect, to guarded paths and outside of the project.
-func (c *compiler) everyCommand(at diag.Pos) {
-	if c.losesAllow() && c.mode != format.Bypass {
-		c.e.loss(c.name, at, ir.Command, codeAllow,
-			"the rule Bash would allow redirects to any file too: it is left out").
-			Hint(c.instead("list commands"))
-	}
-}
-
 func (c *compiler) web() {
 	g := ir.Web
 	if c.gone(g) {
@@ -475,7 +427,9 @@ func (c *compiler) web() {
 		case r.DeniesAll():
 			c.drop(g)
 		default:
-			c.out.add(r.Decision, "WebFetch(domain:"+r.Pattern.Text+")")
+			for _, host := range hostPatterns(&r) {
+				c.out.add(r.Decision, "WebFetch(domain:"+host+")")
+			}
 		}
 	}
 	if asksAll {
@@ -488,6 +442,27 @@ func (c *compiler) web() {
 	if search != ir.Ask || c.mode == format.AcceptEdits {
 		c.out.add(search, "WebSearch")
 	}
+}
+
+// hostPatterns returns the hosts of the rules for a pattern, as Claude Code finds them in an address:
+// in ASCII, and an address of IP in the form of its version. One of version 4 that is denied or asked
+// about may stand in one of version 6.
+func hostPatterns(r *ir.Rule) []string {
+	bare, sub := strings.CutPrefix(r.Pattern.Text, "*.")
+	host, ok := policy.Host(bare)
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case !ok:
+		return []string{r.Pattern.Text}
+	case sub:
+		return []string{"*." + host}
+	case err == nil && ip.Is6():
+		return []string{"[" + host + "]"}
+	case err == nil && r.Decision < ir.Allow:
+		b := ip.As4()
+		return []string{host, fmt.Sprintf("[::ffff:%x:%x]", uint(b[0])<<8|uint(b[1]), uint(b[2])<<8|uint(b[3]))}
+	}
+	return []string{host}
 }
 
 func (c *compiler) mcp() {
@@ -585,10 +560,28 @@ func (c *compiler) server(sv *ir.Server) {
 			c.out.add(ir.Ask, name)
 		}
 	}
+	if c.approves() && unknown == ir.Ask && !c.e.in.Project.ClosedInventory {
+		c.askServer(sv, name)
+		return
+	}
 	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
 	for _, t := range sv.Tools {
 		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))
+		}
+	}
+}
+
+// askServer asks about every tool of a server, where the mode would approve those that the inventory
+// does not list. What is denied stays so.
+func (c *compiler) askServer(sv *ir.Server, name string) {
+	c.out.add(ir.Ask, name)
+	c.e.loss(c.name, sv.Pos, ir.MCP, codeAsked, "Claude Code would approve the tools of %q that the inventory does "+
+		"not list, so that a rule asks about all of them", sv.Name).
+		Hint("list every tool, and close the inventory")
+	for _, t := range sv.Tools {
+		if c.tool(sv, t.Name) == ir.Deny {
+			c.out.add(ir.Deny, name+"__"+rule.Name(t.Name))
 		}
 	}
 }

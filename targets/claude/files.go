@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
@@ -166,7 +168,7 @@ func allowedFolder(glob string) string {
 		return "./**"
 	}
 	dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")
-	if !ok || strings.ContainsAny(dir, `*?[]{}\!# `) || strings.HasPrefix(dir, "~") {
+	if !ok || strings.ContainsAny(dir, `*?[]{}\!# `) || strings.HasPrefix(dir, "~") || above(dir) {
 		return ""
 	}
 	return dir + "/**"
@@ -180,37 +182,79 @@ func (p *pathRules) hold(r *ir.Rule) {
 		return
 	}
 	for _, glob := range globs {
-		// A folder is named without what follows: it then holds itself and all that is in it,
-		// at any depth where it is one name.
-		rooted := strings.Contains(strings.TrimSuffix(glob, "/"), "/")
-		glob = strings.TrimPrefix(glob, "/")
-		dir := strings.TrimSuffix(strings.TrimSuffix(glob, "**"), "/")
-		if dir != "" && (strings.HasSuffix(glob, "/") || strings.HasSuffix(glob, "/**")) {
-			glob = dir
-			switch of := rooted && !strings.Contains(dir, "/"); {
-			case of && (strings.ContainsAny(dir, `*?[\`) || dir[0] == '~'):
-				glob = "./" + dir
-			case of:
-				glob += "/*" // what is in a folder of the project itself
+		for _, form := range forms(glob) {
+			if !above(form) {
+				p.holdGlob(r, form)
 			}
 		}
-		if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
-			p.out.add(r.Decision, p.tool+"("+glob+")")
-		}
-		switch {
-		case !strings.ContainsRune("!#~", rune(glob[0])):
-		case rooted:
-			glob = "./" + glob
-		default:
-			glob = "**/" + glob
-		}
-		if p.approves() && (!rooted || strings.HasPrefix(glob, "**/")) {
-			glob = "//**/" + strings.TrimPrefix(glob, "**/") // outside the project too
-		}
-		text := p.tool + "(" + glob + ")"
-		if r.Pos.File == ir.GuardsFile && !slices.Contains(p.out.deny, text) {
-			p.out.guards = append(p.out.guards, text)
-		}
-		p.out.add(r.Decision, text)
 	}
+}
+
+func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
+	if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
+		p.out.add(r.Decision, p.tool+"("+glob+")")
+	}
+	pattern, rooted := held(glob)
+	if p.approves() && (!rooted || strings.HasPrefix(pattern, "**/")) {
+		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
+	}
+	text := p.tool + "(" + pattern + ")"
+	if r.Pos.File == ir.GuardsFile && !slices.Contains(p.out.deny, text) {
+		p.out.guards = append(p.out.guards, text)
+	}
+	p.out.add(r.Decision, text)
+}
+
+// held returns the content of a rule that matches at least what a glob matches, and whether that is
+// in the project's own folder only. A folder is named without what follows: it then holds itself
+// and all that is in it, at any depth where it is one name.
+func held(glob string) (pattern string, rooted bool) {
+	rooted = strings.Contains(strings.TrimSuffix(glob, "/"), "/")
+	pattern = strings.TrimPrefix(glob, "/")
+	dir := strings.TrimSuffix(strings.TrimSuffix(pattern, "**"), "/")
+	if dir != "" && (strings.HasSuffix(pattern, "/") || strings.HasSuffix(pattern, "/**")) {
+		pattern = dir
+		if rooted && !strings.Contains(dir, "/") { // what is in a folder of the project itself
+			if strings.ContainsAny(dir, `*?[\!#~`) { // not one name, or not at the beginning of a rule
+				return ".//" + dir, true
+			}
+			pattern += "/*"
+		}
+	}
+	switch pattern[0] {
+	case '!', '#': // Claude Code would take the line for a negation or a comment
+		pattern = `\` + pattern
+	}
+	if strings.HasPrefix(pattern, "~/") {
+		pattern = "./" + pattern
+	}
+	return pattern, rooted
+}
+
+// forms returns a glob as it is written, and as its letters may be composed in the name of a file:
+// Claude Code compares letters by case only.
+func forms(glob string) []string {
+	list := []string{glob, norm.NFC.String(glob), norm.NFD.String(glob)}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// above reports whether a glob begins above the project. No rule is about that: Claude Code's
+// patterns do not leave their folder.
+func above(glob string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(glob, "/"), "/")
+	return first == ".."
+}
+
+// holdsAbove returns a rule that denies or asks about paths above the project.
+func (c *compiler) holdsAbove(g ir.Group) (ir.Rule, bool) {
+	for _, r := range c.s.Rules(g) {
+		if r.Decision == ir.Allow || r.Pattern.Kind != ir.Plain {
+			continue
+		}
+		if globs, err := policy.ExpandBraces(r.Pattern.Text); err == nil && slices.ContainsFunc(globs, above) {
+			return r, true
+		}
+	}
+	return ir.Rule{}, false
 }

@@ -91,6 +91,9 @@ func (c *compiler) beyondRules(g ir.Group) need {
 		d == ir.Allow && g == ir.Command && c.mayAllow && c.mode != format.Bypass:
 		return need{"the default of " + string(g), def.Pos}
 	}
+	if r, held := c.holdsAbove(g); held && (r.Decision == ir.Deny || !c.closes()) {
+		return need{r.Decision.String() + " " + r.Pattern.String(), r.Pos}
+	}
 	for _, r := range c.s.Rules(g) {
 		said := r.Pattern.Kind != ir.Regex && r.Pattern.Kind != ir.Builtin
 		if r.Decision == ir.Allow {
@@ -111,7 +114,7 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 	case r.Pattern.Kind != ir.Plain:
 		return false
 	case g == ir.Command:
-		return !r.Pattern.Everything()
+		return !r.Pattern.Everything() && c.allowsCommand(r.Pattern.Text)
 	case g != ir.Edit:
 		return true
 	}
@@ -180,8 +183,10 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 		return true
 	}
 	// Paths outside the project.
-	return (g == ir.Read || g == ir.Edit) && c.s.Default(g).Decision != ir.Agent &&
-		c.s.Outside(g).Decision < ir.Allow && e.entered(c, e.approvesAll)
+	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
+	says := c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)
+	return (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&
+		e.entered(c, e.approvesAll)
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

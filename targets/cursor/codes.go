@@ -59,7 +59,8 @@ func (*emitter) Codes() []diag.Doc {
 			"decision for one would hold for the other. Rename one of them."},
 		{Code: codeNotHeld, Text: "Neither the option subject nor a baseline says whom this repository's Cursor is " +
 			"held to, so that no project-wide cli.json and hooks.json are written: nothing holds Cursor here. Set " +
-			"subject in [targets.cursor], or baseline in modec.toml."},
+			"subject in [targets.cursor], or baseline in modec.toml. Or hooks are off for a subject that " +
+			"denies something that no token denies: a host, a mode, an unknown tool."},
 		{Code: codeOrganisation, Text: "What Cursor's own settings say of MCP tools stands above every file of a " +
 			"project: with mcpToolsProtection the editor asks about each tool, and an organisation's list takes the " +
 			"place of everybody's own. [targets.cursor] repeats these settings, and where they differ from the " +

@@ -74,6 +74,9 @@ func (e *emitter) emit(p *profile) {
 	e.organisation(p)
 	commands := e.commands(p)
 	lists, tokens := e.lists(p, commands, p.closes), e.tokens(p, commands)
+	if first, _ := p.unheld(); len(lists)+len(tokens) == 0 && first != "" { // its files say that it is there
+		tokens = permissions([]string{}, []string{})
+	}
 	if len(lists) > 0 {
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}
@@ -86,6 +89,13 @@ func (e *emitter) emit(p *profile) {
 	e.asks(p)
 	e.heldByHook(p)
 	e.unheldByIDE(p)
+	if g, first := p.unheld(); g != "" {
+		e.diags.Warnf(codeNotHeld, p.place(first.at), "no token says %s, and hooks are off: nothing in Cursor holds %s",
+			first.what, g).
+			Hint("turn hooks on").
+			Target("cursor").
+			Subject(p.ref.String())
+	}
 }
 
 func (e *emitter) add(name string, data []byte, places []string) {
@@ -211,6 +221,17 @@ func (e *emitter) unheldByIDE(p *profile) {
 			Subject(p.ref.String())
 		return
 	}
+}
+
+// unheld returns the first group, and what of it, that nothing holds: one without tokens, where a
+// subject has no hooks.
+func (p *profile) unheld() (ir.Group, unsaid) {
+	for _, g := range []ir.Group{ir.Web, ir.Modes, ir.Unknown} {
+		if len(p.unsaid[g]) > 0 && !p.hooked {
+			return g, p.unsaid[g][0]
+		}
+	}
+	return "", unsaid{}
 }
 
 // refused returns the first thing that tokens refuse of a group of paths, "" for none.

@@ -38,7 +38,12 @@ func (e *emitter) tokens(p *profile, c commands) contract.Object {
 	if len(allow)+len(deny) == 0 {
 		return nil
 	}
-	return contract.Object{"permissions", contract.Object{"allow", []string(allow), "deny", []string(deny)}}
+	return permissions(allow, deny)
+}
+
+// permissions returns the content of cli.json.
+func permissions(allow, deny []string) contract.Object {
+	return contract.Object{"permissions", contract.Object{"allow", allow, "deny", deny}}
 }
 
 // everyPath denies a group of paths whole.

@@ -7,10 +7,10 @@ import (
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
-// bashRule is Bash(pattern). Without "*" it matches the exact text. A " *" or ":*" at the
-// end that is its only wildcard matches the bare command too. Any other "*" matches
-// whatever stands there: Bash(git push * -f *) does not match `git push x -f`. Observed
-// on 2.1.329.
+// bashRule is Bash(pattern). Without "*" it matches the exact text. A " *" at the end that is
+// its only wildcard matches the bare command too, and so does ":*", before which a "*" is text.
+// Any other "*" matches whatever stands there: Bash(git push * -f *) does not match
+// `git push x -f`. Observed on 2.1.330.
 type bashRule struct {
 	place
 	all      bool
@@ -21,15 +21,10 @@ type bashRule struct {
 func newBashRule(p place, spec string) bashRule {
 	r := bashRule{place: p, all: spec == "*"}
 	spec = strings.ReplaceAll(spec, `\*`, "\x00")
-	text, ok := strings.CutSuffix(spec, ":*")
-	if !ok {
-		text, ok = strings.CutSuffix(spec, " *")
-	}
-	switch {
-	case ok && !strings.Contains(text, "*"):
+	if text, ok := strings.CutSuffix(spec, ":*"); ok {
+		r.boundary, spec = true, strings.ReplaceAll(text, "*", "\x00")
+	} else if text, ok := strings.CutSuffix(spec, " *"); ok && !strings.Contains(text, "*") {
 		r.boundary, spec = true, text
-	case strings.HasSuffix(spec, ":*"):
-		spec = text + " *"
 	}
 	for _, piece := range strings.Split(spec, "*") {
 		r.pieces = append(r.pieces, strings.ReplaceAll(piece, "\x00", "*"))

@@ -33,11 +33,12 @@ const (
 	looseCase   = "Claude Code compares paths without case, in allow rules too"
 	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
 	looseDomain = "a name with other characters than those of a host is to Claude Code's rules like any other"
-	looseLetter = "Claude Code does not take a long s or a Kelvin sign for an s or a k, as a file system may"
-	looseForm   = "Claude Code compares a name as it is composed, as a file system may not"
-	looseHost   = "Claude Code fetches documentation from hosts of its own choice without a rule"
-	looseAgent  = "Claude Code starts a subagent that no rule names without a question"
-	looseTool   = "a tool that asks for nothing of itself runs without a rule"
+	looseHome   = "Claude Code takes ~name for a file of the project, and no shell does"
+	looseAlike  = "Claude Code compares names by the case of their letters, and a file system may take more of them " +
+		"for one: ss and ß, s and a long s, a letter and its full-width form, a letter and its parts in another order"
+	looseHost  = "Claude Code fetches documentation from hosts of its own choice without a rule"
+	looseAgent = "Claude Code starts a subagent that no rule names without a question"
+	looseTool  = "a tool that asks for nothing of itself runs without a rule"
 )
 
 // strictly returns what the rules say of a call, and the hole by which Claude Code
@@ -70,7 +71,8 @@ func (s *session) held(g ir.Group, p string) bool {
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
 		list := rules(&s.rules[d])
 		switch {
-		case s.rules[d].tool(tool) != nil, p == "" && len(list) > 0, p != "" && matchPath(list, newFile(p)) != nil:
+		case s.rules[d].tool(tool) != nil, p == "" && len(list) > 0,
+			p != "" && (matchPath(list, newFile(p)) != nil || matchAlike(list, newFile(p))):
 			return true
 		}
 	}
@@ -110,13 +112,15 @@ func (s *session) passed(l *line) string {
 	}
 	for _, c := range l.simple {
 		switch {
+		case len(c.words) == 0:
+			return looseNothing
 		case c.feeds():
 			return looseTail
-		case len(c.words) > 0 && s.holdsBack(c.words[0], strings.ToLower(joined(c.words))):
+		case s.holdsBack(c.words[0], strings.ToLower(joined(c.words))):
 			return looseProgram
 		case c.hidesAnother(s), c.hidesWithin(s):
 			return looseTail
-		case c.dynamic, len(c.words) > 0 && c.globs():
+		case c.dynamic, c.globs():
 			return looseText
 		}
 	}

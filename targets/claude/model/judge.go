@@ -16,9 +16,9 @@ import (
 func (s *session) rule(c *call) ruling {
 	switch c.Group {
 	case ir.Read:
-		return s.besideFolder(c, s.readRule(c), func(rs *ruleSet) []pathRule { return rs.read })
+		return s.besideRules(c, s.readRule(c), func(rs *ruleSet) []pathRule { return rs.read })
 	case ir.Edit:
-		return s.besideFolder(c, s.editRule(c), func(rs *ruleSet) []pathRule { return rs.edit })
+		return s.besideRules(c, s.editRule(c), func(rs *ruleSet) []pathRule { return rs.edit })
 	case ir.Command:
 		return s.lineRule(c.line)
 	case ir.Web:
@@ -54,13 +54,18 @@ func byPath(p *place, f *file, rules ...[]pathRule) ruling {
 	return r
 }
 
-// besideFolder marks an allow of a file with the name of a folder whose content a rule holds
-// back: a rule cannot name a folder of the project without those of its name further down.
-func (s *session) besideFolder(c *call, r ruling, paths func(*ruleSet) []pathRule) ruling {
+// besideRules marks an allow of a file that a rule nearly holds back. It has the name of a folder
+// whose content a rule names, or one that a file system may take for a name in a rule.
+func (s *session) besideRules(c *call, r ruling, paths func(*ruleSet) []pathRule) ruling {
 	names := func(p pathRule) bool { return p.folder == c.file.clean }
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
-		if r.Decision == ir.Allow && r.loose == "" && slices.ContainsFunc(paths(&s.rules[d]), names) {
+		list := paths(&s.rules[d])
+		switch {
+		case r.Decision != ir.Allow || r.loose != "":
+		case slices.ContainsFunc(list, names):
 			r.loose = looseFolder
+		case matchAlike(list, c.file):
+			r.loose = looseAlike
 		}
 	}
 	return r

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -21,6 +20,7 @@ type pathRule struct {
 	base   string // the folder that the pattern is relative to
 	folded *regexp.Regexp
 	exact  *regexp.Regexp // in the case in which the pattern is written
+	alike  *regexp.Regexp // in the form in which a file system may take names for each other
 	folder string         // the folder of a pattern for what is in one: modec/*
 }
 
@@ -37,12 +37,19 @@ func newPathRule(p place, r rule.Rule, list ir.Decision, folder string) (pathRul
 	case rule.Folder:
 		out.base = folder
 	}
-	if dir, ok := strings.CutSuffix(pattern.Pattern, "/*"); ok && !strings.ContainsAny(dir, `/*?[\`) {
+	dir, ok := strings.CutSuffix(pattern.Pattern, "/*")
+	switch {
+	case ok && !strings.ContainsAny(dir, `/*?[\`):
 		out.folder = path.Join(out.base, dir)
+	case strings.TrimPrefix(pattern.Pattern, "/") == "**":
+		out.folder = out.base
 	}
 	var err error
 	if out.folded, err = regexp.Compile(ignorePattern(fold(pattern.Pattern))); err == nil {
 		out.exact, err = regexp.Compile(ignorePattern(pattern.Pattern))
+	}
+	if err == nil {
+		out.alike, err = regexp.Compile(ignorePattern(policy.Fold(pattern.Pattern)))
 	}
 	return out, err
 }
@@ -56,6 +63,13 @@ func (r *pathRule) match(f *file) bool {
 func (r *pathRule) matchExact(f *file) bool {
 	rel, ok := below(r.base, f.clean)
 	return ok && r.exact.MatchString(rel)
+}
+
+// nearly reports whether a rule matches a path whose names some file system takes for those of the
+// path that is given. Claude Code compares letters by case only.
+func (r *pathRule) nearly(f *file) bool {
+	rel, ok := below(r.base, f.clean)
+	return ok && r.alike.MatchString(policy.Fold(rel))
 }
 
 // ignorePattern returns a line of .gitignore as a regular expression over paths relative
@@ -157,7 +171,7 @@ type file struct {
 	odd       string // why no rule is about the path, "" where one can be
 }
 
-var drive = regexp.MustCompile(`^[A-Za-z]:[/\\]|^\\\\`)
+var drive = regexp.MustCompile(`^[A-Za-z]:|^\\\\`)
 
 // newFile reads a path as Claude Code does in the project's folder.
 func newFile(arg string) *file {
@@ -165,10 +179,8 @@ func newFile(arg string) *file {
 	switch {
 	case strings.Contains(arg, `\`):
 		f.odd = looseName
-	case strings.ContainsAny(arg, "\u017F\u212A"):
-		f.odd = looseLetter
-	case !norm.NFC.IsNormalString(arg):
-		f.odd = looseForm
+	case strings.HasPrefix(arg, "~") && arg != "~" && !strings.HasPrefix(arg, "~/"):
+		f.odd = looseHome
 	}
 	switch arg = portable(arg); {
 	case arg == "~", strings.HasPrefix(arg, "~/"):
@@ -181,6 +193,9 @@ func newFile(arg string) *file {
 	rel, inside := below(root, f.clean)
 	f.inside = inside || f.clean == root
 	f.protected = protected(rel)
+	if f.odd == "" && !f.protected && protected(policy.Fold(rel)) {
+		f.odd = looseAlike
+	}
 	return f
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -144,6 +145,11 @@ func matchPath(rules []pathRule, f *file) *place {
 		}
 	}
 	return nil
+}
+
+// matchAlike reports whether a rule matches what a file system may take a path for.
+func matchAlike(rules []pathRule, f *file) bool {
+	return slices.ContainsFunc(rules, func(r pathRule) bool { return r.nearly(f) })
 }
 
 // first returns the first rule that matched.

@@ -2,9 +2,11 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -270,7 +272,8 @@ func (s *session) offered(tool string) bool {
 }
 
 // hostname returns the host of a URL as Claude Code reads it, which is as browsers do:
-// lower case, in ASCII, without the port and the last dot, an address in its canonical form.
+// lower case, in ASCII, without the port and the last dot, an address as they write it
+// (0x7f.1 is 127.0.0.1). Observed on 2.1.330.
 func hostname(arg string) string {
 	h := strings.TrimSuffix(arg, ".")
 	if name, _, err := net.SplitHostPort(h); err == nil {
@@ -287,10 +290,52 @@ func hostname(arg string) string {
 	if strings.ContainsAny(h, "/@?#\\ ") {
 		return ""
 	}
+	if ip, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil && ip.Is6() {
+		return inBrackets(ip)
+	}
 	if a, err := idna.Lookup.ToASCII(h); err == nil {
-		return a
+		h = a
+	}
+	if ip, ok := ipv4(h); ok {
+		return ip
 	}
 	return strings.ToLower(h)
+}
+
+// inBrackets returns an address of IP version 6 as it stands in a URL, where one of version 4 in it
+// is written in hexadecimal.
+func inBrackets(ip netip.Addr) string {
+	if ip.Is4In6() {
+		b := ip.As16()
+		return fmt.Sprintf("[::ffff:%x:%x]", uint(b[12])<<8|uint(b[13]), uint(b[14])<<8|uint(b[15]))
+	}
+	return "[" + ip.String() + "]"
+}
+
+// ipv4 reads the numbers of an address: up to four, in decimal, octal or hexadecimal, of which the
+// last one fills what is left.
+func ipv4(host string) (string, bool) {
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return "", false
+	}
+	var ip uint64
+	for i, part := range parts {
+		if strings.ContainsAny(part, "_oObB+") {
+			return "", false
+		}
+		n, err := strconv.ParseUint(part, 0, 64)
+		left := uint64(1) << (8 * (4 - i))
+		last := i == len(parts)-1
+		if err != nil || last && n >= left || !last && n > 255 {
+			return "", false
+		}
+		if !last {
+			n <<= 8 * (3 - i)
+		}
+		ip |= n
+	}
+	return netip.AddrFrom4([4]byte{byte(ip >> 24), byte(ip >> 16), byte(ip >> 8), byte(ip)}).String(), true
 }
 
 // ofName are the UTF-16 units that stay in the name of a tool (2.1.329:

@@ -52,5 +52,6 @@ var ofWindows = regexp.MustCompile(`\A(?:[A-Za-z]:|\\\\)`)
 
 // outside reports whether a path lies outside the workspace on any system, or on none.
 func outside(p string) bool {
-	return !inside(root, absolute(p)) || ofWindows.MatchString(p) || strings.ContainsRune(p, 0)
+	above := strings.Contains(p, `\`) && !inside(root, absolute(strings.ReplaceAll(p, `\`, "/")))
+	return above || !inside(root, absolute(p)) || ofWindows.MatchString(p) || strings.ContainsRune(p, 0)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -93,6 +94,10 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 		}
 	}
 	switch {
+	case ofSomebody(a) && v.Decision > ir.Deny && v.Hole == nil:
+		v.Hole = &contract.Hole{Decision: v.Decision,
+			Why: "Cursor takes ~name for a file of the workspace, and no shell does"}
+		v.Decision = ir.Deny
 	case s.hooks != nil:
 		v.Hole = cmp.Or(v.Hole, d.hole(s, a, v.Answer))
 	case d.surface == cli && v.Decision > ir.Deny:
@@ -106,6 +111,12 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 		}
 	}
 	return v
+}
+
+// ofSomebody reports whether a path begins as that of somebody's home folder does.
+func ofSomebody(a policy.Action) bool {
+	file := a.Group == ir.Read || a.Group == ir.Edit
+	return file && strings.HasPrefix(a.Arg, "~") && a.Arg != "~" && !strings.HasPrefix(a.Arg, "~/")
 }
 
 // tool decides an action that one tool of Cursor performs, on a server of an id.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"io/fs"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -74,8 +75,11 @@ func fileRegex(p *ecma.Pattern) *regex {
 }
 
 // sameFile reports whether a path, on a file system that ignores the case or the form of
-// letters, opens what the expression refuses.
+// letters, opens what the expression refuses. An expression of the source's own has a case.
 func (r *regex) sameFile(path string) bool {
+	if folded := policy.Fold(path); folded != strings.ToLower(path) && !r.test(folded) {
+		return true
+	}
 	return r.names != nil && r.names.test(path) && !r.folded.test(policy.Fold(path))
 }
 

@@ -139,7 +139,7 @@ func (r Rule) Skipped(list ir.Decision) error {
 var ErrInert = errors.New("it never matches a call")
 
 // Inert reports whether Claude Code keeps a rule in a list of a decision and never
-// matches it, as observed on 2.1.329: a path pattern that negates or is a comment, a
+// matches it, as observed on 2.1.330: a path pattern that negates, an allow that is a comment, a
 // host without "domain:", and the content of every tool that has no rules of its own.
 // Write(x), NotebookEdit(x), MultiEdit(x) and Glob(x) are among these.
 func (r Rule) Inert(list ir.Decision) bool {
@@ -162,7 +162,7 @@ func (r Rule) Inert(list ir.Decision) bool {
 type Anchor int
 
 const (
-	WorkDir Anchor = iota // the working directory: x, ./x
+	WorkDir Anchor = iota // the working directory: x, ./x, and .//x for no folder below it
 	Folder                // that of the file in which the rule stands: /x
 	Home                  // the user's: ~/x
 	System                // the root of the file system: //x
@@ -175,9 +175,9 @@ type Path struct {
 }
 
 // Path returns the pattern of a rule in a list of a decision. It reports false where
-// the pattern matches nothing: it negates, is a comment, or has a class without members.
-// `dir/**` with one segment holds at any depth in deny and ask, and only below the working
-// directory in allow.
+// the pattern matches nothing: it negates, is a comment, leads out of its folder, or has a class
+// without members. A comment is one in allow only. `dir/**` with one segment holds at any depth
+// in deny and ask, and only below the working directory in allow. Observed on 2.1.330.
 func (r Rule) Path(list ir.Decision) (Path, bool) {
 	spec, ok := r.Spec, !emptyClass(r.Spec)
 	switch {
@@ -187,15 +187,20 @@ func (r Rule) Path(list ir.Decision) (Path, bool) {
 		return Path{Home, spec[1:]}, ok
 	case strings.HasPrefix(spec, "/"):
 		return Path{Folder, spec}, ok
-	case strings.HasPrefix(spec, "./"):
-		return Path{WorkDir, spec[1:]}, ok
+	}
+	spec = strings.TrimPrefix(spec, "./")
+	if slices.ContainsFunc(strings.Split(spec, "/"), leads) {
+		return Path{WorkDir, spec}, false
 	}
 	if dir, ok := strings.CutSuffix(spec, "/**"); ok && list != ir.Allow && dir != "" && !strings.Contains(dir, "/") {
 		spec = "**/" + spec
 	}
-	negates := strings.HasPrefix(spec, "!") || strings.HasPrefix(spec, "#")
-	return Path{WorkDir, spec}, ok && !negates && strings.TrimSpace(spec) != ""
+	inert := strings.HasPrefix(spec, "!") || strings.HasPrefix(spec, "#") && list == ir.Allow
+	return Path{WorkDir, spec}, ok && !inert && strings.TrimSpace(spec) != ""
 }
+
+// leads reports whether a part of a pattern leads elsewhere, which no path in a folder has.
+func leads(part string) bool { return part == "." || part == ".." }
 
 // classes finds the classes of a pattern, and what a backslash escapes.
 var classes = regexp.MustCompile(`\\.|\[([!^]?)([^\]/]*)\]`)

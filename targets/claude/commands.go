@@ -1,0 +1,196 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// commands compiles the rules of the group command. What the role asks about and no rule
+// allows, Claude Code asks about by itself, but for what only reads: that is a hole of the
+// agent, unless the role allows nothing.
+func (c *compiler) commands() {
+	g := ir.Command
+	if c.gone(g) {
+		return
+	}
+	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsBuiltin)
+	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || built && c.approves()
+	if asksAll {
+		c.out.add(ir.Ask, "Bash")
+	}
+	for _, r := range c.s.Rules(g) {
+		switch {
+		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
+		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
+			c.losesBuiltin(&r)
+		case r.Decision == ir.Allow && built && !r.Pattern.Everything():
+			c.losesCommand(&r, "allow what a policy for commands holds back") // without the hook
+		default:
+			c.command(&r)
+		}
+	}
+	if def.Decision == ir.Allow && !asksAll {
+		c.everyCommand(def.Pos)
+	}
+}
+
+// besideBuiltin is what to write where rules cannot say what a built-in policy says.
+const besideBuiltin = `write beside it the exact commands that run without a question ("git status")`
+
+// listsCommand reports whether a rule allows commands that a rule of Claude Code can say.
+func listsCommand(r ir.Rule) bool {
+	return r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain && !r.Pattern.Everything()
+}
+
+// command compiles a rule for commands.
+func (c *compiler) command(r *ir.Rule) {
+	switch {
+	case r.Decision < ir.Allow:
+	case r.Pattern.Everything():
+		c.everyCommand(r.Pos)
+		return
+	case !c.allowsCommand(r.Pattern.Text):
+		c.losesCommand(r, "run what no list of the source allows")
+		return
+	}
+	for _, text := range commandPatterns(r) {
+		c.out.add(r.Decision, "Bash("+text+")")
+	}
+}
+
+// losesCommand reports that an allow is left out, for what its rule would do.
+func (c *compiler) losesCommand(r *ir.Rule, would string) {
+	if c.losesAllow() {
+		c.e.loss(c.name, r.Pos, ir.Command, codeAllow, "a rule for %q would %s: it is left out", r.Pattern.Text, would).
+			Hint(c.instead("list commands"))
+	}
+}
+
+// holdsBuiltin reports whether a rule denies or asks about what a built-in policy names.
+func holdsBuiltin(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin && r.Decision < ir.Allow }
+
+func (c *compiler) losesBuiltin(r *ir.Rule) {
+	if c.losesAllow() {
+		loss := c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
+			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
+			Hint(c.instead(besideBuiltin))
+		if slices.ContainsFunc(c.s.Rules(ir.Command), listsCommand) {
+			loss.Needless()
+		}
+	}
+}
+
+// everyCommand leaves an allow of every command to the hook: the rule Bash would also let
+// each of them write by a redirect, to guarded paths and outside of the project.
+func (c *compiler) everyCommand(at diag.Pos) {
+	if c.losesAllow() && c.mode != format.Bypass {
+		c.e.loss(c.name, at, ir.Command, codeAllow,
+			"the rule Bash would allow redirects to any file too: it is left out").
+			Hint(c.instead("list commands"))
+	}
+}
+
+// commandPatterns returns the contents of the rules for a plain pattern of commands. Claude Code
+// compares runs of blanks as they stand in a rule. A wildcard at the end has a word boundary only
+// where it is the only one, so that the end has a rule of its own: git push * main. Where a deny
+// or ask has quotes, a wildcard stands for how a command is quoted.
+func commandPatterns(r *ir.Rule) []string {
+	text := r.Pattern.Text
+	if !strings.ContainsAny(text, `'"`) {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	texts := []string{text}
+	if loose := unquoted(text); r.Decision < ir.Allow && loose != text {
+		texts = append(texts, loose)
+	}
+	for _, text := range slices.Clone(texts) {
+		bare, wide := openEnd(text)
+		if wide && strings.HasSuffix(text, ":*") { // Claude Code takes the other wildcards for text there
+			texts[slices.Index(texts, text)] = bare + " *"
+			text = bare + " *"
+		}
+		switch {
+		case wide && strings.HasSuffix(bare, "*"):
+			texts[slices.Index(texts, text)] = bare
+		case wide:
+			texts = append(texts, bare)
+		}
+	}
+	return texts
+}
+
+// openEnd returns a pattern without its last wildcard, which stands for further words. It reports
+// whether that is not its only one.
+func openEnd(text string) (bare string, wide bool) {
+	bare, ok := strings.CutSuffix(text, " *")
+	if !ok {
+		bare, ok = strings.CutSuffix(text, ":*")
+	}
+	return bare, ok && strings.Contains(strings.ReplaceAll(bare, `\*`, ""), "*")
+}
+
+// unquoted returns a pattern with a wildcard for each of its quotes and escapes.
+func unquoted(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		escaped := text[i] == '\\' && i+1 < len(text)
+		switch {
+		case escaped && text[i+1] == '*':
+			b.WriteString(`\*`)
+			i++
+		case text[i] == '\'', text[i] == '"', text[i] == '\\', text[i] == '*':
+			if !strings.HasSuffix(b.String(), "*") || strings.HasSuffix(b.String(), `\*`) {
+				b.WriteByte('*')
+			}
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
+}
+
+// nobodys is a word that no pattern names.
+const nobodys = "modec-nobodys"
+
+// fills are what may stand for the wildcard at the end of a pattern: words, and a program of
+// which a shell or a wrapper runs.
+var fills = []string{"", nobodys, "-c " + nobodys, "-c '" + nobodys + " x'", "-x " + nobodys + " x"}
+
+// allowsCommand reports whether the source allows the commands that a rule for a plain pattern
+// would: by its own text, with words that mean nothing for its wildcards, and behind a program that
+// Claude Code removes. A shell that runs any script (bash *), a line that is not plain (echo $HOME)
+// and a command that no list allows (eval *, cd docs) are not.
+func (c *compiler) allowsCommand(pattern string) bool {
+	end := strings.TrimSuffix(strings.TrimSuffix(pattern, ":*"), " *")
+	words := strings.NewReplacer(`\*`, "*", "*", nobodys)
+	with := fills
+	if end == pattern {
+		with = fills[:1]
+	}
+	allowed := false
+	for _, fill := range with {
+		line := strings.TrimSpace(words.Replace(end) + " " + fill)
+		for _, wrapper := range []string{"", "time "} {
+			switch r := c.s.Decide(policy.Action{Group: ir.Command, Arg: wrapper + line}); {
+			case r.Decision == ir.Allow:
+				allowed = true
+			case !c.held(r):
+				return false
+			}
+		}
+	}
+	return allowed
+}
+
+// held reports whether a rule for commands decides, which is a rule of Claude Code too. What no
+// list can match has another reason.
+func (c *compiler) held(r policy.Result) bool {
+	return slices.ContainsFunc(c.s.Rules(ir.Command), func(of ir.Rule) bool {
+		return of.Decision < ir.Allow && of.Pos == r.Pos && r.Rule == of.Decision.String()+" "+of.Pattern.String()
+	})
+}
