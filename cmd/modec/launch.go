@@ -117,6 +117,9 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 		opt.Copies = session.Copies()
 	}
 	opt.Dir = e.relativeDir()
+	if e.cwd != e.dir {
+		opt.Root, opt.Below = e.dir, strings.HasPrefix(e.cwd, e.dir+string(filepath.Separator))
+	}
 	args, list := launcher.Args(res.Input(launcher), ref, opt)
 	return &launch{res, ref, args, session}, append(diags, list...), nil
 }

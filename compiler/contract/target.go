@@ -286,6 +286,8 @@ type Copies struct {
 // ArgsOptions say which form the arguments have.
 type ArgsOptions struct {
 	Dir       string // the directory of the artifacts, put before their paths
+	Root      string // the project as an absolute path where the session starts elsewhere, else ""
+	Below     bool   // with Root: the session starts in a folder of the project
 	Inline    bool   // settings as JSON in the argument instead of a file
 	FlagsOnly bool   // flags only; what they cannot express is a diagnostic
 	// Copies starts the session from copies outside the repository, which it cannot edit; nil:

@@ -113,14 +113,16 @@ func (p *pass) neverAllowed() {
 // gitShowsHistory finds lists that allow git's reading commands to a subject that may not read
 // every file.
 func (p *pass) gitShowsHistory() {
+	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow }
 	for _, s := range p.subjects() {
 		c, read := s.can.Table(ir.Command), s.can.Table(ir.Read)
-		if c == nil || read == nil || !slices.ContainsFunc(read.Rules, func(r ir.Rule) bool { return r.Decision < ir.Allow }) {
+		if c == nil || read == nil || !slices.ContainsFunc(read.Rules, holds) {
 			continue
 		}
 		for _, r := range c.Rules {
 			if r.Decision == ir.Allow && r.Pattern == (ir.Pattern{Kind: ir.Builtin, Text: "git_read"}) && written(r) {
-				p.find(r.Pos, "%s shows what was committed, also of files that can.read denies or asks about", r.Pattern).
+				p.find(r.Pos, "%s shows what was committed, also of files that can.read denies or asks about",
+					r.Pattern).
 					Subject(s.name).
 					Hint("keep such files out of git, or allow the subcommands that show no contents: " +
 						"\"git status *\", \"git branch\"")

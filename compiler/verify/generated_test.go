@@ -86,7 +86,7 @@ func TestOrdinarySources(t *testing.T) {
 			"deny": ["bücher.de", "*.Bücher.de", "127.1", "0x7f.2", "[::1]", "a.example.com."], "ask": ["[0:0::2]"]}}}}`,
 		"names that look outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~x", "a:b", "~y/**", "s?c/**"]},
 			"read": {"deny": ["~x", "~z/", "[~]v/**"], "ask": ["~u/a"]}}}}`,
-		"allows that look outside":      `"roles": {"a": {"can": {"edit": {"allow": ["~x", "a:b", "~root/**"], "default": "ask"}}}}`,
+		"allows that look outside": `"roles": {"a": {"can": {"edit": {"allow": ["~x", "a:b", "~root/**"], "default": "ask"}}}}`,
 		"words at the end": `"roles": {"a": {"can": {"command":
 			{"allow": ["git *", "rg *"], "deny": ["* --force *", "* main *"], "default": "ask"}}}}`,
 		"above beside a mode that approves": `"roles": {"a": {"permissionMode": "bypassPermissions",

@@ -2,7 +2,9 @@ package claude
 
 import (
 	"cmp"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/format/rule"
 )
 
 // FlagOptions are settings of RoleFlags.
@@ -205,6 +208,10 @@ func (e *emitter) modeArgs(m *ir.Mode, opt contract.ArgsOptions) []string {
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {
+	if e.elsewhere = opt.Root != ""; e.elsewhere && opt.FlagsOnly {
+		e.loss("role "+r.Name, r.Pos, "", codeFlags,
+			"flags name files below the folder in which the session starts: start it in the project")
+	}
 	if !e.inProject(r) {
 		args = append(args, "--setting-sources=user")
 	}
@@ -218,7 +225,13 @@ func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string)
 			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
 			return nil
 		}
-		e.diags = nil // the build reports them
+		e.diags = nil    // the build reports them
+		if e.elsewhere { // no build writes these settings
+			opt.Inline = true
+			of := *c
+			of.rules = anchored(&c.rules, opt)
+			c = &of
+		}
 		if s := e.profile(r, c); len(s) > 0 {
 			args = append(args, "--settings="+fileOrText(opt, settingsPath(r), contract.JSON(s)))
 		}
@@ -238,6 +251,50 @@ func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string)
 	}
 	return args
 }
+
+// anchored returns rules for a session that starts in another folder than the project's: Claude
+// Code takes a path with a slash from the folder in which the session starts. Rules that hold
+// back stay beside, for a work tree of the same project.
+func anchored(r *rules, opt contract.ArgsOptions) rules {
+	out := *r
+	all := func(list []string, of ir.Decision) []string {
+		var more []string
+		for _, text := range list {
+			at := absolute(text, of, opt.Root)
+			if at == text || of != ir.Allow || !opt.Below {
+				more = append(more, text)
+			}
+			if at != text {
+				more = append(more, at)
+			}
+		}
+		return more
+	}
+	out.allow, out.ask, out.deny = all(r.allow, ir.Allow), all(r.ask, ir.Ask), all(r.deny, ir.Deny)
+	return out
+}
+
+// absolute returns a rule about files below the folder of a session as one about those below
+// another folder; a rule about anything else as it is.
+func absolute(text string, of ir.Decision, root string) string {
+	r, err := rule.Parse(text)
+	if err != nil || r.Tool != "Read" && r.Tool != "Edit" || r.Spec == "" {
+		return text
+	}
+	p, ok := r.Path(of)
+	if !ok || p.From != rule.WorkDir {
+		return text
+	}
+	pattern := p.Pattern
+	if !strings.Contains(strings.TrimSuffix(pattern, "/"), "/") {
+		pattern = "**/" + pattern
+	}
+	escaped := gitignored.ReplaceAllString(filepath.ToSlash(root), `\$0`)
+	return r.Tool + "(/" + path.Join("/", escaped) + "/" + strings.TrimPrefix(pattern, "/") + ")"
+}
+
+// gitignored matches what means something in a line of .gitignore.
+var gitignored = regexp.MustCompile(`[\\*?\[\]!# ]`)
 
 // agentsFlag gives a role its subagents as text: Claude Code 2.1.329 takes a file with -p only.
 func (e *emitter) agentsFlag(r *ir.Role) []string {

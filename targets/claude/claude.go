@@ -220,6 +220,8 @@ type emitter struct {
 	copied *contract.PolicyCopy
 	// flagsOnly is set where a role gets flags, and neither settings nor servers.
 	flagsOnly bool
+	// elsewhere is set where a session starts in another folder than the project's.
+	elsewhere bool
 }
 
 func newEmitter(in contract.Input) *emitter {

@@ -564,3 +564,35 @@ func TestNotes(t *testing.T) {
 		}
 	}
 }
+
+// A session that starts in another folder takes rules with a slash from there, and no settings of
+// the project: it gets a role's own, which name the project.
+func TestArgsElsewhere(t *testing.T) {
+	for rule, want := range map[string]string{
+		"Read(secrets/*)":     "Read(//a/b\\ \\[c\\]/secrets/*)",
+		"Read(.env)":          "Read(//a/b\\ \\[c\\]/**/.env)",
+		"Edit(./**)":          "Edit(//a/b\\ \\[c\\]/**/**)",
+		"Edit(.//~x)":         "Edit(//a/b\\ \\[c\\]/~x)",
+		"Edit(//**/.git)":     "Edit(//**/.git)",
+		"Read(~/.ssh)":        "Read(~/.ssh)",
+		"Bash(ls *)":          "Bash(ls *)",
+		"Read":                "Read",
+		"mcp__github__delete": "mcp__github__delete",
+	} {
+		if got := absolute(rule, ir.Deny, "/a/b [c]"); got != want {
+			t.Errorf("%s: got %s, want %s", rule, got, want)
+		}
+	}
+	r := &rules{allow: []string{"Edit(src/**)", "Bash(ls)"}, deny: []string{"Read(.env)", "Bash(rm)"}}
+	below := anchored(r, contract.ArgsOptions{Root: "/p", Below: true})
+	if d := cmp.Diff([]string{"Edit(//p/src/**)", "Bash(ls)"}, below.allow); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"Read(.env)", "Read(//p/**/.env)", "Bash(rm)"}, below.deny); d != "" {
+		t.Error(d)
+	}
+	beside := anchored(r, contract.ArgsOptions{Root: "/p"}) // a work tree has the same folders
+	if d := cmp.Diff([]string{"Edit(src/**)", "Edit(//p/src/**)", "Bash(ls)"}, beside.allow); d != "" {
+		t.Error(d)
+	}
+}

@@ -13,8 +13,9 @@ import (
 func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }
 
 // inProject reports whether a role is started in the project's own files: the baseline, unless
-// these are shared with roles that another target starts.
-func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.Shared }
+// these are shared with roles that another target starts, or the session starts in another
+// folder, where Claude Code does not read them.
+func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.Shared && !e.elsewhere }
 
 // everybody builds the project's settings file. It reports false where there is nothing to
 // say. The file is the baseline role's, whole. Without a baseline it has what all roles deny:

@@ -109,7 +109,7 @@ func startOf(p ir.Pattern) string {
 func (e *emitter) overlaps(p *profile, entry string, starts []string) bool {
 	words := strings.Replace(entry, ":", " ", 1)
 	probes := []string{words, words + " > /dev/null"} // what only a text alone allows: cd docs
-	if words == entry { // a prefix, behind which anything may come
+	if words == entry {                               // a prefix, behind which anything may come
 		probes = append(probes, words+" modec-probe", words+" sh")
 		for _, s := range starts {
 			if s == "" || strings.HasPrefix(s, words+" ") || s == words {

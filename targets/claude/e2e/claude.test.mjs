@@ -239,17 +239,20 @@ test('a session in a subfolder or in a worktree is held by the policy', async ()
 
 // Claude Code anchors a rule with a slash at the folder where the session starts.
 test('the rules of a role without a hook hold in a subfolder', async () => {
-  const dir = project('anchored');
+  const dir = project('anchored [x] y');
   writeFileSync(join(dir, 'modec/b.cue'), `package modec
 roles: plain: {permissionMode: "bypassPermissions", can: {read: deny: ["secrets/**"], edit: deny: ["secrets/**"]}}
 `);
   mkdirSync(join(dir, 'secrets'));
   writeFileSync(join(dir, 'secrets/key'), 'TOKEN=1\n');
-  execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
-  for (const cwd of [dir, join(dir, 'src')]) {
-    const calls = [at('Read', join(dir, 'secrets/key')), at('Read', join(dir, 'src/a')), at('Write', join(dir, 'secrets/n')), at('Write', join(dir, 'modec/n.cue'))];
-    const { decisions } = await ask(calls, started('plain', dir, cwd), undefined, { cwd });
-    assert.deepEqual(decisions, ['deny', 'allow', 'deny', 'deny'], cwd);
+  for (const baseline of ['', 'baseline = "plain"\n']) {
+    writeFileSync(join(dir, 'modec.toml'), `${baseline}[targets.claude]\n`);
+    execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
+    for (const cwd of [dir, join(dir, 'src')]) {
+      const calls = [at('Read', join(dir, 'secrets/key')), at('Read', join(dir, 'src/a')), at('Write', join(dir, 'secrets/n')), at('Write', join(dir, 'modec/n.cue'))];
+      const { decisions } = await ask(calls, started('plain', dir, cwd), undefined, { cwd });
+      assert.deepEqual(decisions, ['deny', 'allow', 'deny', 'deny'], baseline + cwd);
+    }
   }
 });
 
