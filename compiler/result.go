@@ -3,6 +3,8 @@ package compiler
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
 
 	"modec.dev/modec/compiler/config"
@@ -36,15 +38,29 @@ func (r *Result) FS() memfs.FS {
 }
 
 // Lint looks for what the source probably does not mean, with the severities of
-// modec.toml. The findings are sorted.
-func (r *Result) Lint() []lint.Finding {
+// modec.toml, and for what targets find in code of the project, where its files are given.
+// The findings are sorted.
+func (r *Result) Lint(project fs.FS) []lint.Finding {
+	sources := maps.Clone(r.Sources)
+	var reviewed diag.List
+	for _, c := range r.Config.Targets {
+		if t, ok := c.Target.(contract.Reviewer); ok && project != nil {
+			reviewed = append(reviewed, t.Review(project, c.Options)...)
+		}
+	}
+	for _, d := range reviewed {
+		if text, err := fs.ReadFile(project, d.Pos.File); err == nil {
+			sources[d.Pos.File] = text
+		}
+	}
 	return lint.Run(lint.Request{
+		Reviewed:    reviewed,
 		Project:     r.Project,
 		Policy:      r.Policy,
 		Rules:       lint.All(r.targets),
 		Levels:      r.Config.Lint,
 		PromptLimit: r.Config.PromptLimit,
-		Sources:     r.Sources,
+		Sources:     sources,
 	})
 }
 

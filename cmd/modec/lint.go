@@ -106,37 +106,26 @@ func (c *lintCmd) Run(e *env) error {
 		}
 		return e.ui.fail(diags)
 	}
-	findings := res.Lint()
+	project := req.FS
+	if project == nil {
+		root, err := os.OpenRoot(e.dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		project = root.FS()
+	}
+	findings := res.Lint(project)
 	if c.Fix {
 		if findings, report.Fixed, err = c.fix(e, req, res, findings); err != nil {
 			return err
 		}
 	}
-	reviewed, err := review(e.dir, res)
-	if err != nil {
-		return err
-	}
-	report.Diagnostics = c.reported(e, append(diags, reviewed...), findings)
+	report.Diagnostics = c.reported(e, diags, findings)
 	if !c.Suggest && !c.Apply {
 		return c.report(e, report)
 	}
 	return c.suggestions(e, req, res, report)
-}
-
-// review returns what targets find in the code that people write beside their artifacts.
-func review(dir string, res *compiler.Result) (diag.List, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var out diag.List
-	for _, o := range res.Outputs {
-		if r, ok := o.Target.(contract.Reviewer); ok {
-			out = append(out, r.Review(root.FS(), res.Input(o.Target).Options)...)
-		}
-	}
-	return out, nil
 }
 
 // reported returns what is to be reported of a compilation and of what lint found.
@@ -265,5 +254,5 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	if list := e.put(files, output.ReplaceExisting); list.HasErrors() {
 		return nil, nil, list
 	}
-	return after.Lint(), names, nil
+	return after.Lint(nil), names, nil
 }

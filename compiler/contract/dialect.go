@@ -69,6 +69,8 @@ type Linter interface {
 // for `modec lint`.
 type Reviewer interface {
 	Target
+	// ReviewRules are what Review finds; Native is nil, and the examples are in that code.
+	ReviewRules() []LintRule
 	// Review reads the project's files and runs nothing of them.
 	Review(project fs.FS, o Options) diag.List
 }

@@ -27,7 +27,7 @@ var ignoring = sync.OnceValue(func() *regexp.Regexp {
 // about that line; one on a line of its own is about the next line that is not a comment.
 func comments(file, text string) []comment {
 	mark := "//"
-	if !strings.HasSuffix(file, ".cue") {
+	if !strings.HasSuffix(file, ".cue") && !strings.HasSuffix(file, ".ts") {
 		mark = "#"
 	}
 	lines := strings.Split(text, "\n")

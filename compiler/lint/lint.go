@@ -32,6 +32,9 @@ type Rule struct {
 	// Fixable is set where the item that is found can be taken out without changing a
 	// decision.
 	Fixable bool `json:"fixable,omitempty"`
+	// Review is the target in whose code of the project the rule finds something; its examples
+	// are in the language of that code. "": in the source.
+	Review string `json:"review,omitempty"`
 
 	check func(*pass)
 }
@@ -53,6 +56,8 @@ type Request struct {
 	PromptLimit int
 	// Sources are the texts of the source's files, in which comments silence rules.
 	Sources map[string][]byte
+	// Reviewed is what targets found in code of the project.
+	Reviewed diag.List
 }
 
 // DefaultPromptLimit is the most bytes that a prompt may have: about 8,000 tokens,

@@ -3,6 +3,7 @@ package lint_test
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +26,14 @@ var lintDay = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 // linted looks at a source of one file.
 func linted(t *testing.T, settings, name, text string) (*compiler.Result, []lint.Finding) {
 	t.Helper()
+	files := fstest.MapFS{config.File: {Data: []byte(settings)}, name: {Data: []byte(text)}}
+	if !strings.HasPrefix(name, "modec/") { // code of the project, beside a source
+		files["modec/a.cue"] = &fstest.MapFile{Data: []byte("package modec\n\nservers: s: {url: \"http://s\", tools: t: {}}\n" +
+			"roles: r: can: web: \"deny\"\n")}
+		files[config.File].Data = append(files[config.File].Data, "[targets.mcpnest]\nservers = [\"s\"]\nsources = [\"src/*.ts\"]\n"...)
+	}
 	req := compiler.Request{
-		FS:      fstest.MapFS{config.File: {Data: []byte(settings)}, name: {Data: []byte(text)}},
+		FS:      files,
 		Targets: targets.All(),
 		Today:   lintDay,
 	}
@@ -34,7 +41,7 @@ func linted(t *testing.T, settings, name, text string) (*compiler.Result, []lint
 	if diags.HasErrors() {
 		t.Fatalf("%s\n%v", text, diags)
 	}
-	return res, res.Lint()
+	return res, res.Lint(files)
 }
 
 func ids(findings []lint.Finding) []string {
@@ -59,22 +66,26 @@ func TestLintExamples(t *testing.T) {
 			if r.ID == "long-prompt" {
 				bad = fmt.Sprintf("modes: m: {name: \"M\", whenToUse: \"w\", roleDefinition: %q}", strings.Repeat("x", lint.DefaultPromptLimit+1))
 			}
-			res, found := linted(t, "", "modec/a.cue", header+bad)
+			name, header := "modec/a.cue", header
+			if r.Review != "" {
+				name, header = "src/a.ts", "// code\n\n"
+			}
+			res, found := linted(t, "", name, header+bad)
 			i := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Code == r.ID })
 			if i < 0 {
 				t.Fatalf("got %v, want %s", ids(found), r.ID)
 			}
-			if f := found[i]; f.Pos.File != "modec/a.cue" || f.Pos.Line < 3 || f.Severity != r.Severity || f.Message == "" {
+			if f := found[i]; f.Pos.File != name || f.Pos.Line < 3 || f.Severity != r.Severity || f.Message == "" {
 				t.Errorf("got %v", f)
 			}
-			if _, good := linted(t, "", "modec/a.cue", header+r.Good); slices.Contains(ids(good), string(r.ID)) {
+			if _, good := linted(t, "", name, header+r.Good); slices.Contains(ids(good), string(r.ID)) {
 				t.Errorf("the good example has it too: %v", good)
 			}
 			// Switched off, or raised.
-			if _, off := linted(t, "[lint]\n"+string(r.ID)+" = \"off\"\n", "modec/a.cue", header+bad); slices.Contains(ids(off), string(r.ID)) {
+			if _, off := linted(t, "[lint]\n"+string(r.ID)+" = \"off\"\n", name, header+bad); slices.Contains(ids(off), string(r.ID)) {
 				t.Error("it is found though it is off")
 			}
-			_, raised := linted(t, "[lint]\n"+string(r.ID)+" = \"error\"\n", "modec/a.cue", header+bad)
+			_, raised := linted(t, "[lint]\n"+string(r.ID)+" = \"error\"\n", name, header+bad)
 			if i := slices.IndexFunc(raised, func(f lint.Finding) bool { return f.Code == r.ID }); i < 0 || raised[i].Severity != diag.Error {
 				t.Errorf("got %v, want an error", raised)
 			}
@@ -85,9 +96,9 @@ func TestLintExamples(t *testing.T) {
 			if len(fixed) != 1 {
 				t.Fatalf("got %d fixed files", len(fixed))
 			}
-			after, left := linted(t, "", "modec/a.cue", string(fixed["modec/a.cue"]))
+			after, left := linted(t, "", name, string(fixed[name]))
 			if slices.Contains(ids(left), string(r.ID)) {
-				t.Errorf("it is still there: %s", fixed["modec/a.cue"])
+				t.Errorf("it is still there: %s", fixed[name])
 			}
 			changes, err := diff.Projects(res.Policy, after.Policy, 1)
 			if err != nil || len(changes.Changes)+len(changes.Others) > 0 {
@@ -107,6 +118,7 @@ func TestIgnores(t *testing.T) {
 		name, file, text string
 		want             []string
 	}{
+		{"in code of the project", "../src/a.ts", "class A implements CanActivate {\n  canActivate(c) {\n    // modec:ignore mcpnest-trusts-body its signature is verified\n    return c.getArgs()[0].admin;\n  }\n}\n", []string{}},
 		{"at the end of the line", "a.cue", "package modec\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore bypass-permissions why\n", nil},
 		{"above", "a.cue", "package modec\n\n// modec:ignore bypass-permissions why\n// and more\n\nroles: r: permissionMode: \"bypassPermissions\"\n", nil},
 		{"another rule", "a.cue", "package modec\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore long-prompt why\n", []string{"bypass-permissions", "unused-ignore"}},
@@ -118,7 +130,7 @@ func TestIgnores(t *testing.T) {
 		{"CR LF", "a.cue", "package modec\r\nroles: r: permissionMode: \"bypassPermissions\" // modec:ignore bypass-permissions why\r\n", nil},
 		{"one that is unknown", "a.cue", "package modec\nroles: r: {} // modec:ignore bypass why\n", []string{"unknown-ignore"}},
 	} {
-		_, found := linted(t, "", "modec/"+c.file, c.text)
+		_, found := linted(t, "", path.Join("modec", c.file), c.text)
 		if d := cmp.Diff(append([]string{}, c.want...), ids(found)); d != "" {
 			t.Errorf("%s (-want +got)\n%s", c.name, d)
 		}
@@ -165,8 +177,8 @@ func TestLintFixtures(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		found := res.Lint()
-		if d := cmp.Diff(found, res.Lint()); d != "" {
+		found := res.Lint(nil)
+		if d := cmp.Diff(found, res.Lint(nil)); d != "" {
 			t.Errorf("%s: twice\n%s", file, d)
 		}
 		fixed := lint.Fixes(res.Sources, found)

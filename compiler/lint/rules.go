@@ -18,6 +18,13 @@ func All(targets []contract.Target) []Rule {
 			}
 		}
 	}
+	for _, t := range targets {
+		if r, ok := t.(contract.Reviewer); ok {
+			for _, rule := range r.ReviewRules() {
+				rules = append(rules, ofReview(t.Name(), rule))
+			}
+		}
+	}
 	slices.SortFunc(rules, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return rules
 }
@@ -38,6 +45,19 @@ func ofTarget(target string, r contract.LintRule) Rule {
 		}
 	}
 	return Rule{ID: r.ID, Severity: r.Severity, Doc: r.Doc, Bad: r.Bad, Good: r.Good, check: check}
+}
+
+// ofReview returns a rule that a target looks for in code of the project.
+func ofReview(target string, r contract.LintRule) Rule {
+	check := func(p *pass) {
+		for _, d := range p.Reviewed {
+			if d.Code == r.ID {
+				d.Severity = p.severity
+				p.found = append(p.found, Finding{Diagnostic: d})
+			}
+		}
+	}
+	return Rule{ID: r.ID, Severity: r.Severity, Doc: r.Doc, Bad: r.Bad, Good: r.Good, Review: target, check: check}
 }
 
 // mode returns an example of a mode that may do some things.

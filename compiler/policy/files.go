@@ -331,7 +331,7 @@ func (t *fileTable) decide(p *filePath) *Result {
 // beyond returns what is said of all paths outside, as a person reads it of this one.
 func (p *filePath) beyond(r *Result) *Result {
 	of := *r
-	of.Rule += fmt.Sprintf(": %q is outside the project", diag.Short(string(p.exact.text)))
+	of.Reason = fmt.Sprintf("%s: %q is outside the project", of.Rule, diag.Short(string(p.exact.text)))
 	return &of
 }
 

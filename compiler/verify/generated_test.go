@@ -12,6 +12,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets"
 )
 
@@ -308,7 +309,14 @@ func (d drawer) table(set func(any), patterns ...any) {
 	d.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
 	for _, list := range []string{"allow", "ask", "deny"} {
 		if n := d.IntN(3); n > 0 && len(left) >= n && d.one(2) {
-			t[list], left = left[:n], left[n:]
+			drawn := slices.Clone(left[:n])
+			if left = left[n:]; list != "allow" { // a source that holds what no command is does not load
+				drawn = slices.DeleteFunc(drawn, func(p any) bool {
+					text, ok := p.(string)
+					return ok && slices.Contains(oddCommands, any(text)) && policy.CheckHeld(text) != nil
+				})
+			}
+			t[list] = drawn
 		}
 	}
 	if d.one(2) {

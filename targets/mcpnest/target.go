@@ -86,6 +86,9 @@ func (mcpnest) Codes() []diag.Doc {
 	return slices.Concat(new(emitter).Codes(), model.Codes(), review.Codes())
 }
 
+// ReviewRules are what Review finds.
+func (mcpnest) ReviewRules() []contract.LintRule { return review.Rules() }
+
 // Review finds guards of the application that trust what the caller writes.
 func (mcpnest) Review(project fs.FS, o contract.Options) diag.List {
 	if len(o.Strings("sources")) == 0 {

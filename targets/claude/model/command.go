@@ -109,8 +109,6 @@ func (s *session) eachAllowed(l *line) ruling {
 				loose = looseTail
 			case c.hidesWithin(s):
 				loose = looseText
-			case loose == "" && !c.env && c.onlyReads():
-				loose = looseRead // with or without the rule
 			}
 		case why == needsRule:
 			return s.otherLine("a command", l)

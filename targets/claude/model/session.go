@@ -279,14 +279,6 @@ func hostname(arg string) string {
 	if name, _, err := net.SplitHostPort(h); err == nil {
 		h = strings.TrimSuffix(name, ".")
 	}
-	if ip, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil && ip.Is6() {
-		return bracketed(ip.String())
-	}
-	if host, ok := policy.Host(arg); ok {
-		if _, err := netip.ParseAddr(host); err == nil {
-			return host
-		}
-	}
 	if strings.ContainsAny(h, "/@?#\\ ") {
 		return ""
 	}

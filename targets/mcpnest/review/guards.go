@@ -2,6 +2,7 @@ package review
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -12,23 +13,41 @@ type guard struct {
 	body []token // between the braces of the class
 }
 
-// guardsOf returns the guards that a file declares.
+// String names a guard for a message.
+func (g guard) String() string {
+	if g.name == "" {
+		return "a guard"
+	}
+	return "the guard " + g.name
+}
+
+// guardsOf returns the guards that a file declares: classes with a method canActivate.
 func guardsOf(tokens []token) []guard {
 	var out []guard
 	for i, t := range tokens {
-		if t.text != "class" || i+1 == len(tokens) {
+		if t.text != "class" || i > 0 && tokens[i-1].text == "." {
 			continue
 		}
-		open := slices.IndexFunc(tokens[i:], func(t token) bool { return t.text == "{" })
-		if open < 0 {
-			break
+		body := classBody(tokens[i:])
+		if !slices.ContainsFunc(body, func(t token) bool { return t.text == "canActivate" }) {
+			continue
 		}
-		open += i
-		if slices.ContainsFunc(tokens[i:open], func(t token) bool { return t.text == "CanActivate" }) {
-			out = append(out, guard{name: tokens[i+1].text, body: tokens[open+1 : closing(tokens, open)]})
+		name := ""
+		if next := tokens[i+1]; next.name && next.text != "extends" && next.text != "implements" {
+			name = next.text
 		}
+		out = append(out, guard{name: name, body: body})
 	}
 	return out
+}
+
+// classBody returns what stands between the braces of a class.
+func classBody(tokens []token) []token {
+	open := slices.IndexFunc(tokens, func(t token) bool { return t.text == "{" })
+	if open < 0 {
+		return nil
+	}
+	return tokens[open+1 : closing(tokens, open)]
 }
 
 // closing returns the index of the bracket that closes the one at an index, or the end.
@@ -47,7 +66,7 @@ func closing(tokens []token, open int) int {
 	return len(tokens)
 }
 
-// toolGuards adds the names in @UseGuards(…) of methods that are tools, and of classes of MCP.
+// toolGuards adds the names in @UseGuards(…) of methods that are tools, and of classes with tools.
 func toolGuards(tokens []token, names map[string]bool) {
 	for i := 0; i < len(tokens); i++ {
 		if tokens[i].text != "@" {
@@ -70,6 +89,12 @@ func toolGuards(tokens []token, names map[string]bool) {
 				}
 			}
 			i = end
+		}
+		for k := i; k < min(i+3, len(tokens)); k++ { // export default class
+			if tokens[k].text == "class" {
+				body := classBody(tokens[k:])
+				tool = tool || slices.ContainsFunc(body, func(t token) bool { return t.text == "Tool" })
+			}
 		}
 		i--
 		for _, name := range used {
@@ -95,30 +120,47 @@ func (g *guard) request() (diag.Pos, bool) {
 	return at, at != (diag.Pos{})
 }
 
-// written are the members of a request that its sender writes.
-var written = []string{"body", "query", "params", "rawBody"}
-
 // arguments are the methods of a context that return what the caller sent.
 var arguments = []string{"getData", "getArgs", "getArgByIndex"}
 
+// requests are the methods that return a request, and usual names for one.
+var (
+	requests = []string{"getRequest", "getRawRequest"}
+	called   = []string{"req", "request"}
+)
+
 // trusted returns where a guard decides by what the caller writes: in what it returns, or in a
-// condition. What is an argument of a call is not looked at.
+// condition. What is an argument of a call is not looked at, nor what is compared with something
+// of the user, nor a condition that only refuses.
 func (g *guard) trusted() (diag.Pos, bool) {
-	var tainted []string
-	for _, s := range statements(g.body) {
-		at, found := s.tainted(tainted)
-		if !found {
+	known := names{requests: slices.Clone(called)}
+	all := statements(g.body)
+	passes := slices.ContainsFunc(all, func(s statement) bool { return s.is("return", "true") })
+	for i, s := range all {
+		at, found := s.tainted(&known)
+		if s.declares() && s.has(requests...) && !s.has("body") && !found {
+			known.requests = append(known.requests, s.declared()...)
 			continue
 		}
-		switch s[0].text {
-		case "return", "if", "else", "while", "switch":
+		if !found || s.compared() {
+			continue
+		}
+		switch {
+		case s.declares(), len(s) > 1 && s[0].name && s[1].text == "=":
+			known.tainted = append(known.tainted, s.declared()...)
+		case s.has("user", "=") && !s.decides():
+			return at, true // request.user = request.body.user
+		case !s.decides():
+		case s[0].text == "if" && !passes && i+1 < len(all) && all[i+1].refuses():
+		default:
 			return at, true
-		case "const", "let", "var":
-			tainted = append(tainted, s.declared()...)
 		}
 	}
 	return diag.Pos{}, false
 }
+
+// names are what stands for a request, and for something that its sender writes.
+type names struct{ requests, tainted []string }
 
 // statement is a run of tokens without a separator of statements.
 type statement []token
@@ -141,7 +183,7 @@ func statements(tokens []token) []statement {
 		switch t := tokens[i]; t.text {
 		case ";":
 			cut(i, i+1)
-		case "return", "if", "else", "while", "switch", "const", "let", "var":
+		case "return", "if", "else", "while", "switch", "const", "let", "var", "throw":
 			cut(i, i)
 		case "{":
 			if i > 0 && slices.Contains(beforeObject, tokens[i-1].text) {
@@ -173,10 +215,47 @@ func object(tokens []token) bool {
 	return depth > 0
 }
 
-// declared returns the names that a declaration gives to what stands behind "=".
+// declares reports whether a statement gives names to values.
+func (s statement) declares() bool {
+	return slices.Contains([]string{"const", "let", "var"}, s[0].text)
+}
+
+// decides reports whether a statement returns something or has a condition.
+func (s statement) decides() bool {
+	return slices.Contains([]string{"return", "if", "else", "while", "switch"}, s[0].text) || s.has("canActivate", "=>")
+}
+
+// has reports whether all of some words are tokens of a statement; of requests one is enough.
+func (s statement) has(words ...string) bool {
+	in := func(word string) bool {
+		return slices.ContainsFunc(s, func(t token) bool { return t.text == word })
+	}
+	if slices.Equal(words, requests) {
+		return slices.ContainsFunc(words, in)
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return !in(w) })
+}
+
+// refuses reports whether a statement lets nobody pass.
+func (s statement) refuses() bool { return s[0].text == "throw" || s.is("return", "false") }
+
+// is reports whether a statement is some words.
+func (s statement) is(words ...string) bool {
+	return slices.EqualFunc(s, words, func(t token, w string) bool { return t.text == w })
+}
+
+// compared reports whether something of the user is compared in a statement.
+func (s statement) compared() bool {
+	own := slices.ContainsFunc(s, func(t token) bool { return slices.Contains(arguments, t.text) })
+	return !own && s.has("user") && slices.ContainsFunc(s, func(t token) bool {
+		return slices.Contains([]string{"===", "!==", "==", "!=", "<", ">", "<=", ">="}, t.text)
+	})
+}
+
+// declared returns the names that a declaration or an assignment gives to what stands behind "=".
 func (s statement) declared() []string {
 	var out []string
-	for _, t := range s[1:] {
+	for _, t := range s {
 		if t.text == "=" {
 			break
 		}
@@ -187,31 +266,64 @@ func (s statement) declared() []string {
 	return out
 }
 
+// looking are functions that only look at their arguments: what they return is of these.
+var looking = []string{"includes", "has", "Boolean", "String", "Number", "some", "every", "indexOf", "test", "match"}
+
 // tainted returns where a statement uses what the caller writes, or a name that stands for it.
-func (s statement) tainted(names []string) (diag.Pos, bool) {
-	var calls []bool // of the open brackets: whether each opens the arguments of a call
+func (s statement) tainted(known *names) (diag.Pos, bool) {
+	var opaque []bool // of the open brackets: whether each opens the arguments of a call
 	for i, t := range s {
 		switch t.text {
 		case "(":
-			calls = append(calls, i > 0 && (s[i-1].name || s[i-1].text == ")") && s[0].text != s[i-1].text)
+			call := i > 0 && (s[i-1].name || s[i-1].text == ")") && !slices.Contains(looking, s[i-1].text)
+			opaque = append(opaque, call && s[i-1].text != "if" && s[i-1].text != "while" && s[i-1].text != "return")
 			continue
 		case ")":
-			if len(calls) > 0 {
-				calls = calls[:len(calls)-1]
+			if len(opaque) > 0 {
+				opaque = opaque[:len(opaque)-1]
 			}
 			continue
 		}
-		if !t.name || slices.Contains(calls, true) {
+		if slices.Contains(opaque, true) {
 			continue
 		}
-		member := i > 0 && (s[i-1].text == "." || s[i-1].text == "?.")
-		pattern := i > 0 && (s[i-1].text == "{" || s[i-1].text == ",") && s[0].text == "const"
+		member := i > 1 && (s[i-1].text == "." || s[i-1].text == "?." || s[i-1].text == "[")
 		switch {
-		case (member || pattern) && slices.Contains(written, t.text),
-			member && slices.Contains(arguments, t.text),
-			!member && slices.Contains(names, t.text):
+		case member && s.isBody(i) && s.ofRequest(i-2, known):
+			return t.pos, true
+		case t.text == "body" && s.declares() && i > 0 && (s[i-1].text == "{" || s[i-1].text == ",") &&
+			s.fromRequest(i, known):
+			return t.pos, true
+		case member && t.name && slices.Contains(arguments, t.text),
+			!member && t.name && slices.Contains(known.tainted, t.text):
 			return t.pos, true
 		}
 	}
 	return diag.Pos{}, false
+}
+
+// isBody reports whether a token names the member body.
+func (s statement) isBody(i int) bool {
+	return s[i].text == "body" || s[i-1].text == "[" && strings.Trim(s[i].text, `"'`) == "body"
+}
+
+// ofRequest reports whether the token in front of a member is a request: a name of one, or the end
+// of a call that returns one.
+func (s statement) ofRequest(i int, known *names) bool {
+	if s[i].text == ")" {
+		return slices.ContainsFunc(s[:i], func(t token) bool { return slices.Contains(requests, t.text) })
+	}
+	return slices.Contains(known.requests, s[i].text)
+}
+
+// fromRequest reports whether what a pattern takes apart is a request.
+func (s statement) fromRequest(i int, known *names) bool {
+	for k := i; k < len(s); k++ {
+		if s[k].text == "=" {
+			return slices.ContainsFunc(s[k:], func(t token) bool {
+				return slices.Contains(requests, t.text) || slices.Contains(known.requests, t.text)
+			})
+		}
+	}
+	return false
 }

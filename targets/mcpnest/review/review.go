@@ -19,6 +19,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 )
 
@@ -28,19 +29,34 @@ const (
 	codeNoSources       diag.Code = "mcpnest-no-sources"
 )
 
-// Codes documents what Sources reports.
+// Codes documents what Sources reports besides what Rules finds.
 func Codes() []diag.Doc {
 	return []diag.Doc{
-		{Code: codeTrustsBody, Text: "A guard of the application decides by the request's body or by a tool's " +
-			"arguments. The caller writes both: {\"isAdmin\": true} passes. Decide by request.user, which the guard " +
-			"of the endpoint has set from a verified token."},
-		{Code: codeTrustsArguments, Text: "In MCP-Nest 2 a guard on a tool runs in an RPC context, where " +
-			"switchToHttp().getRequest() is the tool's arguments: a caller who sends " +
-			"{\"user\": {\"roles\": [\"admin\"]}} passes. Use " +
-			"context.switchToRpc().getContext<McpContext>().getRawRequest(), or the guards of the policy."},
 		{Code: codeNoSources, Text: "No file of the project matches the option sources, so that no guard is " +
 			"reviewed. Correct the pattern."},
 	}
+}
+
+// Rules are what Sources finds in guards, with examples.
+func Rules() []contract.LintRule {
+	const open, end = "class MyGuard implements CanActivate {\n  canActivate(context: ExecutionContext) {\n", "  }\n}\n"
+	const tool = "@McpController()\nclass Tools {\n  @Tool({ name: 'x' })\n  @UseGuards(MyGuard)\n  x() {}\n}\n"
+	const raw = "    const request = context.switchToRpc().getContext<McpContext>().getRawRequest();\n"
+	return []contract.LintRule{{
+		ID: codeTrustsBody, Severity: diag.Warning,
+		Doc: "A guard of the application decides by the request's body or by a tool's arguments. The caller writes " +
+			"both: {\"isAdmin\": true} passes. Decide by request.user, which the guard of the endpoint has set from a " +
+			"verified token.",
+		Bad:  open + raw + "    return request.body.isAdmin;\n" + end,
+		Good: open + raw + "    return request.user.roles.includes('admin');\n" + end,
+	}, {
+		ID: codeTrustsArguments, Severity: diag.Warning,
+		Doc: "In MCP-Nest 2 a guard on a tool runs in an RPC context, where switchToHttp().getRequest() is the tool's " +
+			"arguments: a caller who sends {\"user\": {\"roles\": [\"admin\"]}} passes. Use " +
+			"context.switchToRpc().getContext<McpContext>().getRawRequest(), or the guards of the policy.",
+		Bad:  open + "    return context.switchToHttp().getRequest().user.admin;\n" + end + tool,
+		Good: open + raw + "    return request.user.admin;\n" + end + tool,
+	}}
 }
 
 // maxFile is the largest file that is read, in bytes.
@@ -78,13 +94,13 @@ func Sources(req Request) diag.List {
 	}
 	for _, g := range guards {
 		if at, ok := g.trusted(); ok {
-			diags.Warnf(codeTrustsBody, at, "the guard %s decides by what the caller writes", g.name).
+			diags.Warnf(codeTrustsBody, at, "%s decides by what the caller writes", g).
 				Hint("decide by request.user, which a verified token has set").
 				Target("mcpnest")
 		}
 		if at, ok := g.request(); ok && req.Version != 1 && onTools[g.name] {
 			diags.Warnf(codeTrustsArguments, at,
-				"on a tool the guard %s gets the tool's arguments from switchToHttp(), with any user in them", g.name).
+				"%s gets the tool's arguments from switchToHttp(), with any user in them", g).
 				Hint("context.switchToRpc().getContext<McpContext>().getRawRequest() is the request").
 				Target("mcpnest")
 		}

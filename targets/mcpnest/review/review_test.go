@@ -55,7 +55,20 @@ func TestSources(t *testing.T) {
 		{"a body taken apart", request + "    const { body, user } = request;\n    if (body.admin) { return true; }\n" +
 			"    return user.admin;", "8:9 trusts-body"},
 		{"a body behind or", request + "    return Boolean(request.user) || request.body.admin;", "7:45 trusts-body"},
-		{"the query", request + "    return request.query.key === 'k';", "7:20 trusts-body"},
+		{"the query", request + "    return request.query.key === 'k';", ""}, // which no request of MCP has
+		{"a comparison with the user", request + "    return request.user.id === request.body.owner;", ""},
+		{"a condition that only refuses", request + "    if (!request.body.token) return false;\n" +
+			"    return this.captcha.verify(request.body.token);", ""},
+		{"a condition that lets pass", request + "    if (!request.body.admin) return false;\n    return true;",
+			"7:18 trusts-body"},
+		{"another body", "    const response = await this.http.get('x');\n    return response.body.active;", ""},
+		{"a list that has the role", request + "    return ['admin'].includes(request.body.role);", "7:39 trusts-body"},
+		{"a member by its name", request + "    return request['body'].isAdmin;", "7:20 trusts-body"},
+		{"a user from the body", request + "    request.user = request.body.user;\n    return true;", "7:28 trusts-body"},
+		{"an assignment", request + "    let role;\n    role = request.body.role;\n    return role === 'admin';",
+			"9:12 trusts-body"},
+		{"a request at once", "    return context.switchToRpc().getContext().getRawRequest().body.isAdmin;",
+			"6:63 trusts-body"},
 		{"arguments", "    const args = context.switchToRpc().getData();\n    return args.user.admin;", "7:12 trusts-body"},
 		{"an argument by its place", "    return context.getArgByIndex(0).user.admin && context.getType() === 'rpc';",
 			"6:20 trusts-body"},
