@@ -111,13 +111,14 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 		strings.ContainsAny(spec, `{}\`) || strings.TrimSpace(spec) != spec {
 		return "", false
 	}
-	glob, anchored := strings.CutPrefix(spec, "./")
+	glob := strings.TrimPrefix(spec, "./") // observed on 2.1.330: it does not anchor
+	if strings.HasPrefix(glob, "#") {
+		return "", false
+	}
 	if dir, ok := strings.CutSuffix(glob, "/**"); ok && dir == "" {
 		glob = "**"
 	} else if ok && !strings.Contains(dir, "/") && d != ir.Allow {
 		glob = "**/" + glob // observed: such a deny or ask holds at any depth
-	} else if anchored && !strings.Contains(glob, "/") {
-		glob = "/" + glob
 	}
 	return glob, policy.CheckGlob(glob) == nil
 }
