@@ -111,7 +111,7 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 		strings.ContainsAny(spec, `{}\`) || strings.TrimSpace(spec) != spec {
 		return "", false
 	}
-	glob := strings.TrimPrefix(spec, "./") // observed on 2.1.330: it does not anchor
+	glob, here := strings.CutPrefix(spec, "./")
 	if strings.HasPrefix(glob, "#") {
 		return "", false
 	}
@@ -119,6 +119,8 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 		glob = "**"
 	} else if ok && !strings.Contains(dir, "/") && d != ir.Allow {
 		glob = "**/" + glob // observed: such a deny or ask holds at any depth
+	} else if here && d == ir.Allow && !strings.Contains(glob, "/") {
+		glob = "/" + glob // ./ does not anchor (2.1.330): this is what its author means
 	}
 	return glob, policy.CheckGlob(glob) == nil
 }
