@@ -79,11 +79,7 @@ func (t *translation) command(r rule.Rule) bool {
 	// A blank at an end is a part of the rule. "@" begins the name of a list in the source.
 	padded := t.decision == ir.Allow && strings.TrimSpace(r.Spec) != r.Spec
 	joined := strings.ContainsAny(r.Spec, "|;&\n")
-	check := policy.CheckCommand
-	if t.decision < ir.Allow {
-		check = policy.CheckHeld
-	}
-	if padded || joined || strings.HasPrefix(r.Spec, "@") || check(r.Spec) != nil {
+	if padded || joined || strings.HasPrefix(r.Spec, "@") || policy.CheckCommand(r.Spec) != nil {
 		return false
 	}
 	t.add(ir.Command, ir.Pattern{Text: r.Spec})
@@ -115,11 +111,16 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 		strings.ContainsAny(spec, `{}\`) || strings.TrimSpace(spec) != spec {
 		return "", false
 	}
-	glob := strings.TrimPrefix(spec, "./") // which anchors nothing: observed on 2.1.330
+	glob, here := strings.CutPrefix(spec, "./")
+	if strings.HasPrefix(glob, "#") {
+		return "", false
+	}
 	if dir, ok := strings.CutSuffix(glob, "/**"); ok && dir == "" {
 		glob = "**"
 	} else if ok && !strings.Contains(dir, "/") && d != ir.Allow {
 		glob = "**/" + glob // observed: such a deny or ask holds at any depth
+	} else if here && d == ir.Allow && !strings.Contains(glob, "/") {
+		glob = "/" + glob // ./ does not anchor (2.1.330): this is what its author means
 	}
 	return glob, policy.CheckGlob(glob) == nil
 }
