@@ -106,7 +106,7 @@ test('the hooks, payload by payload', async () => {
 
 // hooked returns what the engine asked the hook, in the payloads' order.
 function hooked(tap) {
-  return tap.calls({ ROOT: acme })
+  return tap.calls({ ROOT: acme, PARENT: dirname(acme), ABOVE: dirname(dirname(acme)) })
     .sort((a, b) => a.payload.generation_id - b.payload.generation_id)
     .map((c) => ({ ...c, payload: { ...c.payload, generation_id: 'g' } }));
 }

@@ -224,12 +224,14 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 
 // folders puts folders in the place of their names in the record, names does the reverse.
 func (h hook) folders() *strings.Replacer {
-	return strings.NewReplacer("ROOT", h.root, "PARENT", filepath.Dir(h.root))
+	return strings.NewReplacer("ROOT", h.root, "PARENT", h.parent(), "ABOVE", filepath.Dir(h.parent()))
 }
 
 func (h hook) names() *strings.Replacer {
-	return strings.NewReplacer(h.root, "ROOT", filepath.Dir(h.root), "PARENT")
+	return strings.NewReplacer(h.root, "ROOT", h.parent(), "PARENT", filepath.Dir(h.parent()), "ABOVE")
 }
+
+func (h hook) parent() string { return filepath.Dir(h.root) }
 
 // policy reads a compiled policy once.
 func (h hook) policy(file string) (*ir.Project, error) {

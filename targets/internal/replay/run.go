@@ -137,7 +137,7 @@ func (c Case) project(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := filepath.Join(parent, "project")
+	root := filepath.Join(parent, "above", "parent", "project")
 	files := maps.Clone(c.Artifacts)
 	maps.DeleteFunc(files, func(p string, _ []byte) bool { return strings.HasPrefix(p, "HOME/") })
 	if s := c.scenario(t); s != nil {

@@ -273,33 +273,45 @@ var looking = []string{"includes", "has", "Boolean", "String", "Number", "some",
 func (s statement) tainted(known *names) (diag.Pos, bool) {
 	var opaque []bool // of the open brackets: whether each opens the arguments of a call
 	for i, t := range s {
-		switch t.text {
-		case "(":
-			call := i > 0 && (s[i-1].name || s[i-1].text == ")") && !slices.Contains(looking, s[i-1].text)
-			opaque = append(opaque, call && s[i-1].text != "if" && s[i-1].text != "while" && s[i-1].text != "return")
-			continue
-		case ")":
-			if len(opaque) > 0 {
-				opaque = opaque[:len(opaque)-1]
-			}
-			continue
-		}
-		if slices.Contains(opaque, true) {
-			continue
-		}
-		member := i > 1 && (s[i-1].text == "." || s[i-1].text == "?." || s[i-1].text == "[")
 		switch {
-		case member && s.isBody(i) && s.ofRequest(i-2, known):
-			return t.pos, true
-		case t.text == "body" && s.declares() && i > 0 && (s[i-1].text == "{" || s[i-1].text == ",") &&
-			s.fromRequest(i, known):
-			return t.pos, true
-		case member && t.name && slices.Contains(arguments, t.text),
-			!member && t.name && slices.Contains(known.tainted, t.text):
+		case t.text == "(":
+			opaque = append(opaque, s.opens(i))
+		case t.text == ")" && len(opaque) > 0:
+			opaque = opaque[:len(opaque)-1]
+		case !slices.Contains(opaque, true) && s.written(i, known):
 			return t.pos, true
 		}
 	}
 	return diag.Pos{}, false
+}
+
+// opens reports whether a bracket opens the arguments of a call that does more than look at them.
+func (s statement) opens(i int) bool {
+	if i == 0 || slices.Contains(looking, s[i-1].text) {
+		return false
+	}
+	before := s[i-1]
+	return before.text == ")" || before.name && !slices.Contains([]string{"if", "while", "return"}, before.text)
+}
+
+// written reports whether a token stands for what the caller writes.
+func (s statement) written(i int, known *names) bool {
+	t, before := s[i], ""
+	if i > 0 {
+		before = s[i-1].text
+	}
+	member := i > 1 && slices.Contains([]string{".", "?.", "["}, before)
+	switch {
+	case member && s.isBody(i) && s.ofRequest(i-2, known):
+		return true
+	case t.text == "body" && s.declares() && (before == "{" || before == ",") && s.fromRequest(i, known):
+		return true
+	case !t.name:
+		return false
+	case member:
+		return slices.Contains(arguments, t.text)
+	}
+	return slices.Contains(known.tainted, t.text)
 }
 
 // isBody reports whether a token names the member body.

@@ -45,14 +45,14 @@ func Rules() []contract.LintRule {
 	return []contract.LintRule{{
 		ID: codeTrustsBody, Severity: diag.Warning,
 		Doc: "A guard of the application decides by the request's body or by a tool's arguments. The caller writes " +
-			"both: {\"isAdmin\": true} passes. Decide by request.user, which the guard of the endpoint has set from a " +
-			"verified token.",
+			"both: {\"isAdmin\": true} passes. Decide by request.user, which the guard of the endpoint has set from " +
+			"a verified token.",
 		Bad:  open + raw + "    return request.body.isAdmin;\n" + end,
 		Good: open + raw + "    return request.user.roles.includes('admin');\n" + end,
 	}, {
 		ID: codeTrustsArguments, Severity: diag.Warning,
-		Doc: "In MCP-Nest 2 a guard on a tool runs in an RPC context, where switchToHttp().getRequest() is the tool's " +
-			"arguments: a caller who sends {\"user\": {\"roles\": [\"admin\"]}} passes. Use " +
+		Doc: "In MCP-Nest 2 a guard on a tool runs in an RPC context, where switchToHttp().getRequest() is the " +
+			"tool's arguments: a caller who sends {\"user\": {\"roles\": [\"admin\"]}} passes. Use " +
 			"context.switchToRpc().getContext<McpContext>().getRawRequest(), or the guards of the policy.",
 		Bad:  open + "    return context.switchToHttp().getRequest().user.admin;\n" + end + tool,
 		Good: open + raw + "    return request.user.admin;\n" + end + tool,
