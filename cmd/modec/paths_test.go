@@ -53,12 +53,20 @@ roles: reader: can: {
 		mustWrite(t, filepath.Join(h.root, name), []byte(text))
 	}
 	mustWrite(t, filepath.Join(h.away, "x"), nil)
-	for name, to := range map[string]string{
+	h.built(map[string]string{
 		filepath.Join(h.root, "books/tosrc"): "../src", filepath.Join(h.root, "books/out"): h.away,
 		filepath.Join(h.root, "deeper"): "secrets/deep", filepath.Join(h.root, "books/gone"): "nowhere",
 		filepath.Join(h.root, "process"): "/proc/self/cwd", filepath.Join(h.root, "input"): "/dev/stdin",
 		filepath.Join(h.root, "books/loop"): "loop", filepath.Join(h.away, "back"): h.root, h.link: h.root,
-	} {
+	})
+	return h
+}
+
+// built makes links, by their names, and builds the project.
+func (h *hooked) built(links map[string]string) {
+	t := h.t
+	t.Helper()
+	for name, to := range links {
 		if err := os.Symlink(to, name); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +79,6 @@ roles: reader: can: {
 		t.Fatal(err)
 	}
 	h.engine = policy.New(p)
-	return h
 }
 
 func (h *hooked) model() string { return filepath.Join(h.root, ".modec", "policy.json") }
@@ -346,21 +353,9 @@ roles: keeper: can: {
 	for _, name := range []string{".ssh/id", ".aws/key", ".gnupg/x", "asked/x", "free/x", "proj/local/x"} {
 		mustWrite(t, filepath.Join(h.home, name), nil)
 	}
-	for name, to := range map[string]string{
+	h.built(map[string]string{
 		filepath.Join(h.root, "keys"): "../.ssh", filepath.Join(h.away, "house"): h.home,
-	} {
-		if err := os.Symlink(to, name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out := answer(t, "-C", h.root, "build"); !strings.HasPrefix(out, "exit 0") {
-		t.Fatal(out)
-	}
-	p, err := readPolicy(h.model())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.engine = policy.New(p)
+	})
 	spelled := func(name string) []string {
 		return []string{"~/" + name, "~ann/" + name, h.home + "/" + name, "../" + name, h.away + "/house/" + name,
 			h.home + "/free/../" + name, "/" + h.home + "//./" + name, "/proc/self/root" + h.home + "/" + name}

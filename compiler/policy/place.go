@@ -26,7 +26,7 @@ type Place struct {
 	// File reports whether a name that Names returned is a file and no folder; nil where nobody
 	// knows.
 	File func(name string) bool
-	// Home is the root as a path of the user's home folder ("~/work/project"), "" where it does
+	// Home is the root as a path of the user's home folder ("~/src/project"), "" where it does
 	// not lie there. What a deny or an ask says of the home holds for a file of the root too.
 	Home string
 }

@@ -55,9 +55,6 @@ type plainLine struct {
 	why      string // what is not plain, as a person reads it
 }
 
-// isPlain reports whether a command line is plain.
-func isPlain(text string) bool { return notPlain(text) == "" }
-
 // notPlain returns what makes a line one that is not plain, "" for a plain one.
 func notPlain(text string) string {
 	l := plainLine{text: text}

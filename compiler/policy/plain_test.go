@@ -199,3 +199,6 @@ func TestReasons(t *testing.T) {
 		}
 	}
 }
+
+// isPlain reports whether a command line is plain.
+func isPlain(text string) bool { return notPlain(text) == "" }

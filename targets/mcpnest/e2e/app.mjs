@@ -83,6 +83,13 @@ const dynamic = (registry) => `
   }
 `;
 
+// connect is what an application for 2.x does before it listens.
+const connect = `  assertPolicy(app, strategy);
+  strategy.setHttpAdapter(app.getHttpAdapter());
+  app.connectMicroservice<MicroserviceOptions>({ strategy });
+  await app.startAllMicroservices();
+`;
+
 const ready = `
   console.log('READY ' + (app.getHttpServer().address() as { port: number }).port);
 }
@@ -104,11 +111,7 @@ class AppModule {}
 
 async function main() {
   const app = await NestFactory.create(AppModule, { logger: false });
-  assertPolicy(app, strategy);
-  strategy.setHttpAdapter(app.getHttpAdapter());
-  app.connectMicroservice<MicroserviceOptions>({ strategy });
-  await app.startAllMicroservices();
-${dynamic('strategy')}
+${connect}${dynamic('strategy')}
   await app.listen(0, '127.0.0.1');${ready}`,
   1: (names) => `${head(1)}
 ${others(1)}${toolClass(1, 'Tools', names.map((n) => [n, policyFor(n)]))}
@@ -145,11 +148,7 @@ class AppModule {}
 
 async function main() {
   const app = await NestFactory.create(AppModule, { logger: false });
-  assertPolicy(app, strategy);
-  strategy.setHttpAdapter(app.getHttpAdapter());
-  app.connectMicroservice<MicroserviceOptions>({ strategy });
-  await app.startAllMicroservices();
-  await app.listen(0, '127.0.0.1');${ready}`,
+${connect}  await app.listen(0, '127.0.0.1');${ready}`,
   1: `${head(1)}
 ${toolClass(1, 'Tools', [['get_order', policyFor('get_order')]])}
 const mcp = McpModule.forRootAsync({ useFactory: async () => ({ name: 'shop', version: '1.0.0', guards: [policy.TokenGuard], ${mutator} }) });

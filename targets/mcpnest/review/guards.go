@@ -138,7 +138,7 @@ func (g *guard) trusted() (diag.Pos, bool) {
 	passes := slices.ContainsFunc(all, func(s statement) bool { return s.is("return", "true") })
 	for i, s := range all {
 		at, found := s.tainted(&known)
-		if s.declares() && s.has(requests...) && !s.has("body") && !found {
+		if s.declares() && s.hasAny(requests) && !s.has("body") && !found {
 			known.requests = append(known.requests, s.declared()...)
 			continue
 		}
@@ -225,15 +225,14 @@ func (s statement) decides() bool {
 	return slices.Contains([]string{"return", "if", "else", "while", "switch"}, s[0].text) || s.has("canActivate", "=>")
 }
 
-// has reports whether all of some words are tokens of a statement; of requests one is enough.
+// hasAny reports whether one of some words is a token of a statement.
+func (s statement) hasAny(words []string) bool {
+	return slices.ContainsFunc(s, func(t token) bool { return slices.Contains(words, t.text) })
+}
+
+// has reports whether all of some words are tokens of a statement.
 func (s statement) has(words ...string) bool {
-	in := func(word string) bool {
-		return slices.ContainsFunc(s, func(t token) bool { return t.text == word })
-	}
-	if slices.Equal(words, requests) {
-		return slices.ContainsFunc(words, in)
-	}
-	return !slices.ContainsFunc(words, func(w string) bool { return !in(w) })
+	return !slices.ContainsFunc(words, func(w string) bool { return !s.hasAny([]string{w}) })
 }
 
 // refuses reports whether a statement lets nobody pass.
@@ -246,10 +245,8 @@ func (s statement) is(words ...string) bool {
 
 // compared reports whether something of the user is compared in a statement.
 func (s statement) compared() bool {
-	own := slices.ContainsFunc(s, func(t token) bool { return slices.Contains(arguments, t.text) })
-	return !own && s.has("user") && slices.ContainsFunc(s, func(t token) bool {
-		return slices.Contains([]string{"===", "!==", "==", "!=", "<", ">", "<=", ">="}, t.text)
-	})
+	return s.has("user") && !s.hasAny(arguments) &&
+		s.hasAny([]string{"===", "!==", "==", "!=", "<", ">", "<=", ">="})
 }
 
 // declared returns the names that a declaration or an assignment gives to what stands behind "=".
@@ -323,7 +320,7 @@ func (s statement) isBody(i int) bool {
 // of a call that returns one.
 func (s statement) ofRequest(i int, known *names) bool {
 	if s[i].text == ")" {
-		return slices.ContainsFunc(s[:i], func(t token) bool { return slices.Contains(requests, t.text) })
+		return s[:i].hasAny(requests)
 	}
 	return slices.Contains(known.requests, s[i].text)
 }
@@ -332,9 +329,7 @@ func (s statement) ofRequest(i int, known *names) bool {
 func (s statement) fromRequest(i int, known *names) bool {
 	for k := i; k < len(s); k++ {
 		if s[k].text == "=" {
-			return slices.ContainsFunc(s[k:], func(t token) bool {
-				return slices.Contains(requests, t.text) || slices.Contains(known.requests, t.text)
-			})
+			return s[k:].hasAny(requests) || s[k:].hasAny(known.requests)
 		}
 	}
 	return false
