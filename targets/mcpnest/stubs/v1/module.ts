@@ -3,38 +3,30 @@ import { Injectable, Scope } from '@nestjs/common';
 import type { DynamicModule, Provider } from '@nestjs/common';
 import { McpExecutorService } from '@rekog/mcp-nest';
 import type { McpOptions } from '@rekog/mcp-nest';
-import { withoutHidden } from './decide.js';
-import type { Handler, Unknown } from './decide.js';
+import { answer, guard } from './decide.js';
+import type { Unknown } from './decide.js';
 import { ENFORCES, POLICY_GUARDS } from './guards.js';
 
 type Server = Parameters<NonNullable<McpOptions['serverMutator']>>[0];
 type Schema = { shape?: { method?: { value?: unknown } } };
-type Registry = { setRequestHandler: (schema: Schema, handler: Handler) => unknown };
 
 const unknown: Unknown = (what) => new McpError(ErrorCode.MethodNotFound, `Unknown ${what}`);
 
-/** The request that a server answers, by the server that is guarded; none before its handlers are bound. */
-const requests = new WeakMap<object, { user?: unknown } | undefined>();
-
-/** Puts the policy before every handler that a server is ever given. */
-function guarded(server: Server): Server {
-  const user = () => requests.get(server.server)?.user;
-  requests.set(server.server, undefined);
-  const registry = server.server as unknown as Registry;
-  const register = registry.setRequestHandler.bind(registry);
-  registry.setRequestHandler = (schema, handler) => {
-    const method = schema.shape?.method?.value;
-    if (typeof method !== 'string') throw new Error('modec: a handler of MCP-Nest names no method');
-    return register(schema, withoutHidden(method, handler, user, unknown));
-  };
-  return server;
+/** The method that a schema of a request names. */
+function methodOf(schema: unknown): string {
+  const method = (schema as Schema).shape?.method?.value;
+  if (typeof method !== 'string') throw new Error('modec: a handler of MCP-Nest names no method');
+  return method;
 }
 
 /** The options of MCP-Nest with the policy before what they do to a server. */
 function policed(options: McpOptions): McpOptions {
   const mutate = options.serverMutator ?? ((server: Server) => server);
-  const serverMutator = Object.assign((server: Server) => mutate(guarded(server)), { [ENFORCES]: true });
-  return { ...options, serverMutator };
+  const serverMutator = (server: Server) => {
+    guard(server.server, methodOf, unknown);
+    return mutate(server);
+  };
+  return { ...options, serverMutator: Object.assign(serverMutator, { [ENFORCES]: true }) };
 }
 
 /** Tells a server whose request it answers. */
@@ -42,8 +34,7 @@ function policed(options: McpOptions): McpOptions {
 export class PolicyMcpExecutor extends McpExecutorService {
   override registerRequestHandlers(...bound: Parameters<McpExecutorService['registerRequestHandlers']>): void {
     const [server, request] = bound;
-    if (!requests.has(server.server)) throw new Error('modec: serverMutator returns another server');
-    requests.set(server.server, request.raw as { user?: unknown } | undefined);
+    answer(server.server, request.raw);
     super.registerRequestHandlers(...bound);
   }
 }

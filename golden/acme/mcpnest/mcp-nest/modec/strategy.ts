@@ -2,30 +2,13 @@
 
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { McpStrategy } from '@rekog/mcp-nest';
-import { own, withoutHidden } from './decide';
-import type { Handler, Unknown } from './decide';
+import { answer, guard, own } from './decide';
+import type { Unknown } from './decide';
 
 type Server = Parameters<McpStrategy['bindRequestHandlers']>[0];
 type Options = ConstructorParameters<typeof McpStrategy>[0];
-type Registry = { setRequestHandler: (method: string, ...rest: unknown[]) => unknown };
 
 const unknown: Unknown = (what) => new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown ${what}`);
-
-/** The request that a server answers, by the server that is guarded; none before its handlers are bound. */
-const requests = new WeakMap<object, { user?: unknown } | undefined>();
-
-/** Puts the policy before every handler that a server is ever given. */
-function guarded(server: Server): Server {
-  const user = () => requests.get(server.server)?.user;
-  requests.set(server.server, undefined);
-  const registry = server.server as unknown as Registry;
-  const register = registry.setRequestHandler.bind(registry);
-  registry.setRequestHandler = (method, ...rest) => {
-    const handler = rest.pop() as Handler;
-    return register(method, ...rest, withoutHidden(method, handler, user, unknown));
-  };
-  return server;
-}
 
 /** What of the options of a strategy would show what the policy hides. */
 function unsound(options: Options): string | undefined {
@@ -55,14 +38,17 @@ export class PolicyMcpStrategy extends McpStrategy {
     const wrong = unsound(options);
     if (wrong !== undefined) throw new Error(`modec: ${wrong}`);
     const mutate = options.serverMutator ?? ((server: Server) => server);
-    super({ ...options, serverMutator: (server) => mutate(guarded(server)) });
+    const serverMutator = (server: Server) => {
+      guard(server.server, String, unknown);
+      return mutate(server);
+    };
+    super({ ...options, serverMutator });
   }
 
   override bindRequestHandlers(...bound: Parameters<McpStrategy['bindRequestHandlers']>): void {
     const [server, session, rawRequest] = bound;
     if (!session.stateless && session.transport !== 'stdio') throw new Error('modec: sessions are not served');
-    if (!requests.has(server.server)) throw new Error('modec: serverMutator returns another server');
-    requests.set(server.server, rawRequest as { user?: unknown } | undefined);
+    answer(server.server, rawRequest);
     super.bindRequestHandlers(...bound);
   }
 }

@@ -56,7 +56,7 @@ export function mayRead(user: unknown, kind: keyof ResourcePolicy): boolean {
   return servers.length > 0 && servers.every((server) => server[kind].some((role) => holds(user, role)));
 }
 
-export type Handler = (...args: unknown[]) => unknown;
+type Handler = (...args: unknown[]) => unknown;
 
 /** What MCP-Nest answers about a name that it does not have. */
 export type Unknown = (what: string) => Error;
@@ -85,7 +85,7 @@ function item(
 }
 
 /** The handler of a method of MCP as a principal sees it. */
-export function withoutHidden(method: string, handler: Handler, user: () => unknown, unknown: Unknown): Handler {
+function withoutHidden(method: string, handler: Handler, user: () => unknown, unknown: Unknown): Handler {
   switch (method) {
     case 'tools/list':
       return list(handler, 'tools', (tool) => mayCall(user(), String(own(tool, 'name'))));
@@ -104,4 +104,28 @@ export function withoutHidden(method: string, handler: Handler, user: () => unkn
     default:
       return handler;
   }
+}
+
+/** What a server of either SDK registers its handlers with: a method or its schema, and the handler last. */
+type Registry = { setRequestHandler: (method: never, ...rest: never[]) => unknown };
+
+/** The request that each guarded server answers; none before its handlers are bound. */
+const requests = new WeakMap<Registry, { user?: unknown } | undefined>();
+
+/** Puts the policy before every handler that a server is ever given. */
+export function guard(server: Registry, methodOf: (registered: unknown) => string, unknown: Unknown): void {
+  const user = () => requests.get(server)?.user;
+  requests.set(server, undefined);
+  const registry = server as { setRequestHandler: (method: unknown, ...rest: unknown[]) => unknown };
+  const register = registry.setRequestHandler.bind(registry);
+  registry.setRequestHandler = (method, ...rest) => {
+    const handler = rest.pop() as Handler;
+    return register(method, ...rest, withoutHidden(methodOf(method), handler, user, unknown));
+  };
+}
+
+/** Tells a guarded server whose request it answers. */
+export function answer(server: Registry, request: unknown): void {
+  if (!requests.has(server)) throw new Error('modec: serverMutator returns another server');
+  requests.set(server, request as { user?: unknown } | undefined);
 }
