@@ -77,8 +77,8 @@
 // Paths are relative to the root and cleaned first. A path that leaves the
 // root ("..", absolute, "~", a drive letter, a UNC prefix, a NUL) is never
 // decided above can.outside: deny for edit; for read, deny for a mode and ask
-// for a role. What is left to the agent has that ceiling only where can.outside is
-// written.
+// for a role. Where it is not written and the group leaves the rest to the agent, a
+// deny or an ask holds outside as it does inside, and no allow does.
 //
 // A path of which Windows makes another one is decided in both readings, and the lower
 // holds: a backslash separates names there, ":" begins a stream of the file, dots and

@@ -195,8 +195,8 @@ type fileTable struct {
 	open     map[string]bool // guarded paths that are free, cleaned
 	fallback *Result
 	outside  *Result
-	// ceiling is set where can.outside is written: only then does it cap what is left to
-	// the agent.
+	// ceiling is set where can.outside is written. Where it is not, and the rest is the agent's,
+	// no allow reaches outside: that is the agent's too.
 	ceiling bool
 	// protects is set where the agent that the rest is left to writes guarded paths unasked.
 	protects bool
@@ -320,7 +320,13 @@ func (s *side) table(g ir.Group) *fileTable {
 
 func (t *fileTable) decide(p *filePath) *Result {
 	r := t.inside(p)
-	if p.outside && (t.ceiling || r.Decision != ir.Agent) {
+	switch {
+	case !p.outside:
+	case !t.ceiling && t.fallback.Decision == ir.Agent:
+		if r.Decision == ir.Allow {
+			return t.fallback
+		}
+	default:
 		if r = both(r, t.outside); r == t.outside {
 			r = p.beyond(r)
 		}

@@ -59,11 +59,7 @@ func fileGroup(g ir.Group) bool { return g == ir.Read || g == ir.Edit }
 func neutral(g ir.Group, inside string) string {
 	switch g {
 	case ir.Read, ir.Edit:
-		rest, here := strings.CutPrefix(inside, "./")
-		if here && !strings.Contains(strings.TrimSuffix(rest, "/"), "/") {
-			return "/" + rest
-		}
-		return rest
+		return strings.TrimPrefix(inside, "./") // it anchors nothing in Claude Code
 	case ir.Web:
 		return strings.TrimPrefix(inside, "domain:")
 	case ir.MCP:

@@ -21,7 +21,7 @@ func TestRulesOfAgentsAreNoPatterns(t *testing.T) {
 		{CheckCommand, "anything(x)", "without the name of a tool"},
 		{CheckCommand, "rm:*", ""},
 		{CheckCommand, "awk '{f(x)}'", ""},
-		{CheckGlob, "Read(./.env)", `write "/.env"`},
+		{CheckGlob, "Read(./.env)", `write ".env"`},
 		{CheckGlob, "Edit(./docs/**)", `write "docs/**"`},
 		{CheckGlob, "Write(~/.ssh/**)", `write "~/.ssh/**"`},
 		{CheckGlob, "Bash(rm:*)", `one of can.command, write "rm:*" there`},

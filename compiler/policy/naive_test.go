@@ -130,8 +130,11 @@ func (n *naive) fileAs(g ir.Group, raw string, unknown bool) ir.Decision {
 			}
 		}
 		written := g == ir.Edit && n.can.OutsideEdit != nil || g == ir.Read && n.can.OutsideRead != nil
-		if written || lowest != ir.Agent {
+		switch {
+		case written || n.fallback(g) != ir.Agent:
 			lowest = ir.Both(lowest, ceiling)
+		case lowest == ir.Allow:
+			lowest = ir.Agent
 		}
 	}
 	return lowest

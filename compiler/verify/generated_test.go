@@ -345,6 +345,36 @@ var (
 		"localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
 )
 
+// Parts of a glob. Any of them may follow any other.
+var (
+	globNames = []string{"a", "src", ".env", "x.md", "é", "A", "~", "#", "!", "a b", "a:", "a,b", "(p)", ".", "..",
+		"\\[", "\\*", "C:", "@a", "$HOME", "%41", "'q'", "-"}
+	globMarks = []string{"*", "**", "?", "[ab]", "[!a]", "[^a-c]", "[:]", "{a,b}", "{x,y*}", "a{,b}"}
+)
+
+// globs returns patterns made of any parts. A pattern that a source may not have is left out.
+func (d drawer) globs(n int) []any {
+	var out []any
+	for len(out) < n {
+		names := make([]string, 1+d.IntN(3))
+		for i := range names {
+			for range 1 + d.IntN(2) {
+				if d.one(3) {
+					names[i] += d.of(globMarks...)
+				} else {
+					names[i] += d.of(globNames...)
+				}
+			}
+		}
+		glob := d.of("", "", "", "/", "**/", "~/", "./", "../") + strings.Join(names, "/") +
+			d.of("", "", "", "/", "/*", "/**", "*", ":*")
+		if !slices.Contains(out, any(glob)) && policy.CheckGlob(glob) == nil {
+			out = append(out, glob)
+		}
+	}
+	return out
+}
+
 // words returns common patterns with some odd ones among them.
 func (d drawer) words(n int, common, odd []any) []any {
 	out := slices.Clone(common)
@@ -361,9 +391,9 @@ func (d drawer) can() map[string]any {
 	to := func(key string) func(any) { return func(v any) { can[key] = v } }
 	regex := map[string]string{"regex": d.of(`\.test\.ts$`, `^src/.*\.go$`, `secret|key`)}
 	d.table(to("read"), d.words(8, []any{"docs/**", ".env", ".env*", "src/", "*.pem", "secret", "**", "a/*/b",
-		"{x,y}.md", "/top.txt", regex}, oddPaths)...)
+		"{x,y}.md", "/top.txt", regex}, slices.Concat(oddPaths, d.globs(16)))...)
 	d.table(to("edit"), d.words(8, []any{"docs/**", ".env", "src/", "*.md", "**/*.go", "/README.md", "**",
-		"[a-c]*.txt", "modec/x", regex}, oddPaths)...)
+		"[a-c]*.txt", "modec/x", regex}, slices.Concat(oddPaths, d.globs(16)))...)
 	if t, ok := can["edit"].(map[string]any); ok && d.one(6) {
 		t["guarded"] = []string{d.of(".claude/settings.json", ".git/config", ".envrc")}
 	}

@@ -228,6 +228,9 @@ func held(glob string) (pattern string, rooted bool) {
 	if strings.HasPrefix(pattern, "~/") {
 		pattern = "./" + pattern
 	}
+	if text, ok := strings.CutSuffix(pattern, ":*"); ok {
+		pattern = text + "[:]*" // Claude Code leaves out a rule of files that ends like one of commands
+	}
 	return pattern, rooted
 }
 
