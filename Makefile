@@ -85,9 +85,9 @@ unit:
 whole:
 	@$(call part,whole,go test -timeout 30m ./...)
 
-# What runs side by side, by the race detector.
+# What runs side by side, by the race detector: generated sources are no news to it.
 race:
-	@$(call part,race,go test -short -race -skip 'Install|Killed|Mutants' ./compiler ./targets/mcp/serve \
+	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|OrdinarySources|FuzzSource' ./compiler ./targets/mcp/serve \
 		$(addprefix ./compiler/,contract output policy record source verify))
 
 # installed TESTS installs by their lock files the packages that tests need.
