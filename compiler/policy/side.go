@@ -195,7 +195,7 @@ func (s *side) unknownDefault(silence *ir.Default) Result {
 
 func (s *side) outsideDefault(g ir.Group, written *ir.Default, omitted ir.Decision) Result {
 	if written != nil {
-		return result(written.Decision, written.Pos, written.From, "can.outside.", string(g))
+		return stated(written, "can.outside."+string(g))
 	}
 	return result(omitted, s.pos(), "", "default of can.outside.", string(g))
 }

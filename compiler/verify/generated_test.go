@@ -114,6 +114,15 @@ func TestOrdinarySources(t *testing.T) {
 			{"permissionMode": "auto", "can": {"mcp": {"*": {"allow": ["@read"]}, "d": "ask"}}}}`,
 		"a ceiling of a mode beside auto": `"modes": {"a": {` + mode + `, "can": {"read": "agent",
 			"outside": {"read": "deny"}}}}, "roles": {"a": {"permissionMode": "auto"}}`,
+		"an end like one of commands": `"roles": {"a": {"can": {"read": {"deny": ["*:*", "x:*"]},
+			"edit": {"default": "allow", "deny": ["docs/a:*"]}}}}`,
+		"an allow above where the rest is the agent's": `"roles": {"a": {"can":
+			{"edit": {"allow": ["../a/b", "*.md"]}, "outside": "agent"}}}`,
+		"drives": `"roles": {"a": {"can": {"read": {"deny": ["C:/x/**", "/a:/"], "ask": ["\\[a"]},
+			"edit": {"allow": ["*:*"], "deny": ["/a:/"]}}}}`,
+		"lines that the shell expands": `"roles": {"a": {"permissionMode": "bypassPermissions",
+			"can": {"command": {"deny": ["echo \"$HOME\"", "ls $X"]}}}}`,
+		"parentheses":                   `"roles": {"a": {"can": {"read": {"ask": ["par(en)/**", "p)q"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {

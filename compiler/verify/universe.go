@@ -86,10 +86,10 @@ func (u *universe) add(g ir.Group, arg, class string) {
 }
 
 // looksOutside matches a name that a shell or Windows takes for one outside ("~x" is the home of
-// x, "c:x" a file on a drive) and the tools of agents for a file of the project. The source
-// decides it as the lower of both; what a tool opens is compared as "./~x", which is that file
-// to everybody.
-var looksOutside = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$))`)
+// x, "c:x" a file on a drive, `\x` one at its root) and the tools of agents for a file of the
+// project. The source decides it as the lower of both; what a tool opens is compared as "./~x",
+// which is that file to everybody.
+var looksOutside = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))`)
 
 // witness adds a witness with the source's decision, unless its action is there already.
 func (u *universe) witness(w Witness) {

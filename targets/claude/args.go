@@ -60,8 +60,9 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 	f.Allowed = slices.DeleteFunc(slices.Clone(f.Allowed), torn)
 	for _, d := range list.deny {
 		if torn(d) {
-			lost("a flag would tear the rule %s apart: the whole tool is denied", d)
-			d, _, _ = strings.Cut(d, "(")
+			whole := untorn(d)
+			lost("a flag would tear the rule %s apart: %s is denied instead", d, whole)
+			d = whole
 		}
 		f.Disallowed = append(f.Disallowed, d)
 	}
@@ -72,8 +73,8 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 func withoutAsk(f *contract.RoleFlags, list *rules) {
 	f.Allowed = nil
 	for _, a := range list.ask {
-		if runsUnasked(a) && !torn(a) {
-			f.Disallowed = append(f.Disallowed, a)
+		if runsUnasked(a) {
+			f.Disallowed = append(f.Disallowed, untorn(a))
 		}
 	}
 	for _, a := range list.allow {
@@ -151,6 +152,23 @@ func asked(allow string, ask []string) bool {
 func torn(rule string) bool {
 	open := strings.IndexByte(rule, '(')
 	return open >= 0 && strings.ContainsAny(rule[open+1:len(rule)-1], "()")
+}
+
+// untorn returns a rule to deny that a flag holds together and that matches no less: of paths with
+// a wildcard for each parenthesis inside, of anything else the whole tool.
+func untorn(rule string) string {
+	if !torn(rule) {
+		return rule
+	}
+	tool, content, _ := strings.Cut(rule, "(")
+	if tool != "Read" && tool != "Edit" {
+		return tool
+	}
+	pattern := strings.NewReplacer("(", "?", ")", "?").Replace(content[:len(content)-1])
+	if dir, ok := strings.CutSuffix(pattern, "/*"); ok && !strings.Contains(dir, "/") {
+		pattern = ".//" + dir // see held
+	}
+	return tool + "(" + pattern + ")"
 }
 
 // Args returns the arguments that start Claude Code as a role or in a mode. The baseline role

@@ -18,7 +18,7 @@ func (c *compiler) commands() {
 	if c.gone(g) {
 		return
 	}
-	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsBuiltin)
+	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsUnsaid)
 	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || built && c.approves()
 	if asksAll {
 		c.out.add(ir.Ask, "Bash")
@@ -31,6 +31,9 @@ func (c *compiler) commands() {
 		case r.Decision == ir.Allow && built && !r.Pattern.Everything():
 			c.losesCommand(&r, "allow what a policy for commands holds back") // without the hook
 		default:
+			if holdsUnsaid(r) {
+				c.losesExpansion(&r)
+			}
 			c.command(&r)
 		}
 	}
@@ -71,8 +74,24 @@ func (c *compiler) losesCommand(r *ir.Rule, would string) {
 	}
 }
 
-// holdsBuiltin reports whether a rule denies or asks about what a built-in policy names.
-func holdsBuiltin(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin && r.Decision < ir.Allow }
+// holdsUnsaid reports whether a rule denies or asks about commands that rules of Claude Code do not
+// always find: what a built-in policy names, and a line that the shell expands. Observed on
+// 2.1.330: Bash(echo "$HOME") does not find env FOO=1 echo "$HOME", nor one with two blanks.
+func holdsUnsaid(r ir.Rule) bool {
+	if r.Decision == ir.Allow {
+		return false
+	}
+	return r.Pattern.Kind == ir.Builtin || r.Pattern.Kind == ir.Plain && strings.Contains(r.Pattern.Text, "$")
+}
+
+// losesExpansion reports that a mode which approves every command asks about each instead.
+func (c *compiler) losesExpansion(r *ir.Rule) {
+	if !c.hook && c.approves() {
+		c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
+			"a rule for %q does not find every such line: every command is asked about", r.Pattern.Text).
+			Hint(c.e.orHook("name the program alone"))
+	}
+}
 
 func (c *compiler) losesBuiltin(r *ir.Rule) {
 	if c.losesAllow() {

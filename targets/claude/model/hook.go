@@ -243,10 +243,8 @@ func asks(text string) bool {
 // input returns what the agent writes into tool_input in a project's folder.
 func (c *call) input(folder string) map[string]any {
 	written := c.written
-	if folder == root { // the path of no system
-		written = portable(written)
-	}
-	if c.file != nil && !filepath.IsAbs(written) && !strings.HasPrefix(written, "/") &&
+	elsewhere := folder == root && drive.MatchString(written) // where drives are: in the project of no system
+	if c.file != nil && !elsewhere && !filepath.IsAbs(written) && !strings.HasPrefix(written, "/") &&
 		!strings.HasPrefix(written, "~") {
 		written = folder + "/" + written
 	}
