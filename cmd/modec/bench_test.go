@@ -66,6 +66,22 @@ func BenchmarkUnchanged(b *testing.B) {
 	}
 }
 
+// BenchmarkVerify measures a whole verification in which nothing is remembered: each mode and
+// each role has rules of its own, and every role may enter every mode.
+func BenchmarkVerify(b *testing.B) {
+	run := func(name, dir string) {
+		b.Run(name, func(b *testing.B) {
+			measure(b, func() *exec.Cmd { return exec.Command(binary(b), "-q", "verify", "-C", dir) })
+		})
+	}
+	for _, n := range []struct{ modes, roles int }{{10, 5}, {30, 15}, {100, 50}} {
+		dir := memoryDir(b)
+		team(b, dir, n.modes, n.roles)
+		run(fmt.Sprintf("modes=%d/roles=%d", n.modes, n.roles), dir)
+	}
+	run("acme", filepath.Join("..", "..", "fixtures", "acme"))
+}
+
 // BenchmarkHook measures `modec hook` as an agent runs it.
 func BenchmarkHook(b *testing.B) {
 	dir := memoryDir(b)
@@ -167,6 +183,52 @@ func project(b *testing.B, dir string, n int, layout string) {
 		put("modec/modes.cue", all.String())
 	}
 }
+
+// team writes a project for three agents in which no two subjects have the same rules.
+func team(b *testing.B, dir string, modes, roles int) {
+	var all strings.Builder
+	all.WriteString("package modec\n")
+	for i := range modes {
+		fmt.Fprintf(&all, teamMode, i)
+	}
+	for i := range roles {
+		fmt.Fprintf(&all, teamRole, i)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "modec"), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	for name, text := range map[string]string{"modec.toml": teamConfig, "modec/team.cue": all.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+const teamConfig = `baseline = "role-0"
+[targets.roo]
+[targets.cursor]
+[targets.claude]
+`
+
+const teamMode = `
+modes: "mode-%[1]d": {
+	name:           "Mode %[1]d"
+	roleDefinition: "You work on part %[1]d."
+	can: {
+		read:    "allow"
+		edit:    {allow: ["src/part%[1]d/**", "*.md"], deny: ["src/part%[1]d/gen/**"]}
+		command: {allow: ["npm run job%[1]d *", "git status"], deny: ["git push *"], default: "ask"}
+	}
+}
+`
+
+const teamRole = `
+roles: "role-%[1]d": can: {
+	read:    deny: [".env", "secrets%[1]d/**"]
+	edit:    deny: ["infra%[1]d/**"]
+	command: {allow: ["make t%[1]d"], deny: ["git push --force *"]}
+}
+`
 
 const benchConfig = `name = "bench"
 baseline = "developer"

@@ -39,17 +39,26 @@ var dailyCommands = []string{
 	"ls\\\n-la", "ls\u00a0-la",
 }
 
-// lines are ways to write a command, to hide it, or to join another one.
-var lines = []struct{ class, before, after string }{
+// written is a way to write a command.
+type written struct{ class, before, after string }
+
+// nearLines are tried on every pattern: what it is about, and what it is about no more.
+var nearLines = []written{
 	{"args", "", " one --two=3"},
 	{"near: longer", "", "x"},
 	{"near: before", "x", ""},
 	{"near: word", "", "-x"},
+	{"environment", "FOO=1 ", ""},
+	{"wrapper: timeout", "timeout 5 ", ""},
+	{"compound: and", "", " && rm -rf /"},
+	{"redirect: out", "", " > out.txt"},
+}
+
+// lines are ways to write a command, to hide it, or to join another one.
+var lines = []written{
 	{"space", "  ", "  "},
 	{"option", "", " --output=x"},
-	{"environment", "FOO=1 ", ""},
 	{"environment: PATH", "PATH=/tmp ", ""},
-	{"wrapper: timeout", "timeout 5 ", ""},
 	{"wrapper: time", "time ", ""},
 	{"wrapper: nohup", "nohup ", ""},
 	{"wrapper: env", "env ", ""},
@@ -58,7 +67,6 @@ var lines = []struct{ class, before, after string }{
 	{"wrapper: xargs", "xargs ", ""},
 	{"program: path", "/usr/bin/", ""},
 	{"program: here", "./", ""},
-	{"compound: and", "", " && rm -rf /"},
 	{"compound: after", "true && ", ""},
 	{"compound: semicolon", "ls; ", ""},
 	{"compound: or", "false || ", ""},
@@ -79,7 +87,6 @@ var lines = []struct{ class, before, after string }{
 	{"variable: argument", "", " $X"},
 	{"variable: program", "$X ", ""},
 	{"glob: argument", "", " *"},
-	{"redirect: out", "", " > out.txt"},
 	{"redirect: secret", "", " >> .env"},
 	{"redirect: root", "", " > /etc/passwd"},
 	{"redirect: in", "", " < .env"},
@@ -92,22 +99,28 @@ var lines = []struct{ class, before, after string }{
 	{"open quote", "", " '"},
 }
 
-// commands adds lines for the patterns of commands.
-func (u *universe) commands(patterns []ir.Pattern, random *rand.Rand) {
+// commands adds lines for the rules of commands.
+func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 	for _, c := range dailyCommands {
 		u.add(ir.Command, c, "daily")
 	}
-	for _, p := range patterns {
-		sample := commandSample(p)
+	for i := range rules {
+		sample := commandSample(rules[i].Pattern)
 		if sample == "" {
 			continue
 		}
 		u.add(ir.Command, sample, "match")
+		words := strings.Fields(sample)
+		u.add(ir.Command, strings.Join(words[:len(words)-1], " "), "near: shorter")
+		for _, l := range nearLines {
+			u.add(ir.Command, l.before+sample+l.after, l.class)
+		}
+		if !u.novel(ir.Command, &rules[i]) {
+			continue
+		}
 		for _, l := range lines {
 			u.add(ir.Command, l.before+sample+l.after, l.class)
 		}
-		words := strings.Fields(sample)
-		u.add(ir.Command, strings.Join(words[:len(words)-1], " "), "near: shorter")
 		u.add(ir.Command, strings.ToUpper(sample), "case: upper")
 		u.add(ir.Command, "'"+words[0]+"' "+strings.Join(words[1:], " "), "quotes")
 		u.add(ir.Command, words[0][:1]+"\\"+words[0][1:]+" "+strings.Join(words[1:], " "), "escape")
@@ -119,7 +132,7 @@ func (u *universe) commands(patterns []ir.Pattern, random *rand.Rand) {
 		}
 	}
 	u.commandCrossings()
-	words := vocabulary(patterns, " *", "ls", "rm", "git", "--force", "x", "&&", "|", ">", "out.txt", ";")
+	words := vocabulary(rules, " *", "ls", "rm", "git", "--force", "x", "&&", "|", ">", "out.txt", ";")
 	for range randomArgs {
 		parts := make([]string, 1+random.IntN(6))
 		for i := range parts {
@@ -132,24 +145,18 @@ func (u *universe) commands(patterns []ir.Pattern, random *rand.Rand) {
 // commandCrossings adds lines that two rules with different decisions may both match: what
 // one allows with the words of the other one after it.
 func (u *universe) commandCrossings() {
-	for _, a := range u.subject.Rules(ir.Command) {
-		free := strings.Fields(commandSample(a.Pattern))
-		if a.Decision == ir.Deny || len(free) == 0 {
-			continue
+	u.crossed(ir.Command, func(d, a *ir.Rule) {
+		free, held := strings.Fields(commandSample(a.Pattern)), strings.Fields(commandSample(d.Pattern))
+		if len(free) == 0 || len(held) == 0 || held[0] != free[0] {
+			return
 		}
-		for _, d := range u.subject.Rules(ir.Command) {
-			held := strings.Fields(commandSample(d.Pattern))
-			if d.Decision >= a.Decision || len(held) == 0 || held[0] != free[0] {
-				continue
-			}
-			common := 0
-			for common < min(len(free), len(held)) && free[common] == held[common] {
-				common++
-			}
-			u.add(ir.Command, strings.Join(append(free[:len(free):len(free)], held[common:]...), " "), "crossing")
-			u.add(ir.Command, strings.Join(append(held[:len(held):len(held)], free[common:]...), " "), "crossing")
+		common := 0
+		for common < min(len(free), len(held)) && free[common] == held[common] {
+			common++
 		}
-	}
+		u.add(ir.Command, strings.Join(append(free[:len(free):len(free)], held[common:]...), " "), "crossing")
+		u.add(ir.Command, strings.Join(append(held[:len(held):len(held)], free[common:]...), " "), "crossing")
+	})
 }
 
 // commandSample returns a line that a pattern matches, with a word for each
@@ -202,12 +209,13 @@ func (u *universe) addresses(host string) {
 	}
 }
 
-// hosts adds hosts for the patterns of hosts.
-func (u *universe) hosts(patterns []ir.Pattern, random *rand.Rand) {
+// hosts adds hosts for the rules of hosts.
+func (u *universe) hosts(rules []ir.Rule, random *rand.Rand) {
 	for _, h := range dailyHosts {
 		u.add(ir.Web, h, "daily")
 	}
-	for _, p := range patterns {
+	for i := range rules {
+		p := &rules[i].Pattern
 		host := strings.TrimPrefix(p.Text, "*.")
 		if p.Kind != ir.Plain || host == "*" || host == "" {
 			continue
@@ -224,7 +232,7 @@ func (u *universe) hosts(patterns []ir.Pattern, random *rand.Rand) {
 			u.add(ir.Web, parent, "near: parent")
 		}
 	}
-	words := vocabulary(patterns, ".*", "www", "example", "com", "evil")
+	words := vocabulary(rules, ".*", "www", "example", "com", "evil")
 	for range randomArgs / 2 {
 		parts := make([]string, 1+random.IntN(4))
 		for i := range parts {

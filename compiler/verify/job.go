@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -22,12 +23,79 @@ type job struct {
 	surface  int              // its index in the report
 	ref      ir.SubjectRef
 	off      map[string]bool // servers that are not started
+	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
 
+	once    sync.Once
+	err     error
+	telling telling
 	out     Surface
 	role    *policy.Subject              // the role alone, of a role in a mode
 	held    bool                         // the surface has the subject
 	governs map[ir.Group]contract.Halves // what the surface governs in each group at all
 	left    map[ir.Group]bool            // the groups in which something is left to the agent
+}
+
+// each returns a job for each subject, on the same surface.
+func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
+	of := map[ir.SubjectRef]*job{}
+	add := func(ref ir.SubjectRef) *job {
+		if of[ref] == nil {
+			more.add(ref, j.decider)
+			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref,
+				compiled: j.compiled, alone: j.alone}
+		}
+		return of[ref]
+	}
+	for _, ref := range refs {
+		one := add(ref)
+		if ref.Role != "" && ref.Mode != "" {
+			one.halves = []*job{add(ir.SubjectRef{Role: ref.Role}), add(ir.SubjectRef{Mode: ref.Mode})}
+		}
+		jobs = append(jobs, one)
+	}
+	return jobs
+}
+
+// do compares the subject, once.
+func (j *job) do(ctx context.Context, req Request, universes *Universes, more patterns) error {
+	j.once.Do(func() {
+		var list []Witness
+		if list, j.err = j.universe(ctx, req, universes, more); j.err == nil {
+			j.compare(ctx, req, list)
+		}
+	})
+	return j.err
+}
+
+// universe returns what the subject is compared on.
+func (j *job) universe(ctx context.Context, req Request, universes *Universes, more patterns) ([]Witness, error) {
+	if j.halves == nil || universes.has(j.ref) {
+		u := universes.get(j.ref)
+		u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
+		return u.list, u.err
+	}
+	u, err := newUniverse(req.Policy, j.ref)
+	if err != nil {
+		return nil, err
+	}
+	u.half = map[diag.Pos]int{}
+	for n, of := range j.halves {
+		if err := of.do(ctx, req, universes, more); err != nil {
+			return nil, err
+		}
+		for i := range of.telling.list {
+			w := &of.telling.list[i]
+			u.witness(Witness{Action: w.Action, Class: w.Class, Assumed: w.Assumed})
+		}
+		if err := u.wrote(n+1, of.ref); err != nil {
+			return nil, err
+		}
+	}
+	u.fileCrossings(ir.Read)
+	u.fileCrossings(ir.Edit)
+	u.commandCrossings()
+	u.matches(more.without(j.ref, j.halves[0].ref, j.halves[1].ref))
+	return u.list, nil
 }
 
 // compare compares a subject's universe.
@@ -47,6 +115,9 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 		}
 		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
+		if j.halves == nil {
+			j.telling.add(&w, &v)
+		}
 		if j.compiled != nil && v.Governs != contract.Both {
 			j.missing(&w, v, j.compiled.Decide(j.ref, w.Action))
 		}

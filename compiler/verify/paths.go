@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -30,11 +31,14 @@ var dailyPaths = []string{
 	`C:\x`, `\\host\share\x`, "//host/share", "a\x00.md", "x\n.md",
 }
 
-// dress are ways to write a path so that a careless matcher takes it for another one.
-var dress = []struct {
+// dressing is a way to write a path.
+type dressing struct {
 	class string
 	do    func(string) string
-}{
+}
+
+// near are tried on every pattern: what it is about, and what it is about no more.
+var near = []dressing{
 	{"below", func(s string) string { return s + "/inner.txt" }},
 	{"deeper", func(s string) string { return "zz/" + s }},
 	{"near: longer", func(s string) string { return s + "x" }},
@@ -42,8 +46,12 @@ var dress = []struct {
 	{"near: before", func(s string) string { return path.Join(path.Dir(s), "x"+path.Base(s)) }},
 	{"near: other end", func(s string) string { return strings.TrimSuffix(s, path.Ext(s)) + ".zz" }},
 	{"case: upper", strings.ToUpper},
-	{"case: lower", strings.ToLower},
 	{"path: parent", func(s string) string { return "../" + s }},
+}
+
+// dress are ways to write a path so that a careless matcher takes it for another one.
+var dress = []dressing{
+	{"case: lower", strings.ToLower},
 	{"path: escape", func(s string) string { return "a/../../" + s }},
 	{"path: around", func(s string) string { return "a/../" + s }},
 	{"path: dot", func(s string) string { return "./" + s }},
@@ -102,27 +110,31 @@ var spellings = sync.OnceValue(func() map[string][]rune {
 	return all
 })
 
-// files adds paths for the patterns of a group.
-func (u *universe) files(g ir.Group, patterns []ir.Pattern, random *rand.Rand) {
+// files adds paths for the rules of a group.
+func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 	for _, p := range dailyPaths {
 		u.add(g, p, "daily")
 	}
-	for _, p := range patterns {
-		for i, sample := range fileSamples(p) {
+	for i := range rules {
+		ways := near
+		if u.novel(g, &rules[i]) {
+			ways = slices.Concat(near, dress)
+		}
+		for j, sample := range fileSamples(rules[i].Pattern) {
 			if sample == "" {
 				continue
 			}
 			u.add(g, sample, "match")
-			if i > 0 {
+			if j > 0 {
 				continue // one sample is enough for the other ways to write it
 			}
-			for _, d := range dress {
+			for _, d := range ways {
 				u.add(g, d.do(sample), d.class)
 			}
 		}
 	}
 	u.fileCrossings(g)
-	words := vocabulary(patterns, "/*{},", "src", "a.md", "B", ".x")
+	words := vocabulary(rules, "/*{},", "src", "a.md", "B", ".x")
 	for range randomArgs {
 		parts := make([]string, 1+random.IntN(4))
 		for i := range parts {
@@ -214,23 +226,15 @@ func segmentSample(seg, star string) string {
 // fileCrossings adds paths that two rules with different decisions may both match: what one
 // denies inside what the other one allows.
 func (u *universe) fileCrossings(g ir.Group) {
-	for _, a := range u.subject.Rules(g) {
-		if a.Decision == ir.Deny {
-			continue
-		}
-		for _, d := range u.subject.Rules(g) {
-			if d.Decision >= a.Decision {
-				continue
-			}
-			for _, held := range firstSamples(d.Pattern) {
-				for _, free := range firstSamples(a.Pattern) {
-					u.add(g, path.Join(path.Dir(free), path.Base(held)), "crossing")
-					u.add(g, held+"/"+path.Base(free), "crossing")
-					u.add(g, path.Dir(free)+"/"+held, "crossing")
-				}
+	u.crossed(g, func(d, a *ir.Rule) {
+		for _, held := range firstSamples(d.Pattern) {
+			for _, free := range firstSamples(a.Pattern) {
+				u.add(g, path.Join(path.Dir(free), path.Base(held)), "crossing")
+				u.add(g, held+"/"+path.Base(free), "crossing")
+				u.add(g, path.Dir(free)+"/"+held, "crossing")
 			}
 		}
-	}
+	})
 }
 
 // firstSamples returns one sample for each alternative of a pattern.

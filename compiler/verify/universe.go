@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -32,50 +34,64 @@ type universe struct {
 	project *ir.Project
 	subject *policy.Subject
 	seen    map[policy.Action]bool
+	shapes  map[string]bool  // of the patterns that were dressed in every way
+	half    map[diag.Pos]int // of a role in a mode: which half wrote a rule; nil elsewhere
 	list    []Witness
 }
 
 // Universe returns the witnesses of a subject in a fixed order:
-//   - actions made from the patterns of its own rules, and of more: a match, near misses, and
-//     other ways to write the same action
+//   - actions made from the patterns of its own rules, and of more: a match and near misses, and
+//     for one rule of each shape every other way to write the same action
 //   - every tool of the inventory, and one that is not in it
 //   - what agents do every day
 //   - a random part, by the seed
 func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64) ([]Witness, error) {
-	s, err := e.Subject(ref)
+	u, err := newUniverse(e, ref)
 	if err != nil {
 		return nil, err
 	}
-	u := &universe{engine: e, project: e.Project(), subject: s, seen: map[policy.Action]bool{}}
 	h := fnv.New64a()
 	h.Write([]byte(ref.String()))
 	random := rand.New(rand.NewPCG(seed, h.Sum64()))
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
-		patterns := []ir.Pattern{}
-		for _, r := range s.Rules(g) {
-			patterns = append(patterns, r.Pattern)
-		}
+		rules := u.subject.Rules(g)
 		switch g {
 		case ir.Read, ir.Edit:
-			u.files(g, patterns, random)
+			u.files(g, rules, random)
 		case ir.Command:
-			u.commands(patterns, random)
+			u.commands(rules, random)
 		case ir.Web:
-			u.hosts(patterns, random)
+			u.hosts(rules, random)
 		case ir.Modes:
 			u.modes()
 		}
-		for _, p := range more[g] {
-			for _, sample := range samples(g, p) {
-				u.add(g, sample, "match of an artifact")
-			}
-		}
+		u.matches(map[ir.Group][]ir.Pattern{g: more[g]})
 	}
 	u.tools()
 	for _, name := range []string{"BrandNewTool", "browser_action", "x"} {
 		u.add(ir.Unknown, name, "unknown tool")
 	}
 	return u.list, nil
+}
+
+func newUniverse(e *policy.Engine, ref ir.SubjectRef) (*universe, error) {
+	s, err := e.Subject(ref)
+	if err != nil {
+		return nil, err
+	}
+	return &universe{engine: e, project: e.Project(), subject: s,
+		seen: map[policy.Action]bool{}, shapes: map[string]bool{}}, nil
+}
+
+// matches adds what patterns of the artifacts match.
+func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
+	for _, g := range ir.Groups {
+		for _, p := range patterns[g] {
+			for _, sample := range samples(g, p) {
+				u.add(g, sample, "match of an artifact")
+			}
+		}
+	}
 }
 
 func (u *universe) add(g ir.Group, arg, class string) {
@@ -186,11 +202,61 @@ func (u *universe) tools() {
 	u.witness(Witness{Action: unlisted, Class: "unlisted server", Assumed: closed})
 }
 
-// vocabulary returns the words of patterns, each once, for the random part.
-func vocabulary(patterns []ir.Pattern, separators string, more ...string) []string {
+// novel reports whether a rule has another shape than those before it: the same signs around
+// other letters are written, and read, by the same code.
+func (u *universe) novel(g ir.Group, r *ir.Rule) bool {
+	shape := string(g) + shape(r)
+	if u.shapes[shape] {
+		return false
+	}
+	u.shapes[shape] = true
+	return true
+}
+
+func shape(r *ir.Rule) string {
+	return fmt.Sprint(r.Decision, r.Pattern.Kind, " ", letters.ReplaceAllString(r.Pattern.Text, "a"))
+}
+
+var letters = regexp.MustCompile(`[A-Za-z0-9]+`)
+
+// crossed calls do with each pair of rules of which the first holds back what the second would
+// permit. Of those that permit as much as each other, with one of each shape: so the number of
+// pairs grows with the rules, and not with their square. Guards hold nothing back from guards, and
+// in a role in a mode only rules of different halves cross: those of one did by themselves.
+func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
+	rules := u.subject.Rules(g)
+	shapes := map[string]bool{}
+	guards := func(r *ir.Rule) bool { return r.Pos.File == ir.GuardsFile }
+	for i := range rules {
+		free := &rules[i]
+		of := shape(free)
+		if g == ir.Command { // only rules about the same program cross
+			program, _, _ := strings.Cut(free.Pattern.Text, " ")
+			of += program
+		}
+		if free.Decision == ir.Deny || shapes[of] {
+			continue
+		}
+		shapes[of] = true
+		for j := range rules {
+			held := &rules[j]
+			if held.Decision < free.Decision && !(guards(held) && guards(free)) && u.apart(held, free) {
+				do(held, free)
+			}
+		}
+	}
+}
+
+// apart reports whether two rules may cross: always, but in a role in a mode.
+func (u *universe) apart(a, b *ir.Rule) bool {
+	return u.half == nil || u.half[a.Pos] != u.half[b.Pos] && u.half[a.Pos] != 0 && u.half[b.Pos] != 0
+}
+
+// vocabulary returns the words of rules, each once, for the random part.
+func vocabulary(rules []ir.Rule, separators string, more ...string) []string {
 	words := slices.Clone(more)
-	for _, p := range patterns {
-		if p.Kind == ir.Plain {
+	for i := range rules {
+		if p := &rules[i].Pattern; p.Kind == ir.Plain {
 			between := func(c rune) bool { return strings.ContainsRune(separators, c) }
 			words = append(words, strings.FieldsFunc(p.Text, between)...)
 		}

@@ -228,14 +228,9 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		report.Diagnostics = append(report.Diagnostics, diags...)
 		alone := t.Target.Alone(req.Policy.Project())
 		for _, d := range deciders {
-			at := report.surface(t, d)
-			for _, ref := range refs {
-				more.add(ref, d)
-				jobs = append(jobs, &job{
-					target: t, decider: d, surface: at, ref: ref,
-					compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface()),
-				})
-			}
+			of := job{target: t, decider: d, surface: report.surface(t, d),
+				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
+			jobs = append(jobs, of.each(refs, more)...)
 		}
 	}
 	if err := run(ctx, req, jobs, more); err != nil {
@@ -387,11 +382,27 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 	return u.of[ref]
 }
 
-// run does the jobs, several at once.
+// has reports whether a subject's universe is there.
+func (u *Universes) has(ref ir.SubjectRef) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.of[ref] != nil
+}
+
+// drop forgets the universe of a subject.
+func (u *Universes) drop(ref ir.SubjectRef) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.of, ref)
+}
+
+// run does the jobs, several at once: subject by subject, so that few universes are kept at a
+// time, and roles in modes last.
 func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
-	universes := req.Universes
-	if universes == nil {
-		universes = &Universes{}
+	universes := cmp.Or(req.Universes, &Universes{})
+	left := map[ir.SubjectRef]int{}
+	for _, j := range jobs {
+		left[j.ref]++
 	}
 	queue := make(chan *job)
 	var wg sync.WaitGroup
@@ -407,14 +418,13 @@ func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
 				if over {
 					continue
 				}
-				u := universes.get(j.ref)
-				u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
-				if u.err == nil {
-					j.compare(ctx, req, u.list)
-				}
+				err := j.do(ctx, req, universes, more)
 				mu.Lock()
 				stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
-				failed = cmp.Or(failed, u.err)
+				failed = cmp.Or(failed, err)
+				if left[j.ref]--; left[j.ref] == 0 && req.Universes == nil {
+					universes.drop(j.ref)
+				}
 				if done++; req.Progress != nil {
 					req.Progress(done, len(jobs))
 				}
@@ -422,12 +432,30 @@ func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
 			}
 		})
 	}
-	for _, j := range jobs {
+	for _, j := range bySubject(jobs) {
 		queue <- j
 	}
 	close(queue)
 	wg.Wait()
 	return cmp.Or(context.Cause(ctx), failed)
+}
+
+// bySubject returns jobs in an order that has those of a subject together, and those of roles in
+// modes at the end.
+func bySubject(jobs []*job) []*job {
+	order := map[ir.SubjectRef]int{}
+	for _, j := range jobs {
+		if _, ok := order[j.ref]; ok {
+			continue
+		}
+		order[j.ref] = len(order)
+		if j.halves != nil {
+			order[j.ref] += len(jobs)
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int {
+		return cmp.Compare(order[a.ref], order[b.ref])
+	})
 }
 
 // finish puts what several jobs found in order.
