@@ -306,8 +306,14 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 	if r.Decision == ir.Allow {
 		return r
 	}
-	if whatever := side.commands.unread(c); whatever.Decision == ir.Allow || whatever.Decision > r.Decision {
+	whatever := side.commands.unread(c)
+	switch {
+	case whatever.Decision == ir.Allow, whatever.Decision > r.Decision:
 		return whatever
+	case r.Decision == ir.Agent && whatever.Lacking() > r.Mapped: // on an agent without the permission mode
+		of := *r
+		of.Mapped = whatever.Lacking()
+		return &of
 	}
 	return r
 }

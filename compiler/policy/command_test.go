@@ -140,6 +140,17 @@ func TestDenySeesAProgramWithAPath(t *testing.T) {
 		"bin/y": ir.Allow, "FOO=1 bin/y x": ir.Allow, "sudo ./b.sh": ir.Allow, "x y": ir.Allow})
 }
 
+func TestDenySeesTheProgramBehindAWrapper(t *testing.T) {
+	can := commands(allow("*"), nil, deny("git push *", "rm *"))
+	can.Read, can.Edit = bare(ir.Allow), bare(ir.Allow)
+	testLines(t, "known whole", can, lines{
+		"timeout 60 echo git push": ir.Allow, "timeout 5 echo rm x": ir.Allow, "nice -n 5 nohup echo rm": ir.Allow,
+		"timeout 5 echo \"$X\"": ir.Allow, "time nice git push": ir.Deny, "timeout 5 nice rm x": ir.Deny})
+	testLines(t, "not known", can, lines{
+		"timeout --new 5 echo rm x": ir.Deny, "timeout $T echo rm x": ir.Deny, "nice -n $N echo rm x": ir.Deny,
+		"sudo echo rm x": ir.Deny, "timeout 5 sudo echo rm x": ir.Deny, "timeout 5 \"$X\" rm x": ir.Deny})
+}
+
 func TestAllowStripsOnlyHarmlessWrappers(t *testing.T) {
 	testLines(t, "stripped", commands(allow("go test *")), lines{
 		"timeout 60 go test": ir.Allow, "timeout -k 5s 1m go test ./...": ir.Allow, "timeout --signal=KILL --foreground 5 go test": ir.Allow,

@@ -44,15 +44,19 @@ func base(program string) string {
 }
 
 // programs returns the places in a command where a program that it runs may
-// stand, its own first.
+// stand, its own first. Behind a wrapper that is understood whole it stands at one.
 func programs(words []word) []int {
-	at := []int{0}
-	first := base(words[0].text)
+	at, own := []int{0}, 0
+	for n := transparent(words); n > 0; n = transparent(words[own:]) {
+		own += n
+		at = append(at, own)
+	}
+	first := base(words[own].text)
 	any := wrappers[first]
 	if !any && !finders[first] {
 		return at
 	}
-	for i := 1; i < len(words); i++ {
+	for i := own + 1; i < len(words); i++ {
 		t := words[i].text
 		found := any && t != "" && t[0] != '-' || finderOptions[words[i-1].text]
 		if found {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -123,7 +124,8 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 		}
 		u.add(ir.Command, strings.ToUpper(sample), "case: upper")
 		u.add(ir.Command, "'"+words[0]+"' "+strings.Join(words[1:], " "), "quotes")
-		u.add(ir.Command, words[0][:1]+"\\"+words[0][1:]+" "+strings.Join(words[1:], " "), "escape")
+		_, first := utf8.DecodeRuneInString(words[0])
+		u.add(ir.Command, words[0][:first]+"\\"+words[0][first:]+" "+strings.Join(words[1:], " "), "escape")
 		u.add(ir.Command, strings.Join(words, "\t"), "space: tab")
 		u.add(ir.Command, strings.Join(words, " \\\n"), "space: line")
 		if len(words) > 1 {

@@ -122,7 +122,19 @@ func TestOrdinarySources(t *testing.T) {
 			"edit": {"allow": ["*:*"], "deny": ["/a:/"]}}}}`,
 		"lines that the shell expands": `"roles": {"a": {"permissionMode": "bypassPermissions",
 			"can": {"command": {"deny": ["echo \"$HOME\"", "ls $X"]}}}}`,
-		"parentheses":                   `"roles": {"a": {"can": {"read": {"ask": ["par(en)/**", "p)q"]}}}}`,
+		"parentheses": `"roles": {"a": {"can": {"read": {"ask": ["par(en)/**", "p)q"]}}}}`,
+		"drives without the hook": `"roles": {"a": {"permissionMode": "bypassPermissions",
+			"can": {"edit": {"deny": ["/a:/b/*"]}}}}`,
+		"commas in a flag": `"roles": {"a": {"can": {"read": {"deny": ["x/x,y/", "[a,b]c"]},
+			"command": {"deny": ["git log a,b"]}}}}`,
+		"a wrapper behind its folder": `"roles": {"a": {"permissionMode": "bypassPermissions",
+			"can": {"command": {"deny": ["timeout 5 *", "sudo *"]}}}}`,
+		"a filter in a mode that Cursor lacks": `"roles": {"a": {"permissionMode": "dontAsk",
+			"can": {"command": {"allow": ["@readonly_filters"], "default": "ask"}}}}`,
+		"a program that adds arguments": `"roles": {"a": {"can": {"command":
+			{"allow": ["xargs *"], "ask": ["* --force"]}}}}`,
+		"a folder called as home": `"roles": {"a": {"permissionMode": "bypassPermissions",
+			"can": {"read": {"deny": ["**/~/x/**"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {
@@ -384,6 +396,28 @@ func (d drawer) globs(n int) []any {
 	return out
 }
 
+// Words of a command. Any of them may follow any other.
+var commandWords = []string{"git", "npm", "ls", "rm", "cat", "sh", "make", "find", "docker", "push", "run", "log", "x",
+	"-rf", "--force", "-C", "-c", "--output=x", "a=b", "FOO=1", "./x", "/bin/ls", "../x", "~/x", ".env", "src/x.go",
+	"'a b'", "\"a b\"", "'*'", "\"$X\"", "$X", "\\*", "\\$", "a\\ b", "{a,b}", "[ab]", "?", "a?", "!", "#x", "@f", "%", "+x",
+	"é", "*", "x*", "*x", "a*b", "**", "-*", "--*=x", "HEAD~1", "HEAD^", ":x", "x:y", "a,b", "--", "-", "=", "1"}
+
+// commands returns patterns made of any words, of which a source may have each in every list.
+func (d drawer) commands(n int) []any {
+	var out []any
+	for len(out) < n {
+		words := make([]string, 1+d.IntN(4))
+		for i := range words {
+			words[i] = d.of(commandWords...)
+		}
+		text := strings.Join(words, " ") + d.of("", "", " *", ":*", "*")
+		if !slices.Contains(out, any(text)) && policy.CheckHeld(text) == nil {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // words returns common patterns with some odd ones among them.
 func (d drawer) words(n int, common, odd []any) []any {
 	out := slices.Clone(common)
@@ -407,7 +441,8 @@ func (d drawer) can() map[string]any {
 		t["guarded"] = []string{d.of(".claude/settings.json", ".git/config", ".envrc")}
 	}
 	d.table(to("command"), d.words(10, []any{"npm test *", "git push *", "ls", "ls *", "ls:*", "find:*", "echo *",
-		"git *", "* --force", "docker *", "make", "@git_read", "@readonly_filters", "rm -rf *", "*"}, oddCommands)...)
+		"git *", "* --force", "docker *", "make", "@git_read", "@readonly_filters", "rm -rf *", "*"},
+		slices.Concat(oddCommands, d.commands(30)))...)
 	d.table(to(d.of("web", "web", "web", "browser")), d.words(4, []any{"a.example.com", "*.example.com", "*",
 		"10.0.0.1"}, oddHosts)...)
 	d.table(to("modes"), "*")

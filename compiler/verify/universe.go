@@ -252,13 +252,13 @@ func (u *universe) apart(a, b *ir.Rule) bool {
 	return u.half == nil || u.half[a.Pos] != u.half[b.Pos] && u.half[a.Pos] != 0 && u.half[b.Pos] != 0
 }
 
-// vocabulary returns the words of rules, each once, for the random part.
+// vocabulary returns the words of rules, each once and without escapes, for the random part.
 func vocabulary(rules []ir.Rule, separators string, more ...string) []string {
 	words := slices.Clone(more)
 	for i := range rules {
 		if p := &rules[i].Pattern; p.Kind == ir.Plain {
 			between := func(c rune) bool { return strings.ContainsRune(separators, c) }
-			words = append(words, strings.FieldsFunc(p.Text, between)...)
+			words = append(words, strings.FieldsFunc(strings.ReplaceAll(p.Text, `\`, ""), between)...)
 		}
 	}
 	slices.Sort(words)

@@ -59,12 +59,11 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 	}
 	f.Allowed = slices.DeleteFunc(slices.Clone(f.Allowed), torn)
 	for _, d := range list.deny {
+		whole := Without(parentheses, d)
 		if torn(d) {
-			whole := untorn(d)
-			lost("a flag would tear the rule %s apart: %s is denied instead", d, whole)
-			d = whole
+			lost("a flag would tear the rule %s apart: denied instead: %s", d, strings.Join(whole, ", "))
 		}
-		f.Disallowed = append(f.Disallowed, d)
+		f.Disallowed = Join(f.Disallowed, whole)
 	}
 	return f, e.diags
 }
@@ -74,7 +73,7 @@ func withoutAsk(f *contract.RoleFlags, list *rules) {
 	f.Allowed = nil
 	for _, a := range list.ask {
 		if runsUnasked(a) {
-			f.Disallowed = append(f.Disallowed, untorn(a))
+			f.Disallowed = Join(f.Disallowed, Without(parentheses, a))
 		}
 	}
 	for _, a := range list.allow {
@@ -147,28 +146,49 @@ func asked(allow string, ask []string) bool {
 	})
 }
 
+// parentheses inside a rule would tear it apart in a flag.
+const parentheses = "()"
+
 // torn reports whether Claude Code would tear a rule apart in a flag: there is a parenthesis
 // inside the content.
 func torn(rule string) bool {
 	open := strings.IndexByte(rule, '(')
-	return open >= 0 && strings.ContainsAny(rule[open+1:len(rule)-1], "()")
+	return open >= 0 && strings.ContainsAny(rule[open+1:len(rule)-1], parentheses)
 }
 
-// untorn returns a rule to deny that a flag holds together and that matches no less: of paths with
-// a wildcard for each parenthesis inside, of anything else the whole tool.
-func untorn(rule string) string {
-	if !torn(rule) {
-		return rule
+// Without returns rules to deny that have none of some marks and match no less than a rule: of
+// paths one with a wildcard for each mark, of anything else every tool of its group.
+func Without(marks, rule string) []string {
+	tool, content, ok := strings.Cut(strings.TrimSuffix(rule, ")"), "(")
+	switch g := groupOf(tool); {
+	case !ok || !strings.ContainsAny(content, marks):
+		return []string{rule}
+	case g != ir.Read && g != ir.Edit || strings.ContainsAny(content, `[\`):
+		if tools := format.Tools[g]; tools != nil {
+			return tools
+		}
+		return []string{tool}
 	}
-	tool, content, _ := strings.Cut(rule, "(")
-	if tool != "Read" && tool != "Edit" {
-		return tool
-	}
-	pattern := strings.NewReplacer("(", "?", ")", "?").Replace(content[:len(content)-1])
+	pattern := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(marks, r) {
+			return '?'
+		}
+		return r
+	}, content)
 	if dir, ok := strings.CutSuffix(pattern, "/*"); ok && !strings.Contains(dir, "/") {
 		pattern = ".//" + dir // see held
 	}
-	return tool + "(" + pattern + ")"
+	return []string{tool + "(" + pattern + ")"}
+}
+
+// Join adds those rules to a list that it does not have.
+func Join(list, more []string) []string {
+	for _, rule := range more {
+		if !slices.Contains(list, rule) {
+			list = append(list, rule)
+		}
+	}
+	return list
 }
 
 // Args returns the arguments that start Claude Code as a role or in a mode. The baseline role

@@ -19,8 +19,8 @@ func emitterCodes() []diag.Doc {
 			"whatever they run. For claude that is a second --settings, which makes Claude Code forget the first " +
 			"one with every rule and hook in it. The role is left out of agents.toml. Give it another name."},
 		{Code: codeComma, Text: "Thurbox tears a rule apart at every comma when it reads its database. An allow " +
-			"with a comma is left out; for a deny with a comma the whole tool is denied. agents.toml names the " +
-			"settings file, which has both."},
+			"with a comma is left out; a deny of paths has a wildcard for the comma, and for any other deny all " +
+			"tools of its group are denied. agents.toml names the settings file, which has both."},
 		{Code: codeNoClaude, Text: "The agents of agents.toml start Claude Code with the settings file of a role, " +
 			"which the target claude writes. Without [targets.claude] there is no such file, and agents.toml is " +
 			"not written."},

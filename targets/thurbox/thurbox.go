@@ -18,10 +18,10 @@
 // # What is lost in set_roles
 //
 // Thurbox joins rules with commas when it stores them and cuts at every comma when it
-// reads: a rule with a comma would be torn. An allow with one is left out; a deny with one
-// becomes the whole tool. It joins rules by spaces on the command line, which Claude Code
-// cuts outside of parentheses only. A name has at most 64 bytes. An omitted permission mode
-// is "default", which is not written.
+// reads: a rule with a comma would be torn. An allow with one is left out; a deny of paths with
+// one has a wildcard there, and any other becomes all tools of its group. It joins rules by
+// spaces on the command line, which Claude Code cuts outside of parentheses only. A name has at
+// most 64 bytes. An omitted permission mode is "default", which is not written.
 //
 // # What is lost in agents.toml
 //
@@ -205,12 +205,13 @@ func (e *emitter) role(r *ir.Role) {
 		out.AllowedTools = append(out.AllowedTools, a)
 	}
 	for _, d := range f.Disallowed {
+		whole := claude.Without(",", d)
 		if strings.Contains(d, ",") {
-			e.loss(r, codeComma, "the rule %q has a comma, at which Thurbox tears it: the whole tool is denied", d).
+			e.loss(r, codeComma, "the rule %q has a comma, at which Thurbox tears it: denied instead: %s", d,
+				strings.Join(whole, ", ")).
 				Hint("use agents.toml")
-			d, _, _ = strings.Cut(d, "(")
 		}
-		out.DisallowedTools = append(out.DisallowedTools, d)
+		out.DisallowedTools = claude.Join(out.DisallowedTools, whole)
 	}
 	e.roles = append(e.roles, out)
 }
