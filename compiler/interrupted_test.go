@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
 )
 
@@ -51,7 +52,7 @@ func TestInterrupted(t *testing.T) {
 	if interrupted(t, "Compile", diags); compiled != nil {
 		t.Error("Compile: got a result")
 	}
-	never := func(done, total int) { t.Errorf("verified subject %d of %d", done, total) }
+	never := func(s verify.Step) { t.Errorf("verified %s, %d of %d", s.Subject, s.Done, s.Total) }
 	report, diags := res.Verify(ctx, 1, never)
 	if interrupted(t, "Verify", diags); report != nil {
 		t.Error("Verify: got a report")
@@ -84,8 +85,8 @@ func TestInterruptedVerify(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	calls, all := 0, 0
-	report, diags := res.Verify(ctx, 1, func(_, total int) {
-		calls, all = calls+1, total
+	report, diags := res.Verify(ctx, 1, func(s verify.Step) {
+		calls, all = calls+1, s.Total
 		cancel(errStopped)
 	})
 	if interrupted(t, "Verify", diags); report != nil {

@@ -17,7 +17,7 @@ const mostWider = 10
 
 // Verify compares the compiled files with the source. It leaves out a target without a
 // model of its agent. A wider decision is a diagnostic, an error.
-func (r *Result) Verify(ctx context.Context, seed uint64, progress func(done, total int)) (*verify.Report, diag.List) {
+func (r *Result) Verify(ctx context.Context, seed uint64, progress func(verify.Step)) (*verify.Report, diag.List) {
 	report, diags := r.verify(ctx, r.FS(), nil, seed, progress)
 	if report == nil {
 		return nil, diags
@@ -29,7 +29,7 @@ func (r *Result) Verify(ctx context.Context, seed uint64, progress func(done, to
 // modec's entries. A wider decision by a file that differs from the compiled one is a
 // foreign widening.
 func (r *Result) VerifyDisk(
-	ctx context.Context, fsys fs.FS, seed uint64, progress func(done, total int),
+	ctx context.Context, fsys fs.FS, seed uint64, progress func(verify.Step),
 ) (*verify.Report, diag.List) {
 	emitted := map[string][]byte{}
 	for _, f := range r.Files() {
@@ -59,7 +59,7 @@ func (r *Result) VerifyDisk(
 // verify compares files with the source, and returns the diagnostics of the artifacts'
 // readers.
 func (r *Result) verify(
-	ctx context.Context, fsys, compiled fs.FS, seed uint64, progress func(done, total int),
+	ctx context.Context, fsys, compiled fs.FS, seed uint64, progress func(verify.Step),
 ) (*verify.Report, diag.List) {
 	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
 	for _, o := range r.Outputs {

@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/verify"
 )
 
 // lax is a target whose agent allows whatever its file x.txt names, and asks
@@ -74,8 +75,10 @@ func TestVerify(t *testing.T) {
 // Progress counts every subject of every surface once.
 func TestVerifyProgress(t *testing.T) {
 	var got []string
-	laxly("web").Verify(t.Context(), 1, func(done, total int) { got = append(got, fmt.Sprintf("%d/%d", done, total)) })
-	if len(got) != 1 || got[0] != "1/1" {
+	laxly("web").Verify(t.Context(), 1, func(s verify.Step) {
+		got = append(got, fmt.Sprintf("%d/%d %s, %s", s.Done, s.Total, s.Surface, s.Subject))
+	})
+	if len(got) != 1 || got[0] != "1/1 lax, mode m" {
 		t.Errorf("got %q", got)
 	}
 }

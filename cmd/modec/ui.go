@@ -223,14 +223,23 @@ func (u *ui) unified(patch string) {
 // progress returns a function that reports progress on a terminal, at most ten times a
 // second, and one that ends it. Elsewhere both do nothing.
 func (u *ui) progress(what string) (step func(done, total int), end func()) {
+	show, end := u.showing()
+	if show == nil {
+		return nil, end
+	}
+	return func(done, total int) { show(what, done, total) }, end
+}
+
+// showing returns a function that shows how far something is, and what of it.
+func (u *ui) showing() (step func(what string, done, total int), end func()) {
 	if u.quiet || u.json || !terminal(u.err) {
 		return nil, func() {}
 	}
 	var last time.Time
-	step = func(done, total int) {
+	step = func(what string, done, total int) {
 		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
 			last = now
-			fmt.Fprintf(u.err, "\r%s %d %%\x1b[K", what, 100*done/max(total, 1))
+			fmt.Fprintf(u.err, "\r%s %d %%\x1b[K", diag.Clean(what), 100*done/max(total, 1))
 		}
 	}
 	return step, func() { fmt.Fprint(u.err, "\r\x1b[K") }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -135,8 +136,14 @@ func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler
 // verify runs with progress on a terminal: over the files of a disk, or over what was
 // compiled where disk is nil.
 func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List) {
-	progress, end := e.ui.progress("verifying")
+	show, end := e.ui.showing()
 	defer end()
+	var progress func(verify.Step)
+	if show != nil {
+		progress = func(s verify.Step) {
+			show(diag.Short(fmt.Sprintf("verifying %s, %s", s.Surface, s.Subject)), s.Done, s.Total)
+		}
+	}
 	if disk == nil {
 		return res.Verify(e.ctx, seed, progress)
 	}

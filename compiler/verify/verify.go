@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler/contract"
@@ -43,7 +44,14 @@ type Request struct {
 	UntilWider bool
 	// Progress is called after each subject of a surface, from several goroutines but
 	// never at once; nil: not called.
-	Progress func(done, total int)
+	Progress func(Step)
+}
+
+// Step is how far a verification is.
+type Step struct {
+	Done, Total int
+	Surface     string // that was compared last: "claude", "cursor cli"
+	Subject     ir.SubjectRef
 }
 
 // Target is one target and its artifacts.
@@ -426,7 +434,8 @@ func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
 					universes.drop(j.ref)
 				}
 				if done++; req.Progress != nil {
-					req.Progress(done, len(jobs))
+					surface := strings.TrimSpace(j.target.Target.Name() + " " + j.decider.Surface())
+					req.Progress(Step{done, len(jobs), surface, j.ref})
 				}
 				mu.Unlock()
 			}
