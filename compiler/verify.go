@@ -22,7 +22,16 @@ func (r *Result) Verify(ctx context.Context, seed uint64, progress func(verify.S
 	if report == nil {
 		return nil, diags
 	}
-	return report, append(diags, widerDiagnostics(report, "`modec verify -v` lists them")...)
+	return complete(ctx, report, append(diags, widerDiagnostics(report, "`modec verify -v` lists them")...))
+}
+
+// complete returns a report, or none where the context ended before all was compared: what was
+// found until then is in the diagnostics.
+func complete(ctx context.Context, report *verify.Report, diags diag.List) (*verify.Report, diag.List) {
+	if stopped := interrupted(ctx); stopped != nil {
+		return nil, append(diags, stopped...)
+	}
+	return report, diags
 }
 
 // VerifyDisk compares the files below fsys with the source, with what people wrote beside
@@ -52,8 +61,8 @@ func (r *Result) VerifyDisk(
 			f.Foreign = foreign[name]
 		}
 	}
-	return report, append(diags, widerDiagnostics(report,
-		"`modec verify --disk -v` lists them, with --staged those of git's index")...)
+	return complete(ctx, report, append(diags, widerDiagnostics(report,
+		"`modec verify --disk -v` lists them, with --staged those of git's index")...))
 }
 
 // verify compares files with the source, and returns the diagnostics of the artifacts'
@@ -69,7 +78,7 @@ func (r *Result) verify(
 		}
 	}
 	report, err := verify.Run(ctx, req)
-	if err != nil {
+	if report == nil {
 		return nil, notVerified(ctx, err)
 	}
 	return report, slices.Clone(report.Diagnostics)

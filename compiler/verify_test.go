@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"testing"
@@ -99,5 +100,15 @@ func TestVerifyDisk(t *testing.T) {
 	if !diags.HasErrors() || diags[0].Code != "foreign-widening" ||
 		report.Surfaces[0].Findings[0].By != "nothing: the artifact that restricts it is gone" {
 		t.Errorf("nothing on disk: got %v", diags)
+	}
+}
+
+// A verification that is stopped says what it found.
+func TestInterruptedVerifySaysWhatItFound(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	report, diags := laxly("web").Verify(ctx, 1, func(verify.Step) { cancel() })
+	last := len(diags) - 1
+	if report != nil || last < 1 || diags[0].Code != diag.Wider || diags[last].Code != diag.Interrupted {
+		t.Errorf("got %v, %v, want what is wider, and why it stopped", report, diags)
 	}
 }

@@ -105,6 +105,9 @@ func (u *ui) fail(list diag.List) error {
 	switch {
 	case has(list, diag.Interrupted):
 		if code = exitInterrupted; !u.json {
+			u.diagnostics(slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool {
+				return d.Code != diag.Wider && d.Code != diag.ForeignWidening
+			}))
 			return u.interrupted()
 		}
 		if len(u.written.files()) > 0 {

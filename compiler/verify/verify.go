@@ -220,8 +220,9 @@ type Finding struct {
 	Count int `json:"count"`
 }
 
-// Run verifies. It fails where the source does not compile or the context ends. What it
-// finds in the artifacts is in the report.
+// Run verifies. It fails where the source does not compile or the context ends; then it also
+// returns a report of what was compared until then. What it finds in the artifacts is in the
+// report.
 func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	var jobs []*job
@@ -241,14 +242,15 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 			jobs = append(jobs, of.each(refs, more)...)
 		}
 	}
-	if err := run(ctx, req, jobs, more); err != nil {
+	err := run(ctx, req, jobs, more)
+	if err == nil {
+		lost := report.forgotten(req, refs, jobs)
+		jobs, err = append(jobs, lost...), run(ctx, req, lost, more)
+	}
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	lost := report.forgotten(req, refs, jobs)
-	if err := run(ctx, req, lost, more); err != nil {
-		return nil, err
-	}
-	for _, j := range append(jobs, lost...) {
+	for _, j := range jobs {
 		j.into(&report.Surfaces[j.surface])
 	}
 	for i := range report.Surfaces {
@@ -257,7 +259,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		s.finish()
 	}
 	report.Diagnostics.Sort()
-	return report, nil
+	return report, err
 }
 
 // forgotten returns jobs for the roles that nothing of a target restricts, although its
