@@ -3,6 +3,7 @@ package shape
 import (
 	"fmt"
 	"math/big"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type shape struct {
 	checks  []check  // of a scalar
 
 	alts []*shape // of a disjunction
+	also []*shape // what has to accept it too: a field of its own that a pattern is about as well
 }
 
 type fieldShape struct {
@@ -60,6 +62,8 @@ func (r shapeReader) shape(v cue.Value) *shape {
 	switch {
 	case op == cue.OrOp:
 		r.disjunction(s, args)
+	case op == cue.AndOp && slices.ContainsFunc(args, isDisjunction):
+		r.conjunction(s, args)
 	case s.kinds == source.Struct:
 		r.structure(s, v)
 	case s.kinds == source.List:
@@ -108,6 +112,24 @@ func (r shapeReader) disjunction(s *shape, args []cue.Value) {
 			s.alts = append(s.alts, alt)
 		}
 	}
+}
+
+func isDisjunction(v cue.Value) bool {
+	op, _ := cue.Dereference(v).Expr()
+	return op == cue.OrOp
+}
+
+// conjunction reads a conjunction of disjunctions. The one of the fewest kinds says what is wanted.
+func (r shapeReader) conjunction(s *shape, args []cue.Value) {
+	for _, a := range args {
+		s.also = append(s.also, r.shape(a))
+	}
+	slices.SortStableFunc(s.also, func(a, b *shape) int {
+		return bits.OnesCount(uint(a.kinds)) - bits.OnesCount(uint(b.kinds))
+	})
+	also := s.also[1:]
+	*s = *s.also[0]
+	s.also = also
 }
 
 // structure reads a struct.
@@ -177,6 +199,18 @@ func (s *shape) check(n *source.Node, path string, diags *diag.List) (usable *so
 	if n.Kind == source.Broken {
 		return n, false // reported where it broke
 	}
+	usable, ok = s.checkItself(n, path, diags)
+	for _, a := range s.also {
+		var list diag.List
+		if _, fits := a.check(n, path, &list); ok && (!fits || len(list) > 0) {
+			diags.Errorf(diag.BadValue, n.Pos, "got %s, want %s", n.Typed(), a.want()).Path(path)
+			return n, false
+		}
+	}
+	return usable, ok
+}
+
+func (s *shape) checkItself(n *source.Node, path string, diags *diag.List) (usable *source.Node, ok bool) {
 	if s.choices != nil || s.alts != nil {
 		return s.checkAlternatives(n, path, diags)
 	}
