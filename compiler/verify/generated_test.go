@@ -135,6 +135,8 @@ func TestOrdinarySources(t *testing.T) {
 			{"allow": ["xargs *"], "ask": ["* --force"]}}}}`,
 		"a folder called as home": `"roles": {"a": {"permissionMode": "bypassPermissions",
 			"can": {"read": {"deny": ["**/~/x/**"]}}}}`,
+		"a folder of the home folder": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"read":
+			{"ask": ["~/\\\\*x/", "~/.y/"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {

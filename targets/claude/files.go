@@ -192,7 +192,7 @@ func (p *pathRules) hold(r *ir.Rule) {
 
 func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 	if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
-		p.out.add(r.Decision, p.tool+"("+glob+")")
+		p.out.add(r.Decision, p.tool+"("+strings.TrimSuffix(glob, "/")+")")
 	}
 	pattern, rooted := held(glob)
 	if p.approves() && (!rooted || strings.HasPrefix(pattern, "**/")) {
