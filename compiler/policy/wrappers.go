@@ -22,6 +22,9 @@ var finderOptions = set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 // feeders are wrappers that add arguments of their own to what they run.
 var feeders = set("xargs parallel find fd fdfind entr rush")
 
+// Feeds reports whether a program adds arguments of its own to the programs that it runs.
+func Feeds(program string) bool { return feeders[base(program)] }
+
 // shells read POSIX shell or a language that contains it.
 var shells = set("sh bash dash zsh ksh ksh93 mksh ash rbash rzsh yash posh")
 

@@ -127,9 +127,9 @@ func (r shapeReader) conjunction(s *shape, args []cue.Value) {
 	slices.SortStableFunc(s.also, func(a, b *shape) int {
 		return bits.OnesCount(uint(a.kinds)) - bits.OnesCount(uint(b.kinds))
 	})
-	also := s.also[1:]
-	*s = *s.also[0]
-	s.also = also
+	first, others := s.also[0], s.also[1:]
+	*s = *first
+	s.also = slices.Concat(first.also, others)
 }
 
 // structure reads a struct.
@@ -199,15 +199,17 @@ func (s *shape) check(n *source.Node, path string, diags *diag.List) (usable *so
 	if n.Kind == source.Broken {
 		return n, false // reported where it broke
 	}
-	usable, ok = s.checkItself(n, path, diags)
+	if usable, ok = s.checkItself(n, path, diags); !ok {
+		return usable, false
+	}
 	for _, a := range s.also {
 		var list diag.List
-		if _, fits := a.check(n, path, &list); ok && (!fits || len(list) > 0) {
+		if _, fits := a.check(n, path, &list); !fits || len(list) > 0 {
 			diags.Errorf(diag.BadValue, n.Pos, "got %s, want %s", n.Typed(), a.want()).Path(path)
 			return n, false
 		}
 	}
-	return usable, ok
+	return usable, true
 }
 
 func (s *shape) checkItself(n *source.Node, path string, diags *diag.List) (usable *source.Node, ok bool) {

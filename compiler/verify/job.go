@@ -24,6 +24,7 @@ type job struct {
 	ref      ir.SubjectRef
 	off      map[string]bool // servers that are not started
 	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
+	tells    bool            // it is one of these
 
 	once    sync.Once
 	err     error
@@ -50,6 +51,7 @@ func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
 		one := add(ref)
 		if ref.Role != "" && ref.Mode != "" {
 			one.halves = []*job{add(ir.SubjectRef{Role: ref.Role}), add(ir.SubjectRef{Mode: ref.Mode})}
+			one.halves[0].tells, one.halves[1].tells = true, true
 		}
 		jobs = append(jobs, one)
 	}
@@ -115,7 +117,7 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 		}
 		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
-		if j.halves == nil {
+		if j.tells {
 			j.telling.add(&w, &v)
 		}
 		if j.compiled != nil && v.Governs != contract.Both {

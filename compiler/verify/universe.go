@@ -229,7 +229,7 @@ func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 	guards := func(r *ir.Rule) bool { return r.Pos.File == ir.GuardsFile }
 	for i := range rules {
 		free := &rules[i]
-		of := shape(free)
+		of := fmt.Sprint(u.half[free.Pos], shape(free))
 		if g == ir.Command { // only rules about the same program cross
 			program, _, _ := strings.Cut(free.Pattern.Text, " ")
 			of += program

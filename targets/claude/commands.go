@@ -18,8 +18,8 @@ func (c *compiler) commands() {
 	if c.gone(g) {
 		return
 	}
-	def, built := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsUnsaid)
-	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || built && c.approves()
+	def, unsaid := c.s.Default(g), slices.ContainsFunc(c.s.Rules(g), holdsUnsaid)
+	asksAll := c.asksWhole(g, c.approves() || def.Decision == ir.Ask && c.listsNone(g)) || unsaid && c.approves()
 	if asksAll {
 		c.out.add(ir.Ask, "Bash")
 	}
@@ -28,7 +28,7 @@ func (c *compiler) commands() {
 		case r.Decision == ir.Ask && (asksAll || c.asksAnyway(g, &r)), r.Decision == ir.Allow && asksAll:
 		case r.Pattern.Kind == ir.Builtin: // the hook's: as rules its prefixes would allow more
 			c.losesBuiltin(&r)
-		case r.Decision == ir.Allow && built && !r.Pattern.Everything():
+		case r.Decision == ir.Allow && unsaid && !r.Pattern.Everything():
 			c.losesCommand(&r, "allow what a policy for commands holds back") // without the hook
 		default:
 			if holdsUnsaid(r) {
@@ -72,9 +72,6 @@ func (c *compiler) command(r *ir.Rule) {
 		c.out.add(r.Decision, "Bash("+text+")")
 	}
 }
-
-// feeders add arguments to the program that they run, which no rule sees.
-var feeders = strings.Fields("entr fd fdfind find parallel rush xargs")
 
 // wrappers run another program. Observed on 2.1.329: a rule about one does not find it behind its
 // folder, as it finds any other program.
@@ -213,7 +210,7 @@ func (c *compiler) allowsCommand(pattern string) bool {
 			switch r := c.s.Decide(policy.Action{Group: ir.Command, Arg: wrapper + line}); {
 			case r.Decision == ir.Allow:
 				allowed = true
-			case !c.held(r), slices.Contains(feeders, program):
+			case !c.held(r), policy.Feeds(program): // no rule sees the arguments that it adds
 				return false
 			}
 		}

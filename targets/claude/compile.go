@@ -34,11 +34,7 @@ func (r *rules) add(d ir.Decision, rule ...string) {
 	default:
 		return
 	}
-	for _, x := range rule {
-		if !slices.Contains(*list, x) {
-			*list = append(*list, x)
-		}
-	}
+	*list = Join(*list, rule)
 }
 
 // compiled is what came out for a role.

@@ -253,19 +253,19 @@ func above(glob string) bool {
 // paths in another way there.
 var onDrive = regexp.MustCompile(`^(?:[A-Za-z?*]|\[[^\]]*\]):`)
 
-// elsewhere reports whether a glob is about what lies above the project, on a drive, or in the home
+// beyond reports whether a glob is about what lies above the project, on a drive, or in the home
 // folder by a name that does not begin with it.
-func elsewhere(glob string) bool {
+func beyond(glob string) bool {
 	return above(glob) || onDrive.MatchString(strings.TrimPrefix(glob, "/")) || strings.HasPrefix(glob, "**/~/")
 }
 
-// holdsAbove returns a rule that denies or asks about paths above the project, or on a drive.
+// holdsAbove returns a rule that denies or asks about paths beyond the project.
 func (c *compiler) holdsAbove(g ir.Group) (ir.Rule, bool) {
 	for _, r := range c.s.Rules(g) {
 		if r.Decision == ir.Allow || r.Pattern.Kind != ir.Plain {
 			continue
 		}
-		if globs, err := policy.ExpandBraces(r.Pattern.Text); err == nil && slices.ContainsFunc(globs, elsewhere) {
+		if globs, err := policy.ExpandBraces(r.Pattern.Text); err == nil && slices.ContainsFunc(globs, beyond) {
 			return r, true
 		}
 	}

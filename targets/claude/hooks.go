@@ -95,7 +95,7 @@ func (c *compiler) beyondRules(g ir.Group) need {
 		return need{r.Decision.String() + " " + r.Pattern.String(), r.Pos}
 	}
 	for _, r := range c.s.Rules(g) {
-		said := r.Pattern.Kind != ir.Regex && r.Pattern.Kind != ir.Builtin && !(g == ir.Command && holdsUnsaid(r))
+		said := r.Pattern.Kind != ir.Regex && !(g == ir.Command && holdsUnsaid(r))
 		if r.Decision == ir.Allow {
 			said = !c.mayAllow || c.allows(g, &r)
 		}
