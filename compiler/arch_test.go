@@ -32,7 +32,7 @@ const (
 var (
 	words      = []string{"compiler/diag", "compiler/memfs"}
 	model      = append(slices.Clip(words), "compiler/ir")
-	patterns   = append(slices.Clip(model), "compiler/ecma")
+	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
 	vocabulary = append(slices.Clip(decisions), "compiler/contract")
 )
@@ -43,6 +43,7 @@ var layers = []layer{
 	{pkg: "compiler/diag"},
 	{pkg: "compiler/memfs"},
 	{pkg: "compiler/ecma"},
+	{pkg: "compiler/regular", may: []string{"compiler/ecma"}},
 	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
 	{pkg: "compiler/located", may: []string{"compiler/diag"}},

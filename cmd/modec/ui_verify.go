@@ -54,7 +54,42 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 			lines++
 		}
 	}
+	if text := exactness(r.Surfaces); text != "" {
+		u.printf("%s\n", diag.Clean(text))
+		lines++
+	}
 	return verifyLines - lines
+}
+
+// exactness says of which groups every plain argument was verified on all surfaces, and of which
+// some stand for all.
+func exactness(surfaces []verify.Surface) string {
+	sampled, whys := map[ir.Group]bool{}, []string{}
+	held := false
+	for i := range surfaces {
+		s := &surfaces[i]
+		held = held || s.Subjects > 0
+		for _, x := range s.Sampled {
+			sampled[x.Group] = true
+			why := string(x.Group)
+			if len(x.Subjects) > 0 {
+				why = fmt.Sprintf("%s%s (%s)", x.Group, ofSubjects(x.Subjects), x.Why)
+			}
+			if !slices.Contains(whys, why) {
+				whys = append(whys, why)
+			}
+		}
+	}
+	if !held {
+		return ""
+	}
+	exact := slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool { return sampled[g] })
+	slices.Sort(whys)
+	text := "sampled: " + strings.Join(whys, ", ")
+	if len(exact) > 0 {
+		text = "exact but for other ways to write the same: " + listGroups(exact) + "; " + text
+	}
+	return text
 }
 
 // missing lists artifacts that are not on disk.
@@ -193,11 +228,33 @@ func (u *ui) surface(s *verify.Surface) {
 	if len(s.Ungoverned) > 0 {
 		u.printf("  not governed for some subjects: %s\n", ungoverned(s))
 	}
+	if len(s.Exact) > 0 {
+		u.printf("  exact but for other ways to write the same: %s\n", listGroups(s.Exact))
+	}
+	for _, x := range s.Sampled {
+		u.printf("  sampled: %s%s: %s\n", x.Group, diag.Clean(ofSubjects(x.Subjects)), x.Why)
+	}
 	for _, g := range ir.Decided {
 		if names := s.Left[g]; len(names) > 0 {
 			u.printf("  left to the agent: %s of %s\n", g, diag.Clean(strings.Join(names, ", ")))
 		}
 	}
+}
+
+func listGroups(groups []ir.Group) string {
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = string(g)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ofSubjects names subjects behind something of theirs, "" for all.
+func ofSubjects(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " of " + strings.Join(names, ", ")
 }
 
 // compared writes an action and what both sides decide.

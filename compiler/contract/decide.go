@@ -6,6 +6,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 )
 
 // Judged is a target with a model of how its agent decides from artifacts. The model and
@@ -94,4 +95,14 @@ type PersonDecider interface {
 type Patterned interface {
 	Decider
 	Patterns(ir.SubjectRef) map[ir.Group][]ir.Pattern
+}
+
+// Regular is a Decider whose decisions about the plain arguments of some groups ([policy.Plain])
+// depend on regular languages alone.
+type Regular interface {
+	Decider
+	// Languages returns them: of two plain arguments of which the same languages of these have
+	// both or neither, Decide thinks the same, but for the rule that decides. It fails where
+	// something that is not regular decides, with [regular.ErrNotRegular] for an expression.
+	Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -28,7 +29,7 @@ func ECMAScript(pattern string, d ir.Decision) ([]Expression, error) {
 	}
 	var out []Expression
 	for _, a := range g {
-		x, err := expressionOf(a, d != ir.Allow)
+		x, err := expressionOf(a, d)
 		if err != nil {
 			return nil, fmt.Errorf("%q cannot be written as a regular expression: %w", pattern, err)
 		}
@@ -43,8 +44,9 @@ const (
 	anyText  = "[^/]*"
 )
 
-func expressionOf(a alternative, below bool) (Expression, error) {
+func expressionOf(a alternative, d ir.Decision) (Expression, error) {
 	var x Expression
+	below := d != ir.Allow
 	if n := len(a) - 1; below && n > 0 && a[n].kind == segAnyDepth {
 		a = a[:n]
 	}
@@ -68,7 +70,7 @@ func expressionOf(a alternative, below bool) (Expression, error) {
 		case slash:
 			x.Parts = append(x.Parts, "/")
 		}
-		parts, err := segmentParts(s, below)
+		parts, err := segmentParts(s, d)
 		if err != nil {
 			return x, err
 		}
@@ -87,7 +89,8 @@ func expressionOf(a alternative, below bool) (Expression, error) {
 	return x, nil
 }
 
-func segmentParts(s segment, below bool) ([]string, error) {
+func segmentParts(s segment, d ir.Decision) ([]string, error) {
+	below := d != ir.Allow
 	switch s.kind {
 	case segLiteral:
 		return literalParts(s.text), nil
@@ -106,6 +109,9 @@ func segmentParts(s segment, below bool) ([]string, error) {
 		case elemOne:
 			parts = append(parts, oneBut("", below))
 		case elemClass:
+			if d == ir.Ask && e.negate {
+				e.ranges = inAnyCase(e.ranges)
+			}
 			part, err := classPart(e, below)
 			if err != nil {
 				return nil, err
@@ -123,6 +129,24 @@ func oneBut(set string, below bool) string {
 		return `([\uD800-\uDBFF].|[^/` + set + "])"
 	}
 	return `[^/\uD800-\uDFFF` + set + "]"
+}
+
+// inAnyCase returns ranges with the letters of ASCII in them in both cases: an ask compares a path
+// whatever its case, so that what "[!a]" leaves out is "A" as well.
+func inAnyCase(ranges []rune) []rune {
+	all := slices.Clone(ranges)
+	for c := 'a'; c <= 'z'; c++ {
+		upper := unicode.ToUpper(c)
+		lower := elem{ranges: ranges}
+		if in := lower.class(c); in != lower.class(upper) {
+			if in {
+				all = append(all, upper, upper)
+			} else {
+				all = append(all, c, c)
+			}
+		}
+	}
+	return all
 }
 
 func classPart(e elem, below bool) (string, error) {

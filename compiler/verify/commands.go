@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -40,6 +41,9 @@ var dailyCommands = []string{
 	"ls\\\n-la", "ls\u00a0-la",
 }
 
+// plainLine matches the lines of one command without a sign, a wrapper or another shell.
+var plainLine = regexp.MustCompile(`^[a-z][A-Za-z0-9 ./_-]*$`)
+
 // written is a way to write a command.
 type written struct{ class, before, after string }
 
@@ -49,14 +53,14 @@ var nearLines = []written{
 	{"near: longer", "", "x"},
 	{"near: before", "x", ""},
 	{"near: word", "", "-x"},
-	{"environment", "FOO=1 ", ""},
-	{"wrapper: timeout", "timeout 5 ", ""},
-	{"compound: and", "", " && rm -rf /"},
-	{"redirect: out", "", " > out.txt"},
 }
 
 // lines are ways to write a command, to hide it, or to join another one.
 var lines = []written{
+	{"environment", "FOO=1 ", ""},
+	{"wrapper: timeout", "timeout 5 ", ""},
+	{"compound: and", "", " && rm -rf /"},
+	{"redirect: out", "", " > out.txt"},
 	{"space", "  ", "  "},
 	{"option", "", " --output=x"},
 	{"environment: PATH", "PATH=/tmp ", ""},
@@ -102,8 +106,12 @@ var lines = []written{
 
 // commands adds lines for the rules of commands.
 func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
+	every, named := u.plan.has(u.ref, ir.Command, forms(u.subject)), programs(rules)
 	for _, c := range dailyCommands {
-		u.add(ir.Command, c, "daily")
+		program, _, _ := strings.Cut(c, " ")
+		if every || named["*"] || plainLine.MatchString(c) && named[program] {
+			u.add(ir.Command, c, "daily")
+		}
 	}
 	for i := range rules {
 		sample := commandSample(rules[i].Pattern)
@@ -142,6 +150,21 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 		}
 		u.add(ir.Command, strings.Join(parts, " "), "random")
 	}
+}
+
+// programs returns the programs that rules name, and "*" where one begins with a wildcard.
+func programs(rules []ir.Rule) map[string]bool {
+	named := map[string]bool{}
+	for i := range rules {
+		if p := &rules[i].Pattern; p.Kind == ir.Plain {
+			program, _, _ := strings.Cut(p.Text, " ")
+			if strings.ContainsAny(program, `*\`) {
+				program = "*"
+			}
+			named[program] = true
+		}
+	}
+	return named
 }
 
 // commandCrossings adds lines that two rules with different decisions may both match: what

@@ -1,10 +1,88 @@
 package verify
 
-import "modec.dev/modec/compiler/ir"
+import (
+	"fmt"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
 
 // Put makes a subject's universe one that the caller chose: a part of the whole
 // catches no more than the whole.
 func (u *Universes) Put(ref ir.SubjectRef, list []Witness) {
 	s := u.get(ref)
-	s.once.Do(func() { s.list = list })
+	s.once.Do(func() { s.universe = &universe{list: list} })
+}
+
+// Celled is a group of a subject on a surface, as its cells have it.
+type Celled struct {
+	Name    string
+	Ref     ir.SubjectRef
+	Group   ir.Group
+	Source  *policy.Subject
+	Decider contract.Decider
+	Err     error // why it has none
+	Cells   []string
+	// CellOf returns the text of the cell that an argument is in; false for one that is not
+	// plain. It is "" where no cell is as the argument.
+	CellOf func(arg string) (cell string, plain bool)
+}
+
+// EachCelled calls do for every group that languages may decide.
+func EachCelled(req Request, do func(Celled)) error {
+	in := &languages{}
+	for i := range req.Targets {
+		t := &req.Targets[i]
+		deciders, _, _ := t.open()
+		alone := t.Target.Alone(req.Policy.Project())
+		for _, d := range deciders {
+			if personal(d) {
+				continue
+			}
+			for _, ref := range req.Policy.Project().Subjects() {
+				j := &job{target: t, decider: d, alone: contract.OnSurface(alone, d.Surface()), ref: ref}
+				subject, err := req.Policy.Subject(ref)
+				if err != nil {
+					return err
+				}
+				for _, g := range exactGroups {
+					do(j.celled(subject, g, in.group(g)))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (j *job) celled(subject *policy.Subject, g ir.Group, in *space) Celled {
+	c := Celled{Ref: j.ref, Group: g, Source: subject, Decider: j.decider}
+	c.Name = strings.TrimSpace(fmt.Sprintf("%s %s", j.target.Target.Name(), j.decider.Surface()))
+	all, err := j.languages(subject, g, in)
+	if err != nil {
+		c.Err = err
+		return c
+	}
+	cells, ok := in.Cells(in.within, all)
+	if !ok {
+		c.Err = ErrManyCells
+		return c
+	}
+	by := map[string]string{}
+	for _, cell := range cells {
+		c.Cells = append(c.Cells, cell.Text)
+		by[fmt.Sprint(cell.In)] = cell.Text
+	}
+	c.CellOf = func(arg string) (string, bool) {
+		if !in.Has(in.within, arg) {
+			return "", false
+		}
+		has := make([]bool, len(all))
+		for i, l := range all {
+			has[i] = in.Has(l, arg)
+		}
+		return by[fmt.Sprint(has)], true
+	}
+	return c
 }

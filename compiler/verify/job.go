@@ -5,13 +5,13 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 )
 
 // job compares one subject on one surface.
@@ -34,6 +34,7 @@ type job struct {
 	held    bool                         // the surface has the subject
 	governs map[ir.Group]contract.Halves // what the surface governs in each group at all
 	left    map[ir.Group]bool            // the groups in which something is left to the agent
+	sampled map[ir.Group]error           // why a group is not verified exactly; nil where it is
 }
 
 // each returns a job for each subject, on the same surface.
@@ -61,20 +62,25 @@ func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
 // do compares the subject, once.
 func (j *job) do(ctx context.Context, req Request, universes *Universes, more patterns) error {
 	j.once.Do(func() {
-		var list []Witness
-		if list, j.err = j.universe(ctx, req, universes, more); j.err == nil {
-			j.compare(ctx, req, list)
+		var u *universe
+		if u, j.err = j.universe(ctx, req, universes, more); j.err != nil {
+			return
 		}
+		list := u.list
+		if j.halves == nil && u.subject != nil && !personal(j.decider) {
+			list = j.exactly(u, &universes.languages)
+		}
+		j.compare(ctx, req, list)
 	})
 	return j.err
 }
 
 // universe returns what the subject is compared on.
-func (j *job) universe(ctx context.Context, req Request, universes *Universes, more patterns) ([]Witness, error) {
+func (j *job) universe(ctx context.Context, req Request, universes *Universes, more patterns) (*universe, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
-		u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
-		return u.list, u.err
+		u.once.Do(func() { u.universe, u.err = universeOf(req.Policy, j.ref, more[j.ref], req.Seed, universes.plan) })
+		return u.universe, u.err
 	}
 	u, err := newUniverse(req.Policy, j.ref)
 	if err != nil {
@@ -87,6 +93,9 @@ func (j *job) universe(ctx context.Context, req Request, universes *Universes, m
 		}
 		for i := range of.telling.list {
 			w := &of.telling.list[i]
+			if w.dressed() && !universes.plan.dresses(j.ref, w.Group) {
+				continue
+			}
 			u.witness(Witness{Action: w.Action, Class: w.Class, Assumed: w.Assumed})
 		}
 		if err := u.wrote(n+1, of.ref); err != nil {
@@ -97,7 +106,7 @@ func (j *job) universe(ctx context.Context, req Request, universes *Universes, m
 	u.fileCrossings(ir.Edit)
 	u.commandCrossings()
 	u.matches(more.without(j.ref, j.halves[0].ref, j.halves[1].ref))
-	return u.list, nil
+	return u, nil
 }
 
 // compare compares a subject's universe.
@@ -181,7 +190,7 @@ func (j *job) missing(w *Witness, v, compiled contract.Verdict) {
 	gone := compiled.Governs &^ v.Governs
 	var h half
 	switch {
-	case w.Assumed:
+	case w.Assumed, v.Governs&contract.Access != 0 && v.Decision == ir.Deny:
 		return
 	case gone&contract.Access != 0 && w.Source.Decision == ir.Deny:
 		h = access
@@ -211,6 +220,10 @@ func personal(d contract.Decider) bool {
 type absent struct{ contract.Decider }
 
 func (absent) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
+
+func (absent) Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error) {
+	return nil, nil
+}
 
 func (absent) DecidePerson(map[string][]string, policy.Action) contract.Verdict {
 	return contract.Verdict{}
@@ -258,7 +271,7 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	}
 	j.out.Compared++
 	wider := j.judgeAnswer(w, v.Answer)
-	if !left && !w.impossible && !strings.ContainsRune(w.Arg, 0) { // no system opens such a path
+	if !left && !w.impossible && !w.dressed() {
 		j.utility(w, v.Answer)
 	}
 	if v.Bare != nil {
@@ -577,6 +590,7 @@ func (j *job) into(s *Surface) {
 			s.Left[g] = append(s.Left[g], j.ref.String())
 		}
 	}
+	s.sample(j)
 	for g, held := range j.governs {
 		if held&contract.Access == 0 {
 			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))

@@ -46,12 +46,12 @@ var near = []dressing{
 	{"near: before", func(s string) string { return path.Join(path.Dir(s), "x"+path.Base(s)) }},
 	{"near: other end", func(s string) string { return strings.TrimSuffix(s, path.Ext(s)) + ".zz" }},
 	{"case: upper", strings.ToUpper},
-	{"path: parent", func(s string) string { return "../" + s }},
 }
 
 // dress are ways to write a path so that a careless matcher takes it for another one.
 var dress = []dressing{
 	{"case: lower", strings.ToLower},
+	{"path: parent", func(s string) string { return "../" + s }},
 	{"path: escape", func(s string) string { return "a/../../" + s }},
 	{"path: around", func(s string) string { return "a/../" + s }},
 	{"path: dot", func(s string) string { return "./" + s }},

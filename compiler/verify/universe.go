@@ -28,11 +28,16 @@ type Witness struct {
 	impossible bool
 }
 
+// dressed reports whether an action is another way to write one, or one that is near another.
+func (w *Witness) dressed() bool { return strings.Contains(w.Class, ":") }
+
 // universe makes the witnesses of one subject, each of them once.
 type universe struct {
 	engine  *policy.Engine
 	project *ir.Project
+	ref     ir.SubjectRef
 	subject *policy.Subject
+	plan    *plan // nil: everything is compared
 	seen    map[policy.Action]bool
 	shapes  map[string]bool  // of the patterns that were dressed in every way
 	half    map[diag.Pos]int // of a role in a mode: which half wrote a rule; nil elsewhere
@@ -46,10 +51,21 @@ type universe struct {
 //   - what agents do every day
 //   - a random part, by the seed
 func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64) ([]Witness, error) {
+	u, err := universeOf(e, ref, more, seed, nil)
+	if err != nil {
+		return nil, err
+	}
+	return u.list, nil
+}
+
+func universeOf(
+	e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64, plan *plan,
+) (*universe, error) {
 	u, err := newUniverse(e, ref)
 	if err != nil {
 		return nil, err
 	}
+	u.plan = plan
 	h := fnv.New64a()
 	h.Write([]byte(ref.String()))
 	random := rand.New(rand.NewPCG(seed, h.Sum64()))
@@ -71,7 +87,7 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 	for _, name := range []string{"BrandNewTool", "browser_action", "x"} {
 		u.add(ir.Unknown, name, "unknown tool")
 	}
-	return u.list, nil
+	return u, nil
 }
 
 func newUniverse(e *policy.Engine, ref ir.SubjectRef) (*universe, error) {
@@ -79,7 +95,7 @@ func newUniverse(e *policy.Engine, ref ir.SubjectRef) (*universe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &universe{engine: e, project: e.Project(), subject: s,
+	return &universe{engine: e, project: e.Project(), ref: ref, subject: s,
 		seen: map[policy.Action]bool{}, shapes: map[string]bool{}}, nil
 }
 
@@ -113,9 +129,14 @@ func (u *universe) witness(w Witness) {
 		return
 	}
 	u.seen[w.Action] = true
+	u.list = append(u.list, u.decided(w))
+}
+
+// decided returns a witness with the source's decision.
+func (u *universe) decided(w Witness) Witness {
 	w.Source = u.subject.Decide(w.Action)
 	w.impossible = w.Group == ir.Edit && w.Source.Decision > ir.Deny && u.belowFile(w.Arg)
-	u.list = append(u.list, w)
+	return w
 }
 
 // noHost reports whether no address has such a host: one with an empty name, and one whose last
@@ -205,19 +226,13 @@ func (u *universe) tools() {
 // novel reports whether a rule has another shape than those before it: the same signs around
 // other letters are written, and read, by the same code.
 func (u *universe) novel(g ir.Group, r *ir.Rule) bool {
-	shape := string(g) + shape(r)
+	shape := shape(g, r)
 	if u.shapes[shape] {
 		return false
 	}
 	u.shapes[shape] = true
-	return true
+	return u.plan.has(u.ref, g, shape)
 }
-
-func shape(r *ir.Rule) string {
-	return fmt.Sprint(r.Decision, r.Pattern.Kind, " ", letters.ReplaceAllString(r.Pattern.Text, "a"))
-}
-
-var letters = regexp.MustCompile(`[A-Za-z0-9]+`)
 
 // crossed calls do with each pair of rules of which the first holds back what the second would
 // permit. Of those that permit as much as each other, with one of each shape: so the number of
@@ -229,7 +244,7 @@ func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 	guards := func(r *ir.Rule) bool { return r.Pos.File == ir.GuardsFile }
 	for i := range rules {
 		free := &rules[i]
-		of := fmt.Sprint(u.half[free.Pos], shape(free))
+		of := fmt.Sprint(u.half[free.Pos], free.Decision, letters.ReplaceAllString(free.Pattern.Text, "a"))
 		if g == ir.Command { // only rules about the same program cross
 			program, _, _ := strings.Cut(free.Pattern.Text, " ")
 			of += program

@@ -124,6 +124,19 @@ type Surface struct {
 	Ungoverned []string `json:"ungoverned"` // halves that nothing governs: "approval of edit"
 	// Left are the subjects that leave something of a group to the agent.
 	Left map[ir.Group][]string `json:"left"`
+
+	// Exact are the groups in which every plain argument of every mode and role was verified: one
+	// that is written as everybody reads it. Other ways to write it are sampled.
+	Exact []ir.Group `json:"exact"`
+	// Sampled says of the other groups why some arguments stand for all.
+	Sampled []Sampled `json:"sampled"`
+}
+
+// Sampled is why a group was not verified exactly.
+type Sampled struct {
+	Group    ir.Group `json:"group"`
+	Why      string   `json:"why"`
+	Subjects []string `json:"subjects"` // of which it was not; empty for all
 }
 
 // Counts are how many findings there are of those that the lists have examples of.
@@ -173,8 +186,8 @@ func (t *Tally) sum(o Tally) {
 
 // Utility counts the source's allows and asks, and those of them that the artifacts keep: an
 // allow that is still allowed (or still possible, where approval is not governed), an ask
-// that is not refused. It is about modes and roles, not their pairs, and not about what does
-// not exist.
+// that is not refused. It is about modes and roles, not their pairs, about what is written as
+// people write it, and not about what does not exist.
 type Utility struct {
 	Allow Share `json:"allow"`
 	Ask   Share `json:"ask"`
@@ -242,10 +255,14 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 			jobs = append(jobs, of.each(refs, more)...)
 		}
 	}
-	err := run(ctx, req, jobs, more)
-	if err == nil {
+	universes := cmp.Or(req.Universes, &Universes{})
+	var err error
+	if err = universes.make(req.Policy); err != nil {
+		return nil, err
+	}
+	if err = run(ctx, req, jobs, universes, more); err == nil {
 		lost := report.forgotten(req, refs, jobs)
-		jobs, err = append(jobs, lost...), run(ctx, req, lost, more)
+		jobs, err = append(jobs, lost...), run(ctx, req, lost, universes, more)
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -256,7 +273,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		report.Decisions += s.Compared
-		s.finish()
+		s.finish(req.Policy.Project())
 	}
 	report.Diagnostics.Sort()
 	return report, err
@@ -370,14 +387,16 @@ func subjects(p *ir.Project) []ir.SubjectRef {
 
 // Universes keeps the universe of each subject, so that the surfaces share it.
 type Universes struct {
-	mu sync.Mutex
-	of map[ir.SubjectRef]*sharedUniverse
+	mu        sync.Mutex
+	of        map[ir.SubjectRef]*sharedUniverse
+	languages languages
+	plan      *plan
 }
 
 type sharedUniverse struct {
 	once sync.Once
-	list []Witness
-	err  error
+	*universe
+	err error
 }
 
 func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
@@ -390,6 +409,16 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 		u.of[ref] = &sharedUniverse{}
 	}
 	return u.of[ref]
+}
+
+// make says what is in the universes.
+func (u *Universes) make(e *policy.Engine) (err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.plan == nil {
+		u.plan, err = newPlan(e)
+	}
+	return err
 }
 
 // has reports whether a subject's universe is there.
@@ -408,8 +437,7 @@ func (u *Universes) drop(ref ir.SubjectRef) {
 
 // run does the jobs, several at once: subject by subject, so that few universes are kept at a
 // time, and roles in modes last.
-func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
-	universes := cmp.Or(req.Universes, &Universes{})
+func run(ctx context.Context, req Request, jobs []*job, universes *Universes, more patterns) error {
 	left := map[ir.SubjectRef]int{}
 	for _, j := range jobs {
 		left[j.ref]++
@@ -469,8 +497,8 @@ func bySubject(jobs []*job) []*job {
 	})
 }
 
-// finish puts what several jobs found in order.
-func (s *Surface) finish() {
+// finish puts what several jobs found in order, and says what was verified exactly.
+func (s *Surface) finish(p *ir.Project) {
 	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled} {
 		if *list == nil {
 			*list = []Finding{}
@@ -478,6 +506,22 @@ func (s *Surface) finish() {
 	}
 	slices.Sort(s.Ungoverned)
 	s.Ungoverned = slices.Compact(s.Ungoverned)
+	s.Exact = []ir.Group{}
+	if s.Sampled = slices.Clip(s.Sampled); s.Subjects == 0 {
+		s.Sampled = []Sampled{}
+		return
+	}
+	all := []string{}
+	s.Sampled = append(s.Sampled, Sampled{ir.Command, "a line is read by code, and not by patterns alone", all})
+	if !p.ClosedInventory {
+		const why = "one name stands for all tools that the inventory does not list"
+		s.Sampled = append(s.Sampled, Sampled{ir.MCP, why, all})
+	}
+	for _, g := range ir.Groups {
+		if !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
+			s.Exact = append(s.Exact, g)
+		}
+	}
 }
 
 // arg writes an action's argument as `modec explain` takes it.

@@ -140,13 +140,18 @@ func TestPromise(t *testing.T) {
 	for _, d := range diags {
 		t.Error(d)
 	}
-	const least = 50_000
+	const least = 20_000
 	if report.Decisions < least {
 		t.Errorf("got %d distinct decisions, want %d at least", report.Decisions, least)
 	}
 	for _, s := range report.Surfaces {
 		if s.Subjects == 0 || s.Compared == 0 {
 			t.Errorf("%s %s: nothing is compared", s.Target, s.Surface)
+		}
+		for _, x := range s.Sampled {
+			if x.Group != ir.Command {
+				t.Errorf("%s %s: %s is sampled: %s", s.Target, s.Surface, x.Group, x.Why)
+			}
 		}
 	}
 }

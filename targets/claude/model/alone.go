@@ -36,9 +36,13 @@ func Alone(p *ir.Project) []contract.Decider {
 
 // Decide returns what Claude Code does by itself in a session of a subject.
 func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict {
+	return a.of(ref).verdict(action)
+}
+
+func (a *alone) of(ref ir.SubjectRef) *session {
 	mode := format.Default
 	if r := a.project.Role(ref.Role); r != nil {
 		mode = r.PermissionMode
 	}
-	return a.modes[mode].verdict(action)
+	return a.modes[mode]
 }

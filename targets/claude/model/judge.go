@@ -57,7 +57,8 @@ func byPath(p *place, f *file, rules ...[]pathRule) ruling {
 // besideRules marks an allow of a file that a rule nearly holds back. It has the name of a folder
 // whose content a rule names, or one that a file system may take for a name in a rule.
 func (s *session) besideRules(c *call, r ruling, paths func(*ruleSet) []pathRule) ruling {
-	names := func(p pathRule) bool { return p.folder == c.file.clean }
+	name := policy.Fold(c.file.clean)
+	names := func(p pathRule) bool { return p.folder != "" && policy.Fold(p.folder) == name }
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
 		list := paths(&s.rules[d])
 		switch {

@@ -16,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 	claude "modec.dev/modec/targets/claude/model"
 	"modec.dev/modec/targets/thurbox/format"
 )
@@ -99,6 +100,14 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 		return s.Decide(a)
 	}
 	return contract.Verdict{}
+}
+
+// Languages returns what decides in the sessions of a role.
+func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
+		return s.Languages(g, sp)
+	}
+	return nil, nil
 }
 
 // roles reads the arguments of set_roles. The last role of a name holds.

@@ -1,0 +1,228 @@
+package policy
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/regular"
+)
+
+// Plain returns the plain arguments of a group, of which all agents and systems think the same,
+// and their letters:
+//
+//   - of read and edit clean paths inside the project, in the letters of ASCII that every system
+//     takes in a name, with the others for one
+//   - of web names of hosts in lower case, without those of an encoding
+//   - of modes slugs
+//
+// Every other way to write an argument is a dressing. It reports false for a group that is not
+// decided by languages alone.
+func Plain(g ir.Group) (alphabet regular.Set, expr string, ok bool) {
+	const label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
+	switch g {
+	case ir.Read, ir.Edit:
+		const name = `(?:[^ ./]|[^ /][^/]*[^ ./])`
+		return pathLetters, `^` + name + `(?:/` + name + `)*$`, true
+	case ir.Web:
+		return hostLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`, true
+	case ir.Modes:
+		return hostLetters, `^[a-z][a-z0-9-]*$`, true
+	}
+	return regular.Set{}, "", false
+}
+
+var (
+	pathLetters = regular.SetOf(func(r rune) bool {
+		const others = `\:*?"<>|~` // that separate names on some system, stand for others, or are in no name
+		return r >= ' ' && r != 0x7f && (r >= utf8.RuneSelf || strings.IndexByte(others, byte(r)) < 0)
+	})
+	hostLetters = regular.SetOf(func(r rune) bool {
+		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.'
+	})
+)
+
+// Languages returns what decides about the plain arguments of a group: for each side of the subject
+// the arguments that it denies, asks about, allows and leaves to the agent. It fails with
+// [regular.ErrNotRegular] where an expression has no language.
+func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, error) {
+	var all []regular.Language
+	for _, side := range s.sides {
+		by, err := side.languages(s.engine, sp, g)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, by[:]...)
+	}
+	return all, nil
+}
+
+// byDecision has for each decision the arguments about which it is made.
+type byDecision [ir.Agent + 1]regular.Language
+
+// matched returns for each decision what one of its rules matches, whatever others say.
+func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
+	var lists [len(byDecision{})][]regular.Language
+	for i := range rules {
+		to := itself
+		if rules[i].Decision != ir.Allow {
+			to = hold
+		}
+		l, err := e.ruleLanguage(sp, g, &rules[i], to)
+		if err != nil {
+			return byDecision{}, err
+		}
+		lists[rules[i].Decision] = append(lists[rules[i].Decision], l)
+	}
+	var by byDecision
+	for d := range by {
+		by[d] = sp.Or(lists[d]...)
+	}
+	return by, nil
+}
+
+func (s *side) languages(e *Engine, sp *regular.Space, g ir.Group) (byDecision, error) {
+	var rules []ir.Rule
+	for _, r := range s.rules(g) {
+		if g != ir.Edit || r.Pos.File != ir.GuardsFile {
+			rules = append(rules, r)
+		}
+	}
+	by, err := e.matched(sp, g, rules, andBelow)
+	if err != nil {
+		return by, err
+	}
+	rest := regular.All
+	for d := ir.Deny; d <= ir.Allow; d++ { // the lowest decides
+		by[d] = sp.And(by[d], rest)
+		rest = sp.Without(rest, by[d])
+	}
+	by[ir.Agent] = regular.None
+	other := s.fallback(g).Decision
+	if by[other] = sp.Or(by[other], rest); g != ir.Edit {
+		return by, nil
+	}
+	guards, err := e.matched(sp, g, e.project.Guards, itself)
+	if err != nil {
+		return by, err
+	}
+	var open []regular.Language
+	for p := range s.edit.open {
+		open = append(open, sp.Text(p))
+	}
+	for _, guard := range []ir.Decision{ir.Deny, ir.Ask} {
+		holds := sp.Without(guards[guard], sp.Or(open...))
+		for d := guard + 1; d <= ir.Agent; d++ {
+			if d == ir.Agent && !s.edit.protects {
+				continue
+			}
+			held := sp.And(by[d], holds)
+			by[d], by[guard] = sp.Without(by[d], holds), sp.Or(by[guard], held)
+		}
+	}
+	return by, nil
+}
+
+// ruleLanguage returns the plain arguments that a rule matches.
+func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reach) (regular.Language, error) {
+	switch {
+	case r.Pattern.Kind == ir.All:
+		return regular.All, nil
+	case r.Pattern.Kind == ir.Regex:
+		p, err := ecma.Parse(r.Pattern.Text)
+		if err != nil {
+			return regular.None, err
+		}
+		return sp.ECMAScript(p, false)
+	case g == ir.Web:
+		p, err := parseHost(r.Pattern.Text)
+		switch {
+		case err != nil:
+			return regular.None, err
+		case p.all:
+			return regular.All, nil
+		case p.sub != "":
+			return sp.Cat(sp.Without(regular.All, regular.Empty), sp.Text(p.sub)), nil
+		}
+		return sp.Text(p.host), nil
+	case g == ir.Modes:
+		if r.Pattern.Text == "*" {
+			return regular.All, nil
+		}
+		return sp.Text(r.Pattern.Text), nil
+	}
+	as := letters(r.Decision != ir.Allow)
+	glob, err := e.patterns.glob(r.Pattern.Text, as)
+	if err != nil {
+		return regular.None, err
+	}
+	return glob.language(sp, as, to), nil
+}
+
+// language returns the paths that a glob matches.
+func (g glob) language(sp *regular.Space, as letters, to reach) regular.Language {
+	var anywhere, rooted []regular.Language
+	for _, a := range g {
+		if len(a) > 1 && a[0].kind == segAnyDepth {
+			anywhere = append(anywhere, a[1:].language(sp, as, to))
+		} else {
+			rooted = append(rooted, a.language(sp, as, to))
+		}
+	}
+	// What begins anywhere has its beginning in common: so a union of many has few states.
+	slash := sp.Text("/")
+	below := sp.Optional(sp.Cat(regular.All, slash))
+	return sp.Or(sp.Or(rooted...), sp.Cat(below, sp.Or(anywhere...)))
+}
+
+func (a alternative) language(sp *regular.Space, as letters, to reach) regular.Language {
+	slash := sp.Text("/")
+	rest := regular.Empty
+	if to == andBelow {
+		rest = sp.Optional(sp.Cat(slash, regular.All))
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		last := i == len(a)-1
+		switch {
+		case a[i].kind != segAnyDepth:
+			if !last && (a[i+1].kind != segAnyDepth || i+1 < len(a)-1) {
+				rest = sp.Cat(slash, rest)
+			}
+			rest = sp.Cat(a[i].language(sp, as), rest)
+		case last && i == 0:
+			rest = regular.All
+		case last:
+			rest = sp.Optional(sp.Cat(slash, regular.All))
+		default:
+			rest = sp.Cat(sp.Optional(sp.Cat(regular.All, slash)), rest)
+		}
+	}
+	return rest
+}
+
+// language returns the names that a segment matches.
+func (s segment) language(sp *regular.Space, as letters) regular.Language {
+	name := regular.SetOf(func(r rune) bool { return r != '/' })
+	out := regular.Empty
+	for _, e := range s.letters() {
+		l := sp.Chars(name)
+		switch e.kind {
+		case elemLiteral:
+			if l = sp.Text(e.text); as == folded {
+				l = sp.TextInAnyCase(e.text)
+			}
+		case elemStar:
+			l = sp.Star(l)
+		case elemClass:
+			l = sp.Chars(regular.SetOf(func(r rune) bool {
+				if as == folded && r < utf8.RuneSelf {
+					r = rune(lowerByte(byte(r)))
+				}
+				return r != '/' && e.class(r)
+			}))
+		}
+		out = sp.Cat(out, l)
+	}
+	return out
+}

@@ -1,0 +1,265 @@
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"unicode"
+
+	"modec.dev/modec/compiler/ecma"
+)
+
+// ErrNotRegular is why an expression has no language: what it matches at a place depends on what
+// it matched before, or on more letters than the next.
+var ErrNotRegular = errors.New("the expression is not regular")
+
+// follow is what may follow at a place of an expression: where the text begins there, and where a
+// letter stands before. Each is the language of the whole rest of the text.
+type follow struct{ begin, inside Language }
+
+// mostCopies bounds how often counted repetitions repeat what stands in them.
+const mostCopies = 1000
+
+// reader reads an expression from its end to its beginning.
+type reader struct {
+	*Space
+	inAnyCase bool
+	as        func(rune) rune // what a letter is read as; nil: as it is
+	copies    int
+	err       error
+}
+
+// anywhere returns the texts in which an expression finds a match.
+func (r *reader) anywhere(read func(follow) follow) (Language, error) {
+	f := read(follow{All, All})
+	if r.err != nil {
+		return None, r.err
+	}
+	any := r.Chars(r.alphabet)
+	return r.Or(f.begin, r.Cat(any, All, f.inside)), nil
+}
+
+func (r *reader) fail(why string) follow {
+	r.err = fmt.Errorf("%w: %s", ErrNotRegular, why)
+	return follow{}
+}
+
+// one reads a letter of a set.
+func (r *reader) one(set Set, then follow) follow {
+	if r.as != nil {
+		read := set
+		set = SetOf(func(c rune) bool { return read.has(letter(r.as(c))) })
+	}
+	l := r.cat(r.Chars(set), then.inside)
+	return follow{l, l}
+}
+
+// starts is the place where the text begins, and ends the one where it ends.
+func starts(then follow) follow { return follow{then.begin, None} }
+
+func (r *reader) ends(then follow) follow {
+	return follow{r.And(then.begin, Empty), r.And(then.inside, Empty)}
+}
+
+// either reads alternatives.
+func (r *reader) either(n int, read func(i int) follow) follow {
+	out := follow{None, None}
+	for i := range n {
+		f := read(i)
+		out = follow{r.Or(out.begin, f.begin), r.Or(out.inside, f.inside)}
+	}
+	return out
+}
+
+// repeat reads what repeats, most < 0 for without end. What has no place in it but letters may
+// repeat so.
+func (r *reader) repeat(least, most int, lettersOnly bool, read func(follow) follow, then follow) follow {
+	if r.copies += max(least, most); r.copies > mostCopies {
+		return r.fail("it repeats too much")
+	}
+	out := then
+	if most < 0 {
+		if !lettersOnly {
+			return r.fail("a place repeats")
+		}
+		one := read(follow{Empty, Empty}).inside
+		more := r.cat(r.Star(one), then.inside)
+		out = follow{r.Or(then.begin, r.cat(r.And(one, r.Not(Empty)), more)), more}
+	}
+	for range most - least {
+		f := read(out)
+		out = follow{r.Or(f.begin, then.begin), r.Or(f.inside, then.inside)}
+	}
+	for range least {
+		out = read(out)
+	}
+	return out
+}
+
+// Go returns the texts in which an expression of Go's package regexp finds a match.
+func (s *Space) Go(expr string) (Language, error) { return s.GoAs(expr, nil) }
+
+// GoAs returns the texts in which it finds a match when each of their letters is read as another
+// one.
+func (s *Space) GoAs(expr string, as func(rune) rune) (Language, error) {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return None, err
+	}
+	r := reader{Space: s, as: as}
+	return r.anywhere(func(then follow) follow { return r.goExpression(re, then) })
+}
+
+func (r *reader) goExpression(re *syntax.Regexp, then follow) follow {
+	if r.err != nil {
+		return follow{}
+	}
+	sub := func(then follow) follow { return r.goExpression(re.Sub[0], then) }
+	switch re.Op {
+	case syntax.OpNoMatch:
+		return follow{None, None}
+	case syntax.OpEmptyMatch:
+		return then
+	case syntax.OpLiteral:
+		for i := len(re.Rune) - 1; i >= 0; i-- {
+			set := letterSet(re.Rune[i])
+			if re.Flags&syntax.FoldCase != 0 {
+				set = letterSetInAnyCase(re.Rune[i])
+			}
+			then = r.one(set, then)
+		}
+		return then
+	case syntax.OpCharClass:
+		return r.one(SetOf(func(c rune) bool { return inRanges(re.Rune, c) }), then)
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return r.one(SetOf(func(c rune) bool { return c != '\n' || re.Op == syntax.OpAnyChar }), then)
+	case syntax.OpBeginText:
+		return starts(then)
+	case syntax.OpEndText:
+		return r.ends(then)
+	case syntax.OpCapture:
+		return sub(then)
+	case syntax.OpStar:
+		return r.repeat(0, -1, lettersOnly(re), sub, then)
+	case syntax.OpPlus:
+		return r.repeat(1, -1, lettersOnly(re), sub, then)
+	case syntax.OpQuest:
+		return r.repeat(0, 1, true, sub, then)
+	case syntax.OpRepeat:
+		return r.repeat(re.Min, re.Max, lettersOnly(re), sub, then)
+	case syntax.OpConcat:
+		for i := len(re.Sub) - 1; i >= 0; i-- {
+			then = r.goExpression(re.Sub[i], then)
+		}
+		return then
+	case syntax.OpAlternate:
+		return r.either(len(re.Sub), func(i int) follow { return r.goExpression(re.Sub[i], then) })
+	}
+	return r.fail("it is about lines or words")
+}
+
+func inRanges(ranges []rune, c rune) bool {
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if ranges[i] <= c && c <= ranges[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
+// lettersOnly reports whether an expression has no place in it that takes no letter.
+func lettersOnly(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return false
+	}
+	for _, sub := range re.Sub {
+		if !lettersOnly(sub) {
+			return false
+		}
+	}
+	return true
+}
+
+// ECMAScript returns the texts in which an expression of ECMAScript finds a match. It fails for
+// one that looks behind, refers back to what it matched, or is about the boundaries of words.
+func (s *Space) ECMAScript(p *ecma.Pattern, inAnyCase bool) (Language, error) {
+	return s.ecmaScript(p, reader{Space: s, inAnyCase: inAnyCase})
+}
+
+// ECMAScriptAs returns the texts in which it finds a match when each of their letters is read as
+// another one.
+func (s *Space) ECMAScriptAs(p *ecma.Pattern, as func(rune) rune) (Language, error) {
+	return s.ecmaScript(p, reader{Space: s, as: as})
+}
+
+func (s *Space) ecmaScript(p *ecma.Pattern, r reader) (Language, error) {
+	return r.anywhere(func(then follow) follow { return r.alternation(p.Root, then) })
+}
+
+func (r *reader) alternation(a ecma.Alternation, then follow) follow {
+	return r.either(len(a), func(i int) follow {
+		f := then
+		for j := len(a[i]) - 1; j >= 0; j-- {
+			f = r.term(a[i][j], f)
+		}
+		return f
+	})
+}
+
+func (r *reader) term(t ecma.Term, then follow) follow {
+	if r.err != nil {
+		return follow{}
+	}
+	switch t := t.(type) {
+	case ecma.Single:
+		return r.one(r.units(t), then)
+	case *ecma.Group:
+		return r.alternation(t.Body, then)
+	case *ecma.Assertion:
+		switch t.Kind {
+		case ecma.Start:
+			return starts(then)
+		case ecma.End:
+			return r.ends(then)
+		}
+		return r.fail("it is about the boundaries of words")
+	case *ecma.Look:
+		f := r.alternation(t.Body, follow{All, All})
+		switch t.Kind {
+		case ecma.Ahead:
+			return follow{r.And(f.begin, then.begin), r.And(f.inside, then.inside)}
+		case ecma.NotAhead:
+			return follow{r.Without(then.begin, f.begin), r.Without(then.inside, f.inside)}
+		}
+		return r.fail("it looks behind")
+	case *ecma.Repetition:
+		only := true
+		ecma.Alternation{{t.Term}}.Terms(func(t ecma.Term) bool {
+			switch t.(type) {
+			case *ecma.Look, *ecma.Assertion, *ecma.Reference:
+				only = false
+			}
+			return only
+		})
+		read := func(then follow) follow { return r.term(t.Term, then) }
+		return r.repeat(t.Min, t.Max, only, read, then)
+	}
+	return r.fail("it refers back to what it matched")
+}
+
+// units returns the letters that a term matches.
+func (r *reader) units(t ecma.Single) Set {
+	if c, ok := t.(*ecma.Class); ok && r.inAnyCase && c.Negated {
+		named := *c
+		named.Negated = false
+		return r.units(&named).not()
+	}
+	u := t.Units()
+	has := func(c rune) bool { return u.Contains(uint16(c)) }
+	if !r.inAnyCase {
+		return SetOf(has)
+	}
+	return SetOf(func(c rune) bool { return has(c) || has(unicode.ToUpper(c)) || has(unicode.ToLower(c)) })
+}

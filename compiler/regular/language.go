@@ -1,0 +1,342 @@
+// Package regular computes with regular languages: which texts an expression or a glob matches,
+// what several of them have in common, and which combinations of them some text meets.
+//
+// A [Space] keeps languages in a form in which equal ones are mostly the same value, and takes
+// them letter by letter to what is left of them (Brzozowski's derivatives; the rules by which
+// forms are kept small and alphabets are cut into classes are those of Owens, Reppy and Turon,
+// "Regular-expression derivatives re-examined", 2009). [Space.Cells] walks several languages at
+// once.
+package regular
+
+import (
+	"encoding/binary"
+	"slices"
+	"unicode/utf8"
+)
+
+// Other stands for all characters outside of ASCII: it is one that has no case, no composed form
+// and no width of its own.
+const Other = '中'
+
+// Set is a set of letters: those of ASCII, of which NUL stands for [Other].
+type Set [2]uint64
+
+// letter returns the letter of a character.
+func letter(r rune) byte {
+	if r >= utf8.RuneSelf {
+		return 0
+	}
+	return byte(r)
+}
+
+// Has reports whether a letter is in the set.
+func (s Set) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
+
+func (s *Set) add(c byte) { s[c>>6] |= 1 << (c & 63) }
+
+// SetOf returns the set of the characters for which in reports true.
+func SetOf(in func(rune) bool) Set {
+	var s Set
+	for c := byte(1); c < utf8.RuneSelf; c++ {
+		if in(rune(c)) {
+			s.add(c)
+		}
+	}
+	if in(Other) {
+		s.add(0)
+	}
+	return s
+}
+
+func (s Set) and(o Set) Set { return Set{s[0] & o[0], s[1] & o[1]} }
+func (s Set) or(o Set) Set  { return Set{s[0] | o[0], s[1] | o[1]} }
+func (s Set) not() Set      { return Set{^s[0], ^s[1]} }
+
+// Language is a language of a Space.
+type Language int32
+
+// The languages that every Space has.
+const (
+	None  Language = iota // of no text
+	Empty                 // of the empty text
+	All                   // of every text
+)
+
+type operation uint8
+
+const (
+	none operation = iota
+	empty
+	chars
+	cat
+	star
+	or
+	and
+	not
+)
+
+// form is how a language is made. Of two equal forms there is one.
+type form struct {
+	operation
+	set  Set
+	a, b Language
+	of   string // the operands of or and and
+}
+
+type node struct {
+	form
+	operands []Language
+	nullable bool       // it has the empty text
+	classes  *partition // of the letters; nil where they were not asked for
+	next     []Language // what is left after a letter of each class; -1 where it was not asked for
+}
+
+// Space keeps languages over one alphabet. It is not safe for concurrent use.
+type Space struct {
+	partitions
+	nodes []node
+	forms map[form]Language
+	cells map[string]*cells
+}
+
+// New returns a Space over the texts of some characters. What an expression says of any other
+// character is left out.
+func New(alphabet Set) *Space {
+	s := &Space{partitions: newPartitions(alphabet), forms: map[form]Language{}, cells: map[string]*cells{}}
+	s.intern(form{operation: none}, nil)
+	s.intern(form{operation: empty}, nil)
+	s.intern(form{operation: not, a: None}, nil)
+	return s
+}
+
+func (s *Space) intern(f form, operands []Language) Language {
+	if l, ok := s.forms[f]; ok {
+		return l
+	}
+	n := node{form: f, operands: operands}
+	switch f.operation {
+	case empty, star:
+		n.nullable = true
+	case cat:
+		n.nullable = s.nodes[f.a].nullable && s.nodes[f.b].nullable
+	case not:
+		n.nullable = !s.nodes[f.a].nullable
+	case or:
+		n.nullable = slices.ContainsFunc(operands, s.hasEmpty)
+	case and:
+		n.nullable = !slices.ContainsFunc(operands, func(l Language) bool { return !s.hasEmpty(l) })
+	}
+	l := Language(len(s.nodes))
+	s.nodes = append(s.nodes, n)
+	s.forms[f] = l
+	return l
+}
+
+func (s *Space) hasEmpty(l Language) bool { return s.nodes[l].nullable }
+
+// Chars returns the language of the texts of one letter.
+func (s *Space) Chars(of Set) Language {
+	if of = of.and(s.alphabet); of == (Set{}) {
+		return None
+	}
+	return s.intern(form{operation: chars, set: of}, nil)
+}
+
+// Text returns the language of one text; None where a character of it is not in the alphabet, or
+// is outside of ASCII: such a letter is only one of the others.
+func (s *Space) Text(text string) Language { return s.text(text, letterSet) }
+
+// TextInAnyCase returns the language of a text in upper and lower case.
+func (s *Space) TextInAnyCase(text string) Language { return s.text(text, letterSetInAnyCase) }
+
+func (s *Space) text(text string, set func(rune) Set) Language {
+	l := Empty
+	runes := []rune(text)
+	for _, r := range slices.Backward(runes) {
+		l = s.Cat(s.Chars(set(r)), l)
+	}
+	return l
+}
+
+func letterSet(r rune) (set Set) {
+	if r > 0 && r < utf8.RuneSelf {
+		set.add(byte(r))
+	}
+	return set
+}
+
+func letterSetInAnyCase(r rune) Set {
+	set := letterSet(r)
+	switch {
+	case 'a' <= r && r <= 'z':
+		set.add(byte(r - 'a' + 'A'))
+	case 'A' <= r && r <= 'Z':
+		set.add(byte(r - 'A' + 'a'))
+	}
+	return set
+}
+
+// Cat returns the texts of several languages one behind the other.
+func (s *Space) Cat(of ...Language) Language {
+	l := Empty
+	for _, a := range slices.Backward(of) {
+		l = s.cat(a, l)
+	}
+	return l
+}
+
+func (s *Space) cat(a, b Language) Language {
+	switch {
+	case a == None || b == None:
+		return None
+	case a == Empty:
+		return b
+	case b == Empty:
+		return a
+	case a == All && (b == All || s.nodes[b].operation == star):
+		return All // the star has the empty text
+	case a == All && s.nodes[b].operation == cat && s.nodes[b].a == All:
+		return b
+	case s.nodes[a].operation == cat:
+		return s.cat(s.nodes[a].a, s.cat(s.nodes[a].b, b))
+	}
+	return s.intern(form{operation: cat, a: a, b: b}, nil)
+}
+
+// Star returns the texts that are made of any number of texts of a language.
+func (s *Space) Star(a Language) Language {
+	switch n := &s.nodes[a]; {
+	case a <= Empty:
+		return Empty
+	case a == All || n.operation == star:
+		return a
+	case n.operation == chars && n.set == s.alphabet:
+		return All
+	}
+	return s.intern(form{operation: star, a: a}, nil)
+}
+
+// Optional returns a language and the empty text.
+func (s *Space) Optional(a Language) Language { return s.Or(a, Empty) }
+
+// Not returns every other text.
+func (s *Space) Not(a Language) Language {
+	switch {
+	case a == All:
+		return None
+	case s.nodes[a].operation == not:
+		return s.nodes[a].a
+	}
+	return s.intern(form{operation: not, a: a}, nil)
+}
+
+// Or returns the texts of any of several languages.
+func (s *Space) Or(of ...Language) Language { return s.join(or, None, All, of) }
+
+// And returns the texts that several languages have in common.
+func (s *Space) And(of ...Language) Language { return s.join(and, All, None, of) }
+
+// Without returns the texts of a language that another one does not have.
+func (s *Space) Without(a, b Language) Language { return s.And(a, s.Not(b)) }
+
+// join puts operands in order, each once. Of unit and absorbing there is none, or nothing else.
+func (s *Space) join(op operation, unit, absorbing Language, of []Language) Language {
+	all := s.flat(op, make([]Language, 0, len(of)), of)
+	if op == or {
+		all = s.oneBeginning(s.oneSet(all))
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	kept := all[:0]
+	for _, l := range all {
+		switch l {
+		case absorbing:
+			return absorbing
+		case unit:
+		default:
+			kept = append(kept, l)
+		}
+	}
+	for _, l := range kept {
+		if n := &s.nodes[l]; n.operation == not {
+			if _, both := slices.BinarySearch(kept, n.a); both {
+				return absorbing
+			}
+		}
+	}
+	switch len(kept) {
+	case 0:
+		return unit
+	case 1:
+		return kept[0]
+	}
+	key := make([]byte, 0, 4*len(kept))
+	for _, l := range kept {
+		key = binary.LittleEndian.AppendUint32(key, uint32(l))
+	}
+	return s.intern(form{operation: op, of: string(key)}, kept)
+}
+
+func (s *Space) flat(op operation, into, of []Language) []Language {
+	for _, l := range of {
+		if s.nodes[l].operation == op {
+			into = append(into, s.nodes[l].operands...)
+		} else {
+			into = append(into, l)
+		}
+	}
+	return into
+}
+
+// oneSet joins the sets of letters among the operands of an or into one.
+func (s *Space) oneSet(of []Language) []Language {
+	var set Set
+	found := 0
+	for _, l := range of {
+		if n := &s.nodes[l]; n.operation == chars {
+			set = set.or(n.set)
+			found++
+		}
+	}
+	if found < 2 {
+		return of
+	}
+	of = slices.DeleteFunc(of, func(l Language) bool { return s.nodes[l].operation == chars })
+	return append(of, s.Chars(set))
+}
+
+// oneBeginning joins the operands of an or that begin with the same language: so a union of what
+// begins anywhere has few states.
+func (s *Space) oneBeginning(of []Language) []Language {
+	for i := 0; i < len(of); i++ {
+		n := &s.nodes[of[i]]
+		if n.operation != cat {
+			continue
+		}
+		ends := []Language{n.b}
+		a := n.a
+		rest := of[:i+1]
+		for _, l := range of[i+1:] {
+			if o := &s.nodes[l]; o.operation == cat && o.a == a {
+				ends = append(ends, o.b)
+			} else {
+				rest = append(rest, l)
+			}
+		}
+		if of = rest; len(ends) > 1 {
+			of[i] = s.cat(a, s.Or(ends...))
+		}
+	}
+	return of
+}
+
+// Has reports whether a language has a text.
+func (s *Space) Has(l Language, text string) bool { return s.nodes[s.After(l, text)].nullable }
+
+// After returns what follows a text in the texts of a language that begin with it.
+func (s *Space) After(l Language, text string) Language {
+	for _, r := range text {
+		l = s.after(l, letter(r))
+	}
+	return l
+}

@@ -1,0 +1,208 @@
+package regular_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/regular"
+)
+
+// letters are those of the tests: few, so that texts meet expressions.
+const letters = "aAb/.-1"
+
+func alphabet() regular.Set {
+	return regular.SetOf(func(r rune) bool { return strings.ContainsRune(letters, r) || r == regular.Other })
+}
+
+func text(r *rand.Rand) string {
+	all := []rune(letters + string(regular.Other))
+	out := make([]rune, r.IntN(7))
+	for i := range out {
+		out[i] = all[r.IntN(len(all))]
+	}
+	return string(out)
+}
+
+// expression draws one of a grammar, of ECMAScript where look is set.
+func expression(r *rand.Rand, deep int, look bool) string {
+	atoms := []string{"a", "b", "/", `\.`, ".", "[^/]", "[a-b]", "[^a1]", `\w`, `\d`, "(?:a|)", "A"}
+	if deep == 0 {
+		return atoms[r.IntN(len(atoms))]
+	}
+	sub := func() string { return expression(r, deep-1, look) }
+	switch r.IntN(9) {
+	case 0:
+		return "(?:" + sub() + "|" + sub() + ")"
+	case 1:
+		return "(?:" + sub() + ")*"
+	case 2:
+		return "(?:" + sub() + ")?"
+	case 3:
+		return "(?:" + sub() + "){1,2}"
+	case 4:
+		return "^" + sub()
+	case 5:
+		return sub() + "$"
+	case 6:
+		if look {
+			return []string{"(?=", "(?!"}[r.IntN(2)] + sub() + ")" + sub()
+		}
+	}
+	return sub() + sub()
+}
+
+// What is regular of an expression is what it matches.
+func TestExpressions(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const want = 2000
+	read := 0
+	for n := 0; read < want; n++ {
+		if n == 10*want {
+			t.Fatalf("%d of %d expressions are regular", read, n)
+		}
+		expr, fold := expression(r, 4, n%2 == 1), n%4 == 3
+		s := regular.New(alphabet())
+		match := regexp.MustCompile
+		var l regular.Language
+		var has func(string) bool
+		if n%2 == 0 {
+			var err error
+			if l, err = s.Go(expr); err != nil {
+				continue
+			}
+			has = match(expr).MatchString
+		} else {
+			re, err := ecma.Compile(expr, ecma.Options{IgnoreCase: fold})
+			if err != nil {
+				t.Fatalf("%s: %v", expr, err)
+			}
+			if l, err = s.ECMAScript(re.Pattern, fold); err != nil {
+				continue
+			}
+			has = func(text string) bool {
+				ok, err := re.Match(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ok
+			}
+		}
+		read++
+		for range 50 {
+			if x := text(r); s.Has(l, x) != has(x) {
+				t.Fatalf("%s (in any case: %t): got %t for %q", expr, fold, s.Has(l, x), x)
+			}
+		}
+	}
+}
+
+func TestNotRegular(t *testing.T) {
+	s := regular.New(alphabet())
+	for _, expr := range []string{`(a)\1`, `(?<=a)b`, `\ba`, `(?:a$)*`, `a{2000}`} {
+		p, err := ecma.Parse(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ECMAScript(p, false); err == nil {
+			t.Errorf("%s: got a language", expr)
+		}
+	}
+	for _, expr := range []string{`\ba`, `(?m)^a`, `(?:a$)*`} {
+		if _, err := s.Go(expr); err == nil {
+			t.Errorf("%s: got a language", expr)
+		}
+	}
+}
+
+// Every combination that a text meets is a cell, and its text meets it.
+func TestCells(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		s := regular.New(alphabet())
+		var of []regular.Language
+		var exprs []string
+		for len(of) < 4 {
+			expr := expression(r, 3, false)
+			if l, err := s.Go(expr); err == nil {
+				of, exprs = append(of, l), append(exprs, expr)
+			}
+		}
+		within, err := s.Go(`^[^/]+(?:/[^/]+)*$`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells, ok := s.Cells(within, of)
+		if !ok {
+			t.Fatalf("%q: too many states", exprs)
+		}
+		meets := func(x string) string {
+			var in []bool
+			for _, l := range of {
+				in = append(in, s.Has(l, x))
+			}
+			return fmt.Sprint(in)
+		}
+		seen := map[string]int{}
+		for i, c := range cells {
+			if fmt.Sprint(c.In) != meets(c.Text) || !s.Has(within, c.Text) {
+				t.Fatalf("%q: the cell %v has %q", exprs, c.In, c.Text)
+			}
+			if i > 0 && len([]rune(c.Text)) < len([]rune(cells[i-1].Text)) {
+				t.Errorf("%q: %q stands behind %q", exprs, c.Text, cells[i-1].Text)
+			}
+			seen[fmt.Sprint(c.In)] = len([]rune(c.Text))
+		}
+		if len(seen) != len(cells) {
+			t.Errorf("%q: %d cells for %d combinations", exprs, len(cells), len(seen))
+		}
+		for range 300 {
+			x := text(r)
+			if !s.Has(within, x) {
+				continue
+			}
+			if n, ok := seen[meets(x)]; !ok || n > len([]rune(x)) {
+				t.Fatalf("%q: %q meets %s, which is no cell of %d letters at most", exprs, x, meets(x), n)
+			}
+		}
+	}
+}
+
+// Unions of what matches anywhere have few states: as many as letters.
+func TestCellsOfGlobs(t *testing.T) {
+	s := regular.New(regular.SetOf(func(r rune) bool { return r >= ' ' }))
+	var deny, allow []regular.Language
+	for i := range 40 {
+		l, err := s.Go(fmt.Sprintf(`(?s)^(?:.*/)?name%c%c\.x(?:/.*)?$`, 'a'+i%26, 'a'+i/26))
+		if err != nil {
+			t.Fatal(err)
+		}
+		deny = append(deny, l)
+	}
+	for i := range 10 {
+		l, err := s.Go(fmt.Sprintf(`(?s)^dir%d/(?:.*/)?[^/]*\.(?:md|txt)$`, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		allow = append(allow, l)
+	}
+	within, err := s.Go(`^[^/]+(?:/[^/]+)*$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, ok := s.Cells(within, []regular.Language{s.Or(deny...), s.Or(allow...)})
+	if !ok {
+		t.Fatal("too many states")
+	}
+	var texts []string
+	for _, c := range cells {
+		texts = append(texts, c.Text)
+	}
+	if want := []string{"x", "dir1/.md", "namexa.x", "dir1/namexa.x/.md"}; !slices.Equal(texts, want) {
+		t.Errorf("got %q", texts)
+	}
+}

@@ -1,0 +1,151 @@
+package verify
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
+)
+
+// A group whose plain arguments are decided by regular languages alone, those of the source and
+// those of the artifacts, is verified exactly: each combination of them that some argument meets
+// is a cell, and of two arguments of one cell neither side thinks otherwise than of the other. So
+// one argument of each cell is compared ([regular.Space.Cells]), the shortest.
+
+// languages are those of one verification, by group.
+type languages struct {
+	mu sync.Mutex
+	of map[ir.Group]*space
+}
+
+// space has the languages of a group.
+type space struct {
+	mu sync.Mutex
+	*regular.Space
+	within regular.Language // the plain arguments
+}
+
+// group returns the languages of a group, nil where it is not decided by them.
+func (l *languages) group(g ir.Group) *space {
+	alphabet, expr, ok := policy.Plain(g)
+	if !ok {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.of[g]; s != nil {
+		return s
+	}
+	s := &space{Space: regular.New(alphabet)}
+	var err error
+	if s.within, err = s.Go(expr); err != nil {
+		panic(err) // an expression of the program's own
+	}
+	if l.of == nil {
+		l.of = map[ir.Group]*space{}
+	}
+	l.of[g] = s
+	return s
+}
+
+// ErrManyCells is why a group has too many combinations of languages to look at.
+var ErrManyCells = errors.New("its patterns have too many combinations")
+
+// errOpaque is why a group of a surface is sampled whose model does not say by what it decides.
+var errOpaque = errors.New("the agent's model gives no languages")
+
+// cells returns an argument of each cell of a group. It fails where the group is not exact.
+func (j *job) cells(subject *policy.Subject, g ir.Group, in *space) ([]regular.Cell, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	all, err := j.languages(subject, g, in)
+	if err != nil {
+		return nil, err
+	}
+	cells, ok := in.Cells(in.within, all)
+	if !ok {
+		return nil, ErrManyCells
+	}
+	return cells, nil
+}
+
+// languages returns those of the source, of the artifacts and of the agent by itself, each once.
+func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) ([]regular.Language, error) {
+	all, err := subject.Languages(in.Space, g)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range []contract.Decider{j.decider, j.compiled, j.alone} {
+		if d == nil {
+			continue
+		}
+		r, ok := d.(contract.Regular)
+		if !ok {
+			return nil, errOpaque
+		}
+		of, err := r.Languages(j.ref, g, in.Space)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return slices.DeleteFunc(all, func(l regular.Language) bool { return l == regular.None || l == regular.All }), nil
+}
+
+// exactGroups are those that languages may decide.
+var exactGroups = []ir.Group{ir.Read, ir.Edit, ir.Web, ir.Modes}
+
+// exactly returns what a subject is compared on: of the groups that its languages decide an
+// argument of each cell in place of every plain one, and else what its universe has. It notes which
+// groups are verified whole.
+func (j *job) exactly(u *universe, in *languages) []Witness {
+	j.sampled = map[ir.Group]error{}
+	list := make([]Witness, 0, len(u.list))
+	exact := map[ir.Group]*space{}
+	for _, g := range exactGroups {
+		cells, err := j.cells(u.subject, g, in.group(g))
+		if j.sampled[g] = err; err != nil {
+			continue
+		}
+		exact[g] = in.group(g)
+		for _, c := range cells {
+			list = append(list, u.decided(Witness{Action: policy.Action{Group: g, Arg: c.Text}, Class: "cell"}))
+		}
+	}
+	for i := range u.list {
+		if w := &u.list[i]; exact[w.Group] == nil || !exact[w.Group].plain(w.Arg) {
+			list = append(list, *w)
+		}
+	}
+	return list
+}
+
+// plain reports whether an argument is in one of the cells.
+func (s *space) plain(arg string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Has(s.within, arg)
+}
+
+// sample notes why the groups of the job's subject were not verified exactly.
+func (s *Surface) sample(j *job) {
+	for _, g := range exactGroups {
+		err := j.sampled[g]
+		if err == nil {
+			continue
+		}
+		why := err.Error()
+		at := slices.IndexFunc(s.Sampled, func(x Sampled) bool { return x.Group == g && x.Why == why })
+		if at < 0 {
+			at = len(s.Sampled)
+			s.Sampled = append(s.Sampled, Sampled{Group: g, Why: why})
+		}
+		s.Sampled[at].Subjects = append(s.Sampled[at].Subjects, j.ref.String())
+	}
+}

@@ -1,0 +1,142 @@
+package verify
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// plan says which subject is compared on what need not be compared for each: how an agent reads
+// another way to write an argument does not depend on the letters of a rule. It is the first
+// subject of a kind that has a rule of a shape. So the cost of dressings grows with what differs,
+// and not with the number of subjects.
+type plan struct {
+	first map[string]ir.SubjectRef // by kind and shape
+	kinds map[ir.SubjectRef]map[ir.Group]string
+}
+
+// newPlan looks at every mode and every role of a project, whichever are verified.
+func newPlan(e *policy.Engine) (*plan, error) {
+	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{}}
+	shapes := map[string]string{}
+	for _, ref := range e.Project().Subjects() {
+		s, err := e.Subject(ref)
+		if err != nil {
+			return nil, err
+		}
+		p.kinds[ref] = map[ir.Group]string{}
+		for _, g := range ir.Groups {
+			kind := kindOf(e.Project(), s, ref, g)
+			p.kinds[ref][g] = kind
+			if g == ir.Command {
+				p.note(kind+forms(s), ref)
+			}
+			rules := s.Rules(g)
+			for i := range rules {
+				p.note(kind+shapeOf(shapes, g, &rules[i]), ref)
+			}
+		}
+	}
+	for _, ref := range subjects(e.Project()) {
+		if ref.Role == "" || ref.Mode == "" {
+			continue
+		}
+		for _, g := range ir.Groups {
+			p.note(p.pair(ref, g), ref)
+		}
+	}
+	return p, nil
+}
+
+// pair names the kinds of the halves of a role in a mode.
+func (p *plan) pair(ref ir.SubjectRef, g ir.Group) string {
+	role, mode := p.kinds[ir.SubjectRef{Role: ref.Role}], p.kinds[ir.SubjectRef{Mode: ref.Mode}]
+	return fmt.Sprint("pair ", g, role[g], mode[g])
+}
+
+// dresses reports whether a role in a mode is the first one of such halves.
+func (p *plan) dresses(ref ir.SubjectRef, g ir.Group) bool { return p.first[p.pair(ref, g)] == ref }
+
+func (p *plan) note(key string, ref ir.SubjectRef) {
+	if _, ok := p.first[key]; !ok {
+		p.first[key] = ref
+	}
+}
+
+// has reports whether a subject is the first of its kind with a shape in a group. A subject that is
+// no mode and no role of the project is first in all.
+func (p *plan) has(ref ir.SubjectRef, g ir.Group, shape string) bool {
+	if p == nil {
+		return true
+	}
+	kinds, ok := p.kinds[ref]
+	return !ok || p.first[kinds[g]+shape] == ref
+}
+
+// kindOf says what a subject has in common with others of whose arguments of a group agents think
+// alike: what is decided where no rule matches.
+func kindOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, g ir.Group) string {
+	var b strings.Builder
+	if r := p.Role(ref.Role); r != nil {
+		fmt.Fprint(&b, "role ", r.PermissionMode, " ")
+	}
+	groups := []ir.Group{g}
+	if g == ir.Command { // it reads and writes
+		groups = append(groups, ir.Read, ir.Edit)
+	}
+	for _, g := range groups {
+		fmt.Fprintln(&b, g, s.Default(g).Decision, s.Outside(g).Decision, s.Restricts(g))
+	}
+	return b.String()
+}
+
+// forms names what a subject says of the commands of which the daily lines are made, and of which
+// sets of commands.
+func forms(s *policy.Subject) string {
+	var b strings.Builder
+	for _, line := range []string{
+		"ls", "ls -la", "rm x", "rm -rf /", "cat .env", "echo hi", "true", "sh x.sh", "cd src", "id",
+	} {
+		fmt.Fprint(&b, s.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision, " ")
+	}
+	for _, r := range s.Rules(ir.Command) {
+		if r.Pattern.Kind != ir.Plain {
+			fmt.Fprintln(&b, r.Decision, r.Pattern)
+		}
+	}
+	return b.String()
+}
+
+// shapeOf returns the shape of a rule; known keeps those of before.
+func shapeOf(known map[string]string, g ir.Group, r *ir.Rule) string {
+	key := fmt.Sprint(g, r.Decision, r.Pattern.Kind, " ", r.Pattern.Text)
+	if s, ok := known[key]; ok {
+		return s
+	}
+	s := shape(g, r)
+	known[key] = s
+	return s
+}
+
+// shape names how a rule is written around its words. Some names are one word, and so are some
+// words of a command.
+func shape(g ir.Group, r *ir.Rule) string {
+	words := letters
+	switch {
+	case r.Pattern.Kind != ir.Plain:
+	case g == ir.Read || g == ir.Edit:
+		words = names
+	case g == ir.Command:
+		words = arguments
+	}
+	return fmt.Sprint(g, " ", r.Decision, r.Pattern.Kind, " ", words.ReplaceAllString(r.Pattern.Text, "a"))
+}
+
+var (
+	letters   = regexp.MustCompile(`[A-Za-z0-9]+`)
+	names     = regexp.MustCompile(`[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*`)
+	arguments = regexp.MustCompile(`[A-Za-z0-9._/=-]+(?: [A-Za-z0-9._/=-]+)*`)
+)

@@ -1,0 +1,168 @@
+package model
+
+import (
+	"path"
+	"regexp"
+	"unicode"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
+)
+
+// Languages returns what decides about a subject's plain files, hosts and subagents: by list the
+// rules of its session, what Claude Code decides by itself, and the policy of each hook.
+func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+	if s := d.of(ref); s != nil {
+		return s.languages(g, sp)
+	}
+	return nil, nil
+}
+
+// Languages returns what decides in a session of a subject without rules.
+func (a *alone) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+	return a.of(ref).languages(g, sp)
+}
+
+// Languages returns what decides in the session.
+func (s *Session) Languages(g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+	return s.s.languages(g, sp)
+}
+
+func (s *session) languages(g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+	l := lists{Space: sp}
+	denied := regular.None
+	switch g {
+	case ir.Read, ir.Edit:
+		denied = l.files(s, g)
+	case ir.Web:
+		for d := range s.rules {
+			l.add(nil, l.hosts(s.rules[d].hosts))
+		}
+		for _, host := range documentation {
+			l.add(nil, sp.Text(host))
+		}
+	case ir.Modes:
+		for d := range s.rules {
+			l.add(nil, l.names(s.rules[d].agents), l.names(s.rules[d].skills))
+		}
+		for skill := range s.skills {
+			l.add(nil, sp.Text(skill))
+		}
+	}
+	for _, h := range s.hooks {
+		if h.engine == nil {
+			continue
+		}
+		subject, err := h.engine.Subject(h.ref)
+		if err != nil {
+			return nil, err
+		}
+		of, err := subject.Languages(sp, g)
+		l.add(err, of...)
+	}
+	for i := range l.all { // whatever else is said of what a rule denies
+		l.all[i] = sp.Without(l.all[i], denied)
+	}
+	return append(l.all, denied), l.err
+}
+
+// lists collects the language of each list of rules.
+type lists struct {
+	*regular.Space
+	all []regular.Language
+	err error
+}
+
+func (l *lists) add(err error, of ...regular.Language) {
+	if err != nil && l.err == nil {
+		l.err = err
+	}
+	l.all = append(l.all, of...)
+}
+
+// How a rule about files is read: as it decides, as a file system may take names for each other,
+// and in the case in which it is written.
+var (
+	asFolded = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.folded, unicode.ToUpper) }
+	asAlike  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.alike, unicode.ToLower) }
+	asExact  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.exact, nil) }
+	asFolder = func(l *lists, r *pathRule) regular.Language { // the folder for whose content it is
+		if name, ok := below(root, policy.Fold(r.folder)); ok {
+			return l.TextInAnyCase(name)
+		}
+		return regular.None
+	}
+)
+
+// files adds what decides about files of the project, but for what rules deny, which it returns.
+func (l *lists) files(s *session, g ir.Group) (denied regular.Language) {
+	deny, ask, allow := &s.rules[ir.Deny], &s.rules[ir.Ask], &s.rules[ir.Allow]
+	denied = l.any(asFolded, deny.read)
+	if of := func(rs *ruleSet) []pathRule { return rs.read }; g == ir.Read {
+		asked := l.any(asFolded, of(ask))
+		l.add(nil, asked, l.any(asAlike, of(deny), of(ask)), l.any(asFolder, of(deny), of(ask)))
+		return denied
+	}
+	denied = l.Or(denied, l.any(asFolded, deny.edit))
+	own, err := l.Go(`(?i)(?:^|/)(?:\.git|\.vscode|\.claude|\.mcp\.json)(?:/|$)`) // protected
+	l.add(err)
+	notebook, err := l.Go(`\.ipynb$`)
+	l.add(err)
+	asked := l.any(asFolded, ask.edit)
+	own = l.Without(own, asked)
+	held := l.Or(asked, own)
+	l.add(nil, asked, own, notebook, l.any(asAlike, deny.edit, ask.edit), l.any(asFolder, deny.edit, ask.edit),
+		l.Without(l.any(asFolded, allow.edit), held), l.Without(l.any(asExact, allow.edit), held))
+	return denied
+}
+
+// any returns what any rule of some lists matches, in one reading.
+func (l *lists) any(as func(*lists, *pathRule) regular.Language, of ...[]pathRule) regular.Language {
+	var any []regular.Language
+	for _, rules := range of {
+		for i := range rules {
+			any = append(any, as(l, &rules[i]))
+		}
+	}
+	return l.Or(any...)
+}
+
+// path returns the paths of the project that a rule's expression matches.
+func (l *lists) path(r *pathRule, expr *regexp.Regexp, as func(rune) rune) regular.Language {
+	of, err := l.GoAs(expr.String(), as)
+	l.add(err)
+	switch inside, ok := below(root, r.base); {
+	case r.base == root:
+		return of
+	case ok:
+		return l.Cat(l.Text(inside+"/"), of)
+	}
+	if rel, ok := below(path.Clean(r.base), root); ok {
+		return l.After(of, rel+"/")
+	}
+	return regular.None
+}
+
+func (l *lists) hosts(rules []hostRule) regular.Language {
+	var any []regular.Language
+	for i := range rules {
+		switch r := &rules[i]; {
+		case r.all:
+			any = append(any, regular.All)
+		case r.sub:
+			any = append(any, l.Cat(l.Without(regular.All, regular.Empty), l.Text("."+r.host)))
+		default:
+			any = append(any, l.Text(r.host))
+		}
+	}
+	return l.Or(any...)
+}
+
+func (l *lists) names(rules []nameRule) regular.Language {
+	var any []regular.Language
+	for i := range rules {
+		any = append(any, l.Text(rules[i].name))
+	}
+	return l.Or(any...)
+}

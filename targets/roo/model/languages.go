@@ -1,0 +1,80 @@
+package model
+
+import (
+	"errors"
+	"unicode"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/regular"
+)
+
+// errThrows is why an ignore file has no language: npm ignore throws at some paths.
+var errThrows = errors.New("a line of the ignore file is no expression")
+
+// Languages returns what decides about a mode's plain files: the ignore file and the fileRegex of
+// its group. No host and no mode is decided by its name.
+func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+	m := d.modes[ref.Mode]
+	if m == nil || ref.Role != "" || g != ir.Read && g != ir.Edit {
+		return nil, nil
+	}
+	ignored, err := d.ignore.language(sp)
+	if err != nil || g == ir.Read {
+		return []regular.Language{ignored}, err
+	}
+	all := []regular.Language{ignored}
+	for _, extension := range []string{".png", ".jpg"} { // picture
+		name := sp.Without(sp.Not(ignored), regular.Empty)
+		all = append(all, sp.And(ignored, sp.Cat(name, sp.Text(extension))))
+	}
+	regex := m.groups["edit"].regex
+	if regex == nil {
+		return all, nil
+	}
+	matched, err := regex.language(sp, nil)
+	if err != nil {
+		return nil, err
+	}
+	matched = sp.Without(matched, ignored)
+	if all = append(all, matched); regex.names == nil {
+		return all, nil
+	}
+	named, err := regex.names.language(sp, nil)
+	if err != nil {
+		return nil, err
+	}
+	folded, err := regex.folded.language(sp, unicode.ToLower)
+	return append(all, sp.And(matched, sp.Without(named, folded))), err
+}
+
+// language returns what an expression matches where each letter is read as another one.
+func (r *regex) language(sp *regular.Space, as func(rune) rune) (regular.Language, error) {
+	if r.re == nil {
+		return regular.All, nil
+	}
+	return sp.ECMAScriptAs(r.re.Pattern, as)
+}
+
+// language returns the paths that the file holds: those that its rules match, and what is below
+// a folder that they match. A rule that begins with "!" takes back what those before it match.
+func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
+	matched := regular.None
+	for i := range g.rules {
+		r := &g.rules[i]
+		if r.regex == nil {
+			return regular.None, errThrows
+		}
+		of, err := sp.ECMAScript(r.regex.re.Pattern, true)
+		if err != nil {
+			return regular.None, err
+		}
+		if r.negative {
+			matched = sp.Without(matched, of)
+		} else {
+			matched = sp.Or(matched, of)
+		}
+	}
+	folders := sp.And(matched, sp.Cat(regular.All, sp.Text("/")))
+	below := sp.Cat(folders, sp.Without(regular.All, regular.Empty))
+	return sp.Or(matched, below), nil
+}
