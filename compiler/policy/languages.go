@@ -44,8 +44,9 @@ var (
 )
 
 // Languages returns what decides about the plain arguments of a group: for each side of the subject
-// the arguments that it denies, asks about, allows and leaves to the agent. It fails with
-// [regular.ErrNotRegular] where an expression has no language.
+// the arguments that it denies, asks about, allows and leaves to the agent, but for those of its
+// default, which are all others. It fails with [regular.ErrNotRegular] where an expression has no
+// language.
 func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, error) {
 	var all []regular.Language
 	for _, side := range s.sides {
@@ -53,7 +54,11 @@ func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, 
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, by[:]...)
+		for d, l := range by {
+			if ir.Decision(d) != side.fallback(g).Decision {
+				all = append(all, l)
+			}
+		}
 	}
 	return all, nil
 }

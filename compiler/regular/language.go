@@ -132,6 +132,9 @@ func (s *Space) intern(f form, operands []Language) Language {
 	return l
 }
 
+// Size returns how many languages are kept.
+func (s *Space) Size() int { return len(s.nodes) }
+
 func (s *Space) hasEmpty(l Language) bool { return s.nodes[l].nullable }
 
 // Chars returns the language of the texts of one letter.

@@ -37,7 +37,7 @@ func (l *languages) group(g ir.Group) *space {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s := l.of[g]; s != nil {
+	if s := l.of[g]; s != nil && s.size() < mostLanguages {
 		return s
 	}
 	s := &space{Space: regular.New(alphabet)}
@@ -50,6 +50,15 @@ func (l *languages) group(g ir.Group) *space {
 	}
 	l.of[g] = s
 	return s
+}
+
+// mostLanguages bounds how many languages are kept: then they are made anew.
+const mostLanguages = 100_000
+
+func (s *space) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Size()
 }
 
 // ErrManyCells is why a group has too many combinations of languages to look at.
@@ -109,11 +118,12 @@ func (j *job) exactly(u *universe, in *languages) []Witness {
 	list := make([]Witness, 0, len(u.list))
 	exact := map[ir.Group]*space{}
 	for _, g := range exactGroups {
-		cells, err := j.cells(u.subject, g, in.group(g))
+		of := in.group(g)
+		cells, err := j.cells(u.subject, g, of)
 		if j.sampled[g] = err; err != nil {
 			continue
 		}
-		exact[g] = in.group(g)
+		exact[g] = of
 		for _, c := range cells {
 			list = append(list, u.decided(Witness{Action: policy.Action{Group: g, Arg: c.Text}, Class: "cell"}))
 		}

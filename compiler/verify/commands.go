@@ -143,7 +143,7 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 	}
 	u.commandCrossings()
 	words := vocabulary(rules, " *", "ls", "rm", "git", "--force", "x", "&&", "|", ">", "out.txt", ";")
-	for range randomArgs {
+	for range u.chances(ir.Command) {
 		parts := make([]string, 1+random.IntN(6))
 		for i := range parts {
 			parts[i] = pick(random, words)
@@ -258,7 +258,7 @@ func (u *universe) hosts(rules []ir.Rule, random *rand.Rand) {
 		}
 	}
 	words := vocabulary(rules, ".*", "www", "example", "com", "evil")
-	for range randomArgs / 2 {
+	for range u.chances(ir.Web) / 2 {
 		parts := make([]string, 1+random.IntN(4))
 		for i := range parts {
 			parts[i] = pick(random, words)

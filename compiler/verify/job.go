@@ -37,7 +37,7 @@ type job struct {
 	sampled map[ir.Group]error           // why a group is not verified exactly; nil where it is
 }
 
-// each returns a job for each subject, on the same surface.
+// each returns a job for each subject that the surface contains.
 func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
 	of := map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
@@ -50,6 +50,9 @@ func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
 	}
 	for _, ref := range refs {
 		one := add(ref)
+		if !one.contained() {
+			continue
+		}
 		if ref.Role != "" && ref.Mode != "" {
 			one.halves = []*job{add(ir.SubjectRef{Role: ref.Role}), add(ir.SubjectRef{Mode: ref.Mode})}
 			one.halves[0].tells, one.halves[1].tells = true, true
@@ -71,8 +74,38 @@ func (j *job) do(ctx context.Context, req Request, universes *Universes, more pa
 			list = j.exactly(u, &universes.languages)
 		}
 		j.compare(ctx, req, list)
+		j.telling.seen = nil
 	})
 	return j.err
+}
+
+// contained reports whether the artifacts, or the compiled ones, contain the subject: of one that
+// they do not, a decider says nothing about any action.
+func (j *job) contained() bool {
+	if personal(j.decider) {
+		return true
+	}
+	for _, d := range []contract.Decider{j.decider, j.compiled} {
+		if d == nil {
+			continue
+		}
+		for _, a := range ordinary {
+			if v := d.Decide(j.ref, a); v.Governs != contract.Neither || v.Bare != nil || v.Rule != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ordinary are actions of each group.
+var ordinary = []policy.Action{
+	{Group: ir.Read, Arg: "README.md"},
+	{Group: ir.Edit, Arg: "README.md"},
+	{Group: ir.Command, Arg: "ls"},
+	{Group: ir.Web, Arg: "example.com"},
+	{Group: ir.Modes, Arg: contract.UnknownMode},
+	{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool},
 }
 
 // universe returns what the subject is compared on.

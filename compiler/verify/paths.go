@@ -135,7 +135,7 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 	}
 	u.fileCrossings(g)
 	words := vocabulary(rules, "/*{},", "src", "a.md", "B", ".x")
-	for range randomArgs {
+	for range u.chances(g) {
 		parts := make([]string, 1+random.IntN(4))
 		for i := range parts {
 			parts[i] = pick(random, words)

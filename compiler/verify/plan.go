@@ -31,6 +31,7 @@ func newPlan(e *policy.Engine) (*plan, error) {
 		for _, g := range ir.Groups {
 			kind := kindOf(e.Project(), s, ref, g)
 			p.kinds[ref][g] = kind
+			p.note(kind, ref)
 			if g == ir.Command {
 				p.note(kind+forms(s), ref)
 			}

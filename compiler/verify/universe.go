@@ -79,7 +79,7 @@ func universeOf(
 		case ir.Web:
 			u.hosts(rules, random)
 		case ir.Modes:
-			u.modes()
+			u.modes(rules)
 		}
 		u.matches(map[ir.Group][]ir.Pattern{g: more[g]})
 	}
@@ -182,18 +182,31 @@ func samples(g ir.Group, p ir.Pattern) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// modes adds every mode, and one that does not exist.
-func (u *universe) modes() {
+// modes adds the modes that rules name, one that they do not, and one that does not exist.
+func (u *universe) modes(rules []ir.Rule) {
+	named := map[string]bool{}
+	for i := range rules {
+		named[rules[i].Pattern.Text] = true
+	}
+	others := 0
 	for _, list := range [][]ir.Mode{u.project.Modes, u.project.Builtins} {
 		for i := range list {
-			u.add(ir.Modes, list[i].Slug, "mode")
+			if slug := list[i].Slug; named[slug] {
+				u.add(ir.Modes, slug, "mode")
+			} else if others++; others <= otherModes {
+				u.add(ir.Modes, slug, "other mode")
+			}
 		}
 	}
-	u.add(ir.Modes, "modec-unlisted-mode", "unknown mode")
+	u.add(ir.Modes, contract.UnknownMode, "unknown mode")
 	if len(u.project.Modes) > 0 {
 		u.add(ir.Modes, strings.ToUpper(u.project.Modes[0].Slug), "mode: case")
 	}
 }
+
+// otherModes is how many modes a subject is compared on that it does not name: they are decided
+// alike.
+const otherModes = 10
 
 // tools adds for each server the tools of the inventory, one that it does not list, its
 // resources and its prompts, and a server that is not in the inventory.
@@ -280,7 +293,13 @@ func vocabulary(rules []ir.Rule, separators string, more ...string) []string {
 	return slices.Compact(words)
 }
 
-// randomArgs is how many random arguments each group gets.
-const randomArgs = 40
+// chances returns how many random arguments a group gets: fewer where another subject of the kind
+// has many.
+func (u *universe) chances(g ir.Group) int {
+	if u.plan.has(u.ref, g, "") {
+		return 40
+	}
+	return 8
+}
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }

@@ -50,6 +50,10 @@ func (s *session) languages(g ir.Group, sp *regular.Space) ([]regular.Language, 
 			l.add(nil, sp.Text(skill))
 		}
 	}
+	for i := range l.all { // whatever else is said of what a rule denies
+		l.all[i] = sp.Without(l.all[i], denied)
+	}
+	l.add(nil, denied)
 	for _, h := range s.hooks {
 		if h.engine == nil {
 			continue
@@ -61,10 +65,7 @@ func (s *session) languages(g ir.Group, sp *regular.Space) ([]regular.Language, 
 		of, err := subject.Languages(sp, g)
 		l.add(err, of...)
 	}
-	for i := range l.all { // whatever else is said of what a rule denies
-		l.all[i] = sp.Without(l.all[i], denied)
-	}
-	return append(l.all, denied), l.err
+	return l.all, l.err
 }
 
 // lists collects the language of each list of rules.
