@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -171,14 +170,22 @@ func (c *call) changes() bool {
 	return false
 }
 
-// event is the payload of Claude Code's PreToolUse.
-type event struct {
-	Event string         `json:"hook_event_name"`
-	Mode  string         `json:"permission_mode"`
-	Cwd   string         `json:"cwd"`
-	Tool  string         `json:"tool_name"`
-	Input map[string]any `json:"tool_input"`
-	Agent string         `json:"agent_type,omitempty"`
+// payload returns that of Claude Code's PreToolUse, for a session in a folder.
+func (c *call) payload(s *session, folder string) []byte {
+	b := make([]byte, 0, 256)
+	b = append(b, `{"hook_event_name":"PreToolUse","permission_mode":`...)
+	b = contract.AppendText(b, s.mode)
+	b = append(b, `,"cwd":`...)
+	b = contract.AppendText(b, folder)
+	b = append(b, `,"tool_name":`...)
+	b = contract.AppendText(b, c.tool)
+	b = append(b, `,"tool_input":`...)
+	b = c.input(b, folder)
+	if s.agent != "" {
+		b = append(b, `,"agent_type":`...)
+		b = contract.AppendText(b, s.agent)
+	}
+	return append(b, '}')
 }
 
 // answer runs the hook's entry point. It reports false where the hook abstains.
@@ -194,11 +201,7 @@ func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	if s.disk != nil {
 		disk = *s.disk
 	}
-	payload, err := json.Marshal(event{"PreToolUse", s.mode, disk.Root, c.tool, c.input(disk.Root), s.agent})
-	if err != nil {
-		return failed, true
-	}
-	req := contract.HookRequest{Payload: payload, Policy: h.engine, Subject: h.ref, MayAllow: h.mayAllow}
+	req := contract.HookRequest{Payload: c.payload(s, disk.Root), Policy: h.engine, Subject: h.ref, MayAllow: h.mayAllow}
 	a := hook.Answer(req.At(disk))
 	switch {
 	case a.Exit == 2:
@@ -217,7 +220,7 @@ func read(stdout []byte) (d ir.Decision, answered bool) {
 			Decision string `json:"permissionDecision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if json.Unmarshal(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
+	if contract.ReadAnswer(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
 		return 0, false
 	}
 	switch out.Specific.Decision {
@@ -240,8 +243,8 @@ func asks(text string) bool {
 	return answered && d < ir.Allow
 }
 
-// input returns what the agent writes into tool_input in a project's folder.
-func (c *call) input(folder string) map[string]any {
+// input appends what the agent writes into tool_input in a project's folder.
+func (c *call) input(b []byte, folder string) []byte {
 	written := c.written
 	elsewhere := folder == root && drive.MatchString(written) // where drives are: in the project of no system
 	if c.file != nil && !elsewhere && !filepath.IsAbs(written) && !strings.HasPrefix(written, "/") &&
@@ -250,25 +253,26 @@ func (c *call) input(folder string) map[string]any {
 	}
 	switch c.tool {
 	case "Read", "Edit", "Write":
-		return map[string]any{"file_path": written}
+		return contract.AppendTexts(b, "file_path", written)
 	case "NotebookEdit":
-		return map[string]any{"notebook_path": written}
+		return contract.AppendTexts(b, "notebook_path", written)
 	case "Grep", "Glob":
-		return map[string]any{"pattern": "x", "path": written}
+		return contract.AppendTexts(b, "pattern", "x", "path", written)
 	case "LSP":
-		return map[string]any{"operation": "hover", "filePath": written, "line": 1, "character": 1}
+		b = contract.AppendTexts(b, "operation", "hover", "filePath", written)
+		return append(b[:len(b)-1], `,"line":1,"character":1}`...)
 	case "Bash", "Monitor":
-		return map[string]any{"command": c.Arg, "description": "x"}
+		return contract.AppendTexts(b, "command", c.Arg, "description", "x")
 	case "WebFetch":
-		return map[string]any{"url": "https://" + bracketed(c.Arg) + "/", "prompt": "x"}
+		return contract.AppendTexts(b, "url", "https://"+bracketed(c.Arg)+"/", "prompt", "x")
 	case "Agent":
-		return map[string]any{"description": "x", "prompt": "x", "subagent_type": c.Arg}
+		return contract.AppendTexts(b, "description", "x", "prompt", "x", "subagent_type", c.Arg)
 	case "Skill":
-		return map[string]any{"skill": c.Arg}
+		return contract.AppendTexts(b, "skill", c.Arg)
 	case "ReadMcpResourceTool":
-		return map[string]any{"server": c.Server, "uri": c.Arg}
+		return contract.AppendTexts(b, "server", c.Server, "uri", c.Arg)
 	}
-	return map[string]any{}
+	return contract.AppendTexts(b)
 }
 
 // bracketed returns a host as a URL contains it: an address of IP version 6 in brackets.

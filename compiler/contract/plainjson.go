@@ -1,0 +1,363 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// ReadAnswer decodes what a hook printed into a struct, as json.Unmarshal does.
+func ReadAnswer(data []byte, into any) error {
+	if readPlain(data, into) {
+		return nil
+	}
+	return json.Unmarshal(data, into)
+}
+
+// AppendText appends a text as JSON, as json.Marshal writes it.
+func AppendText(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, err := json.Marshal(text)
+			if err != nil { // a text has none
+				panic(err)
+			}
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
+}
+
+// AppendTexts appends an object of texts as JSON: key, value, key, value.
+func AppendTexts(b []byte, members ...string) []byte {
+	b = append(b, '{')
+	for i, text := range members {
+		switch {
+		case i%2 == 1:
+			b = append(b, ':')
+		case i > 0:
+			b = append(b, ',')
+		}
+		b = AppendText(b, text)
+	}
+	return append(b, '}')
+}
+
+// readPlain decodes a JSON object into an empty struct of texts, lists of texts, objects and raw
+// values, where every reader of JSON reads it alike: no key stands twice in an object, or differs
+// by its case alone from a key of the struct, the texts are valid and the numbers small. It
+// reports false, and decodes nothing, for any other data, which is not to say that it is invalid.
+func readPlain(data []byte, into any) bool {
+	v := reflect.ValueOf(into).Elem()
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	p := plainJSON{data: data}
+	read := reflect.New(v.Type()).Elem()
+	if p.space(); !p.object(read) {
+		return false
+	}
+	if p.space(); p.at != len(data) {
+		return false
+	}
+	v.Set(read)
+	return true
+}
+
+// plainJSON reads plain JSON from its beginning to its end. Its methods report false for what is
+// not plain.
+type plainJSON struct {
+	data []byte
+	at   int
+}
+
+// maxPlain is how deep plain JSON is nested at most.
+const maxPlain = 32
+
+// fieldKeys caches the keys of structs, in the order of their fields; "" for a field without one.
+var fieldKeys sync.Map // of reflect.Type: []string
+
+func fieldKeysOf(t reflect.Type) []string {
+	if keys, ok := fieldKeys.Load(t); ok {
+		return keys.([]string)
+	}
+	var keys []string
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		keys = append(keys, name)
+	}
+	fieldKeys.Store(t, keys)
+	return keys
+}
+
+func (p *plainJSON) space() {
+	for p.at < len(p.data) {
+		switch p.data[p.at] {
+		case ' ', '\t', '\n', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// next takes a byte where it is the next one.
+func (p *plainJSON) next(c byte) bool {
+	if p.at < len(p.data) && p.data[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+// word takes a literal where it is next.
+func (p *plainJSON) word(w string) bool {
+	if !bytes.HasPrefix(p.data[p.at:], []byte(w)) {
+		return false
+	}
+	p.at += len(w)
+	return true
+}
+
+// members calls a function for each key of an object, which takes its value.
+func (p *plainJSON) members(value func(key string) bool) bool {
+	if !p.next('{') {
+		return false
+	}
+	if p.space(); p.next('}') {
+		return true
+	}
+	for {
+		p.space()
+		key, ok := p.text()
+		if !ok {
+			return false
+		}
+		if p.space(); !p.next(':') {
+			return false
+		}
+		if p.space(); !value(key) {
+			return false
+		}
+		if p.space(); p.next('}') {
+			return true
+		}
+		if !p.next(',') {
+			return false
+		}
+	}
+}
+
+// object decodes an object into a struct.
+func (p *plainJSON) object(into reflect.Value) bool {
+	keys := fieldKeysOf(into.Type())
+	var seen uint64
+	var others []string
+	if len(keys) > 64 {
+		return false
+	}
+	return p.members(func(key string) bool {
+		field := -1
+		for i, name := range keys {
+			if name == key {
+				field = i
+			} else if strings.EqualFold(name, key) {
+				return false
+			}
+		}
+		if field < 0 {
+			for _, other := range others {
+				if other == key {
+					return false
+				}
+			}
+			others = append(others, key)
+			_, ok := p.value(1)
+			return ok
+		}
+		if keys[field] == "" || seen&(1<<field) != 0 {
+			return false
+		}
+		seen |= 1 << field
+		return p.field(into.Field(field))
+	})
+}
+
+var rawJSON = reflect.TypeFor[json.RawMessage]()
+
+// field decodes a value into a field of a struct.
+func (p *plainJSON) field(into reflect.Value) bool {
+	from := p.at
+	switch into.Kind() {
+	case reflect.String:
+		text, ok := p.text()
+		if ok {
+			into.SetString(text)
+		}
+		return ok
+	case reflect.Struct:
+		return p.object(into)
+	}
+	v, ok := p.value(1)
+	if !ok {
+		return false
+	}
+	if into.Type() == rawJSON {
+		into.SetBytes(bytes.Clone(p.data[from:p.at]))
+		return true
+	}
+	switch to := into.Addr().Interface().(type) {
+	case *map[string]any:
+		*to, ok = v.(map[string]any)
+		return ok
+	case *[]string:
+		list, ok := v.([]any)
+		*to = make([]string, len(list))
+		for i := range list {
+			if (*to)[i], ok = list[i].(string); !ok {
+				return false
+			}
+		}
+		return ok
+	}
+	return false
+}
+
+// value decodes any value, as json.Unmarshal does into an empty interface.
+func (p *plainJSON) value(depth int) (any, bool) {
+	if p.at == len(p.data) || depth > maxPlain {
+		return nil, false
+	}
+	switch c := p.data[p.at]; c {
+	case '"':
+		return p.text()
+	case '{':
+		m := make(map[string]any, 2)
+		ok := p.members(func(key string) bool {
+			if _, twice := m[key]; twice {
+				return false
+			}
+			v, ok := p.value(depth + 1)
+			m[key] = v
+			return ok
+		})
+		return m, ok
+	case '[':
+		return p.list(depth)
+	case 't':
+		return true, p.word("true")
+	case 'f':
+		return false, p.word("false")
+	case 'n':
+		return nil, p.word("null")
+	}
+	return p.number()
+}
+
+func (p *plainJSON) list(depth int) (any, bool) {
+	p.at++
+	list := []any{}
+	if p.space(); p.next(']') {
+		return list, true
+	}
+	for {
+		p.space()
+		v, ok := p.value(depth + 1)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v)
+		if p.space(); p.next(']') {
+			return list, true
+		}
+		if !p.next(',') {
+			return nil, false
+		}
+	}
+}
+
+// number decodes a whole number of few digits. What follows is not a part of any value, so that
+// a fraction or an exponent is not plain.
+func (p *plainJSON) number() (any, bool) {
+	from, n := p.at, 0
+	for ; p.at < len(p.data) && '0' <= p.data[p.at] && p.data[p.at] <= '9'; p.at++ {
+		if p.at-from == 9 {
+			return nil, false
+		}
+		n = 10*n + int(p.data[p.at]-'0')
+	}
+	digits := p.at - from
+	return float64(n), digits == 1 || digits > 1 && p.data[from] != '0'
+}
+
+// text decodes a text.
+func (p *plainJSON) text() (string, bool) {
+	if !p.next('"') {
+		return "", false
+	}
+	from := p.at
+	end := bytes.IndexByte(p.data[from:], '"')
+	if end < 0 {
+		return "", false
+	}
+	ascii := true
+	for i, c := range p.data[from : from+end] {
+		switch {
+		case c == '\\':
+			return p.escaped(from, from+i)
+		case c < ' ':
+			return "", false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	p.at = from + end + 1
+	text := string(p.data[from : from+end])
+	return text, ascii || utf8.ValidString(text)
+}
+
+// escapes are those of one character.
+var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// escaped decodes the text that begins at from, and whose first backslash stands at i. An escape
+// of a surrogate is not plain.
+func (p *plainJSON) escaped(from, i int) (string, bool) {
+	out := append(make([]byte, 0, 2*(i-from)+32), p.data[from:i]...)
+	for ; i < len(p.data); i++ {
+		switch c := p.data[i]; {
+		case c == '"':
+			p.at = i + 1
+			return string(out), utf8.Valid(out)
+		case c < ' ':
+			return "", false
+		case c != '\\':
+			out = append(out, c)
+			continue
+		}
+		if i++; i == len(p.data) {
+			return "", false
+		}
+		if p.data[i] != 'u' {
+			c, ok := escapes[p.data[i]]
+			if !ok {
+				return "", false
+			}
+			out = append(out, c)
+			continue
+		}
+		if i+4 >= len(p.data) {
+			return "", false
+		}
+		r, err := strconv.ParseUint(string(p.data[i+1:i+5]), 16, 16)
+		if err != nil || !utf8.ValidRune(rune(r)) {
+			return "", false
+		}
+		out = utf8.AppendRune(out, rune(r))
+		i += 4
+	}
+	return "", false
+}
