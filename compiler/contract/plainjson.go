@@ -78,7 +78,8 @@ type plainJSON struct {
 // maxPlain is how deep plain JSON is nested at most.
 const maxPlain = 32
 
-// fieldKeys caches the keys of structs, in the order of their fields; "" for a field without one.
+// fieldKeys caches the keys of structs, in the order of their fields; none where a field is
+// without one.
 var fieldKeys sync.Map // of reflect.Type: []string
 
 func fieldKeysOf(t reflect.Type) []string {
@@ -87,7 +88,11 @@ func fieldKeysOf(t reflect.Type) []string {
 	}
 	var keys []string
 	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || options != "" && options != "omitempty" || len(keys) == 64 {
+			keys = nil
+			break
+		}
 		keys = append(keys, name)
 	}
 	fieldKeys.Store(t, keys)
@@ -157,7 +162,7 @@ func (p *plainJSON) object(into reflect.Value) bool {
 	keys := fieldKeysOf(into.Type())
 	var seen uint64
 	var others []string
-	if len(keys) > 64 {
+	if keys == nil {
 		return false
 	}
 	return p.members(func(key string) bool {
@@ -179,7 +184,7 @@ func (p *plainJSON) object(into reflect.Value) bool {
 			_, ok := p.value(1)
 			return ok
 		}
-		if keys[field] == "" || seen&(1<<field) != 0 {
+		if seen&(1<<field) != 0 {
 			return false
 		}
 		seen |= 1 << field
@@ -201,6 +206,12 @@ func (p *plainJSON) field(into reflect.Value) bool {
 		return ok
 	case reflect.Struct:
 		return p.object(into)
+	case reflect.Pointer:
+		if into.Type().Elem().Kind() != reflect.String {
+			return false
+		}
+		into.Set(reflect.New(into.Type().Elem()))
+		return p.field(into.Elem())
 	}
 	v, ok := p.value(1)
 	if !ok {

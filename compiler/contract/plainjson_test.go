@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+type named string
+
 // everything is a struct with each kind of field that a payload or an answer has.
 type everything struct {
 	Text   string          `json:"text"`
@@ -13,6 +15,7 @@ type everything struct {
 	List   []string        `json:"list"`
 	Object map[string]any  `json:"object"`
 	Raw    json.RawMessage `json:"raw"`
+	Found  *named          `json:"found"`
 	Inner  struct {
 		Text string `json:"inner,omitempty"`
 	} `json:"in"`
@@ -21,7 +24,7 @@ type everything struct {
 // What is plain is read as the readers do that read everything.
 func FuzzReadPlain(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, ` { } `, `{"text":"a","kind_s":"b","list":["x","y"],"object":{"a":[1,true,null,{"b":"c"}]},"raw":{"x":1}}`,
+		`{}`, ` { } `, `{"found":"x"}`, `{"found":null}`, `{"found":""}`, `{"text":"a","kind_s":"b","list":["x","y"],"object":{"a":[1,true,null,{"b":"c"}]},"raw":{"x":1}}`,
 		`{"in":{"inner":"x"},"other":[]}`, `{"in":{"Inner":"x"}}`, `{"in":{"inner":"x","inner":"y"}}`, `{"list":[]}`,
 		`{"text":"\u003c\n\"\\\/"}`, `{"text":"\ud800"}`, `{"text":"` + "\xff" + `"}`, `{"text":"é\u0000"}`, `{"text":null}`,
 		`{"text":"a","text":"b"}`, `{"Text":"a"}`, `{"other":1,"other":2}`, `{"object":{"a":1,"a":2}}`, `{"\u212aind_s":"a"}`,
@@ -64,6 +67,14 @@ func TestPlain(t *testing.T) {
 		if got := readPlain([]byte(data), &everything{}); got != want {
 			t.Errorf("%s: got plain %v, want %v", data, got, want)
 		}
+	}
+}
+
+// A struct with a field that has no key of its own is not read as plain.
+func TestNoKey(t *testing.T) {
+	var p struct{ Text string }
+	if readPlain([]byte(`{"text":"a"}`), &p) || ReadAnswer([]byte(`{"text":"a"}`), &p) != nil || p.Text != "a" {
+		t.Errorf("got %q", p.Text)
 	}
 }
 

@@ -203,7 +203,7 @@ func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contra
 		if !inside(root, absolute(a.Arg)) {
 			folder = path.Dir(absolute(a.Arg))
 		}
-		search := d.preTool("Grep", map[string]any{"pattern": "x", "file_path": folder})
+		search := d.preTool("Grep", texts("file_path", folder, "pattern", "x"))
 		if answer.Decision == ir.Deny && passes(search) {
 			return &contract.Hole{Decision: ir.Allow,
 				Why: "Grep over a folder also shows the files below it that may not be read"}
@@ -213,7 +213,7 @@ func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contra
 			said, _ := d.ask(s.hooks, c)
 			return said == denied || said == asked
 		})
-		if held && passes(d.preTool("WriteShellStdin", map[string]any{"shell_id": 1, "chars_length": len(a.Arg)})) {
+		if held && passes(d.preTool("WriteShellStdin", typed(a.Arg))) {
 			return &contract.Hole{Decision: ir.Allow,
 				Why: "WriteShellStdin types into a shell that runs already, and its payload does not say what"}
 		}

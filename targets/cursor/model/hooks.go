@@ -2,12 +2,12 @@ package model
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"modec.dev/modec/compiler/contract"
@@ -163,7 +163,7 @@ var rank = map[opinion]int{allowed: 1, asked: 2, denied: 3}
 type call struct {
 	event   string
 	match   string // what a matcher is held against
-	payload any
+	payload event
 }
 
 // ask runs every hook of the event whose matcher matches, as the engine does:
@@ -183,7 +183,7 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 			}
 		}
 		if payload == nil && e.role == modec {
-			payload, _ = json.Marshal(c.payload)
+			payload = c.payload.json()
 		}
 		if p := o.answer(e, payload); rank[p] > rank[said] || by == nil && e.role == modec {
 			said, by = p, e
@@ -204,22 +204,43 @@ func (o *opened) answer(e *hookEntry, payload []byte) opinion {
 	return none
 }
 
-// hookCall is what an answer of modec's hook depends on.
+// hookCall is what an answer of modec's hook depends on, at one disk.
 type hookCall struct {
 	policy  *policy.Engine
 	subject ir.SubjectRef
 	allows  bool
+	root    string
 	payload string
 }
 
-// remembered asks modec's hook, once for both surfaces and all files that call it.
+// answers remembers what modec's hook answers: at least the last keptAnswers of its answers.
+type answers struct {
+	mu          sync.Mutex
+	last, older map[hookCall]opinion
+}
+
+const keptAnswers = 4096
+
+// remembered asks modec's hook, once for both surfaces and all files that call it at about the
+// same time.
 func (o *opened) remembered(e *hookEntry, payload []byte) opinion {
-	key := hookCall{e.policy, e.subject, e.allows, string(payload)}
-	if said, ok := o.answers.Load(key); ok {
-		return said.(opinion)
+	m := &o.answers
+	m.mu.Lock()
+	said, ok := m.last[hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}]
+	if !ok {
+		said, ok = m.older[hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}]
 	}
-	said := o.run(e, payload)
-	o.answers.Store(key, said)
+	m.mu.Unlock()
+	if ok {
+		return said
+	}
+	said = o.run(e, payload)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil || len(m.last) >= keptAnswers {
+		m.last, m.older = make(map[hookCall]opinion, keptAnswers), m.last
+	}
+	m.last[hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}] = said
 	return said
 }
 
@@ -242,8 +263,10 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 
 // read returns what Cursor takes from the output of a hook that succeeds.
 func read(stdout []byte) opinion {
-	var answer struct{ Permission *opinion }
-	if json.Unmarshal(stdout, &answer) != nil {
+	var answer struct {
+		Permission *opinion `json:"permission"`
+	}
+	if contract.ReadAnswer(stdout, &answer) != nil {
 		return denied // output that is not JSON blocks the call
 	}
 	if answer.Permission == nil {

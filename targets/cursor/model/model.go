@@ -20,7 +20,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -52,7 +51,7 @@ type opened struct {
 	hook    Hook
 	settings
 	setups  map[ir.SubjectRef][]setup
-	answers sync.Map // hookCall → opinion
+	answers answers
 }
 
 // setup is a set of files that Cursor decides by at one time.
