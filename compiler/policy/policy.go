@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
@@ -84,8 +82,7 @@ type Engine struct {
 	guards    func() (*fileRules, error)
 	digests   func() func(ir.SubjectRef) string
 
-	paths   sync.Pool // *filePath
-	parsers sync.Pool // *syntax.Parser
+	paths sync.Pool // *filePath
 
 	mu       sync.Mutex
 	modes    map[string]*side
@@ -106,7 +103,6 @@ func New(p *ir.Project) *Engine {
 	}
 	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardText) })
 	e.paths.New = func() any { return newFilePath() }
-	e.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 	return e
 }
 

@@ -25,7 +25,6 @@ const (
 // analysis is what a command line may do, whoever runs it: the simple commands
 // and the files that its redirects touch.
 type analysis struct {
-	engine   *Engine
 	place    *Place
 	commands []command
 	touches  []touch
@@ -120,8 +119,8 @@ func (a *analysis) into(in dirs, dir string) (dirs, bool) {
 func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 
 // analyse reads a command line that runs at a place.
-func (e *Engine) analyse(p *Place, line string) *analysis {
-	a := &analysis{engine: e, place: p}
+func analyse(p *Place, line string) *analysis {
+	a := &analysis{place: p}
 	in := dirs{set: p.dirs()}
 	if p.Names == nil && slices.ContainsFunc(in.set, Leaves) {
 		in = dirs{unknown: true}
@@ -150,9 +149,7 @@ func (a *analysis) script(text string, in dirs) {
 	if why := notPlain(text); why != "" {
 		a.odd, a.oddity = true, cmp.Or(a.oddity, why)
 	}
-	p := a.engine.parsers.Get().(*syntax.Parser)
-	file, err := p.Parse(strings.NewReader(text), "")
-	a.engine.parsers.Put(p)
+	file, err := ParseLine(text)
 	if err != nil {
 		a.unreadable("it does not parse")
 		return
