@@ -335,7 +335,7 @@ func (a *analysis) guess(w word) {
 			text = text[2:]
 		}
 	}
-	probe := analysis{scripts: a.scripts, depth: a.depth}
+	probe := analysis{place: a.place, scripts: a.scripts, depth: a.depth}
 	probe.script(text, dirs{unknown: true})
 	a.scripts = probe.scripts
 	if a.scripts > maxScripts || a.depth >= maxDepth {
