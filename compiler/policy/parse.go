@@ -20,7 +20,7 @@ func ParseLine(line string) (*syntax.File, error) {
 		return p.file, p.err
 	}
 	file, err := parse(line)
-	parsedLines.put(strings.Clone(line), parsed{file, err})
+	parsedLines.put(line, parsed{file, err})
 	return file, err
 }
 
@@ -36,15 +36,15 @@ const (
 )
 
 // recent keeps the values of the last keys. It is safe for concurrent use.
-type recent[V any] struct {
+type recent[K comparable, V any] struct {
 	mu          sync.Mutex
-	last, older map[string]V
+	last, older map[K]V
 	size        int
 }
 
-var parsedLines = recent[parsed]{size: keptLines}
+var parsedLines = recent[string, parsed]{size: keptLines}
 
-func (r *recent[V]) get(key string) (V, bool) {
+func (r *recent[K, V]) get(key K) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v, ok := r.last[key]
@@ -54,11 +54,11 @@ func (r *recent[V]) get(key string) (V, bool) {
 	return v, ok
 }
 
-func (r *recent[V]) put(key string, v V) {
+func (r *recent[K, V]) put(key K, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil || len(r.last) >= r.size {
-		r.last, r.older = map[string]V{}, r.last
+		r.last, r.older = make(map[K]V, r.size), r.last
 	}
 	r.last[key] = v
 }

@@ -36,7 +36,7 @@ func TestParseLine(t *testing.T) {
 
 // What is kept is bounded, and the last values are among it.
 func TestRecent(t *testing.T) {
-	r := recent[int]{size: 10}
+	r := recent[string, int]{size: 10}
 	for i := range 1000 {
 		r.put(fmt.Sprint(i), i)
 		if n := len(r.last) + len(r.older); n > 20 {
@@ -45,6 +45,39 @@ func TestRecent(t *testing.T) {
 		for back := range min(i+1, 10) {
 			if v, ok := r.get(fmt.Sprint(i - back)); !ok || v != i-back {
 				t.Fatalf("got %d, %v of %d, want it", v, ok, i-back)
+			}
+		}
+	}
+}
+
+// A line is analysed at each place as if it had never been analysed at another.
+func TestAnalyseAgain(t *testing.T) {
+	names := func(root string) func(dir, file string) []string {
+		return func(dir, file string) []string { return []string{root + dir + "/" + file} }
+	}
+	places := []*Place{
+		{}, {Dirs: []string{"sub"}}, {Dirs: []string{".."}}, {Dirs: []string{"a", "b"}}, {Names: names("x/")}, {Names: names("/y/")},
+		{Names: names(""), Folds: true}, {Dirs: []string{".."}, Names: names("")}, {Dirs: []string{"/abs"}, Names: names("")},
+		{Names: func(string, string) []string { return nil }}, {Home: "~/src"},
+	}
+	for _, line := range []string{
+		"git log", "cd src && git log", "a > b", "a < ~/b; c", "cd x~1; y", "watch 'cd x; rm y'", "watch 'x > /etc/y'", "sh -c 'cd a; b'",
+		"./tool x", "eval 'a > b'", "if a; then cd b; fi; c", "cat <<'E'\nx\nE", "a $(cd b; c > d)", "pushd x; y", "", "if", "cd a",
+		"f() { cd x; }; f; y", "env -S 'a > b'", strings.Repeat("a; ", 100),
+	} {
+		for range 2 {
+			for i, p := range places {
+				in := dirs{set: p.dirs()}
+				if p.Names == nil && p.dirs()[0] == ".." {
+					in = dirs{unknown: true}
+				}
+				got, want := analyse(p, line), analyseIn(in, p, line)
+				if got.place != p {
+					t.Errorf("%q at place %d: got another place", line, i)
+				}
+				if g, w := fmt.Sprintf("%+v", *got), fmt.Sprintf("%+v", *want); g != w {
+					t.Errorf("%q at place %d: got %s, want %s", line, i, g, w)
+				}
 			}
 		}
 	}

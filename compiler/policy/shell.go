@@ -26,6 +26,7 @@ const (
 // and the files that its redirects touch.
 type analysis struct {
 	place    *Place
+	placed   bool // the place was asked
 	commands []command
 	touches  []touch
 	opaque   bool   // some of it could not be read
@@ -96,6 +97,7 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 // into returns where cd to a literal folder leads. It fails where that is not
 // inside the root, or not known.
 func (a *analysis) into(in dirs, dir string) (dirs, bool) {
+	a.placed = true
 	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && folds(dir) {
 		return dirs{unknown: true}, false
 	}
@@ -118,13 +120,45 @@ func (a *analysis) into(in dirs, dir string) (dirs, bool) {
 // is taken from.
 func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 
-// analyse reads a command line that runs at a place.
+// analyse reads a command line that runs at a place. Nobody may change what it returns.
 func analyse(p *Place, line string) *analysis {
-	a := &analysis{place: p}
 	in := dirs{set: p.dirs()}
 	if p.Names == nil && slices.ContainsFunc(in.set, Leaves) {
 		in = dirs{unknown: true}
 	}
+	if len(in.set) > 1 || len(line) > maxKept {
+		return analyseIn(in, p, line)
+	}
+	key := placedLine{line: line, unknown: in.unknown}
+	if !in.unknown {
+		key.dir = in.set[0]
+	}
+	if a, ok := analysedLines.get(key); ok {
+		a.place = p
+		return &a
+	}
+	a := analyseIn(in, p, line)
+	if !a.placed {
+		kept := *a
+		kept.place = nil
+		analysedLines.put(key, kept)
+	}
+	return a
+}
+
+// placedLine is what an analysis depends on that does not ask its place.
+type placedLine struct {
+	line    string
+	dir     string // in which it runs; "" where that is unknown
+	unknown bool
+}
+
+// analysedLines are the last analyses. A decision needs that of its line several times, and only
+// a line with a redirect or a cd depends on what is on the disk.
+var analysedLines = recent[placedLine, analysis]{size: keptLines}
+
+func analyseIn(in dirs, p *Place, line string) *analysis {
+	a := &analysis{place: p}
 	a.script(line, in)
 	judged := slices.ContainsFunc(a.commands, func(c command) bool { return !c.neutral })
 	if !judged && !a.opaque {
@@ -399,6 +433,7 @@ func (a *analysis) redirect(r *syntax.Redirect, in dirs) {
 
 // touch records a file that the line opens.
 func (a *analysis) touch(g ir.Group, w word, in dirs) {
+	a.placed = true
 	a.touches = append(a.touches, a.place.touched(g, w, in)...)
 }
 
