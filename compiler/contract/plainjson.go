@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,17 +20,37 @@ func ReadAnswer(data []byte, into any) error {
 }
 
 // AppendText appends a text as JSON, as json.Marshal writes it.
-func AppendText(b []byte, text string) []byte {
+func AppendText(b []byte, text string) []byte { return appendText(b, text, true) }
+
+// appendText appends a text as JSON, with "<", ">" and "&" escaped for HTML or not.
+func appendText(b []byte, text string, html bool) []byte {
+	begin, from := len(b), 0
+	b = append(b, '"')
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, err := json.Marshal(text)
-			if err != nil { // a text has none
-				panic(err)
-			}
-			return append(b, quoted...)
+		c := text[i]
+		switch {
+		case c < ' ', c >= utf8.RuneSelf:
+			return append(b[:begin], quoted(text, html)...)
+		case c == '"' || c == '\\':
+			b = append(append(b, text[from:i]...), '\\')
+			from = i
+		case html && (c == '<' || c == '>' || c == '&'):
+			b = append(append(b, text[from:i]...), `\u00`...)
+			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+			from = i + 1
 		}
 	}
-	return append(append(append(b, '"'), text...), '"')
+	return append(append(b, text[from:]...), '"')
+}
+
+func quoted(text string, html bool) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if err := e.Encode(text); err != nil { // a text has none
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // AppendTexts appends an object of texts as JSON: key, value, key, value.
@@ -57,15 +78,13 @@ func readPlain(data []byte, into any) bool {
 		return false
 	}
 	p := plainJSON{data: data}
-	read := reflect.New(v.Type()).Elem()
-	if p.space(); !p.object(read) {
-		return false
+	p.space()
+	ok := p.object(v)
+	if p.space(); ok && p.at == len(data) {
+		return true
 	}
-	if p.space(); p.at != len(data) {
-		return false
-	}
-	v.Set(read)
-	return true
+	v.SetZero()
+	return false
 }
 
 // plainJSON reads plain JSON from its beginning to its end. Its methods report false for what is
@@ -73,6 +92,7 @@ func readPlain(data []byte, into any) bool {
 type plainJSON struct {
 	data []byte
 	at   int
+	buf  []byte // of the last text that has an escape
 }
 
 // maxPlain is how deep plain JSON is nested at most.
@@ -128,8 +148,9 @@ func (p *plainJSON) word(w string) bool {
 	return true
 }
 
-// members calls a function for each key of an object, which takes its value.
-func (p *plainJSON) members(value func(key string) bool) bool {
+// members calls a function for each key of an object, which takes its value. The key holds until
+// then.
+func (p *plainJSON) members(value func(key []byte) bool) bool {
 	if !p.next('{') {
 		return false
 	}
@@ -138,7 +159,7 @@ func (p *plainJSON) members(value func(key string) bool) bool {
 	}
 	for {
 		p.space()
-		key, ok := p.text()
+		key, ok := p.bytes()
 		if !ok {
 			return false
 		}
@@ -165,24 +186,16 @@ func (p *plainJSON) object(into reflect.Value) bool {
 	if keys == nil {
 		return false
 	}
-	return p.members(func(key string) bool {
-		field := -1
-		for i, name := range keys {
-			if name == key {
-				field = i
-			} else if strings.EqualFold(name, key) {
+	return p.members(func(key []byte) bool {
+		field := slices.IndexFunc(keys, func(name string) bool { return name == string(key) })
+		if field < 0 {
+			other := string(key)
+			if slices.Contains(others, other) ||
+				slices.ContainsFunc(keys, func(name string) bool { return strings.EqualFold(name, other) }) {
 				return false
 			}
-		}
-		if field < 0 {
-			for _, other := range others {
-				if other == key {
-					return false
-				}
-			}
-			others = append(others, key)
-			_, ok := p.value(1)
-			return ok
+			others = append(others, other)
+			return p.skip()
 		}
 		if seen&(1<<field) != 0 {
 			return false
@@ -238,6 +251,16 @@ func (p *plainJSON) field(into reflect.Value) bool {
 	return false
 }
 
+// skip reads over a value of an object.
+func (p *plainJSON) skip() bool {
+	if p.at < len(p.data) && p.data[p.at] == '"' {
+		_, ok := p.bytes()
+		return ok
+	}
+	_, ok := p.value(1)
+	return ok
+}
+
 // value decodes any value, as json.Unmarshal does into an empty interface.
 func (p *plainJSON) value(depth int) (any, bool) {
 	if p.at == len(p.data) || depth > maxPlain {
@@ -247,13 +270,14 @@ func (p *plainJSON) value(depth int) (any, bool) {
 	case '"':
 		return p.text()
 	case '{':
-		m := make(map[string]any, 2)
-		ok := p.members(func(key string) bool {
-			if _, twice := m[key]; twice {
+		m := map[string]any{}
+		ok := p.members(func(key []byte) bool {
+			name := string(key)
+			if _, twice := m[name]; twice {
 				return false
 			}
 			v, ok := p.value(depth + 1)
-			m[key] = v
+			m[name] = v
 			return ok
 		})
 		return m, ok
@@ -307,68 +331,72 @@ func (p *plainJSON) number() (any, bool) {
 
 // text decodes a text.
 func (p *plainJSON) text() (string, bool) {
+	b, ok := p.bytes()
+	return string(b), ok
+}
+
+// bytes decodes a text, which holds until the next one.
+func (p *plainJSON) bytes() ([]byte, bool) {
 	if !p.next('"') {
-		return "", false
-	}
-	from := p.at
-	end := bytes.IndexByte(p.data[from:], '"')
-	if end < 0 {
-		return "", false
+		return nil, false
 	}
 	ascii := true
-	for i, c := range p.data[from : from+end] {
+	for i, c := range p.data[p.at:] {
 		switch {
+		case c == '"':
+			text := p.data[p.at : p.at+i]
+			p.at += i + 1
+			return text, ascii || utf8.Valid(text)
 		case c == '\\':
-			return p.escaped(from, from+i)
+			return p.escaped(p.at + i)
 		case c < ' ':
-			return "", false
+			return nil, false
 		case c >= utf8.RuneSelf:
 			ascii = false
 		}
 	}
-	p.at = from + end + 1
-	text := string(p.data[from : from+end])
-	return text, ascii || utf8.ValidString(text)
+	return nil, false
 }
 
 // escapes are those of one character.
-var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var escapes = ['u']byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
 
-// escaped decodes the text that begins at from, and whose first backslash stands at i. An escape
-// of a surrogate is not plain.
-func (p *plainJSON) escaped(from, i int) (string, bool) {
-	out := append(make([]byte, 0, 2*(i-from)+32), p.data[from:i]...)
+// escaped decodes the text that is read, and whose first backslash stands at i. An escape of a
+// surrogate is not plain.
+func (p *plainJSON) escaped(i int) ([]byte, bool) {
+	out := append(p.buf[:0], p.data[p.at:i]...)
 	for ; i < len(p.data); i++ {
 		switch c := p.data[i]; {
 		case c == '"':
-			p.at = i + 1
-			return string(out), utf8.Valid(out)
+			p.at, p.buf = i+1, out
+			return out, utf8.Valid(out)
 		case c < ' ':
-			return "", false
+			return nil, false
 		case c != '\\':
 			out = append(out, c)
 			continue
 		}
 		if i++; i == len(p.data) {
-			return "", false
+			return nil, false
 		}
-		if p.data[i] != 'u' {
-			c, ok := escapes[p.data[i]]
-			if !ok {
-				return "", false
+		if c := p.data[i]; c != 'u' {
+			if int(c) >= len(escapes) || escapes[c] == 0 {
+				return nil, false
 			}
-			out = append(out, c)
+			out = append(out, escapes[c])
 			continue
 		}
 		if i+4 >= len(p.data) {
-			return "", false
+			return nil, false
 		}
 		r, err := strconv.ParseUint(string(p.data[i+1:i+5]), 16, 16)
 		if err != nil || !utf8.ValidRune(rune(r)) {
-			return "", false
+			return nil, false
 		}
 		out = utf8.AppendRune(out, rune(r))
 		i += 4
 	}
-	return "", false
+	return nil, false
 }

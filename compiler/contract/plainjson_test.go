@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -86,6 +87,14 @@ func FuzzAppendText(f *testing.F) {
 		want, err := json.Marshal(text)
 		if got := AppendText(nil, text); err != nil || string(got) != string(want) {
 			t.Errorf("got %s, want %s", got, want)
+		}
+		object := Object{"a", text, text, "b"}
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(object); err != nil || string(JSON(object)) != b.String() {
+			t.Errorf("got %s, want %s", JSON(object), b.String())
 		}
 		want, err = json.Marshal(map[string]string{"a": text, "b": ""})
 		if got := AppendTexts(nil, "a", text, "b", ""); err != nil || string(got) != string(want) {
