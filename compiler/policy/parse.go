@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/recent"
 )
 
 // ParseLine parses a line of bash. The caller must not change what it returns: it is the same for
@@ -16,11 +18,11 @@ func ParseLine(line string) (*syntax.File, error) {
 	if len(line) > maxKept {
 		return parse(line)
 	}
-	if p, ok := parsedLines.get(line); ok {
+	if p, ok := parsedLines.Get(line); ok {
 		return p.file, p.err
 	}
 	file, err := parse(line)
-	parsedLines.put(line, parsed{file, err})
+	parsedLines.Put(line, parsed{file, err})
 	return file, err
 }
 
@@ -35,33 +37,7 @@ const (
 	maxKept   = 256 // the length of a line
 )
 
-// recent keeps the values of the last keys. It is safe for concurrent use.
-type recent[K comparable, V any] struct {
-	mu          sync.Mutex
-	last, older map[K]V
-	size        int
-}
-
-var parsedLines = recent[string, parsed]{size: keptLines}
-
-func (r *recent[K, V]) get(key K) (V, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, ok := r.last[key]
-	if !ok {
-		v, ok = r.older[key]
-	}
-	return v, ok
-}
-
-func (r *recent[K, V]) put(key K, v V) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last == nil || len(r.last) >= r.size {
-		r.last, r.older = make(map[K]V, r.size), r.last
-	}
-	r.last[key] = v
-}
+var parsedLines = recent.New[string, parsed](keptLines)
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 

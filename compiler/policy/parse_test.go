@@ -34,22 +34,6 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// What is kept is bounded, and the last values are among it.
-func TestRecent(t *testing.T) {
-	r := recent[string, int]{size: 10}
-	for i := range 1000 {
-		r.put(fmt.Sprint(i), i)
-		if n := len(r.last) + len(r.older); n > 20 {
-			t.Fatalf("got %d values, want 20 at most", n)
-		}
-		for back := range min(i+1, 10) {
-			if v, ok := r.get(fmt.Sprint(i - back)); !ok || v != i-back {
-				t.Fatalf("got %d, %v of %d, want it", v, ok, i-back)
-			}
-		}
-	}
-}
-
 // A line is analysed at each place as if it had never been analysed at another.
 func TestAnalyseAgain(t *testing.T) {
 	names := func(root string) func(dir, file string) []string {

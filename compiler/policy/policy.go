@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/recent"
 )
 
 // MCPKind says which part of an MCP server an action touches.
@@ -105,6 +108,24 @@ func New(p *ir.Project) *Engine {
 	e.paths.New = func() any { return newFilePath() }
 	return e
 }
+
+// Read returns the engine of a compiled policy. It is the same for everybody who reads the same
+// text, as the artifacts of several agents do, while it is among the last that were read.
+func Read(data []byte) (*Engine, error) {
+	key := sha256.Sum256(data)
+	if e, ok := engines.Get(key); ok {
+		return e, nil
+	}
+	p, err := ir.Unmarshal(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	e := New(p)
+	engines.Put(key, e)
+	return e, nil
+}
+
+var engines = recent.New[[sha256.Size]byte, *Engine](2)
 
 // Digest returns the project's [ir.Project.Digest] of a subject.
 func (e *Engine) Digest(ref ir.SubjectRef) string { return e.digests()(ref) }

@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/recent"
 )
 
 // Limits of what is analysed. A line beyond them counts as one that does not
@@ -133,7 +134,7 @@ func analyse(p *Place, line string) *analysis {
 	if !in.unknown {
 		key.dir = in.set[0]
 	}
-	if a, ok := analysedLines.get(key); ok {
+	if a, ok := analysedLines.Get(key); ok {
 		a.place = p
 		return &a
 	}
@@ -141,7 +142,7 @@ func analyse(p *Place, line string) *analysis {
 	if !a.placed {
 		kept := *a
 		kept.place = nil
-		analysedLines.put(key, kept)
+		analysedLines.Put(key, kept)
 	}
 	return a
 }
@@ -155,7 +156,7 @@ type placedLine struct {
 
 // analysedLines are the last analyses. A decision needs that of its line several times, and only
 // a line with a redirect or a cd depends on what is on the disk.
-var analysedLines = recent[placedLine, analysis]{size: keptLines}
+var analysedLines = recent.New[placedLine, analysis](keptLines)
 
 func analyseIn(in dirs, p *Place, line string) *analysis {
 	a := &analysis{place: p}

@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
 )
@@ -155,8 +156,8 @@ func (s *session) ask(c *call, r ruling) ruling {
 	case decision == ir.Ask && r.Decision == ir.Ask && r.rule:
 		return r
 	}
-	answer := place{"the hook of " + by.ref.String(), by.at}
-	return ruling{Decision: decision, place: answer, held: r.held, rule: r.rule, hooked: true}
+	at := place{"the hook of " + by.ref.String(), by.at}
+	return ruling{Decision: decision, place: at, held: r.held, rule: r.rule, hooked: true}
 }
 
 // changes reports whether plan asks about a call whatever a hook allows.
@@ -188,7 +189,7 @@ func (c *call) payload(s *session, folder string) []byte {
 	return append(b, '}')
 }
 
-// answer runs the hook's entry point. It reports false where the hook abstains.
+// answer returns what the hook says of a call. It reports false where the hook abstains.
 func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	failed := ir.Deny
 	if h.asks {
@@ -197,19 +198,56 @@ func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	if h.engine == nil {
 		return failed, !h.ofModes
 	}
-	disk := contract.Disk{Root: root, Resolve: func(p string) (string, error) { return path.Clean(p), nil }}
+	var said answer
 	if s.disk != nil {
-		disk = *s.disk
+		said = h.run(c.payload(s, s.disk.Root), *s.disk)
+	} else {
+		said = h.remembered(c.payload(s, root))
 	}
-	req := contract.HookRequest{Payload: c.payload(s, disk.Root), Policy: h.engine, Subject: h.ref, MayAllow: h.mayAllow}
-	a := hook.Answer(req.At(disk))
-	switch {
-	case a.Exit == 2:
+	if said.refuses {
 		return failed, true
-	case a.Exit != 0:
-		return 0, false
 	}
-	return read(a.Stdout)
+	return said.decision, said.answered
+}
+
+// answer is what a hook says of a payload.
+type answer struct {
+	refuses  bool // without an answer: its line says what becomes of the call
+	answered bool
+	decision ir.Decision
+}
+
+// question is what an answer depends on where nothing is known of the disk.
+type question struct {
+	engine   *policy.Engine
+	ref      ir.SubjectRef
+	mayAllow bool
+	payload  string
+}
+
+// answers are the last ones: sessions that start in several ways have the same hook.
+var answers = recent.New[question, answer](4096)
+
+func (h *listener) remembered(payload []byte) answer {
+	q := question{h.engine, h.ref, h.mayAllow, string(payload)}
+	said, ok := answers.Get(q)
+	if !ok {
+		disk := contract.Disk{Root: root, Resolve: func(p string) (string, error) { return path.Clean(p), nil }}
+		said = h.run(payload, disk)
+		answers.Put(q, said)
+	}
+	return said
+}
+
+// run runs the hook's entry point.
+func (h *listener) run(payload []byte, disk contract.Disk) answer {
+	req := contract.HookRequest{Payload: payload, Policy: h.engine, Subject: h.ref, MayAllow: h.mayAllow}
+	a := hook.Answer(req.At(disk))
+	if a.Exit != 0 {
+		return answer{refuses: a.Exit == 2}
+	}
+	d, answered := read(a.Stdout)
+	return answer{answered: answered, decision: d}
 }
 
 // read returns what a hook printed. It reports false where that is no decision.

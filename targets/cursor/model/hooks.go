@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"modec.dev/modec/compiler/contract"
@@ -213,34 +212,17 @@ type hookCall struct {
 	payload string
 }
 
-// answers remembers what modec's hook answers: at least the last keptAnswers of its answers.
-type answers struct {
-	mu          sync.Mutex
-	last, older map[hookCall]opinion
-}
-
 const keptAnswers = 4096
 
 // remembered asks modec's hook, once for both surfaces and all files that call it at about the
 // same time.
 func (o *opened) remembered(e *hookEntry, payload []byte) opinion {
-	m := &o.answers
-	m.mu.Lock()
-	said, ok := m.last[hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}]
+	key := hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}
+	said, ok := o.answers.Get(key)
 	if !ok {
-		said, ok = m.older[hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}]
+		said = o.run(e, payload)
+		o.answers.Put(key, said)
 	}
-	m.mu.Unlock()
-	if ok {
-		return said
-	}
-	said = o.run(e, payload)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.last == nil || len(m.last) >= keptAnswers {
-		m.last, m.older = make(map[hookCall]opinion, keptAnswers), m.last
-	}
-	m.last[hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}] = said
 	return said
 }
 
