@@ -32,8 +32,12 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 func (c *Cache[K, V]) Put(key K, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last == nil || len(c.last) >= c.size {
-		c.last, c.older = make(map[K]V), c.last
+	switch {
+	case c.last == nil:
+		c.last, c.older = map[K]V{}, map[K]V{}
+	case len(c.last) >= c.size:
+		clear(c.older)
+		c.last, c.older = c.older, c.last
 	}
 	c.last[key] = v
 }

@@ -24,8 +24,9 @@ type listener struct {
 	engine   *policy.Engine // nil where the policy cannot be used: modec then refuses
 	ref      ir.SubjectRef
 	mayAllow bool
-	asks     bool // where modec is missing or fails; else the line refuses
-	ofModes  bool // it abstains there: the session's own rules hold without it
+	asks     bool   // where modec is missing or fails; else the line refuses
+	ofModes  bool   // it abstains there: the session's own rules hold without it
+	text     string // what it is called where it decides
 	at       diag.Pos
 }
 
@@ -107,6 +108,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		return nil
 	}
 	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, ofModes: l.Otherwise == abstains}
+	h.text = "the hook of " + h.ref.String()
 	if l.Model != policyOfProject {
 		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
 		return h
@@ -128,7 +130,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the policy is not the one of the build that wrote the hook: it refuses everything")
 		return h
 	}
-	h.engine, h.ref = e, ref
+	h.engine, h.ref, h.text = e, ref, "the hook of "+ref.String()
 	return h
 }
 
@@ -156,8 +158,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 	case decision == ir.Ask && r.Decision == ir.Ask && r.rule:
 		return r
 	}
-	at := place{"the hook of " + by.ref.String(), by.at}
-	return ruling{Decision: decision, place: at, held: r.held, rule: r.rule, hooked: true}
+	return ruling{Decision: decision, place: place{text: by.text, at: by.at}, held: r.held, rule: r.rule, hooked: true}
 }
 
 // changes reports whether plan asks about a call whatever a hook allows.

@@ -127,7 +127,7 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 		with.add(s, r)
 	}
 	if with.most == nil {
-		with.most = &ruling{place: place{"no tool that is offered does it", s.at}}
+		with.most = &ruling{place: place{text: "no tool that is offered does it", at: s.at}}
 		without.most = with.most
 	}
 	governs := contract.Both
@@ -162,7 +162,7 @@ func (o *outcome) add(s *session, r ruling) {
 }
 
 func (o *outcome) answer(governs contract.Halves) contract.Answer {
-	return contract.Answer{Decision: o.most.Decision, Governs: governs, Rule: o.most.text, At: o.most.at}
+	return contract.Answer{Decision: o.most.Decision, Governs: governs, Rule: o.most.said(), At: o.most.at}
 }
 
 // named reports whether rules can refuse an action by its name: a tool of a server. Of
