@@ -139,6 +139,9 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 // dontAsk refuses it only where an ask rule asks too. An allow skips the question, but
 // neither a deny or ask rule nor plan. Observed on 2.1.329.
 func (s *session) ask(c *call, r ruling) ruling {
+	if r.Decision == ir.Deny {
+		return r // whatever they answer
+	}
 	var by *listener
 	decision := ir.Allow
 	for _, h := range s.hooks {
@@ -149,7 +152,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 			by, decision = h, d
 		}
 	}
-	if by == nil || r.Decision == ir.Deny {
+	if by == nil {
 		return r
 	}
 	switch {
