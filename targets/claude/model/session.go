@@ -122,6 +122,9 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 		r := s.rule(&c)
 		without.add(s, r)
 		if hooked {
+			if with.settled(r) {
+				continue
+			}
 			r = s.ask(&c, r)
 		}
 		with.add(s, r)
@@ -159,6 +162,12 @@ func (o *outcome) add(s *session, r ruling) {
 	if o.most == nil || r.Decision > o.most.Decision {
 		o.most = &r
 	}
+}
+
+// settled reports whether a call changes nothing whatever a hook says of it: another one is
+// allowed, and where this one is allowed by itself no hole comes of that, or one is known.
+func (o *outcome) settled(r ruling) bool {
+	return o.most != nil && o.most.Decision == ir.Allow && (o.hole != nil || r.Decision != ir.Allow || r.loose == "")
 }
 
 func (o *outcome) answer(governs contract.Halves) contract.Answer {
