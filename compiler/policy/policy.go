@@ -229,8 +229,12 @@ func (s *Subject) Decide(a Action) Result {
 // mode they are those of every side that states the group; only Decide says how
 // they combine. The caller must not change them.
 func (s *Subject) Rules(g ir.Group) []ir.Rule {
+	sides := s.stating(g)
+	if len(sides) == 1 {
+		return slices.Clip(sides[0].rules(g))
+	}
 	var all []ir.Rule
-	for _, side := range s.stating(g) {
+	for _, side := range sides {
 		all = append(all, side.rules(g)...)
 	}
 	return all
