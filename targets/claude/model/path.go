@@ -81,9 +81,9 @@ func (r *pathRule) nearly(f *file) bool {
 // ignored is a line of .gitignore, compiled. Where "*" is the only character with a meaning of its
 // own it matches without a regular expression.
 type ignored struct {
-	re       *regexp.Regexp // nil where segments say it
-	segments [][]string     // each cut at its "*"; nil for "**"
-	within   bool           // it matches what is in a folder, and not the folder itself
+	re       *regexp.Regexp
+	segments [][]string // each cut at its "*", nil for "**"; none where only the expression says it
+	within   bool       // it matches what is in a folder, and not the folder itself
 }
 
 func newIgnored(line string) (ignored, error) {
@@ -92,7 +92,7 @@ func newIgnored(line string) (ignored, error) {
 		return ignored{re: re}, err
 	}
 	line, within := strings.CutSuffix(line, "/")
-	ig := ignored{within: within}
+	ig := ignored{re: re, within: within}
 	if !strings.Contains(line, "/") {
 		ig.segments = append(ig.segments, nil)
 	}
@@ -111,7 +111,7 @@ func newIgnored(line string) (ignored, error) {
 
 // match reports whether the pattern matches a path, or a folder above it.
 func (ig *ignored) match(rel string) bool {
-	if ig.re != nil {
+	if ig.segments == nil {
 		return ig.re.MatchString(rel)
 	}
 	return ig.matchFrom(ig.segments, rel)
