@@ -30,7 +30,7 @@ const (
 
 // The vocabulary, from the bottom up.
 var (
-	words      = []string{"compiler/diag", "compiler/memfs"}
+	words      = []string{"compiler/diag", "compiler/memfs", "compiler/recent"}
 	model      = append(slices.Clip(words), "compiler/ir")
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
@@ -42,6 +42,7 @@ var (
 var layers = []layer{
 	{pkg: "compiler/diag"},
 	{pkg: "compiler/memfs"},
+	{pkg: "compiler/recent"},
 	{pkg: "compiler/ecma"},
 	{pkg: "compiler/regular", may: []string{"compiler/ecma"}},
 	{pkg: "compiler/jsonedit"},

@@ -53,6 +53,7 @@ type verifyReport struct {
 }
 
 func (c *verifyCmd) Run(e *env) error {
+	collectSeldom()
 	start := time.Now()
 	from := workTree
 	if c.Staged {

@@ -200,6 +200,9 @@ func (d *Disk) atHome(name string) string {
 
 // rootAtHome returns the project's folder as ~/NAME where it lies in the home folder.
 func (d *Disk) rootAtHome() string {
+	if !filepath.IsAbs(d.Home) {
+		return ""
+	}
 	if real, err := d.Resolve(d.Root); err == nil {
 		if at := d.atHome(real); at != "" {
 			return at

@@ -34,6 +34,29 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// ofTexts returns an indented object of texts, nil for any other object.
+func (o Object) ofTexts(indent string) []byte {
+	if len(o) == 0 || len(o)%2 != 0 {
+		return nil
+	}
+	b := []byte("{")
+	for i, v := range o {
+		text, ok := v.(string)
+		switch {
+		case !ok:
+			return nil
+		case i%2 == 1:
+			b = append(b, ": "...)
+		case i > 0:
+			b = append(append(b, ",\n"...), indent...)
+		default:
+			b = append(append(b, '\n'), indent...)
+		}
+		b = appendText(b, text, false)
+	}
+	return append(b, "\n}\n"...)
+}
+
 // JSON writes a value of strings, numbers, lists, maps and Objects, indented by two spaces,
 // without HTML escapes and with a final line break. It panics for any other value, which is
 // a defect of the caller and never depends on its input.
@@ -43,6 +66,11 @@ func JSON(v any) []byte { return encode(v, "  ") }
 func JSONLine(v any) []byte { return bytes.TrimSuffix(encode(v, ""), []byte("\n")) }
 
 func encode(v any, indent string) []byte {
+	if o, ok := v.(Object); ok && indent != "" {
+		if b := o.ofTexts(indent); b != nil {
+			return b
+		}
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -9,13 +9,16 @@ import (
 	"sync"
 )
 
-// ReadPayload decodes what an agent sends to a hook into a struct. It fails on anything but one
+// ReadPayload decodes what an agent sends to a hook into an empty struct. It fails on anything but one
 // JSON object, and on keys that programs read in different ways: one that stands twice in an
 // object, and one that differs by its case from a key of the struct, for which Go takes it.
 func ReadPayload(data []byte, into any) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // PowerShell may put one there
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
 		return fmt.Errorf("got %d bytes that do not begin with an object", len(data))
+	}
+	if readPlain(data, into) {
+		return nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return err

@@ -335,9 +335,9 @@ func (a *analysis) guess(w word) {
 			text = text[2:]
 		}
 	}
-	probe := analysis{engine: a.engine, scripts: a.scripts, depth: a.depth}
+	probe := analysis{place: a.place, scripts: a.scripts, depth: a.depth}
 	probe.script(text, dirs{unknown: true})
-	a.scripts = probe.scripts
+	a.scripts, a.placed = probe.scripts, a.placed || probe.placed
 	if a.scripts > maxScripts || a.depth >= maxDepth {
 		a.unreadable("it runs too many shells")
 	}

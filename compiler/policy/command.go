@@ -191,7 +191,7 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 // command decides a line that runs at a place: the lowest decision over its simple
 // commands, and over the files that it touches.
 func (s *Subject) command(p *Place, line string) Result {
-	a := s.engine.analyse(p, line)
+	a := analyse(p, line)
 	r := s.line(a, alike)
 	if a.odd {
 		if strict := *s.line(a, unlike); strict.Decision != r.Decision {

@@ -369,3 +369,10 @@ func commandIn(s *Subject, dir, line string) Result {
 	p := Place{Dirs: []string{path.Clean(dir)}}
 	return s.DecideAt(&p, Action{Group: ir.Command, Arg: line})
 }
+
+// What a wrapper may run is judged wherever it leads: its files are at the line's place.
+func TestGuessedRedirects(t *testing.T) {
+	testLines(t, "guessed", commands(allow("watch *"), deny("rm *")), lines{
+		"watch 'x > /etc/passwd'": ir.Allow, "watch 'x > /proc/self/fd/3'": ir.Allow, "watch 'rm x > /etc/passwd'": ir.Deny,
+		"env -S 'cat < ~/x'": ir.Deny, "watch 'cd x; rm y'": ir.Deny})
+}

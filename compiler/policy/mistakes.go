@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -75,9 +74,6 @@ var (
 	withParentheses = regexp.MustCompile(`[^\s'"()]+[()][^\s'"]*`)
 )
 
-// anyone is an engine of no project: it reads lines.
-var anyone = sync.OnceValue(func() *Engine { return New(&ir.Project{}) })
-
 // CheckHeld reports why a text is not a pattern that a deny or an ask of commands can match. It
 // tries the command that the pattern itself is, with a word for each wildcard: a line is judged
 // command by command, so that a pattern with "&&", "|" or ">" matches none.
@@ -93,7 +89,7 @@ func CheckHeld(text string) error {
 	if !substitutes.MatchString(line) {
 		line = withParentheses.ReplaceAllString(line, "'$0'") // a file's name may have them
 	}
-	a := anyone().analyse(&atTheRoot, line)
+	a := analyse(&atTheRoot, line)
 	rule := commandRule{pattern: p}
 	for i := range a.commands {
 		if rule.holds(&a.commands[i]) {

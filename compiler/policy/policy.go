@@ -1,16 +1,17 @@
 package policy
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/recent"
 )
 
 // MCPKind says which part of an MCP server an action touches.
@@ -84,8 +85,7 @@ type Engine struct {
 	guards    func() (*fileRules, error)
 	digests   func() func(ir.SubjectRef) string
 
-	paths   sync.Pool // *filePath
-	parsers sync.Pool // *syntax.Parser
+	paths sync.Pool // *filePath
 
 	mu       sync.Mutex
 	modes    map[string]*side
@@ -106,9 +106,26 @@ func New(p *ir.Project) *Engine {
 	}
 	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardText) })
 	e.paths.New = func() any { return newFilePath() }
-	e.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 	return e
 }
+
+// Read returns the engine of a compiled policy. It is the same for everybody who reads the same
+// text, as the artifacts of several agents do, while it is among the last that were read.
+func Read(data []byte) (*Engine, error) {
+	key := sha256.Sum256(data)
+	if e, ok := engines.Get(key); ok {
+		return e, nil
+	}
+	p, err := ir.Unmarshal(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	e := New(p)
+	engines.Put(key, e)
+	return e, nil
+}
+
+var engines = recent.New[[sha256.Size]byte, *Engine](2)
 
 // Digest returns the project's [ir.Project.Digest] of a subject.
 func (e *Engine) Digest(ref ir.SubjectRef) string { return e.digests()(ref) }
@@ -212,8 +229,12 @@ func (s *Subject) Decide(a Action) Result {
 // mode they are those of every side that states the group; only Decide says how
 // they combine. The caller must not change them.
 func (s *Subject) Rules(g ir.Group) []ir.Rule {
+	sides := s.stating(g)
+	if len(sides) == 1 {
+		return slices.Clip(sides[0].rules(g))
+	}
 	var all []ir.Rule
-	for _, side := range s.stating(g) {
+	for _, side := range sides {
 		all = append(all, side.rules(g)...)
 	}
 	return all

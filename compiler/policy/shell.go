@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/recent"
 )
 
 // Limits of what is analysed. A line beyond them counts as one that does not
@@ -25,8 +26,8 @@ const (
 // analysis is what a command line may do, whoever runs it: the simple commands
 // and the files that its redirects touch.
 type analysis struct {
-	engine   *Engine
 	place    *Place
+	placed   bool // the place was asked
 	commands []command
 	touches  []touch
 	opaque   bool   // some of it could not be read
@@ -97,6 +98,7 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 // into returns where cd to a literal folder leads. It fails where that is not
 // inside the root, or not known.
 func (a *analysis) into(in dirs, dir string) (dirs, bool) {
+	a.placed = true
 	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && folds(dir) {
 		return dirs{unknown: true}, false
 	}
@@ -119,13 +121,45 @@ func (a *analysis) into(in dirs, dir string) (dirs, bool) {
 // is taken from.
 func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 
-// analyse reads a command line that runs at a place.
-func (e *Engine) analyse(p *Place, line string) *analysis {
-	a := &analysis{engine: e, place: p}
+// analyse reads a command line that runs at a place. Nobody may change what it returns.
+func analyse(p *Place, line string) *analysis {
 	in := dirs{set: p.dirs()}
 	if p.Names == nil && slices.ContainsFunc(in.set, Leaves) {
 		in = dirs{unknown: true}
 	}
+	if len(in.set) > 1 || len(line) > maxKept {
+		return analyseIn(in, p, line)
+	}
+	key := placedLine{line: line, unknown: in.unknown}
+	if !in.unknown {
+		key.dir = in.set[0]
+	}
+	if a, ok := analysedLines.Get(key); ok {
+		a.place = p
+		return &a
+	}
+	a := analyseIn(in, p, line)
+	if !a.placed {
+		kept := *a
+		kept.place = nil
+		analysedLines.Put(key, kept)
+	}
+	return a
+}
+
+// placedLine is what an analysis depends on that does not ask its place.
+type placedLine struct {
+	line    string
+	dir     string // in which it runs; "" where that is unknown
+	unknown bool
+}
+
+// analysedLines are the last analyses. A decision needs that of its line several times, and only
+// a line with a redirect or a cd depends on what is on the disk.
+var analysedLines = recent.New[placedLine, analysis](keptLines)
+
+func analyseIn(in dirs, p *Place, line string) *analysis {
+	a := &analysis{place: p}
 	a.script(line, in)
 	judged := slices.ContainsFunc(a.commands, func(c command) bool { return !c.neutral })
 	if !judged && !a.opaque {
@@ -150,9 +184,7 @@ func (a *analysis) script(text string, in dirs) {
 	if why := notPlain(text); why != "" {
 		a.odd, a.oddity = true, cmp.Or(a.oddity, why)
 	}
-	p := a.engine.parsers.Get().(*syntax.Parser)
-	file, err := p.Parse(strings.NewReader(text), "")
-	a.engine.parsers.Put(p)
+	file, err := ParseLine(text)
 	if err != nil {
 		a.unreadable("it does not parse")
 		return
@@ -402,6 +434,7 @@ func (a *analysis) redirect(r *syntax.Redirect, in dirs) {
 
 // touch records a file that the line opens.
 func (a *analysis) touch(g ir.Group, w word, in dirs) {
+	a.placed = true
 	a.touches = append(a.touches, a.place.touched(g, w, in)...)
 }
 

@@ -131,7 +131,7 @@ func runIn(t *testing.T, shell []string, printf string, lines []string) [][][]st
 
 // differs says why a line ran other commands than this package reads, "" where it did not.
 func differs(line string, ran [][]string) string {
-	a := New(&ir.Project{}).analyse(&Place{}, line)
+	a := analyse(&Place{}, line)
 	var read [][]word
 	for i := range a.commands {
 		if c := &a.commands[i]; !c.neutral || c.words[0].text == "cat" { // that of a message
@@ -208,7 +208,7 @@ func plainLines(r *rand.Rand, n int) []string {
 // known reports whether all programs of a line are stubs, and all files that its redirects open
 // can be opened, so that a shell that reads it right runs that and nothing else.
 func known(line string) bool {
-	a := New(&ir.Project{}).analyse(&Place{}, line)
+	a := analyse(&Place{}, line)
 	beside := strings.ContainsAny(strings.NewReplacer("&&", "", "||", "", "2>&1", "").Replace(line), "|&")
 	for _, c := range a.commands {
 		if len(c.words) == 0 || !slices.Contains(stubs, c.words[0].script()) {

@@ -9,7 +9,6 @@
 package hook
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -213,23 +212,23 @@ func (q *question) inMode() (opinion, bool) {
 }
 
 func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer {
-	reason := fmt.Sprintf("modec: %s may not use %s here", ref, tool)
+	reason := "modec: " + ref.String()
 	switch r.Decision {
 	case ir.Ask:
-		reason = fmt.Sprintf("modec: %s asks first about %s", ref, tool)
+		reason += " asks first about " + tool
 	case ir.Allow:
-		reason = fmt.Sprintf("modec: %s may use %s", ref, tool)
+		reason += " may use " + tool
+	default:
+		reason += " may not use " + tool + " here"
 	}
 	reason += ", by " + r.Told()
 	if p := r.Pos.String(); p != "" {
 		reason += " (" + p + ")"
 	}
-	b, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]string{
-		"hookEventName": "PreToolUse", "permissionDecision": r.Decision.String(), "permissionDecisionReason": reason}})
-	if err != nil {
-		return contract.Refuse(err.Error())
-	}
-	return contract.HookAnswer{Stdout: append(b, '\n')}
+	b := append(make([]byte, 0, len(reason)+160), `{"hookSpecificOutput":`...)
+	b = contract.AppendTexts(b, "hookEventName", "PreToolUse", "permissionDecision", r.Decision.String(),
+		"permissionDecisionReason", reason)
+	return contract.HookAnswer{Stdout: append(b, "}\n"...)}
 }
 
 func (q *question) opinion() opinion {

@@ -10,7 +10,6 @@
 package model
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
@@ -285,12 +284,12 @@ func (o *opener) engine(name string) *policy.Engine {
 	}
 	o.engines[name] = nil
 	if data := o.read(name); data != nil {
-		p, err := ir.Unmarshal(bytes.NewReader(data))
+		e, err := policy.Read(data)
 		if err != nil {
 			o.warn(diag.Pos{File: name}, "the hook does not load the policy: %v", err)
 			return nil
 		}
-		o.engines[name] = policy.New(p)
+		o.engines[name] = e
 	}
 	return o.engines[name]
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
 )
@@ -24,8 +24,9 @@ type listener struct {
 	engine   *policy.Engine // nil where the policy cannot be used: modec then refuses
 	ref      ir.SubjectRef
 	mayAllow bool
-	asks     bool // where modec is missing or fails; else the line refuses
-	ofModes  bool // it abstains there: the session's own rules hold without it
+	asks     bool   // where modec is missing or fails; else the line refuses
+	ofModes  bool   // it abstains there: the session's own rules hold without it
+	text     string // what it is called where it decides
 	at       diag.Pos
 }
 
@@ -107,6 +108,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		return nil
 	}
 	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, ofModes: l.Otherwise == abstains}
+	h.text = "the hook of " + h.ref.String()
 	if l.Model != policyOfProject {
 		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
 		return h
@@ -128,7 +130,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the policy is not the one of the build that wrote the hook: it refuses everything")
 		return h
 	}
-	h.engine, h.ref = e, ref
+	h.engine, h.ref, h.text = e, ref, "the hook of "+ref.String()
 	return h
 }
 
@@ -137,6 +139,9 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 // dontAsk refuses it only where an ask rule asks too. An allow skips the question, but
 // neither a deny or ask rule nor plan. Observed on 2.1.329.
 func (s *session) ask(c *call, r ruling) ruling {
+	if r.Decision == ir.Deny {
+		return r // whatever they answer
+	}
 	var by *listener
 	decision := ir.Allow
 	for _, h := range s.hooks {
@@ -147,7 +152,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 			by, decision = h, d
 		}
 	}
-	if by == nil || r.Decision == ir.Deny {
+	if by == nil {
 		return r
 	}
 	switch {
@@ -156,8 +161,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 	case decision == ir.Ask && r.Decision == ir.Ask && r.rule:
 		return r
 	}
-	answer := place{"the hook of " + by.ref.String(), by.at}
-	return ruling{Decision: decision, place: answer, held: r.held, rule: r.rule, hooked: true}
+	return ruling{Decision: decision, place: place{text: by.text, at: by.at}, held: r.held, rule: r.rule, hooked: true}
 }
 
 // changes reports whether plan asks about a call whatever a hook allows.
@@ -171,17 +175,25 @@ func (c *call) changes() bool {
 	return false
 }
 
-// event is the payload of Claude Code's PreToolUse.
-type event struct {
-	Event string         `json:"hook_event_name"`
-	Mode  string         `json:"permission_mode"`
-	Cwd   string         `json:"cwd"`
-	Tool  string         `json:"tool_name"`
-	Input map[string]any `json:"tool_input"`
-	Agent string         `json:"agent_type,omitempty"`
+// payload returns that of Claude Code's PreToolUse, for a session in a folder.
+func (c *call) payload(s *session, folder string) []byte {
+	b := make([]byte, 0, 256)
+	b = append(b, `{"hook_event_name":"PreToolUse","permission_mode":`...)
+	b = contract.AppendText(b, s.mode)
+	b = append(b, `,"cwd":`...)
+	b = contract.AppendText(b, folder)
+	b = append(b, `,"tool_name":`...)
+	b = contract.AppendText(b, c.tool)
+	b = append(b, `,"tool_input":`...)
+	b = c.input(b, folder)
+	if s.agent != "" {
+		b = append(b, `,"agent_type":`...)
+		b = contract.AppendText(b, s.agent)
+	}
+	return append(b, '}')
 }
 
-// answer runs the hook's entry point. It reports false where the hook abstains.
+// answer returns what the hook says of a call. It reports false where the hook abstains.
 func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	failed := ir.Deny
 	if h.asks {
@@ -190,23 +202,56 @@ func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	if h.engine == nil {
 		return failed, !h.ofModes
 	}
-	disk := contract.Disk{Root: root, Resolve: func(p string) (string, error) { return path.Clean(p), nil }}
+	var said answer
 	if s.disk != nil {
-		disk = *s.disk
+		said = h.run(c.payload(s, s.disk.Root), *s.disk)
+	} else {
+		said = h.remembered(c.payload(s, root))
 	}
-	payload, err := json.Marshal(event{"PreToolUse", s.mode, disk.Root, c.tool, c.input(disk.Root), s.agent})
-	if err != nil {
+	if said.refuses {
 		return failed, true
 	}
+	return said.decision, said.answered
+}
+
+// answer is what a hook says of a payload.
+type answer struct {
+	refuses  bool // without an answer: its line says what becomes of the call
+	answered bool
+	decision ir.Decision
+}
+
+// question is what an answer depends on where nothing is known of the disk.
+type question struct {
+	engine   *policy.Engine
+	ref      ir.SubjectRef
+	mayAllow bool
+	payload  string
+}
+
+// answers are the last ones: sessions that start in several ways have the same hook.
+var answers = recent.New[question, answer](4096)
+
+func (h *listener) remembered(payload []byte) answer {
+	q := question{h.engine, h.ref, h.mayAllow, string(payload)}
+	said, ok := answers.Get(q)
+	if !ok {
+		disk := contract.Disk{Root: root, Resolve: func(p string) (string, error) { return path.Clean(p), nil }}
+		said = h.run(payload, disk)
+		answers.Put(q, said)
+	}
+	return said
+}
+
+// run runs the hook's entry point.
+func (h *listener) run(payload []byte, disk contract.Disk) answer {
 	req := contract.HookRequest{Payload: payload, Policy: h.engine, Subject: h.ref, MayAllow: h.mayAllow}
 	a := hook.Answer(req.At(disk))
-	switch {
-	case a.Exit == 2:
-		return failed, true
-	case a.Exit != 0:
-		return 0, false
+	if a.Exit != 0 {
+		return answer{refuses: a.Exit == 2}
 	}
-	return read(a.Stdout)
+	d, answered := read(a.Stdout)
+	return answer{answered: answered, decision: d}
 }
 
 // read returns what a hook printed. It reports false where that is no decision.
@@ -217,7 +262,7 @@ func read(stdout []byte) (d ir.Decision, answered bool) {
 			Decision string `json:"permissionDecision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if json.Unmarshal(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
+	if contract.ReadAnswer(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
 		return 0, false
 	}
 	switch out.Specific.Decision {
@@ -240,8 +285,8 @@ func asks(text string) bool {
 	return answered && d < ir.Allow
 }
 
-// input returns what the agent writes into tool_input in a project's folder.
-func (c *call) input(folder string) map[string]any {
+// input appends what the agent writes into tool_input in a project's folder.
+func (c *call) input(b []byte, folder string) []byte {
 	written := c.written
 	elsewhere := folder == root && drive.MatchString(written) // where drives are: in the project of no system
 	if c.file != nil && !elsewhere && !filepath.IsAbs(written) && !strings.HasPrefix(written, "/") &&
@@ -250,25 +295,26 @@ func (c *call) input(folder string) map[string]any {
 	}
 	switch c.tool {
 	case "Read", "Edit", "Write":
-		return map[string]any{"file_path": written}
+		return contract.AppendTexts(b, "file_path", written)
 	case "NotebookEdit":
-		return map[string]any{"notebook_path": written}
+		return contract.AppendTexts(b, "notebook_path", written)
 	case "Grep", "Glob":
-		return map[string]any{"pattern": "x", "path": written}
+		return contract.AppendTexts(b, "pattern", "x", "path", written)
 	case "LSP":
-		return map[string]any{"operation": "hover", "filePath": written, "line": 1, "character": 1}
+		b = contract.AppendTexts(b, "operation", "hover", "filePath", written)
+		return append(b[:len(b)-1], `,"line":1,"character":1}`...)
 	case "Bash", "Monitor":
-		return map[string]any{"command": c.Arg, "description": "x"}
+		return contract.AppendTexts(b, "command", c.Arg, "description", "x")
 	case "WebFetch":
-		return map[string]any{"url": "https://" + bracketed(c.Arg) + "/", "prompt": "x"}
+		return contract.AppendTexts(b, "url", "https://"+bracketed(c.Arg)+"/", "prompt", "x")
 	case "Agent":
-		return map[string]any{"description": "x", "prompt": "x", "subagent_type": c.Arg}
+		return contract.AppendTexts(b, "description", "x", "prompt", "x", "subagent_type", c.Arg)
 	case "Skill":
-		return map[string]any{"skill": c.Arg}
+		return contract.AppendTexts(b, "skill", c.Arg)
 	case "ReadMcpResourceTool":
-		return map[string]any{"server": c.Server, "uri": c.Arg}
+		return contract.AppendTexts(b, "server", c.Server, "uri", c.Arg)
 	}
-	return map[string]any{}
+	return contract.AppendTexts(b)
 }
 
 // bracketed returns a host as a URL contains it: an address of IP version 6 in brackets.

@@ -74,7 +74,7 @@ func (s *session) besideRules(c *call, r ruling, paths func(*ruleSet) []pathRule
 
 // byMode is a decision of the mode itself.
 func (s *session) byMode(d ir.Decision, what string) ruling {
-	return ruling{Decision: d, place: place{what + " in the mode " + s.mode, s.at}}
+	return ruling{Decision: d, place: place{what, s.mode, s.at}}
 }
 
 // otherwise decides a call that no rule is about.

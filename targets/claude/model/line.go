@@ -2,9 +2,10 @@ package model
 
 import (
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/policy"
 )
 
 // line is a command line, taken apart.
@@ -28,13 +29,9 @@ type simple struct {
 	free    []string // those on which allow rules are tried
 }
 
-var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
-
 func newLine(text string) *line {
 	l := &line{text: text}
-	p := parsers.Get().(*syntax.Parser)
-	defer parsers.Put(p)
-	f, err := p.Parse(strings.NewReader(text), "")
+	f, err := policy.ParseLine(text)
 	if err != nil {
 		// Observed: rules are then tried on the text alone.
 		l.unknown = true

@@ -18,10 +18,10 @@ import (
 type pathRule struct {
 	place
 	base   string // the folder that the pattern is relative to
-	folded *regexp.Regexp
-	exact  *regexp.Regexp // in the case in which the pattern is written
-	alike  *regexp.Regexp // in the form in which a file system may take names for each other
-	folder string         // the folder of a pattern for what is in one: modec/*
+	folded ignored
+	exact  ignored // in the case in which the pattern is written
+	alike  ignored // in the form in which a file system may take names for each other
+	folder string  // the folder of a pattern for what is in one: modec/*
 }
 
 // newPathRule compiles the pattern of a rule. folder is that of the file in which the
@@ -45,31 +45,106 @@ func newPathRule(p place, r rule.Rule, list ir.Decision, folder string) (pathRul
 		out.folder = out.base
 	}
 	var err error
-	if out.folded, err = regexp.Compile(ignorePattern(fold(pattern.Pattern))); err == nil {
-		out.exact, err = regexp.Compile(ignorePattern(pattern.Pattern))
+	if out.folded, err = newIgnored(fold(pattern.Pattern)); err == nil {
+		out.exact, err = newIgnored(pattern.Pattern)
 	}
 	if err == nil {
-		out.alike, err = regexp.Compile(ignorePattern(policy.Fold(pattern.Pattern)))
+		out.alike, err = newIgnored(policy.Fold(pattern.Pattern))
 	}
 	return out, err
 }
 
 func (r *pathRule) match(f *file) bool {
-	rel, ok := below(r.base, f.clean)
-	return ok && r.folded.MatchString(fold(rel))
+	rel := f.below(r.base)
+	return rel != nil && r.folded.match(rel.folded)
 }
 
 // matchExact reports whether a rule matches in the case in which it is written.
 func (r *pathRule) matchExact(f *file) bool {
-	rel, ok := below(r.base, f.clean)
-	return ok && r.exact.MatchString(rel)
+	rel := f.below(r.base)
+	return rel != nil && r.exact.match(rel.exact)
 }
 
 // nearly reports whether a rule matches a path whose names some file system takes for those of the
 // path that is given. Claude Code compares letters by case only.
 func (r *pathRule) nearly(f *file) bool {
-	rel, ok := below(r.base, f.clean)
-	return ok && r.alike.MatchString(policy.Fold(rel))
+	rel := f.below(r.base)
+	if rel == nil {
+		return false
+	}
+	if !rel.isAlike {
+		rel.alike, rel.isAlike = policy.Fold(rel.exact), true
+	}
+	return r.alike.match(rel.alike)
+}
+
+// ignored is a line of .gitignore, compiled. Where "*" is the only character with a meaning of its
+// own it matches without a regular expression.
+type ignored struct {
+	re       *regexp.Regexp
+	segments [][]string // each cut at its "*", nil for "**"; none where only the expression says it
+	within   bool       // it matches what is in a folder, and not the folder itself
+}
+
+func newIgnored(line string) (ignored, error) {
+	re, err := regexp.Compile(ignorePattern(line))
+	if err != nil || strings.ContainsAny(line, "?[\\\ufffd") { // an expression takes invalid text for \ufffd
+		return ignored{re: re}, err
+	}
+	line, within := strings.CutSuffix(line, "/")
+	ig := ignored{re: re, within: within}
+	if !strings.Contains(line, "/") {
+		ig.segments = append(ig.segments, nil)
+	}
+	for seg := range strings.SplitSeq(strings.TrimPrefix(line, "/"), "/") {
+		if seg == "**" {
+			ig.segments = append(ig.segments, nil)
+			continue
+		}
+		for strings.Contains(seg, "**") {
+			seg = strings.ReplaceAll(seg, "**", "*")
+		}
+		ig.segments = append(ig.segments, strings.Split(seg, "*"))
+	}
+	return ig, nil
+}
+
+// match reports whether the pattern matches a path, or a folder above it.
+func (ig *ignored) match(rel string) bool {
+	if ig.segments == nil {
+		return ig.re.MatchString(rel)
+	}
+	return ig.matchFrom(ig.segments, rel)
+}
+
+func (ig *ignored) matchFrom(segments [][]string, rel string) bool {
+	for i, seg := range segments {
+		last := i == len(segments)-1
+		if seg == nil {
+			if last {
+				return rel != ""
+			}
+			for ; ; rel = rel[strings.IndexByte(rel, '/')+1:] {
+				if ig.matchFrom(segments[i+1:], rel) {
+					return true
+				}
+				if !strings.Contains(rel, "/") {
+					return false
+				}
+			}
+		}
+		name, rest, more := strings.Cut(rel, "/")
+		switch {
+		case !rule.Match(seg, name):
+			return false
+		case last:
+			return more || !ig.within
+		case !more:
+			return false
+		}
+		rel = rest
+	}
+	return false
 }
 
 // ignorePattern returns a line of .gitignore as a regular expression over paths relative
@@ -155,6 +230,9 @@ func ignoreClass(b *strings.Builder, rest string) int {
 // fold returns what a JavaScript expression with the flag i compares: upper case, where a
 // letter outside of ASCII never becomes one inside.
 func fold(s string) string {
+	if ascii(s) {
+		return strings.ToUpper(s)
+	}
 	return strings.Map(func(r rune) rune {
 		if u := unicode.ToUpper(r); r < 0x80 || u >= 0x80 {
 			return u
@@ -163,12 +241,51 @@ func fold(s string) string {
 	}, s)
 }
 
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 // file is a path that a tool is given.
 type file struct {
 	clean     string // absolute
 	inside    bool   // of the project's folder
 	protected bool
 	odd       string // why no rule is about the path, "" where one can be
+	bases     []relative
+}
+
+// relative is a path relative to a folder in which it is, in the forms that rules compare.
+type relative struct {
+	base    string
+	in      bool
+	exact   string
+	folded  string
+	alike   string // where isAlike is set
+	isAlike bool
+}
+
+// below returns the path relative to a folder, nil where it is not in the folder.
+func (f *file) below(base string) *relative {
+	var r *relative
+	for i := range f.bases {
+		if f.bases[i].base == base {
+			r = &f.bases[i]
+		}
+	}
+	if r == nil {
+		rel, ok := below(base, f.clean)
+		f.bases = append(f.bases, relative{base: base, in: ok, exact: rel, folded: fold(rel)})
+		r = &f.bases[len(f.bases)-1]
+	}
+	if !r.in {
+		return nil
+	}
+	return r
 }
 
 var drive = regexp.MustCompile(`^[A-Za-z]:|^\\\\`)
@@ -211,10 +328,14 @@ func portable(arg string) string {
 // below returns a path relative to a folder. It reports false for a path that is not in
 // the folder.
 func below(dir, p string) (string, bool) {
-	if dir != "/" {
-		dir += "/"
+	if dir == "/" {
+		dir = ""
 	}
-	return strings.CutPrefix(p, dir)
+	rest, ok := strings.CutPrefix(p, dir)
+	if !ok || rest == "" || rest[0] != '/' {
+		return p, false
+	}
+	return rest[1:], true
 }
 
 // protected reports whether Claude Code asks about a path in every mode but

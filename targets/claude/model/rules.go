@@ -9,10 +9,19 @@ import (
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
-// place is a rule as it stands in its file.
+// place is a rule as it stands in its file, or what decides in its stead.
 type place struct {
 	text string
+	mode string // what text says is so in that mode; "": in any
 	at   diag.Pos
+}
+
+// said returns what decides as a person reads it.
+func (p *place) said() string {
+	if p.mode != "" {
+		return p.text + " in the mode " + p.mode
+	}
+	return p.text
 }
 
 // ruleSet contains the rules of one list (deny, ask or allow) by what they are about.
@@ -56,7 +65,7 @@ func (rs *ruleSet) add(list ir.Decision, text string, at diag.Pos, base string) 
 	if r.Inert(list) {
 		return rule.ErrInert
 	}
-	p := place{text, at}
+	p := place{text: text, at: at}
 	if r.HasSpec {
 		return rs.addSpec(p, r, list, base)
 	}

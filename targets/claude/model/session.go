@@ -122,12 +122,15 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 		r := s.rule(&c)
 		without.add(s, r)
 		if hooked {
+			if with.settled(r) {
+				continue
+			}
 			r = s.ask(&c, r)
 		}
 		with.add(s, r)
 	}
-	if with.most == nil {
-		with.most = &ruling{place: place{"no tool that is offered does it", s.at}}
+	if !with.any {
+		with.most = ruling{place: place{text: "no tool that is offered does it", at: s.at}}
 		without.most = with.most
 	}
 	governs := contract.Both
@@ -138,7 +141,7 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 	if hooked {
 		bare := without.answer(s.bare)
 		v.Bare, v.BareHole = &bare, without.hole
-		v.Hole = cmp.Or(with.hole, s.searchHole(a, with.most))
+		v.Hole = cmp.Or(with.hole, s.searchHole(a, &with.most))
 	}
 	if (!hooked || s.partly) && v.Decision == ir.Ask && !named(a) {
 		v.Governs &^= contract.Access // rules alone ask about what they cannot refuse
@@ -148,7 +151,8 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 
 // outcome collects the rulings on the native tools of an action.
 type outcome struct {
-	most *ruling
+	any  bool
+	most ruling
 	hole *contract.Hole // the first
 }
 
@@ -156,13 +160,19 @@ func (o *outcome) add(s *session, r ruling) {
 	r, hole := strictly(r)
 	r.Decision = s.confirmed(r)
 	o.hole = cmp.Or(o.hole, hole)
-	if o.most == nil || r.Decision > o.most.Decision {
-		o.most = &r
+	if !o.any || r.Decision > o.most.Decision {
+		o.any, o.most = true, r
 	}
 }
 
+// settled reports whether a call changes nothing whatever a hook says of it: another one is
+// allowed, and where this one is allowed by itself no hole comes of that, or one is known.
+func (o *outcome) settled(r ruling) bool {
+	return o.any && o.most.Decision == ir.Allow && (o.hole != nil || r.Decision != ir.Allow || r.loose == "")
+}
+
 func (o *outcome) answer(governs contract.Halves) contract.Answer {
-	return contract.Answer{Decision: o.most.Decision, Governs: governs, Rule: o.most.text, At: o.most.at}
+	return contract.Answer{Decision: o.most.Decision, Governs: governs, Rule: o.most.said(), At: o.most.at}
 }
 
 // named reports whether rules can refuse an action by its name: a tool of a server. Of
@@ -180,8 +190,9 @@ func (s *session) confirmed(r ruling) ir.Decision {
 // calls lists the native tools that perform an action, of those that are offered.
 func (s *session) calls(a policy.Action) []call {
 	c := call{Action: a}
-	var calls []call
-	for _, name := range s.performers(&c) {
+	names := s.performers(&c)
+	calls := make([]call, 0, len(names))
+	for _, name := range names {
 		if s.offered(name) {
 			c.tool = name
 			calls = append(calls, c)

@@ -1,9 +1,11 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -16,7 +18,7 @@ type event struct {
 	Cwd          string   `json:"cwd,omitempty"`
 	Command      *string  `json:"command,omitempty"`
 	ToolName     string   `json:"tool_name,omitempty"`
-	ToolInput    any      `json:"tool_input,omitempty"`
+	ToolInput    input    `json:"tool_input,omitempty"`
 	ToolUse      string   `json:"tool_use_id,omitempty"`
 	ServerName   string   `json:"mcp_server_name,omitempty"`
 	ServerURL    string   `json:"mcp_server_url,omitempty"`
@@ -25,14 +27,68 @@ type event struct {
 	SubagentType *string  `json:"subagent_type,omitempty"`
 }
 
+// input is the input of a tool as JSON: an object, or a text that contains JSON.
+type input = json.RawMessage
+
+func texts(members ...string) input { return contract.AppendTexts(nil, members...) }
+
+// json returns a payload as Cursor sends it. It is what json.Marshal writes, in less time.
+func (e *event) json() []byte {
+	b := append(make([]byte, 0, 256), '{')
+	name := func(key string) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(contract.AppendText(b, key), ':')
+	}
+	member := func(key string, text *string) {
+		if text != nil {
+			name(key)
+			b = contract.AppendText(b, *text)
+		}
+	}
+	given := func(key string, text *string) {
+		if *text != "" {
+			member(key, text)
+		}
+	}
+	given("hook_event_name", &e.Event)
+	given("cursor_version", &e.Version)
+	if len(e.Roots) > 0 {
+		name("workspace_roots")
+		for i := range e.Roots {
+			b = append(b, "[,"[min(i, 1)])
+			b = contract.AppendText(b, e.Roots[i])
+		}
+		b = append(b, ']')
+	}
+	given("cwd", &e.Cwd)
+	member("command", e.Command)
+	given("tool_name", &e.ToolName)
+	if len(e.ToolInput) > 0 {
+		name("tool_input")
+		b = append(b, e.ToolInput...)
+	}
+	given("tool_use_id", &e.ToolUse)
+	given("mcp_server_name", &e.ServerName)
+	given("mcp_server_url", &e.ServerURL)
+	given("url", &e.URL)
+	member("file_path", e.FilePath)
+	member("subagent_type", e.SubagentType)
+	return append(b, '}')
+}
+
 func (o *opened) event(name string) event {
 	return event{Event: name, Version: "3.20.17", Roots: []string{o.disk.Root}}
 }
 
+// typed returns the input of WriteShellStdin for a line.
+func typed(line string) input { return fmt.Appendf(nil, `{"chars_length":%d,"shell_id":1}`, len(line)) }
+
 // preTool returns the call of preToolUse for a tool.
-func (o *opened) preTool(tool string, input map[string]any) call {
+func (o *opened) preTool(tool string, in input) call {
 	e := o.event("preToolUse")
-	e.ToolName, e.ToolInput, e.ToolUse = tool, input, "u"
+	e.ToolName, e.ToolInput, e.ToolUse = tool, in, "u"
 	return call{"preToolUse", tool, e}
 }
 
@@ -48,44 +104,44 @@ func (o *opened) tools(on surface, a policy.Action) [][]call {
 	case ir.Command:
 		e := o.event("beforeShellExecution")
 		e.Command, e.Cwd = &a.Arg, o.disk.Root
-		shell := o.preTool("Shell", map[string]any{"command": a.Arg, "cwd": o.disk.Root})
+		shell := o.preTool("Shell", texts("command", a.Arg, "cwd", o.disk.Root))
 		return [][]call{{shell, {"beforeShellExecution", a.Arg, e}}}
 	case ir.Web:
 		if a.Arg == "" {
-			return [][]call{{o.preTool("WebSearch", map[string]any{"search_term": "x"})}}
+			return [][]call{{o.preTool("WebSearch", texts("search_term", "x"))}}
 		}
-		input := map[string]any{"url": "https://" + a.Arg + "/"}
-		return [][]call{{o.preTool("Fetch", input)}, {o.preTool("WebFetch", input)}}
+		in := texts("url", "https://"+a.Arg+"/")
+		return [][]call{{o.preTool("Fetch", in)}, {o.preTool("WebFetch", in)}}
 	case ir.Modes:
 		e := o.event("subagentStart")
 		e.SubagentType = &a.Arg
-		task := o.preTool("Task", map[string]any{"subagent_type": a.Arg, "prompt": "x"})
+		task := o.preTool("Task", texts("prompt", "x", "subagent_type", a.Arg))
 		return [][]call{{task, {"subagentStart", a.Arg, e}}}
 	case ir.MCP:
 		return o.serverCalls(on, a)
 	case ir.Unknown:
-		return [][]call{{o.preTool(a.Arg, map[string]any{})}}
+		return [][]call{{o.preTool(a.Arg, texts())}}
 	}
 	return nil
 }
 
 func (o *opened) editing(on surface, path string) [][]call {
-	input := map[string]any{"file_path": path}
-	tools := [][]call{{o.preTool("Write", input)}, {o.preTool("Delete", input)}}
+	in := texts("file_path", path)
+	tools := [][]call{{o.preTool("Write", in)}, {o.preTool("Delete", in)}}
 	if on == ide {
-		tools = append(tools, []call{o.preTool("StrReplace", input)},
-			[]call{o.preTool("EditNotebook", map[string]any{"target_notebook": path})})
+		tools = append(tools, []call{o.preTool("StrReplace", in)},
+			[]call{o.preTool("EditNotebook", texts("target_notebook", path))})
 	}
 	return tools
 }
 
 func (o *opened) reading(on surface, path string) [][]call {
-	input := map[string]any{"file_path": path}
+	in := texts("file_path", path)
 	before := o.event("beforeReadFile")
 	before.FilePath = &path
-	tools := [][]call{{o.preTool("Read", input), {"beforeReadFile", "Read", before}}}
+	tools := [][]call{{o.preTool("Read", in), {"beforeReadFile", "Read", before}}}
 	if path != "" { // without a path it searches the workspace
-		tools = append(tools, []call{o.preTool("Grep", map[string]any{"pattern": "x", "file_path": path})})
+		tools = append(tools, []call{o.preTool("Grep", texts("file_path", path, "pattern", "x"))})
 	}
 	if on == ide {
 		tab := o.event("beforeTabFileRead")
@@ -112,9 +168,9 @@ func (o *opened) serverCalls(on surface, a policy.Action) [][]call {
 		case policy.Tool:
 			name := "MCP:" + a.Arg
 			before := call{"beforeMCPExecution", name, o.beforeMCP(id, a)}
-			tools = append(tools, []call{o.preTool(name, map[string]any{}), before})
+			tools = append(tools, []call{o.preTool(name, texts()), before})
 		case policy.Resource:
-			fetch := o.preTool("FetchMcpResource", map[string]any{"server": id, "uri": a.Arg})
+			fetch := o.preTool("FetchMcpResource", texts("server", id, "uri", a.Arg))
 			tools = append(tools, []call{fetch})
 		}
 	}
@@ -125,7 +181,7 @@ func (o *opened) serverCalls(on surface, a policy.Action) [][]call {
 // under an id.
 func (o *opened) beforeMCP(id string, a policy.Action) event {
 	e := o.event("beforeMCPExecution")
-	e.ToolName, e.ToolInput, e.ServerName, e.Command = a.Arg, "{}", id, &id
+	e.ToolName, e.ToolInput, e.ServerName, e.Command = a.Arg, input(`"{}"`), id, &id
 	switch s := o.servers[a.Server]; {
 	case s == nil:
 	case s.URL != "":

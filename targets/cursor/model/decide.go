@@ -86,8 +86,14 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 	}
 	ids := d.ids(d.surface, a.Server)
 	var v contract.Verdict
+	var lists contract.Answer
 	for i, calls := range tools {
-		if w := d.tool(s, a, ids[i%len(ids)], calls); i == 0 {
+		if i == 0 || a.Group == ir.MCP {
+			lists = d.lists(s, a, ids[i%len(ids)])
+		} else if !canAllow(a) && v.Decision >= lists.Decision {
+			break // the hooks lower what the lists say, and say nothing else of the other tools
+		}
+		if w := d.tool(s, a, ids[i%len(ids)], lists, calls); i == 0 {
 			v = w
 		} else {
 			v = wider(v, w)
@@ -119,9 +125,14 @@ func ofSomebody(a policy.Action) bool {
 	return file && strings.HasPrefix(a.Arg, "~") && a.Arg != "~" && !strings.HasPrefix(a.Arg, "~/")
 }
 
-// tool decides an action that one tool of Cursor performs, on a server of an id.
-func (d *decider) tool(s setup, a policy.Action, id string, calls []call) contract.Verdict {
-	lists := d.lists(s, a, id)
+// canAllow reports whether a hook may allow an action that the lists ask about.
+func canAllow(a policy.Action) bool {
+	return a.Group == ir.Command || a.Group == ir.MCP && a.Kind == policy.Tool
+}
+
+// tool decides an action that one tool of Cursor performs, on a server of an id of which the lists
+// say something.
+func (d *decider) tool(s setup, a policy.Action, id string, lists contract.Answer, calls []call) contract.Verdict {
 	bare, hole := lists, (*contract.Hole)(nil)
 	switch {
 	case a.Group == ir.Command:
@@ -168,8 +179,7 @@ func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
 // no opinion. It takes every allow for none; the documentation says that the
 // IDE does not ask where a hook for a command or an MCP tool allows.
 func (d *decider) hooked(f *hooksFile, a policy.Action, lists contract.Answer, calls []call) contract.Answer {
-	can := a.Group == ir.Command || a.Group == ir.MCP && a.Kind == policy.Tool
-	out := lists
+	can, out := canAllow(a), lists
 	if out.Governs |= contract.Access; can {
 		out.Governs = contract.Both
 	}
@@ -203,7 +213,7 @@ func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contra
 		if !inside(root, absolute(a.Arg)) {
 			folder = path.Dir(absolute(a.Arg))
 		}
-		search := d.preTool("Grep", map[string]any{"pattern": "x", "file_path": folder})
+		search := d.preTool("Grep", texts("file_path", folder, "pattern", "x"))
 		if answer.Decision == ir.Deny && passes(search) {
 			return &contract.Hole{Decision: ir.Allow,
 				Why: "Grep over a folder also shows the files below it that may not be read"}
@@ -213,7 +223,7 @@ func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contra
 			said, _ := d.ask(s.hooks, c)
 			return said == denied || said == asked
 		})
-		if held && passes(d.preTool("WriteShellStdin", map[string]any{"shell_id": 1, "chars_length": len(a.Arg)})) {
+		if held && passes(d.preTool("WriteShellStdin", typed(a.Arg))) {
 			return &contract.Hole{Decision: ir.Allow,
 				Why: "WriteShellStdin types into a shell that runs already, and its payload does not say what"}
 		}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -163,7 +162,7 @@ var rank = map[opinion]int{allowed: 1, asked: 2, denied: 3}
 type call struct {
 	event   string
 	match   string // what a matcher is held against
-	payload any
+	payload event
 }
 
 // ask runs every hook of the event whose matcher matches, as the engine does:
@@ -183,7 +182,7 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 			}
 		}
 		if payload == nil && e.role == modec {
-			payload, _ = json.Marshal(c.payload)
+			payload = c.payload.json()
 		}
 		if p := o.answer(e, payload); rank[p] > rank[said] || by == nil && e.role == modec {
 			said, by = p, e
@@ -204,22 +203,26 @@ func (o *opened) answer(e *hookEntry, payload []byte) opinion {
 	return none
 }
 
-// hookCall is what an answer of modec's hook depends on.
+// hookCall is what an answer of modec's hook depends on, at one disk.
 type hookCall struct {
 	policy  *policy.Engine
 	subject ir.SubjectRef
 	allows  bool
+	root    string
 	payload string
 }
 
-// remembered asks modec's hook, once for both surfaces and all files that call it.
+const keptAnswers = 4096
+
+// remembered asks modec's hook, once for both surfaces and all files that call it at about the
+// same time.
 func (o *opened) remembered(e *hookEntry, payload []byte) opinion {
-	key := hookCall{e.policy, e.subject, e.allows, string(payload)}
-	if said, ok := o.answers.Load(key); ok {
-		return said.(opinion)
+	key := hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}
+	said, ok := o.answers.Get(key)
+	if !ok {
+		said = o.run(e, payload)
+		o.answers.Put(key, said)
 	}
-	said := o.run(e, payload)
-	o.answers.Store(key, said)
 	return said
 }
 
@@ -242,8 +245,10 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 
 // read returns what Cursor takes from the output of a hook that succeeds.
 func read(stdout []byte) opinion {
-	var answer struct{ Permission *opinion }
-	if json.Unmarshal(stdout, &answer) != nil {
+	var answer struct {
+		Permission *opinion `json:"permission"`
+	}
+	if contract.ReadAnswer(stdout, &answer) != nil {
 		return denied // output that is not JSON blocks the call
 	}
 	if answer.Permission == nil {

@@ -7,13 +7,14 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // looseLine returns what of a line the engine does not hold against its lists; "" where
 // it holds all of it. An entry names a command, so that this is a hole of the agent: no
 // token closes it, the hook does (@cursor/sdk 1.0.32).
 func looseLine(line string) string {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	f, err := policy.ParseLine(line)
 	if err != nil {
 		return "the engine finds commands in a line that no shell runs"
 	}

@@ -11,7 +11,6 @@
 package model
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
@@ -20,12 +19,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -52,7 +51,7 @@ type opened struct {
 	hook    Hook
 	settings
 	setups  map[ir.SubjectRef][]setup
-	answers sync.Map // hookCall → opinion
+	answers *recent.Cache[hookCall, opinion]
 }
 
 // setup is a set of files that Cursor decides by at one time.
@@ -76,6 +75,7 @@ func OpenAt(fsys fs.FS, options contract.Options, hook Hook, at contract.Disk) (
 
 func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, diag.List) {
 	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: o}
+	o.answers = recent.New[hookCall, opinion](keptAnswers)
 	r.folder, r.settings = options.String("folder"), settingsOf(options)
 	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
 	r.readProject()
@@ -116,12 +116,12 @@ func (r *reader) policy(name string) (*policy.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := ir.Unmarshal(bytes.NewReader(data))
+	e, err := policy.Read(data)
 	if err != nil {
 		return nil, err
 	}
-	r.policies[name] = policy.New(p)
-	return r.policies[name], nil
+	r.policies[name] = e
+	return e, nil
 }
 
 // readProject reads who and which servers there are.

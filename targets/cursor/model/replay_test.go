@@ -199,7 +199,7 @@ func (r *replayer) ask(a policy.Action) {
 
 func (r *replayer) call(c call) {
 	said, _ := r.decider.ask(r.hooks, c)
-	e := c.payload.(event)
+	e := c.payload
 	e.Event, e.Version, e.Roots = "", "", nil // the engine sets these
 	b, err := json.Marshal(e)
 	if err != nil {

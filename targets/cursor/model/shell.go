@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -26,7 +27,7 @@ type shellLine struct {
 }
 
 func splitShell(line string) shellLine {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	f, err := policy.ParseLine(line)
 	if err != nil {
 		return splitBroken(line)
 	}

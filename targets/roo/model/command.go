@@ -9,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // command decides by the group, and by the ignore file for the arguments of what reads
@@ -78,7 +79,7 @@ func (r *redirectReader) script(text, dir string) {
 	if r.scripts > maxScripts || len(text) > maxLineBytes || opened > maxOpened {
 		return
 	}
-	if f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), ""); err == nil {
+	if f, err := policy.ParseLine(text); err == nil {
 		r.list(f.Stmts, dir)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/recent"
 )
 
 // ignoreFile is the ignore file as RooIgnoreController reads it
@@ -18,6 +19,13 @@ import (
 type ignoreFile struct {
 	file  string
 	rules []ignoreRule
+	tests *recent.Cache[string, tested] // of the last paths: every mode has the same file
+}
+
+// tested is the rule that ignores a path, nil for none. It is not ok where npm ignore throws.
+type tested struct {
+	rule *ignoreRule
+	ok   bool
 }
 
 type ignoreRule struct {
@@ -31,7 +39,7 @@ type ignoreRule struct {
 // one, hold nothing.
 func openIgnore(fsys fs.FS, names ...string) *ignoreFile {
 	file, data, err := firstFile(fsys, names)
-	g := &ignoreFile{file: file}
+	g := &ignoreFile{file: file, tests: recent.New[string, tested](2048)}
 	if err != nil || len(data) == 0 {
 		return g
 	}
@@ -205,11 +213,15 @@ func (g *ignoreFile) holds(path string) *ignoreRule {
 	if path == "" || relativeStart.MatchString(path) {
 		return nil // npm ignore throws, and Roo lets through what throws
 	}
-	r, ok := g.test(path)
+	t, ok := g.tests.Get(path)
 	if !ok {
+		t.rule, t.ok = g.test(path)
+		g.tests.Put(path, t)
+	}
+	if !t.ok {
 		return nil
 	}
-	return r
+	return t.rule
 }
 
 var relativeStart = regexp.MustCompile(`^\.{0,2}/|^\.{1,2}$`)
