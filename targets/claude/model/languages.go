@@ -85,9 +85,9 @@ func (l *lists) add(err error, of ...regular.Language) {
 // How a rule about files is read: as it decides, as a file system may take names for each other,
 // and in the case in which it is written.
 var (
-	asFolded = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.folded, unicode.ToUpper) }
-	asAlike  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.alike, unicode.ToLower) }
-	asExact  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.exact, nil) }
+	asFolded = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.folded.re, unicode.ToUpper) }
+	asAlike  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.alike.re, unicode.ToLower) }
+	asExact  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.exact.re, nil) }
 	asFolder = func(l *lists, r *pathRule) regular.Language { // the folder for whose content it is
 		if name, ok := below(root, policy.Fold(r.folder)); ok {
 			return l.TextInAnyCase(name)
