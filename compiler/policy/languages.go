@@ -66,6 +66,14 @@ func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, 
 // byDecision has for each decision the arguments about which it is made.
 type byDecision [ir.Agent + 1]regular.Language
 
+// ruleName is what the language of a rule depends on.
+type ruleName struct {
+	ir.Group
+	ir.Pattern
+	holds bool
+	reach
+}
+
 // matched returns for each decision what one of its rules matches, whatever others say.
 func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
 	var lists [len(byDecision{})][]regular.Language
@@ -74,7 +82,9 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 		if rules[i].Decision != ir.Allow {
 			to = hold
 		}
-		l, err := e.ruleLanguage(sp, g, &rules[i], to)
+		r := &rules[i]
+		name := ruleName{g, r.Pattern, r.Decision != ir.Allow, to}
+		l, err := sp.Once(name, func() (regular.Language, error) { return e.ruleLanguage(sp, g, r, to) })
 		if err != nil {
 			return byDecision{}, err
 		}

@@ -28,7 +28,7 @@ func (s *Space) Cells(within Language, of []Language) ([]Cell, bool) {
 	if c := s.cells[key]; c != nil {
 		return c.list, c.ok
 	}
-	w := walk{Space: s, state: append([]Language{within}, of...), seen: map[string]bool{}, found: map[string]bool{}}
+	w := walk{Space: s, state: append([]Language{within}, of...), seen: map[string]struct{}{}, found: map[string]bool{}}
 	c := &cells{ok: w.run()}
 	if c.ok {
 		c.list = w.cells
@@ -41,7 +41,7 @@ func (s *Space) Cells(within Language, of []Language) ([]Cell, bool) {
 type walk struct {
 	*Space
 	state []Language // of the languages, the one within which to stay first
-	seen  map[string]bool
+	seen  map[string]struct{}
 	found map[string]bool
 	steps []step
 	left  []Language // the states of all steps
@@ -69,12 +69,12 @@ func (w *walk) run() bool {
 			for i, l := range w.at(at) {
 				next[i] = w.after(l, c)
 			}
-			if next[0] == None {
+			if next[0] == None || slices.Equal(next, w.at(at)) {
 				continue
 			}
 			key = appendAll(key[:0], next)
-			if !w.seen[string(key)] {
-				w.seen[string(key)] = true
+			if _, seen := w.seen[string(key)]; !seen {
+				w.seen[string(key)] = struct{}{}
 				w.visit(next, step{int32(at), c})
 			}
 		}

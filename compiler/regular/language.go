@@ -97,12 +97,14 @@ type Space struct {
 	nodes []node
 	forms map[form]Language
 	cells map[string]*cells
+	named map[any]Language
 }
 
 // New returns a Space over the texts of some characters. What an expression says of any other
 // character is left out.
 func New(alphabet Set) *Space {
-	s := &Space{partitions: newPartitions(alphabet), forms: map[form]Language{}, cells: map[string]*cells{}}
+	s := &Space{partitions: newPartitions(alphabet), forms: map[form]Language{}, cells: map[string]*cells{},
+		named: map[any]Language{}}
 	s.intern(form{operation: none}, nil)
 	s.intern(form{operation: empty}, nil)
 	s.intern(form{operation: not, a: None}, nil)
@@ -130,6 +132,18 @@ func (s *Space) intern(f form, operands []Language) Language {
 	s.nodes = append(s.nodes, n)
 	s.forms[f] = l
 	return l
+}
+
+// Once returns the language of a name, which is made where the Space does not have it.
+func (s *Space) Once(name any, make func() (Language, error)) (Language, error) {
+	if l, ok := s.named[name]; ok {
+		return l, nil
+	}
+	l, err := make()
+	if err == nil {
+		s.named[name] = l
+	}
+	return l, err
 }
 
 // Size returns how many languages are kept.

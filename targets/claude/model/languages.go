@@ -129,9 +129,19 @@ func (l *lists) any(as func(*lists, *pathRule) regular.Language, of ...[]pathRul
 	return l.Or(any...)
 }
 
+// readAs is what the language of an expression depends on: how letters are read shows by one.
+type readAs struct {
+	expr       string
+	small, big rune
+}
+
 // path returns the paths of the project that a rule's expression matches.
 func (l *lists) path(r *pathRule, expr *regexp.Regexp, as func(rune) rune) regular.Language {
-	of, err := l.GoAs(expr.String(), as)
+	name := readAs{expr: expr.String()}
+	if as != nil {
+		name.small, name.big = as('a'), as('A')
+	}
+	of, err := l.Once(name, func() (regular.Language, error) { return l.GoAs(expr.String(), as) })
 	l.add(err)
 	switch inside, ok := below(root, r.base); {
 	case r.base == root:
