@@ -312,18 +312,19 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 	case first == "alias":
 		for _, w := range words[1:] {
 			_, w.text, _ = strings.Cut(w.text, "=")
-			a.guess(w)
+			a.guess(w, false)
 		}
 	case wrappers[first]:
 		for _, w := range words[1:] {
-			a.guess(w)
+			a.guess(w, shellWrappers[first])
 		}
 	}
 }
 
 // guess judges by deny and ask what a wrapper may take for a script: any word
-// with a space in it ("env -S 'git push'", "watch 'git push'").
-func (a *analysis) guess(w word) {
+// with a space in it ("env -S 'git push'", "watch 'git push'"). What the script redirects counts
+// where a shell reads it.
+func (a *analysis) guess(w word, byShell bool) {
 	if w.holes || !strings.Contains(w.text, string(rune(inner))) {
 		return
 	}
@@ -340,6 +341,9 @@ func (a *analysis) guess(w word) {
 	a.scripts, a.placed = probe.scripts, a.placed || probe.placed
 	if a.scripts > maxScripts || a.depth >= maxDepth {
 		a.unreadable("it runs too many shells")
+	}
+	if byShell {
+		a.touches = append(a.touches, probe.touches...)
 	}
 	for _, c := range probe.commands {
 		c.neutral = true

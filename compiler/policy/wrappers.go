@@ -14,6 +14,9 @@ var wrappers = set("env timeout time nice nohup stdbuf command exec sudo xargs "
 	"caffeinate arch firejail bwrap proot fakeroot rush torsocks proxychains proxychains4 unbuffer " +
 	"npx bunx pnpx uvx pipx corepack direnv mise asdf nix-shell with-contenv")
 
+// shellWrappers give words of their arguments to a shell, so that what these say of files counts.
+var shellWrappers = set("watch su runuser flock script parallel rush entr")
+
 // finders run the program that follows one of their options.
 var finders = set("find fd fdfind gfind")
 
@@ -24,6 +27,12 @@ var feeders = set("xargs parallel find fd fdfind entr rush")
 
 // Feeds reports whether a program adds arguments of its own to the programs that it runs.
 func Feeds(program string) bool { return feeders[base(program)] }
+
+// Runs reports whether a program runs what its arguments say: a wrapper or a shell.
+func Runs(program string) bool {
+	name := base(program)
+	return wrappers[name] || finders[name] || shells[name] || foreignShells[name] || name == "eval" || name == "trap"
+}
 
 // shells read POSIX shell or a language that contains it.
 var shells = set("sh bash dash zsh ksh ksh93 mksh ash rbash rzsh yash posh")

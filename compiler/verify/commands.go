@@ -97,6 +97,7 @@ var lines = []written{
 	{"redirect: in", "", " < .env"},
 	{"redirect: null", "", " > /dev/null 2>&1"},
 	{"script: sh", "sh -c '", "'"},
+	{"script: file", "", " 'echo x > modec.lock'"},
 	{"script: bash", "bash -lc \"", "\""},
 	{"script: eval", "eval ", ""},
 	{"script: here-document", "sh <<E\n", "\nE"},

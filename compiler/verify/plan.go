@@ -123,9 +123,14 @@ func shapeOf(known map[string]string, g ir.Group, r *ir.Rule) string {
 }
 
 // shape names how a rule is written around its words. Some names are one word, and so are some
-// words of a command.
+// words of a command, but for a program that runs others.
 func shape(g ir.Group, r *ir.Rule) string {
-	words := letters
+	words, program := letters, ""
+	if g == ir.Command {
+		if program, _, _ = strings.Cut(r.Pattern.Text, " "); !policy.Runs(program) {
+			program = ""
+		}
+	}
 	switch {
 	case r.Pattern.Kind != ir.Plain:
 	case g == ir.Read || g == ir.Edit:
@@ -133,7 +138,8 @@ func shape(g ir.Group, r *ir.Rule) string {
 	case g == ir.Command:
 		words = arguments
 	}
-	return fmt.Sprint(g, " ", r.Decision, r.Pattern.Kind, " ", words.ReplaceAllString(r.Pattern.Text, "a"))
+	return fmt.Sprint(g, " ", r.Decision, r.Pattern.Kind, " ", program, " ",
+		words.ReplaceAllString(r.Pattern.Text, "a"))
 }
 
 var (

@@ -187,9 +187,10 @@ func unquoted(text string) string {
 // nobodys is a word that no pattern names.
 const nobodys = "modec-nobodys"
 
-// fills are what may stand for the wildcard at the end of a pattern: words, and a program of
-// which a shell or a wrapper runs.
-var fills = []string{"", nobodys, "-c " + nobodys, "-c '" + nobodys + " x'", "-x " + nobodys + " x"}
+// fills are what may stand for the wildcard at the end of a pattern: words, and a program that a
+// shell or a wrapper runs, or a script that writes outside and over a guarded file.
+var fills = []string{"", nobodys, "-c " + nobodys, "-c '" + nobodys + " x'", "-x " + nobodys + " x",
+	"'" + nobodys + " > /" + nobodys + " > modec.lock'"}
 
 // allowsCommand reports whether the source allows the commands that a rule for a plain pattern
 // would: by its own text, with words that mean nothing for its wildcards, and behind a program that
