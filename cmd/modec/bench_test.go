@@ -74,7 +74,7 @@ func BenchmarkVerify(b *testing.B) {
 			measure(b, func() *exec.Cmd { return exec.Command(binary(b), "-q", "verify", "-C", dir) })
 		})
 	}
-	for _, n := range []struct{ modes, roles int }{{10, 5}, {30, 15}, {100, 50}} {
+	for _, n := range []struct{ modes, roles int }{{10, 5}, {30, 15}, {100, 50}, {1000, 1}} {
 		dir := memoryDir(b)
 		team(b, dir, n.modes, n.roles)
 		run(fmt.Sprintf("modes=%d/roles=%d", n.modes, n.roles), dir)
