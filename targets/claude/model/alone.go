@@ -15,12 +15,13 @@ type alone struct {
 	decider
 	project *ir.Project
 	modes   map[string]*session
+	keys    map[string]part // of the modes
 }
 
 // Alone returns a decider for Claude Code by itself, in the permission mode of the role. A
 // subagent has all tools of its session.
 func Alone(p *ir.Project) []contract.Decider {
-	a := &alone{project: p, modes: map[string]*session{}}
+	a := &alone{project: p, modes: map[string]*session{}, keys: map[string]part{}}
 	modes := []string{format.Default}
 	for i := range p.Roles {
 		modes = append(modes, p.Roles[i].PermissionMode)
@@ -36,9 +37,12 @@ func Alone(p *ir.Project) []contract.Decider {
 
 // Decide returns what Claude Code does by itself in a session of a subject.
 func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict {
-	mode := format.Default
+	return a.modes[a.mode(ref)].verdict(action)
+}
+
+func (a *alone) mode(ref ir.SubjectRef) string {
 	if r := a.project.Role(ref.Role); r != nil {
-		mode = r.PermissionMode
+		return r.PermissionMode
 	}
-	return a.modes[mode].verdict(action)
+	return format.Default
 }

@@ -12,6 +12,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
@@ -99,6 +100,14 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 		return s.Decide(a)
 	}
 	return contract.Verdict{}
+}
+
+// Key returns the key of a role's session.
+func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
+	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
+		return s.Key()
+	}
+	return digest.Key{Sum: digest.Text("no session")}, true
 }
 
 // roles reads the arguments of set_roles. The last role of a name holds.
