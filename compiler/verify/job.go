@@ -26,6 +26,8 @@ type job struct {
 	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
 	tells    bool            // it is one of these
 
+	past *past // what is known of it; nil where it has to be compared
+
 	once    sync.Once
 	err     error
 	telling telling
@@ -37,11 +39,10 @@ type job struct {
 }
 
 // each returns a job for each subject, on the same surface.
-func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
+func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 	of := map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
 		if of[ref] == nil {
-			more.add(ref, j.decider)
 			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref,
 				compiled: j.compiled, alone: j.alone}
 		}
@@ -59,8 +60,11 @@ func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
 }
 
 // do compares the subject, once.
-func (j *job) do(ctx context.Context, req Request, universes *Universes, more patterns) error {
+func (j *job) do(ctx context.Context, req Request, universes *Universes, more *patterns) error {
 	j.once.Do(func() {
+		if j.past != nil {
+			return
+		}
 		var list []Witness
 		if list, j.err = j.universe(ctx, req, universes, more); j.err == nil {
 			j.compare(ctx, req, list)
@@ -70,10 +74,10 @@ func (j *job) do(ctx context.Context, req Request, universes *Universes, more pa
 }
 
 // universe returns what the subject is compared on.
-func (j *job) universe(ctx context.Context, req Request, universes *Universes, more patterns) ([]Witness, error) {
+func (j *job) universe(ctx context.Context, req Request, universes *Universes, more *patterns) ([]Witness, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
-		u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more[j.ref], req.Seed) })
+		u.once.Do(func() { u.list, u.err = Universe(req.Policy, j.ref, more.get(j.ref), req.Seed) })
 		return u.list, u.err
 	}
 	u, err := newUniverse(req.Policy, j.ref)
@@ -82,11 +86,12 @@ func (j *job) universe(ctx context.Context, req Request, universes *Universes, m
 	}
 	u.half = map[diag.Pos]int{}
 	for n, of := range j.halves {
-		if err := of.do(ctx, req, universes, more); err != nil {
+		told, err := of.toldApart(ctx, req, universes, more)
+		if err != nil {
 			return nil, err
 		}
-		for i := range of.telling.list {
-			w := &of.telling.list[i]
+		for i := range told {
+			w := &told[i]
 			u.witness(Witness{Action: w.Action, Class: w.Class, Assumed: w.Assumed})
 		}
 		if err := u.wrote(n+1, of.ref); err != nil {

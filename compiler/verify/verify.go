@@ -40,6 +40,9 @@ type Request struct {
 	// Subjects limits the verification; nil: every mode, every role, and every role in
 	// each mode that it may enter.
 	Subjects []ir.SubjectRef
+	// Memory is what earlier runs found; nil: all is compared. With UntilWider, and with
+	// Universes, it is left alone.
+	Memory *Memory
 	// UntilWider stops at the first decision that is wider.
 	UntilWider bool
 	// Progress is called after each subject of a surface, from several goroutines but
@@ -230,22 +233,27 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if refs == nil {
 		refs = subjects(req.Policy.Project())
 	}
-	more := patterns{}
+	more := &patterns{}
 	for i := range req.Targets {
 		t := &req.Targets[i]
 		deciders, compiled, diags := t.open()
 		report.Diagnostics = append(report.Diagnostics, diags...)
 		alone := t.Target.Alone(req.Policy.Project())
 		for _, d := range deciders {
+			more.add(d)
 			of := job{target: t, decider: d, surface: report.surface(t, d),
 				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
-			jobs = append(jobs, of.each(refs, more)...)
+			jobs = append(jobs, of.each(refs)...)
 		}
 	}
-	err := run(ctx, req, jobs, more)
+	remembering := req.Memory.begin(&req, more)
+	err := run(ctx, req, req.Memory.recall(jobs), more)
 	if err == nil {
 		lost := report.forgotten(req, refs, jobs)
-		jobs, err = append(jobs, lost...), run(ctx, req, lost, more)
+		jobs, err = append(jobs, lost...), run(ctx, req, req.Memory.recall(lost), more)
+	}
+	if remembering != nil {
+		remembering.whole = err == nil
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -339,20 +347,37 @@ func (t *Target) open() (deciders, compiled []contract.Decider, diags diag.List)
 	return deciders, compiled, diags
 }
 
-// patterns are those of the artifacts, by subject.
-type patterns map[ir.SubjectRef]map[ir.Group][]ir.Pattern
+// patterns are those of the artifacts, by subject, read when they are first asked for.
+type patterns struct {
+	deciders []contract.Patterned
 
-func (m patterns) add(ref ir.SubjectRef, d contract.Decider) {
-	p, ok := d.(contract.Patterned)
-	if !ok {
-		return
+	mu sync.Mutex
+	of map[ir.SubjectRef]map[ir.Group][]ir.Pattern
+}
+
+func (m *patterns) add(d contract.Decider) {
+	if p, ok := d.(contract.Patterned); ok {
+		m.deciders = append(m.deciders, p)
 	}
-	if m[ref] == nil {
-		m[ref] = map[ir.Group][]ir.Pattern{}
+}
+
+func (m *patterns) get(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if of, ok := m.of[ref]; ok {
+		return of
 	}
-	for g, list := range p.Patterns(ref) {
-		m[ref][g] = append(m[ref][g], list...)
+	if m.of == nil {
+		m.of = map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
 	}
+	of := map[ir.Group][]ir.Pattern{}
+	for _, d := range m.deciders {
+		for g, list := range d.Patterns(ref) {
+			of[g] = append(of[g], list...)
+		}
+	}
+	m.of[ref] = of
+	return of
 }
 
 // subjects returns every mode, every role, and every role in each mode that it may enter.
@@ -408,7 +433,7 @@ func (u *Universes) drop(ref ir.SubjectRef) {
 
 // run does the jobs, several at once: subject by subject, so that few universes are kept at a
 // time, and roles in modes last.
-func run(ctx context.Context, req Request, jobs []*job, more patterns) error {
+func run(ctx context.Context, req Request, jobs []*job, more *patterns) error {
 	universes := cmp.Or(req.Universes, &Universes{})
 	left := map[ir.SubjectRef]int{}
 	for _, j := range jobs {
