@@ -1,14 +1,24 @@
 package verify_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/verify"
+	"modec.dev/modec/targets"
 )
 
 // fixtures are the sources whose subjects are verified with a memory here.
@@ -89,4 +99,98 @@ func flipped(data []byte, i int) []byte {
 	data = slices.Clone(data)
 	data[i] ^= 1
 	return data
+}
+
+// Whatever changed since in the artifacts or in the source, a run that remembers the run before
+// reports what one without a memory does.
+func TestMemoryAfterChanges(t *testing.T) {
+	each := 16
+	if testing.Short() {
+		each = 500
+	}
+	for _, name := range []string{"promise", "mcp-restrictions"} {
+		res := compile(t, name)
+		l := &ledger{res: res}
+		m := verify.NewMemory("p", nil)
+		req := l.request(res.FS(), res.Policy)
+		req.Memory = m
+		report(t, req)
+		data := m.Bytes()
+		model, err := res.Project.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := append([]contract.File{{Path: contract.ModelFile, Data: model}}, res.Files()...)
+		n, unchanged, subjects := 0, 0, 0
+		for _, f := range files {
+			for _, x := range mutants(t, f.Path, f.Data) {
+				if n++; n%each != 0 {
+					continue
+				}
+				disk, e := maps.Clone(res.FS()), res.Policy
+				if disk[x.file] = x.data; f.Path == contract.ModelFile {
+					p, err := ir.Unmarshal(bytes.NewReader(x.data))
+					if err != nil {
+						continue
+					}
+					disk, e = res.FS(), policy.New(p)
+				}
+				req := l.request(disk, e)
+				cold, err := verify.Run(t.Context(), req)
+				if err != nil {
+					continue // a source that does not compile
+				}
+				req.Memory = verify.NewMemory("p", data)
+				warm, err := verify.Run(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(cold, warm); d != "" {
+					t.Errorf("%s: cold and warm:\n%s", x, d)
+				}
+				same, of := req.Memory.Unchanged()
+				unchanged, subjects = unchanged+same, subjects+of
+			}
+		}
+		t.Logf("%s: %d of %d subjects were unchanged", name, unchanged, subjects)
+	}
+}
+
+// A line that is added above the rules changes no subject, and moves what is reported.
+func TestMemoryMoves(t *testing.T) {
+	for _, name := range []string{"promise", "acme"} {
+		m := verify.NewMemory("p", nil)
+		before := report(t, request(compile(t, name), m))
+		files := memfs.FS{}
+		root := os.DirFS("../../fixtures/" + name)
+		err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := fs.ReadFile(root, p)
+			if path.Ext(p) == ".cue" {
+				data = append([]byte("// A line.\n"), data...)
+			}
+			files[p] = data
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: today})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		warm := verify.NewMemory("p", m.Bytes())
+		cold, got := report(t, request(res, nil)), report(t, request(res, warm))
+		if d := cmp.Diff(cold, got); d != "" {
+			t.Errorf("%s: cold and warm:\n%s", name, d)
+		}
+		if cold == before {
+			t.Errorf("%s: the line changes nothing", name)
+		}
+		if n, of := warm.Unchanged(); n < of {
+			t.Errorf("%s: %d of %d subjects are unchanged", name, n, of)
+		}
+	}
 }

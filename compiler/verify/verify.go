@@ -228,24 +228,11 @@ type Finding struct {
 // report.
 func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
-	var jobs []*job
 	refs := req.Subjects
 	if refs == nil {
 		refs = subjects(req.Policy.Project())
 	}
-	more := &patterns{}
-	for i := range req.Targets {
-		t := &req.Targets[i]
-		deciders, compiled, diags := t.open()
-		report.Diagnostics = append(report.Diagnostics, diags...)
-		alone := t.Target.Alone(req.Policy.Project())
-		for _, d := range deciders {
-			more.add(d)
-			of := job{target: t, decider: d, surface: report.surface(t, d),
-				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
-			jobs = append(jobs, of.each(refs)...)
-		}
-	}
+	jobs, more := report.open(&req, refs)
 	remembering := req.Memory.begin(&req, more)
 	err := run(ctx, req, req.Memory.recall(jobs), more)
 	if err == nil {
@@ -268,6 +255,24 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	}
 	report.Diagnostics.Sort()
 	return report, err
+}
+
+// open reads the artifacts and returns a job for each subject on each surface.
+func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *patterns) {
+	more = &patterns{}
+	for i := range req.Targets {
+		t := &req.Targets[i]
+		deciders, compiled, diags := t.open()
+		r.Diagnostics = append(r.Diagnostics, diags...)
+		alone := t.Target.Alone(req.Policy.Project())
+		for _, d := range deciders {
+			more.add(d)
+			of := job{target: t, decider: d, surface: r.surface(t, d),
+				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
+			jobs = append(jobs, of.each(refs)...)
+		}
+	}
+	return jobs, more
 }
 
 // forgotten returns jobs for the roles that nothing of a target restricts, although its
