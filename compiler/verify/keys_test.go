@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,9 +23,10 @@ import (
 // ledger is what is decided about each subject on each surface, and under which key.
 type ledger struct {
 	res      *compiler.Result
+	files    memfs.FS // the artifacts
 	actions  map[ir.SubjectRef][]policy.Action
 	original map[string]entry
-	only     string // the target whose jobs count; "" for all
+	only     string // the target that is compiled; "" for all
 	change   change // of the deciders; nil for none
 }
 
@@ -34,12 +35,12 @@ type entry struct {
 	said []any // by the action: verdicts, and the source's decision
 }
 
-// newLedger reads a compiled project. Of each subject it tries so many actions, and no fewer than
+// newLedger reads the artifacts of a project that one target has, or all. Of each subject it tries so many actions, and no fewer than
 // one of each class.
-func newLedger(t *testing.T, res *compiler.Result, most int, change change) *ledger {
+func newLedger(t *testing.T, res *compiler.Result, files memfs.FS, only string, most int, change change) *ledger {
 	t.Helper()
-	l := &ledger{res: res, actions: map[ir.SubjectRef][]policy.Action{}, original: map[string]entry{}, change: change}
-	for _, k := range verify.Keys(l.request(res.FS(), res.Policy), change) {
+	l := &ledger{res: res, files: files, only: only, actions: map[ir.SubjectRef][]policy.Action{}, original: map[string]entry{}, change: change}
+	for _, k := range verify.Keys(l.request(files, res.Policy), change) {
 		if !k.OK {
 			t.Errorf("%s on %s has no key", k.Ref, k.Surface)
 		}
@@ -63,11 +64,14 @@ func newLedger(t *testing.T, res *compiler.Result, most int, change change) *led
 }
 
 func (l *ledger) request(files memfs.FS, e *policy.Engine) verify.Request {
-	req := verify.Request{Policy: e, Targets: judgedTargets(l.res), Seed: 1}
-	for i := range req.Targets {
-		t := &req.Targets[i]
-		t.Files, t.Compiled = files, l.res.FS()
+	req := verify.Request{Policy: e, Seed: 1}
+	for _, t := range judgedTargets(l.res) {
+		if l.only != "" && t.Target.Name() != l.only {
+			continue
+		}
+		t.Files, t.Compiled = files, l.files
 		t.Input.Policy, t.Input.Project = e, e.Project()
+		req.Targets = append(req.Targets, t)
 	}
 	return req
 }
@@ -120,9 +124,6 @@ func placed(k *verify.Keyed, v contract.Verdict) contract.Verdict {
 // have another key.
 func (l *ledger) same(files memfs.FS, e *policy.Engine) (wrong []string, changed int) {
 	for _, k := range verify.Keys(l.request(files, e), l.change) {
-		if !strings.HasPrefix(k.Surface, l.only) {
-			continue
-		}
 		name := k.Ref.String() + " on " + k.Surface
 		was, ok := l.original[name]
 		switch {
@@ -146,39 +147,65 @@ func (l *ledger) same(files memfs.FS, e *policy.Engine) (wrong []string, changed
 func TestKeysOfArtifacts(t *testing.T) {
 	most, each := 100, 1
 	if testing.Short() {
-		most, each = 1, 4*inShort
+		most, each = 20, 4*inShort
 	}
 	for _, name := range []string{"promise", "mcp-restrictions"} {
 		res := compile(t, name)
-		l := newLedger(t, res, most, nil)
-		seen, tried, changes := map[string]int{}, 0, 0
-		for _, f := range res.Files() {
-			for _, m := range mutants(t, f.Path, f.Data) {
-				op := kind(m.file) + m.op
-				if seen[op]++; (seen[op]-1)%each != 0 {
-					continue
-				}
-				tried++
-				files := maps.Clone(res.FS())
-				files[m.file] = m.data
-				wrong, changed := l.same(files, res.Policy)
-				if len(wrong) > 0 {
-					t.Errorf("%s: %d keys stay and decide otherwise, one of them %s", m, len(wrong), wrong[0])
-				}
-				if changed > 0 {
-					changes++
-				}
+		for _, j := range judgedTargets(res) {
+			l := newLedger(t, res, res.FS(), j.Target.Name(), most, nil)
+			l.mutated(t, each, func(file string) bool { return reads(j.Target, file) })
+			if reads(j.Target, contract.PolicyFile) {
+				l = newLedger(t, res, trusting(res.FS()), j.Target.Name(), most, nil)
+				l.mutated(t, each, func(file string) bool { return file == contract.PolicyFile })
 			}
 		}
-		t.Logf("%s: %d mutants, %d of which change a key", name, tried, changes)
 	}
 }
+
+// mutated compares the keys, and what is decided, of artifacts with one change each.
+func (l *ledger) mutated(t *testing.T, each int, of func(file string) bool) {
+	t.Helper()
+	seen, tried, changes := map[string]int{}, 0, 0
+	for _, file := range slices.Sorted(maps.Keys(l.files)) {
+		if !of(file) {
+			continue
+		}
+		for _, m := range mutants(t, file, l.files[file]) {
+			op := kind(m.file) + m.op
+			if seen[op]++; (seen[op]-1)%each != 0 {
+				continue
+			}
+			tried++
+			files := maps.Clone(l.files)
+			files[m.file] = m.data
+			wrong, changed := l.same(files, l.res.Policy)
+			if len(wrong) > 0 {
+				t.Errorf("%s: %d keys stay and decide otherwise, one of them %s", m, len(wrong), wrong[0])
+			}
+			if changed > 0 {
+				changes++
+			}
+		}
+	}
+	t.Logf("%s: %d mutants, %d of which change a key", l.only, tried, changes)
+}
+
+// trusting returns artifacts whose hooks take any policy.
+func trusting(files memfs.FS) memfs.FS {
+	out := memfs.FS{}
+	for name, data := range files {
+		out[name] = hookDigest.ReplaceAll(data, nil)
+	}
+	return out
+}
+
+var hookDigest = regexp.MustCompile(` --digest [0-9a-f]+`)
 
 // Whatever changes in the source does so too.
 func TestKeysOfSources(t *testing.T) {
 	most, each := 100, 1
 	if testing.Short() {
-		most, each = 1, 4*inShort
+		most, each = 20, 4*inShort
 	}
 	names := []string{"promise", "mcp-restrictions", "acme"}
 	if testing.Short() {
@@ -189,7 +216,7 @@ func TestKeysOfSources(t *testing.T) {
 			each = inShort
 		}
 		res := compile(t, name)
-		l := newLedger(t, res, most, nil)
+		l := newLedger(t, res, res.FS(), "", most, nil)
 		data, err := res.Project.Marshal()
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +254,7 @@ func TestForgottenKeys(t *testing.T) {
 	res := compile(t, "promise")
 	for _, j := range judgedTargets(res) {
 		name := j.Target.Name()
-		l := newLedger(t, res, 40, func(target string, d contract.Decider) contract.Decider {
+		l := newLedger(t, res, res.FS(), name, 40, func(target string, d contract.Decider) contract.Decider {
 			p, ok := d.(contract.PersonDecider)
 			switch {
 			case target != name:
@@ -237,7 +264,6 @@ func TestForgottenKeys(t *testing.T) {
 			}
 			return forgetful{d}
 		})
-		l.only = name + " "
 		seen, noticed := map[string]int{}, 0
 		for _, f := range res.Files() {
 			if !reads(j.Target, f.Path) {

@@ -110,7 +110,7 @@ func TestMemoryAfterChanges(t *testing.T) {
 	}
 	for _, name := range []string{"promise", "mcp-restrictions"} {
 		res := compile(t, name)
-		l := &ledger{res: res}
+		l := &ledger{res: res, files: res.FS()}
 		m := verify.NewMemory("p", nil)
 		req := l.request(res.FS(), res.Policy)
 		req.Memory = m
