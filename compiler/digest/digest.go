@@ -31,11 +31,12 @@ type Key struct {
 
 // Join returns the digest of some digests in their order.
 func Join(sums ...Sum) Sum {
-	h := sha256.New()
+	var few [12 * sha256.Size]byte // spares an allocation
+	text := few[:0]
 	for i := range sums {
-		h.Write(sums[i][:])
+		text = append(text, sums[i][:]...)
 	}
-	return Sum(h.Sum(nil))
+	return sha256.Sum256(text)
 }
 
 // Text returns the digest of a text, which differs from any [Join].
@@ -44,9 +45,10 @@ func Text(text string) Sum { return sha256.Sum256([]byte("text " + text)) }
 // JoinKeys returns the key of several things in their order.
 func JoinKeys(keys ...Key) Key {
 	var out Key
-	sums := make([]Sum, len(keys))
+	var few [12]Sum
+	sums := few[:0]
 	for i := range keys {
-		sums[i] = keys[i].Sum
+		sums = append(sums, keys[i].Sum)
 		out.Places = append(out.Places, keys[i].Places...)
 	}
 	out.Sum = Join(sums...)

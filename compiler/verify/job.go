@@ -26,7 +26,8 @@ type job struct {
 	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
 	tells    bool            // it is one of these
 
-	past *past // what is known of it; nil where it has to be compared
+	id   *identity // once it is asked for
+	past *past     // what is known of it; nil where it has to be compared
 
 	once    sync.Once
 	err     error

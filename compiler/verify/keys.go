@@ -33,7 +33,6 @@ type keys struct {
 	common  digest.Sum
 	wide    *places // of the source, and of the targets' exceptions
 	numbers map[diag.Pos]int32
-	jobs    map[*job]*identity
 	targets map[*Target]digest.Sum
 	shared  map[ir.SubjectRef]shared
 	roles   func() (digest.Key, error)
@@ -56,7 +55,7 @@ type shared struct {
 func newKeys(req *Request, more *patterns) *keys {
 	k := &keys{
 		req: req, more: more, parts: contract.NewParts(req.Policy.Project()), numbers: map[diag.Pos]int32{},
-		jobs: map[*job]*identity{}, targets: map[*Target]digest.Sum{}, shared: map[ir.SubjectRef]shared{},
+		targets: map[*Target]digest.Sum{}, shared: map[ir.SubjectRef]shared{},
 	}
 	k.roles = sync.OnceValues(k.parts.Roles)
 	wide, err := k.parts.Wide()
@@ -80,31 +79,36 @@ func newKeys(req *Request, more *patterns) *keys {
 
 // identity returns a job's key, once.
 func (k *keys) identity(j *job) *identity {
-	id := k.jobs[j]
-	if id == nil {
-		id = k.make(j)
-		k.jobs[j] = id
+	if j.id == nil {
+		j.id = k.make(j)
 	}
-	return id
+	return j.id
 }
 
 func (k *keys) make(j *job) *identity {
 	of, deciders := k.subject(j.ref), k.deciders(j)
-	id := &identity{places: []*places{k.wide}, ok: of.ok && deciders.ok}
-	key := digest.JoinKeys(of.key, deciders.key)
-	sums := []digest.Sum{k.common, k.targets[j.target], key.Sum}
+	id := &identity{places: append(make([]*places, 0, 4), k.wide), ok: of.ok && deciders.ok}
+	sums := append(make([]digest.Sum, 0, 12), k.common, k.targets[j.target], of.key.Sum, deciders.key.Sum)
 	for _, h := range j.halves {
 		half := k.identity(h)
 		id.ok = id.ok && half.ok
 		id.places = append(id.places, half.places[1:]...)
-		sums = append(sums, half.sum)
+		sums = append(sums, half.sum) // which covers what is the same among its own places
 	}
-	id.places = append(id.places, k.placesOf(key.Places))
-	for i, p := range id.places {
+	if len(j.halves) == 2 {
+		for _, p := range j.halves[0].id.places[1:] {
+			for _, q := range j.halves[1].id.places[1:] {
+				sums = append(sums, p.shared(q))
+			}
+		}
+	}
+	if own := slices.Concat(of.key.Places, deciders.key.Places); len(own) > 0 {
+		p := k.placesOf(own)
 		sums = append(sums, p.pattern())
-		for _, q := range id.places[:i] {
+		for _, q := range id.places {
 			sums = append(sums, p.shared(q))
 		}
+		id.places = append(id.places, p)
 	}
 	id.sum = digest.Join(sums...)
 	return id
@@ -131,7 +135,9 @@ func (k *keys) subject(ref ir.SubjectRef) shared {
 
 func (s *shared) add(key digest.Key, ok bool) {
 	s.key.Sum = digest.Join(s.key.Sum, key.Sum)
-	s.key.Places = append(slices.Clip(s.key.Places), key.Places...)
+	if len(key.Places) > 0 {
+		s.key.Places = append(slices.Clip(s.key.Places), key.Places...)
+	}
 	s.ok = s.ok && ok
 }
 

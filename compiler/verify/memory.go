@@ -482,8 +482,11 @@ func (r *outcomeReader) outcome() (held bool, governs map[ir.Group]contract.Halv
 	o.Utility = Utility{Allow: Share{r.number(), r.number()}, Ask: Share{r.number(), r.number()}}
 	o.Counts = Counts{Accepted: r.number(), Holes: r.number(), HookOnly: r.number(), Assumed: r.number(), Filled: r.number()}
 	for _, list := range kinds(&o) {
-		for range r.count() {
-			*list = append(*list, r.finding())
+		if n := r.count(); n > 0 {
+			*list = make([]Finding, n)
+			for i := range *list {
+				(*list)[i] = r.finding()
+			}
 		}
 	}
 	return held, governs, left, o

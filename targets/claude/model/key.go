@@ -61,7 +61,7 @@ func (k *keyed) session(ref ir.SubjectRef) (digest.Key, bool) {
 	if k.shared == nil {
 		k.open()
 	}
-	parts := []part{*k.shared}
+	parts := append(make([]part, 0, 4), *k.shared)
 	role, name := k.roles[ref.Role], ref.Role
 	if role == nil {
 		role, name = &k.nothing, another
@@ -82,7 +82,7 @@ func (k *keyed) session(ref ir.SubjectRef) (digest.Key, bool) {
 
 // join returns the key of a session of several parts.
 func (k *keyed) join(ref ir.SubjectRef, agent string, parts []part) (out digest.Key, ok bool) {
-	sums := []digest.Sum{digest.Text(ref.Role), digest.Text(agent)}
+	sums := append(make([]digest.Sum, 0, 12), digest.Text(ref.Role), digest.Text(agent))
 	for _, p := range parts {
 		if !p.ok {
 			return digest.Key{}, false
