@@ -121,13 +121,16 @@ func (k *keys) subject(ref ir.SubjectRef) shared {
 		return of
 	}
 	of := shared{ok: true}
+	of.key.Sum = digest.Join(digest.Text(ref.Role), digest.Text(ref.Mode))
 	if ref.Role == "" || ref.Mode == "" {
 		own, err := k.parts.Own(ref)
-		of.key, of.ok = own, err == nil
-	}
-	of.key.Sum = digest.Join(digest.Text(ref.Role), digest.Text(ref.Mode), of.key.Sum)
-	for _, d := range k.more.deciders {
-		of.add(keyOf(d, ref))
+		of.add(own, err == nil)
+		more, err := digest.Of(k.more.get(ref), nil)
+		of.add(more, err == nil)
+	} else { // to read the patterns takes longer than the keys of what they are read from
+		for _, d := range k.more.deciders {
+			of.add(keyOf(d, ref))
+		}
 	}
 	k.shared[ref] = of
 	return of
@@ -145,9 +148,7 @@ func (s *shared) add(key digest.Key, ok bool) {
 func (k *keys) deciders(j *job) shared {
 	of := shared{ok: true}
 	of.add(digest.Key{Sum: digest.Text(j.decider.Surface())}, true)
-	if p, ok := j.decider.(contract.Patterned); !ok || !slices.Contains(k.more.deciders, p) { // else the subject's has it
-		of.add(keyOf(j.decider, j.ref))
-	}
+	of.add(keyOf(j.decider, j.ref))
 	for _, d := range []contract.Decider{j.compiled, j.alone} {
 		if d == nil {
 			of.add(digest.Key{}, true)
