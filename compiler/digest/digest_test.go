@@ -53,6 +53,10 @@ func TestOf(t *testing.T) {
 			}
 		}
 	}
+	aside := tree{sum: &known{memo: map[*known]func(){nil: func() {}}}}
+	if of(t, aside).Sum != of(t, tree{sum: &known{}}).Sum {
+		t.Error("a known type is read as a whole")
+	}
 	for i := range 20 { // whatever the order of a map
 		m := map[string]int{}
 		for j := range 20 {

@@ -62,7 +62,8 @@ func newKeys(req *Request, more *patterns) *keys {
 	for i := range req.Targets {
 		t := &req.Targets[i]
 		in := &t.Input
-		own, failed := digest.Of([]any{t.Target.Name(), t.Compiled != nil, in.Options, in.Exceptions, in.Beside, in.Shared}, nil)
+		read := []any{t.Target.Name(), t.Compiled != nil, in.Options, in.Exceptions, in.Beside, in.Shared}
+		own, failed := digest.Of(read, nil)
 		if failed != nil || in.Policy != req.Policy || in.Project != req.Policy.Project() {
 			return nil
 		}

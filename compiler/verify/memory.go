@@ -480,7 +480,9 @@ func (r *outcomeReader) outcome() (held bool, governs map[ir.Group]contract.Halv
 		o.Bare = &bare
 	}
 	o.Utility = Utility{Allow: Share{r.number(), r.number()}, Ask: Share{r.number(), r.number()}}
-	o.Counts = Counts{Accepted: r.number(), Holes: r.number(), HookOnly: r.number(), Assumed: r.number(), Filled: r.number()}
+	o.Counts = Counts{
+		Accepted: r.number(), Holes: r.number(), HookOnly: r.number(), Assumed: r.number(), Filled: r.number(),
+	}
 	for _, list := range kinds(&o) {
 		if n := r.count(); n > 0 {
 			*list = make([]Finding, n)
