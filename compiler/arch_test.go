@@ -34,7 +34,7 @@ var (
 	model      = append(slices.Clip(words), "compiler/ir")
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
-	vocabulary = append(slices.Clip(decisions), "compiler/contract")
+	vocabulary = append(slices.Clip(decisions), "compiler/digest", "compiler/contract")
 )
 
 // layers lists every package of the module once, in the direction
@@ -49,10 +49,11 @@ var layers = []layer{
 	{pkg: "compiler/textdiff"},
 	{pkg: "compiler/located", may: []string{"compiler/diag"}},
 	{pkg: "compiler/record", may: []string{"compiler/diag"}},
+	{pkg: "compiler/digest", may: []string{"compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
 	{pkg: "compiler/policy", may: patterns},
-	{pkg: "compiler/contract", may: decisions},
+	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest")},
 
 	// The stages know the vocabulary and the stages before them.
 	{pkg: "compiler/lint", may: vocabulary},

@@ -15,10 +15,29 @@ import (
 // tend to come in hundreds by one cause.
 const mostWider = 10
 
+// Verification says how to verify.
+type Verification struct {
+	Seed uint64
+	// Disk is what to verify; nil: the compiled files.
+	Disk fs.FS
+	// Memory is what earlier runs found; nil: all is compared.
+	Memory   *verify.Memory
+	Progress func(verify.Step)
+}
+
 // Verify compares the compiled files with the source. It leaves out a target without a
 // model of its agent. A wider decision is a diagnostic, an error.
 func (r *Result) Verify(ctx context.Context, seed uint64, progress func(verify.Step)) (*verify.Report, diag.List) {
-	report, diags := r.verify(ctx, r.FS(), nil, seed, progress)
+	return r.VerifyBy(ctx, Verification{Seed: seed, Progress: progress})
+}
+
+// VerifyBy compares files with the source: as [Result.Verify] does, or on a disk as
+// [Result.VerifyDisk].
+func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report, diag.List) {
+	if how.Disk != nil {
+		return r.verifyDisk(ctx, how)
+	}
+	report, diags := r.verify(ctx, r.FS(), nil, how)
 	if report == nil {
 		return nil, diags
 	}
@@ -40,12 +59,16 @@ func complete(ctx context.Context, report *verify.Report, diags diag.List) (*ver
 func (r *Result) VerifyDisk(
 	ctx context.Context, fsys fs.FS, seed uint64, progress func(verify.Step),
 ) (*verify.Report, diag.List) {
+	return r.verifyDisk(ctx, Verification{Seed: seed, Disk: fsys, Progress: progress})
+}
+
+func (r *Result) verifyDisk(ctx context.Context, how Verification) (*verify.Report, diag.List) {
 	emitted := map[string][]byte{}
 	for _, f := range r.Files() {
 		emitted[f.Path] = f.Data
 	}
 	foreign := map[string]bool{}
-	report, diags := r.verify(ctx, fsys, r.FS(), seed, progress)
+	report, diags := r.verify(ctx, how.Disk, r.FS(), how)
 	if report == nil {
 		return nil, diags
 	}
@@ -54,7 +77,7 @@ func (r *Result) VerifyDisk(
 			f := &report.Surfaces[i].Findings[j]
 			name := f.At.File
 			if _, known := foreign[name]; !known {
-				data, err := fs.ReadFile(fsys, name)
+				data, err := fs.ReadFile(how.Disk, name)
 				want, ours := emitted[name]
 				foreign[name] = err != nil || !ours || !bytes.Equal(data, want)
 			}
@@ -68,9 +91,9 @@ func (r *Result) VerifyDisk(
 // verify compares files with the source, and returns the diagnostics of the artifacts'
 // readers.
 func (r *Result) verify(
-	ctx context.Context, fsys, compiled fs.FS, seed uint64, progress func(verify.Step),
+	ctx context.Context, fsys, compiled fs.FS, how Verification,
 ) (*verify.Report, diag.List) {
-	req := verify.Request{Policy: r.Policy, Seed: seed, Progress: progress}
+	req := verify.Request{Policy: r.Policy, Seed: how.Seed, Progress: how.Progress, Memory: how.Memory}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(contract.Judged); ok {
 			req.Targets = append(req.Targets,

@@ -82,6 +82,63 @@ func BenchmarkVerify(b *testing.B) {
 	run("acme", filepath.Join("..", "..", "fixtures", "acme"))
 }
 
+// BenchmarkVerifyAgain measures a verification in which nothing changed since the last one, and
+// one in which a mode did.
+func BenchmarkVerifyAgain(b *testing.B) {
+	b.Setenv("CI", "")
+	b.Setenv("XDG_CACHE_HOME", b.TempDir())
+	dir := memoryDir(b)
+	team(b, dir, 100, 50)
+	verify := func() *exec.Cmd { return exec.Command(binary(b), "-q", "verify", "-C", dir) }
+	if out, err := verify().CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	b.Run("unchanged", func(b *testing.B) { measure(b, verify) })
+	source := filepath.Join(dir, "modec", "team.cue")
+	text, err := os.ReadFile(source)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := 0
+	b.Run("a mode changed", func(b *testing.B) {
+		measure(b, func() *exec.Cmd {
+			n++
+			changed := strings.Replace(string(text), "npm run job7 *", fmt.Sprintf("npm run job7 %d *", n), 1)
+			if err := os.WriteFile(source, []byte(changed), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			return verify()
+		})
+	})
+}
+
+// BenchmarkCheck measures a check of the showcase project: with nothing remembered, with what was
+// verified remembered, and with nothing changed.
+func BenchmarkCheck(b *testing.B) {
+	b.Setenv("CI", "")
+	cache := b.TempDir()
+	b.Setenv("XDG_CACHE_HOME", cache)
+	dir := filepath.Join(memoryDir(b), "acme")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "fixtures", "acme"))); err != nil {
+		b.Fatal(err)
+	}
+	if out, err := exec.Command(binary(b), "-q", "build", "-C", dir).CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	for _, of := range []struct{ name, forget string }{
+		{"cold", "modec"}, {"verified", "modec/builds"}, {"unchanged", "none"},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			measure(b, func() *exec.Cmd {
+				if err := os.RemoveAll(filepath.Join(cache, of.forget)); err != nil {
+					b.Fatal(err)
+				}
+				return exec.Command(binary(b), "-q", "build", "--check", "-C", dir)
+			})
+		})
+	}
+}
+
 // BenchmarkHook measures `modec hook` as an agent runs it.
 func BenchmarkHook(b *testing.B) {
 	dir := memoryDir(b)

@@ -113,7 +113,7 @@ func (c *buildCmd) build(e *env) error {
 		return c.check(e, checked{res: res, opt: output.Options{Dir: out}, diags: diags, memory: m, start: start})
 	}
 	if res.Config.Verify {
-		_, list := e.verify(res, nil, verifySeed)
+		_, list, _ := e.verify(res, nil, verifySeed)
 		if diags = append(diags, list...); diags.HasErrors() {
 			return e.ui.fail(diags)
 		}
@@ -201,7 +201,7 @@ func (c *buildCmd) check(e *env, x checked) error {
 		func(c output.Change) bool { return c.Action == output.Unchanged })
 	there, missing := present(x.res, changes)
 	if disk != nil && len(there.Outputs) > 0 {
-		_, list := e.verify(there, disk, verifySeed)
+		_, list, _ := e.verify(there, disk, verifySeed)
 		diags = append(diags, list...)
 	}
 	if list := e.stopped(); list.HasErrors() {

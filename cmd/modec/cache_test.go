@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -196,13 +197,14 @@ func TestTheCacheIsNeverWrong(t *testing.T) {
 				if err := os.CopyFS(dir, os.DirFS(pristine)); err != nil {
 					t.Fatal(err)
 				}
-				for _, args := range [][]string{{"build"}, {"build", "--check"}} {
+				for _, args := range [][]string{{"build"}, {"build", "--check"}, {"verify"}, {"verify", "--disk"}} {
 					answer(t, append([]string{"-C", dir}, args...)...) // what is remembered
 				}
 				c.do(t, rand.New(rand.NewPCG(uint64(round), 7)), dir) // the same to both
 				t.Setenv("MODEC_CACHE", cache)
 				defer t.Setenv("MODEC_CACHE", "")
-				for _, line := range []string{"build --check", "build", "build --check", "build --target model"} {
+				for _, line := range []string{"build --check", "verify --json", "verify --disk --json", "build",
+					"build --check", "build --target model"} {
 					out = append(out, line+": "+answer(t, append([]string{"-C", dir}, strings.Fields(line)...)...))
 				}
 				return out, treeOf(t, dir)
@@ -243,6 +245,50 @@ roles: dev: {permissionMode: "default", can: {
 	mcp: docs: {allow: ["search"]}
 }}
 `,
+}
+
+// TestVerifyRemembers: the second of two verifications compares nothing, and says the same.
+// With CI or MODEC_CACHE=off it compares all, and keeps nothing.
+func TestVerifyRemembers(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("CI", "")
+	dir := t.TempDir()
+	for name, text := range cached {
+		mustWrite(t, filepath.Join(dir, name), []byte(text))
+	}
+	const unchanged = "unchanged since the last run"
+	for _, off := range []string{"CI", "MODEC_CACHE"} {
+		t.Setenv(off, "off")
+		for range 2 {
+			if s := answer(t, "-C", dir, "verify"); strings.Contains(s, unchanged) || len(treeOf(t, cache)) > 0 {
+				t.Errorf("with %s set something is kept: %s", off, s)
+			}
+		}
+		t.Setenv(off, "")
+	}
+	first := answer(t, "-C", dir, "verify", "--json")
+	if second := answer(t, "-C", dir, "verify", "--json"); second != first {
+		t.Errorf("the second run says otherwise: %s", cmp.Diff(first, second))
+	}
+	if s := answer(t, "-C", dir, "verify"); !strings.Contains(s, ", 3 of 3 subjects "+unchanged+": nothing is wider") {
+		t.Errorf("got %s", s)
+	}
+	code := filepath.Join(dir, "modec", "modes", "code.cue")
+	mustWrite(t, code, []byte(strings.Replace(cached["modec/modes/code.cue"], "src/**", "lib/**", 1)))
+	if s := answer(t, "-C", dir, "verify"); !strings.Contains(s, ", 1 of 3 subjects "+unchanged) {
+		t.Errorf("one mode changed, and the role in it: got %s", s)
+	}
+	for name, data := range treeOf(t, cache) { // a record that others may have written
+		file := filepath.Join(cache, name)
+		mustWrite(t, file, []byte(data))
+		if err := os.Chmod(file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := answer(t, "-C", dir, "verify"); strings.Contains(s, unchanged) && runtime.GOOS != "windows" {
+		t.Errorf("a record counts that others may write: %s", s)
+	}
 }
 
 // TestTheCacheSkipsWork: the second of two builds is recognised, also after a check.

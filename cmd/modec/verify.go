@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -33,6 +34,9 @@ What the source leaves to the agent is compared with what the agent does by itse
 It exits 0 where nothing is wider than the source, and 1 where something is, or where there was nothing to
 compare: that is no proof. It also counts what [[exceptions]]
 of modec.toml accept, and the holes of the agents themselves; -v lists both.
+
+A subject whose rules and artifacts are those of the last run is not compared again: your own cache folder keeps
+what came out. With CI or MODEC_CACHE=off set, everything is compared. The report is the same.
 
 Examples:
   modec verify
@@ -86,9 +90,9 @@ func (c *verifyCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	report := &verify.Report{}
+	report, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		report, diags = e.verify(res, disk, c.Seed)
+		report, diags, same = e.verify(res, disk, c.Seed)
 	}
 	switch {
 	case report == nil:
@@ -116,8 +120,8 @@ func (c *verifyCmd) Run(e *env) error {
 		e.ui.missing(missing)
 		return failed
 	}
-	e.ui.printf("%s compared in %.1f s: %s\n",
-		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), outcomeOf(report))
+	e.ui.printf("%s compared in %.1f s%s: %s\n",
+		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report))
 	return failed
 }
 
@@ -136,18 +140,49 @@ func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler
 }
 
 // verify runs with progress on a terminal: over the files of a disk, or over what was
-// compiled where disk is nil.
-func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List) {
+// compiled where disk is nil. What the user's own record has of unchanged subjects is not
+// compared again.
+func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List, unchanged) {
 	show, end := e.ui.showing()
 	defer end()
-	var progress func(verify.Step)
+	place, memory := e.verified(res, disk != nil)
+	how := compiler.Verification{Seed: seed, Disk: disk, Memory: memory}
 	if show != nil {
-		progress = func(s verify.Step) {
+		how.Progress = func(s verify.Step) {
 			show(diag.Short(fmt.Sprintf("verifying %s, %s", s.Surface, s.Subject)), s.Done, s.Total)
 		}
 	}
-	if disk == nil {
-		return res.Verify(e.ctx, seed, progress)
+	report, diags := res.VerifyBy(e.ctx, how)
+	if memory == nil {
+		return report, diags, unchanged{}
 	}
-	return res.VerifyDisk(e.ctx, disk, seed, progress)
+	if data := memory.Bytes(); data != nil {
+		record.Write(place, data)
+	}
+	n, of := memory.Unchanged()
+	return report, diags, unchanged{n, of}
+}
+
+// verified returns the record of the verification before, and its place; nil where nothing is
+// to be remembered.
+func (e *env) verified(res *compiler.Result, disk bool) (place string, m *verify.Memory) {
+	args := []string{e.dir, fmt.Sprint(disk)}
+	for _, o := range res.Outputs {
+		args = append(args, o.Target.Name())
+	}
+	place, program := record.PlaceIn("verified", ".bin", args...), record.Program(version())
+	if place == "" || program == "" {
+		return "", nil
+	}
+	return place, verify.NewMemory(program, record.Read(place))
+}
+
+// unchanged is how many subjects were not compared again, and of how many.
+type unchanged struct{ subjects, of int }
+
+func (u unchanged) String() string {
+	if u.subjects == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %s unchanged since the last run", u.subjects, count(u.of, "subject"))
 }

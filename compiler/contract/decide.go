@@ -97,6 +97,13 @@ type Patterned interface {
 	Patterns(ir.SubjectRef) map[ir.Group][]ir.Pattern
 }
 
+// Container is a Decider that says which subjects its artifacts contain. Of any other subject
+// Decide returns the zero Verdict.
+type Container interface {
+	Decider
+	Contains(ir.SubjectRef) bool
+}
+
 // Regular is a Decider whose decisions about the plain arguments of some groups ([policy.Plain])
 // depend on regular languages alone.
 type Regular interface {

@@ -45,15 +45,16 @@ var (
 
 // Languages returns what decides about the plain arguments of a group: for each side of the subject
 // the arguments that it denies, asks about, allows and leaves to the agent, but for those of its
-// default, which are all others. It fails with [regular.ErrNotRegular] where an expression has no
+// default, which are all others, and those that a guard decides. It fails with [regular.ErrNotRegular] where an expression has no
 // language.
 func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, error) {
 	var all []regular.Language
 	for _, side := range s.sides {
-		by, err := side.languages(s.engine, sp, g)
+		by, guarded, err := side.languages(s.engine, sp, g)
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, guarded)
 		for d, l := range by {
 			if ir.Decision(d) != side.fallback(g).Decision {
 				all = append(all, l)
@@ -97,16 +98,15 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 	return by, nil
 }
 
-func (s *side) languages(e *Engine, sp *regular.Space, g ir.Group) (byDecision, error) {
+func (s *side) languages(e *Engine, sp *regular.Space, g ir.Group) (by byDecision, guarded regular.Language, err error) {
 	var rules []ir.Rule
 	for _, r := range s.rules(g) {
 		if g != ir.Edit || r.Pos.File != ir.GuardsFile {
 			rules = append(rules, r)
 		}
 	}
-	by, err := e.matched(sp, g, rules, andBelow)
-	if err != nil {
-		return by, err
+	if by, err = e.matched(sp, g, rules, andBelow); err != nil {
+		return by, guarded, err
 	}
 	rest := regular.All
 	for d := ir.Deny; d <= ir.Allow; d++ { // the lowest decides
@@ -116,11 +116,11 @@ func (s *side) languages(e *Engine, sp *regular.Space, g ir.Group) (byDecision, 
 	by[ir.Agent] = regular.None
 	other := s.fallback(g).Decision
 	if by[other] = sp.Or(by[other], rest); g != ir.Edit {
-		return by, nil
+		return by, guarded, nil
 	}
 	guards, err := e.matched(sp, g, e.project.Guards, itself)
 	if err != nil {
-		return by, err
+		return by, guarded, err
 	}
 	var open []regular.Language
 	for p := range s.edit.open {
@@ -134,9 +134,10 @@ func (s *side) languages(e *Engine, sp *regular.Space, g ir.Group) (byDecision, 
 			}
 			held := sp.And(by[d], holds)
 			by[d], by[guard] = sp.Without(by[d], holds), sp.Or(by[guard], held)
+			guarded = sp.Or(guarded, held)
 		}
 	}
-	return by, nil
+	return by, guarded, nil
 }
 
 // ruleLanguage returns the plain arguments that a rule matches.

@@ -1,6 +1,7 @@
 // Package record remembers what a build read and what it left on the disk, so that the next
 // one can tell that nothing changed without evaluating CUE. [NewReads] notes what a build
-// reads, [Record.Save] keeps that, and [Load] returns a record that is still valid.
+// reads, [Record.Save] keeps that, and [Load] returns a record that is still valid. [Read] and
+// [Write] keep other records of the user's own, such as the one of a verification.
 //
 // A record is valid for the exact bytes of every file that was read, the names in every
 // folder that was listed, every file that was looked for and not found, the artifacts, the
@@ -51,10 +52,13 @@ type Summary struct {
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
 }
 
-// Place returns the path of the record of a kind of run. It returns "" where the user has no
-// cache folder, with CI set, and with MODEC_CACHE=off. args are whatever the outcome depends
-// on besides the files.
-func Place(args ...string) string {
+// Place returns the path of the record of a build. args are whatever the outcome depends on
+// besides the files. See [PlaceIn].
+func Place(args ...string) string { return PlaceIn("builds", ".json", args...) }
+
+// PlaceIn returns the path of a record in a folder of modec's in the user's cache folder. It
+// returns "" where the user has no cache folder, with CI set, and with MODEC_CACHE=off.
+func PlaceIn(folder, ending string, args ...string) string {
 	if os.Getenv("CI") != "" || os.Getenv("MODEC_CACHE") == "off" {
 		return ""
 	}
@@ -62,7 +66,7 @@ func Place(args ...string) string {
 	if err != nil || !filepath.IsAbs(dir) {
 		return ""
 	}
-	return filepath.Join(dir, "modec", "builds", sum([]byte(strings.Join(args, "\x00")))[:32]+".json")
+	return filepath.Join(dir, "modec", folder, sum([]byte(strings.Join(args, "\x00")))[:32]+ending)
 }
 
 // Program identifies the running program; another build of modec has another identity.
@@ -92,12 +96,8 @@ func Load(place, program string, today time.Time, project, output string) *Recor
 	if place == "" || program == "" {
 		return nil
 	}
-	data, err := os.ReadFile(place)
-	if err != nil {
-		return nil
-	}
 	var r Record
-	if json.Unmarshal(data, &r) != nil || len(r.Project) == 0 {
+	if json.Unmarshal(Read(place), &r) != nil || len(r.Project) == 0 {
 		return nil
 	}
 	now := New(program, today)
@@ -214,27 +214,9 @@ func (r *Record) Save(place string) {
 	if place == "" || r.Program == "" || len(r.Project) == 0 {
 		return
 	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return
+	if data, err := json.Marshal(r); err == nil {
+		Write(place, data)
 	}
-	dir := filepath.Dir(place)
-	if os.MkdirAll(dir, 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(dir, "new-*")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), place)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return
-	}
-	prune(dir)
 }
 
 // kept is how long an unused record is kept.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -267,6 +268,33 @@ func TestRecordCostsNothing(t *testing.T) {
 	}
 	if want := []string{"x.json", "young.json"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("got %v, %v, want %v", names, err, want)
+	}
+}
+
+// TestReadOwn: only a file of the user's own that nobody else may write is read.
+func TestReadOwn(t *testing.T) {
+	dir := t.TempDir()
+	place := filepath.Join(dir, "modec", "x.bin")
+	if Read("") != nil || Read(place) != nil || Read(dir) != nil {
+		t.Error("something is read where there is no record")
+	}
+	Write(place, []byte("a"))
+	Write(place, []byte("b"))
+	if got := Read(place); string(got) != "b" {
+		t.Errorf("got %q", got)
+	}
+	link(t, dir, "link", place)
+	if Read(filepath.Join(dir, "link")) != nil {
+		t.Error("a link is read")
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	if err := os.Chmod(place, 0o620); err != nil {
+		t.Fatal(err)
+	}
+	if Read(place) != nil {
+		t.Error("a file that others may write is read")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // short run.
 const (
 	inCells      = 1_000_000
-	inCellsShort = 20_000
+	inCellsShort = 100_000
 )
 
 // Nobody tells two plain arguments of one cell apart: not the source, and not the model of an

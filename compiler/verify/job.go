@@ -26,6 +26,9 @@ type job struct {
 	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
 	tells    bool            // it is one of these
 
+	id   *identity // once it is asked for
+	past *past     // what is known of it; nil where it has to be compared
+
 	once    sync.Once
 	err     error
 	telling telling
@@ -38,11 +41,10 @@ type job struct {
 }
 
 // each returns a job for each subject that the surface contains.
-func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
+func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 	of := map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
 		if of[ref] == nil {
-			more.add(ref, j.decider)
 			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref,
 				compiled: j.compiled, alone: j.alone}
 		}
@@ -63,8 +65,11 @@ func (j *job) each(refs []ir.SubjectRef, more patterns) (jobs []*job) {
 }
 
 // do compares the subject, once.
-func (j *job) do(ctx context.Context, req Request, universes *Universes, more patterns) error {
+func (j *job) do(ctx context.Context, req Request, universes *Universes, more *patterns) error {
 	j.once.Do(func() {
+		if j.past != nil {
+			return
+		}
 		var u *universe
 		if u, j.err = j.universe(ctx, req, universes, more); j.err != nil {
 			return
@@ -79,40 +84,27 @@ func (j *job) do(ctx context.Context, req Request, universes *Universes, more pa
 	return j.err
 }
 
-// contained reports whether the artifacts, or the compiled ones, contain the subject: of one that
-// they do not, a decider says nothing about any action.
+// contained reports whether the artifacts, or the compiled ones, contain the subject.
 func (j *job) contained() bool {
-	if personal(j.decider) {
-		return true
-	}
 	for _, d := range []contract.Decider{j.decider, j.compiled} {
-		if d == nil {
+		if a, ok := d.(absent); ok {
+			d = a.Decider
+		}
+		if of, ok := d.(contract.Container); ok && !of.Contains(j.ref) {
 			continue
 		}
-		for _, a := range ordinary {
-			if v := d.Decide(j.ref, a); v.Governs != contract.Neither || v.Bare != nil || v.Rule != "" {
-				return true
-			}
+		if d != nil {
+			return true
 		}
 	}
 	return false
 }
 
-// ordinary are actions of each group.
-var ordinary = []policy.Action{
-	{Group: ir.Read, Arg: "README.md"},
-	{Group: ir.Edit, Arg: "README.md"},
-	{Group: ir.Command, Arg: "ls"},
-	{Group: ir.Web, Arg: "example.com"},
-	{Group: ir.Modes, Arg: contract.UnknownMode},
-	{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool},
-}
-
 // universe returns what the subject is compared on.
-func (j *job) universe(ctx context.Context, req Request, universes *Universes, more patterns) (*universe, error) {
+func (j *job) universe(ctx context.Context, req Request, universes *Universes, more *patterns) (*universe, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
-		u.once.Do(func() { u.universe, u.err = universeOf(req.Policy, j.ref, more[j.ref], req.Seed, universes.plan) })
+		u.once.Do(func() { u.universe, u.err = universeOf(req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan) })
 		return u.universe, u.err
 	}
 	u, err := newUniverse(req.Policy, j.ref)
@@ -121,11 +113,12 @@ func (j *job) universe(ctx context.Context, req Request, universes *Universes, m
 	}
 	u.half = map[diag.Pos]int{}
 	for n, of := range j.halves {
-		if err := of.do(ctx, req, universes, more); err != nil {
+		told, err := of.toldApart(ctx, req, universes, more)
+		if err != nil {
 			return nil, err
 		}
-		for i := range of.telling.list {
-			w := &of.telling.list[i]
+		for i := range told {
+			w := &told[i]
 			if w.dressed() && !universes.plan.dresses(j.ref, w.Group) {
 				continue
 			}

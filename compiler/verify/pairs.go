@@ -87,11 +87,11 @@ func (u *universe) wrote(half int, ref ir.SubjectRef) error {
 }
 
 // without returns the patterns of a subject that others do not have.
-func (m patterns) without(ref ir.SubjectRef, others ...ir.SubjectRef) map[ir.Group][]ir.Pattern {
+func (m *patterns) without(ref ir.SubjectRef, others ...ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	out := map[ir.Group][]ir.Pattern{}
-	for g, list := range m[ref] {
+	for g, list := range m.get(ref) {
 		for _, p := range list {
-			if !slices.ContainsFunc(others, func(o ir.SubjectRef) bool { return slices.Contains(m[o][g], p) }) {
+			if !slices.ContainsFunc(others, func(o ir.SubjectRef) bool { return slices.Contains(m.get(o)[g], p) }) {
 				out[g] = append(out[g], p)
 			}
 		}

@@ -16,11 +16,13 @@ import (
 type plan struct {
 	first map[string]ir.SubjectRef // by kind and shape
 	kinds map[ir.SubjectRef]map[ir.Group]string
+	owns  map[ir.SubjectRef][]string // in what a subject is the first
 }
 
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {
-	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{}}
+	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{},
+		owns: map[ir.SubjectRef][]string{}}
 	shapes := map[string]string{}
 	for _, ref := range e.Project().Subjects() {
 		s, err := e.Subject(ref)
@@ -64,8 +66,12 @@ func (p *plan) dresses(ref ir.SubjectRef, g ir.Group) bool { return p.first[p.pa
 func (p *plan) note(key string, ref ir.SubjectRef) {
 	if _, ok := p.first[key]; !ok {
 		p.first[key] = ref
+		p.owns[ref] = append(p.owns[ref], key)
 	}
 }
+
+// of names in what a subject is the first.
+func (p *plan) of(ref ir.SubjectRef) string { return strings.Join(p.owns[ref], "\n") }
 
 // has reports whether a subject is the first of its kind with a shape in a group. A subject that is
 // no mode and no role of the project is first in all.

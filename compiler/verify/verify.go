@@ -40,6 +40,9 @@ type Request struct {
 	// Subjects limits the verification; nil: every mode, every role, and every role in
 	// each mode that it may enter.
 	Subjects []ir.SubjectRef
+	// Memory is what earlier runs found; nil: all is compared. With UntilWider, and with
+	// Universes, it is left alone.
+	Memory *Memory
 	// UntilWider stops at the first decision that is wider.
 	UntilWider bool
 	// Progress is called after each subject of a surface, from several goroutines but
@@ -238,31 +241,23 @@ type Finding struct {
 // report.
 func Run(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
-	var jobs []*job
 	refs := req.Subjects
 	if refs == nil {
 		refs = subjects(req.Policy.Project())
 	}
-	more := patterns{}
-	for i := range req.Targets {
-		t := &req.Targets[i]
-		deciders, compiled, diags := t.open()
-		report.Diagnostics = append(report.Diagnostics, diags...)
-		alone := t.Target.Alone(req.Policy.Project())
-		for _, d := range deciders {
-			of := job{target: t, decider: d, surface: report.surface(t, d),
-				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
-			jobs = append(jobs, of.each(refs, more)...)
-		}
-	}
 	universes := cmp.Or(req.Universes, &Universes{})
-	var err error
-	if err = universes.make(req.Policy); err != nil {
+	if err := universes.make(req.Policy); err != nil {
 		return nil, err
 	}
-	if err = run(ctx, req, jobs, universes, more); err == nil {
+	jobs, more := report.open(&req, refs)
+	remembering := req.Memory.begin(&req, universes.plan, more)
+	err := run(ctx, req, req.Memory.recall(jobs), universes, more)
+	if err == nil {
 		lost := report.forgotten(req, refs, jobs)
-		jobs, err = append(jobs, lost...), run(ctx, req, lost, universes, more)
+		jobs, err = append(jobs, lost...), run(ctx, req, req.Memory.recall(lost), universes, more)
+	}
+	if remembering != nil {
+		remembering.whole = err == nil
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -277,6 +272,24 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	}
 	report.Diagnostics.Sort()
 	return report, err
+}
+
+// open reads the artifacts and returns a job for each subject on each surface.
+func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *patterns) {
+	more = &patterns{}
+	for i := range req.Targets {
+		t := &req.Targets[i]
+		deciders, compiled, diags := t.open()
+		r.Diagnostics = append(r.Diagnostics, diags...)
+		alone := t.Target.Alone(req.Policy.Project())
+		for _, d := range deciders {
+			more.add(d)
+			of := job{target: t, decider: d, surface: r.surface(t, d),
+				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
+			jobs = append(jobs, of.each(refs)...)
+		}
+	}
+	return jobs, more
 }
 
 // forgotten returns jobs for the roles that nothing of a target restricts, although its
@@ -356,20 +369,37 @@ func (t *Target) open() (deciders, compiled []contract.Decider, diags diag.List)
 	return deciders, compiled, diags
 }
 
-// patterns are those of the artifacts, by subject.
-type patterns map[ir.SubjectRef]map[ir.Group][]ir.Pattern
+// patterns are those of the artifacts, by subject, read when they are first asked for.
+type patterns struct {
+	deciders []contract.Patterned
 
-func (m patterns) add(ref ir.SubjectRef, d contract.Decider) {
-	p, ok := d.(contract.Patterned)
-	if !ok {
-		return
+	mu sync.Mutex
+	of map[ir.SubjectRef]map[ir.Group][]ir.Pattern
+}
+
+func (m *patterns) add(d contract.Decider) {
+	if p, ok := d.(contract.Patterned); ok {
+		m.deciders = append(m.deciders, p)
 	}
-	if m[ref] == nil {
-		m[ref] = map[ir.Group][]ir.Pattern{}
+}
+
+func (m *patterns) get(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if of, ok := m.of[ref]; ok {
+		return of
 	}
-	for g, list := range p.Patterns(ref) {
-		m[ref][g] = append(m[ref][g], list...)
+	if m.of == nil {
+		m.of = map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
 	}
+	of := map[ir.Group][]ir.Pattern{}
+	for _, d := range m.deciders {
+		for g, list := range d.Patterns(ref) {
+			of[g] = append(of[g], list...)
+		}
+	}
+	m.of[ref] = of
+	return of
 }
 
 // subjects returns every mode, every role, and every role in each mode that it may enter.
@@ -437,7 +467,7 @@ func (u *Universes) drop(ref ir.SubjectRef) {
 
 // run does the jobs, several at once: subject by subject, so that few universes are kept at a
 // time, and roles in modes last.
-func run(ctx context.Context, req Request, jobs []*job, universes *Universes, more patterns) error {
+func run(ctx context.Context, req Request, jobs []*job, universes *Universes, more *patterns) error {
 	left := map[ir.SubjectRef]int{}
 	for _, j := range jobs {
 		left[j.ref]++

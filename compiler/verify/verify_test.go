@@ -17,6 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
+// today is the day on which the fixtures are compiled.
+var today = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
 // compile compiles the showcase project.
 func compile(t testing.TB, name string) *compiler.Result {
 	t.Helper()
@@ -25,7 +28,7 @@ func compile(t testing.TB, name string) *compiler.Result {
 		compiler.Request{
 			Root:    "../../fixtures/" + name,
 			Targets: targets.All(),
-			Today:   time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+			Today:   today,
 		},
 	)
 	if diags.HasErrors() {

@@ -15,12 +15,13 @@ type alone struct {
 	decider
 	project *ir.Project
 	modes   map[string]*session
+	keys    map[string]part // of the modes
 }
 
 // Alone returns a decider for Claude Code by itself, in the permission mode of the role. A
 // subagent has all tools of its session.
 func Alone(p *ir.Project) []contract.Decider {
-	a := &alone{project: p, modes: map[string]*session{}}
+	a := &alone{project: p, modes: map[string]*session{}, keys: map[string]part{}}
 	modes := []string{format.Default}
 	for i := range p.Roles {
 		modes = append(modes, p.Roles[i].PermissionMode)
@@ -39,10 +40,11 @@ func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict
 	return a.of(ref).verdict(action)
 }
 
-func (a *alone) of(ref ir.SubjectRef) *session {
-	mode := format.Default
+func (a *alone) of(ref ir.SubjectRef) *session { return a.modes[a.mode(ref)] }
+
+func (a *alone) mode(ref ir.SubjectRef) string {
 	if r := a.project.Role(ref.Role); r != nil {
-		mode = r.PermissionMode
+		return r.PermissionMode
 	}
-	return a.modes[mode]
+	return format.Default
 }

@@ -64,7 +64,11 @@ type decider struct {
 	// others are the sessions of a role for which there is no file, by mode: it is started
 	// with nothing of modec's.
 	others map[string]*session
+	from   *keyed // nil where they do not come from the artifacts of a project
 }
+
+// another stands for the name of a role for which there is no file.
+const another = "another"
 
 // Open reads what Claude Code reads: the settings and servers of each role, the subagents,
 // .mcp.json, and the project's own settings. These are in the sessions of the baseline, and
@@ -129,13 +133,14 @@ func (o *opener) decider() *decider {
 	case own.file != "":
 		o.baseline = "" // it has settings of its own, and is started like any other role
 	}
-	d := &decider{sessions: map[ir.SubjectRef]*session{}, others: map[string]*session{}}
+	d := &decider{sessions: map[ir.SubjectRef]*session{}, others: map[string]*session{},
+		from: &keyed{opener: o, roles: roles, modes: modes}}
 	modes[""] = nil // a role in no mode
 	for mode, a := range modes {
 		for role, s := range roles {
 			d.sessions[ir.SubjectRef{Role: role, Mode: mode}] = o.session(role, s, a)
 		}
-		d.others[mode] = o.session("another", &settings{}, a)
+		d.others[mode] = o.session(another, &settings{}, a)
 		if a != nil {
 			d.sessions[ir.SubjectRef{Mode: mode}] = o.session("", nil, a)
 		}

@@ -10,6 +10,9 @@ import (
 	"modec.dev/modec/compiler/regular"
 )
 
+// Contains reports whether there is a session of a subject.
+func (d *decider) Contains(ref ir.SubjectRef) bool { return d.of(ref) != nil }
+
 // Languages returns what decides about a subject's plain files, hosts and subagents: by list the
 // rules of its session, what Claude Code decides by itself, and the policy of each hook.
 func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {

@@ -13,6 +13,9 @@ import (
 // errNotLanguages is why a decision depends on more than languages.
 var errNotLanguages = errors.New("what a hook sees of a path or a host is matched by expressions")
 
+// Contains reports whether a subject has files.
+func (d *decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
+
 // Languages returns what decides about a subject's plain files, hosts and subagents: the tokens of
 // the CLI, what they are written for, and the policy of each hook.
 func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {

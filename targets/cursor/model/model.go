@@ -22,6 +22,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/recent"
@@ -52,6 +53,8 @@ type opened struct {
 	settings
 	setups  map[ir.SubjectRef][]setup
 	answers *recent.Cache[hookCall, opinion]
+	keys    map[ir.SubjectRef]digest.Key
+	engines contract.Engines
 }
 
 // setup is a set of files that Cursor decides by at one time.
@@ -78,6 +81,7 @@ func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, 
 	o.answers = recent.New[hookCall, opinion](keptAnswers)
 	r.folder, r.settings = options.String("folder"), settingsOf(options)
 	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
+	o.keys, o.engines = map[ir.SubjectRef]digest.Key{}, contract.Engines{}
 	r.readProject()
 	r.readProfiles()
 	r.readProjectWide(options)

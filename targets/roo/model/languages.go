@@ -11,6 +11,9 @@ import (
 // errThrows is why an ignore file has no language: npm ignore throws at some paths.
 var errThrows = errors.New("a line of the ignore file is no expression")
 
+// Contains reports whether a subject is a mode that is there.
+func (d *decider) Contains(ref ir.SubjectRef) bool { return d.modes[ref.Mode] != nil && ref.Role == "" }
+
 // Languages returns what decides about a mode's plain files: the ignore file and the fileRegex of
 // its group. No host and no mode is decided by its name.
 func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {

@@ -20,6 +20,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
@@ -36,13 +37,14 @@ func Codes() []diag.Doc {
 	}
 }
 
-// decider decides as an agent does. It is read once and not changed.
+// decider decides as an agent does. What it is read from once does not change.
 type decider struct {
 	dialect format.Dialect
 	modes   map[string]*mode
 	servers map[string]format.Server
 	mcpFile string
 	ignore  *ignoreFile
+	shared  *digest.Key // of all but the modes, once it is asked for
 }
 
 // Open reads the modes, the ignore file and the project's MCP servers. Zoo takes its own

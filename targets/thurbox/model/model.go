@@ -12,6 +12,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
@@ -108,6 +109,19 @@ func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([
 		return s.Languages(g, sp)
 	}
 	return nil, nil
+}
+
+// Contains reports whether Thurbox starts a session of a subject.
+func (d *decider) Contains(ref ir.SubjectRef) bool {
+	return d.sessions[ref.Role] != nil && ref.Mode == ""
+}
+
+// Key returns the key of a role's session.
+func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
+	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
+		return s.Key()
+	}
+	return digest.Key{Sum: digest.Text("no session")}, true
 }
 
 // roles reads the arguments of set_roles. The last role of a name holds.

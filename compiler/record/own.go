@@ -1,0 +1,61 @@
+package record
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// largest is the most bytes of a record.
+const largest = 64 << 20
+
+// Read returns the bytes of a record. It returns nil where there is none, where the file is not
+// the user's own or others may write it, and where it is larger than any record.
+func Read(place string) []byte {
+	if place == "" {
+		return nil
+	}
+	is, err := os.Lstat(place)
+	if err != nil || !is.Mode().IsRegular() || !own(is) || is.Size() > largest {
+		return nil
+	}
+	f, err := os.Open(place)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(is, opened) {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, largest+1))
+	if err != nil || len(data) > largest {
+		return nil
+	}
+	return data
+}
+
+// Write puts a record into its place, whole or not at all. Without it the next run takes longer,
+// so that Write ignores errors.
+func Write(place string, data []byte) {
+	if place == "" || len(data) > largest {
+		return
+	}
+	dir := filepath.Dir(place)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, "new-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), place)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return
+	}
+	prune(dir)
+}

@@ -1,0 +1,272 @@
+package verify
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"sync"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
+	"modec.dev/modec/compiler/ir"
+)
+
+// A job's key covers all that its outcome depends on:
+//   - the seed, and which artifacts are compared with which
+//   - the source's rules of the subject, of both halves of a pair, and what is the same for all
+//     subjects: inventory, guards, silence, the names of the modes
+//   - the target's options and the exceptions that have not ended
+//   - what its deciders read of the artifacts for the subject
+//   - the patterns in the subject's artifacts, on every surface: they enter its universe
+//   - in what the subject is the first of its kind, so that it is compared on dressings
+//   - for principals, all roles
+//
+// Lines and columns are apart: an outcome holds where a line is added above. What is kept names
+// places by their index, and the key says which of them are one.
+
+// keys makes the keys of jobs.
+type keys struct {
+	req     *Request
+	more    *patterns
+	plan    *plan
+	parts   *contract.Parts
+	common  digest.Sum
+	wide    *places // of the source, and of the targets' exceptions
+	numbers map[diag.Pos]int32
+	targets map[*Target]digest.Sum
+	shared  map[ir.SubjectRef]shared
+	roles   func() (digest.Key, error)
+}
+
+// identity is a job's key and the places that its outcome may name.
+type identity struct {
+	sum    digest.Sum
+	places []*places
+	ok     bool
+}
+
+// shared is what all jobs of a subject depend on.
+type shared struct {
+	key digest.Key
+	ok  bool
+}
+
+// newKeys prepares keys for a request; nil where what all depend on has no key.
+func newKeys(req *Request, plan *plan, more *patterns) *keys {
+	k := &keys{
+		req: req, more: more, plan: plan, parts: contract.NewParts(req.Policy.Project()), numbers: map[diag.Pos]int32{},
+		targets: map[*Target]digest.Sum{}, shared: map[ir.SubjectRef]shared{},
+	}
+	k.roles = sync.OnceValues(k.parts.Roles)
+	wide, err := k.parts.Wide()
+	for i := range req.Targets {
+		t := &req.Targets[i]
+		in := &t.Input
+		read := []any{t.Target.Name(), t.Compiled != nil, in.Options, in.Exceptions, in.Beside, in.Shared}
+		own, failed := digest.Of(read, nil)
+		if failed != nil || in.Policy != req.Policy || in.Project != req.Policy.Project() {
+			return nil
+		}
+		k.targets[t] = own.Sum
+		wide.Places = append(slices.Clip(wide.Places), own.Places...)
+	}
+	if err != nil {
+		return nil
+	}
+	k.wide = k.placesOf(wide.Places)
+	k.common = digest.Join(wide.Sum, k.wide.pattern(), digest.Text(strconv.FormatUint(req.Seed, 10)))
+	return k
+}
+
+// identity returns a job's key, once.
+func (k *keys) identity(j *job) *identity {
+	if j.id == nil {
+		j.id = k.make(j)
+	}
+	return j.id
+}
+
+func (k *keys) make(j *job) *identity {
+	of, deciders := k.subject(j.ref), k.deciders(j)
+	id := &identity{places: append(make([]*places, 0, 4), k.wide), ok: of.ok && deciders.ok}
+	sums := append(make([]digest.Sum, 0, 12), k.common, k.targets[j.target], of.key.Sum, deciders.key.Sum)
+	for _, h := range j.halves {
+		half := k.identity(h)
+		id.ok = id.ok && half.ok
+		id.places = append(id.places, half.places[1:]...)
+		sums = append(sums, half.sum) // which covers what is the same among its own places
+	}
+	if len(j.halves) == 2 {
+		for _, p := range j.halves[0].id.places[1:] {
+			for _, q := range j.halves[1].id.places[1:] {
+				sums = append(sums, p.shared(q))
+			}
+		}
+	}
+	if own := slices.Concat(of.key.Places, deciders.key.Places); len(own) > 0 {
+		p := k.placesOf(own)
+		sums = append(sums, p.pattern())
+		for _, q := range id.places {
+			sums = append(sums, p.shared(q))
+		}
+		id.places = append(id.places, p)
+	}
+	id.sum = digest.Join(sums...)
+	return id
+}
+
+// subject returns the key of what all jobs of a subject depend on: its rules, of a pair those of
+// the halves, and what its artifacts have patterns of.
+func (k *keys) subject(ref ir.SubjectRef) shared {
+	if of, ok := k.shared[ref]; ok {
+		return of
+	}
+	of := shared{ok: true}
+	of.key.Sum = digest.Join(digest.Text(ref.Role), digest.Text(ref.Mode), digest.Text(k.plan.of(ref)))
+	if ref.Role == "" || ref.Mode == "" {
+		own, err := k.parts.Own(ref)
+		of.add(own, err == nil)
+		more, err := digest.Of(k.more.get(ref), nil)
+		of.add(more, err == nil)
+	} else { // to read the patterns takes longer than the keys of what they are read from
+		for _, d := range k.more.deciders {
+			of.add(keyOf(d, ref))
+		}
+	}
+	k.shared[ref] = of
+	return of
+}
+
+func (s *shared) add(key digest.Key, ok bool) {
+	s.key.Sum = digest.Join(s.key.Sum, key.Sum)
+	if len(key.Places) > 0 {
+		s.key.Places = append(slices.Clip(s.key.Places), key.Places...)
+	}
+	s.ok = s.ok && ok
+}
+
+// deciders returns the key of what a job asks.
+func (k *keys) deciders(j *job) shared {
+	of := shared{ok: true}
+	of.add(digest.Key{Sum: digest.Text(j.decider.Surface())}, true)
+	of.add(keyOf(j.decider, j.ref))
+	for _, d := range []contract.Decider{j.compiled, j.alone} {
+		if d == nil {
+			of.add(digest.Key{}, true)
+		} else {
+			of.add(keyOf(d, j.ref))
+		}
+	}
+	if personal(j.decider) {
+		roles, err := k.roles()
+		of.add(roles, err == nil)
+	}
+	if j.off != nil {
+		of.add(digest.Key{Sum: digest.Text("no artifact restricts the role")}, true)
+	}
+	return of
+}
+
+func keyOf(d contract.Decider, ref ir.SubjectRef) (digest.Key, bool) {
+	if a, ok := d.(absent); ok {
+		key, ok := keyOf(a.Decider, ref)
+		key.Sum = digest.Join(digest.Text("absent"), key.Sum)
+		return key, ok
+	}
+	if of, ok := d.(contract.Keyed); ok {
+		return of.Key(ref)
+	}
+	return digest.Key{}, false
+}
+
+// places are some places in a fixed order.
+type places struct {
+	list    []diag.Pos
+	numbers []int32          // of each, so that equal places have one
+	first   map[int32]int    // where a number first stands
+	sorted  []int32          // the numbers, each once
+	index   map[diag.Pos]int // where a place first stands, once it is asked for
+	sum     digest.Sum
+}
+
+func (k *keys) placesOf(list []diag.Pos) *places {
+	p := &places{list: list, numbers: make([]int32, len(list)), first: map[int32]int{}}
+	for i, at := range list {
+		n, ok := k.numbers[at]
+		if !ok {
+			n = int32(len(k.numbers))
+			k.numbers[at] = n
+		}
+		p.numbers[i] = n
+		if _, twice := p.first[n]; !twice {
+			p.first[n] = i
+			p.sorted = append(p.sorted, n)
+		}
+	}
+	slices.Sort(p.sorted)
+	return p
+}
+
+// pattern tells which of the places are one.
+func (p *places) pattern() digest.Sum {
+	if p.sum == (digest.Sum{}) {
+		text := []byte("places")
+		for _, n := range p.numbers {
+			text = binary.AppendUvarint(text, uint64(p.first[n]))
+		}
+		p.sum = digest.Text(string(text))
+	}
+	return p.sum
+}
+
+// shared tells which places two lists share.
+func (p *places) shared(q *places) (sum digest.Sum) {
+	var text []byte
+	for i, j := 0, 0; i < len(p.sorted) && j < len(q.sorted); {
+		switch cmp.Compare(p.sorted[i], q.sorted[j]) {
+		case -1:
+			i++
+		case 1:
+			j++
+		default:
+			text = binary.AppendUvarint(text, uint64(p.first[p.sorted[i]]))
+			text = binary.AppendUvarint(text, uint64(q.first[q.sorted[j]]))
+			i, j = i+1, j+1
+		}
+	}
+	if text == nil {
+		return sum
+	}
+	return digest.Text(string(text))
+}
+
+// at returns the place of an index into all of a job's places.
+func (id *identity) at(i int) (diag.Pos, bool) {
+	for _, p := range id.places {
+		if i < len(p.list) {
+			return p.list[i], true
+		}
+		i -= len(p.list)
+	}
+	return diag.Pos{}, false
+}
+
+// index returns the index of a place, false for one that the key does not cover.
+func (id *identity) index(at diag.Pos) (int, bool) {
+	before := 0
+	for _, p := range id.places {
+		if p.index == nil {
+			p.index = make(map[diag.Pos]int, len(p.list))
+			for i := len(p.list) - 1; i >= 0; i-- {
+				p.index[p.list[i]] = i
+			}
+		}
+		if i, ok := p.index[at]; ok {
+			return before + i, true
+		}
+		before += len(p.list)
+	}
+	return 0, false
+}
