@@ -28,8 +28,9 @@ func (s *Space) Cells(within Language, of []Language) ([]Cell, bool) {
 	if c := s.cells[key]; c != nil {
 		return c.list, c.ok
 	}
-	w := walk{Space: s, state: append([]Language{within}, of...), seen: map[string]struct{}{}, found: map[string]bool{}}
-	c := &cells{ok: w.run()}
+	w := walk{Space: s, found: map[string]bool{}, buffers: s.buffers}
+	c := &cells{ok: w.run(append([]Language{within}, of...))}
+	s.buffers = w.buffers
 	if c.ok {
 		c.list = w.cells
 	}
@@ -40,12 +41,17 @@ func (s *Space) Cells(within Language, of []Language) ([]Cell, bool) {
 // walk visits what is left of several languages after each text, shortest texts first.
 type walk struct {
 	*Space
-	state []Language // of the languages, the one within which to stay first
-	seen  map[string]struct{}
-	found map[string]bool
+	width int             // how many languages there are, the one within which to stay first
+	found map[string]bool // the combinations
+	cells []Cell
+	buffers
+}
+
+// buffers are what a walk needs while it lasts, for the next one.
+type buffers struct {
 	steps []step
 	left  []Language // the states of all steps
-	cells []Cell
+	table []int32    // the steps by their states, 1 for the first; a power of two with room to spare
 }
 
 type step struct {
@@ -53,10 +59,12 @@ type step struct {
 	by   byte  // the letter
 }
 
-func (w *walk) run() bool {
-	w.visit(w.state, step{from: -1})
-	key := make([]byte, 0, 4*len(w.state))
-	next := make([]Language, len(w.state))
+func (w *walk) run(state []Language) bool {
+	w.width = len(state)
+	w.steps, w.left = w.steps[:0], w.left[:0]
+	clear(w.table)
+	w.visit(state, step{from: -1})
+	next := make([]Language, w.width)
 	for at := 0; at < len(w.steps); at++ {
 		if len(w.steps) > MostStates {
 			return false
@@ -69,12 +77,7 @@ func (w *walk) run() bool {
 			for i, l := range w.at(at) {
 				next[i] = w.after(l, c)
 			}
-			if next[0] == None || slices.Equal(next, w.at(at)) {
-				continue
-			}
-			key = appendAll(key[:0], next)
-			if _, seen := w.seen[string(key)]; !seen {
-				w.seen[string(key)] = struct{}{}
+			if next[0] != None && !slices.Equal(next, w.at(at)) {
 				w.visit(next, step{int32(at), c})
 			}
 		}
@@ -82,11 +85,43 @@ func (w *walk) run() bool {
 	return true
 }
 
-func (w *walk) at(n int) []Language { return w.left[n*len(w.state) : (n+1)*len(w.state)] }
+// slot returns where a state stands in the table, or would.
+func (w *walk) slot(state []Language) int {
+	hash := uint64(14695981039346656037) // FNV-1a over whole numbers
+	for _, l := range state {
+		hash = (hash ^ uint64(l)) * 1099511628211
+	}
+	mask := len(w.table) - 1
+	for i := int(hash^hash>>32) & mask; ; i = (i + 1) & mask {
+		if n := w.table[i]; n == 0 || slices.Equal(w.at(int(n)-1), state) {
+			return i
+		}
+	}
+}
 
+// grow makes room for another state.
+func (w *walk) grow() {
+	if 2*(len(w.steps)+1) <= len(w.table) {
+		return
+	}
+	w.table = make([]int32, max(1024, 4*len(w.table)))
+	for n := range w.steps {
+		w.table[w.slot(w.at(n))] = int32(n) + 1
+	}
+}
+
+func (w *walk) at(n int) []Language { return w.left[n*w.width : (n+1)*w.width] }
+
+// visit notes a state that was not seen before, and its cell where that is another one.
 func (w *walk) visit(state []Language, by step) {
+	w.grow()
+	slot := w.slot(state)
+	if w.table[slot] != 0 {
+		return
+	}
 	w.left = append(w.left, state...)
 	w.steps = append(w.steps, by)
+	w.table[slot] = int32(len(w.steps))
 	if !w.nodes[state[0]].nullable {
 		return
 	}

@@ -98,6 +98,7 @@ type Space struct {
 	forms map[form]Language
 	cells map[string]*cells
 	named map[any]Language
+	buffers
 }
 
 // New returns a Space over the texts of some characters. What an expression says of any other
