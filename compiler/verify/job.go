@@ -45,8 +45,10 @@ func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 	of := map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
 		if of[ref] == nil {
-			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref,
-				compiled: j.compiled, alone: j.alone}
+			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref, alone: j.alone}
+			if j.compiled != nil && !sameDeciders(j.decider, j.compiled, ref) {
+				of[ref].compiled = j.compiled
+			}
 		}
 		return of[ref]
 	}

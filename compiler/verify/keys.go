@@ -181,6 +181,16 @@ func keyOf(d contract.Decider, ref ir.SubjectRef) (digest.Key, bool) {
 	return digest.Key{}, false
 }
 
+// sameDeciders reports whether two deciders are known to decide alike about a subject.
+func sameDeciders(a, b contract.Decider, ref ir.SubjectRef) bool {
+	of, ok := keyOf(a, ref)
+	if !ok {
+		return false
+	}
+	other, ok := keyOf(b, ref)
+	return ok && of.Sum == other.Sum
+}
+
 // places are some places in a fixed order.
 type places struct {
 	list    []diag.Pos

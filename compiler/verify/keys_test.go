@@ -207,14 +207,7 @@ func TestKeysOfSources(t *testing.T) {
 	if testing.Short() {
 		most, each = 20, 4*inShort
 	}
-	names := []string{"promise", "mcp-restrictions", "acme"}
-	if testing.Short() {
-		names = names[:2]
-	}
-	for _, name := range names {
-		if name == "acme" { // whose model is large
-			each = inShort
-		}
+	for _, name := range []string{"promise", "mcp-restrictions"} {
 		res := compile(t, name)
 		l := newLedger(t, res, res.FS(), "", most, nil)
 		data, err := res.Project.Marshal()
