@@ -111,16 +111,17 @@ func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) ([]regul
 var exactGroups = []ir.Group{ir.Read, ir.Edit, ir.Web, ir.Modes}
 
 // exactly returns what a subject is compared on: of the groups that its languages decide an
-// argument of each cell in place of every plain one, and else what its universe has. It notes which
-// groups are verified whole.
-func (j *job) exactly(u *universe, in *languages) []Witness {
+// argument of each cell in place of every plain one, of others what its whole universe has. It notes
+// which groups are verified exactly.
+func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error)) ([]Witness, error) {
 	j.sampled = map[ir.Group]error{}
 	list := make([]Witness, 0, len(u.list))
-	exact := map[ir.Group]*space{}
+	exact, sampled := map[ir.Group]*space{}, map[ir.Group]bool{}
 	for _, g := range exactGroups {
 		of := in.group(g)
 		cells, err := j.cells(u.subject, g, of)
 		if j.sampled[g] = err; err != nil {
+			sampled[g] = true
 			continue
 		}
 		exact[g] = of
@@ -129,11 +130,24 @@ func (j *job) exactly(u *universe, in *languages) []Witness {
 		}
 	}
 	for i := range u.list {
-		if w := &u.list[i]; exact[w.Group] == nil || !exact[w.Group].plain(w.Arg) {
+		w := &u.list[i]
+		if !sampled[w.Group] && (exact[w.Group] == nil || !exact[w.Group].plain(w.Arg)) {
 			list = append(list, *w)
 		}
 	}
-	return list
+	if len(sampled) == 0 {
+		return list, nil
+	}
+	all, err := whole()
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.list {
+		if w := &all.list[i]; sampled[w.Group] {
+			list = append(list, *w)
+		}
+	}
+	return list, nil
 }
 
 // plain reports whether an argument is in one of the cells.

@@ -144,7 +144,7 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 	}
 	u.commandCrossings()
 	words := vocabulary(rules, " *", "ls", "rm", "git", "--force", "x", "&&", "|", ">", "out.txt", ";")
-	for range u.chances(ir.Command) {
+	for range u.chances() {
 		parts := make([]string, 1+random.IntN(6))
 		for i := range parts {
 			parts[i] = pick(random, words)
@@ -258,8 +258,11 @@ func (u *universe) hosts(rules []ir.Rule, random *rand.Rand) {
 			u.add(ir.Web, parent, "near: parent")
 		}
 	}
+	if u.plan != nil {
+		return
+	}
 	words := vocabulary(rules, ".*", "www", "example", "com", "evil")
-	for range u.chances(ir.Web) / 2 {
+	for range randomArgs / 2 {
 		parts := make([]string, 1+random.IntN(4))
 		for i := range parts {
 			parts[i] = pick(random, words)

@@ -78,7 +78,12 @@ func (j *job) do(ctx context.Context, req Request, universes *Universes, more *p
 		}
 		list := u.list
 		if j.halves == nil && u.subject != nil && !personal(j.decider) {
-			list = j.exactly(u, &universes.languages)
+			list, j.err = j.exactly(u, &universes.languages, func() (*universe, error) {
+				return universeOf(req.Policy, j.ref, more.get(j.ref), req.Seed, nil)
+			})
+		}
+		if j.err != nil {
+			return
 		}
 		j.compare(ctx, req, list)
 		j.telling.seen = nil

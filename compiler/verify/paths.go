@@ -116,8 +116,17 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 		u.add(g, p, "daily")
 	}
 	for i := range rules {
+		dressed := u.novel(g, &rules[i])
+		if !u.samples(&rules[i]) {
+			if first := fileSamples(rules[i].Pattern); dressed && len(first) > 0 && first[0] != "" {
+				for _, d := range dress {
+					u.add(g, d.do(first[0]), d.class)
+				}
+			}
+			continue
+		}
 		ways := near
-		if u.novel(g, &rules[i]) {
+		if dressed {
 			ways = slices.Concat(near, dress)
 		}
 		for j, sample := range fileSamples(rules[i].Pattern) {
@@ -133,9 +142,12 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 			}
 		}
 	}
+	if u.plan != nil {
+		return
+	}
 	u.fileCrossings(g)
 	words := vocabulary(rules, "/*{},", "src", "a.md", "B", ".x")
-	for range u.chances(g) {
+	for range randomArgs {
 		parts := make([]string, 1+random.IntN(4))
 		for i := range parts {
 			parts[i] = pick(random, words)
@@ -143,6 +155,15 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 		u.add(g, strings.Join(parts, "/"), "random")
 	}
 }
+
+// samples reports whether arguments that a rule matches, and near ones, are tried by themselves. Of a
+// rule in plain letters the cells have them.
+func (u *universe) samples(r *ir.Rule) bool {
+	return u.plan == nil || !plainPattern.MatchString(r.Pattern.Text)
+}
+
+// plainPattern matches the patterns of plain arguments.
+var plainPattern = regexp.MustCompile(`^[A-Za-z0-9./_*{},?-]*$`)
 
 // fills are the texts for the wildcards of a glob.
 var fills = []struct{ star, deep string }{

@@ -37,7 +37,7 @@ type universe struct {
 	project *ir.Project
 	ref     ir.SubjectRef
 	subject *policy.Subject
-	plan    *plan // nil: everything is compared
+	plan    *plan // nil: everything is compared; else what cells do not have
 	seen    map[policy.Action]bool
 	shapes  map[string]bool  // of the patterns that were dressed in every way
 	half    map[diag.Pos]int // of a role in a mode: which half wrote a rule; nil elsewhere
@@ -293,13 +293,15 @@ func vocabulary(rules []ir.Rule, separators string, more ...string) []string {
 	return slices.Compact(words)
 }
 
-// chances returns how many random arguments a group gets: fewer where another subject of the kind
-// has many.
-func (u *universe) chances(g ir.Group) int {
-	if u.plan.has(u.ref, g, "") {
-		return 40
+// randomArgs is how many random arguments a group gets.
+const randomArgs = 40
+
+// chances returns how many random lines there are: fewer where another subject of the kind has many.
+func (u *universe) chances() int {
+	if u.plan.has(u.ref, ir.Command, "") {
+		return randomArgs
 	}
-	return 8
+	return randomArgs / 5
 }
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
