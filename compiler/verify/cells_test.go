@@ -2,7 +2,9 @@ package verify_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,13 +12,15 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/verify"
+	"modec.dev/modec/targets"
 )
 
 // inCells is how many arguments of one cell are held against each other, and inCellsShort in a
-// short run.
+// short run, in the fixtures and in some sources that are drawn by chance.
 const (
 	inCells      = 1_000_000
 	inCellsShort = 100_000
+	drawnSources = 100
 )
 
 // Nobody tells two plain arguments of one cell apart: not the source, and not the model of an
@@ -26,11 +30,24 @@ func TestInCells(t *testing.T) {
 	if testing.Short() {
 		left = inCellsShort
 	}
-	var groups []verify.Celled
+	projects := map[string]*compiler.Result{}
 	for _, name := range []string{"acme", "globs", "promise", "regex", "silence", "unicode", "zoo"} {
-		err := verify.EachCelled(requestOf(compile(t, name)), func(c verify.Celled) {
+		projects[name] = compile(t, name)
+	}
+	for n := range uint64(drawnSources) {
+		res, diags := compiler.Compile(t.Context(), compiler.Request{FS: drawn(n), Targets: targets.All()})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		projects[fmt.Sprint("source ", n)] = res
+	}
+	var groups []verify.Celled
+	sampled := 0
+	for _, name := range slices.Sorted(maps.Keys(projects)) {
+		err := verify.EachCelled(requestOf(projects[name]), func(c verify.Celled) {
+			c.Name = name + " on " + c.Name
 			if c.Err != nil {
-				t.Logf("%s: %s of %s on %s is sampled: %v", name, c.Group, c.Ref, c.Name, c.Err)
+				sampled++
 				return
 			}
 			groups = append(groups, c)
@@ -62,7 +79,7 @@ func TestInCells(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d arguments in %d groups", tried, len(groups))
+	t.Logf("%d arguments in %d groups; %d groups are sampled", tried, len(groups), sampled)
 	if tried < left/4 {
 		t.Errorf("%d plain arguments are too few", tried)
 	}
