@@ -35,7 +35,8 @@ func Plain(g ir.Group) (alphabet regular.Set, expr string, ok bool) {
 
 var (
 	pathLetters = regular.SetOf(func(r rune) bool {
-		const others = `\:*?"<>|~` // that separate names on some system, stand for others, or are in no name
+		// These separate names on some system, stand for other names, or are in none.
+		const others = `\:*?"<>|~`
 		return r >= ' ' && r != 0x7f && (r >= utf8.RuneSelf || strings.IndexByte(others, byte(r)) < 0)
 	})
 	hostLetters = regular.SetOf(func(r rune) bool {
@@ -45,8 +46,8 @@ var (
 
 // Languages returns what decides about the plain arguments of a group: for each side of the subject
 // the arguments that it denies, asks about, allows and leaves to the agent, but for those of its
-// default, which are all others, and those that a guard decides. It fails with [regular.ErrNotRegular] where an expression has no
-// language.
+// default, which are all others, and those that a guard decides. It fails with
+// [regular.ErrNotRegular] where an expression has no language.
 func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, error) {
 	var all []regular.Language
 	for _, side := range s.sides {
@@ -98,7 +99,9 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 	return by, nil
 }
 
-func (s *side) languages(e *Engine, sp *regular.Space, g ir.Group) (by byDecision, guarded regular.Language, err error) {
+func (s *side) languages(
+	e *Engine, sp *regular.Space, g ir.Group,
+) (by byDecision, guarded regular.Language, err error) {
 	var rules []ir.Rule
 	for _, r := range s.rules(g) {
 		if g != ir.Edit || r.Pos.File != ir.GuardsFile {

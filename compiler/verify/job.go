@@ -111,7 +111,9 @@ func (j *job) contained() bool {
 func (j *job) universe(ctx context.Context, req Request, universes *Universes, more *patterns) (*universe, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
-		u.once.Do(func() { u.universe, u.err = universeOf(req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan) })
+		u.once.Do(func() {
+			u.universe, u.err = universeOf(req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan)
+		})
 		return u.universe, u.err
 	}
 	u, err := newUniverse(req.Policy, j.ref)
