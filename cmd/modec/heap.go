@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	heapGrowth = 200       // per cent of what lives, until it is collected
-	heapLimit  = 256 << 20 // bytes, from which on it is collected sooner
+	heapGrowth = 400       // per cent of what lives, until it is collected
+	heapLimit  = 240 << 20 // bytes, from which on it is collected sooner
 )
 
 // collectSeldom lets a command that allocates much and keeps little run with fewer collections,

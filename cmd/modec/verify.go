@@ -57,7 +57,6 @@ type verifyReport struct {
 }
 
 func (c *verifyCmd) Run(e *env) error {
-	collectSeldom()
 	start := time.Now()
 	from := workTree
 	if c.Staged {
@@ -143,6 +142,7 @@ func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler
 // compiled where disk is nil. What the user's own record has of unchanged subjects is not
 // compared again.
 func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List, unchanged) {
+	collectSeldom()
 	show, end := e.ui.showing()
 	defer end()
 	place, memory := e.verified(res, disk != nil)
