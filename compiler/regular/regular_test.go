@@ -206,3 +206,20 @@ func TestCellsOfGlobs(t *testing.T) {
 		t.Errorf("got %q", texts)
 	}
 }
+
+// A combination that takes more states than the bound is not looked at; one below it is.
+func TestMostStates(t *testing.T) {
+	for _, c := range []struct {
+		letters int // behind the last place of an "a", so that each is remembered
+		ok      bool
+	}{{13, true}, {16, false}} {
+		s := regular.New(alphabet())
+		l, err := s.Go(fmt.Sprintf(`a.{%d}$`, c.letters))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cells, ok := s.Cells(regular.All, []regular.Language{l}); ok != c.ok || ok && len(cells) != 2 {
+			t.Errorf("%d letters: got %d cells, %t", c.letters, len(cells), ok)
+		}
+	}
+}

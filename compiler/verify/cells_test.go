@@ -10,6 +10,8 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
@@ -145,4 +147,38 @@ func requestOf(res *compiler.Result) verify.Request {
 		}
 	}
 	return req
+}
+
+// A group whose patterns have too many combinations, or are not regular, is sampled, and the report
+// says whose and why. What is wider is found there too.
+func TestSampled(t *testing.T) {
+	for _, c := range []struct{ regex, why string }{
+		{`docs/[a-z]{1,16}\.md$`, ""},
+		{`a[^/]{16}$`, verify.ErrManyCells.Error()},
+		{`(docs|src)/\1`, "the expression is not regular: it refers back to what it matched"},
+	} {
+		source := fmt.Sprintf(`{"modes": {"a": {"name": "A", "roleDefinition": "r",
+			"can": {"read": "allow", "edit": {"allow": [{"regex": %q}]}}}}}`, c.regex)
+		files := memfs.FS{"modec.toml": []byte("[targets.roo]\n"), "modec/a.json": []byte(source)}
+		res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		report, _ := res.Verify(t.Context(), 1, nil)
+		if report.Wider() > 0 {
+			t.Errorf("%s: %d wider", c.regex, report.Wider())
+		}
+		why := ""
+		for _, x := range report.Surfaces[0].Sampled {
+			if x.Group == ir.Edit && slices.Equal(x.Subjects, []string{"mode a"}) {
+				why = x.Why
+			}
+		}
+		if why != c.why {
+			t.Errorf("%s: got %q, want %q", c.regex, why, c.why)
+		}
+		if exact := slices.Contains(report.Surfaces[0].Exact, ir.Edit); exact != (c.why == "") {
+			t.Errorf("%s: exact is %t", c.regex, exact)
+		}
+	}
 }
