@@ -36,11 +36,15 @@ func keysOf(t reflect.Type) map[string]string {
 	keys := map[string]string{}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		keys[strings.ToLower(name)] = name
+		keys[foldKey(name)] = name
 	}
 	payloadKeys.Store(t, keys)
 	return keys
 }
+
+// foldKey returns the form in which encoding/json compares keys: of each letter and those that
+// differ from it by case, a long s among them, one.
+func foldKey(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 // oneReading fails on valid JSON in which an object has a key twice, or the outermost one a key
 // that differs by its case from the keys of the struct.
@@ -67,7 +71,7 @@ func oneReading(data []byte, keys map[string]string) error {
 						return err
 					}
 				}
-				name, known := keys[strings.ToLower(text)]
+				name, known := keys[foldKey(text)]
 				if seen[text] || len(open) == 1 && known && name != text {
 					return fmt.Errorf("got the key %q twice, or in another case", text)
 				}
