@@ -31,6 +31,8 @@ type Disk struct {
 	Same func(a, b string) bool
 	// Folds is that of a [policy.Place].
 	Folds bool
+	// File reports whether an absolute path is a file and no folder; nil: the system says so.
+	File func(path string) bool
 
 	real  string   // Root with its links resolved, once it is asked for
 	homes []string // Home as written and with its links resolved, once they are asked for
@@ -156,9 +158,16 @@ func (d *Disk) isFile(name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(d.Root, name)
 	}
+	if d.File != nil {
+		return d.File(name)
+	}
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
+
+// NoFile is the File of a disk that only a model has: whatever lies at its root on the system is
+// not the project's.
+func NoFile(string) bool { return false }
 
 // isUser reports whether a name behind "~" is that of the user whose home is known.
 func (d *Disk) isUser(name string) bool {

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -50,5 +52,24 @@ func TestWebHost(t *testing.T) {
 		if got != want || ok != (want != "") {
 			t.Errorf("%q: got %q, %v, want %q", raw, got, ok, want)
 		}
+	}
+}
+
+// Which names are files a model's disk says by itself: its root is no folder of this system.
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if d := (Disk{Root: dir}); !d.isFile("a") || !d.isFile(name) || d.isFile("b") {
+		t.Error("a disk does not see its files")
+	}
+	if d := (Disk{Root: dir, File: NoFile}); d.isFile("a") {
+		t.Error("a disk without files sees one")
+	}
+	req := HookRequest{}.At(Disk{File: NoFile})
+	if req.Disk().File == nil {
+		t.Error("a request loses whose files there are")
 	}
 }

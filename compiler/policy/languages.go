@@ -13,7 +13,7 @@ import (
 // and their letters:
 //
 //   - of read and edit clean paths inside the project, in the letters of ASCII that every system
-//     takes in a name, with the others for one
+//     takes in a name, with the others for one, of at most 4,096 bytes
 //   - of web names of hosts in lower case, without those of an encoding
 //   - of modes slugs
 //

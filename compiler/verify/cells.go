@@ -102,6 +102,11 @@ func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) ([]regul
 		}
 		all = append(all, of...)
 	}
+	for _, x := range j.target.Input.Exceptions { // of one argument: its cell is its own
+		if x.Group == g && x.Pattern != "" {
+			all = append(all, in.Text(x.Pattern))
+		}
+	}
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return slices.DeleteFunc(all, func(l regular.Language) bool { return l == regular.None || l == regular.All }), nil

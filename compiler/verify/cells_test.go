@@ -182,3 +182,32 @@ func TestSampled(t *testing.T) {
 		}
 	}
 }
+
+// An exception for one argument accepts that one, and not all that are decided like it.
+func TestExceptionForOne(t *testing.T) {
+	files := memfs.FS{
+		"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\n[[exceptions]]\ntarget = \"claude\"\nsubject = \"dev\"\n" +
+			"what = \"web x.corp.com\"\nuntil = 2099-12-31\nreason = \"one host\"\n"),
+		"modec/a.json": []byte(`{"roles": {"dev": {"description": "Does", "can": {"read": "allow",
+			"edit": {"default": "ask", "deny": ["src/gen/**"]}, "command": "deny", "web": {"default": "ask"}}}}}`),
+	}
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	disk := memfs.FS{}
+	maps.Copy(disk, res.FS())
+	const name, at = ".claude/settings.json", `"permissions": {`
+	own := strings.Replace(string(disk[name]), at, at+`"allow": ["WebFetch(domain:*.corp.com)"],`, 1)
+	if strings.Count(own, `"allow"`) != 1 {
+		t.Fatalf("the settings have another form: %s", own)
+	}
+	disk[name] = []byte(own)
+	report, _ := res.VerifyDisk(t.Context(), disk, 1, nil)
+	for _, f := range report.Surfaces[0].Findings {
+		if f.Group == ir.Web && strings.HasSuffix(f.Action, ".corp.com") {
+			return
+		}
+	}
+	t.Errorf("nothing is wider: %+v", report.Surfaces[0].Accepted)
+}

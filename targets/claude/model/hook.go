@@ -236,7 +236,8 @@ func (h *listener) remembered(payload []byte) answer {
 	q := question{h.engine, h.ref, h.mayAllow, string(payload)}
 	said, ok := answers.Get(q)
 	if !ok {
-		disk := contract.Disk{Root: root, Resolve: func(p string) (string, error) { return path.Clean(p), nil }}
+		clean := func(p string) (string, error) { return path.Clean(p), nil }
+		disk := contract.Disk{Root: root, Resolve: clean, File: contract.NoFile}
 		said = h.run(payload, disk)
 		answers.Put(q, said)
 	}

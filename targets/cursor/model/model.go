@@ -68,7 +68,8 @@ type setup struct {
 // project's own cli.json and hooks.json. Where the subject of the latter has a profile with
 // more than lists, both are judged, and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
-	return open(fsys, options, &opened{disk: contract.Disk{Root: onDisk(root), Resolve: resolve}, hook: hook})
+	return open(fsys, options, &opened{
+		disk: contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile}, hook: hook})
 }
 
 // OpenAt does the same for a Cursor that works at a disk.

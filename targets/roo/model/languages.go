@@ -27,7 +27,9 @@ func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([
 	}
 	all := []regular.Language{ignored}
 	for _, extension := range []string{".png", ".jpg"} { // picture
-		name := sp.Without(sp.Not(ignored), regular.Empty)
+		slash := sp.Text("/")
+		free := sp.Without(sp.Not(ignored), sp.Or(regular.Empty, sp.Cat(regular.All, slash)))
+		name := sp.Or(free, sp.Cat(free, slash)) // a name that ends in a slash resolves to the one without
 		all = append(all, sp.And(ignored, sp.Cat(name, sp.Text(extension))))
 	}
 	regex := m.groups["edit"].regex
