@@ -69,6 +69,8 @@ func TestOrdinarySources(t *testing.T) {
 		"reads above the project":      `"roles": {"a": {"can": {"read": {"deny": ["../up/**", "../*.key"]}}}}`,
 		"an allow above the project":   `"roles": {"a": {"can": {"edit": {"allow": ["../other/**"]}, "outside": {"edit": "ask"}}}}`,
 		"a path below the home folder": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
+		"a look-ahead of one's own": `"modes": {"a": {` + mode +
+			`, "can": {"edit": {"allow": ["**/x/**"], "deny": ["docs/A*", {"regex": "^(?!Docs).*S$"}]}}}}`,
 		"a wrapper with a shell":       `"roles": {"a": {"can": {"edit": "ask", "command": {"default": "ask", "allow": ["watch *"]}}}}`,
 		"names that do not begin so":   `"modes": {"a": {` + mode + `, "can": {"edit": {"ask": ["[!a]*.txt"]}}}}`,
 		"a folder of another spelling": `"roles": {"a": {"can": {"read": {"deny": ["straße/**"]}, "edit": {"default": "allow", "deny": ["straße/**"]}}}}`,

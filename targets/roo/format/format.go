@@ -99,7 +99,9 @@ func Refusal(p *ecma.Pattern) (string, bool) {
 		return "", false
 	}
 	text := p.Root[0][:2].String()
-	if guards := refused(p.Root[0], 2); len(guards) == 1 && refused(guards[0], 0) != nil {
+	// A look-ahead that begins so and does not end as a name does is a person's own.
+	guards := refused(p.Root[0], 2)
+	if len(guards) == 1 && refused(guards[0], 0) != nil && strings.HasSuffix(guards[0].String(), NameEnd) {
 		text += "(?!" + guards[0][1:].String() + ")"
 	}
 	return text, true
