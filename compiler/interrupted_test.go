@@ -57,7 +57,7 @@ func TestInterrupted(t *testing.T) {
 	if interrupted(t, "Verify", diags); report != nil {
 		t.Error("Verify: got a report")
 	}
-	report, diags = res.VerifyDisk(ctx, res.FS(), 1, never)
+	report, diags = res.VerifyBy(ctx, compiler.Verification{Seed: 1, Disk: res.FS(), Progress: never})
 	if interrupted(t, "VerifyDisk", diags); report != nil {
 		t.Error("VerifyDisk: got a report")
 	}

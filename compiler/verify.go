@@ -31,17 +31,24 @@ func (r *Result) Verify(ctx context.Context, seed uint64, progress func(verify.S
 	return r.VerifyBy(ctx, Verification{Seed: seed, Progress: progress})
 }
 
-// VerifyBy compares files with the source: as [Result.Verify] does, or on a disk as
-// [Result.VerifyDisk].
+// VerifyBy compares files with the source: the compiled ones, or those of a disk with what people
+// wrote beside modec's entries. There a wider decision by a file that differs from the compiled
+// one is a foreign widening.
 func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report, diag.List) {
+	var files, compiled fs.FS = r.FS(), nil
+	list := "`modec verify -v` lists them"
 	if how.Disk != nil {
-		return r.verifyDisk(ctx, how)
+		files, compiled = how.Disk, files
+		list = "`modec verify --disk -v` lists them, with --staged those of git's index"
 	}
-	report, diags := r.verify(ctx, r.FS(), nil, how)
+	report, diags := r.verify(ctx, files, compiled, how)
 	if report == nil {
 		return nil, diags
 	}
-	return complete(ctx, report, append(diags, widerDiagnostics(report, "`modec verify -v` lists them")...))
+	if how.Disk != nil {
+		r.tellForeign(report, how.Disk)
+	}
+	return complete(ctx, report, append(diags, widerDiagnostics(report, list)...))
 }
 
 // complete returns a report, or none where the context ended before all was compared: what was
@@ -53,39 +60,25 @@ func complete(ctx context.Context, report *verify.Report, diags diag.List) (*ver
 	return report, diags
 }
 
-// VerifyDisk compares the files below fsys with the source, with what people wrote beside
-// modec's entries. A wider decision by a file that differs from the compiled one is a
-// foreign widening.
-func (r *Result) VerifyDisk(
-	ctx context.Context, fsys fs.FS, seed uint64, progress func(verify.Step),
-) (*verify.Report, diag.List) {
-	return r.verifyDisk(ctx, Verification{Seed: seed, Disk: fsys, Progress: progress})
-}
-
-func (r *Result) verifyDisk(ctx context.Context, how Verification) (*verify.Report, diag.List) {
+// tellForeign marks the findings by files of a disk that are not as they were compiled.
+func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
 	emitted := map[string][]byte{}
 	for _, f := range r.Files() {
 		emitted[f.Path] = f.Data
 	}
 	foreign := map[string]bool{}
-	report, diags := r.verify(ctx, how.Disk, r.FS(), how)
-	if report == nil {
-		return nil, diags
-	}
 	for i := range report.Surfaces {
 		for j := range report.Surfaces[i].Findings {
 			f := &report.Surfaces[i].Findings[j]
 			name := f.At.File
 			if _, known := foreign[name]; !known {
-				data, err := fs.ReadFile(how.Disk, name)
+				data, err := fs.ReadFile(disk, name)
 				want, ours := emitted[name]
 				foreign[name] = err != nil || !ours || !bytes.Equal(data, want)
 			}
 			f.Foreign = foreign[name]
 		}
 	}
-	return complete(ctx, report, append(diags, widerDiagnostics(report,
-		"`modec verify --disk -v` lists them, with --staged those of git's index")...))
 }
 
 // verify compares files with the source, and returns the diagnostics of the artifacts'

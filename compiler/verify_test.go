@@ -86,17 +86,17 @@ func TestVerifyProgress(t *testing.T) {
 
 func TestVerifyDisk(t *testing.T) {
 	// The file lies there as it was compiled: the widening is modec's own.
-	_, diags := laxly("web").VerifyDisk(t.Context(), memfs.FS{"x.txt": []byte("web")}, 1, nil)
+	_, diags := laxly("web").VerifyBy(t.Context(), Verification{Seed: 1, Disk: memfs.FS{"x.txt": []byte("web")}})
 	if !diags.HasErrors() || diags[0].Code != "wider" {
 		t.Errorf("got %v, want wider", diags)
 	}
 	// Somebody changed it.
-	_, diags = laxly("nothing").VerifyDisk(t.Context(), memfs.FS{"x.txt": []byte("web")}, 1, nil)
+	_, diags = laxly("nothing").VerifyBy(t.Context(), Verification{Seed: 1, Disk: memfs.FS{"x.txt": []byte("web")}})
 	if !diags.HasErrors() || diags[0].Code != "foreign-widening" || diags[0].Pos.File != "x.txt" {
 		t.Errorf("got %v, want foreign-widening at x.txt", diags)
 	}
 	// It is gone: nothing holds the subject any more.
-	report, diags := laxly("nothing").VerifyDisk(t.Context(), memfs.FS{}, 1, nil)
+	report, diags := laxly("nothing").VerifyBy(t.Context(), Verification{Seed: 1, Disk: memfs.FS{}})
 	if !diags.HasErrors() || diags[0].Code != "foreign-widening" ||
 		report.Surfaces[0].Findings[0].By != "nothing: the artifact that restricts it is gone" {
 		t.Errorf("nothing on disk: got %v", diags)

@@ -61,6 +61,9 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 	return verifyLines - lines
 }
 
+// exactly stands before the groups of which every plain argument was verified.
+const exactly = "exact but for other ways to write the same: "
+
 // exactness says of which groups every plain argument was verified on all surfaces, and of which
 // some stand for all.
 func exactness(surfaces []verify.Surface) string {
@@ -87,7 +90,7 @@ func exactness(surfaces []verify.Surface) string {
 	slices.Sort(whys)
 	text := "sampled: " + strings.Join(whys, ", ")
 	if len(exact) > 0 {
-		text = "exact but for other ways to write the same: " + listGroups(exact) + "; " + text
+		text = exactly + listGroups(exact) + "; " + text
 	}
 	return text
 }
@@ -229,7 +232,7 @@ func (u *ui) surface(s *verify.Surface) {
 		u.printf("  not governed for some subjects: %s\n", ungoverned(s))
 	}
 	if len(s.Exact) > 0 {
-		u.printf("  exact but for other ways to write the same: %s\n", listGroups(s.Exact))
+		u.printf("  %s%s\n", exactly, listGroups(s.Exact))
 	}
 	for _, x := range s.Sampled {
 		u.printf("  sampled: %s%s: %s\n", x.Group, diag.Clean(ofSubjects(x.Subjects)), x.Why)

@@ -25,7 +25,8 @@ type everything struct {
 // What is plain is read as the readers do that read everything.
 func FuzzReadPlain(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, ` { } `, `{"found":"x"}`, `{"found":null}`, `{"found":""}`, `{"text":"a","kind_s":"b","list":["x","y"],"object":{"a":[1,true,null,{"b":"c"}]},"raw":{"x":1}}`,
+		`{}`, ` { } `, `{"found":"x"}`, `{"found":null}`, `{"found":""}`,
+		`{"text":"a","kind_s":"b","list":["x","y"],"object":{"a":[1,true,null,{"b":"c"}]},"raw":{"x":1}}`,
 		`{"in":{"inner":"x"},"other":[]}`, `{"in":{"Inner":"x"}}`, `{"in":{"inner":"x","inner":"y"}}`, `{"list":[]}`,
 		`{"text":"\u003c\n\"\\\/"}`, `{"text":"\ud800"}`, `{"text":"` + "\xff" + `"}`, `{"text":"é\u0000"}`, `{"text":null}`,
 		`{"text":"a","text":"b"}`, `{"Text":"a"}`, `{"other":1,"other":2}`, `{"object":{"a":1,"a":2}}`, `{"\u212aind_s":"a"}`,

@@ -162,7 +162,7 @@ func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reac
 		case p.all:
 			return regular.All, nil
 		case p.sub != "":
-			return sp.Cat(sp.Without(regular.All, regular.Empty), sp.Text(p.sub)), nil
+			return sp.Cat(regular.Some, sp.Text(p.sub)), nil
 		}
 		return sp.Text(p.host), nil
 	case g == ir.Modes:

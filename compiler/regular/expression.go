@@ -84,7 +84,7 @@ func (r *reader) repeat(least, most int, lettersOnly bool, read func(follow) fol
 		}
 		one := read(follow{Empty, Empty}).inside
 		more := r.cat(r.Star(one), then.inside)
-		out = follow{r.Or(then.begin, r.cat(r.And(one, r.Not(Empty)), more)), more}
+		out = follow{r.Or(then.begin, r.cat(r.And(one, Some), more)), more}
 	}
 	for range most - least {
 		f := read(out)

@@ -29,7 +29,7 @@ func letter(r rune) byte {
 	return byte(r)
 }
 
-// Has reports whether a letter is in the set.
+// has reports whether a letter is in the set.
 func (s Set) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
 
 func (s *Set) add(c byte) { s[c>>6] |= 1 << (c & 63) }
@@ -60,6 +60,7 @@ const (
 	None  Language = iota // of no text
 	Empty                 // of the empty text
 	All                   // of every text
+	Some                  // of every text but the empty one
 )
 
 type operation uint8
@@ -109,6 +110,7 @@ func New(alphabet Set) *Space {
 	s.intern(form{operation: none}, nil)
 	s.intern(form{operation: empty}, nil)
 	s.intern(form{operation: not, a: None}, nil)
+	s.intern(form{operation: not, a: Empty}, nil)
 	return s
 }
 

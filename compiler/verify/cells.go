@@ -29,17 +29,14 @@ type space struct {
 	within regular.Language // the plain arguments
 }
 
-// group returns the languages of a group, nil where it is not decided by them.
+// group returns the languages of one of exactGroups.
 func (l *languages) group(g ir.Group) *space {
-	alphabet, expr, ok := policy.Plain(g)
-	if !ok {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.of[g]; s != nil && s.size() < mostLanguages {
 		return s
 	}
+	alphabet, expr, _ := policy.Plain(g)
 	s := &space{Space: regular.New(alphabet)}
 	var err error
 	if s.within, err = s.Go(expr); err != nil {
@@ -113,7 +110,10 @@ func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) ([]regul
 }
 
 // exactGroups are those that languages may decide.
-var exactGroups = []ir.Group{ir.Read, ir.Edit, ir.Web, ir.Modes}
+var exactGroups = slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool {
+	_, _, ok := policy.Plain(g)
+	return !ok
+})
 
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
@@ -121,12 +121,12 @@ var exactGroups = []ir.Group{ir.Read, ir.Edit, ir.Web, ir.Modes}
 func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error)) ([]Witness, error) {
 	j.sampled = map[ir.Group]error{}
 	list := make([]Witness, 0, len(u.list))
-	exact, sampled := map[ir.Group]*space{}, map[ir.Group]bool{}
+	exact := map[ir.Group]*space{}
 	for _, g := range exactGroups {
 		of := in.group(g)
 		cells, err := j.cells(u.subject, g, of)
-		if j.sampled[g] = err; err != nil {
-			sampled[g] = true
+		if err != nil {
+			j.sampled[g] = err
 			continue
 		}
 		exact[g] = of
@@ -136,11 +136,11 @@ func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error
 	}
 	for i := range u.list {
 		w := &u.list[i]
-		if !sampled[w.Group] && (exact[w.Group] == nil || !exact[w.Group].plain(w.Arg)) {
+		if j.sampled[w.Group] == nil && (exact[w.Group] == nil || !exact[w.Group].plain(w.Arg)) {
 			list = append(list, *w)
 		}
 	}
-	if len(sampled) == 0 {
+	if len(j.sampled) == 0 {
 		return list, nil
 	}
 	all, err := whole()
@@ -148,7 +148,7 @@ func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error
 		return nil, err
 	}
 	for i := range all.list {
-		if w := &all.list[i]; sampled[w.Group] {
+		if w := &all.list[i]; j.sampled[w.Group] != nil {
 			list = append(list, *w)
 		}
 	}

@@ -203,7 +203,7 @@ func TestExceptionForOne(t *testing.T) {
 		t.Fatalf("the settings have another form: %s", own)
 	}
 	disk[name] = []byte(own)
-	report, _ := res.VerifyDisk(t.Context(), disk, 1, nil)
+	report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
 	for _, f := range report.Surfaces[0].Findings {
 		if f.Group == ir.Web && strings.HasSuffix(f.Action, ".corp.com") {
 			return

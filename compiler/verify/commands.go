@@ -107,7 +107,7 @@ var lines = []written{
 
 // commands adds lines for the rules of commands.
 func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
-	every, named := u.plan.has(u.ref, ir.Command, forms(u.subject)), programs(rules)
+	every, named := u.plan.daily(u.ref), programs(rules)
 	for _, c := range dailyCommands {
 		program, _, _ := strings.Cut(c, " ")
 		if every || named["*"] || plainLine.MatchString(c) && named[program] {

@@ -71,10 +71,11 @@ func TestOrdinarySources(t *testing.T) {
 		"a path below the home folder": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"edit": {"deny": ["~/x"]}}}}`,
 		"a look-ahead of one's own": `"modes": {"a": {` + mode +
 			`, "can": {"edit": {"allow": ["**/x/**"], "deny": ["docs/A*", {"regex": "^(?!Docs).*S$"}]}}}}`,
-		"a wrapper with a shell":       `"roles": {"a": {"can": {"edit": "ask", "command": {"default": "ask", "allow": ["watch *"]}}}}`,
-		"names that do not begin so":   `"modes": {"a": {` + mode + `, "can": {"edit": {"ask": ["[!a]*.txt"]}}}}`,
-		"a folder of another spelling": `"roles": {"a": {"can": {"read": {"deny": ["straße/**"]}, "edit": {"default": "allow", "deny": ["straße/**"]}}}}`,
-		"filters beside ask":           `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
+		"a wrapper with a shell":     `"roles": {"a": {"can": {"edit": "ask", "command": {"default": "ask", "allow": ["watch *"]}}}}`,
+		"names that do not begin so": `"modes": {"a": {` + mode + `, "can": {"edit": {"ask": ["[!a]*.txt"]}}}}`,
+		"a folder of another spelling": `"roles": {"a": {"can": {"read": {"deny": ["straße/**"]},
+			"edit": {"default": "allow", "deny": ["straße/**"]}}}}`,
+		"filters beside ask": `"modes": {"a": {` + mode + `, "extends": ["readonly", "readonly_filters"]}}`,
 		"filters beside the agent": `"modes": {"a": {` + mode +
 			`, "can": {"read": "deny", "command": {"allow": ["@readonly_filters"]}, "default": "agent"}}}`,
 		"a mode that asks outside": `"modes": {"a": {` + mode +

@@ -37,7 +37,7 @@ type job struct {
 	held    bool                         // the surface has the subject
 	governs map[ir.Group]contract.Halves // what the surface governs in each group at all
 	left    map[ir.Group]bool            // the groups in which something is left to the agent
-	sampled map[ir.Group]error           // why a group is not verified exactly; nil where it is
+	sampled map[ir.Group]error           // why some groups are not verified exactly
 }
 
 // each returns a job for each subject that the surface contains.
@@ -93,18 +93,10 @@ func (j *job) do(ctx context.Context, req Request, universes *Universes, more *p
 
 // contained reports whether the artifacts, or the compiled ones, contain the subject.
 func (j *job) contained() bool {
-	for _, d := range []contract.Decider{j.decider, j.compiled} {
-		if a, ok := d.(absent); ok {
-			d = a.Decider
-		}
-		if of, ok := d.(contract.Container); ok && !of.Contains(j.ref) {
-			continue
-		}
-		if d != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]contract.Decider{j.decider, j.compiled}, func(d contract.Decider) bool {
+		of, ok := d.(contract.Container)
+		return d != nil && (!ok || of.Contains(j.ref))
+	})
 }
 
 // universe returns what the subject is compared on.
@@ -255,6 +247,8 @@ func personal(d contract.Decider) bool {
 type absent struct{ contract.Decider }
 
 func (absent) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
+
+func (absent) Contains(ir.SubjectRef) bool { return false }
 
 func (absent) Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error) {
 	return nil, nil

@@ -39,7 +39,8 @@ type entry struct {
 // one of each class.
 func newLedger(t *testing.T, res *compiler.Result, files memfs.FS, only string, most int, change change) *ledger {
 	t.Helper()
-	l := &ledger{res: res, files: files, only: only, actions: map[ir.SubjectRef][]policy.Action{}, original: map[string]entry{}, change: change}
+	l := &ledger{res: res, files: files, only: only, change: change,
+		actions: map[ir.SubjectRef][]policy.Action{}, original: map[string]entry{}}
 	for _, k := range verify.Keys(l.request(files, res.Policy), change) {
 		if !k.OK {
 			t.Errorf("%s on %s has no key", k.Ref, k.Surface)

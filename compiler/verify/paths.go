@@ -116,24 +116,24 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 		u.add(g, p, "daily")
 	}
 	for i := range rules {
-		dressed := u.novel(g, &rules[i])
-		if !u.samples(&rules[i]) {
-			if first := fileSamples(rules[i].Pattern); dressed && len(first) > 0 && first[0] != "" {
-				for _, d := range dress {
-					u.add(g, d.do(first[0]), d.class)
-				}
-			}
-			continue
+		var ways []dressing
+		sampled := u.samples(&rules[i])
+		if sampled {
+			ways = near
 		}
-		ways := near
-		if dressed {
-			ways = slices.Concat(near, dress)
+		if u.novel(g, &rules[i]) {
+			ways = slices.Concat(ways, dress)
+		}
+		if len(ways) == 0 {
+			continue
 		}
 		for j, sample := range fileSamples(rules[i].Pattern) {
 			if sample == "" {
 				continue
 			}
-			u.add(g, sample, "match")
+			if sampled {
+				u.add(g, sample, "match")
+			}
 			if j > 0 {
 				continue // one sample is enough for the other ways to write it
 			}

@@ -17,12 +17,13 @@ type plan struct {
 	first map[string]ir.SubjectRef // by kind and shape
 	kinds map[ir.SubjectRef]map[ir.Group]string
 	owns  map[ir.SubjectRef][]string // in what a subject is the first
+	forms map[ir.SubjectRef]string   // what a subject says of the daily lines
 }
 
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {
 	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{},
-		owns: map[ir.SubjectRef][]string{}}
+		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}}
 	shapes := map[string]string{}
 	for _, ref := range e.Project().Subjects() {
 		s, err := e.Subject(ref)
@@ -35,7 +36,8 @@ func newPlan(e *policy.Engine) (*plan, error) {
 			p.kinds[ref][g] = kind
 			p.note(kind, ref)
 			if g == ir.Command {
-				p.note(kind+forms(s), ref)
+				p.forms[ref] = forms(s)
+				p.note(kind+p.forms[ref], ref)
 			}
 			rules := s.Rules(g)
 			for i := range rules {
@@ -82,6 +84,9 @@ func (p *plan) has(ref ir.SubjectRef, g ir.Group, shape string) bool {
 	kinds, ok := p.kinds[ref]
 	return !ok || p.first[kinds[g]+shape] == ref
 }
+
+// daily reports whether a subject is compared on every daily line.
+func (p *plan) daily(ref ir.SubjectRef) bool { return p == nil || p.has(ref, ir.Command, p.forms[ref]) }
 
 // kindOf says what a subject has in common with others of whose arguments of a group agents think
 // alike: what is decided where no rule matches.

@@ -246,7 +246,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		refs = subjects(req.Policy.Project())
 	}
 	universes := cmp.Or(req.Universes, &Universes{})
-	if err := universes.make(req.Policy); err != nil {
+	if err := universes.prepare(req.Policy); err != nil {
 		return nil, err
 	}
 	jobs, more := report.open(&req, refs)
@@ -441,8 +441,8 @@ func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
 	return u.of[ref]
 }
 
-// make says what is in the universes.
-func (u *Universes) make(e *policy.Engine) (err error) {
+// prepare plans what is in the universes.
+func (u *Universes) prepare(e *policy.Engine) (err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.plan == nil {
@@ -537,7 +537,7 @@ func (s *Surface) finish(p *ir.Project) {
 	slices.Sort(s.Ungoverned)
 	s.Ungoverned = slices.Compact(s.Ungoverned)
 	s.Exact = []ir.Group{}
-	if s.Sampled = slices.Clip(s.Sampled); s.Subjects == 0 {
+	if s.Subjects == 0 {
 		s.Sampled = []Sampled{}
 		return
 	}

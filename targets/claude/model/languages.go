@@ -165,7 +165,7 @@ func (l *lists) hosts(rules []hostRule) regular.Language {
 		case r.all:
 			any = append(any, regular.All)
 		case r.sub:
-			any = append(any, l.Cat(l.Without(regular.All, regular.Empty), l.Text("."+r.host)))
+			any = append(any, l.Cat(regular.Some, l.Text("."+r.host)))
 		default:
 			any = append(any, l.Text(r.host))
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -96,19 +97,21 @@ func (h hostEntry) language(sp *regular.Space) regular.Language {
 func (f *hooksFile) languages(g ir.Group, sp *regular.Space) ([]regular.Language, error) {
 	var all []regular.Language
 	type asked struct {
-		*hookEntry
+		*policy.Engine
+		ir.SubjectRef
 	}
 	seen := map[asked]bool{}
 	for _, list := range f.events {
 		for i := range list {
 			e := &list[i]
-			if e.role != modec || seen[asked{e}] {
-				continue
-			}
-			seen[asked{e}] = true
-			if g == ir.Modes && e.Matcher != nil {
+			if e.role == modec && g == ir.Modes && e.Matcher != nil {
 				return nil, errNotLanguages // it is held against the name
 			}
+			who := asked{e.policy, e.subject}
+			if e.role != modec || seen[who] {
+				continue
+			}
+			seen[who] = true
 			subject, err := e.policy.Subject(e.subject)
 			if err != nil {
 				return nil, err

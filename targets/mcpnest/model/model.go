@@ -21,7 +21,6 @@ import (
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/mcpnest/format"
 )
 
@@ -180,11 +179,6 @@ func (d *decider) Key(ir.SubjectRef) (digest.Key, bool) {
 
 // Decide knows no subject: principals come with claims.
 func (d *decider) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return contract.Verdict{} }
-
-// Languages returns none: of files, commands, hosts and modes the application knows nothing.
-func (d *decider) Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error) {
-	return nil, nil
-}
 
 // DecidePerson decides for a principal with these claims: decide.ts answers a list and a call
 // alike.

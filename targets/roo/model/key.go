@@ -4,6 +4,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -22,10 +23,11 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 }
 
 // derived is how modes and files are read: an expression stands beside the text that it comes
-// from.
+// from, and what was tested before changes nothing.
 func derived() digest.Known {
 	known := digest.Known{}
 	digest.For(known, func(*regex) any { return nil })
+	digest.For(known, func(*recent.Cache[string, tested]) any { return nil })
 	return known
 }
 

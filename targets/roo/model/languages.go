@@ -80,6 +80,6 @@ func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
 		}
 	}
 	folders := sp.And(matched, sp.Cat(regular.All, sp.Text("/")))
-	below := sp.Cat(folders, sp.Without(regular.All, regular.Empty))
+	below := sp.Cat(folders, regular.Some)
 	return sp.Or(matched, below), nil
 }
