@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
 )
 
 // surface is a program of Cursor that decides in its own way.
@@ -136,7 +137,7 @@ func (d *decider) tool(s setup, a policy.Action, id string, lists contract.Answe
 	bare, hole := lists, (*contract.Hole)(nil)
 	switch {
 	case a.Group == ir.Command:
-		bare, hole = strictly(lists, a.Arg)
+		bare, hole = strictly(lists, a.Arg, d.entries(s))
 	case a.Group == ir.MCP && a.Kind == policy.Tool && bare.Decision > ir.Deny:
 		hole = d.settings.hole(id, a.Arg)
 	}
@@ -158,6 +159,17 @@ func (d *decider) tool(s setup, a policy.Action, id string, lists contract.Answe
 func (o *opened) abstains(f *hooksFile, c call) bool {
 	said, by := o.ask(f, c)
 	return said == none && by != nil
+}
+
+// entries returns those that let commands run.
+func (d *decider) entries(s setup) []token {
+	switch {
+	case d.surface == cli && s.tokens != nil:
+		return s.tokens.shellAllow
+	case d.surface == ide && s.permissions != nil && s.permissions.mode == format.UseAllowlist:
+		return s.permissions.shell
+	}
+	return nil
 }
 
 // lists returns what the lists alone say.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -59,13 +60,26 @@ func looseNode(line string, n syntax.Node) string {
 	return ""
 }
 
+// looseName is why the engine runs a command for which no token was written.
+const looseName = "the engine takes an entry COMMAND:ARGS for a program of that name too"
+
 // strictly returns what the lists say of a command line, and the hole by which
 // the engine runs it all the same.
-func strictly(a contract.Answer, line string) (contract.Answer, *contract.Hole) {
+func strictly(a contract.Answer, line string, allow []token) (contract.Answer, *contract.Hole) {
 	if a.Decision != ir.Allow || a.Governs&contract.Approval == 0 {
 		return a, nil
 	}
 	why := looseLine(line)
+	meant := func(command string) bool {
+		return slices.ContainsFunc(allow, func(t token) bool { return t.means(command) })
+	}
+	if why == "" && len(allow) > 0 {
+		for _, command := range splitShell(line).commands {
+			if !meant(command) {
+				why = looseName
+			}
+		}
+	}
 	if why == "" {
 		return a, nil
 	}

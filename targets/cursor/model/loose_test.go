@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/cursor/format"
 )
 
 func TestStrictly(t *testing.T) {
@@ -31,15 +33,35 @@ func TestStrictly(t *testing.T) {
 		"npm ci <(npm ci)":            true,
 		"npm ci '$(npm ci)'":          false,
 	} {
-		a, h := strictly(allowed, line)
+		a, h := strictly(allowed, line, nil)
 		if (h != nil) != hole || hole == (a.Decision == ir.Allow) {
 			t.Errorf("%s: got %s and hole %v, want a hole: %v", line, a.Decision, h, hole)
 		}
 	}
 	for _, a := range []contract.Answer{{Decision: ir.Ask, Governs: contract.Both},
 		{Decision: ir.Deny, Governs: contract.Both}, {Decision: ir.Allow}} {
-		if got, h := strictly(a, "X=1 y"); h != nil || got != a {
+		if got, h := strictly(a, "X=1 y", nil); h != nil || got != a {
 			t.Errorf("%+v: got %+v, %v", a, got, h)
+		}
+	}
+}
+
+// An entry for a program and its arguments is to the engine also the name of a program.
+func TestStrictlyByName(t *testing.T) {
+	allowed := contract.Answer{Decision: ir.Allow, Governs: contract.Both}
+	var allow []token
+	for _, text := range []string{"npm:ci", "make"} {
+		entry, ok := entryToken(format.Shell, text, diag.Pos{})
+		if !ok {
+			t.Fatal(text)
+		}
+		allow = append(allow, entry)
+	}
+	for line, hole := range map[string]bool{
+		"npm ci": false, "make x": false, "npm ci && make": false, "npm:ci": true, "npm:ci x": true, "make && npm:ci": true,
+	} {
+		if _, h := strictly(allowed, line, allow); (h != nil) != hole {
+			t.Errorf("%s: got hole %v, want a hole: %v", line, h, hole)
 		}
 	}
 }

@@ -49,12 +49,30 @@ func newToken(t format.Token) token {
 }
 
 func (t *token) matchesShell(command string) bool {
+	return t.matchesPair(command) || t.matchesName(command)
+}
+
+// matchesPair matches command:args.
+func (t *token) matchesPair(command string) bool {
 	command = format.Trim(command)
 	base, rest, _ := strings.Cut(command, " ")
-	if t.pair && (t.first.match(base) || t.first.match(command)) && t.second.match(format.Trim(rest)) {
-		return true
-	}
+	return t.pair && (t.first.match(base) || t.first.match(command)) && t.second.match(format.Trim(rest))
+}
+
+// matchesName matches a command by its name, with any arguments, or as it is written.
+func (t *token) matchesName(command string) bool {
+	command = format.Trim(command)
+	base, _, _ := strings.Cut(command, " ")
 	return t.whole.match(command) || strings.HasPrefix(command, t.Inside+" ") || t.whole.match(base) || base == t.Inside
+}
+
+// means reports whether a token was written for a command: one of command:args for no program that
+// has a colon in its name.
+func (t *token) means(command string) bool {
+	if t.pair {
+		return t.matchesPair(command)
+	}
+	return t.matchesName(command)
 }
 
 func (t *token) matchesMCP(server, tool string) bool {
