@@ -128,7 +128,7 @@ func verified(t *testing.T, name string) string {
 		}
 		fmt.Fprintf(&b, "\texact: %v\n", s.Exact)
 		for _, x := range s.Sampled {
-			fmt.Fprintf(&b, "\tsampled: %s %q: %s\n", x.Group, x.Subjects, x.Why)
+			fmt.Fprintf(&b, "\tsampled: %s %q %q: %s\n", x.Group, x.Part, x.Subjects, x.Why)
 		}
 		fmt.Fprintf(&b, "\t%d through holes, %d held by the hook only, %d assumed\n", s.Counts.Holes, s.Counts.HookOnly, s.Counts.Assumed)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,8 +74,8 @@ func exactness(surfaces []verify.Surface) string {
 		s := &surfaces[i]
 		held = held || s.Subjects > 0
 		for _, x := range s.Sampled {
-			sampled[x.Group] = true
-			why := string(x.Group)
+			why := cmp.Or(x.Part, string(x.Group))
+			sampled[x.Group] = sampled[x.Group] || x.Part == ""
 			if len(x.Subjects) > 0 {
 				why = fmt.Sprintf("%s%s (%s)", x.Group, ofSubjects(x.Subjects), x.Why)
 			}
@@ -235,7 +236,7 @@ func (u *ui) surface(s *verify.Surface) {
 		u.printf("  %s%s\n", exactly, listGroups(s.Exact))
 	}
 	for _, x := range s.Sampled {
-		u.printf("  sampled: %s%s: %s\n", x.Group, diag.Clean(ofSubjects(x.Subjects)), x.Why)
+		u.printf("  sampled: %s%s: %s\n", cmp.Or(x.Part, string(x.Group)), diag.Clean(ofSubjects(x.Subjects)), x.Why)
 	}
 	for _, g := range ir.Decided {
 		if names := s.Left[g]; len(names) > 0 {

@@ -113,3 +113,11 @@ type Regular interface {
 	// something that is not regular decides, with [regular.ErrNotRegular] for an expression.
 	Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error)
 }
+
+// Coded is a Regular that decides some plain arguments of a group by more than languages: the lines
+// of programs whose arguments its agent knows.
+type Coded interface {
+	Regular
+	// Coded returns these arguments.
+	Coded(ir.Group, *regular.Space) regular.Language
+}

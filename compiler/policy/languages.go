@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +16,8 @@ import (
 //
 //   - of read and edit clean paths inside the project, in the letters of ASCII that every system
 //     takes in a name, with the others for one, of at most 4,096 bytes
+//   - of commands lines of one command, of words that no shell expands with one blank between them,
+//     the program in lower case, but for those in [Coded]
 //   - of web names of hosts in lower case, without those of an encoding
 //   - of modes slugs
 //
@@ -22,6 +26,9 @@ import (
 func Plain(g ir.Group) (alphabet regular.Set, expr string, ok bool) {
 	const label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
 	switch g {
+	case ir.Command:
+		const program = `[a-z0-9_./](?:[a-z0-9_./,:+@%-]*[a-z0-9_.,:+@%-])?`
+		return lineLetters, `^` + program + `(?: [^ =][^ ]*)*$`, true
 	case ir.Read, ir.Edit:
 		const name = `(?:[^ ./]|[^ /][^/]*[^ ./])`
 		return pathLetters, `^` + name + `(?:/` + name + `)*$`, true
@@ -38,6 +45,9 @@ var (
 		// These separate names on some system, stand for other names, or are in none.
 		const others = `\:*?"<>|~`
 		return r >= ' ' && r != 0x7f && (r >= utf8.RuneSelf || strings.IndexByte(others, byte(r)) < 0)
+	})
+	lineLetters = regular.SetOf(func(r rune) bool {
+		return r == ' ' || r == '=' || r < utf8.RuneSelf && unquoted(byte(r))
 	})
 	hostLetters = regular.SetOf(func(r rune) bool {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.'
@@ -63,6 +73,66 @@ func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, 
 		}
 	}
 	return all, nil
+}
+
+// Coded returns the plain arguments of a group that are not decided by languages alone: of commands
+// the lines of programs that mean more than their text, because they run or read what their
+// arguments say, because they change the shell, or because a built-in set knows their options.
+func Coded(sp *regular.Space, g ir.Group) regular.Language {
+	if g != ir.Command {
+		return regular.None
+	}
+	l, _ := sp.Once("coded lines", func() (regular.Language, error) {
+		names := []string{"alias"}
+		for _, table := range []map[string]bool{wrappers, finders, shells, foreignShells, movers, meanings} {
+			names = slices.AppendSeq(names, maps.Keys(table))
+		}
+		names = slices.AppendSeq(names, maps.Keys(builtinsOfShells))
+		names = slices.AppendSeq(names, maps.Keys(filters))
+		for command := range gitRead {
+			sub, _, _ := strings.Cut(command, " ")
+			names = append(names, "git "+sub)
+		}
+		of := lettersOfWord(sp)
+		end := sp.Optional(sp.Cat(sp.Text(" "), regular.All))
+		globals := sp.Cat(sp.Optional(folders(sp)), sp.Text("git -"), regular.All)
+		return sp.Or(Lines(sp, names...), globals, sp.Cat(of, sp.Text(".exe"), end)), nil
+	})
+	return l
+}
+
+// Lines returns the plain lines that begin with one of some texts, wherever the program lies:
+// "cat", "git log".
+func Lines(sp *regular.Space, begin ...string) regular.Language {
+	any := make([]regular.Language, len(begin))
+	for i, text := range begin {
+		any[i] = sp.Text(text)
+	}
+	return sp.Cat(sp.Optional(folders(sp)), sp.Or(any...), sp.Optional(sp.Cat(sp.Text(" "), regular.All)))
+}
+
+// Anywhere returns the plain lines of a language and those of which it has the line without the
+// folder of its program.
+func Anywhere(sp *regular.Space, l regular.Language) regular.Language {
+	name := regular.SetOf(func(r rune) bool { return r != ' ' && r != '/' })
+	bare := sp.Cat(sp.Star(sp.Chars(name)), sp.Optional(sp.Cat(sp.Text(" "), regular.All)))
+	return sp.Or(l, sp.Cat(folders(sp), sp.And(l, bare)))
+}
+
+// folders returns what may stand before the name of a program.
+func folders(sp *regular.Space) regular.Language { return sp.Cat(lettersOfWord(sp), sp.Text("/")) }
+
+func lettersOfWord(sp *regular.Space) regular.Language {
+	return sp.Star(sp.Chars(regular.SetOf(func(r rune) bool { return r != ' ' })))
+}
+
+// Sides returns the role and the mode of a role in a mode, each by itself, or the one that there is.
+func (s *Subject) Sides() []*Subject {
+	all := make([]*Subject, len(s.sides))
+	for i, side := range s.sides {
+		all[i] = side.alone
+	}
+	return all
 }
 
 // byDecision has for each decision the arguments about which it is made.
@@ -94,7 +164,9 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 	}
 	var by byDecision
 	for d := range by {
-		by[d] = sp.Or(lists[d]...)
+		if by[d] = sp.Or(lists[d]...); g == ir.Command && ir.Decision(d) != ir.Allow {
+			by[d] = Anywhere(sp, by[d])
+		}
 	}
 	return by, nil
 }
@@ -154,6 +226,19 @@ func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reac
 			return regular.None, err
 		}
 		return sp.ECMAScript(p, false)
+	case r.Pattern.Kind == ir.Builtin:
+		return regular.None, nil // it knows the programs that it is about
+	case g == ir.Command:
+		p, err := parseCommandPattern(r.Pattern.Text)
+		switch {
+		case err != nil:
+			return regular.None, err
+		case p.all:
+			return regular.All, nil
+		case r.Decision == ir.Allow:
+			return p.exact.language(sp, p.end), nil
+		}
+		return p.loose.language(sp, p.end), nil
 	case g == ir.Web:
 		p, err := parseHost(r.Pattern.Text)
 		switch {
@@ -177,6 +262,19 @@ func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reac
 		return regular.None, err
 	}
 	return glob.language(sp, as, to), nil
+}
+
+// language returns the plain lines that the pieces match: where a pattern has quotes none has
+// the text as it is written.
+func (pieces piecewise) language(sp *regular.Space, at ending) regular.Language {
+	of := []regular.Language{sp.Text(pieces[0])}
+	for _, piece := range pieces[1:] {
+		of = append(of, regular.All, sp.Text(piece))
+	}
+	if at == ofWord {
+		of = append(of, sp.Optional(sp.Cat(sp.Text(" "), regular.All)))
+	}
+	return sp.Cat(of...)
 }
 
 // language returns the paths that a glob matches.

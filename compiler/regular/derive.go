@@ -101,6 +101,8 @@ func (s *Space) classesOf(l Language) *partition {
 		p = s.bySet(n.set)
 	case star, not:
 		p = s.classesOf(n.a)
+	case skipping:
+		p = s.meet(s.classesOf(n.a), s.bySet(blank))
 	case cat:
 		if p = s.classesOf(n.a); s.nodes[n.a].nullable {
 			p = s.meet(p, s.classesOf(n.b))
@@ -148,6 +150,11 @@ func (s *Space) derive(l Language, c byte) Language {
 		return d
 	case star:
 		return s.cat(s.after(n.a, c), l)
+	case skipping:
+		if c == ' ' {
+			return s.cat(s.Optional(s.Cat(All, s.Text(" "))), s.after(n.a, c))
+		}
+		return s.Skipping(s.after(n.a, c))
 	case not:
 		return s.Not(s.after(n.a, c))
 	case or, and:

@@ -74,6 +74,7 @@ const (
 	or
 	and
 	not
+	skipping
 )
 
 // form is how a language is made. Of two equal forms there is one.
@@ -97,16 +98,21 @@ type Space struct {
 	partitions
 	nodes []node
 	forms map[form]Language
-	cells map[string]*cells
 	named map[any]Language
+
+	cells    map[string]*cells
+	machines map[string]*machine
+	products map[[2]*machine]*machine
+	size     int // how many states the machines have
 	buffers
 }
 
 // New returns a Space over the texts of some characters. What an expression says of any other
 // character is left out.
 func New(alphabet Set) *Space {
-	s := &Space{partitions: newPartitions(alphabet), forms: map[form]Language{}, cells: map[string]*cells{},
-		named: map[any]Language{}}
+	s := &Space{partitions: newPartitions(alphabet), forms: map[form]Language{}, named: map[any]Language{},
+		cells: map[string]*cells{}, machines: map[string]*machine{},
+		products: map[[2]*machine]*machine{}}
 	s.intern(form{operation: none}, nil)
 	s.intern(form{operation: empty}, nil)
 	s.intern(form{operation: not, a: None}, nil)
@@ -149,8 +155,8 @@ func (s *Space) Once(name any, make func() (Language, error)) (Language, error) 
 	return l, err
 }
 
-// Size returns how many languages are kept.
-func (s *Space) Size() int { return len(s.nodes) }
+// Size returns how many languages, and states of them, are kept.
+func (s *Space) Size() int { return len(s.nodes) + s.size }
 
 func (s *Space) hasEmpty(l Language) bool { return s.nodes[l].nullable }
 
@@ -249,6 +255,17 @@ func (s *Space) Not(a Language) Language {
 	}
 	return s.intern(form{operation: not, a: a}, nil)
 }
+
+// Skipping returns the texts that are in a language without some words behind their first one, or as
+// they are. One without a blank is not.
+func (s *Space) Skipping(a Language) Language {
+	if a == None {
+		return None
+	}
+	return s.intern(form{operation: skipping, a: a}, nil)
+}
+
+var blank = letterSet(' ')
 
 // Or returns the texts of any of several languages.
 func (s *Space) Or(of ...Language) Language { return s.join(or, None, All, of) }

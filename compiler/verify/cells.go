@@ -3,7 +3,6 @@ package verify
 import (
 	"errors"
 	"slices"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -16,24 +15,20 @@ import (
 // is a cell, and of two arguments of one cell neither side thinks otherwise than of the other. So
 // one argument of each cell is compared ([regular.Space.Cells]), the shortest.
 
-// languages are those of one verification, by group.
+// languages are those of one worker, by group.
 type languages struct {
-	mu sync.Mutex
 	of map[ir.Group]*space
 }
 
 // space has the languages of a group.
 type space struct {
-	mu sync.Mutex
 	*regular.Space
 	within regular.Language // the plain arguments
 }
 
 // group returns the languages of one of exactGroups.
 func (l *languages) group(g ir.Group) *space {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s := l.of[g]; s != nil && s.size() < mostLanguages {
+	if s := l.of[g]; s != nil && s.Size() < mostLanguages {
 		return s
 	}
 	alphabet, expr, _ := policy.Plain(g)
@@ -52,43 +47,58 @@ func (l *languages) group(g ir.Group) *space {
 // mostLanguages bounds how many languages are kept: then they are made anew.
 const mostLanguages = 100_000
 
-func (s *space) size() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Size()
-}
-
 // ErrManyCells is why a group has too many combinations of languages to look at.
 var ErrManyCells = errors.New("its patterns have too many combinations")
 
 // errOpaque is why a group of a surface is sampled whose model does not say by what it decides.
 var errOpaque = errors.New("the agent's model gives no languages")
 
-// cells returns an argument of each cell of a group. It fails where the group is not exact.
-func (j *job) cells(subject *policy.Subject, g ir.Group, in *space) ([]regular.Cell, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
+// cells returns an argument of each cell of a group, and what arguments are in them. It fails where
+// the group is not exact.
+func (j *job) cells(subject *policy.Subject, g ir.Group, in *space) ([]regular.Cell, regular.Language, error) {
 	all, err := j.languages(subject, g, in)
 	if err != nil {
-		return nil, err
+		return nil, regular.None, err
 	}
-	cells, ok := in.Cells(in.within, all)
+	within := j.plain(g, in)
+	cells, ok := in.Cells(within, all...)
 	if !ok {
-		return nil, ErrManyCells
+		return nil, regular.None, ErrManyCells
 	}
-	return cells, nil
+	return cells, within, nil
 }
 
-// languages returns those of the source, of the artifacts and of the agent by itself, each once.
-func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) ([]regular.Language, error) {
-	all, err := subject.Languages(in.Space, g)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range []contract.Decider{j.decider, j.compiled, j.alone} {
-		if d == nil {
-			continue
+// plain returns the plain arguments of a group that languages alone decide.
+func (j *job) plain(g ir.Group, in *space) regular.Language {
+	coded := []regular.Language{policy.Coded(in.Space, g)}
+	for _, d := range j.deciders() {
+		if c, ok := d.(contract.Coded); ok {
+			coded = append(coded, c.Coded(g, in.Space))
 		}
+	}
+	return in.Without(in.within, in.Or(coded...))
+}
+
+// deciders returns those of the surface: by the artifacts, by the compiled ones and by itself.
+func (j *job) deciders() []contract.Decider {
+	return slices.DeleteFunc([]contract.Decider{j.decider, j.compiled, j.alone},
+		func(d contract.Decider) bool { return d == nil })
+}
+
+// languages returns those of the source, which are the same for all surfaces, and those of the
+// artifacts and of the agent by itself, each once.
+func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) (parts [][]regular.Language, err error) {
+	var said []regular.Language
+	for _, of := range subject.Sides() {
+		l, err := of.Languages(in.Space, g)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, distinct(l, said))
+		said = append(said, l...)
+	}
+	var done []regular.Language
+	for _, d := range j.deciders() {
 		r, ok := d.(contract.Regular)
 		if !ok {
 			return nil, errOpaque
@@ -97,16 +107,23 @@ func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) ([]regul
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, of...)
+		done = append(done, of...)
 	}
 	for _, x := range j.target.Input.Exceptions { // of one argument: its cell is its own
 		if x.Group == g && x.Pattern != "" {
-			all = append(all, in.Text(x.Pattern))
+			done = append(done, in.Text(x.Pattern))
 		}
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return slices.DeleteFunc(all, func(l regular.Language) bool { return l == regular.None || l == regular.All }), nil
+	// Those of the artifacts are mostly the role's, and stand beside its own.
+	return slices.Insert(parts, 1, distinct(done, said)), nil
+}
+
+// distinct returns languages that tell arguments apart, each once, but for some.
+func distinct(of, but []regular.Language) []regular.Language {
+	slices.Sort(of)
+	return slices.DeleteFunc(slices.Compact(of), func(l regular.Language) bool {
+		return l == regular.None || l == regular.All || slices.Contains(but, l)
+	})
 }
 
 // exactGroups are those that languages may decide.
@@ -121,22 +138,22 @@ var exactGroups = slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bo
 func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error)) ([]Witness, error) {
 	j.sampled = map[ir.Group]error{}
 	list := make([]Witness, 0, len(u.list))
-	exact := map[ir.Group]*space{}
+	exact := map[ir.Group]func(arg string) bool{}
 	for _, g := range exactGroups {
 		of := in.group(g)
-		cells, err := j.cells(u.subject, g, of)
+		cells, within, err := j.cells(u.subject, g, of)
 		if err != nil {
 			j.sampled[g] = err
 			continue
 		}
-		exact[g] = of
+		exact[g] = func(arg string) bool { return of.Has(within, arg) }
 		for _, c := range cells {
 			list = append(list, u.decided(Witness{Action: policy.Action{Group: g, Arg: c.Text}, Class: "cell"}))
 		}
 	}
 	for i := range u.list {
 		w := &u.list[i]
-		if j.sampled[w.Group] == nil && (exact[w.Group] == nil || !exact[w.Group].plain(w.Arg)) {
+		if j.sampled[w.Group] == nil && (exact[w.Group] == nil || !exact[w.Group](w.Arg)) {
 			list = append(list, *w)
 		}
 	}
@@ -153,13 +170,6 @@ func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error
 		}
 	}
 	return list, nil
-}
-
-// plain reports whether an argument is in one of the cells.
-func (s *space) plain(arg string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Has(s.within, arg)
 }
 
 // sample notes why the groups of the job's subject were not verified exactly.

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -37,14 +38,16 @@ func EachCelled(req Request, do func(Celled)) error {
 	in := &languages{}
 	for i := range req.Targets {
 		t := &req.Targets[i]
-		deciders, _, _ := t.open()
-		alone := t.Target.Alone(req.Policy.Project())
-		for _, d := range deciders {
+		o := t.open(req.Policy.Project())
+		for _, d := range o.deciders {
 			if personal(d) {
 				continue
 			}
-			for _, ref := range req.Policy.Project().Subjects() {
-				j := &job{target: t, decider: d, alone: contract.OnSurface(alone, d.Surface()), ref: ref}
+			for _, ref := range subjects(req.Policy.Project()) {
+				if of, ok := d.(contract.Container); ok && !of.Contains(ref) {
+					continue
+				}
+				j := &job{target: t, decider: d, alone: contract.OnSurface(o.alone, d.Surface()), ref: ref}
 				subject, err := req.Policy.Subject(ref)
 				if err != nil {
 					return err
@@ -66,7 +69,8 @@ func (j *job) celled(subject *policy.Subject, g ir.Group, in *space) Celled {
 		c.Err = err
 		return c
 	}
-	cells, ok := in.Cells(in.within, all)
+	within := j.plain(g, in)
+	cells, ok := in.Cells(within, all...)
 	if !ok {
 		c.Err = ErrManyCells
 		return c
@@ -77,11 +81,11 @@ func (j *job) celled(subject *policy.Subject, g ir.Group, in *space) Celled {
 		by[fmt.Sprint(cell.In)] = cell.Text
 	}
 	c.CellOf = func(arg string) (string, bool) {
-		if !in.Has(in.within, arg) {
+		if !in.Has(within, arg) {
 			return "", false
 		}
-		has := make([]bool, len(all))
-		for i, l := range all {
+		has := make([]bool, len(slices.Concat(all...)))
+		for i, l := range slices.Concat(all...) {
 			has[i] = in.Has(l, arg)
 		}
 		return by[fmt.Sprint(has)], true

@@ -67,25 +67,28 @@ func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 }
 
 // do compares the subject, once.
-func (j *job) do(ctx context.Context, req Request, universes *Universes, more *patterns) error {
+func (j *job) do(ctx context.Context, w *worker) error {
 	j.once.Do(func() {
 		if j.past != nil {
 			return
 		}
 		var u *universe
-		if u, j.err = j.universe(ctx, req, universes, more); j.err != nil {
+		if u, j.err = j.universe(ctx, w); j.err != nil {
 			return
 		}
 		list := u.list
-		if j.halves == nil && u.subject != nil && !personal(j.decider) {
-			list, j.err = j.exactly(u, &universes.languages, func() (*universe, error) {
-				return universeOf(req.Policy, j.ref, more.get(j.ref), req.Seed, nil)
+		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.celled()) {
+			list, j.err = j.exactly(u, w.languages, func() (*universe, error) {
+				if j.halves != nil {
+					return u, nil
+				}
+				return universeOf(w.req.Policy, j.ref, w.more.get(j.ref), w.req.Seed, nil)
 			})
 		}
 		if j.err != nil {
 			return
 		}
-		j.compare(ctx, req, list)
+		j.compare(ctx, w.req, list)
 		j.telling.seen = nil
 	})
 	return j.err
@@ -100,7 +103,8 @@ func (j *job) contained() bool {
 }
 
 // universe returns what the subject is compared on.
-func (j *job) universe(ctx context.Context, req Request, universes *Universes, more *patterns) (*universe, error) {
+func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
+	universes, req, more := w.universes, w.req, w.more
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
 		u.once.Do(func() {
@@ -114,16 +118,16 @@ func (j *job) universe(ctx context.Context, req Request, universes *Universes, m
 	}
 	u.half = map[diag.Pos]int{}
 	for n, of := range j.halves {
-		told, err := of.toldApart(ctx, req, universes, more)
+		told, err := of.toldApart(ctx, w)
 		if err != nil {
 			return nil, err
 		}
 		for i := range told {
-			w := &told[i]
-			if w.dressed() && !universes.plan.dresses(j.ref, w.Group) {
+			of := &told[i]
+			if of.dressed() && !universes.plan.dresses(j.ref, of.Group) {
 				continue
 			}
-			u.witness(Witness{Action: w.Action, Class: w.Class, Assumed: w.Assumed})
+			u.witness(Witness{Action: of.Action, Class: of.Class, Assumed: of.Assumed})
 		}
 		if err := u.wrote(n+1, of.ref); err != nil {
 			return nil, err

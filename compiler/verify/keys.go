@@ -22,6 +22,7 @@ import (
 //   - the patterns in the subject's artifacts, on every surface: they enter its universe
 //   - in what the subject is the first of its kind, so that it is compared on dressings
 //   - for principals, all roles
+//   - for roles in modes, whether there are too many to compare them by cells
 //
 // Lines and columns are apart: an outcome holds where a line is added above. What is kept names
 // places by their index, and the key says which of them are one.
@@ -92,6 +93,9 @@ func (k *keys) make(j *job) *identity {
 	of, deciders := k.subject(j.ref), k.deciders(j)
 	id := &identity{places: append(make([]*places, 0, 4), k.wide), ok: of.ok && deciders.ok}
 	sums := append(make([]digest.Sum, 0, 12), k.common, k.targets[j.target], of.key.Sum, deciders.key.Sum)
+	if j.halves != nil {
+		sums = append(sums, digest.Text(strconv.FormatBool(k.plan.celled())))
+	}
 	for _, h := range j.halves {
 		half := k.identity(h)
 		id.ok = id.ok && half.ok

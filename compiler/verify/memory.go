@@ -210,8 +210,8 @@ func (m *Memory) fill(j *job, id *identity, of kept) bool {
 }
 
 // toldApart returns what a subject tells apart, for the pairs that it is a half of.
-func (j *job) toldApart(ctx context.Context, req Request, universes *Universes, more *patterns) ([]Witness, error) {
-	if err := j.do(ctx, req, universes, more); err != nil {
+func (j *job) toldApart(ctx context.Context, w *worker) ([]Witness, error) {
+	if err := j.do(ctx, w); err != nil {
 		return nil, err
 	}
 	if j.past == nil {

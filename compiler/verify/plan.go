@@ -18,12 +18,25 @@ type plan struct {
 	kinds map[ir.SubjectRef]map[ir.Group]string
 	owns  map[ir.SubjectRef][]string // in what a subject is the first
 	forms map[ir.SubjectRef]string   // what a subject says of the daily lines
+	pairs int                        // how many roles in modes there are
 }
+
+// mostPairs bounds how many roles in modes are verified by cells: the time grows with the product of
+// the roles and the modes. Where there are more, each is compared on what its halves tell apart.
+const mostPairs = 500
+
+// celled reports whether roles in modes are verified by cells.
+func (p *plan) celled() bool { return p.pairs <= mostPairs }
 
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {
 	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{},
 		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}}
+	for _, ref := range subjects(e.Project()) {
+		if ref.Role != "" && ref.Mode != "" {
+			p.pairs++
+		}
+	}
 	shapes := map[string]string{}
 	for _, ref := range e.Project().Subjects() {
 		s, err := e.Subject(ref)

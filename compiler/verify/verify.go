@@ -135,12 +135,23 @@ type Surface struct {
 	Sampled []Sampled `json:"sampled"`
 }
 
-// Sampled is why a group was not verified exactly.
+// Sampled is why a group, or a part of one, was not verified exactly.
 type Sampled struct {
-	Group    ir.Group `json:"group"`
+	Group    ir.Group `json:"group,omitempty"` // none where the part is of all groups
+	Part     string   `json:"part,omitempty"`  // what of it; all where it is empty
 	Why      string   `json:"why"`
 	Subjects []string `json:"subjects"` // of which it was not; empty for all
 }
+
+// The parts that are sampled by construction.
+var (
+	knownPrograms = Sampled{Group: ir.Command, Part: "lines of programs that modec or an agent knows",
+		Why:      "what their options and arguments mean is decided by code, and not by patterns alone",
+		Subjects: []string{}}
+	rolesInModes = Sampled{Part: "roles in modes",
+		Why:      fmt.Sprintf("more than %d are compared on what the role and the mode tell apart", mostPairs),
+		Subjects: []string{}}
+)
 
 // Counts are how many findings there are of those that the lists have examples of.
 type Counts struct {
@@ -251,10 +262,11 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	}
 	jobs, more := report.open(&req, refs)
 	remembering := req.Memory.begin(&req, universes.plan, more)
-	err := run(ctx, req, req.Memory.recall(jobs), universes, more)
+	w := worker{req: req, universes: universes, more: more}
+	err := run(ctx, w, req.Memory.recall(jobs))
 	if err == nil {
 		lost := report.forgotten(req, refs, jobs)
-		jobs, err = append(jobs, lost...), run(ctx, req, req.Memory.recall(lost), universes, more)
+		jobs, err = append(jobs, lost...), run(ctx, w, req.Memory.recall(lost))
 	}
 	if remembering != nil {
 		remembering.whole = err == nil
@@ -262,13 +274,15 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
+	halved := map[int]bool{} // the surfaces with roles in modes that are not verified by cells
 	for _, j := range jobs {
 		j.into(&report.Surfaces[j.surface])
+		halved[j.surface] = halved[j.surface] || j.halves != nil && !universes.plan.celled()
 	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		report.Decisions += s.Compared
-		s.finish(req.Policy.Project())
+		s.finish(req.Policy.Project(), halved[i])
 	}
 	report.Diagnostics.Sort()
 	return report, err
@@ -277,19 +291,30 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 // open reads the artifacts and returns a job for each subject on each surface.
 func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *patterns) {
 	more = &patterns{}
+	opened := make([]opened, len(req.Targets))
+	var wg sync.WaitGroup
 	for i := range req.Targets {
-		t := &req.Targets[i]
-		deciders, compiled, diags := t.open()
-		r.Diagnostics = append(r.Diagnostics, diags...)
-		alone := t.Target.Alone(req.Policy.Project())
-		for _, d := range deciders {
+		wg.Go(func() { opened[i] = req.Targets[i].open(req.Policy.Project()) })
+	}
+	wg.Wait()
+	for i := range opened {
+		t, o := &req.Targets[i], &opened[i]
+		r.Diagnostics = append(r.Diagnostics, o.diags...)
+		for _, d := range o.deciders {
 			more.add(d)
 			of := job{target: t, decider: d, surface: r.surface(t, d),
-				compiled: contract.OnSurface(compiled, d.Surface()), alone: contract.OnSurface(alone, d.Surface())}
+				compiled: contract.OnSurface(o.compiled, d.Surface()), alone: contract.OnSurface(o.alone, d.Surface())}
 			jobs = append(jobs, of.each(refs)...)
 		}
 	}
 	return jobs, more
+}
+
+// opened are the deciders of a target, one for each surface: by its files, by the compiled ones where
+// these are others, and by the agent itself.
+type opened struct {
+	deciders, compiled, alone []contract.Decider
+	diags                     diag.List
 }
 
 // forgotten returns jobs for the roles that nothing of a target restricts, although its
@@ -350,23 +375,23 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 	return len(r.Surfaces) - 1
 }
 
-// open returns a decider for each surface, and those of the compiled artifacts where the
-// files are others.
-func (t *Target) open() (deciders, compiled []contract.Decider, diags diag.List) {
-	deciders, diags = t.Target.Open(t.Files, t.Input.Options)
-	for i := range diags {
-		diags[i].Target = cmp.Or(diags[i].Target, t.Target.Name())
+// open opens the files. For a surface that only the compiled ones have there is a decider too.
+func (t *Target) open(p *ir.Project) (o opened) {
+	o.deciders, o.diags = t.Target.Open(t.Files, t.Input.Options)
+	for i := range o.diags {
+		o.diags[i].Target = cmp.Or(o.diags[i].Target, t.Target.Name())
 	}
+	o.alone = t.Target.Alone(p)
 	if t.Compiled == nil {
-		return deciders, nil, diags
+		return o
 	}
-	compiled, _ = t.Target.Open(t.Compiled, t.Input.Options)
-	for _, d := range compiled {
-		if contract.OnSurface(deciders, d.Surface()) == nil {
-			deciders = append(deciders, absent{d})
+	o.compiled, _ = t.Target.Open(t.Compiled, t.Input.Options)
+	for _, d := range o.compiled {
+		if contract.OnSurface(o.deciders, d.Surface()) == nil {
+			o.deciders = append(o.deciders, absent{d})
 		}
 	}
-	return deciders, compiled, diags
+	return o
 }
 
 // patterns are those of the artifacts, by subject, read when they are first asked for.
@@ -419,7 +444,7 @@ func subjects(p *ir.Project) []ir.SubjectRef {
 type Universes struct {
 	mu        sync.Mutex
 	of        map[ir.SubjectRef]*sharedUniverse
-	languages languages
+	languages []*languages // that no worker uses now
 	plan      *plan
 }
 
@@ -427,6 +452,24 @@ type sharedUniverse struct {
 	once sync.Once
 	*universe
 	err error
+}
+
+// borrow returns languages for one worker, which gives them back.
+func (u *Universes) borrow() *languages {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if n := len(u.languages); n > 0 {
+		l := u.languages[n-1]
+		u.languages = u.languages[:n-1]
+		return l
+	}
+	return &languages{}
+}
+
+func (u *Universes) giveBack(l *languages) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.languages = append(u.languages, l)
 }
 
 func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
@@ -465,44 +508,65 @@ func (u *Universes) drop(ref ir.SubjectRef) {
 	delete(u.of, ref)
 }
 
+// worker is what one of several needs that do jobs at the same time.
+type worker struct {
+	req       Request
+	universes *Universes
+	more      *patterns
+	languages *languages // its own
+}
+
 // run does the jobs, several at once: subject by subject, so that few universes are kept at a
-// time, and roles in modes last.
-func run(ctx context.Context, req Request, jobs []*job, universes *Universes, more *patterns) error {
+// time, and roles in modes last. A worker does all jobs of a subject: so it looks at the languages of
+// the source once.
+func run(ctx context.Context, w worker, jobs []*job) error {
+	req, universes := w.req, w.universes
 	left := map[ir.SubjectRef]int{}
 	for _, j := range jobs {
 		left[j.ref]++
 	}
-	queue := make(chan *job)
+	queue := make(chan []*job)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
 	done, stop := 0, false
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for j := range queue {
-				mu.Lock()
-				over := stop || ctx.Err() != nil
-				mu.Unlock()
-				if over {
-					continue
+			w := w
+			w.languages = universes.borrow()
+			defer universes.giveBack(w.languages)
+			for of := range queue {
+				for _, j := range of {
+					mu.Lock()
+					over := stop || ctx.Err() != nil
+					mu.Unlock()
+					if over {
+						break
+					}
+					err := j.do(ctx, &w)
+					mu.Lock()
+					stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
+					failed = cmp.Or(failed, err)
+					if left[j.ref]--; left[j.ref] == 0 && req.Universes == nil {
+						universes.drop(j.ref)
+					}
+					if done++; req.Progress != nil {
+						surface := strings.TrimSpace(j.target.Target.Name() + " " + j.decider.Surface())
+						req.Progress(Step{done, len(jobs), surface, j.ref})
+					}
+					mu.Unlock()
 				}
-				err := j.do(ctx, req, universes, more)
-				mu.Lock()
-				stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
-				failed = cmp.Or(failed, err)
-				if left[j.ref]--; left[j.ref] == 0 && req.Universes == nil {
-					universes.drop(j.ref)
-				}
-				if done++; req.Progress != nil {
-					surface := strings.TrimSpace(j.target.Target.Name() + " " + j.decider.Surface())
-					req.Progress(Step{done, len(jobs), surface, j.ref})
-				}
-				mu.Unlock()
 			}
 		})
 	}
-	for _, j := range bySubject(jobs) {
-		queue <- j
+	all := bySubject(jobs)
+	for len(all) > 0 {
+		end := slices.IndexFunc(all, func(j *job) bool { return j.ref != all[0].ref })
+		if end < 0 {
+			end = len(all)
+		}
+		queue <- all[:end]
+		all = all[end:]
 	}
 	close(queue)
 	wg.Wait()
@@ -528,7 +592,7 @@ func bySubject(jobs []*job) []*job {
 }
 
 // finish puts what several jobs found in order, and says what was verified exactly.
-func (s *Surface) finish(p *ir.Project) {
+func (s *Surface) finish(p *ir.Project, halved bool) {
 	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled} {
 		if *list == nil {
 			*list = []Finding{}
@@ -541,16 +605,20 @@ func (s *Surface) finish(p *ir.Project) {
 		s.Sampled = []Sampled{}
 		return
 	}
-	all := []string{}
-	s.Sampled = append(s.Sampled, Sampled{ir.Command, "a line is read by code, and not by patterns alone", all})
 	if !p.ClosedInventory {
 		const why = "one name stands for all tools that the inventory does not list"
-		s.Sampled = append(s.Sampled, Sampled{ir.MCP, why, all})
+		s.Sampled = append(s.Sampled, Sampled{Group: ir.MCP, Why: why, Subjects: []string{}})
 	}
 	for _, g := range ir.Groups {
 		if !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
 			s.Exact = append(s.Exact, g)
 		}
+	}
+	if slices.Contains(s.Exact, ir.Command) {
+		s.Sampled = append(s.Sampled, knownPrograms)
+	}
+	if halved {
+		s.Sampled = append(s.Sampled, rolesInModes)
 	}
 }
 

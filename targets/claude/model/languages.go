@@ -3,6 +3,8 @@ package model
 import (
 	"path"
 	"regexp"
+	"slices"
+	"strings"
 	"unicode"
 
 	"modec.dev/modec/compiler/ir"
@@ -13,7 +15,7 @@ import (
 // Contains reports whether there is a session of a subject.
 func (d *decider) Contains(ref ir.SubjectRef) bool { return d.of(ref) != nil }
 
-// Languages returns what decides about a subject's plain files, hosts and subagents: by list the
+// Languages returns what decides about a subject's plain files, lines, hosts and subagents: by list the
 // rules of its session, what Claude Code decides by itself, and the policy of each hook.
 func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
 	if s := d.of(ref); s != nil {
@@ -38,6 +40,8 @@ func (s *session) languages(g ir.Group, sp *regular.Space) ([]regular.Language, 
 	switch g {
 	case ir.Read, ir.Edit:
 		denied = l.files(s, g)
+	case ir.Command:
+		denied = l.lines(s)
 	case ir.Web:
 		for d := range s.rules {
 			l.add(nil, l.hosts(s.rules[d].hosts))
@@ -119,6 +123,86 @@ func (l *lists) files(s *session, g ir.Group) (denied regular.Language) {
 	l.add(nil, asked, own, notebook, l.any(asAlike, deny.edit, ask.edit), l.any(asFolder, deny.edit, ask.edit),
 		l.Without(l.any(asFolded, allow.edit), held), l.Without(l.any(asExact, allow.edit), held))
 	return denied
+}
+
+// Coded returns the lines of the programs that Claude Code knows: those that it runs because they
+// only read, or in a mode that accepts edits.
+func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language { return coded(g, sp) }
+
+// Coded does the same for sessions without rules.
+func (a *alone) Coded(g ir.Group, sp *regular.Space) regular.Language { return coded(g, sp) }
+
+// Coded does the same for one session.
+func (s *Session) Coded(g ir.Group, sp *regular.Space) regular.Language { return coded(g, sp) }
+
+func coded(g ir.Group, sp *regular.Space) regular.Language {
+	if g != ir.Command {
+		return regular.None
+	}
+	l, _ := sp.Once("lines that Claude Code knows", func() (regular.Language, error) {
+		begin := slices.Clone(editing)
+		for program := range reading {
+			if program != "git" {
+				begin = append(begin, program)
+			}
+		}
+		for command := range gitReading {
+			begin = append(begin, "git "+command)
+		}
+		return policy.Lines(sp, append(begin, "git config", "git stash", "git worktree")...), nil
+	})
+	return l
+}
+
+// lines adds what decides about plain lines, but for what rules deny, which it returns.
+func (l *lists) lines(s *session) (denied regular.Language) {
+	denying, asking := l.commands(s.rules[ir.Deny].bash), l.commands(s.rules[ir.Ask].bash)
+	denied = policy.Anywhere(l.Space, denying)
+	l.add(nil, policy.Anywhere(l.Space, asking), l.commands(s.rules[ir.Allow].bash))
+	// What a rule holds back of another line: the program alone, the line in another case, what may
+	// follow a word, one word, and the line without the words before its subcommand.
+	held := l.Or(denying, asking)
+	word := l.Star(l.Chars(regular.SetOf(func(r rune) bool { return r != ' ' })))
+	blank := l.Text(" ")
+	end := l.Optional(l.Cat(blank, regular.All))
+	alone := l.And(held, word)
+	l.add(nil, l.Or(l.Cat(alone, end), l.inLowerCase(s)),
+		l.Or(l.Cat(regular.All, blank, l.Or(held, l.Cat(alone, end))), l.Skipping(held)))
+	return denied
+}
+
+// commands returns the plain lines that rules match as they stand.
+func (l *lists) commands(rules []bashRule) regular.Language { return l.pieces(rules, l.Text) }
+
+// inLowerCase returns the lines that a rule holds back when they are written in lower case.
+func (l *lists) inLowerCase(s *session) regular.Language {
+	lower := func(text string) regular.Language {
+		if text != strings.ToLower(text) {
+			return regular.None
+		}
+		return l.TextInAnyCase(text)
+	}
+	return l.Or(l.pieces(s.rules[ir.Deny].bash, lower), l.pieces(s.rules[ir.Ask].bash, lower))
+}
+
+// pieces returns what rules match whose literal parts are those of a language.
+func (l *lists) pieces(rules []bashRule, of func(string) regular.Language) regular.Language {
+	var any []regular.Language
+	for i := range rules {
+		r := &rules[i]
+		if r.all {
+			return regular.All
+		}
+		parts := []regular.Language{of(r.pieces[0])}
+		for _, piece := range r.pieces[1:] {
+			parts = append(parts, regular.All, of(piece))
+		}
+		if r.boundary {
+			parts = append(parts, l.Optional(l.Cat(l.Text(" "), regular.All)))
+		}
+		any = append(any, l.Cat(parts...))
+	}
+	return l.Or(any...)
 }
 
 // any returns what any rule of some lists matches, in one reading.

@@ -2,7 +2,9 @@ package model
 
 import (
 	"errors"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
@@ -12,13 +14,21 @@ import (
 )
 
 // errNotLanguages is why a decision depends on more than languages.
-var errNotLanguages = errors.New("what a hook sees of a path or a host is matched by expressions")
+var errNotLanguages = errors.New("a hook is called by an expression")
 
 // Contains reports whether a subject has files.
 func (d *decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
 
-// Languages returns what decides about a subject's plain files, hosts and subagents: the tokens of
-// the CLI, what they are written for, and the policy of each hook.
+// Coded returns the lines in which the engine finds no command.
+func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
+	if g != ir.Command {
+		return regular.None
+	}
+	return policy.Lines(sp, slices.Sorted(maps.Keys(notCommands))...)
+}
+
+// Languages returns what decides about a subject's plain files, lines, hosts and subagents: the
+// tokens of the CLI, what they are written for, the entries of the IDE, and the policy of each hook.
 func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
 	var all []regular.Language
 	for _, s := range d.setups[ref] {
@@ -28,6 +38,10 @@ func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([
 				return nil, err
 			}
 			all = append(all, of...)
+		}
+		if g == ir.Command {
+			matched, meant := lines(d.entries(s), sp)
+			all = append(all, matched, meant)
 		}
 		if d.surface != cli || s.tokens == nil {
 			continue
@@ -57,6 +71,10 @@ func (d alone) Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Lan
 
 // matched returns what the tokens of a list for a group match.
 func matched(list []token, g ir.Group, sp *regular.Space) (regular.Language, error) {
+	if g == ir.Command {
+		matched, _ := lines(shellTokens(list), sp)
+		return matched, nil
+	}
 	keyword := map[ir.Group]format.Keyword{ir.Read: format.Read, ir.Edit: format.Write, ir.Web: format.WebFetch}[g]
 	var any []regular.Language
 	for i := range list {
@@ -82,6 +100,45 @@ func matched(list []token, g ir.Group, sp *regular.Space) (regular.Language, err
 	return sp.Or(any...), nil
 }
 
+// lines returns the plain lines that tokens match ([token.matchesShell]), and those for which they
+// were written ([token.means]).
+func lines(list []token, sp *regular.Space) (matched, meant regular.Language) {
+	word := sp.Star(sp.Chars(regular.SetOf(func(r rune) bool { return r != ' ' })))
+	blank := sp.Text(" ")
+	end := sp.Optional(sp.Cat(blank, regular.All))
+	// named returns what begins with one of some words, or begins as others do.
+	named := func(whole, first []regular.Language) regular.Language {
+		return sp.Or(sp.Or(whole...), sp.Cat(sp.And(sp.Or(first...), word), end))
+	}
+	var names, firstNames, colons, firstColons, pairs []regular.Language
+	for i := range list {
+		t := &list[i]
+		whole, begins := t.whole.lines(sp), sp.Cat(sp.Text(t.Inside+" "), regular.All)
+		if !t.pair {
+			names, firstNames = append(names, whole, begins), append(firstNames, whole, sp.Text(t.Inside))
+			continue
+		}
+		colons, firstColons = append(colons, whole, begins), append(firstColons, whole, sp.Text(t.Inside))
+		first, rest := t.first.lines(sp), t.second.lines(sp)
+		behind := sp.Cat(word, blank, rest)
+		if sp.Has(rest, "") {
+			behind = sp.Or(behind, word)
+		}
+		pairs = append(pairs, sp.And(sp.Or(first, sp.Cat(sp.And(first, word), end)), behind))
+	}
+	meant = sp.Or(named(names, firstNames), sp.Or(pairs...))
+	return sp.Or(meant, named(colons, firstColons)), meant
+}
+
+// lines returns the plain lines that a glob matches.
+func (g glob) lines(sp *regular.Space) regular.Language {
+	of := []regular.Language{sp.Text(g.parts[0])}
+	for _, p := range g.parts[1:] {
+		of = append(of, regular.All, sp.Text(p))
+	}
+	return sp.Cat(of...)
+}
+
 // language returns the plain hosts that an entry matches: no network has one.
 func (h hostEntry) language(sp *regular.Space) regular.Language {
 	switch {
@@ -101,11 +158,12 @@ func (f *hooksFile) languages(g ir.Group, sp *regular.Space) ([]regular.Language
 		ir.SubjectRef
 	}
 	seen := map[asked]bool{}
-	for _, list := range f.events {
+	matched := map[ir.Group]string{ir.Modes: "subagentStart", ir.Command: "beforeShellExecution"}[g]
+	for event, list := range f.events {
 		for i := range list {
 			e := &list[i]
-			if e.role == modec && g == ir.Modes && e.Matcher != nil {
-				return nil, errNotLanguages // it is held against the name
+			if event == matched && e.Matcher != nil {
+				return nil, errNotLanguages // it is held against the name or the line
 			}
 			who := asked{e.policy, e.subject}
 			if e.role != modec || seen[who] {

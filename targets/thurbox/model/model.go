@@ -111,6 +111,14 @@ func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([
 	return nil, nil
 }
 
+// Coded returns the lines that Claude Code knows.
+func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
+	for _, s := range d.sessions {
+		return s.Coded(g, sp)
+	}
+	return regular.None
+}
+
 // Contains reports whether Thurbox starts a session of a subject.
 func (d *decider) Contains(ref ir.SubjectRef) bool {
 	return d.sessions[ref.Role] != nil && ref.Mode == ""
