@@ -111,7 +111,7 @@ type Regular interface {
 	// Languages returns them: of two plain arguments of which the same languages of these have
 	// both or neither, Decide thinks the same, but for the rule that decides. It fails where
 	// something that is not regular decides, with [regular.ErrNotRegular] for an expression.
-	Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error)
+	Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error)
 }
 
 // Coded is a Regular that decides some plain arguments of a group by more than languages: the lines

@@ -51,7 +51,7 @@ func NewReach(e *policy.Engine) (*Reach, error) {
 			for j := range sv.Tools {
 				r.add(s, ref, sv.Name, sv.Tools[j].Name)
 			}
-			if len(sv.Tools) == 0 || !p.ClosedInventory {
+			if !p.ListsTools(sv) {
 				r.add(s, ref, sv.Name, UnknownTool)
 			}
 		}

@@ -453,6 +453,10 @@ func (p *Project) Role(name string) *Role {
 	return nil
 }
 
+// ListsTools reports whether the inventory has all tools of a server. A server without a list may have
+// any.
+func (p *Project) ListsTools(s *Server) bool { return p.ClosedInventory && len(s.Tools) > 0 }
+
 // Server returns the server of that name, nil when there is none.
 func (p *Project) Server(name string) *Server {
 	if i, ok := find(p.Servers, name, func(s *Server) string { return s.Name }); ok {

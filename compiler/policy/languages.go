@@ -19,6 +19,8 @@ import (
 //   - of commands lines of one command, of words that no shell expands with one blank between them,
 //     the program in lower case, but for those in [Coded]
 //   - of web names of hosts in lower case, without those of an encoding
+//   - of mcp the names of tools, in letters, digits, "-" and single "_" inside, of at most 64
+//     characters
 //   - of modes slugs
 //
 // Every other way to write an argument is a dressing. It reports false for a group that is not
@@ -34,6 +36,8 @@ func Plain(g ir.Group) (alphabet regular.Set, expr string, ok bool) {
 		return pathLetters, `^` + name + `(?:/` + name + `)*$`, true
 	case ir.Web:
 		return hostLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`, true
+	case ir.MCP:
+		return toolLetters, `^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$`, true
 	case ir.Modes:
 		return hostLetters, `^[a-z][a-z0-9-]*$`, true
 	}
@@ -49,18 +53,32 @@ var (
 	lineLetters = regular.SetOf(func(r rune) bool {
 		return r == ' ' || r == '=' || r < utf8.RuneSelf && unquoted(byte(r))
 	})
+	toolLetters = regular.SetOf(func(r rune) bool {
+		return r < utf8.RuneSelf && (isLetter(byte(r)) || isDigit(byte(r))) || r == '-' || r == '_'
+	})
 	hostLetters = regular.SetOf(func(r rune) bool {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.'
 	})
 )
 
-// Languages returns what decides about the plain arguments of a group: for each side of the subject
+// Field is where plain arguments are compared: in a group, and in mcp on one server.
+type Field struct {
+	ir.Group
+	Server string
+}
+
+// Languages returns what decides about the plain arguments of a field: for each side of the subject
 // the arguments that it denies, asks about, allows and leaves to the agent, but for those of its
 // default, which are all others, and those that a guard decides. It fails with
 // [regular.ErrNotRegular] where an expression has no language.
-func (s *Subject) Languages(sp *regular.Space, g ir.Group) ([]regular.Language, error) {
+func (s *Subject) Languages(sp *regular.Space, of Field) ([]regular.Language, error) {
 	var all []regular.Language
+	g := of.Group
 	for _, side := range s.sides {
+		if g == ir.MCP {
+			all = append(all, side.mcp.languages(sp, of.Server)...)
+			continue
+		}
 		by, guarded, err := side.languages(s.engine, sp, g)
 		if err != nil {
 			return nil, err
@@ -262,6 +280,69 @@ func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reac
 		return regular.None, err
 	}
 	return glob.language(sp, as, to), nil
+}
+
+// languages returns the tools of a server that the rules of each decision, and each list of the
+// restrictions, match. Those of the inventory are not told apart by their risk.
+func (m *mcpRules) languages(sp *regular.Space, server string) []regular.Language {
+	holding := func(pattern string) regular.Language {
+		return sp.Or(wildcard(sp, pattern), wildcard(sp, underscored(pattern, "*?")))
+	}
+	var all []regular.Language
+	for d := ir.Deny; d <= ir.Allow; d++ {
+		var any []regular.Language
+		for i := range m.entries {
+			e := &m.entries[i]
+			if !e.rulesFor(d, server) {
+				continue
+			}
+			for _, r := range e.rules[d] {
+				switch {
+				case r.kind != ir.Plain:
+				case d < ir.Allow:
+					any = append(any, holding(r.text))
+				default:
+					any = append(any, wildcard(sp, r.text))
+				}
+			}
+		}
+		all = append(all, sp.Or(any...))
+	}
+	if m.limits == nil {
+		return all
+	}
+	var listed, held []regular.Language
+	if tools := m.limits.in.AllowedTools; tools != nil {
+		for _, t := range *tools {
+			if Wildcard(t.Server, server) {
+				listed = append(listed, wildcard(sp, t.Tool))
+			}
+		}
+	}
+	if tools := m.limits.in.DisallowedTools; tools != nil {
+		for _, t := range *tools {
+			if holdsBack(t.Server, server) {
+				held = append(held, holding(t.Tool))
+			}
+		}
+	}
+	return append(all, sp.Or(listed...), sp.Or(held...))
+}
+
+// wildcard returns the names that a pattern of "*" and "?" matches.
+func wildcard(sp *regular.Space, pattern string) regular.Language {
+	out := regular.Empty
+	for _, r := range pattern {
+		switch r {
+		case '*':
+			out = sp.Cat(out, regular.All)
+		case '?':
+			out = sp.Cat(out, sp.Chars(regular.SetOf(func(rune) bool { return true })))
+		default:
+			out = sp.Cat(out, sp.Text(string(r)))
+		}
+	}
+	return out
 }
 
 // language returns the plain lines that the pieces match: where a pattern has quotes none has

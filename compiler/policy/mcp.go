@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -355,6 +356,50 @@ func (s *Subject) decideTool(name string, sv *ir.Server, kind MCPKind, tool stri
 	}
 	return second.result
 }
+
+// UnlistedToolRules returns the rules that may decide about tools of a server that the inventory does
+// not list, but for those that hold for every tool: by names or patterns of names. An allow that
+// something else may take back is not among them, but a deny or an ask of these rules comes first.
+func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
+	sv := s.engine.project.Server(server)
+	if sv != nil && s.engine.project.ListsTools(sv) {
+		return nil
+	}
+	for _, side := range s.stating(ir.MCP) {
+		m := &side.mcp
+		off := sv != nil && !sv.DefaultEnabled && !m.opens(server)
+		for d := ir.Deny; d <= ir.Allow; d++ {
+			if d == ir.Allow && (off || len(s.sides) > 1 || m.limits != nil && m.limits.in.AllowedTools != nil) {
+				continue
+			}
+			for i := range m.entries {
+				e := &m.entries[i]
+				for j := range e.rules[d] {
+					r := &e.rules[d][j]
+					if r.kind == ir.Plain && r.text != "*" && e.rulesFor(d, server) && !has(sv, r.text) {
+						rules = append(rules, toolNamed(d, r.text, r.result.Pos))
+					}
+				}
+			}
+		}
+		if m.limits == nil || m.limits.in.DisallowedTools == nil {
+			continue
+		}
+		for _, t := range *m.limits.in.DisallowedTools {
+			if t.Tool != "*" && holdsBack(t.Server, server) && !has(sv, t.Tool) {
+				rules = append(rules, toolNamed(ir.Deny, t.Tool, t.Pos))
+			}
+		}
+	}
+	return rules
+}
+
+func toolNamed(d ir.Decision, pattern string, at diag.Pos) ir.Rule {
+	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Plain, Text: pattern}, Pos: at}
+}
+
+// has reports whether a server of the inventory has a tool.
+func has(sv *ir.Server, tool string) bool { return sv != nil && sv.Tool(tool) != nil }
 
 // restrictions is a mode's mcpRestrictions: it only holds back.
 type restrictions struct {

@@ -91,7 +91,7 @@ func (r *resolver) toolRef(server, tool string, pos diag.Pos, path string) {
 		}
 	}
 	switch {
-	case servers == 0, unlisted && !r.project.ClosedInventory: // a server without a list may have it
+	case servers == 0, unlisted: // a server without a list may have it
 	case strings.ContainsAny(tool, "*?"):
 		r.diags.Warnf(diag.MatchesNothing, pos, "%q matches no tool of %s", tool, server).Path(path)
 	default:

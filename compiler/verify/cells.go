@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -55,12 +56,12 @@ var errOpaque = errors.New("the agent's model gives no languages")
 
 // cells returns an argument of each cell of a group, and what arguments are in them. It fails where
 // the group is not exact.
-func (j *job) cells(subject *policy.Subject, g ir.Group, in *space) ([]regular.Cell, regular.Language, error) {
-	all, err := j.languages(subject, g, in)
+func (j *job) cells(u *universe, of policy.Field, in *space) ([]regular.Cell, regular.Language, error) {
+	all, err := j.languages(u.subject, of, in)
 	if err != nil {
 		return nil, regular.None, err
 	}
-	within := j.plain(g, in)
+	within := j.plain(u.project, of, in)
 	cells, ok := in.Cells(within, all...)
 	if !ok {
 		return nil, regular.None, ErrManyCells
@@ -68,15 +69,22 @@ func (j *job) cells(subject *policy.Subject, g ir.Group, in *space) ([]regular.C
 	return cells, within, nil
 }
 
-// plain returns the plain arguments of a group that languages alone decide.
-func (j *job) plain(g ir.Group, in *space) regular.Language {
-	coded := []regular.Language{policy.Coded(in.Space, g)}
+// plain returns the plain arguments that languages alone decide: of mcp tools that the inventory does
+// not list.
+func (j *job) plain(p *ir.Project, of policy.Field, in *space) regular.Language {
+	but := []regular.Language{policy.Coded(in.Space, of.Group)}
 	for _, d := range j.deciders() {
 		if c, ok := d.(contract.Coded); ok {
-			coded = append(coded, c.Coded(g, in.Space))
+			but = append(but, c.Coded(of.Group, in.Space))
 		}
 	}
-	return in.Without(in.within, in.Or(coded...))
+	if sv := p.Server(of.Server); sv != nil {
+		for i := range sv.Tools {
+			// Agents that write names in letters of their own take both for one.
+			but = append(but, in.Text(sv.Tools[i].Name), in.Text(policy.AgentName(sv.Tools[i].Name)))
+		}
+	}
+	return in.Without(in.within, in.Or(but...))
 }
 
 // deciders returns those of the surface: by the artifacts, by the compiled ones and by itself.
@@ -87,10 +95,12 @@ func (j *job) deciders() []contract.Decider {
 
 // languages returns those of the source, which are the same for all surfaces, and those of the
 // artifacts and of the agent by itself, each once.
-func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) (parts [][]regular.Language, err error) {
+func (j *job) languages(
+	subject *policy.Subject, of policy.Field, in *space,
+) (parts [][]regular.Language, err error) {
 	var said []regular.Language
-	for _, of := range subject.Sides() {
-		l, err := of.Languages(in.Space, g)
+	for _, side := range subject.Sides() {
+		l, err := side.Languages(in.Space, of)
 		if err != nil {
 			return nil, err
 		}
@@ -103,15 +113,15 @@ func (j *job) languages(subject *policy.Subject, g ir.Group, in *space) (parts [
 		if !ok {
 			return nil, errOpaque
 		}
-		of, err := r.Languages(j.ref, g, in.Space)
+		l, err := r.Languages(j.ref, of, in.Space)
 		if err != nil {
 			return nil, err
 		}
-		done = append(done, of...)
+		done = append(done, l...)
 	}
 	for _, x := range j.target.Input.Exceptions { // of one argument: its cell is its own
-		if x.Group == g && x.Pattern != "" {
-			done = append(done, in.Text(x.Pattern))
+		if x.Group == of.Group && x.Pattern != "" {
+			done = append(done, in.Text(strings.TrimPrefix(x.Pattern, of.Server+":")))
 		}
 	}
 	// Those of the artifacts are mostly the role's, and stand beside its own.
@@ -132,6 +142,26 @@ var exactGroups = slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bo
 	return !ok
 })
 
+// fields returns what is verified by cells: each group, and of mcp each server that may have other
+// tools than those that the inventory lists.
+func (j *job) fields(p *ir.Project) (all []policy.Field) {
+	for _, g := range exactGroups {
+		if g != ir.MCP {
+			all = append(all, policy.Field{Group: g})
+			continue
+		}
+		for i := range p.Servers {
+			if sv := &p.Servers[i]; !p.ListsTools(sv) {
+				all = append(all, policy.Field{Group: g, Server: sv.Name})
+			}
+		}
+		if !p.ClosedInventory {
+			all = append(all, policy.Field{Group: g, Server: contract.UnknownServer})
+		}
+	}
+	return all
+}
+
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
@@ -139,16 +169,19 @@ func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error
 	j.sampled = map[ir.Group]error{}
 	list := make([]Witness, 0, len(u.list))
 	exact := map[ir.Group]func(arg string) bool{}
-	for _, g := range exactGroups {
-		of := in.group(g)
-		cells, within, err := j.cells(u.subject, g, of)
+	for _, f := range j.fields(u.project) {
+		of := in.group(f.Group)
+		cells, within, err := j.cells(u, f, of)
 		if err != nil {
-			j.sampled[g] = err
+			j.sampled[f.Group] = err
 			continue
 		}
-		exact[g] = func(arg string) bool { return of.Has(within, arg) }
+		if f.Group != ir.MCP { // of which every tool of the inventory is compared too
+			exact[f.Group] = func(arg string) bool { return of.Has(within, arg) }
+		}
 		for _, c := range cells {
-			list = append(list, u.decided(Witness{Action: policy.Action{Group: g, Arg: c.Text}, Class: "cell"}))
+			a := policy.Action{Group: f.Group, Server: f.Server, Arg: c.Text}
+			list = append(list, u.decided(Witness{Action: a, Class: "cell"}))
 		}
 	}
 	for i := range u.list {

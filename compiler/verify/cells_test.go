@@ -83,7 +83,7 @@ func TestInCells(t *testing.T) {
 	}
 	t.Logf("arguments in %d groups: %v; %d groups are sampled", len(groups), tried, sampled)
 	for g, n := range tried {
-		if n < left/20 {
+		if n < left/30 {
 			t.Errorf("%d plain arguments of %s are too few", n, g)
 		}
 	}
@@ -121,7 +121,7 @@ func mixed(r *rand.Rand, cells []string) string {
 
 // told is what a source and an agent say of an argument.
 func told(c *verify.Celled, arg string) string {
-	a := policy.Action{Group: c.Group, Arg: arg}
+	a := policy.Action{Group: c.Group, Server: c.Server, Arg: arg}
 	source := c.Source.Decide(a)
 	v := c.Decider.Decide(c.Ref, a)
 	return fmt.Sprint(source.Decision, source.Odd, " ", answer(&v.Answer), answer(v.Bare), hole(v.Hole), hole(v.BareHole))

@@ -21,9 +21,9 @@ func (u *Universes) Put(ref ir.SubjectRef, list []Witness) {
 
 // Celled is a group of a subject on a surface, as its cells have it.
 type Celled struct {
-	Name    string
-	Ref     ir.SubjectRef
-	Group   ir.Group
+	Name string
+	Ref  ir.SubjectRef
+	policy.Field
 	Source  *policy.Subject
 	Decider contract.Decider
 	Err     error // why it has none
@@ -52,8 +52,8 @@ func EachCelled(req Request, do func(Celled)) error {
 				if err != nil {
 					return err
 				}
-				for _, g := range exactGroups {
-					do(j.celled(subject, g, in.group(g)))
+				for _, f := range j.fields(req.Policy.Project()) {
+					do(j.celled(req.Policy.Project(), subject, f, in.group(f.Group)))
 				}
 			}
 		}
@@ -61,15 +61,15 @@ func EachCelled(req Request, do func(Celled)) error {
 	return nil
 }
 
-func (j *job) celled(subject *policy.Subject, g ir.Group, in *space) Celled {
-	c := Celled{Ref: j.ref, Group: g, Source: subject, Decider: j.decider}
+func (j *job) celled(p *ir.Project, subject *policy.Subject, of policy.Field, in *space) Celled {
+	c := Celled{Ref: j.ref, Field: of, Source: subject, Decider: j.decider}
 	c.Name = strings.TrimSpace(fmt.Sprintf("%s %s", j.target.Target.Name(), j.decider.Surface()))
-	all, err := j.languages(subject, g, in)
+	all, err := j.languages(subject, of, in)
 	if err != nil {
 		c.Err = err
 		return c
 	}
-	within := j.plain(g, in)
+	within := j.plain(p, of, in)
 	cells, ok := in.Cells(within, all...)
 	if !ok {
 		c.Err = ErrManyCells

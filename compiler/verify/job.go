@@ -254,7 +254,7 @@ func (absent) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return con
 
 func (absent) Contains(ir.SubjectRef) bool { return false }
 
-func (absent) Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error) {
+func (absent) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
 	return nil, nil
 }
 

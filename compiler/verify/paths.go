@@ -181,14 +181,19 @@ func fileSamples(p ir.Pattern) []string {
 	default:
 		return nil
 	}
-	globs, err := policy.ExpandBraces(p.Text)
+	text, system := strings.CutPrefix(p.Text, "//") // of an artifact alone
+	globs, err := policy.ExpandBraces(text)
 	if err != nil {
 		return nil
 	}
 	var out []string
 	for _, glob := range globs {
 		for _, f := range fills {
-			out = append(out, globSample(glob, f.star, f.deep))
+			sample := globSample(glob, f.star, f.deep)
+			if system {
+				sample = "/" + sample
+			}
+			out = append(out, sample)
 		}
 	}
 	return out

@@ -148,6 +148,8 @@ var (
 	knownPrograms = Sampled{Group: ir.Command, Part: "lines of programs that modec or an agent knows",
 		Why:      "what their options and arguments mean is decided by code, and not by patterns alone",
 		Subjects: []string{}}
+	otherServers = Sampled{Group: ir.MCP, Part: "servers that the inventory does not list",
+		Why: "one name stands for all of them", Subjects: []string{}}
 	rolesInModes = Sampled{Part: "roles in modes",
 		Why:      fmt.Sprintf("more than %d are compared on what the role and the mode tell apart", mostPairs),
 		Subjects: []string{}}
@@ -274,15 +276,17 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	halved := map[int]bool{} // the surfaces with roles in modes that are not verified by cells
+	parts := make([][]Sampled, len(report.Surfaces))
 	for _, j := range jobs {
 		j.into(&report.Surfaces[j.surface])
-		halved[j.surface] = halved[j.surface] || j.halves != nil && !universes.plan.celled()
+		if j.halves != nil && !universes.plan.celled() {
+			parts[j.surface] = []Sampled{rolesInModes}
+		}
 	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		report.Decisions += s.Compared
-		s.finish(req.Policy.Project(), halved[i])
+		s.finish(req.Policy.Project(), parts[i])
 	}
 	report.Diagnostics.Sort()
 	return report, err
@@ -592,7 +596,7 @@ func bySubject(jobs []*job) []*job {
 }
 
 // finish puts what several jobs found in order, and says what was verified exactly.
-func (s *Surface) finish(p *ir.Project, halved bool) {
+func (s *Surface) finish(p *ir.Project, parts []Sampled) {
 	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled} {
 		if *list == nil {
 			*list = []Finding{}
@@ -605,10 +609,6 @@ func (s *Surface) finish(p *ir.Project, halved bool) {
 		s.Sampled = []Sampled{}
 		return
 	}
-	if !p.ClosedInventory {
-		const why = "one name stands for all tools that the inventory does not list"
-		s.Sampled = append(s.Sampled, Sampled{Group: ir.MCP, Why: why, Subjects: []string{}})
-	}
 	for _, g := range ir.Groups {
 		if !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
 			s.Exact = append(s.Exact, g)
@@ -617,9 +617,10 @@ func (s *Surface) finish(p *ir.Project, halved bool) {
 	if slices.Contains(s.Exact, ir.Command) {
 		s.Sampled = append(s.Sampled, knownPrograms)
 	}
-	if halved {
-		s.Sampled = append(s.Sampled, rolesInModes)
+	if !p.ClosedInventory && slices.Contains(s.Exact, ir.MCP) {
+		s.Sampled = append(s.Sampled, otherServers)
 	}
+	s.Sampled = append(s.Sampled, parts...)
 }
 
 // arg writes an action's argument as `modec explain` takes it.

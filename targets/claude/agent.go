@@ -215,6 +215,13 @@ func (c *compiler) withheldTools() (names []string) {
 func (c *compiler) serverTools(sv *ir.Server) []string {
 	server := "mcp__" + rule.Name(sv.Name)
 	denied, asked := c.tool(sv, contract.UnknownTool) == ir.Deny, c.losesAsk(sv, contract.UnknownTool)
+	holds := func(r ir.Rule) bool { return r.Decision == ir.Deny }
+	if rules := c.s.UnlistedToolRules(sv.Name); !c.hook && slices.ContainsFunc(rules, holds) {
+		c.e.loss(c.name, c.pos, ir.MCP, codeModes, "without the hook a list of tools cannot leave out those that a "+
+			"pattern denies: the mode loses the tools of %q that the inventory does not list", sv.Name).
+			Hint(c.e.remedy)
+		asked = true
+	}
 	var some []string
 	for _, t := range sv.Tools {
 		switch {

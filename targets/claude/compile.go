@@ -499,7 +499,7 @@ func (c *compiler) othersDenied() (diag.Pos, bool) {
 // growthDenied reports whether a tool that the inventory does not list of a server may be there
 // and is denied, while one that it lists is not: no rule says that.
 func (c *compiler) growthDenied(sv *ir.Server) bool {
-	return !c.e.in.Project.ClosedInventory && c.tool(sv, contract.UnknownTool) == ir.Deny && !c.uniform(sv)
+	return !c.e.in.Project.ListsTools(sv) && c.tool(sv, contract.UnknownTool) == ir.Deny && !c.uniform(sv)
 }
 
 // others decides about the tools of a server that the inventory does not have.
@@ -529,7 +529,8 @@ func (c *compiler) tool(sv *ir.Server, tool string) ir.Decision {
 // inventory does not have.
 func (c *compiler) uniform(sv *ir.Server) bool {
 	unknown := c.tool(sv, contract.UnknownTool)
-	return !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return c.tool(sv, t.Name) != unknown })
+	return !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return c.tool(sv, t.Name) != unknown }) &&
+		!slices.ContainsFunc(c.s.UnlistedToolRules(sv.Name), func(r ir.Rule) bool { return r.Decision != unknown })
 }
 
 // server writes one rule for a server all of whose tools have the same decision, else one
@@ -556,16 +557,35 @@ func (c *compiler) server(sv *ir.Server) {
 			c.out.add(ir.Ask, name)
 		}
 	}
-	if c.approves() && unknown == ir.Ask && !c.e.in.Project.ClosedInventory {
+	if c.approves() && unknown == ir.Ask && !c.e.in.Project.ListsTools(sv) {
 		c.askServer(sv, name)
 		return
 	}
 	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
+	asks = c.unlistedTools(sv, name, asks)
 	for _, t := range sv.Tools {
 		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))
 		}
 	}
+}
+
+// unlistedTools writes rules for tools that the inventory does not list. It returns whether what is
+// asked about needs rules.
+func (c *compiler) unlistedTools(sv *ir.Server, name string, asks bool) bool {
+	rules := c.s.UnlistedToolRules(sv.Name)
+	for _, r := range rules {
+		if r.Decision == ir.Allow && c.tool(sv, contract.UnknownTool) != ir.Allow && c.allowsTool(sv, r) {
+			asks = true // else the rule would allow what is asked about
+			c.out.add(ir.Allow, name+"__"+toolPattern(r))
+		}
+	}
+	for _, r := range rules {
+		if r.Decision == ir.Deny || r.Decision == ir.Ask && asks {
+			c.out.add(r.Decision, name+"__"+toolPattern(r))
+		}
+	}
+	return asks
 }
 
 // askServer asks about every tool of a server, where the mode would approve those that the inventory
@@ -580,6 +600,27 @@ func (c *compiler) askServer(sv *ir.Server, name string) {
 			c.out.add(ir.Deny, name+"__"+rule.Name(t.Name))
 		}
 	}
+	for _, r := range c.s.UnlistedToolRules(sv.Name) {
+		if r.Decision == ir.Deny {
+			c.out.add(ir.Deny, name+"__"+toolPattern(r))
+		}
+	}
+}
+
+// allowsTool reports whether an allow of tools allows each of them that no other rule is about, and a
+// rule can say so.
+func (c *compiler) allowsTool(sv *ir.Server, r ir.Rule) bool {
+	return !strings.Contains(r.Pattern.Text, "?") &&
+		c.tool(sv, strings.ReplaceAll(r.Pattern.Text, "*", contract.UnknownTool)) == ir.Allow
+}
+
+// toolPattern returns a pattern of tools as it stands in a rule, which has no "?".
+func toolPattern(r ir.Rule) string {
+	parts := strings.Split(strings.ReplaceAll(r.Pattern.Text, "?", "*"), "*")
+	for i, part := range parts {
+		parts[i] = rule.Name(part)
+	}
+	return strings.Join(parts, "*")
 }
 
 // resources returns the decision for the tools that list and read the servers' resources.

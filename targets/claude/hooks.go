@@ -241,11 +241,18 @@ func (e *emitter) mayApproveAll(r *ir.Role, s *policy.Subject) bool {
 	return e.approvesAll(r, s) || !closes
 }
 
-// opensTool reports whether a mode asks about a tool of a server that a session approves.
+// opensTool reports whether a mode asks about a tool of a server that a session approves, and of
+// [contract.UnknownTool] whether it asks about any that the inventory does not list while a session
+// approves any.
 func (e *emitter) opensTool(c *compiler, sv *ir.Server, tool string) bool {
-	return c.tool(sv, tool) == ir.Ask && e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
+	says := func(s *policy.Subject, d ir.Decision) bool {
+		return tool == contract.UnknownTool && slices.ContainsFunc(s.UnlistedToolRules(sv.Name),
+			func(r ir.Rule) bool { return r.Decision == d })
+	}
+	asks := c.tool(sv, tool) == ir.Ask || says(c.s, ir.Ask)
+	return asks && e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
 		d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
-		return d == ir.Allow || d == ir.Agent && e.mayApproveAll(r, s)
+		return d == ir.Allow || d == ir.Agent && e.mayApproveAll(r, s) || says(s, ir.Allow)
 	})
 }
 

@@ -85,6 +85,11 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 			out = append(out, server+":*")
 			continue
 		}
+		for _, r := range p.subject.UnlistedToolRules(sv.Name) {
+			if r.Decision == ir.Deny && want == ir.Deny {
+				out = append(out, server+":"+widened(r.Pattern.Text))
+			}
+		}
 		lowest := p.lowest(sv)
 		for _, t := range sv.Tools {
 			if d, open := lowest[format.Fold(t.Name)]; open && d == want {
@@ -102,7 +107,8 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 // whole reports whether every tool of a server has a decision, unknown ones too.
 func (p *profile) whole(sv *ir.Server, want ir.Decision) bool {
 	return p.tool(sv.Name, contract.UnknownTool) == want &&
-		!slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return p.tool(sv.Name, t.Name) != want })
+		!slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return p.tool(sv.Name, t.Name) != want }) &&
+		!slices.ContainsFunc(p.subject.UnlistedToolRules(sv.Name), func(r ir.Rule) bool { return r.Decision != want })
 }
 
 // lowest returns the decisions on a server's tools by their folded name: tools whose

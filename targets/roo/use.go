@@ -3,6 +3,7 @@ package roo
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -56,7 +57,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	// A closed inventory says that no other tool exists, and that resources are
 	// there only where somebody writes of them: where they say less than the
 	// server's default.
-	closed := e.in.Project.ClosedInventory && len(sv.Tools) > 0
+	closed := e.in.Project.ListsTools(sv.Server)
 	other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
 	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, contract.Naming(!sv.DefaultEnabled))
 	if !closed {
@@ -65,6 +66,13 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 			by = nil // the tools are listed: none is needed
 		}
 		decide(other, "tools that the inventory does not list", by)
+		for _, r := range s.UnlistedToolRules(sv.Name) {
+			named := policy.Action{Group: ir.MCP, Server: sv.Name,
+				Arg: strings.NewReplacer("*", contract.UnknownTool, "?", "x").Replace(r.Pattern.Text)}
+			if r.Decision == ir.Deny { // no list of Roo has a pattern
+				decide(named, strconv.Quote(r.Pattern.Text), by)
+			}
+		}
 	}
 	if !closed || s.Decide(other).Decision > ir.Deny {
 		other.Kind = policy.Resource

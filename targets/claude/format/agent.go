@@ -137,6 +137,9 @@ func (l ToolList) Names(tool string) bool { return l.kind != Withheld && l.has(t
 // name.
 func (l ToolList) NamesBuiltIn(tool string) bool { return l.kind == OfferedBuiltIn && l.has(tool) }
 
+// Tools returns what is named in the list.
+func (l ToolList) Tools() []rule.Tools { return l.tools }
+
 func (l ToolList) has(tool string) bool {
 	return slices.ContainsFunc(l.tools, func(t rule.Tools) bool { return t.Has(tool) })
 }

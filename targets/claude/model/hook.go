@@ -25,6 +25,7 @@ type listener struct {
 	ref      ir.SubjectRef
 	mayAllow bool
 	asks     bool   // where modec is missing or fails; else the line refuses
+	keeps    bool   // what modec refuses without an answer: else that is a failure too
 	ofModes  bool   // it abstains there: the session's own rules hold without it
 	text     string // what it is called where it decides
 	at       diag.Pos
@@ -107,8 +108,8 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the hook permits a call where modec is missing or fails: write `|| exit 2` after it")
 		return nil
 	}
-	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, ofModes: l.Otherwise == abstains}
-	h.text = "the hook of " + h.ref.String()
+	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses,
+		ofModes: l.Otherwise == abstains, text: "the hook of " + l.Subject}
 	if l.Model != policyOfProject {
 		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
 		return h
@@ -196,11 +197,11 @@ func (c *call) payload(s *session, folder string) []byte {
 // answer returns what the hook says of a call. It reports false where the hook abstains.
 func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 	failed := ir.Deny
-	if h.asks {
+	if h.asks && !h.keeps {
 		failed = ir.Ask
 	}
-	if h.engine == nil {
-		return failed, !h.ofModes
+	if h.engine == nil { // modec refuses
+		return failed, h.keeps || !h.ofModes
 	}
 	var said answer
 	if s.disk != nil {

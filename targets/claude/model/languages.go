@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/targets/claude/format/rule"
 )
 
 // Contains reports whether there is a session of a subject.
@@ -17,31 +19,33 @@ func (d *decider) Contains(ref ir.SubjectRef) bool { return d.of(ref) != nil }
 
 // Languages returns what decides about a subject's plain files, lines, hosts and subagents: by list the
 // rules of its session, what Claude Code decides by itself, and the policy of each hook.
-func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	if s := d.of(ref); s != nil {
-		return s.languages(g, sp)
+		return s.languages(of, sp)
 	}
 	return nil, nil
 }
 
 // Languages returns what decides in a session of a subject without rules.
-func (a *alone) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
-	return a.of(ref).languages(g, sp)
+func (a *alone) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+	return a.of(ref).languages(of, sp)
 }
 
 // Languages returns what decides in the session.
-func (s *Session) Languages(g ir.Group, sp *regular.Space) ([]regular.Language, error) {
-	return s.s.languages(g, sp)
+func (s *Session) Languages(of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+	return s.s.languages(of, sp)
 }
 
-func (s *session) languages(g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+func (s *session) languages(of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	l := lists{Space: sp}
 	denied := regular.None
-	switch g {
+	switch g := of.Group; g {
 	case ir.Read, ir.Edit:
 		denied = l.files(s, g)
 	case ir.Command:
 		denied = l.lines(s)
+	case ir.MCP:
+		l.tools(s, of.Server)
 	case ir.Web:
 		for d := range s.rules {
 			l.add(nil, l.hosts(s.rules[d].hosts))
@@ -69,8 +73,8 @@ func (s *session) languages(g ir.Group, sp *regular.Space) ([]regular.Language, 
 		if err != nil {
 			return nil, err
 		}
-		of, err := subject.Languages(sp, g)
-		l.add(err, of...)
+		said, err := subject.Languages(sp, of)
+		l.add(err, said...)
 	}
 	return l.all, l.err
 }
@@ -123,6 +127,58 @@ func (l *lists) files(s *session, g ir.Group) (denied regular.Language) {
 	l.add(nil, asked, own, notebook, l.any(asAlike, deny.edit, ask.edit), l.any(asFolder, deny.edit, ask.edit),
 		l.Without(l.any(asFolded, allow.edit), held), l.Without(l.any(asExact, allow.edit), held))
 	return denied
+}
+
+// errAmbiguous is why the tools of a server have no languages: one of another server may have the
+// same name.
+var errAmbiguous = errors.New("the server's name has two underscores, or one at an end")
+
+// tools adds what decides about the tools of a server: the rules that name them, the lists of tools
+// and for which of them hooks run.
+func (l *lists) tools(s *session, server string) {
+	server = toolName(server)
+	if strings.Contains(server, "__") || strings.Trim(server, "_") != server {
+		l.add(errAmbiguous)
+		return
+	}
+	prefix := "mcp__" + server + "__"
+	named := func(tools rule.Tools) regular.Language {
+		pieces, begin := tools.Text()
+		of := []regular.Language{l.Text(pieces[0])}
+		for _, piece := range pieces[1:] {
+			of = append(of, regular.All, l.Text(piece))
+		}
+		any := l.Cat(of...)
+		if begin != "" {
+			any = l.Or(any, l.Cat(l.Text(begin), regular.All))
+		}
+		return l.After(any, prefix)
+	}
+	for d := range s.rules {
+		var any []regular.Language
+		for i := range s.rules[d].tools {
+			any = append(any, named(s.rules[d].tools[i].Tools))
+		}
+		l.add(nil, l.Or(any...))
+	}
+	for _, list := range s.tools {
+		var any []regular.Language
+		for _, t := range list.Tools() {
+			any = append(any, named(t))
+		}
+		l.add(nil, l.Or(any...))
+	}
+	for _, h := range s.hooks {
+		switch {
+		case h.exact != nil:
+			for _, name := range h.exact {
+				l.add(nil, l.After(l.Text(name), prefix))
+			}
+		case h.re != nil:
+			of, err := l.Go(h.re.String())
+			l.add(err, l.After(of, prefix))
+		}
+	}
 }
 
 // Coded returns the lines of the programs that Claude Code knows: those that it runs because they

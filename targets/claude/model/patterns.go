@@ -8,7 +8,8 @@ import (
 )
 
 // Patterns returns the patterns of the allow rules in a subject's session, in the source's
-// grammar as near as it goes: WebFetch(domain:*.x) is `*.x`.
+// grammar as near as it goes: WebFetch(domain:*.x) is `*.x`. What lies outside the project begins
+// with "//" or "~/".
 func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	s := d.of(ref)
 	if s == nil {
@@ -22,7 +23,7 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 			return
 		}
 		glob := strings.TrimPrefix(strings.TrimPrefix(r.Spec, "domain:"), "./")
-		if glob != "" && !strings.HasPrefix(glob, "//") && !strings.HasPrefix(glob, "~") {
+		if glob != "" && (!strings.HasPrefix(glob, "~") || strings.HasPrefix(glob, "~/")) {
 			out[g] = append(out[g], ir.Pattern{Text: glob})
 		}
 	}

@@ -21,6 +21,7 @@ func TestPatterns(t *testing.T) {
 	want := map[ir.Group][]ir.Pattern{
 		ir.Command: {{Text: "npm ci"}, {Text: "deploy:*"}},
 		ir.Edit:    {{Text: "docs/**"}},
+		ir.Read:    {{Text: "//etc/hosts"}},
 		ir.Web:     {{Text: "*.example.com"}},
 	}
 	if diff := cmp.Diff(want, d.Patterns(roleR)); diff != "" {

@@ -134,12 +134,17 @@ func canAllow(a policy.Action) bool {
 // tool decides an action that one tool of Cursor performs, on a server of an id of which the lists
 // say something.
 func (d *decider) tool(s setup, a policy.Action, id string, lists contract.Answer, calls []call) contract.Verdict {
-	bare, hole := lists, (*contract.Hole)(nil)
+	var hole *contract.Hole
+	ofTool := a.Group == ir.MCP && a.Kind == policy.Tool
+	if ofTool && lists.Decision == ir.Allow && d.otherwiseWritten(s, id, a.Arg) {
+		lists.Decision, hole = ir.Ask, &contract.Hole{Decision: ir.Allow, Why: looseTool}
+	}
+	bare := lists
 	switch {
 	case a.Group == ir.Command:
 		bare, hole = strictly(lists, a.Arg, d.entries(s))
-	case a.Group == ir.MCP && a.Kind == policy.Tool && bare.Decision > ir.Deny:
-		hole = d.settings.hole(id, a.Arg)
+	case ofTool && bare.Decision > ir.Deny:
+		hole = cmp.Or(hole, d.settings.hole(id, a.Arg))
 	}
 	if s.hooks == nil {
 		return contract.Verdict{Answer: bare, Hole: hole}

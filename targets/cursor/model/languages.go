@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"maps"
 	"regexp"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/cursor/format"
 )
-
-// errNotLanguages is why a decision depends on more than languages.
-var errNotLanguages = errors.New("a hook is called by an expression")
 
 // Contains reports whether a subject has files.
 func (d *decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
@@ -29,15 +25,20 @@ func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
 
 // Languages returns what decides about a subject's plain files, lines, hosts and subagents: the
 // tokens of the CLI, what they are written for, the entries of the IDE, and the policy of each hook.
-func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	var all []regular.Language
+	g := of.Group
 	for _, s := range d.setups[ref] {
 		if s.hooks != nil {
-			of, err := s.hooks.languages(g, sp)
+			said, err := s.hooks.languages(of, sp)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, of...)
+			all = append(all, said...)
+		}
+		if g == ir.MCP {
+			all = append(all, d.named(s, sp)...)
+			continue
 		}
 		if g == ir.Command {
 			matched, meant := lines(d.entries(s), sp)
@@ -54,18 +55,18 @@ func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([
 			all = append(all, of)
 		}
 		if s.tokens.meaning != nil {
-			of, err := s.tokens.meaning.Languages(sp, g)
+			meant, err := s.tokens.meaning.Languages(sp, of)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, of...)
+			all = append(all, meant...)
 		}
 	}
 	return all, nil
 }
 
 // Languages returns none: by itself Cursor treats all plain files, hosts and subagents alike.
-func (d alone) Languages(ir.SubjectRef, ir.Group, *regular.Space) ([]regular.Language, error) {
+func (d alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
 	return nil, nil
 }
 
@@ -130,7 +131,7 @@ func lines(list []token, sp *regular.Space) (matched, meant regular.Language) {
 	return sp.Or(meant, named(colons, firstColons)), meant
 }
 
-// lines returns the plain lines that a glob matches.
+// lines returns the plain lines, or names, that a glob matches.
 func (g glob) lines(sp *regular.Space) regular.Language {
 	of := []regular.Language{sp.Text(g.parts[0])}
 	for _, p := range g.parts[1:] {
@@ -151,19 +152,23 @@ func (h hostEntry) language(sp *regular.Space) regular.Language {
 }
 
 // languages returns what the hooks of a file decide by.
-func (f *hooksFile) languages(g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+func (f *hooksFile) languages(of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	var all []regular.Language
 	type asked struct {
 		*policy.Engine
 		ir.SubjectRef
 	}
 	seen := map[asked]bool{}
-	matched := map[ir.Group]string{ir.Modes: "subagentStart", ir.Command: "beforeShellExecution"}[g]
 	for event, list := range f.events {
+		prefix, held := matchedNames[of.Group][event]
 		for i := range list {
 			e := &list[i]
-			if event == matched && e.Matcher != nil {
-				return nil, errNotLanguages // it is held against the name or the line
+			if held && e.Matcher != nil { // against the name or the line
+				l, err := sp.ECMAScript(e.Matcher.Pattern, false)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, sp.After(l, prefix))
 			}
 			who := asked{e.policy, e.subject}
 			if e.role != modec || seen[who] {
@@ -174,12 +179,52 @@ func (f *hooksFile) languages(g ir.Group, sp *regular.Space) ([]regular.Language
 			if err != nil {
 				return nil, err
 			}
-			of, err := subject.Languages(sp, g)
+			said, err := subject.Languages(sp, of)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, of...)
+			all = append(all, said...)
 		}
 	}
 	return all, nil
+}
+
+// matchedNames has the events whose matchers are held against an argument, with what stands before
+// it there.
+var matchedNames = map[ir.Group]map[string]string{
+	ir.Modes:   {"subagentStart": ""},
+	ir.Command: {"beforeShellExecution": ""},
+	ir.MCP:     {"beforeMCPExecution": "MCP:", "preToolUse": "MCP:"},
+}
+
+// named returns the tools that the entries of a setup name, on whatever server.
+func (d *decider) named(s setup, sp *regular.Space) (all []regular.Language) {
+	var tokens []token
+	var list Allowlist
+	switch {
+	case d.surface == cli && s.tokens != nil:
+		tokens = slices.Concat(s.tokens.allow, s.tokens.deny)
+	case d.surface == ide && s.permissions != nil:
+		tokens, list = s.permissions.globs, s.permissions.mcp
+	}
+	for i := range tokens {
+		if t := &tokens[i]; t.Keyword == format.MCP && t.pair && !t.anySecond {
+			all = append(all, t.second.anyCase(sp), t.writtenTool().lines(sp))
+		}
+	}
+	for _, e := range slices.Concat(list, d.settings.admin) {
+		if e.Tool != "*" {
+			all = append(all, sp.TextInAnyCase(format.Fold(e.Tool)), sp.Text(format.Trim(e.Tool)))
+		}
+	}
+	return all
+}
+
+// anyCase returns the plain names that a glob in lower case matches.
+func (g glob) anyCase(sp *regular.Space) regular.Language {
+	of := []regular.Language{sp.TextInAnyCase(g.parts[0])}
+	for _, p := range g.parts[1:] {
+		of = append(of, regular.All, sp.TextInAnyCase(p))
+	}
+	return sp.Cat(of...)
 }

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
 )
 
 // looseLine returns what of a line the engine does not hold against its lists; "" where
@@ -62,6 +63,41 @@ func looseNode(line string, n syntax.Node) string {
 
 // looseName is why the engine runs a command for which no token was written.
 const looseName = "the engine takes an entry COMMAND:ARGS for a program of that name too"
+
+// looseTool is why the engine runs a tool that no entry names as it is written.
+const looseTool = "Cursor compares the names of tools without case"
+
+// otherwiseWritten reports whether entries let a tool run that they have in another case only.
+func (d *decider) otherwiseWritten(s setup, id, tool string) bool {
+	matched, written := false, false
+	switch {
+	case d.surface == cli && s.tokens != nil:
+		matched, written = anyNames(s.tokens.allow, id, tool)
+	case d.surface == ide && s.permissions != nil:
+		matched, written = anyNames(s.permissions.globs, id, tool)
+		for _, e := range s.permissions.mcp {
+			matches := e.Matches(id, tool)
+			matched, written = matched || matches, written || matches && (e.Tool == "*" || format.Trim(e.Tool) == tool)
+		}
+	}
+	return matched && !written
+}
+
+// anyNames reports whether a token matches a tool, and whether one does with the case of its name.
+func anyNames(tokens []token, id, tool string) (matched, written bool) {
+	for i := range tokens {
+		if t := &tokens[i]; t.Keyword == format.MCP && t.matchesMCP(id, tool) {
+			matched, written = true, written || t.anySecond || t.writtenTool().match(tool)
+		}
+	}
+	return matched, written
+}
+
+// writtenTool returns the glob of the tools of Mcp(server:tool) in its own case.
+func (t *token) writtenTool() glob {
+	_, tool, _ := strings.Cut(t.Inside, ":")
+	return newGlob(tool)
+}
 
 // strictly returns what the lists say of a command line, and the hole by which
 // the engine runs it all the same.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
 )
@@ -30,9 +31,15 @@ func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
 
 // Languages returns what decides about a mode's plain files: the ignore file and the fileRegex of
 // its group. No other line, host or mode is decided by its name.
-func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	m := d.modes[ref.Mode]
-	if m == nil || ref.Role != "" || g != ir.Read && g != ir.Edit {
+	g := of.Group
+	switch {
+	case m == nil || ref.Role != "":
+		return nil, nil
+	case g == ir.MCP:
+		return d.tools(m, of.Server, sp)
+	case g != ir.Read && g != ir.Edit:
 		return nil, nil
 	}
 	ignored, err := d.ignore.language(sp)
@@ -64,6 +71,44 @@ func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([
 	}
 	folded, err := regex.folded.language(sp, unicode.ToLower)
 	return append(all, sp.And(matched, sp.Without(named, folded))), err
+}
+
+// tools returns what decides about the tools of a server: the lists of mcp.json, and the restrictions
+// of the mode.
+func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.Language, error) {
+	s := d.servers[server]
+	names := func(of map[string]*located.Value) regular.Language {
+		var any []regular.Language
+		for name := range of {
+			any = append(any, sp.Text(name))
+		}
+		return sp.Or(any...)
+	}
+	matched := func(
+		list []toolPattern, ofServer func(pattern, string) bool, as func(pattern) *regex,
+	) (regular.Language, error) {
+		var any []regular.Language
+		for _, p := range list {
+			if !ofServer(p.server, server) {
+				continue
+			}
+			any = append(any, sp.Text(p.tool.Text))
+			if re := as(p.tool); re != nil && re.re != nil {
+				l, err := sp.ECMAScript(re.re.Pattern, re == p.tool.anyCase)
+				if err != nil {
+					return regular.None, err
+				}
+				any = append(any, l)
+			}
+		}
+		return sp.Or(any...), nil
+	}
+	allowed, err := matched(m.restrictions.allowedTools, pattern.allows, func(p pattern) *regex { return p.anyCase })
+	if err != nil {
+		return nil, err
+	}
+	held, err := matched(m.restrictions.disallowedTools, pattern.disallows, func(p pattern) *regex { return p.exact })
+	return []regular.Language{names(s.DisabledTools), names(s.AlwaysAllow), allowed, held}, err
 }
 
 // language returns what an expression matches where each letter is read as another one.

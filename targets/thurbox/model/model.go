@@ -104,9 +104,9 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 }
 
 // Languages returns what decides in the sessions of a role.
-func (d *decider) Languages(ref ir.SubjectRef, g ir.Group, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
-		return s.Languages(g, sp)
+		return s.Languages(of, sp)
 	}
 	return nil, nil
 }

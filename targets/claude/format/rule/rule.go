@@ -242,6 +242,10 @@ func (r Rule) Names() Tools {
 	return t
 }
 
+// Text returns what stands between the "*" of the name, and what the other tools begin with that
+// are named; "" where there are none.
+func (t Tools) Text() (pieces []string, begin string) { return t.pieces, t.server }
+
 // Has reports whether a tool is among those that are named.
 func (t Tools) Has(tool string) bool {
 	return Match(t.pieces, tool) || t.server != "" && strings.HasPrefix(tool, t.server)
