@@ -60,23 +60,24 @@ func complete(ctx context.Context, report *verify.Report, diags diag.List) (*ver
 	return report, diags
 }
 
-// tellForeign marks the findings by files of a disk that are not as they were compiled.
+// tellForeign marks the findings on a disk by files that are not as they were compiled, and of agents
+// that have such a file: what it lacks may be why another one permits more.
 func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
-	emitted := map[string][]byte{}
+	foreign := map[string]bool{} // the compiled files
 	for _, f := range r.Files() {
-		emitted[f.Path] = f.Data
+		data, err := fs.ReadFile(disk, f.Path)
+		foreign[f.Path] = err != nil || !bytes.Equal(data, f.Data)
 	}
-	foreign := map[string]bool{}
+	changed := map[string]bool{} // the targets with such a file, or with hooks that read one
+	for _, o := range r.Outputs {
+		changed[o.Target.Name()] = foreign[contract.PolicyFile] ||
+			slices.ContainsFunc(o.Files, func(f contract.File) bool { return foreign[f.Path] })
+	}
 	for i := range report.Surfaces {
 		for j := range report.Surfaces[i].Findings {
 			f := &report.Surfaces[i].Findings[j]
-			name := f.At.File
-			if _, known := foreign[name]; !known {
-				data, err := fs.ReadFile(disk, name)
-				want, ours := emitted[name]
-				foreign[name] = err != nil || !ours || !bytes.Equal(data, want)
-			}
-			f.Foreign = foreign[name]
+			differs, compiled := foreign[f.At.File]
+			f.Foreign = !compiled || differs || changed[report.Surfaces[i].Target]
 		}
 	}
 }
@@ -124,7 +125,9 @@ func widerDiagnostics(r *verify.Report, list string) diag.List {
 func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
 	if f.Foreign {
-		code, hint = diag.ForeignWidening, "take the entry out of the file, or say in the source what it permits"
+		code = diag.ForeignWidening
+		hint = "`modec build` writes modec's own part of the files again; what is still there is somebody's: " +
+			"take it out, or say in the source what it permits"
 	}
 	without := ""
 	if f.Without {

@@ -24,8 +24,9 @@ type verifyCmd struct {
 
 func (verifyCmd) Help() string {
 	return `Compiles in memory. For each subject it compares what the source decides with what each agent would do with
-its files: of paths, hosts, tools and modes for every combination of patterns that some argument meets, of
-command lines for a large sample. Both halves of a decision are compared, each where the files govern it:
+its files: of paths, plain command lines, hosts, tools and modes for every combination of patterns that some
+argument meets, of other ways to write them for a large sample. Without --disk the files are those that a build
+would write. Both halves of a decision are compared, each where the files govern it:
 access (may it happen) and approval (without a question). Targets with a hook are compared a second time as if
 the hook were gone.
 

@@ -29,7 +29,7 @@ func Plain(g ir.Group) (alphabet regular.Set, expr string, ok bool) {
 	const label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
 	switch g {
 	case ir.Command:
-		const program = `[a-z0-9_./](?:[a-z0-9_./,:+@%-]*[a-z0-9_.,:+@%-])?`
+		const program = `(?:[a-z0-9_.]|[a-z0-9_./][a-z0-9_./,:+@%-]*[a-z0-9_.,:+@%-])`
 		return lineLetters, `^` + program + `(?: [^ =][^ ]*)*$`, true
 	case ir.Read, ir.Edit:
 		const name = `(?:[^ ./]|[^ /][^/]*[^ ./])`
@@ -79,11 +79,11 @@ func (s *Subject) Languages(sp *regular.Space, of Field) ([]regular.Language, er
 			all = append(all, side.mcp.languages(sp, of.Server)...)
 			continue
 		}
-		by, guarded, err := side.languages(s.engine, sp, g)
+		by, more, err := side.languages(s.engine, sp, g)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, guarded)
+		all = append(all, more...)
 		for d, l := range by {
 			if ir.Decision(d) != side.fallback(g).Decision {
 				all = append(all, l)
@@ -166,7 +166,7 @@ type ruleName struct {
 
 // matched returns for each decision what one of its rules matches, whatever others say.
 func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
-	var lists [len(byDecision{})][]regular.Language
+	var lists, written [len(byDecision{})][]regular.Language
 	for i := range rules {
 		to := itself
 		if rules[i].Decision != ir.Allow {
@@ -178,20 +178,31 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 		if err != nil {
 			return byDecision{}, err
 		}
-		lists[rules[i].Decision] = append(lists[rules[i].Decision], l)
+		lists[r.Decision] = append(lists[r.Decision], l)
+		if g == ir.Command && r.Decision != ir.Allow && r.Pattern.Kind == ir.Plain {
+			p, err := parseCommandPattern(r.Pattern.Text)
+			if err != nil {
+				return byDecision{}, err
+			}
+			if !p.all {
+				written[r.Decision] = append(written[r.Decision], p.raw.language(sp, p.end))
+			}
+		}
 	}
 	var by byDecision
 	for d := range by {
 		if by[d] = sp.Or(lists[d]...); g == ir.Command && ir.Decision(d) != ir.Allow {
-			by[d] = Anywhere(sp, by[d])
+			by[d] = sp.Or(Anywhere(sp, by[d]), sp.Or(written[d]...)) // as it is written the program is whole
 		}
 	}
 	return by, nil
 }
 
+// languages returns what a side decides, and of that what a guard decides, and what a rule does where
+// the same decision in silence gives way to the other side.
 func (s *side) languages(
 	e *Engine, sp *regular.Space, g ir.Group,
-) (by byDecision, guarded regular.Language, err error) {
+) (by byDecision, more []regular.Language, err error) {
 	var rules []ir.Rule
 	for _, r := range s.rules(g) {
 		if g != ir.Edit || r.Pos.File != ir.GuardsFile {
@@ -199,7 +210,7 @@ func (s *side) languages(
 		}
 	}
 	if by, err = e.matched(sp, g, rules, andBelow); err != nil {
-		return by, guarded, err
+		return by, nil, err
 	}
 	rest := regular.All
 	for d := ir.Deny; d <= ir.Allow; d++ { // the lowest decides
@@ -208,12 +219,16 @@ func (s *side) languages(
 	}
 	by[ir.Agent] = regular.None
 	other := s.fallback(g).Decision
-	if by[other] = sp.Or(by[other], rest); g != ir.Edit {
-		return by, guarded, nil
+	if s.fallback(g).quiet {
+		more = append(more, by[other])
 	}
+	if by[other] = sp.Or(by[other], rest); g != ir.Edit {
+		return by, more, nil
+	}
+	guarded := regular.None
 	guards, err := e.matched(sp, g, e.project.Guards, itself)
 	if err != nil {
-		return by, guarded, err
+		return by, nil, err
 	}
 	var open []regular.Language
 	for p := range s.edit.open {
@@ -230,7 +245,7 @@ func (s *side) languages(
 			guarded = sp.Or(guarded, held)
 		}
 	}
-	return by, guarded, nil
+	return by, append(more, guarded), nil
 }
 
 // ruleLanguage returns the plain arguments that a rule matches.
@@ -345,8 +360,7 @@ func wildcard(sp *regular.Space, pattern string) regular.Language {
 	return out
 }
 
-// language returns the plain lines that the pieces match: where a pattern has quotes none has
-// the text as it is written.
+// language returns the plain lines that the pieces match.
 func (pieces piecewise) language(sp *regular.Space, at ending) regular.Language {
 	of := []regular.Language{sp.Text(pieces[0])}
 	for _, piece := range pieces[1:] {

@@ -7,8 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MostStates bounds how many states [Space.Cells] visits.
-const MostStates = 50_000
+// MostStates bounds how many states [Space.Cells] visits, and mostWork how many derivatives it takes
+// for one part.
+const (
+	MostStates = 50_000
+	mostWork   = 500_000
+)
 
 // Cell is a combination of languages that some text meets.
 type Cell struct {
@@ -22,16 +26,21 @@ type cells struct {
 }
 
 // Cells returns each combination of some languages that a text of within meets, those of short
-// texts first. It fails where there are more states than [MostStates]. What several calls have in
-// common is best in the first parts: these are looked at once.
-func (s *Space) Cells(within Language, parts ...[]Language) ([]Cell, bool) {
-	var key []byte
+// texts first. It fails where more than most states have to be visited, or more than [MostStates]. What
+// several calls have in common is best in the first parts: these are looked at once.
+func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, bool) {
+	key := binary.LittleEndian.AppendUint32(nil, uint32(most))
 	var machines []*machine
 	for _, of := range parts {
-		if len(of) > 0 {
-			key = append(appendAll(key, of), "|"...)
-			machines = append(machines, s.machine(append([]Language{within}, of...)))
+		if len(of) == 0 {
+			continue
 		}
+		m := s.machine(append([]Language{within}, of...))
+		if !m.ok {
+			return nil, false
+		}
+		key = append(appendAll(key, of), "|"...)
+		machines = append(machines, m)
 	}
 	if len(machines) == 0 {
 		machines = append(machines, s.machine([]Language{within}))
@@ -52,7 +61,7 @@ func (s *Space) Cells(within Language, parts ...[]Language) ([]Cell, bool) {
 		c.list, c.ok = first.cells(), true
 	default:
 		w := walk{Space: s, a: first, b: last, buffers: s.buffers}
-		if c.ok = w.run(nil); c.ok {
+		if c.ok = w.run(nil, min(most, MostStates)); c.ok {
 			c.list = w.cells
 		}
 		s.buffers = w.buffers
@@ -124,8 +133,9 @@ func (s *Space) machine(of []Language) *machine {
 	states.number(of)
 	meet(step{from: -1})
 	left := make([]Language, len(of))
+	before := s.work
 	for at := 0; at < states.used; at++ {
-		if states.used > MostStates {
+		if states.used > MostStates || s.work-before > mostWork {
 			*m = machine{}
 			return m
 		}
@@ -179,7 +189,7 @@ func (s *Space) product(a, b *machine) *machine {
 	s.products[key] = m
 	if a.ok && b.ok {
 		w := walk{Space: s, a: a, b: b, buffers: s.buffers}
-		if m.ok = w.run(m); !m.ok {
+		if m.ok = w.run(m, MostStates); !m.ok {
 			*m = machine{}
 		}
 		s.buffers = w.buffers
@@ -205,13 +215,13 @@ type buffers struct {
 
 // run visits all states, and makes them those of a machine where there is one. It reports false where
 // there are too many.
-func (w *walk) run(into *machine) bool {
+func (w *walk) run(into *machine, most int) bool {
 	w.found = map[[2]int32]int32{}
 	w.states.reset()
 	w.steps = w.steps[:0]
 	w.visit(into, 0, 0, step{from: -1})
 	for at := 0; at < len(w.steps); at++ {
-		if len(w.steps) > MostStates {
+		if len(w.steps) > most {
 			return false
 		}
 		a, b := w.states.at(at)

@@ -137,6 +137,7 @@ func (s *Space) after(l Language, c byte) Language {
 
 func (s *Space) derive(l Language, c byte) Language {
 	n := s.nodes[l] // a copy: new languages may move the others
+	s.work += 1 + len(n.operands)
 	switch n.operation {
 	case chars:
 		if n.set.has(c) {

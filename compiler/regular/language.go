@@ -104,6 +104,7 @@ type Space struct {
 	machines map[string]*machine
 	products map[[2]*machine]*machine
 	size     int // how many states the machines have
+	work     int // how many derivatives of operands were taken
 	buffers
 }
 

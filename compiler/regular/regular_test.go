@@ -136,7 +136,7 @@ func TestCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells, ok := s.Cells(within, of)
+		cells, ok := s.Cells(within, regular.MostStates, of)
 		if !ok {
 			t.Fatalf("%q: too many states", exprs)
 		}
@@ -194,7 +194,7 @@ func TestCellsOfGlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, ok := s.Cells(within, []regular.Language{s.Or(deny...), s.Or(allow...)})
+	cells, ok := s.Cells(within, regular.MostStates, []regular.Language{s.Or(deny...), s.Or(allow...)})
 	if !ok {
 		t.Fatal("too many states")
 	}
@@ -218,8 +218,30 @@ func TestMostStates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cells, ok := s.Cells(regular.All, []regular.Language{l}); ok != c.ok || ok && len(cells) != 2 {
+		if cells, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{l}); ok != c.ok || ok && len(cells) != 2 {
 			t.Errorf("%d letters: got %d cells, %t", c.letters, len(cells), ok)
+		}
+	}
+}
+
+// Many patterns that may stand anywhere take more work than there is; a few do not.
+func TestMostWork(t *testing.T) {
+	for _, c := range []struct {
+		patterns int
+		ok       bool
+	}{{2, true}, {60, false}} {
+		s := regular.New(alphabet())
+		r := rand.New(rand.NewPCG(1, 2))
+		var any []regular.Language
+		for range c.patterns {
+			of := []regular.Language{regular.All}
+			for range 40 {
+				of = append(of, s.Text(string(letters[r.IntN(len(letters))])), regular.All)
+			}
+			any = append(any, s.Cat(of...))
+		}
+		if _, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{s.Or(any...)}); ok != c.ok {
+			t.Errorf("%d patterns: got %t, want %t", c.patterns, ok, c.ok)
 		}
 	}
 }

@@ -56,13 +56,13 @@ var errOpaque = errors.New("the agent's model gives no languages")
 
 // cells returns an argument of each cell of a group, and what arguments are in them. It fails where
 // the group is not exact.
-func (j *job) cells(u *universe, of policy.Field, in *space) ([]regular.Cell, regular.Language, error) {
+func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]regular.Cell, regular.Language, error) {
 	all, err := j.languages(u.subject, of, in)
 	if err != nil {
 		return nil, regular.None, err
 	}
 	within := j.plain(u.project, of, in)
-	cells, ok := in.Cells(within, all...)
+	cells, ok := in.Cells(within, most, all...)
 	if !ok {
 		return nil, regular.None, ErrManyCells
 	}
@@ -165,13 +165,18 @@ func (j *job) fields(p *ir.Project) (all []policy.Field) {
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
-func (j *job) exactly(u *universe, in *languages, whole func() (*universe, error)) ([]Witness, error) {
+func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) ([]Witness, error) {
+	in, most := w.languages, regular.MostStates
+	if j.halves != nil {
+		most = w.universes.plan.mostStates()
+	}
+
 	j.sampled = map[ir.Group]error{}
 	list := make([]Witness, 0, len(u.list))
 	exact := map[ir.Group]func(arg string) bool{}
 	for _, f := range j.fields(u.project) {
 		of := in.group(f.Group)
-		cells, within, err := j.cells(u, f, of)
+		cells, within, err := j.cells(u, f, of, most)
 		if err != nil {
 			j.sampled[f.Group] = err
 			continue

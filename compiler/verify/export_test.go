@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 )
 
 // Put makes a subject's universe one that the caller chose: a part of the whole
@@ -70,7 +71,7 @@ func (j *job) celled(p *ir.Project, subject *policy.Subject, of policy.Field, in
 		return c
 	}
 	within := j.plain(p, of, in)
-	cells, ok := in.Cells(within, all...)
+	cells, ok := in.Cells(within, regular.MostStates, all...)
 	if !ok {
 		c.Err = ErrManyCells
 		return c

@@ -86,3 +86,73 @@ func TestForeignPolicy(t *testing.T) {
 		t.Errorf("%d wider: %v", report.Wider(), diags)
 	}
 }
+
+// A rule of one side that decides as the silence of another does is a cell of its own: silence gives
+// way to the other side, and a rule does not.
+func TestSilenceInCells(t *testing.T) {
+	files := memfs.FS{"modec.toml": []byte("silence = \"ask\"\n[targets.claude]\n"), "modec/a.json": []byte(`{"roles": {
+		"dev": {"description": "d", "can": {"read": "allow", "edit": {"allow": ["docs/**"], "ask": ["deploy/**"]}}}},
+		"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "edit": "allow"}}}}`)}
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	disk := memfs.FS{}
+	maps.Copy(disk, res.FS())
+	const name = ".claude/agents/m.md"
+	disk[name] = []byte(strings.Replace(string(disk[name]), "\n", "\npermissionMode: acceptEdits\n", 1))
+	report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+	for _, f := range report.Surfaces[0].Findings {
+		if f.Subject == "role dev in mode m" && f.Class == "cell" {
+			return
+		}
+	}
+	t.Errorf("no cell is wider: %+v", report.Surfaces[0].Findings)
+}
+
+// A pattern that is written with a blank of no shell denies the line with an ordinary one too.
+func TestBlanksInCells(t *testing.T) {
+	files := memfs.FS{
+		"modec.toml": []byte("baseline = \"dev\"\n[targets.cursor]\nsubject = \"role:dev\"\n"),
+		"modec/a.json": []byte(`{"roles": {"dev": {"description": "d", "can": {"read": "allow", "edit": "ask",
+			"command": {"default": "allow", "deny": ["git\u00a0push *"]}}}}}`),
+	}
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	disk := memfs.FS{}
+	maps.Copy(disk, res.FS())
+	const name = ".cursor/cli.json"
+	disk[name] = []byte(strings.Replace(string(disk[name]), `"allow": []`, `"allow": ["Shell(git)"]`, 1))
+	if report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk}); report.Wider() == 0 {
+		t.Error("nothing is wider")
+	}
+}
+
+// Up to 500 roles in modes are verified by cells; of more the report says that they are not.
+func TestMostPairs(t *testing.T) {
+	for _, c := range []struct{ roles, modes int }{{20, 25}, {3, 167}} {
+		var roles, modes []string
+		for i := range c.roles {
+			roles = append(roles, fmt.Sprintf(`"r%d": {"description": "d", "can": {"read": "allow"}}`, i))
+		}
+		for i := range c.modes {
+			modes = append(modes, fmt.Sprintf(`"m%d": {"name": "M%d", "roleDefinition": "x", "can": {"read": "allow"}}`, i, i))
+		}
+		source := fmt.Sprintf(`{"roles": {%s}, "modes": {%s}}`, strings.Join(roles, ","), strings.Join(modes, ","))
+		files := memfs.FS{"modec.toml": []byte("[targets.claude]\n"), "modec/a.json": []byte(source)}
+		res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		report, _ := res.Verify(t.Context(), 1, nil)
+		sampled := false
+		for _, x := range report.Surfaces[0].Sampled {
+			sampled = sampled || x.Part == "roles in modes"
+		}
+		if want := c.roles*c.modes > 500; sampled != want {
+			t.Errorf("%d pairs: sampled is %t", c.roles*c.modes, sampled)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		}
 		list := u.list
 		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.celled()) {
-			list, j.err = j.exactly(u, w.languages, func() (*universe, error) {
+			list, j.err = j.exactly(u, w, func() (*universe, error) {
 				if j.halves != nil {
 					return u, nil
 				}

@@ -25,6 +25,13 @@ type plan struct {
 // the roles and the modes. Where there are more, each is compared on what its halves tell apart.
 const mostPairs = 500
 
+// mostPairStates bounds the states that are visited for all roles in modes in one group, so that the
+// time does not grow with their number and their patterns both.
+const mostPairStates = 2_000_000
+
+// mostStates bounds those of one.
+func (p *plan) mostStates() int { return mostPairStates / max(1, p.pairs) }
+
 // celled reports whether roles in modes are verified by cells.
 func (p *plan) celled() bool { return p.pairs <= mostPairs }
 

@@ -195,7 +195,8 @@ var fills = []string{"", nobodys, "-c " + nobodys, "-c '" + nobodys + " x'", "-x
 // allowsCommand reports whether the source allows the commands that a rule for a plain pattern
 // would: by its own text, with words that mean nothing for its wildcards, and behind a program that
 // Claude Code removes. A shell that runs any script (bash *), a line that is not plain (echo $HOME)
-// and a command that no list allows (eval *, cd docs) are not.
+// and a command that no list allows (eval *, cd docs) are not, and neither is one that has the pattern's
+// words in quotes: to Claude Code a wildcard stands for any text.
 func (c *compiler) allowsCommand(pattern string) bool {
 	end := strings.TrimSuffix(strings.TrimSuffix(pattern, ":*"), " *")
 	program, _, _ := strings.Cut(end, " ")
@@ -216,7 +217,36 @@ func (c *compiler) allowsCommand(pattern string) bool {
 			}
 		}
 	}
+	if line := quotedMatch(pattern); allowed && line != "" {
+		r := c.s.Decide(policy.Action{Group: ir.Command, Arg: words.Replace(line)})
+		return r.Decision == ir.Allow || c.held(r)
+	}
 	return allowed
+}
+
+// quotedMatch returns a pattern for one that goes on behind its last word: with what stands behind its
+// first wildcard in quotes; "" where there are no several words.
+func quotedMatch(pattern string) string {
+	end, open := strings.CutSuffix(pattern, ":*")
+	if !open {
+		end, open = strings.CutSuffix(pattern, "*")
+	}
+	at := strings.IndexByte(end, '*')
+	for at > 0 && end[at-1] == '\\' {
+		next := strings.IndexByte(end[at+1:], '*')
+		if next < 0 {
+			return ""
+		}
+		at += 1 + next
+	}
+	if !open || at < 0 || !strings.Contains(strings.TrimRight(end[at:], " "), " ") || strings.ContainsAny(end, `'"`) {
+		return ""
+	}
+	first := end[:at]
+	if first == "" {
+		first = nobodys + " "
+	}
+	return first + "'" + strings.TrimRight(end[at:], " ") + " " + nobodys + "'"
 }
 
 // held reports whether a rule for commands decides, which is a rule of Claude Code too. What no

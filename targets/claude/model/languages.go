@@ -69,12 +69,20 @@ func (s *session) languages(of policy.Field, sp *regular.Space) ([]regular.Langu
 		if h.engine == nil {
 			continue
 		}
-		subject, err := h.engine.Subject(h.ref)
-		if err != nil {
-			return nil, err
+		refs := []ir.SubjectRef{h.ref}
+		if s.agent != "" && h.ref.Mode == "" { // it answers for both
+			refs = append(refs, ir.SubjectRef{Mode: s.agent}, ir.SubjectRef{Role: h.ref.Role, Mode: s.agent})
 		}
-		said, err := subject.Languages(sp, of)
-		l.add(err, said...)
+		for i, ref := range refs {
+			subject, err := h.engine.Subject(ref)
+			switch {
+			case err == nil:
+				said, err := subject.Languages(sp, of)
+				l.add(err, said...)
+			case i == 0:
+				return nil, err
+			}
+		}
 	}
 	return l.all, l.err
 }
