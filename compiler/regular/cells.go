@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// MostStates bounds how many states [Space.Cells] visits, and mostWork how many derivatives it takes
-// for one part.
+// MostStates bounds how many states [Space.Cells] visits, and mostWork how many operands it takes to
+// derivatives, and joins, for one part.
 const (
 	MostStates = 50_000
-	mostWork   = 500_000
+	mostWork   = 1_000_000
 )
 
 // Cell is a combination of languages that some text meets.

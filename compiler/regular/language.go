@@ -104,7 +104,7 @@ type Space struct {
 	machines map[string]*machine
 	products map[[2]*machine]*machine
 	size     int // how many states the machines have
-	work     int // how many derivatives of operands were taken
+	work     int // how many operands were taken to derivatives, and joined
 	buffers
 }
 
@@ -280,6 +280,7 @@ func (s *Space) Without(a, b Language) Language { return s.And(a, s.Not(b)) }
 // join puts operands in order, each once. Of unit and absorbing there is none, or nothing else.
 func (s *Space) join(op operation, unit, absorbing Language, of []Language) Language {
 	all := s.flat(op, make([]Language, 0, len(of)), of)
+	s.work += len(all)
 	if op == or {
 		all = s.oneBeginning(s.oneSet(all))
 	}

@@ -224,12 +224,12 @@ func TestMostStates(t *testing.T) {
 	}
 }
 
-// Many patterns that may stand anywhere take more work than there is; a few do not.
+// Many patterns of many parts that stand anywhere take more work than there is; one does not.
 func TestMostWork(t *testing.T) {
 	for _, c := range []struct {
 		patterns int
 		ok       bool
-	}{{2, true}, {60, false}} {
+	}{{1, true}, {60, false}} {
 		s := regular.New(alphabet())
 		r := rand.New(rand.NewPCG(1, 2))
 		var any []regular.Language
