@@ -137,8 +137,8 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	if !f.At.IsZero() && (f.Foreign || at.IsZero()) {
 		at, other = f.At, diag.Related{Pos: f.Pos, Message: "decided by " + f.Rule}
 	}
-	d := diags.Errorf(code, at, "got %s%s for %s %q (%s), want %s: %s",
-		f.Artifact, without, f.Group, f.Action, f.Half, f.Source, f.Rule).
+	d := diags.Errorf(code, at, "got %s%s for %s %q of %s (%s), want %s: %s",
+		f.Artifact, without, f.Group, f.Action, f.Subject, f.Half, f.Source, f.Rule).
 		Target(s.Target).
 		Subject(f.Subject).
 		Loses(diag.Widening, string(f.Group)).

@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 			report.Wider(), diags.Count(diag.Error), mostWider+1)
 	}
 	d := diags[0]
-	const want = `got allow for web "docs.python.org" (access), want deny: web is not mentioned`
+	const want = `got allow for web "docs.python.org" of mode m (access), want deny: web is not mentioned`
 	if d.Code != "wider" || d.Message != want || d.Pos.File != "modec/m.cue" ||
 		len(d.Related) != 1 || d.Related[0].Pos.File != "x.txt" {
 		t.Errorf("got %+v, want %s", d, want)

@@ -140,6 +140,21 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
+// kept says how much of what the source allows and asks about a surface keeps, in percent with some
+// decimals; "" where the source does neither.
+func kept(x verify.Utility, decimals int) string {
+	var parts []string
+	for _, of := range []struct {
+		verify.Share
+		what string
+	}{{x.Allow, "allows"}, {x.Ask, "asks"}} {
+		if of.Of > 0 {
+			parts = append(parts, fmt.Sprintf("%.*f %% of the %s", decimals, of.Percent(), of.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // summaryOfSurface says in a line what came out for a surface.
 func summaryOfSurface(s *verify.Surface) string {
 	if s.Subjects == 0 {
@@ -148,8 +163,8 @@ func summaryOfSurface(s *verify.Surface) string {
 	wider, narrower := len(s.Findings), max(s.Access.Narrower, s.Approval.Narrower)
 	text := fmt.Sprintf("%s of %s, %d narrower, %d wider",
 		count(s.Compared, "decision"), count(s.Subjects, "subject"), narrower, wider)
-	if x := s.Utility; x.Allow.Of+x.Ask.Of > 0 {
-		text += fmt.Sprintf("; keeps %.0f %% of the allows, %.0f %% of the asks", x.Allow.Percent(), x.Ask.Percent())
+	if kept := kept(s.Utility, 0); kept != "" {
+		text += "; keeps " + kept
 	}
 	if n := s.Counts.HookOnly; n > 0 {
 		text += fmt.Sprintf("; %d by the hook alone", n)
@@ -215,8 +230,8 @@ func (u *ui) surface(s *verify.Surface) {
 	if s.Bare != nil {
 		u.tally("approval without the hook", *s.Bare)
 	}
-	if x := s.Utility; x.Allow.Of+x.Ask.Of > 0 {
-		u.printf("  keeps %.1f %% of the allows and %.1f %% of the asks\n", x.Allow.Percent(), x.Ask.Percent())
+	if kept := kept(s.Utility, 1); kept != "" {
+		u.printf("  keeps %s\n", kept)
 	}
 	for _, f := range s.Findings { // the diagnostics contain the first of each surface
 		u.printf("  wider: %s, %s%s\n", diag.Clean(f.Subject), compared(f), place(f.At))

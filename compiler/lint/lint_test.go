@@ -111,6 +111,19 @@ func TestLintExamples(t *testing.T) {
 	}
 }
 
+// What a policy says is not void because one of those that extend it says more.
+func TestVoidOfPolicy(t *testing.T) {
+	const source = "package modec\n\n" + `policies: house: can: command: ask: ["kubectl apply *"]
+roles: {
+	a: {extends: ["house"], description: "d", can: command: {deny: ["kubectl *"], default: "ask"}}
+	b: {extends: ["house"], description: "d", can: command: {allow: ["kubectl *"], default: "ask"}}
+}
+`
+	if _, found := linted(t, "", "modec/a.cue", source); slices.Contains(ids(found), "void-rule") {
+		t.Errorf("got %v", found)
+	}
+}
+
 // TestIgnores: a comment with a reason silences a rule on its line, or on the next that
 // is no comment, in CUE and in YAML, and no other.
 func TestIgnores(t *testing.T) {

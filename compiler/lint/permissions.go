@@ -183,8 +183,8 @@ func (p *pass) void() {
 					return x.Decision < r.Decision && covers(l.group, x.Pattern, r.Pattern) &&
 						!strings.HasPrefix(x.Pos.File, ir.GuardsFile)
 				})
-				if over < 0 || l.rules[over].From != "" && r.From != l.rules[over].From {
-					continue // what a policy denies may be meant for others
+				if over < 0 || r.From != l.rules[over].From {
+					continue // what a policy says may be meant for others
 				}
 				f := p.find(r.Pos, "%s %s in %s never applies: %s %s is stricter and matches all of it",
 					r.Decision, r.Pattern, l.where, l.rules[over].Decision, l.rules[over].Pattern)
