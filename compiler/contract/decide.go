@@ -114,10 +114,11 @@ type Regular interface {
 	Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error)
 }
 
-// Coded is a Regular that decides some plain arguments of a group by more than languages: the lines
-// of programs whose arguments its agent knows.
-type Coded interface {
+// Knowing is a Regular that decides some plain lines by more than languages: those of programs whose
+// arguments its agent knows.
+type Knowing interface {
 	Regular
-	// Coded returns these arguments.
-	Coded(ir.Group, *regular.Space) regular.Language
+	// KnownPrograms returns what these lines begin with, wherever the program lies, in order: "cat",
+	// "git log".
+	KnownPrograms() []string
 }

@@ -23,25 +23,22 @@ import (
 //     characters
 //   - of modes slugs
 //
-// Every other way to write an argument is a dressing. It reports false for a group that is not
-// decided by languages alone.
-func Plain(g ir.Group) (alphabet regular.Set, expr string, ok bool) {
+// Every other way to write an argument is a dressing.
+func Plain(g ir.Group) (alphabet regular.Set, expr string) {
 	const label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
 	switch g {
 	case ir.Command:
 		const program = `(?:[a-z0-9_.]|[a-z0-9_./][a-z0-9_./,:+@%-]*[a-z0-9_.,:+@%-])`
-		return lineLetters, `^` + program + `(?: [^ =][^ ]*)*$`, true
+		return lineLetters, `^` + program + `(?: [^ =][^ ]*)*$`
 	case ir.Read, ir.Edit:
 		const name = `(?:[^ ./]|[^ /][^/]*[^ ./])`
-		return pathLetters, `^` + name + `(?:/` + name + `)*$`, true
+		return pathLetters, `^` + name + `(?:/` + name + `)*$`
 	case ir.Web:
-		return hostLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`, true
+		return hostLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`
 	case ir.MCP:
-		return toolLetters, `^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$`, true
-	case ir.Modes:
-		return hostLetters, `^[a-z][a-z0-9-]*$`, true
+		return toolLetters, `^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$`
 	}
-	return regular.Set{}, "", false
+	return hostLetters, `^[a-z][a-z0-9-]*$`
 }
 
 var (
@@ -93,56 +90,46 @@ func (s *Subject) Languages(sp *regular.Space, of Field) ([]regular.Language, er
 	return all, nil
 }
 
-// Coded returns the plain arguments of a group that are not decided by languages alone: of commands
-// the lines of programs that mean more than their text, because they run or read what their
-// arguments say, because they change the shell, or because a built-in set knows their options.
-func Coded(sp *regular.Space, g ir.Group) regular.Language {
-	if g != ir.Command {
-		return regular.None
-	}
-	l, _ := sp.Once("coded lines", func() (regular.Language, error) {
-		names := []string{"alias"}
+// Coded returns the plain lines that are not decided by languages alone: of programs that mean more
+// than their text, because they run or read what their arguments say, because they change the shell,
+// or because a built-in set knows their options, and those that begin as an agent knows them.
+func Coded(sp *regular.Space, known []string) regular.Language {
+	l, _ := sp.Once(coded(strings.Join(known, "\n")), func() (regular.Language, error) {
+		begin := append(slices.Clone(known), "alias")
 		for _, table := range []map[string]bool{wrappers, finders, shells, foreignShells, movers, meanings} {
-			names = slices.AppendSeq(names, maps.Keys(table))
+			begin = slices.AppendSeq(begin, maps.Keys(table))
 		}
-		names = slices.AppendSeq(names, maps.Keys(builtinsOfShells))
-		names = slices.AppendSeq(names, maps.Keys(filters))
+		begin = slices.AppendSeq(begin, maps.Keys(builtinsOfShells))
+		begin = slices.AppendSeq(begin, maps.Keys(filters))
 		for command := range gitRead {
 			sub, _, _ := strings.Cut(command, " ")
-			names = append(names, "git "+sub)
+			begin = append(begin, "git "+sub)
 		}
-		of := lettersOfWord(sp)
-		end := sp.Optional(sp.Cat(sp.Text(" "), regular.All))
-		globals := sp.Cat(sp.Optional(folders(sp)), sp.Text("git -"), regular.All)
-		return sp.Or(Lines(sp, names...), globals, sp.Cat(of, sp.Text(".exe"), end)), nil
+		any := make([]regular.Language, len(begin))
+		for i, text := range begin {
+			any[i] = sp.Text(text)
+		}
+		globals := sp.Cat(sp.Text("git -"), regular.All)
+		program := sp.Optional(folders(sp)) // wherever it lies
+		return sp.Or(sp.Cat(program, sp.Or(sp.Cat(sp.Or(any...), sp.MoreWords()), globals)),
+			sp.Cat(sp.Word(), sp.Text(".exe"), sp.MoreWords())), nil
 	})
 	return l
 }
 
-// Lines returns the plain lines that begin with one of some texts, wherever the program lies:
-// "cat", "git log".
-func Lines(sp *regular.Space, begin ...string) regular.Language {
-	any := make([]regular.Language, len(begin))
-	for i, text := range begin {
-		any[i] = sp.Text(text)
-	}
-	return sp.Cat(sp.Optional(folders(sp)), sp.Or(any...), sp.Optional(sp.Cat(sp.Text(" "), regular.All)))
-}
+// coded names what [Coded] returns, by what an agent knows.
+type coded string
 
 // Anywhere returns the plain lines of a language and those of which it has the line without the
 // folder of its program.
 func Anywhere(sp *regular.Space, l regular.Language) regular.Language {
 	name := regular.SetOf(func(r rune) bool { return r != ' ' && r != '/' })
-	bare := sp.Cat(sp.Star(sp.Chars(name)), sp.Optional(sp.Cat(sp.Text(" "), regular.All)))
+	bare := sp.Cat(sp.Star(sp.Chars(name)), sp.MoreWords())
 	return sp.Or(l, sp.Cat(folders(sp), sp.And(l, bare)))
 }
 
 // folders returns what may stand before the name of a program.
-func folders(sp *regular.Space) regular.Language { return sp.Cat(lettersOfWord(sp), sp.Text("/")) }
-
-func lettersOfWord(sp *regular.Space) regular.Language {
-	return sp.Star(sp.Chars(regular.SetOf(func(r rune) bool { return r != ' ' })))
-}
+func folders(sp *regular.Space) regular.Language { return sp.Cat(sp.Word(), sp.Text("/")) }
 
 // Sides returns the role and the mode of a role in a mode, each by itself, or the one that there is.
 func (s *Subject) Sides() []*Subject {
@@ -166,7 +153,7 @@ type ruleName struct {
 
 // matched returns for each decision what one of its rules matches, whatever others say.
 func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
-	var lists, written [len(byDecision{})][]regular.Language
+	var lists [len(byDecision{})][]regular.Language
 	for i := range rules {
 		to := itself
 		if rules[i].Decision != ir.Allow {
@@ -178,24 +165,37 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 		if err != nil {
 			return byDecision{}, err
 		}
-		lists[r.Decision] = append(lists[r.Decision], l)
-		if g == ir.Command && r.Decision != ir.Allow && r.Pattern.Kind == ir.Plain {
-			p, err := parseCommandPattern(r.Pattern.Text)
-			if err != nil {
-				return byDecision{}, err
-			}
-			if !p.all {
-				written[r.Decision] = append(written[r.Decision], p.raw.language(sp, p.end))
-			}
-		}
+		lists[rules[i].Decision] = append(lists[rules[i].Decision], l)
 	}
 	var by byDecision
 	for d := range by {
-		if by[d] = sp.Or(lists[d]...); g == ir.Command && ir.Decision(d) != ir.Allow {
-			by[d] = sp.Or(Anywhere(sp, by[d]), sp.Or(written[d]...)) // as it is written the program is whole
-		}
+		by[d] = sp.Or(lists[d]...)
 	}
 	return by, nil
+}
+
+// languages returns the plain lines that the rules of each decision match. A built-in set knows the
+// programs that it is about, so that none of its lines is plain.
+func (t *commandTable) languages(sp *regular.Space) (by byDecision) {
+	for d := range t.rules {
+		var any, written []regular.Language
+		for i := range t.rules[d] {
+			p := t.rules[d][i].pattern
+			switch {
+			case p == nil:
+			case p.all:
+				any = append(any, regular.All)
+			case ir.Decision(d) == ir.Allow:
+				any = append(any, p.exact.language(sp, p.end))
+			default:
+				any, written = append(any, p.loose.language(sp, p.end)), append(written, p.raw.language(sp, p.end))
+			}
+		}
+		if by[d] = sp.Or(any...); ir.Decision(d) != ir.Allow {
+			by[d] = sp.Or(Anywhere(sp, by[d]), sp.Or(written...)) // as it is written the program is whole
+		}
+	}
+	return by
 }
 
 // languages returns what a side decides, and of that what a guard decides, and what a rule does where
@@ -203,14 +203,18 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 func (s *side) languages(
 	e *Engine, sp *regular.Space, g ir.Group,
 ) (by byDecision, more []regular.Language, err error) {
-	var rules []ir.Rule
-	for _, r := range s.rules(g) {
-		if g != ir.Edit || r.Pos.File != ir.GuardsFile {
-			rules = append(rules, r)
+	if g == ir.Command {
+		by = s.commands.languages(sp)
+	} else {
+		var rules []ir.Rule
+		for _, r := range s.rules(g) {
+			if g != ir.Edit || r.Pos.File != ir.GuardsFile {
+				rules = append(rules, r)
+			}
 		}
-	}
-	if by, err = e.matched(sp, g, rules, andBelow); err != nil {
-		return by, nil, err
+		if by, err = e.matched(sp, g, rules, andBelow); err != nil {
+			return by, nil, err
+		}
 	}
 	rest := regular.All
 	for d := ir.Deny; d <= ir.Allow; d++ { // the lowest decides
@@ -259,19 +263,6 @@ func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reac
 			return regular.None, err
 		}
 		return sp.ECMAScript(p, false)
-	case r.Pattern.Kind == ir.Builtin:
-		return regular.None, nil // it knows the programs that it is about
-	case g == ir.Command:
-		p, err := parseCommandPattern(r.Pattern.Text)
-		switch {
-		case err != nil:
-			return regular.None, err
-		case p.all:
-			return regular.All, nil
-		case r.Decision == ir.Allow:
-			return p.exact.language(sp, p.end), nil
-		}
-		return p.loose.language(sp, p.end), nil
 	case g == ir.Web:
 		p, err := parseHost(r.Pattern.Text)
 		switch {
@@ -362,14 +353,11 @@ func wildcard(sp *regular.Space, pattern string) regular.Language {
 
 // language returns the plain lines that the pieces match.
 func (pieces piecewise) language(sp *regular.Space, at ending) regular.Language {
-	of := []regular.Language{sp.Text(pieces[0])}
-	for _, piece := range pieces[1:] {
-		of = append(of, regular.All, sp.Text(piece))
-	}
+	l := sp.Pieces(pieces, sp.Text)
 	if at == ofWord {
-		of = append(of, sp.Optional(sp.Cat(sp.Text(" "), regular.All)))
+		l = sp.Cat(l, sp.MoreWords())
 	}
-	return sp.Cat(of...)
+	return l
 }
 
 // language returns the paths that a glob matches.

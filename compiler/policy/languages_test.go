@@ -12,7 +12,7 @@ import (
 // The language of a glob has the plain paths that the glob matches.
 func TestGlobLanguages(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	alphabet, expr, _ := Plain(ir.Read)
+	alphabet, expr := Plain(ir.Read)
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	name := func() string {
 		return pick("a", "b", "*", "*.b", "a*", "?", "[ab]", "[!a]b", "{a,b}", ".a", "A", "**", "a*b", "ä")

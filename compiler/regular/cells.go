@@ -60,11 +60,10 @@ func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, b
 	case len(machines) == 1:
 		c.list, c.ok = first.cells(), true
 	default:
-		w := walk{Space: s, a: first, b: last, buffers: s.buffers}
+		w := walk{Space: s, a: first, b: last}
 		if c.ok = w.run(nil, min(most, MostStates)); c.ok {
 			c.list = w.cells
 		}
-		s.buffers = w.buffers
 	}
 	return c.list, c.ok
 }
@@ -188,11 +187,10 @@ func (s *Space) product(a, b *machine) *machine {
 	m := &machine{}
 	s.products[key] = m
 	if a.ok && b.ok {
-		w := walk{Space: s, a: a, b: b, buffers: s.buffers}
+		w := walk{Space: s, a: a, b: b}
 		if m.ok = w.run(m, MostStates); !m.ok {
 			*m = machine{}
 		}
-		s.buffers = w.buffers
 		s.size += len(m.steps)
 	}
 	return m
@@ -204,7 +202,6 @@ type walk struct {
 	a, b  *machine
 	found map[[2]int32]int32 // the combinations of labels
 	cells []Cell
-	buffers
 }
 
 // buffers are what a walk needs while it lasts, for the next one.

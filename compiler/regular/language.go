@@ -230,6 +230,24 @@ func (s *Space) cat(a, b Language) Language {
 	return s.intern(form{operation: cat, a: a, b: b}, nil)
 }
 
+// Pieces returns the texts that some parts make, one behind the other with anything between them.
+func (s *Space) Pieces(parts []string, text func(string) Language) Language {
+	of := make([]Language, 0, 2*len(parts))
+	for i, part := range parts {
+		if i > 0 {
+			of = append(of, All)
+		}
+		of = append(of, text(part))
+	}
+	return s.Cat(of...)
+}
+
+// Word returns the texts without a blank.
+func (s *Space) Word() Language { return s.Star(s.Chars(blank.not())) }
+
+// MoreWords returns what may follow a word: nothing, or a blank and anything.
+func (s *Space) MoreWords() Language { return s.Optional(s.Cat(s.Chars(blank), All)) }
+
 // Star returns the texts that are made of any number of texts of a language.
 func (s *Space) Star(a Language) Language {
 	switch n := &s.nodes[a]; {

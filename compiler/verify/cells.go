@@ -27,12 +27,12 @@ type space struct {
 	within regular.Language // the plain arguments
 }
 
-// group returns the languages of one of exactGroups.
+// group returns the languages of a group.
 func (l *languages) group(g ir.Group) *space {
 	if s := l.of[g]; s != nil && s.Size() < mostLanguages {
 		return s
 	}
-	alphabet, expr, _ := policy.Plain(g)
+	alphabet, expr := policy.Plain(g)
 	s := &space{Space: regular.New(alphabet)}
 	var err error
 	if s.within, err = s.Go(expr); err != nil {
@@ -72,11 +72,15 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]regula
 // plain returns the plain arguments that languages alone decide: of mcp tools that the inventory does
 // not list.
 func (j *job) plain(p *ir.Project, of policy.Field, in *space) regular.Language {
-	but := []regular.Language{policy.Coded(in.Space, of.Group)}
-	for _, d := range j.deciders() {
-		if c, ok := d.(contract.Coded); ok {
-			but = append(but, c.Coded(of.Group, in.Space))
+	var but []regular.Language
+	if of.Group == ir.Command {
+		var known []string
+		for _, d := range j.deciders() {
+			if k, ok := d.(contract.Knowing); ok {
+				known = append(known, k.KnownPrograms()...)
+			}
 		}
+		but = append(but, policy.Coded(in.Space, known))
 	}
 	if sv := p.Server(of.Server); sv != nil {
 		for i := range sv.Tools {
@@ -104,8 +108,8 @@ func (j *job) languages(
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, distinct(l, said))
-		said = append(said, l...)
+		l = distinct(l, said)
+		parts, said = append(parts, l), append(said, l...)
 	}
 	var done []regular.Language
 	for _, d := range j.deciders() {
@@ -136,16 +140,10 @@ func distinct(of, but []regular.Language) []regular.Language {
 	})
 }
 
-// exactGroups are those that languages may decide.
-var exactGroups = slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool {
-	_, _, ok := policy.Plain(g)
-	return !ok
-})
-
 // fields returns what is verified by cells: each group, and of mcp each server that may have other
 // tools than those that the inventory lists.
-func (j *job) fields(p *ir.Project) (all []policy.Field) {
-	for _, g := range exactGroups {
+func fields(p *ir.Project) (all []policy.Field) {
+	for _, g := range ir.Groups {
 		if g != ir.MCP {
 			all = append(all, policy.Field{Group: g})
 			continue
@@ -168,13 +166,13 @@ func (j *job) fields(p *ir.Project) (all []policy.Field) {
 func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) ([]Witness, error) {
 	in, most := w.languages, regular.MostStates
 	if j.halves != nil {
-		most = w.universes.plan.mostStates()
+		most = w.universes.plan.pairStates()
 	}
 
 	j.sampled = map[ir.Group]error{}
 	list := make([]Witness, 0, len(u.list))
 	exact := map[ir.Group]func(arg string) bool{}
-	for _, f := range j.fields(u.project) {
+	for _, f := range fields(u.project) {
 		of := in.group(f.Group)
 		cells, within, err := j.cells(u, f, of, most)
 		if err != nil {
@@ -212,7 +210,7 @@ func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) (
 
 // sample notes why the groups of the job's subject were not verified exactly.
 func (s *Surface) sample(j *job) {
-	for _, g := range exactGroups {
+	for _, g := range ir.Groups {
 		err := j.sampled[g]
 		if err == nil {
 			continue

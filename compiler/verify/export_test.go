@@ -53,7 +53,7 @@ func EachCelled(req Request, do func(Celled)) error {
 				if err != nil {
 					return err
 				}
-				for _, f := range j.fields(req.Policy.Project()) {
+				for _, f := range fields(req.Policy.Project()) {
 					do(j.celled(req.Policy.Project(), subject, f, in.group(f.Group)))
 				}
 			}
@@ -85,9 +85,9 @@ func (j *job) celled(p *ir.Project, subject *policy.Subject, of policy.Field, in
 		if !in.Has(within, arg) {
 			return "", false
 		}
-		has := make([]bool, len(slices.Concat(all...)))
-		for i, l := range slices.Concat(all...) {
-			has[i] = in.Has(l, arg)
+		var has []bool
+		for _, l := range slices.Concat(all...) {
+			has = append(has, in.Has(l, arg))
 		}
 		return by[fmt.Sprint(has)], true
 	}

@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
 )
 
@@ -21,14 +22,34 @@ const foreignSource = `{
 		"mcp": {"default": "ask", "github": {"deny": ["delete_*"]}}}}}
 }`
 
-func compileForeign(t *testing.T, settings string) *compiler.Result {
+// compileSource compiles a source with settings.
+func compileSource(t *testing.T, settings, source string) *compiler.Result {
 	t.Helper()
-	files := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n" + settings), "modec/a.json": []byte(foreignSource)}
+	files := memfs.FS{"modec.toml": []byte(settings), "modec/a.json": []byte(source)}
 	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	return res
+}
+
+func compileForeign(t *testing.T, settings string) *compiler.Result {
+	t.Helper()
+	return compileSource(t, "baseline = \"dev\"\n"+settings, foreignSource)
+}
+
+// edited verifies a disk with the compiled files, in one of which a text is another one.
+func edited(t *testing.T, res *compiler.Result, name, before, after string) *verify.Report {
+	t.Helper()
+	disk := memfs.FS{}
+	maps.Copy(disk, res.FS())
+	text := string(disk[name])
+	if !strings.Contains(text, before) {
+		t.Fatalf("%s has another form: %s", name, text)
+	}
+	disk[name] = []byte(strings.Replace(text, before, after, 1))
+	report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+	return report
 }
 
 // What a pattern denies of tools that nobody lists no agent permits, and what it allows Claude Code
@@ -59,14 +80,11 @@ func TestForeignEntries(t *testing.T) {
 		"mcp__github__create_*", "mcp__db__drop", "Edit(~/.bashrc)", "Edit(~/work/**)", "Edit(//etc/zz)", "Edit(//srv/**)",
 		"Read(//srv/x/**)", "Edit(/zz/odd.txt)", "Bash(kubectl delete *)",
 	} {
-		disk := memfs.FS{}
-		maps.Copy(disk, res.FS())
-		disk[name] = []byte(strings.Replace(string(disk[name]), at, at+`"`+rule+`",`, 1))
-		report, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		report := edited(t, res, name, at, at+`"`+rule+`",`)
 		found := report.Surfaces[0].Findings
 		found = append(found, report.Surfaces[0].Filled...) // of what the source leaves to the agent
 		if len(found) == 0 {
-			t.Errorf("%s: nothing is found: %v", rule, diags)
+			t.Errorf("%s: nothing is found", rule)
 		}
 	}
 }
@@ -74,34 +92,18 @@ func TestForeignEntries(t *testing.T) {
 // A policy that somebody changed makes modec's hooks refuse, which is not wider.
 func TestForeignPolicy(t *testing.T) {
 	res := compileForeign(t, "[targets.claude]\n[targets.cursor]\n")
-	disk := memfs.FS{}
-	maps.Copy(disk, res.FS())
-	const name = ".modec/policy.json"
-	changed := strings.Replace(string(disk[name]), "delete_*", "delete_x", 1)
-	if changed == string(disk[name]) {
-		t.Fatal("the policy has another form")
-	}
-	disk[name] = []byte(changed)
-	if report, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk}); report.Wider() > 0 {
-		t.Errorf("%d wider: %v", report.Wider(), diags)
+	if report := edited(t, res, ".modec/policy.json", "delete_*", "delete_x"); report.Wider() > 0 {
+		t.Errorf("%d wider: %+v", report.Wider(), report.Surfaces)
 	}
 }
 
 // A rule of one side that decides as the silence of another does is a cell of its own: silence gives
 // way to the other side, and a rule does not.
 func TestSilenceInCells(t *testing.T) {
-	files := memfs.FS{"modec.toml": []byte("silence = \"ask\"\n[targets.claude]\n"), "modec/a.json": []byte(`{"roles": {
+	res := compileSource(t, "silence = \"ask\"\n[targets.claude]\n", `{"roles": {
 		"dev": {"description": "d", "can": {"read": "allow", "edit": {"allow": ["docs/**"], "ask": ["deploy/**"]}}}},
-		"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "edit": "allow"}}}}`)}
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	disk := memfs.FS{}
-	maps.Copy(disk, res.FS())
-	const name = ".claude/agents/m.md"
-	disk[name] = []byte(strings.Replace(string(disk[name]), "\n", "\npermissionMode: acceptEdits\n", 1))
-	report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "edit": "allow"}}}}`)
+	report := edited(t, res, ".claude/agents/m.md", "\n", "\npermissionMode: acceptEdits\n")
 	for _, f := range report.Surfaces[0].Findings {
 		if f.Subject == "role dev in mode m" && f.Class == "cell" {
 			return
@@ -112,20 +114,10 @@ func TestSilenceInCells(t *testing.T) {
 
 // A pattern that is written with a blank of no shell denies the line with an ordinary one too.
 func TestBlanksInCells(t *testing.T) {
-	files := memfs.FS{
-		"modec.toml": []byte("baseline = \"dev\"\n[targets.cursor]\nsubject = \"role:dev\"\n"),
-		"modec/a.json": []byte(`{"roles": {"dev": {"description": "d", "can": {"read": "allow", "edit": "ask",
-			"command": {"default": "allow", "deny": ["git\u00a0push *"]}}}}}`),
-	}
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	disk := memfs.FS{}
-	maps.Copy(disk, res.FS())
-	const name = ".cursor/cli.json"
-	disk[name] = []byte(strings.Replace(string(disk[name]), `"allow": []`, `"allow": ["Shell(git)"]`, 1))
-	if report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk}); report.Wider() == 0 {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.cursor]\nsubject = \"role:dev\"\n",
+		`{"roles": {"dev": {"description": "d", "can": {"read": "allow", "edit": "ask",
+			"command": {"default": "allow", "deny": ["git\u00a0push *"]}}}}}`)
+	if report := edited(t, res, ".cursor/cli.json", `"allow": []`, `"allow": ["Shell(git)"]`); report.Wider() == 0 {
 		t.Error("nothing is wider")
 	}
 }
@@ -141,12 +133,7 @@ func TestMostPairs(t *testing.T) {
 			modes = append(modes, fmt.Sprintf(`"m%d": {"name": "M%d", "roleDefinition": "x", "can": {"read": "allow"}}`, i, i))
 		}
 		source := fmt.Sprintf(`{"roles": {%s}, "modes": {%s}}`, strings.Join(roles, ","), strings.Join(modes, ","))
-		files := memfs.FS{"modec.toml": []byte("[targets.claude]\n"), "modec/a.json": []byte(source)}
-		res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		report, _ := res.Verify(t.Context(), 1, nil)
+		report, _ := compileSource(t, "[targets.claude]\n", source).Verify(t.Context(), 1, nil)
 		sampled := false
 		for _, x := range report.Surfaces[0].Sampled {
 			sampled = sampled || x.Part == "roles in modes"

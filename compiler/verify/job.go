@@ -77,7 +77,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 			return
 		}
 		list := u.list
-		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.celled()) {
+		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.pairStates() > 0) {
 			list, j.err = j.exactly(u, w, func() (*universe, error) {
 				if j.halves != nil {
 					return u, nil

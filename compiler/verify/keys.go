@@ -22,7 +22,7 @@ import (
 //   - the patterns in the subject's artifacts, on every surface: they enter its universe
 //   - in what the subject is the first of its kind, so that it is compared on dressings
 //   - for principals, all roles
-//   - for roles in modes, whether there are too many to compare them by cells
+//   - for roles in modes, how many states of their languages are visited, which their number bounds
 //
 // Lines and columns are apart: an outcome holds where a line is added above. What is kept names
 // places by their index, and the key says which of them are one.
@@ -94,7 +94,7 @@ func (k *keys) make(j *job) *identity {
 	id := &identity{places: append(make([]*places, 0, 4), k.wide), ok: of.ok && deciders.ok}
 	sums := append(make([]digest.Sum, 0, 12), k.common, k.targets[j.target], of.key.Sum, deciders.key.Sum)
 	if j.halves != nil {
-		sums = append(sums, digest.Text(strconv.FormatBool(k.plan.celled())))
+		sums = append(sums, digest.Text(strconv.Itoa(k.plan.pairStates())))
 	}
 	for _, h := range j.halves {
 		half := k.identity(h)

@@ -354,7 +354,7 @@ func (w *outcomeWriter) outcome(j *job) {
 
 // sampled writes why groups were not verified exactly.
 func (w *outcomeWriter) sampled(j *job) {
-	for _, g := range exactGroups {
+	for _, g := range ir.Groups {
 		why := ""
 		if err := j.sampled[g]; err != nil {
 			why = err.Error()
@@ -509,7 +509,7 @@ func (r *outcomeReader) outcome() (held bool, governs map[ir.Group]contract.Halv
 
 func (r *outcomeReader) sampled() map[ir.Group]error {
 	out := map[ir.Group]error{}
-	for _, g := range exactGroups {
+	for _, g := range ir.Groups {
 		if why := r.text(); why != "" {
 			out[g] = errors.New(why)
 		}

@@ -12,7 +12,7 @@ import (
 // of the two, and its artifacts are those of both. So it is compared on what its halves tell
 // apart ([telling]) and on what a rule of one holds back of a rule of the other, and not once more
 // on all that they were compared on. Where there are not too many pairs their plain arguments are
-// compared by cells, as those of their halves are ([plan.celled]).
+// compared by cells, as those of their halves are ([plan.pairStates]).
 
 // distinction is what a subject tells about an action: which rules decide, of the source and of
 // the artifacts.

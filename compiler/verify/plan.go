@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 )
 
 // plan says which subject is compared on what need not be compared for each: how an agent reads
@@ -29,11 +30,14 @@ const mostPairs = 500
 // time does not grow with their number and their patterns both.
 const mostPairStates = 2_000_000
 
-// mostStates bounds those of one.
-func (p *plan) mostStates() int { return mostPairStates / max(1, p.pairs) }
-
-// celled reports whether roles in modes are verified by cells.
-func (p *plan) celled() bool { return p.pairs <= mostPairs }
+// pairStates returns how many states are visited for one role in a mode at most; 0 where there are too
+// many of them to be verified by cells.
+func (p *plan) pairStates() int {
+	if p.pairs > mostPairs {
+		return 0
+	}
+	return min(regular.MostStates, mostPairStates/max(1, p.pairs))
+}
 
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {

@@ -150,6 +150,8 @@ var (
 		Subjects: []string{}}
 	otherServers = Sampled{Group: ir.MCP, Part: "servers that the inventory does not list",
 		Why: "one name stands for all of them", Subjects: []string{}}
+	unlistedTools = Sampled{Group: ir.MCP, Part: "tools that the inventory does not list",
+		Why: "one name stands for all of them", Subjects: []string{}}
 	rolesInModes = Sampled{Part: "roles in modes",
 		Why:      fmt.Sprintf("more than %d are compared on what the role and the mode tell apart", mostPairs),
 		Subjects: []string{}}
@@ -276,17 +278,22 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	parts := make([][]Sampled, len(report.Surfaces))
+	p := req.Policy.Project()
+	growing := slices.ContainsFunc(p.Servers, func(sv ir.Server) bool { return !p.ListsTools(&sv) })
+	parts := make([][]Sampled, len(report.Surfaces)) // those of one surface alone
 	for _, j := range jobs {
 		j.into(&report.Surfaces[j.surface])
-		if j.halves != nil && !universes.plan.celled() {
+		switch {
+		case j.halves != nil && universes.plan.pairStates() == 0:
 			parts[j.surface] = []Sampled{rolesInModes}
+		case personal(j.decider) && growing:
+			parts[j.surface] = []Sampled{unlistedTools}
 		}
 	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		report.Decisions += s.Compared
-		s.finish(req.Policy.Project(), parts[i])
+		s.finish(p, parts[i])
 	}
 	report.Diagnostics.Sort()
 	return report, err
@@ -525,10 +532,6 @@ type worker struct {
 // the source once.
 func run(ctx context.Context, w worker, jobs []*job) error {
 	req, universes := w.req, w.universes
-	left := map[ir.SubjectRef]int{}
-	for _, j := range jobs {
-		left[j.ref]++
-	}
 	queue := make(chan []*job)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -551,48 +554,44 @@ func run(ctx context.Context, w worker, jobs []*job) error {
 					mu.Lock()
 					stop = req.UntilWider && (stop || len(j.out.Findings) > 0)
 					failed = cmp.Or(failed, err)
-					if left[j.ref]--; left[j.ref] == 0 && req.Universes == nil {
-						universes.drop(j.ref)
-					}
 					if done++; req.Progress != nil {
 						surface := strings.TrimSpace(j.target.Target.Name() + " " + j.decider.Surface())
 						req.Progress(Step{done, len(jobs), surface, j.ref})
 					}
 					mu.Unlock()
 				}
+				if req.Universes == nil {
+					universes.drop(of[0].ref)
+				}
 			}
 		})
 	}
-	all := bySubject(jobs)
-	for len(all) > 0 {
-		end := slices.IndexFunc(all, func(j *job) bool { return j.ref != all[0].ref })
-		if end < 0 {
-			end = len(all)
-		}
-		queue <- all[:end]
-		all = all[end:]
+	for _, of := range bySubject(jobs) {
+		queue <- of
 	}
 	close(queue)
 	wg.Wait()
 	return cmp.Or(context.Cause(ctx), failed)
 }
 
-// bySubject returns jobs in an order that has those of a subject together, and those of roles in
-// modes at the end.
-func bySubject(jobs []*job) []*job {
-	order := map[ir.SubjectRef]int{}
+// bySubject returns the jobs of each subject, those of roles in modes at the end.
+func bySubject(jobs []*job) (all [][]*job) {
+	of := map[ir.SubjectRef][]*job{}
+	var refs, pairs []ir.SubjectRef
 	for _, j := range jobs {
-		if _, ok := order[j.ref]; ok {
-			continue
+		switch {
+		case of[j.ref] != nil:
+		case j.halves != nil:
+			pairs = append(pairs, j.ref)
+		default:
+			refs = append(refs, j.ref)
 		}
-		order[j.ref] = len(order)
-		if j.halves != nil {
-			order[j.ref] += len(jobs)
-		}
+		of[j.ref] = append(of[j.ref], j)
 	}
-	return slices.SortedStableFunc(slices.Values(jobs), func(a, b *job) int {
-		return cmp.Compare(order[a.ref], order[b.ref])
-	})
+	for _, ref := range append(refs, pairs...) {
+		all = append(all, of[ref])
+	}
+	return all
 }
 
 // finish puts what several jobs found in order, and says what was verified exactly.

@@ -152,11 +152,7 @@ func (l *lists) tools(s *session, server string) {
 	prefix := "mcp__" + server + "__"
 	named := func(tools rule.Tools) regular.Language {
 		pieces, begin := tools.Text()
-		of := []regular.Language{l.Text(pieces[0])}
-		for _, piece := range pieces[1:] {
-			of = append(of, regular.All, l.Text(piece))
-		}
-		any := l.Cat(of...)
+		any := l.Pieces(pieces, l.Text)
 		if begin != "" {
 			any = l.Or(any, l.Cat(l.Text(begin), regular.All))
 		}
@@ -189,34 +185,29 @@ func (l *lists) tools(s *session, server string) {
 	}
 }
 
-// Coded returns the lines of the programs that Claude Code knows: those that it runs because they
-// only read, or in a mode that accepts edits.
-func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language { return coded(g, sp) }
+// KnownPrograms returns the programs that Claude Code knows: those that it runs because they only
+// read, or in a mode that accepts edits.
+func KnownPrograms() []string { return known }
 
-// Coded does the same for sessions without rules.
-func (a *alone) Coded(g ir.Group, sp *regular.Space) regular.Language { return coded(g, sp) }
+// KnownPrograms returns them for sessions by artifacts.
+func (d *decider) KnownPrograms() []string { return known }
 
-// Coded does the same for one session.
-func (s *Session) Coded(g ir.Group, sp *regular.Space) regular.Language { return coded(g, sp) }
+// KnownPrograms returns them for sessions without rules.
+func (a *alone) KnownPrograms() []string { return known }
 
-func coded(g ir.Group, sp *regular.Space) regular.Language {
-	if g != ir.Command {
-		return regular.None
+var known = func() []string {
+	begin := append(slices.Clone(editing), "git config", "git stash", "git worktree")
+	for program := range reading {
+		if program != "git" {
+			begin = append(begin, program)
+		}
 	}
-	l, _ := sp.Once("lines that Claude Code knows", func() (regular.Language, error) {
-		begin := slices.Clone(editing)
-		for program := range reading {
-			if program != "git" {
-				begin = append(begin, program)
-			}
-		}
-		for command := range gitReading {
-			begin = append(begin, "git "+command)
-		}
-		return policy.Lines(sp, append(begin, "git config", "git stash", "git worktree")...), nil
-	})
-	return l
-}
+	for command := range gitReading {
+		begin = append(begin, "git "+command)
+	}
+	slices.Sort(begin)
+	return begin
+}()
 
 // lines adds what decides about plain lines, but for what rules deny, which it returns.
 func (l *lists) lines(s *session) (denied regular.Language) {
@@ -226,12 +217,9 @@ func (l *lists) lines(s *session) (denied regular.Language) {
 	// What a rule holds back of another line: the program alone, the line in another case, what may
 	// follow a word, one word, and the line without the words before its subcommand.
 	held := l.Or(denying, asking)
-	word := l.Star(l.Chars(regular.SetOf(func(r rune) bool { return r != ' ' })))
-	blank := l.Text(" ")
-	end := l.Optional(l.Cat(blank, regular.All))
-	alone := l.And(held, word)
-	l.add(nil, l.Or(l.Cat(alone, end), l.inLowerCase(s)),
-		l.Or(l.Cat(regular.All, blank, l.Or(held, l.Cat(alone, end))), l.Skipping(held)))
+	begins := l.Cat(l.And(held, l.Word()), l.MoreWords())
+	l.add(nil, l.Or(begins, l.inLowerCase(s)),
+		l.Or(l.Cat(regular.All, l.Text(" "), l.Or(held, begins)), l.Skipping(held)))
 	return denied
 }
 
@@ -257,14 +245,11 @@ func (l *lists) pieces(rules []bashRule, of func(string) regular.Language) regul
 		if r.all {
 			return regular.All
 		}
-		parts := []regular.Language{of(r.pieces[0])}
-		for _, piece := range r.pieces[1:] {
-			parts = append(parts, regular.All, of(piece))
-		}
+		matched := l.Pieces(r.pieces, of)
 		if r.boundary {
-			parts = append(parts, l.Optional(l.Cat(l.Text(" "), regular.All)))
+			matched = l.Cat(matched, l.MoreWords())
 		}
-		any = append(any, l.Cat(parts...))
+		any = append(any, matched)
 	}
 	return l.Or(any...)
 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,13 +14,8 @@ import (
 // Contains reports whether a subject has files.
 func (d *decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
 
-// Coded returns the lines in which the engine finds no command.
-func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
-	if g != ir.Command {
-		return regular.None
-	}
-	return policy.Lines(sp, slices.Sorted(maps.Keys(notCommands))...)
-}
+// KnownPrograms returns those in whose lines the engine finds no command.
+func (d *decider) KnownPrograms() []string { return slices.Sorted(maps.Keys(notCommands)) }
 
 // Languages returns what decides about a subject's plain files, lines, hosts and subagents: the
 // tokens of the CLI, what they are written for, the entries of the IDE, and the policy of each hook.
@@ -36,23 +30,22 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 			}
 			all = append(all, said...)
 		}
-		if g == ir.MCP {
+		switch g {
+		case ir.MCP:
 			all = append(all, d.named(s, sp)...)
 			continue
-		}
-		if g == ir.Command {
+		case ir.Command:
 			matched, meant := lines(d.entries(s), sp)
 			all = append(all, matched, meant)
 		}
 		if d.surface != cli || s.tokens == nil {
 			continue
 		}
-		for _, list := range [][]token{s.tokens.allow, s.tokens.deny} {
-			of, err := matched(list, g, sp)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, of)
+		if g == ir.Command {
+			denied, _ := lines(s.tokens.shellDeny, sp)
+			all = append(all, denied)
+		} else {
+			all = append(all, matched(s.tokens.allow, g, sp), matched(s.tokens.deny, g, sp))
 		}
 		if s.tokens.meaning != nil {
 			meant, err := s.tokens.meaning.Languages(sp, of)
@@ -71,11 +64,7 @@ func (d alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular
 }
 
 // matched returns what the tokens of a list for a group match.
-func matched(list []token, g ir.Group, sp *regular.Space) (regular.Language, error) {
-	if g == ir.Command {
-		matched, _ := lines(shellTokens(list), sp)
-		return matched, nil
-	}
+func matched(list []token, g ir.Group, sp *regular.Space) regular.Language {
 	keyword := map[ir.Group]format.Keyword{ir.Read: format.Read, ir.Edit: format.Write, ir.Web: format.WebFetch}[g]
 	var any []regular.Language
 	for i := range list {
@@ -87,58 +76,42 @@ func matched(list []token, g ir.Group, sp *regular.Space) (regular.Language, err
 			any = append(any, t.host.language(sp))
 			continue
 		}
-		quoted := make([]string, len(t.whole.parts))
-		for i, p := range t.whole.parts {
-			quoted[i] = regexp.QuoteMeta(p)
-		}
-		// The path that is matched begins with that of the project.
-		l, err := sp.Go(`(?s)\A(?:` + strings.Join(quoted, `.*`) + `)\z`)
-		if err != nil {
-			return regular.None, err
-		}
-		any = append(any, sp.After(l, root+"/"))
+		any = append(any, sp.After(t.whole.language(sp), root+"/")) // the path begins with that of the project
 	}
-	return sp.Or(any...), nil
+	return sp.Or(any...)
 }
 
 // lines returns the plain lines that tokens match ([token.matchesShell]), and those for which they
 // were written ([token.means]).
 func lines(list []token, sp *regular.Space) (matched, meant regular.Language) {
-	word := sp.Star(sp.Chars(regular.SetOf(func(r rune) bool { return r != ' ' })))
-	blank := sp.Text(" ")
-	end := sp.Optional(sp.Cat(blank, regular.All))
-	// named returns what begins with one of some words, or begins as others do.
+	word := sp.Word()
+	begins := func(first regular.Language) regular.Language { return sp.Cat(sp.And(first, word), sp.MoreWords()) }
+	// named returns what some languages have, or what begins with a word of others.
 	named := func(whole, first []regular.Language) regular.Language {
-		return sp.Or(sp.Or(whole...), sp.Cat(sp.And(sp.Or(first...), word), end))
+		return sp.Or(sp.Or(whole...), begins(sp.Or(first...)))
 	}
 	var names, firstNames, colons, firstColons, pairs []regular.Language
 	for i := range list {
 		t := &list[i]
-		whole, begins := t.whole.lines(sp), sp.Cat(sp.Text(t.Inside+" "), regular.All)
+		whole, longer := t.whole.language(sp), sp.Cat(sp.Text(t.Inside+" "), regular.All)
 		if !t.pair {
-			names, firstNames = append(names, whole, begins), append(firstNames, whole, sp.Text(t.Inside))
+			names, firstNames = append(names, whole, longer), append(firstNames, whole, sp.Text(t.Inside))
 			continue
 		}
-		colons, firstColons = append(colons, whole, begins), append(firstColons, whole, sp.Text(t.Inside))
-		first, rest := t.first.lines(sp), t.second.lines(sp)
-		behind := sp.Cat(word, blank, rest)
+		colons, firstColons = append(colons, whole, longer), append(firstColons, whole, sp.Text(t.Inside))
+		first, rest := t.first.language(sp), t.second.language(sp)
+		behind := sp.Cat(word, sp.Text(" "), rest)
 		if sp.Has(rest, "") {
 			behind = sp.Or(behind, word)
 		}
-		pairs = append(pairs, sp.And(sp.Or(first, sp.Cat(sp.And(first, word), end)), behind))
+		pairs = append(pairs, sp.And(sp.Or(first, begins(first)), behind))
 	}
 	meant = sp.Or(named(names, firstNames), sp.Or(pairs...))
 	return sp.Or(meant, named(colons, firstColons)), meant
 }
 
-// lines returns the plain lines, or names, that a glob matches.
-func (g glob) lines(sp *regular.Space) regular.Language {
-	of := []regular.Language{sp.Text(g.parts[0])}
-	for _, p := range g.parts[1:] {
-		of = append(of, regular.All, sp.Text(p))
-	}
-	return sp.Cat(of...)
-}
+// language returns the plain arguments that a glob matches.
+func (g glob) language(sp *regular.Space) regular.Language { return sp.Pieces(g.parts, sp.Text) }
 
 // language returns the plain hosts that an entry matches: no network has one.
 func (h hostEntry) language(sp *regular.Space) regular.Language {
@@ -209,7 +182,7 @@ func (d *decider) named(s setup, sp *regular.Space) (all []regular.Language) {
 	}
 	for i := range tokens {
 		if t := &tokens[i]; t.Keyword == format.MCP && t.pair && !t.anySecond {
-			all = append(all, t.second.anyCase(sp), t.writtenTool().lines(sp))
+			all = append(all, sp.Pieces(t.second.parts, sp.TextInAnyCase), t.writtenTool().language(sp))
 		}
 	}
 	for _, e := range slices.Concat(list, d.settings.admin) {
@@ -218,13 +191,4 @@ func (d *decider) named(s setup, sp *regular.Space) (all []regular.Language) {
 		}
 	}
 	return all
-}
-
-// anyCase returns the plain names that a glob in lower case matches.
-func (g glob) anyCase(sp *regular.Space) regular.Language {
-	of := []regular.Language{sp.TextInAnyCase(g.parts[0])}
-	for _, p := range g.parts[1:] {
-		of = append(of, regular.All, sp.TextInAnyCase(p))
-	}
-	return sp.Cat(of...)
 }

@@ -106,15 +106,11 @@ func strictly(a contract.Answer, line string, allow []token) (contract.Answer, *
 		return a, nil
 	}
 	why := looseLine(line)
-	meant := func(command string) bool {
-		return slices.ContainsFunc(allow, func(t token) bool { return t.means(command) })
+	unmeant := func(command string) bool {
+		return !slices.ContainsFunc(allow, func(t token) bool { return t.means(command) })
 	}
-	if why == "" && len(allow) > 0 {
-		for _, command := range splitShell(line).commands {
-			if !meant(command) {
-				why = looseName
-			}
-		}
+	if why == "" && len(allow) > 0 && slices.ContainsFunc(splitShell(line).commands, unmeant) {
+		why = looseName
 	}
 	if why == "" {
 		return a, nil

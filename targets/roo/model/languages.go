@@ -18,16 +18,8 @@ var errThrows = errors.New("a line of the ignore file is no expression")
 // Contains reports whether a subject is a mode that is there.
 func (d *decider) Contains(ref ir.SubjectRef) bool { return d.modes[ref.Mode] != nil && ref.Role == "" }
 
-// Coded returns the lines whose words are held against the ignore file.
-func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
-	if g != ir.Command {
-		return regular.None
-	}
-	l, _ := sp.Once("lines that Roo knows", func() (regular.Language, error) {
-		return policy.Lines(sp, slices.Sorted(maps.Keys(fileReaders))...), nil
-	})
-	return l
-}
+// KnownPrograms returns those whose words are held against the ignore file.
+func (d *decider) KnownPrograms() []string { return slices.Sorted(maps.Keys(fileReaders)) }
 
 // Languages returns what decides about a mode's plain files: the ignore file and the fileRegex of
 // its group. No other line, host or mode is decided by its name.

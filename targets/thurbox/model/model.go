@@ -111,13 +111,8 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 	return nil, nil
 }
 
-// Coded returns the lines that Claude Code knows.
-func (d *decider) Coded(g ir.Group, sp *regular.Space) regular.Language {
-	for _, s := range d.sessions {
-		return s.Coded(g, sp)
-	}
-	return regular.None
-}
+// KnownPrograms returns those of Claude Code.
+func (d *decider) KnownPrograms() []string { return claude.KnownPrograms() }
 
 // Contains reports whether Thurbox starts a session of a subject.
 func (d *decider) Contains(ref ir.SubjectRef) bool {
