@@ -31,8 +31,12 @@ var shellsUnderTest = []struct {
 	{"busybox", []string{"busybox", "sh"}, "printf"},
 }
 
-// endOfWords ends the words of a command in the log.
-const endOfWords = "<end>"
+// endOfWords ends the words of a command in the log. newLine stands for one in them: bash writes
+// what its printf has at each line, and so two commands of a pipe would write between each other.
+const (
+	endOfWords = "<end>"
+	newLine    = "<line>"
+)
 
 // stubs are the programs that the lines run. The last of them fail.
 var stubs = []string{"ls", "git", "npm", "make", "cat", "x", "no", "nope"}
@@ -89,7 +93,11 @@ func runIn(t *testing.T, shell []string, printf string, lines []string) [][][]st
 		case name == "cat":
 			then = fmt.Sprintf(`while IFS= read -r L; do %s '%%s\n' "$L"; done; %[1]s ''`, printf)
 		}
-		fmt.Fprintf(&script, "%s() { %s '%%s\\0' %s \"$@\" '%s' >>'%s'; %s; }\n", name, printf, name, endOfWords, log, then)
+		words := `"$@"`
+		if shell[0] == "bash" {
+			words = `"${@//$'\n'/` + newLine + `}"`
+		}
+		fmt.Fprintf(&script, "%s() { %s '%%s\\0' %s %s '%s' >>'%s'; %s; }\n", name, printf, name, words, endOfWords, log, then)
 	}
 	for i, line := range lines {
 		fmt.Fprintf(&script, "%s\nwait\nmark %d\n", line, i)
@@ -113,7 +121,7 @@ func runIn(t *testing.T, shell []string, printf string, lines []string) [][][]st
 	data, _ := os.ReadFile(log)
 	got := make([][][]string, len(lines))
 	at := 0
-	for _, entry := range strings.Split(string(data), "\x00"+endOfWords+"\x00") {
+	for _, entry := range strings.Split(strings.ReplaceAll(string(data), newLine, "\n"), "\x00"+endOfWords+"\x00") {
 		words := strings.Split(entry, "\x00")
 		if words[0] == "mark" {
 			at++
