@@ -34,7 +34,7 @@ var (
 	model      = append(slices.Clip(words), "compiler/ir")
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
-	vocabulary = append(slices.Clip(decisions), "compiler/digest", "compiler/contract")
+	vocabulary = append(slices.Clip(decisions), "compiler/digest", "compiler/located", "compiler/layout", "compiler/contract")
 )
 
 // layers lists every package of the module once, in the direction
@@ -49,11 +49,13 @@ var layers = []layer{
 	{pkg: "compiler/textdiff"},
 	{pkg: "compiler/located", may: []string{"compiler/diag"}},
 	{pkg: "compiler/record", may: []string{"compiler/diag"}},
+	{pkg: "compiler/layout", may: []string{"compiler/diag", "compiler/located"}},
+	{pkg: "compiler/originals", may: []string{"compiler/diag", "compiler/record"}},
 	{pkg: "compiler/digest", may: []string{"compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
 	{pkg: "compiler/policy", may: patterns},
-	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest")},
+	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest", "compiler/layout", "compiler/located")},
 
 	// The stages know the vocabulary and the stages before them.
 	{pkg: "compiler/lint", may: vocabulary},
@@ -61,7 +63,8 @@ var layers = []layer{
 	{pkg: "compiler/source", may: append(slices.Clip(words), "cue"), cue: withCUE},
 	{pkg: "compiler/shape", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
 	{pkg: "compiler/resolve", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
-	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit")},
+	{pkg: "compiler/output", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit",
+		"compiler/originals", "compiler/record")},
 	{pkg: "compiler", may: []string{"compiler/...", "cue"}, cue: withCUE},
 
 	// What asks the model.

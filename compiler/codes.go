@@ -109,6 +109,11 @@ func Codes() []diag.Doc {
 			"uses what an older one does not know or decides in another way. Install the newer one."},
 		{Code: diag.NoTargets, Text: "modec.toml has no [targets.NAME] table, so that there is nothing to compile " +
 			"for. An empty table takes a target with its defaults."},
+		{Code: diag.Kept, Text: "A file was overwritten by force. What was there is in the folder that the note " +
+			"names, which is the user's own, outside the repository."},
+		{Code: diag.NoOriginal, Text: "A clean takes modec's part out of a file that a person wrote before modec " +
+			"took it over, and cannot put that text back: the user who migrated has it, and git has it where it " +
+			"was committed."},
 		{Code: diag.NotOurs, Text: "A build would replace a file that modec did not write, or an entry of a shared " +
 			"one. It stops, and nothing is written. Move the file away, or overwrite it with --force."},
 		{Code: diag.NotUTF8, Text: "A file contains bytes that are not UTF-8, at the place given. Every data, prompt " +

@@ -28,6 +28,8 @@ var elsewhere = map[string]string{
 	"cannot-write":        "compiler/output: TestWriteStaysInsideTheRoot",
 	"edited":              "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
 	"not-ours":            "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
+	"kept":                "compiler/output: TestForceKeepsWhatWasThere",
+	"no-original":         "compiler/output: TestAnOriginalOfSomebodyElse",
 	"foreign-path":        "TestTargetsAreHeldToWhatTheyOwn",
 	"path-collision":      "TestTargetsAreHeldToWhatTheyOwn",
 	"cannot-merge":        "cmd/modec: build-shared.txtar",

@@ -110,7 +110,7 @@ func (c *buildCmd) build(e *env) error {
 		return e.ui.fail(diags)
 	}
 	if c.Check {
-		return c.check(e, checked{res: res, opt: output.Options{Dir: out}, diags: diags, memory: m, start: start})
+		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags, memory: m, start: start})
 	}
 	if res.Config.Verify {
 		_, list, _ := e.verify(res, nil, verifySeed)
@@ -118,8 +118,8 @@ func (c *buildCmd) build(e *env) error {
 			return e.ui.fail(diags)
 		}
 	}
-	opt := output.Options{Dir: out, Version: version(), Force: c.Force, DryRun: c.DryRun || c.Diff, Check: c.Diff,
-		Progress: e.progress()}
+	opt := e.outputs(out)
+	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
 	changes, list := res.Write(e.ctx, opt)
 	if diags = append(diags, list...); diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -141,6 +141,7 @@ func (c *buildCmd) build(e *env) error {
 	default:
 		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
 		e.ui.build(res, changes, diags, summary)
+		e.ui.kept(diags)
 	}
 	return nil
 }
@@ -199,7 +200,7 @@ func (c *buildCmd) check(e *env, x checked) error {
 	diags := append(x.diags, list...)
 	drift := slices.DeleteFunc(slices.Clone(changes),
 		func(c output.Change) bool { return c.Action == output.Unchanged })
-	there, missing := present(x.res, changes)
+	there, _ := present(x.res, changes)
 	if disk != nil && len(there.Outputs) > 0 {
 		_, list, _ := e.verify(there, disk, verifySeed)
 		diags = append(diags, list...)
@@ -229,8 +230,8 @@ func (c *buildCmd) check(e *env, x checked) error {
 				return edited(d) && contract.ForMachines(d.Path)
 			})
 		}
-		if len(missing) > 0 {
-			e.ui.note("next: modec build\n")
+		if next := mended(drift); next != "" {
+			e.ui.note("next: %s\n", next)
 		}
 	}
 	if failed == nil {
@@ -239,6 +240,18 @@ func (c *buildCmd) check(e *env, x checked) error {
 		e.ui.upToDate(c, s, x.start)
 	}
 	return failed
+}
+
+// mended returns the command after which files are as the source makes them, "" where they are.
+func mended(drift []output.Change) string {
+	theirs := func(c output.Change) bool { return c.State == output.Edited || c.State == output.Foreign }
+	switch {
+	case len(drift) == 0:
+		return ""
+	case slices.ContainsFunc(drift, theirs):
+		return "move what people changed into the source, or `modec build --force`, which keeps a copy of it"
+	}
+	return "modec build"
 }
 
 // present returns a result with those targets whose files are all there, and the paths

@@ -15,7 +15,8 @@ type cleanCmd struct {
 func (cleanCmd) Help() string {
 	return `Removes what the builds of a project wrote, as modec.lock records it: modec's own files, its
 entries in files that people write too, and the lock. The source and everything of yours stays. A file that
-somebody edited stops it, and nothing is removed.
+somebody edited stops it, and nothing is removed. A file that modec took over from you gets its original
+back, to the byte, where you migrated it or where git has it.
 
 It needs no source: a project whose modec.toml is broken or gone can be cleaned too.
 
@@ -37,8 +38,8 @@ type cleanReport struct {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	opt := output.Options{Dir: e.output(c.Out), Force: c.Force, DryRun: c.DryRun, Targets: e.targets,
-		Progress: e.progress()}
+	opt := e.outputs(e.output(c.Out))
+	opt.Force, opt.DryRun, opt.Targets = c.Force, c.DryRun, e.targets
 	changes, diags := output.Clean(e.ctx, opt)
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -46,13 +47,17 @@ func (c *cleanCmd) Run(e *env) error {
 	if e.ui.json {
 		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, diags})
 	}
-	removed, kept := 0, 0
-	verb, take := "removed", "took"
+	e.ui.diagnostics(diags)
+	removed, kept, restored := 0, 0, 0
+	verb, take, put := "removed", "took", "restored"
 	if c.DryRun {
-		verb, take = "would remove", "would take"
+		verb, take, put = "would remove", "would take", "would restore"
 	}
 	for _, x := range changes {
-		if x.Action == output.Remove {
+		if x.Restored {
+			restored++
+			e.ui.note("%s %s as it was before modec\n", put, diag.Clean(x.Path))
+		} else if x.Action == output.Remove {
 			removed++
 			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
 		} else {
@@ -63,7 +68,8 @@ func (c *cleanCmd) Run(e *env) error {
 	if len(changes) == 0 {
 		e.ui.note("nothing to do: no build wrote files here\n")
 	} else {
-		e.ui.note("%s %s, and entries of %s\n", verb, count(removed, "file"), count(kept, "file"))
+		e.ui.note("%s %s, and entries of %s; %s %s\n", verb, count(removed, "file"), count(kept, "file"),
+			put, count(restored, "file"))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/suggest"
 )
@@ -31,6 +32,8 @@ type migrateCmd struct {
 	Apply    bool     `help:"Write the patches of the suggestions too."`
 	DryRun   bool     `help:"Write nothing; print the report."`
 	Force    bool     `help:"Overwrite files of the source that exist already."`
+
+	folder string // that is read
 }
 
 func (migrateCmd) Help() string {
@@ -112,6 +115,12 @@ func (c *migrateCmd) Run(e *env) error {
 			return e.ui.fail(sourceExists(list))
 		}
 	}
+	kept := 0
+	if !c.DryRun {
+		if kept, err = c.keep(e, res); err != nil {
+			e.ui.note("%v\n", err)
+		}
+	}
 	if e.ui.json {
 		return e.ui.emit(c.report(e, res, found, diags))
 	}
@@ -127,6 +136,10 @@ func (c *migrateCmd) Run(e *env) error {
 	if c.Suggest || c.Apply {
 		e.ui.suggestions(res.FS, found)
 	}
+	if kept > 0 {
+		e.ui.note("kept the original of %s for you, outside the repository; `modec clean` puts it back\n",
+			count(kept, "file"))
+	}
 	if !c.DryRun {
 		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
 	}
@@ -137,10 +150,39 @@ func (c *migrateCmd) Run(e *env) error {
 	return nil
 }
 
+// keep records the files of the project that were imported, so that the next build takes them over.
+// What a build wrote before is no original. It returns how many there are.
+func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
+	if c.folder != e.dir {
+		return 0, nil
+	}
+	lock, _ := os.ReadFile(filepath.Join(e.dir, output.LockFile))
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	record := originals.Load(e.dir)
+	for _, name := range res.Report.Files {
+		data, err := root.ReadFile(name)
+		if err != nil || output.Built(lock, name) { // of the home folder, or modec's own
+			continue
+		}
+		record.Files[name] = originals.File{Data: data, Taken: res.Taken(name)}
+		n++
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	return n, record.Save()
+}
+
 // firstBuild returns how to build what was imported: the files of the agents are people's, and a
 // build replaces them only by force.
 func (e *env) firstBuild(res *compiler.Result) string {
-	_, diags := res.Write(e.ctx, output.Options{Dir: e.dir, DryRun: true})
+	opt := e.outputs(e.dir)
+	opt.DryRun = true
+	_, diags := res.Write(e.ctx, opt)
 	var theirs []string
 	for _, d := range diags {
 		if d.Code == diag.NotOurs && !slices.Contains(theirs, d.Pos.File) {
@@ -253,6 +295,7 @@ func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) 
 			return nil, err
 		}
 	}
+	c.folder = folder
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the folder to import from: %w", err)

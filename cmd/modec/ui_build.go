@@ -66,6 +66,15 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	u.note("%s\n", summary)
 }
 
+// kept prints where copies are of what was overwritten by force.
+func (u *ui) kept(diags diag.List) {
+	for _, d := range diags {
+		if d.Code == diag.Kept && !u.verbose {
+			u.note("%s: %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Message))
+		}
+	}
+}
+
 // files prints the files of a target: one line, or one for each file with -v.
 func (u *ui) files(r targetReport, title string) {
 	total, n := 0, 0

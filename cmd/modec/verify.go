@@ -130,7 +130,8 @@ func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler
 	if disk == nil {
 		return res, nil, nil
 	}
-	opt := output.Options{Dir: e.dir, Version: version(), Check: true}
+	opt := e.outputs(e.dir)
+	opt.Check = true
 	if c.Staged {
 		opt = output.Options{FS: disk, Version: version(), Check: true}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -39,4 +41,12 @@ func (e *env) progress() output.Progress {
 // put writes files of the project that are people's own.
 func (e *env) put(files []contract.File, there output.Existing) diag.List {
 	return output.Put(e.ctx, files, output.PutOptions{Dir: e.dir, Existing: there, Progress: e.progress()})
+}
+
+// outputs returns the options of what is written below a folder.
+func (e *env) outputs(dir string) output.Options {
+	return output.Options{Dir: dir, Version: version(), Progress: e.progress(),
+		Originals: func() *originals.Record { return originals.Load(dir) },
+		Blob:      func(name string) ([]byte, error) { return gittree.Blob(e.ctx, dir, name) },
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 )
@@ -76,6 +77,14 @@ func Decision(t Target, r *policy.Result) ir.Decision {
 		return r.Decision
 	}
 	return r.Lacking()
+}
+
+// LaidOut is a target with files that people lay out in their own way. A build keeps their lines
+// where they say what it would write.
+type LaidOut interface {
+	Target
+	// Layout returns the style of the file at a path, nil for one that is written as it is.
+	Layout(path string) *layout.Style
 }
 
 // Input is what a target compiles.

@@ -126,6 +126,14 @@ func (t *Tree) Close() error {
 	return t.batch.cmd.Wait()
 }
 
+// Blob returns the content of a file's object in the repository of a folder.
+func Blob(ctx context.Context, dir, object string) ([]byte, error) {
+	if strings.Trim(object, "0123456789abcdef") != "" || object == "" {
+		return nil, fmt.Errorf("got %q, want the name of an object of git", object)
+	}
+	return git{ctx, dir}.run("cat-file", "blob", object)
+}
+
 type git struct {
 	ctx context.Context
 	dir string

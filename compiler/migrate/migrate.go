@@ -87,6 +87,22 @@ func (s Share) Percent() float64 {
 	return 100 * float64(s.Understood) / float64(s.Of)
 }
 
+// Taken names what of a file the new source says: its rules as they are written, and its servers.
+// What was refused, or left as it is, is not among them.
+func (r *Result) Taken(file string) (names []string) {
+	for _, n := range r.Report.Notes {
+		if n.Rule && n.Pos.File == file && n.Kind != contract.Refused && n.Kind != contract.Left {
+			names = append(names, n.What)
+		}
+	}
+	for i := range r.Project.Servers {
+		if s := &r.Project.Servers[i]; s.Pos.File == file {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // Formats returns the formats that From may name, with the importer of each.
 func Formats(all []contract.Target) map[string]contract.Importer {
 	out := map[string]contract.Importer{}

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -34,6 +35,19 @@ type Lock struct {
 	Artifacts map[string]string `toml:"artifacts"`
 	// Entries are what modec wrote into files that people write too, by path.
 	Entries map[string]jsonedit.Entries `toml:"entries,omitempty"`
+	// Adopted are the files that people wrote and modec took over, by path.
+	Adopted map[string]adopted `toml:"adopted,omitempty"`
+}
+
+// adopted is a file that modec took over. Its original is in the user's own record, and in git where
+// it was committed.
+type adopted struct {
+	Original string `toml:"original"` // the hash of the person's bytes
+	Blob     string `toml:"blob"`     // their name as an object of git (SHA-1)
+	// Built is the hash of what modec made of it; "" where the source no longer makes it.
+	Built string `toml:"built,omitempty"`
+	// Places are those of a file that people write too.
+	Places []string `toml:"places,omitempty"`
 }
 
 // remember notes the entries of a file; none, for a file that is modec's alone.
@@ -62,6 +76,13 @@ func Writer(lock []byte, path string) (target string, ok bool) {
 	return target, hash != "" && hash != mergedFile
 }
 
+// Built reports whether a build wrote a path of a project, or entries of it, as the bytes of the
+// lock say.
+func Built(lock []byte, path string) bool {
+	l, err := parseLock(lock)
+	return err == nil && l.Artifacts[path] != ""
+}
+
 // artifactLine is the value of one line: "roo sha256:…".
 func artifactLine(target, hash string) string { return target + " " + hash }
 
@@ -74,6 +95,12 @@ func splitArtifact(v string) (target, hash string) {
 func Sum(b []byte) string {
 	h := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(h[:])
+}
+
+// gitBlob returns the name that git gives to bytes.
+func gitBlob(b []byte) string {
+	h := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(b)), b...))
+	return hex.EncodeToString(h[:])
 }
 
 func (l *Lock) marshal() ([]byte, error) {
@@ -93,6 +120,9 @@ func parseLock(b []byte) (*Lock, error) {
 	}
 	if l.Version != lockVersion {
 		return nil, fmt.Errorf("%s has version %d; this modec reads version %d", LockFile, l.Version, lockVersion)
+	}
+	if l.Artifacts == nil {
+		l.Artifacts = map[string]string{} // an empty table
 	}
 	return &l, nil
 }

@@ -15,6 +15,8 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/originals"
 )
 
 // Action is what a build does to one path.
@@ -50,10 +52,13 @@ type Change struct {
 	Merged bool `json:"shared,omitempty"`
 	// State is why it would change; "" for a file that would not.
 	State State `json:"state,omitempty"`
+	// Restored is set where clean puts the file back as it was before modec took it over.
+	Restored bool `json:"restored,omitempty"`
 
 	data    []byte
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it
+	places  []string         // of a merged file: those of modec's entries
 }
 
 // Options configure a build: where artifacts go and how much may be overwritten.
@@ -67,6 +72,12 @@ type Options struct {
 	Check bool
 	// Targets are those whose artifacts Clean takes out.
 	Targets []contract.Target
+	// Originals returns the files that a build takes over without force, and that Clean restores. A
+	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
+	// kept.
+	Originals func() *originals.Record
+	// Blob reads an object of git, for an original that Originals lacks; nil: there is no git.
+	Blob func(name string) ([]byte, error)
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -112,6 +123,7 @@ func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 	w.readLocks()
 	w.stopOnce(b)
 	changes := w.plan(b)
+	w.keepReplaced(changes)
 	if opt.Check {
 		changes = append(changes, w.checkLock(b, changes)...)
 	}
@@ -145,7 +157,8 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	}
 	defer w.close()
 	w.readLocks()
-	changes := w.removals(opt.Targets, func(string, string) bool { return true })
+	changes := w.restored(w.removals(opt.Targets, func(string, string) bool { return true }))
+	w.keepReplaced(changes)
 	changes, list := w.finish(ctx, changes, func() error {
 		if err := w.sweep(); err != nil {
 			return err
@@ -223,6 +236,8 @@ type writer struct {
 	settled *Lock    // what the disk shows to be true of the two
 	gone    []string // artifacts that are neither emitted any more nor there
 	diags   diag.List
+
+	originals *originals.Record // once it was asked for
 }
 
 func (w *writer) readLocks() {
@@ -249,7 +264,7 @@ func (w *writer) plan(b Build) []Change {
 	var changes []Change
 	compiled := map[string]bool{"modec": b.whole()}
 	emitted := map[string]bool{}
-	add := func(name string, f contract.File) {
+	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
 			if c, ok := w.merge(name, f.Path, f.Data, f.Places); ok {
@@ -257,18 +272,24 @@ func (w *writer) plan(b Build) []Change {
 			}
 			return
 		}
-		c := Change{Target: name, Path: f.Path, Bytes: len(f.Data), SHA256: Sum(f.Data), data: f.Data}
-		w.judge(&c)
+		c := Change{Target: name, Path: f.Path, data: f.Data}
+		w.judge(&c, style)
+		c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
 		changes = append(changes, c)
 	}
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true
+		laid, _ := o.Target.(contract.LaidOut)
 		for _, f := range o.Files {
-			add(o.Target.Name(), f)
+			var style *layout.Style
+			if laid != nil {
+				style = laid.Layout(f.Path)
+			}
+			add(o.Target.Name(), f, style)
 		}
 	}
 	for _, f := range b.Common {
-		add("modec", f)
+		add("modec", f, nil)
 	}
 	var all []contract.Target
 	for _, o := range b.Outputs {
@@ -331,6 +352,9 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 			owned = append(owned, l.Entries[p])
 		}
 	}
+	if o, ok := w.takenOver(p, have); ok {
+		owned = append(owned, jsonedit.Adopt(have, patterns, o.Taken))
+	}
 	res, err := jsonedit.Merge(have, want, patterns, owned, jsonedit.Force(w.opt.Force))
 	state := w.sharedState(p, have, res.Conflicts)
 	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
@@ -354,6 +378,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		data:    res.Data,
 		have:    have,
 		entries: res.Entries,
+		places:  patterns,
 	}
 	switch {
 	case res.Data == nil:
@@ -383,10 +408,12 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 }
 
 // judge decides what happens to the path of an emitted file, and reports one
-// that is not modec's to replace.
-func (w *writer) judge(c *Change) {
+// that is not modec's to replace. The lines of one that is there stay where they say the same.
+func (w *writer) judge(c *Change, style *layout.Style) {
 	var err error
-	c.have, err = w.read(c.Path)
+	if c.have, err = w.read(c.Path); err == nil {
+		c.data = style.Keep(c.have, c.data)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Action, c.State = Create, Missing
@@ -427,6 +454,10 @@ func (w *writer) mine(c *Change) bool {
 				return true
 			}
 		}
+	}
+	if _, ok := w.takenOver(c.Path, c.have); ok && !recorded {
+		c.State = Stale
+		return true
 	}
 	if c.State = Foreign; recorded {
 		c.State = Edited
@@ -566,8 +597,11 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 				l.remember(p, w.settled.Entries[p])
 			}
 		}
+		l.Adopted = maps.Clone(w.settled.Adopted)
 	}
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
+		w.adopt(l, c)
 		switch {
 		case c.Action == Remove:
 		case !c.Merged:

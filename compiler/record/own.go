@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -35,19 +36,29 @@ func Read(place string) []byte {
 	return data
 }
 
-// Write puts a record into its place, whole or not at all. Without it the next run takes longer,
-// so that Write ignores errors.
+// Write puts a record into its place, whole or not at all, and removes what was not used for long
+// beside it. Without it the next run takes longer, so that Write ignores errors.
 func Write(place string, data []byte) {
-	if place == "" || len(data) > largest {
-		return
+	if Keep(place, data) == nil {
+		prune(filepath.Dir(place))
+	}
+}
+
+// Keep puts a record into its place, whole or not at all. Only the user reads it.
+func Keep(place string, data []byte) error {
+	if place == "" {
+		return errors.New("there is no folder of the user's")
+	}
+	if len(data) > largest {
+		return fmt.Errorf("got more than %d MiB", largest>>20)
 	}
 	dir := filepath.Dir(place)
-	if os.MkdirAll(dir, 0o700) != nil {
-		return
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 	f, err := os.CreateTemp(dir, "new-*")
 	if err != nil {
-		return
+		return err
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -55,7 +66,6 @@ func Write(place string, data []byte) {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return
 	}
-	prune(dir)
+	return err
 }

@@ -1,0 +1,44 @@
+package jsonedit
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// Adopt returns the entries of a file at the places of some patterns, as if modec had written them,
+// of those that were taken over. What is taken is named as a report names it: by the entry's own
+// text or name, which a key or a value may stand beside ("allow Bash(ls)", "defaultMode plan").
+// Objects and lists on the way to the entries stay the person's. Nil is returned for a file that is
+// not JSON.
+func Adopt(have []byte, patterns, taken []string) Entries {
+	have, _ = bytes.CutPrefix(have, byteOrderMark)
+	if _, err := parse(have); err != nil {
+		return nil
+	}
+	entries, err := flatten(have, patterns)
+	if err != nil {
+		return nil
+	}
+	out := Entries{}
+	for _, e := range entries {
+		var of func(what string) bool
+		switch e.kind {
+		case container:
+			continue
+		case listItem:
+			text, ok := textOf(e.value)
+			if !ok {
+				continue
+			}
+			of = func(what string) bool { return what == text || strings.HasSuffix(what, " "+text) }
+		default:
+			name := e.tokens[len(e.tokens)-1]
+			of = func(what string) bool { return what == name || strings.HasPrefix(what, name+" ") }
+		}
+		if slices.ContainsFunc(taken, of) {
+			out[e.place] = e.sum()
+		}
+	}
+	return out
+}

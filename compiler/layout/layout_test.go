@@ -1,0 +1,191 @@
+package layout_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/located"
+)
+
+// modes is the style of a list of objects.
+var modes = layout.Style{
+	Read: func(data []byte) (*located.Value, string, error) {
+		v, err := located.YAML("f", data)
+		return v, "", err
+	},
+	List: "modes", ID: "slug",
+	Ignored: func(key string) bool { return key == "source" },
+	Same: func(key string, a, b *located.Value) bool {
+		return key == "text" && strings.TrimSpace(a.Text) == strings.TrimSpace(b.Text)
+	},
+}
+
+// page is the style of front matter.
+var page = layout.Style{
+	Read: func(data []byte) (*located.Value, string, error) {
+		front, rest, ok := strings.Cut(strings.TrimPrefix(string(data), "---\n"), "\n---\n")
+		if !ok {
+			return nil, "", fmt.Errorf("got no front matter")
+		}
+		v, err := located.YAML("f", []byte("\n"+front))
+		return v, rest, err
+	},
+}
+
+func TestKeep(t *testing.T) {
+	const want = "# modec\nmodes:\n  - slug: \"a\"\n    name: \"A\"\n    groups:\n      - read\n" +
+		"  - slug: \"b\"\n    name: \"B\"\n    groups:\n      - edit\n"
+	for _, x := range []struct {
+		name             string
+		style            *layout.Style
+		have, want, kept string
+	}{
+		{"the same", &modes, "modes:\n- name: A # ours\n  slug: a\n  groups: [read]\n\n- {slug: b, name: B, groups: [edit]}\n", want, "="},
+		{"one differs", &modes,
+			"# top\nmodes:\n  # first\n- name: A # ours\n  slug: a\n  groups: [read]\n\n# second\n- slug: b\n  groups: [read] # why\n  source: project\n  name: B\n\n# the end\n",
+			want,
+			"# top\nmodes:\n  # first\n- name: A # ours\n  slug: a\n  groups: [read]\n\n# second\n- slug: b\n  groups:\n    - edit\n  source: project\n  name: B\n\n# the end\n"},
+		{"another order", &modes, "modes:\n  - slug: b\n    name: B\n    groups: [edit]\n  - slug: a\n    name: A\n    groups: [read]", want,
+			"modes:\n  - slug: a\n    name: A\n    groups: [read]\n  - slug: b\n    name: B\n    groups: [edit]\n"},
+		{"one is gone and one is new", &modes, "modes:\n    - slug: c\n      name: C\n      groups: []\n    - slug: a\n      name: A\n      groups: [read]\nother: 1\n", want, "new"},
+		{"a key twice", &modes, "modes:\n- slug: a\n  name: A\n  name: A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n", want, "new"},
+		{"an anchor", &modes, "modes:\n- slug: a\n  name: &x A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n", want, "new"},
+		{"two documents", &modes, "modes:\n- slug: a\n  name: A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n---\nx: 1\n", want, "new"},
+		{"white space around a text", &modes, "modes:\n- slug: a\n  text: |\n    One.\n    Two.\n", "modes:\n  - slug: a\n    text: \"One.\\nTwo.\"\n", "="},
+		{"line breaks of Windows", &modes, "modes:\r\n- {slug: a}\r\n", "modes:\n  - slug: a\n", "new"},
+		{"front matter", &page, "---\n# mine\nname: x\ntools: a\nmodel: b\n---\n\nHello\n", "---\nname: \"x\"\nmodel: \"c\"\n---\nHello\n",
+			"---\n# mine\nname: x\nmodel: \"c\"\n---\n\nHello\n"},
+		{"another prompt", &page, "---\nname: x # mine\n---\n\nHello\n", "---\nname: \"x\"\n---\nBye\n", "---\nname: x # mine\n---\nBye\n"},
+	} {
+		kept := x.kept
+		switch kept {
+		case "=":
+			kept = x.have
+		case "new":
+			kept = x.want
+		}
+		if got := string(x.style.Keep([]byte(x.have), []byte(x.want))); got != kept {
+			t.Errorf("%s: got\n%s\nwant\n%s", x.name, got, kept)
+		}
+	}
+}
+
+// Whatever a person wrote, the result says what modec would write, and a second run changes nothing.
+func TestKeepDrawn(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 1))
+	kept := 0
+	for range 3000 {
+		have, want := drawn(r), drawn(r)
+		if r.IntN(3) == 0 {
+			want = have
+		}
+		a, b := []byte(have.text(r)), []byte(want.text(rand.New(rand.NewPCG(1, 1))))
+		got := modes.Keep(a, b)
+		if again := modes.Keep(got, b); string(again) != string(got) {
+			t.Fatalf("the second run changes\n%s\nto\n%s", got, again)
+		}
+		v, err := located.YAML("f", got)
+		if err != nil {
+			t.Fatalf("%v in\n%s\nof\n%s\nand\n%s", err, got, a, b)
+		}
+		if says, wants := read(v), want.says(); says != wants {
+			t.Fatalf("got %s, want %s in\n%s\nof\n%s\nand\n%s", says, wants, got, a, b)
+		}
+		if string(got) != string(b) {
+			kept++
+		}
+	}
+	if kept < 800 {
+		t.Errorf("kept something in %d files only", kept)
+	}
+}
+
+type drawnFile []map[string]string
+
+var values = []string{"A", "B: c", "# no", "x\ny\n\n z", "- d", "'q'", "\"w\"", "|", "ü"}
+
+func drawn(r *rand.Rand) (f drawnFile) {
+	for _, slug := range []string{"a", "b", "c"} {
+		if r.IntN(3) == 0 {
+			continue
+		}
+		m := map[string]string{"slug": slug}
+		for _, key := range []string{"name", "when", "role"} {
+			if r.IntN(3) > 0 {
+				m[key] = values[r.IntN(len(values))]
+			}
+		}
+		f = append(f, m)
+	}
+	r.Shuffle(len(f), func(i, j int) { f[i], f[j] = f[j], f[i] })
+	return f
+}
+
+func (f drawnFile) text(r *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString("# top\nmodes:")
+	if len(f) == 0 {
+		b.WriteString(" []")
+	}
+	b.WriteString("\n")
+	dash, step := strings.Repeat(" ", r.IntN(3)), strings.Repeat(" ", 1+r.IntN(3))
+	for _, m := range f {
+		if r.IntN(4) == 0 {
+			b.WriteString(dash + "# about it\n")
+		}
+		keys := []string{"slug", "name", "when", "role"}
+		r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+		lead := dash + "-" + step
+		for _, key := range keys {
+			if v, ok := m[key]; ok {
+				b.WriteString(lead + key + ": " + scalar(r, v, strings.Repeat(" ", len(dash)+1+len(step))) + "\n")
+				lead = strings.Repeat(" ", len(lead))
+				if r.IntN(5) == 0 {
+					b.WriteString(lead + "# after " + key + "\n")
+				}
+			}
+		}
+		if r.IntN(3) == 0 {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+func scalar(r *rand.Rand, v, indent string) string {
+	if strings.Contains(v, "\n") && r.IntN(2) == 0 {
+		return "|-\n" + indent + "  " + strings.ReplaceAll(v, "\n", "\n"+indent+"  ")
+	}
+	if strings.Contains(v, "\n") || r.IntN(2) == 0 || strings.ContainsAny(v, ":#-'\"|") {
+		return fmt.Sprintf("%q", v)
+	}
+	return v
+}
+
+func (f drawnFile) says() string {
+	var b strings.Builder
+	for _, m := range f {
+		for _, key := range []string{"slug", "name", "when", "role"} {
+			if v, ok := m[key]; ok {
+				fmt.Fprintf(&b, "%s=%q ", key, v)
+			}
+		}
+		b.WriteString("; ")
+	}
+	return b.String()
+}
+
+func read(v *located.Value) string {
+	var f drawnFile
+	for _, x := range v.Get("modes").List() {
+		m := map[string]string{}
+		for _, field := range x.Fields() {
+			m[field.Key], _ = field.Value.Str()
+		}
+		f = append(f, m)
+	}
+	return f.says()
+}

@@ -1,0 +1,148 @@
+// Package originals keeps, for this user and outside the repository, the files that people wrote
+// before modec wrote in their place: what a migration read ([Record]), and what a build replaced by
+// force ([Backup]).
+//
+// A build takes over a file of a record without force, and clean gives it back. The record is the
+// user's own, so that no repository can bring the permission along.
+package originals
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler/record"
+)
+
+// version is the version of the form of a record.
+const version = 1
+
+// Record contains the original files of one project.
+type Record struct {
+	Version int    `json:"version"`
+	Root    string `json:"root"` // the project's folder, without symbolic links
+	// Files are the originals by their path below the root.
+	Files map[string]File `json:"files"`
+
+	place string
+}
+
+// File is a file as a person wrote it.
+type File struct {
+	Data []byte `json:"data"`
+	// Taken names the entries of a file that people write too which the source says from now on:
+	// rules as they are written, and servers. Any other entry stays the person's.
+	Taken []string `json:"taken,omitempty"`
+}
+
+// Load returns the record of a project. It is empty where there is none, and where it is not the
+// user's own file.
+func Load(root string) *Record {
+	root = resolved(root)
+	r := &Record{place: place("originals", root)}
+	if json.Unmarshal(record.Read(r.place), r) != nil || r.Version != version || r.Root != root {
+		r.Files = nil
+	}
+	if r.Files == nil {
+		r.Files = map[string]File{}
+	}
+	r.Version, r.Root = version, root
+	return r
+}
+
+// Original returns a file of the record.
+func (r *Record) Original(path string) (File, bool) {
+	if r == nil {
+		return File{}, false
+	}
+	f, ok := r.Files[path]
+	return f, ok
+}
+
+// Save writes a record to its place. It fails where the user has no folder for it.
+func (r *Record) Save() error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := record.Keep(r.place, data); err != nil {
+		return fmt.Errorf("the original files cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// Backup copies files of a project into a new folder of the user's and returns the folder.
+func Backup(root string, files map[string][]byte, now time.Time) (dir string, err error) {
+	top := place("backups", resolved(root))
+	if top == "" {
+		return "", errNoFolder
+	}
+	if err := os.MkdirAll(top, 0o700); err != nil {
+		return "", err
+	}
+	dir, err = os.MkdirTemp(top, now.Format("2006-01-02T150405-*"))
+	if err != nil {
+		return "", err
+	}
+	below, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer below.Close()
+	for name, data := range files {
+		if err := below.MkdirAll(filepath.ToSlash(filepath.Dir(name)), 0o700); err != nil {
+			return "", err
+		}
+		if err := below.WriteFile(name, data, 0o600); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+var errNoFolder = errors.New("there is no home folder to keep them in")
+
+// place returns where modec keeps something of a project's, "" where the user has no folder.
+func place(folder, root string) string {
+	state := stateFolder()
+	if state == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(state, "modec", folder, hex.EncodeToString(sum[:16]))
+}
+
+// stateFolder returns the user's folder for what programs keep: of the XDG base directory
+// specification, on macOS and Windows that of the settings.
+func stateFolder() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return ""
+		}
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state")
+}
+
+// resolved returns a folder's path without symbolic links.
+func resolved(root string) string {
+	if dir, err := filepath.EvalSymlinks(root); err == nil {
+		root = dir
+	}
+	return strings.TrimSuffix(filepath.Clean(root), string(filepath.Separator))
+}

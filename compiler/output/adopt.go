@@ -1,0 +1,159 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/originals"
+)
+
+// record returns the originals, nil where nothing is kept.
+func (w *writer) record() *originals.Record {
+	if w.originals == nil && w.opt.Originals != nil {
+		w.originals = w.opt.Originals()
+	}
+	return w.originals
+}
+
+// takenOver returns the original of a file that no build wrote yet and that is as a person wrote it
+// when it was read.
+func (w *writer) takenOver(p string, have []byte) (originals.File, bool) {
+	if have == nil || w.settled != nil && w.settled.Artifacts[p] != "" {
+		return originals.File{}, false
+	}
+	o, ok := w.record().Original(p)
+	return o, ok && bytes.Equal(o.Data, have)
+}
+
+// adopt notes in a lock what becomes of a file that a person wrote.
+func (w *writer) adopt(l *Lock, c *Change) {
+	a, known := l.Adopted[c.Path]
+	if !known {
+		if _, ok := w.takenOver(c.Path, c.have); !ok || c.Merged && len(c.entries) == 0 {
+			return
+		}
+		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
+	}
+	a.Built, a.Places = c.SHA256, c.places
+	if c.Action == Remove {
+		a.Built = ""
+	}
+	if l.Adopted == nil {
+		l.Adopted = map[string]adopted{}
+	}
+	l.Adopted[c.Path] = a
+}
+
+// keepReplaced copies what force overwrites to a folder of the user's, and says where. A file
+// that modec did not write counts as adopted from then on.
+func (w *writer) keepReplaced(changes []Change) {
+	if w.opt.Originals == nil || !w.opt.Force || w.opt.DryRun || w.diags.HasErrors() {
+		return
+	}
+	files, foreign := map[string][]byte{}, false
+	for i := range changes {
+		c := &changes[i]
+		if c.have == nil || c.Action == Unchanged || c.State != Foreign && c.State != Edited {
+			continue
+		}
+		files[c.Path] = c.have
+		if c.State == Foreign {
+			w.record().Files[c.Path] = originals.File{Data: c.have}
+			foreign = true
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	dir, err := originals.Backup(w.opt.Dir, files, time.Now())
+	if err == nil && foreign {
+		err = w.record().Save()
+	}
+	if err != nil {
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{},
+			"what `--force` overwrites cannot be kept, and nothing was written: %v", err).
+			Hint("commit the files, move them away, and run it again")
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		w.diags.Notef(diag.Kept, diag.Pos{File: p}, "what was there is kept in %s", dir)
+	}
+}
+
+// restored lets what clean takes out of adopted files leave them as they were.
+func (w *writer) restored(changes []Change) []Change {
+	if w.settled == nil {
+		return changes
+	}
+	for _, p := range slices.Sorted(maps.Keys(w.settled.Adopted)) {
+		a := w.settled.Adopted[p]
+		original, ok := w.original(p, a)
+		i := slices.IndexFunc(changes, func(c Change) bool { return c.Path == p })
+		if i < 0 {
+			if _, err := w.read(p); !errors.Is(err, fs.ErrNotExist) || !w.owned(p) {
+				continue // it is somebody's by now
+			}
+			changes, i = append(changes, Change{Path: p, Action: Create}), len(changes)
+		}
+		c := &changes[i]
+		if !ok {
+			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: p},
+				"a person wrote the file before modec took it over, and that text is not on this machine").
+				Hintf("where git has it: `git cat-file -p %s > %s`", a.Blob, p)
+			if c.Action == Create {
+				changes = slices.Delete(changes, i, i+1)
+			}
+			continue
+		}
+		w.restore(c, a, original)
+	}
+	return changes
+}
+
+// owned reports whether a path is one that a target writes.
+func (w *writer) owned(p string) bool {
+	return slices.ContainsFunc(w.opt.Targets, func(t contract.Target) bool { return contract.Owns(t, p) })
+}
+
+// original returns the bytes that a person wrote before modec took a file over.
+func (w *writer) original(p string, a adopted) ([]byte, bool) {
+	if o, ok := w.record().Original(p); ok && Sum(o.Data) == a.Original {
+		return o.Data, true
+	}
+	if w.opt.Blob != nil {
+		if data, err := w.opt.Blob(a.Blob); err == nil && Sum(data) == a.Original {
+			return data, true
+		}
+	}
+	return nil, false
+}
+
+// restore puts an original in place of what modec made of it. What a person changed since in a
+// file that both write stays.
+func (w *writer) restore(c *Change, a adopted, original []byte) {
+	data := original
+	if c.Merged && c.have != nil && Sum(c.have) != a.Built && len(c.data) > 0 {
+		res, err := jsonedit.Merge(c.data, original, a.Places, nil, jsonedit.Keep)
+		if err != nil || len(res.Conflicts) > 0 {
+			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: c.Path},
+				"the entries from before modec took the file over do not fit into it any more, and are left out")
+			return
+		}
+		data = res.Data
+	}
+	c.data, c.Bytes, c.SHA256, c.Restored = data, len(data), Sum(data), true
+	switch {
+	case c.Action == Create:
+	case bytes.Equal(c.have, data):
+		c.Action, c.State = Unchanged, ""
+	default:
+		c.Action = Update
+	}
+}

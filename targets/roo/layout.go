@@ -1,0 +1,40 @@
+package roo
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/targets/roo/format"
+)
+
+var _ contract.LaidOut = roo{}
+
+// Layout is that of the modes file, mode by mode.
+func (r roo) Layout(path string) *layout.Style {
+	if !strings.HasSuffix(path, "modes") {
+		return nil
+	}
+	return &layout.Style{
+		Read: func(data []byte) (*located.Value, string, error) {
+			v, _, err := format.ModeList(path, data)
+			return v, "", err
+		},
+		List: "customModes", ID: "slug",
+		Ignored: func(key string) bool { return !slices.Contains(counting, key) && !slices.Contains(texts, key) },
+		Same: func(key string, a, b *located.Value) bool {
+			x, ok := a.Str()
+			y, also := b.Str()
+			return slices.Contains(texts, key) && ok && also && strings.TrimSpace(x) == strings.TrimSpace(y)
+		},
+	}
+}
+
+// The keys that count in a modes file. White space around a text does not. Where a mode comes from
+// (source) Roo says itself.
+var (
+	texts    = []string{"roleDefinition", "customInstructions", "whenToUse", "description"}
+	counting = []string{"customModes", "slug", "name", "groups", "mcpRestrictions", "allowedMcpServers", "rulesFiles"}
+)
