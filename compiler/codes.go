@@ -99,6 +99,8 @@ func Codes() []diag.Doc {
 			"warning: the inventory may grow."},
 		{Code: diag.MissingField, Text: "A required field is not there. A mode needs a name and a roleDefinition (or " +
 			"a roleDefinitionFile); a server needs a command or a url."},
+		{Code: diag.NameTaken, Text: "Two servers, modes or roles would have one name in the files of a target, " +
+			"because of as. Give one of them another name, or other targets."},
 		{Code: diag.NewMeaning, Text: "The last build was written by a modec for which a role asked about what " +
 			"its source does not mention. This one leaves that to the agent, which may do some of it without a " +
 			"question. The build stops once, so that somebody decides: write silence = \"ask\" into modec.toml to " +
@@ -114,6 +116,8 @@ func Codes() []diag.Doc {
 		{Code: diag.NoOriginal, Text: "A clean takes modec's part out of a file that a person wrote before modec " +
 			"took it over, and cannot put that text back: the user who migrated has it, and git has it where it " +
 			"was committed."},
+		{Code: diag.NotEmitted, Text: "A subject is to be installed or started for a target that does not emit it: " +
+			"its targets name others. Add the target there, or choose another one."},
 		{Code: diag.NotOurs, Text: "A build would replace a file that modec did not write, or an entry of a shared " +
 			"one. It stops, and nothing is written. Move the file away, or overwrite it with --force."},
 		{Code: diag.NotUTF8, Text: "A file contains bytes that are not UTF-8, at the place given. Every data, prompt " +
@@ -127,6 +131,9 @@ func Codes() []diag.Doc {
 			"names behind them differ only in case."},
 		{Code: diag.PathOutside, Text: "A prompt or rules file lies outside the project. Paths are relative to the " +
 			"file that names them and stay inside the project."},
+		{Code: diag.RenamedServer, Text: "A pattern matches the name that a server has in the files of its targets " +
+			"(as), and not the server's own name. What it says would hold for the server there, and not in the " +
+			"source: name the server so that the pattern matches both names, or neither."},
 		{Code: diag.RestrictionsReplaced, Text: "A mode writes mcpRestrictions and extends a mode that has others. " +
 			"They would take the place of the parent's and open what the parent holds back. Write them in one of the " +
 			"two modes, or add what the child denies to its can.mcp."},

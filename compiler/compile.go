@@ -177,6 +177,7 @@ func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
 		Silence:         cfg.Silence,
 		Baseline:        cfg.Baseline,
 		Targets:         cfg.InUse(),
+		Known:           contract.Names(known),
 		Dialects:        contract.Dialects(known),
 	}
 }

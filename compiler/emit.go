@@ -59,7 +59,7 @@ func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 // model and the engine and shares nothing else.
 func (r *Result) emit(configs []config.Target, excs map[string][]contract.Exception) diag.List {
 	var diags diag.List
-	reach, err := contract.NewReach(r.Policy)
+	reaches, err := r.reaches(configs)
 	if err != nil {
 		diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return diags
@@ -76,12 +76,14 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	}
 	var wg sync.WaitGroup
 	for i, tc := range configs {
+		view := contract.View(tc.Target, r.Policy)
 		in := contract.Input{
-			Project:    r.Project,
-			Policy:     r.Policy,
-			Reach:      reach,
-			Options:    tc.Options.WithBaseline(r.Project.Baseline),
-			Exceptions: excs[tc.Target.Name()],
+			Project:    view.Project(),
+			Policy:     view,
+			Source:     r.Project,
+			Reach:      reaches[view],
+			Options:    tc.Options.WithBaseline(view.Project().Baseline),
+			Exceptions: r.exceptions(tc.Target, excs[tc.Target.Name()]),
 			Beside:     beside,
 			Shared:     slices.Contains(shared, tc.Target.Name()),
 		}
@@ -101,6 +103,41 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 		r.Common = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
 	}
 	return append(diags, r.checkPaths()...)
+}
+
+// reaches returns what the subjects of each view may do with each server.
+func (r *Result) reaches(configs []config.Target) (map[*policy.Engine]*contract.Reach, error) {
+	out := map[*policy.Engine]*contract.Reach{}
+	for _, tc := range configs {
+		view := contract.View(tc.Target, r.Policy)
+		if out[view] != nil {
+			continue
+		}
+		reach, err := contract.NewReach(view)
+		if err != nil {
+			return nil, err
+		}
+		out[view] = reach
+	}
+	return out, nil
+}
+
+// exceptions returns the exceptions for a target with the names that its files use. It leaves
+// out those about what the target does not emit.
+func (r *Result) exceptions(t contract.Target, list []contract.Exception) []contract.Exception {
+	var out []contract.Exception
+	for _, e := range list {
+		ref, emitted := contract.InView(t, r.Project, e.Subject)
+		a := policy.Action{Group: e.Group, Server: e.Server}
+		if emitted && e.Group == ir.MCP && e.Server != "" {
+			a, emitted = policy.ActionInView(r.Project, t.Name(), a)
+		}
+		if emitted {
+			e.Subject, e.Server = ref, a.Server
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // hooked reports whether an artifact names the policy file, because a hook reads it.
@@ -146,7 +183,8 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 		}
 		return func(p *ir.Project) ([]byte, bool) {
 			in := r.inputs[o.Target.Name()]
-			in.Project, in.Policy = p, policy.New(p)
+			in.Policy = contract.View(o.Target, policy.New(p))
+			in.Project, in.Source = in.Policy.Project(), p
 			reach, err := contract.NewReach(in.Policy)
 			if err != nil {
 				return nil, false

@@ -33,7 +33,13 @@ func (r *Result) Install(
 	in.Policy = compiled
 	for _, t := range targets {
 		if i, ok := t.(contract.Installer); ok {
-			files, list := i.Install(r.Input(t), ref, output.InstalledPolicy(opt.Home, root, compiled))
+			as, ok := contract.InView(t, r.Project, ref)
+			if !ok {
+				diags.Errorf(diag.NotEmitted, diag.Pos{}, "%s is not emitted for %s", ref, t.Name()).
+					Hint("`targets` of the subject limits where it is emitted")
+				continue
+			}
+			files, list := i.Install(r.Input(t), as, output.InstalledPolicy(opt.Home, root, compiled))
 			diags = append(diags, list...)
 			in.Homes = append(in.Homes, output.HomeFiles{Target: i, Files: files})
 		}

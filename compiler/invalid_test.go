@@ -27,6 +27,7 @@ var elsewhere = map[string]string{
 	"bad-lock":            "compiler/output: TestBadLockStopsTheBuild",
 	"cannot-write":        "compiler/output: TestWriteStaysInsideTheRoot",
 	"edited":              "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
+	"not-emitted":         "cmd/modec: targets.txtar",
 	"not-ours":            "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
 	"kept":                "compiler/output: TestForceKeepsWhatWasThere",
 	"no-original":         "compiler/output: TestAnOriginalOfSomebodyElse",

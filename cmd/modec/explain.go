@@ -53,6 +53,8 @@ type explanation struct {
 	Pos      string                 `json:"pos" jsonschema:"where the rule is written: file:line:col"`
 	Targets  map[string]ir.Decision `json:"targets" jsonschema:"the most that any surface of a target permits"`
 	Verdicts []verdict              `json:"verdicts"`
+	// Elsewhere are the targets that do not emit the subject, or what the action is about.
+	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 }
 
 // verdict is what one agent would do with its artifacts.
@@ -114,7 +116,7 @@ func (c *explainCmd) Run(e *env) error {
 		disk := e.disk()
 		r := disk.Decide(s, action, e.dir)
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Told(), r.From, r.Pos.String()
-		x.Verdicts = e.verdicts(e.judges(res), ref, action, r)
+		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, action, r)
 	})
 	if stopped.HasErrors() {
 		return e.ui.fail(stopped)
@@ -159,8 +161,9 @@ func (e *env) untilStopped(run func()) diag.List {
 type judged struct {
 	contract.Judged
 	deciders, alone []contract.Decider
-	placed          bool // the deciders read paths at the disk
-	project         *ir.Project
+	placed          bool        // the deciders read paths at the disk
+	project         *ir.Project // the target's view of the source
+	source          *ir.Project
 }
 
 // judges opens the model of each target's agent, with the hooks that the artifacts install.
@@ -172,7 +175,8 @@ func (e *env) judges(res *compiler.Result) []judged {
 		if !ok {
 			continue
 		}
-		x, options := judged{Judged: j, alone: j.Alone(res.Project), project: res.Project}, res.Input(o.Target).Options
+		in := res.Input(o.Target)
+		x, options := judged{Judged: j, alone: j.Alone(in.Project), project: in.Project, source: res.Project}, in.Options
 		if p, ok := j.(contract.Placed); ok {
 			x.placed = true
 			x.deciders, _ = p.OpenAt(files, options, *e.disk())
@@ -185,13 +189,22 @@ func (e *env) judges(res *compiler.Result) []judged {
 }
 
 // verdicts asks each agent's model. A surface that does not govern the subject has no verdict.
-func (e *env) verdicts(list []judged, ref ir.SubjectRef, a policy.Action, source policy.Result) []verdict {
-	var out []verdict
-	written := a // as an artifact writes it
-	if a.Group == ir.Read || a.Group == ir.Edit {
-		written.Arg = e.disk().Written(a.Arg)
-	}
+// elsewhere are the targets that do not emit the subject, or what the action is about.
+func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source policy.Result) (
+	out []verdict, elsewhere []string) {
 	for _, j := range list {
+		ref, emitted := contract.InView(j, j.source, of)
+		a, known := policy.ActionInView(j.source, j.Name(), do)
+		if !emitted || !known {
+			elsewhere = append(elsewhere, j.Name())
+		}
+		if !emitted {
+			continue
+		}
+		written := a // as an artifact writes it
+		if a.Group == ir.Read || a.Group == ir.Edit {
+			written.Arg = e.disk().Written(a.Arg)
+		}
 		var alone []contract.Decider
 		if contract.Decision(j, &source) == ir.Agent {
 			alone = j.alone
@@ -226,7 +239,7 @@ func (e *env) verdicts(list []judged, ref ir.SubjectRef, a policy.Action, source
 			out = append(out, x)
 		}
 	}
-	return out
+	return out, elsewhere
 }
 
 var halves = map[contract.Halves]string{

@@ -201,7 +201,8 @@ func (h *installed) compare(t *testing.T, a policy.Action) (compared int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range h.verdicts(h.judges, ref, a, h.disk().Decide(s, a, h.dir)) {
+	verdicts, _ := h.verdicts(h.judges, ref, a, h.disk().Decide(s, a, h.dir))
+	for _, v := range verdicts {
 		if v.Target != "claude" && v.Target != "cursor" || a.Arg == "" {
 			continue
 		}

@@ -91,6 +91,7 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	if err != nil {
 		return contract.Refuse(err.Error())
 	}
+	p = policy.View(p, hooker.Name())
 	ref, err := p.ParseSubject(c.Subject, "")
 	if err != nil {
 		return contract.Refuse(err.Error())

@@ -120,7 +120,11 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 	if e.cwd != e.dir {
 		opt.Root, opt.Below = e.dir, strings.HasPrefix(e.cwd, e.dir+string(filepath.Separator))
 	}
-	args, list := launcher.Args(res.Input(launcher), ref, opt)
+	as, ok := contract.InView(launcher, res.Project, ref)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is not emitted for %s: its targets name others", ref, launcher.Name())
+	}
+	args, list := launcher.Args(res.Input(launcher), as, opt)
 	return &launch{res, ref, args, session}, append(diags, list...), nil
 }
 
@@ -144,11 +148,16 @@ func (e *env) filling(res *compiler.Result, t contract.Target, role string) []co
 	if !ok {
 		return nil
 	}
-	s, err := res.Policy.Subject(ir.SubjectRef{Role: role})
+	as, emitted := contract.InView(t, res.Project, ir.SubjectRef{Role: role})
+	if !emitted {
+		return nil
+	}
+	view := contract.View(t, res.Policy)
+	s, err := view.Subject(as)
 	if err != nil {
 		return nil
 	}
-	allows := personal.Allows(folderFS(e.dir), folderFS(homeDir()), res.Project, role)
+	allows := personal.Allows(folderFS(e.dir), folderFS(homeDir()), view.Project(), as.Role)
 	return contract.Filling(allows, s.Left())
 }
 

@@ -33,6 +33,9 @@ func (u *ui) explain(x explanation) {
 			u.printf("  by %s%s\n", diag.Clean(v.Rule), diag.Clean(v.At))
 		}
 	}
+	if len(x.Elsewhere) > 0 {
+		u.printf("not emitted for %s\n", strings.Join(x.Elsewhere, ", "))
+	}
 }
 
 // qualified returns what a verdict leaves open.

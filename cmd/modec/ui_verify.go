@@ -33,6 +33,7 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 		for i := range r.Surfaces {
 			u.surface(&r.Surfaces[i])
 		}
+		u.elsewhere(r)
 		return 0
 	}
 	lines := 0
@@ -59,8 +60,34 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 		u.printf("%s\n", diag.Clean(text))
 		lines++
 	}
-	return verifyLines - lines
+	return verifyLines - lines - u.elsewhere(r)
 }
+
+// elsewhere says what each target does not emit, because that is for other targets. It returns
+// how many lines it printed.
+func (u *ui) elsewhere(r *verify.Report) (lines int) {
+	for _, e := range r.Elsewhere {
+		var parts []string
+		for _, of := range []struct {
+			what  string
+			names []string
+		}{{"mode", e.Modes}, {"role", e.Roles}, {"server", e.Servers}} {
+			if len(of.names) == 0 {
+				continue
+			}
+			shown := of.names
+			if !u.verbose && len(shown) > mostElsewhere {
+				shown = append(slices.Clone(shown[:mostElsewhere]), "…")
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s)", count(len(of.names), of.what), strings.Join(shown, ", ")))
+		}
+		u.printf("not held by %s, which has other targets: %s\n", e.Target, diag.Clean(strings.Join(parts, ", ")))
+	}
+	return len(r.Elsewhere)
+}
+
+// mostElsewhere is how many names of a kind a line of [ui.elsewhere] has without -v.
+const mostElsewhere = 4
 
 // exactly stands before the groups of which every plain argument was verified.
 const exactly = "exact but for other ways to write the same: "

@@ -89,8 +89,9 @@ type LaidOut interface {
 
 // Input is what a target compiles.
 type Input struct {
-	Project    *ir.Project
+	Project    *ir.Project    // the target's [View] of the source
 	Policy     *policy.Engine // decides for the same project
+	Source     *ir.Project    // the whole source, with its own names; nil: it is not known
 	Reach      *Reach         // what any subject may do with each server and tool
 	Options    Options
 	Exceptions []Exception // those written for this target, none expired
@@ -100,6 +101,17 @@ type Input struct {
 	// Shared is set where another target of the project starts this target's agent as a
 	// role, and the agent then reads the project's files as well ([Sharer]).
 	Shared bool
+}
+
+// AlsoFor reports whether another target emits a role of this one's project too, under the
+// same name.
+func (in *Input) AlsoFor(target, other, role string) bool {
+	if in.Source == nil {
+		return true
+	}
+	return slices.ContainsFunc(in.Source.Roles, func(r ir.Role) bool {
+		return r.Place.Name(target, r.Name) == role && r.Place.Name(other, r.Name) == role
+	})
 }
 
 // Halves are the two halves of a decision that an artifact may govern: access

@@ -96,6 +96,7 @@ func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 		}
 	}
 	r.servers(before.Project(), after.Project())
+	r.targets(before.Project(), after.Project())
 	r.roles(before.Project(), after.Project())
 	r.sort()
 	return r, nil

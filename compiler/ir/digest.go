@@ -24,6 +24,7 @@ func (p *Project) Digest(ref SubjectRef) string { return p.Digests()(ref) }
 func (p *Project) Digests() func(SubjectRef) string {
 	decisions := *p.Decisions()
 	decisions.Name, decisions.SourceHash = "", ""
+	decisions.Sort() // by name: it has no order
 	modes := sync.OnceValue(func() []byte {
 		var b bytes.Buffer
 		digest(&b, reflect.ValueOf(decisions.Modes))

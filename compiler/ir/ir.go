@@ -7,9 +7,9 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -115,12 +115,13 @@ type Project struct {
 	Name       string `json:"name,omitempty"`
 	SourceHash string `json:"sourceHash,omitempty"` // "sha256:…" over every file the build read
 
-	Servers []Server `json:"servers"` // sorted by name
-	Modes   []Mode   `json:"modes"`   // sorted by slug; what the user named
+	// Servers, Modes and Roles are sorted by their order, then by name: see [Compare].
+	Servers []Server `json:"servers"`
+	Modes   []Mode   `json:"modes"` // what the user named
 	// Builtins are Roo's built-in modes that the source refers to (a role may
 	// enter one) without naming them itself: they decide, and no target emits them.
 	Builtins []Mode `json:"builtins,omitempty"`
-	Roles    []Role `json:"roles"` // sorted by name
+	Roles    []Role `json:"roles"`
 
 	// Guards are the paths that no subject may edit, or not without a question, unless its
 	// table opens them (Table.Open): rules with positions of their own. A guard matches the
@@ -142,10 +143,54 @@ type Project struct {
 // knows its name and its tools, and no list of servers holds it.
 const External = "external"
 
+// Place says where something is emitted: at which position of a list, for which targets,
+// and by which name.
+type Place struct {
+	Order   *int     `json:"order,omitempty"`   // the lowest first; nil: after those that have one
+	Targets []string `json:"targets,omitempty"` // the only targets that it is emitted for; nil: all
+	As      string   `json:"as,omitempty"`      // the name in the targets' files; "": its own
+}
+
+// For reports whether it is emitted for a target.
+func (pl *Place) For(target string) bool {
+	return pl.Targets == nil || slices.Contains(pl.Targets, target)
+}
+
+// Name returns the name in the files of a target of what has this name itself; "" where the
+// target does not emit it.
+func (pl *Place) Name(target, own string) string {
+	if !pl.For(target) {
+		return ""
+	}
+	return cmp.Or(pl.As, own)
+}
+
+// Compare compares the places of two things in a list: by order, then by name.
+func Compare(a, b Place, nameA, nameB string) int {
+	switch {
+	case (a.Order == nil) != (b.Order == nil):
+		if a.Order == nil {
+			return 1
+		}
+		return -1
+	case a.Order != nil && *a.Order != *b.Order:
+		return cmp.Compare(*a.Order, *b.Order)
+	}
+	return strings.Compare(nameA, nameB)
+}
+
+// Sort sorts the servers, the modes and the roles: see [Compare].
+func (p *Project) Sort() {
+	slices.SortStableFunc(p.Servers, func(a, b Server) int { return Compare(a.Place, b.Place, a.Name, b.Name) })
+	slices.SortStableFunc(p.Modes, func(a, b Mode) int { return Compare(a.Place, b.Place, a.Slug, b.Slug) })
+	slices.SortStableFunc(p.Roles, func(a, b Role) int { return Compare(a.Place, b.Place, a.Name, b.Name) })
+}
+
 // Server is an MCP server of the inventory.
 type Server struct {
 	Name string   `json:"name"`
 	Pos  diag.Pos `json:"pos"`
+	Place
 
 	// Type is "stdio", "http" (streamable HTTP), "sse", or External.
 	Type    string            `json:"type"`
@@ -163,15 +208,20 @@ type Server struct {
 
 // Tool returns the server's tool of that name, nil when it has none.
 func (s *Server) Tool(name string) *Tool {
-	if i, ok := find(s.Tools, name, func(t *Tool) string { return t.Name }); ok {
+	if i, ok := s.find(name); ok {
 		return &s.Tools[i]
 	}
 	return nil
 }
 
+// find looks a tool up in the list, which is sorted by name.
+func (s *Server) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.Tools, name, func(t Tool, name string) int { return strings.Compare(t.Name, name) })
+}
+
 // AddTool puts a tool of a name in its place in the list, unless it is there.
 func (s *Server) AddTool(t Tool) {
-	if i, ok := find(s.Tools, t.Name, func(t *Tool) string { return t.Name }); !ok {
+	if i, ok := s.find(t.Name); !ok {
 		s.Tools = slices.Insert(s.Tools, i, t)
 	}
 }
@@ -186,8 +236,9 @@ type Tool struct {
 
 // Mode is a persona an agent works in: prompt and permissions.
 type Mode struct {
-	Slug               string           `json:"slug"`
-	Pos                diag.Pos         `json:"pos"`
+	Slug string   `json:"slug"`
+	Pos  diag.Pos `json:"pos"`
+	Place
 	Name               string           `json:"name"`
 	Description        string           `json:"description,omitempty"`
 	WhenToUse          string           `json:"whenToUse,omitempty"`
@@ -203,8 +254,9 @@ type Mode struct {
 
 // Role is a permission profile of a session or a person.
 type Role struct {
-	Name              string   `json:"name"`
-	Pos               diag.Pos `json:"pos"`
+	Name string   `json:"name"`
+	Pos  diag.Pos `json:"pos"`
+	Place
 	Description       string   `json:"description,omitempty"`
 	PermissionMode    string   `json:"permissionMode,omitempty"` // one of Claude Code's six; "" unsaid
 	PermissionModePos diag.Pos `json:"permissionModePos,omitzero"`
@@ -438,8 +490,10 @@ func (r SubjectRef) String() string {
 // there is none.
 func (p *Project) Mode(slug string) *Mode {
 	for _, modes := range [][]Mode{p.Modes, p.Builtins} {
-		if i, ok := find(modes, slug, func(m *Mode) string { return m.Slug }); ok {
-			return &modes[i]
+		for i := range modes {
+			if modes[i].Slug == slug {
+				return &modes[i]
+			}
 		}
 	}
 	return nil
@@ -447,8 +501,10 @@ func (p *Project) Mode(slug string) *Mode {
 
 // Role returns the role of that name, nil when there is none.
 func (p *Project) Role(name string) *Role {
-	if i, ok := find(p.Roles, name, func(r *Role) string { return r.Name }); ok {
-		return &p.Roles[i]
+	for i := range p.Roles {
+		if p.Roles[i].Name == name {
+			return &p.Roles[i]
+		}
 	}
 	return nil
 }
@@ -459,16 +515,12 @@ func (p *Project) ListsTools(s *Server) bool { return p.ClosedInventory && len(s
 
 // Server returns the server of that name, nil when there is none.
 func (p *Project) Server(name string) *Server {
-	if i, ok := find(p.Servers, name, func(s *Server) string { return s.Name }); ok {
-		return &p.Servers[i]
+	for i := range p.Servers {
+		if p.Servers[i].Name == name {
+			return &p.Servers[i]
+		}
 	}
 	return nil
-}
-
-// find looks a name up in a list that is sorted by it.
-func find[T any](list []T, name string, key func(*T) string) (int, bool) {
-	i := sort.Search(len(list), func(i int) bool { return key(&list[i]) >= name })
-	return i, i < len(list) && key(&list[i]) == name
 }
 
 // Subjects lists every mode and every role, modes first.

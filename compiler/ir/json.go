@@ -33,6 +33,7 @@ func (p *Project) Decisions() *Project {
 		q.Roles[i] = Role{
 			Name:              r.Name,
 			Pos:               r.Pos,
+			Place:             r.Place.decides(),
 			PermissionMode:    r.PermissionMode,
 			PermissionModePos: r.PermissionModePos,
 			Can:               r.Can,
@@ -44,7 +45,7 @@ func (p *Project) Decisions() *Project {
 	}
 	q.Servers = make([]Server, len(p.Servers))
 	for i, s := range p.Servers {
-		s.Env, s.Headers = nil, nil
+		s.Env, s.Headers, s.Place = nil, nil, s.Place.decides()
 		tools := make([]Tool, len(s.Tools))
 		for j, t := range s.Tools {
 			t.Description = ""
@@ -56,12 +57,16 @@ func (p *Project) Decisions() *Project {
 	return &q
 }
 
+// decides returns the place without its order, which decides nothing.
+func (pl Place) decides() Place { return Place{Targets: pl.Targets, As: pl.As} }
+
 func decisionModes(modes []Mode) []Mode {
 	out := make([]Mode, len(modes))
 	for i, m := range modes {
 		out[i] = Mode{
 			Slug:         m.Slug,
 			Pos:          m.Pos,
+			Place:        m.Place.decides(),
 			Name:         m.Name,
 			Can:          m.Can,
 			Restrictions: m.Restrictions,

@@ -98,16 +98,17 @@ func prove(
 			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
 		}
 		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
+		view := contract.View(o.target, c.Policy)
 		for _, d := range was {
 			if o.Surface != "" && d.Surface() != o.Surface {
 				continue
 			}
 			p := prover{
 				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
-				original: o, policy: c.Policy, was: d, seed: seed,
+				original: o, policy: view, was: d, seed: seed,
 			}
 			p.is = contract.OnSurface(is, d.Surface())
-			p.alone = contract.OnSurface(o.target.Alone(c.Project), d.Surface())
+			p.alone = contract.OnSurface(o.target.Alone(view.Project()), d.Surface())
 			for _, ref := range o.Subjects {
 				p.subject(ref)
 			}

@@ -91,6 +91,7 @@ type Engine struct {
 	modes    map[string]*side
 	roles    map[string]*side
 	subjects map[ir.SubjectRef]*Subject
+	views    map[string]*Engine // by target: see For
 }
 
 // New prepares an engine. The project's patterns have been checked by the

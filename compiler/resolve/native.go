@@ -33,14 +33,15 @@ func (r *resolver) nativeRules(s *subject) {
 }
 
 func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decision, n *source.Node, at string) {
-	neutral, ok, err := dialect.TranslateRule(n.Text, d, inventory{r, n.Pos, at})
+	inv := inventory{r, n.Pos, at, dialect.Name()}
+	neutral, ok, err := dialect.TranslateRule(n.Text, d, inv)
 	switch {
 	case err != nil:
 		r.diags.Errorf(dialect.BadRule(), n.Pos, "got %q: %v", diag.Short(n.Text), err).Path(at)
 	case ok:
 		for _, x := range neutral {
 			rule := ir.Rule{Decision: d, Pattern: x.Pattern, Pos: n.Pos}
-			s.sugar = append(s.sugar, sugarRule{x.Group, x.Server, rule})
+			s.sugar = append(s.sugar, sugarRule{x.Group, inv.own(x.Server), rule})
 		}
 	default:
 		s.native = append(s.native, ir.NativeRule{Target: dialect.Name(), Decision: d, Text: n.Text, Pos: n.Pos})
@@ -51,11 +52,37 @@ func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decisio
 // the native rule.
 type inventory struct {
 	*resolver
-	pos diag.Pos
-	at  string
+	pos    diag.Pos
+	at     string
+	target string // of the dialect
 }
 
-func (i inventory) Servers() []ir.Server { return i.project.Servers }
+// Servers returns the servers by the names that the dialect's agent knows them by. One that
+// the agent does not have keeps its own, unless another one has it there.
+func (i inventory) Servers() []ir.Server {
+	all := i.project.Servers
+	if !slices.ContainsFunc(all, func(s ir.Server) bool { return s.As != "" }) {
+		return all
+	}
+	var out []ir.Server
+	for _, s := range all {
+		own := s.Name
+		if s.Name = cmp.Or(s.Place.Name(i.target, own), own); i.own(s.Name) == own {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// own returns the name in the source of a server that the dialect's agent knows by a name.
+func (i inventory) own(name string) string {
+	for _, s := range i.project.Servers {
+		if s.Place.Name(i.target, s.Name) == name {
+			return s.Name
+		}
+	}
+	return name
+}
 
 func (i inventory) Mode(slug string) bool { return i.subjects[modeKind][slug] != nil }
 
@@ -64,7 +91,7 @@ func (i inventory) UnknownServer(name string, known []string) bool {
 	return true
 }
 
-func (i inventory) Tool(server, tool string) { i.toolRef(server, tool, i.pos, i.at) }
+func (i inventory) Tool(server, tool string) { i.toolRef(i.own(server), tool, i.pos, i.at) }
 
 // inheritNative adds a parent's native rules, each once.
 func inheritNative(s, parent *subject) {

@@ -26,6 +26,8 @@ type Settings struct {
 	Silence         *ir.Default
 	Baseline        string
 	Targets         []contract.Target // in use; what they own is guarded
+	// Known are the names of every target that there is.
+	Known []string
 	// Dialects are the targets whose rule grammar a role may use.
 	Dialects []contract.Dialect
 }
@@ -126,6 +128,8 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		}
 	}
 	r.builtinModes()
+	r.project.Sort()
+	r.checkNames()
 	r.diags.Sort()
 	return r.project, r.diags
 }
@@ -247,6 +251,7 @@ func (r *resolver) servers(n *source.Node) {
 			Cwd: text(d.Get("cwd")), Env: textMap(d.Get("env")),
 			URL: text(d.Get("url")), Headers: textMap(d.Get("headers")),
 			DefaultEnabled: text(d.Get("defaultEnabled")) != "false", Tools: []ir.Tool{},
+			Place: r.place(d, "servers."+diag.Label(f.Name)),
 		}
 		switch {
 		case s.Type != "":
@@ -267,7 +272,6 @@ func (r *resolver) servers(n *source.Node) {
 		slices.SortFunc(s.Tools, func(a, b ir.Tool) int { return cmp.Compare(a.Name, b.Name) })
 		r.project.Servers = append(r.project.Servers, s)
 	}
-	slices.SortFunc(r.project.Servers, func(a, b ir.Server) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // link finds the parents of a subject.

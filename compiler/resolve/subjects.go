@@ -104,6 +104,7 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		Model:        text(r.inherited(s, "model")),
 		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")),
 		Extra:        decodeExtra(r.inherited(s, "extra")),
+		Place:        r.place(s.node, s.path),
 	}
 	var ok bool
 	m.CustomInstructions, _ = r.text(s, "customInstructions")
@@ -140,6 +141,7 @@ func (r *resolver) role(s *subject) ir.Role {
 		Description: text(r.inherited(s, "description")),
 		Env:         textMap(r.inherited(s, "env")),
 		Extra:       decodeExtra(r.inherited(s, "extra")),
+		Place:       r.place(s.node, s.path),
 	}
 	if mode != nil {
 		role.PermissionModePos = mode.Pos

@@ -25,7 +25,9 @@ type Memory struct {
 	strings []string
 	blobs   [][]byte
 
-	run *remembering
+	run     *remembering   // the one that is under way
+	runs    []*remembering // one for each view of the source
+	unknown bool           // something has no key
 }
 
 // kept is the outcome of a job.
@@ -74,12 +76,14 @@ func NewMemory(program string, data []byte) *Memory {
 // Unchanged returns how many of the subjects of the last run were not compared, since nothing
 // that they depend on had changed.
 func (m *Memory) Unchanged() (unchanged, subjects int) {
-	if m.run == nil {
+	if m.unknown {
 		return 0, 0
 	}
 	compared := map[ir.SubjectRef]bool{}
-	for _, j := range m.run.jobs {
-		compared[j.ref] = compared[j.ref] || j.past == nil
+	for _, run := range m.runs {
+		for _, j := range run.jobs {
+			compared[j.ref] = compared[j.ref] || j.past == nil
+		}
 	}
 	for _, c := range compared {
 		if !c {
@@ -92,27 +96,30 @@ func (m *Memory) Unchanged() (unchanged, subjects int) {
 // Bytes returns what to read the next time. It returns nil where that is what was read, or where
 // the last run did not end.
 func (m *Memory) Bytes() []byte {
-	if m.run == nil || !m.run.whole || m.current() {
+	partial := func(r *remembering) bool { return !r.whole }
+	if m.unknown || len(m.runs) == 0 || slices.ContainsFunc(m.runs, partial) || m.current() {
 		return nil
 	}
 	w := memoryWriter{strings: map[string]int{}, blobs: map[string]int{}}
 	w.blob(nil) // 0 stands for none
 	var entries []byte
 	n := 0
-	for _, j := range m.run.jobs {
-		id, ok := m.run.keys.keeps(j)
-		if !ok {
-			continue
+	for _, run := range m.runs {
+		for _, j := range run.jobs {
+			id, ok := run.keys.keeps(j)
+			if !ok {
+				continue
+			}
+			of, ok := w.job(id, j)
+			if !ok {
+				continue
+			}
+			n++
+			sum := id.sum
+			entries = append(entries, sum[:]...)
+			entries = binary.AppendUvarint(entries, uint64(of.outcome))
+			entries = binary.AppendUvarint(entries, uint64(of.telling))
 		}
-		of, ok := w.job(id, j)
-		if !ok {
-			continue
-		}
-		n++
-		sum := id.sum
-		entries = append(entries, sum[:]...)
-		entries = binary.AppendUvarint(entries, uint64(of.outcome))
-		entries = binary.AppendUvarint(entries, uint64(of.telling))
 	}
 	body := appendTexts(nil, w.stringList)
 	body = appendTexts(body, w.blobList)
@@ -125,11 +132,13 @@ func (m *Memory) Bytes() []byte {
 // current reports whether the memory is of the last run already.
 func (m *Memory) current() bool {
 	n := 0
-	for _, j := range m.run.jobs {
-		if j.past != nil {
-			n++
-		} else if _, ok := m.run.keys.keeps(j); ok {
-			return false
+	for _, run := range m.runs {
+		for _, j := range run.jobs {
+			if j.past != nil {
+				n++
+			} else if _, ok := run.keys.keeps(j); ok {
+				return false
+			}
 		}
 	}
 	return n == len(m.known)
@@ -151,6 +160,13 @@ type remembering struct {
 	whole bool // all of it was compared
 }
 
+// forget forgets the runs of the last verification.
+func (m *Memory) forget() {
+	if m != nil {
+		m.run, m.runs, m.unknown = nil, nil, false
+	}
+}
+
 // begin prepares a memory for a run. It returns nil, and nothing is remembered, where something
 // has no key.
 func (m *Memory) begin(req *Request, plan *plan, more *patterns) *remembering {
@@ -163,9 +179,11 @@ func (m *Memory) begin(req *Request, plan *plan, more *patterns) *remembering {
 	}
 	k := newKeys(req, plan, more)
 	if k == nil {
+		m.unknown = true
 		return nil
 	}
 	m.run = &remembering{keys: k}
+	m.runs = append(m.runs, m.run)
 	return m.run
 }
 

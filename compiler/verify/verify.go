@@ -31,11 +31,11 @@ import (
 
 // Request says what to verify.
 type Request struct {
-	Policy  *policy.Engine // the source
+	Policy  *policy.Engine // the source; each target is compared with its view of it
 	Targets []Target
 	Seed    uint64 // for the random part of the universe
-	// Universes are those of an earlier Run with the same policy and seed; nil: Run
-	// makes them.
+	// Universes are those of an earlier Run with the same policy and seed, for the targets
+	// that emit all of the source; nil: Run makes them.
 	Universes *Universes
 	// Subjects limits the verification; nil: every mode, every role, and every role in
 	// each mode that it may enter.
@@ -72,6 +72,8 @@ type Report struct {
 	Seed      uint64    `json:"seed"`
 	Decisions int       `json:"decisions"` // distinct: a subject, an action, a surface
 	Surfaces  []Surface `json:"surfaces"`
+	// Elsewhere is what the targets do not emit: they are not compared on it.
+	Elsewhere []contract.Elsewhere `json:"elsewhere"`
 	// Diagnostics are what the targets' readers report about the artifacts.
 	Diagnostics diag.List `json:"diagnostics"`
 }
@@ -255,6 +257,65 @@ type Finding struct {
 // returns a report of what was compared until then. What it finds in the artifacts is in the
 // report.
 func Run(ctx context.Context, req Request) (*Report, error) {
+	whole := &Report{Seed: req.Seed, Elsewhere: []contract.Elsewhere{}}
+	for i := range req.Targets {
+		if e, some := contract.NotEmitted(req.Targets[i].Target, req.Policy.Project()); some {
+			whole.Elsewhere = append(whole.Elsewhere, e)
+		}
+	}
+	req.Memory.forget()
+	for _, view := range req.views() {
+		part, err := runView(ctx, view)
+		if part == nil {
+			return nil, err
+		}
+		whole.Decisions += part.Decisions
+		whole.Surfaces = append(whole.Surfaces, part.Surfaces...)
+		whole.Diagnostics = append(whole.Diagnostics, part.Diagnostics...)
+		if err != nil {
+			return whole, err
+		}
+		if req.UntilWider && part.Wider() > 0 {
+			break
+		}
+	}
+	place := func(s *Surface) int {
+		return slices.IndexFunc(req.Targets, func(t Target) bool { return t.Target.Name() == s.Target })
+	}
+	slices.SortStableFunc(whole.Surfaces, func(a, b Surface) int { return cmp.Compare(place(&a), place(&b)) })
+	whole.Diagnostics.Sort()
+	return whole, nil
+}
+
+// views returns a request for each view of the source that targets have: with the targets that
+// have it, and with its names for the subjects.
+func (req *Request) views() (out []Request) {
+	for _, t := range req.Targets {
+		view := contract.View(t.Target, req.Policy)
+		i := slices.IndexFunc(out, func(r Request) bool { return r.Policy == view })
+		if i < 0 {
+			r := *req
+			r.Policy, r.Targets, r.Subjects = view, nil, nil
+			for _, ref := range req.Subjects {
+				if ref, ok := contract.InView(t.Target, req.Policy.Project(), ref); ok {
+					r.Subjects = append(r.Subjects, ref)
+				}
+			}
+			if req.Subjects != nil && r.Subjects == nil {
+				r.Subjects = []ir.SubjectRef{}
+			}
+			if req.Universes != nil && view != req.Policy {
+				r.Universes = &Universes{}
+			}
+			i, out = len(out), append(out, r)
+		}
+		out[i].Targets = append(out[i].Targets, t)
+	}
+	return out
+}
+
+// runView verifies the targets that have one view of the source.
+func runView(ctx context.Context, req Request) (*Report, error) {
 	report := &Report{Seed: req.Seed}
 	refs := req.Subjects
 	if refs == nil {

@@ -25,6 +25,9 @@ func (model) Options() []contract.Option { return nil }
 func (model) Codes() []diag.Doc          { return nil }
 func (model) Owns() []string             { return []string{Path} }
 
+// EmitsWhole says that the model has every subject, whichever targets that names.
+func (model) EmitsWhole() {}
+
 // Governs: no agent reads the model.
 func (model) Governs(string, ir.Group) contract.Halves { return contract.Neither }
 

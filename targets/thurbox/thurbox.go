@@ -167,6 +167,12 @@ func (e *emitter) agent(r *ir.Role, args []string) {
 			Hint("give the role another name")
 		return
 	}
+	if !e.in.AlsoFor("thurbox", "claude", r.Name) {
+		e.loss(r, codeNoClaude, "agents.toml names the settings files of [targets.claude], which does not emit the role: "+
+			"it is left out of agents.toml").
+			Hint("add \"claude\" to its targets")
+		return
+	}
 	e.agents.Agents = append(e.agents.Agents, newAgent(r.Name, args))
 }
 

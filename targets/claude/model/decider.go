@@ -294,7 +294,7 @@ func (o *opener) engine(name string) *policy.Engine {
 			o.warn(diag.Pos{File: name}, "the hook does not load the policy: %v", err)
 			return nil
 		}
-		o.engines[name] = e
+		o.engines[name] = e.For("claude") // as the hook does
 	}
 	return o.engines[name]
 }

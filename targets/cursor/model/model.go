@@ -125,6 +125,7 @@ func (r *reader) policy(name string) (*policy.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e = e.For("cursor")
 	r.policies[name] = e
 	return e, nil
 }
