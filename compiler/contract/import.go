@@ -105,6 +105,8 @@ const (
 	Left NoteKind = "left"
 	// Repaired: it was corrected before it was read ([Source.Repair]).
 	Repaired NoteKind = "repaired"
+	// Apart: another agent defines the same in another way; both definitions stay.
+	Apart NoteKind = "apart"
 	// Conflict: two files differ; the stricter one holds.
 	Conflict NoteKind = "conflict"
 )

@@ -2,19 +2,23 @@ package migrate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
-// merger joins what several importers understood into one project. Where two of them
-// differ it adds a note, and the stricter one holds.
+// merger joins what several importers understood into one project. What two agents define
+// equally is one definition, for both of their targets. What they define in different ways
+// stays apart: the second one is NAME-TARGET, and keeps its name in the files of its target.
 type merger struct {
 	project  *ir.Project
 	notes    []contract.Note
@@ -28,82 +32,182 @@ func newMerger() *merger {
 	}
 }
 
-// add joins an import to those before.
-func (m *merger) add(im contract.Imported) {
+// add joins an import of a target's files to those before. It returns the role of a session
+// that names none, by its name in the joined project.
+func (m *merger) add(im contract.Imported, target string) (baseline string) {
 	m.notes = append(m.notes, im.Notes...)
 	maps.Copy(m.comments, im.Comments)
 	p := im.Project
 	if p == nil {
-		return
+		return im.Baseline
 	}
+	servers := join(m, target, &m.project.Servers, p.Servers, serverKind, patterns(p))
+	for i := range p.Modes {
+		renameServers(&p.Modes[i].Can, p.Modes[i].Restrictions, servers)
+	}
+	for i := range p.Roles {
+		renameServers(&p.Roles[i].Can, nil, servers)
+	}
+	modes := join(m, target, &m.project.Modes, p.Modes, modeKind, nil)
+	for i := range p.Roles {
+		renameModes(&p.Roles[i].Can, modes)
+		for j, slug := range deref(p.Roles[i].Modes) {
+			(*p.Roles[i].Modes)[j] = cmp.Or(modes[slug], slug)
+		}
+	}
+	for i := range m.project.Modes {
+		if mode := &m.project.Modes[i]; slices.Equal(mode.Targets, []string{target}) {
+			renameModes(&mode.Can, modes)
+		}
+	}
+	roles := join(m, target, &m.project.Roles, p.Roles, roleKind, nil)
+	return cmp.Or(roles[im.Baseline], im.Baseline)
+}
+
+// kind says how servers, modes or roles are joined.
+type kind[T any] struct {
+	word  string
+	name  func(*T) *string
+	pos   func(*T) diag.Pos
+	place func(*T) *ir.Place
+	same  func(a, b *T) bool
+	unite func(a, b *T) // adds to the first of two equal ones what the second one knows beside
+}
+
+var serverKind = kind[ir.Server]{
+	word:  "server",
+	name:  func(s *ir.Server) *string { return &s.Name },
+	pos:   func(s *ir.Server) diag.Pos { return s.Pos },
+	place: func(s *ir.Server) *ir.Place { return &s.Place },
+	same:  sameServer,
+	unite: uniteTools,
+}
+
+var modeKind = kind[ir.Mode]{
+	word:  "mode",
+	name:  func(m *ir.Mode) *string { return &m.Slug },
+	pos:   func(m *ir.Mode) diag.Pos { return m.Pos },
+	place: func(m *ir.Mode) *ir.Place { return &m.Place },
+	same: func(a, b *ir.Mode) bool {
+		x, y := *a, *b
+		x.Place, y.Place = ir.Place{}, ir.Place{}
+		return fingerprint(x) == fingerprint(y)
+	},
+}
+
+var roleKind = kind[ir.Role]{
+	word:  "role",
+	name:  func(r *ir.Role) *string { return &r.Name },
+	pos:   func(r *ir.Role) diag.Pos { return r.Pos },
+	place: func(r *ir.Role) *ir.Place { return &r.Place },
+	same: func(a, b *ir.Role) bool {
+		x, y := *a, *b
+		x.Place, y.Place = ir.Place{}, ir.Place{}
+		return fingerprint(x) == fingerprint(y)
+	},
+}
+
+// join adds the definitions of a target to those before, and returns the new names of those
+// that have one. globs are the patterns that have to match a new name where they match the old.
+func join[T any](m *merger, target string, to *[]T, more []T, k kind[T], globs []string) map[string]string {
 	renamed := map[string]string{}
-	for i := range p.Servers {
-		s := p.Servers[i]
-		old := find(m.project.Servers, func(x *ir.Server) bool { return strings.EqualFold(x.Name, s.Name) })
-		if old == nil {
-			m.project.Servers = append(m.project.Servers, s)
+	for i := range more {
+		x := &more[i]
+		name, pl := *k.name(x), k.place(x)
+		pl.Targets = []string{target}
+		called := func(name string) func(T) bool {
+			return func(y T) bool { return strings.EqualFold(*k.name(&y), name) }
+		}
+		before := slices.IndexFunc(*to, called(name))
+		if before < 0 {
+			*to = append(*to, *x)
 			continue
 		}
-		if old.Name != s.Name {
-			renamed[s.Name] = old.Name
+		old := &(*to)[before]
+		switch {
+		case slices.Contains(k.place(old).Targets, target):
+			m.notes = append(m.notes, contract.Note{
+				Kind: contract.Conflict, Pos: k.pos(x), Subject: k.word + " " + name, What: name,
+				Why: fmt.Sprintf("its name differs only in case from %s: that one holds", k.pos(old)),
+			})
+			renamed[name] = *k.name(old)
+		case *k.name(old) == name && k.same(old, x):
+			k.place(old).Targets = append(k.place(old).Targets, target)
+			slices.Sort(k.place(old).Targets)
+			if k.unite != nil {
+				k.unite(old, x)
+			}
+		default:
+			apart := free(name, target, globs, func(n string) bool {
+				return slices.ContainsFunc(*to, called(n)) || slices.ContainsFunc(more, called(n))
+			})
+			m.notes = append(m.notes, contract.Note{
+				Kind: contract.Apart, Pos: k.pos(x), Subject: k.word + " " + name, What: name,
+				Why: fmt.Sprintf("it differs from %s: it is %q, for %s alone", k.pos(old), apart, target),
+			})
+			renamed[name], pl.As, *k.name(x) = apart, name, apart
+			*to = append(*to, *x)
 		}
-		m.server(old, &s)
 	}
-	off := m.off()
+	return renamed
+}
+
+// free returns a name for what has another one in the files of a target.
+func free(name, target string, globs []string, taken func(string) bool) string {
+	fits := func(n string) bool {
+		return !taken(n) && !slices.ContainsFunc(globs, func(g string) bool {
+			return policy.Wildcard(g, name) && !policy.Wildcard(g, n)
+		})
+	}
+	for _, n := range []string{name + "-" + target, target + "-" + name} {
+		if fits(n) {
+			return n
+		}
+	}
+	for i := 2; ; i++ {
+		if n := fmt.Sprintf("%s-%s-%d", name, target, i); !taken(n) {
+			return n
+		}
+	}
+}
+
+// patterns returns the patterns over servers in a project.
+func patterns(p *ir.Project) (globs []string) {
+	add := func(s string) {
+		if strings.ContainsAny(s, "*?") {
+			globs = append(globs, s)
+		}
+	}
+	of := func(can *ir.Can) {
+		if can.MCP != nil {
+			for _, e := range can.MCP.Entries {
+				add(e.Key)
+			}
+		}
+	}
 	for i := range p.Modes {
-		mode := p.Modes[i]
-		rename(&mode.Can, mode.Restrictions, renamed)
-		same := func(x *ir.Mode) bool { return strings.EqualFold(x.Slug, mode.Slug) }
-		if old := find(m.project.Modes, same); old != nil {
-			m.mode(old, &mode, off)
-		} else {
-			m.project.Modes = append(m.project.Modes, mode)
+		of(&p.Modes[i].Can)
+		if r := p.Modes[i].Restrictions; r != nil {
+			for _, x := range slices.Concat(deref(r.AllowedServers), deref(r.DisallowedServers)) {
+				add(x.Name)
+			}
+			for _, x := range slices.Concat(deref(r.AllowedTools), deref(r.DisallowedTools)) {
+				add(x.Server)
+			}
 		}
 	}
 	for i := range p.Roles {
-		role := p.Roles[i]
-		rename(&role.Can, nil, renamed)
-		same := func(x *ir.Role) bool { return strings.EqualFold(x.Name, role.Name) }
-		if old := find(m.project.Roles, same); old != nil {
-			m.role(old, &role, off)
-		} else {
-			m.project.Roles = append(m.project.Roles, role)
-		}
+		of(&p.Roles[i].Can)
 	}
-	slices.SortFunc(m.project.Servers, func(a, b ir.Server) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(m.project.Modes, func(a, b ir.Mode) int { return cmp.Compare(a.Slug, b.Slug) })
-	slices.SortFunc(m.project.Roles, func(a, b ir.Role) int { return cmp.Compare(a.Name, b.Name) })
+	return globs
 }
 
-// find returns the first item of a list that a condition holds for, nil where there is none.
-func find[T any](list []T, is func(*T) bool) *T {
-	for i := range list {
-		if is(&list[i]) {
-			return &list[i]
-		}
-	}
-	return nil
-}
-
-// off returns the servers that are off by default.
-func (m *merger) off() map[string]bool {
-	off := map[string]bool{}
-	for i := range m.project.Servers {
-		off[m.project.Servers[i].Name] = !m.project.Servers[i].DefaultEnabled
-	}
-	return off
-}
-
-// rename replaces the names of servers in what a subject may do.
-func rename(can *ir.Can, r *ir.MCPRestrictions, names map[string]string) {
+// renameServers replaces the names of servers in what a subject may do.
+func renameServers(can *ir.Can, r *ir.MCPRestrictions, names map[string]string) {
 	if len(names) == 0 {
 		return
 	}
-	name := func(s *string) {
-		if to, ok := names[*s]; ok {
-			*s = to
-		}
-	}
+	name := func(s *string) { *s = cmp.Or(names[*s], *s) }
 	if can.MCP != nil {
 		t := *can.MCP
 		t.Entries = slices.Clone(t.Entries)
@@ -127,6 +231,21 @@ func rename(can *ir.Can, r *ir.MCPRestrictions, names map[string]string) {
 	}
 }
 
+// renameModes replaces the slugs of modes in what a subject may do.
+func renameModes(can *ir.Can, names map[string]string) {
+	if len(names) == 0 || can.Modes == nil {
+		return
+	}
+	t := *can.Modes
+	t.Rules = slices.Clone(t.Rules)
+	for i := range t.Rules {
+		if p := &t.Rules[i].Pattern; p.Kind == ir.Plain {
+			p.Text = cmp.Or(names[p.Text], p.Text)
+		}
+	}
+	can.Modes = &t
+}
+
 // deref returns a list, nil for one that is not there.
 func deref[T any](l *[]T) []T {
 	if l == nil {
@@ -135,233 +254,84 @@ func deref[T any](l *[]T) []T {
 	return *l
 }
 
-// pair is one subject, or one server, as two importers understood it.
-type pair struct {
-	*merger
-	subject       string // "mode architect"
-	first, second diag.Pos
+// finish ends the joining for a project with one target, or with several: with one target
+// nothing says where it is emitted.
+func (m *merger) finish(several bool) {
+	order(m.project.Servers, serverKind)
+	order(m.project.Modes, modeKind)
+	if !several {
+		alone(m.project.Servers, serverKind)
+		alone(m.project.Modes, modeKind)
+		alone(m.project.Roles, roleKind)
+	}
+	m.project.Sort()
 }
 
-// at returns the pair for a part of the subject that has places of its own.
-func (p pair) at(first, second diag.Pos) pair {
-	p.first, p.second = first, second
-	return p
-}
-
-// resolution says what becomes of a difference.
-type resolution string
-
-const (
-	firstHolds  resolution = "the first one holds"
-	higherHolds resolution = "the higher one holds"
-	bothHold    resolution = "only what both permit is permitted"
-	offHolds    resolution = "it is off, and on for subjects that name it"
-)
-
-// differs adds a note that the second one says something else.
-func (p pair) differs(what string, r resolution) {
-	p.notes = append(p.notes, contract.Note{
-		Kind: contract.Conflict, Pos: p.second, Subject: p.subject, What: what,
-		Why: fmt.Sprintf("it differs from %s: %s", p.first, r),
-	})
-}
-
-// text keeps the first of two texts.
-func (p pair) text(to *string, other, field string) {
-	switch {
-	case *to == "":
-		*to = other
-	case other != "" && other != *to:
-		p.differs(field, firstHolds)
+func alone[T any](list []T, k kind[T]) {
+	for i := range list {
+		k.place(&list[i]).Targets = nil
 	}
 }
 
-func (m *merger) server(a, b *ir.Server) {
-	p := pair{m, "server " + a.Name, a.Pos, b.Pos}
-	switch {
-	case b.Type == ir.External:
-	case a.Type == ir.External:
-		a.Type, a.URL, a.Headers = b.Type, b.URL, b.Headers
-		a.Command, a.Args, a.Cwd, a.Env = b.Command, b.Args, b.Cwd, b.Env
-		a.TimeoutSeconds, a.Pos = b.TimeoutSeconds, b.Pos
-	default:
-		if !sameStart(a, b) {
-			p.differs(cmp.Or(b.URL, strings.Join(append([]string{b.Command}, b.Args...), " ")), firstHolds)
-		}
-		if !maps.Equal(a.Env, b.Env) || !maps.Equal(a.Headers, b.Headers) {
-			p.differs("env and headers", firstHolds)
-		}
-		if b.TimeoutSeconds > 0 && (a.TimeoutSeconds == 0 || b.TimeoutSeconds < a.TimeoutSeconds) {
-			a.TimeoutSeconds = b.TimeoutSeconds
+// order numbers what stands in files whose own order is not the alphabetical one.
+func order[T any](list []T, k kind[T]) {
+	slices.SortStableFunc(list, func(a, b T) int { return k.pos(&a).Compare(k.pos(&b)) })
+	name := func(x *T) string { return cmp.Or(k.place(x).As, *k.name(x)) }
+	own := map[string]bool{} // files with an order of their own
+	last := map[string]string{}
+	for i := range list {
+		file := k.pos(&list[i]).File
+		if n := name(&list[i]); n < last[file] {
+			own[file] = true
+		} else {
+			last[file] = n
 		}
 	}
-	if a.DefaultEnabled != b.DefaultEnabled {
-		p.differs("on or off by default", offHolds)
-		a.DefaultEnabled = false
+	next := 0
+	for i := range list {
+		if own[k.pos(&list[i]).File] {
+			next += 10
+			n := next
+			k.place(&list[i]).Order = &n
+		}
 	}
-	p.tools(a, b)
 }
 
-// sameStart reports whether two servers are reached or started in the same way.
-func sameStart(a, b *ir.Server) bool {
-	return a.Type == b.Type && a.URL == b.URL &&
-		a.Command == b.Command && slices.Equal(a.Args, b.Args) && a.Cwd == b.Cwd
+// places matches the places in the JSON of a model.
+var places = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
+})
+
+// fingerprint returns a text that is the same for values that differ in places only.
+func fingerprint(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%p", &v) // not the same as any other
+	}
+	return string(places().ReplaceAll(data, nil))
 }
 
-// tools adds the tools of the second server, each with the higher risk.
-func (p pair) tools(a, b *ir.Server) {
+// sameServer reports whether two servers are started or reached in the same way.
+func sameServer(a, b *ir.Server) bool {
+	return a.Type == b.Type && a.URL == b.URL && a.Command == b.Command && slices.Equal(a.Args, b.Args) &&
+		a.Cwd == b.Cwd && maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers) &&
+		a.TimeoutSeconds == b.TimeoutSeconds && a.DefaultEnabled == b.DefaultEnabled
+}
+
+// uniteTools adds the tools of the second server, each with the higher risk.
+func uniteTools(a, b *ir.Server) {
+	a.Tools = slices.Clone(a.Tools)
 	for _, t := range b.Tools {
-		old := find(a.Tools, func(x *ir.Tool) bool { return x.Name == t.Name })
+		old := a.Tool(t.Name)
 		if old == nil {
-			a.Tools = append(a.Tools, t)
+			a.AddTool(t)
 			continue
 		}
 		old.Description = cmp.Or(old.Description, t.Description)
-		if old.Risk != "" && t.Risk != "" && old.Risk != t.Risk {
-			p.at(old.Pos, t.Pos).differs("risk of "+t.Name, higherHolds)
-		}
 		if risks[t.Risk] > risks[old.Risk] {
 			old.Risk = t.Risk
 		}
 	}
-	slices.SortFunc(a.Tools, func(x, y ir.Tool) int { return cmp.Compare(x.Name, y.Name) })
 }
 
 var risks = map[string]int{"read": 1, "write": 2, "destructive": 3}
-
-func (m *merger) mode(a, b *ir.Mode, off map[string]bool) {
-	p := pair{m, "mode " + a.Slug, a.Pos, b.Pos}
-	p.text(&a.Name, b.Name, "name")
-	p.text(&a.Description, b.Description, "description")
-	p.text(&a.WhenToUse, b.WhenToUse, "whenToUse")
-	p.text(&a.RoleDefinition, b.RoleDefinition, "roleDefinition")
-	p.text(&a.CustomInstructions, b.CustomInstructions, "customInstructions")
-	p.text(&a.Model, b.Model, "model")
-	for _, r := range b.Rules {
-		if old := find(a.Rules, func(x *ir.RuleFile) bool { return x.Name == r.Name }); old == nil {
-			a.Rules = append(a.Rules, r)
-		} else {
-			p.at(old.Pos, r.Pos).text(&old.Text, r.Text, "rules file "+r.Name)
-		}
-	}
-	a.Can = p.meet(explicit(a.Can, a.Pos, nil, off), explicit(b.Can, b.Pos, nil, off))
-	implicit(&a.Can, nil)
-	a.Restrictions = meetRestrictions(a.Restrictions, b.Restrictions)
-	a.Extra = p.extra(a.Extra, b.Extra)
-}
-
-// meet returns the meet of two sides, with a note where they differ.
-func (p pair) meet(a, b side) ir.Can {
-	can := meet(a, b)
-	first, second := decisions(meet(a, a)), decisions(meet(b, b))
-	if first != second || decisions(can) != first {
-		p.differs("what it may do", bothHold)
-	}
-	return can
-}
-
-// decisions writes what decides about permissions, to compare it.
-func decisions(can ir.Can) string {
-	var b strings.Builder
-	fallback := func(d *ir.Default) {
-		if d != nil {
-			fmt.Fprintf(&b, " default %s", d.Decision)
-		}
-	}
-	rules := func(rules []ir.Rule) {
-		var lines []string
-		for _, r := range rules {
-			lines = append(lines, r.Decision.String()+" "+r.Pattern.String())
-		}
-		slices.Sort(lines)
-		fmt.Fprintf(&b, "%q", lines)
-	}
-	for _, g := range tables {
-		t := *g.of(&can)
-		rules(t.Rules)
-		fallback(t.Default)
-		fmt.Fprintf(&b, " %d open\n", len(t.Open))
-	}
-	rules(can.MCP.Rules)
-	fallback(can.MCP.Default)
-	for _, e := range can.MCP.Entries {
-		b.WriteString("\n" + e.Key)
-		rules(e.Rules)
-		fallback(e.Default)
-		fallback(e.Resources)
-		fallback(e.Prompts)
-	}
-	fallback(can.Unknown)
-	fallback(can.OutsideRead)
-	fallback(can.OutsideEdit)
-	return b.String()
-}
-
-// extra adds the fields for one agent that the first one does not have.
-func (p pair) extra(a, b map[string]ir.Extra) map[string]ir.Extra {
-	for _, name := range slices.Sorted(maps.Keys(b)) {
-		old, ok := a[name]
-		if !ok {
-			if a == nil {
-				a = map[string]ir.Extra{}
-			}
-			a[name] = b[name]
-		} else if !reflect.DeepEqual(old.Fields, b[name].Fields) {
-			p.at(old.Pos, b[name].Pos).differs("extra."+name, firstHolds)
-		}
-	}
-	return a
-}
-
-func (m *merger) role(a, b *ir.Role, off map[string]bool) {
-	p := pair{m, "role " + a.Name, a.Pos, b.Pos}
-	p.text(&a.Description, b.Description, "description")
-	p.text(&a.AppendSystemPrompt, b.AppendSystemPrompt, "appendSystemPrompt")
-	for _, k := range slices.Sorted(maps.Keys(b.Env)) {
-		if v, ok := a.Env[k]; !ok {
-			if a.Env == nil {
-				a.Env = map[string]string{}
-			}
-			a.Env[k] = b.Env[k]
-		} else if v != b.Env[k] {
-			p.differs("env "+k, firstHolds)
-		}
-	}
-	p.meet(explicit(a.Can, a.Pos, a, off), explicit(b.Can, b.Pos, b, off)) // for its note
-	met := meetRoles(*a, *b, off)
-	implicit(&met.Can, &met)
-	met.Extra = p.extra(a.Extra, b.Extra)
-	*a = met
-}
-
-// strictness lists the permission modes, the one that approves least by itself first.
-var strictness = []string{"dontAsk", "plan", "default", "auto", "acceptEdits", "bypassPermissions"}
-
-// meetRoles returns a role that permits what both permit, with the texts of the first.
-func meetRoles(a, b ir.Role, off map[string]bool) ir.Role {
-	out := a
-	out.Can = meet(explicit(a.Can, a.Pos, &a, off), explicit(b.Can, b.Pos, &b, off))
-	out.Modes = nil // written as a table
-	rank := func(r *ir.Role) int { return slices.Index(strictness, cmp.Or(r.PermissionMode, "default")) }
-	if rank(&b) < rank(&a) {
-		out.PermissionMode, out.PermissionModePos = b.PermissionMode, b.PermissionModePos
-	}
-	out.Tools = common(a.Tools, b.Tools, func(s string) string { return s })
-	out.Native = nil
-	keep := func(own, other []ir.NativeRule) {
-		for _, r := range own {
-			has := func(list []ir.NativeRule) bool {
-				return slices.ContainsFunc(list, func(o ir.NativeRule) bool {
-					return o.Decision == r.Decision && o.Text == r.Text
-				})
-			}
-			if (r.Decision < ir.Allow || has(other)) && !has(out.Native) {
-				r.From = ""
-				out.Native = append(out.Native, r)
-			}
-		}
-	}
-	keep(a.Native, b.Native)
-	keep(b.Native, a.Native)
-	return out
-}

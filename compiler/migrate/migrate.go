@@ -191,8 +191,7 @@ func read(req Request, guards []string) (*imports, diag.List) {
 		if len(got.Files) == 0 && len(got.Notes) == 0 {
 			continue
 		}
-		in.add(got)
-		in.config.baseline = cmp.Or(in.config.baseline, got.Baseline)
+		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))
 		in.files = append(in.files, got.Files...)
 		if judged, ok := t.(contract.Judged); ok {
 			for _, o := range got.Originals {
@@ -204,7 +203,26 @@ func read(req Request, guards []string) (*imports, diag.List) {
 		maps.Copy(options, req.Options[t.Name()])
 		in.config.targets = append(in.config.targets, configTarget{t.Name(), options})
 	}
+	in.finish(len(in.allTargets(req.Root)) > 1)
 	return in, diags
+}
+
+// allTargets returns the names of the targets of the new project, those of a modec.toml that
+// is there included.
+func (in *imports) allTargets(root fs.FS) []string {
+	names := in.config.names()
+	text, err := contract.ReadImport(root, config.File)
+	if err != nil {
+		return names
+	}
+	var table struct {
+		Targets map[string]any `toml:"targets"`
+	}
+	if toml.Unmarshal(text, &table) == nil {
+		names = slices.AppendSeq(names, maps.Keys(table.Targets))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // check reports files that no importer took, and an import of nothing.

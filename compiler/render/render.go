@@ -141,7 +141,19 @@ func (w *writer) server(s *ir.Server) *tree {
 		}
 		t.set("tools", tools)
 	}
+	w.place(t, s.Place)
 	return t
+}
+
+// place writes where something is emitted.
+func (w *writer) place(t *tree, pl ir.Place) {
+	if pl.Order != nil {
+		t.set("order", scalar(strconv.Itoa(*pl.Order)))
+	}
+	if pl.Targets != nil {
+		t.set("targets", texts(pl.Targets))
+	}
+	t.setText("as", pl.As)
 }
 
 func (w *writer) textMap(t *tree, key string, m map[string]string) {
@@ -178,6 +190,7 @@ func (w *writer) mode(m *ir.Mode) *tree {
 		t.set("mcpRestrictions", w.restrictions(m.Restrictions))
 	}
 	w.extra(t, m.Extra)
+	w.place(t, m.Place)
 	return t
 }
 
@@ -204,6 +217,7 @@ func (w *writer) role(r *ir.Role) *tree {
 	w.permissions(t, &r.Can)
 	w.native(t, r.Native)
 	w.extra(t, r.Extra)
+	w.place(t, r.Place)
 	return t
 }
 
