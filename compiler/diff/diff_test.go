@@ -193,3 +193,37 @@ func TestServersAndExceptions(t *testing.T) {
 		t.Error("the value of a variable is told")
 	}
 }
+
+// A subject that a target no longer has is widened: nothing restricts it there any more.
+func TestTargets(t *testing.T) {
+	of := func(as string, targets ...string) *ir.Project {
+		p := with(ir.Role{Name: "reviewer", Place: ir.Place{Targets: targets}})
+		p.Servers[0].Place = ir.Place{Targets: targets, As: as}
+		return p
+	}
+	for _, c := range []struct {
+		before, after *ir.Project
+		want          []string
+	}{
+		{of("", "roo"), of("", "roo"), nil},
+		{of(""), of("", "roo"), []string{
+			"role reviewer: is emitted for roo only, and before for every target: nothing restricts it there any more widened",
+			"server github: is emitted for roo only, and before for every target changed"}},
+		{of("", "claude", "roo"), of("", "roo", "zoo"), []string{
+			"role reviewer: is no longer emitted for claude: nothing restricts it there any more widened",
+			"role reviewer: is emitted for zoo too narrowed",
+			"server github: is no longer emitted for claude changed", "server github: is emitted for zoo too changed"}},
+		{of("", "roo"), of("gh"), []string{
+			"role reviewer: is emitted for every target, and before for roo only narrowed",
+			"server github: is emitted for every target, and before for roo only changed",
+			`server github: is called "gh" in the files of its targets, and before "github" changed`}},
+	} {
+		r, err := Projects(policy.New(c.before), policy.New(c.after), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, lines(r)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -204,6 +204,16 @@ func inventoryRules() []Rule {
 		Bad:  `modes: m: {name: "M", roleDefinition: "r"}`,
 		Good: `modes: m: {name: "M", roleDefinition: "r", whenToUse: "When x."}`,
 	}, {
+		ID: "same-name", Severity: diag.Note, check: (*pass).sameName,
+		Doc: "Two servers, modes or roles have one name in the files of different targets (as), because two agents " +
+			"defined the same in different ways. Where one definition does for both, keep it, with both targets, " +
+			"and remove the other one and its as.",
+		Bad: `servers: {
+	docs: {command: "docs-mcp", targets: ["roo"]}
+	"docs-claude": {url: "https://docs.example.com/mcp", targets: ["claude"], as: "docs"}
+}`,
+		Good: `servers: docs: {command: "docs-mcp", targets: ["claude", "roo"]}`,
+	}, {
 		ID: "secret-literal", Severity: diag.Error, check: (*pass).secrets,
 		Doc: "A header, a variable or an argument of a server contains what looks like a secret. " +
 			"The source is committed, and every agent's configuration repeats it. " +
