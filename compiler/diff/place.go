@@ -60,7 +60,8 @@ func (r *Report) place(what string, was, is ir.Place, at diag.Pos, subject bool)
 	}
 	if was.As != is.As {
 		_, own, _ := strings.Cut(what, " ")
-		text := fmt.Sprintf("is called %q in the files of its targets, and before %q", cmp.Or(is.As, own), cmp.Or(was.As, own))
+		before, after := cmp.Or(was.As, own), cmp.Or(is.As, own)
+		text := fmt.Sprintf("is called %q in the files of its targets, and before %q", after, before)
 		r.other(Other{Changed, what, text, at})
 	}
 }

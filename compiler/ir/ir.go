@@ -216,7 +216,8 @@ func (s *Server) Tool(name string) *Tool {
 
 // find looks a tool up in the list, which is sorted by name.
 func (s *Server) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(s.Tools, name, func(t Tool, name string) int { return strings.Compare(t.Name, name) })
+	byName := func(t Tool, name string) int { return strings.Compare(t.Name, name) }
+	return slices.BinarySearchFunc(s.Tools, name, byName)
 }
 
 // AddTool puts a tool of a name in its place in the list, unless it is there.
