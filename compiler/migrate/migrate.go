@@ -97,7 +97,7 @@ func (r *Result) Taken(file string) (names []string) {
 	}
 	for i := range r.Project.Servers {
 		if s := &r.Project.Servers[i]; s.Pos.File == file {
-			names = append(names, s.Name)
+			names = append(names, cmp.Or(s.As, s.Name))
 		}
 	}
 	return names
