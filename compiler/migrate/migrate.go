@@ -116,9 +116,10 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 	return out
 }
 
-// Run migrates. The result is nil when a diagnostic is an error: a file that its agent
-// would not load, a source that does not compile, or a decision that would be wider than
-// the original's.
+// Run migrates. A rule by which the new source would permit more than the original is taken out
+// of the import and noted. The result is nil when a diagnostic is an error: a file that its agent
+// would not load, a source that does not compile, or a decision that is still wider than the
+// original's.
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	in, diags := read(req, deniedPaths(req.Targets))
 	if !diags.HasErrors() {
@@ -129,29 +130,40 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
-	files, tree, list := in.render(req)
-	if diags = append(diags, list...); diags.HasErrors() {
-		diags.Sort()
-		return nil, diags
+	for mends := 0; ; mends++ {
+		res, found, list := in.attempt(ctx, req)
+		if !list.HasErrors() || mends == mostMends || res == nil || !in.mend(found, res.Compiled.Project) {
+			diags = append(diags, list...)
+			diags.Sort()
+			if diags.HasErrors() {
+				return nil, diags
+			}
+			return res, diags
+		}
+	}
+}
+
+// attempt renders, compiles and proves what was imported. It returns what is wider than the
+// original files, each of which is an error too. The result is nil where there is none to
+// compare.
+func (in *imports) attempt(ctx context.Context, req Request) (*Result, []difference, diag.List) {
+	files, tree, diags := in.render(req)
+	if diags.HasErrors() {
+		return nil, nil, diags
 	}
 	targets := in.config.names()
 	compiled, list := compiler.Compile(ctx, compiler.Request{
 		FS: tree, Targets: req.Targets, Only: targets, Today: req.Today,
 	})
 	if diags = append(diags, list...); diags.HasErrors() {
-		diags.Sort()
-		return nil, diags
+		return nil, nil, diags
 	}
 	res := &Result{Project: in.project, Files: files, Compiled: compiled, FS: tree}
 	res.Report.Files = in.files
 	res.report(in.merger, targets)
-	res.Report.Proof, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
-	diags = append(diags, list...)
-	diags.Sort()
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	return res, diags
+	var found []difference
+	res.Report.Proof, found, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
+	return res, found, append(diags, list...)
 }
 
 // AgentFiles returns the files below a folder that [Run] would import, sorted.
@@ -288,7 +300,7 @@ func (r *Result) report(m *merger, targets []string) {
 	}
 	slices.Sort(rep.Files)
 	rep.Files = slices.Compact(rep.Files)
-	rep.Notes = m.notes
+	rep.Notes = slices.Clone(m.notes)
 	slices.SortStableFunc(rep.Notes, func(a, b contract.Note) int { return a.Pos.Compare(b.Pos) })
 	rep.Notes = slices.CompactFunc(rep.Notes, func(a, b contract.Note) bool { return a == b })
 	for _, n := range rep.Notes {

@@ -86,8 +86,8 @@ type original struct {
 // prove compares every original with the compiled project.
 func prove(
 	ctx context.Context, c *compiler.Result, originals []original, seed uint64, progress func(done, total int),
-) ([]Proof, diag.List) {
-	proofs, diags := []Proof{}, diag.List{}
+) (proofs []Proof, found []difference, diags diag.List) {
+	proofs = []Proof{}
 	for i, o := range originals {
 		if err := context.Cause(ctx); err != nil {
 			diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
@@ -113,13 +113,13 @@ func prove(
 				p.subject(ref)
 			}
 			proofs = append(proofs, p.Proof)
-			diags = append(diags, p.diags...)
+			diags, found = append(diags, p.diags...), append(found, p.found...)
 		}
 		if progress != nil {
 			progress(i+1, len(originals))
 		}
 	}
-	return proofs, diags
+	return proofs, found, diags
 }
 
 // prover makes the proof of one original on one surface.
@@ -131,7 +131,8 @@ type prover struct {
 	is     contract.Decider // nil where there are no artifacts for the surface
 	alone  contract.Decider // the agent by itself; nil where there is none
 	seed   uint64
-	diags  diag.List
+	found  []difference // every decision that is wider
+	diags  diag.List    // some of them
 }
 
 // subject compares every action that the subject may try.
@@ -171,7 +172,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		default:
 			source = p.byItself(ref, w.Action)
 		}
-		a := attempt{ref, w.Action, was}
+		a := attempt{ref, w.Action, was, w.Source.Pos}
 		p.compare(a, source, &p.Source, built)
 		if built != nil {
 			p.compare(a, *built, &p.Built, nil)
@@ -193,6 +194,7 @@ type attempt struct {
 	ref ir.SubjectRef
 	policy.Action
 	was contract.Verdict
+	by  diag.Pos // the rule of the source
 }
 
 // compare compares an answer of the new project with that of the original and counts it in
@@ -204,21 +206,29 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 		t.Parts++
 		return
 	}
-	half := ""
+	half, of := "", contract.Neither
 	governed := a.was.Governs & is.Governs
 	if governed&contract.Access != 0 && t.add(a.was.Decision > ir.Deny, is.Decision > ir.Deny) {
-		half = "access"
+		half, of = "access", contract.Access
 		kept := built != nil && built.Decision == ir.Deny || t == &p.Source && p.keeps(a.ref, a.was.Rule)
 		if is.Decision == ir.Ask && kept {
 			t.Wider--
 			t.Kept++
-			half = ""
+			half, of = "", contract.Neither
 		}
 	}
 	if governed&contract.Approval != 0 && t.add(a.was.Decision == ir.Allow, is.Decision == ir.Allow) {
-		half = "approval"
+		half, of = "approval", cmp.Or(of, contract.Approval)
 	}
-	if half != "" && t.Wider <= mostWider {
+	if half == "" {
+		return
+	}
+	d := difference{attempt: a, agent: p.Target, file: p.original.File, half: of}
+	if t == &p.Built {
+		d.built = is.Rule
+	}
+	p.found = append(p.found, d)
+	if t.Wider <= mostWider {
 		p.wider(a, is, half)
 	}
 }
@@ -235,7 +245,7 @@ func (p *prover) wider(a attempt, is contract.Answer, half string) {
 		Target(p.original.target.Name()).
 		Subject(a.ref.String()).
 		Loses(diag.Widening, string(a.Group)).
-		Hint("this is a defect of modec; please report it")
+		Hint("take what decides it out of the file to migrate the rest, and report it: this is a defect of modec")
 	if !is.At.IsZero() {
 		d.Related(is.At, "permitted by "+is.Rule)
 	}

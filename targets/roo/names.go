@@ -1,42 +1,19 @@
 package roo
 
-import (
-	"regexp"
-	"strings"
-)
-
-var (
-	dropped = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-	dashes  = regexp.MustCompile(`--+`)
-)
-
-// sanitize is Roo's sanitizeMcpName (src/utils/mcp-name.ts).
-func sanitize(s string) string {
-	s = dashes.ReplaceAllString(dropped.ReplaceAllString(strings.ReplaceAll(s, " ", "_"), ""), "-")
-	switch c := s + " "; {
-	case s == "":
-		return "_"
-	case c[0] != '_' && !(c[0] >= 'a' && c[0] <= 'z' || c[0] >= 'A' && c[0] <= 'Z'):
-		return "_" + s
-	}
-	return s
-}
+import "modec.dev/modec/targets/roo/format"
 
 // toolName is how Roo offers an MCP tool to the model.
 func toolName(server, tool string) string {
-	n := "mcp--" + sanitize(server) + "--" + sanitize(tool)
-	return same(n[:min(len(n), 64)])
+	n := "mcp--" + format.Sanitize(server) + "--" + format.Sanitize(tool)
+	return format.Same(n[:min(len(n), 64)])
 }
-
-// same makes names equal that Roo takes for one when the model answers.
-func same(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 // checkNames reports servers and tools that Roo would not tell apart.
 func (e *emitter) checkNames() {
 	seen, servers := map[string]string{}, map[string]string{}
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
-		label := same(sanitize(sv.Name))
+		label := format.Same(format.Sanitize(sv.Name))
 		if other, ok := servers[label]; ok {
 			e.diags.Errorf(codeToolCollision, sv.Pos, "got the servers %q and %q, which are one name to Roo, "+
 				"want names that differ after it drops characters", other, sv.Name).

@@ -6,6 +6,7 @@ package dialect
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,14 +77,47 @@ func (t *translation) command(r rule.Rule) bool {
 		t.whole(ir.Command, "*")
 		return true
 	}
-	// A blank at an end is a part of the rule. "@" begins the name of a list in the source.
-	padded := t.decision == ir.Allow && strings.TrimSpace(r.Spec) != r.Spec
 	joined := strings.ContainsAny(r.Spec, "|;&\n")
-	if padded || joined || strings.HasPrefix(r.Spec, "@") || policy.CheckCommand(r.Spec) != nil {
+	check := policy.CheckHeld
+	if t.decision == ir.Allow {
+		check = policy.CheckCommand
+	}
+	switch {
+	case joined, check(r.Spec) != nil:
+		return false
+	case strings.HasPrefix(strings.TrimSpace(r.Spec), "@"): // it begins the name of a list in the source
+		return false
+	case t.decision == ir.Allow && !sameLines(r.Spec):
 		return false
 	}
 	t.add(ir.Command, ir.Pattern{Text: r.Spec})
 	return true
+}
+
+// wrappers are programs that only run another command, as the source and Claude Code see
+// through them.
+var wrappers = []string{"timeout", "time", "nice", "nohup", "stdbuf"}
+
+// sameLines reports whether the source allows the same lines by a pattern as Claude Code does.
+// Claude Code compares a line as it is written, blanks and quotes included, but for the
+// wrappers before the program. Beside another star, a last one stands for at least one word.
+func sameLines(spec string) bool {
+	words := strings.Fields(spec)
+	body := strings.TrimSuffix(spec, "*")
+	if strings.HasSuffix(body, " ") || strings.HasSuffix(body, ":") { // a wildcard for more words
+		body = strings.TrimRight(body, " :")
+	} else {
+		body = ""
+	}
+	switch {
+	case strings.Join(words, " ") != spec, strings.ContainsAny(spec, "'\"\\`$"):
+		return false
+	case strings.Trim(spec, "* ") == "" && spec != "*": // any line, and only a bare Bash is that
+		return false
+	case slices.Contains(wrappers, strings.TrimSuffix(words[0], ":*")):
+		return false
+	}
+	return !strings.Contains(body, "*")
 }
 
 // file translates a rule over paths. Only a bare Read or Edit names its whole group: a bare
@@ -125,6 +159,10 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 	return glob, policy.CheckGlob(glob) == nil
 }
 
+// plainHost matches the hosts that have one spelling: names of ASCII letters, not addresses. Claude
+// Code compares a host as it is written.
+var plainHost = regexp.MustCompile(`\A(?:\*|(?:\*\.)?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]*[A-Za-z][A-Za-z0-9-]*\.?)\z`)
+
 // host translates a rule over hosts. A bare allow would cover WebSearch too.
 func (t *translation) host(r rule.Rule) bool {
 	if !r.HasSpec {
@@ -135,7 +173,7 @@ func (t *translation) host(r rule.Rule) bool {
 		return true
 	}
 	host, ok := strings.CutPrefix(r.Spec, "domain:")
-	if !ok || policy.CheckHost(host) != nil {
+	if !ok || policy.CheckHost(host) != nil || t.decision == ir.Allow && !plainHost.MatchString(host) {
 		return false
 	}
 	t.add(ir.Web, ir.Pattern{Text: host})

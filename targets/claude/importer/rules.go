@@ -99,9 +99,16 @@ func (r *roleReader) rule(w written) {
 		parsed.Spec = spec
 		w.text = parsed.String()
 	}
-	if server, tool, mcp := parsed.MCP(); mcp && !r.knows(server, tool, w.at) {
-		r.became(contract.Refused, w, refusedServer+": what no rule names is left to Claude Code")
-		return
+	if server, tool, mcp := parsed.MCP(); mcp {
+		if as := rule.Name(strings.ReplaceAll(parsed.Tool, "*", "")); as != strings.ReplaceAll(parsed.Tool, "*", "") {
+			r.became(contract.Refused, w, "Claude Code matches nothing by it: "+
+				"in the name of a tool it writes _ for every other character")
+			return
+		}
+		if !r.knows(server, tool, w.at) {
+			r.became(contract.Refused, w, refusedServer+": what no rule names is left to Claude Code")
+			return
+		}
 	}
 	if !parsed.HasSpec && r.bare(parsed, w) {
 		return

@@ -57,7 +57,8 @@ func (im *importer) knows(server, tool string, at diag.Pos) bool {
 			return true
 		}
 	}
-	if !contract.ServerName(server) {
+	alike := func(name string) bool { return strings.EqualFold(rule.Name(name), rule.Name(server)) }
+	if !contract.ServerName(server) || slices.ContainsFunc(slices.Collect(maps.Keys(im.servers)), alike) {
 		return false
 	}
 	im.servers[server] = external(server, at)
@@ -106,6 +107,13 @@ func (im *importer) server(m located.Member) {
 	if !contract.ServerName(m.Key) {
 		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, refusedServer)
 		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
+		if name != m.Key && strings.EqualFold(rule.Name(name), rule.Name(m.Key)) {
+			im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "its tools have the names of those of the server at "+
+				im.servers[name].Pos.String()+": give it another name")
+			return
+		}
 	}
 	s, refused := newServer(m)
 	if refused.why != "" {

@@ -93,6 +93,13 @@ func (im *importer) mcpServer(m located.Member) {
 		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "the source does not take this name of a server")
 		return
 	}
+	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
+		if name != m.Key && strings.EqualFold(toolPrefix(name), toolPrefix(m.Key)) {
+			im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key, "its tools have the names of those of the server at "+
+				im.servers[name].server.Pos.String()+": give it another name")
+			return
+		}
+	}
 	s := &importedServer{server: im.transport(m)}
 	s.disabled = !s.server.DefaultEnabled
 	if v.Comment != "" {
@@ -122,6 +129,9 @@ func (im *importer) mcpServer(m located.Member) {
 	}
 	im.servers[m.Key] = s
 }
+
+// toolPrefix returns the name of a server as it stands in those of its tools.
+func toolPrefix(name string) string { return format.Same(format.Sanitize(name)) }
 
 // transport translates how a server is started or reached.
 func (im *importer) transport(m located.Member) ir.Server {
