@@ -155,9 +155,7 @@ func (d *doctor) repository() {
 	p := res.Project
 	d.good("source", "%s, %s and %s for %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"),
 		count(len(p.Servers), "server"), count(len(res.Outputs), "target"))
-	opt := d.outputs(d.dir)
-	opt.Check = true
-	changes, list := res.Write(d.ctx, opt)
+	changes, list := res.Write(d.ctx, d.checking(d.dir))
 	for _, x := range list {
 		d.wrong("artifacts", "%s", x).hint(x.Hint)
 	}

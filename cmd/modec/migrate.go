@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -44,7 +45,7 @@ places are reported and the stricter one holds.
 Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
 user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
 command, web, mcp and modes. What only one target can say is kept for that one. What is not imported is listed
-with the reason. At the end, every decision of the original files is compared with the new source and with
+with the reason. Where the source says already what the files do, nothing is written. At the end, every decision of the original files is compared with the new source and with
 what is built from it.
 
 With --from claude-args, a command line of Claude Code is imported: write it after --.
@@ -64,7 +65,7 @@ func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 // migrateReport is the JSON of a migration.
 type migrateReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,dry-run" jsonschema:"dry-run: nothing was written"`
+	Status  string   `json:"status" enum:"ok,dry-run,current" jsonschema:"dry-run: nothing was written; current: the source says already what the files do"`
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
@@ -88,6 +89,9 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	defer end()
+	if c.current(e, &req) {
+		return c.nothing(e, &req)
+	}
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
 	res, diags := migrate.Run(e.ctx, req)
@@ -175,6 +179,54 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 		return 0, nil
 	}
 	return n, record.Save()
+}
+
+// current reports whether the files of the agents are those that the project's own source makes:
+// none is missing, changed or unknown to it, and no entry that people added permits more.
+func (c *migrateCmd) current(e *env, req *migrate.Request) bool {
+	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
+		return false
+	}
+	for _, name := range []string{config.File, output.LockFile} {
+		if _, err := fs.Stat(req.Root, name); err != nil {
+			return false
+		}
+	}
+	of := e.request()
+	of.FS = req.Root
+	res, diags := compiler.Compile(e.ctx, of)
+	if diags.HasErrors() {
+		return false
+	}
+	changes, diags := res.Write(e.ctx, e.checking(e.output("")))
+	if diags.HasErrors() {
+		return false
+	}
+	for _, f := range migrate.AgentFiles(req.Root, req.Targets) {
+		if !slices.ContainsFunc(changes, func(c output.Change) bool {
+			return c.Path == f && c.Action == output.Unchanged
+		}) {
+			return false
+		}
+	}
+	_, diags, _ = e.verify(res, req.Root, verifySeed)
+	return !diags.HasErrors()
+}
+
+// nothing reports that there is nothing to import.
+func (c *migrateCmd) nothing(e *env, req *migrate.Request) error {
+	files := migrate.AgentFiles(req.Root, req.Targets)
+	if e.ui.json {
+		none := []string{}
+		return e.ui.emit(migrateReport{envelope: e.ui.envelope(), Status: "current", Written: none,
+			Report: &migrate.Report{Files: files, Targets: none, Modes: none, Roles: none, Servers: none,
+				Notes: []contract.Note{}, Proof: []migrate.Proof{}}, Diagnostics: diag.List{}})
+	}
+	if len(files) > 0 {
+		e.ui.printf("%-12s %s\n", "read", diag.Clean(strings.Join(files, ", ")))
+	}
+	e.ui.printf("nothing to import: the source says already what these files do\n")
+	return nil
 }
 
 // firstBuild returns how to build what was imported: the files of the agents are people's, and a

@@ -130,8 +130,7 @@ func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler
 	if disk == nil {
 		return res, nil, nil
 	}
-	opt := e.outputs(e.dir)
-	opt.Check = true
+	opt := e.checking(e.dir)
 	if c.Staged {
 		opt = output.Options{FS: disk, Version: version(), Check: true}
 	}

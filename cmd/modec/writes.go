@@ -50,3 +50,10 @@ func (e *env) outputs(dir string) output.Options {
 		Blob:      func(name string) ([]byte, error) { return gittree.Blob(e.ctx, dir, name) },
 	}
 }
+
+// checking returns the options of a run that only compares what is below a folder.
+func (e *env) checking(dir string) output.Options {
+	opt := e.outputs(dir)
+	opt.Check = true
+	return opt
+}

@@ -195,15 +195,57 @@ func (m mender) capped() bool {
 	return true
 }
 
-// said writes what a subject may do, to compare it.
+// tables are the groups that have a table of rules.
+var tables = []struct {
+	group ir.Group
+	of    func(*ir.Can) **ir.Table
+}{
+	{ir.Read, func(c *ir.Can) **ir.Table { return &c.Read }},
+	{ir.Edit, func(c *ir.Can) **ir.Table { return &c.Edit }},
+	{ir.Command, func(c *ir.Can) **ir.Table { return &c.Command }},
+	{ir.Web, func(c *ir.Can) **ir.Table { return &c.Web }},
+	{ir.Modes, func(c *ir.Can) **ir.Table { return &c.Modes }},
+}
+
+// said writes what decides about permissions, to compare it.
 func said(can ir.Can) string {
-	for _, g := range tables {
-		if t := g.of(&can); *t == nil {
-			*t = &ir.Table{}
+	var b strings.Builder
+	fallback := func(d *ir.Default) {
+		if d != nil {
+			fmt.Fprintf(&b, " default %s", d.Decision)
 		}
 	}
+	rules := func(rules []ir.Rule) {
+		var lines []string
+		for _, r := range rules {
+			lines = append(lines, r.Decision.String()+" "+r.Pattern.String())
+		}
+		slices.Sort(lines)
+		fmt.Fprintf(&b, "%q", lines)
+	}
+	for _, g := range tables {
+		t := *g.of(&can)
+		if t == nil {
+			t = &ir.Table{}
+		}
+		rules(t.Rules)
+		fallback(t.Default)
+		fmt.Fprintf(&b, " %d open\n", len(t.Open))
+	}
 	can.MCP = cmp.Or(can.MCP, &ir.MCPTable{})
-	return decisions(can)
+	rules(can.MCP.Rules)
+	fallback(can.MCP.Default)
+	for _, e := range can.MCP.Entries {
+		b.WriteString("\n" + e.Key)
+		rules(e.Rules)
+		fallback(e.Default)
+		fallback(e.Resources)
+		fallback(e.Prompts)
+	}
+	fallback(can.Unknown)
+	fallback(can.OutsideRead)
+	fallback(can.OutsideEdit)
+	return b.String()
 }
 
 // at is the place of the original's rule.
