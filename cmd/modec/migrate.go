@@ -65,7 +65,7 @@ func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 // migrateReport is the JSON of a migration.
 type migrateReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,dry-run,current" jsonschema:"dry-run: nothing was written; current: the source says already what the files do"`
+	Status  string   `json:"status" enum:"ok,dry-run,current,nothing" jsonschema:"dry-run: nothing was written; nothing: the files have no mode, role or server; current: the source says already what the files do"`
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
@@ -90,12 +90,15 @@ func (c *migrateCmd) Run(e *env) error {
 	}
 	defer end()
 	if c.current(e, &req) {
-		return c.nothing(e, &req)
+		return c.nothing(e, &req, "current", "the source says already what these files do", nil)
 	}
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
 	res, diags := migrate.Run(e.ctx, req)
 	done()
+	if empty(diags) && len(c.Paths) == 0 && len(migrate.AgentFiles(req.Root, req.Targets)) > 0 {
+		return c.nothing(e, &req, "nothing", "these files have no mode, role or server", diags)
+	}
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
@@ -213,19 +216,34 @@ func (c *migrateCmd) current(e *env, req *migrate.Request) bool {
 	return !diags.HasErrors()
 }
 
-// nothing reports that there is nothing to import.
-func (c *migrateCmd) nothing(e *env, req *migrate.Request) error {
+// empty reports whether the only error is that no mode, role or server was found.
+func empty(diags diag.List) bool {
+	other := func(d diag.Diagnostic) bool { return d.Severity == diag.Error && d.Code != diag.NothingToMigrate }
+	return diags.HasErrors() && !slices.ContainsFunc(diags, other)
+}
+
+// nothing reports that there is nothing to import, and why. The diagnostics name what was found
+// and not taken.
+func (c *migrateCmd) nothing(e *env, req *migrate.Request, status, why string, diags diag.List) error {
 	files := migrate.AgentFiles(req.Root, req.Targets)
 	if e.ui.json {
 		none := []string{}
-		return e.ui.emit(migrateReport{envelope: e.ui.envelope(), Status: "current", Written: none,
+		return e.ui.emit(migrateReport{envelope: e.ui.envelope(), Status: status, Written: none,
 			Report: &migrate.Report{Files: files, Targets: none, Modes: none, Roles: none, Servers: none,
-				Notes: []contract.Note{}, Proof: []migrate.Proof{}}, Diagnostics: diag.List{}})
+				Notes: []contract.Note{}, Proof: []migrate.Proof{}}, Diagnostics: append(diag.List{}, diags...)})
 	}
 	if len(files) > 0 {
 		e.ui.printf("%-12s %s\n", "read", diag.Clean(strings.Join(files, ", ")))
 	}
-	e.ui.printf("nothing to import: the source says already what these files do\n")
+	for _, d := range diags {
+		for _, r := range d.Related {
+			e.ui.printf("  %s %s\n", diag.Clean(r.Pos.String()), diag.Clean(r.Message))
+		}
+	}
+	e.ui.printf("nothing to import: %s\n", why)
+	if status == "nothing" {
+		e.ui.note("next: modec init\n")
+	}
 	return nil
 }
 
