@@ -45,8 +45,8 @@ places are reported and the stricter one holds.
 Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
 user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
 command, web, mcp and modes. What only one target can say is kept for that one. What is not imported is listed
-with the reason. Where the source says already what the files do, nothing is written. At the end, every decision of the original files is compared with the new source and with
-what is built from it.
+with the reason. Where the source says already what the files do, nothing is written. At the end, every decision of
+the original files is compared with the new source and with what is built from it.
 
 With --from claude-args, a command line of Claude Code is imported: write it after --.
 
@@ -65,7 +65,7 @@ func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 // migrateReport is the JSON of a migration.
 type migrateReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,dry-run,current,nothing" jsonschema:"dry-run: nothing was written; nothing: the files have no mode, role or server; current: the source says already what the files do"`
+	Status  string   `json:"status" enum:"ok,dry-run,current,nothing" jsonschema:"dry-run, nothing, current: nothing was written"`
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
