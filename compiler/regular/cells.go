@@ -68,6 +68,17 @@ func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, b
 	return c.list, c.ok
 }
 
+// Meets reports whether some text is in all of some languages. It reports true, too, where more than
+// [MostStates] would have to be visited to know.
+func (s *Space) Meets(of ...Language) bool {
+	l := s.And(of...)
+	if l == None {
+		return false
+	}
+	cells, ok := s.Cells(l, MostStates)
+	return !ok || len(cells) > 0
+}
+
 // machine is what is left of several languages after each text, within the first of them. The
 // states are numbered from the first one, of what is left after the empty text.
 type machine struct {

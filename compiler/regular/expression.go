@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"unicode"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/ecma"
 )
@@ -25,8 +26,17 @@ type reader struct {
 	*Space
 	inAnyCase bool
 	as        func(rune) rune // what a letter is read as; nil: as it is
+	bound     *Bound          // nil: an expression is about characters
 	copies    int
 	err       error
+}
+
+// Bound is how the language of an expression over UTF-16 units comes to be one of letters. A line
+// separator is taken for a line feed, and any other unit beyond ASCII for [Other]. Where an expression
+// tells these apart, the language is one of more texts, or of fewer.
+type Bound struct {
+	Fewer   bool // the language has only texts in which the expression finds a match; else all of them
+	AnyUnit bool // the dot matches line terminators too
 }
 
 // anywhere returns the texts in which an expression finds a match.
@@ -194,6 +204,11 @@ func (s *Space) ECMAScriptAs(p *ecma.Pattern, as func(rune) rune) (Language, err
 	return s.ecmaScript(p, reader{Space: s, as: as})
 }
 
+// ECMAScriptWithin returns the texts in which it finds a match, as far as a bound tells them.
+func (s *Space) ECMAScriptWithin(p *ecma.Pattern, b Bound) (Language, error) {
+	return s.ecmaScript(p, reader{Space: s, bound: &b})
+}
+
 func (s *Space) ecmaScript(p *ecma.Pattern, r reader) (Language, error) {
 	return r.anywhere(func(then follow) follow { return r.alternation(p.Root, then) })
 }
@@ -226,7 +241,7 @@ func (r *reader) term(t ecma.Term, then follow) follow {
 		}
 		return r.fail("it is about the boundaries of words")
 	case *ecma.Look:
-		f := r.alternation(t.Body, follow{All, All})
+		f := r.lookedAt(t)
 		switch t.Kind {
 		case ecma.Ahead:
 			return follow{r.And(f.begin, then.begin), r.And(f.inside, then.inside)}
@@ -249,8 +264,22 @@ func (r *reader) term(t ecma.Term, then follow) follow {
 	return r.fail("it refers back to what it matched")
 }
 
+// lookedAt reads the body of a look-around. Where it must not match, more texts of it are fewer
+// of the whole.
+func (r *reader) lookedAt(t *ecma.Look) follow {
+	if r.bound != nil && t.Kind == ecma.NotAhead {
+		before := *r.bound
+		defer func() { *r.bound = before }()
+		r.bound.Fewer = !r.bound.Fewer
+	}
+	return r.alternation(t.Body, follow{All, All})
+}
+
 // units returns the letters that a term matches.
 func (r *reader) units(t ecma.Single) Set {
+	if r.bound != nil {
+		return r.bound.units(t)
+	}
 	if c, ok := t.(*ecma.Class); ok && r.inAnyCase && c.Negated {
 		named := *c
 		named.Negated = false
@@ -262,4 +291,40 @@ func (r *reader) units(t ecma.Single) Set {
 		return SetOf(has)
 	}
 	return SetOf(func(c rune) bool { return has(c) || has(unicode.ToUpper(c)) || has(unicode.ToLower(c)) })
+}
+
+// beyond are the units that a letter stands for beside itself.
+var beyond = map[byte][]ecma.Range{
+	'\n': {{First: 0x2028, Last: 0x2029}},
+	0:    {{First: 0, Last: 0}, {First: utf8.RuneSelf, Last: 0x2027}, {First: 0x202A, Last: 0xFFFF}},
+}
+
+// units returns the letters that stand for the units that a term matches.
+func (b *Bound) units(t ecma.Single) Set {
+	u := t.Units()
+	if _, dot := t.(*ecma.Any); dot && b.AnyUnit {
+		u = ecma.Units{{First: 0, Last: 0xFFFF}}
+	}
+	set := SetOf(func(c rune) bool { return c < utf8.RuneSelf && u.Contains(uint16(c)) })
+	for letter, units := range beyond {
+		own := letter != 0
+		some, every := own && set.has(letter), !own || set.has(letter)
+		for _, r := range units {
+			n := 0
+			for _, has := range u {
+				n += max(0, int(min(r.Last, has.Last))-int(max(r.First, has.First))+1)
+			}
+			some, every = some || n > 0, every && n > int(r.Last)-int(r.First)
+		}
+		set = set.and(letters(letter).not())
+		if every || some && !b.Fewer {
+			set.add(letter)
+		}
+	}
+	return set
+}
+
+func letters(c byte) (set Set) {
+	set.add(c)
+	return set
 }

@@ -101,6 +101,88 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+// Within a bound a language has all texts that an expression matches, or only such, whatever their
+// characters: those that expressions tell apart are not letters here.
+func TestBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	pick := func(all ...string) string { return all[r.IntN(len(all))] }
+	var draw func(deep int) string
+	draw = func(deep int) string {
+		if deep == 0 {
+			return pick("a", `\n`, "é", "😀", "[^é]", "[^/]", ".", `\s`, `\S`, `[\uD800-\uDBFF]`, "[^a\u2028]", `\u2029`)
+		}
+		switch r.IntN(6) {
+		case 0:
+			return "(?:" + draw(deep-1) + "|" + draw(deep-1) + ")"
+		case 1:
+			return "(?:" + draw(deep-1) + ")*"
+		case 2:
+			return pick("(?=", "(?!") + draw(deep-1) + ")" + draw(deep-1)
+		case 3:
+			return "^" + draw(deep-1)
+		case 4:
+			return draw(deep-1) + "$"
+		}
+		return draw(deep-1) + draw(deep-1)
+	}
+	all := regular.SetOf(func(rune) bool { return true })
+	met := map[bool]int{}
+	for range 2000 {
+		re, err := ecma.Compile(draw(4), ecma.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := regular.New(all)
+		least, err := s.ECMAScriptWithin(re.Pattern, regular.Bound{})
+		if err != nil {
+			continue
+		}
+		most, err := s.ECMAScriptWithin(re.Pattern, regular.Bound{Fewer: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			var text, letters string
+			for range r.IntN(5) {
+				c := [][2]string{{"a", "a"}, {"/", "/"}, {"\n", "\n"}, {"\r", "\r"}, {"é", "中"}, {"中", "中"}, {"😀", "中中"},
+					{"\u2028", "\n"}, {"\u2029", "\n"}, {"\u00a0", "中"}}[r.IntN(10)]
+				text, letters = text+c[0], letters+c[1]
+			}
+			ok, err := re.Match(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			met[ok]++
+			if ok && !s.Has(least, letters) || !ok && s.Has(most, letters) {
+				t.Fatalf("%s and %q: match %t, and the languages have %q: %t and %t", re, text, ok, letters, s.Has(least, letters), s.Has(most, letters))
+			}
+		}
+	}
+	if met[true] == 0 || met[false] == 0 {
+		t.Errorf("got %v", met)
+	}
+}
+
+func TestMeets(t *testing.T) {
+	s := regular.New(alphabet())
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{{`^a*$`, `b`, false}, {`^a*$`, `aaa`, true}, {`^(?:ab)*$`, `^(?:aba)*$`, true}, {`^a(?:ba)*$`, `^(?:ab)+$`, false}} {
+		var of []regular.Language
+		for _, expr := range []string{c.a, c.b} {
+			l, err := s.Go(expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of = append(of, l)
+		}
+		if got := s.Meets(of...); got != c.want {
+			t.Errorf("%s and %s: got %t", c.a, c.b, got)
+		}
+	}
+}
+
 func TestNotRegular(t *testing.T) {
 	s := regular.New(alphabet())
 	for _, expr := range []string{`(a)\1`, `(?<=a)b`, `\ba`, `(?:a$)*`, `a{2000}`} {
