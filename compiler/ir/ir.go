@@ -371,6 +371,8 @@ type Table struct {
 	// Open lists the guarded paths that this subject may edit by its other
 	// rules (can.edit.guarded): literal paths.
 	Open []OpenPath `json:"open,omitempty"`
+	// Description says for people what may be edited (can.edit.description). It decides nothing.
+	Description string `json:"description,omitempty"`
 }
 
 // OpenPath is a guarded path that a subject opens.

@@ -129,7 +129,7 @@ func (w *writer) can(can *ir.Can, extends []string) *tree {
 
 // ownTable writes what is not inherited of a table, nil where that is nothing.
 func (w *writer) ownTable(t *ir.Table, g ir.Group, inherited func(from string) bool) *tree {
-	own := &ir.Table{Open: t.Open}
+	own := &ir.Table{Open: t.Open, Description: t.Description}
 	if t.Default != nil && !inherited(t.Default.From) {
 		own.Default = t.Default
 	}
@@ -139,7 +139,7 @@ func (w *writer) ownTable(t *ir.Table, g ir.Group, inherited func(from string) b
 		}
 	}
 	all := len(own.Rules) == len(t.Rules) && own.Default == t.Default
-	if all || len(own.Rules) > 0 || len(own.Open) > 0 {
+	if all || len(own.Rules) > 0 || len(own.Open) > 0 || own.Description != "" {
 		return w.table(own, g)
 	}
 	switch {
@@ -192,7 +192,7 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 	if r := denied(t.Rules); r != nil {
 		return w.noted(text("deny"), r.Pos)
 	}
-	if len(t.Rules) == 0 && len(t.Open) == 0 {
+	if len(t.Rules) == 0 && len(t.Open) == 0 && t.Description == "" {
 		if t.Default == nil {
 			return &tree{} // the group is mentioned, and nothing else
 		}
@@ -214,6 +214,7 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 	if t.Default != nil {
 		x.set("default", w.decision(t.Default))
 	}
+	x.setText("description", t.Description)
 	return x
 }
 

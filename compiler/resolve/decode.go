@@ -48,6 +48,9 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 			}
 			c.Edit.Open = append(c.Edit.Open, ir.OpenPath{Path: g.Text, Pos: g.Pos})
 		}
+		if d := e.Get("description"); d != nil {
+			c.Edit.Description = d.Text
+		}
 	}
 	c.MCP = r.decodeMCP(n.Get("mcp"), path+"mcp")
 	return c

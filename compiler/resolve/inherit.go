@@ -58,6 +58,7 @@ func inheritTable(child, parent *ir.Table, from string) *ir.Table {
 	}
 	child.Default = lowest(child.Default, parent.Default, from)
 	child.Rules = inheritRules(child.Rules, parent.Rules, from)
+	child.Description = cmp.Or(child.Description, parent.Description)
 	for _, o := range parent.Open {
 		if !slices.Contains(child.Open, o) {
 			child.Open = append(child.Open, o)
@@ -108,7 +109,8 @@ func placed(c *ir.Can, at diag.Pos) *ir.Can {
 		if t == nil {
 			return nil
 		}
-		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Open: t.Open}
+		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Open: t.Open,
+			Description: t.Description}
 	}
 	out := &ir.Can{
 		Default: def(c.Default), Unknown: def(c.Unknown),

@@ -50,7 +50,8 @@ func (*emitter) Codes() []diag.Doc {
 		{Code: codeToolCollision, Text: "Roo names a tool mcp--server--tool, without characters other than " +
 			"letters, digits, dashes and underscores, and cut at 64 characters. Two servers or two tools of the " +
 			"inventory come out alike, and Roo would call the first for both. Rename one of them."},
-		{Code: codeUnknownExtra, Text: "extra.roo and extra.zoo accept no setting: Roo ignores keys of a mode " +
-			"that it does not know, silently."},
+		{Code: codeUnknownExtra, Text: "extra.roo or extra.zoo of a mode contains something that is said elsewhere, " +
+			"or a group that can denies. groups is the order in which the mode lists its groups, source is project or " +
+			"global, and any other key that the agent does not read is written as it is."},
 	}
 }

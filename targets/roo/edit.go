@@ -1,23 +1,24 @@
 package roo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/roo/format"
 )
 
 // edit builds the group edit: what may be edited at all, as one expression.
 func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
-	w := editWriter{all: s.Default(ir.Edit).Decision > ir.Deny}
+	w := editWriter{all: s.Default(ir.Edit).Decision > ir.Deny, denies: refusal{dots: true}}
 	if m.Can.Edit != nil {
-		w.open = m.Can.Edit.Open
+		w.open, w.description = m.Can.Edit.Open, m.Can.Edit.Description
 	}
 	rules := s.Rules(ir.Edit)
 	for _, r := range rules {
@@ -74,11 +75,13 @@ type editWriter struct {
 	all       bool // what no rule names may be edited
 	open      []ir.OpenPath
 	named     []string // the patterns of what may be edited
-	permits   []word   // over whole paths
-	denies    refusal  // by the rules of the mode
+	permits   []permit // over whole paths
+	denies    refusal  // by the rules of the mode, and paths outside of the project
 	guards    refusal  // by those of the project
 	exprs     []string // what the mode denies by an expression
 	described []string
+	// description is what the source says of the group, for people.
+	description string
 }
 
 // refusal is what an expression refuses: a path that begins with a word of rooted, or in
@@ -121,7 +124,7 @@ func (w *editWriter) rule(r ir.Rule) error {
 			w.exprs = append(w.exprs, begins(p))
 			return nil
 		}
-		w.permit(r, word{matches(p)})
+		w.permit(r, matches(p))
 		return nil
 	}
 	guard := r.Pos.File == ir.GuardsFile
@@ -142,7 +145,7 @@ func (w *editWriter) rule(r ir.Rule) error {
 			if r.Decision == ir.Ask { // about all that is below, too
 				x.Parts = append(x.Parts, "(/.*)?")
 			}
-			w.permit(r, x.Parts)
+			w.permit(r, permit{parts: x.Parts})
 		case guard && len(w.open) > 0:
 			w.guards.add(x)
 		default:
@@ -172,50 +175,107 @@ func (w *editWriter) names(folder string) bool {
 	})
 }
 
-func (w *editWriter) permit(r ir.Rule, x word) {
+func (w *editWriter) permit(r ir.Rule, x permit) {
 	w.permits = append(w.permits, x)
-	if !slices.Contains(w.described, r.Pattern.Text) {
+	if r.Pattern.Kind != ir.Regex && !slices.Contains(w.described, r.Pattern.Text) {
 		w.described = append(w.described, r.Pattern.Text)
 	}
 }
 
-// group writes the expression: a look-ahead that refuses, and what is permitted.
+// group writes the expression: a look-ahead that refuses, and what is permitted. What an author
+// wrote stays as it is where it reaches nothing that is refused.
 func (w *editWriter) group() group {
-	g := group{name: "edit", description: strings.Join(w.described, ", ")}
-	body := ".*$"
+	g := group{name: "edit", description: cmp.Or(w.description, strings.Join(w.described, ", "))}
 	if w.all {
-		g.description = format.EverythingElse
-	} else {
-		body = grouped(joined(w.permits)) + "$"
+		g.description = cmp.Or(w.description, format.EverythingElse)
+		g.regex = "^" + lookNot(w.refused(true, true)...) + w.also() + ".*$"
+		return g
 	}
-	w.denies.dots = true
-	refused := []string{format.Backslash, w.denies.expression()}
-	if !plainStart.MatchString(body) {
-		refused = append([]string{format.Home, format.Drive}, refused...)
-	}
-	text := "^" + lookNot(refused...)
-	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
-		var open []word
-		for _, o := range w.open {
-			open = append(open, word{ecma.Quote(o.Path)})
+	body := w.body()
+	reached := newReachable("^" + body)
+	own := len(w.permits) == 1 && w.permits[0].pattern != nil
+	if own && w.deniesNothing() {
+		if text := w.permits[0].pattern.String(); !newReachable(text).any("^" + lookAhead(w.refused(true, true)...)) {
+			g.regex = text
+			return g
 		}
-		text += lookNot(lookNot(grouped(joined(open))+"$") + w.guards.expression())
+	}
+	text := "^" + lookNot(w.refused(reached.any("^"+format.Home), reached.any("^"+format.Drive))...) + w.also()
+	if breaksLines(body) && newReachable(text+body).any(w.everything()...) {
+		text += "(?=.*$)" // of what is refused only the first line is looked at
+	}
+	g.regex = text + body
+	return g
+}
+
+// deniesNothing reports whether only paths outside the project are refused.
+func (w *editWriter) deniesNothing() bool {
+	return len(w.denies.rooted)+len(w.denies.anywhere)+len(w.guards.rooted)+len(w.guards.anywhere)+len(w.exprs) == 0
+}
+
+// refused returns what the first look-ahead refuses.
+func (w *editWriter) refused(home, drive bool) []string {
+	refused := []string{format.Backslash, w.denies.expression()}
+	if drive {
+		refused = slices.Insert(refused, 0, format.Drive)
+	}
+	if home {
+		refused = slices.Insert(refused, 0, format.Home)
+	}
+	return refused
+}
+
+// also returns the other look-aheads: guards but for the paths that the mode opens, and expressions.
+func (w *editWriter) also() string {
+	text := ""
+	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
+		text = lookNot(w.openGuards())
 	}
 	if len(w.exprs) > 0 {
 		text += lookNot(w.exprs...)
 	}
-	g.regex = text + oneLine(body) + body
-	return g
+	return text
+}
+
+func (w *editWriter) openGuards() string {
+	var open []word
+	for _, o := range w.open {
+		open = append(open, word{ecma.Quote(o.Path)})
+	}
+	return lookNot(grouped(joined(open))+"$") + w.guards.expression()
+}
+
+// everything returns what is refused in all, as expressions that a path begins with.
+func (w *editWriter) everything() []string {
+	all := slices.Concat(w.refused(true, true), w.exprs)
+	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
+		all = append(all, w.openGuards())
+	}
+	return []string{"^" + lookAhead(all...)}
+}
+
+// body writes what is permitted.
+func (w *editWriter) body() string {
+	if len(w.permits) == 1 {
+		p := w.permits[0]
+		return p.String() + p.end.close()
+	}
+	all := make([]word, len(w.permits))
+	for i, p := range w.permits {
+		all[i] = p.parts
+		if p.end == openEnd {
+			all[i] = append(slices.Clone(p.parts), ".*")
+		}
+	}
+	return grouped(joined(all)) + "$"
 }
 
 func lookNot(alternatives ...string) string { return "(?!" + strings.Join(alternatives, "|") + ")" }
 
-// plainStart matches an expression for paths that begin with two characters of a name.
-var plainStart = regexp.MustCompile(`^[A-Za-z0-9_-]{2}`)
+func lookAhead(alternatives ...string) string { return "(?=" + strings.Join(alternatives, "|") + ")" }
 
-// oneLine returns what restricts an expression to paths of one line. What is refused is
-// looked for in the first one.
-func oneLine(body string) string {
+// breaksLines reports whether an expression may match a path of several lines.
+func breaksLines(body string) bool {
 	p, err := ecma.Parse(body)
 	breaks := err != nil
 	if err == nil {
@@ -227,10 +287,69 @@ func oneLine(body string) string {
 			return true
 		})
 	}
-	if breaks {
-		return "(?=.*$)"
+	return breaks
+}
+
+// reachable is what an expression matches, at least.
+type reachable struct {
+	*regular.Space
+	paths regular.Language
+}
+
+// units are all letters.
+var units = regular.SetOf(func(rune) bool { return true })
+
+func newReachable(expr string) reachable {
+	r := reachable{regular.New(units), regular.All}
+	if p, err := ecma.Parse(expr); err == nil {
+		if l, err := r.ECMAScriptWithin(p, regular.Bound{}); err == nil {
+			r.paths = l
+		}
 	}
-	return ""
+	return r
+}
+
+// any reports whether one of some expressions, in which the dot matches line terminators, may
+// match a path that is reachable.
+func (r reachable) any(exprs ...string) bool {
+	return slices.ContainsFunc(exprs, func(expr string) bool {
+		p, err := ecma.Parse(expr)
+		if err != nil {
+			return true
+		}
+		l, err := r.ECMAScriptWithin(p, regular.Bound{AnyUnit: true})
+		return err != nil || r.Meets(r.paths, l)
+	})
+}
+
+// permit is what may be edited, from the begin of a path on.
+type permit struct {
+	parts   word
+	end     end
+	pattern *ecma.Pattern // of the source, as it is written; nil for a glob
+}
+
+func (p permit) String() string { return p.parts.String() }
+
+// end is how an expression ends.
+type end int
+
+const (
+	unclosed end = iota // where the path ends, without saying so
+	anyEnd              // with anything, or where it says that the path ends
+	closed              // where it says that the path ends
+	openEnd             // anywhere
+)
+
+// close returns what is missing for an expression to match whole paths of one line.
+func (e end) close() string {
+	switch e {
+	case closed:
+		return ""
+	case openEnd:
+		return ".*$"
+	}
+	return "$"
 }
 
 // begins writes an expression that is looked for anywhere as one that matches from the
@@ -239,19 +358,70 @@ func begins(p *ecma.Pattern) string {
 	if body, ok := anchored(p, 0, ecma.Start); ok {
 		return body[1:].String()
 	}
-	return ".*" + enclosed(p)
+	return prefix(p, false) + enclosed(p)
 }
 
-// matches writes an expression that is looked for anywhere as one over the whole path.
-func matches(p *ecma.Pattern) string {
-	body, start := anchored(p, 0, ecma.Start)
-	if !start {
-		return ".*" + enclosed(p) + ".*"
+// matches writes an expression that is looked for anywhere as one from the begin of a path on.
+func matches(p *ecma.Pattern) permit {
+	x := permit{pattern: p}
+	_, start := anchored(p, 0, ecma.Start)
+	text := enclosed(p)
+	if len(p.Root) == 1 {
+		body := p.Root[0]
+		if start {
+			body = body[1:]
+		}
+		if last := len(body) - 1; last >= 0 && isAssertion(body[last], ecma.End) {
+			body, x.end = body[:last], unclosed
+			x.parts = word{prefix(p, start) + body.String()}
+			return x
+		}
+		text = body.String()
 	}
-	if _, end := anchored(p, len(body)-1, ecma.End); end {
-		return body[1 : len(body)-1].String()
+	x.parts = word{prefix(p, start) + text}
+	isEnd := func(t ecma.Term) bool { return isAssertion(t, ecma.End) }
+	switch {
+	case every(p.Root, true, isEnd):
+		x.end = closed
+	case every(p.Root, true, func(t ecma.Term) bool { return isEnd(t) || isAnything(t) }):
+		x.end = anyEnd
+	default:
+		x.end = openEnd
 	}
-	return body[1:].String() + ".*"
+	return x
+}
+
+// prefix returns what stands before an expression that matches from the begin of a path on.
+func prefix(p *ecma.Pattern, start bool) string {
+	begun := func(t ecma.Term) bool { return isAnything(t) || isAssertion(t, ecma.Start) }
+	if start || every(p.Root, false, begun) {
+		return ""
+	}
+	return ".*"
+}
+
+// every reports whether each sequence of an expression begins, or ends, with a term of a kind.
+func every(a ecma.Alternation, last bool, is func(ecma.Term) bool) bool {
+	return !slices.ContainsFunc(a, func(s ecma.Sequence) bool {
+		if len(s) == 0 {
+			return true
+		}
+		t := s[0]
+		if last {
+			t = s[len(s)-1]
+		}
+		if g, ok := t.(*ecma.Group); ok {
+			return !every(g.Body, last, is)
+		}
+		return !is(t)
+	})
+}
+
+func isAnything(t ecma.Term) bool { return ecma.Sequence{t}.String() == ".*" }
+
+func isAssertion(t ecma.Term, kind ecma.AssertionKind) bool {
+	a, ok := t.(*ecma.Assertion)
+	return ok && a.Kind == kind
 }
 
 // anchored returns the only sequence of an expression, if it has an assertion at a place.
@@ -259,8 +429,7 @@ func anchored(p *ecma.Pattern, i int, kind ecma.AssertionKind) (ecma.Sequence, b
 	if len(p.Root) != 1 || i < 0 || i >= len(p.Root[0]) {
 		return nil, false
 	}
-	a, ok := p.Root[0][i].(*ecma.Assertion)
-	return p.Root[0], ok && a.Kind == kind
+	return p.Root[0], isAssertion(p.Root[0][i], kind)
 }
 
 func enclosed(p *ecma.Pattern) string {

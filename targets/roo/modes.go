@@ -16,6 +16,7 @@ type mode struct {
 	groups                                      []group
 	servers                                     *[]string // allowedMcpServers; with tools, allowedServers
 	tools                                       *[]toolRef
+	more                                        []setting // the agent ignores them
 }
 
 type group struct {
@@ -34,7 +35,6 @@ var builtins = []struct{ slug, name string }{
 
 func (e *emitter) emit() ([]contract.File, diag.List) {
 	p := e.in.Project
-	e.checkExtras()
 	e.checkNames()
 	e.hoistReads()
 	servers := e.servers()
@@ -84,15 +84,6 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	return files, e.diags
 }
 
-func (e *emitter) checkExtras() {
-	for i := range e.in.Project.Modes {
-		if x, ok := e.in.Project.Modes[i].Extra[e.name]; ok && len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"extra.%s has settings; remove them: Roo has no mode setting that the source does not have", e.name)
-		}
-	}
-}
-
 func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
 	if err != nil {
@@ -121,6 +112,7 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 		out.groups = append(out.groups, group{name: "web"})
 	}
 	e.modeServers(m, s, servers, &out)
+	e.extra(m, s, &out)
 	return out, nil
 }
 

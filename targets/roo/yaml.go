@@ -101,8 +101,10 @@ func writeYAML(modes []mode) []byte {
 				fmt.Fprintf(&b, "      - %s\n", g.name)
 				continue
 			}
-			fmt.Fprintf(&b, "      - - %s\n        - fileRegex: %s\n          description: %s\n",
-				g.name, quote(g.regex), quote(g.description))
+			fmt.Fprintf(&b, "      - - %s\n        - fileRegex: %s\n", g.name, quote(g.regex))
+			if g.description != "" {
+				fmt.Fprintf(&b, "          description: %s\n", quote(g.description))
+			}
 		}
 		switch {
 		case m.tools != nil:
@@ -114,6 +116,9 @@ func writeYAML(modes []mode) []byte {
 			}
 		case m.servers != nil:
 			b.WriteString("    allowedMcpServers:" + list(*m.servers, "      "))
+		}
+		for _, x := range m.more {
+			fmt.Fprintf(&b, "    %s: %s\n", quote(x.key), x.flow())
 		}
 	}
 	return []byte(b.String())
@@ -161,7 +166,10 @@ func writeJSON(modes []mode) []byte {
 			if g.regex == "" {
 				groups = append(groups, g.name)
 			} else {
-				limit := contract.Object{"fileRegex", g.regex, "description", g.description}
+				limit := contract.Object{"fileRegex", g.regex}
+				if g.description != "" {
+					limit = append(limit, "description", g.description)
+				}
 				groups = append(groups, []any{g.name, limit})
 			}
 		}
@@ -176,6 +184,9 @@ func writeJSON(modes []mode) []byte {
 		case m.servers != nil:
 			o = append(o, "allowedMcpServers", *m.servers)
 		}
+		for _, x := range m.more {
+			o = append(o, x.key, x.value)
+		}
 		list = append(list, o)
 	}
 	return marshal(contract.Object{"customModes", list})
@@ -183,9 +194,11 @@ func writeJSON(modes []mode) []byte {
 
 // marshal writes JSON indented by two spaces, with what Roo would rewrite
 // escaped: outside of a string none of it can stand.
-func marshal(v any) []byte {
+func marshal(v any) []byte { return escapedJSON(contract.JSON(v)) }
+
+func escapedJSON(data []byte) []byte {
 	var out strings.Builder
-	for _, r := range string(contract.JSON(v)) {
+	for _, r := range string(data) {
 		if escaped(r) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {

@@ -82,6 +82,22 @@ func ModeList(file string, data []byte) (root *located.Value, modes []*located.V
 	return root, list.Items, nil
 }
 
+// Written returns the modes of a file by slug as they are written, before the agent cleans the
+// text; nil where the text does not load so.
+func Written(file string, data []byte) map[string]*located.Value {
+	root, err := YAML(file, bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if err != nil {
+		return nil
+	}
+	modes := map[string]*located.Value{}
+	for _, v := range root.Get("customModes").List() {
+		if slug, ok := Text(v.Get("slug")); ok && modes[slug] == nil {
+			modes[slug] = v
+		}
+	}
+	return modes
+}
+
 var slugPattern = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
 
 // IsSlug reports whether a mode can have a slug.
@@ -142,6 +158,27 @@ func checkTexts(v *located.Value, d Dialect) error {
 		check{v.Get("source"), "source", IsSource(source, d), wrong})
 }
 
+// Browser is a group of earlier versions. Roo and Zoo drop it before they check a mode.
+const Browser = "browser"
+
+// Listed returns the groups that a mode may list.
+func (d Dialect) Listed() []string {
+	all := d.known()
+	if d != Kilo {
+		all = append(all, Browser)
+	}
+	return all
+}
+
+// Lists reports whether a mode may list a group.
+func (d Dialect) Lists(group string) bool { return slices.Contains(d.Listed(), group) }
+
+// Reads reports whether an agent of the family reads a key of a mode, but for groups and source.
+func Reads(key string) bool {
+	return slices.Contains([]string{"slug", "name", "roleDefinition", "whenToUse", "description",
+		"customInstructions", "allowedMcpServers", "mcpRestrictions", "rulesFiles"}, key)
+}
+
 // known returns the groups that an agent has.
 func (d Dialect) known() []string {
 	known := []string{"read", "edit", "command", "mcp", "modes"}
@@ -162,7 +199,7 @@ func ReadGroups(v *located.Value, d Dialect) ([]Group, error) {
 	groups := []Group{}
 	for i, entry := range v.Items {
 		name, _ := Text(first(entry))
-		if name == "browser" && d != Kilo {
+		if name == Browser && d != Kilo {
 			continue // deprecatedToolGroups: dropped before anything is checked
 		}
 		if !slices.Contains(d.known(), name) {

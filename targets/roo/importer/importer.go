@@ -70,9 +70,10 @@ type importer struct {
 	ignores   []ir.Rule       // what the ignore file denies
 	guards    map[string]bool // what known returns, made once
 	originals map[string][]byte
-	kinds     map[string]kind // of the files that were read
-	unread    map[string]bool // files with mcpRestrictions that the plan's schema does not take
-	unsure    bool            // approval is the user's own setting, for something that a mode may do
+	kinds     map[string]kind           // of the files that were read
+	unread    map[string]bool           // files with mcpRestrictions that the plan's schema does not take
+	written   map[string]*located.Value // the modes of the file as they are written, by slug
+	unsure    bool                      // approval is the user's own setting, for something that a mode may do
 }
 
 func newImporter(src contract.Source, d format.Dialect) *importer {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
@@ -44,11 +46,7 @@ func (im *importer) modesFile(file string, data []byte) {
 			im.out.Note(contract.Left, m.Pos, "", m.Key, "the agent drops this key")
 		}
 	}
-	hasSource := func(v *located.Value) bool { return v.Get("source") != nil }
-	if i := slices.IndexFunc(list, hasSource); i >= 0 && !mended {
-		im.out.Note(contract.Left, list[i].Get("source").Line(), "", "source",
-			"the agent says by the file where a mode comes from")
-	}
+	im.written = format.Written(file, data)
 	changed, err := im.modeList(list)
 	switch {
 	case err != nil:
@@ -92,6 +90,123 @@ func (im *importer) modeList(list []*located.Value) (mended bool, err error) {
 	return mended, nil
 }
 
+// text returns a text of a mode as it is written. The agent cleans the file before it reads it.
+func (im *importer) text(slug string, v *located.Value, field string) string {
+	read, _ := format.Text(v.Get(field))
+	written, ok := format.Text(im.written[slug].Get(field))
+	if ok && string(format.Clean([]byte(written))) == read {
+		return written
+	}
+	return read
+}
+
+// asWritten returns the description of a group edit as it is written.
+func (im *importer) asWritten(slug, read string) string {
+	for _, entry := range im.written[slug].Get("groups").List() {
+		if !entry.Is(located.List) || len(entry.Items) != 2 {
+			continue
+		}
+		written, ok := format.Text(entry.Items[1].Get("description"))
+		if ok && string(format.Clean([]byte(written))) == read {
+			return written
+		}
+	}
+	return read
+}
+
+// target is the name of the target that writes a dialect.
+func (im *importer) target() string {
+	if im.dialect == format.Zoo {
+		return "zoo"
+	}
+	return "roo"
+}
+
+// defaultOrder is the one in which groups are emitted.
+var defaultOrder = []string{"read", "edit", "command", "web", "mcp"}
+
+// order returns the groups that a mode lists where the emitter would write others, or in another
+// order; nil where it would not.
+func (im *importer) order(m *ir.Mode, list *located.Value) []any {
+	var names, usual []string
+	for _, entry := range list.List() {
+		first := entry
+		if entry.Is(located.List) && len(entry.Items) > 0 {
+			first = entry.Items[0]
+		}
+		name, _ := format.Text(first)
+		edit := m.Can.Edit
+		if name == "edit" && (edit == nil || edit.Default == nil && len(edit.Rules) == 0) || slices.Contains(names, name) {
+			continue // nothing of it could be imported
+		}
+		names = append(names, name)
+	}
+	for _, name := range defaultOrder {
+		if slices.Contains(names, name) {
+			usual = append(usual, name)
+		}
+	}
+	if slices.Equal(names, usual) {
+		return nil
+	}
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// plainValue returns a value as the source has it.
+func plainValue(v *located.Value) any {
+	switch v.Kind {
+	case located.Object:
+		m := map[string]any{}
+		for _, f := range v.Members {
+			m[f.Key] = plainValue(f.Value)
+		}
+		return m
+	case located.List:
+		l := []any{}
+		for _, item := range v.Items {
+			l = append(l, plainValue(item))
+		}
+		return l
+	case located.Bool:
+		return v.True()
+	case located.Null:
+		return nil
+	case located.Number:
+		if _, text := format.Text(v); !text {
+			if f, err := strconv.ParseFloat(v.Text, 64); err == nil {
+				return f
+			}
+		}
+	}
+	return v.Text
+}
+
+// opened returns the guarded paths that an expression names: it matches each, and has it to the letter.
+func (im *importer) opened(f fileRegex, permits []string) []ir.OpenPath {
+	var open []ir.OpenPath
+	for _, guard := range im.src.Guards {
+		name := strings.TrimPrefix(guard, "**/")
+		if strings.ContainsAny(name, "*?[{") || !strings.HasPrefix(name, ".") {
+			continue
+		}
+		for _, source := range permits {
+			re, err := ecma.Compile(source, ecma.Options{Timeout: policy.RegexTimeout})
+			if err != nil || !strings.Contains(source, ecma.Quote(name)) {
+				continue
+			}
+			if ok, err := re.Match(name); ok && err == nil {
+				open = append(open, ir.OpenPath{Path: name, Pos: f.at})
+				break
+			}
+		}
+	}
+	return open
+}
+
 func (im *importer) option(name string, value any) {
 	if im.out.Options == nil {
 		im.out.Options = map[string]any{}
@@ -102,8 +217,7 @@ func (im *importer) option(name string, value any) {
 // mode translates a mode that the agent loads.
 func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 	field := func(name string) string {
-		s, _ := format.Text(v.Get(name))
-		return s
+		return im.text(slug, v, name)
 	}
 	m := ir.Mode{Slug: slug, Pos: v.Pos, Name: field("name"), Description: field("description"),
 		WhenToUse: field("whenToUse"), RoleDefinition: field("roleDefinition"),
@@ -112,7 +226,11 @@ func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 		im.out.Comments[m.Pos] = v.Comment
 	}
 	im.blankTexts(&m)
+	fields := map[string]any{}
 	mcp := im.groups(&m, v.Get("groups"))
+	if names := im.order(&m, v.Get("groups")); names != nil {
+		fields["groups"] = names
+	}
 	if list := v.Get("allowedMcpServers"); list != nil {
 		im.allowedServers(&m, list, mcp)
 	}
@@ -122,13 +240,20 @@ func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 	m.Can.Modes = &ir.Table{Default: im.decision(ir.Modes, m.Pos)} // switch_mode and new_task are always there
 	for _, member := range v.Members {
 		switch member.Key {
-		case "slug", "name", "description", "whenToUse", "roleDefinition", "customInstructions", "groups", "source",
+		case "slug", "name", "description", "whenToUse", "roleDefinition", "customInstructions", "groups",
 			"mcpRestrictions", "allowedMcpServers":
 		case "rulesFiles":
 			im.rulesFiles(&m, member.Value)
+		case "source":
+			if text, _ := format.Text(member.Value); format.IsSource(text, format.Stock) {
+				fields[member.Key] = text
+			}
 		default:
-			im.out.Note(contract.Left, member.Pos, "mode "+slug, member.Key, "the agent drops this key")
+			fields[member.Key] = plainValue(member.Value)
 		}
+	}
+	if len(fields) > 0 {
+		m.Extra = map[string]ir.Extra{im.target(): {Fields: fields, Pos: m.Pos}}
 	}
 	return m
 }
@@ -177,8 +302,8 @@ func (im *importer) groups(m *ir.Mode, list *located.Value) (mcp bool) {
 			im.out.Note(contract.Left, entry.Pos, subject, name, "the agent drops this group")
 			continue
 		}
-		if text := comment(entry, options); text != "" {
-			im.out.Comments[entry.Pos] = text
+		if entry.Comment != "" {
+			im.out.Comments[entry.Pos] = entry.Comment
 		}
 		for _, o := range options.Fields() {
 			if o.Key != "fileRegex" && o.Key != "description" {
@@ -186,6 +311,9 @@ func (im *importer) groups(m *ir.Mode, list *located.Value) (mcp bool) {
 			}
 		}
 		what, g := "group "+name, neutral[name]
+		if g == ir.Edit {
+			defer im.described(m, options)
+		}
 		if regex, _ := format.Text(options.Get("fileRegex")); regex != "" {
 			what += " " + regex
 			at := options.Get("fileRegex").Pos
@@ -221,17 +349,21 @@ func (im *importer) whole(m *ir.Mode, g ir.Group, at diag.Pos) {
 	}
 }
 
-// comment joins what a file says for people about a group: its comment, and the
-// description of its options.
-func comment(entry, options *located.Value) string {
-	lines := []string{}
-	if entry.Comment != "" {
-		lines = append(lines, entry.Comment)
+// described keeps what a group edit says for people about what may be edited.
+func (im *importer) described(m *ir.Mode, options *located.Value) {
+	text, _ := format.Text(options.Get("description"))
+	if m.Can.Edit == nil || text == "" || text == format.EverythingElse {
+		return
 	}
-	if text, ok := format.Text(options.Get("description")); ok && text != "" && text != format.EverythingElse {
-		lines = append(lines, text)
+	var globs []string
+	for _, r := range m.Can.Edit.Rules {
+		if r.Decision > ir.Deny && r.Pattern.Kind == ir.Plain {
+			globs = append(globs, r.Pattern.Text)
+		}
 	}
-	return strings.Join(lines, "\n")
+	if text != strings.Join(globs, ", ") { // else the emitter writes it again
+		m.Can.Edit.Description = im.asWritten(m.Slug, text)
+	}
 }
 
 // fileRegex is the expression of a group edit.
@@ -284,6 +416,7 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 			t.Rules = append(t.Rules, rule)
 		}
 	}
+	t.Open = im.opened(f, a.permits)
 	m.Can.Edit = t
 	if len(t.Rules) > 0 || a.all {
 		im.out.NoteRule(contract.Understood, f.at, subject, f.what, "")

@@ -1,0 +1,94 @@
+package roo
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/roo/format"
+)
+
+// setting is a key of a mode that the agent does not read.
+type setting struct {
+	key   string
+	value any
+}
+
+// flow writes the value on one line of YAML, which JSON is too.
+func (s setting) flow() string {
+	text, ok := s.value.(string)
+	if ok {
+		return scalar(text, "      ")
+	}
+	data, err := json.Marshal(s.value)
+	if err != nil {
+		return "null" // what comes from a source is a value of JSON
+	}
+	return string(escapedJSON(data))
+}
+
+// extra adds what extra.roo says of a mode: the order of its groups, where it comes from, and
+// keys that the agent ignores.
+func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
+	x := m.Extra[e.name]
+	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
+		value := x.Fields[key]
+		switch {
+		case key == "groups":
+			e.order(x, s, out)
+		case key == "source":
+			if text, _ := value.(string); !format.IsSource(text, e.dialect) {
+				e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.%s.source: got %v, want \"project\" or \"global\"", e.name, value)
+				continue
+			}
+			out.more = append(out.more, setting{key, value})
+		case format.Reads(key):
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.%s sets %q, which the agent reads; say it in the mode itself",
+				e.name, key)
+		default:
+			out.more = append(out.more, setting{key, value})
+		}
+	}
+}
+
+// order puts the groups of a mode in the order of extra.roo.groups, and adds those that the agent
+// drops or gives every mode. It never adds another one.
+func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
+	list, ok := x.Fields["groups"].([]any)
+	var names []string
+	for _, item := range list {
+		name, isText := item.(string)
+		ok = ok && isText && e.dialect.Lists(name) && !slices.Contains(names, name)
+		names = append(names, name)
+	}
+	if !ok {
+		e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.%s.groups: got %s, want a list of groups, each once: %s",
+			e.name, contract.JSON(x.Fields["groups"]), diag.Quote(e.dialect.Listed()))
+		return
+	}
+	var groups []group
+	for _, name := range names {
+		i := slices.IndexFunc(out.groups, func(g group) bool { return g.name == name })
+		switch {
+		case i >= 0:
+			groups = append(groups, out.groups[i])
+		case name == format.Browser:
+			groups = append(groups, group{name: name})
+		case !may(s, ir.Group(name)):
+			e.diags.Errorf(codeUnknownExtra, x.Pos,
+				"extra.%s.groups lists %q, which can denies; remove it from the list, or let the mode have it", e.name, name)
+		case name == string(ir.Modes):
+			groups = append(groups, group{name: name})
+		}
+	}
+	for _, g := range out.groups {
+		if !slices.Contains(names, g.name) {
+			groups = append(groups, g)
+		}
+	}
+	out.groups = groups
+}
