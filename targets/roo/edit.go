@@ -177,7 +177,7 @@ func (w *editWriter) names(folder string) bool {
 
 func (w *editWriter) permit(r ir.Rule, x permit) {
 	w.permits = append(w.permits, x)
-	if r.Pattern.Kind != ir.Regex && !slices.Contains(w.described, r.Pattern.Text) {
+	if !slices.Contains(w.described, r.Pattern.Text) {
 		w.described = append(w.described, r.Pattern.Text)
 	}
 }
@@ -185,7 +185,10 @@ func (w *editWriter) permit(r ir.Rule, x permit) {
 // group writes the expression: a look-ahead that refuses, and what is permitted. What an author
 // wrote stays as it is where it reaches nothing that is refused.
 func (w *editWriter) group() group {
-	g := group{name: "edit", description: cmp.Or(w.description, strings.Join(w.described, ", "))}
+	g := group{name: "edit", description: w.description}
+	if g.description == "" && slices.ContainsFunc(w.permits, func(p permit) bool { return p.pattern == nil }) {
+		g.description = strings.Join(w.described, ", ") // an expression alone describes itself
+	}
 	if w.all {
 		g.description = cmp.Or(w.description, format.EverythingElse)
 		g.regex = "^" + lookNot(w.refused(true, true)...) + w.also() + ".*$"

@@ -234,6 +234,30 @@ func TestExpressionsThatAreLeftOut(t *testing.T) {
 	}
 }
 
+// What an author wrote stays where it reaches nothing that is refused, and is written no longer than
+// it must be where it does.
+func TestWrittenExpressionsStay(t *testing.T) {
+	const outside = `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))`
+	for re, want := range map[string]string{
+		`^src/[a-z]+\.(ts|js)$`: `^src/[a-z]+\.(ts|js)$`,
+		`\.md$`:                 outside + `.*\.md$`,
+		`.*\.(py|md)$`:          outside + `.*\.(py|md)$`,
+		`^docs/.*`:              `^(?!.*\\|(.*/)?\.{0,2}(/|$))docs/.*$`,
+		`a\.ts$|b\.js$`:         outside + `.*(a\.ts$|b\.js$)`,
+		`docs/`:                 outside + `.*docs/.*$`,
+		`^é/[^/]+$`:             `^(?!.*\\|(.*/)?\.{0,2}(/|$))(?=.*$)é/[^/]+$`,
+	} {
+		p := editor(0, ir.Deny, false)
+		p.Guards = nil
+		p.Modes[0].Can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, re)}
+		e, s := emitter1(t, p)
+		if g, _ := e.edit(&p.Modes[0], s); g.regex != want || g.description != "" {
+			t.Errorf("%s: got %s (%q), want %s", re, g.regex, g.description, want)
+		}
+		projectNeverWider(t, p, editPaths()...)
+	}
+}
+
 func FuzzEditIsNeverWider(f *testing.F) {
 	for i, p := range editPaths() {
 		f.Add(uint8(i*37), i%2 == 0, i%3 == 0, p)

@@ -395,9 +395,30 @@ func TestExtraAndModel(t *testing.T) {
 	if !slices.Equal(said(diags), []string{"10 mode m0 roo-model text"}) {
 		t.Error(diags)
 	}
-	p.Modes[0].Extra = map[string]ir.Extra{"roo": {Fields: map[string]any{"iconName": "x"}, Pos: at(30)}}
-	files, diags := build(t, New(), p, nil)
-	if !diags.HasErrors() || diags[0].Code != "roo-unknown-extra" || diags[0].Pos != at(30) || len(files) > 0 {
-		t.Error(diags, len(files))
+	p.Modes[0].Model = ""
+	p.Modes[0].Can = ir.Can{Read: &ir.Table{Default: def(ir.Ask)}, Command: &ir.Table{Default: def(ir.Ask)}}
+	extra := func(fields map[string]any) (string, diag.List) {
+		p.Modes[0].Extra = map[string]ir.Extra{"roo": {Fields: fields, Pos: at(30)}}
+		files, diags := build(t, New(), p, nil)
+		_, modes, _ := strings.Cut(files[".roomodes"], "groups:\n")
+		return modes, diags
+	}
+	got, diags := extra(map[string]any{"groups": []any{"command", "browser", "read"}, "source": "global",
+		"iconName": "x", "family": map[string]any{"a": []any{1.0}}})
+	want := "      - command\n      - browser\n      - read\n" +
+		"    \"family\": {\"a\":[1]}\n    \"iconName\": \"x\"\n    \"source\": \"global\"\n"
+	if len(diags) > 0 || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\n%v", got, diags)
+	}
+	if got, _ := extra(map[string]any{"groups": []any{"command"}}); got != "      - command\n      - read\n" {
+		t.Errorf("a group that the order leaves out is last: got\n%s", got)
+	}
+	for _, bad := range []map[string]any{
+		{"groups": []any{"read", "edit"}}, {"groups": []any{"read", "read"}}, {"groups": []any{"web"}}, {"groups": "read"},
+		{"source": "elsewhere"}, {"customInstructions": "x"}, {"allowedMcpServers": []any{}},
+	} {
+		if _, diags := extra(bad); !diags.HasErrors() || diags[0].Code != "roo-unknown-extra" || diags[0].Pos != at(30) {
+			t.Errorf("%v: got %v", bad, diags)
+		}
 	}
 }

@@ -233,3 +233,25 @@ func TestRulesFilesKeepApart(t *testing.T) {
 		t.Errorf("got %s", s)
 	}
 }
+
+// What the agent reads otherwise, or not at all, is kept: a mode is emitted again as it was.
+func TestAModeIsKeptAsItIsWritten(t *testing.T) {
+	const text = "customModes:\n  - slug: m\n    name: \"👩\u200d💻 M\"\n    roleDefinition: a — b\n    iconName: x\n    source: global\n" +
+		"    groups: [command, browser, [edit, {fileRegex: '\\.roomodes$|\\.md$', description: texts — all}]]\n"
+	fsys := fstest.MapFS{".roomodes": {Data: []byte(text)}}
+	got, diags := Import(contract.Source{Root: fsys, Guards: []string{".roomodes", "**/.roo/mcp.json"}}, format.Stock)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	m := got.Project.Modes[0]
+	fields := map[string]any{"groups": []any{"command", "browser", "edit"}, "iconName": "x", "source": "global"}
+	if d := cmp.Diff(fields, m.Extra["roo"].Fields); d != "" {
+		t.Error(d)
+	}
+	if m.Name != "👩\u200d💻 M" || m.RoleDefinition != "a — b" || m.Can.Edit.Description != "texts — all" {
+		t.Errorf("got %q, %q, %q", m.Name, m.RoleDefinition, m.Can.Edit.Description)
+	}
+	if o := m.Can.Edit.Open; len(o) != 1 || o[0].Path != ".roomodes" {
+		t.Errorf("got %v", o)
+	}
+}

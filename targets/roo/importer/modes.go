@@ -357,7 +357,7 @@ func (im *importer) described(m *ir.Mode, options *located.Value) {
 	}
 	var globs []string
 	for _, r := range m.Can.Edit.Rules {
-		if r.Decision > ir.Deny && r.Pattern.Kind == ir.Plain {
+		if r.Decision > ir.Deny {
 			globs = append(globs, r.Pattern.Text)
 		}
 	}
