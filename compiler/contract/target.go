@@ -160,9 +160,21 @@ func Names(targets []Target) []string {
 	return names
 }
 
+// Placer is a target that writes files where the source places them, beside those of Owns.
+// Guards name only the latter.
+type Placer interface {
+	Target
+	// OwnsPlaced returns globs of the paths that it may be told, relative to the root.
+	OwnsPlaced() []string
+}
+
 // Owns reports whether a target may write a path.
 func Owns(t Target, p string) bool {
-	return slices.ContainsFunc(t.Owns(), func(glob string) bool {
+	globs := t.Owns()
+	if placer, ok := t.(Placer); ok {
+		globs = slices.Concat(globs, placer.OwnsPlaced())
+	}
+	return slices.ContainsFunc(globs, func(glob string) bool {
 		ok, err := doublestar.Match(glob, p)
 		return ok && err == nil
 	})

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 
@@ -84,6 +85,37 @@ func (v *Value) Str() (string, bool) {
 
 // True reports whether a value is the literal true.
 func (v *Value) True() bool { return v.Is(Bool) && v.Text == "true" }
+
+// Any returns a value as JSON has it: a text, a float64, a bool, nil, []any or map[string]any. A
+// number that is none of JSON's is its text.
+func (v *Value) Any() any {
+	if v == nil {
+		return nil
+	}
+	switch v.Kind {
+	case Object:
+		m := map[string]any{}
+		for _, member := range v.Members {
+			m[member.Key] = member.Value.Any()
+		}
+		return m
+	case List:
+		l := []any{}
+		for _, item := range v.Items {
+			l = append(l, item.Any())
+		}
+		return l
+	case Number:
+		if n, err := strconv.ParseFloat(v.Text, 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
+			return n
+		}
+	case Bool:
+		return v.Text == "true"
+	case Null:
+		return nil
+	}
+	return v.Text
+}
 
 // List returns the items of a list, nil for any other value.
 func (v *Value) List() []*Value {

@@ -3,8 +3,9 @@ package claude
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -25,9 +26,11 @@ func (e *emitter) agentFile(m *ir.Mode) ([]byte, error) {
 	}
 	var b strings.Builder
 	b.WriteString("---\n")
-	writeYAML(&b, "", append(contract.Object{"name", m.Slug}, fields...))
-	b.WriteString("---\n\n")
-	b.WriteString(prompt(m))
+	writeYAML(&b, "", append(contract.Object{"name", format.AgentName(m)}, fields...))
+	b.WriteString("---\n")
+	if text := prompt(m); text != "" {
+		b.WriteString("\n" + text)
+	}
 	return []byte(b.String()), nil
 }
 
@@ -47,7 +50,7 @@ func (e *emitter) agents(r *ir.Role) (contract.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, m.Slug, append(fields, "prompt", prompt(m)))
+		all = append(all, format.AgentName(m), append(fields, "prompt", prompt(m)))
 	}
 	return all, nil
 }
@@ -58,10 +61,17 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, errs := format.ReadAgentExtras(m)
+	for _, err := range errs {
+		e.diags.Errorf(codeUnknownExtra, m.Extra["claude"].Pos, "%v", err)
+	}
 	s := c.s
 	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })
 	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
+	disallowed := c.own.Disallowed
 	switch {
+	case c.own.Tools != nil:
+		o = append(o, "tools", c.ownTools())
 	case s.UnknownTool().Decision == ir.Agent && !c.hook && c.unlistedServers():
 		e.loss(c.name, c.pos, ir.MCP, codeModes,
 			"without the hook no list names the servers that the inventory does not: the mode has the tools that are "+
@@ -69,18 +79,19 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 			Hint(e.remedy)
 		o = append(o, "tools", c.offeredTools())
 	case s.UnknownTool().Decision == ir.Agent:
-		if names := c.withheldTools(); len(names) > 0 {
-			o = append(o, "disallowedTools", names)
-		}
+		disallowed = c.alsoWithheld(disallowed, c.withheldTools())
 	default:
 		o = append(o, "tools", c.offeredTools())
+	}
+	if len(disallowed) > 0 {
+		o = append(o, "disallowedTools", disallowed)
 	}
 	if m.Model != "" {
 		o = append(o, "model", m.Model)
 	}
-	o = append(o, e.extras(m)...)
-	if c.hook {
-		o = append(o, "hooks", preToolUse(e.command(e.ofMode(m))))
+	o = append(o, c.ownFields(m)...)
+	if hooks := c.ownHooks(m); len(hooks) > 0 {
+		o = append(o, "hooks", hooks)
 	}
 	return o, nil
 }
@@ -91,61 +102,88 @@ func (e *emitter) compilerOf(m *ir.Mode) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}, nil
+	c := &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}
+	c.own, _ = format.ReadAgentExtras(m)
+	if e.unheld(m) == nil {
+		c.mode = cmp.Or(format.AgentMode(m), format.Default)
+	}
+	return c, nil
 }
 
 // writeYAML writes an object as the front matter has it.
 func writeYAML(b *strings.Builder, indent string, o contract.Object) {
 	for i := 0; i < len(o); i += 2 {
-		fmt.Fprintf(b, "%s%s:", indent, o[i])
-		switch v := o[i+1].(type) {
-		case string:
-			fmt.Fprintf(b, " %s\n", format.Quote(v))
-		case contract.Object:
-			b.WriteByte('\n')
-			writeYAML(b, indent+"  ", v)
-		case []string:
-			if len(v) == 0 {
-				b.WriteString(" []")
-			}
-			b.WriteByte('\n')
-			for _, item := range v {
-				fmt.Fprintf(b, "%s  - %s\n", indent, format.Quote(item))
-			}
-		case []any:
-			b.WriteByte('\n')
-			for _, item := range v {
-				var list strings.Builder
-				writeYAML(&list, indent+"    ", item.(contract.Object))
-				fmt.Fprintf(b, "%s  - %s", indent, strings.TrimPrefix(list.String(), indent+"    "))
-			}
-		default:
-			fmt.Fprintf(b, " %v\n", v)
-		}
+		fmt.Fprintf(b, "%s%s:", indent, yamlKey(o[i].(string)))
+		writeValue(b, indent, o[i+1])
 	}
 }
 
-// extras returns what a mode says in extra.claude.
-func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
-	x := m.Extra["claude"]
-	for _, k := range slices.Sorted(maps.Keys(x.Fields)) {
-		value := x.Fields[k]
-		switch known, valid := format.AgentExtra(k, value); {
-		case !known:
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "modec does not know the setting %q in extra.claude; use one of %s",
-				k, format.AgentExtraNames)
-		case !valid:
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"got %v for extra.claude.%s, want a value that Claude Code documents", value, k)
-		default:
-			o = append(o, k, value)
+// writeValue writes what follows a key, or the dash of an item.
+func writeValue(b *strings.Builder, indent string, value any) {
+	switch v := value.(type) {
+	case nil:
+		b.WriteString(" null\n")
+	case string:
+		fmt.Fprintf(b, " %s\n", format.Quote(v))
+	case float64:
+		fmt.Fprintf(b, " %s\n", strconv.FormatFloat(v, 'f', -1, 64))
+	case map[string]any:
+		writeValue(b, indent, sorted(v))
+	case contract.Object:
+		if len(v) == 0 {
+			b.WriteString(" {}")
 		}
+		b.WriteByte('\n')
+		writeYAML(b, indent+"  ", v)
+	case []string:
+		var items []any
+		for _, item := range v {
+			items = append(items, item)
+		}
+		writeValue(b, indent, items)
+	case []any:
+		if len(v) == 0 {
+			b.WriteString(" []")
+		}
+		b.WriteByte('\n')
+		for _, item := range v {
+			writeItem(b, indent+"  ", item)
+		}
+	default:
+		fmt.Fprintf(b, " %v\n", v)
 	}
-	return o
 }
+
+// writeItem writes an item of a list. The first key of an object follows the dash.
+func writeItem(b *strings.Builder, indent string, item any) {
+	if m, ok := item.(map[string]any); ok {
+		item = sorted(m)
+	}
+	if o, ok := item.(contract.Object); ok && len(o) > 0 {
+		var object strings.Builder
+		writeYAML(&object, indent+"  ", o)
+		fmt.Fprintf(b, "%s- %s", indent, strings.TrimPrefix(object.String(), indent+"  "))
+		return
+	}
+	b.WriteString(indent + "-")
+	writeValue(b, indent, item)
+}
+
+// yamlKey writes a key, in quotes unless it is a plain word.
+func yamlKey(key string) string {
+	if plainKey.MatchString(key) {
+		return key
+	}
+	return format.Quote(key)
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // prompt returns the subagent's system prompt.
 func prompt(m *ir.Mode) string {
+	if x, _ := format.ReadAgentExtras(m); x.Prompt != nil {
+		return *x.Prompt
+	}
 	parts := []string{m.RoleDefinition, m.CustomInstructions}
 	for _, r := range m.Rules {
 		parts = append(parts, r.Text)

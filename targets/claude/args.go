@@ -208,7 +208,11 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 		if m := in.Project.Mode(ref.Mode); m != nil && ref.Role == "" {
 			args = append(args, e.modeArgs(m, opt)...)
 		}
-		args = append(args, "--agent="+ref.Mode)
+		name := ref.Mode
+		if m := in.Project.Mode(ref.Mode); m != nil {
+			name = format.AgentName(m)
+		}
+		args = append(args, "--agent="+name)
 	}
 	own := []string{"", "role " + ref.Role, "mode " + ref.Mode}
 	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports these

@@ -178,6 +178,9 @@ func (claude) Owns() []string {
 	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
 
+// OwnsPlaced returns the folder in which extra.claude.file of a mode may place a subagent.
+func (claude) OwnsPlaced() []string { return []string{format.AgentsFolder + "/**/*.md"} }
+
 // Asked returns the folders in which Claude Code keeps its own settings and skills, and a name
 // that it takes for one: it asks about what is below it, whatever a rule allows.
 func (claude) Asked() []string { return []string{".claude/", ".vscode/", ".mcp.json/"} }
@@ -248,7 +251,7 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 			continue
 		}
-		files = append(files, contract.File{Path: format.AgentsFolder + "/" + m.Slug + ".md", Data: data})
+		files = append(files, contract.File{Path: format.AgentPath(m), Data: data})
 	}
 	if f, ok := e.everybody(); ok {
 		files = append(files, f)

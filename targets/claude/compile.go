@@ -147,6 +147,7 @@ type compiler struct {
 	// noOthers is set where the session starts no server that the inventory does not list.
 	noOthers bool
 	out      rules
+	own      format.AgentExtras // of a mode
 }
 
 // native adds a rule in Claude Code's own grammar.
@@ -668,7 +669,7 @@ func (c *compiler) modes() {
 	for _, slug := range c.subagents() {
 		d := decide(slug)
 		if d == ir.Deny || d == ir.Ask && !slices.Contains(c.out.ask, "Agent") {
-			c.out.add(d, "Agent("+slug+")")
+			c.out.add(d, "Agent("+c.agentName(slug)+")")
 		}
 		if d < ir.Allow { // a script starts what a rule asks about
 			everyone = min(everyone, ir.Ask)
@@ -682,7 +683,15 @@ func (c *compiler) modes() {
 	}
 }
 
-// subagents returns the names of the subagents that are known: those of the project, and those
+// agentName returns the name of a mode's subagent, and any other slug as it is.
+func (c *compiler) agentName(slug string) string {
+	if m := c.e.in.Project.Mode(slug); m != nil {
+		return format.AgentName(m)
+	}
+	return slug
+}
+
+// subagents returns the slugs of the subagents that are known: those of the project, and those
 // of Claude Code that have no other meaning there.
 func (c *compiler) subagents() (slugs []string) {
 	for i := range c.e.in.Project.Modes {

@@ -160,7 +160,7 @@ func (e *emitter) modeNeedsHook(c *compiler) need {
 			return need{fmt.Sprintf("what is asked about of the server %q", sv.Name), sv.Pos}
 		}
 	}
-	if c.s.UnknownTool().Decision == ir.Agent && c.unlistedServers() {
+	if c.own.Tools == nil && c.s.UnknownTool().Decision == ir.Agent && c.unlistedServers() {
 		return need{"servers that the inventory does not list", c.s.Default(ir.MCP).Pos}
 	}
 	return need{}
@@ -173,7 +173,7 @@ func (c *compiler) unlistedServers() bool {
 		return false
 	}
 	d := c.elsewhere()
-	return d == ir.Deny || d == ir.Ask && c.e.anySession(c, c.e.mayApproveAll)
+	return d == ir.Deny || d == ir.Ask && (c.answers() || c.e.anySession(c, c.e.mayApproveAll))
 }
 
 // beyondTools reports whether a mode that has the tools of a group may not use them as its
@@ -186,7 +186,7 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
 	says := c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)
 	return (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&
-		e.entered(c, e.approvesAll)
+		(c.answers() || e.entered(c, e.approvesAll))
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.
@@ -203,13 +203,13 @@ func (c *compiler) asksFor(g ir.Group) bool {
 
 // opened reports whether a session that a mode runs in may approve something of a group.
 func (e *emitter) opened(c *compiler, g ir.Group) bool {
-	return e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
+	edits := g == ir.Edit || g == ir.Command
+	return c.answers() || c.mode == format.AcceptEdits && edits || e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
 		allows := func(r ir.Rule) bool { return r.Decision == ir.Allow }
 		switch s.Default(g).Decision {
 		case ir.Allow:
 			return true
-		case ir.Agent:
-			edits := g == ir.Edit || g == ir.Command // a person may go over to acceptEdits at any time
+		case ir.Agent: // a person may go over to acceptEdits at any time
 			if edits || e.mayApproveAll(r, s) {
 				return true
 			}
@@ -217,6 +217,10 @@ func (e *emitter) opened(c *compiler, g ir.Group) bool {
 		return slices.ContainsFunc(s.Rules(g), allows)
 	})
 }
+
+// answers reports whether a mode's own permission mode approves what no rule names: in plan a
+// classifier may.
+func (c *compiler) answers() bool { return c.approves() || c.mode == format.Plan }
 
 // approvesAll reports whether a role's session is written to approve what no rule names.
 func (e *emitter) approvesAll(r *ir.Role, _ *policy.Subject) bool {
@@ -250,10 +254,10 @@ func (e *emitter) opensTool(c *compiler, sv *ir.Server, tool string) bool {
 			func(r ir.Rule) bool { return r.Decision == d })
 	}
 	asks := c.tool(sv, tool) == ir.Ask || says(c.s, ir.Ask)
-	return asks && e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
+	return asks && (c.answers() || e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
 		d := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision
 		return d == ir.Allow || d == ir.Agent && e.mayApproveAll(r, s) || says(s, ir.Allow)
-	})
+	}))
 }
 
 // anySession reports whether something may be so in a session that a mode runs in: without a

@@ -72,11 +72,19 @@ func (a *Agent) Tools() *located.Value {
 	return nil
 }
 
+// MemoryTools are the tools that a subagent with a memory of its own (memory) has whatever its
+// list of tools leaves out: it keeps the memory by them.
+var MemoryTools = []string{"Read", "Write", "Edit"}
+
 // ToolLists returns the lists that limit the tools of the subagent.
 func (a *Agent) ToolLists() []ToolList {
 	var lists []ToolList
 	if t := a.Tools(); t != nil {
-		lists = append(lists, NewToolList(Offered, ToolNames(t)))
+		names := ToolNames(t)
+		if memory, _ := a.Root.Get("memory").Str(); memory != "" {
+			names = append(names, MemoryTools...)
+		}
+		lists = append(lists, NewToolList(Offered, names))
 	}
 	if t := a.Root.Get("disallowedTools"); t != nil {
 		lists = append(lists, NewToolList(Withheld, ToolNames(t)))
@@ -111,15 +119,20 @@ type ToolList struct {
 func NewToolList(kind ToolListKind, names []string) ToolList {
 	l := ToolList{kind: kind}
 	for _, n := range names {
-		n, _, _ = strings.Cut(n, "(")
-		if n = strings.TrimSpace(n); n == "Task" {
-			n = "Agent"
-		}
-		if n != "" {
+		if n = ToolName(n); n != "" {
 			l.tools = append(l.tools, rule.NewTools(n))
 		}
 	}
 	return l
+}
+
+// ToolName returns what an item of a list of tools names, without what stands in parentheses.
+func ToolName(item string) string {
+	name, _, _ := strings.Cut(item, "(")
+	if name = strings.TrimSpace(name); name == "Task" {
+		return "Agent"
+	}
+	return name
 }
 
 // Leaves reports whether the list leaves a tool to the session.
@@ -142,28 +155,4 @@ func (l ToolList) Tools() []rule.Tools { return l.tools }
 
 func (l ToolList) has(tool string) bool {
 	return slices.ContainsFunc(l.tools, func(t rule.Tools) bool { return t.Has(tool) })
-}
-
-// AgentExtra checks the value of a subagent's setting that does not change what the
-// subagent may do. It reports whether there is such a setting, and whether Claude Code
-// documents the value.
-func AgentExtra(key string, value any) (known, valid bool) {
-	check, known := agentExtras[key]
-	return known, known && check(value)
-}
-
-// AgentExtraNames lists the settings that AgentExtra knows, for messages.
-const AgentExtraNames = `"color", "effort", "maxTurns"`
-
-var agentExtras = map[string]func(any) bool{
-	"color":  oneOf("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"),
-	"effort": oneOf("low", "medium", "high", "xhigh", "max"),
-	"maxTurns": func(v any) bool {
-		n, ok := v.(float64)
-		return ok && n >= 1 && n == float64(int(n))
-	},
-}
-
-func oneOf(choices ...string) func(any) bool {
-	return func(v any) bool { s, ok := v.(string); return ok && slices.Contains(choices, s) }
 }

@@ -10,6 +10,7 @@ package hook
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,8 +68,8 @@ var toolActions = map[string]toolAction{
 	"PowerShell":           {ir.Command, powerShellAction},
 	"WebFetch":             {ir.Web, fetchAction},
 	"WebSearch":            {ir.Web, searchWebAction},
-	"Agent":                {ir.Modes, slugAction("subagent_type")},
-	"Task":                 {ir.Modes, slugAction("subagent_type")},
+	"Agent":                {ir.Modes, agentAction},
+	"Task":                 {ir.Modes, agentAction},
 	"Skill":                {ir.Modes, slugAction("skill", "command")},
 	"SendMessage":          {ir.Modes, messageAction},
 	"Workflow":             {ir.Modes, workflowAction},
@@ -88,6 +89,9 @@ var toolActions = map[string]toolAction{
 	"ShareOnboardingGuide": {ir.Unknown, unknownAction},
 	// They ask or tell the person, keep lists, or end what the session itself has begun.
 	"AskUserQuestion":         {"", noAction},
+	"BashOutput":              {"", noAction}, // TaskOutput and TaskStop, as they were called before
+	"KillBash":                {"", noAction},
+	"KillShell":               {"", noAction},
 	"CronDelete":              {"", noAction},
 	"CronList":                {"", noAction},
 	"DeferredToolPlaceholder": {"", noAction}, // stands for tools that ToolSearch loads
@@ -122,6 +126,9 @@ func Known(tool string) bool {
 	_, ok := toolActions[tool]
 	return ok
 }
+
+// Tools lists the tools in the table, sorted.
+func Tools() []string { return slices.Sorted(maps.Keys(toolActions)) }
 
 // Judge decides a call of a tool in the project's folder. The input is as Claude Code
 // writes it. A search that may meet what the subject may not read is an ask at most: the
@@ -197,8 +204,8 @@ func (q *question) enterWorktree() {
 // inMode returns what the policy says of a role in the mode that the session runs as. It
 // reports false where the session runs as none that the policy has.
 func (q *question) inMode() (opinion, bool) {
-	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: q.Agent}
-	if ref.Role == "" || q.Subject.Mode != "" || q.Policy.Project().Mode(q.Agent) == nil {
+	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: q.mode(q.Agent)}
+	if ref.Role == "" || q.Subject.Mode != "" || q.Policy.Project().Mode(ref.Mode) == nil {
 		return opinion{}, false
 	}
 	s, err := q.Policy.Subject(ref)
@@ -209,6 +216,14 @@ func (q *question) inMode() (opinion, bool) {
 	pair.subject = s
 	o := pair.opinion()
 	return o, !o.none
+}
+
+// mode returns the slug of the mode that a subagent's name is of, or the name where there is none.
+func (q *question) mode(name string) string {
+	if slug := contract.Slug(name); q.Policy.Project().Mode(slug) != nil {
+		return slug
+	}
+	return name
 }
 
 func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer {
@@ -378,6 +393,14 @@ func slugAction(names ...string) func(*question) opinion {
 		}
 		return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug})}
 	}
+}
+
+func agentAction(q *question) opinion {
+	name, ok := q.text("subagent_type")
+	if !ok {
+		return missing("subagent_type")
+	}
+	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Modes, Arg: q.mode(name)})}
 }
 
 // messageAction judges a message to an agent, which goes by a name that the session gave it: it

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -13,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
+	"modec.dev/modec/targets/claude/hook"
 )
 
 const (
@@ -55,7 +55,7 @@ func (im *importer) agent(f agentFile) {
 	}
 	of := agentOf{a, "mode " + slug}
 	if slug != a.Name {
-		im.out.Note(contract.Repaired, a.Root.Get("name").Line(), of.subject, "name "+a.Name,
+		im.out.Note(contract.Kept, a.Root.Get("name").Line(), of.subject, "name "+a.Name,
 			"a slug has letters, digits and dashes: it is "+slug)
 	}
 	for other, m := range im.modes {
@@ -66,7 +66,11 @@ func (im *importer) agent(f agentFile) {
 		}
 	}
 	im.modes[slug] = im.mode(f, of, slug, about)
-	im.tree[format.AgentsFolder+"/"+slug+".md"] = renamed(f.data, a.Name, slug)
+	name := f.name
+	if !strings.HasPrefix(name, format.AgentsFolder+"/") || f.at != f.name {
+		name = format.AgentsFolder + "/" + slug + ".md"
+	}
+	im.tree[name] = f.data
 }
 
 // refuseAgent reports a file that is not a subagent. Prose beside subagents does not stop
@@ -85,12 +89,12 @@ func (im *importer) mode(f agentFile, a agentOf, slug, about string) ir.Mode {
 	m := ir.Mode{Slug: slug, Pos: at, Name: a.Name, WhenToUse: about, RoleDefinition: strings.Trim(a.Prompt, "\n")}
 	if strings.TrimSpace(m.RoleDefinition) == "" {
 		m.RoleDefinition = about
-		im.out.Note(contract.Repaired, at, a.subject, "prompt", "it is empty: the description takes its place")
+		im.out.Note(contract.Kept, at, a.subject, "prompt", "it is empty: elsewhere the description takes its place")
 	}
 	if a.Root.Comment != "" {
 		im.out.Comments[at] = a.Root.Comment
 	}
-	im.agentFields(&m, a)
+	im.agentFields(&m, f, a)
 	s := im.shared.state
 	s.lists = nil
 	s.enter(a.Agent)
@@ -99,61 +103,96 @@ func (im *importer) mode(f agentFile, a agentOf, slug, about string) ir.Mode {
 	return m
 }
 
-// renamed returns a subagent's file with the slug for its name, under which it is asked
-// about.
-func renamed(data []byte, name, slug string) []byte {
-	if name == slug {
-		return data
-	}
-	lines := strings.Split(string(data), "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(l, "name:") {
-			lines[i] = "name: " + strconv.Quote(slug)
-			break
-		}
-	}
-	return []byte(strings.Join(lines, "\n"))
-}
-
-// agentFields reads what does not concern permissions.
-func (im *importer) agentFields(m *ir.Mode, a agentOf) {
+// agentFields reads what the mode says in words of its own, and keeps every other key for Claude
+// Code.
+func (im *importer) agentFields(m *ir.Mode, f agentFile, a agentOf) {
 	fields := map[string]any{}
-	left := func(f located.Member, what, why string) { im.out.Note(contract.Left, f.Pos, a.subject, what, why) }
-	for _, f := range a.Root.Fields() {
-		text, isText := f.Value.Str()
-		if known, _ := format.AgentExtra(f.Key, nil); known {
-			var value any = text
-			if n, err := strconv.ParseFloat(f.Value.Text, 64); err == nil && f.Value.Is(located.Number) {
-				value = n
-			}
-			if _, valid := format.AgentExtra(f.Key, value); valid {
-				fields[f.Key] = value
-			} else {
-				left(f, f.Key+" "+f.Value.Text, "a value that Claude Code does not document")
-			}
+	if file, ok := strings.CutPrefix(f.name, format.AgentsFolder+"/"); ok && file != m.Slug+".md" &&
+		format.IsAgentFile(file) {
+		fields["file"] = file
+	}
+	if a.Name != m.Slug {
+		fields["name"] = a.Name
+	}
+	if a.Prompt == "" || strings.TrimSpace(a.Prompt) == "" {
+		fields["prompt"] = ""
+	}
+	for _, field := range a.Root.Fields() {
+		if a.Root.Get(field.Key) != field.Value { // a key that is there again
 			continue
 		}
-		switch f.Key {
-		case "name", "description", "tools", "disallowedTools", "permissionMode":
-		case "model":
-			if isText && isModel(text) {
-				m.Model = text
-			} else {
-				left(f, "model "+f.Value.Text, "the source does not take this model")
+		switch text, isText := field.Value.Str(); {
+		case slices.Contains([]string{"name", "description", "file", "prompt"}, field.Key):
+			if field.Key == "file" || field.Key == "prompt" {
+				im.out.Note(contract.Left, field.Pos, a.subject, field.Key, "Claude Code ignores this key")
 			}
-		case "hooks":
-			if !onlyModecs(f.Value) {
-				left(f, f.Key, "a program decides, which the source cannot say")
+		case field.Key == "model" && isText && isModel(text):
+			m.Model = text
+		case field.Key == "tools" && a.Tools() == nil, field.Key == "hooks" && onlyModecs(field.Value):
+		case field.Key == "tools", field.Key == "disallowedTools":
+			if names := format.ToolNames(field.Value); field.Key != "tools" || !modecs(names) {
+				fields[field.Key] = listOf(names)
 			}
-		case "mcpServers", "skills", "memory", "background", "isolation", "initialPrompt":
-			left(f, f.Key, "the source has no word for it")
 		default:
-			left(f, f.Key, "Claude Code ignores this key")
+			im.agentExtra(fields, field, a)
 		}
 	}
 	if len(fields) > 0 {
 		m.Extra = map[string]ir.Extra{"claude": {Fields: fields, Pos: m.Pos}}
 	}
+}
+
+// agentExtra keeps a key of the front matter for Claude Code, unless Claude Code does not take it.
+func (im *importer) agentExtra(fields map[string]any, f located.Member, a agentOf) {
+	value := f.Value.Any()
+	one := &ir.Mode{Extra: map[string]ir.Extra{"claude": {Fields: map[string]any{f.Key: value}}}}
+	if _, errs := format.ReadAgentExtras(one); len(errs) > 0 {
+		if f.Key != "permissionMode" { // which has a note of its own
+			im.out.Note(contract.Left, f.Pos, a.subject, f.Key+" "+f.Value.Text, "a value that Claude Code does not document")
+		}
+		return
+	}
+	fields[f.Key] = value
+	why := ""
+	switch {
+	case f.Key == "hooks":
+		why = "it runs programs, whose answers the source cannot say"
+	case f.Key == "mcpServers" && slices.ContainsFunc(f.Value.List(), func(s *located.Value) bool { return s.Is(located.Object) }):
+		why = "it starts servers, each of which runs a program or goes to an address"
+	case f.Key == "mcpServers":
+		why = "it names servers of the session"
+	case !slices.Contains(format.AgentKeys, f.Key):
+		why = "Claude Code ignores this key"
+	}
+	if f.Key != "permissionMode" {
+		im.out.Note(contract.Kept, f.Pos, a.subject, f.Key, why)
+	}
+}
+
+func listOf(names []string) []any {
+	list := []any{}
+	for _, name := range names {
+		list = append(list, name)
+	}
+	return list
+}
+
+// modecs reports whether modec wrote a list of tools from the groups of a mode: it begins with
+// the tools that touch nothing, and has the others of a group together.
+func modecs(names []string) bool {
+	const harmless = 3
+	if len(names) < harmless || !slices.Equal(names[:harmless], []string{"AskUserQuestion", "TodoWrite", "ToolSearch"}) {
+		return false
+	}
+	rest := names[harmless:]
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+		if n := len(format.Tools[g]); len(rest) >= n && slices.Equal(rest[:n], format.Tools[g]) {
+			rest = rest[n:]
+		}
+	}
+	return !slices.ContainsFunc(rest, func(name string) bool {
+		return !strings.HasPrefix(name, "mcp__") && name != "Agent" && !slices.Contains(format.ResourceTools, name)
+	})
 }
 
 // isModel reports whether the source takes a model.
@@ -171,9 +210,10 @@ func (im *importer) agentCan(m *ir.Mode, a agentOf, s *state) {
 	}
 	c := &m.Can
 	groups(c, s, at)
-	c.MCP = im.agentServers(a, s, usually(s.mode, at))
-	if a.Tools() == nil {
-		c.Unknown = usually(s.mode, at)
+	c.MCP = im.agentServers(a, s, left(at))
+	im.restrict(m, a)
+	if slices.ContainsFunc(append(format.UnknownTools, unlistedTools(a)...), s.leaves) {
+		c.Unknown = left(at)
 	}
 	im.agentNotes(a)
 	im.sharedInto(c, s.mode)
@@ -196,58 +236,35 @@ func leavesAll(c *ir.Can) bool {
 	return left(c.Unknown) && c.MCP != nil && left(c.MCP.Default) && len(c.MCP.Entries)+len(c.MCP.Rules) == 0
 }
 
-// usually returns the decision of a tool that a subagent has: its session's, unless the
-// subagent's own mode decides.
-func usually(mode string, at diag.Pos) *ir.Default {
-	d := ir.Agent
-	switch mode {
-	case format.Bypass:
-		d = ir.Allow
-	case format.DontAsk:
-		d = ir.Deny
+// unlistedTools returns the names in a subagent's list of tools that Claude Code does not have.
+func unlistedTools(a agentOf) (names []string) {
+	for _, item := range format.ToolNames(a.Tools()) {
+		name := format.ToolName(item)
+		if name != "" && !strings.HasPrefix(name, "mcp__") && !strings.Contains(name, "*") && !hook.Known(name) {
+			names = append(names, name)
+		}
 	}
-	return &ir.Default{Decision: d, Pos: at}
+	return names
 }
 
-// groups fills in the tables of a subagent by the tools that it has. A group without a tool
-// is denied.
+// left is what a subagent has: whether a person is asked is its session's matter, or that of the
+// subagent's own permission mode.
+func left(at diag.Pos) *ir.Default { return &ir.Default{Decision: ir.Agent, Pos: at} }
+
+// groups fills in the tables of a subagent by the tools that its lists leave. A group without a
+// tool is denied.
 func groups(c *ir.Can, s *state, at diag.Pos) {
-	c.Read, c.Edit, c.Command, c.Web, c.Modes = denied(at), denied(at), denied(at), denied(at), denied(at)
-	plan := s.mode == format.Plan
-	if s.hasAny(format.Tools[ir.Read]...) {
-		c.Read = &ir.Table{Default: usually(s.mode, at)}
-		if s.mode == format.DontAsk {
-			c.Read.Default.Decision = ir.Allow
+	starters := append(slices.Clone(format.Starters), format.Tools[ir.Modes]...)
+	for g, t := range tablesOf(c) {
+		tools := format.Tools[g]
+		if g == ir.Modes {
+			tools = starters
+		}
+		*t = denied(at)
+		if slices.ContainsFunc(tools, s.leaves) {
+			*t = &ir.Table{Default: left(at)}
 		}
 	}
-	if s.hasAny(format.Tools[ir.Edit]...) && !plan {
-		c.Edit = &ir.Table{Default: usually(s.mode, at)}
-		if s.mode == format.AcceptEdits {
-			c.Edit.Default.Decision = ir.Allow
-		}
-	}
-	if s.hasAny(format.Tools[ir.Command]...) {
-		c.Command = &ir.Table{Default: usually(s.mode, at)}
-		if plan {
-			c.Command = onlyReading(at)
-		}
-	}
-	if s.has("WebFetch") { // a search names no host
-		c.Web = &ir.Table{Default: usually(s.mode, at)}
-	}
-	if s.has("Agent") {
-		c.Modes = &ir.Table{Default: usually(s.mode, at)}
-	}
-}
-
-// onlyReading is the table of the commands that only read.
-func onlyReading(at diag.Pos) *ir.Table {
-	t := &ir.Table{Default: &ir.Default{Decision: ir.Deny, Pos: at}}
-	for _, name := range []string{"git_read", "readonly_filters"} {
-		p := ir.Pattern{Kind: ir.Builtin, Text: name}
-		t.Rules = append(t.Rules, ir.Rule{Decision: ir.Allow, Pattern: p, Pos: at})
-	}
-	return t
 }
 
 // agentNotes notes what became of the lists of tools and of the permission mode.
@@ -290,6 +307,52 @@ func (im *importer) agentServers(a agentOf, s *state, usual *ir.Default) *ir.MCP
 	}
 	return t
 }
+
+// restrict leaves to the agent the tools of servers that a subagent's list of tools names, and
+// denies the others: no rule leaves one tool to the agent.
+func (im *importer) restrict(m *ir.Mode, a agentOf) {
+	t := m.Can.MCP
+	if t == nil || t.Default == nil || t.Default.Decision > ir.Deny || len(t.Entries) == 0 {
+		return
+	}
+	r := &ir.MCPRestrictions{Pos: t.Default.Pos, AllowedServers: &[]ir.Item{}}
+	tools, whole := []ir.ToolRef{}, true
+	kept := []ir.MCPEntry{}
+	for _, e := range t.Entries {
+		if !slices.ContainsFunc(e.Rules, named) {
+			kept = append(kept, e)
+			continue
+		}
+		*r.AllowedServers = append(*r.AllowedServers, ir.Item{Name: e.Key, Pos: e.Pos})
+		for _, rule := range e.Rules {
+			if named(rule) {
+				tools = append(tools, ir.ToolRef{Server: e.Key, Tool: rule.Pattern.Text, Pos: rule.Pos})
+				whole = whole && rule.Pattern.Text == "*"
+			}
+		}
+		e.Rules = slices.DeleteFunc(slices.Clone(e.Rules), named)
+		if e.Default = nil; len(e.Rules) > 0 {
+			kept = append(kept, e)
+		}
+	}
+	if len(*r.AllowedServers) == 0 {
+		return
+	}
+	if !whole {
+		r.AllowedTools = &tools
+	}
+	t.Default, t.Entries, m.Restrictions = left(t.Default.Pos), kept, r
+	if a.offers("ReadMcpResourceTool") {
+		return
+	}
+	withoutResources(t, t.Default.Pos)
+}
+
+// named reports whether a rule is what a list of tools names.
+func named(r ir.Rule) bool { return r.Decision > ir.Deny }
+
+// offers reports whether a subagent's lists leave a tool.
+func (a agentOf) offers(tool string) bool { return (&state{lists: a.ToolLists()}).leaves(tool) }
 
 // granted adds what a name in a subagent's list of tools stands for: a server, or a tool of
 // it.

@@ -76,6 +76,11 @@ func (s *state) has(tool string) bool {
 	return true
 }
 
+// leaves reports whether the lists leave a tool.
+func (s *state) leaves(tool string) bool {
+	return !slices.ContainsFunc(s.lists, func(l format.ToolList) bool { return !l.Leaves(tool) })
+}
+
 func (s *state) hasAny(tools ...string) bool { return slices.ContainsFunc(tools, s.has) }
 
 // roleReader collects what settings files and flags say of one role.
@@ -406,4 +411,16 @@ func strictly(can *ir.Can, names []string, unlisted *ir.Default) {
 		own.Entries = append(own.Entries, e)
 	}
 	can.MCP = own
+}
+
+// usually returns the decision of a tool that a session has.
+func usually(mode string, at diag.Pos) *ir.Default {
+	d := ir.Agent
+	switch mode {
+	case format.Bypass:
+		d = ir.Allow
+	case format.DontAsk:
+		d = ir.Deny
+	}
+	return &ir.Default{Decision: d, Pos: at}
 }

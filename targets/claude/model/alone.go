@@ -18,13 +18,16 @@ type alone struct {
 	keys    map[string]part // of the modes
 }
 
-// Alone returns a decider for Claude Code by itself, in the permission mode of the role. A
-// subagent has all tools of its session.
+// Alone returns a decider for Claude Code by itself, in the permission mode of the role, or that of
+// a subagent where the role's does not hold over it. A subagent has all tools of its session.
 func Alone(p *ir.Project) []contract.Decider {
 	a := &alone{project: p, modes: map[string]*session{}, keys: map[string]part{}}
 	modes := []string{format.Default}
 	for i := range p.Roles {
 		modes = append(modes, p.Roles[i].PermissionMode)
+	}
+	for i := range p.Modes {
+		modes = append(modes, format.AgentMode(&p.Modes[i]))
 	}
 	for _, mode := range modes {
 		s := newSession(diag.Pos{})
@@ -43,8 +46,16 @@ func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict
 func (a *alone) of(ref ir.SubjectRef) *session { return a.modes[a.mode(ref)] }
 
 func (a *alone) mode(ref ir.SubjectRef) string {
+	mode := format.Default
 	if r := a.project.Role(ref.Role); r != nil {
-		return r.PermissionMode
+		mode = r.PermissionMode
 	}
-	return format.Default
+	switch mode {
+	case format.Bypass, format.AcceptEdits, format.Auto:
+		return mode
+	}
+	if m := a.project.Mode(ref.Mode); m != nil {
+		mode = cmp.Or(format.AgentMode(m), mode)
+	}
+	return mode
 }

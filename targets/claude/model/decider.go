@@ -50,6 +50,7 @@ type opener struct {
 	project  []*settings               // of the sessions that read the project's own files
 	baseline string                    // the role that reads them
 	servers  []string                  // of .mcp.json, as the agent writes them
+	names    map[string]string         // of the subagents that have another one than their slug
 	disk     *contract.Disk            // at which the sessions work; nil where that is not known
 }
 
@@ -135,6 +136,12 @@ func (o *opener) decider() *decider {
 	}
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, others: map[string]*session{},
 		from: &keyed{opener: o, roles: roles, modes: modes}}
+	o.names = map[string]string{}
+	for slug, a := range modes {
+		if a.name != slug {
+			o.names[slug] = a.name
+		}
+	}
 	modes[""] = nil // a role in no mode
 	for mode, a := range modes {
 		for role, s := range roles {
@@ -183,14 +190,21 @@ func (o *opener) modes() map[string]*agent {
 	modes := map[string]*agent{}
 	for _, name := range o.agentFiles() {
 		if a := o.agent(name, o.read(name)); a != nil {
-			modes[a.name] = a
+			modes[contract.Slug(a.name)] = a
 		}
 	}
 	return modes
 }
 
+// agentFiles lists the subagents' files, which Claude Code also finds in folders.
 func (o *opener) agentFiles() []string {
-	files, _ := fs.Glob(o.fsys, format.AgentsFolder+"/*.md")
+	var files []string
+	_ = fs.WalkDir(o.fsys, format.AgentsFolder, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path.Ext(name) == ".md" {
+			files = append(files, name)
+		}
+		return nil
+	})
 	return files
 }
 
@@ -317,7 +331,7 @@ func (o *opener) session(name string, role *settings, mode *agent) *session {
 		s.at = cmp.Or(s.at, diag.Pos{File: l.file})
 		agent = cmp.Or(l.agent, agent)
 	}
-	s.servers = o.servers
+	s.servers, s.subagents = o.servers, o.names
 	if role != nil {
 		s.at = cmp.Or(diag.Pos{File: role.file}, s.at)
 		if role.strict {

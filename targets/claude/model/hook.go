@@ -310,7 +310,7 @@ func (c *call) input(b []byte, folder string) []byte {
 	case "WebFetch":
 		return contract.AppendTexts(b, "url", "https://"+bracketed(c.Arg)+"/", "prompt", "x")
 	case "Agent":
-		return contract.AppendTexts(b, "description", "x", "prompt", "x", "subagent_type", c.Arg)
+		return contract.AppendTexts(b, "description", "x", "prompt", "x", "subagent_type", c.subagent)
 	case "Skill":
 		return contract.AppendTexts(b, "skill", c.Arg)
 	case "ReadMcpResourceTool":

@@ -206,9 +206,9 @@ func (s *session) agentRule(c *call) ruling {
 		case "Skill":
 			return matchName(rs.skills, c.Arg)
 		case "Workflow":
-			return matchName(rs.agents, c.Arg)
+			return matchName(rs.agents, c.subagent)
 		}
-		return first(matchName(rs.agents, c.Arg), rs.tool("Task"))
+		return first(matchName(rs.agents, c.subagent), rs.tool("Task"))
 	}
 	if r := list(&s.rules[ir.Deny]); r != nil {
 		return byDeny(r)

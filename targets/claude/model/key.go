@@ -96,7 +96,7 @@ func (k *keyed) join(ref ir.SubjectRef, agent string, parts []part) (out digest.
 			if err != nil {
 				return digest.Key{}, false
 			}
-			inMode, err := k.engines.Sum(h.engine, ir.SubjectRef{Role: h.ref.Role, Mode: agent})
+			inMode, err := k.engines.Sum(h.engine, ir.SubjectRef{Role: h.ref.Role, Mode: contract.Slug(agent)})
 			if err != nil {
 				return digest.Key{}, false
 			}
@@ -121,7 +121,7 @@ func (k *keyed) open() {
 	o := k.opener
 	k.keys, k.engines = map[any]part{}, contract.Engines{}
 	skills, _ := fs.Glob(o.fsys, format.SkillsFolder+"/*/SKILL.md")
-	shared := partOf([]any{o.shared, o.servers, o.baseline, skills}, hooksOf(o.shared))
+	shared := partOf([]any{o.shared, o.servers, o.names, o.baseline, skills}, hooksOf(o.shared))
 	k.project = partOf(o.project, hooksOf(o.project))
 	for _, l := range slices.Concat(slices.Collect(maps.Values(k.roles)), o.shared, o.project) {
 		shared.ok = shared.ok && l.agent == "" // such a session has what a file of any name says

@@ -34,8 +34,10 @@ type session struct {
 	strict   bool            // there are no other servers
 	skills   map[string]bool // those on the disk
 	agent    string          // the subagent as which it runs
-	at       diag.Pos        // the file that a missing rule is missing from
-	disk     *contract.Disk  // at which it works; nil where that is not known
+	// subagents are the names of those that have another one than their slug.
+	subagents map[string]string
+	at        diag.Pos       // the file that a missing rule is missing from
+	disk      *contract.Disk // at which it works; nil where that is not known
 
 	bare contract.Halves // what is governed without the hooks
 	// nobodys is set for a session without a role: only a hook's answer governs approval.
@@ -71,7 +73,9 @@ type call struct {
 	written string // the path as the agent writes it, of read and edit
 	file    *file
 	line    *line // of a command
-	host    string
+	// subagent is its name, of modes.
+	subagent string
+	host     string
 }
 
 // settle replaces a mode by the one that it means or that holds where it is disabled.
@@ -232,6 +236,7 @@ func (s *session) performers(c *call) []string {
 			return []string{"WebFetch"}
 		}
 	case ir.Modes:
+		c.subagent = cmp.Or(s.subagents[a.Arg], a.Arg)
 		if s.skills[a.Arg] {
 			return []string{"Agent", "Skill", "Workflow"}
 		}
