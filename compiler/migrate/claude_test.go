@@ -2,16 +2,21 @@ package migrate_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude"
+	"modec.dev/modec/targets/claude/format"
 )
 
 // claudeRules are rules of every kind, with what Claude Code reads otherwise than
@@ -211,8 +216,12 @@ func TestClaudeSessions(t *testing.T) {
 		}
 		for a, want := range c.want {
 			got := s.Decide(a)
-			if got.Decision == ir.Agent {
+			switch {
+			case got.Decision == ir.Agent && c.ref.Mode == "":
 				got.Decision = claude.New().(contract.Judged).Alone(res.Project)[0].Decide(c.ref, a).Decision
+			case got.Decision == ir.Agent: // the session decides, with the rest of what is built
+				files, _ := claude.New().(contract.Judged).Open(res.Compiled.FS(), res.Compiled.Input(claude.New()).Options)
+				got.Decision = files[0].Decide(c.ref, a).Decision
 			}
 			if got.Decision != want {
 				t.Errorf("%s: %s %s%s: got %s by %s, want %s", c.name, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)
@@ -253,5 +262,87 @@ func TestClaudePrompts(t *testing.T) {
 	}
 	if got := res.Project.Roles[0].AppendSystemPrompt; strings.Join(strings.Fields(got), " ") != "from the file from the flag" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestClaudeSubagentsStay: a subagent's file is built again as it was, up to its layout, and no
+// hook comes to it.
+func TestClaudeSubagentsStay(t *testing.T) {
+	for file, text := range map[string]string{
+		"lists.md":           "---\nname: lists\ndescription: d\ntools: Bash, Read, KillShell, WebSearch, Bash(git *), mcp__gh__list\n---\np\n",
+		"sequence.md":        "---\nname: sequence\ndescription: d\ntools: [\"Read\", \"Grep\", \"Task\"]\nmodel: gpt-5\n---\np\n",
+		"server.md":          "---\nname: server\ndescription: d\ntools: Read, mcp__gh\ndisallowedTools: mcp__gh__drop\n---\np\n",
+		"search.md":          "---\nname: search\ndescription: d\ntools: WebSearch\n---\np\n",
+		"later.md":           "---\nname: later\ndescription: d\ntools: Read, ToolOfTomorrow, CronCreate\n---\np\n",
+		"none.md":            "---\nname: none\ndescription: d\ntools: []\n---\np\n",
+		"everything.md":      "---\nname: everything\ndescription: d\ntools: \"*\"\n---\np\n",
+		"inherits.md":        "---\nname: inherits\ndescription: d\n---\np\n",
+		"withheld.md":        "---\nname: withheld\ndescription: d\ndisallowedTools: Write, Edit\n---\np\n",
+		"agent.md":           "---\nname: agent\ndescription: d\ndisallowedTools: [Agent, Bash]\n---\np\n",
+		"plan.md":            "---\nname: plan\ndescription: d\ntools: Read, Edit, Bash\npermissionMode: plan\n---\np\n",
+		"edits.md":           "---\nname: edits\ndescription: d\npermissionMode: acceptEdits\n---\np\n",
+		"bypass.md":          "---\nname: bypass\ndescription: d\npermissionMode: bypassPermissions\n---\np\n",
+		"refuses.md":         "---\nname: refuses\ndescription: d\ntools: Read, Bash\npermissionMode: dontAsk\n---\np\n",
+		"memory.md":          "---\nname: memory\ndescription: d\ntools: Grep\nmemory: project\n---\np\n",
+		"review/reviewer.md": "---\nname: Code Reviewer\ndescription: d\n---\np\n",
+		"empty.md":           "---\nname: empty\ndescription: d\n---\n",
+		"lenient.md":         "---\nname: lenient\ndescription: Use when: always, and \"often\"\n---\np\n",
+		"keys.md": "---\nname: keys\ndescription: d\ncolor: magenta\nskills: [a, b]\nbackground: true\nisolation: worktree\n" +
+			"initialPrompt: Go\ntags: [x, 1, 2.5, null]\nrelated:\n  agents: [a]\n  empty: {}\n  \"odd key\": x\nallowed-tools:\n  - Read\n" +
+			"mcpServers:\n  - gh\n  - own:\n      command: own-mcp\n      args: [a]\n" +
+			"hooks:\n  PostToolUse:\n    - matcher: Edit\n      hooks:\n        - {type: command, command: make fmt}\n---\np\n",
+	} {
+		file = ".claude/agents/" + file
+		res, diags := run(t, map[string]string{file: text}, func(q *migrate.Request) { q.From = "claude" })
+		if res == nil {
+			t.Errorf("%s: %v", file, diags)
+			continue
+		}
+		built, ok := res.Compiled.FS()[file]
+		if !ok {
+			t.Errorf("%s: got %v, want the file", file, slices.Sorted(maps.Keys(res.Compiled.FS())))
+			continue
+		}
+		if diff := cmp.Diff(subagent(t, file, []byte(text)), subagent(t, file, built)); diff != "" {
+			t.Errorf("%s (-was +is)\n%s", file, diff)
+		}
+		for _, p := range res.Report.Proof {
+			if p.Built.Compared == 0 {
+				t.Errorf("%s: nothing was compared", file)
+			}
+		}
+	}
+}
+
+// subagent returns what Claude Code reads of a subagent's file.
+func subagent(t *testing.T, file string, data []byte) map[string]any {
+	t.Helper()
+	a, err := format.ReadAgent(file, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := a.Root.Any().(map[string]any)
+	for _, list := range []string{"tools", "disallowedTools"} {
+		if v := a.Root.Get(list); v != nil {
+			fields[list] = append([]string{}, format.ToolNames(v)...)
+		}
+	}
+	fields["the prompt"] = strings.TrimSpace(a.Prompt)
+	return fields
+}
+
+// TestClaudeSubagentRunsCode: the report names what a subagent runs.
+func TestClaudeSubagentRunsCode(t *testing.T) {
+	res, diags := run(t, map[string]string{".claude/agents/x.md": "---\nname: x\ndescription: d\nhooks:\n  Stop:\n    - hooks:\n" +
+		"        - {type: command, command: make}\nmcpServers:\n  - own: {command: own-mcp}\n---\np\n"}, nil)
+	if res == nil {
+		t.Fatal(diags)
+	}
+	for _, key := range []string{"hooks", "mcpServers"} {
+		if !slices.ContainsFunc(res.Report.Notes, func(n contract.Note) bool {
+			return n.What == key && n.Kind == contract.Kept && strings.Contains(n.Why, "program")
+		}) {
+			t.Errorf("no note says that %s runs a program: %v", key, res.Report.Notes)
+		}
 	}
 }

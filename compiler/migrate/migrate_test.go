@@ -331,13 +331,16 @@ func TestReadOnlySubagentStaysReadOnly(t *testing.T) {
 	if res == nil {
 		t.Fatal(diags)
 	}
+	if mode := res.Compiled.Project.Mode("reviewer").Extra["claude"].Fields["permissionMode"]; mode != "plan" {
+		t.Errorf("got the permission mode %v, want plan, which holds its commands", mode)
+	}
 	s, err := res.Compiled.Policy.Subject(ir.SubjectRef{Mode: "reviewer"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for a, want := range map[policy.Action]ir.Decision{
-		{Group: ir.Read, Arg: "src/x"}: ir.Agent, {Group: ir.Edit, Arg: "src/x"}: ir.Deny, {Group: ir.Command, Arg: "git diff HEAD"}: ir.Allow,
-		{Group: ir.Command, Arg: "rm -rf x"}: ir.Deny, {Group: ir.Web, Arg: "a.org"}: ir.Deny, {Group: ir.MCP, Server: "x", Arg: "y"}: ir.Deny, {Group: ir.Modes, Arg: "code"}: ir.Deny, {Group: ir.Unknown, Arg: "X"}: ir.Deny,
+		{Group: ir.Read, Arg: "src/x"}: ir.Agent, {Group: ir.Edit, Arg: "src/x"}: ir.Deny, {Group: ir.Command, Arg: "git diff HEAD"}: ir.Agent,
+		{Group: ir.Web, Arg: "a.org"}: ir.Deny, {Group: ir.MCP, Server: "x", Arg: "y"}: ir.Deny, {Group: ir.Modes, Arg: "code"}: ir.Deny, {Group: ir.Unknown, Arg: "X"}: ir.Deny,
 	} {
 		if got := s.Decide(a).Decision; got != want {
 			t.Errorf("%+v: got %s, want %s", a, got, want)

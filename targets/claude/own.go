@@ -146,7 +146,8 @@ func (c *compiler) mayUse(tool string) bool {
 	case g == "":
 		return true
 	case g == ir.MCP:
-		return c.readsResources()
+		every := policy.Action{Group: g, Server: contract.UnknownServer, Kind: policy.Resource, Arg: "*"}
+		return c.readsResources() || len(c.e.in.Project.Servers) == 0 && c.s.Decide(every).Decision > ir.Deny
 	default:
 		return !c.closed(g) && (c.hook || !c.e.beyondTools(c, g))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
 )
 
 // A hostile text stays one scalar of the front matter.
@@ -119,21 +120,39 @@ func TestToolList(t *testing.T) {
 	}
 }
 
-func TestAgentExtra(t *testing.T) {
-	for _, c := range []struct {
-		key          string
-		value        any
-		known, valid bool
-	}{
-		{"color", "red", true, true},
-		{"color", "puce", true, false},
-		{"maxTurns", 3.0, true, true},
-		{"maxTurns", 0.5, true, false},
-		{"maxTurns", "3", true, false},
-		{"tools", "Read", false, false},
+// What Claude Code would read in another way, or not at all, is an error at its key; any other key
+// is kept as it is.
+func TestReadAgentExtras(t *testing.T) {
+	for key, of := range map[string]struct{ good, bad any }{
+		"file":            {"review/a.md", "../a.md"},
+		"name":            {"Code Reviewer", "Someone else"},
+		"permissionMode":  {"plan", "yolo"},
+		"prompt":          {"", 1.0},
+		"tools":           {[]any{"Read", "Bash(git *)"}, "Read"},
+		"disallowedTools": {[]any{"Write"}, []any{1.0}},
+		"hooks":           {map[string]any{"PreToolUse": []any{}}, map[string]any{"PreToolUse": "x"}},
+		"maxTurns":        {3.0, 0.5},
+		"skills":          {[]any{"a"}, nil},
+		"category":        {map[string]any{"a": nil}, nil},
+		"description":     {nil, "x"},
 	} {
-		if known, valid := AgentExtra(c.key, c.value); known != c.known || valid != c.valid {
-			t.Errorf("%s %v: got %v and %v", c.key, c.value, known, valid)
+		read := func(value any) []error {
+			m := ir.Mode{Slug: "Code-Reviewer", Extra: map[string]ir.Extra{"claude": {Fields: map[string]any{key: value}}}}
+			_, errs := ReadAgentExtras(&m)
+			return errs
+		}
+		if errs := read(of.good); of.good != nil && len(errs) > 0 {
+			t.Errorf("%s: %v", key, errs)
+		}
+		if errs := read(of.bad); of.bad != nil && (len(errs) != 1 || !strings.Contains(errs[0].Error(), "extra.claude."+key)) {
+			t.Errorf("%s: got %v for %v, want an error", key, errs, of.bad)
+		}
+	}
+	for file, want := range map[string]bool{
+		"a.md": true, "a/b.md": true, "/a.md": false, "a/../b.md": false, ".md": false, "a.txt": false, `a\b.md`: false,
+	} {
+		if got := IsAgentFile(file); got != want {
+			t.Errorf("%s: got %v, want %v", file, got, want)
 		}
 	}
 }

@@ -148,26 +148,30 @@ func (im *importer) agentExtra(fields map[string]any, f located.Member, a agentO
 	one := &ir.Mode{Extra: map[string]ir.Extra{"claude": {Fields: map[string]any{f.Key: value}}}}
 	if _, errs := format.ReadAgentExtras(one); len(errs) > 0 {
 		if f.Key != "permissionMode" { // which has a note of its own
-			im.out.Note(contract.Left, f.Pos, a.subject, f.Key+" "+f.Value.Text, "a value that Claude Code does not document")
+			im.out.Note(contract.Left, f.Pos, a.subject, f.Key+" "+f.Value.Text,
+				"a value that Claude Code does not document")
 		}
 		return
 	}
 	fields[f.Key] = value
 	why := ""
 	switch {
+	case slices.Contains([]string{"color", "effort", "maxTurns", "permissionMode"}, f.Key):
+		return
 	case f.Key == "hooks":
 		why = "it runs programs, whose answers the source cannot say"
-	case f.Key == "mcpServers" && slices.ContainsFunc(f.Value.List(), func(s *located.Value) bool { return s.Is(located.Object) }):
+	case f.Key == "mcpServers" && slices.ContainsFunc(f.Value.List(), startsServer):
 		why = "it starts servers, each of which runs a program or goes to an address"
 	case f.Key == "mcpServers":
 		why = "it names servers of the session"
 	case !slices.Contains(format.AgentKeys, f.Key):
 		why = "Claude Code ignores this key"
 	}
-	if f.Key != "permissionMode" {
-		im.out.Note(contract.Kept, f.Pos, a.subject, f.Key, why)
-	}
+	im.out.Note(contract.Kept, f.Pos, a.subject, f.Key, why)
 }
+
+// startsServer reports whether an item of mcpServers says how a server is started.
+func startsServer(item *located.Value) bool { return item.Is(located.Object) }
 
 func listOf(names []string) []any {
 	list := []any{}
@@ -217,11 +221,26 @@ func (im *importer) agentCan(m *ir.Mode, a agentOf, s *state) {
 	}
 	im.agentNotes(a)
 	im.sharedInto(c, s.mode)
+	withoutAllows(c, s)
 	if s.mode != format.Bypass {
 		guardCommands(c, at, s.mode)
 	}
 	if leavesAll(c) {
 		*c = ir.Can{Default: c.Read.Default}
+	}
+}
+
+// withoutAllows drops what the rules of a session allow of the groups whose tools a subagent only
+// seems to have: Grep and Glob are not there beside Bash.
+func withoutAllows(c *ir.Can, s *state) {
+	for g, t := range tablesOf(c) {
+		tools := format.Tools[g]
+		if g == ir.Web {
+			tools = []string{"WebFetch"} // a search names no host
+		}
+		if *t != nil && !s.hasAny(tools...) {
+			(*t).Rules = slices.DeleteFunc(slices.Clone((*t).Rules), func(r ir.Rule) bool { return r.Decision == ir.Allow })
+		}
 	}
 }
 
