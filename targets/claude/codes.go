@@ -60,7 +60,8 @@ func emitterCodes() []diag.Doc {
 			"what this role asks about or denies no rule can name: paths outside the project beside those that it " +
 			"allows, a line that the shell expands, tools that nobody knows. The role's session runs in the mode " +
 			"default. Leave to Claude Code what the role allows (it does it in that mode), or use another " +
-			"permissionMode."},
+			"permissionMode. The same holds for the permissionMode of a mode that such a role may enter, acceptEdits " +
+			"included: it is left out."},
 		{Code: codeServers, Text: "The inventory is open, so that there may be servers and tools that it does not " +
 			"list. The source denies them and allows others, and no rule of Claude Code does both. With the hook " +
 			"this is exact; without it the server, or every server, is denied. Write inventory = \"closed\" once " +
@@ -79,7 +80,9 @@ func emitterCodes() []diag.Doc {
 			"listed: the role or mode loses Bash. Turn hooks on, or let command default to ask."},
 		{Code: codeTool, Text: "A rule such as Write or Grep in allowedTools allows one of the tools that edit, " +
 			"read or run commands, whatever its input is: guarded paths and paths outside the project too. The " +
-			"source decides about the group, and the rule is left out. Say in can what may be edited, read or run."},
+			"source decides about the group, and the rule is left out. The same holds for a name in " +
+			"extra.claude.tools of a mode, and for a memory, which brings tools that edit. Say in can what may be " +
+			"edited, read or run."},
 		{Code: codeWeb, Text: "Without the hook, Claude Code's rules cannot refuse every host that is not listed: " +
 			"the role or mode loses WebFetch and WebSearch. Turn hooks on, or let web default to ask."},
 		{Code: codeModes, Text: "Without the hook a subagent may start every other one or none: the mode loses the " +
@@ -113,8 +116,10 @@ func emitterCodes() []diag.Doc {
 		{Code: codeServerOff, Text: "A server that is off by default is open to a mode that names it. Claude Code " +
 			"starts the servers of the session, and a subagent has those: in a session of a role that does not name " +
 			"the server, the mode has none of its tools. Name the server in the role too."},
-		{Code: codeUnknownExtra, Text: "extra.claude of a mode contains a setting that modec does not know to be " +
-			"harmless. Settings that change what the subagent may do belong into can."},
+		{Code: codeUnknownExtra, Text: "A setting in extra.claude of a mode has another form than Claude Code takes, " +
+			"or it is one that the mode says elsewhere. Of its keys, file is the path of the subagent below " +
+			".claude/agents, name its name, prompt its text in place of the mode's, and tools, disallowedTools, " +
+			"permissionMode and hooks are Claude Code's own. Any other key is written into the subagent as it is."},
 		{Code: codeFlags, Text: "A command line cannot express this part of a role: flags have no list of rules to " +
 			"ask about and no hooks, and they tear a rule with a closing parenthesis apart. Use the settings file " +
 			"(`modec args ROLE`), which has all of it."},

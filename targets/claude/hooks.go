@@ -204,7 +204,10 @@ func (c *compiler) asksFor(g ir.Group) bool {
 // opened reports whether a session that a mode runs in may approve something of a group.
 func (e *emitter) opened(c *compiler, g ir.Group) bool {
 	edits := g == ir.Edit || g == ir.Command
-	return c.answers() || c.mode == format.AcceptEdits && edits || e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
+	if c.answers() || c.mode == format.AcceptEdits && edits {
+		return true
+	}
+	return e.anySession(c, func(r *ir.Role, s *policy.Subject) bool {
 		allows := func(r ir.Rule) bool { return r.Decision == ir.Allow }
 		switch s.Default(g).Decision {
 		case ir.Allow:

@@ -29,8 +29,8 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 	for _, key := range slices.Sorted(maps.Keys(c.own.More)) {
 		value := c.own.More[key]
 		if key == "memory" && value != nil && !c.gives(format.MemoryTools...) {
-			c.e.loss(c.name, at, ir.Edit, codeTool, "a memory brings the tools %s, which the mode does not have: it is "+
-				"left out", strings.Join(format.MemoryTools, ", ")).
+			c.e.loss(c.name, at, ir.Edit, codeTool, "a memory brings the tools %s, which the mode does not have: it "+
+				"is left out", strings.Join(format.MemoryTools, ", ")).
 				Hint("let the mode read and edit")
 			continue
 		}

@@ -83,6 +83,25 @@ var Starters = []string{"Skill", "SendMessage", "Workflow"}
 var UnknownTools = []string{"Artifact", "CronCreate", "DesignSync", "EnterWorktree", "ExitWorktree",
 	"PushNotification", "RemoteTrigger", "ScheduleWakeup", "SendUserFile", "ShareOnboardingGuide"}
 
+// HarmlessTools ask or tell the person, keep lists, or end what the session itself has begun.
+// DeferredToolPlaceholder stands for tools that ToolSearch loads. BashOutput, KillBash and
+// KillShell are former names of TaskOutput and TaskStop.
+var HarmlessTools = strings.Fields("AskUserQuestion BashOutput KillBash KillShell CronDelete CronList " +
+	"DeferredToolPlaceholder EndConversation EnterPlanMode ExitPlanMode ListAgents ReportFindings SendUserMessage " +
+	"StructuredOutput TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch " +
+	"WaitForMcpServers")
+
+// KnownTool reports whether Claude Code has, or had, a built-in tool of a name.
+func KnownTool(name string) bool {
+	for _, tools := range Tools {
+		if slices.Contains(tools, name) {
+			return true
+		}
+	}
+	former := []string{"LS", "MultiEdit", "NotebookRead", "Task"}
+	return slices.Contains(slices.Concat(Starters, UnknownTools, ResourceTools, HarmlessTools, former), name)
+}
+
 // BuiltInAgents are the subagents of Claude Code itself (2.1.330).
 var BuiltInAgents = []string{"Explore", "Plan", "claude", "general-purpose", "statusline-setup"}
 

@@ -87,30 +87,13 @@ var toolActions = map[string]toolAction{
 	"ScheduleWakeup":       {ir.Unknown, unknownAction},
 	"SendUserFile":         {ir.Unknown, unknownAction},
 	"ShareOnboardingGuide": {ir.Unknown, unknownAction},
-	// They ask or tell the person, keep lists, or end what the session itself has begun.
-	"AskUserQuestion":         {"", noAction},
-	"BashOutput":              {"", noAction}, // TaskOutput and TaskStop, as they were called before
-	"KillBash":                {"", noAction},
-	"KillShell":               {"", noAction},
-	"CronDelete":              {"", noAction},
-	"CronList":                {"", noAction},
-	"DeferredToolPlaceholder": {"", noAction}, // stands for tools that ToolSearch loads
-	"EndConversation":         {"", noAction},
-	"EnterPlanMode":           {"", noAction},
-	"ExitPlanMode":            {"", noAction},
-	"ListAgents":              {"", noAction},
-	"ReportFindings":          {"", noAction},
-	"SendUserMessage":         {"", noAction},
-	"StructuredOutput":        {"", noAction},
-	"TaskCreate":              {"", noAction},
-	"TaskGet":                 {"", noAction},
-	"TaskList":                {"", noAction},
-	"TaskOutput":              {"", noAction},
-	"TaskStop":                {"", noAction},
-	"TaskUpdate":              {"", noAction},
-	"TodoWrite":               {"", noAction},
-	"ToolSearch":              {"", noAction},
-	"WaitForMcpServers":       {"", noAction},
+}
+
+// The tools that touch nothing are known to the importer too.
+func init() {
+	for _, name := range format.HarmlessTools {
+		toolActions[name] = toolAction{"", noAction}
+	}
 }
 
 // Group returns the tool group of a built-in tool, "" for one that touches nothing. It

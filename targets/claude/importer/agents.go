@@ -12,7 +12,6 @@ import (
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
-	"modec.dev/modec/targets/claude/hook"
 )
 
 const (
@@ -184,11 +183,11 @@ func listOf(names []string) []any {
 // modecs reports whether modec wrote a list of tools from the groups of a mode: it begins with
 // the tools that touch nothing, and has the others of a group together.
 func modecs(names []string) bool {
-	const harmless = 3
-	if len(names) < harmless || !slices.Equal(names[:harmless], []string{"AskUserQuestion", "TodoWrite", "ToolSearch"}) {
+	harmless := []string{"AskUserQuestion", "TodoWrite", "ToolSearch"}
+	if len(names) < len(harmless) || !slices.Equal(names[:len(harmless)], harmless) {
 		return false
 	}
-	rest := names[harmless:]
+	rest := names[len(harmless):]
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		if n := len(format.Tools[g]); len(rest) >= n && slices.Equal(rest[:n], format.Tools[g]) {
 			rest = rest[n:]
@@ -239,10 +238,12 @@ func withoutAllows(c *ir.Can, s *state) {
 			tools = []string{"WebFetch"} // a search names no host
 		}
 		if *t != nil && !s.hasAny(tools...) {
-			(*t).Rules = slices.DeleteFunc(slices.Clone((*t).Rules), func(r ir.Rule) bool { return r.Decision == ir.Allow })
+			(*t).Rules = slices.DeleteFunc(slices.Clone((*t).Rules), allows)
 		}
 	}
 }
+
+func allows(r ir.Rule) bool { return r.Decision == ir.Allow }
 
 // leavesAll reports whether a mode leaves every group to its agent.
 func leavesAll(c *ir.Can) bool {
@@ -259,7 +260,7 @@ func leavesAll(c *ir.Can) bool {
 func unlistedTools(a agentOf) (names []string) {
 	for _, item := range format.ToolNames(a.Tools()) {
 		name := format.ToolName(item)
-		if name != "" && !strings.HasPrefix(name, "mcp__") && !strings.Contains(name, "*") && !hook.Known(name) {
+		if name != "" && !strings.HasPrefix(name, "mcp__") && !strings.Contains(name, "*") && !format.KnownTool(name) {
 			names = append(names, name)
 		}
 	}
