@@ -42,13 +42,14 @@ func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
 			e.order(x, s, out)
 		case key == "source":
 			if text, _ := value.(string); !format.IsSource(text, e.dialect) {
-				e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.%s.source: got %v, want \"project\" or \"global\"", e.name, value)
+				e.diags.Errorf(codeUnknownExtra, x.Pos,
+					"extra.%s.source: got %v, want \"project\" or \"global\"", e.name, value)
 				continue
 			}
 			out.more = append(out.more, setting{key, value})
 		case format.Reads(key):
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.%s sets %q, which the agent reads; say it in the mode itself",
-				e.name, key)
+			e.diags.Errorf(codeUnknownExtra, x.Pos,
+				"extra.%s sets %q, which the agent reads; say it in the mode itself", e.name, key)
 		default:
 			out.more = append(out.more, setting{key, value})
 		}
@@ -80,7 +81,8 @@ func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 			groups = append(groups, group{name: name})
 		case !may(s, ir.Group(name)):
 			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"extra.%s.groups lists %q, which can denies; remove it from the list, or let the mode have it", e.name, name)
+				"extra.%s.groups lists %q, which can denies; remove it from the list, or let the mode have it",
+				e.name, name)
 		case name == string(ir.Modes):
 			groups = append(groups, group{name: name})
 		}

@@ -136,7 +136,8 @@ func (im *importer) order(m *ir.Mode, list *located.Value) []any {
 		}
 		name, _ := format.Text(first)
 		edit := m.Can.Edit
-		if name == "edit" && (edit == nil || edit.Default == nil && len(edit.Rules) == 0) || slices.Contains(names, name) {
+		none := edit == nil || edit.Default == nil && len(edit.Rules) == 0
+		if name == "edit" && none || slices.Contains(names, name) {
 			continue // nothing of it could be imported
 		}
 		names = append(names, name)
