@@ -90,6 +90,7 @@ func (c *verifyCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
+	subjects := len(res.Project.Modes) + len(res.Project.Roles)
 	report, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
 		report, diags, same = e.verify(res, disk, c.Seed)
@@ -97,12 +98,12 @@ func (c *verifyCmd) Run(e *env) error {
 	switch {
 	case report == nil:
 		return e.ui.fail(diags)
-	case len(report.Surfaces) == 0 && len(missing) == 0:
+	case len(report.Surfaces) == 0 && len(missing) == 0 && subjects > 0:
 		return errors.New("these targets have no model of their agent to verify with: " +
 			"choose another one, as in `modec verify --target claude`")
 	}
 	status, failed := "ok", error(nil)
-	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 {
+	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && subjects > 0 {
 		status, failed = "failed", exitFindings
 	}
 	if e.ui.json {
@@ -118,6 +119,10 @@ func (c *verifyCmd) Run(e *env) error {
 	e.ui.findings(diags, rest-1-len(missing))
 	if len(missing) > 0 {
 		e.ui.missing(missing)
+		return failed
+	}
+	if subjects == 0 {
+		e.ui.printf("the source has no mode and no role: there is nothing to compare\n")
 		return failed
 	}
 	e.ui.printf("%s compared in %.1f s%s: %s\n",

@@ -87,11 +87,13 @@ func (s Share) Percent() float64 {
 	return 100 * float64(s.Understood) / float64(s.Of)
 }
 
-// Taken names what of a file the new source says: its rules as they are written, and its servers.
-// What was refused, or left as it is, is not among them.
+// Taken names what of a file the new source stands for: its rules as they are written, and its
+// servers. What was left as it is is not among them, nor is a deny or an ask that was refused. An
+// allow that was refused is: in its file it would permit what the source does not.
 func (r *Result) Taken(file string) (names []string) {
 	for _, n := range r.Report.Notes {
-		if n.Rule && n.Pos.File == file && n.Kind != contract.Refused && n.Kind != contract.Left {
+		holds := strings.HasPrefix(n.What, "deny ") || strings.HasPrefix(n.What, "ask ")
+		if n.Rule && n.Pos.File == file && n.Kind != contract.Left && (n.Kind != contract.Refused || !holds) {
 			names = append(names, n.What)
 		}
 	}
