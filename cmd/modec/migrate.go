@@ -65,7 +65,7 @@ func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 // migrateReport is the JSON of a migration.
 type migrateReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,dry-run,current,nothing" jsonschema:"dry-run, nothing, current: nothing was written"`
+	Status  string   `json:"status" enum:"ok,dry-run,current,nothing" jsonschema:"only ok wrote something"`
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
@@ -113,24 +113,43 @@ func (c *migrateCmd) Run(e *env) error {
 	if c.Apply {
 		res.Files = patched(res.Files, found.Files)
 	}
-	if !c.DryRun {
-		there := output.KeepExisting
-		if c.Force {
-			there = output.ReplaceExisting
-		}
-		if list := e.put(res.Files, there); list.HasErrors() {
-			return e.ui.fail(sourceExists(list))
-		}
-	}
 	kept := 0
 	if !c.DryRun {
-		if kept, err = c.keep(e, res); err != nil {
-			e.ui.note("%v\n", err)
+		var list diag.List
+		if kept, list = c.write(e, res); list.HasErrors() {
+			return e.ui.fail(sourceExists(list))
 		}
 	}
 	if e.ui.json {
 		return e.ui.emit(c.report(e, res, found, diags))
 	}
+	c.tell(e, res, found, kept)
+	if e.ui.verbose {
+		e.ui.diagnostics(diags)
+		e.ui.note("%.1f s\n", time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// write writes the new source, and keeps the originals of what was imported. It returns how many.
+func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.List) {
+	there := output.KeepExisting
+	if c.Force {
+		there = output.ReplaceExisting
+	}
+	if diags := e.put(res.Files, there); diags.HasErrors() {
+		return 0, diags
+	}
+	kept, err := c.keep(e, res)
+	if err != nil {
+		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
+		kept = 0
+	}
+	return kept, nil
+}
+
+// tell prints the report of a migration.
+func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, kept int) {
 	title := "wrote"
 	if c.DryRun {
 		title = "would write"
@@ -150,11 +169,6 @@ func (c *migrateCmd) Run(e *env) error {
 	if !c.DryRun {
 		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
 	}
-	if e.ui.verbose {
-		e.ui.diagnostics(diags)
-		e.ui.note("%.1f s\n", time.Since(start).Seconds())
-	}
-	return nil
 }
 
 // keep records the files of the project that were imported, so that the next build takes them over.

@@ -153,8 +153,8 @@ func (r *resolver) tellsApart(pattern string, at diag.Pos) {
 		if slices.ContainsFunc(r.diags, told) {
 			continue // of a policy that several subjects extend
 		}
-		r.diags.Errorf(diag.RenamedServer, at, "%q matches %q, as the server %q is called in the files of its targets, "+
-			"and not %q", pattern, s.As, s.Name, s.Name).
+		r.diags.Errorf(diag.RenamedServer, at, "%q matches %q, as the server %q is called in the files of its "+
+			"targets, and not %q", pattern, s.As, s.Name, s.Name).
 			Hintf("name the servers in place of the pattern, or give %q a name that it matches", s.Name).
 			Related(s.Pos, "the server")
 	}

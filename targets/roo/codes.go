@@ -51,7 +51,7 @@ func (*emitter) Codes() []diag.Doc {
 			"letters, digits, dashes and underscores, and cut at 64 characters. Two servers or two tools of the " +
 			"inventory come out alike, and Roo would call the first for both. Rename one of them."},
 		{Code: codeUnknownExtra, Text: "extra.roo or extra.zoo of a mode contains something that is said elsewhere, " +
-			"or a group that can denies. groups is the order in which the mode lists its groups, source is project or " +
-			"global, and any other key that the agent does not read is written as it is."},
+			"or a group that can denies. groups is the order in which the mode lists its groups, source is " +
+			"project or global, and any other key that the agent does not read is written as it is."},
 	}
 }

@@ -168,8 +168,8 @@ func (e *emitter) agent(r *ir.Role, args []string) {
 		return
 	}
 	if !e.in.AlsoFor("thurbox", "claude", r.Name) {
-		e.loss(r, codeNoClaude, "agents.toml names the settings files of [targets.claude], which does not emit the role: "+
-			"it is left out of agents.toml").
+		e.loss(r, codeNoClaude, "agents.toml names the settings files of [targets.claude], which does not emit "+
+			"the role: it is left out of agents.toml").
 			Hint("add \"claude\" to its targets")
 		return
 	}

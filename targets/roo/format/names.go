@@ -10,7 +10,8 @@ var (
 	dashes  = regexp.MustCompile(`--+`)
 )
 
-// Sanitize returns the name of a server or a tool as Roo offers it to the model: Roo's sanitizeMcpName (src/utils/mcp-name.ts).
+// Sanitize returns the name of a server or a tool as Roo offers it to the model: Roo's sanitizeMcpName
+// (src/utils/mcp-name.ts).
 func Sanitize(s string) string {
 	s = dashes.ReplaceAllString(dropped.ReplaceAllString(strings.ReplaceAll(s, " ", "_"), ""), "-")
 	switch c := s + " "; {

@@ -96,7 +96,8 @@ func (im *importer) mcpServer(m located.Member) {
 	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
 		if name != m.Key && strings.EqualFold(toolPrefix(name), toolPrefix(m.Key)) {
 			im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key,
-				"its tools have the names of those of the server at "+im.servers[name].server.Pos.String()+": give it another name")
+				"its tools have the names of those of the server at "+im.servers[name].server.Pos.String()+
+					": give it another name")
 			return
 		}
 	}
