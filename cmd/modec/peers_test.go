@@ -89,9 +89,12 @@ var peers = map[string]func(*testing.T){
 		p.write(".claude/agents/r.md", "---\nname: r\ndescription: d\ntools: Read, Grep, Bash(git diff:*)\n"+
 			"disallowedTools: Write\npermissionMode: plan\n---\nYou review.\n")
 		p.modec(0, "migrate")
+		p.has("modec/modes/r.cue", `targets: ["claude"]`, true) // no other agent has its mode plan
 		p.modec(0, "build", "--target", "roo")
-		for _, group := range []string{"- edit", "- mcp", "- command"} {
-			p.has(".roomodes", group, false)
+		if _, err := os.Stat(filepath.Join(p.dir, ".roomodes")); err == nil {
+			for _, group := range []string{"- edit", "- mcp", "- command"} {
+				p.has(".roomodes", group, false)
+			}
 		}
 	},
 	"03 two roles have their own permissions in each format": func(t *testing.T) {

@@ -23,12 +23,13 @@ type merger struct {
 	project  *ir.Project
 	notes    []contract.Note
 	comments map[diag.Pos]string
+	limited  map[diag.Pos]bool // what an importer keeps to its own target
 }
 
 func newMerger() *merger {
 	return &merger{
 		project:  &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}},
-		comments: map[diag.Pos]string{},
+		comments: map[diag.Pos]string{}, limited: map[diag.Pos]bool{},
 	}
 }
 
@@ -114,6 +115,9 @@ func join[T any](m *merger, target string, to *[]T, more []T, k kind[T], globs [
 	for i := range more {
 		x := &more[i]
 		name, pl := *k.name(x), k.place(x)
+		if pl.Targets != nil {
+			m.limited[k.pos(x)] = true
+		}
 		pl.Targets = []string{target}
 		called := func(name string) func(T) bool {
 			return func(y T) bool { return strings.EqualFold(*k.name(&y), name) }
@@ -255,21 +259,23 @@ func deref[T any](l *[]T) []T {
 }
 
 // finish ends the joining for a project with one target, or with several: with one target
-// nothing says where it is emitted.
+// nothing says where it is emitted, but for what its importer keeps to the target.
 func (m *merger) finish(several bool) {
 	order(m.project.Servers, serverKind)
 	order(m.project.Modes, modeKind)
 	if !several {
-		alone(m.project.Servers, serverKind)
-		alone(m.project.Modes, modeKind)
-		alone(m.project.Roles, roleKind)
+		alone(m, m.project.Servers, serverKind)
+		alone(m, m.project.Modes, modeKind)
+		alone(m, m.project.Roles, roleKind)
 	}
 	m.project.Sort()
 }
 
-func alone[T any](list []T, k kind[T]) {
+func alone[T any](m *merger, list []T, k kind[T]) {
 	for i := range list {
-		k.place(&list[i]).Targets = nil
+		if !m.limited[k.pos(&list[i])] {
+			k.place(&list[i]).Targets = nil
+		}
 	}
 }
 

@@ -94,6 +94,9 @@ func (im *importer) mode(f agentFile, a agentOf, slug, about string) ir.Mode {
 		im.out.Comments[at] = a.Root.Comment
 	}
 	im.agentFields(&m, f, a)
+	if own := format.AgentMode(&m); own == format.Plan || own == format.DontAsk {
+		m.Targets = []string{"claude"} // no other agent holds back what the mode does
+	}
 	s := im.shared.state
 	s.lists = nil
 	s.enter(a.Agent)
