@@ -176,7 +176,8 @@ func (e *env) judges(res *compiler.Result) []judged {
 			continue
 		}
 		in := res.Input(o.Target)
-		x, options := judged{Judged: j, alone: j.Alone(in.Project), project: in.Project, source: res.Project}, in.Options
+		x := judged{Judged: j, alone: j.Alone(in.Project), project: in.Project, source: res.Project}
+		options := in.Options
 		if p, ok := j.(contract.Placed); ok {
 			x.placed = true
 			x.deciders, _ = p.OpenAt(files, options, *e.disk())

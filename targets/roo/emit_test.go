@@ -413,8 +413,12 @@ func TestExtraAndModel(t *testing.T) {
 	if got, _ := extra(map[string]any{"groups": []any{"command"}}); got != "      - command\n      - read\n" {
 		t.Errorf("a group that the order leaves out is last: got\n%s", got)
 	}
+	got, diags = extra(map[string]any{"groups": []any{"edit", "command", "read"}})
+	if got != "      - command\n      - read\n" || len(diags) != 1 || diags[0].Severity != diag.Warning {
+		t.Errorf("a group that can denies is left out with a warning: got\n%s\n%v", got, diags)
+	}
 	for _, bad := range []map[string]any{
-		{"groups": []any{"read", "edit"}}, {"groups": []any{"read", "read"}}, {"groups": []any{"web"}}, {"groups": "read"},
+		{"groups": []any{"read", "read"}}, {"groups": []any{"web"}}, {"groups": "read"},
 		{"source": "elsewhere"}, {"customInstructions": "x"}, {"allowedMcpServers": []any{}},
 	} {
 		if _, diags := extra(bad); !diags.HasErrors() || diags[0].Code != "roo-unknown-extra" || diags[0].Pos != at(30) {

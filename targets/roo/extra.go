@@ -80,9 +80,8 @@ func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 		case name == format.Browser:
 			groups = append(groups, group{name: name})
 		case !may(s, ir.Group(name)):
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"extra.%s.groups lists %q, which can denies; remove it from the list, or let the mode have it",
-				e.name, name)
+			e.diags.Warnf(codeUnknownExtra, x.Pos, "extra.%s.groups lists %q, which can denies: it is left out",
+				e.name, name).Hint("remove it from the list, or let the mode have it")
 		case name == string(ir.Modes):
 			groups = append(groups, group{name: name})
 		}

@@ -27,10 +27,17 @@ func (r roo) Layout(path string) *layout.Style {
 		Same: func(key string, a, b *located.Value) bool {
 			x, ok := a.Str()
 			y, also := b.Str()
-			return slices.Contains(texts, key) && ok && also && strings.TrimSpace(x) == strings.TrimSpace(y)
+			if x, y = asCleaned(x), asCleaned(y); !ok || !also {
+				return false
+			}
+			return key == "name" && x == y || slices.Contains(texts, key) && strings.TrimSpace(x) == strings.TrimSpace(y)
 		},
 	}
 }
+
+// asCleaned returns a text as Roo cleans it where it stands in the file as it is: the source may have the
+// characters that a person wrote.
+func asCleaned(text string) string { return string(format.Clean([]byte(text))) }
 
 // The keys that count in a modes file. White space around a text does not. Where a mode comes from
 // (source) Roo says itself.
