@@ -27,10 +27,13 @@ func (r roo) Layout(path string) *layout.Style {
 		Same: func(key string, a, b *located.Value) bool {
 			x, ok := a.Str()
 			y, also := b.Str()
-			if x, y = asCleaned(x), asCleaned(y); !ok || !also {
+			x, y = asCleaned(x), asCleaned(y)
+			if slices.Contains(texts, key) {
+				x, y = strings.TrimSpace(x), strings.TrimSpace(y)
+			} else if key != "name" {
 				return false
 			}
-			return key == "name" && x == y || slices.Contains(texts, key) && strings.TrimSpace(x) == strings.TrimSpace(y)
+			return ok && also && x == y
 		},
 	}
 }
