@@ -28,9 +28,11 @@ type buildCmd struct {
 
 func (buildCmd) Help() string {
 	return `modec reads modec.toml and the data files of the source. It writes the files of every target, or
-none of them. A file that modec did not write, or that somebody edited since, stops the build. Files that
-people write too (such as .mcp.json and .claude/settings.json) are merged: modec changes its own entries, and
-everything else keeps its bytes.
+none of them. A file that modec did not write, or that somebody edited since, stops the build; --force
+overwrites it, keeps a copy outside the repository and says where. What you imported with modec migrate is
+taken over without --force, and keeps your lines where they say what modec would write. Files that people
+write too (such as .mcp.json and .claude/settings.json) are merged: modec changes its own entries, and everything
+else keeps its bytes.
 
 Where a format cannot say what the source says, modec leaves the permission out and reports a loss. Losses are
 grouped; -v prints each of them.

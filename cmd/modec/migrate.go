@@ -48,6 +48,9 @@ command, web, mcp and modes. What only one target can say is kept for that one. 
 with the reason. Where the source says already what the files do, nothing is written. At the end, every decision of
 the original files is compared with the new source and with what is built from it.
 
+The originals of what was imported are kept for you, outside the repository: the next build takes these files
+over, and modec clean puts them back, to the byte.
+
 With --from claude-args, a command line of Claude Code is imported: write it after --.
 
 Examples:

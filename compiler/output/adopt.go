@@ -94,11 +94,11 @@ func (w *writer) restored(changes []Change) []Change {
 	}
 	for _, p := range slices.Sorted(maps.Keys(w.settled.Adopted)) {
 		a := w.settled.Adopted[p]
-		original, ok := w.original(p, a)
+		original, ok, own := w.original(p, a)
 		i := slices.IndexFunc(changes, func(c Change) bool { return c.Path == p })
 		if i < 0 {
-			if _, err := w.read(p); !errors.Is(err, fs.ErrNotExist) || !w.owned(p) {
-				continue // it is somebody's by now
+			if _, err := w.read(p); !errors.Is(err, fs.ErrNotExist) || !w.owned(p) || !own {
+				continue // it is somebody's by now, or a lock that came along names it
 			}
 			changes, i = append(changes, Change{Path: p, Action: Create}), len(changes)
 		}
@@ -107,9 +107,6 @@ func (w *writer) restored(changes []Change) []Change {
 			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: p},
 				"a person wrote the file before modec took it over, and that text is not on this machine").
 				Hintf("where git has it: `git cat-file -p %s > %s`", a.Blob, p)
-			if c.Action == Create {
-				changes = slices.Delete(changes, i, i+1)
-			}
 			continue
 		}
 		w.restore(c, a, original)
@@ -122,17 +119,18 @@ func (w *writer) owned(p string) bool {
 	return slices.ContainsFunc(w.opt.Targets, func(t contract.Target) bool { return contract.Owns(t, p) })
 }
 
-// original returns the bytes that a person wrote before modec took a file over.
-func (w *writer) original(p string, a adopted) ([]byte, bool) {
+// original returns the bytes that a person wrote before modec took a file over. own is set where
+// they are in the user's own record.
+func (w *writer) original(p string, a adopted) (data []byte, ok, own bool) {
 	if o, ok := w.record().Original(p); ok && Sum(o.Data) == a.Original {
-		return o.Data, true
+		return o.Data, true, true
 	}
 	if w.opt.Blob != nil {
 		if data, err := w.opt.Blob(a.Blob); err == nil && Sum(data) == a.Original {
-			return data, true
+			return data, true, false
 		}
 	}
-	return nil, false
+	return nil, false, false
 }
 
 // restore puts an original in place of what modec made of it. What a person changed since in a

@@ -90,6 +90,12 @@ func TestALockAdoptsNothing(t *testing.T) {
 	put(t, opt.Dir, LockFile, "version = 1\nmodec = 'x'\nschema = ''\nsource = ''\n[artifacts]\n"+
 		"[adopted.'a.md']\noriginal = '"+Sum([]byte("mine"))+"'\nblob = 'x'\n")
 	refuse(t, built("claude", "a.md", "modec's"), opt, "not-ours")
+	if err := os.Remove(filepath.Join(opt.Dir, "a.md")); err != nil {
+		t.Fatal(err)
+	}
+	opt.Blob = func(string) ([]byte, error) { return []byte("mine"), nil }
+	mustClean(t, opt)
+	sameTree(t, opt.Dir, map[string]string{})
 }
 
 // Of a file that people write too, the entries that the source says from now on are modec's: what
