@@ -329,7 +329,15 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	}
 	w.Source.Decision = alone.Decision
 	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
-	if j.compiled == nil || whole(v).Decision <= alone.Decision {
+	if whole(v).Decision <= alone.Decision {
+		return v
+	}
+	if r := j.ownRule(v.Rule); r != nil {
+		w.Source.Decision, w.Source.Pos = whole(v).Decision, r.Pos
+		w.Source.Rule = "a rule for " + r.Target + " alone: " + r.Text
+		return v
+	}
+	if j.compiled == nil {
 		return v
 	}
 	compiled := j.compiled.Decide(j.ref, w.Action)
@@ -344,6 +352,27 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	j.example(&j.out.Filled, j.finding(w, h, v.Answer))
 	compiled.Governs &= v.Governs
 	return compiled
+}
+
+// ownRule returns the role's rule for this agent alone by which an artifact allows something, nil
+// where it is no such rule. In a group that is left to the agent such a rule means what the agent
+// means by it.
+func (j *job) ownRule(rule string) *ir.NativeRule {
+	r := j.target.Input.Project.Role(j.ref.Role)
+	if r == nil || j.ref.Mode != "" {
+		return nil
+	}
+	agent := j.target.Target.Name()
+	if s, ok := j.target.Target.(contract.Sharer); ok {
+		agent = s.Shares()
+	}
+	i := slices.IndexFunc(r.Native, func(n ir.NativeRule) bool {
+		return n.Decision == ir.Allow && n.Text == rule && n.Target == agent
+	})
+	if i < 0 {
+		return nil
+	}
+	return &r.Native[i]
 }
 
 // native makes a hole of what an agent permits of a line that is not plain, as far as it would

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
@@ -156,6 +157,14 @@ func (c *compiler) native(x ir.NativeRule) {
 		c.e.loss(c.name, x.Pos, g, codeTool,
 			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
+		return
+	}
+	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow }
+	if r, err := rule.Parse(x.Text); err == nil && x.Decision == ir.Allow && dialect.AnyCommand(r.Spec) &&
+		slices.ContainsFunc(c.s.Rules(ir.Command), holds) {
+		c.e.loss(c.name, x.Pos, ir.Command, codeAllow,
+			"a rule for %q would run what the source denies or asks about: it is left out", r.Spec).
+			Hint("list commands")
 		return
 	}
 	c.out.add(x.Decision, x.Text)

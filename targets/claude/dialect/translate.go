@@ -98,6 +98,12 @@ func (t *translation) command(r rule.Rule) bool {
 // through them.
 var wrappers = []string{"timeout", "time", "nice", "nohup", "stdbuf"}
 
+// AnyCommand reports whether a pattern matches whatever a wrapper runs: "timeout:*".
+func AnyCommand(spec string) bool {
+	program := strings.TrimRight(spec, " :*")
+	return program != spec && slices.Contains(wrappers, program)
+}
+
 // sameLines reports whether the source allows the same lines by a pattern as Claude Code does.
 // Claude Code compares a line as it is written, blanks and quotes included, but for the
 // wrappers before the program. Beside another star, a last one stands for at least one word.
