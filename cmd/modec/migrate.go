@@ -92,15 +92,17 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	defer end()
-	if c.current(e, &req) {
-		return c.nothing(e, &req, "current", "the source says already what these files do", nil)
+	if files, ok := c.current(e, &req); ok {
+		return c.nothing(e, files, "current", "the source says already what these files do", nil)
 	}
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
 	res, diags := migrate.Run(e.ctx, req)
 	done()
-	if empty(diags) && len(c.Paths) == 0 && len(migrate.AgentFiles(req.Root, req.Targets)) > 0 {
-		return c.nothing(e, &req, "nothing", "these files have no mode, role or server", diags)
+	if empty(diags) && len(c.Paths) == 0 {
+		if files := migrate.AgentFiles(req.Root, req.Targets); len(files) > 0 {
+			return c.nothing(e, files, "nothing", "these files have no mode, role or server", diags)
+		}
 	}
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -186,10 +188,11 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 		return 0, err
 	}
 	defer root.Close()
+	built := output.Built(lock)
 	record := originals.Load(e.dir)
 	for _, name := range res.Report.Files {
 		data, err := root.ReadFile(name)
-		if err != nil || output.Built(lock, name) { // of the home folder, or modec's own
+		if err != nil || built(name) { // of the home folder, or modec's own
 			continue
 		}
 		record.Files[name] = originals.File{Data: data, Taken: res.Taken(name)}
@@ -201,36 +204,37 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 	return n, record.Save()
 }
 
-// current reports whether the files of the agents are those that the project's own source makes:
-// none is missing, changed or unknown to it, and no entry that people added permits more.
-func (c *migrateCmd) current(e *env, req *migrate.Request) bool {
+// current returns the files of the agents, and whether they are those that the project's own source
+// makes: none is missing, changed or unknown to it, and no entry that people added permits more.
+func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok bool) {
 	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
-		return false
+		return nil, false
 	}
 	for _, name := range []string{config.File, output.LockFile} {
 		if _, err := fs.Stat(req.Root, name); err != nil {
-			return false
+			return nil, false
 		}
 	}
 	of := e.request()
 	of.FS = req.Root
 	res, diags := compiler.Compile(e.ctx, of)
 	if diags.HasErrors() {
-		return false
+		return nil, false
 	}
 	changes, diags := res.Write(e.ctx, e.checking(e.output("")))
 	if diags.HasErrors() {
-		return false
+		return nil, false
 	}
-	for _, f := range migrate.AgentFiles(req.Root, req.Targets) {
+	files = migrate.AgentFiles(req.Root, req.Targets)
+	for _, f := range files {
 		if !slices.ContainsFunc(changes, func(c output.Change) bool {
 			return c.Path == f && c.Action == output.Unchanged
 		}) {
-			return false
+			return nil, false
 		}
 	}
 	_, diags, _ = e.verify(res, req.Root, verifySeed)
-	return !diags.HasErrors()
+	return files, !diags.HasErrors()
 }
 
 // empty reports whether the only error is that no mode, role or server was found.
@@ -241,8 +245,7 @@ func empty(diags diag.List) bool {
 
 // nothing reports that there is nothing to import, and why. The diagnostics name what was found
 // and not taken.
-func (c *migrateCmd) nothing(e *env, req *migrate.Request, status, why string, diags diag.List) error {
-	files := migrate.AgentFiles(req.Root, req.Targets)
+func (c *migrateCmd) nothing(e *env, files []string, status, why string, diags diag.List) error {
 	if e.ui.json {
 		none := []string{}
 		return e.ui.emit(migrateReport{envelope: e.ui.envelope(), Status: status, Written: none,

@@ -49,7 +49,7 @@ func flatten(want []byte, patterns []string) ([]entry, error) {
 	if want == nil {
 		return nil, nil
 	}
-	root, err := hujson.Parse(want)
+	root, err := parse(want)
 	if err != nil {
 		return nil, err
 	}

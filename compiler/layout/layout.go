@@ -159,7 +159,7 @@ func (s *Style) merged(old, next *document) ([]byte, bool) {
 	var out strings.Builder
 	out.WriteString(strings.Join(old.lines[:was.items[0].from], ""))
 	for _, it := range is.items {
-		text := it.text(next, was.dash)
+		text := ended(shifted(strings.Join(next.lines[it.from:it.to], ""), is.dash, was.dash))
 		if i := slices.IndexFunc(was.items, func(x item) bool { return x.id == it.id }); i >= 0 {
 			there := was.items[i]
 			if s.sameObject(there.value, it.value) {
@@ -324,8 +324,8 @@ func (d *document) keys(b *block) []keyLines {
 // object writes an object with the lines of another one for the keys that say the same. The text
 // begins as the other one does: with a dash, or with nothing.
 func (s *Style) object(old, next *document, was, is *block) (string, bool) {
-	lead := old.lines[was.value.Members[0].Pos.Line-1][:was.col-1]
 	first := was.value.Members[0].Pos.Line - 1
+	lead := old.lines[first][:was.col-1]
 	oldKeys, newKeys := old.keys(was), next.keys(is)
 	var out strings.Builder
 	out.WriteString(strings.Join(old.lines[was.from:first], ""))
@@ -344,17 +344,16 @@ func (s *Style) object(old, next *document, was, is *block) (string, bool) {
 	for i, m := range was.value.Members {
 		k := oldKeys[i]
 		j := slices.IndexFunc(is.value.Members, func(x located.Member) bool { return x.Key == m.Key })
-		switch {
-		case j >= 0 && !s.sameKey(m.Key, m.Value, is.value.Members[j].Value):
-			if begun {
-				out.WriteString(strings.Join(old.lines[k.from:k.at], ""))
-			}
-			write(fresh(j))
-		case j >= 0 || s.ignored(m.Key):
-			if begun {
-				out.WriteString(strings.Join(old.lines[k.from:k.at], ""))
-			}
+		if j < 0 && !s.ignored(m.Key) {
+			continue
+		}
+		if begun {
+			out.WriteString(strings.Join(old.lines[k.from:k.at], ""))
+		}
+		if j < 0 || s.sameKey(m.Key, m.Value, is.value.Members[j].Value) {
 			write(strings.Join(old.lines[k.at:k.to], ""))
+		} else {
+			write(fresh(j))
 		}
 	}
 	for j, m := range is.value.Members {
@@ -363,12 +362,6 @@ func (s *Style) object(old, next *document, was, is *block) (string, bool) {
 		}
 	}
 	return out.String(), begun
-}
-
-// text returns the lines of an item, its dash in a column.
-func (it *item) text(d *document, dash int) string {
-	head := d.lines[it.value.Members[0].Pos.Line-1]
-	return ended(shifted(strings.Join(d.lines[it.from:it.to], ""), strings.IndexByte(head, '-')+1, dash))
 }
 
 // shifted moves lines from a column to another one. What stands before the first key becomes blanks.

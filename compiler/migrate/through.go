@@ -3,7 +3,6 @@ package migrate
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -83,7 +82,7 @@ const anyCommand = "modec-unlisted-command --any word"
 // unwrapped returns a command without the programs that only run another one, such as
 // timeout. It returns nothing for a test and for `cd` to a folder of the project.
 func unwrapped(words []string) []string {
-	for len(words) > 0 && slices.Contains([]string{"timeout", "time", "nice", "nohup", "stdbuf"}, words[0]) {
+	for len(words) > 0 && policy.IsWrapper(words[0]) {
 		words = words[1:]
 		for len(words) > 0 && wrapperArg.MatchString(words[0]) {
 			words = words[1:]

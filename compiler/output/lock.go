@@ -76,11 +76,11 @@ func Writer(lock []byte, path string) (target string, ok bool) {
 	return target, hash != "" && hash != mergedFile
 }
 
-// Built reports whether a build wrote a path of a project, or entries of it, as the bytes of the
+// Built returns whether a build wrote a path of a project, or entries of it, as the bytes of the
 // lock say.
-func Built(lock []byte, path string) bool {
+func Built(lock []byte) func(path string) bool {
 	l, err := parseLock(lock)
-	return err == nil && l.Artifacts[path] != ""
+	return func(path string) bool { return err == nil && l.Artifacts[path] != "" }
 }
 
 // artifactLine is the value of one line: "roo sha256:…".

@@ -142,6 +142,10 @@ func transparent(words []word) int {
 	return w.i
 }
 
+// IsWrapper reports whether a program only runs another command, and its options are known: timeout,
+// time, nice, nohup, stdbuf.
+func IsWrapper(program string) bool { return wrapperOptions[program] != nil }
+
 // wrapperOptions step over the options of a wrapper; false where one is missing.
 var wrapperOptions = map[string]func(*wrapperWords) bool{
 	"timeout": func(w *wrapperWords) bool {

@@ -12,7 +12,7 @@ import (
 
 var _ contract.LaidOut = roo{}
 
-// Layout is that of the modes file, mode by mode.
+// Layout is that of the modes file, mode by mode. Where a mode comes from (source) Roo says itself.
 func (r roo) Layout(path string) *layout.Style {
 	if !strings.HasSuffix(path, "modes") {
 		return nil
@@ -23,7 +23,7 @@ func (r roo) Layout(path string) *layout.Style {
 			return v, "", err
 		},
 		List: "customModes", ID: "slug",
-		Ignored: func(key string) bool { return !slices.Contains(counting, key) && !slices.Contains(texts, key) },
+		Ignored: func(key string) bool { return !format.Reads(key) && key != "groups" && key != "customModes" },
 		Same: func(key string, a, b *located.Value) bool {
 			x, ok := a.Str()
 			y, also := b.Str()
@@ -42,9 +42,5 @@ func (r roo) Layout(path string) *layout.Style {
 // characters that a person wrote.
 func asCleaned(text string) string { return string(format.Clean([]byte(text))) }
 
-// The keys that count in a modes file. White space around a text does not. Where a mode comes from
-// (source) Roo says itself.
-var (
-	texts    = []string{"roleDefinition", "customInstructions", "whenToUse", "description"}
-	counting = []string{"customModes", "slug", "name", "groups", "mcpRestrictions", "allowedMcpServers", "rulesFiles"}
-)
+// texts are the keys of texts around which white space does not count.
+var texts = []string{"roleDefinition", "customInstructions", "whenToUse", "description"}

@@ -94,14 +94,10 @@ func (t *translation) command(r rule.Rule) bool {
 	return true
 }
 
-// wrappers are programs that only run another command, as the source and Claude Code see
-// through them.
-var wrappers = []string{"timeout", "time", "nice", "nohup", "stdbuf"}
-
 // AnyCommand reports whether a pattern matches whatever a wrapper runs: "timeout:*".
 func AnyCommand(spec string) bool {
 	program := strings.TrimRight(spec, " :*")
-	return program != spec && slices.Contains(wrappers, program)
+	return program != spec && policy.IsWrapper(program)
 }
 
 // sameLines reports whether the source allows the same lines by a pattern as Claude Code does.
@@ -120,7 +116,7 @@ func sameLines(spec string) bool {
 		return false
 	case strings.Trim(spec, "* ") == "" && spec != "*": // any line, and only a bare Bash is that
 		return false
-	case slices.Contains(wrappers, strings.TrimSuffix(words[0], ":*")):
+	case policy.IsWrapper(strings.TrimSuffix(words[0], ":*")):
 		return false
 	}
 	return !strings.Contains(body, "*")
