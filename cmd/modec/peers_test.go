@@ -248,13 +248,13 @@ var peers = map[string]func(*testing.T){
 	"16 a rule in two lists is told of, and patterns are understood": func(t *testing.T) {
 		p := &peer{t, t.TempDir()}
 		p.write(".claude/settings.json",
-			`{"permissions": {"allow": ["Bash(git diff:*)", "Bash(rm *)"], "deny": ["Bash(rm *)"]}}`)
+			`{"permissions": {"allow": ["Bash(git diff:*)", "Bash(make *)"], "deny": ["Bash(make *)"]}}`)
 		p.modec(0, "migrate")
 		p.has("modec/roles/claude.cue", `"git diff`, true)
 		if out := p.modec(1, "lint"); !strings.Contains(out, "void-rule") {
 			t.Error(out)
 		}
-		p.modec(1, "explain", "claude", "command", "rm x")
+		p.modec(1, "explain", "claude", "command", "make x")
 	},
 	"17 a second build says nothing of its own entries": func(t *testing.T) {
 		p := newPeer(t, nil)

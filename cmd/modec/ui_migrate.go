@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 )
 
@@ -52,11 +54,10 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 // proof prints how the new source compares with the original files.
 func (u *ui) proof(rep *migrate.Report) {
 	source, built := rep.Total()
-	u.printf("proof: of %s in the original files the new source has %d equal, %d narrower, %d wider",
-		count(source.Compared, "half-decision"), source.Equal, source.Narrower, source.Wider)
+	u.printf("proof: of %s in the original files the new source has %s",
+		count(source.Compared, "half-decision"), tallied(source))
 	if built.Compared > 0 {
-		u.printf("; of %d what is built from it has %d equal, %d narrower, %d wider",
-			built.Compared, built.Equal, built.Narrower, built.Wider)
+		u.printf("; of %d what is built from it has %s", built.Compared, tallied(built))
 	}
 	u.printf("\n")
 	switch n := source.Parts; n {
@@ -66,6 +67,48 @@ func (u *ui) proof(rep *migrate.Report) {
 	default:
 		u.printf("       %d combined commands are now allowed because each part is\n", n)
 	}
+	var guards []string
+	for _, n := range rep.Narrower {
+		switch {
+		case n.Guard == "":
+			u.narrowing(n)
+		case !n.Built:
+			guards = append(guards, n.Guard)
+		}
+	}
+	if source.Guarded+built.Guarded > 0 {
+		u.guarded(guards)
+	}
+}
+
+func tallied(t migrate.Tally) string {
+	text := fmt.Sprintf("%d equal, %d narrower, %d wider", t.Equal, t.Narrower, t.Wider)
+	if t.Guarded > 0 {
+		text += fmt.Sprintf(", %d guarded", t.Guarded)
+	}
+	return text
+}
+
+// narrowing prints what a rule permits less than a file did.
+func (u *ui) narrowing(n migrate.Narrowing) {
+	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}[n.Is]
+	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}[n.Was]
+	line := fmt.Sprintf("%-15s %s: %s %q", "narrower", n.File, n.Group, diag.Short(n.Example))
+	if n.Count > 1 {
+		line += fmt.Sprintf(" and %d more", n.Count-1)
+	}
+	line += fmt.Sprintf(", %s there, become %s: %s", said, becomes, n.Rule)
+	if !n.At.IsZero() {
+		line += " (" + n.At.String() + ")"
+	}
+	u.printf("  %s\n", diag.Clean(line))
+}
+
+// guarded names the guarded paths that take something from the files.
+func (u *ui) guarded(paths []string) {
+	slices.Sort(paths)
+	u.printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
+		"guarded", diag.Clean(strings.Join(slices.Compact(paths), ", ")))
 }
 
 func (u *ui) migrateNote(n contract.Note) {

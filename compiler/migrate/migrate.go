@@ -71,6 +71,8 @@ type Report struct {
 	Notes   []contract.Note `json:"notes"`
 	Rules   Share           `json:"rules"` // how many of the rules were understood
 	Proof   []Proof         `json:"proof"` // one for each file that decides
+	// Narrower says what the new project permits less than the files did, and why.
+	Narrower []Narrowing `json:"narrower"`
 }
 
 // Share is a part of a whole.
@@ -164,7 +166,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	res.Report.Files = in.files
 	res.report(in.merger, targets)
 	var found []difference
-	res.Report.Proof, found, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
+	res.Report.Proof, res.Report.Narrower, found, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
 	return res, found, append(diags, list...)
 }
 

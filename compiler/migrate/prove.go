@@ -31,7 +31,9 @@ type Tally struct {
 	Compared int `json:"compared"`
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
-	Wider    int `json:"wider"`
+	// Guarded counts what is narrower because the path is a guarded one of modec's own.
+	Guarded int `json:"guarded"`
+	Wider   int `json:"wider"`
 	// Kept counts what the original and the new artifacts deny, and the source asks
 	// about: rules that are kept for one agent, and rules about a file that the agent
 	// applies to commands as well.
@@ -54,24 +56,36 @@ func (t *Tally) sum(o Tally) {
 	t.Compared += o.Compared
 	t.Equal += o.Equal
 	t.Narrower += o.Narrower
+	t.Guarded += o.Guarded
 	t.Wider += o.Wider
 	t.Kept += o.Kept
 	t.Parts += o.Parts
 }
 
-// add compares one half and reports whether the new one permits more.
-func (t *Tally) add(was, is bool) bool {
+// outcome is how one half of a decision compares with the original.
+type outcome int
+
+const (
+	same outcome = iota
+	narrower
+	wider
+)
+
+// add compares one half. said is what the original says, was what the agent makes of it, with the
+// gaps that it has; is and past are the same of the new files. A gap that is closed is no
+// narrower than what was said, one that stays no wider than what was.
+func (t *Tally) add(said, was, is, past bool) outcome {
 	t.Compared++
 	switch {
-	case was == is:
-		t.Equal++
-	case was:
-		t.Narrower++
-	default:
+	case is && !was:
 		t.Wider++
-		return true
+		return wider
+	case said && !is && !past:
+		t.Narrower++
+		return narrower
 	}
-	return false
+	t.Equal++
+	return same
 }
 
 // mostWider is how many wider decisions of a file are reported.
@@ -86,8 +100,9 @@ type original struct {
 // prove compares every original with the compiled project.
 func prove(
 	ctx context.Context, c *compiler.Result, originals []original, seed uint64, progress func(done, total int),
-) (proofs []Proof, found []difference, diags diag.List) {
+) (proofs []Proof, less []Narrowing, found []difference, diags diag.List) {
 	proofs = []Proof{}
+	var all narrowings
 	for i, o := range originals {
 		if err := context.Cause(ctx); err != nil {
 			diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
@@ -105,7 +120,7 @@ func prove(
 			}
 			p := prover{
 				Proof:    Proof{Target: o.target.Name(), Surface: d.Surface(), File: o.File},
-				original: o, policy: view, was: d, seed: seed,
+				original: o, policy: view, was: d, seed: seed, narrower: &all,
 			}
 			p.is = contract.OnSurface(is, d.Surface())
 			p.alone = contract.OnSurface(o.target.Alone(view.Project()), d.Surface())
@@ -119,20 +134,21 @@ func prove(
 			progress(i+1, len(originals))
 		}
 	}
-	return proofs, found, diags
+	return proofs, all.sorted(), found, diags
 }
 
 // prover makes the proof of one original on one surface.
 type prover struct {
 	Proof
 	original
-	policy *policy.Engine
-	was    contract.Decider
-	is     contract.Decider // nil where there are no artifacts for the surface
-	alone  contract.Decider // the agent by itself; nil where there is none
-	seed   uint64
-	found  []difference // every decision that is wider
-	diags  diag.List    // some of them
+	policy   *policy.Engine
+	was      contract.Decider
+	is       contract.Decider // nil where there are no artifacts for the surface
+	alone    contract.Decider // the agent by itself; nil where there is none
+	seed     uint64
+	found    []difference // every decision that is wider
+	narrower *narrowings  // of all originals
+	diags    diag.List    // some of them
 }
 
 // subject compares every action that the subject may try.
@@ -154,25 +170,30 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		if (w.Group == ir.Read || w.Group == ir.Edit) && path.Clean(w.Arg) == "." {
 			continue // the project's folder is not a file
 		}
-		was := p.original.decide(p.was, ref, w.Action)
+		a := attempt{
+			ref: ref, Action: w.Action, said: p.was.Decide(ref, w.Action).Decision,
+			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos, guard: w.Source.Guard,
+		}
 		source := contract.Answer{
 			Decision: contract.Decision(p.original.target, &w.Source), Governs: contract.Both,
 			Rule: w.Source.Rule, At: w.Source.Pos,
 		}
 		var built *contract.Answer
-		if p.is != nil {
-			if is := p.is.Decide(ref, w.Action); is.Governs != contract.Neither {
-				built = &is.Answer
-			}
+		switch is := p.decided(ref, w.Action); {
+		case is == nil:
+		case is.Governs != contract.Neither:
+			a.past, built = past(*is), &is.Answer
+		default:
+			a.past = past(*is)
 		}
 		switch {
 		case source.Decision != ir.Agent:
 		case built != nil:
 			source = *built // the agent decides, with the rest of what is built
 		default:
-			source = p.byItself(ref, w.Action)
+			own := p.byItself(ref, w.Action)
+			source, a.past = own.Answer, past(own)
 		}
-		a := attempt{ref, w.Action, was, w.Source.Pos}
 		p.compare(a, source, &p.Source, built)
 		if built != nil {
 			p.compare(a, *built, &p.Built, nil)
@@ -180,21 +201,41 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	}
 }
 
+// decided returns what the agent does with what is built, nil where nothing is built for it.
+func (p *prover) decided(ref ir.SubjectRef, a policy.Action) *contract.Verdict {
+	if p.is == nil {
+		return nil
+	}
+	is := p.is.Decide(ref, a)
+	return &is
+}
+
 // byItself returns what the agent does by itself with what the source leaves to it. It
 // governs nothing where there is no agent.
-func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Answer {
+func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	if p.alone == nil {
-		return contract.Answer{}
+		return contract.Verdict{}
 	}
-	return p.alone.Decide(ref, a).Answer
+	return p.alone.Decide(ref, a)
+}
+
+// past returns the most that the agent permits past its files.
+func past(v contract.Verdict) ir.Decision {
+	if v.Hole == nil {
+		return ir.Deny
+	}
+	return v.Hole.Decision
 }
 
 // attempt is an action of a subject and what the original decides.
 type attempt struct {
 	ref ir.SubjectRef
 	policy.Action
-	was contract.Verdict
-	by  diag.Pos // the rule of the source
+	said  ir.Decision      // by the original
+	was   contract.Verdict // the most that the agent makes of it
+	past  ir.Decision      // the most that the agent permits past the new files
+	by    diag.Pos         // the rule of the source
+	guard string           // the guarded path that it is
 }
 
 // compare compares an answer of the new project with that of the original and counts it in
@@ -208,7 +249,17 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 	}
 	half, of := "", contract.Neither
 	governed := a.was.Governs & is.Governs
-	if governed&contract.Access != 0 && t.add(a.was.Decision > ir.Deny, is.Decision > ir.Deny) {
+	access, approval := same, same
+	if governed&contract.Access != 0 {
+		access = t.add(a.said > ir.Deny, a.was.Decision > ir.Deny, is.Decision > ir.Deny, a.past > ir.Deny)
+	}
+	if governed&contract.Approval != 0 {
+		approval = t.add(a.said == ir.Allow, a.was.Decision == ir.Allow, is.Decision == ir.Allow, a.past == ir.Allow)
+	}
+	if access == narrower || approval == narrower {
+		p.less(a, is, t, access == narrower, approval == narrower)
+	}
+	if access == wider {
 		half, of = "access", contract.Access
 		kept := built != nil && built.Decision == ir.Deny || t == &p.Source && p.keeps(a.ref, a.was.Rule)
 		if is.Decision == ir.Ask && kept {
@@ -217,7 +268,7 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 			half, of = "", contract.Neither
 		}
 	}
-	if governed&contract.Approval != 0 && t.add(a.was.Decision == ir.Allow, is.Decision == ir.Allow) {
+	if approval == wider {
 		half, of = "approval", cmp.Or(of, contract.Approval)
 	}
 	if half == "" {

@@ -88,7 +88,7 @@ type fileRules struct {
 	home       []int // the ranks of the deny and ask that are written for the home folder
 }
 
-func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) string) (*fileRules, error) {
+func (e *Engine) newFileRules(rules []ir.Rule, hold reach, to func(ir.Rule) Result) (*fileRules, error) {
 	t := &fileRules{always: len(rules)}
 	t.hold.reach = hold
 	for d := ir.Deny; d <= ir.Allow; d++ {
@@ -103,7 +103,7 @@ func (e *Engine) newFileRules(rules []ir.Rule, hold reach, text func(ir.Rule) st
 				continue
 			}
 			rank := len(t.results)
-			t.results = append(t.results, result(d, r.Pos, r.From, text(r)))
+			t.results = append(t.results, to(r))
 			if d < ir.Allow {
 				t.globs = append(t.globs, nil)
 			}
@@ -205,7 +205,7 @@ type fileTable struct {
 }
 
 func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
-	rules, err := e.newFileRules(s.rules(g), andBelow, ruleText)
+	rules, err := e.newFileRules(s.rules(g), andBelow, ruleResult)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type Result struct {
 	Reason   string   // Rule with what made it decide, where that is a part of a command line: see Told
 	Pos      diag.Pos // where the deciding rule is written; zero for a rule of modec itself
 	From     string   // "policy readonly" when the rule was inherited
+	Guard    string   // the guarded path, where the rule is one of modec's own
 
 	// Mapped is what a written permissionMode means on an agent that lacks the mode, where
 	// the decision is Agent. It is Agent too where no permissionMode is written.
@@ -105,7 +106,7 @@ func New(p *ir.Project) *Engine {
 		subjects:  map[ir.SubjectRef]*Subject{},
 		digests:   sync.OnceValue(p.Digests),
 	}
-	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardText) })
+	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardResult) })
 	e.paths.New = func() any { return newFilePath() }
 	return e
 }

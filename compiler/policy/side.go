@@ -224,9 +224,12 @@ func (s *side) pos() diag.Pos {
 
 // ruleResult is the result of a rule that matched.
 func ruleResult(r ir.Rule) Result {
-	return result(r.Decision, r.Pos, r.From, ruleText(r))
+	return result(r.Decision, r.Pos, r.From, r.Decision.String(), " ", r.Pattern.String())
 }
 
-func ruleText(r ir.Rule) string { return r.Decision.String() + " " + r.Pattern.String() }
-
-func guardText(r ir.Rule) string { return "guarded path " + r.Pattern.String() }
+// guardResult is the result of a guarded path that matched.
+func guardResult(r ir.Rule) Result {
+	g := result(r.Decision, r.Pos, r.From, "guarded path "+r.Pattern.String())
+	g.Guard = r.Pattern.Text
+	return g
+}

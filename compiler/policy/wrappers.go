@@ -37,6 +37,9 @@ func Runs(program string) bool {
 // shells read POSIX shell or a language that contains it.
 var shells = set("sh bash dash zsh ksh ksh93 mksh ash rbash rzsh yash posh")
 
+// IsShell reports whether a program is a shell of the POSIX family, by its bare name.
+func IsShell(program string) bool { return shells[program] }
+
 // foreignShells read another language: what they run is not known.
 var foreignShells = set("fish pwsh powershell powershell.exe pwsh.exe cmd cmd.exe nu elvish xonsh tcsh csh rc es")
 

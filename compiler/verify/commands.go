@@ -39,6 +39,7 @@ var dailyCommands = []string{
 	"ls )", "", " ", "#", ":", "[ -f x ]", "[[ -f x ]]", "((1))", "time ls", "timeout 5 ls", "nice ls", "nohup ls",
 	"xargs ls", "xargs rm", "command ls", "exec ls", "env ls", "env X=1 ls", "LS", "ls\t-la", "  ls", "ls  -la",
 	"ls\\\n-la", "ls\u00a0-la",
+	"ls > .git/config", "sh -c 'ls > .git/config'", "sh <<< 'ls > modec.lock'", "eval 'ls > modec.toml'",
 }
 
 // plainLine matches the lines of one command without a sign, a wrapper or another shell.

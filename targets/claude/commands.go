@@ -115,14 +115,34 @@ func (c *compiler) losesBuiltin(r *ir.Rule) {
 	}
 }
 
-// everyCommand leaves an allow of every command to the hook: the rule Bash would also let
-// each of them write by a redirect, to guarded paths and outside of the project.
+// everyCommand allows every command. The rule Bash lets each of them write by a redirect what no rule
+// denies, and finds no command that a rule holds back where a shell expands the line.
 func (c *compiler) everyCommand(at diag.Pos) {
-	if c.losesAllow() && c.mode != format.Bypass {
+	switch {
+	case c.bareAllowHolds() && !c.approves():
+		c.out.add(ir.Allow, "Bash")
+	case c.losesAllow() && c.mode != format.Bypass:
 		c.e.loss(c.name, at, ir.Command, codeAllow,
 			"the rule Bash would allow redirects to any file too: it is left out").
 			Hint(c.instead("list commands"))
 	}
+}
+
+// bareAllowHolds reports whether the rule Bash means what an allow of every command does: rules deny
+// what the source denies to redirects, and lines that are not plain are allowed too, or left to the
+// agent.
+func (c *compiler) bareAllowHolds() bool {
+	lists := func(r ir.Rule) bool { return r.Decision < ir.Allow || !r.Pattern.Everything() }
+	if c.s.Default(ir.Command).Decision != ir.Agent && slices.ContainsFunc(c.s.Rules(ir.Command), lists) {
+		return false
+	}
+	return !slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
+		asks := func(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile }
+		ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
+		left := ceiling == nil && c.s.Default(g).Decision == ir.Agent // outside, too
+		return c.s.Default(g).Decision < ir.Allow || !left && c.s.Outside(g).Decision < ir.Allow ||
+			c.hasRegexHold(g) || slices.ContainsFunc(c.s.Rules(g), asks)
+	})
 }
 
 // commandPatterns returns the contents of the rules for a plain pattern of commands. Claude Code

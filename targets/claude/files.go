@@ -43,9 +43,27 @@ func (c *compiler) files(g ir.Group) {
 			return
 		}
 	}
+	if c.opensAll(g) && !p.asksAll {
+		c.out.add(ir.Allow, p.tool)
+		return
+	}
 	if p.def == ir.Allow && p.allowsEdits() && !c.hasRegexHold(g) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
+}
+
+// opensAll reports whether a group allows every path, in the project and outside: a bare rule says so.
+func (c *compiler) opensAll(g ir.Group) bool {
+	unsaid := func(r ir.Rule) bool {
+		return r.Decision < ir.Allow && (r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text))
+	}
+	return opensAll(c.s, g) && !slices.ContainsFunc(c.s.Rules(g), unsaid)
+}
+
+func opensAll(s *policy.Subject, g ir.Group) bool {
+	everything := func(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Text == "**" }
+	return (s.Default(g).Decision == ir.Allow || slices.ContainsFunc(s.Rules(g), everything)) &&
+		s.Outside(g).Decision == ir.Allow
 }
 
 // hasRegexHold reports whether an expression denies or asks about something of a group: a
@@ -150,6 +168,7 @@ func (p *pathRules) allow(r *ir.Rule) {
 	}
 	for _, glob := range globs {
 		switch folder := allowedFolder(glob); {
+		case glob == "**" && p.opensAll(p.group): // a bare rule says it
 		case folder != "" && !p.hasRegexHold(p.group):
 			p.out.add(ir.Allow, p.tool+"("+folder+")")
 		case p.losesAllow() && p.def != ir.Allow:
@@ -195,7 +214,7 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 		p.out.add(r.Decision, p.tool+"("+strings.TrimSuffix(glob, "/")+")")
 	}
 	pattern, rooted := held(glob)
-	if p.approves() && (!rooted || strings.HasPrefix(pattern, "**/")) {
+	if (p.approves() || p.opensAll(p.group)) && (!rooted || strings.HasPrefix(pattern, "**/")) {
 		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
 	}
 	text := p.tool + "(" + pattern + ")"

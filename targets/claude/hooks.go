@@ -57,9 +57,9 @@ func (c *compiler) needsHook() need {
 	}
 	outside := "what lies outside the project"
 	switch can := c.can; {
-	case can.OutsideRead != nil && !c.closed(ir.Read):
+	case can.OutsideRead != nil && !c.closed(ir.Read) && !c.opensAll(ir.Read):
 		return need{outside, can.OutsideRead.Pos}
-	case can.OutsideEdit != nil && !c.closed(ir.Edit):
+	case can.OutsideEdit != nil && !c.closed(ir.Edit) && !c.opensAll(ir.Edit):
 		return need{outside, can.OutsideEdit.Pos}
 	}
 	return need{}
@@ -185,8 +185,9 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 	// Paths outside the project.
 	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
 	says := c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)
+	opens := func(r *ir.Role, s *policy.Subject) bool { return e.approvesAll(r, s) || opensAll(s, g) }
 	return (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&
-		(c.answers() || e.entered(c, e.approvesAll))
+		(c.answers() || e.entered(c, opens))
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

@@ -56,6 +56,9 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	if !w.all && len(w.permits) == 0 {
 		return group{}, false
 	}
+	if w.deniesNothing() && m.Can.OutsideEdit == nil && s.Default(ir.Edit).Decision == ir.Agent {
+		return group{name: "edit", description: w.description}, true // Roo's own settings say the rest
+	}
 	return w.group(), true
 }
 

@@ -26,9 +26,18 @@ func Translate(r rule.Rule, d ir.Decision, inv contract.Inventory) ([]contract.N
 	return t.out, ok
 }
 
+// TranslateAnywhere is Translate for somebody who says beside it what becomes of paths outside the
+// project: an allow of a program whose paths Claude Code looks at becomes neutral too.
+func TranslateAnywhere(r rule.Rule, d ir.Decision, inv contract.Inventory) ([]contract.NeutralRule, bool) {
+	t := translation{inventory: inv, decision: d, anywhere: true}
+	ok := t.translate(r)
+	return t.out, ok
+}
+
 type translation struct {
 	inventory contract.Inventory
 	decision  ir.Decision
+	anywhere  bool // paths outside the project are somebody else's matter
 	out       []contract.NeutralRule
 }
 
@@ -87,12 +96,31 @@ func (t *translation) command(r rule.Rule) bool {
 		return false
 	case strings.HasPrefix(strings.TrimSpace(r.Spec), "@"): // it begins the name of a list in the source
 		return false
-	case t.decision == ir.Allow && !sameLines(r.Spec):
+	case t.decision == ir.Allow && (!sameLines(r.Spec) || !t.anywhere && TakesPaths(r.Spec)):
 		return false
 	}
 	t.add(ir.Command, ir.Pattern{Text: r.Spec})
 	return true
 }
+
+// TakesPaths reports whether a pattern allows a program with paths at which Claude Code looks: outside
+// the project it asks about them, whatever a rule allows.
+func TakesPaths(spec string) bool {
+	words := strings.FieldsFunc(spec, func(c rune) bool { return c == ' ' || c == ':' })
+	if len(words) == 0 || words[0] == "*" {
+		return false
+	}
+	leaves := func(word string) bool {
+		return strings.ContainsAny(word, "*~") || strings.HasPrefix(word, "/") || strings.Contains(word, "..")
+	}
+	return slices.Contains(pathPrograms, words[0]) && slices.ContainsFunc(words, leaves)
+}
+
+// pathPrograms are those whose paths Claude Code looks at, as observed on 2.1.329.
+var pathPrograms = strings.Fields("arch base64 cal cat cd cmp column comm cp cut df diff expand fd file find fmt " +
+	"fold free grep groups head hexdump history hostname jq locale ls lsof md5sum mkdir mv netstat nl node nproc " +
+	"od paste pgrep pwd python python3 rev rg rm rmdir sed sha1sum sha256sum sort ss stat strings tac tail touch " +
+	"tput tsort uname uniq uptime wc whoami")
 
 // AnyCommand reports whether a pattern matches whatever a wrapper runs: "timeout:*".
 func AnyCommand(spec string) bool {
@@ -151,7 +179,7 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 	if strings.HasPrefix(glob, "#") {
 		return "", false
 	}
-	if dir, ok := strings.CutSuffix(glob, "/**"); ok && dir == "" {
+	if dir, ok := strings.CutSuffix(glob, "/**"); ok && dir == "" || glob == "*" {
 		glob = "**"
 	} else if ok && !strings.Contains(dir, "/") && d != ir.Allow {
 		glob = "**/" + glob // observed: such a deny or ask holds at any depth

@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/format"
 )
 
@@ -43,7 +44,7 @@ var outsideCommands = []string{"* /*", "* ~*", "* ..", "* .. *", "* ../*", "*/..
 // paths Claude Code looks at.
 func guardCommands(can *ir.Can, at diag.Pos, mode string) {
 	t := can.Command
-	if t == nil || !looksAtPaths(t.Rules) {
+	if t == nil || !looksAtPaths(t.Rules) || slices.ContainsFunc(t.Rules, allowsEvery) {
 		return
 	}
 	for _, p := range outsideCommands {
@@ -52,11 +53,8 @@ func guardCommands(can *ir.Can, at diag.Pos, mode string) {
 	}
 }
 
-// pathPrograms are those whose paths Claude Code looks at, as observed on 2.1.329.
-var pathPrograms = strings.Fields("arch base64 cal cat cd cmp column comm cp cut df diff expand fd file find fmt " +
-	"fold free grep groups head hexdump history hostname jq locale ls lsof md5sum mkdir mv netstat nl node nproc " +
-	"od paste pgrep pwd python python3 rev rg rm rmdir sed sha1sum sha256sum sort ss stat strings tac tail touch " +
-	"tput tsort uname uniq uptime wc whoami")
+// allowsEvery reports whether a rule allows every command: Claude Code looks at no path then.
+func allowsEvery(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Everything() }
 
 // looksAtPaths reports whether rules allow a program whose paths Claude Code looks at, or
 // any program.
@@ -65,10 +63,7 @@ func looksAtPaths(rules []ir.Rule) bool {
 		if r.Decision != ir.Allow {
 			return false
 		}
-		words := strings.FieldsFunc(r.Pattern.Text, func(c rune) bool { return c == ' ' || c == ':' })
-		if r.Pattern.Kind != ir.Plain || len(words) == 0 || words[0] == "*" {
-			return true
-		}
-		return slices.Contains(pathPrograms, words[0])
+		text := r.Pattern.Text
+		return r.Pattern.Kind != ir.Plain || strings.HasPrefix(text, "*") || dialect.TakesPaths(text)
 	})
 }

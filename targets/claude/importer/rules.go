@@ -23,6 +23,8 @@ type importedRules struct {
 	neutral []neutralRule
 	kept    []ir.NativeRule
 	outside bool // a deny concerns files outside the project
+	// everywhere has where a bare allow opens reading or editing, outside the project too.
+	everywhere map[ir.Group]diag.Pos
 	// unknown is what is left of the tools that belong to no group, where a rule holds
 	// some of them back; nil where none does.
 	unknown *ir.Default
@@ -66,6 +68,7 @@ func (rules *importedRules) inMode() {
 	case format.Plan: // it asks about edits, whatever a rule allows
 		allowsEdit := func(n neutralRule) bool { return n.Group == ir.Edit && n.decision == ir.Allow }
 		rules.neutral = slices.DeleteFunc(rules.neutral, allowsEdit)
+		delete(rules.everywhere, ir.Edit)
 	}
 }
 
@@ -113,11 +116,18 @@ func (r *roleReader) rule(w written) {
 	if !parsed.HasSpec && r.bare(parsed, w) {
 		return
 	}
-	neutral, ok := dialect.Translate(parsed, w.decision, inventory{r.importer, w.at})
+	translate := dialect.Translate
+	if rules.mode == format.DontAsk { // no rule for Claude Code alone opens what the mode refuses
+		translate = dialect.TranslateAnywhere
+	}
+	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
 	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) {
 		rules.kept = append(rules.kept, ir.NativeRule{Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at})
 		r.became(contract.Kept, w, rules.beside(parsed, w))
 		return
+	}
+	if tool := parsed.Tool; w.decision == ir.Allow && !parsed.HasSpec && (tool == "Read" || tool == "Edit") {
+		rules.opens(format.SharedGroup(tool), w.at)
 	}
 	for _, n := range neutral {
 		if n.Group == ir.MCP && r.namesNoTool(n) { // the source would take it for a spelling mistake
@@ -129,6 +139,14 @@ func (r *roleReader) rule(w written) {
 		rules.add(n, w.decision, w.at)
 	}
 	r.became(contract.Understood, w, "")
+}
+
+// opens notes that a group is allowed outside the project too.
+func (rules *importedRules) opens(g ir.Group, at diag.Pos) {
+	if rules.everywhere == nil {
+		rules.everywhere = map[ir.Group]diag.Pos{}
+	}
+	rules.everywhere[g] = at
 }
 
 // parse reads a rule. It fails for one that Claude Code ignores.

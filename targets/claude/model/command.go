@@ -52,7 +52,11 @@ func (s *session) lineRule(l *line) ruling {
 		case touched == outProtected:
 			return s.byMode(ir.Ask, "writing a protected path")
 		default:
-			return byAllow(&r.place)
+			by := byAllow(&r.place)
+			if by.loose = s.passed(l); by.loose == "" && len(l.ins)+len(l.outs) > 0 {
+				by.loose = looseAnywhere
+			}
+			return by
 		}
 	}
 	if l.opaque || touched != nothing || l.onlyRedirects() {

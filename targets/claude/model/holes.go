@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // Claude Code approves more than a rule's text says. It also approves some things by
@@ -23,9 +24,10 @@ const (
 	looseList     = "no rule is about the resources of one server"
 	looseRedirect = "Claude Code lets a redirect past rules that ask about reading or editing, " +
 		"and past a tool that is taken away"
-	looseProgram = "Claude Code compares the name of a program by case and with its quotes, as a file system may not"
-	looseText    = "Claude Code tries its rules on the text of a line, and not on what the shell makes of it"
-	loosePath    = "a mode that approves commands lets them read and write what a rule asks about, " +
+	looseAnywhere = "the rule Bash lets a redirect read and write what no rule denies"
+	looseProgram  = "Claude Code compares the name of a program by case and with its quotes, as a file system may not"
+	looseText     = "Claude Code tries its rules on the text of a line, and not on what the shell makes of it"
+	loosePath     = "a mode that approves commands lets them read and write what a rule asks about, " +
 		"and past a tool that is taken away"
 	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
 	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
@@ -106,6 +108,10 @@ func (s *session) passed(l *line) string {
 		return looseRedirect
 	case slices.ContainsFunc(l.simple, s.passesWithPaths):
 		return loosePath
+	case slices.ContainsFunc(l.simple, (*simple).hidesRedirect):
+		return looseText
+	case slices.ContainsFunc(l.simple, (*simple).readsScript):
+		return looseTail
 	}
 	if !s.holdsAny() {
 		return ""
@@ -165,7 +171,16 @@ func (c *simple) hidesWithin(s *session) bool {
 	return false
 }
 
-// feeds reports whether a command runs another with arguments that its text does not name.
+// hidesRedirect reports whether one of a command's words may be a line that reads or writes a file
+// (sh -c 'x > y').
+func (c *simple) hidesRedirect() bool {
+	return slices.ContainsFunc(c.words[min(1, len(c.words)):], func(word string) bool {
+		return strings.ContainsAny(word, "<>")
+	})
+}
+
+// feeds reports whether a command runs another that its text does not name: with further arguments, or
+// from its input.
 func (c *simple) feeds() bool {
 	if len(c.words) == 0 {
 		return false
@@ -176,7 +191,16 @@ func (c *simple) feeds() bool {
 	case "find", "fd":
 		return given(c.words[1:], "-exec", "-execdir", "-ok", "-okdir", "-x", "-X")
 	}
-	return false
+	return c.readsScript()
+}
+
+// readsScript reports whether a command is a shell that runs its input.
+func (c *simple) readsScript() bool {
+	if len(c.words) == 0 || !policy.IsShell(path.Base(c.words[0])) {
+		return false
+	}
+	script := func(word string) bool { return word == "-c" || !strings.HasPrefix(word, "-") }
+	return !slices.ContainsFunc(c.words[1:], script)
 }
 
 // holdsAny reports whether any rule denies or asks about commands.

@@ -43,6 +43,10 @@ func looseNode(line string, n syntax.Node) string {
 		if len(n.Args) > 0 && notCommands[slice(line, n.Args[0])] {
 			return declares
 		}
+		redirects := func(w *syntax.Word) bool { return strings.ContainsAny(slice(line, w), "<>") }
+		if len(n.Args) > 1 && slices.ContainsFunc(n.Args[1:], redirects) {
+			return "the engine does not look for redirects in a text that another shell may run"
+		}
 	case *syntax.CmdSubst, *syntax.ProcSubst:
 		return "the engine compares the commands of a substitution, and not what it makes of the command around it"
 	case *syntax.DeclClause, *syntax.TestClause, *syntax.ArithmCmd:

@@ -15,7 +15,7 @@ func TestStrictly(t *testing.T) {
 		"npm ci":                      false,
 		"npm ci && npm test":          false,
 		"npm ci > /dev/null 2>&1":     false,
-		"npm ci 'x > y'":              false,
+		"npm ci 'x > y'":              true, // npm might be a shell
 		"FOO=1 npm ci":                true,
 		"npm ci > out.txt":            true,
 		"npm ci >> .env":              true,

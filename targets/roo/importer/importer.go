@@ -264,9 +264,9 @@ func (im *importer) finish() {
 	if im.unsure {
 		for _, f := range im.out.Files {
 			if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f }) {
-				im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "groups",
-					"whether a person confirms what a mode does is a setting of each user (auto-approve): "+
-						"it is asked about, unless --approved names the group")
+				im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "fileRegex",
+					"whether a person confirms an edit is a setting of each user (auto-approve): the source asks "+
+						"about what an expression permits, unless --approved says edit")
 			}
 		}
 	}

@@ -276,14 +276,23 @@ func (im *importer) blankTexts(m *ir.Mode) {
 	}
 }
 
-// decision is what a group that is there means for approval: ask, unless the
-// user's own settings are said to approve it.
+// decision is what a group that is there means for approval: it is left to the agent, whose
+// user's own settings say it, unless these are said to approve it.
 func (im *importer) decision(g ir.Group, at diag.Pos) *ir.Default {
 	if slices.Contains(im.src.Approved, g) {
 		return &ir.Default{Decision: ir.Allow, Pos: at}
 	}
+	return &ir.Default{Decision: ir.Agent, Pos: at}
+}
+
+// listed is what a rule for a part of a group means for approval: no rule leaves it to the agent, so
+// that it is asked about.
+func (im *importer) listed(g ir.Group) ir.Decision {
+	if slices.Contains(im.src.Approved, g) {
+		return ir.Allow
+	}
 	im.unsure = im.unsure || g != ir.Modes
-	return &ir.Default{Decision: ir.Ask, Pos: at}
+	return ir.Ask
 }
 
 // neutral is the group of the source that a group of the agent is.
@@ -379,7 +388,7 @@ type fileRegex struct {
 func (im *importer) edit(m *ir.Mode, f fileRegex) {
 	subject := "mode " + m.Slug
 	t := &ir.Table{}
-	decision := im.decision(ir.Edit, f.at).Decision
+	decision := im.listed(ir.Edit)
 	a := accessOf(f.source, im.known())
 	if a.all {
 		t.Default = &ir.Default{Decision: decision, Pos: f.at}

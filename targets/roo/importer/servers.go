@@ -257,7 +257,7 @@ func (im *importer) shared(m *ir.Mode) {
 				t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: r.Pos,
 					From: sharedIgnore})
 			}
-			if t.Default.Decision < ir.Allow {
+			if t.Default.Decision != ir.Allow {
 				continue
 			}
 			for _, p := range contract.CommandsOn(r.Pattern.Text) {

@@ -147,7 +147,7 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 
 var shells = regexp.MustCompile(`^(?:ba|da|k|z|a)?sh$`)
 
-// shell reads the scripts that a shell runs: behind -c, and from a here-document.
+// shell reads the scripts that a shell runs: behind -c, and from a here-document or a here-string.
 func (r *redirectReader) shell(args []string, redirs []*syntax.Redirect, dir string) {
 	for i, option := range args {
 		if strings.HasPrefix(option, "-") && strings.Contains(option, "c") && i+1 < len(args) {
@@ -155,7 +155,11 @@ func (r *redirectReader) shell(args []string, redirs []*syntax.Redirect, dir str
 		}
 	}
 	for _, to := range redirs {
-		if text, ok := literalWord(to.Hdoc); ok {
+		input := to.Hdoc
+		if to.Op == syntax.WordHdoc {
+			input = to.Word
+		}
+		if text, ok := literalWord(input); ok {
 			r.script(text, dir)
 		}
 	}

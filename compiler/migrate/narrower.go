@@ -1,0 +1,114 @@
+package migrate
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// Narrowing is what one rule of the new project permits less than a file did.
+type Narrowing struct {
+	File   string   `json:"file"` // the original file
+	Target string   `json:"target"`
+	Group  ir.Group `json:"group"`
+	// Built is set where the source says what the file did, and the artifacts do not.
+	Built bool        `json:"built,omitempty"`
+	Guard string      `json:"guard,omitempty"` // the guarded path of modec's own that makes it so
+	Was   ir.Decision `json:"was"`             // by the file
+	Is    ir.Decision `json:"is"`              // what becomes of it
+	Rule  string      `json:"rule"`            // the rule that decides now, as a person reads it
+	At    diag.Pos    `json:"at,omitzero"`
+	// Count is of compared actions; Example is the shortest one.
+	Count   int    `json:"count"`
+	Example string `json:"example"`
+}
+
+// narrowings counts what is narrower by the rule that makes it so.
+type narrowings struct {
+	byRule map[Narrowing]*Narrowing // the key has no count, example or place
+}
+
+// less counts a decision that permits less than the original.
+func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
+	n := Narrowing{
+		File: p.original.File, Target: p.Target, Group: a.Group,
+		Built: t == &p.Built, Guard: cmp.Or(a.guard, p.above(a)),
+		Was: a.said, Is: is.Decision, Rule: is.Rule, At: is.At,
+	}
+	if n.Guard != "" {
+		for _, half := range halves {
+			if half {
+				t.Narrower--
+				t.Guarded++
+			}
+		}
+	}
+	p.narrower.add(n, a)
+}
+
+// above returns the guarded path that a path lies below, "" for none: some agents' rules hold all of it.
+func (p *prover) above(a attempt) string {
+	s, err := p.policy.Subject(a.ref)
+	if err != nil || a.Group != ir.Edit {
+		return ""
+	}
+	for dir := path.Dir(a.Arg); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if guard := s.Decide(policy.Action{Group: ir.Edit, Arg: dir}).Guard; guard != "" {
+			return guard
+		}
+	}
+	return ""
+}
+
+func (all *narrowings) add(n Narrowing, a attempt) {
+	key := n
+	key.At = diag.Pos{}
+	if all.byRule == nil {
+		all.byRule = map[Narrowing]*Narrowing{}
+	}
+	known := all.byRule[key]
+	if known == nil {
+		known = &n
+		all.byRule[key] = known
+	}
+	example := a.Arg
+	if a.Group == ir.MCP {
+		example = a.Server + ":" + a.Arg
+	}
+	if known.Count == 0 || len(example) < len(known.Example) {
+		known.Example = example
+	}
+	known.Count++
+}
+
+// sorted returns the narrowings by file and place, what the source makes narrower first.
+func (all *narrowings) sorted() []Narrowing {
+	list := []Narrowing{}
+	for _, n := range all.byRule {
+		list = append(list, *n)
+	}
+	slices.SortFunc(list, func(a, b Narrowing) int {
+		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Target, b.Target),
+			falseFirst(a.Built, b.Built), strings.Compare(a.Guard, b.Guard), cmp.Compare(b.Count, a.Count),
+			strings.Compare(string(a.Group), string(b.Group)), strings.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))
+	})
+	return list
+}
+
+// falseFirst compares two answers.
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
