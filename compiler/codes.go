@@ -97,6 +97,8 @@ func Codes() []diag.Doc {
 			"was written, or all of it, or it names the files that it changed before."},
 		{Code: diag.MatchesNothing, Text: "A glob over servers or tools matches nothing of the inventory. It is a " +
 			"warning: the inventory may grow."},
+		{Code: diag.Missing, Text: "A check found that an artifact of the source is not there, so that nothing of it " +
+			"holds the agent. `modec build` writes it."},
 		{Code: diag.MissingField, Text: "A required field is not there. A mode needs a name and a roleDefinition (or " +
 			"a roleDefinitionFile); a server needs a command or a url."},
 		{Code: diag.NameTaken, Text: "Two servers, modes or roles would have one name in the files of a target, " +
@@ -125,6 +127,8 @@ func Codes() []diag.Doc {
 		{Code: diag.NothingToMigrate, Text: "No file of an agent was found that holds a mode, a role or a server: " +
 			".roomodes, .claude/settings.json, .claude/agents, .cursor/permissions.json and their like. Name the " +
 			"files, or look into the home folder with --user."},
+		{Code: diag.Orphaned, Text: "A check found a file, or an entry of one, that modec wrote and that the source no " +
+			"longer compiles to. `modec build` removes it."},
 		{Code: diag.ParentsDisagree, Text: "Two parents of a subject give a field different values and the subject " +
 			"gives none. Only permissions are united; for any other field the subject has to choose."},
 		{Code: diag.PathCollision, Text: "Two artifacts would have one path on a file system that folds case: the " +
@@ -137,6 +141,9 @@ func Codes() []diag.Doc {
 		{Code: diag.RestrictionsReplaced, Text: "A mode writes mcpRestrictions and extends a mode that has others. " +
 			"They would take the place of the parent's and open what the parent holds back. Write them in one of the " +
 			"two modes, or add what the child denies to its can.mcp."},
+		{Code: diag.Stale, Text: "A check found a file as modec wrote it, and the source compiles to another one: " +
+			"somebody changed the source and did not build, or built and did not add the files. `modec build` writes " +
+			"it again."},
 		{Code: diag.Syntax, Text: "A data file does not parse. The errors of all files are reported together, each " +
 			"where its parser stopped."},
 		{Code: diag.UnknownField, Text: "The schema does not have the field. Often it is a typo, which would " +

@@ -126,8 +126,7 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
 	if f.Foreign {
 		code = diag.ForeignWidening
-		hint = "`modec build` writes modec's own part of the files again; what is still there is somebody's: " +
-			"take it out, or say in the source what it permits"
+		hint = "take out what somebody added, or say in the source what it permits; then `modec build`"
 	}
 	without := ""
 	if f.Without {

@@ -15,7 +15,7 @@ import (
 )
 
 type buildCmd struct {
-	textOrJSON
+	findingForms
 	Target []string `placeholder:"NAME" help:"Only for this target; may be repeated. Default: those of modec.toml."`
 	Out    string   `placeholder:"DIR" help:"Write into this folder, with a lock of its own. Default: the project."`
 	Check  bool     `help:"Write nothing; exit 1 where a file is not what the source makes, or permits more."`
@@ -41,6 +41,9 @@ With --check, each difference has a word: missing; stale (modec wrote it from an
 hand, and the difference is printed); foreign (modec did not write it); orphaned (the source no longer makes
 it).
 
+--check --format github prints the same as annotations of GitHub Actions, and --format sarif for code scanning:
+each at its file and line, with the command that mends it. What is narrower than the source is a note there.
+
 An unchanged project is recognised without compiling it: your own cache folder keeps the hashes of what the
 last build read and wrote. With CI or MODEC_CACHE=off set, nothing is kept.
 
@@ -49,6 +52,7 @@ Examples:
   modec build -C services/api --target claude --target cursor
   modec build --check
   modec build --check --staged
+  modec build --check --format github
   modec build --diff
   modec build --watch
   modec build --out /tmp/preview --dry-run --json`
@@ -76,6 +80,8 @@ func (c *buildCmd) Run(e *env) error {
 	switch {
 	case c.Watch && (c.Check || c.DryRun || c.Diff || c.Staged || e.ui.json):
 		return errors.New("--watch builds again and again: leave out --check, --dry-run, --diff, --staged and --json")
+	case e.ui.annotator != nil && !c.Check:
+		return errors.New("--format sarif and --format github print what a check finds: add --check")
 	case c.Staged && (!c.Check || c.Out != ""):
 		return errors.New("--staged reads git's index and writes nothing: add --check, and leave out --out")
 	case c.Watch:
@@ -215,33 +221,44 @@ func (c *buildCmd) check(e *env, x checked) error {
 	if len(drift) > 0 || diags.HasErrors() {
 		status, failed = "drift", exitFindings
 	}
-	if e.ui.json {
+	switch {
+	case e.ui.json:
 		report := buildReport{e.ui.envelope(), status, true, targetReports(x.res, changes), diags}
-		if err := e.ui.emit(report); err != nil {
-			return err
-		}
-	} else {
-		e.ui.findings(diags, buildLines-1-len(drift))
-		for _, d := range drift {
-			e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
-		}
-		edited := func(d output.Change) bool { return d.State == output.Edited }
-		e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })
-		if !c.Diff {
-			e.ui.firstDifferences(drift, func(d output.Change) bool {
-				return edited(d) && contract.ForMachines(d.Path)
-			})
-		}
-		if next := mended(drift); next != "" {
-			e.ui.note("next: %s\n", next)
-		}
+		err = e.ui.emit(report)
+	case e.ui.annotator != nil:
+		list := slices.Concat(diags, drifted(drift), narrower(x.res))
+		list.Sort()
+		err = e.ui.annotator(list)
+	default:
+		c.drift(e, diags, drift)
 	}
-	if failed == nil {
+	if err != nil {
+		return err
+	}
+	if failed == nil && e.ui.annotator == nil {
 		s := summaryOf(x.res, changes, diags)
 		x.memory.remember(changes, s)
 		e.ui.upToDate(c, s, x.start)
 	}
 	return failed
+}
+
+// drift prints for people what a check found.
+func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
+	e.ui.findings(diags, buildLines-1-len(drift))
+	for _, d := range drift {
+		e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
+	}
+	edited := func(d output.Change) bool { return d.State == output.Edited }
+	e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })
+	if !c.Diff {
+		e.ui.firstDifferences(drift, func(d output.Change) bool {
+			return edited(d) && contract.ForMachines(d.Path)
+		})
+	}
+	if next := mended(drift); next != "" {
+		e.ui.note("next: %s\n", next)
+	}
 }
 
 // mended returns the command after which files are as the source makes them, "" where they are.

@@ -25,7 +25,7 @@ type memory struct {
 // writes nothing or by force, has none.
 func (c *buildCmd) memory(e *env, req compiler.Request, out string) *memory {
 	m := &memory{program: record.Program(version()), today: req.Today, dir: e.dir, out: out}
-	if !e.ui.json && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
+	if !e.ui.json && e.ui.annotator == nil && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
 		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.dir, out}, c.Target...)...)
 	}
 	return m

@@ -75,11 +75,11 @@ type (
 	diffForms struct {
 		Format string `enum:"text,json,markdown,github" default:"text" help:"${diff_forms}"`
 	}
-	lintForms struct {
-		Format string `enum:"text,json,sarif,github" default:"text" help:"${lint_forms}"`
+	findingForms struct {
+		Format string `enum:"text,json,sarif,github" default:"text" help:"${finding_forms}"`
 	}
 )
 
-func (f textOrJSON) form() string { return f.Format }
-func (f diffForms) form() string  { return f.Format }
-func (f lintForms) form() string  { return f.Format }
+func (f textOrJSON) form() string   { return f.Format }
+func (f diffForms) form() string    { return f.Format }
+func (f findingForms) form() string { return f.Format }

@@ -45,6 +45,7 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 		}
 	}
 	e.ui = newUI(stdout, stderr, g, cmd, e.dir)
+	e.ui.annotator = e.annotator(cmd.form)
 	return e, nil
 }
 

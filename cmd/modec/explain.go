@@ -55,6 +55,8 @@ type explanation struct {
 	Verdicts []verdict              `json:"verdicts"`
 	// Elsewhere are the targets that do not emit the subject, or what the action is about.
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
+
+	guarded bool // by a path of modec's own, which is written nowhere
 }
 
 // verdict is what one agent would do with its artifacts.
@@ -115,7 +117,8 @@ func (c *explainCmd) Run(e *env) error {
 	stopped := e.untilStopped(func() {
 		disk := e.disk()
 		r := disk.Decide(s, action, e.dir)
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Told(), r.From, r.Pos.String()
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Told(), r.From, ir.Written(r.Pos).String()
+		x.guarded = r.Pos.File == ir.GuardsFile
 		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, action, r)
 	})
 	if stopped.HasErrors() {

@@ -18,7 +18,7 @@ import (
 )
 
 type lintCmd struct {
-	lintForms
+	findingForms
 	Path    []string `arg:"" optional:"" help:"Report only on these files and folders of the source."`
 	Fix     bool     `help:"Remove rules that decide nothing (duplicate-rule, shadowed-rule, void-rule)."`
 	FailOn  string   `enum:"error,warning,note" default:"warning" help:"Exit 1 on error, warning or note and above."`
@@ -100,10 +100,6 @@ func (c *lintCmd) Run(e *env) error {
 	report := lintReport{envelope: e.ui.envelope(), Diagnostics: diag.List{}}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		if (c.Format == "sarif" || c.Format == "github") && !e.ui.json && !has(diags, diag.Interrupted) {
-			report.Diagnostics = diags
-			return c.report(e, report)
-		}
 		return e.ui.fail(diags)
 	}
 	project := req.FS
@@ -190,10 +186,8 @@ func (c *lintCmd) report(e *env, report lintReport) error {
 	switch {
 	case e.ui.json:
 		err = e.ui.emit(report)
-	case c.Format == "sarif":
-		err = diag.SARIF(e.ui.out, version(), report.Diagnostics, e.allCodes(), e.ui.render.Source)
-	case c.Format == "github":
-		diag.GitHub(e.ui.out, report.Diagnostics)
+	case e.ui.annotator != nil:
+		err = e.ui.annotator(report.Diagnostics)
 	default:
 		e.ui.lint(report)
 	}

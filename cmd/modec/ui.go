@@ -30,6 +30,8 @@ type ui struct {
 	colour   bool // of results
 	render   diag.Renderer
 	written  *written
+	// annotator writes findings for the form sarif or github; nil for another form.
+	annotator func(diag.List) error
 	// endless is set for a command that ^C may end as it should: it says nothing of it.
 	endless bool
 }
@@ -116,12 +118,17 @@ func (u *ui) fail(list diag.List) error {
 	case has(list, diag.NoProject), has(list, diag.CannotWrite):
 		code = exitUsage
 	}
-	if u.json {
-		if err := u.emit(outcome{u.envelope(), "failed", list}); err != nil {
-			return err
-		}
-	} else {
+	var err error
+	switch {
+	case u.json:
+		err = u.emit(outcome{u.envelope(), "failed", list})
+	case u.annotator != nil:
+		err = u.annotator(list)
+	default:
 		u.diagnostics(list)
+	}
+	if err != nil {
+		return err
 	}
 	return code
 }

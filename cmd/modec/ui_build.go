@@ -299,14 +299,8 @@ func (u *ui) firstDifferences(changes []output.Change, of func(output.Change) bo
 		if !of(c) {
 			continue
 		}
-		have, want := c.Texts()
-		at := diag.Pos{File: c.Path, Line: 1, Col: 1}
-		for i := 0; i < min(len(have), len(want)) && have[i] == want[i]; i++ {
-			if at.Col++; have[i] == '\n' {
-				at.Line, at.Col = at.Line+1, 1
-			}
-		}
-		u.printf("%s: the first difference; `modec build --force` writes the file again\n", diag.Clean(at.String()))
+		at := diag.Clean(firstDifference(&c).String())
+		u.printf("%s: the first difference; `modec build --force` writes the file again\n", at)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func (u *ui) explain(x explanation) {
 	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
-	if strings.HasPrefix(where, ir.GuardsFile+":") {
+	if x.guarded {
 		where = "built in; can.edit.guarded opens one"
 	}
 	if x.From != "" {

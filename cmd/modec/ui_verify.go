@@ -22,6 +22,26 @@ func outcomeOf(r *verify.Report) string {
 	return "nothing is wider than the source"
 }
 
+// mostAcceptances is how many tables of exceptions a verification prints without -v.
+const mostAcceptances = 10
+
+// acceptances prints the tables of modec.toml that accept what is wider.
+func (u *ui) acceptances(blocks []string) {
+	shown := len(blocks)
+	if !u.verbose {
+		shown = min(shown, mostAcceptances)
+	}
+	for i, b := range blocks[:shown] {
+		if i == 0 {
+			u.printf("to accept this, paste into modec.toml, with your reason and your date:\n")
+		}
+		u.printf("\n%s", b)
+	}
+	if shown < len(blocks) {
+		u.printf("\nand %s (-v prints them)\n", count(len(blocks)-shown, "more exception"))
+	}
+}
+
 // verifyLines is the most lines of a verification without -v.
 const verifyLines = 15
 
@@ -328,8 +348,8 @@ func (u *ui) tally(half string, t verify.Tally) {
 func byReason(f verify.Finding) string { return f.By }
 func byGroup(f verify.Finding) string  { return string(f.Group) }
 
-// reasons prints what is not a defect: one line for each reason, subject and line, with an
-// example.
+// reasons prints what is not a defect: each reason, and below it a line for each subject and place
+// with an example.
 func (u *ui) reasons(word string, list []verify.Finding, by func(verify.Finding) string) {
 	type reason struct {
 		first verify.Finding
@@ -345,17 +365,19 @@ func (u *ui) reasons(word string, list []verify.Finding, by func(verify.Finding)
 		}
 		reasons[key].count += f.Count
 	}
+	said := map[string]bool{} // the reasons
 	for _, key := range order {
-		f := reasons[key].first
-		u.printf(
-			"  %s: %s of %s, as %s\n",
-			word,
-			count(reasons[key].count, "decision"),
-			diag.Clean(f.Subject),
-			compared(f),
-		)
-		if f.By != "" {
-			u.printf("      %s%s\n", diag.Clean(f.By), place(f.At))
+		by := reasons[key].first.By
+		if said[by] {
+			continue
+		}
+		said[by] = true
+		u.printf("  %s: %s\n", word, diag.Clean(cmp.Or(by, "nothing there says it")))
+		for _, other := range order {
+			if f := reasons[other].first; f.By == by {
+				u.printf("      %s of %s, as %s%s\n", count(reasons[other].count, "decision"),
+					diag.Clean(f.Subject), compared(f), place(f.At))
+			}
 		}
 	}
 }

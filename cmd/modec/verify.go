@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
@@ -15,7 +18,7 @@ import (
 )
 
 type verifyCmd struct {
-	textOrJSON
+	findingForms
 	Target []string `placeholder:"NAME" help:"Only for this target; may be repeated. Default: those of modec.toml."`
 	Seed   uint64   `default:"1" help:"Seed of the random part of the actions: the same seed tries the same ones."`
 	Disk   bool     `help:"Judge the files as they lie in the project, other people's entries included."`
@@ -36,6 +39,10 @@ It exits 0 where nothing is wider than the source, and 1 where something is, or 
 compare: that is no proof. It also counts what [[exceptions]]
 of modec.toml accept, and the holes of the agents themselves; -v lists both.
 
+For each decision that is wider it prints the [[exceptions]] table that accepts it, where one can: paste it into
+modec.toml, with your reason. --format github prints findings as annotations of GitHub Actions, --format sarif for
+code scanning; what is narrower than the source is a note there.
+
 A subject whose rules and artifacts are those of the last run is not compared again: your own cache folder keeps
 what came out. With CI or MODEC_CACHE=off set, everything is compared. The report is the same.
 
@@ -43,6 +50,7 @@ Examples:
   modec verify
   modec verify --target claude --json
   modec verify --disk
+  modec verify --format github
   modec verify --staged`
 }
 
@@ -54,6 +62,8 @@ type verifyReport struct {
 	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider, or nothing was compared"`
 	Disk    bool     `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
 	Missing []string `json:"missing,omitempty" jsonschema:"artifacts that are not there; their targets were not judged"`
+	// Exceptions are of the findings that are wider; a finding may have none.
+	Exceptions []string `json:"exceptions,omitempty" jsonschema:"for modec.toml, each accepts a decision that is wider"`
 	*verify.Report
 }
 
@@ -106,11 +116,15 @@ func (c *verifyCmd) Run(e *env) error {
 	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && subjects > 0 {
 		status, failed = "failed", exitFindings
 	}
-	if e.ui.json {
-		if err := e.ui.emit(verifyReport{e.ui.envelope(), status, c.Disk, missing, report}); err != nil {
-			return err
-		}
-		return failed
+	accepting := e.acceptances(res, report)
+	switch {
+	case e.ui.json:
+		report := verifyReport{e.ui.envelope(), status, c.Disk, missing, accepting, report}
+		return cmp.Or(e.ui.emit(report), failed)
+	case e.ui.annotator != nil:
+		list := slices.Concat(diags, absent(missing), narrower(res))
+		list.Sort()
+		return cmp.Or(e.ui.annotator(list), failed)
 	}
 	rest := verifyLines
 	if !e.ui.quiet || failed != nil {
@@ -127,6 +141,7 @@ func (c *verifyCmd) Run(e *env) error {
 	}
 	e.ui.printf("%s compared in %.1f s%s: %s\n",
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report))
+	e.ui.acceptances(accepting)
 	return failed
 }
 
@@ -191,4 +206,22 @@ func (u unchanged) String() string {
 		return ""
 	}
 	return fmt.Sprintf(", %d of %s unchanged since the last run", u.subjects, count(u.of, "subject"))
+}
+
+// acceptedFor is how long an exception that verify writes accepts something.
+const acceptedFor = 90 * 24 * time.Hour
+
+// acceptances returns the tables of modec.toml that accept what is wider, where there is one.
+func (e *env) acceptances(res *compiler.Result, report *verify.Report) (tables []string) {
+	until := e.request().Today.Add(acceptedFor)
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		for _, f := range s.Findings {
+			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group, Action: f.Action, Until: until}
+			if text := a.Table(res.Project); text != "" && !slices.Contains(tables, text) {
+				tables = append(tables, text)
+			}
+		}
+	}
+	return tables
 }

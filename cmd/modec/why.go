@@ -19,9 +19,9 @@ type whyCmd struct {
 }
 
 func (whyCmd) Help() string {
-	return `Prints which rule, field or server of the source caused a line of an artifact, and where it is
-written. modec takes each part of the source away in turn, makes the artifact again and looks whether the line
-is still the same. A line may have several causes. One that is always there, such as a guard, has none.
+	return `Prints which rule, field or server of the source caused a line of an artifact, with its own line of the
+source. modec takes each part of the source away in turn, makes the artifact again and looks whether the line
+is still the same. A line may have several causes. One that is always there has none.
 
 Without a line it prints which modes, roles and servers are in the file.
 
@@ -36,10 +36,16 @@ func (whyCmd) reports() []any { return []any{whyReport{}, outcome{}} }
 // whyReport is the JSON of a why.
 type whyReport struct {
 	envelope
-	File   string      `json:"file"`
-	Line   int         `json:"line,omitempty"`
-	Text   string      `json:"text,omitempty" jsonschema:"the line"`
-	Causes []why.Cause `json:"causes"`
+	File   string  `json:"file"`
+	Line   int     `json:"line,omitempty"`
+	Text   string  `json:"text,omitempty" jsonschema:"the line"`
+	Causes []cause `json:"causes"`
+}
+
+// cause is a part of the source with the line in which it is written.
+type cause struct {
+	why.Cause
+	Text string `json:"text,omitempty" jsonschema:"its line of the source"`
 }
 
 func (c *whyCmd) Run(e *env) error {
@@ -62,14 +68,15 @@ func (c *whyCmd) Run(e *env) error {
 		return emitter(p)
 	}
 	report := whyReport{envelope: e.ui.envelope(), File: file, Line: line}
+	var causes []why.Cause
 	if line == 0 {
-		report.Causes, err = why.File(res.Project, emit)
+		causes, err = why.File(res.Project, emit)
 	} else {
 		data, _ := emit(res.Project)
 		var made int
 		if made, report.Text, err = e.emittedLine(file, line, data); err == nil {
 			progress, end := e.ui.progress("trying")
-			report.Causes, err = why.Line(res.Project, emit, made, progress)
+			causes, err = why.Line(res.Project, emit, made, progress)
 			end()
 		}
 	}
@@ -78,6 +85,9 @@ func (c *whyCmd) Run(e *env) error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, x := range causes {
+		report.Causes = append(report.Causes, cause{x, strings.TrimSpace(e.ui.render.Line(x.Pos))})
 	}
 	if e.ui.json {
 		return e.ui.emit(report)
@@ -105,12 +115,20 @@ func (c *whyCmd) place(e *env) (file string, line int, err error) {
 	return filepath.ToSlash(rel), line, nil
 }
 
+// mostCauses is how many causes of a line are printed without -v: a bracket has one in each rule
+// between it and the other one.
+const mostCauses = 5
+
 // causes prints what made a line, or what is in a file.
 func (u *ui) causes(r whyReport) {
 	if r.Line > 0 {
 		u.printf("%s:%d: %s\n", diag.Clean(r.File), r.Line, diag.Clean(strings.TrimSpace(r.Text)))
 	}
-	for _, x := range r.Causes {
+	shown := r.Causes
+	if r.Line > 0 && !u.verbose {
+		shown = shown[:min(len(shown), mostCauses)]
+	}
+	for _, x := range shown {
 		of := ""
 		if x.Of != "" {
 			of = " of " + x.Of
@@ -122,10 +140,20 @@ func (u *ui) causes(r whyReport) {
 		case x.Gone:
 			effect = "makes it"
 		}
+		if x.Pos.IsZero() {
+			u.printf("  %s %s (built in; can.edit.guarded opens one)\n", diag.Clean(x.What), effect)
+			continue
+		}
 		u.printf("  %s: %s%s %s\n", diag.Clean(x.Pos.String()), diag.Clean(x.What), diag.Clean(of), effect)
+		if r.Line > 0 {
+			u.render.Excerpt(u.out, x.Pos)
+		}
+	}
+	if n := len(r.Causes) - len(shown); n > 0 {
+		u.printf("  and %s (-v lists them)\n", count(n, "more cause"))
 	}
 	if len(r.Causes) == 0 {
-		u.printf("  no part of the source by itself: it is always there\n")
+		u.printf("  no part of the source by itself: several make it, or it is always there\n")
 	}
 }
 

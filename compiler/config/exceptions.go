@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -64,4 +66,46 @@ func parseWhat(what string, p *ir.Project) (g ir.Group, server, pattern string, 
 			pattern, server)
 	}
 	return g, server, pattern, nil
+}
+
+// Acceptance is what an [[exceptions]] table accepts: an action of a subject, as verify names both.
+type Acceptance struct {
+	Target, Subject string // "claude", "role reviewer"
+	Group           ir.Group
+	Action          string
+	Until           time.Time
+}
+
+// Table writes the [[exceptions]] table, "" where none says this and nothing else: a role in a mode,
+// a tool that the inventory does not list, text that a table cannot repeat.
+func (a Acceptance) Table(p *ir.Project) string {
+	kind, name, _ := strings.Cut(a.Subject, " ")
+	ref, err := p.ParseSubject(kind+":"+name, "")
+	what := string(a.Group) + " " + a.Action
+	if err != nil || ref.String() != a.Subject || a.Action == "" {
+		return ""
+	}
+	group, server, pattern, err := parseWhat(what, p)
+	if group == ir.MCP {
+		pattern = server + ":" + pattern
+	}
+	if err != nil || group != a.Group || pattern != a.Action || pattern == "*" {
+		return ""
+	}
+	type table struct {
+		Target  string         `toml:"target"`
+		Subject string         `toml:"subject"`
+		What    string         `toml:"what"`
+		Until   toml.LocalDate `toml:"until"`
+		Reason  string         `toml:"reason"`
+	}
+	year, month, day := a.Until.Date()
+	text, err := toml.Marshal(map[string][]table{"exceptions": {{
+		a.Target, kind + ":" + name, what, toml.LocalDate{Year: year, Month: int(month), Day: day},
+		"say why, and who decided it",
+	}}})
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

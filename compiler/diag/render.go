@@ -41,12 +41,25 @@ func (r *Renderer) Render(w io.Writer, d Diagnostic) {
 	b.WriteByte('\n')
 	r.excerpt(&b, d.Pos, severityColor[d.Severity])
 	for _, rel := range d.Related {
-		fmt.Fprintf(&b, "  %s: %s\n", rel.Pos, Clean(rel.Message))
+		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", rel.Pos, Clean(rel.Message)), ": "))
 	}
 	if d.Hint != "" {
 		fmt.Fprintf(&b, "  %s %s\n", r.paint(cyan, "hint:"), Clean(d.Hint))
 	}
 	io.WriteString(w, b.String())
+}
+
+// Excerpt writes the line of a place and a caret under its column; nothing where it cannot be read.
+func (r *Renderer) Excerpt(w io.Writer, p Pos) {
+	var b strings.Builder
+	r.excerpt(&b, p, cyan)
+	io.WriteString(w, b.String())
+}
+
+// Line returns the line of a place, "" where it cannot be read.
+func (r *Renderer) Line(p Pos) string {
+	line, _ := r.line(p)
+	return line
 }
 
 // excerpt writes the source line and a caret under the column.

@@ -519,7 +519,7 @@ func serverName(name string) string {
 	return name
 }
 
-func side(r policy.Result) Side { return Side{r.Decision, r.Rule, r.Pos, r.From} }
+func side(r policy.Result) Side { return Side{r.Decision, r.Rule, ir.Written(r.Pos), r.From} }
 
 // servers adds the servers that are new, gone, or started in another way.
 func (r *Report) servers(a, b *ir.Project) {

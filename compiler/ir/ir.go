@@ -94,6 +94,14 @@ func Names(groups []Group) string {
 // writes itself.
 const GuardsFile = "modec:guards"
 
+// Written returns a place as people are told it: none for modec's own guards, which no file contains.
+func Written(p diag.Pos) diag.Pos {
+	if p.File == GuardsFile {
+		return diag.Pos{}
+	}
+	return p
+}
+
 // GuardedPaths are the paths that no subject of any project may edit unless it opens them:
 // what holds permissions, and the folders of git, where a written file runs code. A bare
 // repository is a folder with a file HEAD. What the targets own comes on top.

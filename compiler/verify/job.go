@@ -565,7 +565,7 @@ func (j *job) finding(w *Witness, h half, a contract.Answer) Finding {
 	return Finding{
 		Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class,
 		Half: h.name, Without: h.bare, Count: 1,
-		Source: w.Source.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos,
+		Source: w.Source.Decision, Rule: w.Source.Rule, Pos: ir.Written(w.Source.Pos),
 		Artifact: a.Decision, By: a.Rule, At: a.At,
 	}
 }

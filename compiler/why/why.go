@@ -21,8 +21,8 @@ import (
 // Cause is a part of the source without which a line would be different or gone.
 type Cause struct {
 	What string   `json:"what"` // `deny "git push *"`, "roleDefinition", "server docs"
-	Of   string   `json:"of"`   // "mode architect"; "" where What is a subject or a server
-	Pos  diag.Pos `json:"pos"`
+	Of   string   `json:"of"`   // "mode architect"; "" where What is a subject, a server or a guarded path
+	Pos  diag.Pos `json:"pos"`  // none for a guarded path
 	// Gone is set where the line would be gone, and not only different.
 	Gone bool `json:"gone"`
 }
@@ -59,7 +59,7 @@ func Line(p *ir.Project, emit Emit, line int, progress func(done, total int)) ([
 			progress(done, len(all))
 		}
 	})
-	var within []part
+	within := guards(p)
 	for _, x := range matter {
 		within = append(within, inside(p, x)...)
 	}
@@ -71,15 +71,26 @@ func Line(p *ir.Project, emit Emit, line int, progress func(done, total int)) ([
 	if len(closer) == 0 && len(within) > 0 {
 		closer = t.enough(within)
 	}
+	if len(closer) == 0 && len(matter) == 0 { // the line stays without any one subject or server
+		closer = t.shared(p, all)
+	}
 	if len(closer) > 0 {
 		causes = closer
 	}
 	slices.SortStableFunc(causes, func(a, b Cause) int {
-		return cmp.Or(a.Pos.Compare(b.Pos), strings.Compare(a.What, b.What))
+		return cmp.Or(unwritten(a)-unwritten(b), a.Pos.Compare(b.Pos), strings.Compare(a.What, b.What))
 	})
 	return slices.CompactFunc(causes, func(a, b Cause) bool {
 		return a.Pos == b.Pos && a.What == b.What && a.Of == b.Of
 	}), nil
+}
+
+// unwritten is 1 for a part that no file contains: it stands behind the others.
+func unwritten(c Cause) int {
+	if c.Pos.IsZero() {
+		return 1
+	}
+	return 0
 }
 
 // causes tries parts one by one and returns those without which the line is different.
@@ -123,17 +134,19 @@ func Emitted(disk, emitted []byte, line int) int {
 	return 0
 }
 
-// without reports whether the line is different without a part, and whether it is gone
+// without reports whether the line is different without some parts, and whether it is gone
 // altogether. Without a subject or a server the artifact itself may be gone.
-func (t *trial) without(x part) (effect, gone bool) {
+func (t *trial) without(parts ...part) (effect, gone bool) {
 	p, err := ir.Unmarshal(bytes.NewReader(t.base))
 	if err != nil {
 		return false, false
 	}
-	x.take(p)
+	for _, x := range slices.Backward(parts) { // from the end, because parts are removed by their index
+		x.take(p)
+	}
 	data, ok := t.emit(p)
 	if !ok {
-		whole := x.of == "" // a model without a part of a subject may not compile: that says nothing
+		whole := parts[0].of == "" // a model without a part of a subject may not compile: that says nothing
 		return whole, whole
 	}
 	lines := textdiff.Lines(t.whole, plain(data))
@@ -148,6 +161,44 @@ func (t *trial) without(x part) (effect, gone bool) {
 		}
 	}
 	return true, true
+}
+
+// shared returns the rules that make the line together for several subjects, each of which is
+// written once: a policy's, which they inherit.
+func (t *trial) shared(p *ir.Project, wholes []part) []Cause {
+	var all []part
+	places := map[diag.Pos][]int{} // the parts of one place, by their index
+	for _, x := range wholes {
+		for _, y := range inside(p, x) {
+			if y.rule {
+				places[y.pos] = append(places[y.pos], len(all))
+				all = append(all, y)
+			}
+		}
+	}
+	return t.among(all, slices.SortedFunc(maps.Values(places), slices.Compare))
+}
+
+// among looks for the places without which the line is different, by halves.
+func (t *trial) among(all []part, places [][]int) []Cause {
+	if len(places) == 0 {
+		return nil
+	}
+	var parts []part
+	for _, i := range slices.Sorted(slices.Values(slices.Concat(places...))) {
+		parts = append(parts, all[i])
+	}
+	effect, gone := t.without(parts...)
+	switch x := parts[0]; {
+	case !effect:
+		return nil
+	case len(places) == 1 && len(parts) > 1:
+		return []Cause{{What: x.what, Of: fmt.Sprintf("%s and %d more", x.of, len(parts)-1), Pos: x.pos, Gone: gone}}
+	case len(places) == 1:
+		return []Cause{{What: x.what, Of: x.of, Pos: x.pos, Gone: gone}}
+	}
+	half := len(places) / 2
+	return append(t.among(all, places[:half]), t.among(all, places[half:])...)
 }
 
 // enough returns the parts that make the line by themselves. Where there are several, the
@@ -211,6 +262,15 @@ func wholes(p *ir.Project) (out []part) {
 			p.Servers = slices.DeleteFunc(p.Servers, func(x ir.Server) bool { return x.Name == s.Name })
 		}
 		out = append(out, part{what: "server " + s.Name, pos: s.Pos, server: s.Name, take: take})
+	}
+	return out
+}
+
+// guards returns modec's own rules, which no file contains.
+func guards(p *ir.Project) (out []part) {
+	for i, g := range p.Guards {
+		out = append(out, part{what: fmt.Sprintf("guarded path %q", g.Pattern.Text), pos: ir.Written(g.Pos), rule: true,
+			take: func(p *ir.Project) { p.Guards = slices.Delete(p.Guards, i, i+1) }})
 	}
 	return out
 }

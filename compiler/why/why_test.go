@@ -2,12 +2,17 @@ package why_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/why"
 	"modec.dev/modec/targets"
 )
@@ -135,5 +140,34 @@ func TestNoLine(t *testing.T) {
 	}
 	if _, ok := res.Emitter("README.md"); ok {
 		t.Error("README.md is an artifact")
+	}
+}
+
+// TestShared finds the rule of a policy in a line that stays as long as any subject has the rule.
+func TestShared(t *testing.T) {
+	rule := func(line int, text string) ir.Rule {
+		return ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: text}, From: "policy house",
+			Pos: diag.Pos{File: "modec/house.cue", Line: line, Col: 1}}
+	}
+	of := func(slug string) ir.Mode {
+		return ir.Mode{Slug: slug, Pos: diag.Pos{File: "modec/" + slug + ".cue", Line: 1, Col: 1},
+			Can: ir.Can{Command: &ir.Table{Rules: []ir.Rule{rule(3, "rm *"), rule(2, "dd *")}}}}
+	}
+	project := &ir.Project{Version: ir.Version, Modes: []ir.Mode{of("a"), of("b"), of("c")}}
+	emit := func(p *ir.Project) ([]byte, bool) {
+		var lines []string
+		for i := range p.Modes {
+			for _, r := range p.Modes[i].Can.Command.Rules {
+				lines = append(lines, r.Pattern.Text+"\n")
+			}
+		}
+		slices.Sort(lines)
+		return []byte(strings.Join(slices.Compact(lines), "")), true
+	}
+	causes, err := why.Line(project, emit, 2, nil)
+	want := []why.Cause{{What: `deny "rm *" in can.command of policy house`, Of: "mode a and 2 more",
+		Pos: diag.Pos{File: "modec/house.cue", Line: 3, Col: 1}, Gone: true}}
+	if d := cmp.Diff(want, causes); err != nil || d != "" {
+		t.Errorf("got error %v and causes (-want +got)\n%s", err, d)
 	}
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lint"
+	"modec.dev/modec/compiler/output"
+)
+
+// annotator returns what writes findings in a form for other programs: sarif or github; nil for
+// any other form.
+func (e *env) annotator(form string) func(diag.List) error {
+	switch form {
+	case "sarif":
+		return func(list diag.List) error {
+			list, folder := e.annotations(list)
+			source := func(file string) ([]byte, error) {
+				return e.ui.render.Source(strings.TrimPrefix(file, folder))
+			}
+			return diag.SARIF(e.ui.out, version(), list, e.allCodes(), source)
+		}
+	case "github":
+		return func(list diag.List) error {
+			list, _ = e.annotations(list)
+			diag.GitHub(e.ui.out, list)
+			return nil
+		}
+	}
+	return nil
+}
+
+// annotations returns findings as other programs show them: each ends with the command that mends
+// it, and its places are relative to where modec was called, which is the repository in CI. folder
+// is what was put before them.
+func (e *env) annotations(list diag.List) (out diag.List, folder string) {
+	if dir := e.relativeDir(); dir != "." && filepath.IsLocal(dir) {
+		folder = filepath.ToSlash(dir) + "/"
+	}
+	fixable := map[diag.Code]bool{}
+	for _, r := range lint.All(e.targets) {
+		fixable[r.ID] = r.Fixable
+	}
+	at := func(p diag.Pos) diag.Pos {
+		if p.File != "" {
+			p.File = path.Join(folder, p.File)
+		}
+		return p
+	}
+	for _, d := range list {
+		if !strings.Contains(d.Hint, "`modec ") {
+			d.Hint = strings.TrimPrefix(d.Hint+"; "+mending(d.Code, fixable[d.Code]), "; ")
+		}
+		d.Pos, d.Related = at(d.Pos), slices.Clone(d.Related)
+		for i := range d.Related {
+			d.Related[i].Pos = at(d.Related[i].Pos)
+		}
+		out = append(out, d)
+	}
+	return out, folder
+}
+
+// mending returns the command that mends a finding, or that says how.
+func mending(code diag.Code, fixable bool) string {
+	switch {
+	case fixable:
+		return "`modec lint --fix` removes it"
+	case code == diag.Wider:
+		return "`modec verify` prints the exception that accepts it, where there is one"
+	}
+	return fmt.Sprintf("`modec explain --code %s` says what to do", code)
+}
+
+// narrower returns the narrower losses of the targets as notes, and those that an exception accepts
+// as they are.
+func narrower(res *compiler.Result) (list diag.List) {
+	for _, o := range res.Outputs {
+		for _, d := range o.Losses {
+			if d.Needless || d.Loss == diag.Text {
+				continue
+			}
+			if d.Loss == diag.Narrowing {
+				d.Severity = diag.Note
+			}
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// states are the diagnostics of the ways in which a file can differ from what the source makes.
+var states = map[output.State]diag.Diagnostic{
+	output.Missing: {Code: diag.Missing, Message: "this file is missing", Hint: "`modec build` writes it"},
+	output.Stale: {Code: diag.Stale, Message: "this file is stale: modec wrote it from another source",
+		Hint: "`modec build` writes it again"},
+	output.Edited: {Code: diag.Edited, Message: "somebody edited this file since modec wrote it",
+		Hint: "move the change into the source, or `modec build --force`, which keeps a copy of it"},
+	output.Foreign: {Code: diag.NotOurs, Message: "modec did not write this file, or an entry of it",
+		Hint: "`modec migrate` takes it over, `modec build --force` overwrites it"},
+	output.Orphaned: {Code: diag.Orphaned, Message: "the source no longer compiles to this file, or to an entry of it",
+		Hint: "`modec build` removes it"},
+}
+
+// drifted returns what a check says of the files that a build would change, each at the first line
+// that differs.
+func drifted(drift []output.Change) (list diag.List) {
+	for i := range drift {
+		d := states[drift[i].State]
+		d.Pos = diag.Pos{File: drift[i].Path}
+		if have, _ := drift[i].Texts(); have != nil {
+			d.Pos = firstDifference(&drift[i])
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// firstDifference returns the first place where a file differs from what a build would write.
+func firstDifference(c *output.Change) diag.Pos {
+	have, want := c.Texts()
+	at := diag.Pos{File: c.Path, Line: 1, Col: 1}
+	for i := 0; i < min(len(have), len(want)) && have[i] == want[i]; i++ {
+		if at.Col++; have[i] == '\n' {
+			at.Line, at.Col = at.Line+1, 1
+		}
+	}
+	return at
+}
+
+// absent returns the artifacts that are not on disk as findings.
+func absent(names []string) (list diag.List) {
+	for _, name := range names {
+		d := states[output.Missing]
+		d.Pos = diag.Pos{File: name}
+		list = append(list, d)
+	}
+	return list
+}
