@@ -71,7 +71,7 @@ func Line(p *ir.Project, emit Emit, line int, progress func(done, total int)) ([
 	if len(closer) == 0 && len(within) > 0 {
 		closer = t.enough(within)
 	}
-	if len(closer) == 0 && len(matter) == 0 { // the line stays without any one subject or server
+	if len(closer) == 0 { // the line stays without any one rule of one subject
 		closer = t.shared(p, all)
 	}
 	if len(closer) > 0 {
@@ -136,19 +136,29 @@ func Emitted(disk, emitted []byte, line int) int {
 
 // without reports whether the line is different without some parts, and whether it is gone
 // altogether. Without a subject or a server the artifact itself may be gone.
-func (t *trial) without(parts ...part) (effect, gone bool) {
-	p, err := ir.Unmarshal(bytes.NewReader(t.base))
-	if err != nil {
-		return false, false
-	}
-	for _, x := range slices.Backward(parts) { // from the end, because parts are removed by their index
-		x.take(p)
-	}
-	data, ok := t.emit(p)
+func (t *trial) without(x part) (effect, gone bool) {
+	data, ok := t.made(x)
 	if !ok {
-		whole := parts[0].of == "" // a model without a part of a subject may not compile: that says nothing
+		whole := x.of == "" // a model without a part of a subject may not compile: that says nothing
 		return whole, whole
 	}
+	return t.differs(data)
+}
+
+// made writes the artifact without some parts.
+func (t *trial) made(without ...part) (data []byte, ok bool) {
+	p, err := ir.Unmarshal(bytes.NewReader(t.base))
+	if err != nil {
+		return nil, false
+	}
+	for _, x := range slices.Backward(without) { // from the end, because parts are removed by their index
+		x.take(p)
+	}
+	return t.emit(p)
+}
+
+// differs reports whether the line is different in another artifact, and whether it is gone.
+func (t *trial) differs(data []byte) (effect, gone bool) {
 	lines := textdiff.Lines(t.whole, plain(data))
 	i := slices.IndexFunc(lines, func(l textdiff.Line) bool { return l.Old == t.line })
 	if i < 0 || lines[i].Op == textdiff.Same {
@@ -188,9 +198,13 @@ func (t *trial) among(all []part, places [][]int) []Cause {
 	for _, i := range slices.Sorted(slices.Values(slices.Concat(places...))) {
 		parts = append(parts, all[i])
 	}
-	effect, gone := t.without(parts...)
+	data, ok := t.made(parts...)
+	var effect, gone bool
+	if ok {
+		effect, gone = t.differs(data)
+	}
 	switch x := parts[0]; {
-	case !effect:
+	case ok && !effect, !ok && len(places) == 1: // without an artifact nothing is known but of less
 		return nil
 	case len(places) == 1 && len(parts) > 1:
 		return []Cause{{What: x.what, Of: fmt.Sprintf("%s and %d more", x.of, len(parts)-1), Pos: x.pos, Gone: gone}}
@@ -206,16 +220,13 @@ func (t *trial) among(all []part, places [][]int) []Cause {
 func (t *trial) enough(parts []part) (causes []Cause) {
 	text := strings.Split(t.whole, "\n")[t.line-1]
 	has := func(keep int) bool {
-		p, err := ir.Unmarshal(bytes.NewReader(t.base))
-		if err != nil {
-			return false
-		}
-		for i := len(parts) - 1; i >= 0; i-- { // from the end, because parts are removed by their index
-			if i != keep && parts[i].rule {
-				parts[i].take(p)
+		var others []part
+		for i, x := range parts {
+			if i != keep && x.rule {
+				others = append(others, x)
 			}
 		}
-		data, ok := t.emit(p)
+		data, ok := t.made(others...)
 		return ok && slices.Contains(strings.Split(plain(data), "\n"), text)
 	}
 	if has(-1) {
