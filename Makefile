@@ -6,7 +6,8 @@
 # make bench        the benchmarks; RUNS=30 for the whole process
 # make fuzz         every fuzz target, COUNT=10000 executions each, and ten times that of the quick
 # make golden       rewrite the golden trees after a deliberate change
-# make release      binaries for every platform, an SBOM and checksums
+# make release      for every platform a binary, an archive, a Debian and an npm package; an SBOM and checksums
+# make packages     a release for this machine, unpacked, installed and started
 # make reproducible release twice from two folders and compare
 
 SHELL := bash
@@ -31,7 +32,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test check shells agents lint unit whole race e2e quick acme bench fuzz golden release reproducible clean
+.PHONY: test check shells agents lint unit whole race e2e quick acme bench fuzz golden release packages reproducible clean
 
 # npm's part runs beside Go's; a part's output is printed when it is done.
 test:
@@ -44,6 +45,7 @@ check: shells
 	@rm -rf $(BIN)/times
 	@$(MAKE) -j2 -Otarget race e2e
 	@$(MAKE) whole
+	@$(MAKE) packages
 	@$(MAKE) fuzz COUNT=500
 	@$(MAKE) times
 
@@ -64,7 +66,7 @@ times:
 # than COLUMNS (a tab counts 4), is hard to read: split it. BOUND lists the folders with code.
 COMPLEXITY := 25
 COLUMNS := 120
-BOUND := cmd compiler cue golden targets
+BOUND := .ci cmd compiler cue golden targets
 
 lint:
 	@$(call part,lint,\
@@ -146,14 +148,31 @@ VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo devel)
 RELEASE := CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false"
 SBOM := go -C .ci/sbom tool cyclonedx-gomod bin -json -noserial -notimestamp -short-purls -std -version $(VERSION)
 
+# RELEASED is the folder of a release.
+RELEASED ?= $(BIN)/release
+
 release:
-	@rm -rf $(BIN)/release && mkdir -p $(BIN)/release
+	@rm -rf $(RELEASED) $(RELEASED).completions && mkdir -p $(RELEASED) $(RELEASED).completions
 	@for p in $(PLATFORMS); do \
-		out=$(BIN)/release/modec-$(VERSION)-$${p%/*}-$${p#*/}; [ $${p%/*} != windows ] || out=$$out.exe; \
+		out=$(RELEASED)/modec-$(VERSION)-$${p%/*}-$${p#*/}; [ $${p%/*} != windows ] || out=$$out.exe; \
 		$(RELEASE) GOOS=$${p%/*} GOARCH=$${p#*/} go build -ldflags "-s -w -X main.release=$(VERSION)" -o $$out ./cmd/modec; \
 	done
-	@$(RELEASE) $(SBOM) -output $(BIN)/release/modec-$(VERSION).cdx.json $(BIN)/release/modec-$(VERSION)-linux-amd64
-	@cd $(BIN)/release && sha256sum modec-$(VERSION)-* modec-$(VERSION).cdx.json > SHA256SUMS && cat SHA256SUMS
+	@first=$(firstword $(PLATFORMS)); first=$(RELEASED)/modec-$(VERSION)-$${first%/*}-$${first#*/}; \
+		[ -e $$first ] || first=$$first.exe; \
+		$(RELEASE) $(SBOM) -output $(RELEASED)/modec-$(VERSION).cdx.json $$first
+	@$(RELEASE) go build -o $(RELEASED).completions/modec ./cmd/modec
+	@cd $(RELEASED).completions && for s in bash:modec.bash zsh:_modec fish:modec.fish; do \
+		./modec completion $${s%:*} > $${s#*:}; \
+	done
+	@$(RELEASE) go -C .ci/release run . -dir $(RELEASED) -version $(VERSION) -root $(CURDIR) -completions $(RELEASED).completions
+	@rm -rf $(RELEASED).completions
+	@cd $(RELEASED) && LC_ALL=C && sha256sum * > ../SHA256SUMS && mv ../SHA256SUMS . && cat SHA256SUMS
+
+# What people install is tried for the platform of this machine: unpacked, installed, started.
+packages:
+	@$(call part,packages,\
+		$(MAKE) release RELEASED=$(BIN)/packages VERSION=v0.0.1 PLATFORMS=$$(go env GOHOSTOS)/$$(go env GOHOSTARCH) >/dev/null; \
+		MODEC_RELEASED=$(BIN)/packages go -C .ci/release test ./...)
 
 reproducible:
 	@rm -rf $(BIN)/again && mkdir -p $(BIN)/again/a $(BIN)/again/b/deeper
