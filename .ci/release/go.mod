@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/goreleaser/nfpm/v2 v2.41.1
 	golang.org/x/mod v0.31.0
+	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (
@@ -49,5 +50,4 @@ require (
 	golang.org/x/sys v0.38.0 // indirect
 	golang.org/x/tools v0.39.0 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
