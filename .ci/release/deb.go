@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
 	"github.com/goreleaser/nfpm/v2/deb"
@@ -49,7 +50,7 @@ func (r *release) deb(p platform) error {
 		Maintainer:   "The modec authors <https://modec.dev>",
 		Overridables: nfpm.Overridables{Contents: contents},
 	})
-	name := deb.Default.ConventionalFileName(about)
+	name := strings.ReplaceAll(deb.Default.ConventionalFileName(about), "~", "-") // GitHub renames files with a ~
 	return r.create(name, func(w io.Writer) error { return deb.Default.Package(about, w) })
 }
 

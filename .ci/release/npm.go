@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -66,11 +67,14 @@ func (r *release) manifest(name string) manifest {
 
 // pack writes a package as npm packs it: below the folder package.
 func (r *release) pack(m manifest, program file) error {
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(m); err != nil {
 		return err
 	}
-	list := append([]file{program, {"package.json", 0o644, append(text, '\n')}}, r.docs...)
+	list := append([]file{program, {"package.json", 0o644, text.Bytes()}}, r.docs...)
 	for i := range list {
 		list[i].name = "package/" + list[i].name
 	}

@@ -55,7 +55,10 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 		}
 		u.files(r, title)
 		if u.verbose {
-			for _, d := range r.Losses {
+			for j, d := range r.Losses {
+				if j+1 < len(r.Losses) && r.Losses[j+1].Hint == d.Hint {
+					d.Hint = "" // it stands below the last loss that it is for
+				}
 				u.loss(d)
 			}
 		}

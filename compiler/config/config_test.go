@@ -218,3 +218,60 @@ func TestVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceptance reads back each table that accepts something, and finds what accepts more or
+// nothing refused.
+func TestAcceptance(t *testing.T) {
+	project := &ir.Project{
+		Modes:   []ir.Mode{{Slug: "both"}},
+		Roles:   []ir.Role{{Name: "dev"}, {Name: "both"}},
+		Servers: []ir.Server{{Name: "shop", Tools: []ir.Tool{{Name: "sell"}}}},
+	}
+	until := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		subject string
+		group   ir.Group
+		action  string
+		written bool
+	}{
+		{"role dev", ir.MCP, "shop:sell", true},
+		{"mode both", ir.Command, `git commit -m 'a "b"'`, true},
+		{"role both", ir.Edit, `.git/"config"`, true},
+		{"role dev", ir.Command, "one\ntwo", true},
+		{"role dev", ir.MCP, "shop:buy", false},           // no tool of the inventory
+		{"role dev", ir.MCP, "shop (resource)", false},    // no tool at all
+		{"role dev", ir.MCP, "shop:*", false},             // all of the server
+		{"role dev", ir.Command, "", false},               // the whole group
+		{"role dev", ir.Command, "*", false},              // the whole group
+		{"role dev", ir.Command, " ls", false},            // read back it would be another line
+		{"role dev", ir.Unknown, "Tool", false},           // no group of an exception
+		{"role dev in mode both", ir.Edit, "a.md", false}, // an exception is of a mode or a role
+		{"role gone", ir.Edit, "a.md", false},
+	} {
+		text := Acceptance{"roo", test.subject, test.group, test.action, until}.Table(project)
+		if !test.written {
+			if text != "" {
+				t.Errorf("%s %s %q: got\n%s", test.subject, test.group, test.action, text)
+			}
+			continue
+		}
+		cfg, diags := load("[targets.roo]\n" + text)
+		if len(diags) > 0 {
+			t.Errorf("%s\n%v", text, diags)
+			continue
+		}
+		read, diags := cfg.Exceptions(project, until)
+		if len(diags) > 0 || len(read["roo"]) != 1 {
+			t.Errorf("%s\ngot %d exceptions and %v", text, len(read["roo"]), diags)
+			continue
+		}
+		e := read["roo"][0]
+		action := e.Pattern
+		if e.Server != "" {
+			action = e.Server + ":" + e.Pattern
+		}
+		if e.Subject.String() != test.subject || e.Group != test.group || action != test.action || !e.Until.Equal(until) {
+			t.Errorf("%s\ngot %+v", text, e)
+		}
+	}
+}
