@@ -86,10 +86,13 @@ func (a Acceptance) Table(p *ir.Project) string {
 		return ""
 	}
 	group, server, pattern, err := parseWhat(what, p)
+	if err != nil || pattern == "*" { // a whole group or server: more than the action
+		return ""
+	}
 	if group == ir.MCP {
 		pattern = server + ":" + pattern
 	}
-	if err != nil || group != a.Group || pattern != a.Action || pattern == "*" {
+	if group != a.Group || pattern != a.Action {
 		return ""
 	}
 	type table struct {
