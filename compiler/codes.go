@@ -127,8 +127,8 @@ func Codes() []diag.Doc {
 		{Code: diag.NothingToMigrate, Text: "No file of an agent was found that holds a mode, a role or a server: " +
 			".roomodes, .claude/settings.json, .claude/agents, .cursor/permissions.json and their like. Name the " +
 			"files, or look into the home folder with --user."},
-		{Code: diag.Orphaned, Text: "A check found a file, or an entry of one, that modec wrote and that the source no " +
-			"longer compiles to. `modec build` removes it."},
+		{Code: diag.Orphaned, Text: "A check found a file, or an entry of one, that modec wrote and that the " +
+			"source no longer compiles to. `modec build` removes it."},
 		{Code: diag.ParentsDisagree, Text: "Two parents of a subject give a field different values and the subject " +
 			"gives none. Only permissions are united; for any other field the subject has to choose."},
 		{Code: diag.PathCollision, Text: "Two artifacts would have one path on a file system that folds case: the " +
