@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
@@ -93,7 +95,7 @@ func (c *migrateCmd) Run(e *env) error {
 	}
 	defer end()
 	if files, ok := c.current(e, &req); ok {
-		return c.nothing(e, files, "current", "the source says already what these files do", nil)
+		return c.nothing(e, &req, files, "current", "the source says already what these files do", nil)
 	}
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
@@ -101,12 +103,13 @@ func (c *migrateCmd) Run(e *env) error {
 	done()
 	if empty(diags) && len(c.Paths) == 0 {
 		if files := migrate.AgentFiles(req.Root, req.Targets); len(files) > 0 {
-			return c.nothing(e, files, "nothing", "these files have no mode, role or server", diags)
+			return c.nothing(e, &req, files, "nothing", "these files have no mode, role or server", diags)
 		}
 	}
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
+	c.advise(e, res.Report.Seen)
 	found := &suggest.Result{}
 	if c.Suggest || c.Apply {
 		var list diag.List
@@ -245,26 +248,47 @@ func empty(diags diag.List) bool {
 
 // nothing reports that there is nothing to import, and why. The diagnostics name what was found
 // and not taken.
-func (c *migrateCmd) nothing(e *env, files []string, status, why string, diags diag.List) error {
+func (c *migrateCmd) nothing(
+	e *env, req *migrate.Request, files []string, status, why string, diags diag.List,
+) error {
+	seen := migrate.Look(e.ctx, *req)
+	c.advise(e, seen)
 	if e.ui.json {
 		none := []string{}
 		return e.ui.emit(migrateReport{envelope: e.ui.envelope(), Status: status, Written: none,
 			Report: &migrate.Report{Files: files, Targets: none, Modes: none, Roles: none, Servers: none,
-				Notes: []contract.Note{}, Proof: []migrate.Proof{}}, Diagnostics: append(diag.List{}, diags...)})
+				Notes: []contract.Note{}, Seen: seen, Silent: none, Proof: []migrate.Proof{}},
+			Diagnostics: append(diag.List{}, diags...)})
 	}
 	if len(files) > 0 {
 		e.ui.printf("%-12s %s\n", "read", diag.Clean(strings.Join(files, ", ")))
 	}
 	for _, d := range diags {
 		for _, r := range d.Related {
-			e.ui.printf("  %s %s\n", diag.Clean(r.Pos.String()), diag.Clean(r.Message))
+			if r.Pos.Line > 0 {
+				e.ui.printf("  %s %s\n", diag.Clean(r.Pos.String()), diag.Clean(r.Message))
+			}
 		}
 	}
+	e.ui.seen(seen)
 	e.ui.printf("nothing to import: %s\n", why)
 	if status == "nothing" {
 		e.ui.note("next: modec init\n")
 	}
 	return nil
+}
+
+// advise adds the commands that import what a migration leaves out.
+func (c *migrateCmd) advise(e *env, seen []migrate.Seen) {
+	for i := range seen {
+		if x := &seen[i]; x.Reason == contract.Nested {
+			folder := filepath.Join(c.folder, filepath.FromSlash(x.Path))
+			if rel, err := filepath.Rel(e.cwd, folder); err == nil {
+				folder = rel
+			}
+			x.Next = "modec -C " + contract.ShellQuote(filepath.ToSlash(folder)) + " migrate"
+		}
+	}
 }
 
 // firstBuild returns how to build what was imported: the files of the agents are people's, and a
@@ -391,6 +415,10 @@ func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) 
 		return nil, fmt.Errorf("cannot open the folder to import from: %w", err)
 	}
 	req.Root = root.FS()
+	req.Ignored = func(ctx context.Context, paths []string) []string {
+		names, _ := gittree.Ignored(ctx, folder, paths) // without git, nothing is ignored
+		return names
+	}
 	if !c.User {
 		return func() { root.Close() }, nil
 	}

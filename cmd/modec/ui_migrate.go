@@ -30,6 +30,10 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 	list("modes", rep.Modes)
 	list("roles", rep.Roles)
 	list("servers", rep.Servers)
+	if len(rep.Silent) > 0 {
+		u.printf("%-12s %s: nothing in %s permits, asks or denies\n", "no rules", diag.Clean(strings.Join(rep.Silent, ", ")),
+			map[bool]string{true: "it", false: "them"}[len(rep.Silent) == 1])
+	}
 	rules := rep.Rules
 	u.printf("%-12s %d of %s (%.1f %%)\n", "understood", rules.Understood, count(rules.Of, "rule"), rules.Percent())
 	for _, kind := range noteOrder {
@@ -42,6 +46,7 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 			}
 		}
 	}
+	u.seen(rep.Seen)
 	for i, f := range res.Files {
 		if i == 0 {
 			u.printf("%s\n", title)
@@ -49,6 +54,45 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 		u.printf("  %-40s %s\n", diag.Clean(f.Path), size(len(f.Data)))
 	}
 	u.proof(rep)
+}
+
+// mostNested is how many folders with files of their own are printed.
+const mostNested = 10
+
+// seen prints what is there and is not imported.
+func (u *ui) seen(list []migrate.Seen) {
+	nested := 0
+	for _, x := range list {
+		if x.Reason == contract.Nested {
+			if nested++; nested > mostNested && !u.verbose {
+				continue
+			}
+		}
+		line := fmt.Sprintf("%-15s %s", "not-imported", x.Path)
+		switch {
+		case len(x.Names) > 0 && x.Reason == contract.Nested:
+			line += " (" + few(x.Names) + ")"
+		case len(x.Names) > 0:
+			line += fmt.Sprintf(" (%s: %s)", counted(x), few(x.Names))
+		case x.Files != 0 && strings.HasSuffix(x.Path, "/"):
+			line += " (" + counted(x) + ")"
+		}
+		if line += ": " + x.Why; x.Next != "" {
+			line += ": " + x.Next
+		}
+		u.printf("  %s\n", diag.Clean(line))
+	}
+	if more := nested - mostNested; more > 0 && !u.verbose {
+		u.printf("  %-15s %s more with files of agents (-v lists them)\n", "not-imported", count(more, "folder"))
+	}
+}
+
+// counted says how many files of a kind there are.
+func counted(x migrate.Seen) string {
+	if x.More {
+		return fmt.Sprintf("%d files or more", x.Files)
+	}
+	return count(x.Files, "file")
 }
 
 // proof prints how the new source compares with the original files.

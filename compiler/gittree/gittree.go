@@ -134,6 +134,19 @@ func Blob(ctx context.Context, dir, object string) ([]byte, error) {
 	return git{ctx, dir}.run("cat-file", "blob", object)
 }
 
+// Ignored returns those of some paths below a folder that git ignores. Paths inside another
+// repository make it fail.
+func Ignored(ctx context.Context, dir string, paths []string) ([]string, error) {
+	cmd := git{ctx, dir}.command("check-ignore", "-z", "--stdin")
+	cmd.Stdin = strings.NewReader(strings.Join(paths, "\x00"))
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 { // none
+		return nil, nil
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
+}
+
 type git struct {
 	ctx context.Context
 	dir string

@@ -48,6 +48,8 @@ type Request struct {
 	// Options are settings of [targets.NAME], by the target's name. They win over those
 	// of the importer.
 	Options map[string]map[string]any
+	// Ignored returns those of some paths below Root that git ignores; nil: none.
+	Ignored func(ctx context.Context, paths []string) []string
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 }
@@ -69,8 +71,12 @@ type Report struct {
 	Roles   []string        `json:"roles"`
 	Servers []string        `json:"servers"`
 	Notes   []contract.Note `json:"notes"`
-	Rules   Share           `json:"rules"` // how many of the rules were understood
-	Proof   []Proof         `json:"proof"` // one for each file that decides
+	// Seen are the files of agents that are there and were not read.
+	Seen []Seen `json:"seen"`
+	// Silent are the files that were read and neither permit, ask about nor deny anything.
+	Silent []string `json:"silent"`
+	Rules  Share    `json:"rules"` // how many of the rules were understood
+	Proof  []Proof  `json:"proof"` // one for each file that decides
 	// Narrower says what the new project permits less than the files did, and why.
 	Narrower []Narrowing `json:"narrower"`
 }
@@ -126,8 +132,9 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 // original's.
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	in, diags := read(req, deniedPaths(req.Targets))
+	seen := in.seen(ctx, req)
 	if !diags.HasErrors() {
-		diags = append(diags, in.check(req)...)
+		diags = append(diags, in.check(req, seen)...)
 	}
 	if diags.HasErrors() {
 		diags.Sort()
@@ -142,6 +149,7 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 			if diags.HasErrors() {
 				return nil, diags
 			}
+			res.Report.Seen = seen
 			return res, diags
 		}
 	}
@@ -242,7 +250,7 @@ func (in *imports) allTargets(root fs.FS) []string {
 }
 
 // check reports files that no importer took, and an import of nothing.
-func (in *imports) check(req Request) (diags diag.List) {
+func (in *imports) check(req Request, seen []Seen) (diags diag.List) {
 	for _, f := range req.Files {
 		if !slices.Contains(in.files, path.Clean(f)) {
 			diags.Errorf(diag.UnknownFormat, diag.Pos{File: f}, "no importer knows a file of this name").
@@ -262,6 +270,9 @@ func (in *imports) check(req Request) (diags diag.List) {
 			if n.Kind != contract.Understood {
 				found = found.Related(n.Pos, "not taken: "+strings.TrimSuffix(what+n.Why, ": "))
 			}
+		}
+		for _, x := range seen {
+			found = found.Related(diag.Pos{File: x.Path}, "not taken: "+x.Why)
 		}
 	}
 	return diags
@@ -307,14 +318,24 @@ func (r *Result) report(m *merger, targets []string) {
 	rep.Notes = slices.Clone(m.notes)
 	slices.SortStableFunc(rep.Notes, func(a, b contract.Note) int { return a.Pos.Compare(b.Pos) })
 	rep.Notes = slices.CompactFunc(rep.Notes, func(a, b contract.Note) bool { return a == b })
+	rules := map[string]bool{}
 	for _, n := range rep.Notes {
 		if n.Rule {
+			rules[n.Pos.File] = true
 			rep.Rules.Of++
 			if n.Kind == contract.Understood {
 				rep.Rules.Understood++
 			}
 		}
 	}
+	rep.Silent = slices.DeleteFunc(slices.Clone(rep.Files), func(f string) bool { return rules[f] || m.texts(f) })
+}
+
+// texts reports whether a file is one of a mode's rules files, which are texts.
+func (m *merger) texts(file string) bool {
+	return slices.ContainsFunc(m.project.Modes, func(mode ir.Mode) bool {
+		return slices.ContainsFunc(mode.Rules, func(r ir.RuleFile) bool { return r.Pos.File == file })
+	})
 }
 
 // deniedPaths returns the globs of the paths that nobody edits in a project with these

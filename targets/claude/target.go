@@ -43,6 +43,9 @@ func (claude) Hook(req contract.HookRequest) contract.HookAnswer { return hook.A
 // Formats returns the files of Claude Code, and a command line.
 func (claude) Formats() []string { return []string{importer.FormatFiles, importer.FormatArgs} }
 
+// AgentFiles lists the files of Claude Code.
+func (claude) AgentFiles() []contract.AgentFile { return importer.Files() }
+
 // Import reads settings, subagents and servers, or a command line. Its originals are
 // opened: the user's own settings, and flags, are not in any file of theirs.
 func (claude) Import(src contract.Source) (contract.Imported, diag.List) {

@@ -218,6 +218,9 @@ func (cursor) OpenAt(fsys fs.FS, o contract.Options, at contract.Disk) ([]contra
 // Alone returns what Cursor decides by itself; it has no permission mode of a role.
 func (cursor) Alone(*ir.Project) []contract.Decider { return model.Alone() }
 
+// AgentFiles lists the files of Cursor.
+func (cursor) AgentFiles() []contract.AgentFile { return importer.Files() }
+
 // Formats returns the one that Cursor has.
 func (cursor) Formats() []string { return []string{"cursor"} }
 

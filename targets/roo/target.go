@@ -52,6 +52,14 @@ func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
 	return importer.Import(src, format.Stock, format.Kilo)
 }
 
+// AgentFiles lists the files of Roo Code and Kilo Code's legacy extension, or of Zoo Code.
+func (t roo) AgentFiles() []contract.AgentFile {
+	if t.zoo {
+		return importer.Files(format.Zoo)
+	}
+	return importer.Files(format.Stock, format.Kilo)
+}
+
 // ToolGroup returns the group of a tool of Roo's or Zoo's, "" for one that touches nothing;
 // false for a tool that neither agent has.
 func ToolGroup(tool string) (ir.Group, bool) { return format.ToolGroup(tool) }

@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/thurbox/format"
 	"modec.dev/modec/targets/thurbox/importer"
 	"modec.dev/modec/targets/thurbox/model"
 )
@@ -32,6 +33,11 @@ func (thurbox) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 
 // Formats returns Thurbox's only one.
 func (thurbox) Formats() []string { return []string{"thurbox"} }
+
+// AgentFiles returns the calls of set_roles that a project may have.
+func (thurbox) AgentFiles() []contract.AgentFile {
+	return []contract.AgentFile{{Path: format.RolesPath, Imported: true}}
+}
 
 // Import reads roles of files and databases.
 func (thurbox) Import(src contract.Source) (contract.Imported, diag.List) {

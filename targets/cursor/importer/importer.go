@@ -97,7 +97,6 @@ func (im *importer) read() {
 		in = im.namedInputs()
 	} else {
 		in = im.knownInputs()
-		im.left()
 	}
 	im.each(in.servers, im.serversFile)
 	im.each(in.lists, im.permissionsFile)
@@ -200,27 +199,6 @@ func (im *importer) parse(d document, parse parser, program string) *located.Val
 		return nil
 	}
 	return v
-}
-
-// left notes what lies beside and is not imported.
-func (im *importer) left() {
-	for _, beside := range []struct{ name, why string }{
-		{".cursor/agents", "a subagent of Cursor has all of the session's tools"},
-		{".cursor/hooks.json", "programs decide, which the source cannot say"},
-		{".cursor/modes.json", "Cursor does not read it"},
-		{".cursor/rules", "instructions for every session, which no mode owns"},
-		{".cursor/sandbox.json", "what a sandbox confines is no permission of a role"},
-		{".cursorignore", "it hides files from Cursor's own tools: deny them in can.read"},
-	} {
-		info, err := fs.Stat(im.src.Root, beside.name)
-		if err != nil {
-			continue
-		}
-		if data, _ := fs.ReadFile(im.src.Root, beside.name); !info.IsDir() && strings.Contains(string(data), ownHook) {
-			continue
-		}
-		im.out.Note(contract.Left, diag.Pos{File: beside.name}, "", path.Base(beside.name), beside.why)
-	}
 }
 
 // role returns a role that says nothing yet: what no file of Cursor says is left to the agent.

@@ -161,7 +161,7 @@ func (im *importer) read() {
 	im.first(im.Ignore, im.ignoreFile)
 	im.first(im.Modes, im.modesFile)
 	if im.dialect == format.Stock {
-		im.first([]string{"custom_modes.yaml", "custom_modes.yml"}, im.modesFile)
+		im.first(globalModes, im.modesFile)
 	}
 	if im.src.Home != nil {
 		for _, dir := range globalFolders(im.Extension) {
@@ -170,8 +170,10 @@ func (im *importer) read() {
 		}
 	}
 	im.rulesFolders()
-	im.left()
 }
+
+// globalModes are the names of a global modes file that somebody copied into a project.
+var globalModes = []string{"custom_modes.yaml", "custom_modes.yml"}
 
 // globalFolders are where editors keep the storage of an extension, below the
 // home folder: VS Code and its relatives, on Linux, macOS and Windows.
@@ -237,16 +239,6 @@ func (im *importer) kindOf(name string) kind {
 		return modesKind
 	}
 	return 0
-}
-
-// left notes what lies beside and is neither a permission nor a text of a mode.
-func (im *importer) left() {
-	for _, name := range []string{path.Dir(im.Rules[0]) + "/rules", ".roorules", ".clinerules", "AGENTS.md"} {
-		if im.dialect == format.Stock && im.any(name) {
-			im.out.Note(contract.Left, diag.Pos{File: name}, "", name,
-				"instructions for every mode, which no mode owns")
-		}
-	}
 }
 
 // finish builds the project.

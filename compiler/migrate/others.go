@@ -1,0 +1,63 @@
+package migrate
+
+import (
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/located"
+)
+
+// otherFiles are the files of agents that modec has no target for, and those that belong to no
+// agent alone. Each agent reads them in a project; what the agents read elsewhere is not here.
+var otherFiles = func() (files []contract.AgentFile) {
+	for _, agent := range []struct {
+		name        string
+		paths       []string // with what its agent decides by
+		instruction []string
+	}{
+		{"Gemini CLI", []string{".gemini/"}, []string{"GEMINI.md", ".geminiignore"}},
+		{"Codex", []string{".codex/"}, nil},
+		{"opencode", []string{"opencode.json", "opencode.jsonc", ".opencode/"}, nil},
+		{"Kilo Code", []string{"kilo.json", "kilo.jsonc", ".kilo/"}, nil},
+		{"GitHub Copilot", []string{
+			".github/copilot/", ".github/mcp.json", ".github/agents/", ".github/hooks/", ".vscode/mcp.json",
+		}, []string{".github/copilot-instructions.md", ".github/instructions/", ".github/prompts/", ".github/chatmodes/"}},
+		{"Windsurf", []string{".windsurf/", ".devin/"}, []string{".windsurfrules", ".codeiumignore"}},
+		{"Cline", nil, []string{".clinerules", ".clinerules/", ".clineignore"}},
+		{"Aider", []string{".aider.conf.yml"}, []string{".aiderignore"}},
+	} {
+		for _, p := range agent.paths {
+			files = append(files, contract.AgentFile{Path: p, Reason: contract.NoTarget,
+				Why: "modec has no target for " + agent.name + ": it stays in force"})
+		}
+		for _, p := range agent.instruction {
+			files = append(files, contract.AgentFile{Path: p, Reason: contract.Instructions,
+				Why: agent.name + " reads it, for which modec has no target; no permissions"})
+		}
+	}
+	files = append(files, contract.AgentFile{Path: ".vscode/settings.json", Look: chatSettings})
+	for _, name := range []string{"AGENTS.md", "AGENT.md", "AGENTS.override.md"} {
+		files = append(files, contract.AgentFile{Path: name, Reason: contract.Instructions,
+			Why: "instructions for every agent and session; no permissions"})
+	}
+	return append(files,
+		contract.AgentFile{Path: "AGENTS.local.md", Reason: contract.Private, Why: "instructions; no permissions"},
+		contract.AgentFile{Path: ".agents/", Reason: contract.Prompts, Why: "skills that several agents read"})
+}()
+
+// chatSettings looks for what the settings of VS Code say to its own agent.
+func chatSettings(data []byte) (contract.Reason, string) {
+	v, err := located.JSONC("", data)
+	if err != nil {
+		return "", ""
+	}
+	for _, m := range v.Fields() {
+		for _, prefix := range []string{"chat.tools.", "chat.permissions."} {
+			if strings.HasPrefix(m.Key, prefix) {
+				return contract.NoTarget, m.Key + " decides in VS Code's own chat, for which modec has no target: " +
+					"it stays in force"
+			}
+		}
+	}
+	return "", ""
+}
