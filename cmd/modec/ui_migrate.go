@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,8 +32,8 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 	list("roles", rep.Roles)
 	list("servers", rep.Servers)
 	if len(rep.Silent) > 0 {
-		u.printf("%-12s %s: nothing in %s permits, asks or denies\n", "no rules", diag.Clean(strings.Join(rep.Silent, ", ")),
-			map[bool]string{true: "it", false: "them"}[len(rep.Silent) == 1])
+		u.printf("%-12s nothing is permitted, asked about or denied in %s\n", "no rules",
+			diag.Clean(strings.Join(rep.Silent, ", ")))
 	}
 	rules := rep.Rules
 	u.printf("%-12s %d of %s (%.1f %%)\n", "understood", rules.Understood, count(rules.Of, "rule"), rules.Percent())
@@ -59,40 +60,51 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 // mostNested is how many folders with files of their own are printed.
 const mostNested = 10
 
-// seen prints what is there and is not imported.
+// seen prints what is there and is not imported: a line for each reason, and for each project in a
+// folder of its own.
 func (u *ui) seen(list []migrate.Seen) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b migrate.Seen) int {
+		return cmp.Or(slices.Index(contract.Reasons, a.Reason)-slices.Index(contract.Reasons, b.Reason),
+			strings.Compare(a.Why, b.Why))
+	})
 	nested := 0
-	for _, x := range list {
-		if x.Reason == contract.Nested {
+	for i := 0; i < len(list); {
+		x, names := list[i], []string{}
+		for ; i < len(list) && list[i].Why == x.Why && (len(names) == 0 || x.Next == ""); i++ {
+			names = append(names, sighted(list[i]))
+		}
+		line := fmt.Sprintf("%-15s %s: %s", "not-imported", strings.Join(names, ", "), x.Why)
+		if x.Next != "" {
 			if nested++; nested > mostNested && !u.verbose {
 				continue
 			}
-		}
-		line := fmt.Sprintf("%-15s %s", "not-imported", x.Path)
-		switch {
-		case len(x.Names) > 0 && x.Reason == contract.Nested:
-			line += " (" + few(x.Names) + ")"
-		case len(x.Names) > 0:
-			line += fmt.Sprintf(" (%s: %s)", counted(x), few(x.Names))
-		case x.Files != 0 && strings.HasSuffix(x.Path, "/"):
-			line += " (" + counted(x) + ")"
-		}
-		if line += ": " + x.Why; x.Next != "" {
-			line += ": " + x.Next
+			line += "; next: " + x.Next
 		}
 		u.printf("  %s\n", diag.Clean(line))
 	}
 	if more := nested - mostNested; more > 0 && !u.verbose {
-		u.printf("  %-15s %s more with files of agents (-v lists them)\n", "not-imported", count(more, "folder"))
+		u.printf("  %-15s %s more with a project of its own (-v lists them)\n", "not-imported", count(more, "folder"))
 	}
 }
 
-// counted says how many files of a kind there are.
-func counted(x migrate.Seen) string {
+// sighted names what was seen.
+func sighted(x migrate.Seen) string {
+	files := count(x.Files, "file")
 	if x.More {
-		return fmt.Sprintf("%d files or more", x.Files)
+		files += " or more"
 	}
-	return count(x.Files, "file")
+	switch {
+	case x.Next != "":
+		return fmt.Sprintf("%s (%s)", x.Path, few(x.Names))
+	case strings.HasPrefix(x.Path, "**/") && x.Files == 1:
+		return few(x.Names)
+	case len(x.Names) > 0 && !strings.HasPrefix(x.Path, "**/"):
+		return fmt.Sprintf("%s (%s: %s)", x.Path, files, few(x.Names))
+	case x.Files > 1 || x.Files > 0 && strings.HasSuffix(x.Path, "/"):
+		return fmt.Sprintf("%s (%s)", x.Path, files)
+	}
+	return x.Path
 }
 
 // proof prints how the new source compares with the original files.

@@ -45,9 +45,9 @@ const (
 	NotSearched Reason = "not-searched"
 )
 
-// Reasons are all of them.
+// Reasons are all of them, those first that a person should know of first.
 var Reasons = []Reason{
-	Instructions, Prompts, Permission, Programs, Settings, Private, NoTarget, NotRead, Unknown, Nested, NotSearched,
+	Permission, Programs, Nested, NoTarget, NotSearched, Private, Unknown, NotRead, Settings, Prompts, Instructions,
 }
 
 // FileLister is an importer that lists the files of its agent, so that a migration can name

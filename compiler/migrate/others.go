@@ -41,7 +41,7 @@ var otherFiles = func() (files []contract.AgentFile) {
 			Why: "instructions for every agent and session; no permissions"})
 	}
 	return append(files,
-		contract.AgentFile{Path: "AGENTS.local.md", Reason: contract.Private, Why: "instructions; no permissions"},
+		contract.AgentFile{Path: "AGENTS.local.md", Reason: contract.Private, Why: "personal: instructions, no permissions"},
 		contract.AgentFile{Path: ".agents/", Reason: contract.Prompts, Why: "skills that several agents read"})
 }()
 

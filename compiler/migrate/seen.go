@@ -256,7 +256,8 @@ func (s *search) ofPerson(k agentKind, f found, at string) {
 	if f.isDir {
 		at += "/"
 	}
-	s.out = append(s.out, Seen{Path: at, Agent: k.target, Reason: contract.Private, Why: k.Why})
+	s.out = append(s.out, Seen{Path: at, Agent: k.target, Reason: contract.Private,
+		Why: "personal: " + k.Why})
 }
 
 // count adds the files of a kind: one, or those of a folder by their reason.
@@ -392,7 +393,7 @@ func (s *search) nestedIn(p place, scattered map[string]*Seen) {
 		if s.nested++; s.nested <= mostNested {
 			slices.Sort(names)
 			s.out = append(s.out, Seen{Path: p.folder, Files: len(names), Names: names, Reason: contract.Nested,
-				Why: "agents read it where they are started in that folder: import it by itself"})
+				Why: "a project of its own"})
 		}
 		return
 	}
@@ -438,8 +439,8 @@ func (s *search) byGit(req Request) {
 	}
 	ignored := s.ignored(req, paths)
 	for i := range s.out {
-		if x := &s.out[i]; ignored[x.Path] {
-			x.Reason, x.Why = contract.Private, "git ignores it; "+x.Why
+		if x := &s.out[i]; ignored[x.Path] && x.Reason != contract.Private {
+			x.Reason, x.Why = contract.Private, "personal, since git ignores it: "+x.Why
 		}
 	}
 }

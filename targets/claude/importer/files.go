@@ -25,7 +25,7 @@ func Files() []contract.AgentFile {
 			Why: "a subagent is a Markdown file"},
 		contract.AgentFile{Path: "CLAUDE.md", Reason: contract.Instructions, Why: memory},
 		contract.AgentFile{Path: ".claude/CLAUDE.md", Reason: contract.Instructions, Why: memory},
-		contract.AgentFile{Path: "CLAUDE.local.md", Reason: contract.Private, Why: memory},
+		contract.AgentFile{Path: "CLAUDE.local.md", Reason: contract.Private, Why: "personal: " + memory},
 		contract.AgentFile{Path: ".claude/rules/", Reason: contract.Instructions, Why: memory},
 		contract.AgentFile{Path: ".claude/output-styles/", Reason: contract.Instructions, Why: memory},
 		contract.AgentFile{Path: ".claude/commands/", Reason: contract.Prompts, Why: "prompts, no permissions",
