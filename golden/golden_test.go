@@ -220,7 +220,7 @@ func write(t *testing.T, name string, tree map[string]string) {
 // covered reports an error where merging an artifact into an empty file loses a part of
 // it: no shared place covers that part.
 func covered(f contract.File) error {
-	res, err := jsonedit.Merge([]byte("{}"), f.Data, f.Places, nil, jsonedit.Keep)
+	res, err := jsonedit.Merge([]byte("{}"), f.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Keep)
 	if err != nil {
 		return err
 	}

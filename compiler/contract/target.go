@@ -132,6 +132,9 @@ type File struct {
 	// Places are the places of modec's entries in a JSON file that people write too, as
 	// patterns of package jsonedit; nil: the whole file is modec's.
 	Places []string
+	// Keys are the members of an object at such a place that the target knows. Any other stays
+	// as a person wrote it; nil: all are the target's.
+	Keys []string
 }
 
 // PolicyFile is the compiled policy that the hooks read. A build writes it where an

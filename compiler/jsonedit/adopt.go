@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Adopt returns the entries of a file at the places of some patterns, as if modec had written them,
+// Adopt returns the entries of a file at the places of a pattern, as if modec had written them,
 // of those that were taken over. What is taken is named as a report names it: by the entry's own
 // text or name, which a key or a value may stand beside ("allow Bash(ls)", "defaultMode plan").
 // Objects and lists on the way to the entries stay the person's. Nil is returned for a file that is
 // not JSON.
-func Adopt(have []byte, patterns, taken []string) Entries {
+func Adopt(have []byte, p Pattern, taken []string) Entries {
 	have, _ = bytes.CutPrefix(have, byteOrderMark)
-	entries, err := flatten(have, patterns)
+	entries, err := flatten(have, p.Places)
 	if err != nil {
 		return nil
 	}
@@ -34,7 +34,9 @@ func Adopt(have []byte, patterns, taken []string) Entries {
 			of = func(what string) bool { return what == name || strings.HasPrefix(what, name+" ") }
 		}
 		if slices.ContainsFunc(taken, of) {
-			out[e.place] = e.sum()
+			if out[e.place] = e.sum(); e.kind == plainValue {
+				out[e.place] = sumOf(e.value, p.Keys)
+			}
 		}
 	}
 	return out

@@ -15,6 +15,7 @@ type editor struct {
 	have      []byte
 	root      *hujson.Value
 	layout    layout
+	keys      []string // of an entry that is an object; nil: all of them
 	owned     []Entries
 	force     Force
 	out       Entries
@@ -39,17 +40,27 @@ func (ed *editor) owns(place string) string {
 // ownsAll reports whether everything in the file is modec's. A comment anywhere, or a comma
 // behind the last item, is somebody's.
 func (ed *editor) ownsAll() bool {
-	if ed.owns("") != Container || !json.Valid(ed.have) {
+	if ed.owns("") != Container || !json.Valid(ed.have) || ed.shares() {
 		return false
 	}
-	rest, err := Merge(ed.have, nil, nil, ed.owned, ed.force)
+	rest, err := Merge(ed.have, nil, Pattern{}, ed.owned, ed.force)
 	return err == nil && rest.Data == nil && len(rest.Conflicts) == 0
 }
 
 // wrote reports whether modec wrote a value as it stands at a place.
 func (ed *editor) wrote(place string, v hujson.Value) bool {
-	sum := hash(canonical(v))
-	return slices.ContainsFunc(ed.owned, func(e Entries) bool { return e[place] == sum })
+	own := hash(canonical(without(v, theirs(v, ed.keys))))
+	return slices.ContainsFunc(ed.owned, func(e Entries) bool {
+		r := recorded(e[place])
+		return r.of(v) || r.hash == own
+	})
+}
+
+// shares reports whether an entry that modec wrote has members of a person's.
+func (ed *editor) shares() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(ed.out)), func(sum string) bool {
+		return len(recorded(sum).theirs) > 0
+	})
 }
 
 // put adds an entry or updates it.
@@ -63,16 +74,36 @@ func (ed *editor) put(e entry) {
 	case there == nil:
 		ed.addMember(e.tokens, ed.layout.format(e.value, len(e.tokens)))
 		ed.out[e.place] = e.sum()
-	case canonical(*there) == canonical(e.value):
+	case canonical(without(*there, theirs(*there, ed.keys))) == canonical(e.value):
 		if ed.owns(e.place) != nobody {
-			ed.out[e.place] = e.sum()
+			ed.out[e.place] = sumOf(*there, ed.keys)
 		}
 	case ed.wrote(e.place, *there) || ed.force == Overwrite:
-		there.Value = ed.layout.format(e.value, len(e.tokens)).Value
-		ed.out[e.place] = e.sum()
+		there.Value = ed.beside(*there, e).Value
+		ed.out[e.place] = sumOf(*there, ed.keys)
 	default:
 		ed.conflict(e.place, there)
 	}
+}
+
+// beside returns an entry as it is emitted, with the members that a person added to the one that is
+// there.
+func (ed *editor) beside(there hujson.Value, e entry) hujson.Value {
+	v := ed.layout.format(e.value, len(e.tokens))
+	from, ok := there.Value.(*hujson.Object)
+	to, also := v.Value.(*hujson.Object)
+	if !ok || !also {
+		return v
+	}
+	names, depth := theirs(there, ed.keys), len(e.tokens)+1
+	for i := range from.Members {
+		if m := from.Members[i]; slices.Contains(names, nameOf(&m)) {
+			m.Name.BeforeExtra, m.Name.AfterExtra = nil, nil
+			m.Value.AfterExtra = nil
+			to.Members = add(ed.layout, to.Members, m, memberGap, &to.AfterExtra, depth)
+		}
+	}
+	return v
 }
 
 func (ed *editor) conflict(place string, v *hujson.Value) {

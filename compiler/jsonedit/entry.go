@@ -43,6 +43,70 @@ func hash(text string) string {
 	return hex.EncodeToString(h[:16])
 }
 
+// record is what Entries record of a value.
+type record struct {
+	hash   string
+	theirs []string // the members that are a person's, sorted
+}
+
+// sumOf returns the record of a value in which a target knows some keys, as Entries have it.
+func sumOf(v hujson.Value, keys []string) string {
+	names := theirs(v, keys)
+	sum := hash(canonical(without(v, names)))
+	if len(names) == 0 {
+		return sum
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return sum
+	}
+	return sum + " " + string(list)
+}
+
+// recorded reads what Entries have of a value.
+func recorded(sum string) record {
+	var r record
+	list := ""
+	r.hash, list, _ = strings.Cut(sum, " ")
+	if list != "" && json.Unmarshal([]byte(list), &r.theirs) != nil {
+		return record{}
+	}
+	return r
+}
+
+// of reports whether a value is what was recorded, but for what is a person's in it.
+func (r record) of(v hujson.Value) bool { return hash(canonical(without(v, r.theirs))) == r.hash }
+
+// theirs returns the members of an object that are not among some keys, sorted.
+func theirs(v hujson.Value, keys []string) (names []string) {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok || keys == nil {
+		return nil
+	}
+	for i := range object.Members {
+		if name := nameOf(&object.Members[i]); !slices.Contains(keys, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// without returns an object without some of its members.
+func without(v hujson.Value, names []string) hujson.Value {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok || len(names) == 0 {
+		return v
+	}
+	rest := &hujson.Object{}
+	for _, m := range object.Members {
+		if !slices.Contains(names, nameOf(&m)) {
+			rest.Members = append(rest.Members, m)
+		}
+	}
+	return hujson.Value{Value: rest}
+}
+
 // flatten lists the entries of an emitted file in its order, each container before
 // what it contains.
 func flatten(want []byte, patterns []string) ([]entry, error) {

@@ -14,6 +14,9 @@
 //	/permissions/allow/- every item of the list
 //	/version             one value
 //
+// An entry that is an object may have members of a person's beside those that the target knows
+// ([Pattern.Keys]): they stay where modec changes the rest, and leave the file with the entry.
+//
 // modec owns an entry that it wrote, as its lock remembers. An entry that was there
 // before belongs to the person who wrote it, also where modec emits the same: when the
 // rule leaves the source, the entry stays. A file in which everything is modec's is laid out
@@ -30,9 +33,9 @@ import (
 )
 
 // Entries are the entries that modec wrote into a file, by their place. The value
-// records what was written, so that an edit is noticed: a hash for a value, "" for an
-// item of a list (whose place contains its text), Container for an object or a list
-// that was created for the entries in it.
+// records what was written, so that an edit is noticed: a hash for a value, with the names of
+// the members in it that are a person's, "" for an item of a list (whose place contains its
+// text), Container for an object or a list that was created for the entries in it.
 type Entries map[string]string
 
 // Container marks an object or a list that leaves the file with its last entry.
@@ -66,7 +69,7 @@ func (e Entries) Edited(file []byte) bool {
 func hasEntry(root *hujson.Value, tokens []string, sum string) bool {
 	if sum != "" {
 		v := find(root, tokens)
-		return v != nil && hash(canonical(*v)) == sum
+		return v != nil && recorded(sum).of(*v)
 	}
 	last := len(tokens) - 1
 	list := find(root, tokens[:last])
@@ -105,12 +108,20 @@ type Result struct {
 	Taken     []string // the places of modec's entries that were taken out
 }
 
+// Pattern says which entries of a file a target writes.
+type Pattern struct {
+	Places []string // the patterns of their places
+	// Keys are the members that the target knows in an entry that is an object. The others
+	// are a person's. nil: all are the target's.
+	Keys []string
+}
+
 // Merge puts the entries of want into have. Either may be nil: have for a file that
 // does not exist, want for one that is no longer emitted. owned are the entries that
 // modec wrote before, by one build or an interrupted one. Overwrite resolves conflicts
 // in favour of want, but never replaces an object or a list by a value of another kind.
-func Merge(have, want []byte, patterns []string, owned []Entries, force Force) (Result, error) {
-	entries, err := flatten(want, patterns)
+func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, error) {
+	entries, err := flatten(want, p.Places)
 	if err != nil {
 		return Result{}, fmt.Errorf("the artifact is not JSON: %w", err)
 	}
@@ -125,7 +136,8 @@ func Merge(have, want []byte, patterns []string, owned []Entries, force Force) (
 	if _, ok := root.Value.(*hujson.Object); !ok {
 		return Result{Conflicts: []Conflict{{Line: lineOf(have, root.StartOffset), Got: kindOf(root)}}}, nil
 	}
-	ed := editor{have: have, root: &root, layout: layoutOf(root, have), owned: owned, force: force, out: Entries{}}
+	ed := editor{have: have, root: &root, layout: layoutOf(root, have), keys: p.Keys, owned: owned, force: force,
+		out: Entries{}}
 	ed.removeAllBut(entries)
 	for _, e := range entries {
 		ed.put(e)

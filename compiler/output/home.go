@@ -321,7 +321,7 @@ func (h *home) restored(p string, have []byte) ([]byte, bool) {
 			replaced = append(replaced, place)
 		}
 	}
-	back, err := jsonedit.Merge(res.Data, before, replaced, nil, jsonedit.Keep)
+	back, err := jsonedit.Merge(res.Data, before, jsonedit.Pattern{Places: replaced}, nil, jsonedit.Keep)
 	if err != nil || len(back.Conflicts) > 0 {
 		return res.Data, true // a person's own word since
 	}
@@ -359,7 +359,7 @@ func (h *home) withoutEntries(
 	for _, r := range records {
 		owned = append(owned, maps.Clone(r.Entries))
 	}
-	res, err := jsonedit.Merge(have, nil, nil, owned, jsonedit.Keep)
+	res, err := jsonedit.Merge(have, nil, jsonedit.Pattern{}, owned, jsonedit.Keep)
 	if err == nil && len(res.Conflicts) > 0 {
 		for _, x := range res.Conflicts {
 			h.diags.Warnf(diag.Edited, diag.Pos{File: p, Line: x.Line, Col: 1},
@@ -368,7 +368,7 @@ func (h *home) withoutEntries(
 				delete(e, x.Place)
 			}
 		}
-		res, err = jsonedit.Merge(have, nil, nil, owned, jsonedit.Keep)
+		res, err = jsonedit.Merge(have, nil, jsonedit.Pattern{}, owned, jsonedit.Keep)
 	}
 	if err != nil {
 		unmerged(&h.diags, records[0].Target, p, err)

@@ -154,7 +154,7 @@ func (h *home) write(ctx context.Context, changes []Change, kept []contract.File
 
 // asArtifact merges what was there before with the artifact of the same content.
 func asArtifact(f contract.HomeFile, original []byte) (Merged, bool) {
-	res, err := jsonedit.Merge(original, f.Artifact.Data, f.Places, nil, true)
+	res, err := jsonedit.Merge(original, f.Artifact.Data, jsonedit.Pattern{Places: f.Places}, nil, true)
 	if err != nil || len(res.Conflicts) > 0 {
 		return Merged{}, false
 	}
@@ -186,7 +186,7 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 	if base == nil {
 		base = f.Start
 	}
-	res, err := jsonedit.Merge(base, f.Data, f.Places, nil, jsonedit.Force(h.opt.Force))
+	res, err := jsonedit.Merge(base, f.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Force(h.opt.Force))
 	if err != nil {
 		unmerged(&h.diags, t.Name(), f.Path, err)
 		return p, false

@@ -267,7 +267,7 @@ func (w *writer) plan(b Build) []Change {
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
-			if c, ok := w.merge(name, f.Path, f.Data, f.Places); ok {
+			if c, ok := w.merge(name, f.Path, f.Data, jsonedit.Pattern{Places: f.Places, Keys: f.Keys}); ok {
 				changes = append(changes, c)
 			}
 			return
@@ -317,7 +317,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 			continue
 		}
 		if hash == mergedFile {
-			if c, ok := w.merge(name, p, nil, nil); ok {
+			if c, ok := w.merge(name, p, nil, jsonedit.Pattern{}); ok {
 				changes = append(changes, c)
 			}
 			continue
@@ -332,7 +332,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 // merge decides what happens to a file that people write too; want is nil where it
 // is no longer emitted. ok is false where nothing happens to it, or where it is in the
 // way.
-func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change, ok bool) {
+func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c Change, ok bool) {
 	have, err := w.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -353,12 +353,12 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		}
 	}
 	if o, ok := w.takenOver(p, have); ok {
-		owned = append(owned, jsonedit.Adopt(have, patterns, o.Taken))
+		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
 	}
-	res, err := jsonedit.Merge(have, want, patterns, owned, jsonedit.Force(w.opt.Force))
+	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Force(w.opt.Force))
 	state := w.sharedState(p, have, res.Conflicts)
 	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
-		res, err = jsonedit.Merge(have, want, patterns, owned, jsonedit.Overwrite)
+		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
 		unmerged(&w.diags, name, p, err)
@@ -378,7 +378,7 @@ func (w *writer) merge(name, p string, want []byte, patterns []string) (c Change
 		data:    res.Data,
 		have:    have,
 		entries: res.Entries,
-		places:  patterns,
+		places:  entries.Places,
 	}
 	switch {
 	case res.Data == nil:

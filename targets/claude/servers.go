@@ -123,6 +123,9 @@ func (e *emitter) serversOf(s *policy.Subject) (list []*ir.Server, external *ir.
 	return list, external, differs
 }
 
+// serverKeys are the members of a server's entry that the source decides.
+var serverKeys = []string{"type", "command", "args", "env", "url", "headers", "timeout"}
+
 func serversJSON(servers []*ir.Server) []byte {
 	all := contract.Object{}
 	for _, s := range servers {

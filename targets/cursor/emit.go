@@ -56,7 +56,8 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.emit(p)
 	}
 	if list := e.servers(); len(list) > 0 {
-		e.add(projectFile(format.ServersFile), contract.JSON(contract.Object{"mcpServers", list}), contract.MCPServers)
+		e.files = append(e.files, contract.File{Path: projectFile(format.ServersFile),
+			Data: contract.JSON(contract.Object{"mcpServers", list}), Places: contract.MCPServers, Keys: serverKeys})
 	}
 	if e.diags.HasErrors() {
 		return nil, e.diags

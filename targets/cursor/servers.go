@@ -6,6 +6,9 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
+// serverKeys are the members of a server's entry that the source decides.
+var serverKeys = []string{"type", "command", "args", "env", "url", "headers"}
+
 // servers returns the shared servers: those that some subject may use and that are on by
 // default or named by an exception.
 func (e *emitter) servers() contract.Object {

@@ -141,6 +141,16 @@ func (e *emitter) serversJSON(servers []server) []byte {
 	return marshal(contract.Object{"mcpServers", all})
 }
 
+// serverKeys are the members of a server's entry that the source decides. Where it has no mode, it
+// says nothing of what is approved or denied.
+func (e *emitter) serverKeys() []string {
+	keys := []string{"type", "command", "args", "cwd", "env", "url", "headers", "timeout", "disabled", "defaultEnabled"}
+	if len(e.in.Project.Modes) > 0 {
+		keys = append(keys, "alwaysAllow", "disabledTools")
+	}
+	return keys
+}
+
 func (e *emitter) serverJSON(sv server) contract.Object {
 	o := append(contract.Object{"type", types[sv.Type]}, transport(sv)...)
 	if sv.TimeoutSeconds > 0 {

@@ -72,7 +72,7 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	}
 	if len(p.Servers) > 0 {
 		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers),
-			Places: contract.MCPServers})
+			Places: contract.MCPServers, Keys: e.serverKeys()})
 	}
 	files = append(files, e.ignoreFile()...)
 	for i := range p.Modes {

@@ -253,6 +253,9 @@ func (im *importer) finish() {
 	}
 	sortProject(p)
 	im.out.Project = p
+	if len(p.Modes) == 0 {
+		im.withoutModes()
+	}
 	if im.unsure {
 		for _, f := range im.out.Files {
 			if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f }) {
@@ -263,6 +266,18 @@ func (im *importer) finish() {
 		}
 	}
 	im.layOut(p)
+}
+
+// withoutModes notes that what a file of servers approves and withholds stays there: only a mode
+// could say it.
+func (im *importer) withoutModes() {
+	for i := range im.out.Notes {
+		n := &im.out.Notes[i]
+		key, _, _ := strings.Cut(n.What, " ")
+		if n.Kind == contract.Understood && (key == "alwaysAllow" || key == "disabledTools") {
+			n.Kind, n.Why = contract.Kept, "there is no mode that could say it: it stays in the server's entry"
+		}
+	}
 }
 
 // layOut puts the originals where the model finds them, one tree for each modes file:
