@@ -19,7 +19,7 @@ type initCmd struct {
 	textOrJSON
 	Template      string `default:"default" placeholder:"NAME" help:"What to start from."`
 	ListTemplates bool   `help:"List the templates and write nothing."`
-	Force         bool   `help:"Write a project below another one."`
+	Force         bool   `help:"Write a project below another one, or beside the files of agents."`
 	Into          string `arg:"" optional:"" name:"dir" help:"The folder to write into. Default: the project."`
 }
 
@@ -27,7 +27,8 @@ func (initCmd) Help() string {
 	return `Writes modec.toml, a small source in modec/, and the schema in cue.mod/pkg, so that editors and cue vet
 understand the source offline. Where one of these files exists already, nothing is written. A template is a
 whole project for a common case: a reviewer, a pipeline, writers who change documents only. Below a project
-nothing is written unless you name the folder, or give --force.
+nothing is written unless you name the folder, or give --force. Where agents have files already, modec migrate makes
+the source of them, and modec init writes nothing without --force.
 
 Examples:
   modec init
@@ -73,6 +74,10 @@ func (c *initCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if len(there) > 0 && !c.Force {
+		return fmt.Errorf("the files of an agent are here already (%s), and nothing was written: `%s` makes a source "+
+			"of them, and `--force` writes a template beside them", diag.Clean(few(there)), e.migrating(dir))
+	}
 	opt := output.PutOptions{Dir: dir, Existing: output.KeepExisting, Progress: e.progress()}
 	if list := output.Put(e.ctx, files, opt); list.HasErrors() {
 		return e.ui.fail(list)
@@ -91,15 +96,23 @@ func (c *initCmd) Run(e *env) error {
 	if rel, err := filepath.Rel(e.cwd, dir); err == nil && rel != "." {
 		next += " -C " + rel
 	}
-	if len(there) > 0 {
-		e.ui.note("note: the files of an agent are here already (%s): to make a source of them, "+
-			"move modec.toml and modec/ away and run `modec migrate`\n", diag.Clean(few(there)))
-	}
 	e.ui.note("next: %s\n", next)
 	return nil
 }
 
-// agentFiles returns the files of agents that a folder has. It fails where the folder has
+// migrating returns the command that imports what a folder has.
+func (e *env) migrating(dir string) string {
+	rel, err := filepath.Rel(e.cwd, dir)
+	switch {
+	case err != nil:
+		rel = dir
+	case rel == ".":
+		return "modec migrate"
+	}
+	return "modec -C " + contract.ShellQuote(filepath.ToSlash(rel)) + " migrate"
+}
+
+// agentFiles returns the files of agents in a folder that can be imported. It fails where the folder has
 // one of a new project's files.
 func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 	root, err := os.OpenRoot(dir)
@@ -115,7 +128,7 @@ func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 			return nil, err
 		}
 	}
-	return migrate.AgentFiles(root.FS(), e.targets), nil
+	return migrate.Importable(root.FS(), e.targets), nil
 }
 
 // few lists the first of some names.

@@ -282,11 +282,7 @@ func (c *migrateCmd) nothing(
 func (c *migrateCmd) advise(e *env, seen []migrate.Seen) {
 	for i := range seen {
 		if x := &seen[i]; x.Reason == contract.Nested {
-			folder := filepath.Join(c.folder, filepath.FromSlash(x.Path))
-			if rel, err := filepath.Rel(e.cwd, folder); err == nil {
-				folder = rel
-			}
-			x.Next = "modec -C " + contract.ShellQuote(filepath.ToSlash(folder)) + " migrate"
+			x.Next = e.migrating(filepath.Join(c.folder, filepath.FromSlash(x.Path)))
 		}
 	}
 }

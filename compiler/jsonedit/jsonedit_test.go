@@ -25,7 +25,7 @@ func merged(t *testing.T, have, want string, patterns []string, owned ...Entries
 	if want != "" {
 		w = []byte(want)
 	}
-	r, err := Merge([]byte(have), w, patterns, owned, Keep)
+	r, err := Merge([]byte(have), w, Pattern{Places: patterns}, owned, Keep)
 	if err != nil || len(r.Conflicts) > 0 {
 		t.Fatalf("%s: got %v, %v", have, err, r.Conflicts)
 	}
@@ -175,14 +175,14 @@ func TestConflicts(t *testing.T) {
 			[]Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, ""},
 		{"no object", "[1]", nil, []Conflict{{Line: 1, Got: "a list"}}, ""},
 	} {
-		r, err := Merge([]byte(c.have), []byte(want), servers, c.owned, Keep)
+		r, err := Merge([]byte(c.have), []byte(want), Pattern{Places: servers}, c.owned, Keep)
 		if err != nil || !cmp.Equal(r.Conflicts, c.want) {
 			t.Errorf("%s: got %v, %v, want %v", c.name, r.Conflicts, err, c.want)
 		}
 		if len(c.want) > 0 && r.Data != nil {
 			t.Errorf("%s: got %s beside a conflict", c.name, r.Data)
 		}
-		forced, err := Merge([]byte(c.have), []byte(want), servers, c.owned, Overwrite)
+		forced, err := Merge([]byte(c.have), []byte(want), Pattern{Places: servers}, c.owned, Overwrite)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,11 +195,11 @@ func TestConflicts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Merge([]byte("{ no"), []byte(want), servers, nil, Overwrite); err == nil {
+	if _, err := Merge([]byte("{ no"), []byte(want), Pattern{Places: servers}, nil, Overwrite); err == nil {
 		t.Error("no JSON: got no error")
 	}
 	// Taken out of the source after somebody edited it.
-	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, nil, []Entries{owned}, Keep)
+	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, Pattern{}, []Entries{owned}, Keep)
 	if err != nil || !cmp.Equal(r.Conflicts, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}) {
 		t.Errorf("got %v, %v", r.Conflicts, err)
 	}
@@ -324,18 +324,18 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte("{\r\n// x\r\n}"))
 	f.Fuzz(func(t *testing.T, have []byte) {
 		want := []byte(`{"version": 1, "permissions": {"allow": ["a", "b"], "deny": ["z"]}}`)
-		r, err := Merge(have, want, permissions, nil, Keep)
+		r, err := Merge(have, want, Pattern{Places: permissions}, nil, Keep)
 		if err != nil || len(r.Conflicts) > 0 {
 			return
 		}
 		if _, err := hujson.Parse(bytes.TrimPrefix(r.Data, []byte("\uFEFF"))); err != nil {
 			t.Fatalf("%q became %q: %v", have, r.Data, err)
 		}
-		again, err := Merge(r.Data, want, permissions, []Entries{r.Entries}, Keep)
+		again, err := Merge(r.Data, want, Pattern{Places: permissions}, []Entries{r.Entries}, Keep)
 		if err != nil || !bytes.Equal(again.Data, r.Data) {
 			t.Fatalf("a second time %q became %q: %v", r.Data, again.Data, err)
 		}
-		if _, err := Merge(r.Data, nil, nil, []Entries{r.Entries}, Keep); err != nil {
+		if _, err := Merge(r.Data, nil, Pattern{}, []Entries{r.Entries}, Keep); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -362,7 +362,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 	for seed := range uint64(4000) {
 		p := person{rand.New(rand.NewPCG(seed, 9))}
 		have := p.file()
-		r, err := Merge([]byte(have), p.want(), permissions, nil, Keep)
+		r, err := Merge([]byte(have), p.want(), Pattern{Places: permissions}, nil, Keep)
 		if err != nil || len(r.Conflicts) > 0 {
 			continue
 		}
@@ -400,7 +400,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 				a.Elements = slices.Delete(a.Elements, i, i+1)
 			}
 		}
-		back, err := Merge(edited, nil, nil, []Entries{r.Entries}, Keep)
+		back, err := Merge(edited, nil, Pattern{}, []Entries{r.Entries}, Keep)
 		if err != nil || len(back.Conflicts) > 0 {
 			t.Fatalf("%q: %v %v", edited, err, back.Conflicts)
 		}
@@ -427,4 +427,58 @@ func itemsAt(t *testing.T, data []byte, place string) (items []string) {
 		}
 	}
 	return items
+}
+
+// TestPersonsMembers: the members of an entry that no target knows stay where modec changes the rest.
+func TestPersonsMembers(t *testing.T) {
+	p := Pattern{Places: []string{"/mcpServers/*"}, Keys: []string{"command", "args", "alwaysAllow"}}
+	have := []byte(`{"mcpServers": {
+  "docs": {"description": "The \u0041 docs", "command": "old", "alwaysAllow": ["rm"], "note": {"by": ["me"]}},
+  "mine": {"command": "x", "description": "y"}
+}}`)
+	want := []byte(`{"mcpServers": {"docs": {"command": "new", "args": ["a"]}}}`)
+	if r, err := Merge(have, want, p, nil, Keep); err != nil || len(r.Conflicts) != 1 {
+		t.Fatalf("a person's entry: %v, %v", r.Conflicts, err)
+	}
+	r, err := Merge(have, want, p, []Entries{Adopt(have, p, []string{"docs"})}, Keep)
+	if err != nil || len(r.Conflicts) > 0 {
+		t.Fatal(err, r.Conflicts)
+	}
+	for text, stays := range map[string]bool{`"The \u0041 docs"`: true, `{"by": ["me"]}`: true, `"new"`: true, "alwaysAllow": false,
+		`"mine": {"command": "x", "description": "y"}`: true} {
+		if strings.Contains(string(r.Data), text) != stays {
+			t.Errorf("%s: %v, want %v in\n%s", text, !stays, stays, r.Data)
+		}
+	}
+	same := func(have []byte, entries Entries) (Result, bool) {
+		t.Helper()
+		again, err := Merge(have, want, p, []Entries{entries}, Keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again, len(again.Conflicts) == 0 && bytes.Equal(again.Data, have)
+	}
+	if again, ok := same(r.Data, r.Entries); !ok {
+		t.Errorf("not the same again:\n%s\n%v", again.Data, again.Conflicts)
+	}
+	if r.Entries.Edited(r.Data) {
+		t.Error("got an edit, want none")
+	}
+
+	// Such members may be edited, added and removed; those of the target may not.
+	edited := bytes.Replace(r.Data, []byte(`"me"`), []byte(`"you"`), 1)
+	if again, ok := same(edited, r.Entries); !ok {
+		t.Errorf("an edit of a person's member: %v", again.Conflicts)
+	}
+	added := bytes.Replace(r.Data, []byte(`"note"`), []byte(`"alwaysAllow": ["rm"], "note"`), 1)
+	if again, ok := same(added, r.Entries); ok || len(again.Conflicts) != 1 || !again.Conflicts[0].Edited {
+		t.Errorf("a member of the target's that a person added: %v\n%s", again.Conflicts, again.Data)
+	}
+
+	// They leave the file with the entry.
+	gone, err := Merge(r.Data, nil, Pattern{}, []Entries{r.Entries}, Keep)
+	if err != nil || len(gone.Conflicts) > 0 || strings.Contains(string(gone.Data), "docs") ||
+		!strings.Contains(string(gone.Data), "mine") {
+		t.Errorf("after removal: %v %v\n%s", err, gone.Conflicts, gone.Data)
+	}
 }

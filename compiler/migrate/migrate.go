@@ -185,6 +185,17 @@ func AgentFiles(root fs.FS, all []contract.Target) []string {
 	return slices.Compact(in.files)
 }
 
+// Importable returns the files below a folder of which [Run] would make modes, roles or servers, or
+// which it would refuse, sorted.
+func Importable(root fs.FS, all []contract.Target) []string {
+	in, diags := read(Request{Root: root, Targets: all}, nil)
+	if p := in.project; len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 && !diags.HasErrors() {
+		return nil
+	}
+	slices.Sort(in.files)
+	return slices.Compact(in.files)
+}
+
 // imports is what the importers read, joined.
 type imports struct {
 	*merger
