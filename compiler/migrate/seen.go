@@ -54,8 +54,8 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 	}
 	ctx, end := context.WithTimeout(ctx, longest)
 	defer end()
-	s := &search{ctx: ctx, kinds: kindsOf(req), taken: map[string]bool{}, entries: mostEntries, looks: mostLooked,
-		out: []Seen{}}
+	s := &search{ctx: ctx, kinds: kindsOf(req), taken: map[string]bool{}, cleared: map[string]bool{},
+		entries: mostEntries, looks: mostLooked, out: []Seen{}}
 	for _, f := range in.files {
 		s.taken[f] = true
 	}
@@ -110,6 +110,7 @@ type search struct {
 	ctx     context.Context
 	kinds   []agentKind
 	taken   map[string]bool // files and folders that are read, noted or named already
+	cleared map[string]bool // files that an agent does not count as its own, behind its target
 	built   func(path string) bool
 	entries int // that may still be read
 	looks   int
@@ -268,11 +269,12 @@ func (s *search) count(p place, k agentKind, f found) {
 	}
 	groups := []*Seen{}
 	s.each(p, f, func(file string, link bool) bool {
-		if s.taken[p.at+file] || k.Look == nil && p.at == "" && s.built(file) {
+		if s.taken[p.at+file] || s.cleared[k.target+file] || k.Look == nil && s.built(file) {
 			return true
 		}
 		reason, why := s.look(p, k, file, link)
 		if reason == "" {
+			s.cleared[k.target+file] = true
 			return true
 		}
 		s.taken[p.at+file] = true
@@ -294,7 +296,9 @@ func (s *search) count(p place, k agentKind, f found) {
 		}
 		s.out = append(s.out, *group)
 	}
-	s.taken[p.at+f.path] = true
+	if f.isDir {
+		s.taken[p.at+f.path] = true
+	}
 }
 
 // look returns why a file is not imported.
@@ -371,7 +375,7 @@ func (s *search) wanted(req Request, paths []string) []string {
 func (s *search) ignored(req Request, paths []string) map[string]bool {
 	ignored := map[string]bool{}
 	if req.Ignored != nil && len(paths) > 0 && !s.cut() {
-		for _, name := range req.Ignored(s.ctx, paths) {
+		for _, name := range req.Ignored(s.ctx, slices.Clone(paths)) {
 			ignored[name] = true
 		}
 	}
@@ -407,11 +411,12 @@ func (s *search) nestedIn(p place, scattered map[string]*Seen) {
 // scatter adds a file to those of its kind in other folders.
 func (s *search) scatter(p place, k agentKind, f found, scattered map[string]*Seen) {
 	s.each(p, f, func(file string, link bool) bool {
-		if s.taken[file] || s.built(file) {
+		if s.taken[file] || s.cleared[k.target+file] || s.built(file) {
 			return true
 		}
 		reason, why := s.look(p, k, file, link)
 		if reason == "" {
+			s.cleared[k.target+file] = true
 			return true
 		}
 		s.taken[file] = true
