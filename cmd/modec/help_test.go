@@ -199,7 +199,8 @@ var (
 // foreignFiles are files of other programs that documents speak of.
 var foreignFiles = []string{
 	".pre-commit-config.yaml", "lefthook.yml", "CLAUDE.md", "AGENTS.md", "cue.mod/pkg", ".git/", ".vscode/", ".env",
-	".roo/", ".zoo/", "~/.config/modec", "custom_modes.yaml", "~/.roo", "modec/local/",
+	".roo/", ".zoo/", "~/.config/modec", "custom_modes.yaml", "~/.roo", "modec/local/", "CLAUDE.local.md",
+	".claude/settings.local.json",
 }
 
 // TestDocumentsAreTrue holds that what a document names in backticks exists: commands

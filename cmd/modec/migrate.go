@@ -46,9 +46,10 @@ places are reported and the stricter one holds.
 
 Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
 user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
-command, web, mcp and modes. What only one target can say is kept for that one. What is not imported is listed
-with the reason. Where the source says already what the files do, nothing is written. At the end, every decision of
-the original files is compared with the new source and with what is built from it.
+command, web, mcp and modes. What only one target can say is kept for that one. Every file of an agent that is
+there and not imported is listed with the reason (modec help targets). Where the source says already what the
+files do, nothing is written. At the end, every decision of the original files is compared with the new source and
+with what is built from it.
 
 The originals of what was imported are kept for you, outside the repository: the next build takes these files
 over, and modec clean puts them back, to the byte.

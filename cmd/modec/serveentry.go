@@ -98,8 +98,8 @@ func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the list of servers cannot be read: %w", err)
 	}
-	res, err := jsonedit.Merge(have, report.Config, jsonedit.Pattern{Places: []string{"/" + list.Field + "/modec"}}, nil,
-		jsonedit.Keep)
+	entry := jsonedit.Pattern{Places: []string{"/" + list.Field + "/modec"}}
+	res, err := jsonedit.Merge(have, report.Config, entry, nil, jsonedit.Keep)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s is not JSON: %w", list.File, err)

@@ -94,6 +94,22 @@ func TestARevision(t *testing.T) {
 	}
 }
 
+func TestIgnored(t *testing.T) {
+	dir, _ := repository(t, map[string]string{".gitignore": "/out\n*.log\n!keep.log\n", "src/x": "", "kept.log/x": ""})
+	write(t, filepath.Join(dir, "out/x"), "")
+	write(t, filepath.Join(dir, "a\nb.log"), "")
+	got, err := Ignored(t.Context(), dir, []string{"out", "src", "a\nb.log", "keep.log", "none"})
+	if want := []string{"out", "a\nb.log"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	if got, err := Ignored(t.Context(), dir, []string{"src"}); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v, want none", got, err)
+	}
+	if _, err := Ignored(t.Context(), t.TempDir(), []string{"src"}); err == nil {
+		t.Error("got no error outside of a repository")
+	}
+}
+
 func TestLinksAreNoFiles(t *testing.T) {
 	dir, git := repository(t, map[string]string{"modec.toml": "x"})
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {

@@ -21,7 +21,9 @@ var otherFiles = func() (files []contract.AgentFile) {
 		{"Kilo Code", []string{"kilo.json", "kilo.jsonc", ".kilo/"}, nil},
 		{"GitHub Copilot", []string{
 			".github/copilot/", ".github/mcp.json", ".github/agents/", ".github/hooks/", ".vscode/mcp.json",
-		}, []string{".github/copilot-instructions.md", ".github/instructions/", ".github/prompts/", ".github/chatmodes/"}},
+		}, []string{
+			".github/copilot-instructions.md", ".github/instructions/", ".github/prompts/", ".github/chatmodes/",
+		}},
 		{"Windsurf", []string{".windsurf/", ".devin/"}, []string{".windsurfrules", ".codeiumignore"}},
 		{"Cline", nil, []string{".clinerules", ".clinerules/", ".clineignore"}},
 		{"Aider", []string{".aider.conf.yml"}, []string{".aiderignore"}},
@@ -41,7 +43,8 @@ var otherFiles = func() (files []contract.AgentFile) {
 			Why: "instructions for every agent and session; no permissions"})
 	}
 	return append(files,
-		contract.AgentFile{Path: "AGENTS.local.md", Reason: contract.Private, Why: "personal: instructions, no permissions"},
+		contract.AgentFile{Path: "AGENTS.local.md", Reason: contract.Private,
+			Why: "personal: instructions, no permissions"},
 		contract.AgentFile{Path: ".agents/", Reason: contract.Prompts, Why: "skills that several agents read"})
 }()
 

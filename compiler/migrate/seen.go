@@ -24,7 +24,7 @@ type Seen struct {
 	More   bool            `json:"more,omitempty"`  // there are more than were counted
 	Names  []string        `json:"names,omitempty"` // of the files, where not all of the folder's are meant
 	Agent  string          `json:"agent,omitempty"` // the target; "" where modec has none
-	Reason contract.Reason `json:"reason"`
+	Reason contract.Reason `json:"reason" jsonschema:"modec help targets lists them"`
 	Why    string          `json:"why"`
 	Next   string          `json:"next,omitempty"` // a command that imports it
 }

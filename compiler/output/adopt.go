@@ -41,10 +41,7 @@ func (w *writer) adopt(l *Lock, c *Change) {
 		}
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
 	}
-	if !known || c.Action != Unchanged { // else a person may have changed what is beside modec's entries
-		a.Built = c.SHA256
-	}
-	a.Places = c.places
+	a.Built, a.Places = c.SHA256, c.places
 	if c.Action == Remove {
 		a.Built = ""
 	}

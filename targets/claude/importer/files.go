@@ -50,8 +50,8 @@ func permits(none string) func(data []byte) (contract.Reason, string) {
 		case err != nil:
 			return contract.Prompts, none
 		case a.Root.Get("hooks") != nil:
-			return contract.Programs, "its hooks run while it is active: a program decides, which the source cannot say; " +
-				"it stays in force"
+			return contract.Programs, "its hooks run while it is active: a program decides, which the source cannot " +
+				"say; it stays in force"
 		case a.Root.Get("allowed-tools") == nil:
 			return contract.Prompts, none
 		}

@@ -51,9 +51,10 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 	add(dir+"/commands/", contract.Prompts, "prompts, no permissions")
 	add(dir+"/skills/", contract.Prompts, "skills and what belongs to them, no permissions")
 	add(dir+"/skills-*/", contract.Prompts, "skills and what belongs to them, no permissions")
-	add(dir+"/tools/", contract.Programs, "tools that run in every mode: the source cannot say it, and they stay in force")
+	add(dir+"/tools/", contract.Programs, "tools that run in every mode, which the source cannot say: they stay in force")
 	if d == format.Kilo {
-		add(dir+"/", contract.NoTarget, "modec imports the modes of Kilo Code's legacy extension, and has no target for it")
+		add(dir+"/", contract.NoTarget,
+			"modec imports the modes of Kilo Code's legacy extension, and has no target for it")
 	} else {
 		add(dir+"/", contract.Unknown, "modec knows no permission that the agent reads from it")
 	}
@@ -74,8 +75,8 @@ func editorSettings(prefix string) func(data []byte) (contract.Reason, string) {
 			switch {
 			case !ok:
 			case key == "allowedCommands" || key == "deniedCommands":
-				return contract.Permission, m.Key + " decides on commands for whoever opens the folder, in every mode: " +
-					"it is not imported, and stays in force"
+				return contract.Permission, m.Key + " decides on commands for whoever opens the folder, in every " +
+					"mode: it is not imported, and stays in force"
 			default:
 				reason, why = contract.Settings, "settings of the extension, no permissions"
 			}
