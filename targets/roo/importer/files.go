@@ -51,7 +51,7 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 	add(dir+"/commands/", contract.Prompts, "prompts, no permissions")
 	add(dir+"/skills/", contract.Prompts, "skills and what belongs to them, no permissions")
 	add(dir+"/skills-*/", contract.Prompts, "skills and what belongs to them, no permissions")
-	add(dir+"/tools/", contract.Programs, "tools that run in every mode, which the source cannot say: they stay in force")
+	add(dir+"/tools/", contract.Programs, "tools that every mode has, which the source cannot say: they stay in force")
 	if d == format.Kilo {
 		add(dir+"/", contract.NoTarget,
 			"modec imports the modes of Kilo Code's legacy extension, and has no target for it")
