@@ -3,7 +3,6 @@ package migrate
 import (
 	"cmp"
 	"context"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -37,7 +36,7 @@ const (
 	mostNamed   = 100     // names of one kind
 	mostNested  = 200     // folders
 	deepest     = 5       // of the folders below the project's own
-	longest     = 2 * time.Second
+	longest     = 5 * time.Second
 	mostText    = 256 << 10 // bytes of such a file
 )
 
@@ -72,7 +71,7 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 	s.below(req, root)
 	s.byGit(req)
 	slices.SortStableFunc(s.out, func(a, b Seen) int { return cmp.Compare(a.Path, b.Path) })
-	if s.cut() {
+	if s.short {
 		s.out = append(s.out, Seen{Path: "**", Reason: contract.NotSearched, More: true,
 			Why: "the project is too large to look into every folder: `modec -C FOLDER migrate` looks into one"})
 	}
@@ -115,9 +114,11 @@ type search struct {
 	entries int // that may still be read
 	looks   int
 	nested  int
+	short   bool // something was left out
 	out     []Seen
 }
 
+// cut reports whether a limit is reached.
 func (s *search) cut() bool { return s.entries <= 0 || s.ctx.Err() != nil }
 
 // place is a folder in which an agent looks for its files.
@@ -205,6 +206,7 @@ func (f found) fits(folder bool) bool { return f.isLink || f.isDir == folder }
 // list reads a folder, sorted, as far as the limit allows.
 func (s *search) list(fsys fs.FS, dir string) []fs.DirEntry {
 	if s.cut() {
+		s.short = true
 		return nil
 	}
 	d, err := fsys.Open(dir)
@@ -220,7 +222,11 @@ func (s *search) list(fsys fs.FS, dir string) []fs.DirEntry {
 	for {
 		some, err := lister.ReadDir(min(1000, s.entries))
 		all = append(all, some...)
-		if s.entries -= len(some); err == io.EOF || err != nil || len(some) == 0 || s.cut() {
+		if s.entries -= len(some); err != nil || len(some) == 0 {
+			break
+		}
+		if s.cut() {
+			s.short = true
 			break
 		}
 	}
@@ -301,18 +307,26 @@ func (s *search) count(p place, k agentKind, f found) {
 	}
 }
 
+// notLooked is said of a file whose text may say more than its path.
+const notLooked = "modec did not look for permissions in it: it is a link, cannot be read, or is one of too many"
+
 // look returns why a file is not imported.
 func (s *search) look(p place, k agentKind, file string, link bool) (contract.Reason, string) {
-	reason, why := k.Reason, k.Why
-	if k.Look != nil && !link && s.looks > 0 {
-		s.looks--
-		if info, err := fs.Lstat(p.fsys, file); err == nil && info.Mode().IsRegular() && info.Size() <= mostText {
-			if data, err := contract.ReadImport(p.fsys, file); err == nil {
-				reason, why = k.Look(data)
-			}
-		}
+	if k.Look == nil {
+		return k.Reason, k.Why
 	}
-	return reason, why
+	if s.looks--; link || s.looks < 0 {
+		return contract.NotSearched, notLooked
+	}
+	info, err := fs.Lstat(p.fsys, file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > mostText {
+		return contract.NotSearched, notLooked
+	}
+	data, err := contract.ReadImport(p.fsys, file)
+	if err != nil {
+		return contract.NotSearched, notLooked
+	}
+	return k.Look(data)
 }
 
 // each calls f for a file, or for every file below a folder, until it returns false.
@@ -394,11 +408,13 @@ func (s *search) nestedIn(p place, scattered map[string]*Seen) {
 		}
 	}
 	if len(names) > 0 {
-		if s.nested++; s.nested <= mostNested {
-			slices.Sort(names)
-			s.out = append(s.out, Seen{Path: p.folder, Files: len(names), Names: names, Reason: contract.Nested,
-				Why: "a project of its own"})
+		if s.nested++; s.nested > mostNested {
+			s.short = true
+			return
 		}
+		slices.Sort(names)
+		s.out = append(s.out, Seen{Path: p.folder, Files: len(names), Names: names, Reason: contract.Nested,
+			Why: "a project of its own"})
 		return
 	}
 	for i, k := range s.kinds {

@@ -197,6 +197,7 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 	write(".roomodes", oneMode)
 	write(".claude/commands/a\n\x1b[31mb.md", permits)
+	write(".roo/commands/large.md", strings.Repeat("x", 1<<20))
 	for i := range 12_000 {
 		write(fmt.Sprintf(".claude/skills/%05d.md", i), "")
 	}
@@ -206,7 +207,7 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 	for name, target := range map[string]string{
 		".cursor/rules": outside, ".roo/rules": ".", "CLAUDE.md": filepath.Join(outside, "secret.md"), "loop": ".",
-		".claude/rules": "../.claude", ".gemini": "/",
+		".claude/rules": "../.claude", ".gemini": "/", ".claude/commands/link.md": filepath.Join(outside, "secret.md"),
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -227,18 +228,24 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 	got := map[string]migrate.Seen{}
 	for _, x := range seen {
-		got[x.Path] = x
+		got[x.Path+" "+string(x.Reason)] = x
 	}
-	for _, link := range []string{".cursor/rules", ".roo/rules", "CLAUDE.md", ".claude/rules", ".gemini"} {
-		if x := got[link]; x.Files != 1 || x.Reason == contract.Permission {
-			t.Errorf("the link %s: got %+v", link, x)
+	for _, link := range []string{
+		".cursor/rules instructions", ".roo/rules instructions", "CLAUDE.md instructions", ".claude/rules instructions",
+		".gemini no-target",
+	} {
+		if got[link].Files != 1 {
+			t.Errorf("the link %s: got %+v", link, got[link])
 		}
 	}
-	if x := got[".claude/skills/"]; x.Files != 10_000 || !x.More {
+	if x := got[".claude/skills/ not-searched"]; x.Files != 10_000 || !x.More {
 		t.Errorf("many skills: got %d %v", x.Files, x.More)
 	}
-	if x := got[".claude/commands/"]; x.Reason != contract.Permission || len(x.Names) != 1 {
+	if x := got[".claude/commands/ permission"]; x.Files != 1 || !slices.Equal(x.Names, []string{"a\n\x1b[31mb.md"}) {
 		t.Errorf("a hostile name: got %+v", x)
+	}
+	if x := got[".claude/commands/ not-searched"]; !slices.Equal(x.Names, []string{"link.md"}) {
+		t.Errorf("a link to a command: got %+v", x)
 	}
 
 	many := endless{width: 300}
