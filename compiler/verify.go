@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -21,8 +22,12 @@ type Verification struct {
 	// Disk is what to verify; nil: the compiled files.
 	Disk fs.FS
 	// Memory is what earlier runs found; nil: all is compared.
-	Memory   *verify.Memory
+	Memory *verify.Memory
+	// Subjects limits the verification; nil: every mode, every role, and every role in each mode
+	// that it may enter.
+	Subjects []ir.SubjectRef
 	Progress func(verify.Step)
+	Seen     func(verify.Seen)
 }
 
 // Verify compares the compiled files with the source. It leaves out a target without a
@@ -87,7 +92,8 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
 func (r *Result) verify(
 	ctx context.Context, fsys, compiled fs.FS, how Verification,
 ) (*verify.Report, diag.List) {
-	req := verify.Request{Policy: r.Policy, Seed: how.Seed, Progress: how.Progress, Memory: how.Memory}
+	req := verify.Request{Policy: r.Policy, Seed: how.Seed, Progress: how.Progress, Memory: how.Memory,
+		Subjects: how.Subjects, Seen: how.Seen}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(contract.Judged); ok {
 			req.Targets = append(req.Targets,

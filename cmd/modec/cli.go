@@ -21,6 +21,7 @@ type cli struct {
 	Fmt    fmtCmd    `cmd:"" group:"build" help:"Format the CUE files of the source."`
 	Clean  cleanCmd  `cmd:"" group:"build" help:"Remove everything that builds wrote."`
 
+	Show    showCmd    `cmd:"" group:"ask" help:"Show what modes and roles may do, and what holds them to it."`
 	Explain explainCmd `cmd:"" group:"ask" help:"Show what a mode or role may do, and which rule decides."`
 	Why     whyCmd     `cmd:"" group:"ask" help:"Show which part of the source caused a line of an agent's file."`
 	List    listCmd    `cmd:"" group:"ask" help:"List modes, roles, servers and tools."`

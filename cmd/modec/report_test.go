@@ -117,6 +117,7 @@ var reportLines = []string{
 	"clean -C GOOD --dry-run", "clean -C EDITED",
 	"explain -C ACME developer edit src/a.ts", "explain -C GOOD code mcp docs:search --role dev",
 	"explain --code bad-choice", "explain -C BROKEN code edit x",
+	"show -C ACME", "show -C ACME reviewer --mode architect", "show -C ACME --html OUT/page.html", "show -C BROKEN",
 	"why -C GOOD .roomodes:4", "why -C BROKEN .roomodes:4",
 	"list -C ACME", "list -C BROKEN",
 	"targets", "targets roo",

@@ -144,7 +144,7 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 	j.governs, j.left = map[ir.Group]contract.Halves{}, map[ir.Group]bool{}
 	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
-		j.principals(req.Policy, p, universe)
+		j.principals(req, p, universe)
 		return
 	}
 	for i := range universe {
@@ -166,14 +166,26 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
 			j.held = true
 		}
+		j.show(req.Seen, &w, v)
 		j.judge(&w, v)
 	}
+}
+
+// show gives what is compared to whoever wants to see it.
+func (j *job) show(seen func(Seen), w *Witness, v contract.Verdict) {
+	if seen == nil || w.Assumed {
+		return
+	}
+	seen(Seen{Target: j.target.Target.Name(), Surface: j.decider.Surface(), Subject: j.ref,
+		Group: w.Group, Arg: arg(w.Action), Plain: !w.impossible && !w.dressed() && !w.Source.Odd,
+		Source: w.Source.Decision, Verdict: v})
 }
 
 // principals compares what principals may do who have a role. One has all the values that
 // the role accepts. For each claim there is one with each of its values, and one with a
 // value that no role accepts.
-func (j *job) principals(e *policy.Engine, d contract.PersonDecider, universe []Witness) {
+func (j *job) principals(req Request, d contract.PersonDecider, universe []Witness) {
+	e := req.Policy
 	role := e.Project().Role(j.ref.Role)
 	if role == nil || j.ref.Mode != "" || !role.Held() {
 		return
@@ -210,6 +222,7 @@ func (j *job) principals(e *policy.Engine, d contract.PersonDecider, universe []
 			if j.compiled != nil {
 				j.missing(&w, v, j.compiled.(contract.PersonDecider).DecidePerson(person, w.Action))
 			}
+			j.show(req.Seen, &w, v)
 			j.judge(&w, v)
 		}
 	}

@@ -48,6 +48,20 @@ type Request struct {
 	// Progress is called after each subject of a surface, from several goroutines but
 	// never at once; nil: not called.
 	Progress func(Step)
+	// Seen is called with each pair of decisions that is compared, from several goroutines at
+	// once; nil: not called. What Memory knows is not compared.
+	Seen func(Seen)
+}
+
+// Seen is what the source decides about an action and what an agent does with it.
+type Seen struct {
+	Target, Surface string
+	Subject         ir.SubjectRef // as the target names it
+	Group           ir.Group
+	Arg             string      // of the action, as explain takes it
+	Plain           bool        // the action is written as people write it
+	Source          ir.Decision // for the target's agent
+	Verdict         contract.Verdict
 }
 
 // Step is how far a verification is.

@@ -1,0 +1,435 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/verify"
+)
+
+type showCmd struct {
+	textOrJSON
+	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
+	Mode    string `placeholder:"SLUG" help:"The mode that the role works in."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Write one page that needs nothing else into this file."`
+}
+
+func (showCmd) Help() string {
+	return `Without a subject it prints what each mode and role may do, group by group: a capital letter is for what no list
+names, small ones are for what lists say otherwise.
+
+With a subject it prints what the source says of it, the tools of each server, and agent by agent what holds that:
+rules, the hook, the agent by itself, or nothing; in which files; and what does not hold (the losses of the format
+and the holes of the agent). -v prints lists whole.
+
+--html writes the same as a page without scripts that loads nothing, for a pull request or to print. Without a
+subject it has them all. It overwrites only a page of its own.
+
+Examples:
+  modec show
+  modec show reviewer
+  modec show reviewer --mode architect
+  modec show --html permissions.html
+  modec show reviewer --json`
+}
+
+func (showCmd) reports() []any { return []any{matrixReport{}, sheetReport{}, pageReport{}, outcome{}} }
+
+// matrixReport is the JSON of all subjects.
+type matrixReport struct {
+	envelope
+	Groups   []ir.Group `json:"groups"`
+	Subjects []row      `json:"subjects" jsonschema:"modes first, in the order of the source"`
+}
+
+// row is what a subject may do, group by group.
+type row struct {
+	Subject string      `json:"subject"`
+	Pos     diag.Pos    `json:"pos"`
+	Cells   []groupCell `json:"cells"`
+	// Steers are the groups whose denies do not hold, since the subject's commands are open.
+	Steers []ir.Group `json:"steers" jsonschema:"groups whose denies steer and do not hold: the commands are open"`
+}
+
+// groupCell is what a subject may do in a group.
+type groupCell struct {
+	Group    ir.Group      `json:"group"`
+	Decision ir.Decision   `json:"decision" jsonschema:"of what no list names"`
+	Lists    []ir.Decision `json:"lists" jsonschema:"what lists decide otherwise"`
+}
+
+// sheetReport is the JSON of one subject.
+type sheetReport struct {
+	envelope
+	sheet
+}
+
+// pageReport is the JSON of a page that was written.
+type pageReport struct {
+	envelope
+	File     string `json:"file" jsonschema:"the page"`
+	Bytes    int    `json:"bytes"`
+	Subjects int    `json:"subjects"`
+}
+
+// sheet is all that there is to know of a subject.
+type sheet struct {
+	row
+	Description string `json:"description,omitempty"`
+	// Source has one part, for a role in a mode two.
+	Source  []sourcePart `json:"source" jsonschema:"of a role in a mode: the role's part and the mode's"`
+	Servers []serverPart `json:"servers"`
+	Agents  []agentPart  `json:"agents"`
+	// Elsewhere are the targets that do not emit the subject.
+	Elsewhere []string `json:"elsewhere" jsonschema:"targets that do not emit the subject"`
+}
+
+// sourcePart is what the source says of a mode or a role.
+type sourcePart struct {
+	Subject        string       `json:"subject"`
+	PermissionMode string       `json:"permissionMode,omitempty"`
+	Groups         []groupPart  `json:"groups"`
+	Restricted     bool         `json:"restricted,omitempty" jsonschema:"mcpRestrictions hold servers or tools back"`
+	Outside        *outsidePart `json:"outside,omitempty" jsonschema:"at most, outside the project"`
+}
+
+// outsidePart is what a subject may do outside the project at most.
+type outsidePart struct {
+	Read ir.Decision `json:"read"`
+	Edit ir.Decision `json:"edit"`
+}
+
+// groupPart is what the source says of a group.
+type groupPart struct {
+	Group   ir.Group    `json:"group"`
+	Default ir.Decision `json:"default" jsonschema:"of what no list names"`
+	By      string      `json:"by" jsonschema:"what decides that"`
+	Pos     diag.Pos    `json:"pos"`
+	Rules   []rulePart  `json:"rules" jsonschema:"as written, the inherited ones last"`
+	Guards  int         `json:"guards,omitempty" jsonschema:"how many guarded paths the rules reach"`
+}
+
+// rulePart is one rule.
+type rulePart struct {
+	Server   string      `json:"server,omitempty" jsonschema:"the servers that it is about, of mcp"`
+	Decision ir.Decision `json:"decision"`
+	Pattern  string      `json:"pattern" jsonschema:"default: what the lists of the server do not name"`
+	Pos      diag.Pos    `json:"pos"`
+	From     string      `json:"from,omitempty" jsonschema:"where it was inherited from"`
+}
+
+// serverPart is what a subject may do with a server.
+type serverPart struct {
+	Server string     `json:"server"`
+	Off    bool       `json:"off,omitempty" jsonschema:"off by default"`
+	Tools  []toolPart `json:"tools"`
+}
+
+// toolPart is what a subject may do with a tool, or with what is named in parentheses.
+type toolPart struct {
+	Name     string      `json:"name"`
+	Decision ir.Decision `json:"decision"`
+}
+
+// agentPart is what really happens on one surface of an agent.
+type agentPart struct {
+	Target    string     `json:"target"`
+	Surface   string     `json:"surface,omitempty"`
+	Artifacts []string   `json:"artifacts" jsonschema:"the files that decide"`
+	Groups    []heldPart `json:"groups"`
+	Losses    diag.List  `json:"losses" jsonschema:"what the format cannot say"`
+	// The rest is from a verification of the subject.
+	Wider    []verify.Finding `json:"wider"`
+	Accepted []verify.Finding `json:"accepted" jsonschema:"wider, by an exception of modec.toml"`
+	Holes    []verify.Finding `json:"holes" jsonschema:"how the agent itself goes past its files"`
+	HookOnly []verify.Finding `json:"hookOnly" jsonschema:"what the hook alone refuses"`
+}
+
+// heldPart is what holds a subject to a group on a surface.
+type heldPart struct {
+	Group     ir.Group     `json:"group"`
+	Access    []holder     `json:"access" jsonschema:"what refuses what the source denies; empty: it denies nothing"`
+	Approval  []holder     `json:"approval" jsonschema:"what asks where the source asks; empty: nothing is to be asked"`
+	Left      bool         `json:"left,omitempty" jsonschema:"something is left to the agent"`
+	Artifacts []string     `json:"artifacts"`
+	Changes   []heldChange `json:"changes" jsonschema:"what becomes of a decision on the way"`
+}
+
+// heldChange is what becomes of a decision of the source.
+type heldChange struct {
+	Source  ir.Decision `json:"source"`
+	Here    ir.Decision `json:"here"`
+	Count   int         `json:"count" jsonschema:"of the decisions compared"`
+	Example string      `json:"example"`
+}
+
+func (c *showCmd) Run(e *env) error {
+	if c.Mode != "" && c.Subject == "" {
+		return errors.New("--mode is for a role that works in it: `modec show ROLE --mode MODE`")
+	}
+	switch {
+	case c.Subject == "" && c.HTML == "":
+		return c.matrix(e)
+	case c.Subject == "":
+		return c.page(e)
+	}
+	res, diags := compiler.Compile(e.ctx, e.request())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	name, role := c.Subject, ""
+	if c.Mode != "" {
+		name, role = c.Mode, strings.TrimPrefix(c.Subject, "role:")
+	}
+	ref, err := res.Project.ParseSubject(name, role)
+	if err != nil {
+		return err
+	}
+	sheets, diags := e.sheets(res, []ir.SubjectRef{ref})
+	switch {
+	case diags.HasErrors():
+		return e.ui.fail(diags)
+	case c.HTML != "":
+		return c.write(e, res, nil, sheets)
+	case e.ui.json:
+		return e.ui.emit(sheetReport{e.ui.envelope(), sheets[0]})
+	}
+	e.ui.sheet(&sheets[0])
+	return nil
+}
+
+// matrix prints all subjects. It needs no target.
+func (c *showCmd) matrix(e *env) error {
+	res, diags := compiler.Open(e.ctx, e.request())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	rows, err := matrix(res)
+	if err != nil {
+		return err
+	}
+	if e.ui.json {
+		return e.ui.emit(matrixReport{e.ui.envelope(), ir.Decided, rows})
+	}
+	e.ui.matrix(rows)
+	return nil
+}
+
+// page writes a page of all subjects.
+func (c *showCmd) page(e *env) error {
+	res, diags := compiler.Compile(e.ctx, e.request())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	sheets, diags := e.sheets(res, res.Project.Subjects())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	rows, err := matrix(res)
+	if err != nil {
+		return err
+	}
+	return c.write(e, res, rows, sheets)
+}
+
+func matrix(res *compiler.Result) (rows []row, err error) {
+	for _, ref := range res.Project.Subjects() {
+		s, err := res.Policy.Subject(ref)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, rowOf(res.Project, s, ref, serversOf(res.Project, s)))
+	}
+	return rows, nil
+}
+
+// rowOf returns the cells of a subject. What it may do with MCP is read from its tools.
+func rowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []serverPart) row {
+	r := row{Subject: ref.String(), Steers: s.Steers()}
+	switch {
+	case ref.Role != "":
+		r.Pos = p.Role(ref.Role).Pos
+	default:
+		r.Pos = p.Mode(ref.Mode).Pos
+	}
+	for _, g := range ir.Decided {
+		c := groupCell{Group: g}
+		if g != ir.MCP {
+			c.Decision, c.Lists = s.Decisions(g)
+			r.Cells = append(r.Cells, c)
+			continue
+		}
+		c.Decision = s.Default(g).Decision
+		for _, sv := range servers {
+			for _, t := range sv.Tools {
+				c.add(t.Decision)
+			}
+		}
+		slices.Sort(c.Lists)
+		r.Cells = append(r.Cells, c)
+	}
+	return r
+}
+
+func (c *groupCell) add(d ir.Decision) {
+	if d != c.Decision && !slices.Contains(c.Lists, d) {
+		c.Lists = append(c.Lists, d)
+	}
+}
+
+// serversOf returns what a subject may do with each tool of the inventory, with the resources and
+// the prompts of each server, and with tools that are not listed.
+func serversOf(p *ir.Project, s *policy.Subject) (list []serverPart) {
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		part := serverPart{Server: sv.Name, Off: !sv.DefaultEnabled}
+		add := func(name string, a policy.Action) {
+			a.Group, a.Server = ir.MCP, sv.Name
+			part.Tools = append(part.Tools, toolPart{name, s.Decide(a).Decision})
+		}
+		for _, t := range sv.Tools {
+			add(t.Name, policy.Action{Arg: t.Name})
+		}
+		if !p.ListsTools(sv) {
+			add("(any other tool)", policy.Action{Arg: contract.UnknownTool})
+		}
+		add("(resources)", policy.Action{Kind: policy.Resource})
+		add("(prompts)", policy.Action{Kind: policy.Prompt})
+		list = append(list, part)
+	}
+	return list
+}
+
+// sheets returns all that there is to know of subjects, in their order.
+func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]sheet, diag.List) {
+	collectSeldom()
+	watch := &watched{res: res, seen: map[watchedKey]*watchedSurface{}}
+	show, end := e.ui.showing()
+	defer end()
+	how := compiler.Verification{Seed: verifySeed, Subjects: refs, Seen: watch.see}
+	if show != nil {
+		how.Progress = func(s verify.Step) { show("looking at "+diag.Short(s.Subject.String()), s.Done, s.Total) }
+	}
+	report, diags := res.VerifyBy(e.ctx, how)
+	if report == nil {
+		return nil, diags
+	}
+	out := make([]sheet, len(refs))
+	for i, ref := range refs {
+		if err := out[i].describe(res, ref); err != nil {
+			diags = nil
+			diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+			return nil, diags
+		}
+		out[i].Agents, out[i].Elsewhere = watch.agents(report, ref)
+	}
+	return out, nil // what is wider is in the sheets
+}
+
+// describe fills in what the source alone says of a subject.
+func (x *sheet) describe(res *compiler.Result, ref ir.SubjectRef) error {
+	s, err := res.Policy.Subject(ref)
+	if err != nil {
+		return err
+	}
+	p := res.Project
+	x.Servers = serversOf(p, s)
+	x.row = rowOf(p, s, ref, x.Servers)
+	x.Description = descriptionOf(p, ref)
+	sides := []ir.SubjectRef{ref}
+	if ref.Role != "" && ref.Mode != "" {
+		sides = []ir.SubjectRef{{Role: ref.Role}, {Mode: ref.Mode}}
+	}
+	for _, side := range sides {
+		s, err := res.Policy.Subject(side)
+		if err != nil {
+			return err
+		}
+		x.Source = append(x.Source, sourceOf(p, s, side))
+	}
+	return nil
+}
+
+func descriptionOf(p *ir.Project, ref ir.SubjectRef) string {
+	if ref.Role != "" {
+		return p.Role(ref.Role).Description
+	}
+	return p.Mode(ref.Mode).Description
+}
+
+// sourceOf returns what the source says of a mode or a role.
+func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
+	part := sourcePart{Subject: ref.String(),
+		Outside: &outsidePart{s.Outside(ir.Read).Decision, s.Outside(ir.Edit).Decision}}
+	var can *ir.Can
+	if r := p.Role(ref.Role); r != nil {
+		part.PermissionMode, can = r.PermissionMode, &r.Can
+	} else {
+		m := p.Mode(ref.Mode)
+		part.Restricted, can = m.Restrictions != nil, &m.Can
+	}
+	for _, g := range ir.Decided {
+		d := s.Default(g)
+		of := groupPart{Group: g, Default: d.Decision, By: d.Told(), Pos: d.Pos}
+		if g == ir.MCP {
+			of.Rules = mcpRules(can.MCP)
+		}
+		for _, r := range s.Rules(g) {
+			if r.Pos.File == ir.GuardsFile {
+				of.Guards++
+				continue
+			}
+			of.Rules = append(of.Rules, rulePart{"", r.Decision, r.Pattern.String(), r.Pos, r.From})
+		}
+		part.Groups = append(part.Groups, of)
+	}
+	return part
+}
+
+// mcpRules returns what a table says of servers, in its order.
+func mcpRules(t *ir.MCPTable) (list []rulePart) {
+	if t == nil {
+		return nil
+	}
+	for _, r := range t.Rules {
+		list = append(list, rulePart{"*", r.Decision, r.Pattern.String(), r.Pos, r.From})
+	}
+	for _, x := range t.Entries {
+		for _, r := range x.Rules {
+			list = append(list, rulePart{x.Key, r.Decision, r.Pattern.String(), r.Pos, r.From})
+		}
+		for _, d := range []struct {
+			of string
+			*ir.Default
+		}{{"default", x.Default}, {"resources", x.Resources}, {"prompts", x.Prompts}} {
+			if d.Default != nil {
+				list = append(list, rulePart{x.Key, d.Decision, d.of, d.Pos, d.From})
+			}
+		}
+	}
+	return list
+}
+
+// write writes the page, over nothing but a page that modec wrote.
+func (c *showCmd) write(e *env, res *compiler.Result, rows []row, sheets []sheet) error {
+	data, err := htmlPage(res.Project.Name, rows, sheets)
+	if err != nil {
+		return err
+	}
+	file := e.abs(c.HTML)
+	if err := putPage(context.WithoutCancel(e.ctx), file, data, e.progress()); err != nil {
+		return err
+	}
+	if e.ui.json {
+		return e.ui.emit(pageReport{e.ui.envelope(), file, len(data), len(sheets)})
+	}
+	e.ui.note("wrote %s: %s of %s\n", diag.Clean(c.HTML), size(len(data)), count(len(sheets), "subject"))
+	return nil
+}

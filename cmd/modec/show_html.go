@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
+)
+
+//go:embed show.html
+var pageText string
+
+// pageMark begins every page: modec overwrites nothing else.
+const pageMark = "<!doctype html>\n<!-- written by modec show -->\n"
+
+// showPage is what the template shows.
+type showPage struct {
+	Title  string
+	Groups []ir.Group
+	Rows   []row // none for a page of one subject
+	Sheets []sheet
+}
+
+// htmlPage returns a page that loads nothing and runs nothing.
+func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
+	t, err := template.New("show").Funcs(template.FuncMap{
+		"letters":  func(c groupCell) string { return c.letters() },
+		"class":    func(d ir.Decision) string { return d.String() },
+		"words":    func(d ir.Decision) string { return decisionLooks[d].words },
+		"lists":    func(g groupPart) []ruleList { return listsOf(&g, true) },
+		"closed":   func(g groupPart) bool { return g.closed() },
+		"tools":    func(s serverPart) []ruleList { return s.byDecision() },
+		"holders":  holderWords,
+		"nothing":  func(list []holder) bool { return strings.Contains(holderWords(list), string(byNothing)) },
+		"holes":    func(a agentPart) []holeLine { return a.holes(true) },
+		"steers":   steersText,
+		"id":       func(subject string) string { return strings.ReplaceAll(subject, " ", "-") },
+		"said":     saidOf,
+		"together": func() string { return pairNote },
+		"word":     func(l ruleList) ir.Decision { return l.decision },
+		"of":       func(l ruleList) string { return diag.Clean(l.text()) },
+		"hole":     func(l holeLine) string { return l.word },
+		"why":      func(l holeLine) string { return diag.Clean(l.text) },
+		"clean":    diag.Clean,
+		"join":     func(list []string) string { return strings.Join(list, ", ") },
+	}).Parse(pageText)
+	if err != nil {
+		return nil, err
+	}
+	title := "Permissions"
+	if project != "" {
+		title += " of " + project
+	}
+	if len(rows) == 0 && len(sheets) == 1 {
+		title = "Permissions of " + sheets[0].Subject
+	}
+	var b bytes.Buffer
+	b.WriteString(pageMark)
+	if err := t.Execute(&b, showPage{title, ir.Decided, rows, sheets}); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func holderWords(list []holder) string {
+	names := make([]string, len(list))
+	for i, h := range list {
+		names[i] = string(h)
+	}
+	return strings.Join(names, ", ")
+}
+
+func saidOf(x sheet, g ir.Group) groupCell {
+	for _, c := range x.Cells {
+		if c.Group == g {
+			return c
+		}
+	}
+	return groupCell{}
+}
+
+var errNotAPage = errors.New("modec did not write it; leaving it alone: name another file, or remove it")
+
+// putPage writes a page in one step.
+func putPage(ctx context.Context, file string, data []byte, p output.Progress) error {
+	err := output.Edit(ctx, filepath.Base(file), func(have []byte) ([]byte, error) {
+		if have != nil && !bytes.HasPrefix(have, []byte(pageMark)) {
+			return nil, errNotAPage
+		}
+		return data, nil
+	}, output.PutOptions{Dir: filepath.Dir(file), Progress: p})
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}

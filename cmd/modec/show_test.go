@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// However many subjects there are, and however long their names, the matrix fits a terminal.
+func TestMatrixFits(t *testing.T) {
+	for _, name := range []string{"a", strings.Repeat("long-name-", 6)} {
+		var rows []row
+		for i := range 150 {
+			kind := []string{"mode", "role"}[i/100]
+			r := row{Subject: fmt.Sprintf("%s %s%d", kind, name, i), Steers: []ir.Group{ir.Read}}
+			for _, g := range ir.Decided {
+				r.Cells = append(r.Cells, groupCell{g, ir.Allow, []ir.Decision{ir.Deny, ir.Ask, ir.Agent}})
+			}
+			rows = append(rows, r)
+		}
+		var out bytes.Buffer
+		(&ui{out: &out}).matrix(rows)
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > showWidth {
+				t.Errorf("%d characters: %s", n, line)
+			}
+		}
+		if n := strings.Count(out.String(), "A+d?-"); n != 150*len(ir.Decided) {
+			t.Errorf("got %d cells", n)
+		}
+	}
+}
+
+// Nothing of a source is markup in the page.
+func TestPageEscapes(t *testing.T) {
+	const evil = "</title><script>alert(1)</script>\"'\u202e"
+	x := sheet{row: row{Subject: "role " + evil}, Description: evil, Elsewhere: []string{evil},
+		Source: []sourcePart{{Subject: evil, PermissionMode: evil, Groups: []groupPart{{Group: ir.Read,
+			Rules: []rulePart{{Server: evil, Pattern: evil}}}}}},
+		Servers: []serverPart{{Server: evil, Tools: []toolPart{{Name: evil}, {Name: "b", Decision: ir.Ask}}}},
+		Agents: []agentPart{{Target: "claude", Surface: evil, Artifacts: []string{evil},
+			Groups: []heldPart{{Group: ir.Read, Artifacts: []string{evil}, Changes: []heldChange{{Example: evil}}}}}}}
+	text, err := htmlPage(evil, []row{x.row}, []sheet{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("<script")) || bytes.Contains(text, []byte("ZgotmplZ")) {
+		t.Errorf("the source got through: %s", text)
+	}
+	if n := bytes.Count(text, []byte("<main>")); n != 1 || !bytes.HasPrefix(text, []byte(pageMark)) {
+		t.Errorf("this is no page: %s", text)
+	}
+}

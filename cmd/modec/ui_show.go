@@ -1,0 +1,415 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/verify"
+)
+
+// showWidth is how wide a table is at most.
+const showWidth = 80
+
+// decisionLook is how tables write a decision: as a letter for what no list names, as a small one
+// for lists, and in which colour.
+type decisionLook struct{ letter, small, colour, words string }
+
+var decisionLooks = map[ir.Decision]decisionLook{
+	ir.Deny:  {"D", "d", red, "deny"},
+	ir.Ask:   {"?", "?", yellow, "ask"},
+	ir.Allow: {"A", "a", green, "allow"},
+	ir.Agent: {"-", "-", cyan, "left to the agent"},
+}
+
+// letters writes a cell.
+func (c *groupCell) letters() string {
+	text := decisionLooks[c.Decision].letter
+	if len(c.Lists) > 0 {
+		text += "+"
+	}
+	for _, d := range c.Lists {
+		text += decisionLooks[d].small
+	}
+	return text
+}
+
+// cellWidth is the width of the widest cell.
+const cellWidth = len("A+d?-")
+
+// matrix prints the subjects and their cells.
+func (u *ui) matrix(rows []row) {
+	names, total := 0, 0
+	for i := range rows {
+		names = max(names, utf8.RuneCountInString(rowName(&rows[i])))
+	}
+	for _, g := range ir.Decided {
+		total += columnWidth(g)
+	}
+	apart := names+1+total > showWidth // a name has a line of its own
+	if apart {
+		names = 3
+	}
+	kind := ""
+	for i := range rows {
+		r := &rows[i]
+		if k, _, _ := strings.Cut(r.Subject, " "); k != kind {
+			kind = k
+			u.matrixHead(kind+"s", names)
+		}
+		name := rowName(r)
+		if apart {
+			u.printf("%s\n", diag.Clean(name))
+			name = ""
+		}
+		u.printf("%s", fill(diag.Clean(name), names))
+		for j := range r.Cells {
+			c := &r.Cells[j]
+			pad := ""
+			if j < len(r.Cells)-1 {
+				pad = strings.Repeat(" ", columnWidth(c.Group)-1-len(c.letters()))
+			}
+			u.printf(" %s%s", u.paint(decisionLooks[c.Decision].colour, c.letters()), pad)
+		}
+		u.printf("\n")
+	}
+	if len(rows) == 0 {
+		u.printf("the source has no mode and no role\n")
+		return
+	}
+	u.note("\nD deny  ? ask  A allow  - left to the agent: what no list names\n" +
+		"behind +: what lists say otherwise\n")
+	if slices.ContainsFunc(rows, func(r row) bool { return len(r.Steers) > 0 }) {
+		u.item(0, "", "!", steersNote)
+	}
+}
+
+// steersNote says what denies beside open commands are worth.
+const steersNote = "its commands are open: what it denies of reading, edits and commands steers an agent " +
+	"and does not hold it"
+
+func (u *ui) matrixHead(kind string, names int) {
+	line := fill(kind, names)
+	for _, g := range ir.Decided {
+		line += " " + fill(string(g), columnWidth(g)-1)
+	}
+	u.printf("%s\n", u.paint(bold, strings.TrimRight(line, " ")))
+}
+
+func columnWidth(g ir.Group) int { return 1 + max(cellWidth, len(g)) }
+
+func rowName(r *row) string {
+	_, name, _ := strings.Cut(r.Subject, " ")
+	if len(r.Steers) > 0 {
+		name += " !"
+	}
+	return "  " + name
+}
+
+// fill pads a text with spaces.
+func fill(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+}
+
+// unbroken stands for a space at which no line ends: a character that nothing is written with.
+const unbroken = "\ue000"
+
+// names prints a list behind what decides for it.
+func (u *ui) names(indent int, l ruleList) {
+	whole := strings.NewReplacer(" ", unbroken, "\n", " ")
+	text := whole.Replace(strings.Join(l.names, ",\n"))
+	if l.server != "" {
+		text = l.server + ": " + text
+	}
+	if l.more > 0 {
+		text += fmt.Sprintf(" and %d more", l.more)
+	}
+	u.item(indent, decisionLooks[l.decision].colour, fill(l.title, 5), text)
+}
+
+// item prints a text behind a word, below which the other lines of the text begin too.
+func (u *ui) item(indent int, colour, word, text string) {
+	margin := strings.Repeat(" ", indent)
+	below := "\n" + margin + strings.Repeat(" ", utf8.RuneCountInString(word)+1)
+	lines := strings.Split(wrap(diag.Clean(text), showWidth-len(below)+1), "\n")
+	u.printf("%s%s %s\n", margin, u.paint(colour, word), strings.ReplaceAll(strings.Join(lines, below), unbroken, " "))
+}
+
+// sheet prints all that there is to know of a subject.
+func (u *ui) sheet(x *sheet) {
+	u.printf("%s%s\n", u.paint(bold, diag.Clean(x.Subject)), place(x.Pos))
+	if x.Description != "" {
+		u.printf("%s\n", wrap(diag.Clean(x.Description), showWidth))
+	}
+	for i := range x.Source {
+		u.sourcePart(x, &x.Source[i])
+	}
+	if len(x.Source) > 1 {
+		u.item(0, "", "together:", pairNote)
+	}
+	u.servers(x.Servers)
+	for i := range x.Agents {
+		u.agentPart(&x.Agents[i], x.Cells)
+	}
+	if len(x.Elsewhere) > 0 {
+		u.printf("\nnot emitted for %s\n", strings.Join(x.Elsewhere, ", "))
+	}
+	if len(x.Steers) > 0 {
+		u.printf("\n")
+		u.item(0, yellow, "does not hold:", steersText(x.Steers))
+	}
+}
+
+// steersText is the standing line of a subject whose commands are open.
+func steersText(groups []ir.Group) string {
+	return "the denies of " + ir.Names(groups) + ": " + steersNote
+}
+
+// pairNote says how a role in a mode is decided.
+const pairNote = "the lower decision of the two holds; where one says nothing of a group, the other decides"
+
+func (u *ui) sourcePart(x *sheet, part *sourcePart) {
+	title := "the source says"
+	if len(x.Source) > 1 {
+		title += " of " + part.Subject
+	}
+	u.printf("\n%s\n", u.paint(bold, diag.Clean(title)))
+	if part.PermissionMode != "" {
+		u.printf("  permission mode %s\n", diag.Clean(part.PermissionMode))
+	}
+	for i := range part.Groups {
+		g := &part.Groups[i]
+		look := decisionLooks[g.Default]
+		lists := listsOf(g, u.verbose)
+		text := look.words
+		if g.closed() {
+			text, look = "deny", decisionLooks[ir.Deny]
+		} else if len(lists) > 0 {
+			text += ", but"
+		}
+		u.printf("  %-9s %s\n", g.Group, u.paint(look.colour, text))
+		for _, l := range lists {
+			u.names(12, l)
+		}
+	}
+	if part.Restricted {
+		u.printf("  mcpRestrictions hold servers or tools back\n")
+	}
+	if o := part.Outside; o != nil {
+		u.printf("  outside the project at most: read %s, edit %s\n", o.Read, o.Edit)
+	}
+}
+
+// closed reports whether a rule denies all of the group.
+func (g *groupPart) closed() bool {
+	return slices.ContainsFunc(g.Rules, func(r rulePart) bool {
+		return r.Decision == ir.Deny && r.Server == "" && r.Pattern == ir.Pattern{Kind: ir.All}.String()
+	})
+}
+
+// ruleList is the rules of a group with one decision, of one server.
+type ruleList struct {
+	decision      ir.Decision
+	title, server string
+	names         []string
+	more          int // names that are not shown
+}
+
+// text writes the list on one line.
+func (l *ruleList) text() string {
+	if l.server != "" {
+		return l.server + ": " + strings.Join(l.names, ", ")
+	}
+	return strings.Join(l.names, ", ")
+}
+
+// mostRules is how many rules of a list are shown.
+const mostRules = 8
+
+// listsOf returns the lists of a group in the order in which they decide, those of mcp by server.
+func listsOf(g *groupPart, whole bool) (lists []ruleList) {
+	if g.closed() {
+		return nil
+	}
+	type key struct {
+		server   string
+		decision ir.Decision
+	}
+	of, order := map[key][]string{}, []string{}
+	for _, r := range g.Rules {
+		k := key{r.Server, r.Decision}
+		if !slices.Contains(order, r.Server) {
+			order = append(order, r.Server)
+		}
+		if !slices.Contains(of[k], r.Pattern) {
+			of[k] = append(of[k], r.Pattern)
+		}
+	}
+	for _, server := range order {
+		for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow, ir.Agent} {
+			names := of[key{server, d}]
+			if len(names) == 0 {
+				continue
+			}
+			more := len(names) - mostRules
+			if more <= 0 || whole {
+				more = 0
+			}
+			lists = append(lists, ruleList{d, d.String(), server, names[:len(names)-more], more})
+		}
+	}
+	if g.Guards > 0 {
+		lists = append(lists, ruleList{decision: ir.Deny, names: []string{"and " + count(g.Guards, "guarded path")}})
+	}
+	return lists
+}
+
+// servers prints what a subject may do with each tool.
+func (u *ui) servers(list []serverPart) {
+	if len(list) == 0 {
+		return
+	}
+	u.printf("\n%s\n", u.paint(bold, "servers and tools"))
+	for i := range list {
+		sv := &list[i]
+		off := ""
+		if sv.Off {
+			off = "  (off by default)"
+		}
+		u.printf("  %s%s\n", diag.Clean(sv.Server), off)
+		for _, t := range sv.byDecision() {
+			u.names(4, t)
+		}
+	}
+}
+
+// byDecision returns the tools of a server, a list for each decision.
+func (sv *serverPart) byDecision() (lists []ruleList) {
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow, ir.Agent} {
+		var names []string
+		for _, t := range sv.Tools {
+			if t.Decision == d {
+				names = append(names, t.Name)
+			}
+		}
+		switch {
+		case len(names) == len(sv.Tools):
+			lists = append(lists, ruleList{d, d.String(), "", []string{"everything"}, 0})
+		case len(names) > 0:
+			lists = append(lists, ruleList{d, d.String(), "", names, 0})
+		}
+	}
+	return lists
+}
+
+// agentPart prints what holds a subject on a surface.
+func (u *ui) agentPart(a *agentPart, said []groupCell) {
+	u.printf("\n%s\n", u.paint(bold, strings.TrimSpace(a.Target+" "+a.Surface)))
+	u.printf("  %-9s %-6s %-20s %-20s %s\n", "group", "source", "refuses", "asks", "in")
+	for i := range a.Groups {
+		g := &a.Groups[i]
+		files := []string{}
+		for _, name := range g.Artifacts {
+			files = append(files, fmt.Sprint(slices.Index(a.Artifacts, name)+1))
+		}
+		of := slices.IndexFunc(said, func(c groupCell) bool { return c.Group == g.Group })
+		line := fmt.Sprintf("  %-9s %s %s %s %s", g.Group,
+			u.paint(decisionLooks[said[of].Decision].colour, fill(said[of].letters(), 6)),
+			u.holders(g.Access), u.holders(g.Approval), strings.Join(files, ","))
+		u.printf("%s\n", strings.TrimRight(line, " "))
+	}
+	for i, name := range a.Artifacts {
+		u.printf("  %d %s\n", i+1, diag.Clean(name))
+	}
+	for _, line := range a.holes(u.verbose) {
+		u.item(2, line.colour, line.word+":", line.text)
+	}
+}
+
+// holders writes a cell of what holds a half.
+func (u *ui) holders(list []holder) string {
+	names := make([]string, len(list))
+	colour := ""
+	for i, h := range list {
+		names[i] = string(h)
+		if h == byNothing {
+			colour = yellow
+		}
+	}
+	return u.paint(colour, fill(strings.Join(names, ", "), 20))
+}
+
+// holeLine is something that an agent does otherwise than the source says.
+type holeLine struct{ word, colour, text string }
+
+// holes lists what an agent does otherwise: what no format can say, and what the agent does in
+// spite of its files. Holes of one reason are one line.
+func (a *agentPart) holes(whole bool) (lines []holeLine) {
+	for _, f := range a.Wider {
+		lines = append(lines, holeLine{"wider", red, compared(f)})
+	}
+	for _, g := range a.Groups {
+		for _, c := range g.Changes {
+			lines = append(lines, holeLine{"differs", "", fmt.Sprintf("%s: %s becomes %s, as %q (%s compared)",
+				g.Group, c.Source, c.Here, c.Example, count(c.Count, "decision"))})
+		}
+	}
+	for _, d := range a.Losses {
+		if d.Loss == diag.Text && !whole {
+			continue
+		}
+		_, word := concern(d.Loss)
+		text := fmt.Sprintf("%s [%s]", d.Message, d.Code)
+		if d.Group != "" {
+			text = string(d.Group) + ": " + text
+		}
+		if whole && d.Hint != "" {
+			text += "; " + d.Hint
+		}
+		colour := yellow
+		if word = strings.TrimSpace(word); word == "widened" {
+			colour = red
+		}
+		lines = append(lines, holeLine{word, colour, text})
+	}
+	for _, kind := range []struct {
+		word string
+		list []verify.Finding
+	}{{"accepted", a.Accepted}, {"hole", a.Holes}} {
+		lines = append(lines, reasonsOf(kind.word, kind.list, whole)...)
+	}
+	if groups := groupsOf(a.HookOnly); groups != "" {
+		lines = append(lines, holeLine{"without the hook", "", "what is denied is not refused: " + groups})
+	}
+	return lines
+}
+
+// reasonsOf returns a line for each reason of findings.
+func reasonsOf(word string, list []verify.Finding, whole bool) (lines []holeLine) {
+	var order []string
+	first, counts := map[string]verify.Finding{}, map[string]int{}
+	for _, f := range list {
+		if counts[f.By] == 0 {
+			order, first[f.By] = append(order, f.By), f
+		}
+		counts[f.By] += f.Count
+	}
+	for _, why := range order {
+		text := string(first[why].Group) + ": " + why
+		if whole {
+			text = fmt.Sprintf("%s (%s, as %s)", why, count(counts[why], "decision"), compared(first[why]))
+		}
+		lines = append(lines, holeLine{word, yellow, text})
+	}
+	return lines
+}
+
+// groupsOf names the groups of findings.
+func groupsOf(list []verify.Finding) string {
+	return ir.Names(slices.DeleteFunc(slices.Clone(ir.Decided), func(g ir.Group) bool {
+		return !slices.ContainsFunc(list, func(f verify.Finding) bool { return f.Group == g })
+	}))
+}
