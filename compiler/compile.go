@@ -27,6 +27,8 @@ type Request struct {
 	Only    []string          // names of the targets to compile; empty: those of modec.toml
 	Today   time.Time         // the day on which exceptions are judged
 	Version string            // modec's own version, which a project may ask for; "": not checked
+	// Unhooked leaves the entries out that call modec's hook.
+	Unhooked bool
 }
 
 // Result is a compiled project. Nothing of it has touched the disk.
@@ -54,7 +56,7 @@ func Compile(ctx context.Context, req Request) (*Result, diag.List) {
 	exceptions, list := res.Config.Exceptions(res.Project, req.Today)
 	diags = append(diags, list...)
 	if !diags.HasErrors() {
-		diags = append(diags, res.emit(targets, exceptions)...)
+		diags = append(diags, res.emit(targets, exceptions, req.Unhooked)...)
 	}
 	diags.Sort()
 	if diags.HasErrors() {

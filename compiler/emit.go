@@ -57,7 +57,7 @@ func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 
 // emit compiles the project for each target, side by side: a target reads the
 // model and the engine and shares nothing else.
-func (r *Result) emit(configs []config.Target, excs map[string][]contract.Exception) diag.List {
+func (r *Result) emit(configs []config.Target, excs map[string][]contract.Exception, unhooked bool) diag.List {
 	var diags diag.List
 	reaches, err := r.reaches(configs)
 	if err != nil {
@@ -86,6 +86,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Exceptions: r.exceptions(tc.Target, excs[tc.Target.Name()]),
 			Beside:     beside,
 			Shared:     slices.Contains(shared, tc.Target.Name()),
+			Unhooked:   unhooked,
 		}
 		r.inputs[tc.Target.Name()] = in
 		wg.Go(func() { r.Outputs[i], problems[i] = emitTarget(tc, in) })

@@ -66,7 +66,17 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 
 // Write puts the artifacts on disk: all of them or none.
 func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change, diag.List) {
-	return output.Write(ctx, output.Build{
+	return output.Write(ctx, r.build(), opt)
+}
+
+// Eject puts the artifacts on disk like Write, and forgets that modec wrote them.
+func (r *Result) Eject(ctx context.Context, opt output.Options) ([]output.Change, diag.List) {
+	return output.Eject(ctx, r.build(), opt)
+}
+
+// build returns what is to be on disk.
+func (r *Result) build() output.Build {
+	return output.Build{
 		Source:   r.Project.SourceHash,
 		Schema:   schema.Hash(),
 		Model:    ir.Version,
@@ -74,7 +84,7 @@ func (r *Result) Write(ctx context.Context, opt output.Options) ([]output.Change
 		Outputs:  r.Outputs,
 		Common:   r.Common,
 		Partial:  r.partial(),
-	}, opt)
+	}
 }
 
 // partial reports whether a target of modec.toml was not compiled.

@@ -20,6 +20,7 @@ type cli struct {
 	Diff   diffCmd   `cmd:"" group:"build" help:"Show which permissions differ between two versions of the source."`
 	Fmt    fmtCmd    `cmd:"" group:"build" help:"Format the CUE files of the source."`
 	Clean  cleanCmd  `cmd:"" group:"build" help:"Remove everything that builds wrote."`
+	Eject  ejectCmd  `cmd:"" group:"build" help:"Leave the agents' files to the team, without modec."`
 
 	Show    showCmd    `cmd:"" group:"ask" help:"Show what modes and roles may do, and what holds them to it."`
 	Explain explainCmd `cmd:"" group:"ask" help:"Show what a mode or role may do, and which rule decides."`

@@ -114,7 +114,7 @@ var reportLines = []string{
 	"verify -C GOOD", "verify -C EDITED --disk", "verify -C BROKEN",
 	"diff -C GOOD", "diff -C GOOD --text", "diff -C BROKEN GOOD BROKEN",
 	"fmt -C GOOD --check", "fmt -C BROKEN --check", "fmt -C OUT",
-	"clean -C GOOD --dry-run", "clean -C EDITED",
+	"clean -C GOOD --dry-run", "clean -C EDITED", "eject -C GOOD --dry-run", "eject -C BROKEN",
 	"explain -C ACME developer edit src/a.ts", "explain -C GOOD code mcp docs:search --role dev",
 	"explain --code bad-choice", "explain -C BROKEN code edit x",
 	"show -C ACME", "show -C ACME reviewer --mode architect", "show -C ACME --html OUT/page.html", "show -C BROKEN",

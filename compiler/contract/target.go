@@ -101,6 +101,9 @@ type Input struct {
 	// Shared is set where another target of the project starts this target's agent as a
 	// role, and the agent then reads the project's files as well ([Sharer]).
 	Shared bool
+	// Unhooked leaves out the entries that call modec's hook, and nothing else: the team goes on
+	// without modec.
+	Unhooked bool
 }
 
 // AlsoFor reports whether another target emits a role of this one's project too, under the

@@ -130,6 +130,25 @@ func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 	return w.finish(ctx, changes, func() error { return w.apply(b, changes) })
 }
 
+// Eject puts a build on disk like Write, and removes the lock: the files are people's own from then
+// on.
+func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
+	w, err := newWriter(ctx, opt)
+	if err != nil {
+		return nil, cannotTake(ctx, err)
+	}
+	defer w.close()
+	w.readLocks()
+	changes := w.plan(b)
+	changes, list := w.finish(ctx, changes, func() error {
+		if err := w.apply(b, changes); err != nil {
+			return err
+		}
+		return w.remove(LockFile)
+	})
+	return append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"}), list
+}
+
 // stopOnce reports what a build opens only because an older modec wrote the last one, for
 // which the same source meant less.
 func (w *writer) stopOnce(b Build) {

@@ -42,7 +42,7 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 // ownHooks returns a person's hooks of a mode, and modec's own before them.
 func (c *compiler) ownHooks(m *ir.Mode) contract.Object {
 	hooks := sorted(c.own.Hooks)
-	if !c.hook {
+	if !c.hook || c.e.in.Unhooked {
 		return hooks
 	}
 	own := preToolUse(c.e.command(c.e.ofMode(m)))

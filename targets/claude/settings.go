@@ -35,7 +35,7 @@ func (e *emitter) settings(r *ir.Role, c *compiled, hook hookLine) contract.Obje
 	if len(r.Env) > 0 {
 		o = append(o, "env", r.Env)
 	}
-	if c.hook {
+	if c.hook && !e.in.Unhooked {
 		// Else any other settings file could switch the hook off. These hold over those of the
 		// project and of the user.
 		o = append(o, "disableAllHooks", false, "hooks", preToolUse(e.command(hook)))

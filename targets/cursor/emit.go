@@ -84,7 +84,7 @@ func (e *emitter) emit(p *profile) {
 	if len(tokens) > 0 {
 		e.share(p, format.TokensFile, contract.JSON(tokens), cliPlaces)
 	}
-	if p.hooked {
+	if p.hooked && !e.in.Unhooked {
 		e.share(p, format.HooksFile, e.travelling(p), hookPlaces)
 	}
 	e.asks(p)

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
+)
+
+type ejectCmd struct {
+	textOrJSON
+	DryRun bool `help:"Change nothing; list what would change, with -v line by line."`
+	Yes    bool `help:"Eject although something is no longer held."`
+}
+
+func (ejectCmd) Help() string {
+	return `Leaves the agents' files to the team, for good, with the rules that they have. The hooks that call modec are
+taken out, with .modec/policy.json that they read, and so is modec.lock; every other file stays as it is. Rules hold
+what they can. What only the hook held, it lists by agent, group and subject, -v with an example; then it asks, or needs
+--yes. To loosen nothing, write hooks = false into modec.toml, run modec build, and then modec eject.
+
+The files have to be as the source makes them: run modec build first. The source stays too. To be without modec,
+remove modec.toml and the folder modec/ from the repository, "modec serve" from your lists of MCP servers, and run
+modec uninstall where you installed a role. To come back, run modec build: it stops at each file, and --force takes
+them over again.
+
+Examples:
+  modec eject --dry-run
+  modec eject --dry-run -v
+  modec eject --yes`
+}
+
+func (ejectCmd) reports() []any { return []any{ejectReport{}, outcome{}} }
+
+// ejectReport is the JSON of an eject.
+type ejectReport struct {
+	envelope
+	Status  string          `json:"status" enum:"ok"`
+	DryRun  bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
+	Files   []output.Change `json:"files" jsonschema:"unchanged: it stays as it is"`
+	Loosens []departure     `json:"loosens" jsonschema:"what only the hooks refuse or ask about"`
+	Narrows []departure     `json:"narrows" jsonschema:"what only the hooks allow"`
+}
+
+// departure is what changes for a group of a subject on a surface when its hook goes.
+type departure struct {
+	Subject string   `json:"subject"`
+	Target  string   `json:"target"`
+	Surface string   `json:"surface,omitempty"`
+	Group   ir.Group `json:"group"`
+	What    string   `json:"what"`
+	allowed bool     // what was denied or asked about is allowed
+}
+
+func (c *ejectCmd) Run(e *env) error {
+	before, diags := compiler.Compile(e.ctx, e.request())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	changes, diags := before.Write(e.ctx, e.checking(e.dir))
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	for _, x := range changes {
+		if x.Action != output.Unchanged {
+			return fmt.Errorf("%s is %s, and nothing was changed: run `modec build` first, so that you leave with "+
+				"what the source says", x.Path, x.State)
+		}
+	}
+	req := e.request()
+	req.Unhooked = true
+	after, diags := compiler.Compile(e.ctx, req)
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	loosens, narrows, diags := e.departures(before, after)
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	if !e.ui.json {
+		e.ui.departures("allowed from now on", red, loosens, true)
+		e.ui.departures("no longer held", yellow, loosens, false)
+		e.ui.departures("narrower", "", narrows, false)
+	}
+	if len(loosens) > 0 && !c.DryRun && !c.Yes {
+		if err := e.confirm("Leave modec although that is no longer held?", "--yes"); err != nil {
+			return err
+		}
+	}
+	opt := e.outputs(e.dir)
+	opt.DryRun = c.DryRun
+	changes, diags = after.Eject(e.ctx, opt)
+	switch {
+	case diags.HasErrors():
+		return e.ui.fail(diags)
+	case e.ui.json:
+		return e.ui.emit(ejectReport{e.ui.envelope(), "ok", c.DryRun, changes, loosens, narrows})
+	}
+	e.ui.ejected(changes, c.DryRun)
+	return nil
+}
+
+// departures compares what holds each mode and role with its hooks and without.
+func (e *env) departures(before, after *compiler.Result) (loosens, narrows []departure, diags diag.List) {
+	refs := before.Project.Subjects()
+	with, diags := e.sheets(before, refs)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	without, diags := e.sheets(after, refs)
+	if diags.HasErrors() {
+		return nil, nil, diags
+	}
+	for i := range with {
+		for j := range with[i].Agents {
+			a := &with[i].Agents[j]
+			k := slices.IndexFunc(without[i].Agents, func(b agentPart) bool {
+				return b.Target == a.Target && b.Surface == a.Surface
+			})
+			b := &agentPart{} // no file holds it there any more
+			if k >= 0 {
+				b = &without[i].Agents[k]
+			}
+			less, more := a.departs(b)
+			for _, of := range []struct {
+				from []departure
+				to   *[]departure
+			}{{less, &loosens}, {more, &narrows}} {
+				for _, d := range of.from {
+					d.Subject, d.Target, d.Surface = with[i].Subject, a.Target, a.Surface
+					*of.to = append(*of.to, d)
+				}
+			}
+		}
+	}
+	return loosens, narrows, nil
+}
+
+// departs compares a surface with the hook and without it.
+func (a *agentPart) departs(b *agentPart) (loosens, narrows []departure) {
+	for i := range a.Groups {
+		with := &a.Groups[i]
+		without := &heldPart{Access: []holder{byNothing}, Approval: []holder{byNothing}}
+		if k := slices.IndexFunc(b.Groups, func(h heldPart) bool { return h.Group == with.Group }); k >= 0 {
+			without = &b.Groups[k]
+		}
+		lost := func(with, without []holder) bool {
+			return slices.Contains(with, byHook) && slices.Contains(without, byNothing)
+		}
+		if lost(with.Access, without.Access) {
+			loosens = append(loosens, departure{Group: with.Group, What: "no file refuses what is denied"})
+		}
+		if lost(with.Approval, without.Approval) {
+			loosens = append(loosens, departure{Group: with.Group, What: "no file asks about what is to be asked"})
+		}
+		for _, c := range without.Changes {
+			known := func(o heldChange) bool { return o.Source == c.Source && o.Here == c.Here }
+			if slices.ContainsFunc(with.Changes, known) {
+				continue
+			}
+			d := departure{Group: with.Group, allowed: c.Here == ir.Allow,
+				What: fmt.Sprintf("%s becomes %s, as %q", c.Source, c.Here, c.Example)}
+			if c.Here > c.Source {
+				loosens = append(loosens, d)
+			} else {
+				narrows = append(narrows, d)
+			}
+		}
+	}
+	return loosens, narrows
+}
+
+// mostSubjects is how many subjects of a departure are named.
+const mostSubjects = 4
+
+// departures prints what changes: a line for each group of a surface with its subjects, with -v one for
+// each kind of change.
+func (u *ui) departures(word, colour string, list []departure, allowed bool) {
+	var order []string
+	of := map[string][]string{}
+	for _, d := range list {
+		if d.allowed != allowed {
+			continue
+		}
+		what := strings.TrimSpace(d.Target+" "+d.Surface) + ": " + string(d.Group)
+		if u.verbose {
+			what += ": " + d.What
+		}
+		if of[what] == nil {
+			order = append(order, what)
+		}
+		if !slices.Contains(of[what], d.Subject) {
+			of[what] = append(of[what], d.Subject)
+		}
+	}
+	for _, what := range order {
+		names, more := of[what], ""
+		if n := len(names) - mostSubjects; n > 0 && !u.verbose {
+			names, more = names[:mostSubjects], fmt.Sprintf(" and %d more", n)
+		}
+		u.item(0, colour, word+":", what+" of "+strings.Join(names, ", ")+more)
+	}
+}
+
+// ejected prints what became of the files.
+func (u *ui) ejected(changes []output.Change, dry bool) {
+	words := map[output.Action]string{output.Update: "rewrote without the hook", output.Create: "wrote",
+		output.Remove: "removed"}
+	if dry {
+		words = map[output.Action]string{output.Update: "would rewrite without the hook", output.Create: "would write",
+			output.Remove: "would remove"}
+	}
+	left := 0
+	for _, x := range changes {
+		if x.Action != output.Remove {
+			left++
+		}
+		if x.Action != output.Unchanged {
+			u.note("%s %s\n", words[x.Action], diag.Clean(x.Path))
+		}
+	}
+	if u.verbose {
+		u.diffs(changes, func(x output.Change) bool { return x.Path != output.LockFile })
+	}
+	verb := "are"
+	if dry {
+		verb = "would be"
+	}
+	u.note("%s %s yours; modec.toml and modec/ stay until you remove them\n", count(left, "file"), verb)
+}
