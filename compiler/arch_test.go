@@ -51,6 +51,7 @@ var layers = []layer{
 	{pkg: "compiler/record", may: []string{"compiler/diag"}},
 	{pkg: "compiler/layout", may: []string{"compiler/diag", "compiler/located"}},
 	{pkg: "compiler/originals", may: []string{"compiler/diag", "compiler/record"}},
+	{pkg: "compiler/disarm", may: []string{"compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/digest", may: []string{"compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},

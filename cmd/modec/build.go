@@ -65,6 +65,7 @@ type buildReport struct {
 	envelope
 	Status      string         `json:"status" enum:"ok,drift" jsonschema:"drift: a file differs or permits more"`
 	DryRun      bool           `json:"dryRun,omitempty" jsonschema:"nothing was written"`
+	HooksOff    *hooksOff      `json:"hooksOff,omitempty" jsonschema:"somebody turned the hooks off"`
 	Targets     []targetReport `json:"targets"`
 	Diagnostics diag.List      `json:"diagnostics" jsonschema:"warnings and errors that are not losses"`
 }
@@ -89,7 +90,9 @@ func (c *buildCmd) Run(e *env) error {
 	case c.Staged:
 		return c.staged(e)
 	}
-	return c.build(e)
+	err := c.build(e)
+	e.tellOff()
+	return err
 }
 
 // verifySeed is the seed where nobody names one.
@@ -140,7 +143,7 @@ func (c *buildCmd) build(e *env) error {
 	switch {
 	case e.ui.json:
 		reports := targetReports(res, changes)
-		return e.ui.emit(buildReport{e.ui.envelope(), "ok", opt.DryRun, reports, diags})
+		return e.ui.emit(buildReport{e.ui.envelope(), "ok", opt.DryRun, disarmed(e.dir), reports, diags})
 	case c.Diff:
 		e.ui.diagnostics(diags)
 		e.ui.diffs(changes, func(output.Change) bool { return true })
@@ -223,7 +226,7 @@ func (c *buildCmd) check(e *env, x checked) error {
 	}
 	switch {
 	case e.ui.json:
-		report := buildReport{e.ui.envelope(), status, true, targetReports(x.res, changes), diags}
+		report := buildReport{e.ui.envelope(), status, true, disarmed(e.dir), targetReports(x.res, changes), diags}
 		err = e.ui.emit(report)
 	case e.ui.annotator != nil:
 		list := slices.Concat(diags, drifted(drift), narrower(x.res))

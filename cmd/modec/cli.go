@@ -33,6 +33,8 @@ type cli struct {
 	Args      argsCmd      `cmd:"" group:"run" help:"Print the arguments that start an agent as a mode or role."`
 	Run       runCmd       `cmd:"" group:"run" help:"Start an agent as a mode or role."`
 	Install   installCmd   `cmd:"" group:"run" help:"Hold the agents of your home folder to a mode or role."`
+	Off       offCmd       `cmd:"" group:"run" help:"Turn the hooks of the project off for a while, on the record."`
+	On        onCmd        `cmd:"" group:"run" help:"Turn the hooks on again."`
 	Uninstall uninstallCmd `cmd:"" group:"run" help:"Undo install."`
 	Cursor    cursorCmd    `cmd:"" group:"run" help:"Check and edit Cursor's own list of MCP tools."`
 

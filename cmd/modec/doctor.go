@@ -16,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/disarm"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -26,7 +27,7 @@ type doctorCmd struct {
 func (doctorCmd) Help() string {
 	return `Looks at what a build cannot know: whether the hooks find modec; which agents are on this machine, in which
 version; which files an agent would ignore, and why; whether a build was interrupted or its files are out of
-date; whether git ignores a file that has to be committed.
+date; whether git ignores a file that has to be committed; whether somebody turned the hooks off.
 
 It runs git, and the agents on your path with --version. It exits 1 where something is wrong. What is only
 worth knowing is a note.
@@ -63,6 +64,7 @@ type doctorReport struct {
 func (c *doctorCmd) Run(e *env) error {
 	d := &doctor{env: e}
 	d.program()
+	d.disarmed()
 	d.repository()
 	if err := e.ctx.Err(); err != nil {
 		return err
@@ -185,6 +187,22 @@ func (d *doctor) repository() {
 		d.agent(o)
 		d.unread(res, o)
 		d.silence(res, o)
+	}
+}
+
+// disarmed tells of hooks that a person turned off.
+func (d *doctor) disarmed() {
+	r := disarm.Load(d.dir)
+	entry, off := r.Until(time.Now())
+	switch {
+	case r.Broken:
+		d.wrong("hooks", "the record of `modec off` is not as modec wrote it: it does not count, and the hooks are on").
+			hint("`modec on` begins a new one")
+	case off:
+		d.add(checkup{Level: levelNote, What: "hooks", Text: offText(entry), Hint: "`modec on` turns them on"})
+	case len(r.Entries) > 0:
+		last := r.Entries[len(r.Entries)-1]
+		d.note("hooks", "are on; `modec off` and `modec on` were last used on %s", last.At.Local().Format("2006-01-02 15:04"))
 	}
 }
 

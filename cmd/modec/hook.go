@@ -30,6 +30,8 @@ for a refusal.
 It refuses where it cannot decide: the policy is missing, corrupt, edited or of another version; the payload is
 malformed or over 8 MiB; there is no answer within 2 seconds.
 
+After "modec off" it has no opinion for a while: the agent decides by its own rules, as without modec.
+
 --may-allow is for a hook that you installed yourself. A hook that came with a repository abstains instead of
 allowing.
 
@@ -44,6 +46,9 @@ const (
 	hookPayload  = 8 << 20 // bytes
 	hookModel    = 64 << 20
 )
+
+// wayOut is what a person can do where a hook refuses because it cannot decide.
+const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `modec off`, or leave modec by `modec eject`"
 
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
@@ -69,7 +74,7 @@ func (c *hookCmd) Run(e *env) error {
 		}
 	}
 	if a.Stderr != "" {
-		fmt.Fprintf(e.ui.err, "modec: %s\n", a.Stderr)
+		fmt.Fprintf(e.ui.err, "modec: %s\nmodec: %s\n", a.Stderr, wayOut)
 	}
 	if a.Exit != 0 {
 		return exitUsage
@@ -87,6 +92,9 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 		model = filepath.Join(e.dir, model)
 	}
 	model, root := c.locate(model)
+	if off := disarmed(root, filepath.Dir(filepath.Dir(model))); off != nil {
+		return contract.HookAnswer{Stdout: []byte("{}\n")}
+	}
 	p, err := readPolicy(model)
 	if err != nil {
 		return contract.Refuse(err.Error())

@@ -127,6 +127,7 @@ var reportLines = []string{
 	"uninstall --home HOME --dry-run", "uninstall --home BADSTATE",
 	"cursor check docs:search --file GOOD/list.json", "cursor check docs:drop --file GOOD/list.json",
 	"cursor add docs:drop --file GOOD/list.json", "cursor add docs:search --file GOOD/list.json",
+	"on -C GOOD",
 	"serve -C GOOD --print-config claude", "serve -C GOOD --install vscode", "serve -C BROKEN",
 	"doctor -C GOOD", "doctor -C BROKEN",
 	"completion bash", "version",
@@ -186,6 +187,9 @@ func TestReports(t *testing.T) {
 		}
 	}
 	for name, r := range all {
+		if name == "off" { // it needs a terminal: TestOff
+			continue
+		}
 		for _, r := range r.reports() {
 			if form := name + " " + reflect.TypeOf(r).Name(); !printed[form] {
 				t.Errorf("no command line prints %s", form)

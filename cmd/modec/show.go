@@ -45,6 +45,7 @@ func (showCmd) reports() []any { return []any{matrixReport{}, sheetReport{}, pag
 // matrixReport is the JSON of all subjects.
 type matrixReport struct {
 	envelope
+	HooksOff *hooksOff  `json:"hooksOff,omitempty"`
 	Groups   []ir.Group `json:"groups"`
 	Subjects []row      `json:"subjects" jsonschema:"modes first, in the order of the source"`
 }
@@ -68,6 +69,7 @@ type groupCell struct {
 // sheetReport is the JSON of one subject.
 type sheetReport struct {
 	envelope
+	HooksOff *hooksOff `json:"hooksOff,omitempty"`
 	sheet
 }
 
@@ -199,9 +201,10 @@ func (c *showCmd) Run(e *env) error {
 	case c.HTML != "":
 		return c.write(e, res, nil, sheets)
 	case e.ui.json:
-		return e.ui.emit(sheetReport{e.ui.envelope(), sheets[0]})
+		return e.ui.emit(sheetReport{e.ui.envelope(), disarmed(e.dir), sheets[0]})
 	}
 	e.ui.sheet(&sheets[0])
+	e.tellOff()
 	return nil
 }
 
@@ -216,9 +219,10 @@ func (c *showCmd) matrix(e *env) error {
 		return err
 	}
 	if e.ui.json {
-		return e.ui.emit(matrixReport{e.ui.envelope(), ir.Decided, rows})
+		return e.ui.emit(matrixReport{e.ui.envelope(), disarmed(e.dir), ir.Decided, rows})
 	}
 	e.ui.matrix(rows)
+	e.tellOff()
 	return nil
 }
 

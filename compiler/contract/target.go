@@ -288,6 +288,9 @@ type HookAnswer struct {
 	Exit   int
 }
 
+// ForPeople is what a hook tells of a command that takes it away ([policy.ForPeople]).
+const ForPeople = "a command of modec that only a person gives, in a terminal"
+
 // Refuse returns the answer of a hook that cannot decide. Every agent that modec knows reads
 // the exit code 2 as a refusal.
 func Refuse(reason string) HookAnswer { return HookAnswer{Stderr: reason, Exit: 2} }

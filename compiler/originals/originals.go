@@ -109,6 +109,13 @@ func Backup(root string, files map[string][]byte, now time.Time) (dir string, er
 
 var errNoFolder = errors.New("there is no home folder to keep them in")
 
+// Place returns where modec keeps something else of a project's, by its folder there, and the
+// project's folder without symbolic links. The place is "" where the user has no folder for it.
+func Place(folder, root string) (file, project string) {
+	root = resolved(root)
+	return place(folder, root), root
+}
+
 // place returns where modec keeps something of a project's, "" where the user has no folder.
 func place(folder, root string) string {
 	state := stateFolder()

@@ -325,6 +325,9 @@ func bashAction(q *question) opinion {
 	if !ok || line == "" {
 		return missing("command")
 	}
+	if policy.ForPeople(line) {
+		return denied(contract.ForPeople)
+	}
 	r := q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, q.Cwd)
 	if q.disk.Main != "" && r.Decision == ir.Allow && q.subject.Outside(ir.Edit).Decision == ir.Allow {
 		r = policy.Result{Decision: ir.Ask, Rule: "a command that may write to the main work tree", Pos: r.Pos}
@@ -335,8 +338,12 @@ func bashAction(q *question) opinion {
 // powerShellAction judges a line that is not one of a POSIX shell. Patterns do not apply
 // to it, and it gets at most an ask.
 func powerShellAction(q *question) opinion {
-	if _, ok := q.text("command"); !ok {
+	line, ok := q.text("command")
+	switch {
+	case !ok:
 		return missing("command")
+	case policy.ForPeople(line):
+		return denied(contract.ForPeople)
 	}
 	for _, r := range q.subject.Rules(ir.Command) {
 		if r.Decision == ir.Deny {

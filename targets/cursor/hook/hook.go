@@ -206,6 +206,9 @@ func (q *question) line(line string) policy.Result {
 	if line == "" {
 		return refused("a shell call without a readable command")
 	}
+	if policy.ForPeople(line) {
+		return refused(contract.ForPeople)
+	}
 	folders := []string{q.Cwd}
 	if q.Cwd == "" {
 		folders = q.roots()

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/disarm"
+)
+
+type offCmd struct {
+	textOrJSON
+	For    time.Duration `default:"1h" placeholder:"TIME" help:"For how long, at most 8h: 20m, 1h30m. Default: 1h."`
+	Reason string        `placeholder:"TEXT" help:"Why, for the record."`
+}
+
+func (offCmd) Help() string {
+	return `Turns the hooks of this project off, for you and for a while: modec hook has no opinion, and the agents decide by
+their own rules, as without modec. What rules deny stays denied. After the time the hooks are on by themselves, modec on
+turns them on before.
+
+It asks a person: it runs in a terminal only, and a number that it shows has to be typed. A hook refuses an agent that
+wants to run it. That stops an agent that follows its rules; one that may run any command unasked can run what it likes
+as you.
+
+It goes on record outside the repository, sealed with a key of yours: who, when, for how long and why. modec build,
+modec show and modec doctor tell while the hooks are off.
+
+Examples:
+  modec off
+  modec off --for 20m --reason 'the policy refuses the release script'`
+}
+
+func (offCmd) reports() []any { return []any{offReport{}} }
+
+type onCmd struct {
+	textOrJSON
+}
+
+func (onCmd) Help() string {
+	return `Ends what modec off began, at once. It needs no terminal.
+
+Examples:
+  modec on`
+}
+
+func (onCmd) reports() []any { return []any{offReport{}} }
+
+// offReport is the JSON of off and on.
+type offReport struct {
+	envelope
+	Hooks string         `json:"hooks" enum:"on,off"`
+	Off   *hooksOff      `json:"off,omitempty"`
+	Past  []disarm.Entry `json:"past" jsonschema:"the record, the oldest first"`
+}
+
+// hooksOff tells of hooks that a person turned off.
+type hooksOff struct {
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// disarmed returns what turned the hooks of a project off, nil where they are on. A project may have
+// several folders: those of a work tree of git, and the main one with its policy.
+func disarmed(roots ...string) *hooksOff {
+	for _, root := range roots {
+		if e, off := disarm.Load(root).Until(time.Now()); off {
+			return &hooksOff{e.At, e.Until, e.By, e.Reason}
+		}
+	}
+	return nil
+}
+
+// offText says until when the hooks are off.
+func offText(e disarm.Entry) string {
+	text := "are off until " + e.Until.Local().Format("15:04")
+	if e.By != "" {
+		text += ", by " + e.By
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+// tellOff says that the hooks are off, where they are.
+func (e *env) tellOff() {
+	if x := disarmed(e.dir); x != nil && !e.ui.json {
+		text := offText(disarm.Entry{Until: x.Until, By: x.By, Reason: x.Reason})
+		fmt.Fprintf(e.ui.err, "modec: the hooks %s; `modec on` turns them on\n", diag.Clean(text))
+	}
+}
+
+var errNoPerson = errors.New("only a person in a terminal turns the hooks off, and nothing was changed: " +
+	"an agent that needs it asks you to run `modec off`")
+
+func (c *offCmd) Run(e *env) error {
+	if c.For <= 0 || c.For > disarm.Longest {
+		return fmt.Errorf("got --for %s, want a time of at most %s", briefly(c.For), briefly(disarm.Longest))
+	}
+	if err := e.inAProject(); err != nil {
+		return err
+	}
+	if !person(e.stdin) || !person(e.ui.err) {
+		return errNoPerson
+	}
+	if err := e.challenge(c.For); err != nil {
+		return err
+	}
+	r := disarm.Load(e.dir)
+	entry, err := r.Off(time.Now(), c.For, userName(), strings.TrimSpace(c.Reason))
+	if err != nil {
+		return err
+	}
+	if e.ui.json {
+		return e.ui.emit(offReport{e.ui.envelope(), "off", &hooksOff{entry.At, entry.Until, entry.By, entry.Reason},
+			r.Entries})
+	}
+	e.ui.printf("the hooks %s; `modec on` turns them on before\n", diag.Clean(offText(entry)))
+	return nil
+}
+
+func (c *onCmd) Run(e *env) error {
+	if err := e.inAProject(); err != nil {
+		return err
+	}
+	r := disarm.Load(e.dir)
+	_, off := r.Until(time.Now())
+	if off || r.Broken {
+		if err := r.On(time.Now(), userName()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.ui.json:
+		return e.ui.emit(offReport{e.ui.envelope(), "on", nil, r.Entries})
+	case off:
+		e.ui.printf("the hooks are on\n")
+	default:
+		e.ui.printf("the hooks were on\n")
+	}
+	return nil
+}
+
+// inAProject fails where there is no project to speak of.
+func (e *env) inAProject() error {
+	_, err := os.Stat(filepath.Join(e.dir, config.File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s has no modec.toml: go into the project, or name it by -C DIR", e.dir)
+	}
+	return err
+}
+
+// challenge lets a person type a number: who only sends input to a terminal does not know it.
+func (e *env) challenge(long time.Duration) error {
+	n, err := rand.Int(rand.Reader, big.NewInt(9000))
+	if err != nil {
+		return err
+	}
+	code := fmt.Sprint(n.Int64() + 1000)
+	fmt.Fprintf(e.ui.err, "The hooks of %s will be off for %s: agents decide by their own rules.\nType %s to go on: ",
+		diag.Clean(e.dir), briefly(long), code)
+	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != code {
+		return errors.New("that was not the number: the hooks stay on")
+	}
+	return nil
+}
+
+// briefly writes a time without what is zero behind it: 1h30m.
+func briefly(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if rest, ok := strings.CutSuffix(text, zero); ok {
+			text = rest + zero[:1]
+		}
+	}
+	return text
+}
+
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"))
+	}
+	return u.Username
+}

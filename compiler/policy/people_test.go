@@ -1,0 +1,26 @@
+package policy
+
+import "testing"
+
+// However a line says it, an agent does not take its own hook away.
+func TestForPeople(t *testing.T) {
+	for _, line := range []string{
+		"modec off", "modec off --for 8h", "modec -C . off", "/usr/bin/modec off", "mo''dec off", `"modec" 'off'`,
+		"cd x && modec off", "env -i modec off", "script -qc 'modec off' /dev/null", "sh -c 'modec off'",
+		"sudo modec eject --yes", "modec eject --yes; ls", "yes | modec off", "eval modec off",
+		"if true; then modec off; fi", "python3 -c 'import pty; pty.spawn([\"sh\", \"-c\", \"modec off\"])'",
+		"x=$(modec off)", "FOO=1 modec off",
+	} {
+		if !ForPeople(line) {
+			t.Errorf("%s: an agent may run it", line)
+		}
+	}
+	for _, line := range []string{
+		"modec on", "modec build", "modec show off-duty", "grep off modec/a.cue", "modec help | less",
+		"for f in modec/*; do sed -i 's/off/on/' $f; done", "ls", "", "git commit -m 'turn modec off'",
+	} {
+		if ForPeople(line) {
+			t.Errorf("%s: an agent may not run it", line)
+		}
+	}
+}
