@@ -202,7 +202,8 @@ func (d *doctor) disarmed() {
 		d.add(checkup{Level: levelNote, What: "hooks", Text: offText(entry), Hint: "`modec on` turns them on"})
 	case len(r.Entries) > 0:
 		last := r.Entries[len(r.Entries)-1]
-		d.note("hooks", "are on; `modec off` and `modec on` were last used on %s", last.At.Local().Format("2006-01-02 15:04"))
+		d.note("hooks", "are on; `modec off` and `modec on` were last used on %s",
+			last.At.Local().Format("2006-01-02 15:04"))
 	}
 }
 

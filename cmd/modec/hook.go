@@ -48,7 +48,8 @@ const (
 )
 
 // wayOut is what a person can do where a hook refuses because it cannot decide.
-const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `modec off`, or leave modec by `modec eject`"
+const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `modec off`, " +
+	"or leave modec by `modec eject`"
 
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {

@@ -22,8 +22,8 @@ type showCmd struct {
 }
 
 func (showCmd) Help() string {
-	return `Without a subject it prints what each mode and role may do, group by group: a capital letter is for what no list
-names, small ones are for what lists say otherwise.
+	return `Without a subject it prints what each mode and role may do, group by group: a capital letter is for what
+no list names, small ones are for what lists say otherwise.
 
 With a subject it prints what the source says of it, the tools of each server, and agent by agent what holds that:
 rules, the hook, the agent by itself, or nothing; in which files; and what does not hold (the losses of the format

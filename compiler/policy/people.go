@@ -22,7 +22,8 @@ func ForPeople(line string) bool {
 		return true
 	}
 	r := s.Decide(Action{Group: ir.Command, Arg: line})
-	unread := r.Decision < ir.Allow || slices.ContainsFunc(starters, func(w string) bool { return strings.Contains(text, w) })
+	starts := func(word string) bool { return strings.Contains(text, word) }
+	unread := r.Decision < ir.Allow || slices.ContainsFunc(starters, starts)
 	return strings.HasPrefix(r.Rule, `deny "modec `) || unread && takesAway().MatchString(text)
 }
 
