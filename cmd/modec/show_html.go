@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
@@ -67,7 +69,19 @@ func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
 	if err := t.Execute(&b, showPage{title, ir.Decided, rows, sheets}); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return withStyle(b.Bytes())
+}
+
+// withStyle writes the hash of the page's only style sheet into its policy: a browser takes no other.
+func withStyle(text []byte) ([]byte, error) {
+	_, rest, opened := bytes.Cut(text, []byte("<style>"))
+	style, _, closed := bytes.Cut(rest, []byte("</style>"))
+	if !opened || !closed {
+		return nil, errors.New("the page has no style sheet")
+	}
+	sum := sha256.Sum256(style)
+	hash := base64.StdEncoding.EncodeToString(sum[:])
+	return bytes.Replace(text, []byte("sha256-STYLE"), []byte("sha256-"+hash), 1), nil
 }
 
 func holderWords(list []holder) string {

@@ -51,6 +51,10 @@ func TestPageEscapes(t *testing.T) {
 	if bytes.Contains(text, []byte("<script")) || bytes.Contains(text, []byte("ZgotmplZ")) {
 		t.Errorf("the source got through: %s", text)
 	}
+	if bytes.Contains(text, []byte("unsafe")) || !bytes.Contains(text, []byte("style-src 'sha256-")) ||
+		bytes.Contains(text, []byte("sha256-STYLE")) {
+		t.Errorf("the policy does not name the style sheet: %.900s", text)
+	}
 	if n := bytes.Count(text, []byte("<main>")); n != 1 || !bytes.HasPrefix(text, []byte(pageMark)) {
 		t.Errorf("this is no page: %s", text)
 	}
