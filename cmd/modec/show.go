@@ -25,9 +25,9 @@ func (showCmd) Help() string {
 	return `Without a subject it prints what each mode and role may do, group by group: a capital letter is for what
 no list names, small ones are for what lists say otherwise.
 
-With a subject it prints what the source says of it, the tools of each server, and agent by agent what holds that:
-rules, the hook, the agent by itself, or nothing; in which files; and what does not hold (the losses of the format
-and the holes of the agent). -v prints lists whole.
+With a subject it prints what the source says of it, the tools of each server, and agent by agent what refuses what
+is denied, and what asks about what is to be asked: rules, the hook, the agent by itself, or nothing; in which files;
+and what does not hold (the losses of the format and the holes of the agent). -v prints lists whole, with examples.
 
 --html writes the same as a page without scripts that loads nothing, for a pull request or to print. Without a
 subject it has them all. It overwrites only a page of its own.

@@ -43,6 +43,7 @@ func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
 		"holders":  holderWords,
 		"nothing":  func(list []holder) bool { return strings.Contains(holderWords(list), string(byNothing)) },
 		"holes":    func(a agentPart) []holeLine { return a.holes(true) },
+		"free":     func(g heldPart) bool { return g.free() },
 		"steers":   steersText,
 		"id":       func(subject string) string { return strings.ReplaceAll(subject, " ", "-") },
 		"said":     saidOf,

@@ -316,9 +316,12 @@ func (u *ui) agentPart(a *agentPart, said []groupCell) {
 			files = append(files, fmt.Sprint(slices.Index(a.Artifacts, name)+1))
 		}
 		of := slices.IndexFunc(said, func(c groupCell) bool { return c.Group == g.Group })
-		line := fmt.Sprintf("  %-9s %s %s %s %s", g.Group,
-			u.paint(decisionLooks[said[of].Decision].colour, fill(said[of].letters(), 6)),
-			u.holders(g.Access), u.holders(g.Approval), strings.Join(files, ","))
+		held := u.holders(g.Access) + " " + u.holders(g.Approval)
+		if g.free() {
+			held = fill(decisionLooks[ir.Agent].words, 41)
+		}
+		line := fmt.Sprintf("  %-9s %s %s %s", g.Group,
+			u.paint(decisionLooks[said[of].Decision].colour, fill(said[of].letters(), 6)), held, strings.Join(files, ","))
 		u.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	for i, name := range a.Artifacts {
@@ -328,6 +331,9 @@ func (u *ui) agentPart(a *agentPart, said []groupCell) {
 		u.item(2, line.colour, line.word+":", line.text)
 	}
 }
+
+// free reports whether all of a group is left to the agent.
+func (g *heldPart) free() bool { return g.Left && len(g.Access) == 0 && len(g.Approval) == 0 }
 
 // holders writes a cell of what holds a half.
 func (u *ui) holders(list []holder) string {
