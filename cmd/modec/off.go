@@ -27,8 +27,8 @@ type offCmd struct {
 
 func (offCmd) Help() string {
 	return `Turns the hooks of this project off, for you and for a while: modec hook has no opinion, and the agents
-decide by their own rules, as without modec. What rules deny stays denied. After the time the hooks are on by themselves, modec on
-turns them on before.
+decide by their own rules, as without modec. What rules deny stays denied. After the time the hooks are on by
+themselves; modec on turns them on before.
 
 It asks a person: it runs in a terminal only, and a number that it shows has to be typed. A hook refuses an agent that
 wants to run it. That stops an agent that follows its rules; one that may run any command unasked can run what it likes

@@ -321,7 +321,8 @@ func (u *ui) agentPart(a *agentPart, said []groupCell) {
 			held = fill(decisionLooks[ir.Agent].words, 41)
 		}
 		line := fmt.Sprintf("  %-9s %s %s %s", g.Group,
-			u.paint(decisionLooks[said[of].Decision].colour, fill(said[of].letters(), 6)), held, strings.Join(files, ","))
+			u.paint(decisionLooks[said[of].Decision].colour, fill(said[of].letters(), 6)), held,
+			strings.Join(files, ","))
 		u.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	for i, name := range a.Artifacts {
