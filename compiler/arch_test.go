@@ -30,7 +30,7 @@ const (
 
 // The vocabulary, from the bottom up.
 var (
-	words      = []string{"compiler/diag", "compiler/memfs", "compiler/recent"}
+	words      = []string{"compiler/secret", "compiler/diag", "compiler/memfs", "compiler/recent"}
 	model      = append(slices.Clip(words), "compiler/ir")
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
@@ -40,7 +40,8 @@ var (
 // layers lists every package of the module once, in the direction
 // diag ← ir ← policy ← contract ← {compiler, targets} ← cmd.
 var layers = []layer{
-	{pkg: "compiler/diag"},
+	{pkg: "compiler/secret"},
+	{pkg: "compiler/diag", may: []string{"compiler/secret"}},
 	{pkg: "compiler/memfs"},
 	{pkg: "compiler/recent"},
 	{pkg: "compiler/ecma"},
@@ -53,6 +54,11 @@ var layers = []layer{
 	{pkg: "compiler/originals", may: []string{"compiler/diag", "compiler/record"}},
 	{pkg: "compiler/disarm", may: []string{"compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/digest", may: []string{"compiler/diag"}},
+	{pkg: "compiler/located", may: []string{"compiler/secret", "compiler/diag"}},
+	{pkg: "compiler/record", may: []string{"compiler/secret", "compiler/diag"}},
+	{pkg: "compiler/layout", may: []string{"compiler/secret", "compiler/diag", "compiler/located"}},
+	{pkg: "compiler/originals", may: []string{"compiler/secret", "compiler/diag", "compiler/record"}},
+	{pkg: "compiler/digest", may: []string{"compiler/secret", "compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
 	{pkg: "compiler/policy", may: patterns},

@@ -74,6 +74,8 @@ type Imported struct {
 	// Options are the settings of [targets.NAME] with which a build writes the same
 	// again; nil: the defaults.
 	Options map[string]any
+	// Reference writes a reference to a variable (${VAR}) as the agent's files do; nil: the same.
+	Reference func(string) string
 	// Originals are the files in a form that the target's Open reads.
 	Originals []Original
 }
@@ -105,6 +107,8 @@ const (
 	Left NoteKind = "left"
 	// Repaired: it was corrected before it was read ([Source.Repair]).
 	Repaired NoteKind = "repaired"
+	// Secret: it states a secret in clear text, and stays in its file alone.
+	Secret NoteKind = "secret"
 	// Apart: another agent defines the same in another way; both definitions stay.
 	Apart NoteKind = "apart"
 	// Conflict: two files differ; the stricter one holds.

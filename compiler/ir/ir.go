@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/secret"
 )
 
 // Version is the version of the model's JSON form. A reader refuses a model
@@ -212,6 +213,24 @@ type Server struct {
 	TimeoutSeconds int    `json:"timeoutSeconds,omitempty"` // 0: the agent's own default
 	DefaultEnabled bool   `json:"defaultEnabled"`
 	Tools          []Tool `json:"tools"` // sorted by name
+
+	// Entries are the files in which the entry of an external server lies, each with the shape
+	// that the entry had when it was imported ([Server.Shape]).
+	Entries map[string]string `json:"entries,omitempty"`
+}
+
+// Entry returns how the server is started or reached.
+func (s *Server) Entry() secret.Entry {
+	return secret.Entry{
+		Command: s.Command, Args: s.Args, Cwd: s.Cwd, Env: s.Env, URL: s.URL, Headers: s.Headers,
+	}
+}
+
+// Shape returns how the server is started or reached, in a line and with its secrets masked: the
+// program and its arguments, or the address. It is "" for one of which only the name is known.
+func (s *Server) Shape() string {
+	e := s.Entry().Masked()
+	return strings.TrimSpace(strings.Join(append([]string{e.Command + e.URL}, e.Args...), " "))
 }
 
 // Tool returns the server's tool of that name, nil when it has none.

@@ -45,7 +45,7 @@ func (p *Project) Decisions() *Project {
 	}
 	q.Servers = make([]Server, len(p.Servers))
 	for i, s := range p.Servers {
-		s.Env, s.Headers, s.Place = nil, nil, s.Place.decides()
+		s.Env, s.Headers, s.Entries, s.Place = nil, nil, nil, s.Place.decides()
 		tools := make([]Tool, len(s.Tools))
 		for j, t := range s.Tools {
 			t.Description = ""

@@ -81,7 +81,7 @@ var serverKind = kind[ir.Server]{
 	pos:   func(s *ir.Server) diag.Pos { return s.Pos },
 	place: func(s *ir.Server) *ir.Place { return &s.Place },
 	same:  sameServer,
-	unite: uniteTools,
+	unite: uniteServers,
 }
 
 var modeKind = kind[ir.Mode]{
@@ -321,11 +321,22 @@ func fingerprint(v any) string {
 func sameServer(a, b *ir.Server) bool {
 	return a.Type == b.Type && a.URL == b.URL && a.Command == b.Command && slices.Equal(a.Args, b.Args) &&
 		a.Cwd == b.Cwd && maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers) &&
-		a.TimeoutSeconds == b.TimeoutSeconds && a.DefaultEnabled == b.DefaultEnabled
+		a.TimeoutSeconds == b.TimeoutSeconds && a.DefaultEnabled == b.DefaultEnabled && sameEntries(a, b)
 }
 
-// uniteTools adds the tools of the second server, each with the higher risk.
-func uniteTools(a, b *ir.Server) {
+// sameEntries reports whether the entries of two external servers have one shape.
+func sameEntries(a, b *ir.Server) bool {
+	shapes := slices.Concat(slices.Collect(maps.Values(a.Entries)), slices.Collect(maps.Values(b.Entries)))
+	return (len(a.Entries) == 0) == (len(b.Entries) == 0) && len(slices.Compact(shapes)) < 2
+}
+
+// uniteServers adds the files that the second server's entry lies in, and its tools, each with the
+// higher risk.
+func uniteServers(a, b *ir.Server) {
+	if len(b.Entries) > 0 {
+		a.Entries = maps.Clone(a.Entries)
+		maps.Copy(a.Entries, b.Entries)
+	}
 	a.Tools = slices.Clone(a.Tools)
 	for _, t := range b.Tools {
 		old := a.Tool(t.Name)

@@ -106,7 +106,7 @@ func (r *Result) Taken(file string) (names []string) {
 		}
 	}
 	for i := range r.Project.Servers {
-		if s := &r.Project.Servers[i]; s.Pos.File == file {
+		if s := &r.Project.Servers[i]; s.Pos.File == file && s.Type != ir.External {
 			names = append(names, cmp.Or(s.As, s.Name))
 		}
 	}
@@ -202,6 +202,7 @@ type imports struct {
 	files     []string
 	originals []original
 	config    projectConfig
+	secrets   []string // what the files state in clear text, and the source must not
 }
 
 // read lets each target import its files.
@@ -226,6 +227,7 @@ func read(req Request, guards []string) (*imports, diag.List) {
 		if len(got.Files) == 0 && len(got.Notes) == 0 {
 			continue
 		}
+		in.secrets = append(in.secrets, withhold(&got, t.Name())...)
 		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))
 		in.files = append(in.files, got.Files...)
 		if judged, ok := t.(contract.Judged); ok {

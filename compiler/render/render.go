@@ -125,6 +125,7 @@ func (w *writer) server(s *ir.Server) *tree {
 		t.setText("type", s.Type)
 	}
 	w.textMap(t, "headers", s.Headers)
+	w.textMap(t, "entries", s.Entries)
 	if s.TimeoutSeconds > 0 {
 		t.set("timeout", scalar(strconv.Itoa(s.TimeoutSeconds)))
 	}

@@ -249,7 +249,7 @@ func (r *resolver) servers(n *source.Node) {
 			Name: f.Name, Pos: f.Pos, Type: text(d.Get("type")),
 			Command: text(d.Get("command")), Args: texts(d.Get("args")),
 			Cwd: text(d.Get("cwd")), Env: textMap(d.Get("env")),
-			URL: text(d.Get("url")), Headers: textMap(d.Get("headers")),
+			URL: text(d.Get("url")), Headers: textMap(d.Get("headers")), Entries: textMap(d.Get("entries")),
 			DefaultEnabled: text(d.Get("defaultEnabled")) != "false", Tools: []ir.Tool{},
 			Place: r.place(d, "servers."+diag.Label(f.Name)),
 		}

@@ -175,6 +175,10 @@ func (c *checker) transport(n *source.Node, at string) {
 	if (command != nil) != (url != nil) || typ == ir.External {
 		c.misplaced(n, at)
 	}
+	if x := n.Get("entries"); x != nil && typ != ir.External {
+		c.diags.Errorf(diag.BadTransport, x.Pos, "entries belongs only to a server of type external").
+			Path(at + ".entries")
+	}
 }
 
 // typesOf returns the types that a server with a command or a url may have; "" is none.

@@ -39,7 +39,7 @@ func Codes() []diag.Doc {
 // Import reads the files of some dialects. A mode or a server that two of them have is the
 // first one's.
 func Import(src contract.Source, dialects ...format.Dialect) (contract.Imported, diag.List) {
-	all := contract.Imported{Project: &ir.Project{Version: ir.Version}}
+	all := contract.Imported{Project: &ir.Project{Version: ir.Version}, Reference: contract.EnvRefs}
 	var diags diag.List
 	for _, d := range dialects {
 		im := newImporter(src, d)

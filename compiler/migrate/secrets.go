@@ -1,0 +1,143 @@
+package migrate
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/secret"
+)
+
+// withholder keeps the literal secrets of an import out of the project, the notes and the
+// comments. What states one stays in its file alone.
+type withholder struct {
+	*contract.Imported
+	target string
+	values []string // the secrets
+}
+
+// withhold takes literal secrets out of what a target imported, and returns them. A server whose
+// entry states one becomes external: its entry stays in its file, and the source has its name and
+// its shape.
+func withhold(im *contract.Imported, target string) []string {
+	w := withholder{Imported: im, target: target}
+	if p := im.Project; p != nil {
+		for i := range p.Servers {
+			w.server(&p.Servers[i])
+		}
+		for i := range p.Roles {
+			r := &p.Roles[i]
+			w.env(r)
+			w.rules(&r.Can, "role "+r.Name)
+			r.Native = slices.DeleteFunc(r.Native, func(x ir.NativeRule) bool {
+				return w.withholds(x.Text, x.Decision, x.Pos, "role "+r.Name)
+			})
+		}
+		for i := range p.Modes {
+			w.rules(&p.Modes[i].Can, "mode "+p.Modes[i].Slug)
+		}
+	}
+	for i := range w.Notes {
+		n := &w.Notes[i]
+		n.What, n.Why, n.Subject = w.mask(n.What), w.mask(n.Why), w.mask(n.Subject)
+	}
+	for at, text := range w.Comments {
+		w.Comments[at] = w.mask(text)
+	}
+	return w.values
+}
+
+// server makes a server external whose entry states a secret.
+func (w *withholder) server(s *ir.Server) {
+	found := s.Entry().Literals()
+	if len(found) == 0 {
+		return
+	}
+	var places, refs []string
+	for _, l := range found {
+		places = append(places, l.Where)
+		refs = append(refs, w.reference(l.Variable))
+		w.values = append(w.values, l.Values...)
+	}
+	entries := map[string]string(nil)
+	if file := s.Pos.File; slices.Contains(w.Files, file) && fs.ValidPath(strings.TrimPrefix(file, "~/")) {
+		entries = map[string]string{file: s.Shape()}
+	}
+	w.Note(contract.Secret, s.Pos, "server "+s.Name, strings.Join(places, ", "), fmt.Sprintf(
+		"it states a secret in clear text, so that the entry stays in this file and the source has its name and shape "+
+			"alone; to import the server, write %s in its place, set the variable where the agent runs, and run "+
+			"`modec migrate --force`", strings.Join(slices.Compact(refs), ", ")))
+	*s = ir.Server{
+		Name: s.Name, Pos: s.Pos, Type: ir.External, Place: ir.Place{Targets: []string{w.target}, As: s.As},
+		DefaultEnabled: s.DefaultEnabled, Tools: s.Tools, Entries: entries,
+	}
+}
+
+// reference returns how the files of the agent refer to a variable of the environment.
+func (w *withholder) reference(variable string) string {
+	if w.Reference == nil {
+		return "${" + variable + "}"
+	}
+	return w.Reference("${" + variable + "}")
+}
+
+// env leaves out the variables of a role that are secrets.
+func (w *withholder) env(r *ir.Role) {
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		if !secret.Is(name, r.Env[name]) {
+			continue
+		}
+		w.values = append(w.values, secret.Entry{Env: map[string]string{name: r.Env[name]}}.Literals()[0].Values...)
+		delete(r.Env, name)
+		w.Note(contract.Secret, r.Pos, "role "+r.Name, "env "+name,
+			"it is a secret in clear text and stays in its file: set the variable where the agent runs")
+	}
+}
+
+// rules leaves out what is allowed by a rule that states a secret. A deny or an ask holds for
+// every text in the secret's place.
+func (w *withholder) rules(can *ir.Can, subject string) {
+	for _, g := range ir.Groups {
+		t := can.Table(g)
+		if t == nil {
+			continue
+		}
+		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), func(r ir.Rule) bool {
+			return r.Decision == ir.Allow && w.withholds(r.Pattern.Text, r.Decision, r.Pos, subject)
+		})
+		for i := range t.Rules {
+			if r := &t.Rules[i]; r.Pattern.Kind == ir.Plain && secret.Token(r.Pattern.Text) {
+				r.Pattern.Text = strings.ReplaceAll(secret.Text(r.Pattern.Text), secret.Mask, "*")
+			}
+		}
+	}
+}
+
+// withholds reports whether a rule states a secret, and notes that it is left out.
+func (w *withholder) withholds(text string, d ir.Decision, at diag.Pos, subject string) bool {
+	masked := secret.Text(text)
+	if masked == text {
+		return false
+	}
+	w.Note(contract.Secret, at, subject, d.String()+" "+masked,
+		"it states a secret in clear text and stays in its file alone")
+	return true
+}
+
+// mask masks the secrets of the import in a text, wherever they stand.
+func (w *withholder) mask(text string) string { return masked(text, w.values) }
+
+// masked masks given secrets and whatever else looks like one.
+func masked(text string, values []string) string {
+	for _, v := range values {
+		if strings.TrimSpace(v) != "" {
+			text = strings.ReplaceAll(text, v, secret.Mask)
+		}
+	}
+	return secret.Text(text)
+}
