@@ -77,6 +77,10 @@ func Codes() []diag.Doc {
 			"leaves it alone and stops. Move the change into the source, or overwrite it with --force."},
 		{Code: diag.EmptyProject, Text: "The source folder contains no data file. `modec schema --reference` " +
 			"explains what one may say; `modec init DIR` writes an example into an empty folder."},
+		{Code: diag.EntryChanged, Text: "The entry of an external server starts something else than the source " +
+			"knows, or is gone. Who may call its tools was decided for another program, so that what was allowed is " +
+			"asked about, and `modec build --check` fails. Look at what the entry starts, and write that into the " +
+			"server's entries."},
 		{Code: diag.ExceptionExpired, Text: "The last day of an [[exceptions]] entry has passed. A widening that " +
 			"nobody vouches for any more is an error: remove the entry, or have somebody decide again."},
 		{Code: diag.ExceptionUsed, Text: "A target keeps something that it cannot hold back, because an " +

@@ -40,6 +40,7 @@ type Result struct {
 	Outputs []contract.Artifacts // one a target, in printing order
 	Common  []contract.File      // what several targets read: the policy, where there is a hook
 
+	entries contract.Entries          // of external servers
 	targets []contract.Target         // every target there is
 	inputs  map[string]contract.Input // of the targets that were compiled, by name
 }
@@ -93,14 +94,22 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	project.SourceHash = tree.Hash(cfg.Bytes)
 	diags = append(diags, cfg.CheckBaseline(project)...)
 	diags = append(diags, interrupted(ctx)...)
+	entries, changed, list := entriesOf(files, project)
+	diags = append(diags, list...)
 	diags.Sort()
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	engine := policy.New(project)
+	for _, s := range changed {
+		askAbout(project, engine, s)
+		engine = policy.New(project)
+	}
 	return &Result{
 		Config:  cfg,
 		Project: project,
-		Policy:  policy.New(project),
+		Policy:  engine,
+		entries: entries,
 		Sources: tree.Data,
 		targets: req.Targets,
 	}, diags

@@ -84,6 +84,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Reach:      reaches[view],
 			Options:    tc.Options.WithBaseline(view.Project().Baseline),
 			Exceptions: r.exceptions(tc.Target, excs[tc.Target.Name()]),
+			Entries:    r.entries,
 			Beside:     beside,
 			Shared:     slices.Contains(shared, tc.Target.Name()),
 			Unhooked:   unhooked,

@@ -221,7 +221,7 @@ func (c *buildCmd) check(e *env, x checked) error {
 	}
 	var failed error
 	status := "ok"
-	if len(drift) > 0 || diags.HasErrors() {
+	if len(drift) > 0 || diags.HasErrors() || has(diags, diag.EntryChanged) {
 		status, failed = "drift", exitFindings
 	}
 	switch {

@@ -95,6 +95,7 @@ type Input struct {
 	Reach      *Reach         // what any subject may do with each server and tool
 	Options    Options
 	Exceptions []Exception // those written for this target, none expired
+	Entries    Entries     // the entries of external servers that lie in the project's files
 	// Beside are the names of the targets whose artifacts are in the same project: those
 	// of modec.toml and those compiled with this one.
 	Beside []string
@@ -138,6 +139,9 @@ type File struct {
 	// Keys are the members of an object at such a place that the target knows. Any other stays
 	// as a person wrote it; nil: all are the target's.
 	Keys []string
+	// Judged is the file as the agent finds it where Data counts on what people's own entries
+	// say beside modec's; nil: Data.
+	Judged []byte
 }
 
 // PolicyFile is the compiled policy that the hooks read. A build writes it where an
@@ -190,7 +194,9 @@ func Owns(t Target, p string) bool {
 func InMemory(files []File) memfs.FS {
 	out := memfs.FS{}
 	for _, f := range files {
-		out[f.Path] = f.Data
+		if out[f.Path] = f.Data; f.Judged != nil {
+			out[f.Path] = f.Judged
+		}
 	}
 	return out
 }

@@ -1,8 +1,13 @@
 package diag
 
-import "fmt"
+import (
+	"fmt"
 
-// A Builder adds details to a diagnostic:
+	"modec.dev/modec/compiler/secret"
+)
+
+// A Builder adds details to a diagnostic. Texts are masked: a message may quote what a source
+// states.
 //
 //	diags.Errorf(BadGlob, pos, "got %q, want a glob", text).Path("modes.code.can.edit").Hint("…")
 type Builder struct{ d *Diagnostic }
@@ -23,7 +28,7 @@ func (l *List) Notef(c Code, at Pos, format string, args ...any) Builder {
 }
 
 func (l *List) add(s Severity, c Code, at Pos, message string) Builder {
-	*l = append(*l, Diagnostic{Severity: s, Code: c, Pos: at, Message: message})
+	*l = append(*l, Diagnostic{Severity: s, Code: c, Pos: at, Message: secret.Text(message)})
 	return Build(&(*l)[len(*l)-1])
 }
 
@@ -34,7 +39,7 @@ func Build(d *Diagnostic) Builder { return Builder{d} }
 func (b Builder) Path(path string) Builder { b.d.Path = path; return b }
 
 // Hint sets what to do about it.
-func (b Builder) Hint(text string) Builder { b.d.Hint = text; return b }
+func (b Builder) Hint(text string) Builder { b.d.Hint = secret.Text(text); return b }
 
 // Hintf is Hint with a format.
 func (b Builder) Hintf(format string, args ...any) Builder {
@@ -43,7 +48,7 @@ func (b Builder) Hintf(format string, args ...any) Builder {
 
 // Related adds a second place.
 func (b Builder) Related(at Pos, message string) Builder {
-	b.d.Related = append(b.d.Related, Related{at, message})
+	b.d.Related = append(b.d.Related, Related{at, secret.Text(message)})
 	return b
 }
 

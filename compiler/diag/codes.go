@@ -34,6 +34,7 @@ const (
 	DuplicateSlug           Code = "duplicate-slug"
 	Edited                  Code = "edited"
 	EmptyProject            Code = "empty-project"
+	EntryChanged            Code = "entry-changed"
 	ExceptionExpired        Code = "exception-expired"
 	ExceptionUsed           Code = "exception-used"
 	FileTooLarge            Code = "file-too-large"

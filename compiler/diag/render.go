@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"modec.dev/modec/compiler/secret"
 )
 
 // Renderer writes diagnostics for a person: the line `file:line:col: error:
@@ -88,7 +90,7 @@ func (r *Renderer) line(p Pos) (string, bool) {
 	lines, ok := r.lines[p.File]
 	if !ok {
 		if text, err := r.Source(p.File); err == nil {
-			lines = bytes.Split(text, []byte("\n"))
+			lines = bytes.Split([]byte(secret.Blank(string(text))), []byte("\n"))
 		}
 		if r.lines == nil {
 			r.lines = map[string][][]byte{}

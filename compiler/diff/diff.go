@@ -17,6 +17,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -533,8 +534,14 @@ func (r *Report) servers(a, b *ir.Project) {
 			changed(s, "is new: "+start(s))
 			continue
 		}
-		if x, y := start(old), start(s); x != y {
+		x, y := start(old), start(s)
+		switch {
+		case x != y:
 			changed(s, fmt.Sprintf("starts as %s, and before as %s", y, x))
+		case old.Command != s.Command || old.URL != s.URL || !slices.Equal(old.Args, s.Args):
+			changed(s, "starts with another secret in its arguments or its address")
+		case !maps.Equal(old.Entries, s.Entries):
+			changed(s, "has entries of another shape: "+entries(s))
 		}
 		for _, set := range []struct {
 			name string
@@ -556,11 +563,20 @@ func (r *Report) servers(a, b *ir.Project) {
 func start(s *ir.Server) string {
 	switch {
 	case s.URL != "":
-		return s.Type + " " + s.URL
+		return s.Type + " " + s.Shape()
 	case s.Command != "":
-		return strings.Join(append([]string{s.Command}, s.Args...), " ")
+		return s.Shape()
 	}
 	return "the user's own"
+}
+
+// entries says where the entries of an external server lie and what they start.
+func entries(s *ir.Server) string {
+	var list []string
+	for _, file := range slices.Sorted(maps.Keys(s.Entries)) {
+		list = append(list, fmt.Sprintf("%s starts %s", file, secret.Text(s.Entries[file])))
+	}
+	return cmp.Or(strings.Join(list, ", "), "none is known")
 }
 
 // sort puts subjects with widened permissions first, and the widened changes of each.

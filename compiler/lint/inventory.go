@@ -2,14 +2,13 @@ package lint
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 )
 
 func (p *pass) unusedPolicies() {
@@ -134,78 +133,63 @@ func prompts(s subject) []prompt {
 	return list
 }
 
-// tokens are the forms of widely used tokens.
-var tokens = []string{
-	`gh[pousr]_[A-Za-z0-9]{20,}`,                   // GitHub
-	`github_pat_[A-Za-z0-9_]{20,}`,                 // GitHub, fine-grained
-	`glpat-[A-Za-z0-9_-]{16,}`,                     // GitLab
-	`xox[abprs]-[A-Za-z0-9-]{10,}`,                 // Slack
-	`sk-[A-Za-z0-9_-]{20,}`,                        // OpenAI, Anthropic
-	`AKIA[A-Z0-9]{12,}`,                            // AWS
-	`AIza[A-Za-z0-9_-]{30,}`,                       // Google
-	`npm_[A-Za-z0-9]{30,}`,                         // npm
-	`eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}`, // a JSON Web Token
-}
-
-// secretNames are words in the name of a variable or a header whose value is a secret.
-var secretNames = []string{
-	"token", "secret", "password", "passwd", "authorization", "cookie",
-	"api[_-]?key", "access[_-]?key", "private[_-]?key",
-}
-
-// secretForms are the expressions that find secrets. Lint compiles them when it first
-// needs them, because no other command does.
-var secretForms = sync.OnceValue(func() (f struct{ token, name, variable, plain *regexp.Regexp }) {
-	f.token = regexp.MustCompile(`\b(?:` + strings.Join(tokens, "|") + `)|-----BEGIN [A-Z ]*PRIVATE KEY`)
-	f.name = regexp.MustCompile(`(?i)(?:^|[_-])(?:` + strings.Join(secretNames, "|") + `)(?:$|[_-])`)
-	f.variable = regexp.MustCompile(`\$\{[^}]+\}|\$[A-Za-z_][A-Za-z0-9_]*`)
-	f.plain = regexp.MustCompile(`^(?i:true|false|none|null|bearer|basic|[0-9]{1,5}|x+|changeme|<[^>]*>)?$`)
-	return f
-})
-
+// secrets finds what servers and roles state in clear text, by the detector that migrate and every
+// output use.
 func (p *pass) secrets() {
 	for i := range p.Project.Servers {
 		s := &p.Project.Servers[i]
-		for _, set := range []struct {
-			what   string
-			values map[string]string
-		}{{"the variable", s.Env}, {"the header", s.Headers}} {
-			for _, name := range slices.Sorted(maps.Keys(set.values)) {
-				if secret(name, set.values[name]) {
-					p.find(s.Pos, "%s %s contains what looks like a secret", set.what, name).
-						Subject("server "+s.Name).
-						Hintf("write ${%s} and set the variable where the agent runs", variableName(s.Name, name))
+		for _, l := range s.Entry().Literals() {
+			p.find(s.Pos, "%s contains what looks like a secret", l.Where).
+				Subject("server "+s.Name).
+				Hintf("write ${%s} and set the variable where the agent runs", secretVariable(s.Name, l))
+		}
+		for _, file := range slices.Sorted(maps.Keys(s.Entries)) {
+			if shape := s.Entries[file]; secret.Text(shape) != shape {
+				p.find(s.Pos, "the shape of its entry in %s contains what looks like a secret", file).
+					Subject("server "+s.Name).
+					Hintf("write %s in its place", secret.Mask)
+			}
+		}
+	}
+	for i := range p.Project.Roles {
+		r := &p.Project.Roles[i]
+		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+			if secret.Is(name, r.Env[name]) {
+				p.find(r.Pos, "the variable %s contains what looks like a secret", name).
+					Subject("role " + r.Name).
+					Hint("leave it out and set the variable where the agent runs")
+			}
+		}
+	}
+	for _, s := range p.subjects() {
+		for _, x := range prompts(s) {
+			if secret.Token(x.text) {
+				p.find(s.pos, "%s contains what looks like a secret", x.name).
+					Subject(s.name).
+					Hint("every request sends it: take it out")
+			}
+		}
+		for _, g := range ir.Groups {
+			t := s.can.Table(g)
+			if t == nil {
+				continue
+			}
+			for _, r := range t.Rules {
+				if secret.Token(r.Pattern.Text) {
+					p.find(r.Pos, "a pattern contains what looks like a secret").
+						Subject(s.name).
+						Hint("write * in its place")
 				}
 			}
 		}
-		if slices.ContainsFunc(s.Args, secretForms().token.MatchString) {
-			p.find(s.Pos, "an argument contains what looks like a secret").
-				Subject("server " + s.Name).
-				Hint("write ${NAME} and set the variable where the agent runs")
-		}
 	}
 }
 
-// secret reports whether a value looks like a secret, or is text under the name of one.
-func secret(name, value string) bool {
-	form := secretForms()
-	rest := strings.TrimSpace(form.variable.ReplaceAllString(value, ""))
-	for _, scheme := range []string{"Bearer", "Basic", "Token"} {
-		rest = strings.TrimSpace(strings.TrimPrefix(rest, scheme))
+// secretVariable returns the name of a variable that could hold a secret of a server.
+func secretVariable(server string, l secret.Literal) string {
+	switch l.Variable {
+	case "AUTHORIZATION", "COOKIE", "TOKEN":
+		return secret.Variable(server + "_token")
 	}
-	return form.token.MatchString(value) ||
-		form.name.MatchString(name) && len(rest) >= 8 && !form.plain.MatchString(rest)
-}
-
-// variableName returns the name of a variable that could contain a value.
-func variableName(server, name string) string {
-	if strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie") {
-		name = server + "_token"
-	}
-	return strings.ToUpper(strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
-			return c
-		}
-		return '_'
-	}, name))
+	return l.Variable
 }

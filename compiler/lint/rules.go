@@ -215,7 +215,8 @@ func inventoryRules() []Rule {
 		Good: `servers: docs: {command: "docs-mcp", targets: ["claude", "roo"]}`,
 	}, {
 		ID: "secret-literal", Severity: diag.Error, check: (*pass).secrets,
-		Doc: "A header, a variable or an argument of a server contains what looks like a secret. " +
+		Doc: "A header, a variable, an argument or the address of a server, the environment of a role, a prompt or a " +
+			"pattern contains what looks like a secret. " +
 			"The source is committed, and every agent's configuration repeats it. " +
 			"Write ${NAME} and set the variable where the agent runs; " +
 			"then revoke the secret, because the history keeps it.",

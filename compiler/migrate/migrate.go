@@ -310,6 +310,13 @@ func (in *imports) render(req Request) ([]contract.File, memfs.FS, diag.List) {
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
+	for i := range in.project.Servers { // what lies beside the source is judged with it
+		for file := range in.project.Servers[i].Entries {
+			if data, err := contract.ReadImport(req.Root, file); err == nil {
+				tree[file] = data
+			}
+		}
+	}
 	return files, tree, diags
 }
 

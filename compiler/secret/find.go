@@ -64,7 +64,8 @@ var expressions = sync.OnceValue(func() (x struct {
 func in(text string) (found []span) {
 	x := expressions()
 	found = tokens(text)
-	for _, m := range x.userinfo.FindAllStringSubmatchIndex(text, -1) {
+	low := strings.ToLower(text)
+	for _, m := range matches(x.userinfo, text, strings.Contains(low, "://") && strings.Contains(low, "@")) {
 		user, _, both := strings.Cut(text[m[2]:m[3]], ":")
 		switch password := m[2] + len(user) + 1; {
 		case both:
@@ -73,14 +74,16 @@ func in(text string) (found []span) {
 			found = append(found, span{m[2], m[3]})
 		}
 	}
-	for _, m := range x.bearer.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range matches(x.bearer, text, strings.Contains(low, "bearer ") || strings.Contains(low, "basic ")) {
 		if v := text[m[2]:m[3]]; mixed(v) {
 			found = append(found, shift(whole("bearer", v), m[2])...)
 		}
 	}
-	found = append(found, named(text, x.named)...)
-	found = append(found, named(text, x.option)...)
-	for _, m := range x.segment.FindAllStringIndex(text, -1) {
+	if names(low) {
+		found = append(found, named(text, x.named)...)
+		found = append(found, named(text, x.option)...)
+	}
+	for _, m := range matches(x.segment, text, longest(text) >= 20) {
 		if v := text[m[0]:m[1]]; random(v) && !placeholder(v) && !inReference(text, m[0]) {
 			found = append(found, span{m[0], m[1]})
 		}
@@ -88,10 +91,53 @@ func in(text string) (found []span) {
 	return join(found)
 }
 
+// beginnings are what forms begin with, to find texts without any of them quickly.
+var beginnings = []string{
+	"gh", "glpat-", "xox", "xapp-", "k_live_", "k_test_", "sk-", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "hf_",
+	"lin_api_", "dop_v1_", "sntrys_", "figd", "ntn", "pplx", "tvly", "fc", "eyJ", "PRIVATE KEY",
+}
+
+// matches returns the matches of an expression in a text that may have any.
+func matches(x *regexp.Regexp, text string, may bool) [][]int {
+	if !may {
+		return nil
+	}
+	return x.FindAllStringSubmatchIndex(text, -1)
+}
+
+// names reports whether a text in lower case may have the name of a secret and a value beside it.
+func names(low string) bool {
+	return strings.ContainsAny(low, ":= ") && slices.ContainsFunc(roots, func(w string) bool {
+		return strings.Contains(low, w)
+	})
+}
+
+// roots are parts of the names of secrets: every name has one.
+var roots = []string{
+	"secret", "pass", "authorization", "cookie", "credential", "token", "key", "bearer", "jwt", "auth", "pwd", "pat",
+	"pw", "string", "?", "&",
+}
+
+// longest returns the length of the longest run of characters that a drawn text has.
+func longest(text string) (most int) {
+	n := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("_~+-", c) >= 0:
+			n++
+			most = max(most, n)
+		default:
+			n = 0
+		}
+	}
+	return most
+}
+
 // tokens returns the tokens of known forms in a text.
 func tokens(text string) (found []span) {
 	x := expressions()
-	for _, m := range slices.Concat(x.token.FindAllStringIndex(text, -1), x.key.FindAllStringIndex(text, -1)) {
+	begins := slices.ContainsFunc(beginnings, func(b string) bool { return strings.Contains(text, b) })
+	for _, m := range slices.Concat(matches(x.token, text, begins), matches(x.key, text, begins)) {
 		if v := text[m[0]:m[1]]; !placeholder(v) && !strings.HasSuffix(v, "EXAMPLE") {
 			found = append(found, span{m[0], m[1]})
 		}
@@ -116,7 +162,7 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		}
 		query := at+m[2] > 0 && strings.ContainsRune("?&", rune(text[at+m[2]-1]))
 		prose := m[4] < 0 && at+m[2] > 0 && strings.HasSuffix(text[:start], " ") && before == expressions().named
-		if isName(name, query) && !strings.HasPrefix(v, "-") && (!prose || mixed(v) || schemed(text[at+m[3]:start])) {
+		if isName(name, query) && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") && (!prose || mixed(v) || schemed(text[at+m[3]:start])) {
 			found = append(found, shift(whole(name, v), start)...)
 		}
 		at += m[3] // a value may be the next name

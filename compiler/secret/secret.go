@@ -59,15 +59,13 @@ func (e Entry) Literals() (list []Literal) {
 	add("the command", "token", e.Command, in(e.Command))
 	add("the working directory", "token", e.Cwd, in(e.Cwd))
 	for i, arg := range e.Args {
-		found, name := e.arg(i), flagName(arg)
-		where := "an argument"
-		switch before := flagName(strings.Join(e.Args[max(i-1, 0):i], "")); {
-		case name != "" && strings.Contains(arg, "="):
-			where = "the argument " + name
-		case before != "" && !strings.HasPrefix(arg, "-") && !strings.Contains(e.Args[i-1], "="):
-			name, where = before, "the argument of "+before
+		name, where := "token", "an argument"
+		if before, _, both := strings.Cut(arg, "="); both && len(words(before)) > 0 && !strings.ContainsAny(before, "{/ ") {
+			name, where = before, "the argument "+before
+		} else if option := e.option(i); option != "" {
+			name, where = option, "the argument of "+option
 		}
-		add(where, strings.TrimLeft(cmp.Or(name, "token"), "-"), arg, found)
+		add(where, name, arg, e.arg(i))
 	}
 	add("the address", "token", e.URL, in(e.URL))
 	return list
@@ -96,21 +94,20 @@ func (e Entry) Masked() Entry {
 
 // arg returns the secrets of an argument, which may be the value of the option before it.
 func (e Entry) arg(i int) []span {
-	if i > 0 && !strings.HasPrefix(e.Args[i], "-") {
-		if name := flagName(e.Args[i-1]); name != "" && !strings.Contains(e.Args[i-1], "=") {
-			return under(name, e.Args[i])
-		}
+	if option := e.option(i); option != "" {
+		return under(option, e.Args[i])
 	}
 	return in(e.Args[i])
 }
 
-// flagName returns the option that an argument begins with; "" where it is none.
-func flagName(arg string) string {
-	name, _, _ := strings.Cut(arg, "=")
-	if strings.HasPrefix(name, "-") && strings.Trim(name, "-") != "" && !strings.ContainsAny(name, " \t\n\"'") {
-		return name
+// option returns the option before an argument, of which it may be the value; "" where there is
+// none.
+func (e Entry) option(i int) string {
+	if i == 0 || strings.HasPrefix(e.Args[i], "-") || !strings.HasPrefix(e.Args[i-1], "-") ||
+		strings.ContainsAny(e.Args[i-1], "= \t\n\"'") {
+		return ""
 	}
-	return ""
+	return e.Args[i-1]
 }
 
 // Is reports whether a value that stands under a name is or contains a literal secret.

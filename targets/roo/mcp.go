@@ -6,6 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
 )
@@ -14,20 +15,30 @@ import (
 type server struct {
 	*ir.Server
 	disabled bool
-	banned   []string // disabledTools: what every mode denies
-	unasked  []string // alwaysAllow
+	banned   []string       // disabledTools: what every mode denies
+	unasked  []string       // alwaysAllow
+	entry    *located.Value // of an external server, where it lies in mcp.json: people's, and never changed
 }
 
 // bans reports whether every mode denies a tool.
 func (sv *server) bans(tool string) bool { return slices.Contains(sv.banned, tool) }
+
+// approves reports whether the entry of an external server approves a tool.
+func (sv *server) approves(tool string) bool {
+	list := sv.entry.Get("alwaysAllow").Strings()
+	return slices.Contains(list, tool) || slices.Contains(list, "*")
+}
 
 // servers decides what holds for all modes at once.
 func (e *emitter) servers() []server {
 	var out []server
 	for i := range e.in.Project.Servers {
 		sv := server{Server: &e.in.Project.Servers[i]}
+		sv.entry = e.in.Entries[contract.EntryAt{File: e.dir() + "/mcp.json", Server: sv.Name}]
 		most := e.in.Reach.Server(sv.Name).Modes
 		switch {
+		case sv.entry != nil:
+			sv.disabled = sv.entry.Get("disabled").True()
 		case len(e.in.Project.Modes) == 0: // Roo's own modes are all that there is
 			sv.disabled = !sv.DefaultEnabled
 		case most == ir.Deny:
@@ -42,7 +53,8 @@ func (e *emitter) servers() []server {
 		}
 		limited := len(e.in.Project.Modes) > 0 && sv.Type != ir.External
 		for _, t := range sv.Tools {
-			if limited && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
+			if sv.entry != nil && slices.Contains(sv.entry.Get("disabledTools").Strings(), t.Name) ||
+				limited && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {
 				sv.banned = append(sv.banned, t.Name)
 			}
 		}
@@ -66,6 +78,13 @@ func (e *emitter) approve(servers []server) {
 			}
 			switch a := e.approval(sv, &t); {
 			case a.allows == "":
+			case sv.entry != nil && !a.asks && sv.approves(t.Name):
+				sv.unasked = append(sv.unasked, t.Name)
+			case sv.entry != nil:
+				e.asked(a, sv.Pos,
+					"the tool %s:%s is asked about: modec does not change the entry of an external server",
+					sv.Name, t.Name).
+					Hint("say how the server is started (command or url)")
 			case sv.Type == ir.External:
 				e.asked(a, sv.Pos,
 					"the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
@@ -128,12 +147,21 @@ func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *contract.Exceptio
 // types are the transports under Roo's names.
 var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"}
 
-func (e *emitter) serversJSON(servers []server) []byte {
+// serversJSON writes mcp.json. Judged, it has the entries of external servers that lie in it, too:
+// what they deny to every mode, and what of their approvals the source allows.
+func (e *emitter) serversJSON(servers []server, judged bool) []byte {
 	all := contract.Object{}
 	for _, sv := range servers {
 		switch {
 		case sv.Type != ir.External:
 			all = append(all, sv.Name, e.serverJSON(sv))
+		case sv.entry != nil && judged: // how it is started stays out
+			denies := append([]string{}, sv.entry.Get("disabledTools").Strings()...)
+			all = append(all, sv.Name, contract.Object{
+				"type", "stdio", "command", "external", "disabled", sv.disabled,
+				"alwaysAllow", append([]string{}, sv.unasked...), "disabledTools", denies,
+			})
+		case sv.entry != nil: // it is there
 		case sv.disabled: // a server of the project shadows the user's own, and this one never starts
 			all = append(all, sv.Name, contract.Object{"type", "stdio", "command", "false", "disabled", true})
 		}

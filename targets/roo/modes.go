@@ -71,8 +71,12 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 		files = append(files, contract.File{Path: e.dir() + "modes", Data: write(modes)})
 	}
 	if len(p.Servers) > 0 {
-		files = append(files, contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers),
-			Places: contract.MCPServers, Keys: e.serverKeys()})
+		list := contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers, false),
+			Places: contract.MCPServers, Keys: e.serverKeys()}
+		if slices.ContainsFunc(servers, func(sv server) bool { return sv.entry != nil }) {
+			list.Judged = e.serversJSON(servers, true)
+		}
+		files = append(files, list)
 	}
 	files = append(files, e.ignoreFile()...)
 	for i := range p.Modes {

@@ -12,10 +12,7 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-var (
-	envRef   = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-	otherRef = regexp.MustCompile(`\$\{(?:userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/)\}`)
-)
+var otherRef = regexp.MustCompile(`\$\{(?:userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/)\}`)
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(d document) {
@@ -80,7 +77,7 @@ type fields struct {
 
 // refs writes references to the environment as the source does, and notes the others.
 func (f fields) refs(s string, at diag.Pos) string {
-	s = envRef.ReplaceAllString(s, "$${$1}")
+	s = contract.SourceRefs(s)
 	if x := otherRef.FindString(s); x != "" {
 		f.im.out.Note(contract.Kept, at, f.subject, x, "the source takes it for text: other agents do not replace it")
 	}

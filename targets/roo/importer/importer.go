@@ -39,7 +39,7 @@ func Codes() []diag.Doc {
 // Import reads the files of some dialects. A mode or a server that two of them have is the
 // first one's.
 func Import(src contract.Source, dialects ...format.Dialect) (contract.Imported, diag.List) {
-	all := contract.Imported{Project: &ir.Project{Version: ir.Version}, Reference: contract.EnvRefs}
+	all := contract.Imported{Project: &ir.Project{Version: ir.Version}}
 	var diags diag.List
 	for _, d := range dialects {
 		im := newImporter(src, d)
@@ -55,6 +55,7 @@ func Import(src contract.Source, dialects ...format.Dialect) (contract.Imported,
 		all = joined(all, im.out)
 	}
 	diags.Sort()
+	all.Reference = contract.EnvRefs
 	return all, diags
 }
 

@@ -177,15 +177,12 @@ func (im *importer) transport(m located.Member) ir.Server {
 	return s
 }
 
-// envRef is a reference as the agent's settings write it, otherRefs what else it replaces.
-var (
-	envRef    = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-	otherRefs = regexp.MustCompile(`\$\{[^}]*[:.][^}]*\}|\$\{workspaceFolder[^}]*\}`)
-)
+// otherRefs are what the agent replaces beside references to variables.
+var otherRefs = regexp.MustCompile(`\$\{[^}]*[:.][^}]*\}|\$\{workspaceFolder[^}]*\}`)
 
 // reference writes the references of a text as the source does.
 func (im *importer) reference(s string, at diag.Pos, subject string) string {
-	s = envRef.ReplaceAllString(s, "$${$1}")
+	s = contract.SourceRefs(s)
 	if x := otherRefs.FindString(s); x != "" {
 		im.out.Note(contract.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
 	}
