@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -25,8 +26,8 @@ func entriesOf(files fs.FS, p *ir.Project) (found contract.Entries, changed []*i
 		}
 		drift := false
 		for _, file := range slices.Sorted(maps.Keys(s.Entries)) {
-			if !fs.ValidPath(file) {
-				continue // of the user's home folder
+			if strings.HasPrefix(file, "~/") {
+				continue // the user's own home folder
 			}
 			name, shape := cmp.Or(s.As, s.Name), ""
 			if entry := readEntry(files, file, name); entry != nil {

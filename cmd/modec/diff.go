@@ -15,7 +15,6 @@ import (
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/textdiff"
 )
 
 type diffCmd struct {
@@ -229,7 +228,7 @@ func (c *diffCmd) text(e *env, before, after diffSide) error {
 	maps.Copy(all, b)
 	files := []fileDiff{}
 	for _, p := range slices.Sorted(maps.Keys(all)) {
-		if patch := textdiff.Patch(p, a[p], b[p]); patch != "" {
+		if patch := patchOf(p, a[p], b[p]); patch != "" {
 			files = append(files, fileDiff{p, patch})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/suggest"
 )
 
@@ -112,12 +113,12 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: arg,
+	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: secret.Text(arg),
 		Targets: map[string]ir.Decision{}}
 	stopped := e.untilStopped(func() {
 		disk := e.disk()
 		r := disk.Decide(s, action, e.dir)
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, r.Told(), r.From, ir.Written(r.Pos).String()
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, ir.Written(r.Pos).String()
 		x.guarded = r.Pos.File == ir.GuardsFile
 		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, action, r)
 	})
@@ -230,7 +231,7 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 				continue
 			}
 			x := verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
-				Governs: halves[v.Governs], ByItself: byItself, Rule: v.Rule, At: v.At.String()}
+				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String()}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}

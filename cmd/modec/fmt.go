@@ -7,7 +7,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/source"
-	"modec.dev/modec/compiler/textdiff"
 )
 
 type fmtCmd struct {
@@ -61,7 +60,7 @@ func (c *fmtCmd) Run(e *env) error {
 	}
 	if c.Diff && !e.ui.json {
 		for _, f := range files {
-			e.ui.unified(textdiff.Patch(f.Path, f.Was, f.Now))
+			e.ui.unified(patchOf(f.Path, f.Was, f.Now))
 		}
 		return end
 	}

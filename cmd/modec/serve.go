@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/targets/mcp/serve"
 )
 
@@ -125,6 +126,17 @@ type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
+// maskedAttr masks the secrets in what is logged.
+func maskedAttr(_ []string, a slog.Attr) slog.Attr {
+	switch x := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(secret.Value(a.Key, x))
+	case error:
+		a.Value = slog.StringValue(secret.Text(x.Error()))
+	}
+	return a
+}
+
 // logger writes to standard error or a file, never to standard output.
 func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 	level := slog.LevelWarn
@@ -136,7 +148,7 @@ func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 			return nil, nil, fmt.Errorf("log-level: got %q, want debug, info, warn or error", *c.LogLevel)
 		}
 	}
-	opt := &slog.HandlerOptions{Level: level}
+	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}
 	if c.LogFile == nil {
 		out := newPatient(e.ui.err)
 		return slog.New(slog.NewTextHandler(out, opt)), out.Close, nil

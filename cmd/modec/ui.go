@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/compiler/textdiff"
 )
 
 // ui is the whole voice of modec. Its rules:
@@ -74,7 +76,9 @@ func (u *ui) note(format string, args ...any) {
 }
 
 // failure prints an error of usage or of the environment.
-func (u *ui) failure(err error) { fmt.Fprintf(u.err, "modec: error: %s\n", diag.Clean(err.Error())) }
+func (u *ui) failure(err error) {
+	fmt.Fprintf(u.err, "modec: error: %s\n", diag.Clean(secret.Text(err.Error())))
+}
 
 // interrupted prints the one line of a command that ^C ended.
 func (u *ui) interrupted() exitCode {
@@ -205,6 +209,24 @@ func (u *ui) paint(colour, text string) string {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// patchOf returns the patch between two texts of a file, with their secrets masked. What is not
+// there is nil.
+func patchOf(path string, was, is []byte) string {
+	patch := textdiff.Patch(path, masked(was), masked(is))
+	if patch == "" && !bytes.Equal(was, is) {
+		return fmt.Sprintf("--- a/%s\n+++ b/%s\n another secret\n", path, path)
+	}
+	return patch
+}
+
+// masked masks the secrets of a file; nil stays nil.
+func masked(text []byte) []byte {
+	if text == nil {
+		return nil
+	}
+	return []byte(secret.Text(string(text)))
 }
 
 // unified prints a patch, in colour on a terminal.

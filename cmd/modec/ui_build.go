@@ -13,7 +13,6 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
-	"modec.dev/modec/compiler/textdiff"
 )
 
 // upToDate prints the one line of a build that has nothing to do.
@@ -291,7 +290,7 @@ func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
 			continue
 		}
 		have, want := c.Texts()
-		u.unified(textdiff.Patch(c.Path, have, want))
+		u.unified(patchOf(c.Path, have, want))
 	}
 }
 

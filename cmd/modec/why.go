@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/why"
 )
 
@@ -164,7 +165,7 @@ func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text
 	if err != nil {
 		return 0, "", fmt.Errorf("%s does not exist: `modec build` writes it", file)
 	}
-	disk := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	disk := strings.Split(strings.TrimSuffix(secret.Blank(string(data)), "\n"), "\n")
 	if line < 1 || line > len(disk) {
 		return 0, "", fmt.Errorf("%s has no line %d: its lines are 1 to %d", file, line, len(disk))
 	}

@@ -46,7 +46,7 @@ var expressions = sync.OnceValue(func() (x struct {
 	x.bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+(` + value + `)`)
 	x.userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^/?#\s"'\x60]+)@`)
 	x.named = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(?:` + quote + `)?\s*[=:][ \t]*(` + quote + `)?` + scheme + `?`)
-	x.option = regexp.MustCompile(`(?:^|[\s"'])(--?[A-Za-z][A-Za-z0-9_-]*)(?:` + quote + `\s*,\s*|\s+)(` + quote + `)?`)
+	x.option = regexp.MustCompile(`(?:^|[\s"'])(--?[A-Za-z][A-Za-z0-9_-]*)(?:` + quote + `\s*,\s*(?:[+-]\s+)?|\s+)(` + quote + `)?`)
 	x.value = regexp.MustCompile(`^` + value)
 	x.segment = regexp.MustCompile(`[A-Za-z0-9_~+-]{20,}={0,2}`)
 	x.placeholder = regexp.MustCompile(`(?i)^(?:<[^>]*>|\[[^\]]*\]|\{[^}]*\}|[*x.…•_0-]+)$|` +
