@@ -100,6 +100,7 @@ func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 	r.targets(before.Project(), after.Project())
 	r.roles(before.Project(), after.Project())
 	r.sort()
+	r.mask()
 	return r, nil
 }
 
@@ -577,6 +578,22 @@ func entries(s *ir.Server) string {
 		list = append(list, fmt.Sprintf("%s starts %s", file, secret.Text(s.Entries[file])))
 	}
 	return cmp.Or(strings.Join(list, ", "), "none is known")
+}
+
+// mask masks the secrets in what a person reads.
+func (r *Report) mask() {
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		for _, text := range []*string{&c.What, &c.Before.Rule, &c.After.Rule} {
+			*text = secret.Text(*text)
+		}
+		for j := range c.Examples {
+			c.Examples[j] = secret.Text(c.Examples[j])
+		}
+	}
+	for i := range r.Others {
+		r.Others[i].Text = secret.Text(r.Others[i].Text)
+	}
 }
 
 // sort puts subjects with widened permissions first, and the widened changes of each.

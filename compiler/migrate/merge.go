@@ -23,13 +23,14 @@ type merger struct {
 	project  *ir.Project
 	notes    []contract.Note
 	comments map[diag.Pos]string
-	limited  map[diag.Pos]bool // what an importer keeps to its own target
+	limited  map[diag.Pos]bool   // what an importer keeps to its own target
+	started  map[string][]string // by file: the servers that it says how to start, by the names that they have there
 }
 
 func newMerger() *merger {
 	return &merger{
 		project:  &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{}},
-		comments: map[diag.Pos]string{}, limited: map[diag.Pos]bool{},
+		comments: map[diag.Pos]string{}, limited: map[diag.Pos]bool{}, started: map[string][]string{},
 	}
 }
 
@@ -41,6 +42,11 @@ func (m *merger) add(im contract.Imported, target string) (baseline string) {
 	p := im.Project
 	if p == nil {
 		return im.Baseline
+	}
+	for i := range p.Servers {
+		if s := &p.Servers[i]; s.Type != ir.External {
+			m.started[s.Pos.File] = append(m.started[s.Pos.File], cmp.Or(s.As, s.Name))
+		}
 	}
 	servers := join(m, target, &m.project.Servers, p.Servers, serverKind, patterns(p))
 	for i := range p.Modes {

@@ -61,6 +61,8 @@ type Result struct {
 	Report   Report
 	Compiled *compiler.Result
 	FS       fs.FS // the project with the new files
+
+	started map[string][]string // by file: the servers that it says how to start
 }
 
 // Report says what became of the files.
@@ -101,16 +103,12 @@ func (s Share) Percent() float64 {
 func (r *Result) Taken(file string) (names []string) {
 	for _, n := range r.Report.Notes {
 		holds := strings.HasPrefix(n.What, "deny ") || strings.HasPrefix(n.What, "ask ")
-		if n.Rule && n.Pos.File == file && n.Kind != contract.Left && (n.Kind != contract.Refused || !holds) {
+		stays := n.Kind == contract.Left || n.Kind == contract.Secret
+		if n.Rule && n.Pos.File == file && !stays && (n.Kind != contract.Refused || !holds) {
 			names = append(names, n.What)
 		}
 	}
-	for i := range r.Project.Servers {
-		if s := &r.Project.Servers[i]; s.Pos.File == file && s.Type != ir.External {
-			names = append(names, cmp.Or(s.As, s.Name))
-		}
-	}
-	return names
+	return append(names, r.started[file]...)
 }
 
 // Formats returns the formats that From may name, with the importer of each.
@@ -170,7 +168,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, nil, diags
 	}
-	res := &Result{Project: in.project, Files: files, Compiled: compiled, FS: tree}
+	res := &Result{Project: in.project, Files: files, Compiled: compiled, FS: tree, started: in.started}
 	res.Report.Files = in.files
 	res.report(in.merger, targets)
 	var found []difference

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -41,6 +42,7 @@ func withhold(im *contract.Imported, target string) []string {
 		for i := range p.Modes {
 			w.rules(&p.Modes[i].Can, "mode "+p.Modes[i].Slug)
 		}
+		p.Modes = slices.DeleteFunc(p.Modes, w.mode)
 	}
 	for i := range w.Notes {
 		n := &w.Notes[i]
@@ -99,6 +101,48 @@ func (w *withholder) env(r *ir.Role) {
 	}
 }
 
+// mode leaves out what only the agent understands of a mode and states a secret. It reports whether
+// the whole mode is left out: one with a file of its own stays as it is.
+func (w *withholder) mode(m ir.Mode) bool {
+	alone := !slices.ContainsFunc(w.Project.Modes, func(x ir.Mode) bool {
+		return x.Slug != m.Slug && x.Pos.File == m.Pos.File
+	})
+	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
+		fields := m.Extra[name].Fields
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			text, err := json.Marshal(map[string]any{key: fields[key]})
+			if err == nil && secret.Text(string(text)) == string(text) {
+				continue
+			}
+			if alone {
+				w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key, "it states a secret in clear text, so that the "+
+					"mode is not imported and its file stays as it is: set a variable in its place, and run "+
+					"`modec migrate --force`")
+				w.forget(m.Slug)
+				return true
+			}
+			delete(fields, key)
+			w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key,
+				"it states a secret in clear text and is not imported: `modec build` takes it out of the file")
+		}
+	}
+	return false
+}
+
+// forget takes the references to a mode out that is left out.
+func (w *withholder) forget(slug string) {
+	for i := range w.Project.Roles {
+		r := &w.Project.Roles[i]
+		if r.Modes != nil {
+			*r.Modes = slices.DeleteFunc(*r.Modes, func(s string) bool { return s == slug })
+		}
+	}
+	for i := range w.Originals {
+		o := &w.Originals[i]
+		o.Subjects = slices.DeleteFunc(slices.Clone(o.Subjects), func(s ir.SubjectRef) bool { return s.Mode == slug })
+	}
+}
+
 // rules leaves out what is allowed by a rule that states a secret. A deny or an ask holds for
 // every text in the secret's place.
 func (w *withholder) rules(can *ir.Can, subject string) {
@@ -111,8 +155,8 @@ func (w *withholder) rules(can *ir.Can, subject string) {
 			return r.Decision == ir.Allow && w.withholds(r.Pattern.Text, r.Decision, r.Pos, subject)
 		})
 		for i := range t.Rules {
-			if r := &t.Rules[i]; r.Pattern.Kind == ir.Plain && secret.Token(r.Pattern.Text) {
-				r.Pattern.Text = strings.ReplaceAll(secret.Text(r.Pattern.Text), secret.Mask, "*")
+			if p := &t.Rules[i].Pattern; p.Kind == ir.Plain {
+				p.Text = strings.ReplaceAll(secret.Text(p.Text), secret.Mask, "*")
 			}
 		}
 	}
@@ -124,8 +168,11 @@ func (w *withholder) withholds(text string, d ir.Decision, at diag.Pos, subject 
 	if masked == text {
 		return false
 	}
-	w.Note(contract.Secret, at, subject, d.String()+" "+masked,
-		"it states a secret in clear text and stays in its file alone")
+	what := d.String() + " " + masked
+	w.Notes = slices.DeleteFunc(w.Notes, func(n contract.Note) bool { // what else was said of it
+		return n.Rule && n.Pos == at && secret.Text(n.What) == what
+	})
+	w.NoteRule(contract.Secret, at, subject, what, "it states a secret in clear text and stays in its file alone")
 	return true
 }
 
