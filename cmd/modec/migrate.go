@@ -51,6 +51,9 @@ there and not imported is listed with the reason (modec help targets). Where the
 files do, nothing is written. At the end, every decision of the original files is compared with the new source and
 with what is built from it.
 
+A secret never enters the source. A server whose entry states one is imported as external: its entry stays as it is,
+and the report says how to put a reference in the place of the secret.
+
 The originals of what was imported are kept for you, outside the repository: the next build takes these files
 over, and modec clean puts them back, to the byte.
 

@@ -103,7 +103,8 @@ func emitterCodes() []diag.Doc {
 			"written, since it would hold in every folder of the machine."},
 		{Code: codeExternal, Text: "A role that may use more servers than .mcp.json lists is started with " +
 			"a list of its own and --strict-mcp-config. That takes away the servers of the user's own settings, an " +
-			"external server among them. Say how the server is started, or let the role use the servers that " +
+			"external server among them. A role that is not the baseline does not read .mcp.json either, nor an " +
+			"entry there that is not modec's. Say how the server is started, or let the role use the servers that " +
 			"everybody may use."},
 		{
 			Code: codeShared,

@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
 )
 
 // lostFields reports settings of servers that .mcp.json does not have.
@@ -85,6 +86,12 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 		return nil, false
 	}
 	list, external, differs := e.serversOf(s)
+	if external != nil && !differs && !e.inProject(r) && e.inList(external) {
+		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
+			"a session of the role does not read .mcp.json, where the entry of the external server %q lies: it is left out",
+			external.Name).
+			Hint("put a reference in the place of the secret and import the server, or move the entry to ~/.claude.json")
+	}
 	if differs && external != nil {
 		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
 			"a role with more servers than the shared ones is started without any other: the external server %q is "+
@@ -93,6 +100,11 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 			Hint("say how it is started (command or url)")
 	}
 	return list, differs
+}
+
+// inList reports whether the entry of an external server lies in the project's list.
+func (e *emitter) inList(s *ir.Server) bool {
+	return e.in.Entries[contract.EntryAt{File: format.ProjectServers, Server: s.Name}] != nil
 }
 
 // ownServers reports whether a role is started with a list of its own, and no other server.
