@@ -45,8 +45,10 @@ var expressions = sync.OnceValue(func() (x struct {
 	x.scheme = regexp.MustCompile(`^\s*` + scheme + `?`)
 	x.bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+(` + value + `)`)
 	x.userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^/?#\s"'\x60]+)@`)
-	x.named = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(?:` + quote + `)?\s*[=:][ \t]*(` + quote + `)?` + scheme + `?`)
-	x.option = regexp.MustCompile(`(?:^|[\s"'])(--?[A-Za-z][A-Za-z0-9_-]*)(?:` + quote + `\s*,\s*(?:[+-]\s+)?|\s+)(` + quote + `)?`)
+	x.named = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(?:` + quote + `)?\s*[=:][ \t]*(` + quote + `)?` +
+		scheme + `?`)
+	x.option = regexp.MustCompile(`(?:^|[\s"'])(--?[A-Za-z][A-Za-z0-9_-]*)` +
+		`(?:` + quote + `\s*,\s*(?:[+-]\s+)?|\s+)(` + quote + `)?`)
 	x.value = regexp.MustCompile(`^` + value)
 	x.segment = regexp.MustCompile(`[A-Za-z0-9_~+-]{20,}={0,2}`)
 	x.placeholder = regexp.MustCompile(`(?i)^(?:<[^>]*>|\[[^\]]*\]|\{[^}]*\}|[*x.…•_0-]+)$|` +
@@ -54,9 +56,11 @@ var expressions = sync.OnceValue(func() (x struct {
 		`sample|enter|xxx+|my)(?:[-_. ]|$)|^your|^my[-_]?(?:api|token|key|secret|password)|` +
 		`^(?:replace|change)[-_]?(?:me|this|it|with)|<[a-z_ -]+>|x{6,}|\*{3}|\.{3}$|…$`)
 	x.plain = regexp.MustCompile(`(?i)^(?:true|false|none|null|nil|undefined|yes|no|on|off|auto|default|token|secret|` +
-		`password|passwd|api[_-]?key|key|bearer|basic|digest|prompt|interactive|oauth2?|env|disabled|enabled|optional|` +
+		`password|passwd|api[_-]?key|key|bearer|basic|digest|prompt|interactive|oauth2?|env|disabled|enabled|` +
+		`optional|` +
 		`required|user|pass|username|string|text|[0-9]{1,5}(?:\.[0-9]+)?(?:ms|[smhdk])?)?$`)
-	x.path = regexp.MustCompile(`^@?(?:~|\.{1,2})?/|^[A-Za-z]:[\\/]|^(?i:file|https?|wss?)://?|^[^/\s]+/.*\.[a-z]{2,5}$`)
+	x.path = regexp.MustCompile(`^@?(?:~|\.{1,2})?/|^[A-Za-z]:[\\/]|^(?i:file|https?|wss?)://?|` +
+		`^[^/\s]+/.*\.[a-z]{2,5}$`)
 	return x
 })
 
@@ -161,8 +165,10 @@ func named(text string, before *regexp.Regexp) (found []span) {
 			v = expressions().value.FindString(text[start:])
 		}
 		query := at+m[2] > 0 && strings.ContainsRune("?&", rune(text[at+m[2]-1]))
+		// "key: word" may be a sentence, and "key: word:" the next key of an object.
 		prose := m[4] < 0 && at+m[2] > 0 && strings.HasSuffix(text[:start], " ") && before == expressions().named
-		if isName(name, query) && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") && (!prose || mixed(v) || schemed(text[at+m[3]:start])) {
+		prose = prose && !mixed(v) && !schemed(text[at+m[3]:start])
+		if isName(name, query) && !prose && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") {
 			found = append(found, shift(whole(name, v), start)...)
 		}
 		at += m[3] // a value may be the next name

@@ -28,7 +28,9 @@ var publicWords = []string{
 var weakWords = []string{"key", "auth", "pass", "pwd", "pat", "pw"}
 
 // queryWords are secrets in the query of an address.
-var queryWords = []string{"key", "k", "sig", "signature", "auth", "code", "pass", "pwd", "sas", "hmac", "sid", "session"}
+var queryWords = []string{
+	"key", "k", "sig", "signature", "auth", "code", "pass", "pwd", "sas", "hmac", "sid", "session",
+}
 
 // otherWords end the name of what only belongs to a secret: where it lies, how long it lasts.
 var otherWords = []string{

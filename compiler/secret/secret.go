@@ -60,9 +60,11 @@ func (e Entry) Literals() (list []Literal) {
 	add("the working directory", "token", e.Cwd, in(e.Cwd))
 	for i, arg := range e.Args {
 		name, where := "token", "an argument"
-		if before, _, both := strings.Cut(arg, "="); both && len(words(before)) > 0 && !strings.ContainsAny(before, "{/ ") {
+		before, _, both := strings.Cut(arg, "=")
+		switch option := e.option(i); {
+		case both && len(words(before)) > 0 && !strings.ContainsAny(before, "{/ "):
 			name, where = before, "the argument "+before
-		} else if option := e.option(i); option != "" {
+		case option != "":
 			name, where = option, "the argument of "+option
 		}
 		add(where, name, arg, e.arg(i))
@@ -174,7 +176,9 @@ func mask(text string, found []span) string {
 
 // join sorts spans and joins those that overlap.
 func join(found []span) (out []span) {
-	slices.SortFunc(found, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	slices.SortFunc(found, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+	})
 	for _, s := range found {
 		if n := len(out); n > 0 && s.start <= out[n-1].end {
 			out[n-1].end = max(out[n-1].end, s.end)

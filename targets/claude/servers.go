@@ -88,9 +88,10 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	list, external, differs := e.serversOf(s)
 	if external != nil && !differs && !e.inProject(r) && e.inList(external) {
 		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
-			"a session of the role does not read .mcp.json, where the entry of the external server %q lies: it is left out",
-			external.Name).
-			Hint("put a reference in the place of the secret and import the server, or move the entry to ~/.claude.json")
+			"a session of the role does not read .mcp.json, where the entry of the external server %q lies: "+
+				"it is left out", external.Name).
+			Hint("put a reference in the place of the secret and import the server, or move the entry to " +
+				"~/.claude.json")
 	}
 	if differs && external != nil {
 		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,

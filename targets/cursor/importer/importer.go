@@ -63,7 +63,8 @@ type importer struct {
 
 func newImporter(src contract.Source) *importer {
 	return &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{},
-		replaced: map[string]bool{}, out: contract.Imported{Comments: map[diag.Pos]string{}, Reference: contract.EnvRefs}}
+		replaced: map[string]bool{},
+		out:      contract.Imported{Comments: map[diag.Pos]string{}, Reference: contract.EnvRefs}}
 }
 
 // Import reads the IDE's lists, the CLI's tokens and the servers.
