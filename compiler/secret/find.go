@@ -87,8 +87,14 @@ func in(text string) (found []span) {
 		found = append(found, named(text, x.named)...)
 		found = append(found, named(text, x.option)...)
 	}
-	for _, m := range matches(x.segment, text, longest(text) >= 20) {
-		if v := text[m[0]:m[1]]; random(v) && !placeholder(v) && !inReference(text, m[0]) {
+	segments := matches(x.segment, text, longest(text) >= 20)
+	refs := matches(x.reference, text, len(segments) > 0)
+	for _, m := range segments {
+		for len(refs) > 0 && refs[0][1] <= m[0] {
+			refs = refs[1:]
+		}
+		named := len(refs) > 0 && refs[0][0] <= m[0] && !strings.Contains(text[refs[0][0]:m[0]], ":-")
+		if v := text[m[0]:m[1]]; random(v) && !placeholder(v) && !named {
 			found = append(found, span{m[0], m[1]})
 		}
 	}
@@ -224,13 +230,6 @@ func ordinary(name, v string) bool {
 
 func placeholder(v string) bool {
 	return expressions().placeholder.MatchString(v) || strings.Trim(v, v[:min(1, len(v))]) == ""
-}
-
-// inReference reports whether a place of a text lies in a reference to a variable.
-func inReference(text string, at int) bool {
-	return slices.ContainsFunc(expressions().reference.FindAllStringIndex(text, -1), func(m []int) bool {
-		return m[0] <= at && at < m[1] && !strings.Contains(text[m[0]:at], ":-")
-	})
 }
 
 // mixed reports whether a text is long enough and mixed enough for a secret.

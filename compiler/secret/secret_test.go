@@ -3,6 +3,7 @@ package secret
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 const drawn = "Zk4q7Xw2LmP9rT3vB8nY"
@@ -143,5 +144,19 @@ func TestLiterals(t *testing.T) {
 		"the argument X_KEY X_KEY"
 	if text := strings.Join(got, ", "); text != want {
 		t.Errorf("got %s, want %s", text, want)
+	}
+}
+
+// Files that are shown may be large and made to be slow.
+func TestLargeTexts(t *testing.T) {
+	for _, unit := range []string{
+		`"TOKEN": "` + drawn + `", `, "${" + drawn + "} ", "https://a:b@", "a=", "--token ", "-----BEGIN PRIVATE KEY ", `'x=`,
+		"Bearer ", "${", "gh", "a",
+	} {
+		start := time.Now()
+		Text(strings.Repeat(unit, 1<<20/len(unit)))
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("1 MiB of %q takes %s", unit, d)
+		}
 	}
 }
