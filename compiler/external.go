@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"bytes"
 	"cmp"
 	"io/fs"
 	"maps"
@@ -61,7 +62,7 @@ func readEntry(files fs.FS, file, name string) *located.Value {
 	if err != nil {
 		return nil
 	}
-	root, err := located.JSONC(file, data)
+	root, err := located.JSONC(file, bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err != nil {
 		return nil
 	}

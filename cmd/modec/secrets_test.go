@@ -19,7 +19,7 @@ var secretPlaces = map[string]string{
 	"env with another": `"command": "npx", "env": {"DATABASE_URL": "postgres://app:S@db.example/x", "PORT": "1"}`,
 	"bearer":           `"type": "KIND", "url": "https://x.example/mcp", "headers": {"Authorization": "Bearer S"}`,
 	"header":           `"type": "KIND", "url": "https://x.example/mcp", "headers": {"X-Api-Key": "S"}`,
-	"argument":         `"command": "npx", "args": ["-y", "srv", "--token", "S"]`,
+	"argument":         `"command": "npx", "args": ["-y", "${env:PORT}", "--token", "S"]`,
 	"argument with =":  `"command": "npx", "args": ["-y", "srv", "--api-key=S"]`,
 	"variable in args": `"command": "docker", "args": ["run", "-e", "SLACK_TOKEN=S", "image"]`,
 	"default":          `"command": "npx", "env": {"API_KEY": "${API_KEY:-S}"}`,

@@ -68,7 +68,7 @@ func (w *withholder) server(s *ir.Server) {
 	}
 	entries := map[string]string(nil)
 	if file := s.Pos.File; slices.Contains(w.Files, file) && fs.ValidPath(strings.TrimPrefix(file, "~/")) {
-		entries = map[string]string{file: s.Shape()}
+		entries = map[string]string{file: contract.SourceRefs(s.Shape())}
 	}
 	w.Note(contract.Secret, s.Pos, "server "+s.Name, strings.Join(places, ", "), fmt.Sprintf(
 		"it states a secret in clear text, so that the entry stays in this file and the source has its name and shape "+
