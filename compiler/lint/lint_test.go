@@ -263,3 +263,31 @@ func TestCommandsThatReachFar(t *testing.T) {
 		}
 	}
 }
+
+// A secret is found wherever a server or a subject may state one, and no reference is.
+func TestSecretLiterals(t *testing.T) {
+	for source, want := range map[string]int{
+		`servers: s: {command: "x", args: ["--token", "swordfish"]}`:                                     1,
+		`servers: s: {command: "x", args: ["--token", "${TOKEN}"]}`:                                      0,
+		`servers: s: {command: "x", env: {A_TOKEN: "swordfish", B_KEY: "${B}", NODE_ENV: "production"}}`: 1,
+		`servers: s: {url: "https://me:swordfish@x.example/mcp"}`:                                        1,
+		`servers: s: {url: "https://x.example/mcp?api_key=swordfish"}`:                                   1,
+		`servers: s: {url: "https://x.example/mcp", headers: "X-Api-Key": "swordfish"}`:                  1,
+		`servers: s: {type: "external", entries: "~/.claude.json": "x --token swordfish"}`:               1,
+		`servers: s: {type: "external", entries: "~/.claude.json": "x --token ***"}`:                     0,
+		`roles: r: env: API_KEY: "swordfish"`:                                                            1,
+		`roles: r: appendSystemPrompt: "Use ghp_0123456789abcdefghijABCDEFGHIJ012345."`:                  1,
+		`roles: r: can: command: allow: ["x ghp_0123456789abcdefghijABCDEFGHIJ012345"]`:                  1,
+	} {
+		_, findings := linted(t, "", "modec/a.cue", "package modec\n"+source)
+		n := 0
+		for _, f := range findings {
+			if f.Code == "secret-literal" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: got %d findings, want %d: %v", source, n, want, ids(findings))
+		}
+	}
+}
