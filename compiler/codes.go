@@ -150,6 +150,9 @@ func Codes() []diag.Doc {
 			"it again."},
 		{Code: diag.Syntax, Text: "A data file does not parse. The errors of all files are reported together, each " +
 			"where its parser stopped."},
+		{Code: diag.Touched, Text: "Somebody changed entries of their own in a file that modec took over. modec " +
+			"keeps them, and notes it in modec.lock, so that a review sees it. `modec verify --disk` says what " +
+			"they permit."},
 		{Code: diag.UnknownField, Text: "The schema does not have the field. Often it is a typo, which would " +
 			"otherwise be dropped in silence. `modec schema --reference` lists the fields."},
 		{Code: diag.UnknownFormat, Text: "The name of a file to import is not one that an agent uses. Name the agent " +

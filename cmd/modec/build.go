@@ -39,7 +39,7 @@ grouped; -v prints each of them.
 
 With --check, each difference has a word: missing; stale (modec wrote it from another source); edited (by
 hand, and the difference is printed); foreign (modec did not write it); orphaned (the source no longer makes
-it).
+it); touched (somebody changed entries of their own in a file that modec took over: modec build keeps them).
 
 --check --format github prints the same as annotations of GitHub Actions, and --format sarif for code scanning:
 each at its file and line, with the command that mends it. What is narrower than the source is a note there.
@@ -250,7 +250,11 @@ func (c *buildCmd) check(e *env, x checked) error {
 func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 	e.ui.findings(diags, buildLines-1-len(drift))
 	for _, d := range drift {
-		e.ui.printf("%s: %s\n", d.State, diag.Clean(d.Path))
+		line := fmt.Sprintf("%s: %s", d.State, diag.Clean(d.Path))
+		if d.State == output.Touched {
+			line += ": entries of somebody's own changed; `modec verify --disk` says what they permit"
+		}
+		e.ui.printf("%s\n", line)
 	}
 	edited := func(d output.Change) bool { return d.State == output.Edited }
 	e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })

@@ -171,7 +171,7 @@ func (d *doctor) repository() {
 		}
 	}
 	for _, s := range []output.State{
-		output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned,
+		output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched,
 	} {
 		if names := states[s]; len(names) > 0 {
 			d.wrong("artifacts", "%s %s: %s", count(len(names), "file"), s, some(names)).

@@ -104,6 +104,8 @@ var states = map[output.State]diag.Diagnostic{
 		Hint: "`modec migrate` takes it over, `modec build --force` overwrites it"},
 	output.Orphaned: {Code: diag.Orphaned, Message: "the source no longer compiles to this file, or to an entry of it",
 		Hint: "`modec build` removes it"},
+	output.Touched: {Code: diag.Touched, Message: "somebody changed entries of their own since the last build",
+		Hint: "`modec verify --disk` says what they permit, `modec build` keeps them and notes it in modec.lock"},
 }
 
 // drifted returns what a check says of the files that a build would change, each at the first line

@@ -65,6 +65,7 @@ const (
 	RestrictionsReplaced    Code = "restrictions-replaced"
 	Stale                   Code = "stale"
 	Syntax                  Code = "syntax"
+	Touched                 Code = "touched"
 	UnknownField            Code = "unknown-field"
 	UnknownFormat           Code = "unknown-format"
 	UnknownMode             Code = "unknown-mode"

@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 )
 
 // Narrowing is what one rule of the new project permits less than a file did.
@@ -39,7 +40,7 @@ func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
 	n := Narrowing{
 		File: p.original.File, Target: p.Target, Group: a.Group,
 		Built: t == &p.Built, Guard: cmp.Or(a.guard, p.above(a)),
-		Was: a.said, Is: is.Decision, Rule: is.Rule, At: is.At,
+		Was: a.said, Is: is.Decision, Rule: secret.Text(is.Rule), At: is.At,
 	}
 	if n.Guard != "" {
 		for _, half := range halves {
@@ -77,9 +78,9 @@ func (all *narrowings) add(n Narrowing, a attempt) {
 		known = &n
 		all.byRule[key] = known
 	}
-	example := a.Arg
+	example := secret.Text(a.Arg)
 	if a.Group == ir.MCP {
-		example = a.Server + ":" + a.Arg
+		example = a.Server + ":" + example
 	}
 	if known.Count == 0 || len(example) < len(known.Example) {
 		known.Example = example

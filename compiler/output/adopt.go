@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/originals"
 )
 
@@ -41,6 +43,7 @@ func (w *writer) adopt(l *Lock, c *Change) {
 		}
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
 	}
+	a.Mixed = a.Mixed || known && c.Merged && c.have != nil && Sum(c.have) != a.Built
 	a.Built, a.Places = c.SHA256, c.places
 	if c.Action == Remove {
 		a.Built = ""
@@ -137,14 +140,16 @@ func (w *writer) original(p string, a adopted) (data []byte, ok, own bool) {
 // file that both write stays.
 func (w *writer) restore(c *Change, a adopted, original []byte) {
 	data := original
-	if c.Merged && c.have != nil && Sum(c.have) != a.Built && len(c.data) > 0 {
+	if c.Merged && c.have != nil && (a.Mixed || Sum(c.have) != a.Built) && len(c.data) > 0 {
 		res, err := jsonedit.Merge(c.data, original, jsonedit.Pattern{Places: a.Places}, nil, jsonedit.Keep)
 		if err != nil || len(res.Conflicts) > 0 {
 			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: c.Path},
 				"the entries from before modec took the file over do not fit into it any more, and are left out")
 			return
 		}
-		data = res.Data
+		if data = res.Data; sameJSON(data, original) {
+			data = original
+		}
 	}
 	c.data, c.Bytes, c.SHA256, c.Restored = data, len(data), Sum(data), true
 	switch {
@@ -154,4 +159,14 @@ func (w *writer) restore(c *Change, a adopted, original []byte) {
 	default:
 		c.Action = Update
 	}
+}
+
+// sameJSON reports whether two files say the same, however they are written.
+func sameJSON(a, b []byte) bool {
+	x, err := located.JSONC("", a)
+	if err != nil {
+		return false
+	}
+	y, err := located.JSONC("", b)
+	return err == nil && reflect.DeepEqual(x.Any(), y.Any())
 }

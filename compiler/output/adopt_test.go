@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,6 +128,30 @@ func TestAdoptedEntriesComeBackToTheByte(t *testing.T) {
 }
 
 // Force keeps what it overwrites, and clean gives it back.
+func TestOwnEntriesOutliveClean(t *testing.T) {
+	const place = "/a/*"
+	opt := adopting(t, nil, "a.json", `{"a": {"old": 1}}`)
+	b := merged("claude", "a.json", `{"a": {"x": 1}}`, place)
+	mustWrite(t, b, opt)
+	data, err := os.ReadFile(filepath.Join(opt.Dir, "a.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, opt.Dir, "a.json", strings.Replace(string(data), `"old": 1`, `"old": 1, "own": 2`, 1))
+	check := opt
+	check.Check = true
+	if changes, _ := Write(t.Context(), b, check); len(changes) != 1 || changes[0].State != Touched {
+		t.Errorf("got %+v, want the file named", changes)
+	}
+	mustWrite(t, b, opt) // notes the change
+	mustWrite(t, b, opt)
+	mustClean(t, opt)
+	if text := tree(t, opt.Dir)["a.json"]; !strings.Contains(text, `"own": 2`) || !strings.Contains(text, `"old": 1`) ||
+		strings.Contains(text, `"x"`) {
+		t.Errorf("got %s, want what is a person's", text)
+	}
+}
+
 func TestForceKeepsWhatWasThere(t *testing.T) {
 	opt := adopting(t, nil)
 	put(t, opt.Dir, "a.md", "mine")

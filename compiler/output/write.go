@@ -38,6 +38,7 @@ const (
 	Edited   State = "edited"   // somebody changed it since modec wrote it
 	Foreign  State = "foreign"  // modec did not write it
 	Orphaned State = "orphaned" // as modec wrote it, and the source no longer compiles to it
+	Touched  State = "touched"  // somebody changed entries of their own in a file that modec took over
 )
 
 // Change is one artifact and what happens to it.
@@ -563,7 +564,7 @@ func changed(changes []Change) (t transaction) {
 }
 
 // checkLock reports a lock that differs from the one of this build, where nothing else
-// differs. It ignores which version of modec wrote the lock.
+// differs, and in its place the files that people touched. It ignores which version of modec wrote it.
 func (w *writer) checkLock(b Build, changes []Change) []Change {
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
 		return nil
@@ -574,10 +575,23 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 		c.Action, c.State = Create, Missing
 	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(next, w.lock) {
 		return nil
+	} else if w.touched(next, changes) {
+		return nil
 	}
 	c.data, _ = next.marshal()
 	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
 	return []Change{c}
+}
+
+// touched marks the files in which people changed entries of their own since the last build.
+func (w *writer) touched(next *Lock, changes []Change) (any bool) {
+	for i := range changes {
+		c := &changes[i]
+		if old, known := w.lock.Adopted[c.Path]; known && old.Built != next.Adopted[c.Path].Built {
+			c.Action, c.State, any = Update, Touched, true
+		}
+	}
+	return any
 }
 
 // nextLock returns the lock after this build: what it wrote, and what earlier
