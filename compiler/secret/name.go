@@ -13,6 +13,9 @@ var secretWords = []string{
 	"bearer", "jwt", "connectionstring",
 }
 
+// secretEnds end a word that is a secret, whatever stands before them: PGPASSWORD.
+var secretEnds = []string{"password", "passwd", "passphrase", "apikey", "secretkey"}
+
 // keyWords stand before "key" where it is a secret.
 var keyWords = []string{
 	"api", "access", "private", "secret", "auth", "license", "encryption", "signing", "master", "service",
@@ -61,7 +64,8 @@ func weak(name string) bool { return !strong(words(name)) }
 
 func strong(list []string) bool {
 	for i, w := range list {
-		if slices.Contains(secretWords, w) || i > 0 && w == "key" && slices.Contains(keyWords, list[i-1]) ||
+		ends := func(end string) bool { return strings.HasSuffix(w, end) }
+		if slices.Contains(secretWords, w) || slices.ContainsFunc(secretEnds, ends) || i > 0 && w == "key" && slices.Contains(keyWords, list[i-1]) ||
 			i > 0 && w == "string" && list[i-1] == "connection" {
 			return true
 		}

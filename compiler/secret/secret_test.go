@@ -21,6 +21,7 @@ func TestNamedValues(t *testing.T) {
 		{"PROJECT_ID", "0e3f2a10-1111-4222-8333-444455556666", ""},
 		{"GIT_COMMIT", "0123456789abcdef0123456789abcdef01234567", ""},
 		{"DB_PASSWORD", "correct horse battery", "***"},
+		{"PGPASSWORD", "s3cr3t-pass", "***"},
 		{"ENCRYPTION_KEY", "/aB3+xY9zQ1w/7Lk2Mn4Pq6Rs8==", "***"},
 		{"DATABASE_URL", "postgres://app:hunter2@db/x", "postgres://app:***@db/x"},
 		{"DATABASE_URL", "postgres://app@db/x", ""},

@@ -350,6 +350,10 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 		w.Source.Rule = "a rule for " + r.Target + " alone: " + r.Text
 		return v
 	}
+	if w.Group == ir.Command && j.eachAllowed(w.Arg) {
+		w.Source.Decision, w.Source.Rule = whole(v).Decision, "each command of the line is allowed"
+		return v
+	}
 	if j.compiled == nil {
 		return v
 	}
@@ -369,10 +373,11 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 
 // ownRule returns the role's rule for this agent alone by which an artifact allows something, nil
 // where it is no such rule. In a group that is left to the agent such a rule means what the agent
-// means by it.
+// means by it. A mode by itself works in a session of the baseline.
 func (j *job) ownRule(rule string) *ir.NativeRule {
-	r := j.target.Input.Project.Role(j.ref.Role)
-	if r == nil || j.ref.Mode != "" {
+	p := j.target.Input.Project
+	r := p.Role(cmp.Or(j.ref.Role, p.Baseline))
+	if r == nil {
 		return nil
 	}
 	agent := j.target.Target.Name()

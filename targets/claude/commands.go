@@ -63,7 +63,7 @@ func (c *compiler) command(r *ir.Rule) {
 	}
 	texts := commandPatterns(r)
 	program, _, _ := strings.Cut(r.Pattern.Text, " ")
-	if r.Decision < ir.Allow && c.approves() && slices.Contains(wrappers, program) {
+	if r.Decision < ir.Allow && c.approvesCommands() && slices.Contains(wrappers, program) {
 		behind := *r
 		behind.Pattern.Text = "*/" + r.Pattern.Text
 		texts = append(texts, commandPatterns(&behind)...)
@@ -126,6 +126,13 @@ func (c *compiler) everyCommand(at diag.Pos) {
 			"the rule Bash would allow redirects to any file too: it is left out").
 			Hint(c.instead("list commands"))
 	}
+}
+
+// approvesCommands reports whether commands run without a question that no rule is about.
+func (c *compiler) approvesCommands() bool {
+	every := func(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Everything() }
+	allowed := c.s.Default(ir.Command).Decision == ir.Allow || slices.ContainsFunc(c.s.Rules(ir.Command), every)
+	return c.approves() || allowed && c.bareAllowHolds()
 }
 
 // bareAllowHolds reports whether the rule Bash means what an allow of every command does: rules deny

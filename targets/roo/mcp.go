@@ -29,9 +29,28 @@ func (sv *server) approves(tool string) bool {
 	return slices.Contains(list, tool) || slices.Contains(list, "*")
 }
 
+// reachesServers reports whether a mode of the source may use any server. One that may not has no
+// group mcp, and what Roo's own modes do with the servers is not the source's matter.
+func (e *emitter) reachesServers() bool {
+	if slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
+		return e.in.Reach.Server(sv.Name).Modes > ir.Deny
+	}) {
+		return true
+	}
+	return !e.in.Project.ClosedInventory && slices.ContainsFunc(e.in.Project.Modes, func(m ir.Mode) bool {
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+		if err != nil {
+			return true
+		}
+		a := policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: contract.UnknownTool}
+		return s.Decide(a).Decision > ir.Deny
+	})
+}
+
 // servers decides what holds for all modes at once.
 func (e *emitter) servers() []server {
 	var out []server
+	reached := e.reachesServers()
 	for i := range e.in.Project.Servers {
 		sv := server{Server: &e.in.Project.Servers[i]}
 		sv.entry = e.in.Entries[contract.EntryAt{File: e.dir() + "/mcp.json", Server: sv.Name}]
@@ -39,7 +58,7 @@ func (e *emitter) servers() []server {
 		switch {
 		case sv.entry != nil:
 			sv.disabled = sv.entry.Get("disabled").True()
-		case len(e.in.Project.Modes) == 0: // Roo's own modes are all that there is
+		case !reached: // by Roo's own modes alone
 			sv.disabled = !sv.DefaultEnabled
 		case most == ir.Deny:
 			sv.disabled = true // also shadows a global server of that name
@@ -51,7 +70,7 @@ func (e *emitter) servers() []server {
 				Target(e.name).
 				Loses(diag.Narrowing, string(ir.MCP))
 		}
-		limited := len(e.in.Project.Modes) > 0 && sv.Type != ir.External
+		limited := reached && sv.Type != ir.External
 		for _, t := range sv.Tools {
 			if sv.entry != nil && slices.Contains(sv.entry.Get("disabledTools").Strings(), t.Name) ||
 				limited && e.in.Reach.Tool(sv.Name, t.Name).Modes == ir.Deny {

@@ -121,7 +121,7 @@ func TestNotesOfSettings(t *testing.T) {
 	decide := importedOf(t, got, diags)
 	want := map[string]contract.NoteKind{"disabledMcpjsonServers a:b": contract.Refused,
 		"disabledMcpjsonServers ok": contract.Understood, "deny": contract.Refused,
-		"disableAutoMode": contract.Understood, "disableBypassPermissionsMode": contract.Left,
+		"disableAutoMode": contract.Left, "disableBypassPermissionsMode": contract.Left,
 		"blockReadsOutsideWorkingDirectories": contract.Understood}
 	for _, n := range got.Notes {
 		if kind, ok := want[n.What]; ok && kind == n.Kind {

@@ -264,7 +264,7 @@ func (r *roleReader) permission(m located.Member) {
 			r.left(m, `only "disable" means something`)
 			return
 		}
-		r.out.NoteRule(contract.Understood, m.Pos, r.subject, m.Key, "the mode that it disables is not the role's")
+		r.left(m, "it stays in the file: no session may go over to that mode")
 	case "blockReadsOutsideWorkingDirectories":
 		if !m.Value.True() {
 			r.left(m, "only true means something")

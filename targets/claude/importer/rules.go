@@ -121,7 +121,11 @@ func (r *roleReader) rule(w written) {
 		translate = dialect.TranslateAnywhere
 	}
 	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
-	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) {
+	if kept := !ok || w.decision == ir.Allow && r.wider(parsed, neutral); kept && w.decision == ir.Allow &&
+		rules.mode == format.DontAsk && format.SharedGroup(parsed.Tool) == ir.Command {
+		r.became(contract.Refused, w, "only Claude Code can say it, and the mode dontAsk closes the rest")
+		return
+	} else if kept {
 		rules.kept = append(rules.kept, ir.NativeRule{Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at})
 		r.became(contract.Kept, w, rules.beside(parsed, w))
 		return

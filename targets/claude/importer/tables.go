@@ -119,7 +119,7 @@ func (t tables) readDenies() {
 			t.table(ir.Command, n.pos)
 		}
 		command := t.can.Command
-		if command == nil || t.role != nil && !closed && !t.allowsAll(command) && !looksAtPaths(command.Rules) {
+		if command == nil || !closed && !t.allowsAll(command) && !looksAtPaths(command.Rules) {
 			continue
 		}
 		for _, p := range commandsOn(n.Pattern.Text) {

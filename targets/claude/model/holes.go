@@ -182,14 +182,15 @@ func (c *simple) hidesRedirect() bool {
 // feeds reports whether a command runs another that its text does not name: with further arguments, or
 // from its input.
 func (c *simple) feeds() bool {
-	if len(c.words) == 0 {
-		return false
-	}
-	switch path.Base(c.words[0]) {
-	case "xargs", "parallel":
-		return true
-	case "find", "fd":
-		return given(c.words[1:], "-exec", "-execdir", "-ok", "-okdir", "-x", "-X")
+	for i, w := range c.words {
+		switch path.Base(w) {
+		case "xargs", "parallel":
+			return true
+		case "find", "fd":
+			if given(c.words[i+1:], "-exec", "-execdir", "-ok", "-okdir", "-x", "-X") {
+				return true
+			}
+		}
 	}
 	return c.readsScript()
 }

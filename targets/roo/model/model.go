@@ -185,6 +185,20 @@ func inOtherLetters(rule string, at diag.Pos) contract.Verdict {
 // edit decides by the group, by its fileRegex on the path as it is written
 // (src/core/tools/validateToolUse.ts), and by the ignore file on the path as it
 // resolves (each tool's own validateAccess).
+// ignoredOutside reports whether a path leaves the workspace, and the ignore file would hold it inside.
+func (d *decider) ignoredOutside(path string) bool {
+	if !leaves(path) {
+		return false
+	}
+	names := strings.Split(outsideStart.ReplaceAllString(strings.ReplaceAll(path, `\`, "/"), ""), "/")
+	for i, name := range names {
+		if name != ".." && name != "" && d.ignore.holds(policy.Fold(strings.Join(names[i:], "/"))) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (d *decider) edit(m *mode, path string) contract.Verdict {
 	g, ok := m.groups["edit"]
 	if !ok {
@@ -206,6 +220,11 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 		v.Hole = &contract.Hole{Decision: ir.Ask,
 			Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in " +
 				"apply_patch, and on the picture of generate_image"}
+		return v
+	}
+	if g.regex == nil && d.ignoredOutside(path) {
+		v := verdict(ir.Ask, contract.Neither, g.text, g.at)
+		v.Hole = &contract.Hole{Decision: ir.Ask, Why: "the ignore file says nothing of files outside the workspace"}
 		return v
 	}
 	if r := d.ignore.holds(policy.Fold(path)); r != nil {

@@ -1,0 +1,61 @@
+package verify
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// eachAllowed reports whether a line is a list of commands each of which the source allows, or leaves to
+// an agent that allows it by itself or by a rule of its own.
+func (j *job) eachAllowed(line string) bool {
+	f, err := policy.ParseLine(line)
+	if err != nil {
+		return false
+	}
+	commands, plain := simpleCommands(line, f.Stmts)
+	subject, err := j.target.Input.Policy.Subject(j.ref)
+	if !plain || len(commands) < 2 || err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(commands, func(command string) bool {
+		a := policy.Action{Group: ir.Command, Arg: command}
+		switch subject.Decide(a).Decision {
+		case ir.Allow:
+			return false
+		case ir.Agent:
+			itself := j.alone != nil && whole(j.alone.Decide(j.ref, a)).Decision == ir.Allow
+			return !itself && j.ownRule(j.decider.Decide(j.ref, a).Rule) == nil
+		}
+		return true
+	})
+}
+
+// simpleCommands returns the commands of statements that are joined by signs alone. It reports false for
+// any other statement.
+func simpleCommands(line string, stmts []*syntax.Stmt) (commands []string, ok bool) {
+	for _, s := range stmts {
+		if len(s.Redirs) > 0 || s.Negated || s.Coprocess {
+			return nil, false
+		}
+		switch c := s.Cmd.(type) {
+		case *syntax.CallExpr:
+			if len(c.Assigns) > 0 {
+				return nil, false
+			}
+			commands = append(commands, line[c.Pos().Offset():c.End().Offset()])
+		case *syntax.BinaryCmd:
+			both, ok := simpleCommands(line, []*syntax.Stmt{c.X, c.Y})
+			if !ok {
+				return nil, false
+			}
+			commands = append(commands, both...)
+		default:
+			return nil, false
+		}
+	}
+	return commands, true
+}
