@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -31,8 +32,11 @@ func (rules *importedRules) beside(r rule.Rule, w written) string {
 	g := concerns[r.Tool]
 	switch {
 	case r.Tool == "Read" || r.Tool == "Edit":
-		if leavesProject(r.Spec) {
+		switch {
+		case leavesProject(r.Spec) && rules.mode == format.Bypass: // the source has to say it, too
 			return b.outside(r, g)
+		case leavesProject(r.Spec):
+			return onlyClaude
 		}
 		return b.folder(r, g)
 	case r.Tool == "Bash":

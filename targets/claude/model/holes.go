@@ -183,16 +183,21 @@ func (c *simple) hidesRedirect() bool {
 // from its input.
 func (c *simple) feeds() bool {
 	for i, w := range c.words {
-		switch path.Base(w) {
-		case "xargs", "parallel":
+		if slices.ContainsFunc(strings.Fields(w), runsArguments) || slices.Contains(searches, path.Base(w)) &&
+			given(c.words[i+1:], "-exec", "-execdir", "-ok", "-okdir", "-x", "-X") {
 			return true
-		case "find", "fd":
-			if given(c.words[i+1:], "-exec", "-execdir", "-ok", "-okdir", "-x", "-X") {
-				return true
-			}
 		}
 	}
 	return c.readsScript()
+}
+
+// searches are programs that run another one on what they find, by an option.
+var searches = []string{"find", "fd"}
+
+// runsArguments reports whether a word names a program that runs another one on its input.
+func runsArguments(word string) bool {
+	program := strings.ToLower(path.Base(word))
+	return program == "xargs" || program == "parallel"
 }
 
 // readsScript reports whether a command is a shell that runs its input.
