@@ -153,7 +153,7 @@ type compiler struct {
 
 // native adds a rule in Claude Code's own grammar.
 func (c *compiler) native(x ir.NativeRule) {
-	if g := besideCan(x); g != "" {
+	if g := besideCan(x); g != "" && !c.leaves(g) {
 		c.e.loss(c.name, x.Pos, g, codeTool,
 			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
@@ -168,6 +168,14 @@ func (c *compiler) native(x ir.NativeRule) {
 		return
 	}
 	c.out.add(x.Decision, x.Text)
+}
+
+// leaves reports whether a group denies and asks about nothing and leaves what it does not list to Claude
+// Code, paths outside the project too.
+func (c *compiler) leaves(g ir.Group) bool {
+	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow }
+	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
+	return ceiling == nil && c.s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(c.s.Rules(g), holds)
 }
 
 // besideCan returns the group about which a rule that only Claude Code understands would allow

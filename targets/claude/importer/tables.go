@@ -159,7 +159,7 @@ func (t tables) editRules() {
 			command.Rules = append(command.Rules, t.rule(d, ir.Pattern{Text: p}, n.pos))
 		}
 		of, d := t.allowed(command), answered(t.mode)
-		if t.role == nil && n.decision == ir.Deny {
+		if t.role == nil && n.decision == ir.Deny && !leftToAgent(command) {
 			if patterns := plainCommands(n.Pattern); len(patterns) > 0 {
 				for _, p := range patterns {
 					add(ir.Deny, p)
@@ -176,6 +176,10 @@ func (t tables) editRules() {
 		}
 	}
 }
+
+// leftToAgent reports whether a table leaves what it does not list to Claude Code, which holds its own rules
+// about files against commands.
+func leftToAgent(t *ir.Table) bool { return t.Default != nil && t.Default.Decision == ir.Agent }
 
 // plainCommands returns the patterns of the commands that are given a path which a pattern
 // matches, none where these would be all commands.
