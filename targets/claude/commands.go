@@ -139,16 +139,22 @@ func (c *compiler) approvesCommands() bool {
 // what the source denies to redirects, and lines that are not plain are allowed too, or left to the
 // agent.
 func (c *compiler) bareAllowHolds() bool {
-	lists := func(r ir.Rule) bool { return r.Decision < ir.Allow || !r.Pattern.Everything() }
-	if c.s.Default(ir.Command).Decision != ir.Agent && slices.ContainsFunc(c.s.Rules(ir.Command), lists) {
+	closes := c.s.Default(ir.Command).Decision != ir.Agent
+	lists := func(r ir.Rule) bool {
+		return holdsUnsaid(r) || closes && (r.Decision < ir.Allow || !r.Pattern.Everything())
+	}
+	if slices.ContainsFunc(c.s.Rules(ir.Command), lists) {
 		return false
 	}
 	return !slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
-		asks := func(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile }
+		unsaid := func(r ir.Rule) bool {
+			return r.Pos.File != ir.GuardsFile &&
+				(r.Decision == ir.Ask || r.Decision == ir.Deny && (r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text)))
+		}
 		ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
-		left := ceiling == nil && c.s.Default(g).Decision == ir.Agent // outside, too
+		left := !closes && ceiling == nil && c.s.Default(g).Decision == ir.Agent // outside, too
 		return c.s.Default(g).Decision < ir.Allow || !left && c.s.Outside(g).Decision < ir.Allow ||
-			c.hasRegexHold(g) || slices.ContainsFunc(c.s.Rules(g), asks)
+			slices.ContainsFunc(c.s.Rules(g), unsaid)
 	})
 }
 

@@ -72,6 +72,16 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 	c = &compiler{e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos,
 		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
 		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		if opensAll(s, g) && !e.limitedInModes(r, g) {
+			c.bare = append(c.bare, g)
+		}
+	}
+	for _, x := range r.Native {
+		if g := besideCan(x); g != "" && x.Target == (claude{}).Name() && c.leaves(g) && !e.limitedInModes(r, g) {
+			c.native = append(c.native, g)
+		}
+	}
 	if replaced = c.overruled(); replaced {
 		c.mode = format.Default
 	}
@@ -109,7 +119,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	c.losesOpened()
 	for _, x := range r.Native {
 		if x.Target == (claude{}).Name() {
-			c.native(x)
+			c.ownRule(x)
 		}
 	}
 	c.out.ask = slices.DeleteFunc(c.out.ask, func(rule string) bool { return slices.Contains(c.out.deny, rule) })
@@ -149,11 +159,13 @@ type compiler struct {
 	noOthers bool
 	out      rules
 	own      format.AgentExtras // of a mode
+	native   []ir.Group         // of which rules for Claude Code alone allow something outside the project too
+	bare     []ir.Group         // of which the source allows every path, and so do its modes
 }
 
-// native adds a rule in Claude Code's own grammar.
-func (c *compiler) native(x ir.NativeRule) {
-	if g := besideCan(x); g != "" && !c.leaves(g) {
+// ownRule adds a rule in Claude Code's own grammar.
+func (c *compiler) ownRule(x ir.NativeRule) {
+	if g := besideCan(x); g != "" && !slices.Contains(c.native, g) {
 		c.e.loss(c.name, x.Pos, g, codeTool,
 			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
@@ -170,10 +182,32 @@ func (c *compiler) native(x ir.NativeRule) {
 	c.out.add(x.Decision, x.Text)
 }
 
-// leaves reports whether a group denies and asks about nothing and leaves what it does not list to Claude
-// Code, paths outside the project too.
+// limitedInModes reports whether a mode that a role may enter has a group in part. Without its hook it would
+// have what a bare rule of the session allows.
+func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
+	return slices.ContainsFunc(e.in.Project.Modes, func(m ir.Mode) bool {
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+		if err != nil || !mayEnter(r, m.Slug) && !e.isBaseline(r) {
+			return err != nil
+		}
+		def, rules := s.Default(g).Decision, s.Rules(g)
+		opens := func(r ir.Rule) bool { return r.Decision > ir.Deny }
+		if def == ir.Deny && !slices.ContainsFunc(rules, opens) {
+			return false // it does not have the tools
+		}
+		ceiling := map[ir.Group]*ir.Default{ir.Read: m.Can.OutsideRead, ir.Edit: m.Can.OutsideEdit}[g]
+		files := g == ir.Read || g == ir.Edit
+		outside := !files || ceiling == nil && def == ir.Agent || s.Outside(g).Decision >= ir.Allow
+		return def < ir.Allow || len(rules) > 0 || !outside
+	})
+}
+
+// leaves reports whether a group leaves what it does not list to Claude Code, paths outside the project too,
+// and rules say what it denies and asks about.
 func (c *compiler) leaves(g ir.Group) bool {
-	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow }
+	holds := func(r ir.Rule) bool {
+		return r.Decision < ir.Allow && (r.Pattern.Kind != ir.Plain || beyond(r.Pattern.Text))
+	}
 	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
 	return ceiling == nil && c.s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(c.s.Rules(g), holds)
 }

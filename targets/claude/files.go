@@ -44,7 +44,11 @@ func (c *compiler) files(g ir.Group) {
 		}
 	}
 	if c.opensAll(g) && !p.asksAll {
-		c.out.add(ir.Allow, p.tool)
+		tools := format.Tools[g] // a bare rule is about its own tool
+		if g == ir.Read {
+			tools = tools[:1] // the others read what it may
+		}
+		c.out.add(ir.Allow, tools...)
 		return
 	}
 	if p.def == ir.Allow && p.allowsEdits() && !c.hasRegexHold(g) {
@@ -57,7 +61,7 @@ func (c *compiler) opensAll(g ir.Group) bool {
 	unsaid := func(r ir.Rule) bool {
 		return r.Decision < ir.Allow && (r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text))
 	}
-	return opensAll(c.s, g) && !slices.ContainsFunc(c.s.Rules(g), unsaid)
+	return slices.Contains(c.bare, g) && !slices.ContainsFunc(c.s.Rules(g), unsaid)
 }
 
 func opensAll(s *policy.Subject, g ir.Group) bool {
@@ -214,7 +218,8 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 		p.out.add(r.Decision, p.tool+"("+strings.TrimSuffix(glob, "/")+")")
 	}
 	pattern, rooted := held(glob)
-	if (p.approves() || p.opensAll(p.group)) && (!rooted || strings.HasPrefix(pattern, "**/")) {
+	everywhere := p.approves() || p.opensAll(p.group) || slices.Contains(p.native, p.group)
+	if everywhere && (!rooted || strings.HasPrefix(pattern, "**/")) {
 		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
 	}
 	text := p.tool + "(" + pattern + ")"

@@ -154,8 +154,8 @@ func sameLines(spec string) bool {
 // Write leaves Edit alone.
 func (t *translation) file(g ir.Group, r rule.Rule) bool {
 	if !r.HasSpec {
-		if r.Tool != "Read" && r.Tool != "Edit" {
-			return false
+		if r.Tool != "Read" && r.Tool != "Edit" || t.decision == ir.Allow && !t.anywhere {
+			return false // an allow is about its own tool, and outside the project too
 		}
 		t.whole(g, "**")
 		return true

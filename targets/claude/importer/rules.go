@@ -23,8 +23,6 @@ type importedRules struct {
 	neutral []neutralRule
 	kept    []ir.NativeRule
 	outside bool // a deny concerns files outside the project
-	// everywhere has where a bare allow opens reading or editing, outside the project too.
-	everywhere map[ir.Group]diag.Pos
 	// unknown is what is left of the tools that belong to no group, where a rule holds
 	// some of them back; nil where none does.
 	unknown *ir.Default
@@ -68,7 +66,6 @@ func (rules *importedRules) inMode() {
 	case format.Plan: // it asks about edits, whatever a rule allows
 		allowsEdit := func(n neutralRule) bool { return n.Group == ir.Edit && n.decision == ir.Allow }
 		rules.neutral = slices.DeleteFunc(rules.neutral, allowsEdit)
-		delete(rules.everywhere, ir.Edit)
 	}
 }
 
@@ -130,9 +127,6 @@ func (r *roleReader) rule(w written) {
 		r.became(contract.Kept, w, rules.beside(parsed, w))
 		return
 	}
-	if tool := parsed.Tool; w.decision == ir.Allow && !parsed.HasSpec && (tool == "Read" || tool == "Edit") {
-		rules.opens(format.SharedGroup(tool), w.at)
-	}
 	for _, n := range neutral {
 		if n.Group == ir.MCP && r.namesNoTool(n) { // the source would take it for a spelling mistake
 			n.Pattern.Text += "*"
@@ -143,14 +137,6 @@ func (r *roleReader) rule(w written) {
 		rules.add(n, w.decision, w.at)
 	}
 	r.became(contract.Understood, w, "")
-}
-
-// opens notes that a group is allowed outside the project too.
-func (rules *importedRules) opens(g ir.Group, at diag.Pos) {
-	if rules.everywhere == nil {
-		rules.everywhere = map[ir.Group]diag.Pos{}
-	}
-	rules.everywhere[g] = at
 }
 
 // parse reads a rule. It fails for one that Claude Code ignores.
@@ -181,7 +167,7 @@ func (r *roleReader) bare(parsed rule.Rule, w written) bool {
 		}
 		r.became(contract.Understood, w, "reading in the project needs no rule")
 		return true
-	case "Edit", "Read", "Bash":
+	case "Edit", "Write", "NotebookEdit", "Read", "Bash":
 		return false
 	default:
 		if g == "" || !allow {

@@ -31,12 +31,6 @@ func (rules *importedRules) into(can *ir.Can, role *ir.Role, from string) {
 	if role == nil {
 		return
 	}
-	if at, ok := rules.everywhere[ir.Edit]; ok {
-		can.OutsideEdit = &ir.Default{Decision: ir.Allow, Pos: at}
-	}
-	if at, ok := rules.everywhere[ir.Read]; ok {
-		can.OutsideRead = &ir.Default{Decision: ir.Allow, Pos: at}
-	}
 	if rules.outside {
 		can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
 	}

@@ -146,7 +146,7 @@ func (s *session) editRule(c *call) ruling {
 		r.loose = c.file.odd
 		return r
 	}
-	if r := first(allow.tool(c.tool), allow.tool("Edit"), matchPath(allow.edit, c.file)); r != nil {
+	if r := first(allow.tool(c.tool), matchPath(allow.edit, c.file)); r != nil {
 		return byPath(r, c.file, allow.edit)
 	}
 	return s.otherPath("editing", c.file)
