@@ -128,7 +128,8 @@ func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 			return nil, err
 		}
 	}
-	return migrate.Importable(root.FS(), e.targets), nil
+	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(dir)}
+	return migrate.Importable(e.ctx, req), nil
 }
 
 // few lists the first of some names.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
@@ -47,7 +45,8 @@ places are reported and the stricter one holds.
 Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
 user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
 command, web, mcp and modes. What only one target can say is kept for that one. Every file of an agent that is
-there and not imported is listed with the reason (modec help targets). Where the source says already what the
+there and not imported is listed with the reason (modec help targets): what belongs to one person
+(.claude/settings.local.json, what git ignores) is no part of a source that a team shares. Where the source says already what the
 files do, nothing is written. At the end, every decision of the original files is compared with the new source and
 with what is built from it.
 
@@ -106,7 +105,7 @@ func (c *migrateCmd) Run(e *env) error {
 	res, diags := migrate.Run(e.ctx, req)
 	done()
 	if empty(diags) && len(c.Paths) == 0 {
-		if files := migrate.AgentFiles(req.Root, req.Targets); len(files) > 0 {
+		if files := migrate.AgentFiles(e.ctx, req); len(files) > 0 {
 			return c.nothing(e, &req, files, "nothing", "these files have no mode, role or server", diags)
 		}
 	}
@@ -232,7 +231,7 @@ func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok b
 	if diags.HasErrors() {
 		return nil, false
 	}
-	files = migrate.AgentFiles(req.Root, req.Targets)
+	files = migrate.AgentFiles(e.ctx, *req)
 	for _, f := range files {
 		if !slices.ContainsFunc(changes, func(c output.Change) bool {
 			return c.Path == f && c.Action == output.Unchanged
@@ -415,10 +414,7 @@ func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) 
 		return nil, fmt.Errorf("cannot open the folder to import from: %w", err)
 	}
 	req.Root = root.FS()
-	req.Ignored = func(ctx context.Context, paths []string) []string {
-		names, _ := gittree.Ignored(ctx, folder, paths) // without git, nothing is ignored
-		return names
-	}
+	req.Ignored = e.ignored(folder)
 	if !c.User {
 		return func() { root.Close() }, nil
 	}

@@ -6,7 +6,8 @@ type AgentFile struct {
 	// path.Match. One that ends in a slash stands for everything below a folder.
 	Path string
 	// Imported is set for what an import reads: where it lies in a folder of its own, that
-	// folder can be imported.
+	// folder can be imported. With the reason Private it is one person's, and none for a source that
+	// a team shares.
 	Imported bool
 	// Reason and Why say why an import leaves the file where it is. Why is in lower case and
 	// without a period.

@@ -134,17 +134,49 @@ func Blob(ctx context.Context, dir, object string) ([]byte, error) {
 	return git{ctx, dir}.run("cat-file", "blob", object)
 }
 
-// Ignored returns those of some paths below a folder that git ignores. Paths inside another
-// repository make it fail.
-func Ignored(ctx context.Context, dir string, paths []string) ([]string, error) {
-	cmd := git{ctx, dir}.command("check-ignore", "-z", "--stdin")
+// Ignored returns those of some paths below a folder that git ignores, in their order. A path that
+// git does not look at, in a submodule or behind a link, is not among them.
+func Ignored(ctx context.Context, dir string, paths []string) (ignored []string, err error) {
+	for len(paths) > 0 {
+		list, looked, err := git{ctx, dir}.ignored(paths)
+		if ignored = append(ignored, list...); err == nil {
+			break
+		}
+		exit, _ := errors.AsType[*exec.ExitError](err)
+		if exit == nil || !bytes.HasPrefix(bytes.ToLower(exit.Stderr), []byte("fatal: pathspec '")) {
+			return ignored, err
+		}
+		paths = paths[min(looked+1, len(paths)):]
+	}
+	return ignored, nil
+}
+
+// ignored returns those of some paths that git ignores, and how many it looked at.
+func (g git) ignored(paths []string) (ignored []string, looked int, err error) {
+	cmd := g.command("check-ignore", "--verbose", "--non-matching", "-z", "--stdin")
 	cmd.Stdin = strings.NewReader(strings.Join(paths, "\x00"))
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 { // none
-		return nil, nil
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // none
+		err = nil
 	}
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
+	fields := strings.Split(string(out), "\x00") // file, line and text of a pattern, then the path
+	for ; len(fields) >= 4; fields = fields[4:] {
+		looked++
+		if pattern := fields[2]; pattern != "" && pattern[0] != '!' {
+			ignored = append(ignored, fields[3])
+		}
+	}
+	return ignored, looked, err
+}
+
+// Said returns what git printed when it failed, else the error.
+func Said(err error) string {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || len(bytes.TrimSpace(exit.Stderr)) == 0 {
+		return err.Error()
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+	return strings.TrimPrefix(first, "fatal: ")
 }
 
 type git struct {
@@ -162,16 +194,12 @@ func (g git) command(args ...string) *exec.Cmd {
 
 // run returns what git prints.
 func (g git) run(args ...string) ([]byte, error) {
-	cmd := g.command(args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	switch text := strings.TrimSpace(stderr.String()); {
+	out, err := g.command(args...).Output()
+	switch exit, _ := errors.AsType[*exec.ExitError](err); {
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, errors.New("git is not on the path, but needed to read a revision")
-	case err != nil && text != "":
-		first, _, _ := strings.Cut(text, "\n")
-		return nil, fmt.Errorf("git says: %s", strings.TrimPrefix(first, "fatal: "))
+	case exit != nil && len(bytes.TrimSpace(exit.Stderr)) > 0:
+		return nil, fmt.Errorf("git says: %s", Said(err))
 	}
 	return out, err
 }

@@ -102,6 +102,13 @@ func TestIgnored(t *testing.T) {
 	if want := []string{"out", "a\nb.log"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
+	if err := os.Symlink("src", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	got, err = Ignored(t.Context(), dir, []string{"a.log", "link/x", "b.log", "link/y", "src", "out/x", "link/z"})
+	if want := []string{"a.log", "b.log", "out/x"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("beside paths behind a link: got %q, %v, want %q", got, err, want)
+	}
 	if got, err := Ignored(t.Context(), dir, []string{"src"}); err != nil || len(got) > 0 {
 		t.Errorf("got %q, %v, want none", got, err)
 	}

@@ -129,7 +129,7 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 // would not load, a source that does not compile, or a decision that is still wider than the
 // original's.
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
-	in, diags := read(req, deniedPaths(req.Targets))
+	in, diags := read(ctx, req, deniedPaths(req.Targets))
 	seen := in.seen(ctx, req)
 	if !diags.HasErrors() {
 		diags = append(diags, in.check(req, seen)...)
@@ -176,17 +176,22 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	return res, found, append(diags, list...)
 }
 
-// AgentFiles returns the files below a folder that [Run] would import, sorted.
-func AgentFiles(root fs.FS, all []contract.Target) []string {
-	in, _ := read(Request{Root: root, Targets: all}, nil)
+// AgentFiles returns the files of a project that [Run] would import, sorted.
+func AgentFiles(ctx context.Context, req Request) []string {
+	in, _ := read(ctx, of(req), nil)
 	slices.Sort(in.files)
 	return slices.Compact(in.files)
 }
 
-// Importable returns the files below a folder of which [Run] would make modes, roles or servers, or
+// of returns a request for all that a project has.
+func of(req Request) Request {
+	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored}
+}
+
+// Importable returns the files of a project of which [Run] would make modes, roles or servers, or
 // which it would refuse, sorted.
-func Importable(root fs.FS, all []contract.Target) []string {
-	in, diags := read(Request{Root: root, Targets: all}, nil)
+func Importable(ctx context.Context, req Request) []string {
+	in, diags := read(ctx, of(req), nil)
 	if p := in.project; len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 && !diags.HasErrors() {
 		return nil
 	}
@@ -200,14 +205,27 @@ type imports struct {
 	files     []string
 	originals []original
 	config    projectConfig
-	secrets   []string // what the files state in clear text, and the source must not
+	secrets   []string        // what the files state in clear text, and the source must not
+	personal  map[string]bool // files that were not read, since they belong to one person
 }
 
-// read lets each target import its files.
-func read(req Request, guards []string) (*imports, diag.List) {
+// read lets each target import the files that the team shares.
+func read(ctx context.Context, req Request, guards []string) (in *imports, diags diag.List) {
+	team := shared(req)
+	for {
+		in, diags = importAll(req, team, guards)
+		in.personal = team.personal
+		if !team.hide(ctx, req) {
+			return in, diags
+		}
+	}
+}
+
+// importAll lets each target import its files below a root.
+func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
 	source := contract.Source{
-		Root: req.Root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
+		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
 		Approved: req.Approved, Guards: guards, Repair: req.Repair,
 	}
 	var diags diag.List

@@ -42,7 +42,7 @@ const (
 
 // Look returns the files of agents that [Run] would see and not import, sorted by path.
 func Look(ctx context.Context, req Request) []Seen {
-	in, _ := read(req, nil)
+	in, _ := read(ctx, req, nil)
 	return in.seen(ctx, req)
 }
 
@@ -63,6 +63,7 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 	}
 	lock, _ := contract.ReadImport(req.Root, output.LockFile)
 	s.built = output.Built(lock)
+	s.ofOne(req.Root, in.personal)
 	root := s.open(req.Root, "", "")
 	s.folder(root)
 	if req.Home != nil {
@@ -103,6 +104,9 @@ func kindsOf(req Request) (kinds []agentKind) {
 	}
 	return kinds
 }
+
+// nests reports whether a folder with such a file is a project of its own.
+func (k agentKind) nests() bool { return k.Imported && k.Reason != contract.Private }
 
 // search looks for files, within limits.
 type search struct {
@@ -402,7 +406,7 @@ func (s *search) nestedIn(p place, scattered map[string]*Seen) {
 	all := s.findAll(p)
 	for i, k := range s.kinds {
 		for _, f := range all[i] {
-			if name := strings.TrimPrefix(f.path, p.folder); k.Imported && !slices.Contains(names, name) {
+			if name := strings.TrimPrefix(f.path, p.folder); k.nests() && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

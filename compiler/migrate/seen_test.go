@@ -300,7 +300,7 @@ func silent(t *testing.T, name, at string, data []byte) {
 	t.Helper()
 	root := fstest.MapFS{at: {Data: data, Mode: 0o644}}
 	req := migrate.Request{Root: root, Targets: targets.All(), Out: "modec", Today: today, Seed: 1}
-	if slices.Contains(migrate.AgentFiles(root, req.Targets), at) {
+	if slices.Contains(migrate.AgentFiles(t.Context(), req), at) {
 		return
 	}
 	for _, x := range migrate.Look(t.Context(), req) {

@@ -66,10 +66,8 @@ func (im *importer) flagServers(c *format.CommandLine, at diag.Pos) []string {
 	for _, v := range c.Servers {
 		if format.IsJSON(v) {
 			own = append(own, im.serversFile(at.File, []byte(v))...)
-		} else if data, ok := im.projectFile(path.Clean(v)); ok {
+		} else if data, ok := im.given("servers", v, at); ok {
 			own = append(own, im.serversFile(path.Clean(v), data)...)
-		} else {
-			im.diags.Errorf(CodeImport, at, "the servers file %q is not there: claude does not start", v)
 		}
 	}
 	if c.Strict {
@@ -104,11 +102,18 @@ func (im *importer) flagSettings(c *format.CommandLine, at diag.Pos) ([]format.L
 		return []format.Layer{{File: at.File, Data: []byte(c.Settings)}}, true
 	}
 	file := path.Clean(c.Settings)
-	data, ok := im.projectFile(file)
-	if !ok {
-		im.diags.Errorf(CodeImport, at, "the settings file %q is not there: claude does not start", c.Settings)
-	}
+	data, ok := im.given("settings", c.Settings, at)
 	return []format.Layer{{File: file, Data: data, Folder: path.Dir(file)}}, ok
+}
+
+// given reads a file that a command line names. It reports one that is not there, or not to be read.
+func (im *importer) given(kind, name string, at diag.Pos) ([]byte, bool) {
+	before := len(im.diags)
+	data, ok := im.projectFile(path.Clean(name))
+	if !ok && len(im.diags) == before {
+		im.diags.Errorf(CodeImport, at, "the %s file %q is not there: claude does not start", kind, name)
+	}
+	return data, ok
 }
 
 // systemPrompt joins the prompts of a command line. Observed on 2.1.329: the file's text

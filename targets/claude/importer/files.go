@@ -16,7 +16,11 @@ func Files() []contract.AgentFile {
 		{Path: profiles + "/", Reason: contract.Settings, Why: "modec writes this folder"},
 	}
 	for _, f := range format.SettingsFiles {
-		files = append(files, contract.AgentFile{Path: f.Path, Imported: true})
+		file := contract.AgentFile{Path: f.Path, Imported: true}
+		if f.Path == format.LocalSettings {
+			file.Reason, file.Why = contract.Private, "personal: it decides in your own sessions, and stays in force there"
+		}
+		files = append(files, file)
 	}
 	const memory = "instructions for every session, which no mode owns; no permissions"
 	return append(files,

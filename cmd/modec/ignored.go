@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/gittree"
+)
+
+// ignored returns a function that reports which paths below a folder git ignores. A link is
+// ignored where the file that it leads to is.
+func (e *env) ignored(folder string) func(context.Context, []string) []string {
+	warned := false
+	return func(ctx context.Context, paths []string) (ignored []string) {
+		of := map[string][]string{} // the paths that lead to a path
+		var asked []string
+		for _, p := range paths {
+			for _, at := range []string{p, resolved(folder, p)} {
+				if at == "" {
+					continue
+				}
+				if of[at] == nil {
+					asked = append(asked, at)
+				}
+				of[at] = append(of[at], p)
+			}
+		}
+		names, err := gittree.Ignored(ctx, folder, asked)
+		if err != nil && !warned && ctx.Err() == nil && inRepository(folder) {
+			warned = true
+			fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files it ignores, so that each counts as "+
+				"the team's: %s\n", diag.Clean(gittree.Said(err)))
+		}
+		for _, name := range names {
+			ignored = append(ignored, of[name]...)
+		}
+		return ignored
+	}
+}
+
+// resolved returns the path below a folder of the file that a path with links leads to, "" where
+// there is none.
+func resolved(folder, name string) string {
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return ""
+	}
+	file, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(root, file)
+	if rel = filepath.ToSlash(rel); err != nil || rel == name || !fs.ValidPath(rel) {
+		return ""
+	}
+	return rel
+}
+
+// inRepository reports whether a folder, or one above it, has a repository of git.
+func inRepository(folder string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(folder, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		if folder == filepath.Dir(folder) {
+			return false
+		}
+		folder = filepath.Dir(folder)
+	}
+}

@@ -1,0 +1,137 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+)
+
+// team is a project without the files that belong to one person: a source is shared, and what
+// somebody permits to themselves is no rule of the team's. These are the files whose kind says
+// so, and those that git ignores.
+type team struct {
+	fs.FS
+	personal map[string]bool // files that are not there for an importer
+	named    map[string]bool // files that somebody asked for: opening a personal one is an error
+	opened   map[string]bool // files that were read since git was asked last
+}
+
+// shared returns the project of a request without the files whose kind is personal.
+func shared(req Request) *team {
+	t := &team{FS: req.Root, personal: map[string]bool{}, named: map[string]bool{}, opened: map[string]bool{}}
+	for _, f := range req.Files {
+		t.named[path.Clean(f)] = true
+	}
+	for _, arg := range req.Args {
+		_, value, _ := strings.Cut(arg, "=")
+		t.named[path.Clean(arg)], t.named[path.Clean(value)] = true, true
+	}
+	for _, k := range kindsOf(Request{Targets: req.Targets}) {
+		if !k.Imported || k.Reason != contract.Private {
+			continue
+		}
+		t.personal[k.Path] = true
+		for name := range t.named {
+			if strings.HasSuffix("/"+name, "/"+k.Path) || strings.HasSuffix("/"+k.Path, "/"+name) {
+				t.personal[name] = true
+			}
+		}
+	}
+	return t
+}
+
+// hide takes the files out that were read and that git ignores. It reports whether there were any:
+// in their place an importer may read others.
+func (t *team) hide(ctx context.Context, req Request) (found bool) {
+	names := slices.Sorted(maps.Keys(t.opened))
+	clear(t.opened)
+	if req.Ignored == nil || len(names) == 0 {
+		return false
+	}
+	for _, name := range req.Ignored(ctx, names) {
+		found = found || !t.personal[name]
+		t.personal[name] = true
+	}
+	return found
+}
+
+var errPersonal = errors.New("it is personal, and the source is the team's: " +
+	"write what everybody should have into a file that git does not ignore, and import that one")
+
+// absent returns the error with which a personal file is not there, nil for any other.
+func (t *team) absent(op, name string) error {
+	switch name = path.Clean(name); {
+	case !t.personal[name]:
+		return nil
+	case t.named[name]:
+		return &fs.PathError{Op: op, Path: name, Err: errPersonal}
+	}
+	return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+}
+
+// Open opens a file that the team shares, or a folder.
+func (t *team) Open(name string) (fs.File, error) {
+	if err := t.absent("open", name); err != nil {
+		return nil, err
+	}
+	f, err := t.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && !info.IsDir() {
+		t.opened[name] = true
+	}
+	return f, nil
+}
+
+// Stat describes a file that the team shares, or a folder.
+func (t *team) Stat(name string) (fs.FileInfo, error) {
+	if err := t.absent("stat", name); err != nil {
+		return nil, err
+	}
+	return fs.Stat(t.FS, name)
+}
+
+// ReadDir lists a folder without personal files.
+func (t *team) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(t.FS, name)
+	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return t.personal[path.Join(name, e.Name())] }), err
+}
+
+// ignoredWhy is said of an agent's file that git ignores.
+const ignoredWhy = "personal, since git ignores it: it stays in force for you, and the team's source does not have it"
+
+// ofOne names the personal files that are there. Those that modec built are everybody's.
+func (s *search) ofOne(root fs.FS, personal map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(personal)) {
+		if _, err := fs.Lstat(root, name); err != nil {
+			continue
+		}
+		s.taken[name] = true
+		i := slices.IndexFunc(s.kinds, func(k agentKind) bool { return k.isOf(name) })
+		if i < 0 || s.built(name) {
+			continue
+		}
+		k := s.kinds[i]
+		x := Seen{Path: name, Files: 1, Agent: k.target, Reason: contract.Private, Why: ignoredWhy}
+		if k.Reason == contract.Private {
+			x.Why = k.Why
+		}
+		s.out = append(s.out, x)
+	}
+}
+
+// isOf reports whether a file is of a kind.
+func (k agentKind) isOf(name string) bool {
+	if folder, ok := strings.CutSuffix(k.Path, "/"); ok {
+		return strings.HasPrefix(name, folder+"/")
+	}
+	ok, _ := path.Match(k.Path, name)
+	return ok
+}
