@@ -7,16 +7,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
 )
 
-// ignored returns a function that reports which paths below a folder git ignores. A link is
-// ignored where the file that it leads to is.
-func (e *env) ignored(folder string) func(context.Context, []string) []string {
+// ignored returns a function that reports which paths below a folder git ignores, for a project
+// that shares its source. One whose modec.toml git ignores shares nothing: there it reports none.
+// A link is ignored where the file that it leads to is.
+func (e *env) ignored(folder, project string) func(context.Context, []string) []string {
 	warned := false
+	unshared := sync.OnceValue(func() bool {
+		own, _ := gittree.Ignored(e.ctx, project, []string{config.File})
+		return len(own) > 0
+	})
 	return func(ctx context.Context, paths []string) (ignored []string) {
+		if unshared() {
+			return nil
+		}
 		of := map[string][]string{} // the paths that lead to a path
 		var asked []string
 		for _, p := range paths {

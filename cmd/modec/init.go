@@ -128,7 +128,7 @@ func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 			return nil, err
 		}
 	}
-	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(dir)}
+	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(dir, dir)}
 	return migrate.Importable(e.ctx, req), nil
 }
 

@@ -26,7 +26,7 @@ type migrateCmd struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files, or a folder to search. Default: the project."`
 	From     string   `placeholder:"FORMAT" help:"Whose files these are: auto, ${formats}. Default: auto."`
 	Out      string   `placeholder:"DIR" default:"modec" help:"The folder of the new source, relative to the project."`
-	User     bool     `help:"Search your home folder too: global modes, user settings, Cursor's own list."`
+	User     bool     `help:"Import your home folder too: global modes, user settings, Cursor's own list."`
 	Approved []string `placeholder:"GROUP" help:"Tool groups that your agent approves without a question."`
 	Repair   bool     `help:"Mend what the agent itself would refuse to load, and list what was mended."`
 	Suggest  bool     `help:"Also show where the new source permits more than it seems to need."`
@@ -45,10 +45,12 @@ places are reported and the stricter one holds.
 Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
 user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
 command, web, mcp and modes. What only one target can say is kept for that one. Every file of an agent that is
-there and not imported is listed with the reason (modec help targets): what belongs to one person
-(.claude/settings.local.json, what git ignores) is no part of a source that a team shares. Where the source says already what the
+there and not imported is listed with the reason (modec help targets). Where the source says already what the
 files do, nothing is written. At the end, every decision of the original files is compared with the new source and
 with what is built from it.
+
+A source is the team's. What belongs to one person is not read: .claude/settings.local.json, and files of agents
+that git ignores. With --user, what your home folder says becomes part of the source.
 
 A secret never enters the source. A server whose entry states one is imported as external: its entry stays as it is,
 and the report says how to put a reference in the place of the secret.
@@ -173,6 +175,10 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 	if c.Suggest || c.Apply {
 		e.ui.suggestions(res.FS, found)
 	}
+	if home := fromHome(res.Report.Files); len(home) > 0 {
+		e.ui.note("what %s says of you becomes part of the source, which the team shares: "+
+			"look at it before you commit\n", diag.Clean(few(home)))
+	}
 	if kept > 0 {
 		e.ui.note("kept the original of %s for you, outside the repository; `modec clean` puts it back\n",
 			count(kept, "file"))
@@ -180,6 +186,11 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 	if !c.DryRun {
 		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
 	}
+}
+
+// fromHome returns those of some files that lie in the home folder.
+func fromHome(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(f string) bool { return !strings.HasPrefix(f, "~/") })
 }
 
 // keep records the files of the project that were imported, so that the next build takes them over.
@@ -414,7 +425,7 @@ func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) 
 		return nil, fmt.Errorf("cannot open the folder to import from: %w", err)
 	}
 	req.Root = root.FS()
-	req.Ignored = e.ignored(folder)
+	req.Ignored = e.ignored(folder, e.dir)
 	if !c.User {
 		return func() { root.Close() }, nil
 	}

@@ -18,7 +18,8 @@ func Files() []contract.AgentFile {
 	for _, f := range format.SettingsFiles {
 		file := contract.AgentFile{Path: f.Path, Imported: true}
 		if f.Path == format.LocalSettings {
-			file.Reason, file.Why = contract.Private, "personal: it decides in your own sessions, and stays in force there"
+			file.Reason = contract.Private
+			file.Why = "personal: it decides in your own sessions, and stays in force there"
 		}
 		files = append(files, file)
 	}
