@@ -38,7 +38,8 @@ func shared(req Request) *team {
 		}
 		t.personal[k.Path] = true
 		for name := range t.named {
-			if strings.HasSuffix("/"+name, "/"+k.Path) || strings.HasSuffix("/"+k.Path, "/"+name) {
+			low := strings.ToLower(name) // some file systems fold case
+			if strings.HasSuffix("/"+low, "/"+k.Path) || strings.HasSuffix("/"+k.Path, "/"+low) {
 				t.personal[name] = true
 			}
 		}

@@ -118,7 +118,7 @@ func TestPersonalInPlace(t *testing.T) {
 
 // TestPersonalByName: a personal file is refused where somebody names it.
 func TestPersonalByName(t *testing.T) {
-	files := map[string]string{localSettings: allowsAll, "own.json": allowsAll, ".roomodes": oneMode, "own.md": "Be mine.",
+	files := map[string]string{localSettings: allowsAll, "own.json": allowsAll, ".claude/Settings.Local.json": allowsAll, ".roomodes": oneMode, "own.md": "Be mine.",
 		".cursor/mcp.json": `{"mcpServers": {}}`, "sub/" + localSettings: allowsAll, "settings.local.json": allowsAll}
 	for _, c := range []struct {
 		from  string
@@ -129,6 +129,7 @@ func TestPersonalByName(t *testing.T) {
 		{"", []string{"./.claude/../" + localSettings}, nil},
 		{"", []string{"sub/" + localSettings}, nil},
 		{"claude", []string{"settings.local.json"}, nil},
+		{"", []string{".claude/Settings.Local.json"}, nil},
 		{"claude", []string{"own.json"}, nil},
 		{"", []string{".roomodes"}, nil},
 		{"", []string{".cursor/mcp.json"}, nil},
