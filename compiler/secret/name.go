@@ -65,8 +65,10 @@ func weak(name string) bool { return !strong(words(name)) }
 func strong(list []string) bool {
 	for i, w := range list {
 		ends := func(end string) bool { return strings.HasSuffix(w, end) }
-		if slices.Contains(secretWords, w) || slices.ContainsFunc(secretEnds, ends) || i > 0 && w == "key" && slices.Contains(keyWords, list[i-1]) ||
-			i > 0 && w == "string" && list[i-1] == "connection" {
+		before := list[max(0, i-1)]
+		switch {
+		case slices.Contains(secretWords, w), slices.ContainsFunc(secretEnds, ends),
+			i > 0 && w == "key" && slices.Contains(keyWords, before), i > 0 && w == "string" && before == "connection":
 			return true
 		}
 	}

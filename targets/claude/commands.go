@@ -148,8 +148,8 @@ func (c *compiler) bareAllowHolds() bool {
 	}
 	return !slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
 		unsaid := func(r ir.Rule) bool {
-			return r.Pos.File != ir.GuardsFile &&
-				(r.Decision == ir.Ask || r.Decision == ir.Deny && (r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text)))
+			passed := r.Decision == ir.Ask || r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text)
+			return r.Pos.File != ir.GuardsFile && r.Decision < ir.Allow && passed
 		}
 		ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
 		left := !closes && ceiling == nil && c.s.Default(g).Decision == ir.Agent // outside, too

@@ -82,7 +82,7 @@ func TestClaudeRules(t *testing.T) {
 		}},
 		{`disallowedTools: ["Bash"]`, decisions{"r command ls": ir.Deny, "r read a.go": ir.Agent}},
 		{`permissionMode: "dontAsk", allowedTools: ["Bash"]`, decisions{"r command ls": ir.Allow}},
-		{`askTools: ["Read"], allowedTools: ["Edit"]`, decisions{
+		{`askTools: ["Read"], allowedTools: ["Edit(./**)"]`, decisions{
 			"r read a.go": ir.Ask, "r edit a.go": ir.Allow, "r edit .git/config": ir.Deny,
 		}},
 

@@ -99,16 +99,9 @@ func (r *roleReader) rule(w written) {
 		parsed.Spec = spec
 		w.text = parsed.String()
 	}
-	if server, tool, mcp := parsed.MCP(); mcp {
-		if as := rule.Name(strings.ReplaceAll(parsed.Tool, "*", "")); as != strings.ReplaceAll(parsed.Tool, "*", "") {
-			r.became(contract.Refused, w, "Claude Code matches nothing by it: "+
-				"in the name of a tool it writes _ for every other character")
-			return
-		}
-		if !r.knows(server, tool, w.at) {
-			r.became(contract.Refused, w, refusedServer+": what no rule names is left to Claude Code")
-			return
-		}
+	if why := r.unknownServer(parsed, w); why != "" {
+		r.became(contract.Refused, w, why)
+		return
 	}
 	if !parsed.HasSpec && r.bare(parsed, w) {
 		return
@@ -118,13 +111,8 @@ func (r *roleReader) rule(w written) {
 		translate = dialect.TranslateAnywhere
 	}
 	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
-	if kept := !ok || w.decision == ir.Allow && r.wider(parsed, neutral); kept && w.decision == ir.Allow &&
-		rules.mode == format.DontAsk && format.SharedGroup(parsed.Tool) == ir.Command {
-		r.became(contract.Refused, w, "only Claude Code can say it, and the mode dontAsk closes the rest")
-		return
-	} else if kept {
-		rules.kept = append(rules.kept, ir.NativeRule{Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at})
-		r.became(contract.Kept, w, rules.beside(parsed, w))
+	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) {
+		r.keep(parsed, w)
 		return
 	}
 	for _, n := range neutral {
@@ -137,6 +125,32 @@ func (r *roleReader) rule(w written) {
 		rules.add(n, w.decision, w.at)
 	}
 	r.became(contract.Understood, w, "")
+}
+
+// keep leaves a rule to Claude Code alone. Where the mode closes the rest, it is lost.
+func (r *roleReader) keep(parsed rule.Rule, w written) {
+	closed := r.rules.mode == format.DontAsk && format.SharedGroup(parsed.Tool) == ir.Command
+	if closed && w.decision == ir.Allow {
+		r.became(contract.Refused, w, "only Claude Code can say it, and the mode dontAsk closes the rest")
+		return
+	}
+	r.rules.kept = append(r.rules.kept, ir.NativeRule{Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at})
+	r.became(contract.Kept, w, r.rules.beside(parsed, w))
+}
+
+// unknownServer says why a rule about tools of servers is about none, "" for any other rule.
+func (r *roleReader) unknownServer(parsed rule.Rule, w written) string {
+	server, tool, mcp := parsed.MCP()
+	plain := strings.ReplaceAll(parsed.Tool, "*", "")
+	switch {
+	case !mcp:
+		return ""
+	case rule.Name(plain) != plain:
+		return "Claude Code matches nothing by it: in the name of a tool it writes _ for every other character"
+	case !r.knows(server, tool, w.at):
+		return refusedServer + ": what no rule names is left to Claude Code"
+	}
+	return ""
 }
 
 // parse reads a rule. It fails for one that Claude Code ignores.
