@@ -250,11 +250,15 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 	half, of := "", contract.Neither
 	governed := a.was.Governs & is.Governs
 	access, approval := same, same
+	was := a.was.Decision
+	if t == &p.Built && a.Group != ir.Command {
+		was = a.said // both are files of one agent, which has its gaps with either
+	}
 	if governed&contract.Access != 0 {
-		access = t.add(a.said > ir.Deny, a.was.Decision > ir.Deny, is.Decision > ir.Deny, a.past > ir.Deny)
+		access = t.add(a.said > ir.Deny, was > ir.Deny, is.Decision > ir.Deny, a.past > ir.Deny)
 	}
 	if governed&contract.Approval != 0 {
-		approval = t.add(a.said == ir.Allow, a.was.Decision == ir.Allow, is.Decision == ir.Allow, a.past == ir.Allow)
+		approval = t.add(a.said == ir.Allow, was == ir.Allow, is.Decision == ir.Allow, a.past == ir.Allow)
 	}
 	if access == narrower || approval == narrower {
 		p.less(a, is, t, access == narrower, approval == narrower)
