@@ -38,7 +38,7 @@ func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFla
 	f := contract.RoleFlags{
 		PermissionMode:     mode,
 		AppendSystemPrompt: r.AppendSystemPrompt,
-		Env:                r.Env,
+		Env:                environment(r),
 		Allowed:            list.allow,
 	}
 	if r.Tools != nil {

@@ -206,6 +206,7 @@ func TestNarrowedIsSaid(t *testing.T) {
 	}{
 		"edits in acceptEdits": {ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: of(ir.Deny, src)}},
 			[]diag.Code{codeAsked}},
+		"environment":      {ir.Role{Env: map[string]string{"PATH": "./bin", "X": "1"}}, []diag.Code{codeEnv}},
 		"reads":            {ir.Role{Can: ir.Can{Read: of(ir.Ask, src)}}, []diag.Code{codeAsked}},
 		"reads in dontAsk": {ir.Role{PermissionMode: "dontAsk", Can: ir.Can{Read: of(ir.Deny, src)}}, []diag.Code{codeAsked}},
 		"commands in bypassPermissions": {
@@ -226,7 +227,7 @@ func TestNarrowedIsSaid(t *testing.T) {
 		_, diags := emitted(t, p, nil)
 		var got []diag.Code
 		for _, d := range diags {
-			if slices.Contains([]diag.Code{codeAsked, codeNamed, codeGuarded}, d.Code) {
+			if slices.Contains([]diag.Code{codeAsked, codeEnv, codeNamed, codeGuarded}, d.Code) {
 				got = append(got, d.Code)
 			}
 		}

@@ -17,6 +17,7 @@ const (
 	codeInstall       diag.Code = "claude-install"
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
+	codeEnv           diag.Code = "claude-env"
 	codeNamed         diag.Code = "claude-named-path"
 	codeNameCollision diag.Code = "claude-name-collision"
 	codeHookOnly      diag.Code = "claude-hook-only"
@@ -46,6 +47,10 @@ func emitterCodes() []diag.Doc {
 			"rule about the whole group holds that without the hook, and no allow comes before a rule that asks. " +
 			"What the source allows of the group is therefore asked about too (dontAsk refuses it). Let the group " +
 			"default to allow and name what is to be held back, or use permissionMode \"default\"."},
+		{Code: codeEnv, Text: "A role's env has a variable by which another program runs in place of modec's hook " +
+			"(PATH, LD_PRELOAD, BASH_ENV), or by which Claude Code obeys other settings (HOME, CLAUDE_CODE_SIMPLE). " +
+			"A merged change to the source could so disarm the role. It is left out: a person sets it where the " +
+			"session is started."},
 		{Code: codeNamed, Text: "Claude Code tries the rules about paths on commands too: cat, head, grep, sed, " +
 			"cp, redirects and others that it knows to read or write their arguments. A command that the source " +
 			"allows is refused where it names a path that read or edit denies. That is narrower than the source, " +

@@ -98,6 +98,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			"the mode %s approves what no rule can ask about: the mode is default", r.PermissionMode).
 			Hint("leave to Claude Code what the role allows, or use another permissionMode")
 	}
+	e.losesEnvironment(r)
 	mode := c.mode
 	forModes := false
 	c.hook = c.hooked(func() need {

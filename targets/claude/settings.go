@@ -1,6 +1,9 @@
 package claude
 
 import (
+	"maps"
+	"slices"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/claude/format"
@@ -26,14 +29,32 @@ func (e *emitter) ofMode(m *ir.Mode) hookLine {
 	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true}
 }
 
+// environment returns a role's variables but those that may undo what its settings hold.
+func environment(r *ir.Role) map[string]string {
+	env := maps.Clone(r.Env)
+	maps.DeleteFunc(env, func(name, _ string) bool { return format.Disarms(name) })
+	return env
+}
+
+// losesEnvironment reports the variables that are left out.
+func (e *emitter) losesEnvironment(r *ir.Role) {
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		if format.Disarms(name) {
+			e.loss("role "+r.Name, r.Pos, "", codeEnv,
+				"the variable %s may undo what the role's settings hold: it is left out", name).
+				Hint("set it where the session is started")
+		}
+	}
+}
+
 // settings builds a role's settings file. It is empty where nothing is left to say.
 func (e *emitter) settings(r *ir.Role, c *compiled, hook hookLine) contract.Object {
 	o := contract.Object{}
 	if p := permissions(c, hook.travels); len(p) > 0 {
 		o = append(o, "permissions", p)
 	}
-	if len(r.Env) > 0 {
-		o = append(o, "env", r.Env)
+	if env := environment(r); len(env) > 0 {
+		o = append(o, "env", env)
 	}
 	if c.hook && !e.in.Unhooked {
 		// Else any other settings file could switch the hook off. These hold over those of the

@@ -232,6 +232,11 @@ func (r *roleReader) env(m located.Member) {
 			r.out.Note(contract.Refused, e.Pos, r.subject, "env "+e.Key, "the source takes texts only")
 			continue
 		}
+		if format.Disarms(e.Key) {
+			r.out.Note(contract.Left, e.Pos, r.subject, "env "+e.Key,
+				"it may undo what settings hold: it stays in the file")
+			continue
+		}
 		if r.role.Env == nil {
 			r.role.Env = map[string]string{}
 		}
