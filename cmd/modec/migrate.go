@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -149,6 +150,11 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 	there := output.KeepExisting
 	if c.Force {
 		there = output.ReplaceExisting
+		if err := c.backUp(e, res); err != nil {
+			diags.Errorf(diag.CannotWrite, diag.Pos{},
+				"what `--force` overwrites cannot be kept, and nothing was written: %v", err)
+			return 0, diags
+		}
 	}
 	if diags := e.put(res.Files, there); diags.HasErrors() {
 		return 0, diags
@@ -159,6 +165,30 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 		kept = 0
 	}
 	return kept, nil
+}
+
+// backUp keeps a copy of the files of a source that the new one replaces, and says where.
+func (c *migrateCmd) backUp(e *env, res *migrate.Result) error {
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	replaced := map[string][]byte{}
+	for _, f := range res.Files {
+		if have, err := root.ReadFile(f.Path); err == nil && !bytes.Equal(have, f.Data) {
+			replaced[f.Path] = have
+		}
+	}
+	if len(replaced) == 0 {
+		return nil
+	}
+	dir, err := originals.Backup(e.dir, replaced, time.Now())
+	if err == nil {
+		e.ui.note("the source that was there is kept in %s: what it said and the agents' files do not is gone from it\n",
+			diag.Clean(dir))
+	}
+	return err
 }
 
 // tell prints the report of a migration.

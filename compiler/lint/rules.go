@@ -118,7 +118,7 @@ roles: r: can: mcp: db: {ask: ["@destructive"], default: "allow"}`,
 		Bad:  role(`command: "allow"`),
 		Good: role(`command: {allow: ["npm test"], default: "ask"}`),
 	}, {
-		ID: "silent-writer", Severity: diag.Warning, check: (*pass).silentWriters,
+		ID: "silent-writer", Severity: diag.Note, check: (*pass).silentWriters,
 		Doc: "A subject may edit nothing, and leaves commands, MCP tools or unknown tools to the agent: " +
 			"what the agent allows by itself there may still write files. " +
 			"Say what the subject may run, or close the rest with default: \"ask\" or \"deny\".",
