@@ -185,8 +185,8 @@ func (c *migrateCmd) backUp(e *env, res *migrate.Result) error {
 	}
 	dir, err := originals.Backup(e.dir, replaced, time.Now())
 	if err == nil {
-		e.ui.note("the source that was there is kept in %s: what it said and the agents' files do not is gone from it\n",
-			diag.Clean(dir))
+		e.ui.note("the source that was there is kept in %s: "+
+			"what it said and the agents' files do not is gone from it\n", diag.Clean(dir))
 	}
 	return err
 }

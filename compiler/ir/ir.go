@@ -357,6 +357,18 @@ type Can struct {
 	MCP         *MCPTable `json:"mcp,omitempty"`
 }
 
+// Ceiling returns what is written of reading or editing outside the project, nil where nothing is, and
+// for any other group.
+func (c *Can) Ceiling(g Group) *Default {
+	switch g {
+	case Read:
+		return c.OutsideRead
+	case Edit:
+		return c.OutsideEdit
+	}
+	return nil
+}
+
 // Table returns the table of any group but MCP; nil when not mentioned.
 func (c *Can) Table(g Group) *Table {
 	switch g {

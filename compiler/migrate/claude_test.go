@@ -185,7 +185,8 @@ func TestClaudeSessions(t *testing.T) {
 		{"a blank at an end of an allow", map[string]string{settings: `{"permissions": {"allow": ["Bash( git * )"]}}`}, "",
 			nil, ir.SubjectRef{Role: "claude"},
 			map[policy.Action]ir.Decision{{Group: command, Arg: "git add ."}: ir.Ask}},
-		{"a path from the user's folder, kept as it was meant", map[string]string{settings: `{"permissions": {"deny": ["Read(/**)"]}}`, local: `{"permissions": {"allow": ["Bash(make *)"]}}`}, `{"permissions": {"allow": ["Edit(/x/**)", "Bash(make *)"]}}`,
+		{"a path from the user's folder, kept as it was meant", map[string]string{
+			settings: `{"permissions": {"deny": ["Read(/**)"]}}`, local: `{"permissions": {"allow": ["Bash(make *)"]}}`}, `{"permissions": {"allow": ["Edit(/x/**)", "Bash(make *)"]}}`,
 			nil, ir.SubjectRef{Role: "claude"},
 			map[policy.Action]ir.Decision{{Group: edit, Arg: "x/a"}: ir.Deny, {Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "make x"}: ir.Deny}},
 		{"questions of the settings in a subagent that asks none", map[string]string{settings: `{"permissions": {"ask": ["Bash(git push *)"], "allow": ["Bash(git *)", "Bash(cat *)"]}}`, agents: "---\nname: x\ndescription: d\npermissionMode: dontAsk\n---\np\n"}, "",

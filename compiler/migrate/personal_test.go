@@ -118,7 +118,8 @@ func TestPersonalInPlace(t *testing.T) {
 
 // TestPersonalByName: a personal file is refused where somebody names it.
 func TestPersonalByName(t *testing.T) {
-	files := map[string]string{localSettings: allowsAll, "own.json": allowsAll, ".claude/Settings.Local.json": allowsAll, ".roomodes": oneMode, "own.md": "Be mine.",
+	files := map[string]string{localSettings: allowsAll, "own.json": allowsAll,
+		".claude/Settings.Local.json": allowsAll, ".roomodes": oneMode, "own.md": "Be mine.",
 		".cursor/mcp.json": `{"mcpServers": {}}`, "sub/" + localSettings: allowsAll, "settings.local.json": allowsAll}
 	for _, c := range []struct {
 		from  string

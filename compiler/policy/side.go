@@ -207,12 +207,7 @@ func (s *side) outside(g ir.Group) *Result {
 	return &s.outsideRead
 }
 
-func (s *side) writesOutside(g ir.Group) bool {
-	if g == ir.Edit {
-		return s.can.OutsideEdit != nil
-	}
-	return s.can.OutsideRead != nil
-}
+func (s *side) writesOutside(g ir.Group) bool { return s.can.Ceiling(g) != nil }
 
 // pos is where the subject is written.
 func (s *side) pos() diag.Pos {

@@ -147,14 +147,12 @@ func (c *compiler) bareAllowHolds() bool {
 		return false
 	}
 	return !slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
-		unsaid := func(r ir.Rule) bool {
-			passed := r.Decision == ir.Ask || r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text)
-			return r.Pos.File != ir.GuardsFile && r.Decision < ir.Allow && passed
+		passed := func(r ir.Rule) bool {
+			return r.Pos.File != ir.GuardsFile && (r.Decision == ir.Ask || r.Decision == ir.Deny && unsaid(r))
 		}
-		ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
-		left := !closes && ceiling == nil && c.s.Default(g).Decision == ir.Agent // outside, too
+		left := !closes && c.releases(g)
 		return c.s.Default(g).Decision < ir.Allow || !left && c.s.Outside(g).Decision < ir.Allow ||
-			slices.ContainsFunc(c.s.Rules(g), unsaid)
+			slices.ContainsFunc(c.s.Rules(g), passed)
 	})
 }
 

@@ -196,7 +196,7 @@ func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
 		if def == ir.Deny && !slices.ContainsFunc(rules, opens) {
 			return false // it does not have the tools
 		}
-		ceiling := map[ir.Group]*ir.Default{ir.Read: m.Can.OutsideRead, ir.Edit: m.Can.OutsideEdit}[g]
+		ceiling := m.Can.Ceiling(g)
 		files := g == ir.Read || g == ir.Edit
 		outside := !files || ceiling == nil && def == ir.Agent || s.Outside(g).Decision >= ir.Allow
 		return def < ir.Allow || len(rules) > 0 || !outside
@@ -209,8 +209,12 @@ func (c *compiler) leaves(g ir.Group) bool {
 	holds := func(r ir.Rule) bool {
 		return r.Decision < ir.Allow && (r.Pattern.Kind != ir.Plain || beyond(r.Pattern.Text))
 	}
-	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
-	return ceiling == nil && c.s.Default(g).Decision == ir.Agent && !slices.ContainsFunc(c.s.Rules(g), holds)
+	return c.releases(g) && !slices.ContainsFunc(c.s.Rules(g), holds)
+}
+
+// releases reports whether what no list of a group names is Claude Code's, outside the project too.
+func (c *compiler) releases(g ir.Group) bool {
+	return c.can.Ceiling(g) == nil && c.s.Default(g).Decision == ir.Agent
 }
 
 // besideCan returns the group about which a rule that only Claude Code understands would allow
@@ -289,7 +293,8 @@ func (c *compiler) overruled() bool {
 		}
 	}
 	allowed := func(g ir.Group, d ir.Decision) bool { return d == ir.Allow || d == ir.Agent && !c.listsNone(g) }
-	for g, ceiling := range map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit} {
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		ceiling := c.can.Ceiling(g)
 		d := c.s.Default(g).Decision
 		opens := allowed(g, d) || d == ir.Agent && ceiling != nil
 		if opens && !c.closed(g) && c.s.Outside(g).Decision < ir.Allow {

@@ -58,11 +58,12 @@ func (c *compiler) files(g ir.Group) {
 
 // opensAll reports whether a group allows every path, in the project and outside: a bare rule says so.
 func (c *compiler) opensAll(g ir.Group) bool {
-	unsaid := func(r ir.Rule) bool {
-		return r.Decision < ir.Allow && (r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text))
-	}
-	return slices.Contains(c.bare, g) && !slices.ContainsFunc(c.s.Rules(g), unsaid)
+	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow && unsaid(r) }
+	return slices.Contains(c.bare, g) && !slices.ContainsFunc(c.s.Rules(g), holds)
 }
+
+// unsaid reports whether no rule of Claude Code finds every path that a rule about paths does.
+func unsaid(r ir.Rule) bool { return r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text) }
 
 func opensAll(s *policy.Subject, g ir.Group) bool {
 	everything := func(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Text == "**" }

@@ -183,7 +183,7 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 		return true
 	}
 	// Paths outside the project.
-	ceiling := map[ir.Group]*ir.Default{ir.Read: c.can.OutsideRead, ir.Edit: c.can.OutsideEdit}[g]
+	ceiling := c.can.Ceiling(g)
 	says := c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)
 	opens := func(r *ir.Role, s *policy.Subject) bool { return e.approvesAll(r, s) || opensAll(s, g) }
 	return (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&

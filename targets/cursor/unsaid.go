@@ -91,7 +91,7 @@ func (e *emitter) unsaidPaths(p *profile, g ir.Group) {
 		p.unsaidDefault(g)
 	}
 	can := e.can(p.ref)
-	outside := map[ir.Group]*ir.Default{ir.Read: can.OutsideRead, ir.Edit: can.OutsideEdit}[g]
+	outside := can.Ceiling(g)
 	if outside != nil && outside.Decision == ir.Deny {
 		p.addUnsaid(g, outside.Pos, "what lies outside the project")
 	}
