@@ -182,7 +182,7 @@ func TestANewTarget(t *testing.T) {
 		it{[]string{"verify"}, 0, "nothing is wider"},
 		it{[]string{"targets", "robot"}, 0, "An agent of the tests"},
 		it{[]string{"explain", "plan", "read", "a.go"}, 0, "robot: allow"},
-		it{[]string{"args", "plan"}, 0, "--as 'mode plan'"},
+		it{[]string{"args", "plan", "--accept"}, 0, "--as 'mode plan'"},
 		it{[]string{"args", "plan", "--target", "robot"}, 0, "--as 'mode plan'"},
 		it{[]string{"run", "plan", "--", "robot", "--anything-goes"}, 2, "--anything-goes would replace"},
 		it{[]string{"run", "plan", "--", "echo", "hi"}, 2, "echo is not an agent"},

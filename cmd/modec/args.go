@@ -10,6 +10,7 @@ import (
 
 type argsCmd struct {
 	textOrJSON
+	acceptFlag
 	Subject   string `arg:"" help:"A role's name or a mode's slug."`
 	Target    string `placeholder:"NAME" help:"The agent: ${launchers}. Default: the first of modec.toml."`
 	Null      bool   `short:"0" help:"End each argument with a NUL byte instead of quoting it for a shell."`
@@ -19,7 +20,8 @@ type argsCmd struct {
 
 func (argsCmd) Help() string {
 	return `Prints the arguments that start an agent as a role or in a mode: on one line, quoted for a POSIX shell. They
-name the settings that ` + "`modec build`" + ` wrote, which have to be those of the source. Where that or anything else
+name the settings that ` + "`modec build`" + ` wrote, which have to be those of the source. A project that you have not
+accepted is shown first, as by modec run. Where that or anything else
 fails, the arguments are one option that no agent takes.
 
 Examples:
@@ -76,6 +78,9 @@ func (c *argsCmd) args(e *env) error {
 	}
 	if list.HasErrors() {
 		return e.ui.fail(list)
+	}
+	if err := c.accept(e, started.res, started.ref, launcher); err != nil {
+		return err
 	}
 	args := started.args
 	switch {

@@ -14,6 +14,7 @@ import (
 
 type installCmd struct {
 	textOrJSON
+	acceptFlag
 	Subject string `arg:"" help:"A role's name or a mode's slug."`
 	homeFlags
 	Force bool `help:"Replace your own entries that contradict, until uninstall puts them back."`
@@ -35,7 +36,7 @@ What was there before is kept in ~/.local/state/modec; modec uninstall puts it b
 contradicts the subject stops the installation, and nothing is written. What your own entries permit beyond
 the source is a warning each.
 
-Run modec build first, and install again after a change of the source. The installed hooks ask the policy of
+A project that you have not accepted is shown first, as by modec run. Run modec build first, and install again after a change of the source. The installed hooks ask the policy of
 this project in whatever folder the agent works; to them every other folder is outside the project. A hook
 that you installed may answer allow, unlike one that came with a repository.
 
@@ -125,6 +126,11 @@ func (c *installCmd) Run(e *env) error {
 	}
 	if err := e.fresh(res); err != nil {
 		return err
+	}
+	if !c.DryRun {
+		if err := c.accept(e, res, ref, chosen...); err != nil {
+			return err
+		}
 	}
 	changes, list := res.Install(e.ctx, ref, e.dir, chosen, opt)
 	if list.HasErrors() {

@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("FIXTURES", fixtures)
 			e.Setenv("NO_COLOR", "1")
-			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", "state"))
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+".state") // a record in the project would be the repository's
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)
 		},
 	})

@@ -123,6 +123,28 @@ func TestOff(t *testing.T) {
 	}
 }
 
+// A person in a terminal accepts a project once.
+func TestAccept(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	for name, text := range cached {
+		mustWrite(t, filepath.Join(dir, name), []byte(text))
+	}
+	answer(t, "-C", dir, "build")
+	for _, c := range []struct {
+		say, out string
+		code     int
+	}{{"n", argsFailed + "\n", 2}, {"y", "--setting-sources=user ", 0}, {"n", "--setting-sources=user ", 0}} {
+		person, program := terminalPair(t)
+		go answers(person, regexp.MustCompile(`role dev (?s:.*)Accept it\? \[y/N\] `), func([]string) string { return c.say })
+		var out bytes.Buffer
+		code := run(t.Context(), targets.All(), []string{"-C", dir, "args", "dev"}, program, &out, program)
+		if code != c.code || !strings.HasPrefix(out.String(), c.out) {
+			t.Errorf("%s: got exit %d: %s", c.say, code, &out)
+		}
+	}
+}
+
 // Eject asks where something is no longer held.
 func TestEjectAsks(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -13,6 +13,7 @@ import (
 )
 
 type runCmd struct {
+	acceptFlag
 	Closed  bool     `help:"Start nothing where your own files allow what the source leaves to the agent."`
 	Subject string   `arg:"" help:"A role's name or a mode's slug."`
 	Command []string `arg:"" passthrough:"" help:"The agent's command line, after --."`
@@ -24,6 +25,9 @@ refuses where the artifacts are not those of the source, and where the command l
 replace what the subject may do. The settings, the servers and the policy of a role are copies below
 ~/.local/state/modec/run: what an agent edits in the repository changes no session that runs. The baseline, and
 a mode without a role, have the files of the repository.
+
+In a project that you have not accepted it prints what the project allows, starts and runs, and asks; without a
+terminal it refuses. It asks again about what is new.
 
 It lists what your own files allow where the source leaves a decision to the agent; with --closed it then
 starts nothing.
@@ -75,6 +79,9 @@ func (c *runCmd) Run(e *env) error {
 		return fmt.Errorf("%s would replace what %s may do (%s): %s", x.What, c.Subject, x.Does, x.Instead)
 	}
 	e.ui.diagnostics(list)
+	if err := c.accept(e, started.res, started.ref, launcher); err != nil {
+		return err
+	}
 	if err := c.silence(e, launcher, started); err != nil {
 		return err
 	}

@@ -372,12 +372,11 @@ func descriptionOf(p *ir.Project, ref ir.SubjectRef) string {
 func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
 	part := sourcePart{Subject: ref.String(),
 		Outside: &outsidePart{s.Outside(ir.Read).Decision, s.Outside(ir.Edit).Decision}}
-	var can *ir.Can
+	can := canOf(p, ref)
 	if r := p.Role(ref.Role); r != nil {
-		part.PermissionMode, can = r.PermissionMode, &r.Can
+		part.PermissionMode = r.PermissionMode
 	} else {
-		m := p.Mode(ref.Mode)
-		part.Restricted, can = m.Restrictions != nil, &m.Can
+		part.Restricted = p.Mode(ref.Mode).Restrictions != nil
 	}
 	for _, g := range ir.Decided {
 		d := s.Default(g)
@@ -395,6 +394,14 @@ func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
 		part.Groups = append(part.Groups, of)
 	}
 	return part
+}
+
+// canOf returns what a mode or a role may do.
+func canOf(p *ir.Project, ref ir.SubjectRef) *ir.Can {
+	if r := p.Role(ref.Role); r != nil {
+		return &r.Can
+	}
+	return &p.Mode(ref.Mode).Can
 }
 
 // mcpRules returns what a table says of servers, in its order.

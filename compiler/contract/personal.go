@@ -32,3 +32,18 @@ func Filling(allows []Allow, left []ir.Group) []Allow {
 		return !slices.ContainsFunc(a.Groups, func(g ir.Group) bool { return slices.Contains(left, g) })
 	})
 }
+
+// Runner is a target whose agent runs programs, or takes over settings, that files of the project
+// name beside what the source allows: hooks, helpers, variables, people's own rules.
+type Runner interface {
+	Target
+	// Runs returns these of a session as the first of some subjects, which can become the others.
+	// emitted are the target's artifacts: what they say is not listed again.
+	Runs(project fs.FS, emitted []File, p *ir.Project, subjects []ir.SubjectRef) []Run
+}
+
+// Run is something that an agent runs or takes over from a file.
+type Run struct {
+	Of   string // the subject or the file that says it
+	Text string
+}

@@ -55,9 +55,6 @@ type Entry struct {
 func Load(root string) *Record {
 	r := &Record{}
 	place, root := originals.Place(folder, root)
-	if rel, err := filepath.Rel(root, place); err == nil && filepath.IsLocal(rel) {
-		place = "" // a repository that sets XDG_STATE_HOME would bring a key and a record along
-	}
 	if data := record.Read(place); data != nil {
 		if json.Unmarshal(data, r) != nil || r.Version != version || r.Root != root || !r.sealed(key()) {
 			r = &Record{Broken: true}

@@ -110,10 +110,15 @@ func Backup(root string, files map[string][]byte, now time.Time) (dir string, er
 var errNoFolder = errors.New("there is no home folder to keep them in")
 
 // Place returns where modec keeps something else of a project's, by its folder there, and the
-// project's folder without symbolic links. The place is "" where the user has no folder for it.
+// project's folder without symbolic links. The place is "" where the user has no folder for it, and
+// where that lies in the project, which could bring a record along.
 func Place(folder, root string) (file, project string) {
 	root = resolved(root)
-	return place(folder, root), root
+	file = place(folder, root)
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+		return "", root
+	}
+	return file, root
 }
 
 // place returns where modec keeps something of a project's, "" where the user has no folder.

@@ -9,12 +9,13 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// ForPeople reports whether a command line takes modec's hooks away, as only a person in a terminal
-// may: `modec off` and `modec eject`, also behind wrappers and in scripts of other shells. It finds
-// what a line says, and not what a program computes: modec itself asks for a terminal.
+// ForPeople reports whether a command line does what only a person in a terminal may: it takes modec's
+// hooks away (`modec off`, `modec eject`) or accepts a project for its user (`--accept`), also behind
+// wrappers and in scripts of other shells. It finds what a line says, and not what a program computes:
+// modec itself asks for a terminal.
 func ForPeople(line string) bool {
 	text := bareWords.Replace(line)
-	if !strings.Contains(text, "modec") || !strings.Contains(text, "off") && !strings.Contains(text, "eject") {
+	if !strings.Contains(text, "modec") || !slices.ContainsFunc(peoples, containedIn(text)) {
 		return false
 	}
 	s, err := people().Subject(ir.SubjectRef{Role: "agent"})
@@ -22,9 +23,16 @@ func ForPeople(line string) bool {
 		return true
 	}
 	r := s.Decide(Action{Group: ir.Command, Arg: line})
-	starts := func(word string) bool { return strings.Contains(text, word) }
-	unread := r.Decision < ir.Allow || slices.ContainsFunc(starters, starts)
+	unread := r.Decision < ir.Allow || slices.ContainsFunc(starters, containedIn(text))
 	return strings.HasPrefix(r.Rule, `deny "modec `) || unread && takesAway().MatchString(text)
+}
+
+// peoples are the words of these commands.
+var peoples = []string{"off", "eject", "--accept"}
+
+// containedIn returns whether a text contains a word.
+func containedIn(text string) func(string) bool {
+	return func(word string) bool { return strings.Contains(text, word) }
 }
 
 // bareWords removes what a shell takes out of a word.
@@ -35,13 +43,13 @@ var starters = []string{"spawn", "system", "exec", "popen", "subprocess"}
 
 // takesAway matches such a command in a line that no grammar reads.
 var takesAway = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bmodec(\.exe)?[ \t]+([^\n;&|]*[ \t])?(off|eject)\b`)
+	return regexp.MustCompile(`\bmodec(\.exe)?[ \t]+([^\n;&|]*[ \t])?(off|eject|--accept)\b`)
 })
 
 // people decides with rules that deny these commands and allow the rest.
 var people = sync.OnceValue(func() *Engine {
 	t := &ir.Table{Default: &ir.Default{Decision: ir.Allow}}
-	for _, name := range []string{"off", "eject"} {
+	for _, name := range append(slices.Clone(peoples), "--accept=*") {
 		for _, text := range []string{"modec " + name + " *", "modec * " + name + " *", "modec.exe " + name + " *"} {
 			t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: text}})
 		}

@@ -134,7 +134,7 @@ test('an installed role is held to the source', async () => {
   const [home, project, elsewhere] = ['home', 'project', 'elsewhere'].map((name) => mkdtempSync(join(tmpdir(), `modec-${name}-`)));
   cpSync(fixture, project, { recursive: true });
   execFileSync(modec, ['build', '-C', project]);
-  execFileSync(modec, ['install', 'developer', '-C', project, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
+  execFileSync(modec, ['install', 'developer', '--accept', '-C', project, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
   for (const name of ['README.md', 'package.json', '.env']) writeFileSync(join(project, name), 'x\n');
   const there = (arg, action) => JSON.parse(JSON.stringify(call(arg, action)).replaceAll(root, project));
   const { decisions, err } = await ask(cases.map(([arg, action]) => there(arg, action)), [], undefined, { home, cwd: project });
@@ -182,7 +182,7 @@ test('a mode is an agent with its own tools', async () => {
 });
 
 // started returns the arguments with which modec starts a subject of a project, from a folder.
-const started = (subject, project, cwd = project) => execFileSync(modec, ['args', subject, '-C', project, '--null'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\0').slice(0, -1);
+const started = (subject, project, cwd = project) => execFileSync(modec, ['args', subject, '--accept', '-C', project, '--null'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\0').slice(0, -1);
 
 // project builds a project with a role and a mode that need their hooks.
 function project(name) {

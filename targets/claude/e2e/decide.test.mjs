@@ -152,7 +152,7 @@ async function decide(name, subject, args, { hooks = true, installed = false } =
 // install puts a role into a home folder, whose settings are an artifact too.
 function install(role, root, home) {
   execFileSync(modec, ['-q', 'build', '-C', root], { stdio: 'pipe' });
-  execFileSync(modec, ['-q', 'install', role, '-C', root, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
+  execFileSync(modec, ['-q', 'install', role, '--accept', '-C', root, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
   const settings = readFileSync(join(home, '.claude/settings.json'), 'utf8');
   record.key.artifacts['HOME/.claude/settings.json'] = sha256(settings.replaceAll(realpathSync(root), 'ROOT').replaceAll(root, 'ROOT')
     .replaceAll(realpathSync(home), 'HOME').replaceAll(home, 'HOME'));

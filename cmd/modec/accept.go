@@ -1,0 +1,225 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/accepted"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/secret"
+)
+
+// acceptFlag is the flag of commands that give an agent what a project says.
+type acceptFlag struct {
+	Accept bool `help:"Accept what the project allows, starts and runs, without being asked: for scripts."`
+}
+
+// accept has the user accept what a project that somebody else may have written allows, starts and
+// runs, once, and again what is new in it. Nobody is asked where a repository is the user's record.
+func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, targets ...contract.Target) error {
+	points, err := e.points(res, ref, targets)
+	if err != nil {
+		return err
+	}
+	record := accepted.Load(e.dir)
+	fresh := record.New(points)
+	if len(fresh) == 0 {
+		return nil
+	}
+	if !c.Accept {
+		title := fmt.Sprintf("You have not accepted %s yet. With %s it", e.dir, ref)
+		if len(fresh) < len(points) {
+			title = fmt.Sprintf("%s is not what you accepted. New with %s, it", e.dir, ref)
+		}
+		if err := e.confirmPoints(title, fresh); err != nil {
+			return err
+		}
+	}
+	if err := record.Accept(fresh); err != nil && !e.ui.json {
+		fmt.Fprintf(e.ui.err, "modec: %s\n", diag.Clean(err.Error()))
+	}
+	return nil
+}
+
+// confirmPoints prints points and asks a person.
+func (e *env) confirmPoints(title string, points []accepted.Point) error {
+	if !e.ui.json {
+		fmt.Fprintf(e.ui.err, "%s\n", diag.Clean(title))
+		kind, of := accepted.Kind(""), ""
+		for _, p := range points {
+			if p.Kind != kind || p.Of != of {
+				fmt.Fprintf(e.ui.err, "  %s %s\n", diag.Clean(p.Of), e.ui.paint(bold, string(p.Kind)))
+				kind, of = p.Kind, p.Of
+			}
+			text := wrap(diag.Clean(p.Text), showWidth-6)
+			fmt.Fprintf(e.ui.err, "    %s\n", strings.ReplaceAll(text, "\n", "\n      "))
+		}
+	}
+	if !person(e.stdin) || !person(e.ui.err) {
+		return errors.New("nobody can be asked here whether that is accepted, and nothing was started: run this in a " +
+			"terminal, or read the list and add --accept")
+	}
+	return e.confirm("Accept it?", "--accept")
+}
+
+// points returns what a session as a subject is allowed, starts and runs by a project, for targets.
+func (e *env) points(res *compiler.Result, ref ir.SubjectRef, targets []contract.Target) (
+	list []accepted.Point, err error) {
+	p := res.Project
+	emitted := func(pl ir.Place) bool {
+		return slices.ContainsFunc(targets, func(t contract.Target) bool { return pl.For(t.Name()) })
+	}
+	subjects := sessionOf(p, ref, emitted)
+	for _, ref := range subjects {
+		texts, err := allowedTo(res, ref, subjects)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range texts {
+			list = append(list, accepted.Point{Kind: accepted.Allows, Of: ref.String(), Text: text})
+		}
+	}
+	for i := range p.Servers {
+		if sv := &p.Servers[i]; emitted(sv.Place) {
+			list = append(list, accepted.Point{Kind: accepted.Starts, Of: "server " + sv.Name, Text: startText(sv)})
+		}
+	}
+	for _, t := range targets {
+		if r, ok := t.(contract.Runner); ok {
+			for _, x := range r.Runs(folderFS(e.dir), artifactsOf(res, t), p, subjects) {
+				list = append(list, accepted.Point{Kind: accepted.Runs, Of: x.Of, Text: secret.Text(x.Text)})
+			}
+		}
+	}
+	return list, nil
+}
+
+// artifactsOf returns what a target emitted.
+func artifactsOf(res *compiler.Result, t contract.Target) []contract.File {
+	for _, o := range res.Outputs {
+		if o.Target.Name() == t.Name() {
+			return o.Files
+		}
+	}
+	return nil
+}
+
+// sessionOf returns the subjects that a session can be: a role with the modes that it may enter, a
+// mode with the baseline.
+func sessionOf(p *ir.Project, ref ir.SubjectRef, emitted func(ir.Place) bool) []ir.SubjectRef {
+	list := []ir.SubjectRef{ref}
+	r := p.Role(ref.Role)
+	if r == nil {
+		if p.Baseline != "" {
+			list = append(list, ir.SubjectRef{Role: p.Baseline})
+		}
+		return list
+	}
+	for i := range p.Modes {
+		m := &p.Modes[i]
+		if emitted(m.Place) && (r.Modes == nil || slices.Contains(*r.Modes, m.Slug)) {
+			list = append(list, ir.SubjectRef{Mode: m.Slug})
+		}
+	}
+	return list
+}
+
+// allowedTo returns what a subject of a session may do without a question, a line for each group with
+// the whole of what decides about it: what a list no longer denies is new, too. A mode opens only what
+// the session's role leaves to the agent.
+func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef) (lines []string, err error) {
+	p := res.Project
+	s, err := res.Policy.Subject(ref)
+	if err != nil {
+		return nil, err
+	}
+	part, servers := sourceOf(p, s, ref), serversOf(p, s)
+	may := func(ir.Group) bool { return true }
+	if role := roleOf(session); ref.Role == "" && role != "" {
+		if s, err = res.Policy.Subject(ir.SubjectRef{Role: role}); err != nil {
+			return nil, err
+		}
+		left := s.Left()
+		may = func(g ir.Group) bool { return slices.Contains(left, g) }
+	}
+	if part.PermissionMode != "" && part.PermissionMode != "default" && part.PermissionMode != "plan" {
+		lines = append(lines, "permission mode "+part.PermissionMode)
+	}
+	for i := range part.Groups {
+		if g := &part.Groups[i]; g.Group != ir.MCP && may(g.Group) && g.allows() {
+			lines = append(lines, g.line())
+		}
+	}
+	if o := part.Outside; o.Read == ir.Allow || o.Edit == ir.Allow {
+		lines = append(lines, fmt.Sprintf("outside the project: read %s, edit %s", o.Read, o.Edit))
+	}
+	for i := range servers {
+		for _, tools := range servers[i].byDecision() {
+			if tools.decision == ir.Allow && may(ir.MCP) {
+				lines = append(lines, "mcp "+servers[i].Server+": allow "+tools.text())
+			}
+		}
+	}
+	if can := canOf(p, ref); can.Edit != nil && len(can.Edit.Open) > 0 {
+		text := "edit opens"
+		for _, o := range can.Edit.Open {
+			text += " " + o.Path
+		}
+		lines = append(lines, text)
+	}
+	if r := p.Role(ref.Role); r != nil {
+		for _, x := range r.Native {
+			if x.Decision == ir.Allow {
+				lines = append(lines, fmt.Sprintf("%s: allow %s", x.Target, x.Text))
+			}
+		}
+	}
+	return lines, nil
+}
+
+// roleOf returns the role of a session, "" for none.
+func roleOf(session []ir.SubjectRef) string {
+	for _, ref := range session {
+		if ref.Role != "" {
+			return ref.Role
+		}
+	}
+	return ""
+}
+
+// allows reports whether something in a group is allowed.
+func (g *groupPart) allows() bool {
+	return !g.closed() && (g.Default == ir.Allow ||
+		slices.ContainsFunc(g.Rules, func(r rulePart) bool { return r.Decision == ir.Allow }))
+}
+
+// line writes a group with its lists on one line.
+func (g *groupPart) line() string {
+	g.Guards = 0 // of the project, and no permission
+	parts := []string{fmt.Sprintf("%s %s", g.Group, g.Default)}
+	for _, l := range listsOf(g, true) {
+		parts = append(parts, strings.TrimSpace(l.title+" "+l.text()))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// startText writes how a server is started or reached, its secrets masked.
+func startText(sv *ir.Server) string {
+	entry := sv.Entry().Masked()
+	text := strings.TrimSpace(strings.Join(append([]string{entry.Command + entry.URL}, entry.Args...), " "))
+	if entry.Cwd != "" {
+		text += " in " + entry.Cwd
+	}
+	for _, m := range []map[string]string{entry.Env, entry.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			text += fmt.Sprintf(" %s=%s", name, m[name])
+		}
+	}
+	return text
+}

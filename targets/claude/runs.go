@@ -1,0 +1,119 @@
+package claude
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// Runs lists the hooks and further settings of the modes' subagents, and a role's variables. A session
+// that reads the project's files also has what people wrote there.
+func (claude) Runs(project fs.FS, emitted []contract.File, p *ir.Project, subjects []ir.SubjectRef) (out []contract.Run) {
+	for _, ref := range subjects {
+		of := ref.String()
+		if r := p.Role(ref.Role); r != nil {
+			for _, name := range slices.Sorted(maps.Keys(environment(r))) {
+				out = append(out, contract.Run{Of: of, Text: "variable " + name + "=" + r.Env[name]})
+			}
+			continue
+		}
+		x, _ := format.ReadAgentExtras(p.Mode(ref.Mode))
+		if x.Mode != "" && x.Mode != format.Default && x.Mode != format.Plan {
+			out = append(out, contract.Run{Of: of, Text: "permissionMode " + x.Mode})
+		}
+		for _, event := range slices.Sorted(maps.Keys(x.Hooks)) {
+			out = append(out, contract.Run{Of: of, Text: "hook " + event + " " + string(contract.JSONLine(x.Hooks[event]))})
+		}
+		for _, key := range slices.Sorted(maps.Keys(x.More)) {
+			if !slices.Contains(harmlessInAgents, key) {
+				out = append(out, contract.Run{Of: of, Text: key + " " + string(contract.JSONLine(x.More[key]))})
+			}
+		}
+	}
+	if first := subjects[0]; first.Role != "" && first.Role != p.Baseline {
+		return out
+	}
+	for _, file := range []string{format.ProjectSettings, format.LocalSettings} {
+		read := settingsIn(project, file, file)
+		if read == nil {
+			continue
+		}
+		own := &format.Settings{}
+		for _, f := range emitted {
+			if f.Path == file {
+				own, _ = format.ReadSettings(file, f.Data)
+			}
+		}
+		out = append(out, beside(file, own, read)...)
+	}
+	return out
+}
+
+// What of a subagent and of a settings file runs nothing and permits nothing.
+var (
+	harmlessInAgents = []string{"background", "color", "effort", "maxTurns", "model"}
+	harmlessSettings = []string{"$schema", "attribution", "cleanupPeriodDays", "effortLevel", "gitAttribution", "hooks",
+		"includeCoAuthoredBy", "language", "model", "outputStyle", "permissions", "respectGitignore", "spinnerTipsEnabled",
+		"theme", "disableAllHooks"}
+)
+
+// beside returns what people wrote into a settings file beside modec's own entries.
+func beside(file string, own, read *format.Settings) (out []contract.Run) {
+	add := func(what, text string) { out = append(out, contract.Run{Of: file, Text: what + " " + text}) }
+	hooks := commandsOf(own.Hooks)
+	for _, event := range read.Hooks.Fields() {
+		for _, line := range commandsOf(&located.Value{Kind: located.Object, Members: []located.Member{event}}) {
+			if !slices.Contains(hooks, line) {
+				add("hook", line)
+			}
+		}
+	}
+	if mode, ok := format.ModeOf(read.Mode); ok && (own.Mode == nil || own.Mode.Text != mode) &&
+		mode != format.Default && mode != format.Plan {
+		add("defaultMode", mode)
+	}
+	rules := allowRules(own)
+	for _, text := range allowRules(read) {
+		if !slices.Contains(rules, text) {
+			add("allow", text)
+		}
+	}
+	for _, m := range read.Root.Fields() {
+		if !slices.Contains(harmlessSettings, m.Key) && own.Root.Get(m.Key) == nil {
+			add(m.Key, string(contract.JSONLine(m.Value.Any())))
+		}
+	}
+	return out
+}
+
+func allowRules(s *format.Settings) (list []string) {
+	for _, item := range s.Rules {
+		if text, ok := item.Str(); ok && item.List == ir.Allow {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// commandsOf returns the hooks of a settings file: each with its event and what it is for.
+func commandsOf(hooks *located.Value) (lines []string) {
+	for _, event := range hooks.Fields() {
+		for _, group := range event.Value.List() {
+			matcher, _ := group.Get("matcher").Str()
+			for _, h := range group.Get("hooks").List() {
+				command, ok := h.Get("command").Str()
+				if !ok {
+					command = string(contract.JSONLine(h.Any()))
+				}
+				lines = append(lines, fmt.Sprintf("%s(%s): %s", event.Key, matcher, command))
+			}
+		}
+	}
+	return lines
+}
