@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -30,7 +32,8 @@ func (diffCmd) Help() string {
 	return `Decides the same actions by two sources and prints the decisions that differ: widened (more is permitted) or
 narrowed (less is), with the rules of both sides and their places. What is released to the agent is widened, and so is
 what the agent decided and is allowed now. Prompts and comments make no difference. A
-revision is read with git; nothing is checked out.
+revision is read with git; nothing is checked out. One that has no modec.toml yet is compared by what its agents'
+files say, as modec migrate --repair imports them.
 
 A line stands for all actions that the same two rules decide. The actions come from the patterns of both
 sources; an action that no pattern speaks of is not tried.
@@ -168,7 +171,7 @@ func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 			p.name = "the index"
 		}
 		if _, err := fs.Stat(tree, config.File); errors.Is(err, fs.ErrNotExist) {
-			return p, nil, nil
+			return c.adopted(e, p, tree)
 		}
 		req.FS = tree
 	}
@@ -182,6 +185,28 @@ func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 		diags[i].Message = "in " + p.name + ": " + diags[i].Message
 	}
 	return p, diags, nil
+}
+
+// adopted returns what the agents' files of a revision say that has no project yet, as an import
+// understands them: the change that adopts modec is compared with these, and not with nothing.
+func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, error) {
+	req := migrate.Request{Root: tree, Name: filepath.Base(e.dir), Targets: e.targets, Repair: true, Out: "modec",
+		Today: time.Now().UTC(), Seed: verifySeed}
+	if c.Text {
+		return p, nil, nil
+	}
+	res, diags := migrate.Run(e.ctx, req)
+	if empty(diags) {
+		return p, nil, nil
+	}
+	if diags.HasErrors() {
+		for i := range diags {
+			diags[i].Message = "in " + p.name + ", which has no modec.toml: " + diags[i].Message
+		}
+		return p, diags, nil
+	}
+	p.name, p.res = fmt.Sprintf("%s (as imported: %s)", p.name, few(res.Report.Files)), res.Compiled
+	return p, nil, nil
 }
 
 // engine returns what decides for a side. Where the project was not there yet, it denies everything.
