@@ -24,14 +24,27 @@ func (w *writer) record() *originals.Record {
 	return w.originals
 }
 
-// takenOver returns the original of a file that no build wrote yet and that is as a person wrote it
-// when it was read.
+// takenOver returns the original of a file that is as a person wrote it when it was read: no build
+// wrote it yet, or a removal that was interrupted put it back.
 func (w *writer) takenOver(p string, have []byte) (originals.File, bool) {
-	if have == nil || w.settled != nil && w.settled.Artifacts[p] != "" {
+	if have == nil || w.pending == nil && w.settled != nil && w.settled.Artifacts[p] != "" {
 		return originals.File{}, false
 	}
 	o, ok := w.record().Original(p)
 	return o, ok && bytes.Equal(o.Data, have)
+}
+
+// untouched reports whether an interrupted build did not come as far as a file of a person's.
+func (w *writer) untouched(p string) bool {
+	if w.pending == nil || w.settled.Artifacts[p] != "" {
+		return false
+	}
+	have, err := w.read(p)
+	if err != nil {
+		return false
+	}
+	_, ok := w.takenOver(p, have)
+	return ok
 }
 
 // adopt notes in a lock what becomes of a file that a person wrote.
@@ -44,7 +57,10 @@ func (w *writer) adopt(l *Lock, c *Change) {
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
 	}
 	a.Mixed = a.Mixed || known && c.Merged && c.have != nil && Sum(c.have) != a.Built
-	a.Built, a.Places = c.SHA256, c.places
+	a.Built = c.SHA256
+	if c.places != nil { // else the source no longer says anything of it
+		a.Places = c.places
+	}
 	if c.Action == Remove {
 		a.Built = ""
 	}
@@ -100,10 +116,17 @@ func (w *writer) restored(changes []Change) []Change {
 		original, ok, own := w.original(p, a)
 		i := slices.IndexFunc(changes, func(c Change) bool { return c.Path == p })
 		if i < 0 {
-			if _, err := w.read(p); !errors.Is(err, fs.ErrNotExist) || !w.owned(p) || !own {
-				continue // it is somebody's by now, or a lock that came along names it
+			have, err := w.read(p)
+			c := Change{Path: p, Action: Create}
+			switch {
+			case !w.owned(p) || !own:
+				continue // a lock that came along names it
+			case err == nil && a.Places != nil: // modec's entries are out of it already
+				c = Change{Path: p, Action: Update, Merged: true, have: have, data: have}
+			case !errors.Is(err, fs.ErrNotExist):
+				continue // it is somebody's by now
 			}
-			changes, i = append(changes, Change{Path: p, Action: Create}), len(changes)
+			changes, i = append(changes, c), len(changes)
 		}
 		c := &changes[i]
 		if !ok {

@@ -14,6 +14,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/originals"
 )
 
 // quickDir is a new folder in memory where the system has a place for it: flushing a busy
@@ -81,8 +82,10 @@ func sharing(b Build, entries string) Build {
 // crash is a build that is killed.
 type crash struct {
 	mine map[string]string // what people wrote
-	done []Build           // those that came to their end before
-	next Build             // the one that is killed
+	// adopted is set where a migration read what people wrote.
+	adopted bool
+	done    []Build // those that came to their end before
+	next    Build   // the one that is killed
 }
 
 var crashes = map[string]crash{
@@ -120,6 +123,23 @@ var crashes = map[string]crash{
 		done: []Build{of("1", sharing(built("roo"), `"x": {"command": "x"}`))},
 		next: of("1", built("roo", "a", "1")),
 	},
+	"adopted files": {
+		adopted: true,
+		mine: map[string]string{
+			"a": "mine", "dir/b": "mine", "same": "1",
+			servers: `{"mcpServers": {"x": {"command": "x"}, "mine": {"command": "m"}}}`,
+		},
+		next: of("1", sharing(built("roo", "a", "1", "dir/b", "1", "c", "1", "same", "1"), `"x": {"command": "x2"}`)),
+	},
+	"a second build of adopted files": {
+		adopted: true,
+		mine: map[string]string{
+			"a": "mine", "dir/b": "mine", "late": "mine",
+			servers: `{"mcpServers": {"x": {"command": "x"}, "mine": {"command": "m"}}}`,
+		},
+		done: []Build{of("1", sharing(built("roo", "a", "1", "dir/b", "1"), `"x": {"command": "x2"}`))},
+		next: of("2", sharing(built("roo", "a", "2", "late", "2"), `"x": {"command": "x3"}`)),
+	},
 	"two targets": {
 		done: []Build{of("1", built("roo", "a", "1"), sharing(built("claude", "b/c", "1"), `"x": {"command": "x"}`))},
 		next: of(
@@ -134,8 +154,13 @@ var crashes = map[string]crash{
 func (c *crash) start(t *testing.T) Options {
 	t.Helper()
 	opt := Options{Dir: quickDir(t), Version: "v1"}
+	record := &originals.Record{Files: map[string]originals.File{}}
 	for p, text := range c.mine {
 		put(t, opt.Dir, p, text)
+		record.Files[p] = originals.File{Data: []byte(text), Taken: []string{"x"}}
+	}
+	if c.adopted {
+		opt.Originals = func() *originals.Record { return record }
 	}
 	for _, b := range c.done {
 		mustWrite(t, b, opt)
@@ -230,6 +255,9 @@ func TestBuildInterruptedAnywhere(t *testing.T) {
 						if d := differs(everything(t, opt.Dir), never, whole); d != "" {
 							t.Fatalf("%s killed at %d, then %s:\n%s", run, n, end, d)
 						}
+						if c.adopted {
+							c.givenBack(t, opt, fmt.Sprintf("%s killed at %d, then %s, then clean", run, n, end))
+						}
 						if !stopped {
 							if n < 3 && len(before) > 0 {
 								t.Fatalf("%s: got %d steps", run, n)
@@ -240,6 +268,17 @@ func TestBuildInterruptedAnywhere(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// givenBack holds that a removal leaves what people wrote, to the byte.
+func (c *crash) givenBack(t *testing.T, opt Options, after string) {
+	t.Helper()
+	if diags := clean(t)(opt); diags.HasErrors() {
+		t.Fatalf("%s: %v", after, diags)
+	}
+	if d := cmp.Diff(c.mine, tree(t, opt.Dir)); d != "" {
+		t.Fatalf("%s (-want +got):\n%s", after, d)
 	}
 }
 
@@ -264,9 +303,15 @@ func differs(got map[string]string, from ...map[string]string) string {
 	return out.String()
 }
 
+// same reports whether a path is the same in two folders. Which files are noted as adopted depends on
+// how far a build came.
 func same(a, b map[string]string, p string) bool {
 	x, in := a[p]
 	y, too := b[p]
+	if p == LockFile {
+		x, _, _ = strings.Cut(x, "\n[adopted]")
+		y, _, _ = strings.Cut(y, "\n[adopted]")
+	}
 	return in == too && x == y
 }
 

@@ -16,7 +16,7 @@ func (w *writer) settle() {
 		return
 	}
 	l := *w.pending
-	l.Artifacts, l.Entries = map[string]string{}, nil
+	l.Artifacts, l.Entries, l.Adopted = map[string]string{}, nil, map[string]adopted{}
 	if w.lock != nil {
 		accepted := slices.Concat(w.lock.Accepted, w.pending.Accepted)
 		slices.Sort(accepted)
@@ -24,11 +24,16 @@ func (w *writer) settle() {
 		l.Accepted, l.Entries = slices.Compact(accepted), maps.Clone(w.lock.Entries)
 		l.Artifacts = map[string]string{}
 		maps.Copy(l.Artifacts, w.lock.Artifacts)
+		l.Adopted = map[string]adopted{}
+		maps.Copy(l.Adopted, w.lock.Adopted)
 	}
 	for p, v := range w.pending.Artifacts {
 		if have, err := w.read(p); err == nil && w.reached(p, have) {
 			l.Artifacts[p] = v
 			l.remember(p, w.pending.Entries[p])
+			if a, ok := w.pending.Adopted[p]; ok {
+				l.Adopted[p] = a
+			}
 		}
 	}
 	w.settled = &l
@@ -45,7 +50,8 @@ func (w *writer) reached(p string, have []byte) bool {
 	_, hash := splitArtifact(w.pending.Artifacts[p])
 	switch {
 	case !recorded:
-		return true
+		_, untouched := w.takenOver(p, have)
+		return !untouched || hash == Sum(have)
 	case hash == mergedFile:
 		return written(have, w.pending.Entries[p]) >= written(have, before)
 	}
@@ -76,7 +82,7 @@ func (w *writer) keepSettled() error {
 }
 
 // sweep removes what an interrupted run left: files that it staged, and folders that it
-// emptied. A removal stages nothing but merged files.
+// emptied. A removal stages nothing but merged files and originals.
 func (w *writer) sweep() error {
 	paths := append([]string{PendingLock, LockFile}, w.gone...)
 	for _, l := range []*Lock{w.lock, w.pending} {
@@ -88,6 +94,7 @@ func (w *writer) sweep() error {
 				paths = append(paths, p)
 			}
 		}
+		paths = slices.AppendSeq(paths, maps.Keys(l.Adopted))
 	}
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {

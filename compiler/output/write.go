@@ -183,15 +183,31 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		if err := w.sweep(); err != nil {
 			return err
 		}
+		if err := w.announce(changes); err != nil {
+			return err
+		}
 		if err := w.commit(changed(changes)); err != nil {
 			return err
 		}
-		return errors.Join(w.remove(PendingLock), w.remove(LockFile))
+		return errors.Join(w.remove(LockFile), w.remove(PendingLock))
 	})
 	if w.lockRaw != nil {
 		changes = append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"})
 	}
 	return changes, list
+}
+
+// announce leaves a lock of nothing for as long as originals are put back: after an interruption they
+// are no edits.
+func (w *writer) announce(changes []Change) error {
+	if w.pending != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.Restored }) {
+		return nil
+	}
+	data, err := (&Lock{Version: lockVersion, Modec: w.opt.Version}).marshal()
+	if err != nil {
+		return err
+	}
+	return w.replace(contract.File{Path: PendingLock, Data: data})
 }
 
 // finish makes the changes, unless a problem was found, the run is dry or the context
@@ -333,7 +349,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 	}
 	for _, p := range slices.Sorted(maps.Keys(known)) {
 		name, hash := splitArtifact(known[p])
-		if !gone(name, p) || !mine(name, p) {
+		if !gone(name, p) || !mine(name, p) || w.untouched(p) {
 			continue
 		}
 		if hash == mergedFile {
@@ -373,7 +389,11 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		}
 	}
 	if o, ok := w.takenOver(p, have); ok {
-		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
+		of := entries
+		if of.Places == nil && w.settled != nil {
+			of.Places = w.settled.Adopted[p].Places
+		}
+		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
 	}
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Force(w.opt.Force))
 	state := w.sharedState(p, have, res.Conflicts)
@@ -475,7 +495,7 @@ func (w *writer) mine(c *Change) bool {
 			}
 		}
 	}
-	if _, ok := w.takenOver(c.Path, c.have); ok && !recorded {
+	if _, ok := w.takenOver(c.Path, c.have); ok {
 		c.State = Stale
 		return true
 	}
