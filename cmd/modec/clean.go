@@ -48,6 +48,7 @@ func (c *cleanCmd) Run(e *env) error {
 		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, diags})
 	}
 	e.ui.diagnostics(diags)
+	e.ui.kept(diags)
 	removed, kept, restored := 0, 0, 0
 	verb, take, put := "removed", "took", "restored"
 	if c.DryRun {

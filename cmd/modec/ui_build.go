@@ -68,7 +68,7 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	u.note("%s\n", summary)
 }
 
-// kept prints where copies are of what was overwritten by force.
+// kept prints where copies are of what was overwritten.
 func (u *ui) kept(diags diag.List) {
 	for _, d := range diags {
 		if d.Code == diag.Kept && !u.verbose {

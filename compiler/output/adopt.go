@@ -56,7 +56,7 @@ func (w *writer) adopt(l *Lock, c *Change) {
 		}
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
 	}
-	a.Mixed = a.Mixed || known && c.Merged && c.have != nil && Sum(c.have) != a.Built
+	a.Mixed = a.Mixed || known && (c.Merged || c.Action == Unchanged) && c.have != nil && Sum(c.have) != a.Built
 	a.Built = c.SHA256
 	if c.places != nil { // else the source no longer says anything of it
 		a.Places = c.places
@@ -70,16 +70,19 @@ func (w *writer) adopt(l *Lock, c *Change) {
 	l.Adopted[c.Path] = a
 }
 
-// keepReplaced copies what force overwrites to a folder of the user's, and says where. A file
-// that modec did not write counts as adopted from then on.
+// keepReplaced copies what force overwrites to a folder of the user's, and says where, and a file of
+// modec's with lines of a person's that clean replaces. A file that modec did not write counts as
+// adopted from then on.
 func (w *writer) keepReplaced(changes []Change) {
-	if w.opt.Originals == nil || !w.opt.Force || w.opt.DryRun || w.diags.HasErrors() {
+	if w.opt.Originals == nil || w.opt.DryRun || w.diags.HasErrors() {
 		return
 	}
 	files, foreign := map[string][]byte{}, false
 	for i := range changes {
 		c := &changes[i]
-		if c.have == nil || c.Action == Unchanged || c.State != Foreign && c.State != Edited {
+		forced := w.opt.Force && (c.State == Foreign || c.State == Edited)
+		lines := c.Restored && !c.Merged && w.settled.Adopted[c.Path].Mixed
+		if c.have == nil || c.Action == Unchanged || !forced && !lines {
 			continue
 		}
 		files[c.Path] = c.have
@@ -97,7 +100,7 @@ func (w *writer) keepReplaced(changes []Change) {
 	}
 	if err != nil {
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{},
-			"what `--force` overwrites cannot be kept, and nothing was written: %v", err).
+			"what people wrote there cannot be kept, and nothing was written: %v", err).
 			Hint("commit the files, move them away, and run it again")
 		return
 	}

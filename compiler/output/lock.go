@@ -46,7 +46,8 @@ type adopted struct {
 	Blob     string `toml:"blob"`     // their name as an object of git (SHA-1)
 	// Built is the hash of what modec made of it; "" where the source no longer makes it.
 	Built string `toml:"built,omitempty"`
-	// Mixed is set once a person changed entries of their own beside modec's: they outlive a clean.
+	// Mixed is set once a person changed entries or lines of their own beside modec's: entries outlive
+	// a clean, and of lines it keeps a copy.
 	Mixed bool `toml:"mixed,omitempty"`
 	// Places are those of a file that people write too.
 	Places []string `toml:"places,omitempty"`
