@@ -57,13 +57,13 @@ func CheckCommand(text string) error {
 }
 
 func parseCommandPattern(text string) (*commandPattern, error) {
-	trimmed := strings.Trim(text, " \t")
+	trimmed := strings.Trim(text, " ")
 	switch {
 	case trimmed == "":
 		return nil, fmt.Errorf("got %q, want a command", text)
 	case !utf8.ValidString(text):
 		return nil, fmt.Errorf("got %q, want UTF-8", text)
-	case strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }):
+	case strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 || r == 0x7f }):
 		return nil, fmt.Errorf("got %q, want one line without control characters", text)
 	case strings.Trim(trimmed, "* ") == "":
 		return &commandPattern{all: true}, nil
@@ -74,9 +74,9 @@ func parseCommandPattern(text string) (*commandPattern, error) {
 	}
 	p := &commandPattern{}
 	body := trimmed
-	for _, end := range []string{":*", " *", "\t*"} {
+	for _, end := range []string{":*", " *"} {
 		if b, ok := strings.CutSuffix(body, end); ok && !strings.HasSuffix(b, `\`) {
-			body, p.end = strings.TrimRight(b, " \t"), ofWord
+			body, p.end = strings.TrimRight(b, " "), ofWord
 			break
 		}
 	}

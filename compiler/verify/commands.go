@@ -170,11 +170,18 @@ func programs(rules []ir.Rule) map[string]bool {
 }
 
 // commandCrossings adds lines that two rules with different decisions may both match: what
-// one allows with the words of the other one after it.
+// one allows with the words of the other one after it, and a program that is allowed and runs what
+// the other one holds back.
 func (u *universe) commandCrossings() {
 	u.crossed(ir.Command, func(d, a *ir.Rule) {
 		free, held := strings.Fields(commandSample(a.Pattern)), strings.Fields(commandSample(d.Pattern))
-		if len(free) == 0 || len(held) == 0 || held[0] != free[0] {
+		if len(free) == 0 || len(held) == 0 {
+			return
+		}
+		if held[0] != free[0] {
+			if policy.Runs(free[0]) {
+				u.add(ir.Command, strings.Join(append(free[:len(free):len(free)], held...), " "), "crossing: run")
+			}
 			return
 		}
 		common := 0

@@ -109,6 +109,20 @@ func TestOrdinarySources(t *testing.T) {
 			"default": "ask"}}}}`,
 		"odd beginnings": `"roles": {"a": {"can": {"read": {"deny": ["~x", "#h", "p)q", "par(en)/**"]},
 			"edit": {"deny": ["#h/**", "~x/**"]}}}}`,
+		"asks beside programs that run others": `"roles": {"a": {"can": {"command": {"default": "ask",
+			"allow": ["sudo *", "npx *", "doas *", "parallel *", "xargs *"], "ask": ["git push *"]}}}},
+			"modes": {"a": {` + mode + `, "can": {"command": {"default": "ask", "allow": ["parallel *"]}}}}`,
+		"an ask with a wildcard before an allow's end": `"roles": {"a": {"can": {"command":
+			{"allow": ["git push *"], "ask": ["git * main *"], "default": "agent"}}}}`,
+		"a home folder that nobody knows": `"roles": {"a": {"can": {"command":
+			{"allow": ["timeout 5 *", "echo $HOME"], "deny": ["* x:y*"]}}}}`,
+		"edits outside without the hook": `"roles": {"a": {"can": {"default": "deny", "edit": "allow", "outside": "allow"}}}`,
+		"two folders above":              `"roles": {"a": {"can": {"outside": "allow", "read": {"deny": ["../../secrets/**"]}}}}`,
+		"a shell behind a wrapper": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"command":
+			{"allow": ["*", "bash *"], "deny": ["ls *"]}}}}`,
+		"half a program": `"roles": {"a": {"can": {"command": {"allow": ["push*"], "ask": ["make"], "default": "ask"}}}}`,
+		"everything below in a mode": `"modes": {"a": {` + mode +
+			`, "can": {"read": {"default": "allow", "deny": ["/**"]}}}}`,
 		"everything below": `"roles": {"a": {"can": {"read": {"deny": ["/**"]}}}}`,
 		"an address":       `"roles": {"a": {"can": {"web": {"ask": ["10.0.0.1"], "default": "allow"}}}}`,
 		"no mode":          `"roles": {"a": {"can": {"modes": "deny"}}}`,
@@ -368,7 +382,7 @@ var (
 		"sh -c *", "bash *", "eval *", "cd docs", "cd *", "echo $HOME", "echo \"$HOME\"", "timeout *", "timeout 5 *",
 		"time *", "nice *", "nohup *", "stdbuf *", "command *", "builtin *", "env *", "sudo *", "xargs *", "exec *",
 		"FOO=1 *", "! *", "true", "test *", "[ *", "source *", ". *", "if *", "ls > x", "ls && make", "echo {a,b}",
-		"echo a\\*b", "ls ~", "git commit -m *", "find * -exec *", "/bin/ls *", "./run *", "make\t*", "echo 'a  b'",
+		"echo a\\*b", "ls ~", "git commit -m *", "find * -exec *", "/bin/ls *", "./run *", "make  *", "echo 'a  b'",
 		"p(q) *", "git push, *"}
 	oddHosts = []any{"bücher.de", "*.bücher.de", "xn--bcher-kva.de", "127.1", "0x7f.1", "[::1]", "a.example.com.",
 		"localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
@@ -405,7 +419,7 @@ func (d drawer) globs(n int) []any {
 }
 
 // Words of a command. Any of them may follow any other.
-var commandWords = []string{"git", "npm", "ls", "rm", "cat", "sh", "make", "find", "docker", "push", "run", "log", "x",
+var commandWords = []string{"git", "npm", "sudo", "npx", "xargs", "parallel", "ls", "rm", "cat", "sh", "make", "find", "docker", "push", "run", "log", "x",
 	"-rf", "--force", "-C", "-c", "--output=x", "a=b", "FOO=1", "./x", "/bin/ls", "../x", "~/x", ".env", "src/x.go",
 	"'a b'", "\"a b\"", "'*'", "\"$X\"", "$X", "\\*", "\\$", "a\\ b", "{a,b}", "[ab]", "?", "a?", "!", "#x", "@f", "%", "+x",
 	"é", "*", "x*", "*x", "a*b", "**", "-*", "--*=x", "HEAD~1", "HEAD^", ":x", "x:y", "a,b", "--", "-", "=", "1"}

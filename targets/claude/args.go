@@ -135,13 +135,14 @@ var readingPrograms = strings.Fields("[ arch base64 basename cal cat cd cmp colu
 	"python python3 readlink realpath rev rg sed seq sha1sum sha256sum sleep sort ss stat strings tac " +
 	"tail test tput tr tree true tsort type uname uniq uptime wc which whoami xargs")
 
-// asked reports whether a rule to ask about may concern what an allow names: the same tool,
-// or the same server.
+// asked reports whether a rule to ask about may concern what an allow names: the same tool, one of
+// those that the rules of Edit and Read are about too, or the same server.
 func asked(allow string, ask []string) bool {
 	tool, _, _ := strings.Cut(allow, "(")
+	g := groupOf(tool)
 	return slices.ContainsFunc(ask, func(rule string) bool {
 		t, _, _ := strings.Cut(rule, "(")
-		return t == tool || strings.HasPrefix(t, tool+"__") || strings.HasPrefix(tool, t+"__") ||
+		return t == tool || (g == ir.Read || g == ir.Edit) && groupOf(t) == g || strings.HasPrefix(t, tool+"__") || strings.HasPrefix(tool, t+"__") ||
 			t == "mcp__*" && strings.HasPrefix(tool, "mcp__")
 	})
 }

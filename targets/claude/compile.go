@@ -364,15 +364,12 @@ func literal(g ir.Group, r *ir.Rule) string {
 		text = text[:i]
 	}
 	text = strings.TrimRight(text, ": ")
-	if program, _, _ := strings.Cut(text, " "); g == ir.Command && slices.Contains(seenThrough, program) {
-		return ""
+	program, _, whole := strings.Cut(text, " ")
+	if g == ir.Command && (policy.Runs(program) || !whole && strings.HasPrefix(r.Pattern.Text, program+"*")) {
+		return "" // what follows it, or the end of its path, may be what another rule is about
 	}
 	return text
 }
-
-// seenThrough are the programs that Claude Code removes before it tries an allow rule: what
-// follows them may be allowed.
-var seenThrough = strings.Fields("timeout time nice nohup stdbuf command builtin")
 
 // asksAnyway reports whether Claude Code asks about what a rule of a group asks about, even
 // without that rule: the role asks about or denies the rest of the group, no rule of the

@@ -36,21 +36,22 @@ func (e *emitter) commands(p *profile) commands {
 
 // allow returns the commands that run without approval.
 func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
-	var out, starts []string
+	var out []string
+	var held []ir.Pattern
 	whole, at := p.byDefault(ir.Command) == ir.Allow, p.subject.Default(ir.Command).Pos
 	every := whole && p.unlisted(ir.Command)
 	for _, r := range rules {
 		switch {
 		case r.Decision != ir.Allow:
-			starts = append(starts, startOf(r.Pattern))
+			held = append(held, r.Pattern)
 		case everything(r.Pattern):
 			whole, every, at = true, true, r.Pos
 		}
 	}
 	switch {
-	case every && len(starts) == 0:
+	case every && len(held) == 0:
 		return []string{"*"}
-	case whole && len(starts) == 0:
+	case whole && len(held) == 0:
 		e.loss(p, ir.Command, codeApproval, at,
 			"a default beside a list allows only what is literal, and no entry says so: "+
 				"Cursor asks about every command that no other rule allows").
@@ -73,7 +74,7 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 			if r.Pattern.Kind == ir.Builtin && slices.ContainsFunc(rules, isEntry) {
 				loss.Needless()
 			}
-		case e.overlaps(p, entry, starts):
+		case overlaps(p, entry, held):
 			e.loss(p, ir.Command, codeApproval, r.Pos,
 				"an entry for %s would also approve what another rule does not allow: Cursor asks about it", r.Pattern).
 				Hint("allow longer prefixes")
@@ -104,15 +105,18 @@ func startOf(p ir.Pattern) string {
 }
 
 // overlaps reports whether an entry approves something that the source denies
-// or asks about: the starts of those rules are tried behind it, and a shell, which would run
-// whatever it reads.
-func (e *emitter) overlaps(p *profile, entry string, starts []string) bool {
+// or asks about: the starts of those patterns are tried behind it, and a shell, which would run
+// whatever it reads. A wildcard stands for anything, so that one which comes before the entry's end
+// can match what goes on from there.
+func overlaps(p *profile, entry string, held []ir.Pattern) bool {
 	words := strings.Replace(entry, ":", " ", 1)
 	probes := []string{words, words + " > /dev/null"} // what only a text alone allows: cd docs
 	if words == entry {                               // a prefix, behind which anything may come
 		probes = append(probes, words+" modec-probe", words+" sh")
-		for _, s := range starts {
-			if s == "" || strings.HasPrefix(s, words+" ") || s == words {
+		for _, pattern := range held {
+			s := startOf(pattern)
+			before, _, open := strings.Cut(pattern.Text, "*")
+			if s == "" || s == words || strings.HasPrefix(s, words+" ") || open && strings.HasPrefix(words+" ", before) {
 				return true
 			}
 			probes = append(probes, words+" "+s, words+" -c '"+s+"'", words+" . -exec "+s+" x")

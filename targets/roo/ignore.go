@@ -43,7 +43,7 @@ func may(s *policy.Subject, g ir.Group) bool {
 	for _, r := range s.Rules(g) {
 		if r.Decision > ir.Deny {
 			some = true
-		} else if r.Pattern.Everything() {
+		} else if r.Pattern.Everything() || g == ir.Read && r.Pattern.Text == "/**" { // the root too
 			return false
 		}
 	}

@@ -111,7 +111,7 @@ func (s *session) eachAllowed(l *line) ruling {
 			switch {
 			case c.hidesAnother(s), c.feeds() && s.holdsAny():
 				loose = looseTail
-			case c.hidesWithin(s):
+			case c.hidesWithin(s), c.home() && s.holdsAny():
 				loose = looseText
 			}
 		case why == needsRule:

@@ -37,7 +37,7 @@ func Codes() []diag.Doc {
 
 // root and home are the folders in which the model takes the project and the user to be.
 const (
-	root = "/project"
+	root = "/srv/a/b/c/d/e/f/g/h/project" // deep, for denies above it
 	home = "/home/somebody"
 )
 

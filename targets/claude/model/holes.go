@@ -60,6 +60,9 @@ var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohu
 // globs reports whether a command has words that the shell replaces by file names.
 func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
 
+// home reports whether a word is the home folder's name, which the shell puts there and no rule sees.
+func (c *simple) home() bool { return strings.Contains(c.raw, "$HOME") }
+
 // held reports whether a rule holds back a path from the tools that read, or from those that
 // edit, or they are taken away. A path that is not known is held where some path is.
 func (s *session) held(g ir.Group, p string) bool {
@@ -200,13 +203,16 @@ func runsArguments(word string) bool {
 	return program == "xargs" || program == "parallel"
 }
 
-// readsScript reports whether a command is a shell that runs its input.
+// readsScript reports whether a command is a shell that runs its input, or runs one.
 func (c *simple) readsScript() bool {
-	if len(c.words) == 0 || !policy.IsShell(path.Base(c.words[0])) {
-		return false
-	}
 	script := func(word string) bool { return word == "-c" || !strings.HasPrefix(word, "-") }
-	return !slices.ContainsFunc(c.words[1:], script)
+	for i, word := range c.words {
+		if policy.IsShell(strings.ToLower(path.Base(word))) && (i == 0 || policy.Runs(c.words[0])) &&
+			!slices.ContainsFunc(c.words[i+1:], script) {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsAny reports whether any rule denies or asks about commands.

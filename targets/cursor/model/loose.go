@@ -37,7 +37,7 @@ func looseNode(line string, n syntax.Node) string {
 	const declares = "the engine takes declarations and tests for no commands"
 	switch n := n.(type) {
 	case *syntax.CallExpr:
-		if len(n.Assigns) > 0 {
+		if len(n.Assigns) > 0 || len(n.Args) > 0 && looksAssigned.MatchString(slice(line, n.Args[0])) {
 			return "the engine takes assignments for no part of a command"
 		}
 		if len(n.Args) > 0 && notCommands[slice(line, n.Args[0])] {

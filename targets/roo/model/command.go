@@ -140,10 +140,17 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 			r.script(strings.Join(words[i+1:], " "), dir)
 		case shells.MatchString(name):
 			r.shell(words[i+1:], redirs, dir)
+		case scripters.MatchString(name):
+			for _, text := range words[i+1:] {
+				r.script(text, "") // some add arguments of their own
+			}
 		}
 	}
 	return folderAfter(words, dir)
 }
+
+// scripters are programs that give words of their arguments to a shell.
+var scripters = regexp.MustCompile(`^(?:watch|su|runuser|flock|script|parallel|rush|entr)$`)
 
 var shells = regexp.MustCompile(`^(?:ba|da|k|z|a)?sh$`)
 

@@ -59,6 +59,7 @@ func TestRedirects(t *testing.T) {
 		{"ls <(ls > x)", held, held},
 		{"X=$(ls > x)", held, held},
 		{"sh -c 'ls > x'", held, held},
+		{"parallel 'ls > x'", free, held},
 		{"sudo /bin/bash -lc 'ls > x'", held, held},
 		{"eval 'ls > x'", held, held},
 		{"eval ls '>' x", held, held},
