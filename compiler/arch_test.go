@@ -52,6 +52,7 @@ var layers = []layer{
 	{pkg: "compiler/record", may: []string{"compiler/secret", "compiler/diag"}},
 	{pkg: "compiler/layout", may: []string{"compiler/secret", "compiler/diag", "compiler/located"}},
 	{pkg: "compiler/originals", may: []string{"compiler/secret", "compiler/diag", "compiler/record"}},
+	{pkg: "compiler/accepted", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/disarm", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/digest", may: []string{"compiler/secret", "compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},

@@ -24,9 +24,13 @@ func OneOf(names []string, none string) string {
 }
 
 // DidYouMean returns a hint that names the known word nearest to got, "" when
-// none is near: at most a third of its length in edits, at least one.
+// none is near: at most a third of its length in edits, at least one. A name of one or two letters
+// is near to any other of them, and only its case may differ.
 func DidYouMean(got string, known []string) string {
 	best, least := "", max(1, len(got)/3)+1
+	if len(got) < 3 {
+		least = 1
+	}
 	for _, k := range known {
 		if d := distance(strings.ToLower(got), strings.ToLower(k), least); d < least {
 			best, least = k, d

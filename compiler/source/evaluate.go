@@ -29,6 +29,7 @@ func (l *loader) evaluate(files []*ast.File) (root *Node) {
 			root = nil
 		}
 	}()
+	before := l.diags.Count(diag.Error)
 	inst := newInstance(l.dir)
 	for _, f := range files {
 		if err := inst.AddSyntax(f); err != nil {
@@ -38,10 +39,14 @@ func (l *loader) evaluate(files []*ast.File) (root *Node) {
 	if err := inst.Complete(); err != nil {
 		l.syntax(l.dir, err)
 	}
-	if l.diags.HasErrors() {
+	if l.diags.Count(diag.Error) > before {
 		return nil
 	}
 	v := cuecontext.New().BuildInstance(inst)
+	if err := v.Err(); err != nil && unquoted(files, err) {
+		l.evaluation(err)
+		return l.evaluate(files)
+	}
 	r := valueReader{loader: l, left: maxNodes}
 	n := r.node(v, "")
 	if r.left <= 0 {
@@ -117,6 +122,9 @@ const conflictFormat = "conflicting values %s and %s"
 // explain returns the code and the text of an error of CUE's evaluator.
 func explain(e cueerrors.Error, places []diag.Pos) (diag.Code, string) {
 	text, args := e.Msg()
+	if text == notFound {
+		return diag.CUE, fmt.Sprintf("%v is not defined; a text has quotes: %q", args[0], args[0])
+	}
 	if !strings.HasPrefix(text, conflictFormat) || len(args) < 2 {
 		return diag.CUE, fmt.Sprintf(text, args...)
 	}
@@ -165,6 +173,8 @@ func (r *valueReader) node(v cue.Value, path string) *Node {
 		}
 	case scalarKinds[k] != 0:
 		n.Kind, n.Text = scalarKinds[k], syntaxOf(v)
+	case k == cue.BytesKind:
+		r.diags.Errorf(diag.CUE, n.Pos, "got %s, want a text in double quotes", syntaxOf(v)).Path(path)
 	case v.Err() == nil:
 		r.diags.Errorf(diag.CUE, n.Pos, "got %s, want a single value", syntaxOf(v)).Path(path)
 	}

@@ -56,6 +56,9 @@ func Parse(name string, b []byte) (*ast.File, error) {
 	if err == nil && depthOf(f) > maxDepth {
 		err = errTooDeep
 	}
+	if ext := path.Ext(name); err == nil && ext != ".cue" && ext != ".toml" {
+		err = duplicate(f)
+	}
 	return f, err
 }
 
@@ -175,8 +178,11 @@ func (l *loader) syntax(name string, err error) {
 			pos.Col, _ = strconv.Atoi(m[2])
 			msg = m[3]
 		}
+		pos, msg = mistake(l.tree.Data[name], pos, msg)
 		if cause := errors.Unwrap(e); cause != nil && path.Ext(name) == ".json" {
-			msg = "invalid JSON: " + cause.Error()
+			if pos, msg = mistake(nil, pos, cause.Error()); msg == cause.Error() {
+				msg = "invalid JSON: " + msg
+			}
 		}
 		if pos.Col == 0 {
 			pos.Col = firstColumn(l.tree.Data[name], pos.Line)
