@@ -36,9 +36,11 @@ What was there before is kept in ~/.local/state/modec; modec uninstall puts it b
 contradicts the subject stops the installation, and nothing is written. What your own entries permit beyond
 the source is a warning each.
 
-A project that you have not accepted is shown first, as by modec run. Run modec build first, and install again after a change of the source. The installed hooks ask the policy of
-this project in whatever folder the agent works; to them every other folder is outside the project. A hook
-that you installed may answer allow, unlike one that came with a repository.
+Run modec build first, and install again after a change of the source. A project that you have not accepted is
+shown first, as by modec run.
+
+The installed hooks ask the policy of this project in whatever folder the agent works; to them every other folder is
+outside the project. A hook that you installed may answer allow, unlike one that came with a repository.
 
 Modes are installed for Cursor only. A role's servers, built-in tools and prompt are not installed: modec args
 ROLE carries them. Cursor's command line reads its files elsewhere where CURSOR_CONFIG_DIR or XDG_CONFIG_HOME

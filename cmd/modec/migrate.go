@@ -16,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
@@ -274,14 +275,40 @@ func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok b
 	}
 	files = migrate.AgentFiles(e.ctx, *req)
 	for _, f := range files {
-		if !slices.ContainsFunc(changes, func(c output.Change) bool {
-			return c.Path == f && c.Action == output.Unchanged
-		}) {
+		i := slices.IndexFunc(changes, func(c output.Change) bool { return c.Path == f })
+		if i < 0 && !c.taken(e, *req, f, res.Project) || i >= 0 && changes[i].Action != output.Unchanged {
 			return nil, false
 		}
 	}
 	_, diags, _ = e.verify(res, req.Root, verifySeed)
 	return files, !diags.HasErrors()
+}
+
+// taken reports whether a project has all of a file that no build writes: one with external servers
+// alone, or one that an agent without a target reads.
+func (c *migrateCmd) taken(e *env, req migrate.Request, file string, p *ir.Project) bool {
+	data, err := fs.ReadFile(req.Root, file)
+	if err != nil {
+		return false
+	}
+	req.Root, req.Ignored, req.Progress = memfs.FS{file: data}, nil, nil
+	res, diags := migrate.Run(e.ctx, req)
+	if diags.HasErrors() {
+		return false
+	}
+	for _, m := range res.Project.Modes {
+		has := p.Mode(m.Slug)
+		if has == nil || has.RoleDefinition != m.RoleDefinition || has.CustomInstructions != m.CustomInstructions ||
+			has.WhenToUse != m.WhenToUse {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(res.Project.Roles, func(r ir.Role) bool { return p.Role(r.Name) == nil }) &&
+		!slices.ContainsFunc(res.Project.Servers, func(s ir.Server) bool {
+			return !slices.ContainsFunc(p.Servers, func(has ir.Server) bool {
+				return has.Name == s.Name && has.Type == s.Type || has.As == s.Name
+			})
+		})
 }
 
 // empty reports whether the only error is that no mode, role or server was found.

@@ -139,6 +139,8 @@ type File struct {
 	// Keys are the members of an object at such a place that the target knows. Any other stays
 	// as a person wrote it; nil: all are the target's.
 	Keys []string
+	// Defaults are members of such an object that mean the same where they are missing.
+	Defaults map[string]string
 	// Judged is the file as the agent finds it where Data counts on what people's own entries
 	// say beside modec's; nil: Data.
 	Judged []byte
@@ -203,6 +205,9 @@ func InMemory(files []File) memfs.FS {
 
 // MCPServers are the Places of the files that list MCP servers.
 var MCPServers = []string{"/mcpServers/*"}
+
+// ServerDefaults are the Defaults of their entries: a server with a command is started.
+var ServerDefaults = map[string]string{"type": "stdio"}
 
 // Exception is a widening that modec.toml accepts in writing, under [[exceptions]].
 type Exception struct {

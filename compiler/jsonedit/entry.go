@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,6 +106,38 @@ func without(v hujson.Value, names []string) hujson.Value {
 		}
 	}
 	return hujson.Value{Value: rest}
+}
+
+// asWritten returns entries without the defaults that the entries of a file lack.
+func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
+	if len(p.Defaults) == 0 {
+		return entries
+	}
+	out := slices.Clone(entries)
+	for i := range out {
+		e := &out[i]
+		have := find(root, e.tokens)
+		if e.kind != plainValue || have == nil {
+			continue
+		}
+		e.value = without(e.value, slices.DeleteFunc(slices.Sorted(maps.Keys(p.Defaults)), func(name string) bool {
+			text, ok := textOf(member(e.value, name))
+			return !ok || text != p.Defaults[name] || member(*have, name).Value != nil
+		}))
+	}
+	return out
+}
+
+// member returns a member of an object, nothing where there is none.
+func member(v hujson.Value, name string) hujson.Value {
+	if object, ok := v.Value.(*hujson.Object); ok {
+		for i := range object.Members {
+			if nameOf(&object.Members[i]) == name {
+				return object.Members[i].Value
+			}
+		}
+	}
+	return hujson.Value{}
 }
 
 // flatten lists the entries of an emitted file in its order, each container before

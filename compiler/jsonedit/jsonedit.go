@@ -114,6 +114,9 @@ type Pattern struct {
 	// Keys are the members that the target knows in an entry that is an object. The others
 	// are a person's. nil: all are the target's.
 	Keys []string
+	// Defaults are members of an entry that mean the same where they are missing, by the text that
+	// they then have: a file that lacks one keeps the entry as it is.
+	Defaults map[string]string
 }
 
 // Merge puts the entries of want into have. Either may be nil: have for a file that
@@ -136,6 +139,8 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	if _, ok := root.Value.(*hujson.Object); !ok {
 		return Result{Conflicts: []Conflict{{Line: lineOf(have, root.StartOffset), Got: kindOf(root)}}}, nil
 	}
+	emitted := entries
+	entries = p.asWritten(&root, entries)
 	ed := editor{have: have, root: &root, layout: layoutOf(root, have), keys: p.Keys, owned: owned, force: force,
 		out: Entries{}}
 	ed.removeAllBut(entries)
@@ -154,7 +159,7 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	data := root.Pack()
 	if want != nil && !bytes.Equal(data, have) && ed.ownsAll() {
 		data = bytes.ReplaceAll(want, []byte("\n"), []byte(ed.layout.newline))
-		ed.out = created(want, entries).Entries
+		ed.out = created(want, emitted).Entries
 	}
 	if _, err := hujson.Parse(data); err != nil {
 		return Result{}, fmt.Errorf("the entries cannot be changed without breaking the file: %w", err)

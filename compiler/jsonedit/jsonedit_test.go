@@ -482,3 +482,37 @@ func TestPersonsMembers(t *testing.T) {
 		t.Errorf("after removal: %v %v\n%s", err, gone.Conflicts, gone.Data)
 	}
 }
+
+// An entry that lacks what is the default anyway keeps its bytes, and is no edit.
+func TestDefaults(t *testing.T) {
+	p := Pattern{Places: []string{"/s/*"}, Defaults: map[string]string{"type": "stdio"}}
+	have := `{"s": {"a": {"command": "x",  "args": [ "1" ]}, "mine": {}}}`
+	want := `{"s": {"a": {"type": "stdio", "command": "x", "args": ["1"]}}}`
+	owned := Adopt([]byte(have), p, []string{"a"})
+	first, err := Merge([]byte(have), []byte(want), p, []Entries{owned}, Keep)
+	if err != nil || string(first.Data) != have {
+		t.Fatalf("got %s, %v", first.Data, err)
+	}
+	again, err := Merge(first.Data, []byte(want), p, []Entries{first.Entries}, Keep)
+	if err != nil || string(again.Data) != have || len(again.Conflicts) > 0 {
+		t.Errorf("got %s, %v, %v", again.Data, again.Conflicts, err)
+	}
+	written := Entries{"/s/a": sumOf(member(member(must(want), "s"), "a"), nil)}
+	dropped, err := Merge([]byte(have), []byte(want), p, []Entries{written}, Keep)
+	if err != nil || string(dropped.Data) != have || len(dropped.Conflicts) > 0 {
+		t.Errorf("a default that somebody took out: got %s, %v, %v", dropped.Data, dropped.Conflicts, err)
+	}
+	other := strings.Replace(want, `"x"`, `"y"`, 1)
+	changed, err := Merge([]byte(have), []byte(other), p, []Entries{first.Entries}, Keep)
+	if err != nil || strings.Contains(string(changed.Data), "stdio") || !strings.Contains(string(changed.Data), `"y"`) {
+		t.Errorf("got %s, %v", changed.Data, err)
+	}
+}
+
+func must(text string) hujson.Value {
+	v, err := hujson.Parse([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -181,9 +181,21 @@ const maxDepth = 500
 func JSON(name string, data []byte) (*Value, error) {
 	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err == nil && !v.IsStandard() {
-		err = errors.New("got comments or trailing commas, want JSON without them")
+		line, col := firstExtra(data)
+		err = fmt.Errorf("hujson: line %d, column %d: got comments or trailing commas, want JSON without them", line, col)
 	}
 	return fromJSON(name, data, v, err)
+}
+
+// firstExtra returns the place of the first comment or trailing comma, in bytes from 1.
+func firstExtra(data []byte) (line, col int) {
+	plain, err := hujson.Standardize(bytes.Clone(data)) // with spaces in their places
+	at := 0
+	for err == nil && at < min(len(plain), len(data)) && plain[at] == data[at] {
+		at++
+	}
+	before := data[:min(at, len(data))]
+	return bytes.Count(before, []byte("\n")) + 1, at - bytes.LastIndexByte(before, '\n')
 }
 
 // JSONC reads a file of JSON with comments and trailing commas.

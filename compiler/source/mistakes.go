@@ -40,7 +40,8 @@ func mistake(data []byte, at diag.Pos, msg string) (pos diag.Pos, message string
 		of = yamlSigns
 	}
 	switch of {
-	case yamlSigns, "found character that cannot start any token", "did not find expected alphabetic or numeric character":
+	case yamlSigns, "found character that cannot start any token",
+		"did not find expected alphabetic or numeric character":
 		for i := from; i < len(lines); i++ {
 			blank := lines[i][:len(lines[i])-len(strings.TrimLeft(lines[i], " \t"))]
 			if col := strings.IndexByte(blank, '\t'); col >= 0 {
@@ -113,7 +114,8 @@ func duplicate(f *ast.File) (err error) {
 			}
 			at := field.Label.Pos()
 			if first, twice := seen[name]; twice && err == nil {
-				err = cueerrors.Newf(at, "the key %q is there twice, first in line %d: join the two", name, first.Line())
+				err = cueerrors.Newf(at, "the key %q is there twice, first in line %d: join the two",
+					name, first.Line())
 			}
 			seen[name] = at
 		}

@@ -142,7 +142,8 @@ func asked(allow string, ask []string) bool {
 	g := groupOf(tool)
 	return slices.ContainsFunc(ask, func(rule string) bool {
 		t, _, _ := strings.Cut(rule, "(")
-		return t == tool || (g == ir.Read || g == ir.Edit) && groupOf(t) == g || strings.HasPrefix(t, tool+"__") || strings.HasPrefix(tool, t+"__") ||
+		return t == tool || (g == ir.Read || g == ir.Edit) && groupOf(t) == g ||
+			strings.HasPrefix(t, tool+"__") || strings.HasPrefix(tool, t+"__") ||
 			t == "mcp__*" && strings.HasPrefix(tool, "mcp__")
 	})
 }

@@ -258,7 +258,8 @@ func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {
 		files = append(files, contract.File{
-			Path: format.ProjectServers, Data: serversJSON(shared), Places: contract.MCPServers, Keys: serverKeys})
+			Path: format.ProjectServers, Data: serversJSON(shared), Places: contract.MCPServers, Keys: serverKeys,
+			Defaults: contract.ServerDefaults})
 	}
 	return files, e.diags
 }

@@ -14,7 +14,9 @@ import (
 
 // Runs lists the hooks and further settings of the modes' subagents, and a role's variables. A session
 // that reads the project's files also has what people wrote there.
-func (claude) Runs(project fs.FS, emitted []contract.File, p *ir.Project, subjects []ir.SubjectRef) (out []contract.Run) {
+func (claude) Runs(
+	project fs.FS, emitted []contract.File, p *ir.Project, subjects []ir.SubjectRef,
+) (out []contract.Run) {
 	for _, ref := range subjects {
 		of := ref.String()
 		if r := p.Role(ref.Role); r != nil {
@@ -28,7 +30,8 @@ func (claude) Runs(project fs.FS, emitted []contract.File, p *ir.Project, subjec
 			out = append(out, contract.Run{Of: of, Text: "permissionMode " + x.Mode})
 		}
 		for _, event := range slices.Sorted(maps.Keys(x.Hooks)) {
-			out = append(out, contract.Run{Of: of, Text: "hook " + event + " " + string(contract.JSONLine(x.Hooks[event]))})
+			hooks := string(contract.JSONLine(x.Hooks[event]))
+			out = append(out, contract.Run{Of: of, Text: "hook " + event + " " + hooks})
 		}
 		for _, key := range slices.Sorted(maps.Keys(x.More)) {
 			if !slices.Contains(harmlessInAgents, key) {
@@ -59,8 +62,8 @@ func (claude) Runs(project fs.FS, emitted []contract.File, p *ir.Project, subjec
 var (
 	harmlessInAgents = []string{"background", "color", "effort", "maxTurns", "model"}
 	harmlessSettings = []string{"$schema", "attribution", "cleanupPeriodDays", "effortLevel", "gitAttribution", "hooks",
-		"includeCoAuthoredBy", "language", "model", "outputStyle", "permissions", "respectGitignore", "spinnerTipsEnabled",
-		"theme", "disableAllHooks"}
+		"includeCoAuthoredBy", "language", "model", "outputStyle", "permissions", "respectGitignore",
+		"spinnerTipsEnabled", "theme", "disableAllHooks"}
 )
 
 // beside returns what people wrote into a settings file beside modec's own entries.

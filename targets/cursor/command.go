@@ -116,7 +116,8 @@ func overlaps(p *profile, entry string, held []ir.Pattern) bool {
 		for _, pattern := range held {
 			s := startOf(pattern)
 			before, _, open := strings.Cut(pattern.Text, "*")
-			if s == "" || s == words || strings.HasPrefix(s, words+" ") || open && strings.HasPrefix(words+" ", before) {
+			if s == "" || s == words || strings.HasPrefix(s, words+" ") ||
+				open && strings.HasPrefix(words+" ", before) {
 				return true
 			}
 			probes = append(probes, words+" "+s, words+" -c '"+s+"'", words+" . -exec "+s+" x")

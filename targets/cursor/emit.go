@@ -57,7 +57,8 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	}
 	if list := e.servers(); len(list) > 0 {
 		e.files = append(e.files, contract.File{Path: projectFile(format.ServersFile),
-			Data: contract.JSON(contract.Object{"mcpServers", list}), Places: contract.MCPServers, Keys: serverKeys})
+			Data: contract.JSON(contract.Object{"mcpServers", list}), Places: contract.MCPServers, Keys: serverKeys,
+			Defaults: contract.ServerDefaults})
 	}
 	if e.diags.HasErrors() {
 		return nil, e.diags
@@ -135,6 +136,8 @@ func (e *emitter) chosen() ir.SubjectRef {
 	switch {
 	case name == "" && e.in.Project.Baseline != "":
 		return ir.SubjectRef{Role: e.in.Project.Baseline}
+	case name == "" && len(e.in.Project.Roles)+len(e.in.Project.Modes) == 0:
+		return ir.SubjectRef{} // there is nobody to be held
 	case name == "":
 		e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
 			"got neither subject nor baseline: nothing holds Cursor in this repository").

@@ -144,6 +144,9 @@ func meaning(deny []token) *policy.Subject {
 		g, pattern, ok := t.pattern()
 		table := tables[t.Keyword]
 		rule := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: pattern}, Pos: t.At}
+		if g != ir.Command && !strings.HasPrefix(pattern, "*") && !strings.Contains(pattern, "/") {
+			rule.Pattern.Text = "/" + pattern // from the workspace's root
+		}
 		switch {
 		case !ok, table == nil, g == ir.Command && policy.CheckCommand(pattern) != nil,
 			g != ir.Command && (strings.HasPrefix(pattern, "/") || policy.CheckGlob(pattern) != nil):
