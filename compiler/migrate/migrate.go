@@ -139,6 +139,7 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
+	dropTwice(in.project)
 	for mends := 0; ; mends++ {
 		res, found, list := in.attempt(ctx, req)
 		if !list.HasErrors() || mends == mostMends || res == nil || !in.mend(found, res.Compiled.Project) {
@@ -408,6 +409,34 @@ func dropGuards(p *ir.Project, guards []string) {
 			r.Can.Edit != nil && r.Can.Edit.Default != nil {
 			drop(&r.Can)
 		}
+	}
+}
+
+// dropTwice removes the rules that a list has twice: two lines of a file may say the same.
+func dropTwice(p *ir.Project) {
+	drop := func(can *ir.Can) {
+		for _, g := range ir.Groups {
+			for _, list := range listsOf(can, g) {
+				type rule struct {
+					ir.Decision
+					ir.Pattern
+					from string
+				}
+				seen := map[rule]bool{}
+				*list = slices.DeleteFunc(slices.Clone(*list), func(r ir.Rule) bool {
+					key := rule{r.Decision, r.Pattern, r.From}
+					twice := seen[key]
+					seen[key] = true
+					return twice
+				})
+			}
+		}
+	}
+	for i := range p.Modes {
+		drop(&p.Modes[i].Can)
+	}
+	for i := range p.Roles {
+		drop(&p.Roles[i].Can)
 	}
 }
 

@@ -303,7 +303,8 @@ func (w *writer) plan(b Build) []Change {
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
-			if c, ok := w.merge(name, f.Path, f.Data, jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults}); ok {
+			entries := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults}
+			if c, ok := w.merge(name, f.Path, f.Data, entries); ok {
 				changes = append(changes, c)
 			}
 			return
