@@ -182,7 +182,8 @@ func JSON(name string, data []byte) (*Value, error) {
 	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err == nil && !v.IsStandard() {
 		line, col := firstExtra(data)
-		err = fmt.Errorf("hujson: line %d, column %d: got comments or trailing commas, want JSON without them", line, col)
+		err = fmt.Errorf("hujson: line %d, column %d: got comments or trailing commas, want JSON without them",
+			line, col)
 	}
 	return fromJSON(name, data, v, err)
 }
