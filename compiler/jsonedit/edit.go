@@ -16,6 +16,7 @@ type editor struct {
 	root      *hujson.Value
 	layout    layout
 	keys      []string // of an entry that is an object; nil: all of them
+	defaults  map[string]string
 	owned     []Entries
 	force     Force
 	out       Entries
@@ -47,8 +48,13 @@ func (ed *editor) ownsAll() bool {
 	return err == nil && rest.Data == nil && len(rest.Conflicts) == 0
 }
 
-// wrote reports whether modec wrote a value as it stands at a place.
+// wrote reports whether modec wrote a value as it stands at a place, but for defaults that somebody
+// took out.
 func (ed *editor) wrote(place string, v hujson.Value) bool {
+	return ed.recorded(place, v) || len(ed.defaults) > 0 && ed.recorded(place, withDefaults(v, ed.defaults))
+}
+
+func (ed *editor) recorded(place string, v hujson.Value) bool {
 	own := hash(canonical(without(v, theirs(v, ed.keys))))
 	return slices.ContainsFunc(ed.owned, func(e Entries) bool {
 		r := recorded(e[place])

@@ -128,6 +128,22 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 	return out
 }
 
+// withDefaults returns an object with the defaults that it lacks.
+func withDefaults(v hujson.Value, defaults map[string]string) hujson.Value {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return v
+	}
+	whole := &hujson.Object{Members: slices.Clone(object.Members)}
+	for name, text := range defaults {
+		if member(v, name).Value == nil {
+			whole.Members = append(whole.Members, hujson.ObjectMember{
+				Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: hujson.String(text)}})
+		}
+	}
+	return hujson.Value{Value: whole}
+}
+
 // member returns a member of an object, nothing where there is none.
 func member(v hujson.Value, name string) hujson.Value {
 	if object, ok := v.Value.(*hujson.Object); ok {

@@ -141,7 +141,8 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	}
 	emitted := entries
 	entries = p.asWritten(&root, entries)
-	ed := editor{have: have, root: &root, layout: layoutOf(root, have), keys: p.Keys, owned: owned, force: force,
+	ed := editor{have: have, root: &root, layout: layoutOf(root, have), keys: p.Keys, defaults: p.Defaults,
+		owned: owned, force: force,
 		out: Entries{}}
 	ed.removeAllBut(entries)
 	for _, e := range entries {

@@ -503,6 +503,10 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("a default that somebody took out: got %s, %v, %v", dropped.Data, dropped.Conflicts, err)
 	}
 	other := strings.Replace(want, `"x"`, `"y"`, 1)
+	both, err := Merge([]byte(have), []byte(other), p, []Entries{written}, Keep)
+	if err != nil || !strings.Contains(string(both.Data), `"y"`) || len(both.Conflicts) > 0 {
+		t.Errorf("a default taken out before a change: got %s, %v, %v", both.Data, both.Conflicts, err)
+	}
 	changed, err := Merge([]byte(have), []byte(other), p, []Entries{first.Entries}, Keep)
 	if err != nil || strings.Contains(string(changed.Data), "stdio") || !strings.Contains(string(changed.Data), `"y"`) {
 		t.Errorf("got %s, %v", changed.Data, err)

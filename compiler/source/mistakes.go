@@ -100,7 +100,7 @@ func misplaced(lines []string) (line int, want []string) {
 
 // duplicate returns an error for a key that a struct of YAML or JSON has twice: other readers take the
 // last one, and CUE unites both.
-func duplicate(f *ast.File) (err error) {
+func duplicate(f *ast.File, json bool) (err error) {
 	check := func(decls []ast.Decl) {
 		seen := map[string]token.Pos{}
 		for _, d := range decls {
@@ -113,6 +113,9 @@ func duplicate(f *ast.File) (err error) {
 				continue
 			}
 			at := field.Label.Pos()
+			if json {
+				at = at.Add(-1) // CUE's place of a key is behind its quote
+			}
 			if first, twice := seen[name]; twice && err == nil {
 				err = cueerrors.Newf(at, "the key %q is there twice, first in line %d: join the two",
 					name, first.Line())

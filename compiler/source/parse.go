@@ -57,7 +57,7 @@ func Parse(name string, b []byte) (*ast.File, error) {
 		err = errTooDeep
 	}
 	if ext := path.Ext(name); err == nil && ext != ".cue" && ext != ".toml" {
-		err = duplicate(f)
+		err = duplicate(f, ext == ".json")
 	}
 	return f, err
 }
