@@ -92,6 +92,10 @@ func (c *migrateCmd) Run(e *env) error {
 			return err
 		}
 	}
+	if _, err := os.Lstat(filepath.Join(e.dir, output.PendingLock)); err == nil {
+		return errors.New("a build or a clean was interrupted here, and some files are as modec wrote them: " +
+			"`modec build` finishes it, or `modec clean` gives yours back; then migrate")
+	}
 	req, err := c.request(e)
 	if err != nil {
 		return err
@@ -237,17 +241,27 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 	}
 	defer root.Close()
 	built := output.Built(lock)
-	record := originals.Load(e.dir)
+	record, earlier := originals.Load(e.dir), map[string][]byte{}
 	for _, name := range res.Report.Files {
 		data, err := root.ReadFile(name)
 		if err != nil || built(name) { // of the home folder, or modec's own
 			continue
+		}
+		if old, ok := record.Original(name); ok && !bytes.Equal(old.Data, data) {
+			earlier[name] = old.Data
 		}
 		record.Files[name] = originals.File{Data: data, Taken: res.Taken(name)}
 		n++
 	}
 	if n == 0 {
 		return 0, nil
+	}
+	if len(earlier) > 0 {
+		dir, err := originals.Backup(e.dir, earlier, time.Now())
+		if err != nil {
+			return 0, err
+		}
+		e.ui.note("what an earlier migration read of %s is kept in %s\n", count(len(earlier), "file"), diag.Clean(dir))
 	}
 	return n, record.Save()
 }
