@@ -119,9 +119,9 @@ func Codes() []diag.Doc {
 			"for. An empty table takes a target with its defaults."},
 		{Code: diag.Kept, Text: "A file was overwritten by force. What was there is in the folder that the note " +
 			"names, which is the user's own, outside the repository."},
-		{Code: diag.NoOriginal, Text: "A clean takes modec's part out of a file that a person wrote before modec " +
-			"took it over, and cannot put that text back: the user who migrated has it, and git has it where it " +
-			"was committed."},
+		{Code: diag.NoOriginal, Text: "A clean would take modec's part out of a file that a person wrote before " +
+			"modec took it over, and cannot put that text back: the user who migrated has it, and git has it " +
+			"where it was committed. It stops; with --force it goes on, and keeps a copy of what is there."},
 		{Code: diag.NotEmitted, Text: "A subject is to be installed or started for a target that does not emit it: " +
 			"its targets name others. Add the target there, or choose another one."},
 		{Code: diag.NotOurs, Text: "A build would replace a file that modec did not write, or an entry of a shared " +

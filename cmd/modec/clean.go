@@ -16,7 +16,8 @@ func (cleanCmd) Help() string {
 	return `Removes what the builds of a project wrote, as modec.lock records it: modec's own files, its
 entries in files that people write too, and the lock. The source and everything of yours stays. A file that
 somebody edited stops it, and nothing is removed. A file that modec took over from you gets its original
-back, to the byte, where you migrated it or where git has it.
+back, to the byte, where you migrated it or where git has it; one whose original is nowhere stops it too. With
+--force it goes on, and like build it keeps a copy of what you wrote, and says where.
 
 It needs no source: a project whose modec.toml is broken or gone can be cleaned too.
 

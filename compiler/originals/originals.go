@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -64,6 +65,33 @@ func (r *Record) Original(path string) (File, bool) {
 	}
 	f, ok := r.Files[path]
 	return f, ok
+}
+
+// Elsewhere returns a file of the user's record of another folder, and that folder: one that is no
+// longer there, from which a person may have moved the project, before one that is. The folder is ""
+// where no record has such a file.
+func (r *Record) Elsewhere(path string, such func(data []byte) bool) (data []byte, root string) {
+	if r == nil || r.place == "" {
+		return nil, ""
+	}
+	dir := filepath.Dir(r.place)
+	list, _ := os.ReadDir(dir)
+	for _, entry := range list {
+		var other Record
+		if json.Unmarshal(record.Read(filepath.Join(dir, entry.Name())), &other) != nil ||
+			other.Version != version || filepath.Base(place("originals", other.Root)) != entry.Name() {
+			continue
+		}
+		f, ok := other.Files[path]
+		if !ok || !such(f.Data) {
+			continue
+		}
+		data, root = f.Data, other.Root
+		if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return data, root
 }
 
 // Save writes a record to its place. It fails where the user has no folder for it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -56,13 +57,15 @@ func (w *writer) adopt(l *Lock, c *Change) {
 		}
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
 	}
-	a.Mixed = a.Mixed || known && (c.Merged || c.Action == Unchanged) && c.have != nil && Sum(c.have) != a.Built
+	if sum := Sum(c.have); known && (c.Merged || c.Action == Unchanged) && c.have != nil {
+		a.Mixed = a.Mixed || sum != a.Built && sum != a.Original
+	}
+	if !c.Merged && c.Action != Unchanged {
+		a.Mixed = false // their lines are kept elsewhere
+	}
 	a.Built = c.SHA256
 	if c.places != nil { // else the source no longer says anything of it
 		a.Places = c.places
-	}
-	if c.Action == Remove {
-		a.Built = ""
 	}
 	if l.Adopted == nil {
 		l.Adopted = map[string]adopted{}
@@ -70,9 +73,9 @@ func (w *writer) adopt(l *Lock, c *Change) {
 	l.Adopted[c.Path] = a
 }
 
-// keepReplaced copies what force overwrites to a folder of the user's, and says where, and a file of
-// modec's with lines of a person's that clean replaces. A file that modec did not write counts as
-// adopted from then on.
+// keepReplaced copies to a folder of the user's, and says where, what is about to go of people's: what
+// force overwrites, lines of theirs in a file of modec's, and what does not fit into it any more. A file
+// that modec did not write counts as adopted from then on.
 func (w *writer) keepReplaced(changes []Change) {
 	if w.opt.Originals == nil || w.opt.DryRun || w.diags.HasErrors() {
 		return
@@ -80,13 +83,15 @@ func (w *writer) keepReplaced(changes []Change) {
 	files, foreign := map[string][]byte{}, false
 	for i := range changes {
 		c := &changes[i]
-		forced := w.opt.Force && (c.State == Foreign || c.State == Edited)
-		lines := c.Restored && !c.Merged && w.settled.Adopted[c.Path].Mixed
-		if c.have == nil || c.Action == Unchanged || !forced && !lines {
+		if c.misfit != nil {
+			files[c.Path+".original"] = c.misfit
+		}
+		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited)
+		if c.have == nil || c.Action == Unchanged || !forced && !w.lines(c) {
 			continue
 		}
 		files[c.Path] = c.have
-		if c.State == Foreign {
+		if _, known := w.adoption(c.Path); c.State == Foreign && !known {
 			w.record().Files[c.Path] = originals.File{Data: c.have}
 			foreign = true
 		}
@@ -109,38 +114,74 @@ func (w *writer) keepReplaced(changes []Change) {
 	}
 }
 
+// adoption returns what the lock says of a file that modec took over.
+func (w *writer) adoption(p string) (a adopted, known bool) {
+	if w.settled != nil {
+		a, known = w.settled.Adopted[p]
+	}
+	return a, known
+}
+
+// lines reports whether an adopted file that changes has lines of a person's from after the adoption.
+// One that people write too loses some only where its original takes its place.
+func (w *writer) lines(c *Change) bool {
+	a, known := w.adoption(c.Path)
+	if c.Merged {
+		return known && c.Restored && c.SHA256 == a.Original && (a.Mixed || Sum(c.have) != a.Built)
+	}
+	return a.Mixed
+}
+
 // restored lets what clean takes out of adopted files leave them as they were.
 func (w *writer) restored(changes []Change) []Change {
-	if w.settled == nil {
+	if w.settled == nil || w.diags.HasErrors() {
 		return changes
 	}
 	for _, p := range slices.Sorted(maps.Keys(w.settled.Adopted)) {
-		a := w.settled.Adopted[p]
-		original, ok, own := w.original(p, a)
+		a, c := w.settled.Adopted[p], Change{Path: p, Action: Create}
 		i := slices.IndexFunc(changes, func(c Change) bool { return c.Path == p })
-		if i < 0 {
+		if i >= 0 {
+			c = changes[i]
+		} else {
 			have, err := w.read(p)
-			c := Change{Path: p, Action: Create}
 			switch {
-			case !w.owned(p) || !own:
+			case !w.owned(p):
 				continue // a lock that came along names it
 			case err == nil && a.Places != nil: // modec's entries are out of it already
 				c = Change{Path: p, Action: Update, Merged: true, have: have, data: have}
 			case !errors.Is(err, fs.ErrNotExist):
 				continue // it is somebody's by now
 			}
-			changes, i = append(changes, c), len(changes)
 		}
-		c := &changes[i]
-		if !ok {
-			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: p},
-				"a person wrote the file before modec took it over, and that text is not on this machine").
-				Hintf("where git has it: `git cat-file -p %s > %s`", a.Blob, p)
-			continue
+		original, ok, own := w.original(&c, a)
+		switch {
+		case ok && (own || i >= 0):
+			w.restore(&c, a, original)
+		case !ok:
+			w.noOriginal(&c, a)
 		}
-		w.restore(c, a, original)
+		if i >= 0 {
+			changes[i] = c
+		} else if c.Restored || c.misfit != nil {
+			changes = append(changes, c)
+		}
 	}
 	return changes
+}
+
+// noOriginal reports an adopted file whose original is nowhere. Only force takes it out, with a copy.
+func (w *writer) noOriginal(c *Change, a adopted) {
+	const text = "what a person wrote there before modec took the file over is not found for this project"
+	if c.lost = w.opt.Force; c.lost {
+		w.diags.Warnf(diag.NoOriginal, diag.Pos{File: c.Path}, text)
+		return
+	}
+	hint := "`modec clean` puts it back in a clone whose git has it"
+	if _, root := w.record().Elsewhere(c.Path, a.is); root != "" {
+		hint = "`modec clean` puts it back in " + root
+	}
+	w.diags.Errorf(diag.NoOriginal, diag.Pos{File: c.Path}, text+"; nothing was removed").
+		Hintf("%s; `modec clean --force` goes on without it, and keeps a copy of what is there", hint)
 }
 
 // owned reports whether a path is one that a target writes.
@@ -149,13 +190,22 @@ func (w *writer) owned(p string) bool {
 }
 
 // original returns the bytes that a person wrote before modec took a file over. own is set where
-// they are in the user's own record.
-func (w *writer) original(p string, a adopted) (data []byte, ok, own bool) {
-	if o, ok := w.record().Original(p); ok && Sum(o.Data) == a.Original {
+// they are in the user's own record: that of the project, or of the folder where it was before
+// somebody moved it.
+func (w *writer) original(c *Change, a adopted) (data []byte, ok, own bool) {
+	if o, ok := w.record().Original(c.Path); ok && a.is(o.Data) {
 		return o.Data, true, true
 	}
+	if data, root := w.record().Elsewhere(c.Path, a.is); root != "" {
+		if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+			return data, true, true
+		}
+	}
+	if a.is(c.have) {
+		return c.have, true, false
+	}
 	if w.opt.Blob != nil {
-		if data, err := w.opt.Blob(a.Blob); err == nil && Sum(data) == a.Original {
+		if data, err := w.opt.Blob(a.Blob); err == nil && a.is(data) {
 			return data, true, false
 		}
 	}
@@ -171,6 +221,7 @@ func (w *writer) restore(c *Change, a adopted, original []byte) {
 		if err != nil || len(res.Conflicts) > 0 {
 			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: c.Path},
 				"the entries from before modec took the file over do not fit into it any more, and are left out")
+			c.misfit = original
 			return
 		}
 		if data = res.Data; sameJSON(data, original) {

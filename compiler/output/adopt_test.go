@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,16 +164,8 @@ func TestForceKeepsWhatWasThere(t *testing.T) {
 	}
 	put(t, opt.Dir, "a.md", "edited")
 	mustWrite(t, built("claude", "a.md", "modec's"), force)
-	found := map[string]bool{}
-	err := filepath.WalkDir(filepath.Join(os.Getenv("XDG_STATE_HOME"), "modec", "backups"), func(p string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			text, _ := os.ReadFile(p)
-			found[string(text)] = true
-		}
-		return err
-	})
-	if err != nil || !found["mine"] || !found["edited"] {
-		t.Errorf("got copies of %v (%v), want both texts", found, err)
+	if found := backups(t); !found["mine"] || !found["edited"] {
+		t.Errorf("got copies of %v, want both texts", found)
 	}
 	mustClean(t, opt)
 	sameTree(t, opt.Dir, map[string]string{"a.md": "mine"})
@@ -185,8 +178,8 @@ func TestAnOriginalOfSomebodyElse(t *testing.T) {
 	opt.Originals = func() *originals.Record { return originals.Load(t.TempDir()) }
 	without := opt
 	without.DryRun = true
-	if diags := mustClean(t, without); len(diags) != 1 || diags[0].Code != diag.NoOriginal {
-		t.Errorf("got %v, want a warning", diags)
+	if _, diags := Clean(t.Context(), without); !diags.HasErrors() || diags[0].Code != diag.NoOriginal {
+		t.Errorf("got %v, want a refusal", diags)
 	}
 	opt.Blob = func(name string) ([]byte, error) {
 		if name != gitBlob([]byte("mine")) {
@@ -196,4 +189,157 @@ func TestAnOriginalOfSomebodyElse(t *testing.T) {
 	}
 	mustClean(t, opt)
 	sameTree(t, opt.Dir, map[string]string{"a.md": "mine"})
+}
+
+// Without an original nothing is removed but by force, which keeps a copy.
+func TestNoOriginal(t *testing.T) {
+	const file = "s.json"
+	opt := adopting(t, map[string][]string{file: {"allow ls"}},
+		"a.md", "mine", "dropped.md", "mine", "same.md", "same", file, `{"permissions": {"allow": ["ls"]}}`)
+	b := merged("claude", file, `{"permissions": {"allow": ["pwd"]}}`, "/permissions/allow/-")
+	b.Outputs[0].Files = append(b.Outputs[0].Files,
+		built("claude", "a.md", "modec's", "same.md", "same", "own.md", "modec's").Outputs[0].Files...)
+	first := b
+	first.Outputs = []contract.Artifacts{b.Outputs[0]}
+	first.Outputs[0].Files = append(slices.Clone(b.Outputs[0].Files), contract.File{Path: "dropped.md", Data: []byte("modec's")})
+	mustWrite(t, first, opt)
+	mustWrite(t, b, opt)
+	before := everything(t, opt.Dir)
+	opt.Originals = func() *originals.Record { return originals.Load(t.TempDir()) }
+	_, diags := Clean(t.Context(), opt)
+	var files []string
+	for _, d := range diags {
+		if d.Code == diag.NoOriginal && d.Severity == diag.Error && strings.Contains(d.Hint, opt.Dir) {
+			files = append(files, d.Pos.File)
+		}
+	}
+	if diff := cmp.Diff([]string{"a.md", "dropped.md", file}, files); diff != "" || len(diags) != len(files) {
+		t.Errorf("got %v", diags)
+	}
+	if diff := cmp.Diff(before, everything(t, opt.Dir)); diff != "" {
+		t.Error(diff)
+	}
+	opt.Force = true
+	mustClean(t, opt)
+	sameTree(t, opt.Dir, map[string]string{"same.md": "same", file: `{"permissions": {"allow": []}}`})
+	if kept := backups(t); !kept["modec's"] || !kept[before[file]] {
+		t.Errorf("got copies of %v", kept)
+	}
+}
+
+// A project whose folder somebody moved is cleaned from the record of the old one.
+func TestAMovedProject(t *testing.T) {
+	opt := adopting(t, nil, "a.md", "mine", "b.md", "mine too")
+	mustWrite(t, built("claude", "a.md", "modec's", "b.md", "modec's"), opt)
+	mustWrite(t, built("claude", "a.md", "modec's"), opt)
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(opt.Dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	old := opt.Dir
+	opt.Dir = moved
+	opt.Originals = func() *originals.Record { return originals.Load(moved) }
+	if err := os.Mkdir(old, 0o755); err != nil { // another project may be there by now
+		t.Fatal(err)
+	}
+	if _, diags := Clean(t.Context(), opt); !diags.HasErrors() {
+		t.Error("got no refusal while the old folder is there")
+	}
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	mustClean(t, opt)
+	sameTree(t, moved, map[string]string{"a.md": "mine", "b.md": "mine too"})
+}
+
+// Whatever of a person's goes from a file that people write too is kept: an entry that force
+// overwrites or removes, comments under an original, and an original that fits no more.
+func TestCopiesOfEntries(t *testing.T) {
+	const place, mine = "/a/*", `{"a": {"x": 1, "old": 1}}`
+	b := merged("claude", "a.json", `{"a": {"x": 2}}`, place)
+	for name, c := range map[string]struct {
+		edit  string
+		end   func(opt Options) diag.List
+		kept  string
+		after string
+	}{
+		"build": {edit: `{"a": {"x": 3, "old": 1}}`, end: func(opt Options) diag.List {
+			opt.Force = true
+			_, diags := Write(t.Context(), b, opt)
+			return diags
+		}},
+		"clean": {edit: `{"a": {"x": 3, "old": 1}}`, after: mine, end: func(opt Options) diag.List {
+			opt.Force = true
+			return mustClean(t, opt)
+		}},
+		"comments": {edit: "{\"a\": {\"x\": 2, \"old\": 1}} // mine\n", after: mine, end: func(opt Options) diag.List {
+			return mustClean(t, opt)
+		}},
+		"an original that does not fit": {
+			edit: `{"a": {"x": 2, "old": 2}}`, kept: mine, after: `{"a": {"old": 2}}`,
+			end: func(opt Options) diag.List { return mustClean(t, opt) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := adopting(t, map[string][]string{"a.json": {"x"}}, "a.json", mine)
+			mustWrite(t, b, opt)
+			put(t, opt.Dir, "a.json", c.edit)
+			diags := c.end(opt)
+			if !slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == diag.Kept }) {
+				t.Errorf("got %v, want where the copy is", diags)
+			}
+			wanted := c.edit
+			if c.kept != "" {
+				wanted = c.kept
+			}
+			if kept := backups(t); !kept[wanted] {
+				t.Errorf("got copies of %v", kept)
+			}
+			if c.after != "" {
+				sameTree(t, opt.Dir, map[string]string{"a.json": c.after})
+			}
+		})
+	}
+}
+
+// An entry of a person's in modec's way that force overwrites comes back with clean.
+func TestForcedEntriesComeBack(t *testing.T) {
+	const mine = `{"a": {"x": 1}}`
+	opt := adopting(t, nil)
+	put(t, opt.Dir, "a.json", mine)
+	b := merged("claude", "a.json", `{"a": {"x": 2}}`, "/a/*")
+	refuse(t, b, opt, "not-ours")
+	opt.Force = true
+	mustWrite(t, b, opt)
+	opt.Force = false
+	mustClean(t, opt)
+	sameTree(t, opt.Dir, map[string]string{"a.json": mine})
+}
+
+// A file that force takes over for the second time does not replace the first original.
+func TestForceKeepsTheFirstOriginal(t *testing.T) {
+	opt := adopting(t, nil, "a.md", "mine", "b.md", "mine")
+	mustWrite(t, built("claude", "a.md", "modec's", "b.md", "modec's"), opt)
+	mustWrite(t, built("claude", "b.md", "modec's"), opt)
+	put(t, opt.Dir, "a.md", "later")
+	b := built("claude", "a.md", "modec's", "b.md", "modec's")
+	refuse(t, b, opt, "not-ours")
+	opt.Force = true
+	mustWrite(t, b, opt)
+	opt.Force = false
+	mustClean(t, opt)
+	sameTree(t, opt.Dir, map[string]string{"a.md": "mine", "b.md": "mine"})
+	if !backups(t)["later"] {
+		t.Error("got no copy of the later file")
+	}
+}
+
+// backups returns the texts of all copies.
+func backups(t *testing.T) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, text := range tree(t, filepath.Join(os.Getenv("XDG_STATE_HOME"), "modec", "backups")) {
+		found[text] = true
+	}
+	return found
 }

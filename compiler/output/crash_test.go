@@ -256,6 +256,9 @@ func TestBuildInterruptedAnywhere(t *testing.T) {
 							t.Fatalf("%s killed at %d, then %s:\n%s", run, n, end, d)
 						}
 						if c.adopted {
+							if lock, _ := os.ReadFile(filepath.Join(opt.Dir, LockFile)); strings.Contains(string(lock), "mixed") {
+								t.Fatalf("%s killed at %d, then %s: got an edit noted that nobody made", run, n, end)
+							}
 							c.givenBack(t, opt, fmt.Sprintf("%s killed at %d, then %s, then clean", run, n, end))
 						}
 						if !stopped {
@@ -363,51 +366,66 @@ func TestBuildInterruptedTwice(t *testing.T) {
 			sharing(built("claude", "c", "2"), `"x": {"command": "2"}, "new": {}`),
 		),
 	}
+	adopting := crash{
+		adopted: true,
+		mine: map[string]string{
+			"a": "mine", "dir/b": "mine",
+			servers: `{"mcpServers": {"x": {"command": "x"}, "mine": {"command": "m"}}}`,
+		},
+		next: c.next,
+	}
 	other := of("3", built("roo", "a", "3", "dir/b", "3"), sharing(built("claude"), `"x": {"command": "3"}`))
-	for name, second := range map[string]func(Options) diag.List{
-		"another build": write(t, other), "a removal": clean(t),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ends := []func(Options) diag.List{write(t, c.next), clean(t)}
-			var want [2][]map[string]string
-			for i, finish := range ends {
-				want[i] = []map[string]string{c.undisturbed(t, finish), c.undisturbed(t, write(t, c.next), finish),
-					c.undisturbed(t, second, finish), c.undisturbed(t, write(t, c.next), second, finish)}
+	for name, c := range map[string]crash{"": c, " of adopted files": adopting} {
+		t.Run("another build"+name, func(t *testing.T) { c.killedTwice(t, write(t, other)) })
+		t.Run("a removal"+name, func(t *testing.T) { c.killedTwice(t, clean(t)) })
+	}
+}
+
+// killedTwice kills the build and then something else, and holds what comes after.
+func (c *crash) killedTwice(t *testing.T, second func(Options) diag.List) {
+	t.Parallel()
+	ends := []func(Options) diag.List{write(t, c.next), clean(t)}
+	var want [2][]map[string]string
+	for i, finish := range ends {
+		want[i] = []map[string]string{c.undisturbed(t, finish), c.undisturbed(t, write(t, c.next), finish),
+			c.undisturbed(t, second, finish), c.undisturbed(t, write(t, c.next), second, finish)}
+	}
+	stride := 1
+	if testing.Short() {
+		stride = 4 // of the second run's changes, others each time
+	}
+	for n, again := 0, true; again; n++ {
+		for m, more := n%stride, true; more; m += stride {
+			opt := c.start(t)
+			again = killed(t, n, opt, write(t, c.next))
+			more = killed(t, m, opt, second)
+			i := (n + m/stride) % 2
+			if diags := ends[i](opt); diags.HasErrors() {
+				t.Fatalf("killed at %d and %d: %v", n, m, diags)
 			}
-			stride := 1
-			if testing.Short() {
-				stride = 4 // of the second run's changes, others each time
+			if d := differs(everything(t, opt.Dir), want[i]...); d != "" {
+				t.Fatalf("killed at %d and %d, end %d:\n%s", n, m, i, d)
 			}
-			for n, again := 0, true; again; n++ {
-				for m, more := n%stride, true; more; m += stride {
-					opt := c.start(t)
-					again = killed(t, n, opt, write(t, c.next))
-					more = killed(t, m, opt, second)
-					i := (n + m/stride) % 2
-					if diags := ends[i](opt); diags.HasErrors() {
-						t.Fatalf("killed at %d and %d: %v", n, m, diags)
-					}
-					if d := differs(everything(t, opt.Dir), want[i]...); d != "" {
-						t.Fatalf("killed at %d and %d, end %d:\n%s", n, m, i, d)
-					}
-				}
+			if c.adopted {
+				c.givenBack(t, opt, fmt.Sprintf("killed at %d and %d, end %d, then clean", n, m, i))
 			}
-		})
+		}
 	}
 }
 
 // TestEditsAfterAnInterruption: what somebody changes after a build was killed is theirs,
 // whichever state it was in.
 func TestEditsAfterAnInterruption(t *testing.T) {
-	c := crashes["an update"]
-	for n, again := 0, true; again; n++ {
-		opt := c.start(t)
-		again = killed(t, n, opt, write(t, c.next))
-		put(t, opt.Dir, "a", "edited")
-		refuse(t, c.next, opt, "edited")
-		put(t, opt.Dir, "a", "1")
-		put(t, opt.Dir, servers, `{"mcpServers": {"x": {"command": "edited"}}}`)
-		refuse(t, c.next, opt, "edited")
+	for _, name := range []string{"an update", "a second build of adopted files"} {
+		c := crashes[name]
+		for n, again := 0, true; again; n++ {
+			opt := c.start(t)
+			again = killed(t, n, opt, write(t, c.next))
+			put(t, opt.Dir, "a", "edited")
+			refuse(t, c.next, opt, "edited")
+			put(t, opt.Dir, "a", "1")
+			put(t, opt.Dir, servers, `{"mcpServers": {"x": {"command": "edited"}}}`)
+			refuse(t, c.next, opt, "edited")
+		}
 	}
 }

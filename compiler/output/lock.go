@@ -53,6 +53,9 @@ type adopted struct {
 	Places []string `toml:"places,omitempty"`
 }
 
+// is reports whether bytes are the original.
+func (a adopted) is(data []byte) bool { return data != nil && Sum(data) == a.Original }
+
 // remember notes the entries of a file; none, for a file that is modec's alone.
 func (l *Lock) remember(p string, entries jsonedit.Entries) {
 	if len(entries) == 0 {

@@ -60,6 +60,8 @@ type Change struct {
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it
 	places  []string         // of a merged file: those of modec's entries
+	lost    bool             // its original is not found
+	misfit  []byte           // its original, where that does not fit beside what people wrote since
 }
 
 // Options configure a build: where artifacts go and how much may be overwritten.
@@ -396,9 +398,9 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		}
 		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
 	}
-	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Force(w.opt.Force))
-	state := w.sharedState(p, have, res.Conflicts)
-	if err == nil && w.opt.Check && len(res.Conflicts) > 0 {
+	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
+	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
+	if err == nil && (w.opt.Check || w.opt.Force) && forced {
 		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
@@ -423,12 +425,13 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 	}
 	switch {
 	case res.Data == nil:
-		c.Action, c.SHA256, c.State = Remove, "", Orphaned
+		c.Action, c.SHA256 = Remove, ""
 	case have == nil:
 		c.Action, c.State = Create, Missing
 	case bytes.Equal(have, res.Data):
 		c.Action, c.State = Unchanged, ""
-	case want == nil:
+	}
+	if want == nil && !forced {
 		c.State = Orphaned
 	}
 	return c, want != nil || c.Action != Unchanged
@@ -663,6 +666,12 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		case len(c.entries) > 0:
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			l.remember(c.Path, c.entries)
+		}
+	}
+	for p, a := range l.Adopted {
+		if l.Artifacts[p] == "" && a.Places == nil { // also where an interrupted build removed it
+			a.Built = ""
+			l.Adopted[p] = a
 		}
 	}
 	return l
