@@ -26,6 +26,7 @@ type Request struct {
 	Targets []contract.Target // every target there is, in printing order
 	Only    []string          // names of the targets to compile; empty: those of modec.toml
 	Today   time.Time         // the day on which exceptions are judged
+	Local   string            // the folder below Root of a person's own project; "": the team's
 	Version string            // modec's own version, which a project may ask for; "": not checked
 	// Unhooked leaves the entries out that call modec's hook.
 	Unhooked bool
@@ -74,7 +75,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.folder(), req.Targets)
+	cfg, diags := config.Load(files, req.Local, req.folder(), req.Targets)
 	if !diags.HasErrors() {
 		diags = append(diags, cfg.CheckVersion(req.Version)...)
 	}
@@ -136,7 +137,7 @@ func ReadConfig(req Request) (*config.Config, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	return config.Load(files, req.folder(), req.Targets)
+	return config.Load(files, req.Local, req.folder(), req.Targets)
 }
 
 // Format returns the CUE files of the source that `modec fmt` would change, as it would
@@ -147,7 +148,7 @@ func (req *Request) Format() ([]source.Formatted, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.folder(), req.Targets)
+	cfg, diags := config.Load(files, req.Local, req.folder(), req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -203,19 +204,28 @@ var exceptionKeys = []contract.Option{
 }
 
 // Load reads and checks modec.toml at the root of a project. folder is the name of that
-// root for people, all are the targets that it may name.
-func Load(fsys fs.FS, folder string, all []contract.Target) (*Config, diag.List) {
+// root for people, all are the targets that it may name. local is the folder of a person's own project,
+// which is its source too; "": the team's.
+func Load(fsys fs.FS, local, folder string, all []contract.Target) (*Config, diag.List) {
 	var diags diag.List
-	b, err := fs.ReadFile(fsys, File)
+	name := path.Join(local, File)
+	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		diags.Errorf(diag.NoProject, diag.Pos{},
-			"%s has no %s that can be read: %v", folder, File, diag.WithoutPath(err)).
+			"%s has no %s that can be read: %v", folder, name, diag.WithoutPath(err)).
 			Hint("`modec init` writes a new project, `modec migrate` makes one of the agents' files that are there, " +
 				"`-C DIR` names another folder")
 		return nil, diags
 	}
-	c := configReader{file: File, all: all, diags: &diags}
+	c := configReader{file: name, all: all, diags: &diags}
 	cfg := c.read(b)
+	if cfg != nil && local != "" {
+		if at, written := c.vals["source"]; written {
+			diags.Errorf(diag.BadConfig, at, "the source of a project of one's own is its folder %s: "+
+				"take the line out", local).Path("source")
+		}
+		cfg.Source = local
+	}
 	diags.Sort()
 	return cfg, diags
 }

@@ -256,7 +256,7 @@ func (d *disk) rename(from, to string) error {
 
 // tell reports a file that is in place or gone.
 func (d *disk) tell(p string) {
-	if p == PendingLock {
+	if path.Base(p) == path.Base(PendingLock) {
 		return
 	}
 	d.begun = true

@@ -117,6 +117,15 @@ func (l *Lock) marshal() ([]byte, error) {
 	return append([]byte(lockHeader), b...), nil
 }
 
+// text returns a lock as it is written. That of a person's own project is not committed.
+func (w *writer) text(l *Lock) ([]byte, error) {
+	b, err := l.marshal()
+	if w.opt.Local != "" {
+		b = bytes.Replace(b, []byte("; commit it"), nil, 1)
+	}
+	return b, err
+}
+
 func parseLock(b []byte) (*Lock, error) {
 	var l Lock
 	d := toml.NewDecoder(bytes.NewReader(b))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -85,6 +86,9 @@ type Options struct {
 	FS       fs.FS
 	Progress Progress
 
+	// Local is the folder below Dir with the locks of a person's own project; "": those of the team's.
+	Local string
+
 	step func(step) // for tests: called before each change of the disk
 }
 
@@ -94,6 +98,17 @@ func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
 // PendingLock is the lock of a build that is being written. An interrupted
 // build leaves it behind, and the next one recognises the files of both.
 const PendingLock = ".modec/lock.next"
+
+// lockFile returns the path of the lock.
+func (o *Options) lockFile() string { return path.Join(o.Local, LockFile) }
+
+// pendingLock returns the path of the lock of a build that is being written.
+func (o *Options) pendingLock() string {
+	if o.Local == "" {
+		return PendingLock
+	}
+	return path.Join(o.Local, path.Base(PendingLock))
+}
 
 // Build is what a build wants on disk.
 type Build struct {
@@ -147,9 +162,9 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		if err := w.apply(b, changes); err != nil {
 			return err
 		}
-		return w.remove(LockFile)
+		return w.remove(w.opt.lockFile())
 	})
-	return append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"}), list
+	return append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"}), list
 }
 
 // stopOnce reports what a build opens only because an older modec wrote the last one, for
@@ -159,7 +174,7 @@ func (w *writer) stopOnce(b Build) {
 		return
 	}
 	if released := b.Released(); len(released) > 0 {
-		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: LockFile},
+		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: w.opt.lockFile()},
 			"an older modec wrote the last build, and asked about what is unsaid; this one leaves to the agents %s",
 			strings.Join(released, "; ")).
 			Hint(`write silence = "ask" into modec.toml to keep it closed, or silence = "agent" to release it`)
@@ -191,10 +206,10 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		if err := w.commit(changed(changes)); err != nil {
 			return err
 		}
-		return errors.Join(w.remove(LockFile), w.remove(PendingLock))
+		return errors.Join(w.remove(w.opt.lockFile()), w.remove(w.opt.pendingLock()))
 	})
 	if w.lockRaw != nil {
-		changes = append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"})
+		changes = append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"})
 	}
 	return changes, list
 }
@@ -205,11 +220,11 @@ func (w *writer) announce(changes []Change) error {
 	if w.pending != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.Restored }) {
 		return nil
 	}
-	data, err := (&Lock{Version: lockVersion, Modec: w.opt.Version}).marshal()
+	data, err := w.text(&Lock{Version: lockVersion, Modec: w.opt.Version})
 	if err != nil {
 		return err
 	}
-	return w.replace(contract.File{Path: PendingLock, Data: data})
+	return w.replace(contract.File{Path: w.opt.pendingLock(), Data: data})
 }
 
 // finish makes the changes, unless a problem was found, the run is dry or the context
@@ -279,20 +294,20 @@ type writer struct {
 }
 
 func (w *writer) readLocks() {
-	b, err := w.read(LockFile)
+	b, err := w.read(w.opt.lockFile())
 	if err == nil {
 		w.lockRaw = b
 		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
-			w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "%v", err).
+			w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "%v", err).
 				Hint("restore it from version control; `--force` builds without it and overwrites what is there")
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "cannot be read: %v", diag.WithoutPath(err))
+		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
 	}
-	if b, err := w.read(PendingLock); err == nil {
+	if b, err := w.read(w.opt.pendingLock()); err == nil {
 		w.pending, _ = parseLock(b) // torn: as if it were not there
 	} else if errors.Is(err, errFolder) {
-		w.inTheWay(PendingLock, "")
+		w.inTheWay(w.opt.pendingLock(), "")
 	}
 	w.settle()
 }
@@ -543,7 +558,7 @@ func (w *writer) removable(c *Change) bool {
 // apply puts a build in place: the lock to come, so that an interrupted build is
 // recognised, the files, and the lock.
 func (w *writer) apply(b Build, changes []Change) error {
-	lock, err := w.nextLock(b, changes).marshal()
+	lock, err := w.text(w.nextLock(b, changes))
 	if err != nil {
 		return err
 	}
@@ -552,25 +567,25 @@ func (w *writer) apply(b Build, changes []Change) error {
 	}
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
-		return w.remove(PendingLock)
+		return w.remove(w.opt.pendingLock())
 	}
 	if err := w.keepSettled(); err != nil {
 		return err
 	}
-	if err := w.replace(contract.File{Path: PendingLock, Data: lock}); err != nil {
+	if err := w.replace(contract.File{Path: w.opt.pendingLock(), Data: lock}); err != nil {
 		return err
 	}
 	w.begun = false
 	if err := w.commit(t); err != nil {
 		if !w.begun { // nothing of this build is there to be recognised
-			err = errors.Join(err, w.remove(PendingLock))
+			err = errors.Join(err, w.remove(w.opt.pendingLock()))
 		}
 		return err
 	}
-	if err := w.rename(PendingLock, LockFile); err != nil {
+	if err := w.rename(w.opt.pendingLock(), w.opt.lockFile()); err != nil {
 		return err
 	}
-	w.prune(PendingLock) // no hook reads a policy beside it
+	w.prune(w.opt.pendingLock()) // no hook reads a policy beside it
 	return nil
 }
 
@@ -594,7 +609,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 		return nil
 	}
 	next := w.nextLock(b, changes)
-	c := Change{Target: "modec", Path: LockFile, Action: Update, State: Stale, have: w.lockRaw}
+	c := Change{Target: "modec", Path: w.opt.lockFile(), Action: Update, State: Stale, have: w.lockRaw}
 	if w.lock == nil {
 		c.Action, c.State = Create, Missing
 	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(next, w.lock) {
@@ -602,7 +617,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 	} else if w.touched(next, changes) {
 		return nil
 	}
-	c.data, _ = next.marshal()
+	c.data, _ = w.text(next)
 	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
 	return []Change{c}
 }

@@ -31,6 +31,9 @@ const (
 	maxFiles = 20_000
 )
 
+// Local is the folder of a person's own source, with a modec.toml of its own. It belongs to no other source.
+const Local = "modec/local"
+
 // schemaImport is the package that users' files may embed for their editors.
 // modec applies the schema itself.
 const schemaImport = "modec.dev/schema"
@@ -156,9 +159,9 @@ func (l *loader) files() []string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != l.dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cue.mod"):
+		case d.IsDir() && p != l.dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cue.mod" || p == Local):
 			return fs.SkipDir
-		case d.IsDir() || strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() || strings.HasPrefix(d.Name(), ".") || p == Local+"/modec.toml":
 			return nil
 		case slices.Contains(dataFiles, path.Ext(p)):
 			names = append(names, p)
