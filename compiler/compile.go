@@ -5,6 +5,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type Result struct {
 
 	entries contract.Entries          // of external servers
 	targets []contract.Target         // every target there is
+	ofOne   bool                      // it is one person's own
 	inputs  map[string]contract.Input // of the targets that were compiled, by name
 }
 
@@ -59,6 +61,11 @@ func Compile(ctx context.Context, req Request) (*Result, diag.List) {
 	diags = append(diags, list...)
 	if !diags.HasErrors() {
 		diags = append(diags, res.emit(targets, exceptions, req.Unhooked)...)
+	}
+	for i := range diags { // a target knows modec.toml by its name alone
+		if d := &diags[i]; d.Pos.File == config.File {
+			d.Pos.File = path.Join(req.Local, config.File)
+		}
 	}
 	diags.Sort()
 	if diags.HasErrors() {
@@ -113,6 +120,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		entries: entries,
 		Sources: tree.Data,
 		targets: req.Targets,
+		ofOne:   req.Local != "",
 	}, diags
 }
 

@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -43,6 +44,9 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	var files, compiled fs.FS = r.FS(), nil
 	list := "`modec verify -v` lists them"
 	if how.Disk != nil {
+		if r.ofOne {
+			how.Disk = r.alone(how.Disk)
+		}
 		files, compiled = how.Disk, files
 		list = "`modec verify --disk -v` lists them, with --staged those of git's index"
 	}
@@ -54,6 +58,18 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 		r.tellForeign(report, how.Disk)
 	}
 	return complete(ctx, report, append(diags, widerDiagnostics(report, list)...))
+}
+
+// alone returns a disk with the files of the result only: what one person permits to themselves is judged
+// without what the team's files permit.
+func (r *Result) alone(disk fs.FS) fs.FS {
+	tree := memfs.FS{}
+	for _, f := range r.Files() {
+		if data, err := fs.ReadFile(disk, f.Path); err == nil {
+			tree[f.Path] = data
+		}
+	}
+	return tree
 }
 
 // complete returns a report, or none where the context ended before all was compared: what was

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"time"
 
@@ -44,6 +46,8 @@ it); touched (somebody changed entries of their own in a file that modec took ov
 --check --format github prints the same as annotations of GitHub Actions, and --format sarif for code scanning:
 each at its file and line, with the command that mends it. What is narrower than the source is a note there.
 
+A source of your own in modec/local/ is built after the team's: modec migrate --local writes one.
+
 An unchanged project is recognised without compiling it: your own cache folder keeps the hashes of what the
 last build read and wrote. With CI or MODEC_CACHE=off set, nothing is kept.
 
@@ -67,6 +71,7 @@ type buildReport struct {
 	DryRun      bool           `json:"dryRun,omitempty" jsonschema:"nothing was written"`
 	HooksOff    *hooksOff      `json:"hooksOff,omitempty" jsonschema:"somebody turned the hooks off"`
 	Targets     []targetReport `json:"targets"`
+	Local       []targetReport `json:"local,omitempty" jsonschema:"the targets of your own project in modec/local"`
 	Diagnostics diag.List      `json:"diagnostics" jsonschema:"warnings and errors that are not losses"`
 }
 
@@ -98,8 +103,31 @@ func (c *buildCmd) Run(e *env) error {
 // verifySeed is the seed where nobody names one.
 const verifySeed = 1
 
-// build compiles the working tree, and writes or checks.
+// build compiles the working tree and one's own project beside it, and writes or checks.
 func (c *buildCmd) build(e *env) error {
+	var own *env
+	if c.Out == "" && len(c.Target) == 0 && !c.Watch {
+		var err error
+		if own, err = e.own(); err != nil {
+			return err
+		}
+	}
+	report, err := c.project(e)
+	if own != nil && e.ui.annotator == nil && (err == nil || report != nil) {
+		ofOne, ownErr := c.project(own)
+		if err = cmp.Or(err, ownErr); ofOne == nil && ownErr != nil {
+			return err
+		}
+		report.joined(ofOne)
+	}
+	if e.ui.json && report != nil {
+		return cmp.Or(e.ui.emit(report), err)
+	}
+	return err
+}
+
+// project compiles one project, and writes or checks. It returns no report where it failed.
+func (c *buildCmd) project(e *env) (*buildReport, error) {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
@@ -110,7 +138,7 @@ func (c *buildCmd) build(e *env) error {
 			e.ui.diagnostics(s.Diagnostics)
 		}
 		e.ui.upToDate(c, *s, start)
-		return nil
+		return &buildReport{Status: "ok"}, nil
 	}
 	if root, err := os.OpenRoot(e.dir); err == nil {
 		defer root.Close()
@@ -118,7 +146,10 @@ func (c *buildCmd) build(e *env) error {
 	}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return nil, e.ui.fail(diags)
+	}
+	if err := e.keepsApart(res); err != nil {
+		return nil, err
 	}
 	if c.Check {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags, memory: m, start: start})
@@ -126,24 +157,23 @@ func (c *buildCmd) build(e *env) error {
 	if res.Config.Verify {
 		_, list, _ := e.verify(res, nil, verifySeed)
 		if diags = append(diags, list...); diags.HasErrors() {
-			return e.ui.fail(diags)
+			return nil, e.ui.fail(diags)
 		}
 	}
 	opt := e.outputs(out)
 	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
 	changes, list := res.Write(e.ctx, opt)
 	if diags = append(diags, list...); diags.HasErrors() {
-		return e.ui.fail(diags)
+		return nil, e.ui.fail(diags)
 	}
 	s := summaryOf(res, changes, diags)
 	if !opt.DryRun {
 		m.remember(changes, s)
 	}
 	unchanged := !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged })
+	report := c.report(e, "ok", opt.DryRun, targetReports(res, changes), diags)
 	switch {
 	case e.ui.json:
-		reports := targetReports(res, changes)
-		return e.ui.emit(buildReport{e.ui.envelope(), "ok", opt.DryRun, disarmed(e.dir), reports, diags})
 	case c.Diff:
 		e.ui.diagnostics(diags)
 		e.ui.diffs(changes, func(output.Change) bool { return true })
@@ -154,7 +184,13 @@ func (c *buildCmd) build(e *env) error {
 		e.ui.build(res, changes, diags, summary)
 		e.ui.kept(diags)
 	}
-	return nil
+	return report, nil
+}
+
+// report returns the JSON of a build.
+func (c *buildCmd) report(e *env, status string, dry bool, targets []targetReport, diags diag.List) *buildReport {
+	return &buildReport{envelope: e.ui.envelope(), Status: status, DryRun: dry, HooksOff: disarmed(e.dir),
+		Targets: targets, Diagnostics: diags}
 }
 
 // staged checks what the next commit would hold.
@@ -170,7 +206,12 @@ func (c *buildCmd) staged(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	return c.check(e, checked{res: res, opt: output.Options{FS: req.FS}, diags: diags, memory: &memory{}, start: start})
+	report, err := c.check(e, checked{
+		res: res, opt: output.Options{FS: req.FS}, diags: diags, memory: &memory{}, start: start})
+	if e.ui.json && report != nil {
+		return cmp.Or(e.ui.emit(report), err)
+	}
+	return err
 }
 
 // checked is what a check looks at.
@@ -200,10 +241,10 @@ func (x *checked) files() (disk fs.FS, end func() error, err error) {
 
 // check compares the files with what a build would write, and judges them as the agents
 // would.
-func (c *buildCmd) check(e *env, x checked) error {
+func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	disk, end, err := x.files()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer end()
 	x.opt.Version, x.opt.Check = version(), true
@@ -217,7 +258,7 @@ func (c *buildCmd) check(e *env, x checked) error {
 		diags = append(diags, list...)
 	}
 	if list := e.stopped(); list.HasErrors() {
-		return e.ui.fail(list)
+		return nil, e.ui.fail(list)
 	}
 	var failed error
 	status := "ok"
@@ -226,8 +267,6 @@ func (c *buildCmd) check(e *env, x checked) error {
 	}
 	switch {
 	case e.ui.json:
-		report := buildReport{e.ui.envelope(), status, true, disarmed(e.dir), targetReports(x.res, changes), diags}
-		err = e.ui.emit(report)
 	case e.ui.annotator != nil:
 		list := slices.Concat(diags, drifted(drift), narrower(x.res))
 		list.Sort()
@@ -236,14 +275,14 @@ func (c *buildCmd) check(e *env, x checked) error {
 		c.drift(e, diags, drift)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if failed == nil && e.ui.annotator == nil {
 		s := summaryOf(x.res, changes, diags)
 		x.memory.remember(changes, s)
 		e.ui.upToDate(c, s, x.start)
 	}
-	return failed
+	return c.report(e, status, true, targetReports(x.res, changes), diags), failed
 }
 
 // drift prints for people what a check found.
@@ -286,7 +325,7 @@ func mended(drift []output.Change) string {
 func present(res *compiler.Result, changes []output.Change) (there *compiler.Result, missing []string) {
 	gone := map[string]bool{}
 	for _, c := range changes {
-		if c.State == output.Missing && c.Path != output.LockFile {
+		if c.State == output.Missing && path.Base(c.Path) != output.LockFile {
 			missing = append(missing, c.Path)
 			gone[c.Target] = true
 		}

@@ -18,6 +18,7 @@ type memory struct {
 	place, program string
 	today          time.Time
 	dir, out       string
+	lock, pending  string
 	project, disk  *record.Reads // what was read of the project, and of the output root
 }
 
@@ -25,8 +26,9 @@ type memory struct {
 // writes nothing or by force, has none.
 func (c *buildCmd) memory(e *env, req compiler.Request, out string) *memory {
 	m := &memory{program: record.Program(version()), today: req.Today, dir: e.dir, out: out}
+	m.lock, m.pending = output.Locks(e.local)
 	if !e.ui.json && e.ui.annotator == nil && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
-		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.dir, out}, c.Target...)...)
+		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.home(e.dir), out}, c.Target...)...)
 	}
 	return m
 }
@@ -65,16 +67,16 @@ func (m *memory) remember(changes []output.Change, s record.Summary) {
 		}
 	}
 	for i := range changes {
-		if _, data := changes[i].Texts(); changes[i].Action != output.Remove && changes[i].Path != output.LockFile {
+		if _, data := changes[i].Texts(); changes[i].Action != output.Remove && changes[i].Path != m.lock {
 			r.File(changes[i].Path, data)
 		}
 	}
-	lock, err := os.ReadFile(filepath.Join(m.out, output.LockFile))
+	lock, err := os.ReadFile(filepath.Join(m.out, filepath.FromSlash(m.lock)))
 	if err != nil {
 		return
 	}
-	r.File(output.LockFile, lock)
-	r.Missing(output.PendingLock)
+	r.File(m.lock, lock)
+	r.Missing(m.pending)
 	r.Save(m.place)
 }
 

@@ -19,6 +19,8 @@ somebody edited stops it, and nothing is removed. A file that modec took over fr
 back, to the byte, where you migrated it or where git has it; one whose original is nowhere stops it too. With
 --force it goes on, and like build it keeps a copy of what you wrote, and says where.
 
+It cleans your own project in modec/local/ too.
+
 It needs no source: a project whose modec.toml is broken or gone can be cleaned too.
 
 Examples:
@@ -39,11 +41,26 @@ type cleanReport struct {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	opt := e.outputs(e.output(c.Out))
-	opt.Force, opt.DryRun, opt.Targets = c.Force, c.DryRun, e.targets
-	changes, diags := output.Clean(e.ctx, opt)
-	if diags.HasErrors() {
-		return e.ui.fail(diags)
+	projects := []*env{e}
+	if c.Out == "" {
+		own, err := e.own()
+		if err != nil {
+			return err
+		}
+		if own != nil {
+			projects = append(projects, own)
+		}
+	}
+	var changes []output.Change
+	var diags diag.List
+	for _, p := range projects {
+		opt := p.outputs(p.output(c.Out))
+		opt.Force, opt.DryRun, opt.Targets = c.Force, c.DryRun, p.targets
+		some, list := output.Clean(e.ctx, opt)
+		if list.HasErrors() {
+			return e.ui.fail(list)
+		}
+		changes, diags = append(changes, some...), append(diags, list...)
 	}
 	if e.ui.json {
 		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, diags})

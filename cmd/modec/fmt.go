@@ -11,6 +11,7 @@ import (
 
 type fmtCmd struct {
 	textOrJSON
+	ownFlag
 	Path  []string `arg:"" optional:"" help:"Only these files and folders of the source."`
 	Check bool     `help:"Write nothing; exit 1 where a file is not formatted."`
 	Diff  bool     `help:"Write nothing; print what would change, line by line."`

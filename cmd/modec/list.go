@@ -13,6 +13,7 @@ import (
 
 type listCmd struct {
 	textOrJSON
+	ownFlag
 }
 
 func (listCmd) Help() string {

@@ -16,6 +16,7 @@ import (
 
 type showCmd struct {
 	textOrJSON
+	ownFlag
 	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
 	Mode    string `placeholder:"SLUG" help:"The mode that the role works in."`
 	HTML    string `name:"html" placeholder:"FILE" help:"Write one page that needs nothing else into this file."`

@@ -26,6 +26,7 @@ import (
 type ui struct {
 	out, err io.Writer
 	command  command
+	of       string // what each line about a whole project begins with
 	json     bool
 	quiet    bool
 	verbose  bool

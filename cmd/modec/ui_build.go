@@ -18,7 +18,7 @@ import (
 // upToDate prints the one line of a build that has nothing to do.
 func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 	if c.Check {
-		u.note("%s as the source makes them\n", count(s.Files, "file"))
+		u.note("%s%s as the source makes them\n", u.of, count(s.Files, "file"))
 		return
 	}
 	more := ""
@@ -32,7 +32,7 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 		more += " (-v lists them)"
 	}
 	ms := time.Since(start).Milliseconds()
-	u.note("up to date: %s of %s%s in %d ms\n", count(s.Files, "file"), count(s.Targets, "target"), more, ms)
+	u.note("%sup to date: %s of %s%s in %d ms\n", u.of, count(s.Files, "file"), count(s.Targets, "target"), more, ms)
 }
 
 // buildLines is the most lines of a build without -v.
@@ -65,7 +65,7 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	if !u.verbose && !u.quiet {
 		u.losses(reports, rest)
 	}
-	u.note("%s\n", summary)
+	u.note("%s%s\n", u.of, summary)
 }
 
 // kept prints where copies are of what was overwritten.

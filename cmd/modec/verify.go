@@ -19,6 +19,7 @@ import (
 
 type verifyCmd struct {
 	findingForms
+	ownFlag
 	Target []string `placeholder:"NAME" help:"Only for this target; may be repeated. Default: those of modec.toml."`
 	Seed   uint64   `default:"1" help:"Seed of the random part of the actions: the same seed tries the same ones."`
 	Disk   bool     `help:"Judge the files as they lie in the project, other people's entries included."`
@@ -187,7 +188,7 @@ func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Rep
 // verified returns the record of the verification before, and its place; nil where nothing is
 // to be remembered.
 func (e *env) verified(res *compiler.Result, disk bool) (place string, m *verify.Memory) {
-	args := []string{e.dir, fmt.Sprint(disk)}
+	args := []string{e.home(e.dir), fmt.Sprint(disk)}
 	for _, o := range res.Outputs {
 		args = append(args, o.Target.Name())
 	}

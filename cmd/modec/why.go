@@ -16,6 +16,7 @@ import (
 
 type whyCmd struct {
 	textOrJSON
+	ownFlag
 	Place string `arg:"" name:"file[:line]" help:"An artifact, and a line of it as it lies on disk."`
 }
 

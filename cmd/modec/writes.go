@@ -45,8 +45,8 @@ func (e *env) put(files []contract.File, there output.Existing) diag.List {
 
 // outputs returns the options of what is written below a folder.
 func (e *env) outputs(dir string) output.Options {
-	return output.Options{Dir: dir, Version: version(), Progress: e.progress(),
-		Originals: func() *originals.Record { return originals.Load(dir) },
+	return output.Options{Dir: dir, Local: e.local, Version: version(), Progress: e.progress(),
+		Originals: func() *originals.Record { return originals.Load(e.home(dir)) },
 		Blob:      func(name string) ([]byte, error) { return gittree.Blob(e.ctx, dir, name) },
 	}
 }

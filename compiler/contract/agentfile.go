@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // AgentFile is a kind of file that an agent has in a project.
 type AgentFile struct {
 	// Path lies below the project's root. A last segment with "*" or "?" is a pattern of
@@ -56,4 +58,14 @@ var Reasons = []Reason{
 type FileLister interface {
 	Importer
 	AgentFiles() []AgentFile
+}
+
+// IsPrivate reports whether a file is of a kind that belongs to one person, for an agent of some targets.
+func IsPrivate(all []Target, file string) bool {
+	return slices.ContainsFunc(all, func(t Target) bool {
+		lister, ok := t.(FileLister)
+		return ok && slices.ContainsFunc(lister.AgentFiles(), func(f AgentFile) bool {
+			return f.Path == file && f.Reason == Private
+		})
+	})
 }

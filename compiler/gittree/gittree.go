@@ -169,6 +169,12 @@ func (g git) ignored(paths []string) (ignored []string, looked int, err error) {
 	return ignored, looked, err
 }
 
+// Tracked reports whether git has a path below a folder, or something in it, in whatever case.
+func Tracked(ctx context.Context, dir, path string) (bool, error) {
+	out, err := git{ctx, dir}.run("ls-files", "-z", "--", ":(icase,literal)"+path)
+	return len(out) > 0, err
+}
+
 // Said returns what git printed when it failed, else the error.
 func Said(err error) string {
 	exit, ok := errors.AsType[*exec.ExitError](err)

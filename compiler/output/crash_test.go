@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,6 +85,7 @@ type crash struct {
 	mine map[string]string // what people wrote
 	// adopted is set where a migration read what people wrote.
 	adopted bool
+	local   string  // where the lock lies; "": in the project's own folder
 	done    []Build // those that came to their end before
 	next    Build   // the one that is killed
 }
@@ -140,6 +142,16 @@ var crashes = map[string]crash{
 		done: []Build{of("1", sharing(built("roo", "a", "1", "dir/b", "1"), `"x": {"command": "x2"}`))},
 		next: of("2", sharing(built("roo", "a", "2", "late", "2"), `"x": {"command": "x3"}`)),
 	},
+	"one's own project": {
+		local:   "modec/local",
+		adopted: true,
+		mine: map[string]string{
+			"a": "mine", "modec/local/modec.toml": "mine", ".modec/lock.next": "the team's",
+			servers: `{"mcpServers": {"x": {"command": "x"}, "mine": {"command": "m"}}}`,
+		},
+		done: []Build{of("1", sharing(built("roo", "a", "1", "b", "1"), `"x": {"command": "x2"}`))},
+		next: of("2", sharing(built("roo", "a", "2", "c", "1"), `"x": {"command": "x3"}`)),
+	},
 	"two targets": {
 		done: []Build{of("1", built("roo", "a", "1"), sharing(built("claude", "b/c", "1"), `"x": {"command": "x"}`))},
 		next: of(
@@ -153,7 +165,7 @@ var crashes = map[string]crash{
 // start brings a new folder to where the killed build begins.
 func (c *crash) start(t *testing.T) Options {
 	t.Helper()
-	opt := Options{Dir: quickDir(t), Version: "v1"}
+	opt := Options{Dir: quickDir(t), Version: "v1", Local: c.local}
 	record := &originals.Record{Files: map[string]originals.File{}}
 	for p, text := range c.mine {
 		put(t, opt.Dir, p, text)
@@ -311,7 +323,7 @@ func differs(got map[string]string, from ...map[string]string) string {
 func same(a, b map[string]string, p string) bool {
 	x, in := a[p]
 	y, too := b[p]
-	if p == LockFile {
+	if path.Base(p) == LockFile {
 		x, _, _ = strings.Cut(x, "\n[adopted]")
 		y, _, _ = strings.Cut(y, "\n[adopted]")
 	}
@@ -324,8 +336,9 @@ func (c *crash) recognised(t *testing.T, opt Options, before, after map[string]s
 	t.Helper()
 	got := everything(t, opt.Dir)
 	files := maps.Clone(got)
+	_, pending := Locks(c.local)
 	maps.DeleteFunc(files, func(p, _ string) bool {
-		return strings.HasSuffix(p, tempSuffix) || strings.HasSuffix(p, "/") || p == PendingLock
+		return strings.HasSuffix(p, tempSuffix) || strings.HasSuffix(p, "/") || p == pending
 	})
 	for _, m := range []map[string]string{before, after} {
 		maps.DeleteFunc(m, func(p, _ string) bool { return strings.HasSuffix(p, "/") })

@@ -99,15 +99,23 @@ func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
 // build leaves it behind, and the next one recognises the files of both.
 const PendingLock = ".modec/lock.next"
 
-// lockFile returns the path of the lock.
-func (o *Options) lockFile() string { return path.Join(o.Local, LockFile) }
-
-// pendingLock returns the path of the lock of a build that is being written.
-func (o *Options) pendingLock() string {
-	if o.Local == "" {
-		return PendingLock
+// Locks returns the paths of the lock and of the one that is being written of the project in a
+// folder; "": of the team's.
+func Locks(local string) (lock, pending string) {
+	if local == "" {
+		return LockFile, PendingLock
 	}
-	return path.Join(o.Local, path.Base(PendingLock))
+	return path.Join(local, LockFile), path.Join(local, path.Base(PendingLock))
+}
+
+func (o *Options) lockFile() string {
+	lock, _ := Locks(o.Local)
+	return lock
+}
+
+func (o *Options) pendingLock() string {
+	_, pending := Locks(o.Local)
+	return pending
 }
 
 // Build is what a build wants on disk.

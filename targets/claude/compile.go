@@ -78,7 +78,7 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 		}
 	}
 	for _, x := range r.Native {
-		if g := besideCan(x); g != "" && x.Target == (claude{}).Name() && c.leaves(g) && !e.limitedInModes(r, g) {
+		if g := besideCan(x); g != "" && x.Target == New().Name() && c.leaves(g) && !e.limitedInModes(r, g) {
 			c.native = append(c.native, g)
 		}
 	}
@@ -119,7 +119,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	c.losesNamed()
 	c.losesOpened()
 	for _, x := range r.Native {
-		if x.Target == (claude{}).Name() {
+		if x.Target == New().Name() {
 			c.ownRule(x)
 		}
 	}

@@ -17,10 +17,10 @@ func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }
 // folder, where Claude Code does not read them.
 func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.Shared && !e.elsewhere }
 
-// everybody builds the project's settings file. It reports false where there is nothing to
+// everybody builds the project's settings file, or one person's. It reports false where there is nothing to
 // say. The file is the baseline role's, whole. Without a baseline it has what all roles deny:
 // a session that names no role is nobody's.
-func (e *emitter) everybody() (contract.File, bool) {
+func (e *emitter) everybody(file string) (contract.File, bool) {
 	var settings contract.Object
 	if r := e.in.Project.Role(e.baseline); r != nil {
 		c := e.compile(r)
@@ -44,7 +44,7 @@ func (e *emitter) everybody() (contract.File, bool) {
 	if len(settings) == 0 {
 		return contract.File{}, false
 	}
-	return contract.File{Path: format.ProjectSettings, Data: contract.JSON(settings), Places: settingsPlaces}, true
+	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces}, true
 }
 
 // allowedByAll returns what came out for the baseline role without the rules that not every

@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
 	"modec.dev/modec/targets/claude/importer"
 	"modec.dev/modec/targets/claude/model"
@@ -14,10 +15,15 @@ import (
 
 // claude joins the emitter with the model, the importer and the hook, which do not know
 // each other.
-type claude struct{}
+type claude struct {
+	settings string // the file of the project's own sessions
+}
 
 // New returns the target.
-func New() contract.Target { return claude{} }
+func New() contract.Target { return claude{format.ProjectSettings} }
+
+// ForOne returns the target that writes the settings of one person in place of the team's.
+func (claude) ForOne() contract.Target { return claude{format.LocalSettings} }
 
 // Codes documents the codes of the emitter, the model and the importer.
 func (claude) Codes() []diag.Doc {
