@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/suggest"
 )
 
@@ -28,6 +30,7 @@ type migrateCmd struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files, or a folder to search. Default: the project."`
 	From     string   `placeholder:"FORMAT" help:"Whose files these are: auto, ${formats}. Default: auto."`
 	Out      string   `placeholder:"DIR" default:"modec" help:"The folder of the new source, relative to the project."`
+	Local    bool     `help:"Import your personal files, into modec/local/, which git ignores."`
 	User     bool     `help:"Import your home folder too: global modes, user settings, Cursor's own list."`
 	Approved []string `placeholder:"GROUP" help:"Tool groups that your agent approves without a question."`
 	Repair   bool     `help:"Mend what the agent itself would refuse to load, and list what was mended."`
@@ -52,7 +55,8 @@ files do, nothing is written. At the end, every decision of the original files i
 with what is built from it.
 
 A source is the team's. What belongs to one person is not read: .claude/settings.local.json, and files of agents
-that git ignores. With --user, what your home folder says becomes part of the source.
+that git ignores. With --local, only these are read, into a source of your own: modec/local/, which git ignores.
+modec build then makes them from it. With --user, what your home folder says becomes part of the source.
 
 A secret never enters the source. A server whose entry states one is imported as external: its entry stays as it is,
 and the report says how to put a reference in the place of the secret.
@@ -66,6 +70,7 @@ Examples:
   modec migrate --dry-run
   modec migrate --approved read,edit
   modec migrate .roomodes --repair
+  modec migrate --local
   modec migrate --user --from cursor
   modec migrate --from claude-args -- claude --permission-mode plan --allowedTools "Bash(npm test *)"`
 }
@@ -96,6 +101,12 @@ func (c *migrateCmd) Run(e *env) error {
 		return errors.New("a build or a clean was interrupted here, and some files are as modec wrote them: " +
 			"`modec build` finishes it, or `modec clean` gives yours back; then migrate")
 	}
+	if c.Local {
+		var err error
+		if e, err = c.own(e); err != nil {
+			return err
+		}
+	}
 	req, err := c.request(e)
 	if err != nil {
 		return err
@@ -119,6 +130,9 @@ func (c *migrateCmd) Run(e *env) error {
 	}
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
+	}
+	if err := e.keepsApart(res.Compiled); err != nil {
+		return err
 	}
 	c.advise(e, res.Report.Seen)
 	found := &suggest.Result{}
@@ -234,14 +248,15 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 	if c.folder != e.dir {
 		return 0, nil
 	}
-	lock, _ := os.ReadFile(filepath.Join(e.dir, output.LockFile))
+	name, _ := output.Locks(e.local)
+	lock, _ := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
 	built := output.Built(lock)
-	record, earlier := originals.Load(e.dir), map[string][]byte{}
+	record, earlier := originals.Load(e.home(e.dir)), map[string][]byte{}
 	for _, name := range res.Report.Files {
 		data, err := root.ReadFile(name)
 		if err != nil || built(name) { // of the home folder, or modec's own
@@ -272,7 +287,8 @@ func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok b
 	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
 		return nil, false
 	}
-	for _, name := range []string{config.File, output.LockFile} {
+	lock, _ := output.Locks(e.local)
+	for _, name := range []string{path.Join(e.local, config.File), lock} {
 		if _, err := fs.Stat(req.Root, name); err != nil {
 			return nil, false
 		}
@@ -442,9 +458,12 @@ func patched(files, patches []contract.File) []contract.File {
 // request checks what was asked for.
 func (c *migrateCmd) request(e *env) (migrate.Request, error) {
 	req := migrate.Request{Name: filepath.Base(e.dir), Targets: e.targets, Repair: c.Repair,
-		Out: filepath.ToSlash(filepath.Clean(c.Out)), Today: time.Now().UTC(), Seed: verifySeed}
+		Out: filepath.ToSlash(filepath.Clean(c.Out)), Local: e.local, Today: time.Now().UTC(), Seed: verifySeed}
 	if !fs.ValidPath(req.Out) || req.Out == "." {
 		return req, fmt.Errorf("--out: got %q, want a folder inside the project", c.Out)
+	}
+	if e.local != "" {
+		req.Out, req.Options = e.local, unhooked(req.Targets)
 	}
 	formats := migrate.Formats(req.Targets)
 	if c.From != "" && c.From != "auto" {
@@ -545,4 +564,35 @@ func named(e *env, paths []string) (folder string, files []string, err error) {
 		files = append(files, filepath.ToSlash(rel))
 	}
 	return folder, files, nil
+}
+
+// own returns the surroundings of one's own project, which a migration makes or changes.
+func (c *migrateCmd) own(e *env) (*env, error) {
+	if len(c.Paths) > 0 || c.User || c.From == "claude-args" || c.Out != "modec" {
+		return nil, fmt.Errorf("--local reads your personal files of the project into %s: leave out other files, "+
+			"--user and --out", source.Local)
+	}
+	if _, ok := e.folder(e.dir); !ok {
+		return nil, fmt.Errorf("there is no %s here, beside which you could keep what you permit to yourself: "+
+			"`modec migrate` or `modec init` writes one", config.File)
+	}
+	own, err := e.own()
+	if own == nil && err == nil {
+		own = e.ofOne()
+	}
+	return own, err
+}
+
+// unhooked returns the options of targets by which their files have no hooks: these would read a policy
+// that the team shares.
+func unhooked(all []contract.Target) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, t := range all {
+		for _, o := range t.Options() {
+			if o.Name == "hooks" {
+				out[t.Name()] = map[string]any{o.Name: false}
+			}
+		}
+	}
+	return out
 }

@@ -27,6 +27,7 @@ import (
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/resolve"
+	"modec.dev/modec/compiler/source"
 )
 
 // Request says what to migrate.
@@ -43,8 +44,11 @@ type Request struct {
 	Approved []ir.Group
 	Repair   bool
 	Out      string // the folder of the data files, relative to Root
-	Today    time.Time
-	Seed     uint64
+	// Local is the folder below Root of one's own project, for which only the files are read that belong
+	// to one person; "": the team's, for which they are not.
+	Local string
+	Today time.Time
+	Seed  uint64
 	// Options are settings of [targets.NAME], by the target's name. They win over those
 	// of the importer.
 	Options map[string]map[string]any
@@ -164,7 +168,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	}
 	targets := in.config.names()
 	compiled, list := compiler.Compile(ctx, compiler.Request{
-		FS: tree, Targets: req.Targets, Only: targets, Today: req.Today,
+		FS: tree, Local: req.Local, Targets: req.Targets, Only: targets, Today: req.Today,
 	})
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, nil, diags
@@ -177,6 +181,9 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	return res, found, append(diags, list...)
 }
 
+// config returns the path of the project's modec.toml.
+func (req *Request) config() string { return path.Join(req.Local, config.File) }
+
 // AgentFiles returns the files of a project that [Run] would import, sorted.
 func AgentFiles(ctx context.Context, req Request) []string {
 	in, _ := read(ctx, of(req), nil)
@@ -186,7 +193,7 @@ func AgentFiles(ctx context.Context, req Request) []string {
 
 // of returns a request for all that a project has.
 func of(req Request) Request {
-	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored}
+	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored, Local: req.Local}
 }
 
 // Importable returns the files of a project of which [Run] would make modes, roles or servers, or
@@ -210,9 +217,9 @@ type imports struct {
 	personal  map[string]bool // files that were not read, since they belong to one person
 }
 
-// read lets each target import the files that the team shares.
+// read lets each target import the files that the team shares, or one person's own.
 func read(ctx context.Context, req Request, guards []string) (in *imports, diags diag.List) {
-	team := shared(req)
+	team := readable(req)
 	for {
 		in, diags = importAll(req, team, guards)
 		in.personal = team.personal
@@ -225,7 +232,7 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 // importAll lets each target import its files below a root.
 func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
-	source := contract.Source{
+	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
 		Approved: req.Approved, Guards: guards, Repair: req.Repair,
 	}
@@ -236,7 +243,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		if !ok || req.From != "" && formats[req.From] != im {
 			continue
 		}
-		got, list := im.Import(source)
+		got, list := im.Import(from)
 		for i := range list {
 			list[i].Target = cmp.Or(list[i].Target, t.Name())
 		}
@@ -257,15 +264,15 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		maps.Copy(options, req.Options[t.Name()])
 		in.config.targets = append(in.config.targets, configTarget{t.Name(), options})
 	}
-	in.finish(len(in.allTargets(req.Root)) > 1)
+	in.finish(len(in.allTargets(req)) > 1)
 	return in, diags
 }
 
 // allTargets returns the names of the targets of the new project, those of a modec.toml that
 // is there included.
-func (in *imports) allTargets(root fs.FS) []string {
+func (in *imports) allTargets(req Request) []string {
 	names := in.config.names()
-	text, err := contract.ReadImport(root, config.File)
+	text, err := contract.ReadImport(req.Root, req.config())
 	if err != nil {
 		return names
 	}
@@ -289,9 +296,12 @@ func (in *imports) check(req Request, seen []Seen) (diags diag.List) {
 	}
 	p := in.project
 	if len(diags) == 0 && len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
+		what, hint := "file", "name the files, or look into the home folder as well with `--user`"
+		if req.Local != "" {
+			what, hint = "personal file", "`modec help targets` says which files are personal"
+		}
 		found := diags.Errorf(diag.NothingToMigrate, diag.Pos{},
-			"found no file of an agent with a mode, a role or a server").
-			Hint("name the files, or look into the home folder as well with `--user`")
+			"found no %s of an agent with a mode, a role or a server", what).Hint(hint)
 		for _, n := range in.notes {
 			what := n.What + ": "
 			if n.What == n.Pos.File {
@@ -316,13 +326,16 @@ func (in *imports) render(req Request) ([]contract.File, memfs.FS, diag.List) {
 		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
 		return nil, nil, diags
 	}
-	tree, hasConfig, diags := existing(req.Root, req.Out)
+	tree, hasConfig, diags := existing(req)
 	if !hasConfig {
 		data, err := in.config.toml(in.project, req.Out)
 		if err != nil {
-			diags.Errorf(diag.BadModel, diag.Pos{File: config.File}, "%v", err)
+			diags.Errorf(diag.BadModel, diag.Pos{File: req.config()}, "%v", err)
 		}
-		files = append(files, contract.File{Path: config.File, Data: data})
+		files = append(files, contract.File{Path: req.config(), Data: data})
+		if req.Local != "" {
+			files = append(files, contract.File{Path: path.Join(req.Local, ".gitignore"), Data: []byte("*\n")})
+		}
 	}
 	for _, f := range files {
 		tree[f.Path] = f.Data
@@ -464,14 +477,15 @@ func guardCovers(guard, pattern string) bool {
 
 // existing returns the project that is already there, so that the new files
 // compile beside it.
-func existing(root fs.FS, out string) (tree memfs.FS, hasConfig bool, diags diag.List) {
+func existing(req Request) (tree memfs.FS, hasConfig bool, diags diag.List) {
+	root, out := req.Root, req.Out
 	tree = memfs.FS{}
-	text, err := contract.ReadImport(root, config.File)
+	text, err := contract.ReadImport(root, req.config())
 	if err != nil {
 		return tree, false, nil
 	}
-	tree[config.File] = text
-	if folder, ok := sourceFolder(text); ok && path.Clean(folder) != path.Clean(out) {
+	tree[req.config()] = text
+	if folder, ok := sourceFolder(text); ok && req.Local == "" && path.Clean(folder) != path.Clean(out) {
 		diags.Errorf(diag.BadConfig, diag.Pos{File: config.File},
 			"the source of this project is in %q, not in %q", folder, out).
 			Hintf("write there with `--out %s`", folder)
@@ -551,7 +565,7 @@ type inventoryTable struct {
 // toml writes modec.toml, a paragraph for each part.
 func (c *projectConfig) toml(p *ir.Project, out string) ([]byte, error) {
 	top := projectTable{Name: c.name}
-	if out != defaultSource {
+	if out != defaultSource && out != source.Local {
 		top.Source = out
 	}
 	if p.Role(c.baseline) != nil {

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/output"
 )
 
 // team is a project without the files that belong to one person: a source is shared, and what
 // somebody permits to themselves is no rule of the team's. These are the files whose kind says
-// so, and those that git ignores.
+// so, and those that git ignores. For one's own project it is the other way round.
 type team struct {
 	fs.FS
 	personal map[string]bool // files that are not there for an importer
@@ -22,9 +23,13 @@ type team struct {
 	opened   map[string]bool // files that were read since git was asked last
 }
 
-// shared returns the project of a request without the files whose kind is personal.
-func shared(req Request) *team {
-	t := &team{FS: req.Root, personal: map[string]bool{}, named: map[string]bool{}, opened: map[string]bool{}}
+// readable returns the project of a request without the files whose kind is personal.
+func readable(req Request) *team {
+	t := &team{FS: req.Root,
+		personal: map[string]bool{}, named: map[string]bool{}, opened: map[string]bool{}}
+	if req.Local != "" {
+		return t
+	}
 	for _, f := range req.Files {
 		t.named[path.Clean(f)] = true
 	}
@@ -50,12 +55,22 @@ func shared(req Request) *team {
 // hide takes the files out that were read and that git ignores. It reports whether there were any:
 // in their place an importer may read others.
 func (t *team) hide(ctx context.Context, req Request) (found bool) {
+	var ignored []string
 	names := slices.Sorted(maps.Keys(t.opened))
 	clear(t.opened)
-	if req.Ignored == nil || len(names) == 0 {
+	if len(names) == 0 || req.Ignored == nil && req.Local == "" {
 		return false
 	}
-	for _, name := range req.Ignored(ctx, names) {
+	if req.Ignored != nil {
+		ignored = req.Ignored(ctx, names)
+	}
+	if req.Local != "" {
+		built := builtBy(req.Root, output.LockFile)
+		ignored = slices.DeleteFunc(names, func(name string) bool {
+			return !built(name) && (slices.Contains(ignored, name) || contract.IsPrivate(req.Targets, name))
+		})
+	}
+	for _, name := range ignored {
 		found = found || !t.personal[name]
 		t.personal[name] = true
 	}
@@ -63,7 +78,8 @@ func (t *team) hide(ctx context.Context, req Request) (found bool) {
 }
 
 var errPersonal = errors.New("it is personal, and the source is the team's: " +
-	"write what everybody should have into a file that git does not ignore, and import that one")
+	"write what everybody should have into a file that git does not ignore, and import that one; " +
+	"`modec migrate --local` imports what is yours, for you alone")
 
 // absent returns the error with which a personal file is not there, nil for any other.
 func (t *team) absent(op, name string) error {
@@ -108,6 +124,12 @@ func (t *team) ReadDir(name string) ([]fs.DirEntry, error) {
 // ignoredWhy is said of an agent's file that git ignores.
 const ignoredWhy = "personal, since git ignores it: it stays in force for you, and the team's source does not have it"
 
+// builtBy returns whether a build wrote a path, as the lock at another path says.
+func builtBy(root fs.FS, lock string) func(path string) bool {
+	data, _ := contract.ReadImport(root, lock)
+	return output.Built(data)
+}
+
 // ofOne names the personal files that are there. Those that modec built are everybody's.
 func (s *search) ofOne(root fs.FS, personal map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(personal)) {
@@ -124,6 +146,7 @@ func (s *search) ofOne(root fs.FS, personal map[string]bool) {
 		if k.Reason == contract.Private {
 			x.Why = k.Why
 		}
+		x.Why += "; `modec migrate --local` imports it for you alone"
 		s.out = append(s.out, x)
 	}
 }
