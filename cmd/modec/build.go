@@ -314,7 +314,10 @@ func mended(drift []output.Change) string {
 	case len(drift) == 0:
 		return ""
 	case slices.ContainsFunc(drift, theirs):
-		return "move what people changed into the source, or `modec build --force`, which keeps a copy of it"
+		return "move what people changed into the source (`modec migrate` offers a patch), " +
+			"or `modec build --force`, which keeps a copy of it"
+	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):
+		return "`modec migrate` offers what people added as a patch of the source, `modec build` keeps it beside it"
 	}
 	return "modec build"
 }

@@ -99,7 +99,8 @@ var states = map[output.State]diag.Diagnostic{
 	output.Stale: {Code: diag.Stale, Message: "this file is stale: modec wrote it from another source",
 		Hint: "`modec build` writes it again"},
 	output.Edited: {Code: diag.Edited, Message: "somebody edited this file since modec wrote it",
-		Hint: "move the change into the source, or `modec build --force`, which keeps a copy of it"},
+		Hint: "move the change into the source (`modec migrate` offers a patch), " +
+			"or `modec build --force`, which keeps a copy of it"},
 	output.Foreign: {Code: diag.NotOurs, Message: "modec did not write this file, or an entry of it",
 		Hint: "`modec migrate` takes it over, `modec build --force` overwrites it"},
 	output.Orphaned: {Code: diag.Orphaned, Message: "the source no longer compiles to this file, or to an entry of it",

@@ -35,7 +35,7 @@ type migrateCmd struct {
 	Approved []string `placeholder:"GROUP" help:"Tool groups that your agent approves without a question."`
 	Repair   bool     `help:"Mend what the agent itself would refuse to load, and list what was mended."`
 	Suggest  bool     `help:"Also show where the new source permits more than it seems to need."`
-	Apply    bool     `help:"Write the patches of the suggestions too."`
+	Apply    bool     `help:"Write the patches too: of the suggestions, and of what people changed after a build."`
 	DryRun   bool     `help:"Write nothing; print the report."`
 	Force    bool     `help:"Overwrite files of the source that exist already."`
 
@@ -50,9 +50,8 @@ places are reported and the stricter one holds.
 Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
 user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
 command, web, mcp and modes. What only one target can say is kept for that one. Every file of an agent that is
-there and not imported is listed with the reason (modec help targets). Where the source says already what the
-files do, nothing is written. At the end, every decision of the original files is compared with the new source and
-with what is built from it.
+there and not imported is listed with the reason (modec help targets). At the end, every
+decision of the original files is compared with the new source and with what is built from it.
 
 A source is the team's. What belongs to one person is not read: .claude/settings.local.json, and files of agents
 that git ignores. With --local, only these are read, into a source of your own: modec/local/, which git ignores.
@@ -64,11 +63,17 @@ and the report says how to put a reference in the place of the secret.
 The originals of what was imported are kept for you, outside the repository: the next build takes these files
 over, and modec clean puts them back, to the byte.
 
+In a project that was built, migrate compares the agents' files with what the source makes of them and prints what
+people changed since as a patch of the source: rules, servers, modes, subagents, texts. --apply writes it, and the
+next build takes the files over. What the patch permits more is listed under widens, and what no patch can say under
+not-patched, with its place and the reason. Where the source says already what the files do, nothing is offered.
+
 With --from claude-args, a command line of Claude Code is imported: write it after --.
 
 Examples:
   modec migrate --dry-run
   modec migrate --approved read,edit
+  modec migrate --apply
   modec migrate .roomodes --repair
   modec migrate --local
   modec migrate --user --from cursor
@@ -82,9 +87,11 @@ func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
 // migrateReport is the JSON of a migration.
 type migrateReport struct {
 	envelope
-	Status  string   `json:"status" enum:"ok,dry-run,current,nothing" jsonschema:"only ok wrote something"`
+	Status  string   `json:"status" enum:"ok,dry-run,current,nothing,edited" jsonschema:"written says of what"`
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
+	Edits       []migrate.Edit       `json:"edits,omitempty" jsonschema:"what people changed in files that modec wrote"`
+	Widens      []string             `json:"widens,omitempty" jsonschema:"what these edits permit more"`
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
 	Patches     []patch              `json:"patches,omitempty"`
 	Diagnostics diag.List            `json:"diagnostics"`
@@ -116,8 +123,16 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	defer end()
-	if files, ok := c.current(e, &req); ok {
-		return c.nothing(e, &req, files, "current", "the source says already what these files do", nil)
+	switch {
+	case !c.again(e, &req):
+	case e.local != "":
+		if files, ok := c.current(e, &req); ok {
+			return c.nothing(e, &req, files, "current", saysAlready, nil)
+		}
+	default:
+		if found, err := c.edits(e, &req); found || err != nil {
+			return err
+		}
 	}
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
@@ -281,18 +296,26 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 	return n, record.Save()
 }
 
-// current returns the files of the agents, and whether they are those that the project's own source
-// makes: none is missing, changed or unknown to it, and no entry that people added permits more.
-func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok bool) {
+// again reports whether a project that was built is imported as a whole.
+func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
-		return nil, false
+		return false
 	}
 	lock, _ := output.Locks(e.local)
 	for _, name := range []string{path.Join(e.local, config.File), lock} {
 		if _, err := fs.Stat(req.Root, name); err != nil {
-			return nil, false
+			return false
 		}
 	}
+	return true
+}
+
+// saysAlready is why nothing is imported again.
+const saysAlready = "the source says already what these files do"
+
+// current returns the files of the agents that are one person's, and whether they are those that the
+// person's own source makes.
+func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok bool) {
 	of := e.request()
 	of.FS = req.Root
 	res, diags := compiler.Compile(e.ctx, of)
@@ -305,8 +328,9 @@ func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok b
 	}
 	files = migrate.AgentFiles(e.ctx, *req)
 	for _, f := range files {
-		i := slices.IndexFunc(changes, func(c output.Change) bool { return c.Path == f })
-		if i < 0 && !c.taken(e, *req, f, res.Project) || i >= 0 && changes[i].Action != output.Unchanged {
+		if !slices.ContainsFunc(changes, func(c output.Change) bool {
+			return c.Path == f && c.Action == output.Unchanged
+		}) {
 			return nil, false
 		}
 	}
@@ -355,11 +379,9 @@ func (c *migrateCmd) nothing(
 	seen := migrate.Look(e.ctx, *req)
 	c.advise(e, seen)
 	if e.ui.json {
-		none := []string{}
-		return e.ui.emit(migrateReport{envelope: e.ui.envelope(), Status: status, Written: none,
-			Report: &migrate.Report{Files: files, Targets: none, Modes: none, Roles: none, Servers: none,
-				Notes: []contract.Note{}, Seen: seen, Silent: none, Proof: []migrate.Proof{}},
-			Diagnostics: append(diag.List{}, diags...)})
+		report := without(e, status, files, diags)
+		report.Seen = seen
+		return e.ui.emit(report)
 	}
 	if len(files) > 0 {
 		e.ui.printf("%-12s %s\n", "read", diag.Clean(strings.Join(files, ", ")))
@@ -377,6 +399,15 @@ func (c *migrateCmd) nothing(
 		e.ui.note("next: modec init\n")
 	}
 	return nil
+}
+
+// without returns the report of a run that imported nothing.
+func without(e *env, status string, files []string, diags diag.List) migrateReport {
+	none := []string{}
+	return migrateReport{envelope: e.ui.envelope(), Status: status, Written: none,
+		Report: &migrate.Report{Files: files, Targets: none, Modes: none, Roles: none, Servers: none,
+			Notes: []contract.Note{}, Seen: []migrate.Seen{}, Silent: none, Proof: []migrate.Proof{}},
+		Diagnostics: append(diag.List{}, diags...)}
 }
 
 // advise adds the commands that import what a migration leaves out.

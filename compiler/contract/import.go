@@ -53,6 +53,9 @@ type Source struct {
 	// Repair corrects what the agent itself refuses to load, with a note for each
 	// correction.
 	Repair bool
+	// Ours reads files with a hook of modec's too, as if it were not there: to compare what such a
+	// file says with what modec wrote into it.
+	Ours bool
 }
 
 // Imported is what an importer understood.

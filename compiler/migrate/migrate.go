@@ -56,6 +56,8 @@ type Request struct {
 	Ignored func(ctx context.Context, paths []string) []string
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
+
+	ours bool // contract.Source.Ours
 }
 
 // Result is a migrated project.
@@ -104,15 +106,17 @@ func (s Share) Percent() float64 {
 // Taken names what of a file the new source stands for: its rules as they are written, and its
 // servers. What was left as it is is not among them, nor is a deny or an ask that was refused. An
 // allow that was refused is: in its file it would permit what the source does not.
-func (r *Result) Taken(file string) (names []string) {
-	for _, n := range r.Report.Notes {
+func (r *Result) Taken(file string) []string { return taken(r.Report.Notes, r.started, file) }
+
+func taken(notes []contract.Note, started map[string][]string, file string) (names []string) {
+	for _, n := range notes {
 		holds := strings.HasPrefix(n.What, "deny ") || strings.HasPrefix(n.What, "ask ")
 		stays := n.Kind == contract.Left || n.Kind == contract.Secret
 		if n.Rule && n.Pos.File == file && !stays && (n.Kind != contract.Refused || !holds) {
 			names = append(names, n.What)
 		}
 	}
-	return append(names, r.started[file]...)
+	return append(names, started[file]...)
 }
 
 // Formats returns the formats that From may name, with the importer of each.
@@ -234,7 +238,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
 	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
-		Approved: req.Approved, Guards: guards, Repair: req.Repair,
+		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours,
 	}
 	var diags diag.List
 	formats := Formats(req.Targets)

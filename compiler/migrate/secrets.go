@@ -73,7 +73,7 @@ func (w *withholder) server(s *ir.Server) {
 	w.Note(contract.Secret, s.Pos, "server "+s.Name, strings.Join(places, ", "), fmt.Sprintf(
 		"it states a secret in clear text, so that the entry stays in this file and the source has its name and shape "+
 			"alone; to import the server, write %s in its place, set the variable where the agent runs, and run "+
-			"`modec migrate --force`", strings.Join(slices.Compact(refs), ", ")))
+			"`modec build && modec migrate --apply`", strings.Join(slices.Compact(refs), ", ")))
 	*s = ir.Server{
 		Name: s.Name, Pos: s.Pos, Type: ir.External, Place: ir.Place{Targets: []string{w.target}, As: s.As},
 		DefaultEnabled: s.DefaultEnabled, Tools: s.Tools, Entries: entries,
@@ -117,7 +117,7 @@ func (w *withholder) mode(m ir.Mode) bool {
 			if alone {
 				w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key, "it states a secret in clear text, so that the "+
 					"mode is not imported and its file stays as it is: set a variable in its place, and run "+
-					"`modec migrate --force`")
+					"`modec build && modec migrate --apply`")
 				w.forget(m.Slug)
 				return true
 			}

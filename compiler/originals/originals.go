@@ -31,6 +31,9 @@ type Record struct {
 	Root    string `json:"root"` // the project's folder, without symbolic links
 	// Files are the originals by their path below the root.
 	Files map[string]File `json:"files"`
+	// Edits are files of modec's as people changed them, of which the source says everything since:
+	// the next build takes them over too.
+	Edits map[string]File `json:"edits,omitempty"`
 
 	place string
 }
@@ -49,7 +52,7 @@ func Load(root string) *Record {
 	root = resolved(root)
 	r := &Record{place: place("originals", root)}
 	if json.Unmarshal(record.Read(r.place), r) != nil || r.Version != version || r.Root != root {
-		r.Files = nil
+		r.Files, r.Edits = nil, nil
 	}
 	if r.Files == nil {
 		r.Files = map[string]File{}
@@ -92,6 +95,15 @@ func (r *Record) Elsewhere(path string, such func(data []byte) bool) (data []byt
 		}
 	}
 	return data, root
+}
+
+// Edit returns a file of modec's as somebody changed it, of which the source says everything.
+func (r *Record) Edit(path string) (File, bool) {
+	if r == nil {
+		return File{}, false
+	}
+	f, ok := r.Edits[path]
+	return f, ok
 }
 
 // Save writes a record to its place. It fails where the user has no folder for it.

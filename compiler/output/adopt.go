@@ -35,6 +35,31 @@ func (w *writer) takenOver(p string, have []byte) (originals.File, bool) {
 	return o, ok && bytes.Equal(o.Data, have)
 }
 
+// said returns a file of modec's that somebody changed, as long as it is as the source came to say it.
+func (w *writer) said(p string, have []byte) (originals.File, bool) {
+	if have == nil {
+		return originals.File{}, false
+	}
+	o, ok := w.record().Edit(p)
+	return o, ok && bytes.Equal(o.Data, have)
+}
+
+// forgetEdits takes the edits that were taken over out of the record: the same edit is one again after
+// the source has changed.
+func (w *writer) forgetEdits(changes []Change) error {
+	r, n := w.record(), 0
+	for i := range changes {
+		if _, ok := r.Edit(changes[i].Path); ok {
+			delete(r.Edits, changes[i].Path)
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return r.Save()
+}
+
 // untouched reports whether an interrupted build did not come as far as a file of a person's.
 func (w *writer) untouched(p string) bool {
 	if w.pending == nil || w.settled.Artifacts[p] != "" {

@@ -89,6 +89,20 @@ func Built(lock []byte) func(path string) bool {
 	return func(path string) bool { return err == nil && l.Artifacts[path] != "" }
 }
 
+// AsBuilt returns whether bytes are those that the last build left at a path, as the bytes of the
+// lock say. Of a file that people write too that is known where it was adopted.
+func AsBuilt(lock []byte) func(path string, data []byte) bool {
+	l, err := parseLock(lock)
+	return func(path string, data []byte) bool {
+		if err != nil {
+			return false
+		}
+		_, hash := splitArtifact(l.Artifacts[path])
+		sum := Sum(data)
+		return hash == sum || l.Adopted[path].Built == sum
+	}
+}
+
 // artifactLine is the value of one line: "roo sha256:…".
 func artifactLine(target, hash string) string { return target + " " + hash }
 

@@ -26,7 +26,7 @@ func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint 
 		case x.Edited:
 			diags.Errorf(diag.Edited, at,
 				"somebody edited the entry %q since modec wrote it; modec leaves it alone", x.Place).
-				Hint("move the change into the source, or `--force` overwrites it").Target(name)
+				Hint(movesIn).Target(name)
 		default:
 			diags.Errorf(diag.NotOurs, at, "modec did not write the entry %q and leaves it alone", x.Place).
 				Hint(hint).Target(name)

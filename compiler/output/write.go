@@ -420,6 +420,8 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 			of.Places = w.settled.Adopted[p].Places
 		}
 		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
+	} else if o, ok := w.said(p, have); ok {
+		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
 	}
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
@@ -507,6 +509,9 @@ func (w *writer) inTheWay(p, target string) {
 		Target(target)
 }
 
+// movesIn says what becomes of an edit.
+const movesIn = "move the change into the source (`modec migrate` offers a patch), or `--force` overwrites it"
+
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
 // not write it or that it changed since.
 func (w *writer) mine(c *Change) bool {
@@ -522,7 +527,11 @@ func (w *writer) mine(c *Change) bool {
 			}
 		}
 	}
-	if _, ok := w.takenOver(c.Path, c.have); ok {
+	_, ok := w.takenOver(c.Path, c.have)
+	if !ok {
+		_, ok = w.said(c.Path, c.have)
+	}
+	if ok {
 		c.State = Stale
 		return true
 	}
@@ -538,7 +547,7 @@ func (w *writer) mine(c *Change) bool {
 			Hint("nobody edits it by hand: `modec build --force` writes it again").Target(c.Target)
 	case recorded:
 		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
-			Hint("move the change into the source, or `--force` overwrites it").Target(c.Target)
+			Hint(movesIn).Target(c.Target)
 	default:
 		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `--force` overwrites it").Target(c.Target)
@@ -575,7 +584,7 @@ func (w *writer) apply(b Build, changes []Change) error {
 	}
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
-		return w.remove(w.opt.pendingLock())
+		return errors.Join(w.remove(w.opt.pendingLock()), w.forgetEdits(changes))
 	}
 	if err := w.keepSettled(); err != nil {
 		return err
@@ -594,7 +603,7 @@ func (w *writer) apply(b Build, changes []Change) error {
 		return err
 	}
 	w.prune(w.opt.pendingLock()) // no hook reads a policy beside it
-	return nil
+	return w.forgetEdits(changes)
 }
 
 // changed returns what changes as a transaction.

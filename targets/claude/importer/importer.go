@@ -212,7 +212,7 @@ func newLayer(at string, data []byte) format.Layer {
 // written reports, with a note, whether modec wrote a file with a hook. The hook holds
 // more than the file's rules, and its source is there already.
 func (im *importer) written(at string, data []byte) bool {
-	if !strings.Contains(string(data), "modec hook claude --model") {
+	if im.src.Ours || !strings.Contains(string(data), "modec hook claude --model") {
 		return false
 	}
 	im.out.Note(contract.Left, diag.Pos{File: at}, "", path.Base(at),

@@ -31,7 +31,7 @@ func (im *importer) profile(dir string) {
 		return
 	}
 	hooks, err := contract.ReadImport(im.src.Root, path.Join(dir, format.HooksFile))
-	if err == nil && strings.Contains(string(hooks), ownHook) {
+	if err == nil && strings.Contains(string(hooks), ownHook) && !im.src.Ours {
 		im.out.Note(contract.Left, at, "", base, "modec wrote it: its hook decides by a source that is there already")
 		return
 	}

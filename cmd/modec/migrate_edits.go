@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/originals"
+	"modec.dev/modec/compiler/output"
+)
+
+// edits offers what people changed in the agents' files as a patch of the source, or says that there
+// is nothing. It reports whether it said all that there is to say.
+func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error) {
+	record := originals.Load(e.dir)
+	was, diags := migrate.Edits(e.ctx, *req, e.request(), record)
+	if diags.HasErrors() {
+		return false, nil // what is wrong with the source or a file, the import says
+	}
+	others := *req
+	others.Targets = slices.DeleteFunc(slices.Clone(req.Targets), func(t contract.Target) bool {
+		return slices.ContainsFunc(was.Before.Outputs, func(o contract.Artifacts) bool { return o.Target == t })
+	})
+	switch files := migrate.AgentFiles(e.ctx, *req); {
+	case len(was.Edits) > 0:
+	case !slices.ContainsFunc(migrate.AgentFiles(e.ctx, others), func(f string) bool {
+		return !c.taken(e, *req, f, was.Before.Project)
+	}):
+		return true, c.nothing(e, req, files, "current", saysAlready, nil)
+	default:
+		return false, nil
+	}
+	widens, err := widened(was)
+	if err != nil {
+		return true, err
+	}
+	var texts []string // before they are written
+	for _, f := range was.Files {
+		have, err := fs.ReadFile(req.Root, f.Path)
+		if err != nil {
+			have = nil
+		}
+		texts = append(texts, patchOf(f.Path, have, f.Data))
+	}
+	if c.Apply && !c.DryRun && len(was.Files) > 0 {
+		if diags := e.put(was.Files, output.ReplaceExisting); diags.HasErrors() {
+			return true, e.ui.fail(diags)
+		}
+		if record.Edits == nil {
+			record.Edits = map[string]originals.File{}
+		}
+		maps.Copy(record.Edits, was.Said)
+		if err := record.Save(); err != nil {
+			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build may need --force\n", diag.Clean(err.Error()))
+		}
+	}
+	if e.ui.json {
+		report := without(e, "edited", []string{}, diags)
+		report.Edits, report.Widens, report.Patches = was.Edits, widens, patches(was.Files)
+		if c.Apply && !c.DryRun {
+			for _, f := range was.Files {
+				report.Written = append(report.Written, f.Path)
+			}
+		}
+		return true, e.ui.emit(report)
+	}
+	c.tellEdits(e, was, texts, widens)
+	return true, nil
+}
+
+// widened returns what a source with the edits permits more, a line each.
+func widened(was *migrate.Edited) (lines []string, err error) {
+	report, err := diff.Projects(was.Before.Policy, was.Compiled.Policy, verifySeed)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range report.Changes {
+		if x.Kind == diff.Widened {
+			lines = append(lines, x.Subject+": "+action(&x))
+		}
+	}
+	return lines, nil
+}
+
+// tellEdits prints the edits and the patch.
+func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []string) {
+	for _, x := range was.Edits {
+		word, why := "edited", ""
+		if x.Why != "" {
+			word, why = "not-patched", ": "+x.Why
+		}
+		e.ui.printf("%-12s %s %s\n", word, diag.Clean(x.Pos.String()), diag.Clean(x.What+why))
+	}
+	for _, text := range texts {
+		e.ui.unified(text)
+	}
+	for _, line := range widens {
+		e.ui.printf("widens: %s\n", diag.Clean(line))
+	}
+	switch {
+	case len(was.Files) == 0:
+		e.ui.note("no patch says this: change the source itself\n")
+	case c.Apply && !c.DryRun:
+		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
+	default:
+		e.ui.note("next: modec migrate --apply writes this into the source\n")
+	}
+}

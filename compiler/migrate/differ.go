@@ -1,0 +1,540 @@
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// differ finds what one target's files say otherwise.
+type differ struct {
+	target   contract.Target
+	source   *ir.Project
+	dialects []contract.Dialect
+	only     bool   // there is no other target
+	home     string // the file of the subject that is compared
+	noted    []contract.Note
+	all      map[string]*imports // what the files of every target say
+	out      []change
+}
+
+func (d *differ) change(at diag.Pos, what string, do func(*patcher) error) {
+	d.out = append(d.out, change{Edit: Edit{Pos: at, What: what}, do: do})
+}
+
+// decides adds a change of what a subject may do.
+func (d *differ) decides(subject, from string, at diag.Pos, what string, do func(*patcher) error) {
+	what = cmp.Or(from, subject) + ": " + what
+	d.out = append(d.out, change{Edit: Edit{Pos: at, What: what}, do: do, subject: subject, home: d.home, from: from})
+}
+
+// decisive returns the changes without those of rules by which nothing is decided otherwise: a build
+// writes some of them in another way.
+func (d *differ) decisive(before, after *ir.Project, seed uint64) []change {
+	if !slices.ContainsFunc(d.out, func(c change) bool { return c.subject != "" }) {
+		return d.out
+	}
+	for i := range after.Roles[min(1, len(after.Roles)):] {
+		if after.Roles[i].Name == after.Roles[i+1].Name {
+			return d.out // of two files, each is compared as it is written
+		}
+	}
+	report, err := diff.Projects(policy.New(before), policy.New(after), seed)
+	if err != nil {
+		return d.out
+	}
+	return slices.DeleteFunc(d.out, func(c change) bool {
+		return c.subject != "" && !slices.ContainsFunc(report.Changes, func(x diff.Change) bool {
+			return x.Subject == c.subject || strings.HasPrefix(x.Subject, c.subject+" in ")
+		})
+	})
+}
+
+func (d *differ) cannot(at diag.Pos, what, why string) {
+	d.out = append(d.out, change{Edit: Edit{Pos: at, What: what, Why: why}})
+}
+
+func (d *differ) compare(before, after *imports) {
+	a, b := before.project, after.project
+	d.noted = after.notes
+	for i := range b.Servers {
+		s := &b.Servers[i]
+		d.server(a.Server(s.Name), s)
+	}
+	gone(d, a.Servers, b.Servers, serverKind, func(n string) bool { return d.source.Server(n) != nil })
+	for i := range b.Modes {
+		m := &b.Modes[i]
+		d.mode(a.Mode(m.Slug), m)
+	}
+	gone(d, a.Modes, b.Modes, modeKind, func(n string) bool { return d.source.Mode(n) != nil })
+	for i := range b.Roles {
+		r, was := &b.Roles[i], &ir.Role{Name: b.Roles[i].Name}
+		if j := slices.IndexFunc(a.Roles, func(x ir.Role) bool {
+			return x.Name == r.Name && x.Pos.File == r.Pos.File // two files may be about one role
+		}); j >= 0 {
+			was = &a.Roles[j]
+		}
+		d.role(was, r)
+	}
+	gone(d, a.Roles, b.Roles, roleKind, func(n string) bool { return d.source.Role(n) != nil })
+	d.notes(before.notes, after.notes)
+}
+
+// gone reports what somebody took out of a file as a whole.
+func gone[T any](d *differ, a, b []T, k kind[T], stated func(string) bool) {
+	for i := range a {
+		name := *k.name(&a[i])
+		still := slices.ContainsFunc(b, func(x T) bool { return *k.name(&x) == name })
+		if at := (diag.Pos{File: k.pos(&a[i]).File}); !still && stated(name) {
+			d.gone(k.word+" "+name, at)
+		}
+	}
+}
+
+func (d *differ) gone(name string, at diag.Pos) {
+	d.cannot(at, name+" is taken out", fmt.Sprintf("take it out of the source, or %q out of its targets; "+
+		"`modec build --force` writes it again", d.target.Name()))
+}
+
+// notes names what no import takes over, unless it was like that before.
+func (d *differ) notes(before, after []contract.Note) {
+	for _, n := range after {
+		lost := n.Kind == contract.Refused || n.Kind == contract.Conflict || n.Kind == contract.Secret
+		same := func(o contract.Note) bool {
+			return o.Kind == n.Kind && o.What == n.What && o.Subject == n.Subject && o.Pos.File == n.Pos.File
+		}
+		external := func() bool {
+			name, ok := strings.CutPrefix(n.Subject, "server ")
+			s := d.source.Server(name)
+			return ok && s != nil && s.Type == ir.External
+		}
+		if lost && !slices.ContainsFunc(before, same) && !(n.Kind == contract.Secret && external()) {
+			d.cannot(n.Pos, strings.TrimPrefix(n.Subject+": "+n.What, ": "), cmp.Or(n.Why, string(n.Kind)))
+			d.out[len(d.out)-1].note = true
+		}
+	}
+}
+
+// placed limits what is new to the target that has it.
+func (d *differ) placed(pl *ir.Place) {
+	*pl = ir.Place{As: pl.As}
+	if !d.only {
+		pl.Targets = []string{d.target.Name()}
+	}
+}
+
+func (d *differ) server(a, b *ir.Server) {
+	own, name := d.source.Server(b.Name), "server "+b.Name
+	switch {
+	case own == nil:
+		d.definition(name, b.Pos, ir.Project{Servers: []ir.Server{*b}})
+	case own.Type == ir.External && b.Type != ir.External:
+		d.takeOver(own, b)
+	case own.Type == ir.External, a != nil && a.Type == ir.External && b.Type == ir.External:
+	case b.Type == ir.External && d.withheld(b.Pos): // a note says which secret
+	case b.Type == ir.External:
+		d.gone(name, b.Pos)
+	case !own.For(d.target.Name()):
+		d.elsewhere(name, b.Pos, &b.Place, []string{"servers", b.Name, "targets"}, sameServer(own, b), own.Place)
+	case a == nil:
+		if !sameServer(own, b) {
+			d.cannot(b.Pos, name+" is another one than that of the source", "give one of them another name")
+		}
+	default:
+		d.fields(a, b)
+	}
+	for _, t := range b.Tools {
+		if own != nil && len(own.Tools) > 0 && own.Tool(t.Name) == nil && (a == nil || a.Tool(t.Name) == nil) {
+			d.change(t.Pos, fmt.Sprintf("%s: tool %s is named", name, t.Name), func(p *patcher) error {
+				return p.set([]string{"servers", b.Name, "tools", t.Name}, &value{})
+			})
+		}
+	}
+}
+
+// withheld reports whether something states a secret.
+func (d *differ) withheld(at diag.Pos) bool {
+	return slices.ContainsFunc(d.noted, func(n contract.Note) bool { return n.Kind == contract.Secret && n.Pos == at })
+}
+
+// definition adds what the source does not have.
+func (d *differ) definition(name string, at diag.Pos, p ir.Project) {
+	for i := range p.Servers {
+		d.placed(&p.Servers[i].Place)
+	}
+	for i := range p.Modes {
+		d.placed(&p.Modes[i].Place)
+	}
+	d.change(at, name+" is added", func(to *patcher) error { return to.definition(&p, d.dialects) })
+}
+
+// elsewhere shares what the source has for other targets, where it is the same.
+func (d *differ) elsewhere(name string, at diag.Pos, pl *ir.Place, list []string, same bool, own ir.Place) {
+	what := name + " is added"
+	if !same || own.As != "" || pl.As != "" {
+		d.cannot(at, what, fmt.Sprintf("the source has another one of this name for %s: give it another name",
+			strings.Join(own.Targets, ", ")))
+		return
+	}
+	d.change(at, what, func(p *patcher) error { return p.add(list, text(d.target.Name())) })
+}
+
+// takeOver makes a server of the source that the agents' own files start.
+func (d *differ) takeOver(own, b *ir.Server) {
+	s := *b
+	s.Place, s.Tools = own.Place, own.Tools
+	for _, t := range b.Tools {
+		s.AddTool(t)
+	}
+	what := fmt.Sprintf("server %s states no secret any more", b.Name)
+	d.change(b.Pos, what, func(p *patcher) error {
+		others := slices.DeleteFunc(slices.Sorted(maps.Keys(own.Entries)), func(f string) bool {
+			return f == b.Pos.File || slices.ContainsFunc(slices.Collect(maps.Values(d.all)), func(in *imports) bool {
+				o := in.project.Server(b.Name)
+				return o != nil && o.Pos.File == f && sameServer(o, b)
+			})
+		})
+		if len(others) > 0 {
+			return fmt.Errorf("its entry in %s has to state none either, and say the same", strings.Join(others, ", "))
+		}
+		return p.server(s)
+	})
+}
+
+// fields compares the fields of a server's entry.
+func (d *differ) fields(a, b *ir.Server) {
+	for _, f := range []struct {
+		name string
+		was  any
+		is   any
+		say  *value
+	}{
+		{"command", a.Command, b.Command, text(b.Command)},
+		{"args", a.Args, b.Args, texts(b.Args)},
+		{"cwd", a.Cwd, b.Cwd, text(b.Cwd)},
+		{"env", a.Env, b.Env, textMap(b.Env)},
+		{"url", a.URL, b.URL, text(b.URL)},
+		{"headers", a.Headers, b.Headers, textMap(b.Headers)},
+		{"type", a.Type, b.Type, text(b.Type)},
+		{"timeout", a.TimeoutSeconds, b.TimeoutSeconds, &value{raw: fmt.Sprint(b.TimeoutSeconds)}},
+		{"defaultEnabled", a.DefaultEnabled, b.DefaultEnabled, &value{raw: fmt.Sprint(b.DefaultEnabled)}},
+	} {
+		is := reflect.ValueOf(f.is)
+		if reflect.DeepEqual(f.was, f.is) || is.Kind() != reflect.String && is.Kind() != reflect.Bool &&
+			is.Kind() != reflect.Int && is.Len() == 0 && reflect.ValueOf(f.was).Len() == 0 {
+			continue
+		}
+		none := is.Kind() != reflect.Bool && (is.IsZero() || is.Kind() != reflect.Int && is.Len() == 0) ||
+			f.name == "type" && b.Type != "sse"
+		d.field("server "+b.Name, b.Pos, []string{"servers", b.Name, f.name}, f.say, none)
+	}
+}
+
+// field writes a field, or takes it out.
+func (d *differ) field(subject string, at diag.Pos, path []string, v *value, none bool) {
+	d.change(at, fmt.Sprintf("%s: %s is changed", subject, strings.Join(path[2:], ".")), func(p *patcher) error {
+		if none {
+			return p.unset(path)
+		}
+		return p.set(path, v)
+	})
+}
+
+func (d *differ) mode(a, b *ir.Mode) {
+	own, name := d.source.Mode(b.Slug), "mode "+b.Slug
+	switch at := []string{"modes", b.Slug}; {
+	case own == nil || own.Builtin:
+		d.definition(name, b.Pos, ir.Project{Modes: []ir.Mode{*b}})
+	case !own.For(d.target.Name()):
+		d.elsewhere(name, b.Pos, &b.Place, append(at, "targets"), false, own.Place)
+	case a == nil:
+		d.cannot(b.Pos, name+" is added", "the source has a mode of this name: give it another one")
+	default:
+		d.home = b.Pos.File
+		d.texts(name, at, own, a, b)
+		d.can(name, at, &a.Can, &b.Can)
+		d.extra(name, at, b.Pos, a.Extra, b.Extra)
+		rest(d, name, b.Pos, a, b, func(m *ir.Mode) {
+			m.Can, m.Extra, m.Rules, m.Place = ir.Can{}, nil, nil, ir.Place{}
+			m.Name, m.Description, m.WhenToUse, m.RoleDefinition, m.CustomInstructions, m.Model = "", "", "", "", "", ""
+		})
+	}
+}
+
+// prose is a text of a mode's and the field that says it.
+type prose struct{ field, text string }
+
+// texts compares the texts of a mode. An agent's file may have several of them in one, or in
+// another field: the field is changed whose text stood there.
+func (d *differ) texts(name string, at []string, own, a, b *ir.Mode) {
+	all := func(m *ir.Mode) []prose {
+		return []prose{{"name", m.Name}, {"description", m.Description}, {"whenToUse", m.WhenToUse},
+			{"roleDefinition", m.RoleDefinition}, {"customInstructions", m.CustomInstructions}, {"model", m.Model}}
+	}
+	from, is := all(own), all(b)
+	for i, was := range all(a) {
+		if was.text == is[i].text {
+			continue
+		}
+		field, is, ok := saidBy(from, was, is[i].text)
+		what := fmt.Sprintf("%s: %s is changed", name, was.field)
+		if !ok {
+			d.cannot(b.Pos, what, "the source says it in several fields: change it there")
+			continue
+		}
+		d.change(b.Pos, what, func(p *patcher) error { return p.prose(append(slices.Clip(at), field), is) })
+	}
+	for _, r := range b.Rules {
+		i := slices.IndexFunc(a.Rules, func(x ir.RuleFile) bool { return x.Name == r.Name })
+		what := fmt.Sprintf("%s: rules file %s", name, r.Name)
+		switch {
+		case i < 0:
+			d.change(r.Pos, what+" is added", func(p *patcher) error { return p.ruleFile(own.Slug, r) })
+		case a.Rules[i].Text != r.Text:
+			d.change(r.Pos, what+" is changed", func(p *patcher) error {
+				return p.changeRuleFile(append(slices.Clip(at), "rules"), r)
+			})
+		}
+	}
+	for _, r := range a.Rules {
+		if !slices.ContainsFunc(b.Rules, func(x ir.RuleFile) bool { return x.Name == r.Name }) {
+			d.cannot(b.Pos, fmt.Sprintf("%s: rules file %s is taken out", name, r.Name),
+				"take it out of the mode's rules")
+		}
+	}
+}
+
+// saidBy returns the field of the source that says a text which an agent's file has, and what it has
+// to say for the file to have another one.
+func saidBy(own []prose, was prose, is string) (field, text string, ok bool) {
+	best := -1
+	for _, f := range own {
+		said := strings.TrimSpace(f.text)
+		before, after, found := strings.Cut(was.text, said)
+		better := len(said)*2 > best || f.field == was.field && len(said)*2+1 > best
+		if said == "" || !found || !better || len(is) < len(before)+len(after) ||
+			!strings.HasPrefix(is, before) || !strings.HasSuffix(is, after) {
+			continue
+		}
+		best = len(said) * 2
+		if f.field == was.field {
+			best++
+		}
+		field, ok = f.field, true
+		text = strings.Replace(f.text, said, is[len(before):len(is)-len(after)], 1)
+	}
+	if !ok && was.text == "" {
+		i := slices.IndexFunc(own, func(f prose) bool { return f.field == was.field && f.text == "" })
+		return was.field, is, i >= 0
+	}
+	return field, text, ok
+}
+
+func (d *differ) role(a, b *ir.Role) {
+	name, at := "role "+b.Name, []string{"roles", b.Name}
+	if fingerprint(*a) == fingerprint(*b) {
+		return
+	}
+	if d.source.Role(b.Name) == nil {
+		d.cannot(b.Pos, "what "+b.Pos.File+" permits", "no role of the source stands for it: "+
+			"name one as baseline in modec.toml")
+		return
+	}
+	d.home = b.Pos.File
+	if a.PermissionMode != b.PermissionMode {
+		d.field(name, b.PermissionModePos, append(at, "permissionMode"), text(b.PermissionMode), b.PermissionMode == "")
+	}
+	for _, k := range slices.Sorted(maps.Keys(both(a.Env, b.Env))) {
+		is, ok := b.Env[k]
+		if was, before := a.Env[k]; was != is || before != ok {
+			d.field(name, b.Pos, append(slices.Clip(at), "env", k), text(is), !ok)
+		}
+	}
+	d.can(name, at, &a.Can, &b.Can)
+	d.native(name, at, a.Native, b.Native)
+	d.extra(name, at, b.Pos, a.Extra, b.Extra)
+	rest(d, name, b.Pos, a, b, func(r *ir.Role) {
+		r.Can, r.Extra, r.Native, r.Env, r.Place, r.PermissionMode = ir.Can{}, nil, nil, nil, ir.Place{}, ""
+	})
+}
+
+// both returns the keys of two maps.
+func both[V any](a, b map[string]V) map[string]V {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]V{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// rest names a difference that nothing else says.
+func rest[T any](d *differ, name string, at diag.Pos, a, b *T, forget func(*T)) {
+	x, y := *a, *b
+	forget(&x)
+	forget(&y)
+	if fingerprint(x) != fingerprint(y) {
+		d.cannot(at, name+" is changed in another way", "change the source itself")
+	}
+}
+
+// native compares the rules in an agent's own grammar.
+func (d *differ) native(name string, at []string, a, b []ir.NativeRule) {
+	field := func(r ir.NativeRule) string {
+		for _, x := range d.dialects {
+			for _, l := range x.RuleLists() {
+				if x.Name() == r.Target && l.Decision == r.Decision {
+					return l.Field
+				}
+			}
+		}
+		return ""
+	}
+	same := func(x ir.NativeRule) func(ir.NativeRule) bool {
+		return func(y ir.NativeRule) bool {
+			return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
+		}
+	}
+	for _, r := range b {
+		if !slices.ContainsFunc(a, same(r)) {
+			d.change(r.Pos, fmt.Sprintf("%s: %s %s is added", name, r.Decision, r.Text), func(p *patcher) error {
+				return p.add(append(slices.Clip(at), field(r)), text(r.Text))
+			})
+		}
+	}
+	for _, r := range a {
+		if !slices.ContainsFunc(b, same(r)) {
+			d.change(diag.Pos{File: r.Pos.File}, fmt.Sprintf("%s: %s %s is taken out", name, r.Decision, r.Text),
+				func(p *patcher) error { return p.drop(append(slices.Clip(at), field(r)), text(r.Text)) })
+		}
+	}
+}
+
+// extra compares what only one agent understands.
+func (d *differ) extra(name string, at []string, pos diag.Pos, a, b map[string]ir.Extra) {
+	for _, target := range slices.Sorted(maps.Keys(both(a, b))) {
+		was, is := a[target].Fields, b[target].Fields
+		for _, k := range slices.Sorted(maps.Keys(both(was, is))) {
+			if v, ok := is[k]; !reflect.DeepEqual(was[k], v) {
+				raw := &value{raw: string(contract.JSONLine(v))}
+				d.field(name, pos, append(slices.Clip(at), "extra", target, k), raw, !ok)
+			}
+		}
+	}
+}
+
+// can compares what a subject may do.
+func (d *differ) can(name string, at []string, a, b *ir.Can) {
+	for _, g := range ir.Groups {
+		if g == ir.MCP {
+			continue
+		}
+		x, y := cmp.Or(a.Table(g), &ir.Table{}), cmp.Or(b.Table(g), &ir.Table{})
+		all := "*"
+		if g == ir.Read || g == ir.Edit {
+			all = "**"
+		}
+		d.rules(name, at, []string{string(g)}, all, x.Rules, y.Rules)
+		d.word(name, at, []string{string(g)}, decided(x.Rules, x.Default), decided(y.Rules, y.Default))
+	}
+	for _, f := range []struct {
+		path []string
+		a, b *ir.Default
+	}{
+		{[]string{"default"}, a.Default, b.Default},
+		{[]string{"unknown"}, a.Unknown, b.Unknown},
+		{[]string{"outside", "read"}, a.OutsideRead, b.OutsideRead},
+		{[]string{"outside", "edit"}, a.OutsideEdit, b.OutsideEdit},
+	} {
+		d.word(name, at, f.path, f.a, f.b)
+	}
+	x, y := cmp.Or(a.MCP, &ir.MCPTable{}), cmp.Or(b.MCP, &ir.MCPTable{})
+	d.word(name, at, []string{"mcp"}, decided(x.Rules, x.Default), decided(y.Rules, y.Default))
+	for _, e := range slices.Concat(x.Entries, y.Entries) {
+		of := func(t *ir.MCPTable) *ir.MCPEntry {
+			i := slices.IndexFunc(t.Entries, func(o ir.MCPEntry) bool { return o.Key == e.Key && o.From == e.From })
+			if i < 0 {
+				return &ir.MCPEntry{Key: e.Key, From: e.From}
+			}
+			return &t.Entries[i]
+		}
+		was, is := of(x), of(y)
+		path := []string{"mcp", e.Key}
+		d.rules(name, at, path, "*", was.Rules, is.Rules)
+		d.word(name, at, path, decided(was.Rules, was.Default), decided(is.Rules, is.Default))
+		d.word(name, at, append(slices.Clip(path), "resources"), was.Resources, is.Resources)
+		d.word(name, at, append(slices.Clip(path), "prompts"), was.Prompts, is.Prompts)
+	}
+}
+
+// decided returns what a table decides where no rule matches.
+func decided(rules []ir.Rule, fallback *ir.Default) *ir.Default {
+	for _, r := range rules {
+		if r.Pattern.Kind == ir.All && r.Decision == ir.Deny {
+			return &ir.Default{Decision: ir.Deny, Pos: r.Pos, From: r.From}
+		}
+	}
+	return fallback
+}
+
+// rules compares the rules of a table; all is the pattern for everything.
+func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rule) {
+	listed := func(x ir.Rule, rules []ir.Rule) bool {
+		return x.Pattern.Kind == ir.All && x.Decision == ir.Deny || slices.ContainsFunc(rules, func(y ir.Rule) bool {
+			return x.Decision == y.Decision && x.Pattern == y.Pattern && x.From == y.From
+		})
+	}
+	say := func(r ir.Rule, what string, at diag.Pos, do func(*patcher, []string, *value) error, of []string) {
+		d.decides(name, r.From, at, fmt.Sprintf("%s %s %s is %s", strings.Join(path, ":"), r.Decision, r.Pattern, what),
+			func(p *patcher) error {
+				list := slices.Concat(p.owner(of, r.From), path, []string{r.Decision.String()})
+				return do(p, list, patternValue(r.Pattern, all))
+			})
+	}
+	for _, r := range b {
+		if !listed(r, a) {
+			say(r, "added", r.Pos, (*patcher).add, at)
+		}
+	}
+	for _, r := range a {
+		if !listed(r, b) && !d.guards(path, r) {
+			say(r, "taken out", diag.Pos{File: r.Pos.File}, (*patcher).drop, at)
+		}
+	}
+}
+
+// guards reports whether a rule is a guard of modec's own, which every build writes again.
+func (d *differ) guards(path []string, r ir.Rule) bool {
+	bare := func(s string) string { return strings.TrimSuffix(strings.TrimPrefix(s, "**/"), "/") }
+	return path[0] == string(ir.Edit) && slices.ContainsFunc(d.source.Guards, func(g ir.Rule) bool {
+		return g.Decision == r.Decision && bare(g.Pattern.Text) == bare(r.Pattern.Text)
+	})
+}
+
+// word compares what is decided where no rule matches.
+func (d *differ) word(name string, at, path []string, a, b *ir.Default) {
+	x, y := cmp.Or(a, &ir.Default{}), cmp.Or(b, &ir.Default{})
+	if (a == nil) == (b == nil) && x.Decision == y.Decision {
+		return
+	}
+	said, from, pos := "nothing", x.From, diag.Pos{File: x.Pos.File}
+	if b != nil {
+		said, from, pos = y.Decision.String(), y.From, y.Pos
+	}
+	d.decides(name, from, pos, fmt.Sprintf("%s says %s", strings.Join(path, ":"), said),
+		func(p *patcher) error {
+			if b == nil {
+				said = ""
+			}
+			return p.decide(append(p.owner(at, from), path...), said)
+		})
+}

@@ -1,0 +1,326 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/originals"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
+)
+
+// Edit is what somebody changed in an agent's file that modec writes.
+type Edit struct {
+	Pos  diag.Pos `json:"pos"`
+	What string   `json:"what"`
+	Why  string   `json:"why,omitempty" jsonschema:"why no patch of the source says it"`
+}
+
+// Edited is a source with what people changed in the agents' files.
+type Edited struct {
+	Edits    []Edit
+	Files    []contract.File // of the source, as the edits leave them
+	Before   *compiler.Result
+	Compiled *compiler.Result // with these files
+	// Said are the agents' files of which the source then says everything: a build takes them over.
+	Said map[string]originals.File
+}
+
+// Edits compares the agents' files of a project that was built with what it makes of them, and says
+// the difference in the source. Both are imported, so that what an import loses makes no difference.
+// record has the files from before modec.
+func Edits(ctx context.Context, req Request, of compiler.Request, record *originals.Record) (*Edited, diag.List) {
+	of.FS = req.Root
+	built, diags := compiler.Compile(ctx, of)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	lock, _ := fs.ReadFile(req.Root, output.LockFile)
+	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
+	tree, _ := source.Load(req.Root, built.Config.Source)
+	e.source = tree.Root
+	changes, diags := e.changes(built, true)
+	if diags.HasErrors() || len(changes) == 0 {
+		return &Edited{Before: built, Compiled: built}, diags
+	}
+	out, err := e.patch(changes)
+	if err != nil {
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
+		return nil, diags
+	}
+	return out, diags
+}
+
+type editor struct {
+	ctx     context.Context
+	req     Request
+	of      compiler.Request
+	record  *originals.Record
+	built   *compiler.Result
+	source  *source.Node
+	after   map[string]*imports // by target: what the files on disk say
+	asBuilt func(name string, data []byte) bool
+}
+
+// change is an edit, and how the source comes to say it.
+type change struct {
+	Edit
+	do func(*patcher) error // nil: Why says why not
+	// subject is set for a rule or a default of a subject's, home is the file that is about the
+	// subject alone, and from is the policy that the rule is of.
+	subject, home, from string
+	note                bool     // it is about what no import takes over
+	files               []string // that say it
+}
+
+// patch makes the changes that the source can say, and looks at what is built from it then: a change
+// that does not come back is none that it says.
+func (e *editor) patch(changes []change) (*Edited, error) {
+	for {
+		p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
+		for i := range changes {
+			if c := &changes[i]; c.Why == "" {
+				if err := p.do(e.checked(c.do)); errors.Is(err, errSaid) {
+					c.What = ""
+				} else if err != nil {
+					c.Why = err.Error()
+				}
+			}
+		}
+		changes = slices.DeleteFunc(changes, func(c change) bool { return c.What == "" })
+		tree, err := p.tree()
+		if err != nil {
+			return nil, err
+		}
+		of := e.of
+		of.FS = tree
+		now, diags := compiler.Compile(e.ctx, of)
+		if diags.HasErrors() {
+			return nil, diags.Err()
+		}
+		left, diags := e.changes(now, false)
+		if diags.HasErrors() {
+			return nil, diags.Err()
+		}
+		again := false
+		for i := range changes {
+			c := &changes[i]
+			still := slices.ContainsFunc(left, func(l change) bool { return l.What == c.What })
+			if c.Why == "" && still {
+				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
+			}
+		}
+		if !again {
+			return e.result(p, now, changes), nil
+		}
+	}
+}
+
+// checked returns a change that fails where the source does not compile after it.
+func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
+	return func(p *patcher) error {
+		if err := do(p); err != nil {
+			return err
+		}
+		tree, err := p.tree()
+		if err != nil {
+			return err
+		}
+		of := e.of
+		of.FS = tree
+		if _, diags := compiler.Open(e.ctx, of); diags.HasErrors() {
+			for _, d := range diags {
+				if d.Severity == diag.Error {
+					return fmt.Errorf("the source would have an error: %s", d.Message)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edited {
+	out := &Edited{Files: p.changed(), Before: e.built, Compiled: now, Said: map[string]originals.File{}}
+	unsaid := map[string]bool{}
+	for _, c := range changes {
+		out.Edits = append(out.Edits, c.Edit)
+		for _, f := range c.files {
+			unsaid[f] = unsaid[f] || c.Why != ""
+		}
+	}
+	for name, some := range unsaid {
+		data, err := contract.ReadImport(e.req.Root, name)
+		if some || err != nil {
+			continue
+		}
+		f := originals.File{Data: data}
+		for _, in := range e.after {
+			f.Taken = append(f.Taken, taken(in.notes, in.started, name)...)
+		}
+		out.Said[name] = f
+	}
+	slices.SortStableFunc(out.Edits, func(a, b Edit) int { return a.Pos.Compare(b.Pos) })
+	return out
+}
+
+// changes returns what the files on disk say otherwise than what a project makes of them.
+func (e *editor) changes(res *compiler.Result, first bool) (out []change, diags diag.List) {
+	base := e.base(res)
+	targets := make([]contract.Target, len(res.Outputs))
+	for i, o := range res.Outputs {
+		targets[i] = o.Target
+	}
+	if first {
+		e.after = map[string]*imports{}
+	}
+	for _, t := range targets {
+		if _, ok := t.(contract.Importer); !ok {
+			continue
+		}
+		read := func(root fs.FS, ignored func(context.Context, []string) []string) *imports {
+			in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
+				Approved: e.req.Approved, ours: true}, deniedPaths(targets))
+			diags = append(diags, list...)
+			dropGuards(in.project, deniedPaths(targets))
+			e.rename(in, t, res)
+			return in
+		}
+		before := read(base, nil)
+		if first {
+			e.after[t.Name()] = read(e.req.Root, e.req.Ignored)
+		}
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
+			only: len(targets) == 1, all: e.after}
+		d.compare(before, e.after[t.Name()])
+		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
+	}
+	var once []change
+	for _, c := range e.own(out) {
+		i := slices.IndexFunc(once, func(o change) bool { return o.What == c.What })
+		if i < 0 {
+			once, i = append(once, c), len(once)
+		}
+		once[i].files = append(once[i].files, c.Pos.File)
+	}
+	return once, diags
+}
+
+// own returns the changes without what only follows from others: a subject with a file of its own has
+// what the files say of the whole project too, where no policy of the source has it.
+func (e *editor) own(all []change) []change {
+	follows := func(c change) bool {
+		_, rest, _ := strings.Cut(c.What, ": ")
+		return c.subject != "" && c.home != c.Pos.File && slices.ContainsFunc(all, func(o change) bool {
+			_, same, _ := strings.Cut(o.What, ": ")
+			return o.home == c.Pos.File && o.Pos == c.Pos && (same == rest || c.Pos.Line > 0)
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(c change) bool {
+		policy, _ := strings.CutPrefix(c.from, policyPrefix)
+		stated := policy != "" && e.source.Get("policies").Get(policy) != nil
+		return e.unedited(c) || !stated && follows(c)
+	})
+}
+
+// unedited reports whether a file is as a build left it. What people add to a file of their own too
+// is there after a build as well, and only what no import takes over was said before.
+func (e *editor) unedited(c change) bool {
+	data, err := contract.ReadImport(e.req.Root, c.Pos.File)
+	shared := slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
+		return f.Path == c.Pos.File && f.Places != nil
+	})
+	return err == nil && e.asBuilt(c.Pos.File, data) && (!shared || c.note)
+}
+
+// base returns the agents' files as a build makes them where nobody edits them afterwards.
+func (e *editor) base(res *compiler.Result) memfs.FS {
+	tree := memfs.FS{}
+	for name, f := range e.record.Files {
+		if _, err := fs.Stat(e.req.Root, name); err == nil {
+			tree[name] = f.Data
+		}
+	}
+	for _, f := range res.Files() {
+		data := f.Data
+		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
+			of := jsonedit.Pattern{Places: f.Places, Keys: f.Keys}
+			owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
+			if merged, err := jsonedit.Merge(o.Data, f.Data, of, owned, jsonedit.Overwrite); err == nil {
+				data = merged.Data
+			}
+		}
+		tree[f.Path] = data
+	}
+	return tree
+}
+
+// rename gives what a target's files name the names of the source.
+func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
+	p, from, name := in.project, e.built.Project, t.Name()
+	servers, modes := map[string]string{}, map[string]string{}
+	for i := range from.Servers {
+		s := &from.Servers[i]
+		servers[s.Place.Name(name, s.Name)] = s.Name
+	}
+	for i := range from.Modes {
+		m := &from.Modes[i]
+		modes[m.Place.Name(name, m.Slug)] = m.Slug
+	}
+	for i := range p.Servers {
+		p.Servers[i].Name = cmp.Or(servers[p.Servers[i].Name], p.Servers[i].Name)
+	}
+	for i := range p.Modes {
+		m := &p.Modes[i]
+		m.Slug = cmp.Or(modes[m.Slug], m.Slug)
+		renameServers(&m.Can, m.Restrictions, servers)
+		renameModes(&m.Can, modes)
+	}
+	opt := e.built.Input(t).Options
+	emitted := res.FS()
+	var roles []ir.Role
+	for _, r := range p.Roles {
+		renameServers(&r.Can, nil, servers)
+		renameModes(&r.Can, modes)
+		profile := strings.Contains(r.Pos.File, "/modec/") // for sessions of this role
+		_, ours := emitted[r.Pos.File]
+		i := slices.IndexFunc(from.Roles, func(x ir.Role) bool { return x.Place.Name(name, x.Name) == r.Name })
+		switch {
+		case r.Name == in.config.baseline:
+			r.Name = from.Baseline
+		case e.chooses(t) && !profile && !ours && !e.known(r.Pos.File): // nobody knows what it said before
+			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
+			continue
+		case e.chooses(t) && !profile && ours:
+			r.Name = strings.TrimPrefix(cmp.Or(opt.String("subject"), from.Baseline), "role:")
+		case i >= 0:
+			r.Name = from.Roles[i].Name
+		}
+		roles = append(roles, r)
+	}
+	p.Roles = roles
+}
+
+// known reports whether a file was there before modec.
+func (e *editor) known(file string) bool {
+	_, ok := e.record.Original(file)
+	return ok
+}
+
+// chooses reports whether a project says by an option which role the target's own files are for.
+func (e *editor) chooses(t contract.Target) bool {
+	return slices.ContainsFunc(t.Options(), func(o contract.Option) bool { return o.Name == "subject" })
+}

@@ -1,0 +1,621 @@
+package migrate
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/render"
+	"modec.dev/modec/compiler/source"
+)
+
+// patcher changes the text of a source at the places of its values. Whatever it does not change keeps
+// its bytes, but for the layout of a CUE file that is formatted.
+type patcher struct {
+	fsys  fs.FS
+	dir   string // of the source
+	files memfs.FS
+	root  *source.Node
+	paths [][]string // that the change is about
+}
+
+// tree returns the project with what was changed so far.
+func (p *patcher) tree() (fs.FS, error) { return source.Overlay(p.fsys, p.dir, p.files) }
+
+// do makes one change of the source, or none where it fails.
+func (p *patcher) do(change func(*patcher) error) error {
+	before := maps.Clone(p.files)
+	err := p.load()
+	root := p.root
+	p.paths = nil
+	if err == nil {
+		err = change(p)
+	}
+	if err == nil {
+		err = p.load()
+	}
+	if err == nil {
+		err = p.elsewhere(root, p.root, nil)
+	}
+	if err != nil {
+		p.files, p.root = before, root
+	}
+	return err
+}
+
+// elsewhere fails where something changed that the change is not about: the value is written once and
+// referred to from several places.
+func (p *patcher) elsewhere(a, b *source.Node, at []string) error {
+	within := func(path []string) bool { return len(path) <= len(at) && slices.Equal(path, at[:len(path)]) }
+	above := func(path []string) bool { return len(path) > len(at) && slices.Equal(path[:len(at)], at) }
+	switch {
+	case slices.ContainsFunc(p.paths, within), a != nil && b != nil && source.Equal(a, b):
+		return nil
+	case !slices.ContainsFunc(p.paths, above):
+		return fmt.Errorf("%s would change too", strings.Join(at, "."))
+	}
+	for _, n := range []*source.Node{a, b} {
+		if n == nil {
+			continue
+		}
+		for _, f := range n.Fields {
+			if err := p.elsewhere(a.Get(f.Name), b.Get(f.Name), append(slices.Clip(at), f.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *patcher) load() error {
+	tree, err := p.tree()
+	if err != nil {
+		return err
+	}
+	read, diags := source.Load(tree, p.dir)
+	if p.root = read.Root; diags.HasErrors() || p.root == nil {
+		return errors.New("the source could not be read any more")
+	}
+	return nil
+}
+
+// read returns a file as it is now.
+func (p *patcher) read(name string) ([]byte, error) {
+	if data, ok := p.files[name]; ok {
+		return data, nil
+	}
+	if name == "" {
+		return nil, errors.New("modec does not know where the source says it: change it there")
+	}
+	return fs.ReadFile(p.fsys, name)
+}
+
+// create adds a file that is not there.
+func (p *patcher) create(name string, data []byte) error {
+	if _, err := p.read(name); err == nil {
+		return fmt.Errorf("%s is there already", name)
+	}
+	p.files[name] = data
+	return nil
+}
+
+// write replaces the text of a file. A CUE file that was formatted stays so.
+func (p *patcher) write(name string, was, is []byte) {
+	if path.Ext(name) == ".cue" {
+		if f, err := source.FormatCUE(string(was)); err == nil && bytes.Equal(f, was) {
+			if f, err := source.FormatCUE(string(is)); err == nil {
+				is = f
+			}
+		}
+	}
+	p.files[name] = is
+}
+
+// get returns the value at a path, nil where there is none.
+func (p *patcher) get(at []string) *source.Node {
+	n, depth := p.deepest(at)
+	if depth < len(at) {
+		return nil
+	}
+	return n
+}
+
+// deepest returns the value as far along a path as there is one, and how far that is.
+func (p *patcher) deepest(at []string) (*source.Node, int) {
+	n := p.root
+	for i, name := range at {
+		next := n.Get(name)
+		if next == nil {
+			return n, i
+		}
+		n = next
+	}
+	return n, len(at)
+}
+
+// errSaid is the error of a change after which the source would say what it says.
+var errSaid = errors.New("the source says it already")
+
+// cannot is the error of a place that has another form than the patcher changes.
+func cannot(at diag.Pos, what string) error {
+	return fmt.Errorf("what stands at %s is not a plain value that modec can change: %s there", at, what)
+}
+
+// add adds an item to the list at a path.
+func (p *patcher) add(at []string, item *value) error {
+	p.paths = append(p.paths, at)
+	n, depth := p.deepest(at)
+	switch {
+	case depth == len(at) && n.Kind == source.List && slices.ContainsFunc(n.Elems, item.same):
+		return errSaid
+	case depth == len(at) && n.Kind == source.List:
+		return p.insert(n, item)
+	case depth < len(at) && n.Kind == source.String: // a word in place of a table
+		p.paths = append(p.paths, at[:depth])
+		table := object("default", text(n.Text))
+		table.fields = append([]field{{at[depth], nested(at[depth+1:], list(item))}}, table.fields...)
+		return p.replace(n, table)
+	}
+	return p.field(at, list(item))
+}
+
+// drop takes an item out of the list at a path.
+func (p *patcher) drop(at []string, item *value) error {
+	p.paths = append(p.paths, at)
+	n := p.get(at)
+	if n == nil || n.Kind != source.List {
+		return errors.New("no list of the source says it alone")
+	}
+	i := slices.IndexFunc(n.Elems, item.same)
+	if i < 0 {
+		return fmt.Errorf("the list at %s does not say it alone", n.Pos)
+	}
+	return p.remove(n, i)
+}
+
+// decide writes the decision of a table for whatever no rule matches; "" takes it out.
+func (p *patcher) decide(at []string, word string) error {
+	n, inner := p.get(at), append(slices.Clip(at), "default")
+	p.paths = append(p.paths, at)
+	switch {
+	case n != nil && n.Kind == source.String && word == "":
+		return p.replace(n, &value{})
+	case n != nil && n.Kind == source.String, n == nil && word != "":
+		return p.set(at, text(word))
+	case word == "":
+		return p.unset(inner)
+	}
+	return p.set(inner, text(word))
+}
+
+// set writes the value at a path.
+func (p *patcher) set(at []string, v *value) error {
+	p.paths = append(p.paths, at)
+	if n := p.get(at); n != nil {
+		return p.replace(n, v)
+	}
+	return p.field(at, v)
+}
+
+// field adds a field at a path where there is none: into the struct that has its neighbours, or at
+// the end of the CUE file, or in a file of its own.
+func (p *patcher) field(at []string, v *value) error {
+	n, depth := p.deepest(at)
+	if n.Kind != source.Struct {
+		return cannot(n.Pos, "add "+strings.Join(at[depth:], ".")+": "+v.cue())
+	}
+	subject, _ := p.deepest(at[:min(2, len(at))])
+	name := n.Pos.File
+	if depth < 2 {
+		name = subject.Pos.File
+	}
+	if path.Ext(name) != ".cue" || depth == 0 {
+		file := path.Join(p.dir, at[0], contract.PathName(at[1])+".edits.cue")
+		have, err := p.read(file)
+		if err != nil {
+			have = []byte("package modec\n")
+		}
+		p.write(file, have, append(slices.Clone(have), "\n"+chain(at)+v.cue()+"\n"...))
+		return nil
+	}
+	have, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	line := chain(at[depth:]) + v.cue()
+	f, e, err := parsed(name, have, n)
+	s, braces := e.(*ast.StructLit)
+	switch {
+	case err != nil:
+		return err
+	case !braces || f == nil:
+		p.write(name, have, append(slices.Clone(have), "\n"+chain(at)+v.cue()+"\n"...))
+		return nil
+	}
+	end := s.Rbrace.Offset()
+	if before := bytes.TrimRight(have[:end], " \t"); bytes.HasSuffix(before, []byte("\n")) {
+		line = indentAt(have, end) + "\t" + line + "\n"
+		end = len(before)
+	} else if len(s.Elts) > 0 {
+		line = ", " + line
+	}
+	p.write(name, have, slices.Concat(have[:end], []byte(line), have[end:]))
+	return nil
+}
+
+// unset takes out the field at a path.
+func (p *patcher) unset(at []string) error {
+	p.paths = append(p.paths, at)
+	n := p.get(at)
+	if n == nil {
+		return errors.New("the source does not say it")
+	}
+	have, err := p.read(n.Pos.File)
+	if err != nil {
+		return err
+	}
+	f, e, err := parsed(n.Pos.File, have, n)
+	if err != nil || e == nil {
+		return cannot(n.Pos, "take it out")
+	}
+	var found *ast.StructLit
+	ast.Walk(f, func(x ast.Node) bool {
+		if s, ok := x.(*ast.StructLit); ok && s.Lbrace.IsValid() && slices.ContainsFunc(s.Elts, holds(e)) {
+			found = s
+		}
+		return true
+	}, nil)
+	if found == nil {
+		return cannot(n.Pos, "take it out")
+	}
+	i := slices.IndexFunc(found.Elts, holds(e))
+	p.write(n.Pos.File, have, without(have, spans(found.Elts), i))
+	return nil
+}
+
+// holds returns whether a declaration is the field of a value.
+func holds(e ast.Expr) func(ast.Decl) bool {
+	return func(d ast.Decl) bool {
+		f, ok := d.(*ast.Field)
+		return ok && f.Value == e
+	}
+}
+
+// replace writes another value in the place of one.
+func (p *patcher) replace(n *source.Node, v *value) error {
+	name := n.Pos.File
+	have, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	switch path.Ext(name) {
+	case ".cue", ".json":
+		_, e, err := parsed(name, have, n)
+		if err != nil || e == nil {
+			return cannot(n.Pos, "write "+v.cue())
+		}
+		is := v.json()
+		if path.Ext(name) == ".cue" {
+			is = v.cue()
+		}
+		from, to := e.Pos().Offset(), e.End().Offset()
+		p.write(name, have, slices.Concat(have[:from], []byte(is), have[to:]))
+		return nil
+	case ".yaml", ".yml":
+		from, to, ok := yamlScalar(have, n)
+		if !ok {
+			return cannot(n.Pos, "write "+v.json())
+		}
+		p.files[name] = slices.Concat(have[:from], []byte(v.yaml(indentAt(have, from))), have[to:])
+		return nil
+	}
+	return cannot(n.Pos, "write "+v.json())
+}
+
+// insert adds an item at the end of a list.
+func (p *patcher) insert(n *source.Node, item *value) error {
+	name := n.Pos.File
+	have, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	switch path.Ext(name) {
+	case ".cue", ".json":
+		_, e, err := parsed(name, have, n)
+		l, ok := e.(*ast.ListLit)
+		if err != nil || !ok {
+			break
+		}
+		is := item.json()
+		if path.Ext(name) == ".cue" {
+			is = item.cue()
+		}
+		at, close := l.Lbrack.Offset()+1, l.Rbrack.Offset()
+		if len(l.Elts) > 0 {
+			last := l.Elts[len(l.Elts)-1]
+			at = last.End().Offset()
+			switch own := bytes.ContainsRune(have[at:close], '\n'); {
+			case !own:
+				is = ", " + is
+			case path.Ext(name) == ".cue": // behind the comment of the last line
+				is = indentAt(have, last.Pos().Offset()) + is + ",\n"
+				at = len(bytes.TrimRight(have[:close], " \t"))
+			default:
+				is = ",\n" + indentAt(have, last.Pos().Offset()) + is
+			}
+		}
+		p.write(name, have, slices.Concat(have[:at], []byte(is), have[at:]))
+		return nil
+	case ".yaml", ".yml":
+		if at, before, ok := yamlEnd(have, n); ok {
+			after := ""
+			if strings.HasSuffix(strings.TrimSpace(before), "-") {
+				after = "\n"
+			}
+			p.files[name] = slices.Concat(have[:at], []byte(before+item.json()+after), have[at:])
+			return nil
+		}
+	}
+	return cannot(n.Pos, "add "+item.json())
+}
+
+// remove takes an item out of a list.
+func (p *patcher) remove(n *source.Node, i int) error {
+	name := n.Pos.File
+	have, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	switch path.Ext(name) {
+	case ".cue", ".json":
+		_, e, err := parsed(name, have, n)
+		l, ok := e.(*ast.ListLit)
+		if err != nil || !ok {
+			break
+		}
+		is := slices.Concat(have[:l.Lbrack.Offset()+1], have[l.Rbrack.Offset():])
+		if len(l.Elts) > 1 {
+			is = without(have, spans(l.Elts), i)
+		}
+		p.write(name, have, is)
+		return nil
+	case ".yaml", ".yml":
+		at := n.Elems[i].Pos
+		from, to := lineAt(have, at.Line)
+		if line := string(have[from:to]); len(n.Elems) > 1 && at.Col <= len(line) &&
+			strings.TrimSpace(line[:at.Col-1]) == "-" && n.Elems[i].Kind == source.String {
+			p.files[name] = slices.Concat(have[:from], have[to:])
+			return nil
+		}
+	}
+	return cannot(n.Elems[i].Pos, "take it out")
+}
+
+// parsed returns the syntax of a file, and in it that of a value; nil where a value has none of its
+// own, such as a struct without braces.
+func parsed(name string, data []byte, n *source.Node) (f *ast.File, e ast.Expr, err error) {
+	if bytes.HasPrefix(data, []byte("\uFEFF")) {
+		return nil, nil, errors.New("it begins with a byte order mark")
+	}
+	if f, err = source.Parse(name, data); err != nil {
+		return nil, nil, err
+	}
+	ast.Walk(f, func(x ast.Node) bool {
+		at := x.Pos().Position()
+		if at.Line != n.Pos.Line || at.Column != n.Pos.Col || e != nil {
+			return e == nil
+		}
+		switch x := x.(type) {
+		case *ast.StructLit:
+			if n.Kind == source.Struct && x.Lbrace.IsValid() {
+				e = x
+			}
+		case *ast.ListLit:
+			if n.Kind == source.List {
+				e = x
+			}
+		case *ast.BasicLit:
+			if n.Kind != source.Struct && n.Kind != source.List {
+				e = x
+			}
+		}
+		return e == nil
+	}, nil)
+	return f, e, nil
+}
+
+// spans returns where nodes begin and end.
+func spans[N ast.Node](nodes []N) (out [][2]int) {
+	for _, n := range nodes {
+		out = append(out, [2]int{n.Pos().Offset(), n.End().Offset()})
+	}
+	return out
+}
+
+// without returns a text without one of some parts that commas or line breaks separate.
+func without(text []byte, parts [][2]int, i int) []byte {
+	from, to := parts[i][0], parts[i][1]
+	start := bytes.LastIndexByte(text[:from], '\n') + 1
+	end := len(text)
+	if n := bytes.IndexByte(text[to:], '\n'); n >= 0 {
+		end = to + n + 1
+	}
+	behind := string(bytes.Trim(text[to:end], ", \t\n"))
+	switch {
+	case len(bytes.TrimSpace(text[start:from])) == 0 && (behind == "" || strings.HasPrefix(behind, "//")):
+		from, to = start, end
+	case i+1 < len(parts):
+		to = parts[i+1][0]
+	case i > 0:
+		from = parts[i-1][1]
+	}
+	return slices.Concat(text[:from], text[to:])
+}
+
+// indentAt returns the white space before the first word of the line of an offset.
+func indentAt(text []byte, offset int) string {
+	line := string(text[bytes.LastIndexByte(text[:offset], '\n')+1:])
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// lineAt returns where a line begins, and where the next one does.
+func lineAt(text []byte, line int) (from, to int) {
+	for ; line > 1; line-- {
+		n := bytes.IndexByte(text[from:], '\n')
+		if n < 0 {
+			return len(text), len(text)
+		}
+		from += n + 1
+	}
+	if n := bytes.IndexByte(text[from:], '\n'); n >= 0 {
+		return from, from + n + 1
+	}
+	return from, len(text)
+}
+
+// definition adds what a project has, a server or a mode, in files of its own.
+func (p *patcher) definition(project *ir.Project, dialects []contract.Dialect) error {
+	files, err := render.Source(project, p.dir, nil, dialects)
+	if err != nil {
+		return err
+	}
+	for i := range project.Servers {
+		p.paths = append(p.paths, []string{"servers", project.Servers[i].Name})
+	}
+	for i := range project.Modes {
+		p.paths = append(p.paths, []string{"modes", project.Modes[i].Slug})
+	}
+	p.paths = append(p.paths, []string{"policies"})
+	for _, f := range files {
+		rest := strings.TrimPrefix(f.Path, path.Clean(p.dir)+"/")
+		if name, ok := strings.CutPrefix(rest, "policies/"); ok &&
+			p.get([]string{"policies", strings.TrimSuffix(name, ".cue")}) != nil {
+			continue // the source says itself what it has
+		}
+		if rest == "servers.cue" {
+			f.Path = path.Join(p.dir, "servers", contract.PathName(project.Servers[0].Name)+".cue")
+		}
+		if err := p.create(f.Path, f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// server writes another definition in the place of a server's.
+func (p *patcher) server(s ir.Server) error {
+	files, err := render.Source(&ir.Project{Servers: []ir.Server{s}}, p.dir, nil, nil)
+	if err != nil {
+		return err
+	}
+	f, err := source.Parse("servers.cue", files[0].Data)
+	if err != nil {
+		return err
+	}
+	servers := f.Decls[len(f.Decls)-1].(*ast.Field).Value.(*ast.StructLit)
+	own := servers.Elts[0].(*ast.Field).Value
+	is := string(files[0].Data[own.Pos().Offset():own.End().Offset()])
+	if l, ok := own.(*ast.StructLit); ok && !l.Lbrace.IsValid() {
+		is = "{" + is + "}"
+	}
+	return p.set([]string{"servers", s.Name}, &value{raw: is})
+}
+
+// ruleFile adds a text file to those of a mode.
+func (p *patcher) ruleFile(mode string, r ir.RuleFile) error {
+	at := []string{"modes", mode}
+	n := p.get(at)
+	if n == nil {
+		return errors.New("the source does not name the mode")
+	}
+	file := path.Join(p.dir, "rules", mode, r.Name)
+	if err := p.create(file, []byte(r.Text)); err != nil {
+		return err
+	}
+	named := n.Pos.File // rules are named from the file that lists them
+	if l := p.get(append(at, "rules")); l != nil {
+		named = l.Pos.File
+	}
+	rel, err := filepath.Rel(path.Dir(named), file)
+	if err != nil {
+		return err
+	}
+	return p.add(append(at, "rules"), text(filepath.ToSlash(rel)))
+}
+
+// prose writes another text in the place of one that a field says, or its file.
+func (p *patcher) prose(at []string, is string) error {
+	last := len(at) - 1
+	named := append(slices.Clip(at[:last]), at[last]+"File")
+	if n := p.get(named); n != nil {
+		return p.textFile(n, is)
+	}
+	if is == "" {
+		return p.unset(at)
+	}
+	return p.set(at, text(is))
+}
+
+// textFile writes a text file that the source names.
+func (p *patcher) textFile(n *source.Node, is string) error {
+	name, ok := source.TextPath(n)
+	if !ok {
+		return cannot(n.Pos, "change the file")
+	}
+	was, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	if bytes.HasSuffix(was, []byte("\n")) {
+		is = strings.TrimSuffix(is, "\n") + "\n"
+	}
+	p.files[name] = []byte(is)
+	return nil
+}
+
+// changed returns the files that are not as they were.
+func (p *patcher) changed() (out []contract.File) {
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		if was, err := fs.ReadFile(p.fsys, name); err != nil || !bytes.Equal(was, p.files[name]) {
+			out = append(out, contract.File{Path: name, Data: p.files[name]})
+		}
+	}
+	slices.SortFunc(out, func(a, b contract.File) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+// owner returns the path of what a subject, or the policy that it has a rule from, may do.
+func (p *patcher) owner(at []string, from string) []string {
+	if name, ok := strings.CutPrefix(from, policyPrefix); ok && p.get([]string{"policies", name}) != nil {
+		return []string{"policies", name, "can"}
+	}
+	return append(slices.Clip(at), "can")
+}
+
+const policyPrefix = "policy "
+
+// changeRuleFile writes the text of a rules file in its list.
+func (p *patcher) changeRuleFile(at []string, r ir.RuleFile) error {
+	n := p.get(at)
+	if n != nil {
+		for _, x := range n.Elems {
+			if x.Text == r.Name || strings.HasSuffix(x.Text, "/"+r.Name) {
+				return p.textFile(x, r.Text)
+			}
+		}
+	}
+	return errors.New("the source does not name the file")
+}

@@ -1,0 +1,81 @@
+package migrate
+
+import (
+	"bytes"
+	"strings"
+
+	"modec.dev/modec/compiler/source"
+)
+
+// yamlScalar returns where a value of one line stands in YAML.
+func yamlScalar(text []byte, n *source.Node) (from, to int, ok bool) {
+	start, end := lineAt(text, n.Pos.Line)
+	if from = start + n.Pos.Col - 1; from >= end || n.Kind == source.Struct || n.Kind == source.List {
+		return 0, 0, false
+	}
+	line := strings.TrimRight(string(text[from:end]), "\r\n")
+	if v, _, found := strings.Cut(line, " #"); found {
+		line = v
+	}
+	line = strings.TrimRight(line, " \t")
+	if strings.HasPrefix(line, "|") || strings.HasPrefix(line, ">") {
+		return from, yamlBlock(text, n.Pos.Line), n.Kind == source.String
+	}
+	one, err := source.ParseData("x.yaml", []byte(line))
+	return from, from + len(line), err == nil && one.Kind == n.Kind && one.Text == n.Text
+}
+
+// yamlBlock returns where a block of text of YAML ends, without its last line break: its lines are
+// further in than the one that begins it.
+func yamlBlock(text []byte, line int) (to int) {
+	from, next := lineAt(text, line)
+	depth := len(indentAt(text, from+len(bytes.TrimRight(text[from:next], "\r\n"))))
+	for to = next; next < len(text); {
+		line++
+		from, next = lineAt(text, line)
+		switch bare := strings.TrimRight(string(text[from:next]), " \t\r\n"); {
+		case bare == "":
+			continue
+		case len(bare)-len(strings.TrimLeft(bare, " ")) <= depth:
+			return len(bytes.TrimRight(text[:to], "\r\n"))
+		}
+		to = next
+	}
+	return len(bytes.TrimRight(text[:to], "\r\n"))
+}
+
+// yamlEnd returns where an item is added to a list of YAML, and what stands before it.
+func yamlEnd(text []byte, n *source.Node) (at int, before string, ok bool) {
+	if len(n.Elems) == 0 {
+		return 0, "", false
+	}
+	last := n.Elems[len(n.Elems)-1]
+	from, to := lineAt(text, last.Pos.Line)
+	line := string(text[from:to])
+	if last.Pos.Col > len(line) || last.Kind != source.String {
+		return 0, "", false
+	}
+	if before = line[:last.Pos.Col-1]; strings.TrimSpace(before) == "-" {
+		if !strings.HasSuffix(line, "\n") {
+			return 0, "", false
+		}
+		return to, before, true
+	}
+	end := flowEnd(line[last.Pos.Col-1:])
+	return from + last.Pos.Col - 1 + end, ", ", end > 0
+}
+
+// flowEnd returns where the last item of a list of YAML in brackets ends, 0 where that is not seen.
+func flowEnd(rest string) int {
+	end := strings.IndexAny(rest, ",]")
+	if quote := rest[0]; quote == '"' || quote == '\'' {
+		i := strings.IndexByte(rest[1:], quote)
+		if end = i + 2; i < 0 || strings.ContainsRune(rest[:end], '\\') {
+			return 0
+		}
+	}
+	if end < 0 || !strings.HasPrefix(strings.TrimLeft(rest[end:], " ,"), "]") {
+		return 0
+	}
+	return end
+}
