@@ -123,16 +123,8 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	defer end()
-	switch {
-	case !c.again(e, &req):
-	case e.local != "":
-		if files, ok := c.current(e, &req); ok {
-			return c.nothing(e, &req, files, "current", saysAlready, nil)
-		}
-	default:
-		if found, err := c.edits(e, &req); found || err != nil {
-			return err
-		}
+	if found, err := c.built(e, &req); found || err != nil {
+		return err
 	}
 	var done func()
 	req.Progress, done = e.ui.progress("proving")
@@ -294,6 +286,21 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 		e.ui.note("what an earlier migration read of %s is kept in %s\n", count(len(earlier), "file"), diag.Clean(dir))
 	}
 	return n, record.Save()
+}
+
+// built looks at a project that was built. It reports whether it said all that there is to say.
+func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error) {
+	switch {
+	case !c.again(e, req):
+		return false, nil
+	case e.local == "":
+		return c.edits(e, req)
+	}
+	files, ok := c.current(e, req)
+	if !ok {
+		return false, nil
+	}
+	return true, c.nothing(e, req, files, "current", saysAlready, nil)
 }
 
 // again reports whether a project that was built is imported as a whole.
