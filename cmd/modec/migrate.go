@@ -104,15 +104,16 @@ func (c *migrateCmd) Run(e *env) error {
 			return err
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(e.dir, output.PendingLock)); err == nil {
-		return errors.New("a build or a clean was interrupted here, and some files are as modec wrote them: " +
-			"`modec build` finishes it, or `modec clean` gives yours back; then migrate")
-	}
 	if c.Local {
 		var err error
 		if e, err = c.own(e); err != nil {
 			return err
 		}
+	}
+	_, pending := output.Locks(e.local)
+	if _, err := os.Lstat(filepath.Join(e.dir, filepath.FromSlash(pending))); err == nil {
+		return errors.New("a build or a clean was interrupted here, and some files are as modec wrote them: " +
+			"`modec build` finishes it, or `modec clean` gives yours back; then migrate")
 	}
 	req, err := c.request(e)
 	if err != nil {
