@@ -27,7 +27,7 @@ func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, tar
 	if err != nil {
 		return err
 	}
-	record := accepted.Load(e.dir)
+	record := accepted.Load(mainTree(e.dir))
 	fresh := record.New(points)
 	if len(fresh) == 0 {
 		return nil
@@ -45,6 +45,17 @@ func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, tar
 		fmt.Fprintf(e.ui.err, "modec: %s\n", diag.Clean(err.Error()))
 	}
 	return nil
+}
+
+// mainTree returns the folder of the project in the main work tree of its repository: what is accepted
+// in one work tree is in all.
+func mainTree(dir string) string {
+	if w, ok := contract.FindWorktree(dir); ok {
+		if main, ok := w.InMain(dir); ok {
+			return main
+		}
+	}
+	return dir
 }
 
 // confirmPoints prints points and asks a person.
