@@ -158,7 +158,8 @@ func writeWord(b *strings.Builder, text string) {
 const maxExpanded = 3
 
 // expansions returns what a shell may make of the words of a command: one that names files may
-// be as it is written, any of their names, or, where no file has such a name, no word at all.
+// be as it is written, any of their names, or, where no file has such a name, no word at all. One
+// that has a sign may be one name or two that begin alike.
 func expansions(words []word) [][]word {
 	all := [][]word{words}
 	var at []int
@@ -179,18 +180,21 @@ func expansions(words []word) [][]word {
 		return append(all, other)
 	}
 	for gone := range 1 << len(at) {
-		var other []word
+		one, two := []word(nil), []word(nil)
 		for i, w := range words {
-			n := slices.Index(at, i)
-			switch {
-			case n >= 0 && gone&(1<<n) != 0:
+			if n := slices.Index(at, i); n >= 0 && gone&(1<<n) != 0 {
 				continue
-			case w.signs():
-				w.text, w.holes = w.stem+string(rune(hole)), true
 			}
-			other = append(other, w)
+			if w.signs() {
+				w.text, w.holes = w.stem+string(rune(within)), true
+				two = append(two, w)
+			}
+			one, two = append(one, w), append(two, w)
 		}
-		all = append(all, other)
+		all = append(all, one)
+		if len(two) > len(one) {
+			all = append(all, two)
+		}
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 type commandTable struct {
 	rules    [3][]commandRule // by decision
 	fallback *Result
-	// open is set for a bare allow, where "*" is allowed, and where the rest is left to the
+	// open is set for an allow beside which nothing is held back, where "*" is allowed, and where the rest is left to the
 	// agent: what is not literal is then judged by what it could become.
 	open   bool
 	left   bool    // the rest is left to the agent: no "*" allows it
@@ -30,7 +30,8 @@ func (e *Engine) compileCommands(s *side) error {
 	t.fallback = s.fallback(ir.Command)
 	rules := s.rules(ir.Command)
 	t.left = t.fallback.Decision == ir.Agent
-	t.open = len(rules) == 0 && t.fallback.Decision == ir.Allow || t.left
+	held := slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision != ir.Allow })
+	t.open = !held && t.fallback.Decision == ir.Allow || t.left
 	for _, r := range rules {
 		c := commandRule{result: ruleResult(r)}
 		switch r.Pattern.Kind {

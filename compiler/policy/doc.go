@@ -127,14 +127,14 @@
 // "$NAME", an assignment, a loop, a builtin that changes what another command of the line means
 // or that runs its arguments, …) is asked about at most where the group
 // has a list, a deny or an ask, is left to the agent where the group is, and allowed where the
-// group is a bare allow or has "*" and nothing else. What it is read to run may deny it all the
+// group allows and nothing is held back in it. What it is read to run may deny it all the
 // same. [Result.Odd] says that a decision is lower for this alone, and [Result.Told] what of the
 // line made a rule decide.
 //
 // A line that does not parse, a command word that is not literal and a
 // substitution match no entry of a list. Such a command is denied where the
-// group has a deny, and asked at most elsewhere. Where the group is a bare
-// allow or allows "*" it is judged by what its text could become, and a line
+// group has a deny, and asked at most elsewhere. Where the group allows and
+// holds nothing back, or allows "*", it is judged by what its text could become, and a line
 // that does not parse by whether the group has a deny or an ask.
 //
 // A redirect is also judged as an edit or a read of its path, as in 4, from every folder in

@@ -9,12 +9,13 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// In the text of a command, hole stands for what is known at run time only and
-// inner for a space inside a word. Neither can be typed: a line with control
-// characters does not parse.
+// In the text of a command, hole stands for what is known at run time only, within for such
+// text without a space, and inner for a space inside a word. None can be typed: a line with
+// control characters does not parse.
 const (
-	hole  = '\x00'
-	inner = '\x01'
+	hole   = '\x00'
+	inner  = '\x01'
+	within = '\x02'
 )
 
 // commandPattern is a compiled command pattern. Pieces are the literal texts
@@ -157,7 +158,7 @@ func (p *commandPattern) holds(t string) bool {
 	if p.all {
 		return true
 	}
-	if strings.IndexByte(t, hole) >= 0 {
+	if strings.ContainsAny(t, string(rune(hole))+string(rune(within))) {
 		return len(t) > maxHoled || p.loose.meets(t, p.end)
 	}
 	return p.loose.match(t, p.end)
@@ -198,8 +199,8 @@ func (pieces piecewise) meets(t string, at ending) bool {
 	return intersect(p, t) || at == ofWord && intersect(p+" "+string(rune(hole)), t)
 }
 
-// intersect reports whether two globs whose wildcard is hole have a text in
-// common.
+// intersect reports whether two globs have a text in common. The wildcard of a is hole, that of b
+// is within too.
 func intersect(a, b string) bool {
 	// reach[j]: some text leads through all of a read so far and b[:j].
 	reach, next := make([]bool, len(b)+1), make([]bool, len(b)+1)
@@ -221,10 +222,10 @@ func intersect(a, b string) bool {
 				if !reach[j] {
 					continue
 				}
-				switch b[j] {
-				case a[i]:
+				switch {
+				case b[j] == a[i]:
 					next[j+1], any = true, true
-				case hole:
+				case b[j] == hole, b[j] == within && a[i] != ' ':
 					next[j], any = true, true // b's wildcard takes the byte
 				}
 			}
@@ -241,7 +242,7 @@ func intersect(a, b string) bool {
 // skipHoles lets b's wildcards stand for nothing.
 func skipHoles(reach []bool, b string) {
 	for j := 0; j < len(b); j++ {
-		if reach[j] && b[j] == hole {
+		if reach[j] && (b[j] == hole || b[j] == within) {
 			reach[j+1] = true
 		}
 	}

@@ -53,7 +53,7 @@ func TestOddLines(t *testing.T) {
 		"a list that closes with deny":  {withDefault(table(allow("ls *")), ir.Deny), ir.Deny},
 		"a list that closes with ask":   {withDefault(list(), ir.Ask), ir.Ask},
 		"a list that denies":            {list(), ir.Deny},
-		"a list beside an allow":        {withDefault(table(allow("ls *")), ir.Allow), ir.Ask},
+		"a list beside an allow":        {withDefault(table(allow("ls *")), ir.Allow), ir.Allow},
 		"a deny beside everything":      {table(allow("*"), deny("git push *")), ir.Ask},
 		"an ask beside everything":      {table(allow("*"), ask("git push *")), ir.Ask},
 		"a deny beside an open default": {withDefault(table(deny("git push *")), ir.Allow), ir.Ask},

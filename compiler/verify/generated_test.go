@@ -142,6 +142,13 @@ func TestOrdinarySources(t *testing.T) {
 			"edit": {"allow": ["*:*"], "deny": ["/a:/"]}}}}`,
 		"lines that the shell expands": `"roles": {"a": {"permissionMode": "bypassPermissions",
 			"can": {"command": {"deny": ["echo \"$HOME\"", "ls $X"]}}}}`,
+		"folders below a folder": `"roles": {"a": {"permissionMode": "bypassPermissions",
+			"can": {"default": "allow", "read": {"ask": ["a b/**/", "$HOME/**/", "x/**/**"]}}}}`,
+		"words that zsh may replace": `"roles": {"a": {"permissionMode": "auto",
+			"can": {"command": {"default": "agent", "deny": ["a*b sudo HEAD^ push", "* --force *"]}}}}`,
+		"allows beside an allow": `"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"command":
+			{"default": "allow", "allow": ["git *"]}}}}, "roles": {"a": {"permissionMode": "bypassPermissions",
+			"modes": ["m"], "can": {"command": "allow"}}}`,
 		"parentheses": `"roles": {"a": {"can": {"read": {"ask": ["par(en)/**", "p)q"]}}}}`,
 		"drives without the hook": `"roles": {"a": {"permissionMode": "bypassPermissions",
 			"can": {"edit": {"deny": ["/a:/b/*"]}}}}`,

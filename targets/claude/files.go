@@ -234,6 +234,10 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 // in the project's own folder only. A folder is named without what follows: it then holds itself
 // and all that is in it, at any depth where it is one name.
 func held(glob string) (pattern string, rooted bool) {
+	for strings.HasSuffix(glob, "/**/") || strings.HasSuffix(glob, "/**/**") { // no more than "/**"
+		glob = strings.TrimSuffix(strings.TrimSuffix(glob, "/"), "/**")
+		glob = strings.TrimSuffix(glob, "/**") + "/**"
+	}
 	rooted = strings.Contains(strings.TrimSuffix(glob, "/"), "/")
 	pattern = strings.TrimPrefix(glob, "/")
 	dir := strings.TrimSuffix(strings.TrimSuffix(pattern, "**"), "/")

@@ -60,6 +60,13 @@ var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohu
 // globs reports whether a command has words that the shell replaces by file names.
 func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
 
+// excludes reports whether a command has words that zsh, where it is told so, replaces by file names.
+func (c *simple) excludes() bool {
+	return slices.ContainsFunc(strings.Fields(c.raw), func(word string) bool {
+		return strings.LastIndexAny(word, "~^") > 0
+	})
+}
+
 // home reports whether a word is the home folder's name, which the shell puts there and no rule sees.
 func (c *simple) home() bool { return strings.Contains(c.raw, "$HOME") }
 
@@ -129,7 +136,7 @@ func (s *session) passed(l *line) string {
 			return looseProgram
 		case c.hidesAnother(s), c.hidesWithin(s):
 			return looseTail
-		case c.dynamic, c.globs():
+		case c.dynamic, c.globs(), c.excludes():
 			return looseText
 		}
 	}
