@@ -36,7 +36,7 @@ const (
 // expressions find what the parts of a text are. They are compiled when first needed.
 var expressions = sync.OnceValue(func() (x struct {
 	token, key, reference, scheme, bearer, userinfo, named, option, value, segment *regexp.Regexp
-	placeholder, plain, path                                                       *regexp.Regexp
+	placeholder, plain, digits, path, program                                      *regexp.Regexp
 }) {
 	x.token = regexp.MustCompile(`\b(?:` + strings.Join(forms, "|") + `)`)
 	x.key = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
@@ -58,7 +58,13 @@ var expressions = sync.OnceValue(func() (x struct {
 	x.plain = regexp.MustCompile(`(?i)^(?:true|false|none|null|nil|undefined|yes|no|on|off|auto|default|token|secret|` +
 		`password|passwd|api[_-]?key|key|bearer|basic|digest|prompt|interactive|oauth2?|env|disabled|enabled|` +
 		`optional|` +
-		`required|user|pass|username|string|text|[0-9]{1,5}(?:\.[0-9]+)?(?:ms|[smhdk])?)?$`)
+		`required|user|pass|username|string|text)?$`)
+	x.digits = regexp.MustCompile(`^[0-9]{1,5}(?:\.[0-9]+)?(?:ms|[smhdk])?$`)
+	x.program = regexp.MustCompile(`\b(?:` +
+		`(?:mysql(?:dump|admin|import|show)?|mariadb(?:-[a-z]+)?)\b[^;|&\n]*?\s-p|` +
+		`curl\b[^;|&\n]*?\s(?:-u|--user)[ =]?["']?[^\s:"'$]*:|` +
+		`redis-cli\b[^;|&\n]*?\s(?:-a|--pass)[ =]|` +
+		`sshpass\s+-p\s*["']?)(` + value + `)`)
 	x.path = regexp.MustCompile(`^@?(?:~|\.{1,2})?/|^[A-Za-z]:[\\/]|^(?i:file|https?|wss?)://?|` +
 		`^[^/\s]+/.*\.[a-z]{2,5}$`)
 	return x
@@ -83,6 +89,7 @@ func in(text string) (found []span) {
 			found = append(found, shift(whole("bearer", v), m[2])...)
 		}
 	}
+	found = append(found, inPrograms(text)...)
 	if names(low) {
 		found = append(found, named(text, x.named)...)
 		found = append(found, named(text, x.option)...)
@@ -105,6 +112,18 @@ func in(text string) (found []span) {
 var beginnings = []string{
 	"gh", "glpat-", "xox", "xapp-", "k_live_", "k_test_", "sk-", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "hf_",
 	"lin_api_", "dop_v1_", "sntrys_", "figd", "ntn", "pplx", "tvly", "fc", "eyJ", "PRIVATE KEY",
+}
+
+// programs take a password as a word or a part of one.
+var programs = []string{"mysql", "mariadb", "curl", "redis-cli", "sshpass"}
+
+// inPrograms returns the passwords that a command line gives to programs.
+func inPrograms(text string) (found []span) {
+	may := slices.ContainsFunc(programs, func(p string) bool { return strings.Contains(text, p) })
+	for _, m := range matches(expressions().program, text, may) {
+		found = append(found, shift(whole("password", text[m[2]:m[3]]), m[2])...)
+	}
+	return found
 }
 
 // matches returns the matches of an expression in a text that may have any.
@@ -220,7 +239,11 @@ func ordinary(name, v string) bool {
 	}
 	same := func(s string) string { return strings.Join(words(s), "") }
 	switch x := expressions(); {
-	case len(v) < 4, strings.ContainsAny(v[:1], "{[(!"), x.plain.MatchString(v), placeholder(v), same(v) == same(name):
+	case v == "", strings.ContainsAny(v[:1], "{[(!"), x.plain.MatchString(v), placeholder(v), same(v) == same(name):
+		return true
+	case isPassword(name):
+		return weak(name) && x.digits.MatchString(v)
+	case len(v) < 4, x.digits.MatchString(v):
 		return true
 	case x.path.MatchString(v):
 		return !random(strings.ReplaceAll(v, "/", ""))

@@ -27,6 +27,13 @@ var publicWords = []string{
 	"public", "publishable", "primary", "foreign", "sort", "partition", "cache", "hot", "max", "min", "num", "per",
 }
 
+// passWords end the name of a password, which may be as short as its owner likes: alone those that are
+// no other word, the rest behind another word.
+var (
+	passWords  = []string{"password", "passwd", "passphrase"}
+	passBehind = []string{"pass", "pwd", "pw"}
+)
+
 // weakWords are a secret where the value looks like one too.
 var weakWords = []string{"key", "auth", "pass", "pwd", "pat", "pw"}
 
@@ -57,6 +64,17 @@ func isName(name string, query bool) bool {
 		return false
 	}
 	return strong(list) || slices.Contains(weakWords, last)
+}
+
+// isPassword reports whether a name is that of a password.
+func isPassword(name string) bool {
+	list := words(name)
+	if len(list) == 0 {
+		return false
+	}
+	last := list[len(list)-1]
+	ends := func(end string) bool { return strings.HasSuffix(last, end) }
+	return slices.ContainsFunc(passWords, ends) || len(list) > 1 && slices.Contains(passBehind, last)
 }
 
 // weak reports whether the value has to look like a secret as well.

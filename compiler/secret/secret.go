@@ -58,6 +58,7 @@ func (e Entry) Literals() (list []Literal) {
 	}
 	add("the command", "token", e.Command, in(e.Command))
 	add("the working directory", "token", e.Cwd, in(e.Cwd))
+	found := e.args()
 	for i, arg := range e.Args {
 		name, where := "token", "an argument"
 		before, _, both := strings.Cut(arg, "=")
@@ -67,7 +68,7 @@ func (e Entry) Literals() (list []Literal) {
 		case option != "":
 			name, where = option, "the argument of "+option
 		}
-		add(where, name, arg, e.arg(i))
+		add(where, name, arg, found[i])
 	}
 	add("the address", "token", e.URL, in(e.URL))
 	return list
@@ -88,8 +89,26 @@ func (e Entry) Masked() Entry {
 	out := Entry{
 		Command: Text(e.Command), Cwd: Text(e.Cwd), URL: Text(e.URL), Env: all(e.Env), Headers: all(e.Headers),
 	}
+	found := e.args()
 	for i, arg := range e.Args {
-		out.Args = append(out.Args, mask(arg, e.arg(i)))
+		out.Args = append(out.Args, mask(arg, found[i]))
+	}
+	return out
+}
+
+// args returns the secrets of each argument: of what it says, and of what its program takes it for.
+func (e Entry) args() [][]span {
+	out := make([][]span, len(e.Args))
+	passwords := inPrograms(strings.Join(append([]string{e.Command}, e.Args...), " "))
+	at := len(e.Command) + 1
+	for i, arg := range e.Args {
+		for _, s := range passwords {
+			if at <= s.start && s.end <= at+len(arg) {
+				out[i] = append(out[i], span{s.start - at, s.end - at})
+			}
+		}
+		out[i] = join(append(out[i], e.arg(i)...))
+		at += len(arg) + 1
 	}
 	return out
 }
