@@ -149,6 +149,8 @@ func TestOrdinarySources(t *testing.T) {
 		"allows beside an allow": `"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"command":
 			{"default": "allow", "allow": ["git *"]}}}}, "roles": {"a": {"permissionMode": "bypassPermissions",
 			"modes": ["m"], "can": {"command": "allow"}}}`,
+		"a program with a space in its name": `"roles": {"a": {"permissionMode": "dontAsk",
+			"can": {"command": {"allow": ["*push*"], "deny": ["git push *"]}}}}`,
 		"parentheses": `"roles": {"a": {"can": {"read": {"ask": ["par(en)/**", "p)q"]}}}}`,
 		"drives without the hook": `"roles": {"a": {"permissionMode": "bypassPermissions",
 			"can": {"edit": {"deny": ["/a:/b/*"]}}}}`,

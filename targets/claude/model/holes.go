@@ -173,6 +173,9 @@ func (c *simple) hidesAnother(s *session) bool {
 // hidesWithin reports whether a rule holds back what one of a command's words says (sh -c), or
 // the command without the words before its subcommand (git -C x push).
 func (c *simple) hidesWithin(s *session) bool {
+	if strings.Contains(c.words[0], " ") && s.holdsBack(c.words[0]) {
+		return true
+	}
 	for i := 1; i < len(c.words); i++ {
 		if s.holdsBack(c.words[i], joined(append([]string{c.words[0]}, c.words[i:]...))) {
 			return true
