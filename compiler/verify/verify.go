@@ -27,6 +27,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 )
 
 // Request says what to verify.
@@ -669,11 +670,15 @@ func bySubject(jobs []*job) (all [][]*job) {
 	return all
 }
 
-// finish puts what several jobs found in order, and says what was verified exactly.
+// finish puts what several jobs found in order, masks its secrets, and says what was verified exactly.
 func (s *Surface) finish(p *ir.Project, parts []Sampled) {
-	for _, list := range []*[]Finding{&s.Findings, &s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled} {
+	for _, list := range append(kinds(s), &s.Findings) {
 		if *list == nil {
 			*list = []Finding{}
+		}
+		for i := range *list {
+			f := &(*list)[i]
+			f.Action, f.Rule, f.By = secret.Text(f.Action), secret.Text(f.Rule), secret.Text(f.By)
 		}
 	}
 	slices.Sort(s.Ungoverned)
