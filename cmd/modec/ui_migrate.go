@@ -123,12 +123,13 @@ func (u *ui) proof(rep *migrate.Report) {
 	default:
 		u.printf("       %d combined commands are now allowed because each part is\n", n)
 	}
-	var guards []string
+	var guards, lines []string
 	for _, n := range rep.Narrower {
-		switch {
-		case n.Guard == "":
-			u.narrowing(n)
-		case !n.Built:
+		switch line := narrowing(n); {
+		case n.Guard == "" && !slices.Contains(lines, line): // by the source and by what is built of it
+			u.printf("  %s\n", line)
+			lines = append(lines, line)
+		case n.Guard != "":
 			guards = append(guards, n.Guard)
 		}
 	}
@@ -145,8 +146,8 @@ func tallied(t migrate.Tally) string {
 	return text
 }
 
-// narrowing prints what a rule permits less than a file did.
-func (u *ui) narrowing(n migrate.Narrowing) {
+// narrowing says what a rule permits less than a file did.
+func narrowing(n migrate.Narrowing) string {
 	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}[n.Is]
 	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}[n.Was]
 	line := fmt.Sprintf("%-15s %s: %s %q", "narrower", n.File, n.Group, diag.Short(n.Example))
@@ -157,7 +158,7 @@ func (u *ui) narrowing(n migrate.Narrowing) {
 	if !n.At.IsZero() {
 		line += " (" + n.At.String() + ")"
 	}
-	u.printf("  %s\n", diag.Clean(line))
+	return diag.Clean(line)
 }
 
 // guarded names the guarded paths that take something from the files.

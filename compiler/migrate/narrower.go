@@ -39,7 +39,7 @@ type narrowings struct {
 func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
 	n := Narrowing{
 		File: p.original.File, Target: p.Target, Group: a.Group,
-		Built: t == &p.Built, Guard: cmp.Or(a.guard, p.above(a)),
+		Built: t == &p.Built, Guard: p.guard(a),
 		Was: a.said, Is: is.Decision, Rule: secret.Text(is.Rule), At: is.At,
 	}
 	if n.Guard != "" {
@@ -53,15 +53,21 @@ func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
 	p.narrower.add(n, a)
 }
 
-// above returns the guarded path that a path lies below, "" for none: some agents' rules hold all of it.
-func (p *prover) above(a attempt) string {
-	s, err := p.policy.Subject(a.ref)
-	if err != nil || a.Group != ir.Edit {
-		return ""
+// guard returns the guarded path that a path is or lies below, "" for none: some agents' rules hold all of
+// it. A mode is held by the guards of the session in which it runs too.
+func (p *prover) guard(a attempt) string {
+	if a.Group != ir.Edit || a.guard != "" {
+		return a.guard
 	}
-	for dir := path.Dir(a.Arg); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if guard := s.Decide(policy.Action{Group: ir.Edit, Arg: dir}).Guard; guard != "" {
-			return guard
+	for _, ref := range []ir.SubjectRef{a.ref, {Role: p.policy.Project().Baseline}} {
+		s, err := p.policy.Subject(ref)
+		if err != nil {
+			continue
+		}
+		for at := a.Arg; at != "." && at != "/"; at = path.Dir(at) {
+			if guard := s.Decide(policy.Action{Group: ir.Edit, Arg: at}).Guard; guard != "" {
+				return guard
+			}
 		}
 	}
 	return ""
