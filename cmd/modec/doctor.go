@@ -18,6 +18,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/disarm"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
 )
 
 type doctorCmd struct {
@@ -144,6 +145,40 @@ func sameFile(a, b string) bool {
 }
 
 func (d *doctor) repository() {
+	res, changes := d.built()
+	if res != nil {
+		d.ignored(changes)
+		d.installed(res)
+		for _, o := range res.Outputs {
+			d.agent(o)
+			d.unread(res, o)
+			d.silence(res, o)
+		}
+	}
+	d.personal()
+}
+
+// personal looks at the user's own project beside the team's.
+func (d *doctor) personal() {
+	own, err := d.own()
+	switch {
+	case err != nil:
+		d.wrong(source.Local, "%v", err)
+		return
+	case own == nil:
+		return
+	}
+	its := &doctor{env: own}
+	its.built()
+	for _, c := range its.found {
+		c.What = source.Local + " " + c.What
+		d.found = append(d.found, c)
+	}
+}
+
+// built compares what lies here with what the source makes. It returns nil where the source does not
+// compile.
+func (d *doctor) built() (*compiler.Result, []output.Change) {
 	res, diags := compiler.Compile(d.ctx, d.request())
 	if diags.HasErrors() {
 		first := diags[slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
@@ -152,7 +187,7 @@ func (d *doctor) repository() {
 			hint = first.Hint
 		}
 		d.wrong("source", "does not compile: %s", first).hint(hint)
-		return
+		return nil, nil
 	}
 	p := res.Project
 	d.good("source", "%s, %s and %s for %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"),
@@ -161,7 +196,8 @@ func (d *doctor) repository() {
 	for _, x := range list {
 		d.wrong("artifacts", "%s", x).hint(x.Hint)
 	}
-	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(output.PendingLock))); err == nil {
+	_, pending := output.Locks(d.local)
+	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(pending))); err == nil {
 		d.wrong("artifacts", "a build was interrupted").hint("`modec build` finishes it")
 	}
 	states := map[output.State][]string{}
@@ -181,13 +217,7 @@ func (d *doctor) repository() {
 	if len(states) == 0 && len(list) == 0 {
 		d.good("artifacts", "%s as the source makes them", count(len(changes), "file"))
 	}
-	d.ignored(changes)
-	d.installed(res)
-	for _, o := range res.Outputs {
-		d.agent(o)
-		d.unread(res, o)
-		d.silence(res, o)
-	}
+	return res, changes
 }
 
 // disarmed tells of hooks that a person turned off.

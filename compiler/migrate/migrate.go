@@ -255,7 +255,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		if len(got.Files) == 0 && len(got.Notes) == 0 {
 			continue
 		}
-		in.secrets = append(in.secrets, withhold(&got, t.Name())...)
+		in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))
 		in.files = append(in.files, got.Files...)
 		if judged, ok := t.(contract.Judged); ok {

@@ -19,14 +19,18 @@ import (
 type withholder struct {
 	*contract.Imported
 	target string
+	again  string   // the commands that import what was left out
 	values []string // the secrets
 }
 
 // withhold takes literal secrets out of what a target imported, and returns them. A server whose
 // entry states one becomes external: its entry stays in its file, and the source has its name and
 // its shape.
-func withhold(im *contract.Imported, target string) []string {
-	w := withholder{Imported: im, target: target}
+func withhold(im *contract.Imported, target, local string) []string {
+	w := withholder{Imported: im, target: target, again: "modec build && modec migrate --apply"}
+	if local != "" {
+		w.again = "modec build && modec migrate --local --apply"
+	}
 	if p := im.Project; p != nil {
 		for i := range p.Servers {
 			w.server(&p.Servers[i])
@@ -73,7 +77,7 @@ func (w *withholder) server(s *ir.Server) {
 	w.Note(contract.Secret, s.Pos, "server "+s.Name, strings.Join(places, ", "), fmt.Sprintf(
 		"it states a secret in clear text, so that the entry stays in this file and the source has its name and shape "+
 			"alone; to import the server, write %s in its place, set the variable where the agent runs, and run "+
-			"`modec build && modec migrate --apply`", strings.Join(slices.Compact(refs), ", ")))
+			"`%s`", strings.Join(slices.Compact(refs), ", "), w.again))
 	*s = ir.Server{
 		Name: s.Name, Pos: s.Pos, Type: ir.External, Place: ir.Place{Targets: []string{w.target}, As: s.As},
 		DefaultEnabled: s.DefaultEnabled, Tools: s.Tools, Entries: entries,
@@ -116,8 +120,8 @@ func (w *withholder) mode(m ir.Mode) bool {
 			}
 			if alone {
 				w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key, "it states a secret in clear text, so that the "+
-					"mode is not imported and its file stays as it is: set a variable in its place, and run "+
-					"`modec build && modec migrate --apply`")
+					"mode is not imported and its file stays as it is: set a variable in its place, and run `"+
+					w.again+"`")
 				w.forget(m.Slug)
 				return true
 			}
