@@ -99,8 +99,13 @@ func (b besideRule) outside(r rule.Rule, g ir.Group) string {
 	return "outside the project nothing is read or edited, for every agent"
 }
 
-// line adds what a rule over command lines means: everything that begins like it.
+// line adds what a rule over command lines means: everything that begins like it. Of a line of several
+// commands, where the mode asks anyway, that is nothing: an ask of one of its commands would come before
+// Claude Code's own deny of the whole line.
 func (b besideRule) line(r rule.Rule) string {
+	if b.rules.mode != format.Bypass && strings.ContainsAny(r.Spec, "|;&\n") {
+		return "only Claude Code compares a whole line"
+	}
 	head := strings.TrimSpace(r.Spec[:strings.IndexAny(r.Spec+"|", "|;&<>\n")])
 	if strings.HasPrefix(head, "@") { // which begins the name of a list of commands here
 		head = "*" + head[1:]

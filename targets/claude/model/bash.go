@@ -48,7 +48,7 @@ func (r *bashRule) exact() bool { return !r.boundary && len(r.pieces) == 1 }
 
 // texts fills in the texts on which the rules are tried. Observed on 2.1.329: quotes,
 // escapes and runs of blanks do not hide a command from a rule with a wildcard. An exact
-// allow rule requires single blanks. Allow rules see through timeout, time, nice, nohup,
+// allow rule requires single blanks. Deny and ask rules take a quoted blank for any. Allow rules see through timeout, time, nice, nohup,
 // stdbuf and command. Deny and ask rules also see through assignments, env, sudo, xargs,
 // exec and the folder of the program, and not through sh -c.
 func (s *simple) texts() {
@@ -63,11 +63,11 @@ func (s *simple) texts() {
 	}
 	s.held = append(s.held, s.raw)
 	for w := s.words; len(w) > 0; {
-		s.held = append(s.held, joined(w))
+		s.held = append(s.held, strings.Join(w, " "))
 		if base := path.Base(w[0]); base != w[0] && base != "/" {
 			w = append([]string{base}, w[1:]...)
 			if _, wraps := denyWrappers[base]; !wraps { // Bash(sudo *) does not match /usr/bin/sudo
-				s.held = append(s.held, joined(w))
+				s.held = append(s.held, strings.Join(w, " "))
 			}
 		}
 		next := unwrapOne(w, denyWrappers)

@@ -33,15 +33,19 @@ func (c *simple) allowedBy(rules []bashRule) *place {
 	return nil
 }
 
-// lineRule decides a command line. A deny rule that matches any of its commands holds it,
-// then an ask rule. It runs without a question where each command is allowed by a rule,
+// lineRule decides a command line. A deny rule that is the line itself or matches any of its commands
+// holds it, then an ask rule, and where not each command is allowed alone a deny rule that matches the
+// whole of a line with a pipe. It runs without a question where each command is allowed by a rule,
 // is known to only read, or is an edit that the mode accepts, and where each redirect may
 // be written or read.
 func (s *session) lineRule(l *line) ruling {
 	touched, held := s.heldBack(l)
+	whole := matchBash(s.rules[ir.Deny].bash, l.piped)
 	switch {
 	case held != nil:
 		return *held
+	case whole != nil && !s.allowsParts(l, touched):
+		return byDeny(whole)
 	case s.mode == format.Bypass:
 		return s.otherLine("a command", l)
 	}
@@ -65,6 +69,17 @@ func (s *session) lineRule(l *line) ruling {
 	return s.eachAllowed(l)
 }
 
+// allowsParts reports whether each command of a line runs by a rule of its own or without any.
+func (s *session) allowsParts(l *line, touched touch) bool {
+	own := s.rules[ir.Allow]
+	own.bash = slices.DeleteFunc(slices.Clone(own.bash), func(r bashRule) bool { return r.all })
+	return !l.opaque && touched == nothing && !l.onlyRedirects() &&
+		!slices.ContainsFunc(l.simple, func(c *simple) bool {
+			r, why := s.simpleRule(c, &own)
+			return r == nil && why == needsRule
+		})
+}
+
 // otherLine decides a line that no rule is about.
 func (s *session) otherLine(what string, l *line) ruling {
 	r := s.otherwise(what)
@@ -77,7 +92,13 @@ func (s *session) otherLine(what string, l *line) ruling {
 func (s *session) heldBack(l *line) (touch, *ruling) {
 	deny, ask := &s.rules[ir.Deny], &s.rules[ir.Ask]
 	var askedBy *place
-	for _, c := range append(slices.Clip(l.simple), &simple{held: []string{l.text}}) {
+	for i := range deny.bash {
+		if r := &deny.bash[i]; r.exact() && r.match(l.text) {
+			held := byDeny(&r.place)
+			return nothing, &held
+		}
+	}
+	for _, c := range l.simple {
 		if r := matchBash(deny.bash, c.held); r != nil {
 			held := byDeny(r)
 			return nothing, &held

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -14,8 +16,9 @@ type line struct {
 	simple  []*simple // in the order in which they stand, those of substitutions too
 	outs    []string  // what redirects write; "" where it is not literal
 	ins     []string
-	opaque  bool // Claude Code does not look through a part of it: then no pattern allows it
-	unknown bool // not a shell line
+	piped   []string // the whole of a line with a pipe, as deny rules see it last
+	opaque  bool     // Claude Code does not look through a part of it: then no pattern allows it
+	unknown bool     // not a shell line
 }
 
 // simple is one simple command.
@@ -41,7 +44,83 @@ func newLine(text string) *line {
 	}
 	l.opaque = strings.Contains(text, "\\\n") || strings.Contains(text, "\\ ") || strings.Contains(text, "\\\t")
 	l.stmts(f.Stmts)
+	l.piped = piped(text, f)
 	return l
+}
+
+// piped returns the texts that a line with a pipe has as a whole, none for another line. Observed on
+// 2.1.330: one blank stands around each pipe, redirects are left out, and assignments and the wrappers
+// that deny rules see through may be.
+func piped(text string, f *syntax.File) []string {
+	var b strings.Builder
+	at, some := 0, false
+	cut := func(from, to int, by string) {
+		if from >= at && to <= len(text) {
+			b.WriteString(strings.TrimRight(text[at:from], " \t\n"))
+			b.WriteString(by)
+			at = to
+		}
+	}
+	var first *syntax.CallExpr
+	var order []syntax.Node
+	syntax.Walk(f, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			if first == nil {
+				first = n
+			}
+		case *syntax.Redirect, *syntax.BinaryCmd:
+			order = append(order, n)
+		}
+		return true
+	})
+	place := func(n syntax.Node) (from, to int, by string) {
+		if c, ok := n.(*syntax.BinaryCmd); ok {
+			from = int(c.OpPos.Offset())
+			to = from + len(c.Op.String())
+			to += len(text[to:]) - len(strings.TrimLeft(text[to:], " \t\n"))
+			return from, to, " " + c.Op.String() + " "
+		}
+		return int(n.Pos().Offset()), int(n.End().Offset()), ""
+	}
+	slices.SortStableFunc(order, func(a, b syntax.Node) int {
+		x, _, _ := place(a)
+		y, _, _ := place(b)
+		return cmp.Compare(x, y)
+	})
+	for _, n := range order {
+		if c, ok := n.(*syntax.BinaryCmd); ok && c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
+			continue
+		} else if ok {
+			some = true
+		}
+		cut(place(n))
+	}
+	if !some || first == nil {
+		return nil
+	}
+	whole := strings.TrimSpace(b.String() + text[at:])
+	list := []string{whole}
+	if len(first.Args) == 0 || strings.TrimSpace(text[:first.Pos().Offset()]) != "" {
+		return list
+	}
+	start := int(first.Pos().Offset())
+	from := func(arg int) int { return int(first.Args[arg].Pos().Offset()) - start }
+	if rest := from(0); rest > 0 && rest < len(whole) {
+		list = append(list, whole[rest:])
+	}
+	var words []string
+	for _, w := range first.Args {
+		words = append(words, w.Lit())
+	}
+	for n := 0; ; {
+		next := len(words) - len(unwrapOne(words[n:], denyWrappers))
+		if next == n || next >= len(words) || from(next) >= len(whole) {
+			return list
+		}
+		n = next
+		list = append(list, whole[from(n):])
+	}
 }
 
 func (l *line) stmts(list []*syntax.Stmt) {
