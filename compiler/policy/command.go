@@ -11,8 +11,8 @@ import (
 type commandTable struct {
 	rules    [3][]commandRule // by decision
 	fallback *Result
-	// open is set for an allow beside which nothing is held back, where "*" is allowed, and where the rest is left to the
-	// agent: what is not literal is then judged by what it could become.
+	// open is set for an allow beside which nothing is held back, where "*" is allowed, and where the
+	// rest is left to the agent: what is not literal is then judged by what it could become.
 	open   bool
 	left   bool    // the rest is left to the agent: no "*" allows it
 	opaque Result  // for what matches no list

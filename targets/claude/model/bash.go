@@ -46,11 +46,11 @@ func (r *bashRule) match(text string) bool {
 // exact reports whether a rule has no wildcard.
 func (r *bashRule) exact() bool { return !r.boundary && len(r.pieces) == 1 }
 
-// texts fills in the texts on which the rules are tried. Observed on 2.1.329: quotes,
-// escapes and runs of blanks do not hide a command from a rule with a wildcard. An exact
-// allow rule requires single blanks. Deny and ask rules take a quoted blank for any. Allow rules see through timeout, time, nice, nohup,
-// stdbuf and command. Deny and ask rules also see through assignments, env, sudo, xargs,
-// exec and the folder of the program, and not through sh -c.
+// texts fills in the texts on which the rules are tried. Observed on 2.1.329: quotes, escapes and runs
+// of blanks do not hide a command from a rule with a wildcard. An exact allow rule requires single
+// blanks. Deny and ask rules take a quoted blank for any. Allow rules see through timeout, time, nice,
+// nohup, stdbuf and command. Deny and ask rules also see through assignments, env, sudo, xargs, exec
+// and the folder of the program, and not through sh -c.
 func (s *simple) texts() {
 	if len(s.words) == 0 {
 		return
