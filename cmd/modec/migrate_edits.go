@@ -99,8 +99,10 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	for _, text := range texts {
 		e.ui.unified(text)
 	}
-	for _, line := range widens {
-		e.ui.printf("widens: %s\n", diag.Clean(line))
+	for i, line := range widens {
+		if !slices.Contains(widens[:i], line) {
+			e.ui.printf("widens: %s\n", diag.Clean(line))
+		}
 	}
 	switch {
 	case len(was.Files) == 0:

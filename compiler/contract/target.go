@@ -141,6 +141,9 @@ type File struct {
 	Keys []string
 	// Defaults are members of such an object that mean the same where they are missing.
 	Defaults map[string]string
+	// Spelled returns how the target writes what an item of a person's means in the list at a place, "" for
+	// one of its own; nil: each item is the only way to say it.
+	Spelled func(place, item string) string
 	// Judged is the file as the agent finds it where Data counts on what people's own entries
 	// say beside modec's; nil: Data.
 	Judged []byte

@@ -108,8 +108,12 @@ func without(v hujson.Value, names []string) hujson.Value {
 	return hujson.Value{Value: rest}
 }
 
-// asWritten returns entries without the defaults that the entries of a file lack.
+// asWritten returns entries as a file has them that says the same: items in a person's words, and objects
+// without the defaults that they lack.
 func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
+	if p.Spelled != nil {
+		entries = p.spelled(root, entries)
+	}
 	if len(p.Defaults) == 0 {
 		return entries
 	}
@@ -124,6 +128,49 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 			text, ok := textOf(member(e.value, name))
 			return !ok || text != p.Defaults[name] || member(*have, name).Value != nil
 		}))
+	}
+	return out
+}
+
+// spelled returns entries with the items of a person's in the place of those that they stand for.
+func (p *Pattern) spelled(root *hujson.Value, entries []entry) []entry {
+	out := slices.Clone(entries)
+	for i := range entries {
+		list := &entries[i]
+		if list.kind != container {
+			continue
+		}
+		there := find(root, list.tokens)
+		if there == nil {
+			continue
+		}
+		array, ok := there.Value.(*hujson.Array)
+		if !ok {
+			continue
+		}
+		emitted, has := map[string]bool{}, map[string]bool{}
+		for j := range entries {
+			if e := &entries[j]; e.kind == listItem && slices.Equal(e.tokens, list.tokens) {
+				emitted[itemText(e.value)] = true
+			}
+		}
+		for j := range array.Elements {
+			has[itemText(array.Elements[j])] = true
+		}
+		said := map[string]bool{}
+		for j := range array.Elements {
+			text := itemText(array.Elements[j])
+			means := p.Spelled(list.place, text)
+			if emitted[text] || !emitted[means] {
+				continue
+			}
+			said[means] = !has[means]
+			out = append(out, entry{place: list.place + "/" + escape(text), tokens: list.tokens, kind: listItem,
+				value: hujson.Value{Value: hujson.String(text)}})
+		}
+		out = slices.DeleteFunc(out, func(e entry) bool {
+			return e.kind == listItem && slices.Equal(e.tokens, list.tokens) && said[itemText(e.value)]
+		})
 	}
 	return out
 }

@@ -117,6 +117,9 @@ type Pattern struct {
 	// Defaults are members of an entry that mean the same where they are missing, by the text that
 	// they then have: a file that lacks one keeps the entry as it is.
 	Defaults map[string]string
+	// Spelled returns the item of a list that one of a person's stands for, "" for none: where that is
+	// emitted, the person's stays in its place. nil: an item stands for itself.
+	Spelled func(place, item string) string
 }
 
 // Merge puts the entries of want into have. Either may be nil: have for a file that

@@ -520,3 +520,29 @@ func must(text string) hujson.Value {
 	}
 	return v
 }
+
+// An item in a person's words stays in the place of the one that it stands for, as long as that is emitted.
+func TestSpelled(t *testing.T) {
+	of := Pattern{Places: []string{"/list/-"}, Spelled: func(place, item string) string {
+		if place != "/list" {
+			t.Errorf("got the place %q", place)
+		}
+		return strings.TrimPrefix(item, "./")
+	}}
+	for _, c := range []struct{ name, have, want, merged string }{
+		{"one for one", `{"list": ["./a", "b"]}`, `{"list": ["a", "c"]}`, `{"list": ["./a", "c"]}`},
+		{"both ways", `{"list": ["./a", "a"]}`, `{"list": ["a"]}`, `{"list": ["./a", "a"]}`},
+		{"no longer emitted", `{"list": ["./a", "./b"]}`, `{"list": ["b"]}`, `{"list": ["./b"]}`},
+		{"emitted as it stands", `{"list": ["./a"]}`, `{"list": ["./a", "a"]}`, `{"list": ["./a", "a"]}`},
+	} {
+		have := []byte(c.have)
+		owned := []Entries{{"/list/.~1a": "", "/list/.~1b": "", "/list/a": "", "/list/b": ""}}
+		for range 2 { // what is merged stays
+			res, err := Merge(have, []byte(c.want), of, owned, Keep)
+			if err != nil || string(res.Data) != c.merged {
+				t.Fatalf("%s: got %s, %v, want %s", c.name, res.Data, err, c.merged)
+			}
+			have, owned = res.Data, []Entries{res.Entries}
+		}
+	}
+}

@@ -257,7 +257,7 @@ func (e *editor) base(res *compiler.Result) memfs.FS {
 	for _, f := range res.Files() {
 		data := f.Data
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
-			of := jsonedit.Pattern{Places: f.Places, Keys: f.Keys}
+			of := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Spelled: f.Spelled}
 			owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
 			if merged, err := jsonedit.Merge(o.Data, f.Data, of, owned, jsonedit.Overwrite); err == nil {
 				data = merged.Data

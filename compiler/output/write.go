@@ -328,7 +328,7 @@ func (w *writer) plan(b Build) []Change {
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
-			entries := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults}
+			entries := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
 			if c, ok := w.merge(name, f.Path, f.Data, entries); ok {
 				changes = append(changes, c)
 			}

@@ -44,7 +44,7 @@ func (e *emitter) everybody(file string) (contract.File, bool) {
 	if len(settings) == 0 {
 		return contract.File{}, false
 	}
-	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces}, true
+	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces, Spelled: spelled}, true
 }
 
 // allowedByAll returns what came out for the baseline role without the rules that not every
