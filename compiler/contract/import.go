@@ -106,7 +106,8 @@ const (
 	NeedsDecision NoteKind = "needs-decision"
 	// Refused: it is not imported.
 	Refused NoteKind = "refused"
-	// Left: it is neither a permission nor a text of a subject, and stays in its file.
+	// Left: it is neither a permission nor a text of a subject, or a rule that its agent never matches, and
+	// stays in its file.
 	Left NoteKind = "left"
 	// Repaired: it was corrected before it was read ([Source.Repair]).
 	Repaired NoteKind = "repaired"

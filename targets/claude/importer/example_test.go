@@ -25,7 +25,7 @@ func ExampleImport() {
 	}
 	// Output:
 	// claude docs
-	// refused role claude deny Write(docs/**)
+	// left role claude deny Write(docs/**)
 	// understood role claude allow Bash(make *)
 	// understood mode docs tools Read
 	// understood mode docs tools Edit

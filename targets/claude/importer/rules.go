@@ -88,7 +88,7 @@ func (r *roleReader) became(kind contract.NoteKind, w written, why string) {
 func (r *roleReader) rule(w written) {
 	parsed, err := parse(w)
 	if err != nil {
-		r.became(contract.Refused, w, "Claude Code ignores it: "+err.Error())
+		r.became(contract.Left, w, "Claude Code ignores it: "+err.Error())
 		return
 	}
 	rules := &r.rules

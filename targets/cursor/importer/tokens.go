@@ -58,7 +58,7 @@ func (im *importer) tokens(r *ir.Role, v *located.Value, key string, d ir.Decisi
 		text, ok := item.Str()
 		t, read := format.ParseToken(text, item.Pos)
 		if !ok || !read {
-			im.out.NoteRule(contract.Refused, item.Pos, cliSubject, key+" "+text, "Cursor matches nothing by it")
+			im.out.NoteRule(contract.Left, item.Pos, cliSubject, key+" "+text, "Cursor matches nothing by it")
 			continue
 		}
 		texts = append(texts, text)
