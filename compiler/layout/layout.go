@@ -2,7 +2,7 @@
 // same in many forms: keys in another order, other quotes, a comment. [Style.Keep] returns what modec
 // would write with the lines of what is there wherever both say the same.
 //
-// It works on YAML in block style, and on the front matter of Markdown. What it makes is read again:
+// It works on YAML in block style, on the front matter of Markdown, and on JSON. What it makes is read again:
 // where that is not what modec would write to the letter of its values, modec's own bytes hold.
 package layout
 
@@ -32,8 +32,9 @@ type Style struct {
 	Same func(key string, a, b *located.Value) bool
 }
 
-// Keep returns want with the lines of have that say the same, and have itself where all of it does.
-func (s *Style) Keep(have, want []byte) []byte {
+// Keep returns want with the lines of have that say the same, and have itself where all of it does. What is
+// not laid out in lines is for rewrite, the editor of JSON files.
+func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error)) []byte {
 	if s == nil || bytes.Equal(have, want) || len(have) == 0 || bytes.ContainsRune(have, '\r') {
 		return want
 	}
@@ -50,7 +51,9 @@ func (s *Style) Keep(have, want []byte) []byte {
 	}
 	out, ok := s.merged(old, next)
 	if !ok {
-		return want
+		if out, err = rewrite(have, want, s.ID); err != nil {
+			return want
+		}
 	}
 	if made, err := s.open(out); err != nil || !s.equal(made, next) {
 		return want

@@ -1,6 +1,7 @@
 package layout_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -67,7 +68,7 @@ func TestKeep(t *testing.T) {
 		case "new":
 			kept = x.want
 		}
-		if got := string(x.style.Keep([]byte(x.have), []byte(x.want))); got != kept {
+		if got := string(x.style.Keep([]byte(x.have), []byte(x.want), none)); got != kept {
 			t.Errorf("%s: got\n%s\nwant\n%s", x.name, got, kept)
 		}
 	}
@@ -83,8 +84,8 @@ func TestKeepDrawn(t *testing.T) {
 			want = have
 		}
 		a, b := []byte(have.text(r)), []byte(want.text(rand.New(rand.NewPCG(1, 1))))
-		got := modes.Keep(a, b)
-		if again := modes.Keep(got, b); string(again) != string(got) {
+		got := modes.Keep(a, b, none)
+		if again := modes.Keep(got, b, none); string(again) != string(got) {
 			t.Fatalf("the second run changes\n%s\nto\n%s", got, again)
 		}
 		v, err := located.YAML("f", got)
@@ -189,3 +190,5 @@ func read(v *located.Value) string {
 	}
 	return f.says()
 }
+
+func none(_, _ []byte, _ string) ([]byte, error) { return nil, errors.New("no JSON") }

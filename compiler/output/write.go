@@ -481,7 +481,7 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 func (w *writer) judge(c *Change, style *layout.Style) {
 	var err error
 	if c.have, err = w.read(c.Path); err == nil {
-		c.data = style.Keep(c.have, c.data)
+		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -109,7 +109,7 @@ modes: m: {
 	files, req, res := project(t, source)
 	got, _ := suggest.Project(t.Context(), files, req, res)
 	if len(got.Files) != 1 || string(got.Files[0].Data) != "package modec\n\n"+strings.Replace(source, `"allow" // really`, `"ask" // really`, 1) {
-		t.Fatalf("got %s", got.Files)
+		t.Fatalf("got %d files: %s", len(got.Files), got.Files[0].Data)
 	}
 	files["modec/a.cue"] = &fstest.MapFile{Data: got.Files[0].Data}
 	after, diags := compiler.Open(t.Context(), req)
