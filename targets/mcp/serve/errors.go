@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -53,4 +54,21 @@ func failData(c code, more map[string]any, format string, args ...any) *jsonrpc.
 		n = jsonrpc.CodeInternalError
 	}
 	return &jsonrpc.Error{Code: n, Message: fmt.Sprintf(format, args...), Data: b}
+}
+
+// protocolError returns an error as the protocol has it: what the SDK refuses before a handler sees it has
+// no code, and the address of a resource in its data is no JSON where it has control characters.
+func protocolError(err error) *jsonrpc.Error {
+	out := &jsonrpc.Error{Message: err.Error()}
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		*out = *wire
+	}
+	if out.Code == 0 {
+		out.Code = jsonrpc.CodeInvalidRequest
+	}
+	if !json.Valid(out.Data) {
+		out.Data = nil
+	}
+	return out
 }

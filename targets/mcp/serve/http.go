@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -182,8 +183,10 @@ func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handl
 func hosts(allowed []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.Host
-		if h, _, err := net.SplitHostPort(r.Host); err == nil {
-			name = h
+		if h, port, err := net.SplitHostPort(r.Host); err == nil {
+			if _, err := strconv.ParseUint(port, 10, 16); err == nil || port == "" {
+				name = h
+			}
 		}
 		name = strings.ToLower(strings.Trim(name, "[]"))
 		ok := name == "localhost"

@@ -78,6 +78,7 @@ func TestHTTPRefuses(t *testing.T) {
 		{"no origin at all", "POST", "/mcp", hello, map[string]string{"Origin": "null"}, 403},
 		{"another origin reads", "GET", "/mcp", "", map[string]string{"Origin": "https://evil.example", "Accept": "text/event-stream"}, 403},
 		{"another host", "POST", "/mcp", hello, map[string]string{"Host": "evil.example"}, 403},
+		{"a name that begins like the loopback's", "POST", "/mcp", hello, map[string]string{"Host": "127.0.0.1:1234.evil.example"}, 403},
 		{"the loopback's name", "POST", "/mcp", hello, map[string]string{"Host": "localhost:1234"}, 200},
 		{"an allowed host", "POST", "/mcp", hello, map[string]string{"Host": "modec.internal"}, 200},
 		{"a body at the limit", "POST", "/mcp", hello + strings.Repeat(" ", 2000-len(hello)), nil, 200},

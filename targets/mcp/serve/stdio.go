@@ -111,11 +111,28 @@ func (c *lineConn) line(r *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// take passes a line's messages on; false where the connection is closed.
+// take passes a line's messages on; false where the connection is closed. What follows a message on its
+// line is another one, or has an error of its own.
 func (c *lineConn) take(line []byte) bool {
-	line = bytes.TrimSpace(line)
+	for line = bytes.TrimSpace(line); len(line) > 0; {
+		var first json.RawMessage
+		d := json.NewDecoder(bytes.NewReader(line))
+		if d.Decode(&first) != nil {
+			c.refuse(line, nil)
+			return true
+		}
+		if !c.takeOne(first) {
+			return false
+		}
+		line = bytes.TrimSpace(line[d.InputOffset():])
+	}
+	return true
+}
+
+// takeOne passes a message or a list of messages on.
+func (c *lineConn) takeOne(line []byte) bool {
 	if line[0] != '[' {
-		msg, err := jsonrpc.DecodeMessage(line)
+		msg, err := decodeMessage(line)
 		if err != nil {
 			c.refuse(line, err)
 			return true
@@ -131,7 +148,7 @@ func (c *lineConn) take(line []byte) bool {
 	var messages []jsonrpc.Message
 	ids := map[jsonrpc.ID]bool{}
 	for _, p := range parts {
-		msg, err := jsonrpc.DecodeMessage(p)
+		msg, err := decodeMessage(p)
 		req, ok := msg.(*jsonrpc.Request)
 		switch {
 		case err != nil:
@@ -278,7 +295,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message, or keeps it until its batch is whole.
 func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(msg)
+	data, err := encodeMessage(msg)
 	if err != nil {
 		return err
 	}
