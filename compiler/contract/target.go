@@ -139,7 +139,7 @@ type File struct {
 	// Keys are the members of an object at such a place that the target knows. Any other stays
 	// as a person wrote it; nil: all are the target's.
 	Keys []string
-	// Defaults are members of such an object that mean the same where they are missing.
+	// Defaults are members of such an object that mean the same where they are missing, by their JSON.
 	Defaults map[string]string
 	// Spelled returns how the target writes what an item of a person's means in the list at a place, "" for
 	// one of its own; nil: each item is the only way to say it.
@@ -210,7 +210,7 @@ func InMemory(files []File) memfs.FS {
 var MCPServers = []string{"/mcpServers/*"}
 
 // ServerDefaults are the Defaults of their entries: a server with a command is started.
-var ServerDefaults = map[string]string{"type": "stdio"}
+var ServerDefaults = map[string]string{"type": `"stdio"`}
 
 // Exception is a widening that modec.toml accepts in writing, under [[exceptions]].
 type Exception struct {

@@ -51,7 +51,7 @@ func (ed *editor) ownsAll() bool {
 // wrote reports whether modec wrote a value as it stands at a place, but for defaults that somebody
 // took out.
 func (ed *editor) wrote(place string, v hujson.Value) bool {
-	return ed.recorded(place, v) || len(ed.defaults) > 0 && ed.recorded(place, withDefaults(v, ed.defaults))
+	return slices.ContainsFunc(spellings(v, ed.defaults), func(v hujson.Value) bool { return ed.recorded(place, v) })
 }
 
 func (ed *editor) recorded(place string, v hujson.Value) bool {
@@ -85,7 +85,8 @@ func (ed *editor) put(e entry) {
 			ed.out[e.place] = sumOf(*there, ed.keys)
 		}
 	case ed.wrote(e.place, *there) || ed.force == Overwrite:
-		there.Value = ed.beside(*there, e).Value
+		next := ed.beside(*there, e)
+		rewriter{layout: ed.layout}.value(there, &next, len(e.tokens))
 		ed.out[e.place] = sumOf(*there, ed.keys)
 	default:
 		ed.conflict(e.place, there)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -124,10 +123,14 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 		if e.kind != plainValue || have == nil {
 			continue
 		}
-		e.value = without(e.value, slices.DeleteFunc(slices.Sorted(maps.Keys(p.Defaults)), func(name string) bool {
-			text, ok := textOf(member(e.value, name))
-			return !ok || text != p.Defaults[name] || member(*have, name).Value != nil
-		}))
+		for name, text := range p.Defaults {
+			switch there := member(*have, name); {
+			case there.Value == nil:
+				e.value = lacking(e.value, name, text)
+			case canonical(there) == text:
+				e.value = having(e.value, name, text)
+			}
+		}
 	}
 	return out
 }
@@ -175,20 +178,34 @@ func (p *Pattern) spelled(root *hujson.Value, entries []entry) []entry {
 	return out
 }
 
-// withDefaults returns an object with the defaults that it lacks.
-func withDefaults(v hujson.Value, defaults map[string]string) hujson.Value {
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
+// lacking returns an object without a member that is a default.
+func lacking(v hujson.Value, name, text string) hujson.Value {
+	if m := member(v, name); m.Value == nil || canonical(m) != text {
 		return v
 	}
-	whole := &hujson.Object{Members: slices.Clone(object.Members)}
+	return without(v, []string{name})
+}
+
+// having returns an object with a default that it may lack.
+func having(v hujson.Value, name, text string) hujson.Value {
+	object, ok := v.Value.(*hujson.Object)
+	is, err := hujson.Parse([]byte(text))
+	if !ok || err != nil || member(v, name).Value != nil {
+		return v
+	}
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)}, Value: is}
+	return hujson.Value{Value: &hujson.Object{Members: append(slices.Clone(object.Members), m)}}
+}
+
+// spellings returns the ways to write an object with and without each default.
+func spellings(v hujson.Value, defaults map[string]string) []hujson.Value {
+	all := []hujson.Value{v}
 	for name, text := range defaults {
-		if member(v, name).Value == nil {
-			whole.Members = append(whole.Members, hujson.ObjectMember{
-				Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: hujson.String(text)}})
+		for _, v := range all {
+			all = append(all, having(v, name, text), lacking(v, name, text))
 		}
 	}
-	return hujson.Value{Value: whole}
+	return all
 }
 
 // member returns a member of an object, nothing where there is none.

@@ -114,8 +114,8 @@ type Pattern struct {
 	// Keys are the members that the target knows in an entry that is an object. The others
 	// are a person's. nil: all are the target's.
 	Keys []string
-	// Defaults are members of an entry that mean the same where they are missing, by the text that
-	// they then have: a file that lacks one keeps the entry as it is.
+	// Defaults are members of an entry that mean the same where they are missing, by the JSON that they
+	// then are: a file that has or lacks one keeps the entry as it is.
 	Defaults map[string]string
 	// Spelled returns the item of a list that one of a person's stands for, "" for none: where that is
 	// emitted, the person's stays in its place. nil: an item stands for itself.

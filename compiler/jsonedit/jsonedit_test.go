@@ -485,7 +485,7 @@ func TestPersonsMembers(t *testing.T) {
 
 // An entry that lacks what is the default anyway keeps its bytes, and is no edit.
 func TestDefaults(t *testing.T) {
-	p := Pattern{Places: []string{"/s/*"}, Defaults: map[string]string{"type": "stdio"}}
+	p := Pattern{Places: []string{"/s/*"}, Defaults: map[string]string{"type": `"stdio"`}}
 	have := `{"s": {"a": {"command": "x",  "args": [ "1" ]}, "mine": {}}}`
 	want := `{"s": {"a": {"type": "stdio", "command": "x", "args": ["1"]}}}`
 	owned := Adopt([]byte(have), p, []string{"a"})
@@ -501,6 +501,16 @@ func TestDefaults(t *testing.T) {
 	dropped, err := Merge([]byte(have), []byte(want), p, []Entries{written}, Keep)
 	if err != nil || string(dropped.Data) != have || len(dropped.Conflicts) > 0 {
 		t.Errorf("a default that somebody took out: got %s, %v, %v", dropped.Data, dropped.Conflicts, err)
+	}
+	off := Pattern{Places: p.Places, Defaults: map[string]string{"type": `"stdio"`, "disabled": "false"}}
+	told := `{"s": {"a": {"command": "x",  "disabled":false, "args": [ "1" ]}}}`
+	same, err := Merge([]byte(told), []byte(want), off, []Entries{Adopt([]byte(told), off, []string{"a"})}, Keep)
+	if err != nil || string(same.Data) != told {
+		t.Errorf("a default that is there: got %s, %v", same.Data, err)
+	}
+	later, err := Merge([]byte(told), []byte(strings.Replace(want, `"x"`, `"y"`, 1)), off, []Entries{written}, Keep)
+	if err != nil || string(later.Data) != strings.Replace(told, `"x"`, `"y"`, 1) {
+		t.Errorf("a default added before a change: got %s, %v, %v", later.Data, later.Conflicts, err)
 	}
 	other := strings.Replace(want, `"x"`, `"y"`, 1)
 	both, err := Merge([]byte(have), []byte(other), p, []Entries{written}, Keep)

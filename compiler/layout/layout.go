@@ -30,6 +30,9 @@ type Style struct {
 	// Same reports whether two values of a key mean the same to the agent. It is asked about those
 	// that differ; nil: they do not.
 	Same func(key string, a, b *located.Value) bool
+	// Comment begins the lines that are a person's in a file of lines whose order says nothing, such as
+	// one of ignored files; "": the file is of another form, which Read reads.
+	Comment string
 }
 
 // Keep returns want with the lines of have that say the same, and have itself where all of it does. What is
@@ -37,6 +40,9 @@ type Style struct {
 func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error)) []byte {
 	if s == nil || bytes.Equal(have, want) || len(have) == 0 || bytes.ContainsRune(have, '\r') {
 		return want
+	}
+	if s.Comment != "" {
+		return s.lines(have, want)
 	}
 	old, err := s.open(have)
 	if err != nil {
@@ -59,6 +65,39 @@ func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id strin
 		return want
 	}
 	return out
+}
+
+// lines returns the lines of have that want has too, with a person's between them, and the rest of want.
+func (s *Style) lines(have, want []byte) []byte {
+	theirs := func(line string) bool { return line == "" || strings.HasPrefix(line, s.Comment) }
+	var wanted, kept []string
+	for line := range strings.Lines(string(want)) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "!") {
+			return want // the order counts
+		} else if !theirs(line) {
+			wanted = append(wanted, line)
+		}
+	}
+	some := false
+	for line := range strings.Lines(string(have)) {
+		line = strings.TrimSuffix(line, "\n")
+		is := slices.Contains(wanted, line)
+		if some = some || is; is || theirs(line) {
+			kept = append(kept, line)
+		}
+	}
+	if !some {
+		return want
+	}
+	for _, line := range wanted {
+		if !slices.Contains(kept, line) {
+			kept = append(kept, line)
+		}
+	}
+	if text := strings.Join(kept, "\n"); text != strings.TrimSuffix(string(have), "\n") {
+		return []byte(text + "\n")
+	}
+	return have
 }
 
 // document is a file that was read.

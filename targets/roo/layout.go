@@ -14,7 +14,10 @@ var _ contract.LaidOut = roo{}
 
 // Layout is that of the modes file, mode by mode. Where a mode comes from (source) Roo says itself.
 func (r roo) Layout(path string) *layout.Style {
-	if !strings.HasSuffix(path, "modes") {
+	switch {
+	case strings.HasSuffix(path, "ignore"):
+		return &layout.Style{Comment: "#"}
+	case !strings.HasSuffix(path, "modes"):
 		return nil
 	}
 	return &layout.Style{

@@ -295,7 +295,8 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		if errors.As(err, &wire) && wire.Code == jsonrpc.CodeInvalidParams && wire.Data == nil {
 			err = fail(validationError, "%s", wire.Message) // of the SDK: an unknown tool or prompt
 		}
-		if p, ok := req.GetParams().(*sdk.ReadResourceParams); ok && wire != nil && wire.Data != nil && !json.Valid(wire.Data) {
+		p, ok := req.GetParams().(*sdk.ReadResourceParams)
+		if ok && wire != nil && wire.Data != nil && !json.Valid(wire.Data) {
 			where, _ := json.Marshal(map[string]string{"uri": p.URI}) // a text is always JSON
 			err = &jsonrpc.Error{Code: wire.Code, Message: wire.Message, Data: where}
 		}
