@@ -179,7 +179,8 @@ func (c *compiler) unlistedServers() bool {
 // beyondTools reports whether a mode that has the tools of a group may not use them as its
 // session may.
 func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
-	if c.deniesPartly(g) && !e.heldBySessions(c, g) || c.asksFor(g) && (g == ir.Read || e.opened(c, g)) {
+	if c.deniesPartly(g) && !e.heldBySessions(c, g, ir.Deny) ||
+		c.asksFor(g) && (g == ir.Read || e.opened(c, g)) && !e.heldBySessions(c, g, ir.Ask) {
 		return true
 	}
 	// Paths outside the project.
@@ -190,18 +191,18 @@ func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
 		(c.answers() || e.entered(c, opens))
 }
 
-// heldBySessions reports whether the rules of each session that a mode runs in deny what the mode
-// denies of a group: they hold for subagents too.
-func (e *emitter) heldBySessions(c *compiler, g ir.Group) bool {
-	if e.in.Project.Baseline == "" || c.s.Default(g).Decision == ir.Deny {
+// heldBySessions reports whether the rules of each session that a mode runs in hold back what the mode
+// denies of a group, or what it asks about: they hold for subagents too.
+func (e *emitter) heldBySessions(c *compiler, g ir.Group, d ir.Decision) bool {
+	if e.in.Project.Baseline == "" || c.s.Default(g).Decision == d {
 		return false
 	}
 	return !e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
 		session, _, err := e.compiler(r)
 		return err != nil || session.beyondRules(g).what != "" ||
 			slices.ContainsFunc(c.s.Rules(g), func(own ir.Rule) bool {
-				return own.Decision == ir.Deny && !slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool {
-					return r.Decision == ir.Deny && r.Pattern == own.Pattern
+				return own.Decision == d && !slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool {
+					return r.Decision <= d && r.Pattern == own.Pattern
 				})
 			})
 	})
