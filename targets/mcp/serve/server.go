@@ -295,10 +295,11 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		if errors.As(err, &wire) && wire.Code == jsonrpc.CodeInvalidParams && wire.Data == nil {
 			err = fail(validationError, "%s", wire.Message) // of the SDK: an unknown tool or prompt
 		}
-		p, ok := req.GetParams().(*sdk.ReadResourceParams)
-		if ok && wire != nil && wire.Data != nil && !json.Valid(wire.Data) {
-			where, _ := json.Marshal(map[string]string{"uri": p.URI}) // a text is always JSON
-			err = &jsonrpc.Error{Code: wire.Code, Message: wire.Message, Data: where}
+		if p, ok := req.GetParams().(*sdk.ReadResourceParams); ok && wire != nil && !json.Valid(wire.Data) {
+			err = failData(resourceNotFound, map[string]any{"uri": p.URI}, "Resource not found: %s", p.URI)
+		}
+		if p, ok := req.GetParams().(*sdk.GetPromptParams); ok && wire != nil && s.Model().Project.Mode(p.Name) == nil {
+			err = fail(modeNotFound, "got the prompt of a mode %q, which is not there", p.Name)
 		}
 		if err != nil && (!errors.As(err, &wire) || wire.Code == 0) && !errors.Is(err, context.Canceled) {
 			s.opt.Logger.Error("a request failed", "method", method, "error", err)

@@ -16,7 +16,7 @@ import (
 
 type createTaskInput struct {
 	ModeSlug        string `json:"mode_slug,omitempty" jsonschema:"the mode to work in; default: the endpoint's"`
-	InitialMessage  string `json:"initial_message" jsonschema:"what is to be done"`
+	InitialMessage  string `json:"initial_message,omitempty" jsonschema:"what is to be done"`
 	ParentSessionID string `json:"parent_session_id,omitempty" jsonschema:"the session that starts this one"`
 	Role            string `json:"role,omitempty" jsonschema:"the role; default: the parent's or the server's"`
 }
@@ -205,8 +205,7 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	}, nil
 }
 
-// checkTask refuses a task without a mode or a message, and one for another mode or role
-// than the server's.
+// checkTask refuses a task without a mode, and one for another mode or role than the server's.
 func (sc *scope) checkTask(m *Model, in *createTaskInput) error {
 	switch {
 	case in.ModeSlug == "":
@@ -216,8 +215,6 @@ func (sc *scope) checkTask(m *Model, in *createTaskInput) error {
 		return fail(validationError, "got mode_slug %q, want %q: the endpoint fixes the mode", in.ModeSlug, sc.mode)
 	case sc.opt.Role != "" && in.Role != "" && in.Role != sc.opt.Role:
 		return fail(validationError, "got role %q, want %q: the server fixes the role", in.Role, sc.opt.Role)
-	case in.InitialMessage == "":
-		return fail(validationError, "got an empty initial_message, want what is to be done")
 	}
 	return sc.opt.Limits.text("an initial_message", in.InitialMessage)
 }
@@ -265,18 +262,21 @@ func (in *createTaskInput) unless(err error) (*createTaskOutput, error) {
 
 // session returns a new session for a task.
 func (in *createTaskInput) session(now time.Time) *Session {
-	return &Session{
-		ID:       handle("ses_"),
-		Task:     handle("tsk_"),
-		Mode:     in.ModeSlug,
-		Role:     in.Role,
-		Parent:   in.ParentSessionID,
-		Status:   Active,
-		Created:  now,
-		Used:     now,
-		Messages: []Message{{"user", in.InitialMessage, now}},
-		History:  []Switch{{To: in.ModeSlug, At: now}},
+	s := &Session{
+		ID:      handle("ses_"),
+		Task:    handle("tsk_"),
+		Mode:    in.ModeSlug,
+		Role:    in.Role,
+		Parent:  in.ParentSessionID,
+		Status:  Active,
+		Created: now,
+		Used:    now,
+		History: []Switch{{To: in.ModeSlug, At: now}},
 	}
+	if in.InitialMessage != "" {
+		s.Messages = []Message{{"user", in.InitialMessage, now}}
+	}
+	return s
 }
 
 // keep adds a session. Where there are too many, those that expired go first.

@@ -393,6 +393,9 @@ func (sc *scope) asked(m *Model, session, slug, name string) (ir.SubjectRef, err
 		if err != nil {
 			return ref, err
 		}
+		if s.Status != Active {
+			return ref, fail(validationError, "got a session that is %s, want one that is active", s.Status)
+		}
 		slug, name = s.Mode, s.Role
 	}
 	if sc.mode != "" && slug != "" && slug != sc.mode {
