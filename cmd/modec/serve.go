@@ -174,7 +174,7 @@ func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) 
 		log.Warn("others can reach this address, and callers are not authenticated",
 			"address", listener.Addr().String())
 	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	server := &http.Server{Handler: endsWith(e.ctx, h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	done := make(chan error, 1)
@@ -187,9 +187,30 @@ func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) 
 	patience, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), 5*time.Second)
 	defer cancel()
 	if err := server.Shutdown(patience); errors.Is(err, context.DeadlineExceeded) {
-		return server.Close() // streams that clients hold open
+		return server.Close() // calls that do not end
 	} else if err != nil {
 		return err
 	}
 	return nil
+}
+
+// lastCalls is how long calls that are under way may take once a server ends.
+const lastCalls = time.Second
+
+// endsWith lets requests end with a context: streams at once, which clients hold open, and calls a little
+// later.
+func endsWith(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		stop := context.AfterFunc(ctx, func() {
+			if r.Method == http.MethodGet {
+				cancel()
+			} else {
+				time.AfterFunc(lastCalls, cancel)
+			}
+		})
+		defer stop()
+		next.ServeHTTP(w, r.WithContext(own))
+	})
 }

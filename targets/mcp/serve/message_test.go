@@ -170,3 +170,13 @@ func TestControlCharacters(t *testing.T) {
 		}
 	}
 }
+
+// A second initialize has a code, in either transport's words.
+func TestSecondInitialize(t *testing.T) {
+	again := strings.Replace(strings.SplitAfter(hello, "\n")[0], `"id":1`, `"id":2`, 1)
+	for _, a := range exchange(t, serve(t, Options{}), hello+again) {
+		if e, ok := a["error"].(map[string]any); ok != (a["id"] == 2.0) || ok && e["code"] != -32600.0 {
+			t.Errorf("got %v", a)
+		}
+	}
+}

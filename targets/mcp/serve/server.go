@@ -303,6 +303,11 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		if err != nil && (!errors.As(err, &wire) || wire.Code == 0) && !errors.Is(err, context.Canceled) {
 			s.opt.Logger.Error("a request failed", "method", method, "error", err)
+			coded := protocolError(err)
+			if method != "initialize" { // a second one is the client's
+				coded.Code = jsonrpc.CodeInternalError
+			}
+			err = coded
 		}
 		return res, err
 	}
