@@ -73,11 +73,19 @@ func (w *writer) untouched(p string) bool {
 	return ok
 }
 
+// foundEqual reports whether a file that no lock knows says to the letter what modec would write: somebody
+// else's, that a clean leaves there.
+func (w *writer) foundEqual(c *Change) bool {
+	return c.Action == Unchanged && !c.Merged && c.have != nil && !contract.ForMachines(c.Path) &&
+		(w.settled == nil || w.settled.Artifacts[c.Path] == "") &&
+		(w.pending == nil || w.pending.Artifacts[c.Path] == "")
+}
+
 // adopt notes in a lock what becomes of a file that a person wrote.
 func (w *writer) adopt(l *Lock, c *Change) {
 	a, known := l.Adopted[c.Path]
 	if !known {
-		if _, ok := w.takenOver(c.Path, c.have); !ok || c.Merged && len(c.entries) == 0 {
+		if _, ok := w.takenOver(c.Path, c.have); !ok && !w.foundEqual(c) || c.Merged && len(c.entries) == 0 {
 			return
 		}
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}

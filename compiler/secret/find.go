@@ -193,12 +193,24 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		// "key: word" may be a sentence, and "key: word:" the next key of an object.
 		prose := m[4] < 0 && at+m[2] > 0 && strings.HasSuffix(text[:start], " ") && before == expressions().named
 		prose = prose && !mixed(v) && !schemed(text[at+m[3]:start])
+		prose = prose || m[4] < 0 && before == expressions().named && !schemed(text[at+m[3]:start]) &&
+			sentence(v, text[start+len(v):])
 		if isName(name, query) && !prose && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") {
 			found = append(found, shift(whole(name, v), start)...)
 		}
 		at += m[3] // a value may be the next name
 	}
 	return found
+}
+
+// sentence reports whether a word and what follows it are English: "Secrets: never commit these".
+func sentence(word, rest string) bool {
+	letters := func(text string) bool {
+		return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return c < 'a' || c > 'z' })
+	}
+	next, ok := strings.CutPrefix(rest, " ")
+	next, _, _ = strings.Cut(next, " ")
+	return ok && letters(word) && letters(strings.TrimRight(next, ".,;:!?\n"))
 }
 
 // schemed reports whether what stands before a value names the scheme of a header.

@@ -133,6 +133,10 @@ func TestText(t *testing.T) {
 		"secrets: can: read: deny: [\".env\"]":                                 "",
 		"reset_password: {description: \"x\"}":                                 "",
 		"role ../../etc/passwd: only the user's own":                           "",
+		"Secrets: never commit these":                                          "",
+		"password: rotate monthly":                                             "",
+		"password: hunter":                                                     "password: ***",
+		"Authorization: Bearer sword x":                                        "Authorization: Bearer *** x",
 		"the multi-token support of a server":                                  "",
 		"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----": "***",
 	} {
