@@ -174,8 +174,9 @@ func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) 
 		log.Warn("others can reach this address, and callers are not authenticated",
 			"address", listener.Addr().String())
 	}
-	server := &http.Server{Handler: endsWith(e.ctx, h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: endsWith(e.ctx, h), ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
