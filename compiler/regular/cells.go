@@ -83,12 +83,12 @@ func (s *Space) Meets(of ...Language) bool {
 // states are numbered from the first one, of what is left after the empty text.
 type machine struct {
 	ok      bool
-	classes []*partition // of the letters, in each state
-	rows    []int32      // where the row of a state begins in next
-	next    []int32      // the state after a letter of each class, -1 for none
-	labels  []int32      // of each state: in which of the languages its texts are; -1 where they are not within
-	in      [][]bool     // the languages of each label
-	steps   []step       // how each state was met the first time
+	classes []int32  // of the letters, in each state: the number of the partition
+	rows    []int32  // where the row of a state begins in next
+	next    []int32  // the state after a letter of each class, -1 for none
+	labels  []int32  // of each state: in which of the languages its texts are; -1 where they are not within
+	in      [][]bool // the languages of each label
+	steps   []step   // how each state was met the first time
 }
 
 // step is how a state was met the first time.
@@ -97,17 +97,24 @@ type step struct {
 	by   byte  // the letter
 }
 
-func (m *machine) add(classes *partition, label int32, by step) {
+// state adds a state of some classes, of which there are n.
+func (m *machine) state(classes int32, n int, label int32, by step) {
 	m.classes, m.rows = append(m.classes, classes), append(m.rows, int32(len(m.next)))
-	for range classes.n {
+	for range n {
 		m.next = append(m.next, -1)
 	}
 	m.labels, m.steps = append(m.labels, label), append(m.steps, by)
 }
 
-// after returns the state behind a letter, -1 for none.
-func (m *machine) after(state int32, c byte) int32 {
-	return m.next[m.rows[state]+int32(m.classes[state].of[c])]
+// reset makes an empty one for the next machine.
+func (m *machine) reset() {
+	*m = machine{classes: m.classes[:0], rows: m.rows[:0], next: m.next[:0], labels: m.labels[:0], steps: m.steps[:0]}
+}
+
+// compact returns a machine of which all states were visited.
+func (m *machine) compact() machine {
+	return machine{ok: true, classes: slices.Clone(m.classes), rows: slices.Clone(m.rows),
+		next: slices.Clone(m.next), labels: slices.Clone(m.labels), in: m.in, steps: slices.Clone(m.steps)}
 }
 
 // cells returns those that the states of one machine meet.
@@ -130,15 +137,28 @@ func (s *Space) machine(of []Language) *machine {
 	}
 	m := &machine{}
 	s.machines[key] = m
-	states := numbered{width: len(of)}
+	s.states.reset(len(of))
+	s.draft.reset()
+	if !s.fill(of) {
+		return m
+	}
+	*m = s.draft.compact()
+	s.size += s.states.used
+	return m
+}
+
+// fill visits the states of a machine of some languages, and writes the machine down. It reports
+// false where there are too many.
+func (s *Space) fill(of []Language) bool {
+	m, states := &s.draft, &s.states
 	labels := map[string]int32{}
 	meet := func(by step) {
 		state := states.at(len(m.steps))
-		classes := s.whole
+		classes := int32(whole)
 		for _, l := range state {
 			classes = s.meet(classes, s.classesOf(l))
 		}
-		m.add(classes, s.label(m, labels, state), by)
+		m.state(classes, s.all[classes].n, s.label(m, labels, state), by)
 	}
 	states.number(of)
 	meet(step{from: -1})
@@ -146,37 +166,37 @@ func (s *Space) machine(of []Language) *machine {
 	before := s.work
 	for at := 0; at < states.used; at++ {
 		if states.used > MostStates || s.work-before > mostWork {
-			*m = machine{}
-			return m
+			return false
 		}
-		for _, c := range m.classes[at].plain {
+		classes := s.all[m.classes[at]]
+		for _, c := range classes.plain {
 			for i, l := range states.at(at) {
-				left[i] = s.after(l, c)
+				if left[i] = s.after(l, c); i == 0 && left[0] == None {
+					break
+				}
 			}
 			if left[0] == None {
 				continue
 			}
-			n := states.number(left)
-			if n == len(m.steps) {
+			n, known := states.number(left)
+			if !known {
 				meet(step{int32(at), c})
 			}
-			m.next[m.rows[at]+int32(m.classes[at].of[c])] = int32(n)
+			m.next[m.rows[at]+int32(classes.of[c])] = int32(n)
 		}
 	}
-	m.ok = true
-	s.size += states.used
-	return m
+	return true
 }
 
 // label returns the number of what the languages of a state but the first have the empty text, -1
 // where that one does not.
 func (s *Space) label(m *machine, labels map[string]int32, state []Language) int32 {
-	if !s.nodes[state[0]].nullable {
+	if !s.hasEmpty(state[0]) {
 		return -1
 	}
 	in, key := make([]bool, len(state)-1), make([]byte, len(state)-1)
 	for i, l := range state[1:] {
-		if in[i] = s.nodes[l].nullable; in[i] {
+		if in[i] = s.hasEmpty(l); in[i] {
 			key[i] = 1
 		}
 	}
@@ -199,8 +219,8 @@ func (s *Space) product(a, b *machine) *machine {
 	s.products[key] = m
 	if a.ok && b.ok {
 		w := walk{Space: s, a: a, b: b}
-		if m.ok = w.run(m, MostStates); !m.ok {
-			*m = machine{}
+		if s.draft.reset(); w.run(&s.draft, MostStates) {
+			*m = s.draft.compact()
 		}
 		s.size += len(m.steps)
 	}
@@ -217,30 +237,35 @@ type walk struct {
 
 // buffers are what a walk needs while it lasts, for the next one.
 type buffers struct {
-	states pairs
+	states numbered
+	joint  numberedPairs
 	steps  []step
+	draft  machine
 }
 
 // run visits all states, and makes them those of a machine where there is one. It reports false where
 // there are too many.
 func (w *walk) run(into *machine, most int) bool {
 	w.found = map[[2]int32]int32{}
-	w.states.reset()
+	w.joint.reset()
 	w.steps = w.steps[:0]
 	w.visit(into, 0, 0, step{from: -1})
 	for at := 0; at < len(w.steps); at++ {
 		if len(w.steps) > most {
 			return false
 		}
-		a, b := w.states.at(at)
-		for _, c := range w.meet(w.a.classes[a], w.b.classes[b]).plain {
-			x, y := w.a.after(a, c), w.b.after(b, c)
+		a, b := w.joint.at(at)
+		classes := w.all[w.meet(w.a.classes[a], w.b.classes[b])]
+		ofA, ofB := &w.all[w.a.classes[a]].of, &w.all[w.b.classes[b]].of
+		nextA, nextB := w.a.next[w.a.rows[a]:], w.b.next[w.b.rows[b]:]
+		for _, c := range classes.plain {
+			x, y := nextA[ofA[c]], nextB[ofB[c]]
 			if x < 0 || y < 0 {
 				continue
 			}
 			n := w.visit(into, x, y, step{int32(at), c})
 			if into != nil {
-				into.next[into.rows[at]+int32(into.classes[at].of[c])] = n
+				into.next[into.rows[at]+int32(classes.of[c])] = n
 			}
 		}
 	}
@@ -250,9 +275,9 @@ func (w *walk) run(into *machine, most int) bool {
 // visit returns the number of a state. One that was not seen before it notes, and its cell where that
 // is another one.
 func (w *walk) visit(into *machine, a, b int32, by step) int32 {
-	n := w.states.number(a, b)
-	if n < len(w.steps) {
-		return int32(n)
+	number, known := w.joint.number(a, b)
+	if known {
+		return int32(number)
 	}
 	w.steps = append(w.steps, by)
 	label := int32(-1)
@@ -261,7 +286,7 @@ func (w *walk) visit(into *machine, a, b int32, by step) int32 {
 		if !ok {
 			known = int32(len(w.cells))
 			w.found[[2]int32{la, lb}] = known
-			w.cells = append(w.cells, Cell{text(w.steps, n), slices.Concat(w.a.in[la], w.b.in[lb])})
+			w.cells = append(w.cells, Cell{text(w.steps, number), slices.Concat(w.a.in[la], w.b.in[lb])})
 			if into != nil {
 				into.in = append(into.in, w.cells[known].In)
 			}
@@ -269,9 +294,10 @@ func (w *walk) visit(into *machine, a, b int32, by step) int32 {
 		label = known
 	}
 	if into != nil {
-		into.add(w.meet(w.a.classes[a], w.b.classes[b]), label, by)
+		classes := w.meet(w.a.classes[a], w.b.classes[b])
+		into.state(classes, w.all[classes].n, label, by)
 	}
-	return int32(n)
+	return int32(number)
 }
 
 // text returns the letters that lead to a step.
@@ -295,45 +321,49 @@ type numbered struct {
 	table
 }
 
-func (s *numbered) at(n int) []Language { return s.all[n*s.width : (n+1)*s.width] }
-
-// number returns the number of a state.
-func (s *numbered) number(state []Language) int {
-	hash := uint64(14695981039346656037) // FNV-1a over whole numbers
-	for _, l := range state {
-		hash = (hash ^ uint64(l)) * 1099511628211
-	}
-	before := s.used
-	n := s.table.number(uint32(hash^hash>>32), func(n int) bool { return slices.Equal(s.at(n), state) })
-	if n == before {
-		s.all = append(s.all, state...)
-	}
-	return n
+// reset forgets all states.
+func (s *numbered) reset(width int) {
+	s.width, s.all = width, s.all[:0]
+	s.table.reset()
 }
 
-// pairs does the same for states of two machines.
-type pairs struct {
+func (s *numbered) at(n int) []Language { return s.all[n*s.width : (n+1)*s.width] }
+
+// number returns the number of a state, and whether it was known.
+func (s *numbered) number(state []Language) (n int, known bool) {
+	hash := firstHash
+	for _, l := range state {
+		hash = hashed(hash, uint32(l))
+	}
+	n, known = s.table.number(folded(hash), func(n int) bool { return slices.Equal(s.at(n), state) })
+	if !known {
+		s.all = append(s.all, state...)
+	}
+	return n, known
+}
+
+// numberedPairs does the same for pairs of numbers.
+type numberedPairs struct {
 	all []uint64
 	table
 }
 
-// reset forgets all states.
-func (s *pairs) reset() {
-	s.all, s.used = s.all[:0], 0
-	clear(s.slots)
+// reset forgets all pairs.
+func (s *numberedPairs) reset() {
+	s.all = s.all[:0]
+	s.table.reset()
 }
 
-func (s *pairs) at(n int) (a, b int32) { return int32(s.all[n] >> 32), int32(s.all[n]) }
+func (s *numberedPairs) at(n int) (a, b int32) { return int32(s.all[n] >> 32), int32(s.all[n]) }
 
-func (s *pairs) number(a, b int32) int {
+func (s *numberedPairs) number(a, b int32) (n int, known bool) {
 	key := uint64(a)<<32 | uint64(b)
 	hash := key * 0x9e3779b97f4a7c15 // Knuth's multiplicative method
-	before := s.used
-	n := s.table.number(uint32(hash>>32), func(n int) bool { return s.all[n] == key })
-	if n == before {
+	n, known = s.table.number(uint32(hash>>32), func(n int) bool { return s.all[n] == key })
+	if !known {
 		s.all = append(s.all, key)
 	}
-	return n
+	return n, known
 }
 
 // table finds numbers by hashes.
@@ -347,11 +377,16 @@ type slot struct {
 	number int32 // 1 for the first
 }
 
-// number returns the one for which same reports true, or the next one.
-func (t *table) number(hash uint32, same func(int) bool) int {
+func (t *table) reset() {
+	clear(t.slots)
+	t.used = 0
+}
+
+// number returns the one for which same reports true, or the next one, and whether it was known.
+func (t *table) number(hash uint32, same func(int) bool) (n int, known bool) {
 	if 2*(t.used+1) > len(t.slots) {
 		old := t.slots
-		t.slots = make([]slot, max(256, 4*len(old)))
+		t.slots = make([]slot, max(256, 2*len(old)))
 		for _, of := range old {
 			if of.number > 0 {
 				*t.free(of.hash) = of
@@ -364,9 +399,9 @@ func (t *table) number(hash uint32, same func(int) bool) int {
 		case at.number == 0:
 			t.used++
 			*at = slot{hash, int32(t.used)}
-			return t.used - 1
+			return t.used - 1, false
 		case at.hash == hash && same(int(at.number)-1):
-			return int(at.number) - 1
+			return int(at.number) - 1, true
 		}
 	}
 }
@@ -380,6 +415,14 @@ func (t *table) free(hash uint32) *slot {
 	}
 	return &t.slots[i]
 }
+
+// firstHash is the hash of nothing, hashed takes a number to it (FNV-1a over whole numbers), and folded
+// makes it half as long.
+const firstHash uint64 = 14695981039346656037
+
+func hashed(hash uint64, n uint32) uint64 { return (hash ^ uint64(n)) * 1099511628211 }
+
+func folded(hash uint64) uint32 { return uint32(hash ^ hash>>32) }
 
 func appendAll(key []byte, of []Language) []byte {
 	for _, l := range of {

@@ -14,25 +14,27 @@ type partition struct {
 // classes is the class of each letter, numbered by their first letters.
 type classes [utf8.RuneSelf]uint8
 
-// pair is two partitions, by their numbers.
-type pair [2]int32
-
 // partitions are those of a Space.
 type partitions struct {
 	alphabet Set
-	all      map[classes]*partition
-	met      map[pair]*partition
-	whole    *partition // of one class
+	numbers  map[classes]int32
+	all      []*partition
+	pairs    numberedPairs // those that were met, by their numbers
+	met      []int32       // what each of the pairs has in common
+	both     [utf8.RuneSelf * utf8.RuneSelf]uint8
 }
 
+// whole is the number of the partition of one class.
+const whole = 0
+
 func newPartitions(alphabet Set) partitions {
-	p := partitions{alphabet: alphabet, all: map[classes]*partition{}, met: map[pair]*partition{}}
-	p.whole = p.intern(classes{}, 1)
+	p := partitions{alphabet: alphabet, numbers: map[classes]int32{}}
+	p.intern(classes{}, 1)
 	return p
 }
 
-func (p *partitions) intern(of classes, n int) *partition {
-	if known := p.all[of]; known != nil {
+func (p *partitions) intern(of classes, n int) int32 {
+	if known, ok := p.numbers[of]; ok {
 		return known
 	}
 	out := &partition{of: of, n: n, number: int32(len(p.all))}
@@ -43,12 +45,13 @@ func (p *partitions) intern(of classes, n int) *partition {
 			out.plain = append(out.plain, c)
 		}
 	}
-	p.all[of] = out
-	return out
+	p.all = append(p.all, out)
+	p.numbers[of] = out.number
+	return out.number
 }
 
 // bySet returns the partition of a set and its complement.
-func (p *partitions) bySet(set Set) *partition {
+func (p *partitions) bySet(set Set) int32 {
 	var of classes
 	first := set.has(0)
 	n := 1
@@ -61,44 +64,48 @@ func (p *partitions) bySet(set Set) *partition {
 }
 
 // meet returns the coarsest partition that is finer than both.
-func (p *partitions) meet(a, b *partition) *partition {
+func (p *partitions) meet(a, b int32) int32 {
 	switch {
-	case a == b, b == p.whole:
+	case a == b, b == whole:
 		return a
-	case a == p.whole:
+	case a == whole:
 		return b
-	case a.number > b.number:
+	case a > b:
 		a, b = b, a
 	}
-	key := pair{a.number, b.number}
-	if known := p.met[key]; known != nil {
-		return known
+	n, known := p.pairs.number(a, b)
+	if known {
+		return p.met[n]
 	}
 	var of classes
-	numbers := map[[2]uint8]uint8{}
+	x, y := &p.all[a].of, &p.all[b].of
+	classes := 0
 	for c := range of {
-		both := [2]uint8{a.of[c], b.of[c]}
-		n, ok := numbers[both]
-		if !ok {
-			n = uint8(len(numbers))
-			numbers[both] = n
+		class := &p.both[int(x[c])<<7|int(y[c])] // 0 where it is new
+		if *class == 0 {
+			classes++
+			*class = uint8(classes)
 		}
-		of[c] = n
+		of[c] = *class - 1
 	}
-	out := p.intern(of, len(numbers))
-	p.met[key] = out
+	for c := range of {
+		p.both[int(x[c])<<7|int(y[c])] = 0
+	}
+	out := p.intern(of, classes)
+	p.met = append(p.met, out)
 	return out
 }
 
 // classesOf returns the classes of the letters for a language.
-func (s *Space) classesOf(l Language) *partition {
-	if p := s.nodes[l].classes; p != nil {
-		return p
+func (s *Space) classesOf(l Language) int32 {
+	n := s.nodes[l]
+	if n.classes >= 0 {
+		return n.classes
 	}
-	p := s.whole
-	switch n := &s.nodes[l]; n.operation {
+	p := int32(whole)
+	switch n.operation {
 	case chars:
-		p = s.bySet(n.set)
+		p = s.bySet(s.setOf(l))
 	case star, not:
 		p = s.classesOf(n.a)
 	case skipping:
@@ -108,15 +115,13 @@ func (s *Space) classesOf(l Language) *partition {
 			p = s.meet(p, s.classesOf(n.b))
 		}
 	case or, and:
-		for _, o := range n.operands {
+		for _, o := range s.operandsOf(l) {
 			p = s.meet(p, s.classesOf(o))
 		}
 	}
-	n := &s.nodes[l]
-	n.classes = p
-	n.next = make([]Language, p.n)
-	for i := range n.next {
-		n.next[i] = -1
+	s.nodes[l].classes, s.nodes[l].left = p, int32(len(s.left))
+	for range s.all[p].n {
+		s.left = append(s.left, -1)
 	}
 	return p
 }
@@ -126,21 +131,22 @@ func (s *Space) after(l Language, c byte) Language {
 	if l == None || l == All {
 		return l
 	}
-	class := s.classesOf(l).of[c]
-	if next := s.nodes[l].next[class]; next >= 0 {
+	classes := s.classesOf(l)
+	at := s.nodes[l].left + int32(s.all[classes].of[c])
+	if next := s.left[at]; next >= 0 {
 		return next
 	}
 	next := s.derive(l, c)
-	s.nodes[l].next[class] = next
+	s.left[at] = next
 	return next
 }
 
 func (s *Space) derive(l Language, c byte) Language {
 	n := s.nodes[l] // a copy: new languages may move the others
-	s.work += 1 + len(n.operands)
+	s.work++
 	switch n.operation {
 	case chars:
-		if n.set.has(c) {
+		if s.setOf(l).has(c) {
 			return Empty
 		}
 	case cat:
@@ -159,14 +165,21 @@ func (s *Space) derive(l Language, c byte) Language {
 	case not:
 		return s.Not(s.after(n.a, c))
 	case or, and:
-		left := make([]Language, len(n.operands))
-		for i, o := range n.operands {
-			left[i] = s.after(o, c)
+		s.work += int(n.b)
+		begin := len(s.operands)
+		for _, o := range s.operandsOf(l) {
+			left := s.after(o, c)
+			s.operands = append(s.operands, left)
 		}
+		left := s.operands[begin:]
+		var d Language
 		if n.operation == or {
-			return s.Or(left...)
+			d = s.Or(left...)
+		} else {
+			d = s.And(left...)
 		}
-		return s.And(left...)
+		s.operands = s.operands[:begin]
+		return d
 	}
 	return None
 }

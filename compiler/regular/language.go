@@ -9,7 +9,6 @@
 package regular
 
 import (
-	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 )
@@ -77,28 +76,29 @@ const (
 	skipping
 )
 
-// form is how a language is made. Of two equal forms there is one.
-type form struct {
-	operation
-	set  Set
-	a, b Language
-	of   string // the operands of or and and
-}
-
+// node is how a language is made, of two equal ones there is one, and what is known of it. There are
+// many: so it is small, and has no pointers.
 type node struct {
-	form
-	operands []Language
-	nullable bool       // it has the empty text
-	classes  *partition // of the letters; nil where they were not asked for
-	next     []Language // what is left after a letter of each class; -1 where it was not asked for
+	operation
+	nullable bool // it has the empty text
+	// a and b are the languages that it is made of. Of chars a is the number of its set, of or and and
+	// where their operands begin, and b how many they are.
+	a, b    Language
+	classes int32 // of the letters: the number of the partition; -1 where it was not asked for
+	left    int32 // where what is left after a letter of each class begins
 }
 
 // Space keeps languages over one alphabet. It is not safe for concurrent use.
 type Space struct {
 	partitions
-	nodes []node
-	forms map[form]Language
-	named map[any]Language
+	nodes    []node
+	forms    table
+	sets     []Set
+	ofSet    map[Set]Language
+	joined   []Language // the operands of all or and and
+	left     []Language // what is left of all languages; -1 where it was not asked for
+	operands []Language // of languages that are being made
+	named    map[any]Language
 
 	cells    map[string]*cells
 	machines map[string]*machine
@@ -111,38 +111,71 @@ type Space struct {
 // New returns a Space over the texts of some characters. What an expression says of any other
 // character is left out.
 func New(alphabet Set) *Space {
-	s := &Space{partitions: newPartitions(alphabet), forms: map[form]Language{}, named: map[any]Language{},
+	s := &Space{partitions: newPartitions(alphabet), ofSet: map[Set]Language{}, named: map[any]Language{},
 		cells: map[string]*cells{}, machines: map[string]*machine{},
 		products: map[[2]*machine]*machine{}}
-	s.intern(form{operation: none}, nil)
-	s.intern(form{operation: empty}, nil)
-	s.intern(form{operation: not, a: None}, nil)
-	s.intern(form{operation: not, a: Empty}, nil)
+	s.intern(none, 0, 0)
+	s.intern(empty, 0, 0)
+	s.intern(not, None, 0)
+	s.intern(not, Empty, 0)
 	return s
 }
 
-func (s *Space) intern(f form, operands []Language) Language {
-	if l, ok := s.forms[f]; ok {
-		return l
+// intern returns the language that an operation makes of others, or of a set.
+func (s *Space) intern(op operation, a, b Language) Language {
+	hash := hashed(hashed(hashed(firstHash, uint32(op)), uint32(a)), uint32(b))
+	n, known := s.forms.number(folded(hash), func(n int) bool {
+		of := &s.nodes[n]
+		return of.operation == op && of.a == a && of.b == b
+	})
+	if !known {
+		s.add(op, a, b)
 	}
-	n := node{form: f, operands: operands}
-	switch f.operation {
+	return Language(n)
+}
+
+// internJoined does so for operands in order, which it keeps a copy of.
+func (s *Space) internJoined(op operation, of []Language) Language {
+	hash := hashed(firstHash, uint32(op))
+	for _, l := range of {
+		hash = hashed(hash, uint32(l))
+	}
+	n, known := s.forms.number(folded(hash), func(n int) bool {
+		return s.nodes[n].operation == op && slices.Equal(s.operandsOf(Language(n)), of)
+	})
+	if !known {
+		at := len(s.joined)
+		s.joined = append(s.joined, of...)
+		s.add(op, Language(at), Language(len(of)))
+	}
+	return Language(n)
+}
+
+func (s *Space) add(op operation, a, b Language) {
+	n := node{operation: op, a: a, b: b, classes: -1}
+	switch op {
 	case empty, star:
 		n.nullable = true
 	case cat:
-		n.nullable = s.nodes[f.a].nullable && s.nodes[f.b].nullable
+		n.nullable = s.hasEmpty(a) && s.hasEmpty(b)
 	case not:
-		n.nullable = !s.nodes[f.a].nullable
+		n.nullable = !s.hasEmpty(a)
 	case or:
-		n.nullable = slices.ContainsFunc(operands, s.hasEmpty)
+		n.nullable = slices.ContainsFunc(s.joined[a:a+b], s.hasEmpty)
 	case and:
-		n.nullable = !slices.ContainsFunc(operands, func(l Language) bool { return !s.hasEmpty(l) })
+		n.nullable = !slices.ContainsFunc(s.joined[a:a+b], func(l Language) bool { return !s.hasEmpty(l) })
 	}
-	l := Language(len(s.nodes))
 	s.nodes = append(s.nodes, n)
-	s.forms[f] = l
-	return l
 }
+
+// operandsOf returns those of an or or an and.
+func (s *Space) operandsOf(l Language) []Language {
+	n := &s.nodes[l]
+	return s.joined[n.a : n.a+n.b : n.a+n.b]
+}
+
+// setOf returns the letters of a chars.
+func (s *Space) setOf(l Language) Set { return s.sets[s.nodes[l].a] }
 
 // Once returns the language of a name, which is made where the Space does not have it.
 func (s *Space) Once(name any, make func() (Language, error)) (Language, error) {
@@ -166,7 +199,13 @@ func (s *Space) Chars(of Set) Language {
 	if of = of.and(s.alphabet); of == (Set{}) {
 		return None
 	}
-	return s.intern(form{operation: chars, set: of}, nil)
+	n, known := s.ofSet[of]
+	if !known {
+		n = s.intern(chars, Language(len(s.sets)), 0)
+		s.sets = append(s.sets, of)
+		s.ofSet[of] = n
+	}
+	return n
 }
 
 // Text returns the language of one text; None where a character of it is not in the alphabet, or
@@ -227,7 +266,7 @@ func (s *Space) cat(a, b Language) Language {
 	case s.nodes[a].operation == cat:
 		return s.cat(s.nodes[a].a, s.cat(s.nodes[a].b, b))
 	}
-	return s.intern(form{operation: cat, a: a, b: b}, nil)
+	return s.intern(cat, a, b)
 }
 
 // Pieces returns the texts that some parts make, one behind the other with anything between them.
@@ -255,10 +294,10 @@ func (s *Space) Star(a Language) Language {
 		return Empty
 	case a == All || n.operation == star:
 		return a
-	case n.operation == chars && n.set == s.alphabet:
+	case n.operation == chars && s.setOf(a) == s.alphabet:
 		return All
 	}
-	return s.intern(form{operation: star, a: a}, nil)
+	return s.intern(star, a, 0)
 }
 
 // Optional returns a language and the empty text.
@@ -272,7 +311,7 @@ func (s *Space) Not(a Language) Language {
 	case s.nodes[a].operation == not:
 		return s.nodes[a].a
 	}
-	return s.intern(form{operation: not, a: a}, nil)
+	return s.intern(not, a, 0)
 }
 
 // Skipping returns the texts that are in a language without some words behind their first one, or as
@@ -281,7 +320,7 @@ func (s *Space) Skipping(a Language) Language {
 	if a == None {
 		return None
 	}
-	return s.intern(form{operation: skipping, a: a}, nil)
+	return s.intern(skipping, a, 0)
 }
 
 var blank = letterSet(' ')
@@ -297,7 +336,10 @@ func (s *Space) Without(a, b Language) Language { return s.And(a, s.Not(b)) }
 
 // join puts operands in order, each once. Of unit and absorbing there is none, or nothing else.
 func (s *Space) join(op operation, unit, absorbing Language, of []Language) Language {
-	all := s.flat(op, make([]Language, 0, len(of)), of)
+	begin := len(s.operands)
+	defer func() { s.operands = s.operands[:begin] }()
+	s.operands = s.flat(op, s.operands, of)
+	all := s.operands[begin:]
 	s.work += len(all)
 	if op == or {
 		all = s.oneBeginning(s.oneSet(all))
@@ -327,17 +369,13 @@ func (s *Space) join(op operation, unit, absorbing Language, of []Language) Lang
 	case 1:
 		return kept[0]
 	}
-	key := make([]byte, 0, 4*len(kept))
-	for _, l := range kept {
-		key = binary.LittleEndian.AppendUint32(key, uint32(l))
-	}
-	return s.intern(form{operation: op, of: string(key)}, kept)
+	return s.internJoined(op, kept)
 }
 
 func (s *Space) flat(op operation, into, of []Language) []Language {
 	for _, l := range of {
 		if s.nodes[l].operation == op {
-			into = append(into, s.nodes[l].operands...)
+			into = append(into, s.operandsOf(l)...)
 		} else {
 			into = append(into, l)
 		}
@@ -350,8 +388,8 @@ func (s *Space) oneSet(of []Language) []Language {
 	var set Set
 	found := 0
 	for _, l := range of {
-		if n := &s.nodes[l]; n.operation == chars {
-			set = set.or(n.set)
+		if s.nodes[l].operation == chars {
+			set = set.or(s.setOf(l))
 			found++
 		}
 	}
@@ -366,22 +404,23 @@ func (s *Space) oneSet(of []Language) []Language {
 // begins anywhere has few states.
 func (s *Space) oneBeginning(of []Language) []Language {
 	for i := 0; i < len(of); i++ {
-		n := &s.nodes[of[i]]
+		n := s.nodes[of[i]]
 		if n.operation != cat {
 			continue
 		}
-		ends := []Language{n.b}
-		a := n.a
+		begin := len(s.operands)
 		rest := of[:i+1]
 		for _, l := range of[i+1:] {
-			if o := &s.nodes[l]; o.operation == cat && o.a == a {
-				ends = append(ends, o.b)
+			if o := &s.nodes[l]; o.operation == cat && o.a == n.a {
+				s.operands = append(s.operands, o.b)
 			} else {
 				rest = append(rest, l)
 			}
 		}
-		if of = rest; len(ends) > 1 {
-			of[i] = s.cat(a, s.Or(ends...))
+		if of = rest; len(s.operands) > begin {
+			s.operands = append(s.operands, n.b)
+			of[i] = s.cat(n.a, s.Or(s.operands[begin:]...))
+			s.operands = s.operands[:begin]
 		}
 	}
 	return of
