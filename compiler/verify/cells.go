@@ -2,8 +2,10 @@ package verify
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -16,33 +18,69 @@ import (
 // is a cell, and of two arguments of one cell neither side thinks otherwise than of the other. So
 // one argument of each cell is compared ([regular.Space.Cells]), the shortest.
 
-// languages are those of one worker, by group.
-type languages struct {
-	of map[ir.Group]*space
+// spaces are those of all groups. Workers share them: what one has found out about languages the others
+// need not.
+type spaces struct {
+	mu    sync.Mutex
+	freed sync.Cond
+	free  map[ir.Group][]*space
+	made  map[ir.Group]int
 }
 
-// space has the languages of a group.
+// space has the languages of a group, for one worker at a time.
 type space struct {
 	*regular.Space
 	within regular.Language // the plain arguments
 }
 
-// group returns the languages of a group.
-func (l *languages) group(g ir.Group) *space {
-	if s := l.of[g]; s != nil && s.Size() < mostLanguages {
-		return s
-	}
+func newSpace(g ir.Group) *space {
 	alphabet, expr := policy.Plain(g)
 	s := &space{Space: regular.New(alphabet)}
 	var err error
 	if s.within, err = s.Go(expr); err != nil {
 		panic(err) // an expression of the program's own
 	}
-	if l.of == nil {
-		l.of = map[ir.Group]*space{}
-	}
-	l.of[g] = s
 	return s
+}
+
+// most is how many spaces a group has: fewer than workers, since each finds out the same, and so many
+// that workers do not wait for each other.
+func (*spaces) most() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// take returns the number of a field whose group has a space that nobody uses, the first of these, and
+// the space. It waits for one.
+func (s *spaces) take(of []policy.Field) (int, *space) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free == nil {
+		s.freed.L, s.free, s.made = &s.mu, map[ir.Group][]*space{}, map[ir.Group]int{}
+	}
+	for {
+		for i, f := range of {
+			g := f.Group
+			if last := len(s.free[g]) - 1; last >= 0 {
+				one := s.free[g][last]
+				s.free[g] = s.free[g][:last]
+				return i, one
+			}
+			if s.made[g] < s.most() {
+				s.made[g]++
+				return i, newSpace(g)
+			}
+		}
+		s.freed.Wait()
+	}
+}
+
+// giveBack lets others use a space, or a new one where it is full.
+func (s *spaces) giveBack(g ir.Group, one *space) {
+	if one.Size() >= mostLanguages {
+		one = newSpace(g)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free[g] = append(s.free[g], one)
+	s.freed.Broadcast()
 }
 
 // mostLanguages bounds how many languages are kept: then they are made anew.
@@ -56,7 +94,7 @@ var errOpaque = errors.New("the agent's model gives no languages")
 
 // cells returns an argument of each cell of a group, and what arguments are in them. It fails where
 // the group is not exact.
-func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]regular.Cell, regular.Language, error) {
+func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string, regular.Language, error) {
 	all, err := j.languages(u.subject, of, in)
 	if err != nil {
 		return nil, regular.None, err
@@ -66,7 +104,11 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]regula
 	if !ok {
 		return nil, regular.None, ErrManyCells
 	}
-	return cells, within, nil
+	texts := make([]string, len(cells))
+	for i := range cells {
+		texts[i] = cells[i].Text
+	}
+	return texts, within, nil
 }
 
 // plain returns the plain arguments that languages alone decide: of mcp tools that the inventory does
@@ -164,48 +206,63 @@ func fields(p *ir.Project) (all []policy.Field) {
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
 func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) ([]Witness, error) {
-	in, most := w.languages, regular.MostStates
+	most := regular.MostStates
 	if j.halves != nil {
 		most = w.universes.plan.pairStates()
 	}
-
 	j.sampled = map[ir.Group]error{}
-	list := make([]Witness, 0, len(u.list))
-	exact := map[ir.Group]func(arg string) bool{}
-	for _, f := range fields(u.project) {
-		of := in.group(f.Group)
-		cells, within, err := j.cells(u, f, of, most)
+	all := fields(u.project)
+	texts := make([][]string, len(all))
+	plain := make([]bool, len(u.list)) // what cells stand for
+	left := slices.Clone(all)
+	for len(left) > 0 {
+		at, in := w.universes.spaces.take(left)
+		f := left[at]
+		left = slices.Delete(left, at, at+1)
+		cells, within, err := j.cells(u, f, in, most)
 		if err != nil {
 			j.sampled[f.Group] = err
-			continue
+		} else {
+			texts[slices.Index(all, f)] = cells
+			u.within(plain, f.Group, func(arg string) bool { return in.Has(within, arg) })
 		}
-		if f.Group != ir.MCP { // of which every tool of the inventory is compared too
-			exact[f.Group] = func(arg string) bool { return of.Has(within, arg) }
-		}
-		for _, c := range cells {
-			a := policy.Action{Group: f.Group, Server: f.Server, Arg: c.Text}
+		w.universes.spaces.giveBack(f.Group, in)
+	}
+	list := make([]Witness, 0, len(u.list))
+	for i, f := range all {
+		for _, text := range texts[i] {
+			a := policy.Action{Group: f.Group, Server: f.Server, Arg: text}
 			list = append(list, u.decided(Witness{Action: a, Class: "cell"}))
 		}
 	}
 	for i := range u.list {
-		w := &u.list[i]
-		if j.sampled[w.Group] == nil && (exact[w.Group] == nil || !exact[w.Group](w.Arg)) {
+		if w := &u.list[i]; j.sampled[w.Group] == nil && !plain[i] {
 			list = append(list, *w)
 		}
 	}
 	if len(j.sampled) == 0 {
 		return list, nil
 	}
-	all, err := whole()
+	more, err := whole()
 	if err != nil {
 		return nil, err
 	}
-	for i := range all.list {
-		if w := &all.list[i]; j.sampled[w.Group] != nil {
+	for i := range more.list {
+		if w := &more.list[i]; j.sampled[w.Group] != nil {
 			list = append(list, *w)
 		}
 	}
 	return list, nil
+}
+
+// within notes which actions of a group are among its plain ones. Of mcp, every tool of the inventory is
+// compared too.
+func (u *universe) within(plain []bool, g ir.Group, has func(arg string) bool) {
+	for i := range u.list {
+		if w := &u.list[i]; g != ir.MCP && w.Group == g {
+			plain[i] = has(w.Arg)
+		}
+	}
 }
 
 // sample notes why the groups of the job's subject were not verified exactly.

@@ -36,7 +36,7 @@ type Celled struct {
 
 // EachCelled calls do for every group that languages may decide.
 func EachCelled(req Request, do func(Celled)) error {
-	in := &languages{}
+	in := map[ir.Group]*space{}
 	for i := range req.Targets {
 		t := &req.Targets[i]
 		o := t.open(req.Policy.Project())
@@ -54,7 +54,10 @@ func EachCelled(req Request, do func(Celled)) error {
 					return err
 				}
 				for _, f := range fields(req.Policy.Project()) {
-					do(j.celled(req.Policy.Project(), subject, f, in.group(f.Group)))
+					if in[f.Group] == nil || in[f.Group].Size() >= mostLanguages {
+						in[f.Group] = newSpace(f.Group)
+					}
+					do(j.celled(req.Policy.Project(), subject, f, in[f.Group]))
 				}
 			}
 		}

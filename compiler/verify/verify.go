@@ -529,34 +529,16 @@ func subjects(p *ir.Project) []ir.SubjectRef {
 
 // Universes keeps the universe of each subject, so that the surfaces share it.
 type Universes struct {
-	mu        sync.Mutex
-	of        map[ir.SubjectRef]*sharedUniverse
-	languages []*languages // that no worker uses now
-	plan      *plan
+	mu     sync.Mutex
+	of     map[ir.SubjectRef]*sharedUniverse
+	spaces spaces
+	plan   *plan
 }
 
 type sharedUniverse struct {
 	once sync.Once
 	*universe
 	err error
-}
-
-// borrow returns languages for one worker, which gives them back.
-func (u *Universes) borrow() *languages {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if n := len(u.languages); n > 0 {
-		l := u.languages[n-1]
-		u.languages = u.languages[:n-1]
-		return l
-	}
-	return &languages{}
-}
-
-func (u *Universes) giveBack(l *languages) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.languages = append(u.languages, l)
 }
 
 func (u *Universes) get(ref ir.SubjectRef) *sharedUniverse {
@@ -600,7 +582,6 @@ type worker struct {
 	req       Request
 	universes *Universes
 	more      *patterns
-	languages *languages // its own
 }
 
 // run does the jobs, several at once: subject by subject, so that few universes are kept at a
@@ -615,9 +596,6 @@ func run(ctx context.Context, w worker, jobs []*job) error {
 	done, stop := 0, false
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			w := w
-			w.languages = universes.borrow()
-			defer universes.giveBack(w.languages)
 			for of := range queue {
 				for _, j := range of {
 					mu.Lock()
