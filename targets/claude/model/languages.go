@@ -3,7 +3,6 @@ package model
 import (
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -104,9 +103,9 @@ func (l *lists) add(err error, of ...regular.Language) {
 // How a rule about files is read: as it decides, as a file system may take names for each other,
 // and in the case in which it is written.
 var (
-	asFolded = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.folded.re, unicode.ToUpper) }
-	asAlike  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.alike.re, unicode.ToLower) }
-	asExact  = func(l *lists, r *pathRule) regular.Language { return l.path(r, r.exact.re, nil) }
+	asFolded = func(l *lists, r *pathRule) regular.Language { return l.path(r, &r.folded, unicode.ToUpper) }
+	asAlike  = func(l *lists, r *pathRule) regular.Language { return l.path(r, &r.alike, unicode.ToLower) }
+	asExact  = func(l *lists, r *pathRule) regular.Language { return l.path(r, &r.exact, nil) }
 	asFolder = func(l *lists, r *pathRule) regular.Language { // the folder for whose content it is
 		if name, ok := below(root, policy.Fold(r.folder)); ok {
 			return l.TextInAnyCase(name)
@@ -265,19 +264,19 @@ func (l *lists) any(as func(*lists, *pathRule) regular.Language, of ...[]pathRul
 	return l.Or(any...)
 }
 
-// readAs is what the language of an expression depends on: how letters are read shows by one.
+// readAs is what the language of a pattern depends on: how letters are read shows by one.
 type readAs struct {
-	expr       string
+	line       string
 	small, big rune
 }
 
-// path returns the paths of the project that a rule's expression matches.
-func (l *lists) path(r *pathRule, expr *regexp.Regexp, as func(rune) rune) regular.Language {
-	name := readAs{expr: expr.String()}
+// path returns the paths of the project that a rule's pattern matches.
+func (l *lists) path(r *pathRule, ig *ignored, as func(rune) rune) regular.Language {
+	name := readAs{line: ig.line}
 	if as != nil {
 		name.small, name.big = as('a'), as('A')
 	}
-	of, err := l.Once(name, func() (regular.Language, error) { return l.GoAs(expr.String(), as) })
+	of, err := l.Once(name, func() (regular.Language, error) { return l.GoAs(ignorePattern(ig.line), as) })
 	l.add(err)
 	switch inside, ok := below(root, r.base); {
 	case r.base == root:

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -78,21 +79,24 @@ func (r *pathRule) nearly(f *file) bool {
 	return r.alike.match(rel.alike)
 }
 
-// ignored is a line of .gitignore, compiled. Where "*" is the only character with a meaning of its
-// own it matches without a regular expression.
+// ignored is a line of .gitignore. Where "*" is the only character with a meaning of its own it matches
+// without a regular expression.
 type ignored struct {
-	re       *regexp.Regexp
-	segments [][]string // each cut at its "*", nil for "**"; none where only the expression says it
-	within   bool       // it matches what is in a folder, and not the folder itself
+	line     string
+	re       *regexp.Regexp // nil where the segments say it
+	segments [][]string     // each cut at its "*", nil for "**"; none where only the expression says it
+	within   bool           // it matches what is in a folder, and not the folder itself
 }
 
 func newIgnored(line string) (ignored, error) {
-	re, err := regexp.Compile(ignorePattern(line))
-	if err != nil || strings.ContainsAny(line, "?[\\\ufffd") { // an expression takes invalid text for \ufffd
-		return ignored{re: re}, err
+	ig := ignored{line: line}
+	if strings.ContainsAny(line, "?[\\\ufffd") || !utf8.ValidString(line) {
+		// An expression takes invalid text for \ufffd, and there is none of such a line.
+		var err error
+		ig.re, err = regexp.Compile(ignorePattern(line))
+		return ig, err
 	}
-	line, within := strings.CutSuffix(line, "/")
-	ig := ignored{re: re, within: within}
+	line, ig.within = strings.CutSuffix(line, "/")
 	if !strings.Contains(line, "/") {
 		ig.segments = append(ig.segments, nil)
 	}
@@ -111,7 +115,7 @@ func newIgnored(line string) (ignored, error) {
 
 // match reports whether the pattern matches a path, or a folder above it.
 func (ig *ignored) match(rel string) bool {
-	if ig.segments == nil {
+	if ig.re != nil {
 		return ig.re.MatchString(rel)
 	}
 	return ig.matchFrom(ig.segments, rel)

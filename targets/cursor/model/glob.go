@@ -2,7 +2,6 @@ package model
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/targets/cursor/format"
@@ -12,29 +11,14 @@ import (
 // it matches the whole text, `*` stands for any text without a line terminator, every
 // other character for itself.
 type glob struct {
-	parts []string       // what stands between the stars
-	slow  *regexp.Regexp // for texts with line terminators, which no star crosses
+	parts []string // what stands between the stars
 }
 
 func newGlob(pattern string) glob {
-	pattern = format.Trim(pattern)
-	g := glob{parts: strings.Split(pattern, "*")}
-	quoted := make([]string, len(g.parts))
-	for i, p := range g.parts {
-		quoted[i] = regexp.QuoteMeta(p)
-	}
-	// A pattern that is not UTF-8 has no expression: it matches itself alone.
-	g.slow, _ = regexp.Compile(`\A(?:` + strings.Join(quoted, `[^\n\r\x{2028}\x{2029}]*`) + `)\z`)
-	return g
+	return glob{parts: strings.Split(format.Trim(pattern), "*")}
 }
 
 func (g glob) match(text string) bool {
-	if strings.ContainsAny(text, "\n\r\u2028\u2029") {
-		if g.slow == nil {
-			return len(g.parts) == 1 && text == g.parts[0]
-		}
-		return g.slow.MatchString(text)
-	}
 	last := len(g.parts) - 1
 	if last == 0 {
 		return text == g.parts[0]
@@ -43,14 +27,23 @@ func (g glob) match(text string) bool {
 	if !ok {
 		return false
 	}
+	// A part as near as it can be leaves the stars behind it the least to cross.
 	for _, p := range g.parts[1:last] {
 		i := strings.Index(text, p)
-		if i < 0 {
+		if i < 0 || ofLines(text[:i]) {
 			return false
 		}
 		text = text[i+len(p):]
 	}
-	return strings.HasSuffix(text, g.parts[last])
+	text, ok = strings.CutSuffix(text, g.parts[last])
+	return ok && !ofLines(text)
+}
+
+// ofLines reports whether a text has a line terminator.
+func ofLines(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
+	})
 }
 
 // hostEntry is the text inside WebFetch(…): `*`, an exact host, `*.host`, which matches

@@ -1,7 +1,10 @@
 package model
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler/diag"
@@ -45,6 +48,35 @@ func TestGlob(t *testing.T) {
 		if got := newGlob(c.pattern).match(c.text); got != c.want {
 			t.Errorf("%q matches %q: got %v, want %v", c.pattern, c.text, got, c.want)
 		}
+	}
+}
+
+// A pattern matches what an expression does in which a star is any text of one line.
+func TestGlobAsExpression(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(of ...string) string {
+		var b strings.Builder
+		for range r.IntN(8) {
+			b.WriteString(of[r.IntN(len(of))])
+		}
+		return b.String()
+	}
+	matched := 0
+	for range 50_000 {
+		pattern, other := text("a", "b", "*", "*", "\n", "\u2028", "é"), text("a", "b", "\n", "\r", "\u2029", "é")
+		for _, text := range []string{other, strings.ReplaceAll(pattern, "*", other)} {
+			expr := strings.ReplaceAll(regexp.QuoteMeta(format.Trim(pattern)), `\*`, `[^\n\r\x{2028}\x{2029}]*`)
+			want := regexp.MustCompile(`\A(?:` + expr + `)\z`).MatchString(text)
+			if got := newGlob(pattern).match(text); got != want {
+				t.Fatalf("%q matches %q: got %v, want %v", pattern, text, got, want)
+			}
+			if want {
+				matched++
+			}
+		}
+	}
+	if matched < 5_000 {
+		t.Errorf("%d matches are too few", matched)
 	}
 }
 
