@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,11 +23,18 @@ import (
 // once. A literal where a code belongs would be neither.
 func TestCodes(t *testing.T) {
 	documented := map[diag.Code]string{}
+	declared, used := codeUses(t)
+	codes := slices.Collect(maps.Values(declared))
 	docs := compiler.Codes()
 	for _, target := range targets.All() {
 		docs = append(docs, target.Codes()...)
 	}
 	docs = append(docs, suggest.Codes()...)
+	for _, d := range docs {
+		if !slices.Contains(codes, d.Code) {
+			t.Errorf("%s is documented, and no constant is that code", d.Code)
+		}
+	}
 	for _, r := range lint.All(targets.All()) {
 		docs = append(docs, diag.Doc{Code: r.ID, Text: r.Doc})
 	}
@@ -38,7 +47,6 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s: got a paragraph of %d characters", d.Code, len(d.Text))
 		}
 	}
-	declared, used := codeUses(t)
 	for name, code := range declared {
 		if documented[code] == "" {
 			t.Errorf("%s (%s) is not documented", name, code)

@@ -185,3 +185,14 @@ type Doc struct {
 	// Text is a paragraph: what the code means, why it matters and what to do.
 	Text string
 }
+
+// Docs reads the documentation of codes, which is Markdown with a section for each: its heading
+// is the code.
+func Docs(markdown string) []Doc {
+	var docs []Doc
+	for _, section := range strings.Split(markdown, "\n## ")[1:] {
+		code, text, _ := strings.Cut(section, "\n")
+		docs = append(docs, Doc{Code: Code(strings.TrimSpace(code)), Text: strings.Join(strings.Fields(text), " ")})
+	}
+	return docs
+}

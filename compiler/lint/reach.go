@@ -158,21 +158,6 @@ func openEnd(pattern string) (words string, open bool) {
 	return words, false
 }
 
-// reachRule documents [pass.reaches].
-func reachRule() Rule {
-	return Rule{
-		ID: "far-reaching-allow", Severity: diag.Note, check: (*pass).reaches,
-		Doc: "A command is allowed with anything behind it, and may then do more than its name says: " +
-			"\"git log *\" writes a file by --output, \"go test *\" runs a program by -toolexec, " +
-			"\"npm run *\" runs every script, an interpreter or a wrapper (python, env, xargs) runs what it " +
-			"is given, \"find *\" removes files, \"sed -n *\" and \"sort *\" write files, and cp and tee write " +
-			"any file. The policy was asked about each line that is named. Allow what is needed, or one of the " +
-			"sets \"@git_read\" and \"@readonly_filters\".",
-		Bad:  role(`command: {allow: ["git log *"], default: "ask"}`),
-		Good: role(`command: {allow: ["@git_read"], default: "ask"}`),
-	}
-}
-
 // readers print the files that their arguments name.
 var readers = strings.Fields("cat tac head tail less more grep egrep fgrep rg ag sed awk gawk sort uniq cut wc nl " +
 	"od xxd hexdump strings diff cmp comm paste jq yq base64 bat")
@@ -233,17 +218,3 @@ func (p *pass) deniedPath(s subject) string {
 
 // instance makes a path of a glob that matches it.
 var instance = strings.NewReplacer("**/", "", "**", "x", "*", "x", "?", "x")
-
-// deniedReadsRule documents [pass.deniedReads].
-func deniedReadsRule() Rule {
-	return Rule{
-		ID: "denied-read-by-command", Severity: diag.Warning, check: (*pass).deniedReads,
-		Doc: "Reading some files is denied, and a command is allowed that prints any file: \"cat *\", \"grep *\". " +
-			"A pattern decides by its text alone, so that \"cat .env\" runs without a question where reading .env is " +
-			"denied. The policy was asked about the file that is named. Allow \"@readonly_filters\" in place of the " +
-			"patterns, or deny the commands that name the files.",
-		Bad: role(`{read: {deny: [".env"], default: "allow"}, command: {allow: ["cat *"], default: "ask"}}`),
-		Good: role(`{read: {deny: [".env"], default: "allow"}, ` +
-			`command: {allow: ["@readonly_filters"], default: "ask"}}`),
-	}
-}

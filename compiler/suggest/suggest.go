@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"path"
@@ -48,31 +49,11 @@ const (
 	codeWidens             diag.Code = "suggestion-widens"
 )
 
+//go:embed codes.md
+var codesText string
+
 // Codes documents the suggestions.
-func Codes() []diag.Doc {
-	return []diag.Doc{{
-		Code: codeBlanketApproval,
-		Text: "Every tool of a server is allowed without a question, " +
-			"those included that nobody has listed or looked at (as by Roo's alwaysAllow: [\"*\"]). " +
-			"The patch asks about them. List the tools that only read under allow, " +
-			"and give tools a risk, so that @read can name them.",
-	}, {
-		Code: codeDangerousTool,
-		Text: "A mode that neither edits nor runs commands may call a tool that writes or destroys, " +
-			"by its risk or, where it has none, by its name. " +
-			"The patch denies it to the mode with mcpRestrictions.",
-	}, {
-		Code: codeWidens,
-		Text: "A suggestion would permit more than the source does without it. " +
-			"modec does not offer it. That is a defect of modec; please report it.",
-	}, {
-		Code: codeUnmentionedServer,
-		Text: "A mode may use a server, but neither its prompts nor its rules nor its description mention " +
-			"the server's name or one of its tools. " +
-			"The patch takes the server out of the mode with mcpRestrictions. " +
-			"Stock Roo gives a mode all of MCP or nothing: a build reports what that costs.",
-	}}
-}
+func Codes() []diag.Doc { return diag.Docs(codesText) }
 
 // Result contains the suggestions, and the files that apply all of them.
 type Result struct {

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"io/fs"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -25,10 +24,8 @@ func New() contract.Target { return claude{format.ProjectSettings} }
 // ForOne returns the target that writes the settings of one person in place of the team's.
 func (claude) ForOne() contract.Target { return claude{format.LocalSettings} }
 
-// Codes documents the codes of the emitter, the model and the importer.
-func (claude) Codes() []diag.Doc {
-	return slices.Concat(emitterCodes(), model.Codes(), importer.Codes())
-}
+// Codes documents what the target reports.
+func (claude) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 // Open returns a decider for the artifacts below fsys.
 func (claude) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {

@@ -120,7 +120,6 @@ package cursor
 import (
 	"io/fs"
 	"path"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -167,10 +166,8 @@ func (cursor) Options() []contract.Option {
 	}
 }
 
-// Codes documents what the emitter, the model and the importer report.
-func (cursor) Codes() []diag.Doc {
-	return slices.Concat(new(emitter).Codes(), model.Codes(), importer.Codes())
-}
+// Codes documents what the target reports.
+func (cursor) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (cursor) Owns() []string {
 	return []string{format.ProfilesDir + "/**", projectFile(format.TokensFile), projectFile(format.HooksFile),

@@ -39,7 +39,6 @@ package mcpnest
 import (
 	"io/fs"
 	"path"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -81,10 +80,8 @@ func (mcpnest) Options() []contract.Option {
 	}
 }
 
-// Codes documents what the emitter, the model and the review report.
-func (mcpnest) Codes() []diag.Doc {
-	return slices.Concat(new(emitter).Codes(), model.Codes(), review.Codes())
-}
+// Codes documents what the target reports.
+func (mcpnest) Codes() []diag.Doc { return diag.Docs(codesText) }
 
 // ReviewRules are what Review finds.
 func (mcpnest) ReviewRules() []contract.LintRule { return review.Rules() }

@@ -2,7 +2,6 @@ package roo
 
 import (
 	"io/fs"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -13,10 +12,8 @@ import (
 	"modec.dev/modec/targets/roo/model"
 )
 
-// Codes documents what the emitter, the model and the importer report.
-func (roo) Codes() []diag.Doc {
-	return slices.Concat(new(emitter).Codes(), model.Codes(), importer.Codes())
-}
+// Codes documents what the target reports.
+func (roo) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 // Open reads the artifacts as the agent does. Roo decides on one surface.
 func (t roo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {

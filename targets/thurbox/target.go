@@ -2,7 +2,6 @@ package thurbox
 
 import (
 	"io/fs"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -18,10 +17,8 @@ type thurbox struct{}
 // New returns the target.
 func New() contract.Target { return thurbox{} }
 
-// Codes documents the codes of the emitter, the model and the importer.
-func (thurbox) Codes() []diag.Doc {
-	return slices.Concat(emitterCodes(), model.Codes(), importer.Codes())
-}
+// Codes documents what the target reports.
+func (thurbox) Codes() []diag.Doc { return diag.Docs(codesText) }
 
 // Open returns a decider for each artifact below fsys.
 func (thurbox) Open(fsys fs.FS, _ contract.Options) ([]contract.Decider, diag.List) {

@@ -27,14 +27,6 @@ import (
 
 const codeIgnored diag.Code = "claude-ignored"
 
-// Codes documents the codes that the package reports.
-func Codes() []diag.Doc {
-	return []diag.Doc{{Code: codeIgnored, Text: "modec verify read the artifacts as Claude Code does, and Claude " +
-		"Code would leave this part out: a rule that it does not parse or never matches, a file that does not " +
-		"load, a hook that is not modec's. What this part seems to hold back is not held back. Build again, or " +
-		"correct the file if it is yours."}}
-}
-
 // root and home are the folders in which the model takes the project and the user to be.
 const (
 	root = "/srv/a/b/c/d/e/f/g/h/project" // deep, for denies above it

@@ -31,14 +31,6 @@ import (
 
 const codeIgnored diag.Code = "cursor-ignored"
 
-// Codes documents the codes that Open reports.
-func Codes() []diag.Doc {
-	return []diag.Doc{{Code: codeIgnored, Text: "Cursor does not go by this file, entry or hook as it stands: it " +
-		"cannot read it, matches nothing by it, or runs a hook whose answers nobody knows. Verify judges by what " +
-		"Cursor does instead. Build again. Write an entry of your own as Cursor reads it, and put a hook of your own " +
-		"beside that of modec."}}
-}
-
 // Hook is the entry point that `modec hook cursor` runs.
 type Hook func(contract.HookRequest) contract.HookAnswer
 

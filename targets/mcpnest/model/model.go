@@ -26,16 +26,6 @@ import (
 
 const codeUnknownCode diag.Code = "mcpnest-unknown-code"
 
-// Codes documents the codes that Open reports.
-func Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: codeUnknownCode, Text: "The code beside the policy table is not what this modec emits. " +
-			"Verify knows what its own code does, because the tests run it in real applications, and takes any other " +
-			"for code that permits everything. Build again; where an application needs guards of its own, put them " +
-			"beside the emitted ones."},
-	}
-}
-
 //go:embed known.json
 var knownJSON []byte
 

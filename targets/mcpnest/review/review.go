@@ -29,14 +29,6 @@ const (
 	codeNoSources       diag.Code = "mcpnest-no-sources"
 )
 
-// Codes documents what Sources reports besides what Rules finds.
-func Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: codeNoSources, Text: "No file of the project matches the option sources, so that no guard is " +
-			"reviewed. Correct the pattern."},
-	}
-}
-
 // Rules are what Sources finds in guards, with examples.
 func Rules() []contract.LintRule {
 	const open, end = "class MyGuard implements CanActivate {\n  canActivate(context: ExecutionContext) {\n", "  }\n}\n"

@@ -28,15 +28,6 @@ import (
 
 const codeArtifact diag.Code = "roo-artifact"
 
-// Codes documents what the model reports.
-func Codes() []diag.Doc {
-	return []diag.Doc{
-		{Code: codeArtifact, Text: "The agent would load nothing of a modes file or of mcp.json as it stands: one " +
-			"entry that its schema refuses costs all entries of the file, and its built-in modes or the user's own " +
-			"servers remain."},
-	}
-}
-
 // decider decides as an agent does. What it is read from once does not change.
 type decider struct {
 	dialect format.Dialect

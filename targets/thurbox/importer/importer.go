@@ -23,13 +23,6 @@ import (
 
 const codeImport diag.Code = "thurbox-import"
 
-// Codes documents the codes that the package reports.
-func Codes() []diag.Doc {
-	return []diag.Doc{{Code: codeImport, Text: "Thurbox does not take the roles to import, or its database is of a " +
-		"version that has no roles any more (schema v23 and later). The agents of such a version are command " +
-		"lines, which `modec migrate --from claude-args` imports one by one."}}
-}
-
 // importer collects the roles of files and databases.
 type importer struct {
 	src     contract.Source

@@ -24,13 +24,6 @@ import (
 
 const codeIgnored diag.Code = "thurbox-ignored"
 
-// Codes documents the codes that the package reports.
-func Codes() []diag.Doc {
-	return []diag.Doc{{Code: codeIgnored, Text: "modec verify read the artifacts as Thurbox does, and this part " +
-		"starts no session of Claude Code: the file does not load, the agent runs something else, or its arguments " +
-		"are refused. Build again, with [targets.claude] beside it."}}
-}
-
 // decider answers for the sessions that Thurbox starts from one of the artifacts.
 type decider struct {
 	surface  string
