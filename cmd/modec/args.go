@@ -18,18 +18,6 @@ type argsCmd struct {
 	FlagsOnly bool   `help:"Use plain flags only, and report what they cannot carry."`
 }
 
-func (argsCmd) Help() string {
-	return `Prints the arguments that start an agent as a role or in a mode: on one line, quoted for a POSIX shell. They
-name the settings that ` + "`modec build`" + ` wrote, which have to be those of the source. A project that you have not
-accepted is shown first, as by modec run. Where that or anything else
-fails, the arguments are one option that no agent takes.
-
-Examples:
-  eval "claude $(modec args reviewer)"
-  modec args ci-runner --null | xargs -0 claude -p 'Run the tests'
-  modec args reviewer --json`
-}
-
 func (argsCmd) reports() []any { return []any{argsReport{}, outcome{}} }
 
 // argsReport is the JSON of an agent's arguments.

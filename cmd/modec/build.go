@@ -28,40 +28,6 @@ type buildCmd struct {
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
 
-func (buildCmd) Help() string {
-	return `modec reads modec.toml and the data files of the source. It writes the files of every target, or
-none of them. A file that modec did not write, or that somebody edited since, stops the build; --force
-overwrites it, keeps a copy outside the repository and says where. What you imported with modec migrate is
-taken over without --force, and keeps your lines where they say what modec would write. Files that people
-write too (such as .mcp.json and .claude/settings.json) are merged: modec changes its own entries, and everything
-else keeps its bytes.
-
-Where a format cannot say what the source says, modec leaves the permission out and reports a loss. Losses are
-grouped; -v prints each of them.
-
-With --check, each difference has a word: missing; stale (modec wrote it from another source); edited (by
-hand, and the difference is printed); foreign (modec did not write it); orphaned (the source no longer makes
-it); touched (somebody changed entries of their own in a file that modec took over: modec build keeps them).
-
---check --format github prints the same as annotations of GitHub Actions, and --format sarif for code scanning:
-each at its file and line, with the command that mends it. What is narrower than the source is a note there.
-
-A source of your own in modec/local/ is built after the team's: modec migrate --local writes one.
-
-An unchanged project is recognised without compiling it: your own cache folder keeps the hashes of what the
-last build read and wrote. With CI or MODEC_CACHE=off set, nothing is kept.
-
-Examples:
-  modec build
-  modec build -C services/api --target claude --target cursor
-  modec build --check
-  modec build --check --staged
-  modec build --check --format github
-  modec build --diff
-  modec build --watch
-  modec build --out /tmp/preview --dry-run --json`
-}
-
 func (buildCmd) reports() []any { return []any{buildReport{}, outcome{}} }
 
 // buildReport is the JSON of a build.

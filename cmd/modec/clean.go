@@ -12,23 +12,6 @@ type cleanCmd struct {
 	Force  bool   `help:"Also remove files and entries that were edited since."`
 }
 
-func (cleanCmd) Help() string {
-	return `Removes what the builds of a project wrote, as modec.lock records it: modec's own files, its
-entries in files that people write too, and the lock. The source and everything of yours stays. A file that
-somebody edited stops it, and nothing is removed. A file that modec took over from you gets its original
-back, to the byte, where you migrated it or where git has it; one whose original is nowhere stops it too. With
---force it goes on, and like build it keeps a copy of what you wrote, and says where.
-
-It cleans your own project in modec/local/ too.
-
-It needs no source: a project whose modec.toml is broken or gone can be cleaned too.
-
-Examples:
-  modec clean --dry-run
-  modec clean
-  modec clean --out build/preview`
-}
-
 func (cleanCmd) reports() []any { return []any{cleanReport{}, outcome{}} }
 
 // cleanReport is the JSON of a clean.

@@ -20,16 +20,6 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-func (completionCmd) Help() string {
-	return `Prints a script that lets a shell complete commands, flags and their values, and the modes and roles of the
-project.
-
-Examples:
-  source <(modec completion bash)                                    # in ~/.bashrc
-  modec completion zsh > "${fpath[1]}/_modec"                        # once
-  modec completion fish > ~/.config/fish/completions/modec.fish      # once`
-}
-
 // completionScripts pass the words up to the cursor to `modec complete`, and read one
 // candidate a line.
 var completionScripts = map[string]string{

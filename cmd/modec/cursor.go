@@ -24,15 +24,6 @@ type cursorCmd struct {
 	Add   cursorAddCmd   `cmd:"" group:"subcommands" help:"Add an entry to that list."`
 }
 
-func (cursorCmd) Help() string {
-	return `Cursor keeps a list of MCP tools that it runs without a question: mcpAllowlist in permissions.json. These
-commands read and edit it as Cursor does.
-
-Examples:
-  modec cursor check github:list_issues
-  modec cursor add github:list_issues`
-}
-
 // cursorFile is the flag of both commands.
 type cursorFile struct {
 	File string `placeholder:"FILE" help:"The permissions.json. Default: ~/.cursor/permissions.json."`
@@ -62,30 +53,6 @@ type cursorCheckCmd struct {
 	AdminDisabled      bool     `help:"The organisation forbids that MCP tools run by themselves."`
 	McpAllowlists      bool     `negatable:"" default:"true" help:"The gate mcp_allowlists is on (the default)."`
 	cursorFile
-}
-
-func (cursorCheckCmd) Help() string {
-	return `Reads the list as Cursor does: an entry is SERVER:TOOL, each a name or * alone, and case does not count.
-What stands above the list is in no file of yours: say it by flags.
-
-The first of these decides:
-  1. an organisation that forbids it (--admin-disabled): Cursor asks.
-  2. for Cursor's own browser its protection: without it (--no-browser-protection) the tools run.
-  3. --mcp-tools-protection: Cursor asks.
-  4. the run mode ask: Cursor asks. The run mode unrestricted: the tool runs, unless an organisation controls it.
-  5. --no-mcp-allowlists: Cursor has no lists, and the tool runs.
-  6. the organisation's list, where there is one (--admin-list), else yours: a listed tool runs.
-
---mode is the run mode of Cursor's settings: ask (Ask Every Time), allowlist, or unrestricted (Run Everything), or
-as Cursor stores it: ask_every_time, yolo, full_yolo. Without it the approvalMode of the file counts, else allowlist.
-
-It exits 0 where the tool would run without a question, 1 where Cursor would ask, 2 where there is no list.
-
-Examples:
-  modec cursor check github:list_issues
-  modec cursor check shop:refund_order --file .cursor/modec/developer/permissions.json
-  modec cursor check mcp_docs_get_page --mode unrestricted --json
-  modec cursor check docs:get_page --admin-list 'docs:*'`
 }
 
 func (cursorCheckCmd) reports() []any { return []any{cursorChecked{}} }
@@ -269,18 +236,6 @@ type cursorAddCmd struct {
 	Entry  string `arg:"" help:"The entry: SERVER:TOOL, each a name or *."`
 	Create bool   `help:"Create the file where there is none."`
 	cursorFile
-}
-
-func (cursorAddCmd) Help() string {
-	return `Adds an entry. Everything else in the file keeps its bytes, comments included. Entries that the new one
-covers are removed. An entry that is covered already is not added.
-
-A file that does not exist is created with --create only, because it changes what Cursor does: a permissions.json
-with an entry replaces the list of Cursor's settings and switches off Run Everything and Auto-review.
-
-Examples:
-  modec cursor add github:list_issues
-  modec cursor add 'docs:*' --file permissions.json --create`
 }
 
 func (cursorAddCmd) reports() []any { return []any{cursorAdded{}} }

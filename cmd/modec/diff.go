@@ -28,24 +28,6 @@ type diffCmd struct {
 	FailOn string `enum:"none,widen,change" default:"none" help:"Exit 1: never (none), if it widens, on any change."`
 }
 
-func (diffCmd) Help() string {
-	return `Decides the same actions by two sources and prints the decisions that differ: widened (more is permitted) or
-narrowed (less is), with the rules of both sides and their places. What is released to the agent is widened, and so is
-what the agent decided and is allowed now. Prompts and comments make no difference. A
-revision is read with git; nothing is checked out. One that has no modec.toml yet is compared by what its agents'
-files say, as modec migrate --repair imports them.
-
-A line stands for all actions that the same two rules decide. The actions come from the patterns of both
-sources; an action that no pattern speaks of is not tried.
-
-Examples:
-  modec diff
-  modec diff main
-  modec diff v1.2.0 v1.3.0 --format markdown
-  modec diff origin/main --fail-on widen --format github
-  modec diff ../other-checkout .`
-}
-
 func (diffCmd) reports() []any { return []any{diffReport{}, textDiffReport{}, outcome{}} }
 
 // diffReport is the JSON of a diff.

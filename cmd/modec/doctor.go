@@ -25,19 +25,6 @@ type doctorCmd struct {
 	textOrJSON
 }
 
-func (doctorCmd) Help() string {
-	return `Looks at what a build cannot know: whether the hooks find modec; which agents are on this machine, in which
-version; which files an agent would ignore, and why; whether a build was interrupted or its files are out of
-date; whether git ignores a file that has to be committed; whether somebody turned the hooks off.
-
-It runs git, and the agents on your path with --version. It exits 1 where something is wrong. What is only
-worth knowing is a note.
-
-Examples:
-  modec doctor
-  modec doctor --json`
-}
-
 // Levels of what doctor finds.
 const (
 	levelOK    = "ok"

@@ -17,23 +17,6 @@ type ejectCmd struct {
 	Yes    bool `help:"Eject although something is no longer held."`
 }
 
-func (ejectCmd) Help() string {
-	return `Leaves the agents' files to the team, for good, with the rules that they have. The hooks that call modec are
-taken out, with .modec/policy.json that they read, and so is modec.lock; every other file stays as it is. Rules hold
-what they can. What only the hook held, it lists by agent, group and subject, -v with an example; then it asks, or needs
---yes. To loosen nothing, write hooks = false into modec.toml, run modec build, and then modec eject.
-
-The files have to be as the source makes them: run modec build first. The source stays too. To be without modec,
-remove modec.toml and the folder modec/ from the repository, "modec serve" from your lists of MCP servers, and run
-modec uninstall where you installed a role. To come back, run modec build: it stops at each file, and --force takes
-them over again.
-
-Examples:
-  modec eject --dry-run
-  modec eject --dry-run -v
-  modec eject --yes`
-}
-
 func (ejectCmd) reports() []any { return []any{ejectReport{}, outcome{}} }
 
 // ejectReport is the JSON of an eject.

@@ -27,20 +27,6 @@ type explainCmd struct {
 	Code    string   `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }
 
-func (explainCmd) Help() string {
-	return `Prints the decision, the rule that decided and the place where the rule is written. Then it prints what each
-agent would do with the files and the hook that modec writes for it; -v adds the line of the file that decides. It
-exits 1 where the decision is deny.
-
-A relative path begins where you are, with -C in the project. A command runs in the project's folder.
-
-Examples:
-  modec explain architect edit docs/plan.md
-  modec explain code command 'git push origin main' --role reviewer
-  modec explain reviewer mcp github:create_issue --json
-  modec explain --code bad-choice`
-}
-
 func (explainCmd) reports() []any { return []any{explanation{}, codeReport{}, outcome{}} }
 
 // explanation is the JSON of an explained decision.

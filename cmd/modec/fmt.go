@@ -17,17 +17,6 @@ type fmtCmd struct {
 	Diff  bool     `help:"Write nothing; print what would change, line by line."`
 }
 
-func (fmtCmd) Help() string {
-	return `Formats the CUE files of the source as cue fmt does. Comments stay where they are, and the meaning does not
-change. YAML, JSON and TOML files are left alone. A file that does not parse stops it, and nothing is written.
-
-Examples:
-  modec fmt
-  modec fmt modec/roles
-  modec fmt --check
-  modec fmt --diff`
-}
-
 func (fmtCmd) reports() []any { return []any{fmtReport{}, outcome{}} }
 
 // fmtReport is the JSON of a formatting.

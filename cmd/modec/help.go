@@ -38,16 +38,27 @@ func topicNames() (names []string) {
 	return names
 }
 
+// What --help prints of each command before its flags.
+//
+//go:embed help/commands/*.txt
+var commandTexts embed.FS
+
+// describeCommands gives commands their texts.
+func describeCommands(k *kong.Kong) error {
+	return kong.Visit(k.Model, func(v kong.Visitable, next kong.Next) error {
+		if n, ok := v.(*kong.Node); ok {
+			text, err := commandTexts.ReadFile("help/commands/" + strings.ReplaceAll(commandName(n), " ", "-") + ".txt")
+			if err == nil {
+				n.Detail = strings.TrimSuffix(string(text), "\n")
+			}
+		}
+		return next(nil)
+	})
+}
+
 type helpCmd struct {
 	textOrJSON
 	Topic []string `arg:"" optional:"" help:"One of ${topics}; or a command."`
-}
-
-func (helpCmd) Help() string {
-	return `Examples:
-  modec help
-  modec help concepts
-  modec help cursor check`
 }
 
 func (helpCmd) reports() []any { return []any{topicsReport{}, topicReport{}} }

@@ -22,23 +22,6 @@ type hookCmd struct {
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 
-func (hookCmd) Help() string {
-	return `Agents run this before each tool call; you do not need to. The payload comes on standard input. modec prints
-one complete answer and exits 0, or prints the reason on standard error and exits 2, which every agent takes
-for a refusal.
-
-It refuses where it cannot decide: the policy is missing, corrupt, edited or of another version; the payload is
-malformed or over 8 MiB; there is no answer within 2 seconds.
-
-After "modec off" it has no opinion for a while: the agent decides by its own rules, as without modec.
-
---may-allow is for a hook that you installed yourself. A hook that came with a repository abstains instead of
-allowing.
-
-Example:
-  echo "$PAYLOAD" | modec hook claude --model .modec/policy.json --subject reviewer`
-}
-
 func (hookCmd) here() {}
 
 const (

@@ -23,20 +23,6 @@ type initCmd struct {
 	Into          string `arg:"" optional:"" name:"dir" help:"The folder to write into. Default: the project."`
 }
 
-func (initCmd) Help() string {
-	return `Writes modec.toml, a small source in modec/, and the schema in cue.mod/pkg, so that editors and cue vet
-understand the source offline. Where one of these files exists already, nothing is written. A template is a
-whole project for a common case: a reviewer, a pipeline, writers who change documents only. Below a project
-nothing is written unless you name the folder, or give --force. Where agents have files already, modec migrate makes
-the source of them, and modec init writes nothing without --force.
-
-Examples:
-  modec init
-  modec init --list-templates
-  modec init --template reviewer
-  modec init services/api && modec build -C services/api`
-}
-
 func (initCmd) here() {}
 
 func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}, outcome{}} }

@@ -27,46 +27,9 @@ type homeFlags struct {
 	DryRun bool     `help:"Write nothing; list what would change."`
 }
 
-func (installCmd) Help() string {
-	return `Some of what holds an agent it reads from your home folder alone. This command merges a subject into
-~/.cursor/permissions.json (the only list of MCP tools that Cursor's editor reads), ~/.cursor/cli-config.json,
-~/.cursor/hooks.json and ~/.claude/settings.json. Every other byte of these files stays.
-
-What was there before is kept in ~/.local/state/modec; modec uninstall puts it back. An entry of your own that
-contradicts the subject stops the installation, and nothing is written. What your own entries permit beyond
-the source is a warning each.
-
-Run modec build first, and install again after a change of the source. A project that you have not accepted is
-shown first, as by modec run.
-
-The installed hooks ask the policy of this project in whatever folder the agent works; to them every other folder is
-outside the project. A hook that you installed may answer allow, unlike one that came with a repository.
-
-Modes are installed for Cursor only. A role's servers, built-in tools and prompt are not installed: modec args
-ROLE carries them. Cursor's command line reads its files elsewhere where CURSOR_CONFIG_DIR or XDG_CONFIG_HOME
-is set.
-
-Examples:
-  modec install developer --dry-run
-  modec install developer
-  modec install reviewer --target cursor
-  modec uninstall`
-}
-
 type uninstallCmd struct {
 	textOrJSON
 	homeFlags
-}
-
-func (uninstallCmd) Help() string {
-	return `Removes from your home folder what modec install put there. A file that nobody changed since gets its former
-bytes back. From any other file modec's own entries are removed and the rest stays, entries that somebody
-edited included. It needs no project.
-
-Examples:
-  modec uninstall --dry-run
-  modec uninstall
-  modec uninstall --target claude`
 }
 
 func (installCmd) reports() []any   { return []any{installReport{}, outcome{}} }

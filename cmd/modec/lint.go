@@ -29,32 +29,6 @@ type lintCmd struct {
 	Apply   bool     `help:"Write the patches of the suggestions."`
 }
 
-func (lintCmd) Help() string {
-	return `Compiles the source and reports what is wrong with it, and what it probably does not mean: rules that decide
-nothing, permissions that are broader than they look, secrets, prompts that nobody reads.
-
-Each rule has a name. [lint] in modec.toml sets its severity: off, note, warning or error. A comment silences
-it at one place, with a reason:
-
-  permissionMode: "bypassPermissions" // modec:ignore bypass-permissions it runs in a throw-away machine
-
---fix removes rules that decide nothing from the CUE files. modec first proves that no decision changes.
-
---suggest also shows where the source permits more than it seems to need: a server that a mode's prompts never
-mention, a tool that changes something in a mode that only reads, any command beside a narrow edit rule. No
-suggestion raises a decision; modec proves that first. What the source does not mention may be needed all the
-same: read before you apply.
-
-Examples:
-  modec lint
-  modec lint --staged
-  modec lint modec/roles --fail-on error
-  modec lint --fix
-  modec lint --format sarif > modec.sarif
-  modec lint --rules
-  modec lint --suggest --apply`
-}
-
 func (lintCmd) reports() []any { return []any{lintReport{}, rulesReport{}, outcome{}} }
 
 // lintReport is the JSON of a lint.

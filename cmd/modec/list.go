@@ -16,14 +16,6 @@ type listCmd struct {
 	ownFlag
 }
 
-func (listCmd) Help() string {
-	return `Lists what the source defines, with its places, and what each subject leaves to the agent.
-
-Examples:
-  modec list
-  modec list --json`
-}
-
 func (listCmd) reports() []any { return []any{listing{}, outcome{}} }
 
 // listing is the JSON of a list.

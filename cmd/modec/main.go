@@ -95,6 +95,7 @@ func newParser(grammar *cli, all []contract.Target, stdout, stderr io.Writer) (*
 		}),
 		kong.ExplicitGroups(groups),
 		kong.PostBuild(globalHelp),
+		kong.PostBuild(describeCommands),
 		kong.PostBuild(serveVariables),
 		vocabulary(all),
 	)

@@ -42,44 +42,6 @@ type migrateCmd struct {
 	folder string // that is read
 }
 
-func (migrateCmd) Help() string {
-	return `Finds what a repository already says of its agents and writes it as one source: a file for each
-mode and role, servers.cue, and modec.toml where there is none. Where two files say different things, both
-places are reported and the stricter one holds.
-
-Nothing is widened. What a file leaves unsaid becomes what its agent does then. What only a setting of the
-user decides is asked about, and listed as needs-decision: --approved answers it for the groups read, edit,
-command, web, mcp and modes. What only one target can say is kept for that one. Every file of an agent that is
-there and not imported is listed with the reason (modec help targets). At the end, every
-decision of the original files is compared with the new source and with what is built from it.
-
-A source is the team's. What belongs to one person is not read: .claude/settings.local.json, and files of agents
-that git ignores. With --local, only these are read, into a source of your own: modec/local/, which git ignores.
-modec build then makes them from it. With --user, what your home folder says becomes part of the source.
-
-A secret never enters the source. A server whose entry states one is imported as external: its entry stays as it is,
-and the report says how to put a reference in the place of the secret.
-
-The originals of what was imported are kept for you, outside the repository: the next build takes these files
-over, and modec clean puts them back, to the byte.
-
-In a project that was built, migrate compares the agents' files with what the source makes of them and prints what
-people changed since as a patch of the source: rules, servers, modes, subagents, texts. --apply writes it, and the
-next build takes the files over. What the patch permits more is listed under widens, and what no patch can say under
-not-patched, with its place and the reason. Where the source says already what the files do, nothing is offered.
-
-With --from claude-args, a command line of Claude Code is imported: write it after --.
-
-Examples:
-  modec migrate --dry-run
-  modec migrate --approved read,edit
-  modec migrate --apply
-  modec migrate .roomodes --repair
-  modec migrate --local
-  modec migrate --user --from cursor
-  modec migrate --from claude-args -- claude --permission-mode plan --allowedTools "Bash(npm test *)"`
-}
-
 func (migrateCmd) here() {}
 
 func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }

@@ -25,34 +25,10 @@ type offCmd struct {
 	Reason string        `placeholder:"TEXT" help:"Why, for the record."`
 }
 
-func (offCmd) Help() string {
-	return `Turns the hooks of this project off, for you and for a while: modec hook has no opinion, and the agents
-decide by their own rules, as without modec. What rules deny stays denied. After the time the hooks are on by
-themselves; modec on turns them on before.
-
-It asks a person: it runs in a terminal only, and a number that it shows has to be typed. A hook refuses an agent that
-wants to run it. That stops an agent that follows its rules; one that may run any command unasked can run what it likes
-as you.
-
-It goes on record outside the repository, sealed with a key of yours: who, when, for how long and why. modec build,
-modec show and modec doctor tell while the hooks are off.
-
-Examples:
-  modec off
-  modec off --for 20m --reason 'the policy refuses the release script'`
-}
-
 func (offCmd) reports() []any { return []any{offReport{}} }
 
 type onCmd struct {
 	textOrJSON
-}
-
-func (onCmd) Help() string {
-	return `Ends what modec off began, at once. It needs no terminal.
-
-Examples:
-  modec on`
 }
 
 func (onCmd) reports() []any { return []any{offReport{}} }

@@ -19,24 +19,6 @@ type runCmd struct {
 	Command []string `arg:"" passthrough:"" help:"The agent's command line, after --."`
 }
 
-func (runCmd) Help() string {
-	return `Starts the agent with the arguments that ` + "`modec args`" + ` prints, right after the program's name. It
-refuses where the artifacts are not those of the source, and where the command line has a flag that would
-replace what the subject may do. The settings, the servers and the policy of a role are copies below
-~/.local/state/modec/run: what an agent edits in the repository changes no session that runs. The baseline, and
-a mode without a role, have the files of the repository.
-
-In a project that you have not accepted it prints what the project allows, starts and runs, and asks; without a
-terminal it refuses. It asks again about what is new.
-
-It lists what your own files allow where the source leaves a decision to the agent; with --closed it then
-starts nothing.
-
-Examples:
-  modec run reviewer -- claude -p 'Review the last commit'
-  modec run --closed reviewer -- claude`
-}
-
 // silence lists what the user's own files allow where the source says nothing, and fails
 // there with --closed.
 func (c *runCmd) silence(e *env, t contract.Target, l *launch) error {

@@ -22,19 +22,6 @@ type schemaCmd struct {
 	Output    string `placeholder:"COMMAND" help:"Print the JSON Schema of what COMMAND prints with --json."`
 }
 
-func (schemaCmd) Help() string {
-	return `Prints the CUE schema of the source. --json prints a JSON Schema instead, which editors can use for YAML
-sources. --output prints the JSON Schema (draft 2020-12) of a command's JSON output.
-
-Examples:
-  modec schema
-  modec schema --json > modec.schema.json
-  modec schema --config
-  modec schema --reference
-  modec schema --output build
-  modec schema --output 'cursor check'`
-}
-
 func (c *schemaCmd) Run(e *env, k *kong.Kong) error {
 	asked := 0
 	for _, yes := range []bool{c.Config, c.Reference, c.Output != "", e.ui.json && c.Output == ""} {

@@ -22,25 +22,6 @@ type showCmd struct {
 	HTML    string `name:"html" placeholder:"FILE" help:"Write one page that needs nothing else into this file."`
 }
 
-func (showCmd) Help() string {
-	return `Without a subject it prints what each mode and role may do, group by group: a capital letter is for what
-no list names, small ones are for what lists say otherwise.
-
-With a subject it prints what the source says of it, the tools of each server, and agent by agent what refuses what
-is denied, and what asks about what is to be asked: rules, the hook, the agent by itself, or nothing; in which files;
-and what does not hold (the losses of the format and the holes of the agent). -v prints lists whole, with examples.
-
---html writes the same as a page without scripts that loads nothing, for a pull request or to print. Without a
-subject it has them all. It overwrites only a page of its own.
-
-Examples:
-  modec show
-  modec show reviewer
-  modec show reviewer --mode architect
-  modec show --html permissions.html
-  modec show reviewer --json`
-}
-
 func (showCmd) reports() []any { return []any{matrixReport{}, sheetReport{}, pageReport{}, outcome{}} }
 
 // matrixReport is the JSON of all subjects.

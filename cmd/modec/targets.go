@@ -16,15 +16,6 @@ type targetsCmd struct {
 	Name string `arg:"" optional:"" help:"Print this target's options."`
 }
 
-func (targetsCmd) Help() string {
-	return `Lists the agents that modec writes for and the files that it writes. With a name it prints what
-[targets.NAME] of modec.toml may set.
-
-Examples:
-  modec targets
-  modec targets roo`
-}
-
 func (targetsCmd) reports() []any { return []any{targetsReport{}} }
 
 // targetsReport is the JSON of the targets.

@@ -26,35 +26,6 @@ type verifyCmd struct {
 	Staged bool     `help:"Take the source, and with --disk the files, from git's index."`
 }
 
-func (verifyCmd) Help() string {
-	return `Compiles in memory. For each subject it compares what the source decides with what each agent would do with
-its files: of paths, plain command lines, hosts, tools and modes for every combination of patterns that some
-argument meets, of other ways to write them for a large sample. Without --disk the files are those that a build
-would write. Both halves of a decision are compared, each where the files govern it:
-access (may it happen) and approval (without a question). Targets with a hook are compared a second time as if
-the hook were gone.
-
-What the source leaves to the agent is compared with what the agent does by itself.
-
-It exits 0 where nothing is wider than the source, and 1 where something is, or where there was nothing to
-compare: that is no proof. It also counts what [[exceptions]]
-of modec.toml accept, and the holes of the agents themselves; -v lists both.
-
-For each decision that is wider it prints the [[exceptions]] table that accepts it, where one can: paste it into
-modec.toml, with your reason. --format github prints findings as annotations of GitHub Actions, --format sarif for
-code scanning; what is narrower than the source is a note there.
-
-A subject whose rules and artifacts are those of the last run is not compared again: your own cache folder keeps
-what came out. With CI or MODEC_CACHE=off set, everything is compared. The report is the same.
-
-Examples:
-  modec verify
-  modec verify --target claude --json
-  modec verify --disk
-  modec verify --format github
-  modec verify --staged`
-}
-
 func (verifyCmd) reports() []any { return []any{verifyReport{}, outcome{}} }
 
 // verifyReport is the JSON of a verification.

@@ -26,13 +26,6 @@ type versionCmd struct {
 	textOrJSON
 }
 
-func (versionCmd) Help() string {
-	return `Examples:
-  modec version
-  modec --version
-  modec version --json`
-}
-
 func (versionCmd) reports() []any { return []any{versionReport{}} }
 
 // versionReport is the JSON of the version.

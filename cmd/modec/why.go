@@ -20,19 +20,6 @@ type whyCmd struct {
 	Place string `arg:"" name:"file[:line]" help:"An artifact, and a line of it as it lies on disk."`
 }
 
-func (whyCmd) Help() string {
-	return `Prints which rule, field or server of the source caused a line of an artifact, with its own line of the
-source. modec takes each part of the source away in turn, makes the artifact again and looks whether the line
-is still the same. A line may have several causes. One that is always there has none.
-
-Without a line it prints which modes, roles and servers are in the file.
-
-Examples:
-  modec why .roomodes:42
-  modec why .claude/modec/reviewer.settings.json:17 --json
-  modec why .mcp.json`
-}
-
 func (whyCmd) reports() []any { return []any{whyReport{}, outcome{}} }
 
 // whyReport is the JSON of a why.
