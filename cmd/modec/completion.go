@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"embed"
 	"io"
 	"maps"
 	"slices"
@@ -20,33 +21,11 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completionScripts pass the words up to the cursor to `modec complete`, and read one
-// candidate a line.
-var completionScripts = map[string]string{
-	"bash": `_modec() {
-	local IFS=$'\n'
-	COMPREPLY=($(modec --quiet complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-	[ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -o filenames -F _modec modec
-`,
-	"zsh": `#compdef modec
-_modec() {
-	local -a found
-	found=("${(@f)$(modec --quiet complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-	found=("${(@)found:#}")
-	if (( ${#found} )); then compadd -Q -- "${found[@]}"; else _files; fi
-}
-if [ "${funcstack[1]}" = "_modec" ]; then _modec "$@"; else compdef _modec modec; fi
-`,
-	"fish": `function __modec_complete
-	set -l words (commandline -opc) (commandline -ct)
-	modec --quiet complete -- $words[2..-1] 2>/dev/null
-end
-complete -c modec -f -a '(__modec_complete)'
-complete -c modec -n 'test -z (__modec_complete | string collect)' -F
-`,
-}
+// completionScripts has a script for each shell. They pass the words up to the cursor to
+// `modec complete`, and read one candidate a line.
+//
+//go:embed completion
+var completionScripts embed.FS
 
 func (completionCmd) reports() []any { return []any{completionReport{}} }
 
@@ -58,10 +37,14 @@ type completionReport struct {
 }
 
 func (c *completionCmd) Run(e *env) error {
-	if e.ui.json {
-		return e.ui.emit(completionReport{e.ui.envelope(), c.Shell, completionScripts[c.Shell]})
+	script, err := completionScripts.ReadFile("completion/modec." + c.Shell)
+	if err != nil {
+		return err
 	}
-	e.ui.printf("%s", completionScripts[c.Shell])
+	if e.ui.json {
+		return e.ui.emit(completionReport{e.ui.envelope(), c.Shell, string(script)})
+	}
+	e.ui.printf("%s", script)
 	return nil
 }
 

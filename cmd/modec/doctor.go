@@ -17,6 +17,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/disarm"
+	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/source"
 )
@@ -115,20 +116,11 @@ func (d *doctor) program() {
 	case err != nil:
 		d.wrong("modec", "is not on the path: the hooks that a build writes ask about every tool call, or refuse it").
 			hint("put the folder of " + own + " on the path")
-	case !sameFile(own, found):
+	case !contract.SameFolder(own, found):
 		d.note("modec", "%s runs, and hooks call %s", own, found)
 	default:
 		d.good("modec", "%s, at %s", version(), found)
 	}
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 func (d *doctor) repository() {
@@ -359,15 +351,8 @@ func (d *doctor) ignored(changes []output.Change) {
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx,
-		"git", "-C", d.dir, "-c", "core.fsmonitor=false", "check-ignore", "--stdin", "-z")
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
-	out, err := cmd.Output()
-	if err != nil { // 1: none is; else no git, or no repository
-		return
-	}
-	list := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	if list[0] == "" {
+	list, err := gittree.Ignored(ctx, d.dir, names)
+	if err != nil || len(list) == 0 { // an error: no git, or no repository
 		return
 	}
 	level := levelNote

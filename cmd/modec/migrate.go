@@ -496,14 +496,27 @@ func hintOf(hint string) string {
 	return " (" + hint + ")"
 }
 
+// lineFormat reports whether a format is that of an agent's command line, and returns an example of one.
+func (e *env) lineFormat(name string) (example string, ok bool) {
+	for _, t := range e.targets {
+		if l, is := t.(contract.LineImporter); is {
+			if format, example := l.LineFormat(); format == name {
+				return example, true
+			}
+		}
+	}
+	return "", false
+}
+
 // open finds the folder that is read, and the files in it that were named.
 func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) {
 	folder := e.dir
+	example, ofLine := e.lineFormat(c.From)
 	switch {
-	case req.From == "claude-args":
+	case ofLine:
 		if req.Args = c.Paths; len(req.Args) == 0 {
-			return nil, errors.New("there is no command line after --: " +
-				"write it as in `modec migrate --from claude-args -- claude --permission-mode plan`")
+			return nil, fmt.Errorf("there is no command line after --: write it as in `modec migrate --from %s -- %s`",
+				c.From, example)
 		}
 	case len(c.Paths) > 0:
 		if folder, req.Files, err = named(e, c.Paths); err != nil {
@@ -569,7 +582,7 @@ func named(e *env, paths []string) (folder string, files []string, err error) {
 
 // own returns the surroundings of one's own project, which a migration makes or changes.
 func (c *migrateCmd) own(e *env) (*env, error) {
-	if len(c.Paths) > 0 || c.User || c.From == "claude-args" || c.Out != "modec" {
+	if _, ofLine := e.lineFormat(c.From); len(c.Paths) > 0 || c.User || ofLine || c.Out != "modec" {
 		return nil, fmt.Errorf("--local reads your personal files of the project into %s: leave out other files, "+
 			"--user and --out", source.Local)
 	}

@@ -27,6 +27,13 @@ type Importer interface {
 	Import(Source) (Imported, diag.List)
 }
 
+// LineImporter is an importer that reads a command line of its agent too.
+type LineImporter interface {
+	Importer
+	// LineFormat returns the format of a command line, and an example of one.
+	LineFormat() (format, example string)
+}
+
 // Source says what to import.
 type Source struct {
 	// Root is the repository. An import follows no link out of it. Places name its

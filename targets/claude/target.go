@@ -46,6 +46,11 @@ func (claude) Hook(req contract.HookRequest) contract.HookAnswer { return hook.A
 // Formats returns the files of Claude Code, and a command line.
 func (claude) Formats() []string { return []string{importer.FormatFiles, importer.FormatArgs} }
 
+// LineFormat returns the format of a command line of Claude Code.
+func (claude) LineFormat() (format, example string) {
+	return importer.FormatArgs, "claude --permission-mode plan"
+}
+
 // AgentFiles lists the files of Claude Code.
 func (claude) AgentFiles() []contract.AgentFile { return importer.Files() }
 
