@@ -127,8 +127,8 @@
 // An edit or read list with a default of deny, a regex, a built-in command set, a ceiling
 // outside the project: where a rule cannot deny it, the role loses the tool. Rules alone ask
 // about what they cannot refuse (a path outside, a wrapped command): without the hook they
-// govern approval, and access of named tools only. The same holds for a subject that needs
-// no hook: a deny in a group that is open steers, and a wrapped command is asked about.
+// govern approval, and access of named tools only. A subject that needs no hook is in the same
+// place: a deny in a group that is open steers, and a wrapped command is asked about.
 package claude
 
 import (

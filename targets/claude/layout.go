@@ -12,7 +12,7 @@ import (
 
 var _ contract.LaidOut = claude{}
 
-// Layout is that of a subagent's front matter. A list of tools may be a text with commas.
+// Layout describes a subagent's front matter. A list of tools may be a text with commas.
 func (claude) Layout(path string) *layout.Style {
 	if !strings.HasPrefix(path, format.AgentsFolder+"/") {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/targets/claude/format"
 )
 
-// isBaseline reports whether a role is that of a session which names none. The project's own
+// isBaseline reports whether a session that names no role has this one. The project's own
 // settings file is that role's.
 func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }
 
@@ -18,8 +18,8 @@ func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }
 func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.Shared && !e.elsewhere }
 
 // everybody builds the project's settings file, or one person's. It reports false where there is nothing to
-// say. The file is the baseline role's, whole. Without a baseline it has what all roles deny:
-// a session that names no role is nobody's.
+// say. The file is the baseline role's, whole. Without a baseline it has what all roles deny,
+// because a session may name no role.
 func (e *emitter) everybody(file string) (contract.File, bool) {
 	var settings contract.Object
 	if r := e.in.Project.Role(e.baseline); r != nil {

@@ -14,7 +14,7 @@ var ruleLists = map[string]ir.Decision{
 	"/permissions/allow": ir.Allow, "/permissions/ask": ir.Ask, "/permissions/deny": ir.Deny,
 }
 
-// spelled returns the rule that a build writes for one of a person's which means the same: Read(./x),
+// spelled returns the rule that a build writes where a person's rule means the same: Read(./x),
 // Bash(*), mcp__server__*.
 func spelled(place, text string) string {
 	d, known := ruleLists[place]

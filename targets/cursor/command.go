@@ -175,7 +175,7 @@ func isEntry(r ir.Rule) bool {
 	return ok && r.Decision == ir.Allow
 }
 
-// asEntry returns how to write a pattern that is no entry as it stands.
+// asEntry returns how to write a pattern that is not an entry as it stands.
 func asEntry(p ir.Pattern) string {
 	words, _, ok := split(p)
 	switch {

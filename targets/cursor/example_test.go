@@ -73,5 +73,5 @@ func Example_collision() {
 		}
 	}
 	// Output:
-	// got the servers "docs" and "Docs", which are one to Cursor
+	// the servers "docs" and "Docs" are one to Cursor: give them names that differ without case, surrounding space and prefix
 }

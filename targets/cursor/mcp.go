@@ -36,7 +36,7 @@ func widened(s string) string {
 	return b.String()
 }
 
-// checkNames reports servers that Cursor, or modec's hook, would not tell apart.
+// checkNames reports servers that Cursor, or modec's hook, cannot distinguish.
 func (e *emitter) checkNames() {
 	seen := map[string]string{}
 	servers := e.in.Project.Servers
@@ -57,8 +57,8 @@ func (e *emitter) checkNames() {
 }
 
 func (e *emitter) collision(sv *ir.Server, other string) {
-	e.diags.Errorf(codeNameCollision, sv.Pos, "got the servers %q and %q, which are one to Cursor, "+
-		"want names that differ without case, surrounding space and prefix", other, sv.Name).
+	e.diags.Errorf(codeNameCollision, sv.Pos, "the servers %q and %q are one to Cursor: "+
+		"give them names that differ without case, surrounding space and prefix", other, sv.Name).
 		Target("cursor")
 }
 
@@ -198,7 +198,7 @@ func withProvenance(p *profile, lists contract.Object) []byte {
 }
 
 // lists returns the IDE's allowlists with the run mode in which they count, nil where there
-// is none. A list of a group that is restricted may be empty: it takes the place of the user's
+// are none. A list of a group that is restricted may be empty: it takes the place of the user's
 // own.
 func (e *emitter) lists(p *profile, c commands, restricted func(ir.Group) bool) contract.Object {
 	for i := range e.in.Project.Servers {

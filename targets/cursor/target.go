@@ -20,8 +20,8 @@
 // reads and writes inside the workspace without asking. The IDE reads no cli.json. The hooks
 // ask the compiled policy before a tool call, in both. For commands and MCP tools they answer
 // deny, ask or nothing. For the rest Cursor has no ask, so that the hook refuses what
-// the source asks about, with a message (cursor-ask); for a guard that asks it has no
-// opinion, and no token is written.
+// the source asks about, with a message (cursor-ask); for a guard that asks it abstains,
+// and no token is written.
 //
 // Cursor has no permission modes: a written permissionMode decides what a role leaves unsaid.
 // What is left to Cursor even then is in no file. A subject that says nothing has none. An
@@ -34,7 +34,7 @@
 // With hooks = "auto" a subject has hooks where it denies anything, or asks about what Cursor
 // cannot ask about: no token says it to the CLI (an expression, what is not listed beside a
 // list, a host, a subagent, an unknown tool, what lies outside the project, what an open
-// inventory does not list), or one does and the IDE reads none. A guard is no reason of its own.
+// inventory does not list), or a token does, and the IDE reads none. A guard alone does not add hooks.
 // An event is registered where the subject says something of its groups.
 //
 // A hook that came with the repository never answers allow. It abstains with an
@@ -104,7 +104,7 @@
 //     reads, and only with the text of a command: `/usr/bin/git push` and `sh -c 'git
 //     push'` are other commands than `git push`, about which Cursor asks. What lies
 //     outside the workspace it asks about by itself.
-//   - Assignments, redirects inside the workspace and tests are no part of a command
+//   - Assignments, redirects inside the workspace and tests are not part of a command
 //     to the engine: without hooks, and with them where the command is left to Cursor,
 //     `npm ci > .env` runs where npm ci is listed, and the words after a redirect are
 //     not compared (`rm > x -rf /`).
@@ -113,7 +113,7 @@
 //     such a line is left to Cursor, nothing asks about it.
 //   - `*` crosses "/" and no line break: a path with one passes Write(**).
 //   - On Windows, where Cursor runs a hook by PowerShell, only a line without braces runs: of
-//     a file in the repository the hooks about commands and MCP tools hold nothing, and with
+//     a file in the repository the hooks about commands and MCP tools have no effect, and with
 //     hooks = true every call is refused.
 package cursor
 

@@ -121,7 +121,7 @@ func (e *emitter) unsaidTools(p *profile) {
 }
 
 // hooked reports whether a profile has hooks: where it says anything at all, or with auto
-// where the rules of Cursor's files do not hold it.
+// where the rules of Cursor's files do not enforce it.
 func (e *emitter) hooked(p *profile) bool {
 	switch e.in.Options.Switch("hooks") {
 	case contract.Always:
@@ -132,8 +132,8 @@ func (e *emitter) hooked(p *profile) bool {
 	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0
 }
 
-// onlyInCLI returns what tokens refuse: they say so to the CLI, and nothing does to the IDE,
-// which reads none. A guard alone is no reason for a hook.
+// onlyInCLI returns what only tokens refuse: the CLI reads them, and the IDE does not. A guard
+// alone does not require a hook.
 func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 	for _, g := range e.stated(p) {
 		switch {
@@ -184,8 +184,8 @@ func (e *emitter) refusedTools(p *profile) (out []unsaid) {
 // quiet reports whether a subject says nothing.
 func (e *emitter) quiet(p *profile) bool { return len(e.stated(p)) == 0 }
 
-// stated returns the groups that a subject does not leave to Cursor as a whole. That a
-// server is off by default is no word of a subject's.
+// stated returns the groups that a subject does not leave to Cursor as a whole. A server that
+// is off by default does not count.
 func (e *emitter) stated(p *profile) []ir.Group {
 	var out []ir.Group
 	for _, g := range ir.Decided {

@@ -40,7 +40,7 @@ func (mcpnest) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	if len(in.Options.Strings("servers")) == 0 {
 		e.diags.Warnf(codeNoServers, diag.Pos{File: "modec.toml"},
-			"got no servers that this application implements: nothing is emitted").
+			"the option servers names no server: nothing is emitted").
 			Hint("servers = [\"NAME\"] in [targets.mcpnest]").
 			Target("mcpnest")
 		return nil, e.diags
@@ -117,7 +117,7 @@ func (e *emitter) shared(servers []*ir.Server) []shared {
 	for i := 1; i < len(out); i++ {
 		if !slices.Equal(out[i-1].resources, out[i].resources) || !slices.Equal(out[i-1].prompts, out[i].prompts) {
 			e.diags.Warnf(codeSharedResources, e.in.Options.Pos("servers"),
-				"%q and %q give their resources and prompts to other roles: MCP-Nest does not say whose one is",
+				"%q and %q give resources and prompts to different roles, and MCP-Nest does not name their server",
 				out[i-1].server, out[i].server).
 				Hint("a principal gets those that each server gives; guard the servers in two applications").
 				Target("mcpnest").
@@ -137,7 +137,7 @@ func (e *emitter) held() []*ir.Role {
 			out = append(out, r)
 			continue
 		}
-		e.diags.Warnf(codeUnclaimed, r.Pos, "the role %q has no claims: nobody holds it", r.Name).
+		e.diags.Warnf(codeUnclaimed, r.Pos, "the role %q has no claims: nobody has it", r.Name).
 			Hint("write claims, such as claims: roles: [\""+r.Name+"\"]").
 			Target("mcpnest").
 			Subject("role "+r.Name).
@@ -146,8 +146,8 @@ func (e *emitter) held() []*ir.Role {
 	return out
 }
 
-// permits reports whether a role may call a tool, or use what else a server has. What becomes
-// of an ask is an option. What the role leaves to an agent is refused: a server has none.
+// permits reports whether a role may call a tool, or use what else a server has. An option
+// decides about an ask. What the role leaves to an agent is refused: a server has no agent.
 func (e *emitter) permits(r *ir.Role, a policy.Action, risk string) bool {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
@@ -179,13 +179,13 @@ func (e *emitter) permits(r *ir.Role, a policy.Action, risk string) bool {
 	return false
 }
 
-// authentication returns the table of what a token has to be, "" where modec verifies none.
+// authentication returns the table of what a token requires, "" where modec does not verify tokens.
 func (e *emitter) authentication() string {
 	o := e.in.Options
 	if !o.Bool("jwt") {
 		for _, name := range []string{"audience", "issuer", "jwks"} {
 			if o.Text(name) != "" {
-				e.diags.Warnf(codeToken, o.Pos(name), "%s is of no effect without jwt = true", name).
+				e.diags.Warnf(codeToken, o.Pos(name), "%s has no effect without jwt = true", name).
 					Path("targets.mcpnest." + name)
 			}
 		}

@@ -33,7 +33,7 @@ func (f form) enforcer() string {
 	return format.Strategy
 }
 
-// files returns the emitted files but the policy, which holds what is of the source.
+// files returns the emitted files but the policy, which contains what comes from the source.
 func (f form) files() []contract.File {
 	own := map[int]string{1: "v1/", 2: "v2/"}[f.version]
 	from := map[string]string{format.Decide: "", format.Guards: own, format.Tools: "", f.enforcer(): own}
@@ -53,7 +53,7 @@ func (f form) files() []contract.File {
 
 var relativeImport = regexp.MustCompile(`(from '\./\w+)\.js'`)
 
-// file returns a file of code with its first line and its imports as they have to be.
+// file returns a file of code with its first line, and its imports in the chosen form.
 func (f form) file(name, code string) contract.File {
 	if !f.js {
 		code = relativeImport.ReplaceAllString(code, "$1'")

@@ -7,7 +7,7 @@
 // in 2.x guards run in an RPC context, `@ToolGuards` is gone and listing is
 // filtered by `@ToolRoles` alone; in 1.9 `@ToolGuards` does both.
 //
-// # What is held
+// # What is enforced
 //
 // Access: whether a principal may call a tool, read resources and get prompts. Roles come
 // from the claims of the verified user on the raw request, never from the body, headers
@@ -32,8 +32,8 @@
 //
 // # What is lost
 //
-// A resource or a prompt is not said to be of a server: where the application implements
-// several, a principal gets those that each of them gives.
+// MCP-Nest does not say to which server a resource or a prompt belongs: where the application
+// implements several, a principal gets those that each of them gives.
 package mcpnest
 
 import (

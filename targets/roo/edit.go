@@ -28,7 +28,7 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	}
 	for _, r := range rules {
 		switch {
-		case e.holds(r), !w.all && !e.reached(r, rules): // for every tool, or nothing permits it
+		case e.ignores(r), !w.all && !e.reached(r, rules): // for every tool, or nothing permits it
 			continue
 		case r.Pos.File == ir.GuardsFile && r.Decision > ir.Deny:
 			continue // present, and whether a person is asked Roo does not say

@@ -324,8 +324,8 @@ func TestServersFile(t *testing.T) {
 func TestNamesThatRooTakesForOne(t *testing.T) {
 	for _, c := range []struct{ server, tool, want string }{
 		{"docs2", "read", ""},
-		{"do.cs", "other", `got the servers "docs" and "do.cs", which are one name to Roo, want names that differ after it drops characters`},
-		{"", "re.ad", "got the tools docs:read and docs:re.ad, which are one name to Roo, want names that differ after it drops characters and cuts at 64"},
+		{"do.cs", "other", `the servers "docs" and "do.cs" are one name to Roo, which drops characters: give them names that differ in letters and digits`},
+		{"", "re.ad", "the tools docs:read and docs:re.ad are one name to Roo, which drops characters and cuts at 64: give them names that differ before that"},
 		{"", "re-ad", ""},
 		{"", "wri--te", ""},
 	} {

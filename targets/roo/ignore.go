@@ -10,8 +10,8 @@ import (
 )
 
 // hoistReads finds the read denies that every reading mode has and that
-// gitignore can say: the ignore file holds them for all modes at once, and
-// costs none its group. A mode that reads nothing agrees with every deny.
+// gitignore can say: the ignore file refuses them in all modes at once, and
+// no mode loses its group. A mode that reads nothing agrees with every deny.
 func (e *emitter) hoistReads() {
 	var shared map[string]string
 	for i := range e.in.Project.Modes {
@@ -78,7 +78,7 @@ func ignoreLine(p ir.Pattern) (line string, ok bool) {
 }
 
 // ignoredEdits reports what a mode may edit and cannot, because the ignore file
-// holds for every tool.
+// applies to every tool.
 func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
 	denied := map[string]bool{}
 	for _, r := range s.Rules(ir.Edit) {
@@ -87,22 +87,22 @@ func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
 		}
 	}
 	for _, r := range s.Rules(ir.Read) {
-		if !e.holds(r) || denied[r.Pattern.Text] {
+		if !e.ignores(r) || denied[r.Pattern.Text] {
 			continue
 		}
 		denied[r.Pattern.Text] = true
-		e.loss(m, ir.Edit, codeIgnore, r.Pos, "%s holds %s for every tool: the mode cannot edit it either",
+		e.loss(m, ir.Edit, codeIgnore, r.Pos, "%s refuses %s to every tool: the mode cannot edit it either",
 			e.dir()+"ignore", r.Pattern).Hint("deny it for edit too, or let one mode read it")
 	}
 }
 
-// holds reports whether the ignore file holds a read rule.
-func (e *emitter) holds(r ir.Rule) bool {
+// ignores reports whether the ignore file contains a read rule.
+func (e *emitter) ignores(r ir.Rule) bool {
 	_, ok := e.ignored[r.Pattern.Text]
 	return ok && r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain
 }
 
-// ignoreFile writes the ignore file, none when it would hold nothing.
+// ignoreFile writes the ignore file, unless it would be empty.
 func (e *emitter) ignoreFile() []contract.File {
 	if len(e.ignored) == 0 {
 		return nil

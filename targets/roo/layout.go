@@ -12,7 +12,7 @@ import (
 
 var _ contract.LaidOut = roo{}
 
-// Layout is that of the modes file, mode by mode. Where a mode comes from (source) Roo says itself.
+// Layout describes the modes file, mode by mode. Roo itself writes where a mode comes from (source).
 func (r roo) Layout(path string) *layout.Style {
 	switch {
 	case strings.HasSuffix(path, "ignore"):

@@ -11,13 +11,13 @@ import (
 	"modec.dev/modec/targets/roo/format"
 )
 
-// server is an entry of mcp.json and what its modes may do with it.
+// server is an entry of mcp.json, with what the modes may do with it.
 type server struct {
 	*ir.Server
 	disabled bool
 	banned   []string       // disabledTools: what every mode denies
 	unasked  []string       // alwaysAllow
-	entry    *located.Value // of an external server, where it lies in mcp.json: people's, and never changed
+	entry    *located.Value // of an external server in mcp.json: people wrote it, and modec never changes it
 }
 
 // bans reports whether every mode denies a tool.
@@ -29,8 +29,8 @@ func (sv *server) approves(tool string) bool {
 	return slices.Contains(list, tool) || slices.Contains(list, "*")
 }
 
-// reachesServers reports whether a mode of the source may use any server. One that may not has no
-// group mcp, and what Roo's own modes do with the servers is not the source's matter.
+// reachesServers reports whether a mode of the source may use any server. A mode that may not has no
+// group mcp, and the source does not decide what Roo's own modes do with the servers.
 func (e *emitter) reachesServers() bool {
 	if slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
 		return e.in.Reach.Server(sv.Name).Modes > ir.Deny
@@ -47,7 +47,7 @@ func (e *emitter) reachesServers() bool {
 	})
 }
 
-// servers decides what holds for all modes at once.
+// servers decides what applies to all modes at once.
 func (e *emitter) servers() []server {
 	var out []server
 	reached := e.reachesServers()
@@ -106,11 +106,11 @@ func (e *emitter) approve(servers []server) {
 					Hint("say how the server is started (command or url)")
 			case sv.Type == ir.External:
 				e.asked(a, sv.Pos,
-					"the tool %s:%s is asked about: no list of the project holds an external server", sv.Name, t.Name).
+					"the tool %s:%s is asked about: no list of the project has an external server", sv.Name, t.Name).
 					Hint("say how the server is started (command or url)")
 			case a.asks:
 				e.asked(a, a.at,
-					"the tool %s:%s is asked about in every mode: alwaysAllow holds for all of them", sv.Name, t.Name).
+					"the tool %s:%s is asked about in every mode: alwaysAllow applies to all of them", sv.Name, t.Name).
 					Hint("decide alike in every mode")
 			default:
 				sv.unasked = append(sv.unasked, t.Name)

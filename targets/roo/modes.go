@@ -21,7 +21,7 @@ type mode struct {
 
 type group struct {
 	name        string
-	regex       string // edit only; "" is no restriction
+	regex       string // edit only; "" for no restriction
 	description string
 }
 
@@ -122,7 +122,7 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 }
 
 // whole reports whether a mode keeps a group that is all or nothing: when it
-// denies nothing in it but what the ignore file holds.
+// denies nothing in it but what the ignore file lists.
 func (e *emitter) whole(m *ir.Mode, s *policy.Subject, g ir.Group, code diag.Code) bool {
 	if !may(s, g) {
 		return false
@@ -132,7 +132,7 @@ func (e *emitter) whole(m *ir.Mode, s *policy.Subject, g ir.Group, code diag.Cod
 		at, why = def.Pos, "what is not listed"
 	}
 	for _, r := range s.Rules(g) {
-		if r.Decision == ir.Deny && why == "" && !(g == ir.Read && e.holds(r)) {
+		if r.Decision == ir.Deny && why == "" && !(g == ir.Read && e.ignores(r)) {
 			at, why = r.Pos, r.Pattern.String()
 		}
 	}

@@ -7,13 +7,13 @@
 // @roo-code/types 1.115.0, and Zoo-Code-Org/Zoo-Code 3.82.0 (which reads
 // .zoomodes before .roomodes and .zooignore before .rooignore).
 //
-// # What the artifacts hold
+// # What the artifacts govern
 //
-// A mode's groups and fileRegex hold access: whether it may happen at all.
+// A mode's groups and fileRegex restrict access: whether an action may happen at all.
 // Whether a person confirms it is the user's own auto-approve setting; only
 // for MCP tools mcp.json says it (alwaysAllow), for all modes at once.
 //
-// What a mode leaves to the agent it has: the group is there, and no server approves anything.
+// A mode has what it leaves to the agent: the group is there, and no server approves anything.
 //
 // # Dialects
 //
@@ -28,15 +28,15 @@
 //   - The read, command and web groups are all or nothing: a mode that may not
 //     read some path, run some command or fetch from some host loses the group.
 //     A path that no mode may read goes into the ignore file instead, which
-//     holds it for every tool: nobody can edit it either, nor name it to cat.
+//     refuses it to every tool: nobody can edit it either, nor name it to cat.
 //   - MCP is all or nothing in stock Roo and by server in Zoo. An MCP tool that
 //     only some modes may call unasked is asked about in all. A server that is
 //     off by default is disabled in stock Roo.
 //   - fileRegex is written to be read: one look-ahead refuses paths that are not clean and
 //     relative, denied names and guarded ones; what follows is permitted. It refuses paths with
 //     a line break or a backslash too, and the folder of an agent (.roo, .claude) whole, where a
-//     guarded path lies in it and the mode names nothing in it. A question of a guard needs no
-//     expression: whether a person is asked Roo does not say.
+//     guarded path lies in it and the mode names nothing in it. A guard that asks needs no
+//     expression, because no file of Roo says whether a person is asked.
 //   - An expression with back references or named groups has no place in fileRegex.
 //   - A mode has no model.
 //
@@ -122,7 +122,7 @@ func (t roo) Owns() []string {
 // Asked returns the folders in which the agent keeps its rules and settings.
 func (t roo) Asked() []string { return []string{"." + t.Name() + "/", ".vscode/"} }
 
-// Governs: a mode's groups hold access, mcp.json both halves of MCP tools.
+// Governs returns access for a mode's groups, and both halves for the MCP tools in mcp.json.
 func (t roo) Governs(path string, g ir.Group) contract.Halves {
 	switch path {
 	case ".roomodes", ".zoomodes":
@@ -157,11 +157,11 @@ type emitter struct {
 	name    string
 	dialect format.Dialect
 	diags   diag.List
-	// ignored are the deny globs that the ignore file holds, and their lines.
+	// ignored are the deny globs that the ignore file lists, and their lines.
 	ignored map[string]string
 }
 
-// dir is the folder of the agent's files, and what the names of its other files begin with.
+// dir returns the folder of the agent's files, with which the names of its other files begin too.
 func (e *emitter) dir() string { return "." + e.name }
 
 // loss reports what a mode loses, at the rule that the format cannot say.
@@ -184,7 +184,7 @@ func (e *emitter) widened(m *ir.Mode, g ir.Group, x *contract.Exception, text st
 		Loses(diag.Widening, string(g))
 }
 
-// Agent is an extension of VS Code.
+// Agent returns the extension of VS Code.
 func (t roo) Agent() contract.Agent {
 	if t.zoo {
 		return contract.Agent{Name: "Zoo Code", Extension: format.Zoo.Layout().Extension}

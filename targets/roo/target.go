@@ -57,7 +57,7 @@ func (t roo) AgentFiles() []contract.AgentFile {
 	return importer.Files(format.Stock, format.Kilo)
 }
 
-// ToolGroup returns the group of a tool of Roo's or Zoo's, "" for one that touches nothing;
+// ToolGroup returns the group of a tool of Roo or Zoo, "" for one that touches nothing. It reports
 // false for a tool that neither agent has.
 func ToolGroup(tool string) (ir.Group, bool) { return format.ToolGroup(tool) }
 

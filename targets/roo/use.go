@@ -202,7 +202,7 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 }
 
 // listTools writes the servers and the tools that a mode may call. The plan's
-// allowedTools holds for the tools of every server, and a server that no list
+// allowedTools applies to the tools of every server, and a server that no list
 // names would still show its resources; it takes "?" in a name for any character.
 func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 	var tools []toolRef
@@ -219,7 +219,7 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 			continue
 		case strings.Contains(u.Name, "?"):
 			e.loss(m, ir.MCP, codeMCP, u.Pos,
-				"the name %q is a pattern to mcpRestrictions, and may hold other servers: the mode loses the server",
+				"the name %q is a pattern to mcpRestrictions, and may match other servers: the mode loses the server",
 				u.Name).
 				Hint("rename the server without \"?\"")
 			continue

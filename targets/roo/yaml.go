@@ -42,7 +42,7 @@ func scalar(s string, indent string) string {
 		if strings.HasPrefix(l, " ") {
 			l = `\` + l // else it would be taken for indentation
 		}
-		lines[i] = l + `\` // the text's line break is escaped, the file's is none
+		lines[i] = l + `\` // the text's line break is escaped, and the file's is ignored
 	}
 	last := len(lines) - 1
 	lines[last] = strings.TrimSuffix(lines[last], `\`) + `"`

@@ -20,7 +20,7 @@ type Agent struct {
 
 var errNoFrontMatter = errors.New("got a file without front matter, which is not a subagent")
 
-// ReadAgent reads a subagent's file. Places are those of the file.
+// ReadAgent reads a subagent's file. Places are in the file.
 func ReadAgent(name string, data []byte) (*Agent, error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\uFEFF"), "\r\n", "\n")
 	rest, ok := strings.CutPrefix(text, "---\n")

@@ -83,7 +83,7 @@ var Starters = []string{"Skill", "SendMessage", "Workflow"}
 var UnknownTools = []string{"Artifact", "CronCreate", "DesignSync", "EnterWorktree", "ExitWorktree",
 	"PushNotification", "RemoteTrigger", "ScheduleWakeup", "SendUserFile", "ShareOnboardingGuide"}
 
-// HarmlessTools ask or tell the person, keep lists, or end what the session itself has begun.
+// HarmlessTools ask or inform the person, keep lists, or end what the session itself has begun.
 // DeferredToolPlaceholder stands for tools that ToolSearch loads. BashOutput, KillBash and
 // KillShell are former names of TaskOutput and TaskStop.
 var HarmlessTools = strings.Fields("AskUserQuestion BashOutput KillBash KillShell CronDelete CronList " +

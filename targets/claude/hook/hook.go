@@ -201,7 +201,7 @@ func (q *question) inMode() (opinion, bool) {
 	return o, !o.none
 }
 
-// mode returns the slug of the mode that a subagent's name is of, or the name where there is none.
+// mode returns the slug of the mode that has a subagent's name, or the name where no mode has it.
 func (q *question) mode(name string) string {
 	if slug := contract.Slug(name); q.Policy.Project().Mode(slug) != nil {
 		return slug

@@ -287,7 +287,7 @@ func (s *session) pathsOutside(c *simple) bool {
 	}
 	return slices.ContainsFunc(c.paths(), func(p string) bool {
 		if p[0] == '~' && p != "~" && p[1] != '/' || slices.Contains(strings.Split(p, "/"), "..") {
-			return true // somebody's home, or a path that is not followed
+			return true // a user's home, or a path that is not followed
 		}
 		f := newFile(p)
 		return !f.inside && matchPath(s.rules[ir.Allow].read, f) == nil || edits && f.protected

@@ -61,7 +61,7 @@ type decider struct {
 }
 
 // another stands for the name of a role for which there is no file.
-const another = "another role" // which is no name of one
+const another = "another role" // no role can have this name
 
 // Open reads what Claude Code reads: the settings and servers of each role, the subagents,
 // .mcp.json, and the project's own settings. These are in the sessions of the baseline, and

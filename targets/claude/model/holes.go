@@ -60,7 +60,7 @@ var plainWrappers = wrappers{"timeout": "k s", "time": "f o", "nice": "n", "nohu
 // globs reports whether a command has words that the shell replaces by file names.
 func (c *simple) globs() bool { return strings.ContainsAny(c.raw, "*?[") && c.words[0] != "[" }
 
-// excludes reports whether a command has words that zsh, where it is told so, replaces by file names.
+// excludes reports whether a command has words that zsh replaces by file names where its options say so.
 func (c *simple) excludes() bool {
 	return slices.ContainsFunc(strings.Fields(c.raw), func(word string) bool {
 		return strings.LastIndexAny(word, "~^") > 0

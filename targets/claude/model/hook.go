@@ -256,7 +256,7 @@ func (h *listener) run(payload []byte, disk contract.Disk) answer {
 	return answer{answered: answered, decision: d}
 }
 
-// read returns what a hook printed. It reports false where that is no decision.
+// read returns what a hook printed. It reports false where that is not a decision.
 func read(stdout []byte) (d ir.Decision, answered bool) {
 	var out struct {
 		Specific struct {

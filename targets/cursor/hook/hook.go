@@ -129,7 +129,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	guard := r.Pos.File == ir.GuardsFile
 	switch {
 	case r.Decision == ir.Agent, r.Decision == ir.Allow && !req.MayAllow,
-		r.Decision == ir.Ask && event.ask == cannotAsk && guard: // a guard that asks is no reason to refuse
+		r.Decision == ir.Ask && event.ask == cannotAsk && guard: // a guard that asks does not refuse
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	case r.Decision == ir.Allow:
 		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}

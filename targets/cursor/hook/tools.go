@@ -111,7 +111,7 @@ func (q *question) paths(names []string) ([]string, bool) {
 	return out, true
 }
 
-// files decides the paths in the named arguments; none is decided where there is no path.
+// files decides the paths in the named arguments. Where there is no path, it decides about none.
 func (q *question) files(g ir.Group, names []string, none string) policy.Result {
 	paths, ok := q.paths(names)
 	if !ok && !q.left(g) {

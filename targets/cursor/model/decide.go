@@ -42,7 +42,7 @@ func (on surface) assumes() []string {
 				"and the run mode is its approvalMode (Allowlist)",
 			"a list that the profile does not have allows nothing",
 			"no organisation sets the run mode, and its list of MCP tools is that of the option mcpToolAllowlist",
-			"no sandbox runs what the list does not hold")
+			"no sandbox runs what the list does not contain")
 	}
 	return append(assumes,
 		"the run mode is allowlist: neither --force nor approvalMode in cli-config.json says otherwise",
@@ -120,7 +120,7 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 	return v
 }
 
-// ofSomebody reports whether a path begins as that of somebody's home folder does.
+// ofSomebody reports whether a path begins with the home folder of a named user: ~NAME.
 func ofSomebody(a policy.Action) bool {
 	file := a.Group == ir.Read || a.Group == ir.Edit
 	return file && strings.HasPrefix(a.Arg, "~") && a.Arg != "~" && !strings.HasPrefix(a.Arg, "~/")
@@ -152,7 +152,7 @@ func (d *decider) tool(s setup, a policy.Action, id string, lists contract.Answe
 	v := contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
 	switch {
 	case hole == nil:
-	case a.Group == ir.MCP && v.Decision > ir.Deny: // a hook's ask is no opinion to Cursor
+	case a.Group == ir.MCP && v.Decision > ir.Deny: // Cursor ignores a hook's ask
 		v.Hole = hole
 	case a.Group != ir.MCP && d.abstains(s.hooks, calls[len(calls)-1]):
 		v.Decision, v.Hole = bare.Decision, hole

@@ -75,7 +75,7 @@ func (r *reader) readHooks(dir string) *hooksFile {
 func (r *reader) hookEntry(h format.Hook) hookEntry {
 	e := hookEntry{Hook: h}
 	if h.Prompt != "" {
-		r.ignored(h.At, "got a hook that asks a model: what it answers is not known")
+		r.ignored(h.At, "the hook asks a model: what it answers is not known")
 		return e
 	}
 	line, err := contract.ParseHookLine(h.Command)
@@ -94,7 +94,7 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 	switch {
 	case line.Agent != "cursor":
 		e.role = refuser // modec refuses a payload that is not of its agent
-		r.ignored(h.At, "got a hook for %q: it refuses whatever Cursor asks", line.Agent)
+		r.ignored(h.At, "the hook is for %q: it refuses whatever Cursor asks", line.Agent)
 	case without == allowed:
 		r.ignored(h.At, "the hook allows every call where modec is missing or fails")
 	case !line.Refuses && without != denied:
@@ -102,9 +102,9 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		r.ignored(h.At, "the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
 	case !h.FailClosed && h.Timeout <= slowest.Seconds():
 		e.role = absent
-		r.ignored(h.At, "got a hook whose time may end before modec answers, which lets the call pass")
+		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")
 	case !here:
-		r.ignored(h.At, "got the policy %q, which is not this project's: what this hook answers is not known",
+		r.ignored(h.At, "the policy %q is not this project's: what this hook answers is not known",
 			line.Model)
 	default:
 		e.role, e.allows = modec, line.MayAllow

@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/targets/cursor/format"
 )
 
-// Key returns the key of a subject's files on a surface. At a disk there is none.
+// Key returns the key of a subject's files on a surface. A decider at a disk has no key.
 func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	switch {
 	case d.placed:

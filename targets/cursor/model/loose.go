@@ -12,8 +12,8 @@ import (
 	"modec.dev/modec/targets/cursor/format"
 )
 
-// looseLine returns what of a line the engine does not hold against its lists; "" where
-// it holds all of it. An entry names a command, so that this is a hole of the agent: no
+// looseLine returns what of a line the engine does not compare with its lists; "" where it
+// compares all of it. An entry names a command, so that this is a hole of the agent: no
 // token closes it, the hook does (@cursor/sdk 1.0.32).
 func looseLine(line string) string {
 	f, err := policy.ParseLine(line)

@@ -227,8 +227,8 @@ func (o *opened) projectWide(s setup, options contract.Options) []ir.SubjectRef 
 	return refs
 }
 
-// chosen returns the subject of the option or the baseline; none where it names nobody.
-// Without a policy, a profile tells a mode from a role of the same name.
+// chosen returns the subject of the option or the baseline; none where nothing is named.
+// Without a policy, the profiles show whether the name is a mode or a role.
 func (o *opened) chosen(options contract.Options) ir.SubjectRef {
 	name := options.String("subject")
 	if name == "" && options.Baseline() != "" {

@@ -15,8 +15,8 @@ import (
 // shellLine is a command line as the engine takes it apart (@cursor/sdk 1.0.32,
 // shell-parser; compared with tree-sitter-bash 0.21.0 on some 17,000 lines):
 // every simple command, also one inside a substitution, by its name and
-// arguments joined with one space. Assignments and redirects are no part of it;
-// declarations and tests are no commands. Words after a redirect belong to the
+// arguments joined with one space. Assignments and redirects are not part of it;
+// declarations and tests are not commands. Words after a redirect belong to the
 // redirect: of `rm > x -rf /` the engine compares "rm".
 type shellLine struct {
 	commands  []string

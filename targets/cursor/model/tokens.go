@@ -133,7 +133,7 @@ func (r *reader) readTokens(dir string) *tokensFile {
 }
 
 // meaning returns a policy that denies the commands and the paths that the tokens are written
-// for; nil where they are no patterns of a policy.
+// for; nil where they are not patterns of a policy.
 func meaning(deny []token) *policy.Subject {
 	var can ir.Can
 	tables := map[format.Keyword]**ir.Table{
@@ -264,7 +264,7 @@ func (t *tokensFile) denyOf(g ir.Group, matches func(*token) bool) *token {
 // refuse; "" where they were not.
 func (t *tokensFile) meant(a policy.Action) (refusal contract.Answer, why string) {
 	whys := map[ir.Group]string{
-		ir.Read: "tokens are compared with case, as written, and not at all with a path that holds a line break",
+		ir.Read: "tokens are compared with case, as written, and not at all with a path that contains a line break",
 		ir.Command: "the engine compares the simple commands of a line as they are written, and asks about a line in " +
 			"which it finds none",
 	}

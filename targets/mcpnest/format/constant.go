@@ -151,7 +151,7 @@ func (r *literalReader) key() (string, diag.Pos, error) {
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// str reads a double-quoted string, whose escapes are those of JSON.
+// str reads a double-quoted string with the escapes of JSON.
 func (r *literalReader) str() (string, error) {
 	end := r.at + 1
 	for end < len(r.data) && r.data[end] != '"' && r.data[end] != '\n' {

@@ -1,9 +1,9 @@
-// Package model answers what an application with modec's stubs for MCP-Nest does: who
-// sees a tool in a list, and who may call it.
+// Package model decides as an application with modec's stubs for MCP-Nest does: who sees a
+// tool in a list, and who may call it.
 //
-// [Open] reads the tables beside the code. What the code does with them is known by the
-// digest of guards.ts alone: the end-to-end tests run each known version in an
-// application on the real package, and any other code may permit everything.
+// [Open] reads the tables beside the code, and recognises the code by its digests: the
+// end-to-end tests run each known version in an application on the real package, and any
+// other code may permit everything.
 package model
 
 import (
@@ -99,9 +99,9 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		return nil, diags
 	}
 	if d.known = major(fsys) > 0; !d.known {
-		diags.Warnf(codeUnknownCode, diag.Pos{File: format.Guards}, "got code that this modec did not emit: "+
-			"what they permit is not known, and everything is taken for permitted").
-			Hint("`modec build` rewrites them").
+		diags.Warnf(codeUnknownCode, diag.Pos{File: format.Guards}, "this modec did not emit the code beside the "+
+			"tables: what it permits is not known, and everything is taken for permitted").
+			Hint("`modec build` rewrites it").
 			Target("mcpnest")
 	}
 	return []contract.Decider{&d}, diags

@@ -165,7 +165,7 @@ type names struct{ requests, tainted []string }
 // statement is a run of tokens without a separator of statements.
 type statement []token
 
-// beforeObject are the tokens behind which a brace is that of an object or a pattern.
+// beforeObject are the tokens behind which a brace begins an object or a pattern.
 var beforeObject = []string{"const", "let", "var", "=", "(", ",", ":", "return"}
 
 // statements cuts a body at semicolons, at keywords that begin a statement, and at the braces of
@@ -263,7 +263,7 @@ func (s statement) declared() []string {
 	return out
 }
 
-// looking are functions that only look at their arguments: what they return is of these.
+// looking are functions that only look at their arguments: what they return depends on these.
 var looking = []string{"includes", "has", "Boolean", "String", "Number", "some", "every", "indexOf", "test", "match"}
 
 // tainted returns where a statement uses what the caller writes, or a name that stands for it.

@@ -130,7 +130,7 @@ func ignoreCases() []ignoreCase {
 		g := openIgnore(tree(map[string]string{".rooignore": text}), ".rooignore")
 		cases = append(cases, ignoreCase{
 			Text:    text,
-			Held:    bits(ignoreTried, func(p string) bool { return g.holds(p) != nil }),
+			Held:    bits(ignoreTried, func(p string) bool { return g.refuses(p) != nil }),
 			Refused: bits(linesTried, func(line string) bool { return g.command(line) != nil }),
 		})
 	}

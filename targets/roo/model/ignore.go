@@ -35,8 +35,8 @@ type ignoreRule struct {
 	regex    *regex // nil: not an expression, which throws when tested
 }
 
-// openIgnore reads the first of the files that is there. No file, and an empty
-// one, hold nothing.
+// openIgnore reads the first of the files that is there. Without a file, and
+// with an empty one, nothing is ignored.
 func openIgnore(fsys fs.FS, names ...string) *ignoreFile {
 	file, data, err := firstFile(fsys, names)
 	g := &ignoreFile{file: file, tests: recent.New[string, tested](2048)}
@@ -161,7 +161,7 @@ func ignoreRange(m regexp2.Match, _ string) string {
 	case lead != "":
 		return `\[` + in + evenRun(backslashes) + end
 	case end == "]" && len(backslashes)%2 == 0:
-		// A range out of order is no error in gitignore.
+		// A range out of order is not an error in gitignore.
 		in = rangeOfUnits.ReplaceAllStringFunc(in, func(r string) string {
 			if r[0] > r[2] {
 				return ""
@@ -200,10 +200,10 @@ func ignoreExpression(pattern string) string {
 	return s
 }
 
-// holds returns the rule that makes a path inaccessible to Roo's tools, nil
+// refuses returns the rule that makes a path inaccessible to Roo's tools, nil
 // when none does (RooIgnoreController.validateAccess). The path is resolved
 // against the workspace, as on POSIX; one that leaves it is accessible.
-func (g *ignoreFile) holds(path string) *ignoreRule {
+func (g *ignoreFile) refuses(path string) *ignoreRule {
 	path, inside := resolvedPath(path)
 	if !inside || len(g.rules) == 0 {
 		return nil
@@ -303,7 +303,7 @@ func (g *ignoreFile) command(line string) *ignoreRule {
 		if strings.HasPrefix(w, "-") || strings.HasPrefix(w, "/") || strings.Contains(w, ":") {
 			continue
 		}
-		if r := g.holds(w); r != nil {
+		if r := g.refuses(w); r != nil {
 			return r
 		}
 	}

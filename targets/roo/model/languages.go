@@ -13,7 +13,7 @@ import (
 )
 
 // errThrows is why an ignore file has no language: npm ignore throws at some paths.
-var errThrows = errors.New("a line of the ignore file is no expression")
+var errThrows = errors.New("a line of the ignore file is not an expression")
 
 // Contains reports whether a subject is a mode that is there.
 func (d *decider) Contains(ref ir.SubjectRef) bool { return d.modes[ref.Mode] != nil && ref.Role == "" }
@@ -111,7 +111,7 @@ func (r *regex) language(sp *regular.Space, as func(rune) rune) (regular.Languag
 	return sp.ECMAScriptAs(r.re.Pattern, as)
 }
 
-// language returns the paths that the file holds: those that its rules match, and what is below
+// language returns the paths that the file refuses: those that its rules match, and what is below
 // a folder that they match. A rule that begins with "!" takes back what those before it match.
 func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
 	matched := regular.None

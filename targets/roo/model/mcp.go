@@ -19,7 +19,7 @@ func openServers(fsys fs.FS, dialect format.Dialect) (servers map[string]format.
 	}
 	list, err := format.ReadServers(file, data, dialect)
 	if err != nil {
-		diags.Warnf(codeArtifact, diag.Pos{File: file}, "got a file of which the agent loads no server: %s", err)
+		diags.Warnf(codeArtifact, diag.Pos{File: file}, "the agent loads no server of this file: %s", err)
 	}
 	servers = map[string]format.Server{}
 	for _, s := range list {

@@ -64,7 +64,7 @@ func (d *decider) Assumes() []string {
 		"the experiment for custom tools is off",
 		"reading outside the workspace is the user's own decision: Roo asks about it, and no artifact says more",
 		"the code index was made with the ignore file in place: codebase_search does not ask it again",
-		"the workspace has one folder, its root is the project's, and paths are those of POSIX",
+		"the workspace has one folder, its root is the project's, and paths are POSIX paths",
 		"no symbolic link leads from a path that a fileRegex takes to one that it does not",
 	}
 	if d.dialect == format.Restrictions {
@@ -152,12 +152,12 @@ func (d *decider) read(m *mode, path string) contract.Verdict {
 			Why: "read_file opens files outside the workspace, where the ignore file says nothing"}
 		return v
 	}
-	if r := d.ignore.holds(path); r != nil {
+	if r := d.ignore.refuses(path); r != nil {
 		v := verdict(ir.Deny, contract.Access, r.text, d.ignore.pos(r))
 		v.Hole = m.terminal(readsAny)
 		return v
 	}
-	if r := d.ignore.holds(policy.Fold(path)); r != nil {
+	if r := d.ignore.refuses(policy.Fold(path)); r != nil {
 		return inOtherLetters(r.text, d.ignore.pos(r))
 	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)
@@ -176,14 +176,14 @@ func inOtherLetters(rule string, at diag.Pos) contract.Verdict {
 // edit decides by the group, by its fileRegex on the path as it is written
 // (src/core/tools/validateToolUse.ts), and by the ignore file on the path as it
 // resolves (each tool's own validateAccess).
-// ignoredOutside reports whether a path leaves the workspace, and the ignore file would hold it inside.
+// ignoredOutside reports whether a path leaves the workspace, and the ignore file would refuse it inside.
 func (d *decider) ignoredOutside(path string) bool {
 	if !leaves(path) {
 		return false
 	}
 	names := strings.Split(outsideStart.ReplaceAllString(strings.ReplaceAll(path, `\`, "/"), ""), "/")
 	for i, name := range names {
-		if name != ".." && name != "" && d.ignore.holds(policy.Fold(strings.Join(names[i:], "/"))) != nil {
+		if name != ".." && name != "" && d.ignore.refuses(policy.Fold(strings.Join(names[i:], "/"))) != nil {
 			return true
 		}
 	}
@@ -198,11 +198,11 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 	if strings.Contains(path, "\x00") {
 		return verdict(ir.Deny, contract.Neither, "Node opens no path with a NUL", m.at)
 	}
-	if r := d.ignore.holds(path); r != nil {
+	if r := d.ignore.refuses(path); r != nil {
 		v := verdict(ir.Deny, contract.Access, r.text, d.ignore.pos(r))
 		if v.Hole = m.terminal(writesAny); v.Hole == nil && d.picture(path) {
 			v.Hole = &contract.Hole{Decision: ir.Ask,
-				Why: "generate_image holds the path against the ignore file before it adds .png or .jpg"}
+				Why: "generate_image tests the path on the ignore file before it adds .png or .jpg"}
 		}
 		return v
 	}
@@ -218,7 +218,7 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 		v.Hole = &contract.Hole{Decision: ir.Ask, Why: "the ignore file says nothing of files outside the workspace"}
 		return v
 	}
-	if r := d.ignore.holds(policy.Fold(path)); r != nil {
+	if r := d.ignore.refuses(policy.Fold(path)); r != nil {
 		return inOtherLetters(r.text, d.ignore.pos(r))
 	}
 	if g.regex != nil && g.regex.sameFile(path) {
@@ -231,7 +231,7 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 // given without its extension (src/core/tools/GenerateImageTool.ts).
 func (d *decider) picture(path string) bool {
 	for _, extension := range []string{".png", ".jpg"} {
-		if name, ok := strings.CutSuffix(path, extension); ok && name != "" && d.ignore.holds(name) == nil {
+		if name, ok := strings.CutSuffix(path, extension); ok && name != "" && d.ignore.refuses(name) == nil {
 			return true
 		}
 	}

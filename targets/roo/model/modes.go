@@ -144,7 +144,7 @@ func openModes(fsys fs.FS, dialect format.Dialect) (map[string]*mode, diag.List)
 	var diags diag.List
 	own, err := format.ReadModes(file, data, dialect)
 	if err != nil {
-		diags.Warnf(codeArtifact, diag.Pos{File: file}, "got a file of which the agent loads no mode: %s", err)
+		diags.Warnf(codeArtifact, diag.Pos{File: file}, "the agent loads no mode of this file: %s", err)
 	}
 	for _, m := range own {
 		modes[m.Slug] = loaded(m)
