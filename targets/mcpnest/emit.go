@@ -18,15 +18,15 @@ import (
 
 // tool is a row of the table: the roles that may call it.
 type tool struct {
-	name  string
-	roles []string
+	Name  string
+	Roles []string
 }
 
 // shared is a row of the other table: the roles that may read the resources of a server, and
 // those that may get its prompts.
 type shared struct {
-	server             string
-	resources, prompts []string
+	Server             string
+	Resources, Prompts []string
 }
 
 type emitter struct {
@@ -54,7 +54,8 @@ func (mcpnest) Emit(in contract.Input) ([]contract.File, diag.List) {
 		return nil, e.diags
 	}
 	f := form{version: in.Options.Int("version"), js: in.Options.String("extension") == "js", jwt: auth != ""}
-	return append(f.files(), contract.File{Path: format.Policy, Data: e.policyTS(tools, others, auth)}), e.diags
+	tables := header + filled("policy.ts.tmpl", table{e.roles, tools, others, auth})
+	return append(f.files(), contract.File{Path: format.Policy, Data: []byte(tables)}), e.diags
 }
 
 // servers returns the servers that the application implements, each once.
@@ -86,16 +87,16 @@ func (e *emitter) tools(servers []*ir.Server) []tool {
 					t.Name, sv.Name, other)
 			}
 			server[t.Name] = sv.Name
-			row := tool{name: t.Name, roles: []string{}}
+			row := tool{Name: t.Name, Roles: []string{}}
 			for _, r := range e.roles {
 				if e.permits(r, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}, t.Risk) {
-					row.roles = append(row.roles, r.Name)
+					row.Roles = append(row.Roles, r.Name)
 				}
 			}
 			out = append(out, row)
 		}
 	}
-	slices.SortFunc(out, func(a, b tool) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b tool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -103,22 +104,22 @@ func (e *emitter) tools(servers []*ir.Server) []tool {
 func (e *emitter) shared(servers []*ir.Server) []shared {
 	var out []shared
 	for _, sv := range servers {
-		row := shared{server: sv.Name, resources: []string{}, prompts: []string{}}
+		row := shared{Server: sv.Name, Resources: []string{}, Prompts: []string{}}
 		for _, r := range e.roles {
 			if e.permits(r, policy.Action{Group: ir.MCP, Server: sv.Name, Kind: policy.Resource}, "") {
-				row.resources = append(row.resources, r.Name)
+				row.Resources = append(row.Resources, r.Name)
 			}
 			if e.permits(r, policy.Action{Group: ir.MCP, Server: sv.Name, Kind: policy.Prompt}, "") {
-				row.prompts = append(row.prompts, r.Name)
+				row.Prompts = append(row.Prompts, r.Name)
 			}
 		}
 		out = append(out, row)
 	}
 	for i := 1; i < len(out); i++ {
-		if !slices.Equal(out[i-1].resources, out[i].resources) || !slices.Equal(out[i-1].prompts, out[i].prompts) {
+		if !slices.Equal(out[i-1].Resources, out[i].Resources) || !slices.Equal(out[i-1].Prompts, out[i].Prompts) {
 			e.diags.Warnf(codeSharedResources, e.in.Options.Pos("servers"),
 				"%q and %q give resources and prompts to different roles, and MCP-Nest does not name their server",
-				out[i-1].server, out[i].server).
+				out[i-1].Server, out[i].Server).
 				Hint("a principal gets those that each server gives; guard the servers in two applications").
 				Target("mcpnest").
 				Loses(diag.Narrowing, string(ir.MCP))
@@ -219,71 +220,13 @@ func loopback(host string) bool {
 // header is the first line of every stub.
 const header = "// Written by modec from the project's source; edits are overwritten.\n\n"
 
-// policyTS returns policy.ts: the tables and their types.
-func (e *emitter) policyTS(tools []tool, others []shared, auth string) []byte {
-	var b strings.Builder
-	b.WriteString(header + rolesHead)
-	for _, r := range e.roles {
-		fmt.Fprintf(&b, "  %s: %s,\n", key(r.Name), holders(r))
-	}
-	b.WriteString(toolsHead)
-	for _, t := range tools {
-		fmt.Fprintf(&b, "  %s: { roles: %s },\n", key(t.name), texts(t.roles))
-	}
-	b.WriteString(sharedHead)
-	for _, s := range others {
-		fmt.Fprintf(&b, "  %s: { resources: %s, prompts: %s },\n", key(s.server), texts(s.resources), texts(s.prompts))
-	}
-	b.WriteString(sharedTail)
-	if auth != "" {
-		fmt.Fprintf(&b, authenticationTable, auth)
-	}
-	return []byte(b.String())
+// table is what the template of policy.ts shows.
+type table struct {
+	Roles          []*ir.Role
+	Tools          []tool
+	Shared         []shared
+	Authentication string
 }
-
-// The text around the rows of policy.ts.
-const (
-	rolesHead = `/**
- * Who has a role: those whose verified token has one of the values of every claim, with
- * 'authenticated' everybody with a verified token, with 'anyone' everybody.
- */
-export type RoleClaims = 'anyone' | 'authenticated' | Readonly<Record<string, readonly string[]>>;
-
-export const ROLE_CLAIMS = {
-`
-	toolsHead = `} as const satisfies Record<string, RoleClaims>;
-
-export type RoleName = keyof typeof ROLE_CLAIMS;
-
-export interface ToolPolicy {
-  /** The roles that may call the tool. */
-  readonly roles: readonly RoleName[];
-}
-
-/** Who may call what. */
-export const TOOL_POLICY = {
-`
-	sharedHead = `} as const satisfies Record<string, ToolPolicy>;
-
-export type ToolName = keyof typeof TOOL_POLICY;
-
-export interface ResourcePolicy {
-  /** The roles that may read the server's resources. */
-  readonly resources: readonly RoleName[];
-  /** The roles that may get its prompts. */
-  readonly prompts: readonly RoleName[];
-}
-
-/** Who may use what else the servers of the application have. */
-export const RESOURCE_POLICY = {
-`
-	sharedTail = `} as const satisfies Record<string, ResourcePolicy>;
-`
-	authenticationTable = `
-/** What a token has to be. */
-export const AUTHENTICATION = %s as const satisfies Record<string, string | readonly string[]>;
-`
-)
 
 // holders writes who has a role: its claims, sorted, with their accepted values.
 func holders(r *ir.Role) string {

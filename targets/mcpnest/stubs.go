@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/mcpnest/format"
@@ -17,6 +19,23 @@ import (
 //
 //go:embed stubs
 var stubs embed.FS
+
+// templates are the stubs that contain something of a source, or differ by its options in more
+// than their imports.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").
+		Funcs(template.FuncMap{"key": key, "texts": texts, "holders": holders}).
+		ParseFS(stubs, "stubs/*.tmpl"))
+})
+
+// filled returns a template with some data.
+func filled(name string, data any) string {
+	var b strings.Builder
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // embedded above
+	}
+	return b.String()
+}
 
 // form is what decides the form of the emitted code.
 type form struct {
@@ -63,31 +82,5 @@ func (f form) file(name, code string) contract.File {
 
 // index returns index.ts: all that an application imports, and how to use it.
 func (f form) index() string {
-	auth, use := "A guard of yours on the endpoint sets", useV2
-	exports := []string{"* from './guards.js'", "* from './policy.js'"}
-	if f.jwt {
-		auth = "Guard the endpoint with TokenGuard: it sets"
-		exports = append(exports, "{ TokenGuard } from './authentication.js'")
-	}
-	if f.version == 1 {
-		use = useV1
-		exports = append(exports, "{ PolicyMcpExecutor, withPolicy } from './module.js'")
-	} else {
-		exports = append(exports, "{ PolicyMcpStrategy } from './strategy.js'")
-	}
-	exports = append(exports, "{ holds, mayCall, mayRead } from './decide.js'")
-	return "/**\n * - " + auth + " `request.user` to the claims of a verified token.\n" + use +
-		" * - Put `@ToolPolicyFor('TOOL')` beside each `@Tool`.\n */\n" +
-		"export " + strings.Join(exports, ";\nexport ") + ";\n"
+	return filled("index.ts.tmpl", map[string]bool{"jwt": f.jwt, "v1": f.version == 1})
 }
-
-const useV2 = ` * - Connect ` + "`new PolicyMcpStrategy(options)`" + ` in place of McpStrategy, without sessions.
- * - Call ` + "`assertPolicy(app, strategy)`" + ` after NestFactory.create: it refuses to start an
- *   application that the policy does not cover.
-`
-
-const useV1 = ` * - Import ` + "`withPolicy(McpModule.forRoot(options))`" + `, with the transport STREAMABLE_HTTP and
- *   without sessions.
- * - Call ` + "`assertPolicy(app)`" + ` after NestFactory.create: it refuses to start an application
- *   that the policy does not cover.
-`
