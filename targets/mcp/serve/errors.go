@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -13,6 +14,9 @@ import (
 type code string
 
 const (
+	parseError       code = "PARSE_ERROR"
+	invalidRequest   code = "INVALID_REQUEST"
+	methodNotFound   code = "METHOD_NOT_FOUND"
 	modeNotFound     code = "MODE_NOT_FOUND"
 	taskNotFound     code = "TASK_NOT_FOUND"
 	sessionExpired   code = "SESSION_EXPIRED"
@@ -21,6 +25,7 @@ const (
 	fileRestriction  code = "FILE_RESTRICTION_ERROR"
 	internalError    code = "INTERNAL_ERROR"
 	timedOut         code = "TIMEOUT"
+	projectNotFound  code = "PROJECT_NOT_FOUND"
 	roleNotFound     code = "ROLE_NOT_FOUND"
 	serverNotFound   code = "SERVER_NOT_FOUND"
 	limitReached     code = "LIMIT_REACHED"
@@ -30,6 +35,8 @@ const (
 // specCodes are the numbers of the modes-server specification, which the protocol
 // reserves: they travel as data.
 var specCodes = map[code]int{
+	parseError: jsonrpc.CodeParseError, invalidRequest: jsonrpc.CodeInvalidRequest,
+	methodNotFound: jsonrpc.CodeMethodNotFound, internalError: jsonrpc.CodeInternalError,
 	modeNotFound: -32001, taskNotFound: -32002, sessionExpired: -32003,
 	validationError: -32004, toolRestriction: -32005, fileRestriction: -32006,
 }
@@ -41,6 +48,18 @@ func fail(c code, format string, args ...any) *jsonrpc.Error {
 }
 
 func failData(c code, more map[string]any, format string, args ...any) *jsonrpc.Error {
+	n := int64(jsonrpc.CodeInvalidParams)
+	switch c {
+	case internalError, timedOut:
+		n = jsonrpc.CodeInternalError
+	case parseError, invalidRequest, methodNotFound:
+		n = int64(specCodes[c])
+	}
+	return &jsonrpc.Error{Code: n, Message: fmt.Sprintf(format, args...), Data: dataOf(c, more)}
+}
+
+// dataOf returns the data of an error.
+func dataOf(c code, more map[string]any) json.RawMessage {
 	data := map[string]any{"code": string(c)}
 	if n, ok := specCodes[c]; ok {
 		data["specCode"] = n
@@ -49,15 +68,21 @@ func failData(c code, more map[string]any, format string, args ...any) *jsonrpc.
 		data[k] = v
 	}
 	b, _ := json.Marshal(data)
-	n := int64(jsonrpc.CodeInvalidParams)
-	if c == internalError || c == timedOut {
-		n = jsonrpc.CodeInternalError
-	}
-	return &jsonrpc.Error{Code: n, Message: fmt.Sprintf(format, args...), Data: b}
+	return b
+}
+
+// standard are the reasons for the standard numbers.
+var standard = map[int64]code{
+	jsonrpc.CodeParseError:     parseError,
+	jsonrpc.CodeInvalidRequest: invalidRequest,
+	jsonrpc.CodeMethodNotFound: methodNotFound,
+	jsonrpc.CodeInvalidParams:  validationError,
+	jsonrpc.CodeInternalError:  internalError,
 }
 
 // protocolError returns an error as the protocol has it: what the SDK refuses before a handler sees it has
-// no code, and the address of a resource in its data is no JSON where it has control characters.
+// no code, the address of a resource in its data is no JSON where it has control characters, and its words
+// may be about types of Go.
 func protocolError(err error) *jsonrpc.Error {
 	out := &jsonrpc.Error{Message: err.Error()}
 	var wire *jsonrpc.Error
@@ -70,5 +95,20 @@ func protocolError(err error) *jsonrpc.Error {
 	if !json.Valid(out.Data) {
 		out.Data = nil
 	}
+	if method, of := aboutGo(out.Message); of {
+		return unreadable(method)
+	}
+	if c, ok := standard[out.Code]; ok && out.Data == nil {
+		out.Data = dataOf(c, nil)
+	}
 	return out
+}
+
+// aboutGo reports whether a text of the SDK speaks of Go's types, and of which method's parameters.
+func aboutGo(text string) (method string, ok bool) {
+	_, rest, found := strings.Cut(text, "handling '")
+	if found {
+		method, _, _ = strings.Cut(rest, "'")
+	}
+	return method, found || strings.Contains(text, "unmarshal")
 }

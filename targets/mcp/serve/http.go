@@ -38,7 +38,7 @@ const maxHello = 64 << 10
 // sessions, which belong to their endpoint.
 func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
 	opt.Idle, opt.Connections = cmp.Or(opt.Idle, 30*time.Minute), cmp.Or(opt.Connections, 1000)
-	opt.BodyTime = cmp.Or(opt.BodyTime, 30*time.Second)
+	opt.BodyTime, opt.Body = cmp.Or(opt.BodyTime, 30*time.Second), cmp.Or(opt.Body, maxLine)
 	origins := http.NewCrossOriginProtection()
 	for _, o := range opt.Origins {
 		if err := origins.AddTrustedOrigin(o); err != nil {
@@ -73,8 +73,10 @@ func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		mode = fixed
 	}
 	e := h.at(mode)
-	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
-		e.alone.ServeHTTP(w, r)
+	most := h.opt.Body
+	if isModern(r) {
+		r.Body = http.MaxBytesReader(w, r.Body, most)
+		relay(e.alone, w, r)
 		return
 	}
 	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
@@ -82,9 +84,10 @@ func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "there are as many sessions as there may be; end one first", http.StatusServiceUnavailable)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxHello)
+		most = min(most, maxHello)
 	}
-	e.inSessions.ServeHTTP(w, r)
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	relay(e.inSessions, w, r)
 }
 
 // connections counts the sessions of the protocol.

@@ -14,6 +14,9 @@ import (
 // as a float, and keeps whole ones of 64 bits.
 const kept = "\x01id "
 
+// keptText is how kept is written in JSON.
+const keptText = `"\u0001id `
+
 // whole matches the numbers that a float has exactly.
 var whole = regexp.MustCompile(`^(?:0|-?[1-9][0-9]{0,14})$`)
 
@@ -32,23 +35,38 @@ func loses(id json.RawMessage) bool {
 var (
 	errNullMethod = errors.New("its method is null, want a text")
 	errNullID     = errors.New("its id is null, want a text or a number")
+	errNotObject  = errors.New("it is not an object")
+	errNotRPC     = errors.New("it is not of JSON-RPC 2.0")
 )
 
-// decodeMessage reads a message. An id that the SDK would change is one of modec's own until the answer.
-func decodeMessage(data []byte) (jsonrpc.Message, error) {
+// message is one that came: what the SDK reads of it, and what is wrong with its method and parameters.
+type message struct {
+	data  []byte
+	id    json.RawMessage // the client's; nil: none
+	fault *jsonrpc.Error
+}
+
+// readMessage reads a message. An id that the SDK would change is one of modec's own until the answer.
+func readMessage(data []byte) (message, error) {
+	out := message{data: data}
 	var m map[string]json.RawMessage
-	if json.Unmarshal(data, &m) != nil {
-		return jsonrpc.DecodeMessage(data)
+	if json.Unmarshal(data, &m) != nil || m == nil {
+		return out, errNotObject
 	}
 	null := func(key string) bool { return string(m[key]) == "null" }
 	switch {
 	case null("method"):
-		return nil, errNullMethod
+		return out, errNullMethod
 	case null("id") && m["method"] != nil:
-		return nil, errNullID
+		return out, errNullID
+	}
+	out.id = m["id"]
+	var method string
+	if json.Unmarshal(m["method"], &method) == nil {
+		out.fault = faultOf(method, m["params"])
 	}
 	own := replaced(m, "id")
-	if string(m["method"]) == `"notifications/cancelled"` {
+	if method == "notifications/cancelled" {
 		var params map[string]json.RawMessage
 		if json.Unmarshal(m["params"], &params) == nil && replaced(params, "requestId") {
 			own = true
@@ -57,11 +75,31 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	}
 	if own {
 		var err error
-		if data, err = json.Marshal(m); err != nil {
-			return nil, err
+		out.data, err = json.Marshal(m)
+		return out, err
+	}
+	return out, nil
+}
+
+// decodeMessage reads a message as the SDK has it.
+func decodeMessage(data []byte) (jsonrpc.Message, *jsonrpc.Error, error) {
+	m, err := readMessage(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	msg, err := m.decode()
+	return msg, m.fault, err
+}
+
+// decode returns a message as the SDK has it.
+func (m *message) decode() (jsonrpc.Message, error) {
+	msg, err := jsonrpc.DecodeMessage(m.data)
+	if err != nil {
+		if _, of := aboutGo(err.Error()); of {
+			return nil, errNotRPC
 		}
 	}
-	return jsonrpc.DecodeMessage(data)
+	return msg, err
 }
 
 // replaced puts an id of modec's own in the place of one that the SDK would change.
@@ -74,11 +112,21 @@ func replaced(m map[string]json.RawMessage, key string) bool {
 	return true
 }
 
-// encodeMessage writes a message, with the id that its request had.
-func encodeMessage(msg jsonrpc.Message) ([]byte, error) {
+// coded returns the error of an answer with a code, and in modec's words where the SDK refused parameters.
+func coded(err error, fault *jsonrpc.Error) *jsonrpc.Error {
+	var wire *jsonrpc.Error
+	if fault != nil && (!errors.As(err, &wire) || wire.Data == nil) {
+		return fault
+	}
+	return protocolError(err)
+}
+
+// encodeMessage writes a message, with the id that its request had. fault is what is wrong with that
+// request, nil where nothing shows.
+func encodeMessage(msg jsonrpc.Message, fault *jsonrpc.Error) ([]byte, error) {
 	res, ok := msg.(*jsonrpc.Response)
 	if ok && res.Error != nil {
-		res.Error = protocolError(res.Error)
+		res.Error = coded(res.Error, fault)
 	}
 	data, err := jsonrpc.EncodeMessage(msg)
 	if !ok || err != nil {
@@ -93,4 +141,41 @@ func encodeMessage(msg jsonrpc.Message) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.Replace(data, own, []byte(strings.TrimPrefix(text, kept)), 1), nil
+}
+
+// mended returns a message as it goes to a client that the SDK wrote it for: with the id of the request and
+// a coded error. faults are those of the requests, by their ids as text.
+func mended(data []byte, faults map[string]*jsonrpc.Error) []byte {
+	if !bytes.Contains(data, []byte(`"error"`)) && !bytes.Contains(data, []byte(keptText)) {
+		return data
+	}
+	msg, err := jsonrpc.DecodeMessage(data)
+	res, ok := msg.(*jsonrpc.Response)
+	if err != nil || !ok {
+		return data
+	}
+	out, err := encodeMessage(res, faults[idKey(res)])
+	if err != nil {
+		return data
+	}
+	return out
+}
+
+// idKey is the id of an answer as its request wrote it, compact.
+func idKey(res *jsonrpc.Response) string {
+	if text, ok := res.ID.Raw().(string); ok && strings.HasPrefix(text, kept) {
+		return strings.TrimPrefix(text, kept)
+	}
+	b, _ := json.Marshal(res.ID.Raw())
+	return string(b)
+}
+
+// rawKey is an id as idKey has it.
+func rawKey(id json.RawMessage) string {
+	var text string
+	if json.Unmarshal(id, &text) == nil {
+		b, _ := json.Marshal(text)
+		return string(b)
+	}
+	return string(id)
 }

@@ -55,8 +55,8 @@ func TestStdioIDs(t *testing.T) {
 
 // A cancellation names the id that the client knows.
 func TestCancelledIDs(t *testing.T) {
-	msg, err := decodeMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`))
-	call, other := decodeMessage([]byte(`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`))
+	msg, _, err := decodeMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`))
+	call, _, other := decodeMessage([]byte(`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`))
 	if err != nil || other != nil {
 		t.Fatal(err, other)
 	}

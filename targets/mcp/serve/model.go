@@ -89,12 +89,14 @@ func NewModel(root string, targets []contract.Target, project *ir.Project, globa
 // Source returns where a mode comes from: FromProject, FromGlobal or FromBuiltin.
 func (m *Model) Source(slug string) string { return m.sources[slug] }
 
-// prompt returns the system prompt of a mode: its role, its instructions and its rules.
-func prompt(m *ir.Mode) string {
-	parts := []string{m.RoleDefinition, m.CustomInstructions}
-	for _, r := range m.Rules {
+// prompt returns the system prompt of a mode: its role, its instructions and its rules, and the servers
+// and tools that it may use.
+func (m *Model) prompt(md *ir.Mode) string {
+	parts := []string{md.RoleDefinition, md.CustomInstructions}
+	for _, r := range md.Rules {
 		parts = append(parts, r.Text)
 	}
+	parts = append(parts, m.promptServers(md.Slug))
 	var out []string
 	for _, p := range parts {
 		if p = strings.TrimSpace(p); p != "" {

@@ -25,13 +25,14 @@ func prompts(m *Model) (out []*sdk.Prompt) {
 
 // prompt returns a mode's system prompt as a message.
 func (sc *scope) prompt(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-	mode := sc.Model().Project.Mode(req.Params.Name)
+	m := sc.Model()
+	mode := m.Project.Mode(req.Params.Name)
 	if mode == nil {
 		return nil, fail(modeNotFound, "got mode %q, want one of those that list_modes lists", req.Params.Name)
 	}
 	return &sdk.GetPromptResult{
 		Description: cmp.Or(mode.Description, mode.WhenToUse),
-		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: prompt(mode)}}},
+		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: m.prompt(mode)}}},
 	}, nil
 }
 

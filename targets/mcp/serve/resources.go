@@ -17,26 +17,30 @@ import (
 
 // modeInfo describes a mode as the modes-server specification does.
 type modeInfo struct {
-	Slug               string      `json:"slug"`
-	Name               string      `json:"name"`
-	Source             string      `json:"source" jsonschema:"project, global or builtin"`
-	Description        string      `json:"description,omitempty"`
-	WhenToUse          string      `json:"when_to_use,omitempty"`
-	RoleDefinition     string      `json:"role_definition,omitempty"`
-	ToolGroups         []toolGroup `json:"tool_groups"`
-	FileRestrictions   []fileRule  `json:"file_restrictions"`
-	CustomInstructions string      `json:"custom_instructions,omitempty"`
-	Servers            []string    `json:"servers" jsonschema:"MCP servers of which the mode may use anything"`
-	SystemPrompt       string      `json:"system_prompt,omitempty"`
+	Slug               string     `json:"slug"`
+	Name               string     `json:"name"`
+	Source             string     `json:"source" jsonschema:"project, global or builtin"`
+	Description        string     `json:"description,omitempty"`
+	WhenToUse          string     `json:"when_to_use,omitempty"`
+	RoleDefinition     string     `json:"role_definition,omitempty"`
+	ToolGroups         toolGroups `json:"tool_groups"`
+	FileRestrictions   []fileRule `json:"file_restrictions"`
+	CustomInstructions string     `json:"custom_instructions,omitempty"`
+	Servers            []string   `json:"servers" jsonschema:"MCP servers of which the mode may use anything"`
+	SystemPrompt       string     `json:"system_prompt,omitempty"`
 }
+
+// toolGroups are the tool groups of a subject, by the names of the modes-server specification: read, edit,
+// command, browser (which is web in a source), mcp and modes.
+type toolGroups map[string]toolGroup
 
 // toolGroup is what a subject may do in a group at most.
 type toolGroup struct {
-	Group    string `json:"group" jsonschema:"read, edit, command, web, mcp or modes"`
 	Enabled  bool   `json:"enabled" jsonschema:"whether anything in the group may be done"`
 	Decision string `json:"decision" jsonschema:"the most that may happen; agent: the agent itself decides"`
 	// FileRegex is set for edit alone.
 	FileRegex string `json:"file_regex,omitempty" jsonschema:"the ECMAScript expression of paths that may be edited"`
+	Limits    string `json:"limits,omitempty" jsonschema:"what of the group may be done, in words"`
 }
 
 // fileRule is a rule over paths.
@@ -48,24 +52,33 @@ type fileRule struct {
 	Place    string `json:"place,omitempty" jsonschema:"where the rule is written"`
 }
 
-// modeConfig is the short form.
+// modeConfig is the short form. A group is its name, or a list of it and of what limits it.
 type modeConfig struct {
-	Slug   string   `json:"slug"`
-	Name   string   `json:"name"`
-	Source string   `json:"source"`
-	Groups []string `json:"groups"`
+	Slug   string `json:"slug"`
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	Groups []any  `json:"groups"`
 }
 
-// groups lists the tool groups of a subject; regex is of edit.
-func (m *Model) groups(ref ir.SubjectRef, s *policy.Subject, regex string) []toolGroup {
-	var out []toolGroup
+// groupLimit is what limits a group in the short form.
+type groupLimit struct {
+	FileRegex   string `json:"fileRegex,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// groups returns the tool groups of a subject; regex is of edit.
+func (m *Model) groups(ref ir.SubjectRef, s *policy.Subject, regex string) toolGroups {
+	out := toolGroups{}
 	for _, g := range ir.Groups {
 		r, _ := m.most(ref, s, g)
-		t := toolGroup{Group: string(g), Enabled: r.Decision > ir.Deny, Decision: r.Decision.String()}
+		t := toolGroup{Enabled: r.Decision > ir.Deny, Decision: r.Decision.String()}
+		if t.Enabled {
+			t.Limits = m.limits(s, g)
+		}
 		if g == ir.Edit && t.Enabled {
 			t.FileRegex = regex
 		}
-		out = append(out, t)
+		out[specGroup(g)] = t
 	}
 	return out
 }
@@ -115,7 +128,7 @@ func (m *Model) info(mode *ir.Mode) (*modeInfo, error) {
 func (m *Model) infoWithPrompt(mode *ir.Mode) (*modeInfo, error) {
 	i, err := m.info(mode)
 	if err == nil {
-		i.SystemPrompt = prompt(mode)
+		i.SystemPrompt = m.prompt(mode)
 	}
 	return i, err
 }
@@ -125,10 +138,15 @@ func (m *Model) config(mode *ir.Mode) (*modeConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []string{}}
-	for _, g := range m.groups(ir.SubjectRef{Mode: mode.Slug}, s, "") {
-		if g.Enabled {
-			c.Groups = append(c.Groups, g.Group)
+	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []any{}}
+	groups := m.groups(ir.SubjectRef{Mode: mode.Slug}, s, m.pathPattern(mode))
+	for _, name := range groupNames() {
+		switch t := groups[name]; {
+		case !t.Enabled:
+		case name == string(ir.Edit) && t.FileRegex != "":
+			c.Groups = append(c.Groups, []any{name, groupLimit{t.FileRegex, t.Limits}})
+		default:
+			c.Groups = append(c.Groups, name)
 		}
 	}
 	return c, nil
@@ -136,14 +154,14 @@ func (m *Model) config(mode *ir.Mode) (*modeConfig, error) {
 
 // roleInfo describes a role.
 type roleInfo struct {
-	Name               string      `json:"name"`
-	Description        string      `json:"description,omitempty"`
-	PermissionMode     string      `json:"permission_mode,omitempty"`
-	Modes              []string    `json:"modes" jsonschema:"the modes that it may enter"`
-	ToolGroups         []toolGroup `json:"tool_groups"`
-	FileRestrictions   []fileRule  `json:"file_restrictions"`
-	Servers            []string    `json:"servers"`
-	AppendSystemPrompt string      `json:"append_system_prompt,omitempty"`
+	Name               string     `json:"name"`
+	Description        string     `json:"description,omitempty"`
+	PermissionMode     string     `json:"permission_mode,omitempty"`
+	Modes              []string   `json:"modes" jsonschema:"the modes that it may enter"`
+	ToolGroups         toolGroups `json:"tool_groups"`
+	FileRestrictions   []fileRule `json:"file_restrictions"`
+	Servers            []string   `json:"servers"`
+	AppendSystemPrompt string     `json:"append_system_prompt,omitempty"`
 }
 
 func (m *Model) roleInfo(r *ir.Role) (*roleInfo, error) {
@@ -229,8 +247,8 @@ var parts = map[string][]part{
 	"mode": {
 		{"", "", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.infoWithPrompt(md) })},
 		{"config", "configuration", jsonType, ofMode(func(m *Model, md *ir.Mode) (any, error) { return m.config(md) })},
-		{"system_prompt", "system prompt", textType, ofMode(func(_ *Model, md *ir.Mode) (any, error) {
-			return prompt(md), nil
+		{"system_prompt", "system prompt", textType, ofMode(func(m *Model, md *ir.Mode) (any, error) {
+			return m.prompt(md), nil
 		})},
 	},
 	"role": {
@@ -247,6 +265,9 @@ var parts = map[string][]part{
 		return nil, notThere(serverNotFound)
 	}}},
 }
+
+// absent are the codes of what a scheme does not have.
+var absent = map[string]code{"mode": modeNotFound, "role": roleNotFound, "server": serverNotFound}
 
 // notThere is the code of something that a model does not have.
 type notThere code
@@ -339,7 +360,7 @@ func resources(m *Model) (out []*sdk.Resource) {
 					MIMEType:    p.mime,
 				}
 				if p.title != "" {
-					r.Title, r.Description = title+": "+p.title, ""
+					r.Title, r.Description = title+": "+p.title, "The "+p.title+" of "+title+"."
 				}
 				// The SDK refuses an address whose name cannot be a host: the template alone
 				// reads that resource.
@@ -350,7 +371,7 @@ func resources(m *Model) (out []*sdk.Resource) {
 		}
 	}
 	for i := range m.Project.Modes {
-		s := skillOf(&m.Project.Modes[i])
+		s := m.skillOf(&m.Project.Modes[i])
 		out = append(out, &sdk.Resource{
 			Name:        s.name,
 			Description: s.description,
@@ -413,6 +434,9 @@ func view(m *Model, uri string) (text, mime string, err error) {
 		return "", "", missing(resourceNotFound)
 	}
 	list := views(scheme, m.targets)
+	if names, _ := m.named(scheme); !slices.Contains(names, name) { // of nobody there is no part either
+		return "", "", missing(absent[scheme])
+	}
 	i := slices.IndexFunc(list, func(p part) bool { return p.suffix == suffix })
 	if i < 0 {
 		return "", "", missing(resourceNotFound)

@@ -291,26 +291,44 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		} else {
 			res, err = safely(ctx, method, req)
 		}
-		var wire *jsonrpc.Error
-		if errors.As(err, &wire) && wire.Code == jsonrpc.CodeInvalidParams && wire.Data == nil {
-			err = fail(validationError, "%s", wire.Message) // of the SDK: an unknown tool or prompt
+		if err != nil && !errors.Is(err, context.Canceled) {
+			err = s.inWords(method, req, err)
 		}
-		if p, ok := req.GetParams().(*sdk.ReadResourceParams); ok && wire != nil && !json.Valid(wire.Data) {
-			err = failData(resourceNotFound, map[string]any{"uri": p.URI}, "Resource not found: %s", p.URI)
-		}
-		if p, ok := req.GetParams().(*sdk.GetPromptParams); ok && wire != nil && s.Model().Project.Mode(p.Name) == nil {
-			err = fail(modeNotFound, "got the prompt of a mode %q, which is not there", p.Name)
-		}
-		if err != nil && (!errors.As(err, &wire) || wire.Code == 0) && !errors.Is(err, context.Canceled) {
-			s.opt.Logger.Error("a request failed", "method", method, "error", err)
-			coded := protocolError(err)
-			if method != "initialize" { // a second one is the client's
-				coded.Code = jsonrpc.CodeInternalError
-			}
-			err = coded
-		}
-		return res, err
+		return withMetadata(res), err
 	}
+}
+
+// inWords returns an error of a handler or of the SDK as one of the protocol, with its reason.
+func (s *Server) inWords(method string, req sdk.Request, err error) error {
+	var wire *jsonrpc.Error
+	known := errors.As(err, &wire)
+	var data struct{ Code string }
+	if known && wire.Code != 0 && json.Unmarshal(wire.Data, &data) == nil && data.Code != "" {
+		return err
+	}
+	switch p := req.GetParams().(type) {
+	case *sdk.ReadResourceParams: // the SDK knows no reasons, and writes some addresses as no JSON
+		if _, _, why := content(s.Model(), p.URI); why != nil {
+			return why
+		}
+	case *sdk.GetPromptParams:
+		if s.Model().Project.Mode(p.Name) == nil {
+			return fail(modeNotFound, "got the prompt of a mode %q, which is not there; %s", p.Name,
+				diag.OneOf(s.Model().Project.ModeNames(), "the project has no mode"))
+		}
+	}
+	switch {
+	case known && wire.Code == jsonrpc.CodeInvalidParams && wire.Data == nil:
+		return fail(validationError, "%s", wire.Message) // of the SDK: an unknown tool or prompt
+	case known && wire.Code != 0 && json.Valid(wire.Data):
+		return err
+	}
+	s.opt.Logger.Error("a request failed", "method", method, "error", err)
+	coded := protocolError(err)
+	if method != "initialize" && (!known || wire.Code == 0) { // a second initialize is the client's
+		coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
+	}
+	return coded
 }
 
 // mayTakeLong reports whether a call waits for something: the others take microseconds.

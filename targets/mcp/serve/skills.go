@@ -25,11 +25,11 @@ type skill struct {
 
 const skillRoot = "skill://modes/"
 
-func skillOf(m *ir.Mode) *skill {
-	s := &skill{name: m.Slug, uri: skillRoot + m.Slug + "/SKILL.md"}
-	s.description = strings.Join(strings.Fields(cmp.Or(m.WhenToUse, m.Description, m.Name)), " ")
+func (m *Model) skillOf(md *ir.Mode) *skill {
+	s := &skill{name: md.Slug, uri: skillRoot + md.Slug + "/SKILL.md"}
+	s.description = strings.Join(strings.Fields(cmp.Or(md.WhenToUse, md.Description, md.Name)), " ")
 	s.text = "---\nname: " + contract.QuoteYAML(s.name, nil) +
-		"\ndescription: " + contract.QuoteYAML(s.description, nil) + "\n---\n\n" + prompt(m) + "\n"
+		"\ndescription: " + contract.QuoteYAML(s.description, nil) + "\n---\n\n" + m.prompt(md) + "\n"
 	return s
 }
 
@@ -40,7 +40,7 @@ func skillAt(m *Model, uri string) *skill {
 	if !ok || file != "SKILL.md" || m.Project.Mode(slug) == nil {
 		return nil
 	}
-	return skillOf(m.Project.Mode(slug))
+	return m.skillOf(m.Project.Mode(slug))
 }
 
 // skillEntry is a skill as the extension lists it.
@@ -101,7 +101,7 @@ func (sc *scope) skills() {
 		res := &skillsListResult{ResultType: "complete", CacheScope: "public", Skills: []skillEntry{}}
 		m := sc.Model()
 		for i := range m.Project.Modes {
-			res.Skills = append(res.Skills, skillOf(&m.Project.Modes[i]).entry())
+			res.Skills = append(res.Skills, m.skillOf(&m.Project.Modes[i]).entry())
 		}
 		return res, nil
 	}

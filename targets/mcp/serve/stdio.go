@@ -37,7 +37,7 @@ func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 		lines:   l,
 		read:    make(chan jsonrpc.Message),
 		closed:  make(chan struct{}),
-		pending: map[jsonrpc.ID]*batch{},
+		pending: map[jsonrpc.ID]pending{},
 	}
 	go c.loop()
 	return c, nil
@@ -51,8 +51,16 @@ type lineConn struct {
 	err    error // why reading ended; set before read is closed
 
 	mu      sync.Mutex
-	pending map[jsonrpc.ID]*batch // calls that have no answer yet; nil: of no batch
-	idle    chan struct{}         // closed when none is pending any more
+	pending map[jsonrpc.ID]pending // calls that have no answer yet
+	idle    chan struct{}          // closed when none is pending any more
+
+	greeted bool // a client initialized the connection; of the goroutine that reads
+}
+
+// pending is a call that has no answer yet.
+type pending struct {
+	batch *batch         // nil: of no batch
+	fault *jsonrpc.Error // what is wrong with its parameters; nil: nothing that shows
 }
 
 // batch is a list of messages of revision 2025-03-26, whose answers are a list too.
@@ -132,12 +140,15 @@ func (c *lineConn) take(line []byte) bool {
 // takeOne passes a message or a list of messages on.
 func (c *lineConn) takeOne(line []byte) bool {
 	if line[0] != '[' {
-		msg, err := decodeMessage(line)
+		msg, fault, err := decodeMessage(line)
+		if err == nil {
+			err = c.mayAsk(msg)
+		}
 		if err != nil {
 			c.refuse(line, err)
 			return true
 		}
-		return c.pass(msg, nil)
+		return c.pass(msg, pending{fault: fault})
 	}
 	var parts []json.RawMessage
 	if err := json.Unmarshal(line, &parts); err != nil || len(parts) == 0 {
@@ -146,14 +157,18 @@ func (c *lineConn) takeOne(line []byte) bool {
 	}
 	b := &batch{}
 	var messages []jsonrpc.Message
+	var faults []*jsonrpc.Error
 	ids := map[jsonrpc.ID]bool{}
 	for _, p := range parts {
-		msg, err := decodeMessage(p)
+		msg, fault, err := decodeMessage(p)
+		if err == nil {
+			err = c.mayAsk(msg)
+		}
 		req, ok := msg.(*jsonrpc.Request)
 		switch {
 		case err != nil:
 			b.left++
-			b.answers = append(b.answers, invalid(idOf(p), "got JSON that is not a message: "+err.Error()))
+			b.answers = append(b.answers, invalid(idOf(p), notMessage(err)))
 			continue
 		case ok && req.IsCall() && (ids[req.ID] || c.waits(req.ID)):
 			b.left++
@@ -163,15 +178,15 @@ func (c *lineConn) takeOne(line []byte) bool {
 			b.left++
 			ids[req.ID] = true
 		}
-		messages = append(messages, msg)
+		messages, faults = append(messages, msg), append(faults, fault)
 	}
 	if b.left > 0 && len(b.answers) == b.left { // nothing is left to wait for
 		if data, err := json.Marshal(b.answers); err == nil {
 			c.send(data)
 		}
 	}
-	for _, msg := range messages {
-		if !c.pass(msg, b) {
+	for i, msg := range messages {
+		if !c.pass(msg, pending{b, faults[i]}) {
 			return false
 		}
 	}
@@ -204,14 +219,14 @@ const idTaken = "got the id of a request that is not answered yet"
 
 // invalid returns the answer to something that is not a message of the protocol.
 func invalid(id json.RawMessage, message string) json.RawMessage {
-	return errorMessage(id, jsonrpc.CodeInvalidRequest, message)
+	return errorMessage(id, fail(invalidRequest, "%s", message))
 }
 
-func errorMessage(id json.RawMessage, code int64, message string) json.RawMessage {
+func errorMessage(id json.RawMessage, e *jsonrpc.Error) json.RawMessage {
 	b, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0",
 		"id":      id,
-		"error":   map[string]any{"code": code, "message": message},
+		"error":   map[string]any{"code": e.Code, "message": e.Message, "data": e.Data},
 	})
 	if err != nil {
 		return json.RawMessage("null") // does not happen: the values are texts and numbers
@@ -219,12 +234,52 @@ func errorMessage(id json.RawMessage, code int64, message string) json.RawMessag
 	return b
 }
 
-func (c *lineConn) pass(msg jsonrpc.Message, b *batch) bool {
+// tooEarly is what is wrong with a request of a connection that no client began.
+type tooEarly string
+
+func (m tooEarly) Error() string {
+	return "got " + string(m) + " before initialize: call it first, or name the protocol's version in " +
+		`"_meta" of each request`
+}
+
+// mayAsk reports an error for a request of a connection that no client initialized, unless it says itself which
+// revision it is of: one such request does not speak for the next.
+func (c *lineConn) mayAsk(msg jsonrpc.Message) error {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() || c.greeted {
+		return nil
+	}
+	switch req.Method {
+	case "initialize":
+		c.greeted = true
+		return nil
+	case "ping", "server/discover":
+		return nil
+	}
+	var params struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	_ = json.Unmarshal(req.Params, &params)
+	if kindOf(params.Meta[sdk.MetaKeyProtocolVersion]) == aText {
+		return nil
+	}
+	return tooEarly(req.Method)
+}
+
+// notMessage says why JSON is not taken as a message.
+func notMessage(err error) string {
+	if _, ok := errors.AsType[tooEarly](err); ok {
+		return err.Error()
+	}
+	return "got JSON that is not a message: " + err.Error()
+}
+
+func (c *lineConn) pass(msg jsonrpc.Message, p pending) bool {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
 		c.mu.Lock()
 		_, twice := c.pending[req.ID]
 		if !twice && req.Method != untilTold {
-			c.pending[req.ID] = b
+			c.pending[req.ID] = p
 		}
 		c.mu.Unlock()
 		if twice {
@@ -248,10 +303,10 @@ const untilTold = "subscriptions/listen"
 // not of the protocol.
 func (c *lineConn) refuse(line []byte, err error) {
 	if json.Valid(line) {
-		c.send(invalid(idOf(line), "got JSON that is not a message: "+err.Error()))
+		c.send(invalid(idOf(line), notMessage(err)))
 		return
 	}
-	c.send(errorMessage(noID, jsonrpc.CodeParseError, "got a line that is not JSON"))
+	c.send(errorMessage(noID, fail(parseError, "got a line that is not JSON")))
 }
 
 // send writes a line. It ignores that nobody reads: the next answer fails too.
@@ -295,14 +350,19 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends a message, or keeps it until its batch is whole.
 func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	data, err := encodeMessage(msg)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res, ok := msg.(*jsonrpc.Response)
+	var p pending
+	if ok {
+		p = c.pending[res.ID]
+	}
+	data, err := encodeMessage(msg, p.fault)
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if res, ok := msg.(*jsonrpc.Response); ok {
-		b := c.pending[res.ID]
+	if ok {
+		b := p.batch
 		delete(c.pending, res.ID)
 		if len(c.pending) == 0 && c.idle != nil {
 			defer func() { close(c.idle); c.idle = nil }()

@@ -22,15 +22,18 @@ type createTaskInput struct {
 }
 
 type createTaskOutput struct {
-	SessionID       string      `json:"session_id" jsonschema:"the handle that the other calls take"`
-	TaskID          string      `json:"task_id"`
-	ModeSlug        string      `json:"mode_slug"`
-	Role            string      `json:"role,omitempty"`
-	ParentSessionID string      `json:"parent_session_id,omitempty"`
-	Status          string      `json:"status"`
-	ToolGroups      []toolGroup `json:"tool_groups" jsonschema:"what the task may do at most"`
-	SystemPrompt    string      `json:"system_prompt" jsonschema:"the mode's system prompt"`
-	Refused         *refusal    `json:"refused,omitempty" jsonschema:"why a policy refused: no task was created"`
+	SessionID       string     `json:"session_id" jsonschema:"the handle that the other calls take"`
+	TaskID          string     `json:"task_id"`
+	ModeSlug        string     `json:"mode_slug"`
+	Role            string     `json:"role,omitempty"`
+	ParentSessionID string     `json:"parent_session_id,omitempty"`
+	Status          string     `json:"status,omitempty"`
+	State           string     `json:"state,omitempty" jsonschema:"the status in the words of the specification"`
+	ToolGroups      toolGroups `json:"tool_groups" jsonschema:"what the task may do at most"`
+	SystemPrompt    string     `json:"system_prompt" jsonschema:"the mode's system prompt"`
+	Refused         *refusal   `json:"refused,omitempty" jsonschema:"why a policy refused: no task was created"`
+
+	name string // of the mode
 }
 
 // refusal is a result with the reason for which a policy refused.
@@ -128,6 +131,7 @@ func (sc *scope) inUse(s *Session, now time.Time) error {
 		return unknownSession(s.ID)
 	}
 	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
+		sc.opt.Logger.Info("a session is expired", "session", s.ID, "idle", idle.Round(time.Second))
 		return expired(s.ID, idle)
 	}
 	return nil
@@ -193,6 +197,7 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if err := sc.keep(s); err != nil {
 		return nil, err
 	}
+	sc.opt.Logger.Info("a session was created", "session", s.ID, "mode", s.Mode, "role", s.Role)
 	return &createTaskOutput{
 		SessionID:       s.ID,
 		TaskID:          s.Task,
@@ -200,8 +205,10 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 		Role:            s.Role,
 		ParentSessionID: s.Parent,
 		Status:          string(s.Status),
+		State:           s.state(),
 		ToolGroups:      groups,
-		SystemPrompt:    prompt(md),
+		SystemPrompt:    m.prompt(md),
+		name:            md.Name,
 	}, nil
 }
 
@@ -256,7 +263,7 @@ func (in *createTaskInput) unless(err error) (*createTaskOutput, error) {
 		ModeSlug:        in.ModeSlug,
 		Role:            in.Role,
 		ParentSessionID: in.ParentSessionID,
-		ToolGroups:      []toolGroup{},
+		ToolGroups:      toolGroups{},
 	}, err
 }
 
@@ -314,15 +321,35 @@ func (sc *scope) depth(s *Session) (int, error) {
 	return n, nil
 }
 
+// statePending is what the modes-server specification calls a task that is not ended: the server itself works
+// on none.
+const statePending = "pending"
+
+// state is the status in the words of the modes-server specification.
+func (s *Session) state() string {
+	if s.Status == Active {
+		return statePending
+	}
+	return string(s.Status)
+}
+
 // subject returns whom a session's decisions are about.
 func (s *Session) subject() ir.SubjectRef { return ir.SubjectRef{Mode: s.Mode, Role: s.Role} }
 
-func (sc *scope) groupsOf(m *Model, s *Session) ([]toolGroup, error) {
+func (sc *scope) groupsOf(m *Model, s *Session) (toolGroups, error) {
 	sub, err := m.Policy.Subject(s.subject())
 	if err != nil {
 		return nil, fail(modeNotFound, "%v", err)
 	}
-	return m.groups(s.subject(), sub, ""), nil
+	return m.groups(s.subject(), sub, m.regexOf(s.Mode)), nil
+}
+
+// regexOf returns the expression that limits the edits of a mode.
+func (m *Model) regexOf(slug string) string {
+	if md := m.Project.Mode(slug); md != nil {
+		return m.pathPattern(md)
+	}
+	return ""
 }
 
 type switchModeInput struct {
@@ -335,10 +362,22 @@ type switchModeOutput struct {
 	SessionID    string   `json:"session_id"`
 	OldMode      string   `json:"old_mode"`
 	NewMode      string   `json:"new_mode"`
-	GainedGroups []string `json:"gained_groups" jsonschema:"tool groups that the new mode has and the old one has not"`
-	LostGroups   []string `json:"lost_groups"`
-	SystemPrompt string   `json:"system_prompt"`
-	Refused      *refusal `json:"refused,omitempty" jsonschema:"why a policy refused: the mode is the old one"`
+	GainedGroups []string `json:"gained_groups" jsonschema:"tool groups in which more may be done than in the old mode"`
+	LostGroups   []string `json:"lost_groups" jsonschema:"tool groups in which less may be done than in the old mode"`
+	// Changes are those of the groups above, and of groups whose rules differ.
+	Changes      []groupChange `json:"changes" jsonschema:"what may be done in a group then and now"`
+	ToolGroups   toolGroups    `json:"tool_groups" jsonschema:"what the task may do at most now"`
+	SystemPrompt string        `json:"system_prompt"`
+	Refused      *refusal      `json:"refused,omitempty" jsonschema:"why a policy refused: the mode is the old one"`
+
+	reason string
+}
+
+// groupChange is what may be done in a group in two modes.
+type groupChange struct {
+	Group string `json:"group"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
 }
 
 func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeOutput, error) {
@@ -359,7 +398,10 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 		NewMode:      in.NewModeSlug,
 		GainedGroups: []string{},
 		LostGroups:   []string{},
-		SystemPrompt: prompt(md),
+		Changes:      []groupChange{},
+		ToolGroups:   toolGroups{},
+		SystemPrompt: m.prompt(md),
+		reason:       in.Reason,
 	}
 	_, err = sc.change(in.SessionID, func(s *Session) error {
 		out.OldMode = s.Mode
@@ -389,28 +431,50 @@ func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeO
 	return out, err
 }
 
-// compare lists the tool groups that a session gains and loses with the new mode. It lists
-// none where the model does not have the old mode any more.
+// compare lists what a session gains and loses with the new mode. It compares with nothing where the model
+// does not have the old mode any more.
 func (sc *scope) compare(m *Model, s *Session, out *switchModeOutput) error {
+	after := *s
+	after.Mode = out.NewMode
+	groups, err := sc.groupsOf(m, &after)
+	if err != nil {
+		return err
+	}
+	out.ToolGroups = groups
 	from, err := m.Policy.Subject(s.subject())
 	if err != nil || m.Project.Mode(s.Mode) == nil {
 		return nil
 	}
-	to := *s
-	to.Mode = out.NewMode
-	next, err := sc.groupsOf(m, &to)
+	to, err := m.Policy.Subject(after.subject())
 	if err != nil {
-		return err
+		return fail(modeNotFound, "%v", err)
 	}
-	for i, old := range m.groups(s.subject(), from, "") {
-		switch {
-		case next[i].Enabled && !old.Enabled:
-			out.GainedGroups = append(out.GainedGroups, old.Group)
-		case old.Enabled && !next[i].Enabled:
-			out.LostGroups = append(out.LostGroups, old.Group)
+	was := m.groups(s.subject(), from, "")
+	for _, g := range ir.Groups {
+		old, next := was[specGroup(g)], groups[specGroup(g)]
+		gains, loses := m.change(g, from, to)
+		if gains || next.Enabled && !old.Enabled {
+			out.GainedGroups = append(out.GainedGroups, string(g))
+		}
+		if loses || old.Enabled && !next.Enabled {
+			out.LostGroups = append(out.LostGroups, string(g))
+		}
+		if a, b := old.said(), next.said(); gains || loses || a != b {
+			out.Changes = append(out.Changes, groupChange{string(g), a, b})
 		}
 	}
 	return nil
+}
+
+// said is what may be done in a group.
+func (t *toolGroup) said() string {
+	switch {
+	case !t.Enabled:
+		return "not available"
+	case t.Limits != "":
+		return t.Limits
+	}
+	return t.Decision
 }
 
 // handsOver reports an error where a mode may not hand over to another.
@@ -447,6 +511,7 @@ type taskInfoOutput struct {
 	ModeSlug        string        `json:"mode_slug"`
 	Role            string        `json:"role,omitempty"`
 	Status          string        `json:"status"`
+	State           string        `json:"state" jsonschema:"the status in the words of the specification"`
 	Result          string        `json:"result,omitempty"`
 	CreatedAt       string        `json:"created_at"`
 	LastUsedAt      string        `json:"last_used_at"`
@@ -477,11 +542,12 @@ type taskBrief struct {
 	TaskID    string `json:"task_id"`
 	ModeSlug  string `json:"mode_slug"`
 	Status    string `json:"status"`
+	State     string `json:"state"`
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func brief(s *Session) taskBrief { return taskBrief{s.ID, s.Task, s.Mode, string(s.Status)} }
+func brief(s *Session) taskBrief { return taskBrief{s.ID, s.Task, s.Mode, string(s.Status), s.state()} }
 
 func (sc *scope) taskInfo(_ context.Context, in taskInfoInput) (*taskInfoOutput, error) {
 	s, err := sc.session(in.SessionID)
@@ -494,6 +560,7 @@ func (sc *scope) taskInfo(_ context.Context, in taskInfoInput) (*taskInfoOutput,
 		ModeSlug:        s.Mode,
 		Role:            s.Role,
 		Status:          string(s.Status),
+		State:           s.state(),
 		Result:          s.Result,
 		CreatedAt:       stamp(s.Created),
 		LastUsedAt:      stamp(s.Used),
@@ -548,17 +615,11 @@ type completeTaskOutput struct {
 	TaskID    string `json:"task_id"`
 	ModeSlug  string `json:"mode_slug"`
 	Status    string `json:"status"`
+	State     string `json:"state"`
 }
 
 func (sc *scope) completeTask(_ context.Context, in completeTaskInput) (*completeTaskOutput, error) {
-	status := Status(in.Status)
-	switch status {
-	case "":
-		status = Completed
-	case Completed, Failed, Cancelled:
-	default:
-		return nil, fail(validationError, "got status %q, want completed, failed or cancelled", in.Status)
-	}
+	status := cmp.Or(Status(in.Status), Completed)
 	if err := sc.opt.Limits.text("a result", in.Result); err != nil {
 		return nil, err
 	}
@@ -572,5 +633,5 @@ func (sc *scope) completeTask(_ context.Context, in completeTaskInput) (*complet
 	if err != nil {
 		return nil, err
 	}
-	return &completeTaskOutput{s.ID, s.Task, s.Mode, string(s.Status)}, nil
+	return &completeTaskOutput{s.ID, s.Task, s.Mode, string(s.Status), s.state()}, nil
 }

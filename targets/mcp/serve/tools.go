@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,18 +24,15 @@ import (
 // so that the model sees it.
 type tool[In, Out any] struct {
 	name, title, doc string
-	fields           map[string]string // descriptions of the input's fields, beside their tags
-	writes           bool              // changes the source
+	fields           map[string]string   // descriptions of the input's fields, beside their tags
+	enums            map[string][]string // values that fields of the input have, the only ones
+	writes           bool                // changes the source
 	handle           func(context.Context, In) (*Out, error)
 	failed           func(*Out, *refusal) bool // whether an output is a refusal; nil: never
 }
 
 // shape is the schemas of a tool, inferred once in a process.
-type shape struct {
-	in, out *jsonschema.Schema
-	// resolved validates a call's arguments; it is resolved at the first call.
-	resolved func() *jsonschema.Resolved
-}
+type shape struct{ in, out *jsonschema.Schema }
 
 var shapes sync.Map // the tool's name → *shape
 
@@ -46,15 +44,52 @@ func shapeOf[In, Out any](t tool[In, Out]) *shape {
 	for name, text := range t.fields {
 		s.in.Properties[name].Description = text
 	}
-	s.resolved = sync.OnceValue(func() *jsonschema.Resolved {
-		r, err := s.in.Resolve(nil)
-		if err != nil {
-			panic(err) // the schema is inferred from a type of this package
+	for name, values := range t.enums {
+		enumerate(s.in.Properties[name], values)
+	}
+	for _, name := range s.in.Required {
+		if p := s.in.Properties[name]; p.Type == "string" {
+			one := 1
+			p.MinLength = &one
 		}
-		return r
-	})
+	}
+	s.in.AdditionalProperties = nil // what a tool does not have, it ignores with a warning
+	s.out.Properties[warningsField] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"},
+		Description: "arguments that were ignored"}
+	fixed(s.out)
 	shapes.Store(t.name, s)
 	return s
+}
+
+// warningsField is the member of every output that names ignored arguments.
+const warningsField = "warnings"
+
+func enumerate(s *jsonschema.Schema, values []string) {
+	for _, v := range values {
+		s.Enum = append(s.Enum, v)
+	}
+}
+
+// outputs are the values that fields of outputs have, the only ones.
+var outputs = map[string][]string{
+	"source": {FromProject, FromGlobal, FromBuiltin},
+	"status": {string(Active), string(Completed), string(Failed), string(Cancelled)},
+	"state":  {statePending, string(Completed), string(Failed), string(Cancelled)},
+}
+
+// fixed adds the values of the fields of an output.
+func fixed(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	for name, p := range s.Properties {
+		if p.Type == "string" && outputs[name] != nil {
+			enumerate(p, outputs[name])
+		}
+		fixed(p)
+	}
+	fixed(s.Items)
+	fixed(s.AdditionalProperties)
 }
 
 func schemaFor[T any]() *jsonschema.Schema {
@@ -100,24 +135,35 @@ func add[In, Out any](sc *scope, t tool[In, Out]) {
 		},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in In
-		if err := decode(sh.resolved(), req.Params.Arguments, &in); err != nil {
-			res := &sdk.CallToolResult{}
-			res.SetError(fmt.Errorf("%s: %s: %w", validationError, t.name, err))
-			return res, nil
+		warnings, err := decode(t.name, sh.in, req.Params.Arguments, &in)
+		if err != nil {
+			return nil, err
 		}
-		return t.answer(ctx, in)
+		for _, w := range warnings {
+			sc.opt.Logger.Warn("an argument was ignored", "tool", t.name, "warning", w)
+		}
+		return t.answer(ctx, in, warnings)
 	})
 }
 
+// worded is an output that says itself in words, for a model and as the modes-server specification has it.
+type worded interface{ words() string }
+
+// noted is an output with the metadata of the modes-server specification.
+type noted interface{ metadata() map[string]any }
+
 // answer calls the handler and writes what it returns as a result or an error of the
 // protocol.
-func (t *tool[In, Out]) answer(ctx context.Context, in In) (*sdk.CallToolResult, error) {
+func (t *tool[In, Out]) answer(ctx context.Context, in In, warnings []string) (*sdk.CallToolResult, error) {
 	out, err := t.handle(ctx, in)
 	no, isRefusal := errors.AsType[*refused](err)
 	switch {
 	case isRefusal && out == nil: // the refusal is all that there is to answer
 		b, err := json.Marshal(no.refusal)
-		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(b)}}}, err
+		return &sdk.CallToolResult{
+			IsError: true,
+			Content: []sdk.Content{&sdk.TextContent{Text: no.words()}, &sdk.TextContent{Text: string(b)}},
+		}, err
 	case err != nil && !isRefusal:
 		return nil, wire(err)
 	}
@@ -127,27 +173,57 @@ func (t *tool[In, Out]) answer(ctx context.Context, in In) (*sdk.CallToolResult,
 	}
 	res := &sdk.CallToolResult{IsError: t.failed != nil && t.failed(out, why)}
 	b, err := json.Marshal(out)
+	if err == nil && len(warnings) > 0 {
+		var list []byte
+		list, err = json.Marshal(warnings)
+		b = fmt.Appendf(bytes.TrimSuffix(b, []byte("}")), `,"%s":%s}`, warningsField, list)
+		b = bytes.Replace(b, []byte("{,"), []byte("{"), 1)
+	}
 	if err != nil {
 		return nil, fail(internalError, "%v", err)
 	}
-	res.StructuredContent, res.Content = json.RawMessage(b), []sdk.Content{&sdk.TextContent{Text: string(b)}}
+	res.StructuredContent = json.RawMessage(b)
+	if w, ok := any(out).(worded); ok {
+		res.Content = append(res.Content, &sdk.TextContent{Text: strings.TrimRight(w.words(), "\n")})
+	}
+	for _, w := range warnings {
+		res.Content = append(res.Content, &sdk.TextContent{Text: "Warning: " + w})
+	}
+	res.Content = append(res.Content, &sdk.TextContent{Text: string(b)})
+	if n, ok := any(out).(noted); ok {
+		res.Meta = sdk.Meta{metadataKey: n.metadata()}
+	}
 	return res, nil
 }
 
-// decode reads a tool's arguments and validates them by its schema. No arguments are an
-// empty object.
-func decode(schema *jsonschema.Resolved, args json.RawMessage, in any) error {
-	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
-		args = []byte("{}")
+// metadataKey is where a tool's handler leaves the metadata of its result until withMetadata puts it in place.
+const metadataKey = "modec.dev/metadata"
+
+// result is that of a tool, with the metadata of the modes-server specification beside what the protocol has.
+type result struct {
+	*sdk.CallToolResult
+	metadata any
+}
+
+// withMetadata puts the metadata of a result in its place.
+func withMetadata(res sdk.Result) sdk.Result {
+	r, ok := res.(*sdk.CallToolResult)
+	if !ok || r == nil || r.Meta[metadataKey] == nil {
+		return res
 	}
-	var v any
-	if err := json.Unmarshal(args, &v); err != nil {
-		return fmt.Errorf("got arguments that are not JSON: %w", err)
+	out := &result{r, r.Meta[metadataKey]}
+	delete(r.Meta, metadataKey)
+	return out
+}
+
+// MarshalJSON writes the result of the protocol and the metadata.
+func (r *result) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(r.CallToolResult)
+	if err != nil {
+		return nil, err
 	}
-	if err := schema.Validate(v); err != nil {
-		return err
-	}
-	return json.Unmarshal(args, in)
+	more, err := json.Marshal(r.metadata)
+	return fmt.Appendf(bytes.TrimSuffix(b, []byte("}")), `,"metadata":%s}`, more), err
 }
 
 // wire returns any error as an error of the protocol.
@@ -182,9 +258,11 @@ func (sc *scope) tools() {
 // modeTools registers the tools that describe modes, roles and servers.
 func (sc *scope) modeTools() {
 	add(sc, tool[listModesInput, listModesOutput]{
-		name:   "list_modes",
-		title:  "List modes",
-		doc:    "Lists the modes of the project, the user and modec, with where each comes from.",
+		name:  "list_modes",
+		title: "List modes",
+		doc: "Lists the modes of the project, the user and modec, with where each comes from and what " +
+			"restricts it.",
+		enums:  map[string][]string{"source": {FromBuiltin, FromGlobal, FromProject, "all"}},
 		handle: sc.listModes,
 	})
 	add(sc, tool[modeInfoInput, modeInfo]{
@@ -238,6 +316,7 @@ func (sc *scope) taskTools() {
 		name:   "complete_task",
 		title:  "End a task",
 		doc:    "Ends a task as completed, failed or cancelled.",
+		enums:  map[string][]string{"status": {string(Completed), string(Failed), string(Cancelled)}},
 		handle: sc.completeTask,
 	})
 }
@@ -300,14 +379,13 @@ type modeBrief struct {
 	Description string   `json:"description,omitempty"`
 	WhenToUse   string   `json:"when_to_use,omitempty"`
 	Groups      []string `json:"groups" jsonschema:"the tool groups in which the mode may do anything"`
+	// ToolGroups say what restricts each.
+	ToolGroups toolGroups `json:"tool_groups"`
+
+	brief []string // the groups in words
 }
 
 func (sc *scope) listModes(_ context.Context, in listModesInput) (*listModesOutput, error) {
-	switch in.Source {
-	case "", "all", FromBuiltin, FromGlobal, FromProject:
-	default:
-		return nil, fail(validationError, "got source %q, want builtin, global, project or all", in.Source)
-	}
 	m := sc.Model()
 	out := &listModesOutput{Modes: []modeBrief{}}
 	if why := sc.broken.Load(); why != nil {
@@ -319,11 +397,18 @@ func (sc *scope) listModes(_ context.Context, in listModesInput) (*listModesOutp
 		if in.Source != "" && in.Source != "all" && in.Source != source {
 			continue
 		}
-		c, err := m.config(md)
+		i, err := m.info(md)
 		if err != nil {
 			return nil, err
 		}
-		out.Modes = append(out.Modes, modeBrief{md.Slug, md.Name, source, md.Description, md.WhenToUse, c.Groups})
+		b := modeBrief{Slug: md.Slug, Name: md.Name, Source: source, Description: md.Description,
+			WhenToUse: md.WhenToUse, Groups: []string{}, ToolGroups: i.ToolGroups, brief: i.ToolGroups.enabled()}
+		for _, g := range ir.Groups {
+			if i.ToolGroups[specGroup(g)].Enabled {
+				b.Groups = append(b.Groups, string(g))
+			}
+		}
+		out.Modes = append(out.Modes, b)
 	}
 	return out, nil
 }
@@ -343,25 +428,6 @@ func (sc *scope) modeInfo(_ context.Context, in modeInfoInput) (*modeInfo, error
 		return m.infoWithPrompt(md)
 	}
 	return m.info(md)
-}
-
-func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput, error) {
-	m := sc.Model()
-	ref, s, err := sc.subject(m, in.SessionID, in.Mode, in.Role)
-	var no *refused
-	switch {
-	case in.ToolName == "":
-		return nil, fail(validationError, "got an empty tool_name, want a tool of an agent, or a group")
-	case errors.As(err, &no):
-		return answer(ref, &in, judgement{no.Result, "mode"}), nil
-	case err != nil:
-		return nil, err
-	}
-	j, err := m.judge(ref, s, &in)
-	if err != nil {
-		return nil, err
-	}
-	return answer(ref, &in, j), nil
 }
 
 // subject returns whom a question is about, with what decides for it. It refuses a role

@@ -2,6 +2,9 @@ package serve
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +17,16 @@ import (
 
 // validateInput asks whether a tool may be used on something.
 type validateInput struct {
-	SessionID  string `json:"session_id,omitempty" jsonschema:"the session that asks; or name a mode"`
-	Mode       string `json:"mode,omitempty" jsonschema:"a mode's slug, without a session"`
-	Role       string `json:"role,omitempty" jsonschema:"a role's name, alone or beside the mode"`
-	ToolName   string `json:"tool_name"` // described by validateFields
+	SessionID string `json:"session_id,omitempty" jsonschema:"the session that asks; or name a mode"`
+	Mode      string `json:"mode,omitempty" jsonschema:"a mode's slug, without a session"`
+	Role      string `json:"role,omitempty" jsonschema:"a role's name, alone or beside the mode"`
+	callInput
+	Calls []callInput `json:"calls,omitempty" jsonschema:"several calls at once, in the place of the fields above"`
+}
+
+// callInput is a call that somebody asks about.
+type callInput struct {
+	ToolName   string `json:"tool_name,omitempty"` // described by validateFields
 	FilePath   string `json:"file_path,omitempty" jsonschema:"the path that is read or edited, relative or absolute"`
 	Command    string `json:"command,omitempty" jsonschema:"the line of a tool that runs commands"`
 	Server     string `json:"server,omitempty" jsonschema:"the MCP server of use_mcp_tool, access_mcp_resource and mcp"`
@@ -32,22 +41,213 @@ var validateFields = map[string]string{
 		"mcp__SERVER__TOOL), or a group (read, edit, command, web, mcp, modes)",
 }
 
-// validateOutput is the answer.
+// validateOutput is the answer: for several calls the lowest decision, and that of each.
 type validateOutput struct {
+	validated
+	Calls []validated `json:"calls,omitempty" jsonschema:"the answer for each of the calls, in their order"`
+}
+
+// validated is the answer for a call.
+type validated struct {
 	Allowed          bool   `json:"allowed" jsonschema:"whether it may happen, perhaps after a person's approval"`
 	Decision         string `json:"decision" jsonschema:"deny, ask or allow"`
 	RequiresApproval bool   `json:"requires_approval" jsonschema:"whether a person has to approve it first"`
-	ToolName         string `json:"tool_name"`
+	ToolName         string `json:"tool_name,omitempty"`
 	Mode             string `json:"mode,omitempty"`
 	Role             string `json:"role,omitempty"`
 
 	// Restriction is what refuses.
 	Restriction string `json:"restriction,omitempty" jsonschema:"tool_group, file, command, host, server or mode"`
-	Rule        string `json:"rule" jsonschema:"the rule that decided"`
+	Rule        string `json:"rule,omitempty" jsonschema:"the rule that decided"`
 	Place       string `json:"place,omitempty" jsonschema:"where the rule is written"`
 	Code        string `json:"code,omitempty" jsonschema:"TOOL_RESTRICTION_ERROR or FILE_RESTRICTION_ERROR, if refused"`
 	SpecCode    int    `json:"spec_code,omitempty"`
 	Reason      string `json:"reason" jsonschema:"the answer as a sentence"`
+
+	AllowedPatterns []string `json:"allowed_patterns,omitempty" jsonschema:"what the same tool may be used on"`
+	AllowedInModes  []string `json:"allowed_in_modes,omitempty" jsonschema:"modes to switch to in which the call may happen"`
+
+	about string // what a refusal is about, as its author wrote it
+}
+
+// words says the answer for a person and a model.
+func (v *validated) words() string {
+	name := "mode '" + v.Mode + "'"
+	if v.Mode == "" {
+		name = "role '" + v.Role + "'"
+	}
+	switch {
+	case v.Allowed && v.RequiresApproval:
+		return fmt.Sprintf("✓ Tool '%s' is allowed in %s after a person's approval\n\n%s.", v.ToolName, name, v.Reason)
+	case v.Allowed:
+		return fmt.Sprintf("✓ Tool '%s' is allowed in %s\n\n%s.", v.ToolName, name, v.Reason)
+	}
+	text := fmt.Sprintf("✗ Tool '%s' is restricted in %s\n\n", v.ToolName, name)
+	if v.Restriction == "file" && len(v.AllowedPatterns) > 0 {
+		text += fmt.Sprintf("File '%s' does not match allowed pattern: %s\n\n", v.about, listed(v.AllowedPatterns))
+	} else if len(v.AllowedPatterns) > 0 {
+		text += "Allowed is: " + listed(v.AllowedPatterns) + "\n\n"
+	}
+	text += v.Reason + "."
+	if modes := v.AllowedInModes; len(modes) > 0 {
+		text += "\nIt may happen in " + listed(modes) + ": use switch_mode first."
+	}
+	return text
+}
+
+func (o *validateOutput) words() string {
+	if len(o.Calls) == 0 {
+		return o.validated.words()
+	}
+	texts := []string{o.Reason + "."}
+	for i := range o.Calls {
+		texts = append(texts, fmt.Sprintf("%d. %s", i+1, o.Calls[i].words()))
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func (o *validateOutput) metadata() map[string]any {
+	out := map[string]any{"allowed": o.Allowed, "tool_name": o.ToolName, "mode": o.Mode, "error": nil}
+	if !o.Allowed {
+		out["error"], out["restriction"] = o.Reason, o.Rule
+		if len(o.AllowedPatterns) > 0 {
+			out["restriction"] = strings.Join(o.AllowedPatterns, ", ")
+		}
+	}
+	return out
+}
+
+// mostCalls is how many calls one question is about at most.
+const mostCalls = 100
+
+// validate answers a question about one call or several.
+func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput, error) {
+	m := sc.Model()
+	calls := in.Calls
+	switch {
+	case len(calls) == 0:
+		calls = []callInput{in.callInput}
+	case in.callInput != callInput{}:
+		return nil, fail(validationError, "validate_tool_use: got tool_name beside calls, want one of them")
+	case len(calls) > mostCalls:
+		return nil, fail(limitReached, "got %d calls, want at most %d", len(calls), mostCalls)
+	}
+	for i, c := range calls {
+		if field := "tool_name"; c.ToolName == "" {
+			if len(in.Calls) > 0 {
+				field = fmt.Sprintf("calls[%d].tool_name", i)
+			}
+			return nil, failData(validationError, map[string]any{"field": field},
+				"validate_tool_use: got no %s, want a tool of an agent, or a group", field)
+		}
+	}
+	ref, s, err := sc.subject(m, in.SessionID, in.Mode, in.Role)
+	no, isRefusal := errors.AsType[*refused](err)
+	if err != nil && !isRefusal {
+		return nil, err
+	}
+	out := &validateOutput{}
+	for _, c := range calls {
+		var v *validated
+		if isRefusal {
+			v = answer(ref, &c, judgement{no.Result, "mode"})
+		} else {
+			j, err := m.judge(ref, s, &c)
+			if err != nil {
+				return nil, err
+			}
+			if v = answer(ref, &c, j); !v.Allowed {
+				sc.instead(m, ref, s, &c, v)
+			}
+		}
+		if !v.Allowed {
+			sc.opt.Logger.Info("a call is refused", "tool", c.ToolName, "subject", ref.String(), "rule", v.Rule)
+		}
+		out.Calls = append(out.Calls, *v)
+	}
+	if len(in.Calls) == 0 {
+		return &validateOutput{validated: out.Calls[0]}, nil
+	}
+	out.join(ref)
+	return out, nil
+}
+
+// join sums several answers up: all may happen, or one of them decides.
+func (o *validateOutput) join(ref ir.SubjectRef) {
+	o.validated = validated{Allowed: true, Decision: ir.Allow.String(), Mode: ref.Mode, Role: ref.Role}
+	refused := 0
+	for _, c := range o.Calls {
+		switch {
+		case !c.Allowed:
+			if refused++; o.Allowed {
+				o.Rule, o.Place, o.Code, o.SpecCode, o.Restriction = c.Rule, c.Place, c.Code, c.SpecCode, c.Restriction
+			}
+			o.Allowed, o.Decision = false, c.Decision
+		case c.RequiresApproval && o.Allowed:
+			o.Decision = c.Decision
+		}
+	}
+	o.RequiresApproval = o.Allowed && o.Decision == ir.Ask.String()
+	if o.Reason = fmt.Sprintf("All of the %d calls may happen", len(o.Calls)); refused > 0 {
+		o.Reason = fmt.Sprintf("%d of the %d calls are refused", refused, len(o.Calls))
+	}
+}
+
+// instead says what a refused call may be used on, and in which other modes it may happen.
+func (sc *scope) instead(m *Model, ref ir.SubjectRef, s *policy.Subject, in *callInput, out *validated) {
+	t, _, _ := m.tool(in.ToolName)
+	out.about = object(in)
+	switch t.Group {
+	case "":
+	case ir.MCP:
+		out.AllowedPatterns = m.allowedTools(s)
+	case ir.Modes:
+		for _, slug := range m.Project.ModeNames() {
+			if s.Decide(policy.Action{Group: ir.Modes, Arg: slug}).Decision > ir.Deny {
+				out.AllowedPatterns = append(out.AllowedPatterns, slug)
+			}
+		}
+	default:
+		if rules := byRule(s, t.Group); s.Default(t.Group).Decision == ir.Deny {
+			out.AllowedPatterns = slices.Concat(rules[ir.Allow], rules[ir.Ask])
+		}
+	}
+	if ref.Mode == "" || sc.mode != "" {
+		return
+	}
+	for i := range m.Project.Modes {
+		slug := m.Project.Modes[i].Slug
+		if slug == ref.Mode || enters(m, ref.Role, slug) != nil || handsOver(m, ref, slug) != nil {
+			continue
+		}
+		other := ir.SubjectRef{Mode: slug, Role: ref.Role}
+		s, err := m.Policy.Subject(other)
+		if err != nil {
+			continue
+		}
+		if j, err := m.judge(other, s, in); err == nil && j.Decision > ir.Deny {
+			out.AllowedInModes = append(out.AllowedInModes, slug)
+		}
+		if len(out.AllowedInModes) == mostNamed {
+			break
+		}
+	}
+}
+
+// allowedTools are the tools of servers that a subject may use, as SERVER:TOOL.
+func (m *Model) allowedTools(s *policy.Subject) (out []string) {
+	for _, name := range m.servers(s) {
+		rules := serverRules(s, m.Project.Server(name))
+		for _, t := range rules.Tools {
+			if t.Decision != ir.Deny.String() {
+				out = append(out, name+":"+t.Name)
+			}
+		}
+		if rules.OtherTools != ir.Deny.String() {
+			out = append(out, name+":*")
+		}
+	}
+	return out
 }
 
 // tool describes a tool by the name that any agent has for it, or a group by its own
@@ -78,7 +278,7 @@ type judgement struct {
 
 // judge decides a question for a subject. What is refused with the whole group is the
 // group's restriction.
-func (m *Model) judge(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (judgement, error) {
+func (m *Model) judge(ref ir.SubjectRef, s *policy.Subject, in *callInput) (judgement, error) {
 	j, err := m.judgeCall(ref, s, in)
 	if t, _, _ := m.tool(in.ToolName); err == nil && t.Group != "" && j.Decision == ir.Deny {
 		if r, _ := m.most(ref, s, t.Group); r.Decision == ir.Deny {
@@ -101,7 +301,7 @@ var about = map[ir.Group]string{
 
 // judgeCall judges a call as the agent's hook does where its target can, and else as the
 // policy says.
-func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInput) (judgement, error) {
+func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *callInput) (judgement, error) {
 	t, judge, known := m.tool(in.ToolName)
 	if !known {
 		return judgement{s.UnknownTool(), "tool_group"}, nil
@@ -124,7 +324,7 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *validateInpu
 }
 
 // check refuses arguments that no tool of a group can have.
-func (in *validateInput) check(g ir.Group) error {
+func (in *callInput) check(g ir.Group) error {
 	if strings.ContainsRune(in.FilePath, 0) {
 		return fail(validationError, "got a NUL in file_path, want a path")
 	}
@@ -137,12 +337,12 @@ func (in *validateInput) check(g ir.Group) error {
 }
 
 // names reports whether a question names what a tool of a group is to be used on.
-func (in *validateInput) names(g ir.Group) bool {
+func (in *callInput) names(g ir.Group) bool {
 	return in.call(g) != contract.ToolCall{Tool: in.ToolName}
 }
 
 // call returns the question as a call of a tool of a group.
-func (in *validateInput) call(g ir.Group) contract.ToolCall {
+func (in *callInput) call(g ir.Group) contract.ToolCall {
 	c := contract.ToolCall{Tool: in.ToolName}
 	switch g {
 	case ir.Read, ir.Edit:
@@ -161,7 +361,7 @@ func (in *validateInput) call(g ir.Group) contract.ToolCall {
 
 // judgeNeutral judges a call by the policy alone.
 func (m *Model) judgeNeutral(
-	ref ir.SubjectRef, s *policy.Subject, t contract.Tool, in *validateInput,
+	ref ir.SubjectRef, s *policy.Subject, t contract.Tool, in *callInput,
 ) (judgement, error) {
 	decide := func(a policy.Action) (judgement, error) { return judgement{s.Decide(a), about[a.Group]}, nil }
 	switch g := t.Group; {
@@ -271,12 +471,12 @@ var verbs = map[ir.Decision]string{
 
 // answer writes a judgement as the tool's output. What is left to the agent is an ask: what
 // the agent does with it by itself is not known here.
-func answer(ref ir.SubjectRef, in *validateInput, j judgement) *validateOutput {
+func answer(ref ir.SubjectRef, in *callInput, j judgement) *validated {
 	decision := j.Decision
 	if decision == ir.Agent {
 		decision = ir.Ask
 	}
-	out := &validateOutput{
+	out := &validated{
 		Allowed:          decision > ir.Deny,
 		Decision:         decision.String(),
 		RequiresApproval: decision == ir.Ask,
@@ -319,7 +519,7 @@ func placeOf(p diag.Pos) string {
 }
 
 // object returns what a question is about, as its author wrote it.
-func object(in *validateInput) string {
+func object(in *callInput) string {
 	switch {
 	case in.FilePath != "":
 		return in.FilePath

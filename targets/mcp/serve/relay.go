@@ -1,0 +1,316 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// relay passes a request on to a handler of the SDK, and the answer back as the protocol has it: messages
+// keep their ids, every error is JSON and has a code, and a client that does not read its stream delays
+// nobody else.
+func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		if r.Method == http.MethodGet {
+			stream(next, &answers{ResponseWriter: w}, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if tooBig, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil,
+			fail(invalidRequest, "got a body of more than %d bytes", tooBig.Limit))
+		return
+	} else if err != nil {
+		refuseHTTP(w, http.StatusBadRequest, nil, fail(invalidRequest, "the body did not come whole"))
+		return
+	}
+	a := &answers{ResponseWriter: w, faults: map[string]*jsonrpc.Error{}, modern: isModern(r)}
+	body, listens, bad, err := a.take(body)
+	if bad != nil {
+		refuseHTTP(w, http.StatusBadRequest, idOf(body), bad)
+		return
+	}
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if listens {
+		stream(next, a, r)
+		return
+	}
+	next.ServeHTTP(a, r)
+}
+
+// isModern reports whether a request is of a revision without sessions.
+func isModern(r *http.Request) bool { return r.Header.Get("Mcp-Protocol-Version") >= statelessSince }
+
+// refuseHTTP answers with an error of the protocol.
+func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, e *jsonrpc.Error) {
+	if id == nil {
+		id = noID
+	}
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(status)
+	_, _ = w.Write(errorMessage(id, e))
+}
+
+// answers writes what the SDK answers.
+type answers struct {
+	http.ResponseWriter
+	faults map[string]*jsonrpc.Error // of the requests, by their ids
+	modern bool
+	// one is the only request of a body, nil where there are several or none.
+	one *message
+
+	plain  int  // the status of an error in words, which is written with them; 0: none
+	events bool // an event stream
+}
+
+// take reads the messages of a body. It returns the body as the SDK is to read it, whether a request of
+// it listens, and an error where it is not of the protocol.
+func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Error, err error) {
+	var parts []json.RawMessage
+	switch trimmed := bytes.TrimSpace(body); {
+	case len(trimmed) == 0:
+		return body, false, fail(invalidRequest, "got an empty body, want a message"), nil
+	case !json.Valid(trimmed):
+		return nil, false, fail(parseError, "got a body that is not JSON"), nil
+	case trimmed[0] == '[':
+		err = json.Unmarshal(trimmed, &parts)
+		if len(parts) == 0 {
+			return nil, false, fail(invalidRequest, "got a list without messages"), nil
+		}
+	default:
+		parts = []json.RawMessage{trimmed}
+	}
+	for i, p := range parts {
+		m, err := readMessage(p)
+		if err == nil {
+			_, err = m.decode()
+		}
+		if err != nil {
+			return p, false, fail(invalidRequest, "got JSON that is not a message: %v", err), nil
+		}
+		if m.fault != nil && m.id != nil {
+			a.faults[rawKey(m.id)] = m.fault
+		}
+		parts[i] = m.data
+		listens = listens || bytes.Contains(m.data, []byte(untilTold))
+		if len(parts) == 1 {
+			a.one = &m
+		}
+	}
+	if body = bytes.TrimSpace(body); body[0] != '[' {
+		return parts[0], listens, nil, err
+	}
+	own, err = json.Marshal(parts)
+	return own, listens, nil, err
+}
+
+// WriteHeader keeps the status of an error in words until they come.
+func (a *answers) WriteHeader(status int) {
+	h := a.Header()
+	switch kind := h.Get("Content-Type"); {
+	case status >= http.StatusBadRequest && strings.HasPrefix(kind, "text/plain"):
+		a.plain = status
+		return
+	case strings.HasPrefix(kind, "text/event-stream"):
+		a.events = true
+	default:
+		h.Del("Content-Length")
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write passes messages on. It takes each write as whole events, or as a whole body.
+func (a *answers) Write(data []byte) (int, error) {
+	if a.plain != 0 {
+		status := a.plain
+		a.plain = 0
+		a.refuse(status, strings.TrimSpace(string(data)))
+		return len(data), nil
+	}
+	out := data
+	switch kind := a.Header().Get("Content-Type"); {
+	case a.events || strings.HasPrefix(kind, "text/event-stream"):
+		a.events = true
+		out = a.eventsOf(data)
+	case strings.HasPrefix(kind, jsonType):
+		out = a.bodyOf(data)
+	}
+	if _, err := a.ResponseWriter.Write(out); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// bodyOf mends the messages of a body.
+func (a *answers) bodyOf(data []byte) []byte {
+	var parts []json.RawMessage
+	if data[0] != '[' {
+		return mended(data, a.faults)
+	}
+	if json.Unmarshal(data, &parts) != nil {
+		return data
+	}
+	for i, p := range parts {
+		parts[i] = mended(p, a.faults)
+	}
+	out, err := json.Marshal(parts)
+	if err != nil {
+		return data
+	}
+	return out
+}
+
+// eventsOf mends the messages of events.
+func (a *answers) eventsOf(data []byte) []byte {
+	const field = "data: "
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for i, l := range lines {
+		if text, ok := bytes.CutPrefix(bytes.TrimSuffix(l, []byte("\n")), []byte(field)); ok && len(text) > 0 {
+			lines[i] = fmt.Appendf(nil, "%s%s\n", field, mended(text, a.faults))
+		}
+	}
+	return bytes.Join(lines, nil)
+}
+
+// refuse writes an error of the SDK that is none of the protocol: a client reads why as from any other
+// answer. What only the method or its parameters are to blame for has no status of HTTP in the revisions
+// that have sessions.
+func (a *answers) refuse(status int, words string) {
+	var e *jsonrpc.Error
+	var id json.RawMessage
+	if a.one != nil {
+		id = a.one.id
+	}
+	if status == http.StatusBadRequest && id != nil {
+		e = a.one.fault
+	}
+	if e != nil && !a.modern {
+		status = http.StatusOK
+	}
+	if e == nil {
+		e = fail(invalidRequest, "%s", words)
+		if _, of := aboutGo(words); of {
+			e = fail(invalidRequest, "got a message that cannot be read")
+		}
+	}
+	h := a.Header()
+	h.Del("Content-Length")
+	refuseHTTP(a.ResponseWriter, status, id, e)
+}
+
+// Unwrap returns the writer below.
+func (a *answers) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Flush sends what was written.
+func (a *answers) Flush() { _ = http.NewResponseController(a.ResponseWriter).Flush() }
+
+// mostUnread is how many bytes of a stream wait for a client that does not read it.
+const mostUnread = 256 << 10
+
+// stream serves a stream of events. What is written waits for the client in a goroutine of its own, so that
+// nobody else waits for it; the stream of a client that does not read ends.
+func stream(next http.Handler, a *answers, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	q := &queue{ResponseWriter: a.ResponseWriter, end: cancel, done: make(chan struct{})}
+	q.more.L = &q.mu
+	go q.run()
+	a.ResponseWriter = q
+	next.ServeHTTP(a, r.WithContext(ctx))
+	q.close()
+}
+
+// queue is a writer that does not wait for who reads.
+type queue struct {
+	http.ResponseWriter
+	end  func() // of the request
+	done chan struct{}
+
+	mu     sync.Mutex
+	more   sync.Cond
+	waits  []byte
+	flush  bool
+	status int
+	closed bool
+}
+
+var errUnread = errors.New("the client does not read its stream")
+
+func (q *queue) WriteHeader(status int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.status = status
+	q.more.Signal()
+}
+
+func (q *queue) Write(data []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.waits)+len(data) > mostUnread {
+		q.end()
+		return 0, errUnread
+	}
+	q.waits = append(q.waits, data...)
+	q.more.Signal()
+	return len(data), nil
+}
+
+// Flush is what a response's controller calls.
+func (q *queue) Flush() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flush = true
+	q.more.Signal()
+}
+
+// run writes what waits.
+func (q *queue) run() {
+	defer close(q.done)
+	control := http.NewResponseController(q.ResponseWriter)
+	for {
+		q.mu.Lock()
+		for len(q.waits) == 0 && !q.flush && q.status == 0 && !q.closed {
+			q.more.Wait()
+		}
+		data, flush, status, closed := q.waits, q.flush, q.status, q.closed
+		q.waits, q.flush, q.status = nil, false, 0
+		q.mu.Unlock()
+		if status != 0 {
+			q.ResponseWriter.WriteHeader(status)
+		}
+		if len(data) > 0 {
+			if _, err := q.ResponseWriter.Write(data); err != nil {
+				q.end()
+			}
+		}
+		if flush && control.Flush() != nil {
+			q.end()
+		}
+		if closed && len(data) == 0 && status == 0 {
+			return
+		}
+	}
+}
+
+// close writes what is left, if the client reads it.
+func (q *queue) close() {
+	_ = http.NewResponseController(q.ResponseWriter).SetWriteDeadline(time.Now().Add(patience))
+	q.mu.Lock()
+	q.closed = true
+	q.more.Signal()
+	q.mu.Unlock()
+	<-q.done
+}
