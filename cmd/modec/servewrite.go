@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/targets/mcp/serve"
 )
@@ -38,6 +41,9 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 		Env                map[string]string `json:"env,omitempty"`
 	}
 	all := map[string]role{}
+	if err := l.reveal(ctx, roles); err != nil {
+		return nil, err
+	}
 	for _, r := range roles {
 		out := role{Description: r.Description, PermissionMode: r.PermissionMode, AllowedTools: r.AllowedTools,
 			DisallowedTools: r.DisallowedTools, AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
@@ -60,6 +66,37 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 		return diags
 	}
 	return l.change(ctx, servedFile{"roles.cue", "roles", all}, check)
+}
+
+// reveal puts the values of environments in the places of those that callers do not see: who lists roles and sets
+// them again does not know them.
+func (l *modelLoader) reveal(ctx context.Context, roles []serve.RoleInput) error {
+	hidden := func(r serve.RoleInput) bool {
+		return slices.Contains(slices.Collect(maps.Values(r.Env)), serve.Hidden)
+	}
+	if !slices.ContainsFunc(roles, hidden) {
+		return nil
+	}
+	now, diags := compiler.Open(ctx, l.request())
+	if diags.HasErrors() {
+		return errors.New(diags[0].String())
+	}
+	for i, r := range roles {
+		if !hidden(r) {
+			continue
+		}
+		env := maps.Clone(r.Env)
+		for name, value := range env {
+			have := now.Project.Role(r.Name)
+			if value == serve.Hidden && (have == nil || have.Env[name] == "") {
+				return fmt.Errorf("the value of %s of role %q is not known; send it", name, r.Name)
+			} else if value == serve.Hidden {
+				env[name] = have.Env[name]
+			}
+		}
+		roles[i].Env = env
+	}
+	return nil
 }
 
 // SetRestrictions writes a mode's MCP restrictions into a file of their own.
@@ -159,8 +196,21 @@ type servedFile struct {
 // the project with it.
 type acceptance func(without, with *compiler.Result, file string) diag.List
 
-// change puts a file into the source if the whole project compiles with it and check
-// reports nothing. It serves the project then.
+// proves verifies what a project compiles to. Subjects that did not change since they were verified last are not
+// compared again.
+func (l *modelLoader) proves(ctx context.Context, res *compiler.Result) diag.List {
+	place, memory := l.verified(res, false)
+	_, diags := res.VerifyBy(ctx, compiler.Verification{Seed: verifySeed, Memory: memory})
+	if memory != nil {
+		if data := memory.Bytes(); data != nil {
+			record.Write(place, data)
+		}
+	}
+	return diags
+}
+
+// change puts a file into the source if the whole project compiles with it, no artifact permits more than it
+// says, and check reports nothing. It serves the project then.
 func (l *modelLoader) change(ctx context.Context, what servedFile, check acceptance) (*serve.Written, error) {
 	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
@@ -209,6 +259,9 @@ func (l *modelLoader) change(ctx context.Context, what servedFile, check accepta
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	if list := check(without, with, file.Path); list.HasErrors() {
+		return &serve.Written{Diagnostics: list}, nil
+	}
+	if list := l.proves(ctx, with); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed

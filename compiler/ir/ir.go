@@ -302,6 +302,9 @@ type Role struct {
 	Principals Principals       `json:"principals,omitempty"`
 	Native     []NativeRule     `json:"nativeRules,omitempty"` // rules for one agent alone
 	Extra      map[string]Extra `json:"extra,omitempty"`
+	// Written are the role's own rules in the grammars of agents, as they stand in the source. They are in Can
+	// and Native too; nothing decides by them, and a compiled model does not have them.
+	Written []NativeRule `json:"-"`
 }
 
 // Principals are the people and programs that a server knows by a verified token.

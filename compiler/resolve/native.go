@@ -33,6 +33,7 @@ func (r *resolver) nativeRules(s *subject) {
 }
 
 func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decision, n *source.Node, at string) {
+	s.written = append(s.written, ir.NativeRule{Target: dialect.Name(), Decision: d, Text: n.Text, Pos: n.Pos})
 	inv := inventory{r, n.Pos, at, dialect.Name()}
 	neutral, ok, err := dialect.TranslateRule(n.Text, d, inv)
 	switch {

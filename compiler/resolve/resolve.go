@@ -68,6 +68,7 @@ type subject struct {
 	fields  map[string]source.Field // inherited fields that were looked up
 	sugar   []sugarRule             // its native rules that the neutral vocabulary can express
 	native  []ir.NativeRule         // its other native rules
+	written []ir.NativeRule         // all of them, as they stand in the source
 }
 
 // walkState is the state of a subject in the walk over parents.

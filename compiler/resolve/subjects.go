@@ -138,6 +138,7 @@ func (r *resolver) role(s *subject) ir.Role {
 	mode := r.inherited(s, "permissionMode")
 	role := ir.Role{
 		Name: s.name, Pos: s.pos, Can: s.can, PermissionMode: text(mode), Native: s.native,
+		Written:     s.written,
 		Description: text(r.inherited(s, "description")),
 		Env:         textMap(r.inherited(s, "env")),
 		Extra:       decodeExtra(r.inherited(s, "extra")),

@@ -500,9 +500,8 @@ func (m *Model) pathPattern(md *ir.Mode) string {
 	return ""
 }
 
-// Role is a role in the form of the specification of roles: what a command line's flags
-// carry of it.
-type Role struct {
+// roleFlags are what the flags of a command line carry of a role.
+type roleFlags struct {
 	Name               string            `json:"name"`
 	Description        string            `json:"description"`
 	PermissionMode     string            `json:"permission_mode,omitempty"`
@@ -514,8 +513,8 @@ type Role struct {
 }
 
 // flagsOf writes a role as the first target whose agent takes one by flags compiles it.
-func (m *Model) flagsOf(r *ir.Role) (*Role, error) {
-	out := &Role{Name: r.Name, Description: r.Description, PermissionMode: r.PermissionMode,
+func (m *Model) flagsOf(r *ir.Role) (*roleFlags, error) {
+	out := &roleFlags{Name: r.Name, Description: r.Description, PermissionMode: r.PermissionMode,
 		AppendSystemPrompt: r.AppendSystemPrompt, Env: r.Env}
 	for _, t := range m.targets {
 		compiler, ok := t.(contract.FlagRoles)

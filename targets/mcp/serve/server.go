@@ -186,7 +186,7 @@ func (s *Server) prepare(m *Model) {
 		r := &m.Project.Roles[i]
 		hidden := map[string]string{}
 		for name := range r.Env {
-			hidden[name] = "***"
+			hidden[name] = Hidden
 		}
 		if len(hidden) > 0 {
 			r.Env = hidden

@@ -373,13 +373,23 @@ func TestLists(t *testing.T) {
 	if len(roles.Roles) != 2 || roles.Roles[0].Name != "dev" || roles.Roles[0].Description != "Works." {
 		t.Errorf("got %+v", roles)
 	}
-	fails(t, cs, "list_roles", map[string]any{"project": "else"}, validationError)
+	fails(t, cs, "list_roles", map[string]any{"project": "else"}, projectNotFound)
 	servers, _ := call[serversOutput](t, cs, "list_servers_for_mode", map[string]any{"mode_slug": "architect"})
 	if len(servers.Servers) != 1 || servers.Servers[0].Tools[0].Decision != "deny" || servers.Servers[0].Tools[1].Decision != "allow" {
 		t.Errorf("got %+v", servers)
 	}
-	r, _ := call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": map[string]any{"allowedTools": []any{map[string]any{"serverName": "github", "toolName": "list_*"}}, "allowedServers": []string{"nobody"}}})
+	r, _ := call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": map[string]any{"allowedTools": []any{map[string]any{"serverName": "github", "toolName": "list_*"}}, "allowedServers": []string{"no*"}}})
 	if !r.Valid || len(r.Problems) != 1 || r.Problems[0].Code != "matches-nothing" || len(r.Servers) != 0 {
+		t.Errorf("got %+v", r)
+	}
+	for _, restrictions := range []map[string]any{{"disallowedServers": []string{"nobody"}}, {"allowedTools": []any{map[string]any{"serverName": "nobody", "toolName": "x"}}}} {
+		r, _ = call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": restrictions})
+		if r.Valid || len(r.Problems) != 1 || r.Problems[0].Code != "unknown-server" {
+			t.Errorf("got %+v", r)
+		}
+	}
+	r, _ = call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": map[string]any{"disallowedTools": []any{map[string]any{"serverName": "github", "toolName": "nothing"}}}})
+	if r.Valid || r.Problems[0].Code != "unknown-tool" {
 		t.Errorf("got %+v", r)
 	}
 	r, _ = call[restrictionsOutput](t, cs, "validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": map[string]any{"allowedServers": []string{"github"}, "disallowedServers": []string{"github"}}})

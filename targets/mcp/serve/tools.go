@@ -273,9 +273,10 @@ func (sc *scope) modeTools() {
 		handle: sc.modeInfo,
 	})
 	add(sc, tool[listRolesInput, listRolesOutput]{
-		name:   "list_roles",
-		title:  "List roles",
-		doc:    "Lists the roles of the project as flags of Claude Code carry them, sorted by name.",
+		name:  "list_roles",
+		title: "List roles",
+		doc: "Lists the roles of the project, sorted by name: each as it was written or set, and beside it the flags " +
+			"of Claude Code that it is compiled to.",
 		handle: sc.listRoles,
 	})
 	add(sc, tool[serversInput, serversOutput]{
@@ -490,30 +491,6 @@ func (sc *scope) asked(m *Model, session, slug, name string) (ir.SubjectRef, err
 		}
 	}
 	return ir.SubjectRef{Mode: slug, Role: name}, nil
-}
-
-type listRolesInput struct {
-	Project string `json:"project,omitempty" jsonschema:"the project's name; there is one, and it may be left out"`
-}
-
-type listRolesOutput struct {
-	Roles []Role `json:"roles"`
-}
-
-func (sc *scope) listRoles(_ context.Context, in listRolesInput) (*listRolesOutput, error) {
-	m := sc.Model()
-	if in.Project != "" && in.Project != m.Project.Name {
-		return nil, fail(validationError, "got project %q, want %q or none", in.Project, m.Project.Name)
-	}
-	out := &listRolesOutput{Roles: []Role{}}
-	for i := range m.Project.Roles {
-		r, err := m.flagsOf(&m.Project.Roles[i])
-		if err != nil {
-			return nil, fail(internalError, "%v", err)
-		}
-		out.Roles = append(out.Roles, *r)
-	}
-	return out, nil
 }
 
 type serversInput struct {

@@ -22,6 +22,9 @@ type RoleInput struct {
 	Tools              *string           `json:"tools,omitempty" jsonschema:"built-in tools, with commas; empty: none"`
 	AppendSystemPrompt string            `json:"append_system_prompt,omitempty"`
 	Env                map[string]string `json:"env,omitempty"`
+
+	SetBy string `json:"set_by,omitempty" jsonschema:"as list_roles returned it; not written"`
+	Flags any    `json:"flags,omitempty" jsonschema:"as list_roles returned them; not written"`
 }
 
 // RestrictionsInput are MCP restrictions as Roo's plan writes them. A list that is
@@ -175,9 +178,22 @@ func (c *restrictionsCheck) servers(allowed, disallowed []string) {
 		if s == "" {
 			c.errorf("bad-value", "got an empty server pattern, want a name")
 		} else if !slices.ContainsFunc(c.inventory, matches) {
-			c.warnf("matches-nothing", "got the server pattern %q, which matches no server of the inventory", s)
+			c.noServer(s)
 		}
 	}
+}
+
+// noServer reports a pattern of servers that matches none: a name that is none's is refused, as the source does.
+func (c *restrictionsCheck) noServer(s string) {
+	if strings.ContainsAny(s, "*?") {
+		c.warnf(diag.MatchesNothing, "got the server pattern %q, which matches no server of the inventory", s)
+		return
+	}
+	var names []string
+	for i := range c.inventory {
+		names = append(names, c.inventory[i].Name)
+	}
+	c.errorf(diag.UnknownServer, "got the server %q, want %s", s, diag.OneOf(names, "none: the inventory is empty"))
 }
 
 func (c *restrictionsCheck) tools(allowed, disallowed []ToolPattern) {
@@ -190,11 +206,21 @@ func (c *restrictionsCheck) tools(allowed, disallowed []ToolPattern) {
 	for _, t := range slices.Concat(allowed, disallowed) {
 		if t.ServerName == "" || t.ToolName == "" {
 			c.errorf("bad-value", "got a tool without serverName or toolName, want both")
+		} else if !slices.ContainsFunc(c.inventory, func(sv ir.Server) bool { return policy.Wildcard(t.ServerName, sv.Name) }) {
+			c.noServer(t.ServerName)
 		} else if !slices.ContainsFunc(c.inventory, t.matches) {
-			c.warnf("matches-nothing",
-				"got the tool pattern %s:%s, which matches nothing of the inventory", t.ServerName, t.ToolName)
+			c.noTool(t)
 		}
 	}
+}
+
+// noTool reports a pattern of tools that matches none of a server's.
+func (c *restrictionsCheck) noTool(t ToolPattern) {
+	report, code := c.errorf, diag.UnknownTool
+	if strings.ContainsAny(t.ToolName, "*?") {
+		report, code = c.warnf, diag.MatchesNothing
+	}
+	report(code, "got the tool pattern %s:%s, which matches nothing of the inventory", t.ServerName, t.ToolName)
 }
 
 // matches reports whether a server may have a tool of the pattern: one without listed
@@ -215,7 +241,7 @@ type setRolesInput struct {
 type writeOutput struct {
 	Changed  bool      `json:"changed"`
 	File     string    `json:"file,omitempty" jsonschema:"the file of the source that was written"`
-	Roles    []Role    `json:"roles,omitempty" jsonschema:"what was set, in the order of the call"`
+	Roles    []role    `json:"roles,omitempty" jsonschema:"what was set, in the order of the call"`
 	Problems []problem `json:"problems" jsonschema:"what the project with the change says: an error changes nothing"`
 }
 
@@ -230,8 +256,9 @@ func (sc *scope) writers() {
 	add(sc, tool[setRolesInput, writeOutput]{
 		name:  "set_roles",
 		title: "Set roles",
-		doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. The whole " +
-			"project has to validate with the change; a duplicate or invalid role changes nothing.",
+		doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. Roles of " +
+			"the source stay, and may be in the list as list_roles returned them. The whole project has to compile " +
+			"with the change, and no artifact to permit more than it says; else nothing is changed.",
 		writes: true,
 		handle: sc.setRoles,
 		failed: failed,
@@ -239,37 +266,13 @@ func (sc *scope) writers() {
 	add(sc, tool[updateRestrictionsInput, writeOutput]{
 		name:  "update_mode_restrictions",
 		title: "Set MCP restrictions",
-		doc: "Replaces the MCP restrictions that this tool set before for a mode. The whole project has to validate " +
-			"with the change.",
+		doc: "Replaces the MCP restrictions of a mode: those that this tool set before, or those of the source. They " +
+			"only hold back. The whole project has to compile with the change, and no artifact to permit more than " +
+			"it says; else nothing is changed.",
 		writes: true,
 		handle: sc.updateRestrictions,
 		failed: failed,
 	})
-}
-
-func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, error) {
-	if m := sc.Model(); in.Project != "" && in.Project != m.Project.Name {
-		return nil, fail(validationError, "got project %q, want %q or none", in.Project, m.Project.Name)
-	}
-	seen := map[string]bool{}
-	for i := range in.Roles {
-		r := &in.Roles[i]
-		if r.Name = strings.TrimSpace(r.Name); r.Name == "" {
-			return nil, fail(validationError, "got role %d without a name, want one", i+1)
-		}
-		if seen[r.Name] {
-			return nil, fail(validationError, "got the role %q twice, want it once: nothing was changed", r.Name)
-		}
-		seen[r.Name] = true
-	}
-	out, err := sc.write(ctx, func() (*Written, error) { return sc.opt.Writer.SetRoles(ctx, in.Roles) })
-	if err != nil || !out.Changed {
-		return out, err
-	}
-	for _, r := range in.Roles {
-		out.Roles = append(out.Roles, Role(r))
-	}
-	return out, nil
 }
 
 func (sc *scope) updateRestrictions(ctx context.Context, in updateRestrictionsInput) (*writeOutput, error) {
