@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"modec.dev/modec/compiler/secret"
@@ -17,9 +19,10 @@ import (
 
 type serveCmd struct {
 	textOrJSON
-	Config      string     `env:"MODEC_CONFIG" placeholder:"FILE" help:"Read the flags below from a TOML file."`
-	PrintConfig string     `placeholder:"CLIENT" help:"Print the entry for a client's list of servers: ${clients}."`
-	Install     clientName `placeholder:"CLIENT" help:"Write that entry into the client's file of the project."`
+	Config        string     `env:"MODEC_CONFIG" placeholder:"FILE" help:"Read the flags below from a TOML file."`
+	PrintConfig   string     `placeholder:"CLIENT" help:"Print the entry for a client's list of servers: ${clients}."`
+	Install       clientName `placeholder:"CLIENT" help:"Write that entry into the client's file of the project."`
+	PrintSettings bool       `help:"Print a file for --config with every setting and its default."`
 	serveSettings
 }
 
@@ -31,7 +34,8 @@ list what there is. A change of the source is served at once. A source that does
 the last good one served.
 
 Modes come from the project, then from your own (~/.config/modec, a project like any other, and
-custom_modes.yaml there and in ~/.roo), then from modec (architect, ask, code, debug, orchestrator).
+custom_modes.yaml there and in ~/.roo), then from modec (architect, ask, code, debug, orchestrator). In a folder
+without a project the last two are served.
 
 Over HTTP, modec answers requests that name the loopback interface only. It does not authenticate callers: do
 not let it listen where others can reach it. A session's id is not a secret.
@@ -44,6 +48,7 @@ Examples:
   modec serve --mode architect
   modec serve --model modec.model.json
   modec serve --http 127.0.0.1:8765 --state ~/.local/state/modec/sessions.db
+  modec serve --print-settings > serve.toml
   modec serve --print-config claude
   modec serve --install cursor`
 }
@@ -51,8 +56,15 @@ Examples:
 func (serveCmd) reports() []any { return []any{clientReport{}, outcome{}} }
 
 func (c *serveCmd) Run(e *env) error {
+	if c.PrintSettings {
+		_, err := io.WriteString(e.ui.out, settingsFile())
+		return err
+	}
 	if err := c.settle(e); err != nil {
 		return err
+	}
+	if dir := or(c.Project, ""); dir != "" && !e.named {
+		e.dir = filepath.Clean(e.abs(dir))
 	}
 	if c.PrintConfig != "" || c.Install != "" {
 		return c.entry(e)
@@ -63,7 +75,7 @@ func (c *serveCmd) Run(e *env) error {
 	}
 	defer end()
 	e.ui.endless = true
-	l := &modelLoader{env: e, log: log, file: or(c.Model, ""), global: !or(c.NoGlobal, false)}
+	l := &modelLoader{env: e, log: log, file: or(c.Model, ""), global: !or(c.NoGlobal, false), own: or(c.GlobalDir, "")}
 	if l.file != "" {
 		l.file = e.abs(l.file)
 	}
@@ -106,10 +118,14 @@ func (c *serveCmd) options(l *modelLoader) (opt serve.Options, err error) {
 		Timeout: or(c.RequestTimeout, 0), HideEnv: or(c.HTTP, "") != "",
 		Limits: serve.Limits{Sessions: or(c.MaxSessions, 0), Messages: or(c.MaxMessages, 0), Text: or(c.MaxText, 0),
 			Timeout: or(c.Timeout, 0), Cleanup: or(c.Cleanup, 0)}}
-	if l.file == "" {
+	opt.Name = or(c.ServerName, "")
+	if l.file == "" && !l.alone() {
 		opt.Verify = l.verify
 	}
 	if or(c.AllowWrites, false) {
+		if l.alone() {
+			return opt, fmt.Errorf("--allow-writes changes the source, and %s has none: `modec init` writes one", l.dir)
+		}
 		if l.file != "" {
 			return opt, errors.New("--allow-writes changes the source, and --model serves none: leave one out")
 		}
@@ -137,27 +153,43 @@ func maskedAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// logger writes to standard error or a file, never to standard output.
+// logger writes to standard error, to a file or to both, never to standard output.
 func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 	level := slog.LevelWarn
 	if or(c.HTTP, "") != "" {
 		level = slog.LevelInfo
 	}
-	if c.LogLevel != nil {
-		if err := level.UnmarshalText([]byte(*c.LogLevel)); err != nil {
-			return nil, nil, fmt.Errorf("log-level: got %q, want debug, info, warn or error", *c.LogLevel)
+	if name := or(c.LogLevel, ""); name != "" {
+		if strings.EqualFold(name, "warning") { // as Python calls it
+			name = "warn"
+		}
+		if err := level.UnmarshalText([]byte(name)); err != nil {
+			return nil, nil, fmt.Errorf("log-level: got %q, want debug, info, warning or error", *c.LogLevel)
 		}
 	}
 	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}
-	if c.LogFile == nil {
+	handler := func(to io.Writer, format string) slog.Handler {
+		if or(c.LogFormat, format) == "json" {
+			return slog.NewJSONHandler(to, opt)
+		}
+		return slog.NewTextHandler(to, opt)
+	}
+	var handlers []slog.Handler
+	end := func() {}
+	if c.LogFile == nil || or(c.LogStderr, false) {
 		out := newPatient(e.ui.err)
-		return slog.New(slog.NewTextHandler(out, opt)), out.Close, nil
+		handlers, end = append(handlers, handler(out, "text")), out.Close
 	}
-	f, err := os.OpenFile(e.abs(*c.LogFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the log cannot be written: %w", err)
+	if c.LogFile != nil {
+		f, err := os.OpenFile(e.abs(*c.LogFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			end()
+			return nil, nil, fmt.Errorf("the log cannot be written: %w", err)
+		}
+		before := end
+		handlers, end = append(handlers, handler(f, "json")), func() { before(); f.Close() }
 	}
-	return slog.New(slog.NewJSONHandler(f, opt)), func() { f.Close() }, nil
+	return slog.New(slog.NewMultiHandler(handlers...)), end, nil
 }
 
 // http serves until the context ends, and lets requests that are under way end.

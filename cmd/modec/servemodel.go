@@ -26,14 +26,28 @@ type modelLoader struct {
 	log    *slog.Logger
 	file   string // of a compiled model; "": the source
 	global bool
+	own    string // the folder of the user's own modes; "": the usual one
 	server *serve.Server
 
 	loading sync.Mutex // so that a later reload does not serve what was there before
 }
 
+// alone reports whether there is no project: the modes of the user and of modec are served then.
+func (l *modelLoader) alone() bool {
+	if l.file != "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(l.dir, config.File))
+	info, dirErr := os.Stat(l.dir)
+	return errors.Is(err, fs.ErrNotExist) && dirErr == nil && info.IsDir()
+}
+
 func (l *modelLoader) watch() (*watcher, error) {
 	if l.file != "" {
 		return l.watchFile(l.file)
+	}
+	if l.alone() { // a folder that may have anything below it: only the beginning of a project is seen
+		return l.watchFile(filepath.Join(l.dir, config.File))
 	}
 	return l.env.watch()
 }
@@ -47,6 +61,9 @@ func (l *modelLoader) load() (*serve.Model, diag.List) {
 			diags.Errorf(diag.BadModel, diag.Pos{File: l.file}, "%v", err)
 			return nil, diags
 		}
+	} else if l.alone() {
+		l.log.Info("there is no project here: the user's modes and the built-in ones are served", "folder", l.dir)
+		p = &ir.Project{Version: ir.Version, Name: filepath.Base(l.dir), ClosedInventory: true}
 	} else {
 		res, list := compiler.Open(l.ctx, l.request())
 		if diags = list; diags.HasErrors() {
@@ -71,6 +88,9 @@ func (l *modelLoader) users() (out []*ir.Project) {
 		return nil
 	}
 	own := filepath.Join(home, ".config", "modec")
+	if l.own != "" {
+		own = l.abs(l.own)
+	}
 	if file := filepath.Join(own, "modec.model.json"); l.file != "" {
 		if p, err := readPolicy(file); err == nil {
 			out = append(out, p)

@@ -5,24 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/pelletier/go-toml/v2"
+
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 // serveSettings are the settings that a file, the environment and flags may set. A
 // setting that nobody set is nil.
 type serveSettings struct {
-	HTTP     *string `name:"http" toml:"http" placeholder:"ADDR" help:"Serve HTTP at ADDR: /mcp, /mcp/MODE for a mode."`
-	Mode     *string `toml:"mode" placeholder:"SLUG" help:"The working mode of every session."`
-	Role     *string `toml:"role" placeholder:"NAME" help:"The role of every session."`
-	Model    *string `toml:"model" placeholder:"FILE" help:"Serve a compiled model, modec.model.json."`
-	State    *string `toml:"state" placeholder:"FILE" help:"Keep sessions in SQLite. Default: in memory."`
-	LogFile  *string `toml:"log-file" placeholder:"FILE" help:"Write the log as JSON. Default: text to standard error."`
-	LogLevel *string `toml:"log-level" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	HTTP    *string `name:"http" toml:"http" placeholder:"ADDR" help:"Serve HTTP at ADDR: /mcp, /mcp/MODE for a mode."`
+	Mode    *string `toml:"mode" placeholder:"SLUG" help:"The working mode of every session."`
+	Role    *string `toml:"role" placeholder:"NAME" help:"The role of every session."`
+	Model   *string `toml:"model" placeholder:"FILE" help:"Serve a compiled model, modec.model.json."`
+	State   *string `toml:"state" placeholder:"FILE" help:"Keep sessions in SQLite. Default: in memory."`
+	Project *string `toml:"project" placeholder:"DIR" help:"The project's folder. Default: -C, or where you are."`
+
+	GlobalDir  *string `toml:"global-dir" placeholder:"DIR" help:"Your own modes. Default: ~/.config/modec."`
+	ServerName *string `toml:"server-name" placeholder:"NAME" help:"What clients see. Default: modec."`
+
+	LogFile   *string `toml:"log-file" placeholder:"FILE" help:"Write the log to FILE. Default: standard error."`
+	LogStderr *bool   `toml:"log-stderr" help:"With --log-file, log to standard error too."`
+	LogFormat *string `toml:"log-format" placeholder:"FORMAT" help:"text or json. Default: json in a file, else text."`
+	LogLevel  *string `toml:"log-level" placeholder:"LEVEL" help:"debug, info, warning or error."`
 
 	AllowWrites *bool `toml:"allow-writes" help:"Offer set_roles and update_mode_restrictions."`
 	NoGlobal    *bool `toml:"no-global" help:"Leave out the modes of your home folder."`
@@ -47,7 +58,7 @@ func serveVariables(k *kong.Kong) error {
 	for _, n := range k.Model.Children {
 		for _, f := range n.Flags {
 			if n.Name == "serve" && f.Tag.Has("toml") {
-				f.Tag.Envs = []string{"MODEC_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
+				f.Tag.Envs = []string{variable(f.Name)}
 				f.Envs = f.Tag.Envs
 			}
 		}
@@ -75,6 +86,13 @@ func (c *serveCmd) settle(e *env) error {
 			return fmt.Errorf("%s:%w", c.Config, err)
 		}
 		c.serveSettings.under(file)
+	}
+	if home, err := os.UserHomeDir(); err == nil { // in a file no shell reads "~"
+		for _, p := range []*string{c.Project, c.Model, c.State, c.GlobalDir, c.LogFile} {
+			if below, ok := strings.CutPrefix(or(p, ""), "~/"); ok {
+				*p = filepath.Join(home, below)
+			}
+		}
 	}
 	return c.check()
 }
@@ -141,8 +159,50 @@ func (s *serveSettings) under(file serveSettings) {
 	}
 }
 
+// defaults are the settings that have one, as a file of settings writes them.
+func defaults() map[string]string {
+	l := serve.DefaultLimits
+	text := func(s string) string { return strconv.Quote(s) }
+	number := strconv.Itoa
+	return map[string]string{
+		"server-name": text("modec"), "global-dir": text("~/.config/modec"), "log-level": text("warning"),
+		"log-format": text("text"), "log-stderr": "false", "allow-writes": "false", "no-global": "false",
+		"timeout": text(l.Timeout.String()), "cleanup": text(l.Cleanup.String()), "request-timeout": text("30s"),
+		"max-sessions": number(l.Sessions), "max-messages": number(l.Messages), "max-text": number(l.Text),
+		"max-body": number(4 << 20), "origin": "[]", "host": "[]",
+	}
+}
+
+// settingsFile is a file of settings with every setting, its meaning and its default. All are commented out: the
+// file changes nothing until somebody edits it.
+func settingsFile() string {
+	var b strings.Builder
+	b.WriteString("# Settings of modec serve: `modec serve --config FILE`. A flag wins over its environment variable, and that\n" +
+		"# over this file. Each line shows the default; a setting without one is not set.\n")
+	all := defaults()
+	t := reflect.TypeFor[serveSettings]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("toml")
+		value, ok := all[name]
+		if !ok {
+			value = `""`
+		}
+		fmt.Fprintf(&b, "\n# %s\n# In the environment: %s\n# %s = %s\n", f.Tag.Get("help"), variable(name), name, value)
+	}
+	return b.String()
+}
+
+// variable is the environment variable of a setting.
+func variable(name string) string {
+	return "MODEC_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
 // check refuses numbers and durations that make no sense.
 func (c *serveCmd) check() error {
+	if f := or(c.LogFormat, "text"); f != "text" && f != "json" {
+		return fmt.Errorf("log-format: got %q, want text or json", f)
+	}
 	for _, x := range []struct {
 		name string
 		n    int64

@@ -24,6 +24,7 @@ import (
 // Options configure a server. Only the version has no default.
 type Options struct {
 	Version string        // of modec
+	Name    string        // that clients see; "": modec
 	Logger  *slog.Logger  // nil: nothing is logged
 	Mode    string        // the working mode of every call that names none; "": none
 	Role    string        // the role of every session; "": each names its own
@@ -102,7 +103,7 @@ func New(m *Model, opt Options) (*Server, error) {
 	if opt.Store == nil {
 		opt.Store = NewMemory()
 	}
-	opt.Limits = opt.Limits.orDefault()
+	opt.Limits, opt.Name = opt.Limits.orDefault(), cmp.Or(opt.Name, "modec")
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	if opt.Role != "" && m.Project.Role(opt.Role) == nil {
 		return nil, fmt.Errorf("got role %q, want %s", opt.Role,
@@ -242,7 +243,7 @@ func (s *Server) scope(mode string) *scope {
 		return sc
 	}
 	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, untold: map[string]bool{}}
-	self := sdk.Implementation{Name: "modec", Title: "modec", Version: s.opt.Version}
+	self := sdk.Implementation{Name: s.opt.Name, Title: s.opt.Name, Version: s.opt.Version}
 	sc.sdk = sdk.NewServer(&self, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       s.sdkLogger,

@@ -359,7 +359,8 @@ func TestLists(t *testing.T) {
 		t.Errorf("got %v, want %v", count, want)
 	}
 	some, _ := call[listModesOutput](t, cs, "list_modes", map[string]any{"source": "project"})
-	if len(some.Modes) != 3 || some.Modes[0].Slug != "architect" || !slices.Equal(some.Modes[0].Groups, []string{"read", "edit", "mcp"}) {
+	if len(some.Modes) != 3 || some.Modes[0].Slug != "architect" || !slices.Equal(some.Modes[0].Groups, []string{"read", "edit", "mcp"}) ||
+		some.Modes[0].Limits["edit"] != "only **/*.md" || some.Modes[0].Limits["mcp"] != "github: list_issues" {
 		t.Errorf("got %+v", some)
 	}
 	fails(t, cs, "list_modes", map[string]any{"source": "mine"}, validationError)

@@ -18,8 +18,10 @@ import (
 // database is a Store in a file of SQLite. Several servers may share it: nothing is
 // kept in memory, and a change is one transaction.
 type database struct {
-	db *sql.DB
-	mu sync.Mutex // of writers: SQLite has one at a time, and those of this process wait here
+	db   *sql.DB
+	file string
+	is   os.FileInfo // what file was when it was opened
+	mu   sync.Mutex  // of writers: SQLite has one at a time, and those of this process wait here
 }
 
 // connections is how many are open at most: each takes files.
@@ -49,12 +51,24 @@ func OpenSQLite(file string) (Store, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(connections)
-	d := &database{db: db}
-	if err := d.prepare(); err != nil {
+	d := &database{db: db, file: file}
+	if d.is, err = os.Stat(file); err == nil {
+		err = d.prepare()
+	}
+	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("%s cannot keep sessions: %w", file, err)
 	}
 	return d, nil
+}
+
+// gone reports an error where the file of the sessions was removed or is another one: what SQLite writes would be
+// gone with the process, and nobody would know.
+func (d *database) gone() error {
+	if now, err := os.Stat(d.file); err != nil || !os.SameFile(d.is, now) {
+		return errors.New("their file was removed or replaced while the server ran; start the server again")
+	}
+	return nil
 }
 
 func (d *database) prepare() error {
@@ -99,7 +113,10 @@ func (d *database) write(fn func(*sql.Tx) error) error {
 	if err := fn(tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return d.gone() // after it was written, so that nothing is acknowledged that was gone before
 }
 
 func decodeSession(data string) (*Session, error) {
@@ -130,7 +147,11 @@ func (d *database) Add(s *Session, limit int) error {
 
 func (d *database) Get(id string) (*Session, error) {
 	var data string
-	switch err := d.db.QueryRow("SELECT data FROM sessions WHERE id = ?", id).Scan(&data); {
+	err := d.db.QueryRow("SELECT data FROM sessions WHERE id = ?", id).Scan(&data)
+	if gone := d.gone(); gone != nil {
+		return nil, gone
+	}
+	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:

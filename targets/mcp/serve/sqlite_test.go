@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestStores holds both stores to the same behaviour.
@@ -200,4 +204,44 @@ func TestKilledInTheMiddle(t *testing.T) {
 		}
 	}
 	t.Logf("%d acknowledged changes of %d writers are there", len(acknowledged), rounds)
+}
+
+// A file that is removed or replaced underneath keeps nothing, and the server says so: it acknowledges no task, and
+// answers for none, whose file is gone.
+func TestStateFileIsGone(t *testing.T) {
+	for name, take := range map[string]func(file string) error{
+		"removed": os.Remove,
+		"replaced": func(file string) error {
+			if err := os.Rename(file, file+".old"); err != nil {
+				return err
+			}
+			return os.WriteFile(file, nil, 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "sessions.db")
+			store, err := OpenSQLite(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cs := connect(t, serve(t, Options{Store: store}), "", eras[0], nil)
+			task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "code"})
+			if err := take(file); err != nil {
+				t.Fatal(err)
+			}
+			for tool, args := range map[string]map[string]any{
+				"create_task":       {"mode_slug": "code"},
+				"switch_mode":       {"session_id": task.SessionID, "new_mode_slug": "architect"},
+				"get_task_info":     {"session_id": task.SessionID},
+				"complete_task":     {"session_id": task.SessionID},
+				"validate_tool_use": {"session_id": task.SessionID, "tool_name": "read"},
+			} {
+				_, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+				var e *jsonrpc.Error
+				if !errors.As(err, &e) || e.Code != jsonrpc.CodeInternalError || !strings.Contains(e.Message, "removed or replaced") {
+					t.Errorf("%s: got %v", tool, err)
+				}
+			}
+		})
+	}
 }

@@ -131,7 +131,7 @@ func (sc *scope) inUse(s *Session, now time.Time) error {
 		return unknownSession(s.ID)
 	}
 	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
-		sc.opt.Logger.Info("a session is expired", "session", s.ID, "idle", idle.Round(time.Second))
+		sc.opt.Logger.Info("a session is expired", "task", s.Task, "idle", idle.Round(time.Second))
 		return expired(s.ID, idle)
 	}
 	return nil
@@ -197,7 +197,7 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if err := sc.keep(s); err != nil {
 		return nil, err
 	}
-	sc.opt.Logger.Info("a session was created", "session", s.ID, "mode", s.Mode, "role", s.Role)
+	sc.opt.Logger.Info("a session was created", "task", s.Task, "mode", s.Mode, "role", s.Role)
 	return &createTaskOutput{
 		SessionID:       s.ID,
 		TaskID:          s.Task,

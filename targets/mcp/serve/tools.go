@@ -380,8 +380,8 @@ type modeBrief struct {
 	Description string   `json:"description,omitempty"`
 	WhenToUse   string   `json:"when_to_use,omitempty"`
 	Groups      []string `json:"groups" jsonschema:"the tool groups in which the mode may do anything"`
-	// ToolGroups say what restricts each.
-	ToolGroups toolGroups `json:"tool_groups"`
+	// Limits say what restricts a group, by its name; the whole is in get_mode_info.
+	Limits map[string]string `json:"limits" jsonschema:"what of a group may be done, where not all of it may"`
 
 	brief []string // the groups in words
 }
@@ -403,10 +403,14 @@ func (sc *scope) listModes(_ context.Context, in listModesInput) (*listModesOutp
 			return nil, err
 		}
 		b := modeBrief{Slug: md.Slug, Name: md.Name, Source: source, Description: md.Description,
-			WhenToUse: md.WhenToUse, Groups: []string{}, ToolGroups: i.ToolGroups, brief: i.ToolGroups.enabled()}
+			WhenToUse: md.WhenToUse, Groups: []string{}, Limits: map[string]string{}, brief: i.ToolGroups.enabled()}
 		for _, g := range ir.Groups {
-			if i.ToolGroups[specGroup(g)].Enabled {
+			t := i.ToolGroups[specGroup(g)]
+			if t.Enabled {
 				b.Groups = append(b.Groups, string(g))
+			}
+			if t.Limits != "" {
+				b.Limits[string(g)] = t.Limits
 			}
 		}
 		out.Modes = append(out.Modes, b)
