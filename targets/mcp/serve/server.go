@@ -118,6 +118,9 @@ func New(m *Model, opt Options) (*Server, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{opt: opt, sdkLogger: sdkLogger, scopes: map[string]*scope{}, stop: stop, now: time.Now}
+	if shared, ok := opt.Store.(interface{ Now() time.Time }); ok {
+		s.now = shared.Now
+	}
 	s.prepare(m)
 	s.model.Store(m)
 	go s.clean(ctx)

@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -119,7 +120,8 @@ func (l *Limits) text(field, s string) error {
 func handle(prefix string) string { return prefix + rand.Text() }
 
 // Store keeps sessions. What a call has returned is kept, also where the process
-// then ends at once. Implementations are safe for concurrent use.
+// then ends at once. Implementations are safe for concurrent use. One that several servers
+// share may have a method Now: sessions age by that clock then.
 type Store interface {
 	// Add keeps a new session, unless there are limit already.
 	Add(s *Session, limit int) error
@@ -216,5 +218,12 @@ func (m *memory) Close() error { return nil }
 
 // storeFailed returns the error that a caller sees when the store fails.
 func storeFailed(err error) error {
+	if e, ok := errors.AsType[*databaseError](err); ok {
+		outcome := "unchanged"
+		if e.unknown {
+			outcome = "unknown"
+		}
+		return failData(internalError, map[string]any{"outcome": outcome}, "the sessions cannot be kept: %v", err)
+	}
 	return fail(internalError, "the sessions cannot be kept: %v", err)
 }
