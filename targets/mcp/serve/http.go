@@ -14,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/targets/mcp/seal"
 )
 
 // statelessSince is the first revision without sessions.
@@ -27,6 +29,7 @@ type HTTPOptions struct {
 	Connections int           // most sessions of the protocol at once; 0: 1,000
 	Origins     []string      // origins that browsers may ask from, beside the server's own
 	Hosts       []string      // host names beside those of the loopback interface that requests may name
+	Keys        *seal.Keys    // servers with the same ones take over sessions of the protocol; nil: none does
 }
 
 // maxHello is the longest request that starts a session of the protocol, in bytes: what
@@ -79,7 +82,7 @@ func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		relay(e.alone, w, r)
 		return
 	}
-	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+	if r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "" {
 		if h.connections() >= h.opt.Connections {
 			http.Error(w, "there are as many sessions as there may be; end one first", http.StatusServiceUnavailable)
 			return
@@ -120,6 +123,10 @@ func (h *endpoints) at(mode string) *endpoint {
 		alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation = true, true, true
 		alone.SessionTimeout = 0
 		e = &endpoint{sdk.NewStreamableHTTPHandler(server, &options), sdk.NewStreamableHTTPHandler(server, &alone)}
+		if h.opt.Keys != nil {
+			e.inSessions = &shared{endpoints: h, scope: h.scope(mode), next: e.inSessions,
+				here: map[string]*taken{}, ended: map[string]time.Time{}}
+		}
 		h.byMode[mode] = e
 	}
 	return e

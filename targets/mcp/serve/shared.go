@@ -1,0 +1,248 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const sessionHeader = "Mcp-Session-Id"
+
+// sealedLife is how long a session of the protocol lives that servers share: the old key
+// is needed that long after a rotation.
+const sealedLife = 24 * time.Hour
+
+// sealedFor is the purpose of a sealed session.
+const sealedFor = "modec serve: session"
+
+// sealed is a session of the protocol as its id says it: whichever server has the key goes
+// on with it.
+type sealed struct {
+	ID      string `json:"id"`
+	Mode    string `json:"mode,omitempty"` // of the endpoint
+	Role    string `json:"role,omitempty"` // of the server
+	Version string `json:"version"`        // of the protocol, as the client asked for it
+}
+
+// shared serves sessions of the protocol whose ids are sealed. The SDK has a session of its
+// own for each, here and with an id of its own, which clients do not see.
+type shared struct {
+	*endpoints
+	scope *scope
+	next  http.Handler // of the SDK
+
+	mu    sync.Mutex
+	here  map[string]*taken    // by the id that is sealed
+	ended map[string]time.Time // by clients, here; until when the id would hold
+}
+
+// taken is a session of the SDK for a sealed one.
+type taken struct {
+	begin func() (id string, err error) // once
+}
+
+func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text := r.Header.Get(sessionHeader)
+	if text == "" {
+		s.next.ServeHTTP(&headed{ResponseWriter: w, rename: s.sealNew}, r)
+		return
+	}
+	session, until, err := s.open(text)
+	if err != nil {
+		http.Error(w, "session not found: "+err.Error(), http.StatusNotFound) // the client begins another
+		return
+	}
+	if r.Method == http.MethodDelete && !s.end(session.ID, until) {
+		w.WriteHeader(http.StatusNoContent) // it was never here
+		return
+	}
+	id, err := s.take(r.Context(), session).begin()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set(sessionHeader, id)
+	s.next.ServeHTTP(&headed{ResponseWriter: w, rename: func(string) string { return text }}, r)
+}
+
+// open reads a session's id. It is for one endpoint, and for servers of one role.
+func (s *shared) open(text string) (session sealed, until time.Time, err error) {
+	value, until, err := s.opt.Keys.Open(sealedFor, text, time.Now())
+	if err != nil {
+		return session, until, err
+	}
+	if err := json.Unmarshal(value, &session); err != nil {
+		return session, until, err
+	}
+	s.mu.Lock()
+	_, ended := s.ended[session.ID]
+	s.mu.Unlock()
+	if ended || session.Mode != s.scope.mode || session.Role != s.Server.opt.Role {
+		return session, until, errors.New("it ended, or belongs to another endpoint")
+	}
+	return session, until, nil
+}
+
+// sealNew returns the id under which clients know a new session of the SDK.
+func (s *shared) sealNew(id string) string {
+	session := sealed{ID: rand.Text(), Mode: s.scope.mode, Role: s.Server.opt.Role}
+	if ss := s.find(id); ss != nil {
+		// What no revision is long is no revision either, and the answer to it is the same.
+		if p := ss.InitializeParams(); p != nil && len(p.ProtocolVersion) <= len(statelessSince) {
+			session.Version = p.ProtocolVersion
+		}
+		t := &taken{func() (string, error) { return id, nil }}
+		s.mu.Lock()
+		s.here[session.ID] = t
+		s.mu.Unlock()
+		go s.forget(session.ID, t, ss)
+	}
+	value, _ := json.Marshal(session) // texts can be written
+	return s.opt.Keys.Seal(sealedFor, value, time.Now().Add(sealedLife))
+}
+
+func (s *shared) find(id string) *sdk.ServerSession {
+	for ss := range s.scope.sdk.Sessions() {
+		if ss.ID() == id {
+			return ss
+		}
+	}
+	return nil
+}
+
+// forget removes a session once the SDK ended its own. The next request takes it again.
+func (s *shared) forget(id string, t *taken, ss *sdk.ServerSession) {
+	if ss != nil {
+		_ = ss.Wait()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.here[id] == t {
+		delete(s.here, id)
+	}
+}
+
+// end notes that a client ended a session, and reports whether it is here. Other servers do
+// not learn of it: for them it ends with its time.
+func (s *shared) end(id string, until time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ended) >= 10*s.opt.Connections {
+		now := time.Now()
+		for other, t := range s.ended {
+			if now.After(t) || len(s.ended) >= 10*s.opt.Connections {
+				delete(s.ended, other)
+			}
+		}
+	}
+	s.ended[id] = until
+	return s.here[id] != nil
+}
+
+// take returns the SDK's session for a sealed one, which begins here where another server
+// has it.
+func (s *shared) take(ctx context.Context, session sealed) *taken {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.here[session.ID]
+	if t == nil {
+		t = &taken{}
+		t.begin = sync.OnceValues(func() (string, error) {
+			ss, err := s.begin(context.WithoutCancel(ctx), session)
+			if err != nil {
+				s.forget(session.ID, t, nil)
+				return "", err
+			}
+			go s.forget(session.ID, t, ss)
+			return ss.ID(), nil
+		})
+		s.here[session.ID] = t
+	}
+	return t
+}
+
+// begin says to the SDK what the session's client said to another server.
+func (s *shared) begin(ctx context.Context, session sealed) (*sdk.ServerSession, error) {
+	if s.connections() >= s.opt.Connections {
+		return nil, errors.New("there are as many sessions as there may be; end one first")
+	}
+	version, _ := json.Marshal(session.Version) // a text can be written
+	hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":` + string(version) +
+		`,"capabilities":{},"clientInfo":{"name":"taken over","version":""}}}`
+	id, code := s.post(ctx, "", hello)
+	ss := s.find(id)
+	if ss == nil {
+		return nil, errors.New("the session cannot be taken over: " + cmp.Or(http.StatusText(code), "no answer"))
+	}
+	s.post(ctx, id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return ss, nil
+}
+
+func (s *shared) post(ctx context.Context, id, body string) (session string, code int) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(body))
+	if err != nil {
+		return "", 0
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if id != "" {
+		r.Header.Set(sessionHeader, id)
+	}
+	w := &unread{header: http.Header{}}
+	s.next.ServeHTTP(w, r)
+	return w.header.Get(sessionHeader), w.code
+}
+
+// unread is an answer that nobody reads.
+type unread struct {
+	header http.Header
+	code   int
+}
+
+func (w *unread) Header() http.Header { return w.header }
+
+func (w *unread) WriteHeader(code int) { w.code = cmp.Or(w.code, code) }
+
+func (w *unread) Write(p []byte) (int, error) { return len(p), nil }
+
+// headed renames the session in the header of an answer.
+type headed struct {
+	http.ResponseWriter
+	rename func(string) string
+	done   bool
+}
+
+func (w *headed) head() {
+	if id := w.Header().Get(sessionHeader); !w.done && id != "" {
+		w.Header().Set(sessionHeader, w.rename(id))
+	}
+	w.done = true
+}
+
+func (w *headed) WriteHeader(code int) {
+	w.head()
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *headed) Write(p []byte) (int, error) {
+	w.head()
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written so far.
+func (w *headed) Flush() {
+	w.head()
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (w *headed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
