@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/targets/mcp/seal"
 	"modec.dev/modec/targets/mcp/serve"
 )
 
@@ -40,6 +42,9 @@ without a project the last two are served.
 Over HTTP, modec answers requests that name the loopback interface only. It does not authenticate callers: do
 not let it listen where others can reach it. A session's id is not a secret.
 
+Sessions live in memory, in a file (--state FILE) or in a PostgreSQL that several servers share (--state postgres://…).
+With --session-keys any of them answers any request over HTTP: modec help sessions.
+
 A flag wins over its environment variable, and that over the file of --config. The log shows warnings, with --http
 more; --log-level changes that.
 
@@ -49,6 +54,7 @@ Examples:
   modec serve --model modec.model.json
   modec serve --http 127.0.0.1:8765 --state ~/.local/state/modec/sessions.db
   modec serve --print-settings > serve.toml
+  MODEC_STATE=postgres://modec:…@db/modec modec serve --http 127.0.0.1:8765 --session-keys keys
   modec serve --print-config claude
   modec serve --install cursor`
 }
@@ -131,10 +137,47 @@ func (c *serveCmd) options(l *modelLoader) (opt serve.Options, err error) {
 		}
 		opt.Writer = l
 	}
-	if state := or(c.State, ""); state != "" {
+	switch state := or(c.State, ""); {
+	case serve.IsPostgres(state):
+		opt.Store, err = serve.OpenPostgres(state, l.log)
+	case strings.Contains(state, "://"):
+		scheme, _, _ := strings.Cut(state, "://") // the rest may have a password
+		err = fmt.Errorf("state: got a URL of %q, want postgres://, or a file", scheme)
+	case state != "":
 		opt.Store, err = serve.OpenSQLite(l.abs(state))
 	}
 	return opt, err
+}
+
+// keys reads the keys that servers share, from a file or a variable; nil where none are set.
+func (c *serveCmd) keys(e *env, log *slog.Logger) (*seal.Keys, error) {
+	place := or(c.SessionKeys, "")
+	if place == "" {
+		if serve.IsPostgres(or(c.State, "")) {
+			log.Info("other servers cannot go on with sessions of HTTP that begin here; --session-keys lets them")
+		}
+		return nil, nil
+	}
+	text := []byte{}
+	if name, ok := strings.CutPrefix(place, "env:"); ok {
+		text = []byte(os.Getenv(name))
+	} else {
+		info, err := os.Stat(e.abs(place))
+		if err == nil {
+			text, err = os.ReadFile(e.abs(place))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the keys cannot be read: %w", err)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 {
+			log.Warn("everybody on this machine can read the keys", "file", place)
+		}
+	}
+	keys, err := seal.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	return keys, nil
 }
 
 // keepOpen is standard output, which nobody closes.
@@ -194,7 +237,11 @@ func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 
 // http serves until the context ends, and lets requests that are under way end.
 func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) error {
-	h, err := s.Handler(serve.HTTPOptions{Body: or(c.MaxBody, 0), Origins: c.Origin, Hosts: c.Host})
+	keys, err := c.keys(e, log)
+	if err != nil {
+		return err
+	}
+	h, err := s.Handler(serve.HTTPOptions{Body: or(c.MaxBody, 0), Origins: c.Origin, Hosts: c.Host, Keys: keys})
 	if err != nil {
 		return err
 	}

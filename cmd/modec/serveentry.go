@@ -19,6 +19,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/jsonedit"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/targets/mcp/serve"
 )
 
@@ -74,6 +75,9 @@ func (c *serveCmd) entry(e *env) error {
 	list, ok := all[name]
 	if !ok {
 		return fmt.Errorf("there is no client %q: the clients are %s", name, diag.Quote(slices.Sorted(maps.Keys(all))))
+	}
+	if state := or(c.State, ""); secret.Text(state) != state {
+		return fmt.Errorf("--state has a password, which would stand in %s: leave it out there, and set MODEC_STATE", list.File)
 	}
 	entry := list.Entry("modec", c.arguments(e), serve.ReadOnlyTools())
 	if addr := or(c.HTTP, ""); addr != "" {

@@ -371,8 +371,8 @@ func readOnly(err error) error {
 	return err
 }
 
-// pending is a change of a session that has been decided, and is to be kept.
-type pending struct {
+// decided is a change of a session that has been decided, and is to be kept.
+type decided struct {
 	session    *Session
 	data       string
 	from, name string // of the change before, and of this one
@@ -380,7 +380,7 @@ type pending struct {
 
 const keepChange = "UPDATE modec_sessions SET used = $2, data = $3, change = $4 WHERE id = $1 AND change = $5"
 
-func (c *pending) keep(ctx context.Context, q interface {
+func (c *decided) keep(ctx context.Context, q interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }) (bool, error) {
 	tag, err := q.Exec(ctx, keepChange, c.session.ID, c.session.Used.UnixNano(), c.data, c.name, c.from)
@@ -393,7 +393,7 @@ func (p *postgres) Update(id string, fn func(*Session) error) (*Session, error) 
 	if !storable(id) {
 		return nil, nil
 	}
-	var c *pending
+	var c *decided
 	unknown := false // whether c may have been committed
 	err := p.attempt(func(ctx context.Context, conn *pgxpool.Conn) error {
 		if c == nil {
@@ -439,9 +439,9 @@ func (p *postgres) Update(id string, fn func(*Session) error) (*Session, error) 
 }
 
 // decide calls fn with a session whose row is locked.
-func decide(ctx context.Context, tx pgx.Tx, id string, fn func(*Session) error) (*pending, error) {
+func decide(ctx context.Context, tx pgx.Tx, id string, fn func(*Session) error) (*decided, error) {
 	var data string
-	c := pending{name: rand.Text()}
+	c := decided{name: rand.Text()}
 	row := tx.QueryRow(ctx, "SELECT data, change FROM modec_sessions WHERE id = $1 FOR UPDATE", id)
 	if err := row.Scan(&data, &c.from); err != nil {
 		return nil, err

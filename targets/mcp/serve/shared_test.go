@@ -55,8 +55,8 @@ func balanced(t testing.TB, urls ...string) string {
 	return srv.URL
 }
 
-// post sends a message, and returns the code, the session's id and the answer.
-func post(t testing.TB, method, url, id, body string) (int, string, string) {
+// send sends a message, and returns the code, the session's id and the answer.
+func send(t testing.TB, method, url, id, body string) (int, string, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -117,11 +117,11 @@ func TestSealedSessions(t *testing.T) {
 	b := listen(t, serve(t, Options{}), HTTPOptions{Keys: keys(t, keyOne+keyTwo), Connections: 3})
 	next := listen(t, serve(t, Options{}), HTTPOptions{Keys: keys(t, keyTwo)})
 	alone := listen(t, serve(t, Options{}), HTTPOptions{})
-	code, id, _ := post(t, "POST", a+"/mcp", "", helloHTTP)
+	code, id, _ := send(t, "POST", a+"/mcp", "", helloHTTP)
 	if code != 200 || len(id) < 100 {
 		t.Fatal(code, id)
 	}
-	_, mine, _ := post(t, "POST", alone+"/mcp", "", helloHTTP)
+	_, mine, _ := send(t, "POST", alone+"/mcp", "", helloHTTP)
 	k := keys(t, keyOne)
 	made := func(purpose string, s sealed, life time.Duration) string {
 		value, err := json.Marshal(s)
@@ -149,40 +149,40 @@ func TestSealedSessions(t *testing.T) {
 		{"for another purpose", b + "/mcp", made("modec gateway: session", sealed{ID: "y"}, time.Hour), 404},
 		{"of another role", b + "/mcp", made(sealedFor, sealed{ID: "y", Role: "reviewer"}, time.Hour), 404},
 	} {
-		if code, _, text := post(t, "POST", c.url, c.id, pingHTTP); code != c.want {
+		if code, _, text := send(t, "POST", c.url, c.id, pingHTTP); code != c.want {
 			t.Errorf("%s: got %d %s, want %d", c.name, code, text, c.want)
 		}
 	}
 
 	// A second initialize on a session says its own id again, and none of the SDK's.
-	if _, again, _ := post(t, "POST", b+"/mcp", id, helloHTTP); again != "" && again != id {
+	if _, again, _ := send(t, "POST", b+"/mcp", id, helloHTTP); again != "" && again != id {
 		t.Errorf("got id %q", again)
 	}
 
 	// There are two here by now, and as many as there may be with another one.
-	if code, _, text := post(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "third"}, time.Hour), pingHTTP); code != 200 {
+	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "third"}, time.Hour), pingHTTP); code != 200 {
 		t.Errorf("got %d %s", code, text)
 	}
-	if code, _, text := post(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth"}, time.Hour), pingHTTP); code != 503 {
+	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth"}, time.Hour), pingHTTP); code != 503 {
 		t.Errorf("got %d %s, want 503", code, text)
 	}
 
 	// What its client ended is over, here.
 	for _, want := range []int{204, 404} {
-		if code, _, text := post(t, "DELETE", b+"/mcp", id, ""); code != want {
+		if code, _, text := send(t, "DELETE", b+"/mcp", id, ""); code != want {
 			t.Errorf("got %d %s, want %d", code, text, want)
 		}
 	}
-	if code, _, _ := post(t, "POST", b+"/mcp", id, pingHTTP); code != 404 {
+	if code, _, _ := send(t, "POST", b+"/mcp", id, pingHTTP); code != 404 {
 		t.Errorf("got %d for a session that ended", code)
 	}
-	if code, _, text := post(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth"}, time.Hour), pingHTTP); code != 200 {
+	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth"}, time.Hour), pingHTTP); code != 200 {
 		t.Errorf("got %d %s: there is room again", code, text)
 	}
 	// One that never was here ends too, and takes no room.
 	never := made(sealedFor, sealed{ID: "never"}, time.Hour)
 	for _, want := range []int{204, 404} {
-		if code, _, text := post(t, "DELETE", b+"/mcp", never, ""); code != want {
+		if code, _, text := send(t, "DELETE", b+"/mcp", never, ""); code != want {
 			t.Errorf("got %d %s, want %d", code, text, want)
 		}
 	}
@@ -193,7 +193,7 @@ func TestSealedStreams(t *testing.T) {
 	a := listen(t, serve(t, Options{}), HTTPOptions{Keys: keys(t, keyOne)})
 	s := serve(t, Options{})
 	b := listen(t, s, HTTPOptions{Keys: keys(t, keyOne)})
-	_, id, _ := post(t, "POST", a+"/mcp", "", helloHTTP)
+	_, id, _ := send(t, "POST", a+"/mcp", "", helloHTTP)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", b+"/mcp", nil)
@@ -208,7 +208,7 @@ func TestSealedStreams(t *testing.T) {
 	}
 	defer res.Body.Close()
 	uri := "mode://code"
-	if code, _, text := post(t, "POST", b+"/mcp", id, fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":%q}}`, uri)); code != 200 || strings.Contains(text, "error") {
+	if code, _, text := send(t, "POST", b+"/mcp", id, fmt.Sprintf(`{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":%q}}`, uri)); code != 200 || strings.Contains(text, "error") {
 		t.Fatal(code, text)
 	}
 	s.scope("").tell([]string{uri})
@@ -225,13 +225,13 @@ func TestSealedStreams(t *testing.T) {
 func TestSealedIdle(t *testing.T) {
 	s := serve(t, Options{})
 	url := listen(t, s, HTTPOptions{Keys: keys(t, keyOne), Idle: 50 * time.Millisecond})
-	_, id, _ := post(t, "POST", url+"/mcp", "", helloHTTP)
+	_, id, _ := send(t, "POST", url+"/mcp", "", helloHTTP)
 	for range 3 {
 		for len(slicesOf(s.scope("").sdk)) > 0 {
 			time.Sleep(10 * time.Millisecond)
 		}
 		for { // the SDK may end it before it is forgotten here
-			code, _, text := post(t, "POST", url+"/mcp", id, pingHTTP)
+			code, _, text := send(t, "POST", url+"/mcp", id, pingHTTP)
 			if code == 200 {
 				break
 			}
@@ -254,12 +254,12 @@ func TestSealedTogether(t *testing.T) {
 	a := listen(t, serve(t, Options{}), HTTPOptions{Keys: keys(t, keyOne)})
 	s := serve(t, Options{})
 	b := listen(t, s, HTTPOptions{Keys: keys(t, keyOne)})
-	_, id, _ := post(t, "POST", a+"/mcp", "", helloHTTP)
+	_, id, _ := send(t, "POST", a+"/mcp", "", helloHTTP)
 	var wg sync.WaitGroup
 	for i := range 32 {
 		wg.Go(func() {
 			body := strings.Replace(pingHTTP, `"id":2`, fmt.Sprintf(`"id":%d`, i+10), 1)
-			if code, _, text := post(t, "POST", b+"/mcp", id, body); code != 200 || !strings.Contains(text, fmt.Sprintf(`"id":%d`, i+10)) {
+			if code, _, text := send(t, "POST", b+"/mcp", id, body); code != 200 || !strings.Contains(text, fmt.Sprintf(`"id":%d`, i+10)) {
 				t.Errorf("got %d %s", code, text)
 			}
 		})
