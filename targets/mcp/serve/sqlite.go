@@ -106,6 +106,9 @@ func (d *database) prepare() error {
 func (d *database) write(fn func(*sql.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.gone(); err != nil {
+		return err // what a write that was not acknowledged left in it decides nothing
+	}
 	tx, err := d.db.BeginTx(context.Background(), nil)
 	if err != nil {
 		return err
