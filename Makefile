@@ -32,7 +32,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test check shells agents lint unit whole race e2e quick acme bench fuzz golden release packages reproducible clean
+.PHONY: test check shells postgres agents lint unit whole race e2e quick acme bench fuzz golden release packages reproducible clean
 
 # npm's part runs beside Go's; a part's output is printed when it is done.
 test:
@@ -41,7 +41,7 @@ test:
 	@$(MAKE) unit
 	@$(MAKE) times
 
-check: shells
+check: shells postgres
 	@rm -rf $(BIN)/times
 	@$(MAKE) -j2 -Otarget race e2e
 	@$(MAKE) whole
@@ -55,10 +55,16 @@ shells:
 	@missing=$$(for s in $(SHELLS); do command -v $$s >/dev/null || echo $$s; done); \
 	[ -z "$$missing" ] || apt-get install -qq -y $$missing >/dev/null 2>&1 || true
 
+# The database in which TestPostgres and TestManyServers keep sessions. They start one of their own.
+POSTGRES := ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null
+postgres:
+	@$(POSTGRES) || { apt-get update -qq && apt-get install -qq -y postgresql; } >/dev/null 2>&1 || true
+
 .PHONY: times
 times:
 	@for t in $(MODEC_E2E_SKIP); do echo "not run: the end-to-end tests of $$t (MODEC_E2E_SKIP)"; done
 	@for s in $(SHELLS); do command -v $$s >/dev/null || echo "not run: TestShells in $$s (it is not installed)"; done
+	@$(POSTGRES) || echo "not run: TestPostgres, TestManyServers (PostgreSQL is not installed)"
 	@[ -n "$(MODEC_CORPUS)" ] || echo "not run: TestCorpus (MODEC_CORPUS names no folder of real files)"
 	@echo "parts:"; sed 's/^/  /' $(BIN)/times/*
 

@@ -8,15 +8,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/targets/mcp/serve/pgtest"
 )
 
 // minimal is set where the test binary is to be the SDK's own minimal server: a typed
@@ -126,6 +131,101 @@ func BenchmarkServe(b *testing.B) {
 			percentiles(b, times)
 		})
 		b.Run("client=raw/server="+s.name, func(b *testing.B) { rawCalls(b, s.start()) })
+	}
+}
+
+// BenchmarkServeTasks measures calls of switch_mode, each of which is kept before it is answered, by
+// where tasks are kept: by one client, and by eight at once over HTTP.
+func BenchmarkServeTasks(b *testing.B) {
+	stores := map[string]string{"memory": "", "sqlite": filepath.Join(b.TempDir(), "sessions.db")}
+	if pg := pgtest.Start(b); pg != nil {
+		stores["postgres"] = pg.Database("bench")
+	}
+	dir := servedProject(b)
+	for _, name := range slices.Sorted(maps.Keys(stores)) {
+		for _, clients := range []int{1, 8} {
+			b.Run(fmt.Sprintf("state=%s/clients=%d", name, clients), func(b *testing.B) {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					b.Fatal(err)
+				}
+				addr := l.Addr().String()
+				l.Close()
+				cmd := exec.Command(binary(b), "serve", "--no-global", "-C", dir, "--http", addr, "--max-messages", "1000000",
+					"--log-level", "error")
+				cmd.Env = append(os.Environ(), "MODEC_STATE="+stores[name])
+				if err := cmd.Start(); err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() {
+					_ = cmd.Process.Kill()
+					_ = cmd.Wait()
+				})
+				var all []time.Duration
+				var mu sync.Mutex
+				next := make(chan struct{})
+				var wg sync.WaitGroup
+				for range clients {
+					s := dialed(b, "http://"+addr+"/mcp")
+					wg.Go(func() { switches(b, s, next, &mu, &all) })
+				}
+				b.ResetTimer()
+				for range b.N {
+					next <- struct{}{}
+				}
+				close(next)
+				wg.Wait()
+				b.StopTimer()
+				percentiles(b, all)
+			})
+		}
+	}
+}
+
+// dialed returns a session with a server that starts.
+func dialed(b *testing.B, url string) *sdk.ClientSession {
+	client := sdk.NewClient(&sdk.Implementation{Name: "bench", Version: "1"},
+		&sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		s, err := client.Connect(context.Background(),
+			&sdk.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true, MaxRetries: -1},
+			&sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err == nil {
+			b.Cleanup(func() { s.Close() })
+			return s
+		}
+		if time.Now().After(deadline) {
+			b.Fatal(err)
+		}
+	}
+}
+
+// switches changes tasks of its own, a new one after fifty changes: a task's history is written with it.
+func switches(b *testing.B, s *sdk.ClientSession, next <-chan struct{}, mu *sync.Mutex, all *[]time.Duration) {
+	var id string
+	for n := 0; ; n++ {
+		if n%50 == 0 {
+			res, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: "create_task",
+				Arguments: map[string]any{"mode_slug": "mode-0"}})
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			id = res.StructuredContent.(map[string]any)["session_id"].(string)
+		}
+		if _, ok := <-next; !ok {
+			return
+		}
+		start := time.Now()
+		res, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: "switch_mode",
+			Arguments: map[string]any{"session_id": id, "new_mode_slug": fmt.Sprint("mode-", n%2)}})
+		if err != nil || res.IsError {
+			b.Error(err, res)
+			return
+		}
+		mu.Lock()
+		*all = append(*all, time.Since(start))
+		mu.Unlock()
 	}
 }
 
