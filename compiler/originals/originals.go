@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,11 +138,11 @@ func Backup(root string, files map[string][]byte, now time.Time) (dir string, er
 		return "", err
 	}
 	defer below.Close()
-	for name, data := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := below.MkdirAll(filepath.ToSlash(filepath.Dir(name)), 0o700); err != nil {
 			return "", err
 		}
-		if err := below.WriteFile(name, data, 0o600); err != nil {
+		if err := below.WriteFile(name, files[name], 0o600); err != nil {
 			return "", err
 		}
 	}

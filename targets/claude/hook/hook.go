@@ -52,7 +52,7 @@ type toolAction struct {
 // (https://code.claude.com/docs/en/tools-reference) and those that it offered to a model in
 // e2e/tools.test.mjs. What a tool does was judged by the description that it comes with. A
 // tool that is neither here nor an MCP tool is unknown.
-var toolActions = map[string]toolAction{
+var toolActions = withHarmless(map[string]toolAction{
 	"Read":                 {ir.Read, fileAction(ir.Read, "file_path")},
 	"NotebookRead":         {ir.Read, fileAction(ir.Read, "notebook_path")},
 	"LSP":                  {ir.Read, searchAction("", "filePath", "file_path", "path")},
@@ -87,13 +87,14 @@ var toolActions = map[string]toolAction{
 	"ScheduleWakeup":       {ir.Unknown, unknownAction},
 	"SendUserFile":         {ir.Unknown, unknownAction},
 	"ShareOnboardingGuide": {ir.Unknown, unknownAction},
-}
+})
 
-// The tools that touch nothing are known to the importer too.
-func init() {
+// withHarmless adds the tools that touch nothing, which the importer knows too.
+func withHarmless(actions map[string]toolAction) map[string]toolAction {
 	for _, name := range format.HarmlessTools {
-		toolActions[name] = toolAction{"", noAction}
+		actions[name] = toolAction{"", noAction}
 	}
+	return actions
 }
 
 // Group returns the tool group of a built-in tool, "" for one that touches nothing. It
@@ -102,12 +103,6 @@ func init() {
 func Group(tool string) (ir.Group, bool) {
 	a, ok := toolActions[tool]
 	return a.group, ok && a.group != ir.Unknown
-}
-
-// Known reports whether a tool is in the table of the tools of Claude Code.
-func Known(tool string) bool {
-	_, ok := toolActions[tool]
-	return ok
 }
 
 // Tools lists the tools in the table, sorted.

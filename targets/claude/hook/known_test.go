@@ -9,8 +9,8 @@ import (
 // The importer, which does not ask the hook, knows the same tools.
 func TestKnownTools(t *testing.T) {
 	for _, tool := range append(Tools(), "BrandNewTool", "") {
-		if Known(tool) != format.KnownTool(tool) {
-			t.Errorf("%q: the hook knows it %v, the format %v", tool, Known(tool), format.KnownTool(tool))
+		if _, known := toolActions[tool]; known != format.KnownTool(tool) {
+			t.Errorf("%q: the hook knows it %v, the format %v", tool, known, format.KnownTool(tool))
 		}
 	}
 }

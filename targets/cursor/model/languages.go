@@ -132,7 +132,8 @@ func (f *hooksFile) languages(of policy.Field, sp *regular.Space) ([]regular.Lan
 		ir.SubjectRef
 	}
 	seen := map[asked]bool{}
-	for event, list := range f.events {
+	for _, event := range slices.Sorted(maps.Keys(f.events)) {
+		list := f.events[event]
 		prefix, held := matchedNames[of.Group][event]
 		for i := range list {
 			e := &list[i]
