@@ -25,3 +25,8 @@ func EnvRefsList(l []string) []string {
 	}
 	return out
 }
+
+// ExpandRefs returns a text with each of the source's ${VAR} replaced by the value of the variable.
+func ExpandRefs(s string, value func(name string) string) string {
+	return variable.ReplaceAllStringFunc(s, func(ref string) string { return value(ref[len("${") : len(ref)-len("}")]) })
+}

@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stateless is the first revision without sessions.
+const stateless = "2026-07-28"
+
+// request is what requests of every method have.
+type request interface {
+	ProtocolVersion() string
+	ClientCapabilities() *sdk.ClientCapabilities
+}
+
+// cursorOf returns the cursor of a list's parameters, which may be missing.
+func cursorOf[P any, T interface {
+	*P
+	sdk.Params
+}](p T) string {
+	if p == nil {
+		return ""
+	}
+	switch p := any(p).(type) {
+	case *sdk.ListToolsParams:
+		return p.Cursor
+	case *sdk.ListPromptsParams:
+		return p.Cursor
+	case *sdk.ListResourcesParams:
+		return p.Cursor
+	case *sdk.ListResourceTemplatesParams:
+		return p.Cursor
+	}
+	return ""
+}
+
+// listed answers with all that the subject may see of a kind, on one page.
+func (g *Gateway) listed(ctx context.Context, k *kind, r request, cursor string) (sdk.Result, error) {
+	if cursor != "" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: fmt.Sprintf("got the cursor %q, and the list has one page", cursor)}
+	}
+	return &answer{fields: g.joined(ctx, k).fields(k, r.ProtocolVersion() >= stateless)}, nil
+}
+
+// fields returns the result of a list.
+func (j *join) fields(k *kind, newest bool) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{k.field: j.listed}
+	if newest {
+		out["resultType"], out["ttlMs"], out["cacheScope"] = complete, json.RawMessage("0"), json.RawMessage(`"private"`)
+	}
+	return out
+}
+
+var complete = json.RawMessage(`"complete"`)
+
+// passed returns a server's result as the client's revision has it.
+func passed(a *answer, r request, cacheable bool) *answer {
+	for _, key := range []string{"resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"} {
+		delete(a.fields, key) // those are of the hop to the server
+	}
+	var meta map[string]json.RawMessage
+	if raw := a.fields["_meta"]; raw != nil && json.Unmarshal(raw, &meta) == nil {
+		own := map[string]any{}
+		for key, value := range meta {
+			own[key] = value
+		}
+		if own = hop(own); len(own) == len(meta) {
+			own = nil // nothing is taken away
+		}
+		if own != nil {
+			a.fields["_meta"], _ = json.Marshal(own) // what was read can be written
+		}
+	} else {
+		delete(a.fields, "_meta")
+	}
+	if r.ProtocolVersion() < stateless {
+		return a
+	}
+	if a.fields == nil {
+		a.fields = map[string]json.RawMessage{}
+	}
+	a.fields["resultType"] = complete
+	if cacheable {
+		a.fields["ttlMs"], a.fields["cacheScope"] = json.RawMessage("0"), json.RawMessage(`"private"`)
+	}
+	return a
+}
+
+// callTool calls a tool that exists for the subject, once a person agrees where the policy asks.
+func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+	o, err := g.tool(ctx, r.Params.Name)
+	if err != nil {
+		return nil, err
+	}
+	args := r.Params.Arguments
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if args, err = tidy(args, nil); err != nil || args[0] != '{' {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: fmt.Sprintf("the arguments cannot be passed on: %v", orText(err, "got no object"))}
+	}
+	if o.grant.Access == Asked {
+		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "call the tool", offer: o, kind: tools, args: args,
+			state: r.Params.RequestState, responses: r.Params.InputResponses})
+		var no refusal
+		if errors.As(err, &no) {
+			return no.result(r), nil
+		}
+		if res != nil || err != nil {
+			return res, err
+		}
+	}
+	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
+	defer done()
+	p := &params{Name: o.key, Arguments: args}
+	p.Meta = own
+	a, err := o.up.call(ctx, "tools/call", p)
+	if err != nil {
+		return nil, err
+	}
+	return passed(a, r, false), nil
+}
+
+func orText(err error, text string) any {
+	if err != nil {
+		return err
+	}
+	return text
+}
+
+// getPrompt gets a prompt that exists for the subject.
+func (g *Gateway) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Result, error) {
+	o, err := g.prompt(ctx, r.Params.Name)
+	if err != nil {
+		return nil, err
+	}
+	args, err := json.Marshal(r.Params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	if r.Params.Arguments == nil {
+		args = nil
+	}
+	if o.grant.Access == Asked {
+		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "get the prompt", offer: o, kind: prompts,
+			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
+		if res != nil || err != nil {
+			return res, err
+		}
+	}
+	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
+	defer done()
+	p := &params{Name: o.key, Arguments: args}
+	p.Meta = own
+	a, err := o.up.call(ctx, "prompts/get", p)
+	if err != nil {
+		return nil, err
+	}
+	return passed(a, r, false), nil
+}
+
+// readResource reads a resource that exists for the subject.
+func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
+	o, err := g.resource(ctx, r.Params.URI)
+	if err != nil {
+		return nil, err
+	}
+	if o.grant.Access == Asked {
+		args, _ := json.Marshal(map[string]string{"uri": r.Params.URI}) // a text can be written
+		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "read the resource", offer: o, kind: resources,
+			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
+		if res != nil || err != nil {
+			return res, err
+		}
+	}
+	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
+	defer done()
+	p := &params{URI: r.Params.URI}
+	p.Meta = own
+	a, err := o.up.call(ctx, "resources/read", p)
+	if err != nil {
+		return nil, err
+	}
+	return passed(a, r, true), nil
+}
+
+// complete completes an argument of a prompt or a template. Of what a person is asked about nothing is completed:
+// nobody wants to be asked at each key.
+func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Result, error) {
+	if r.Params.Ref == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "got no ref"}
+	}
+	ref := *r.Params.Ref
+	var o *offer
+	var err error
+	switch ref.Type {
+	case "ref/prompt":
+		if o, err = g.prompt(ctx, ref.Name); err == nil {
+			ref.Name = o.key
+		}
+	case "ref/resource":
+		if o = g.joined(ctx, templates).byName[ref.URI]; o == nil {
+			err = unknownResource(ref.URI)
+		}
+	default:
+		err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("got a ref of type %q", ref.Type)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.grant.Access == Asked {
+		return passed(&answer{fields: map[string]json.RawMessage{"completion": json.RawMessage(`{"values":[]}`)}}, r, false), nil
+	}
+	p := &params{Ref: &ref, Argument: r.Params.Argument}
+	if r.Params.Context != nil {
+		p.Context = r.Params.Context
+	}
+	p.Meta = hop(r.Params.GetMeta())
+	a, err := o.up.call(ctx, "completion/complete", p)
+	if err != nil {
+		return nil, err
+	}
+	return passed(a, r, false), nil
+}
+
+// subscribe asks a resource's server to tell of its changes, or to do so no longer. Of what a person is asked about
+// nothing is told.
+func (g *Gateway) subscribe(ctx context.Context, uri string, on bool) error {
+	o, err := g.resource(ctx, uri)
+	if err != nil {
+		return err
+	}
+	if o.grant.Access == Asked {
+		return refusal("a person is asked before this is read, so changes of it are not told")
+	}
+	return o.up.subscribe(ctx, uri, on)
+}
+
+func unknownResource(uri string) error {
+	data, _ := json.Marshal(map[string]string{"uri": uri}) // a text can be written
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + uri, Data: data}
+}

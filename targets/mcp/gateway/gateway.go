@@ -1,0 +1,485 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/mcp/lines"
+)
+
+// Options configure a gateway. The subject and the version have no default.
+type Options struct {
+	Subject ir.SubjectRef
+	Version string       // of modec
+	Root    string       // the project's folder, in which servers are started
+	Logger  *slog.Logger // nil: nothing is logged
+	Naming  Naming
+	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
+	// left to the agent is passed on.
+	AgentAsks bool
+}
+
+// Gateway serves one client. It is safe for concurrent use.
+type Gateway struct {
+	opt   Options
+	sdk   *sdk.Server
+	asks  *approver
+	start func(ir.Server) caller // of an upstream
+
+	state     atomic.Pointer[state]
+	reloading sync.Mutex
+
+	mu       sync.Mutex
+	joins    map[string]*join // by the method of a list
+	progress map[string]progress
+	telling  map[*kind]bool // whether the item that announces it is there
+}
+
+// state is a table with the servers that it needs.
+type state struct {
+	table   *Table
+	servers map[string]caller
+}
+
+// progress is where the progress of a call goes.
+type progress struct {
+	ctx     context.Context
+	session *sdk.ServerSession
+	token   any
+}
+
+// New returns a gateway. No server is started before it is needed. Close ends those that were.
+func New(e *policy.Engine, opt Options) (*Gateway, error) {
+	return newGateway(e, opt, nil)
+}
+
+func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*Gateway, error) {
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	t, err := NewTable(e, opt.Subject, opt.Naming, opt.AgentAsks)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{opt: opt, asks: newApprover(), joins: map[string]*join{}, progress: map[string]progress{},
+		telling: map[*kind]bool{}}
+	g.start = start
+	if start == nil {
+		g.start = func(sv ir.Server) caller { return newUpstream(sv, opt.Root, opt.Version, opt.Logger, g) }
+	}
+	g.sdk = g.server()
+	g.use(t)
+	if silent := t.Silent(); len(silent) > 0 {
+		opt.Logger.Warn(unlisted(silent))
+	}
+	return g, nil
+}
+
+// use serves a table from now on, with the servers that run already where they are the same.
+func (g *Gateway) use(t *Table) {
+	next := &state{table: t, servers: map[string]caller{}}
+	old := g.state.Load()
+	for _, s := range t.servers {
+		name := s.entry.Name
+		if old != nil && old.servers[name] != nil {
+			next.servers[name] = old.servers[name]
+		} else {
+			next.servers[name] = g.start(s.entry)
+		}
+	}
+	g.state.Store(next)
+	if old == nil {
+		return
+	}
+	for name, c := range old.servers {
+		if next.servers[name] == nil {
+			go c.close()
+		}
+	}
+}
+
+// Reload takes another model, as far as it narrows what is served. It returns in words what else it permits:
+// that is not served before the gateway is started again. A model that has no table leaves what is served.
+func (g *Gateway) Reload(e *policy.Engine) (waiting []string, err error) {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	t, err := NewTable(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks)
+	if err != nil {
+		return nil, err
+	}
+	both, wider := narrow(g.state.Load().table, t)
+	g.use(both)
+	for _, k := range kinds {
+		g.changed(k)
+	}
+	return wider, nil
+}
+
+// Table returns what is served now.
+func (g *Gateway) Table() *Table { return g.state.Load().table }
+
+// Close ends every server.
+func (g *Gateway) Close() {
+	var all sync.WaitGroup
+	for _, c := range g.state.Load().servers {
+		all.Go(c.close)
+	}
+	all.Wait()
+}
+
+// Run serves a pair of streams, standard input and output, until the input ends or the context does.
+func (g *Gateway) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	done := make(chan error, 1)
+	go func() { done <- g.sdk.Run(ctx, &lines.Transport{In: in, Out: out}) }()
+	ended := func(err error) error {
+		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}
+	select {
+	case err := <-done:
+		return ended(err)
+	case <-ctx.Done():
+	}
+	select { // a client that does not read its answers does not keep the gateway
+	case err := <-done:
+		return ended(err)
+	case <-time.After(lines.Patience):
+		return nil
+	}
+}
+
+const instructions = "The tools of this project's MCP servers, as far as the project's policy permits them to you. " +
+	"A tool's name begins with its server's. Some calls are asked about first. Do not attempt in another way what is " +
+	"refused."
+
+// server returns the server that the client sees.
+func (g *Gateway) server() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "modec-gateway", Title: "modec gateway", Version: g.opt.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions,
+			Logger:       slog.New(slog.DiscardHandler), // the middleware logs what matters
+			Capabilities: &sdk.ServerCapabilities{
+				Tools:       &sdk.ToolCapabilities{ListChanged: true},
+				Prompts:     &sdk.PromptCapabilities{ListChanged: true},
+				Resources:   &sdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
+				Completions: &sdk.CompletionCapabilities{},
+			},
+			SubscribeHandler: func(ctx context.Context, r *sdk.SubscribeRequest) error {
+				return g.subscribe(ctx, r.Params.URI, true)
+			},
+			UnsubscribeHandler: func(ctx context.Context, r *sdk.UnsubscribeRequest) error {
+				return g.subscribe(ctx, r.Params.URI, false)
+			},
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
+		})
+	s.AddReceivingMiddleware(g.receive)
+	return s
+}
+
+// receive is around every message of the client.
+func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				g.opt.Logger.Error("a handler panicked", "method", method, "panic", r, "stack", string(debug.Stack()))
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the gateway failed at " + method}
+			}
+		}()
+		res, err = g.handle(ctx, method, req, next)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			err = lines.ProtocolError(err)
+		}
+		return res, err
+	}
+}
+
+// handle answers a message. It names every method that there is.
+func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	switch r := req.(type) {
+	case *sdk.ListToolsRequest:
+		return g.listed(ctx, tools, r, cursorOf(r.Params))
+	case *sdk.ListPromptsRequest:
+		return g.listed(ctx, prompts, r, cursorOf(r.Params))
+	case *sdk.ListResourcesRequest:
+		return g.listed(ctx, resources, r, cursorOf(r.Params))
+	case *sdk.ListResourceTemplatesRequest:
+		return g.listed(ctx, templates, r, cursorOf(r.Params))
+	case *sdk.CallToolRequest:
+		return g.callTool(ctx, r)
+	case *sdk.GetPromptRequest:
+		return g.getPrompt(ctx, r)
+	case *sdk.ReadResourceRequest:
+		return g.readResource(ctx, r)
+	case *sdk.CompleteRequest:
+		return g.complete(ctx, r)
+	}
+	switch method {
+	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen",
+		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed":
+		return next(ctx, method, req)
+	}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("there is no method %q", method)}
+}
+
+// offer is an item that the subject may see.
+type offer struct {
+	item
+	name   string // by which clients know it
+	server string
+	grant  Grant
+	up     caller
+}
+
+// join is what servers offer of a kind, as far as the table lets the subject see it.
+type join struct {
+	state  *state
+	lists  []*list
+	offers []*offer
+	byName map[string]*offer
+	listed []byte // the list as JSON
+}
+
+// grant decides about an item of a server.
+func (s *state) grant(server string, k *kind, key string) Grant {
+	return s.table.Grant(server, k.of, key)
+}
+
+// joined asks the servers that offer something of a kind to the subject, all at once. One that fails, or does not
+// answer in time, costs what it offers and nothing else.
+func (g *Gateway) joined(ctx context.Context, k *kind) *join {
+	st := g.state.Load()
+	lists := make([]*list, len(st.table.servers))
+	var all sync.WaitGroup
+	for i, s := range st.table.servers {
+		if !s.offers(k) {
+			continue
+		}
+		all.Go(func() {
+			ctx, cancel := context.WithTimeoutCause(ctx, listLimit, fmt.Errorf("it does not answer within %s", listLimit))
+			defer cancel()
+			l, err := st.servers[s.entry.Name].list(ctx, k)
+			if err == nil {
+				lists[i] = l
+				return
+			}
+			g.opt.Logger.Warn("a server's list is left out", "server", s.entry.Name, "of", k.field,
+				"error", cmp.Or(context.Cause(ctx), err))
+		})
+	}
+	all.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	j := g.joins[k.method]
+	if j == nil || j.state != st || !slices.Equal(j.lists, lists) {
+		j = g.join(st, k, lists)
+		g.joins[k.method] = j
+	}
+	return j
+}
+
+// offers reports whether there may be anything of a kind for the subject.
+func (s *serverTable) offers(k *kind) bool {
+	switch k.of {
+	case policy.Tool:
+		return len(s.tools) > 0
+	case policy.Prompt:
+		return s.prompts.Access > Hidden
+	}
+	return s.resources.Access > Hidden
+}
+
+// join joins lists with the table. What two servers offer under one name or address belongs to none of them: one
+// of them could stand in for the other.
+func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
+	j := &join{state: st, lists: lists, byName: map[string]*offer{}}
+	times := map[string]int{}
+	for i, s := range st.table.servers {
+		if lists[i] == nil {
+			continue
+		}
+		for _, it := range lists[i].items {
+			o, ok := st.offer(s, k, it)
+			if !ok {
+				continue
+			}
+			if k == prompts && !goodName.MatchString(o.name) {
+				g.opt.Logger.Warn("a prompt is left out, since its name is none that clients take", "server", s.entry.Name,
+					"name", shorten(it.key))
+				continue
+			}
+			times[o.name]++
+			j.offers = append(j.offers, o)
+			j.byName[o.name] = o
+		}
+	}
+	j.offers = slices.DeleteFunc(j.offers, func(o *offer) bool { return times[o.name] > 1 })
+	for name, n := range times {
+		if n > 1 {
+			delete(j.byName, name)
+			g.opt.Logger.Warn("several servers offer this, so it is left out", "of", k.field, "name", shorten(name))
+		}
+	}
+	j.listed = []byte{'['}
+	for i, o := range j.offers {
+		if i > 0 {
+			j.listed = append(j.listed, ',')
+		}
+		j.listed = append(j.listed, o.raw...)
+	}
+	j.listed = append(j.listed, ']')
+	return j
+}
+
+// offer returns an item of a server as clients see it; false where it is hidden.
+func (st *state) offer(s *serverTable, k *kind, it item) (*offer, bool) {
+	o := &offer{item: it, name: it.key, server: s.entry.Name, grant: st.grant(s.entry.Name, k, it.key),
+		up: st.servers[s.entry.Name]}
+	if k == tools || k == prompts {
+		o.name = s.prefix + it.key
+		o.raw = renamed(it.raw, o.name)
+	}
+	return o, o.grant.Access > Hidden
+}
+
+// tool returns the tool that clients know by a name. It asks no server but the tool's own.
+func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
+	st := g.state.Load()
+	n, ok := st.table.names[name]
+	if !ok {
+		return nil, unknownTool(name)
+	}
+	s := st.table.server(n.server)
+	l, err := st.servers[n.server].list(ctx, tools)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(l.items, func(it item) bool { return it.key == n.tool })
+	if i < 0 {
+		return nil, unknownTool(name)
+	}
+	if o, ok := st.offer(s, tools, l.items[i]); ok {
+		return o, nil
+	}
+	return nil, unknownTool(name)
+}
+
+// prompt returns the prompt that clients know by a name.
+func (g *Gateway) prompt(ctx context.Context, name string) (*offer, error) {
+	if o := g.joined(ctx, prompts).byName[name]; o != nil {
+		return o, nil
+	}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+}
+
+// resource returns the resource of an address, or the template that it is of. An address that the templates of
+// several servers take belongs to none of them.
+func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
+	if o := g.joined(ctx, resources).byName[uri]; o != nil {
+		return o, nil
+	}
+	var found *offer
+	for _, o := range g.joined(ctx, templates).offers {
+		if !o.matches.MatchString(uri) {
+			continue
+		}
+		if found != nil && found.server != o.server {
+			return nil, unknownResource(uri)
+		}
+		found = o
+	}
+	if found == nil {
+		return nil, unknownResource(uri)
+	}
+	return found, nil
+}
+
+// updated tells the client that a resource changed, if it may know the resource and it is that server's.
+func (g *Gateway) updated(server, uri string) {
+	ctx, cancel := context.WithTimeout(context.Background(), lines.Patience)
+	defer cancel()
+	if o, err := g.resource(ctx, uri); err != nil || o.server != server || o.grant.Access != Passed {
+		return
+	}
+	if err := g.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
+		g.opt.Logger.Warn("the client did not learn of a change", "uri", shorten(uri), "error", err)
+	}
+}
+
+// progressed passes the progress of a call on to the client that made it. Of one that has ended nothing is told.
+func (g *Gateway) progressed(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	g.mu.Lock()
+	to, ok := g.progress[token]
+	g.mu.Unlock()
+	if !ok {
+		return
+	}
+	own := *p
+	own.ProgressToken, own.Meta = to.token, hop(p.Meta)
+	if err := to.session.NotifyProgress(to.ctx, &own); err != nil {
+		g.opt.Logger.Info("progress was lost", "error", err)
+	}
+}
+
+// follow gives a call a token of its own for its progress, where the client has asked for progress. done ends it.
+func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[string]any) (own map[string]any, done func()) {
+	own = hop(meta)
+	token, ok := own["progressToken"]
+	if !ok {
+		return own, func() {}
+	}
+	key := fmt.Sprintf("modec-%d", counter.Add(1))
+	own["progressToken"] = key
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.progress[key] = progress{ctx, s, token}
+	return own, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.progress, key)
+	}
+}
+
+// changed tells the client that a list is another one. The SDK has no notification but for items that are added to
+// it or removed: the one here is never listed, since the lists are not the SDK's.
+func (g *Gateway) changed(k *kind) {
+	const name, tool = "modec:changed", "modec-changed"
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := g.telling[k]
+	g.telling[k] = !was
+	switch {
+	case k == tools && was:
+		g.sdk.RemoveTools(tool)
+	case k == tools:
+		g.sdk.AddTool(&sdk.Tool{Name: tool, InputSchema: map[string]any{"type": "object"}}, nil)
+	case k == prompts && was:
+		g.sdk.RemovePrompts(name)
+	case k == prompts:
+		g.sdk.AddPrompt(&sdk.Prompt{Name: name}, nil)
+	case k == resources && was:
+		g.sdk.RemoveResources(name)
+	case k == resources:
+		g.sdk.AddResource(&sdk.Resource{URI: name, Name: name}, nil)
+	}
+}
+
+func unknownTool(name string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
+}

@@ -1,0 +1,212 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/yosida95/uritemplate/v3"
+
+	"modec.dev/modec/compiler/policy"
+)
+
+// kind is a kind of items that servers list.
+type kind struct {
+	method string
+	field  string // of the result
+	key    string // of an item, by which it is known
+	of     policy.MCPKind
+}
+
+var (
+	tools     = &kind{"tools/list", "tools", "name", policy.Tool}
+	prompts   = &kind{"prompts/list", "prompts", "name", policy.Prompt}
+	resources = &kind{"resources/list", "resources", "uri", policy.Resource}
+	templates = &kind{"resources/templates/list", "resourceTemplates", "uriTemplate", policy.Resource}
+
+	kinds = []*kind{tools, prompts, resources, templates}
+)
+
+// Bounds of a server's lists.
+const (
+	maxPages = 100
+	maxItems = 2000
+	maxItem  = 128 << 10 // bytes of one definition
+	maxList  = 8 << 20   // bytes of all of them
+	maxKey   = 2 << 10   // bytes of a name or an address
+)
+
+// item is one thing that a server offers.
+type item struct {
+	key     string
+	raw     json.RawMessage // as the server wrote it, but for what tidy took away
+	matches *regexp.Regexp  // of a template
+}
+
+// list is what a server offers of a kind.
+type list struct{ items []item }
+
+func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
+	return u.lists[k.method].get(ctx, time.Now, func() (*list, time.Duration, error) {
+		ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit, errors.New("its list does not end in time"))
+		defer cancel()
+		l, ttl, err := u.fetch(ctx, k)
+		if err != nil {
+			return nil, failedTTL, u.failed(ctx, err)
+		}
+		return l, ttl, nil
+	})
+}
+
+// fetch reads all pages of a list.
+func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {
+	s, err := u.connected(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	l, ttl, p, size := &list{}, listTTL, &params{}, 0
+	if !offers(s, k) {
+		return l, ttl, nil
+	}
+	known, n := map[string]bool{}, 0
+	for range maxPages {
+		a, err := u.call(ctx, k.method, p)
+		if err != nil {
+			return nil, 0, err
+		}
+		var page []json.RawMessage
+		if err := json.Unmarshal(a.fields[k.field], &page); err != nil {
+			return nil, 0, fmt.Errorf("its answer to %s has no list %q", k.method, k.field)
+		}
+		for _, raw := range page {
+			n, size = n+1, size+len(raw)
+			if size > maxList || n > maxItems {
+				return nil, 0, fmt.Errorf("its list of %s is longer than %d items or %d bytes", k.field, maxItems, maxList)
+			}
+			it, err := define(k, raw)
+			if err == nil && known[it.key] {
+				err = errors.New("its name is in the list twice")
+			}
+			if err != nil {
+				u.log.Warn("something that the server offers is left out", "of", k.field, "name", shorten(it.key), "error", err)
+				continue
+			}
+			known[it.key] = true
+			l.items = append(l.items, it)
+		}
+		p = &params{}
+		if next := a.fields["nextCursor"]; next == nil || json.Unmarshal(next, &p.Cursor) != nil || p.Cursor == "" {
+			return l, lifetime(a), nil
+		}
+	}
+	return nil, 0, fmt.Errorf("its list of %s has more than %d pages", k.field, maxPages)
+}
+
+// offers reports whether a server says that it has items of a kind.
+func offers(s *session, k *kind) bool {
+	r := s.InitializeResult()
+	if r == nil || r.Capabilities == nil {
+		return false
+	}
+	switch k {
+	case tools:
+		return r.Capabilities.Tools != nil
+	case prompts:
+		return r.Capabilities.Prompts != nil
+	}
+	return r.Capabilities.Resources != nil
+}
+
+// lifetime returns how long a list counts.
+func lifetime(a *answer) time.Duration {
+	var ms float64
+	if raw := a.fields["ttlMs"]; raw == nil || json.Unmarshal(raw, &ms) != nil || ms < 0 {
+		return listTTL
+	}
+	return min(max(time.Duration(min(ms, 1e9))*time.Millisecond, time.Second), time.Hour)
+}
+
+// define reads a definition, and refuses one that is not what it seems.
+func define(k *kind, raw json.RawMessage) (it item, err error) {
+	if len(raw) > maxItem {
+		return it, fmt.Errorf("its definition is longer than %d bytes", maxItem)
+	}
+	if it.raw, err = tidy(raw, definitionText); err != nil {
+		return it, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(it.raw, &fields); err != nil || fields == nil {
+		return it, errors.New("its definition is no object")
+	}
+	if err := json.Unmarshal(fields[k.key], &it.key); err != nil || it.key == "" || len(it.key) > maxKey {
+		return it, fmt.Errorf("its %s is no text of 1 to %d bytes", k.key, maxKey)
+	}
+	switch k {
+	case tools:
+		err = checkTool(fields)
+	case resources:
+		if u, bad := url.Parse(it.key); bad != nil || u.Scheme == "" {
+			err = errors.New("its address has no scheme")
+		}
+	case templates:
+		it.matches, err = matcher(it.key)
+	}
+	return it, err
+}
+
+// matcher returns an expression for the addresses of a template.
+func matcher(template string) (re *regexp.Regexp, err error) {
+	defer func() {
+		if r := recover(); r != nil { // of regexp.MustCompile, in the library
+			re, err = nil, errors.New("its template cannot be matched")
+		}
+	}()
+	t, err := uritemplate.New(template)
+	if err != nil {
+		return nil, err
+	}
+	return t.Regexp(), nil
+}
+
+// checkTool checks the schemas of a tool.
+func checkTool(fields map[string]json.RawMessage) error {
+	var input map[string]json.RawMessage
+	if json.Unmarshal(fields["inputSchema"], &input) != nil || string(input["type"]) != `"object"` {
+		return errors.New("its inputSchema is not one of an object")
+	}
+	for _, key := range []string{"inputSchema", "outputSchema"} {
+		if fields[key] == nil {
+			continue
+		}
+		if err := checkSchema(fields[key]); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// renamed returns a definition with another name.
+func renamed(raw json.RawMessage, name string) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return raw // does not happen: tidy wrote it
+	}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return raw
+		}
+		if key == "name" {
+			quoted, _ := json.Marshal(name) // a text can be written
+			end := int(d.InputOffset())
+			return bytes.Join([][]byte{raw[:end-len(value)], quoted, raw[end:]}, nil)
+		}
+	}
+	return raw
+}

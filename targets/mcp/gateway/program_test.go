@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestMain is also the servers that the tests start.
+func TestMain(m *testing.M) {
+	switch os.Getenv("MODEC_TEST_SERVER") {
+	case "":
+		os.Exit(m.Run())
+	case "plain":
+		plainProgram()
+	case "raw":
+		rawProgram()
+	case "stubborn":
+		stubbornProgram()
+	}
+}
+
+// program returns the entry of a server that is this test binary.
+func program(which string, env ...string) string {
+	vars := map[string]string{"MODEC_TEST_SERVER": which}
+	for i := 0; i < len(env); i += 2 {
+		vars[env[i]] = env[i+1]
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	entry, err := json.Marshal(object{"command": exe, "env": vars, "tools": object{
+		"echo": object{}, "env": object{}, "slow": object{}, "end": object{}, "greedy": object{}, "fails": object{}, "twice": object{}}})
+	if err != nil {
+		panic(err)
+	}
+	return string(entry)
+}
+
+// one returns a source with one server whose items are all allowed.
+func one(entry string) string {
+	return `{"servers": {"s": ` + entry + `}, "roles": {"r": {"can": {"mcp": "allow"}}}}`
+}
+
+func text(s string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
+}
+
+// plainServer is a server as people write one.
+func plainServer() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "plain", Version: "1"}, &sdk.ServerOptions{
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		CompletionHandler: func(_ context.Context, r *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{r.Params.Ref.Name + r.Params.Argument.Value + "!"}}}, nil
+		},
+	})
+	tool := func(name string, h sdk.ToolHandler) {
+		s.AddTool(&sdk.Tool{Name: name, Description: "does " + name, InputSchema: object{"type": "object"}}, h)
+	}
+	tool("echo", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		meta, err := json.Marshal(r.Params.Meta)
+		return text(string(r.Params.Arguments) + " " + string(meta)), err
+	})
+	tool("env", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		vars := os.Environ()
+		slices.Sort(vars)
+		dir, err := os.Getwd()
+		return text(strings.Join(vars, "\n") + "\ndir " + dir), err
+	})
+	var cancelled sync.Map
+	tool("slow", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if strings.Contains(string(r.Params.Arguments), "cancelled?") {
+			_, was := cancelled.Load("slow")
+			return text(fmt.Sprint(was)), nil
+		}
+		for i := range 3 {
+			err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: "step"})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if !strings.Contains(string(r.Params.Arguments), "wait") {
+			return text("done"), nil
+		}
+		<-ctx.Done()
+		cancelled.Store("slow", true)
+		return nil, ctx.Err()
+	})
+	tool("end", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		os.Exit(3)
+		return nil, nil
+	})
+	tool("fails", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "no such thing"}}}, nil
+	})
+	tool("greedy", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		_, elicit := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "password?"})
+		_, roots := r.Session.ListRoots(ctx, nil)
+		_, sample := r.Session.CreateMessage(ctx, nil)
+		return text(fmt.Sprintf("%t %t %t", elicit != nil, roots != nil, sample != nil)), nil
+	})
+	tool("unlisted", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return text("reached"), nil
+	})
+	tool("twice", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		s.AddTool(&sdk.Tool{Name: "late", InputSchema: object{"type": "object"}}, nil)
+		return text("added"), s.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "res://r"})
+	})
+	read := func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "read " + r.Params.URI}}}, nil
+	}
+	s.AddResource(&sdk.Resource{Name: "r", URI: "res://r"}, read)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "t", URITemplate: "res://t/{id}"}, read)
+	s.AddPrompt(&sdk.Prompt{Name: "p", Arguments: []*sdk.PromptArgument{{Name: "who"}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "hello " + r.Params.Arguments["who"]}}}}, nil
+	})
+	return s
+}
+
+func plainProgram() {
+	fmt.Fprintln(os.Stderr, "plain starts; token ghp_0123456789abcdefghijklmnopqrstuvwxyzAB")
+	fmt.Println("plain says something on standard output")
+	_ = plainServer().Run(context.Background(), &sdk.StdioTransport{})
+}
+
+// rawProgram answers each method with the text of the environment's object ANSWERS. "@N" is a text of N bytes.
+func rawProgram() {
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(os.Getenv("ANSWERS")), &answers); err != nil {
+		panic(err)
+	}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 16<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
+			continue
+		}
+		result := string(answers[m.Method])
+		var coded string
+		switch {
+		case m.Method == "initialize":
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"raw","version":"1"}}`
+		case result == "":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s"}}`+"\n", m.ID, m.Method)
+			continue
+		case json.Unmarshal(answers[m.Method], &coded) == nil:
+			result = coded // what no JSON is, as a text
+		}
+		if strings.HasPrefix(result, "drip") {
+			for {
+				fmt.Print(" ")
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		if i := strings.Index(result, "@"); i >= 0 {
+			var n int
+			fmt.Sscan(result[i+1:], &n)
+			result = result[:i] + strings.Repeat("x", n) + strings.TrimLeft(result[i+1:], "0123456789")
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+	}
+}
+
+// stubbornProgram does not end when its input does, and starts another program that does not end either.
+func stubbornProgram() {
+	fmt.Fprintln(os.Stderr, "I do not want to")
+	time.Sleep(time.Hour)
+}

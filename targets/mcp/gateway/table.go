@@ -1,0 +1,252 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// Access is what the gateway does about an item. The order is that of permissiveness.
+type Access uint8
+
+const (
+	Hidden Access = iota // it does not exist
+	Asked                // a person is asked first
+	Passed               // it is passed on
+)
+
+// Grant is what the policy says of an item, and the rule that does.
+type Grant struct {
+	Access Access
+	Result policy.Result
+}
+
+// Naming says by which prefix a server's tools and prompts are known to clients. A server that it lacks
+// has its own name with an underscore; an empty prefix leaves the server's names as they are.
+type Naming map[string]string
+
+// Table is what one subject may do with the servers of an inventory. It does not change.
+type Table struct {
+	ref     ir.SubjectRef
+	digest  string // of the policy
+	servers []*serverTable
+	names   map[string]toolName // of tools, as clients know them
+}
+
+// toolName is a tool as its server knows it.
+type toolName struct{ server, tool string }
+
+// serverTable is the part of a table about a server of which the subject may use something.
+type serverTable struct {
+	entry     ir.Server
+	prefix    string
+	tools     map[string]Grant // by the server's own names; Hidden ones are not in it
+	resources Grant
+	prompts   Grant
+}
+
+// NewTable compiles the table of a subject. It fails where the project has no such subject, and where the
+// tools of two servers have one name, or a name that clients do not take.
+func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool) (*Table, error) {
+	p := e.Project()
+	s, err := e.Subject(ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := enters(e, ref); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(naming)) {
+		if p.Server(name) == nil {
+			return nil, fmt.Errorf("the inventory has no server %q that could have a namespace", name)
+		}
+	}
+	t := &Table{ref: ref, digest: e.Digest(ref), names: map[string]toolName{}}
+	access := func(sv *ir.Server, kind policy.MCPKind, name string) Grant {
+		r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind})
+		return Grant{accessOf(r.Decision, agentAsks), r}
+	}
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		if sv.Type == ir.External {
+			continue // another program starts it
+		}
+		st := &serverTable{entry: *sv, prefix: sv.Name + "_", tools: map[string]Grant{},
+			resources: access(sv, policy.Resource, ""), prompts: access(sv, policy.Prompt, "")}
+		if prefix, ok := naming[sv.Name]; ok {
+			st.prefix = prefix
+		}
+		for j := range sv.Tools {
+			if g := access(sv, policy.Tool, sv.Tools[j].Name); g.Access > Hidden {
+				st.tools[sv.Tools[j].Name] = g
+			}
+		}
+		if st.used() {
+			t.servers = append(t.servers, st)
+		}
+	}
+	return t, t.index()
+}
+
+// enters fails where a role may not work in a mode.
+func enters(e *policy.Engine, ref ir.SubjectRef) error {
+	if ref.Role == "" || ref.Mode == "" {
+		return nil
+	}
+	s, err := e.Subject(ir.SubjectRef{Role: ref.Role})
+	if err != nil {
+		return err
+	}
+	if r := s.Decide(policy.Action{Group: ir.Modes, Arg: ref.Mode}); r.Decision == ir.Deny {
+		return fmt.Errorf("role %s may not work in mode %s: %s", ref.Role, ref.Mode, r.Told())
+	}
+	return nil
+}
+
+// accessOf returns what a decision means here. What is left to an agent is denied, unless an agent that
+// asks is in front.
+func accessOf(d ir.Decision, agentAsks bool) Access {
+	switch {
+	case d == ir.Allow, agentAsks && d > ir.Deny:
+		return Passed
+	case d == ir.Ask:
+		return Asked
+	}
+	return Hidden
+}
+
+// used reports whether anything of the server exists for the subject.
+func (s *serverTable) used() bool {
+	return len(s.tools) > 0 || s.resources.Access > Hidden || s.prompts.Access > Hidden
+}
+
+// goodName is what the protocol and the models take for the name of a tool or a prompt.
+var goodName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// index gives every tool its name for clients.
+func (t *Table) index() error {
+	alike := map[string]toolName{} // names that some agents cannot tell apart
+	for _, s := range t.servers {
+		for _, tool := range slices.Sorted(maps.Keys(s.tools)) {
+			name, is := s.prefix+tool, toolName{s.entry.Name, tool}
+			if !goodName.MatchString(name) {
+				return fmt.Errorf("the tool %q of server %q would be called %q, and a name has up to 128 letters, "+
+					"digits, \"_\", \"-\" and \".\": give the server another namespace with --namespace %s=PREFIX",
+					tool, s.entry.Name, name, s.entry.Name)
+			}
+			key := strings.ToLower(policy.AgentName(name))
+			if other, ok := alike[key]; ok {
+				return fmt.Errorf("the tool %q of server %q and the tool %q of server %q would both be called %q: "+
+					"give one of the servers another namespace with --namespace %s=PREFIX",
+					other.tool, other.server, tool, s.entry.Name, name, s.entry.Name)
+			}
+			alike[key], t.names[name] = is, is
+		}
+	}
+	return nil
+}
+
+// Grant decides about an item of a server, by the names that the server and the inventory have. It is the
+// one decision of all lists and calls.
+func (t *Table) Grant(server string, kind policy.MCPKind, name string) Grant {
+	s := t.server(server)
+	if s == nil {
+		return Grant{}
+	}
+	switch kind {
+	case policy.Tool:
+		return s.tools[name]
+	case policy.Resource:
+		return s.resources
+	case policy.Prompt:
+		return s.prompts
+	}
+	return Grant{}
+}
+
+func (t *Table) server(name string) *serverTable {
+	for _, s := range t.servers {
+		if s.entry.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Servers returns the servers of which something exists for the subject.
+func (t *Table) Servers() (list []*ir.Server) {
+	for _, s := range t.servers {
+		list = append(list, &s.entry)
+	}
+	return list
+}
+
+// Silent returns the servers that the subject may use and whose tools the inventory does not list: the
+// gateway offers none of them.
+func (t *Table) Silent() (names []string) {
+	for _, s := range t.servers {
+		if len(s.entry.Tools) == 0 {
+			names = append(names, s.entry.Name)
+		}
+	}
+	return names
+}
+
+// narrow returns what both of two tables permit, and in words what only the second one does. A server that
+// is started or reached in another way is another server.
+func narrow(old, next *Table) (both *Table, wider []string) {
+	both = &Table{ref: next.ref, digest: next.digest, names: map[string]toolName{}}
+	for _, n := range next.servers {
+		name := strconv.Quote(n.entry.Name)
+		o := old.server(n.entry.Name)
+		if o == nil {
+			wider = append(wider, "server "+name)
+			continue
+		}
+		if o.prefix != n.prefix || !sameEntry(&o.entry, &n.entry) {
+			wider = append(wider, "server "+name+", which is started or reached in another way")
+			continue
+		}
+		s := &serverTable{entry: n.entry, prefix: n.prefix, tools: map[string]Grant{}}
+		lower := func(what string, a, b Grant) Grant {
+			if b.Access <= a.Access {
+				return b
+			}
+			wider = append(wider, fmt.Sprintf("%s of server %s (%s → %s)", what, name, a.Access, b.Access))
+			return a
+		}
+		s.resources = lower("resources", o.resources, n.resources)
+		s.prompts = lower("prompts", o.prompts, n.prompts)
+		for _, tool := range slices.Sorted(maps.Keys(n.tools)) {
+			if g := lower("tool "+strconv.Quote(tool), o.tools[tool], n.tools[tool]); g.Access > Hidden {
+				s.tools[tool] = g
+				both.names[s.prefix+tool] = toolName{n.entry.Name, tool}
+			}
+		}
+		if s.used() {
+			both.servers = append(both.servers, s)
+		}
+	}
+	return both, wider
+}
+
+// sameEntry reports whether two entries start or reach the same thing.
+func sameEntry(a, b *ir.Server) bool {
+	return a.Type == b.Type && a.TimeoutSeconds == b.TimeoutSeconds && reflect.DeepEqual(a.Entry(), b.Entry())
+}
+
+func (a Access) String() string { return [...]string{"deny", "ask", "allow"}[a] }
+
+// unlisted says what to do about servers without a list of tools.
+func unlisted(names []string) string {
+	return fmt.Sprintf("the inventory lists no tool of %s, so none is offered: list them in the source, at `tools`",
+		diag.Quote(names))
+}

@@ -1,0 +1,350 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+type drawer struct{ *rand.Rand }
+
+func (d drawer) of(words ...string) string { return words[d.IntN(len(words))] }
+func (d drawer) one(n int) bool            { return d.IntN(n) == 0 }
+
+// drawn returns a source in JSON: the same one for the same number.
+func drawn(t testing.TB, n uint64) string {
+	d := drawer{rand.New(rand.NewPCG(n, 19))}
+	tools := func(names ...string) object {
+		out := object{}
+		for _, name := range names {
+			out[name] = object{}
+			if d.one(2) {
+				out[name] = object{"risk": d.of("read", "write", "destructive")}
+			}
+		}
+		return out
+	}
+	source := object{"servers": object{
+		"docs":    object{"command": "d", "tools": tools("get", "put", "get.all")},
+		"admin":   object{"url": "https://a.example.com/mcp", "defaultEnabled": false, "tools": tools("drop", "list")},
+		"silent":  object{"command": "s"},
+		"own_srv": object{"type": "external", "tools": tools("x")},
+	}}
+	roles, modes := object{}, object{}
+	for i := range d.IntN(3) {
+		mode := object{"name": "M", "roleDefinition": "M", "can": d.can()}
+		if d.one(4) {
+			mode["mcpRestrictions"] = object{"disallowedTools": []object{{"serverName": d.of("docs", "*"), "toolName": d.of("g*", "*")}}}
+		}
+		modes[fmt.Sprintf("m%d", i)] = mode
+	}
+	for i := range 1 + d.IntN(2) {
+		role := object{"can": d.can()}
+		if d.one(3) {
+			role["permissionMode"] = d.of("default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions")
+		}
+		if len(modes) > 0 && d.one(4) {
+			role["modes"] = []string{"m0"}
+		}
+		roles[fmt.Sprintf("r%d", i)] = role
+	}
+	source["roles"], source["modes"] = roles, modes
+	data, err := json.MarshalIndent(source, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (d drawer) decision() string { return d.of("deny", "ask", "allow", "agent") }
+
+func (d drawer) can() object {
+	can, mcp := object{}, object{}
+	for server, patterns := range map[string][]string{"docs": {"get", "put", "g*", "*", "@read", "@write"}, "admin": {"drop", "*", "@destructive"},
+		"silent": {"*", "any"}, "*": {"*", "@read", "get"}} {
+		switch d.IntN(4) {
+		case 0:
+			continue
+		case 1:
+			mcp[server] = d.decision()
+			continue
+		}
+		t := object{}
+		d.Shuffle(len(patterns), func(i, j int) { patterns[i], patterns[j] = patterns[j], patterns[i] })
+		for i, l := range []string{"allow", "ask", "deny"} {
+			if d.one(2) && i < len(patterns) {
+				t[l] = patterns[i : i+1]
+			}
+		}
+		for _, key := range []string{"default", "resources", "prompts"} {
+			if d.one(3) {
+				t[key] = d.decision()
+			}
+		}
+		mcp[server] = t
+	}
+	if d.one(4) {
+		mcp["default"] = d.decision()
+	}
+	can["mcp"] = mcp
+	if d.one(6) {
+		can["mcp"] = d.decision()
+	}
+	if d.one(4) {
+		can["default"] = d.decision()
+	}
+	return can
+}
+
+// subjects returns every mode, every role and every role in each mode that it may enter.
+func subjects(t testing.TB, e *policy.Engine) (refs []ir.SubjectRef) {
+	p := e.Project()
+	refs = p.Subjects()
+	for i := range p.Roles {
+		s, err := e.Subject(ir.SubjectRef{Role: p.Roles[i].Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range p.Modes {
+			ref := ir.SubjectRef{Mode: p.Modes[j].Slug, Role: p.Roles[i].Name}
+			if s.Decide(policy.Action{Group: ir.Modes, Arg: ref.Mode}).Decision == ir.Deny {
+				if _, err := NewTable(e, ref, nil, false); err == nil {
+					t.Errorf("%s has a table", ref)
+				}
+				continue
+			}
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// want returns what the policy itself says of an item, in the plainest way.
+func want(s *policy.Subject, p *ir.Project, server string, k *kind, key string, agentAsks bool) Access {
+	sv := p.Server(server)
+	if sv == nil || sv.Type == "external" || k == tools && sv.Tool(key) == nil {
+		return Hidden
+	}
+	switch s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: key, Kind: k.of}).Decision {
+	case ir.Allow:
+		return Passed
+	case ir.Ask:
+		if agentAsks {
+			return Passed
+		}
+		return Asked
+	case ir.Agent:
+		if agentAsks {
+			return Passed
+		}
+	}
+	return Hidden
+}
+
+// TestListedIsCallable draws sources: for every subject and every item, what is listed can be called, what is not
+// listed has the answer of what does not exist, and both are what the policy says.
+func TestListedIsCallable(t *testing.T) {
+	count := uint64(300)
+	if testing.Short() {
+		count = 40
+	}
+	for n := range count {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			e := engine(t, drawn(t, n))
+			for _, ref := range subjects(t, e) {
+				for _, agentAsks := range []bool{false, true} {
+					everyItem(t, e, ref, agentAsks, eras[n%2])
+				}
+			}
+		})
+	}
+}
+
+// everyItem holds one subject's lists and calls against the policy.
+func everyItem(t *testing.T, e *policy.Engine, ref ir.SubjectRef, agentAsks bool, era string) {
+	t.Helper()
+	fakes := map[string]*fake{}
+	offered := map[string]map[*kind][]string{}
+	for _, sv := range []string{"docs", "admin", "silent", "own_srv"} {
+		offered[sv] = map[*kind][]string{tools: {"get", "put", "get.all", "drop", "list", "x", "new"}, prompts: {"p"},
+			resources: {"res://" + sv + "/r"}, templates: {"res://" + sv + "/t/{id}"}}
+		o := offered[sv]
+		fakes[sv] = offering(t, o[tools], o[prompts], o[resources], o[templates])
+	}
+	g := faked(t, e, Options{Subject: ref, AgentAsks: agentAsks}, fakes)
+	w := dial(t, g, era, object{"elicitation": object{}})
+	w.asked = func(object) object { return object{"action": "accept", "content": object{}} }
+	s, err := e.Subject(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds {
+		names := w.listed(k)
+		for sv, o := range offered {
+			for _, key := range o[k] {
+				name := key
+				if k == tools || k == prompts {
+					name = sv + "_" + key
+				}
+				access := want(s, e.Project(), sv, k, key, agentAsks)
+				if got := slices.Contains(names, name); got != (access > Hidden) {
+					t.Errorf("%s, %t: %s is listed: %t, want %s", ref, agentAsks, name, got, access)
+				}
+				before := len(fakes[sv].called())
+				for method, params := range surfaces(k, name) {
+					checkAnswer(t, w, method, params, name, access)
+				}
+				if calls := fakes[sv].called()[before:]; access == Hidden && len(calls) > 0 {
+					t.Errorf("%s: %s is denied, and its server was called: %v", ref, name, calls)
+				}
+			}
+		}
+	}
+}
+
+// surfaces returns the requests about an item.
+func surfaces(k *kind, name string) map[string]object {
+	switch k {
+	case tools:
+		return map[string]object{"tools/call": {"name": name, "arguments": object{"a": 1}}}
+	case prompts:
+		return map[string]object{"prompts/get": {"name": name}, "completion/complete": {"ref": object{"type": "ref/prompt", "name": name},
+			"argument": object{"name": "a", "value": "b"}}}
+	case resources:
+		return map[string]object{"resources/read": {"uri": name}, "resources/subscribe": {"uri": name}}
+	}
+	return map[string]object{"resources/read": {"uri": strings.Replace(name, "{id}", "7", 1)},
+		"completion/complete": {"ref": object{"type": "ref/resource", "uri": name}, "argument": object{"name": "id", "value": "b"}}}
+}
+
+// checkAnswer makes a request, and answers where a person is asked.
+func checkAnswer(t *testing.T, w *wire, method string, params object, name string, access Access) {
+	t.Helper()
+	if method == "resources/subscribe" && w.era >= stateless {
+		return
+	}
+	m := w.call(method, params)
+	if r, ok := m["result"].(object); ok && r["resultType"] == "input_required" {
+		again := object{"requestState": r["requestState"], "inputResponses": object{approvalKey: object{"action": "accept"}}}
+		for k, v := range params {
+			again[k] = v
+		}
+		if access != Asked {
+			t.Errorf("%s %s: a person is asked, want %s", method, name, access)
+		}
+		m = w.call(method, again)
+	}
+	switch {
+	case method == "resources/subscribe" && access == Asked:
+		if m["error"] == nil {
+			t.Errorf("%s %s: changes are told of what is asked about", method, name)
+		}
+	case access > Hidden && m["result"] == nil:
+		t.Errorf("%s %s: got %v, want a result", method, name, m)
+	case access == Hidden:
+		// The same request about what nobody offers has the same answer but for the name.
+		text, err := json.Marshal(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const nobody = "nobody-offers-this"
+		quoted, _ := json.Marshal(strings.Replace(name, "{id}", "7", 1))
+		if strings.Contains(string(text), "ref/resource") {
+			quoted, _ = json.Marshal(name)
+		}
+		var other object
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), string(quoted), `"`+nobody+`"`)), &other); err != nil {
+			t.Fatal(err)
+		}
+		unknown, _ := json.Marshal(w.call(method, other)["error"])
+		denied, _ := json.Marshal(m["error"])
+		inner := strings.Trim(string(quoted), `"`)
+		if got := strings.ReplaceAll(string(denied), inner, nobody); got != string(unknown) || m["error"] == nil {
+			t.Errorf("%s %s: got %s, want as for what does not exist %s", method, name, denied, unknown)
+		}
+	}
+}
+
+const two = `{"servers": {"a": {"command": "a", "tools": {"b_c": {}, "d": {}}}, "a_b": {"command": "b", "tools": {"c": {}}},
+	"odd name": {"command": "o", "tools": {"x": {}}}},
+	"roles": {"r": {"can": {"mcp": {"a": "allow", "a_b": %q, "odd name": %q}}}}}`
+
+// Names that clients cannot tell apart, and names that they do not take, end the start. Another namespace mends both.
+func TestNames(t *testing.T) {
+	role := ir.SubjectRef{Role: "r"}
+	for _, c := range []struct {
+		ab, odd string
+		naming  Naming
+		want    string
+	}{
+		{"deny", "deny", nil, ""},
+		{"allow", "deny", nil, `would both be called "a_b_c"`},
+		{"ask", "deny", Naming{"a": "one_"}, ""},
+		{"allow", "deny", Naming{"a_b": ""}, ""},
+		{"allow", "deny", Naming{"a_b": "A.B_"}, "would both be called"},
+		{"deny", "allow", nil, `would be called "odd name_x"`},
+		{"deny", "allow", Naming{"odd name": "odd-"}, ""},
+		{"deny", "deny", Naming{"none": "x"}, `no server "none"`},
+	} {
+		tb, err := NewTable(engine(t, fmt.Sprintf(two, c.ab, c.odd)), role, c.naming, false)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: got %v", c, err)
+		}
+		if c.naming["a"] == "one_" && tb != nil {
+			if d := cmp.Diff(toolName{"a", "b_c"}, tb.names["one_b_c"], cmp.AllowUnexported(toolName{})); d != "" {
+				t.Error(d)
+			}
+		}
+	}
+}
+
+// A reload takes what narrows, and says what else there is.
+func TestReload(t *testing.T) {
+	const source = `{"servers": {"s": {"command": %q, "tools": {"a": {}, "b": {}, "c": {}}}},
+		"roles": {"r": {"can": {"mcp": {"s": {"allow": [%s], "ask": [%s], "default": "deny"}}}}}}`
+	e := engine(t, fmt.Sprintf(source, "s", `"a"`, `"b"`))
+	f := offering(t, []string{"a", "b", "c"}, nil, nil, nil)
+	g := faked(t, e, Options{Subject: ir.SubjectRef{Role: "r"}}, map[string]*fake{"s": f})
+	w := dial(t, g, eras[0], object{})
+	if got := w.listed(tools); !slices.Equal(got, []string{"s_a", "s_b"}) {
+		t.Fatalf("got %v", got)
+	}
+	waiting, err := g.Reload(engine(t, fmt.Sprintf(source, "s", "", `"a"`)))
+	if err != nil || len(waiting) != 0 {
+		t.Errorf("got %q, %v, want that all of it is taken", waiting, err)
+	}
+	if got := w.listed(tools); !slices.Equal(got, []string{"s_a"}) {
+		t.Errorf("got %v", got)
+	}
+	waiting, err = g.Reload(engine(t, fmt.Sprintf(source, "s", `"*"`, "")))
+	if d := cmp.Diff([]string{`tool "a" of server "s" (ask → allow)`, `tool "b" of server "s" (deny → allow)`,
+		`tool "c" of server "s" (deny → allow)`}, waiting); d != "" || err != nil {
+		t.Error(err, d)
+	}
+	if got := w.call("tools/call", object{"name": "s_b"}); got["error"] == nil {
+		t.Errorf("got %v of what waits for a person", got)
+	}
+	if got := w.result("tools/call", object{"name": "s_a"}); got["isError"] != true {
+		t.Errorf("got %v, want that a person is still asked", got)
+	}
+	waiting, err = g.Reload(engine(t, fmt.Sprintf(source, "other", `"a"`, "")))
+	if err != nil || len(waiting) != 1 || !strings.Contains(waiting[0], "started or reached in another way") {
+		t.Errorf("got %q, %v", waiting, err)
+	}
+	if got := w.listed(tools); len(got) != 0 {
+		t.Errorf("got %v of a server that starts another program now", got)
+	}
+	if _, err := g.Reload(engine(t, strings.Replace(fmt.Sprintf(source, "s", `"a"`, `"b"`), `"r"`, `"other"`, 1))); err == nil {
+		t.Error("a model without the role was taken")
+	}
+	w.hears("notifications/tools/list_changed")
+}

@@ -1,0 +1,286 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep values may be nested.
+const maxDepth = 64
+
+// tidy reads a value of JSON and writes it again: its keys and their order are the same, and it reads the
+// same for everybody. It refuses a key that stands twice in an object, text that is not UTF-8, and nesting
+// without end. text is what becomes of a text: its key is the last one above it, or "" for a key itself;
+// nil leaves every text as it is.
+func tidy(raw []byte, text func(key, s string) (string, error)) (json.RawMessage, error) {
+	if !utf8.Valid(raw) {
+		return nil, errors.New("got text that is not UTF-8")
+	}
+	if text == nil {
+		text = func(_, s string) (string, error) { return s, nil }
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	w := &writer{text: text}
+	w.out.Grow(len(raw))
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = w.token(tok)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(w.open) > 0 || !w.done {
+		return nil, errors.New("got half a value")
+	}
+	return w.out.Bytes(), nil
+}
+
+// writer writes the tokens of one value.
+type writer struct {
+	out  bytes.Buffer
+	open []*scope
+	done bool
+	text func(key, s string) (string, error)
+}
+
+// scope is an object or a list that is not closed yet.
+type scope struct {
+	keys  map[string]bool // of an object; nil: a list
+	key   string          // the last one
+	named bool            // a key waits for its value
+	first bool
+}
+
+func (w *writer) token(tok json.Token) error {
+	if len(w.open) == 0 && w.done {
+		return errors.New("got more than one value")
+	}
+	if c, ok := tok.(json.Delim); ok && (c == '}' || c == ']') {
+		w.out.WriteByte(byte(c))
+		w.open = w.open[:len(w.open)-1]
+		w.ended()
+		return nil
+	}
+	s := w.scope()
+	if s != nil && s.keys != nil && !s.named {
+		return w.name(s, tok.(string)) // the decoder takes nothing else there
+	}
+	if s != nil && s.keys == nil {
+		w.comma(s)
+	}
+	switch tok := tok.(type) {
+	case json.Delim:
+		if len(w.open) == maxDepth {
+			return fmt.Errorf("got a value that is nested more than %d deep", maxDepth)
+		}
+		w.out.WriteByte(byte(tok))
+		inner := &scope{first: true}
+		if s != nil {
+			inner.key = s.key
+		}
+		if tok == '{' {
+			inner.keys = map[string]bool{}
+		}
+		w.open = append(w.open, inner)
+		return nil
+	case string:
+		key := ""
+		if s != nil {
+			key = s.key
+		}
+		clean, err := w.text(key, tok)
+		if err != nil {
+			return err
+		}
+		w.quote(clean)
+	case json.Number:
+		w.out.WriteString(tok.String())
+	case bool:
+		fmt.Fprint(&w.out, tok)
+	default:
+		w.out.WriteString("null")
+	}
+	w.ended()
+	return nil
+}
+
+func (w *writer) scope() *scope {
+	if len(w.open) == 0 {
+		return nil
+	}
+	return w.open[len(w.open)-1]
+}
+
+func (w *writer) name(s *scope, key string) error {
+	if s.keys[key] {
+		return fmt.Errorf("got the key %q twice in an object", key)
+	}
+	if _, err := w.text("", key); err != nil {
+		return err
+	}
+	s.keys[key], s.key, s.named = true, key, true
+	w.comma(s)
+	w.quote(key)
+	w.out.WriteByte(':')
+	return nil
+}
+
+func (w *writer) comma(s *scope) {
+	if !s.first {
+		w.out.WriteByte(',')
+	}
+	s.first = false
+}
+
+// ended notes that a value is whole.
+func (w *writer) ended() {
+	if s := w.scope(); s != nil {
+		s.named = false
+	} else {
+		w.done = true
+	}
+}
+
+func (w *writer) quote(s string) {
+	b, _ := json.Marshal(s) // a text can be written
+	w.out.Write(b)
+}
+
+// escapes are the sequences by which a text drives a terminal.
+var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])" +
+	"[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?|\x1b[ -/]*[0-~]?")
+
+// invisible reports the characters that a person does not see, or that change how others are seen.
+func invisible(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) ||
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector))
+}
+
+// plainText returns a text for people without what they would not see.
+func plainText(s string) string {
+	if strings.IndexFunc(s, invisible) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, escapes.ReplaceAllString(s, ""))
+}
+
+// forPeople are the keys of a definition whose texts are read by people and models, and by nobody else.
+var forPeople = map[string]bool{"title": true, "description": true, "$comment": true}
+
+// definitionText cleans the texts of a definition that are for people, and refuses what is hidden in others.
+func definitionText(key, s string) (string, error) {
+	if forPeople[key] {
+		return plainText(s), nil
+	}
+	if i := strings.IndexFunc(s, invisible); i >= 0 {
+		return "", fmt.Errorf("got the invisible character %U in %+.40q", []rune(s[i:])[0], s)
+	}
+	return s, nil
+}
+
+// maxNodes is how many values a schema may have once all its references are followed.
+const maxNodes = 20_000
+
+// checkSchema refuses a schema that refers to another document, and one that grows without measure when
+// its references are followed.
+func checkSchema(raw json.RawMessage) error {
+	var root any
+	if err := json.Unmarshal(raw, &root); err != nil {
+		return err
+	}
+	c := &schemaChecker{root: root, sizes: map[string]int{}}
+	_, err := c.size(root)
+	return err
+}
+
+type schemaChecker struct {
+	root  any
+	sizes map[string]int // of what references lead to; 0 while it is counted
+}
+
+// size counts the values of a part of a schema, with those of what it refers to.
+func (c *schemaChecker) size(v any) (n int, err error) {
+	n = 1
+	add := func(part any) error {
+		more, err := c.size(part)
+		if n += more; err == nil && n > maxNodes {
+			err = fmt.Errorf("got a schema of more than %d values", maxNodes)
+		}
+		return err
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if err := add(item); err != nil {
+				return n, err
+			}
+		}
+	case map[string]any:
+		for key, part := range v {
+			if err := add(part); err != nil {
+				return n, err
+			}
+			target, ok := part.(string)
+			if !ok || key != "$ref" && key != "$dynamicRef" && key != "$recursiveRef" {
+				continue
+			}
+			more, err := c.target(target)
+			if n += more; err == nil && n > maxNodes {
+				err = fmt.Errorf("got a schema of more than %d values", maxNodes)
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// target counts what a reference leads to. One that leads back to where it stands counts as nothing: a
+// schema may describe a tree.
+func (c *schemaChecker) target(ref string) (int, error) {
+	fragment, local := strings.CutPrefix(ref, "#")
+	if !local {
+		return 0, fmt.Errorf("got a reference to another document, %+.80q", ref)
+	}
+	if n, ok := c.sizes[ref]; ok {
+		return n, nil
+	}
+	c.sizes[ref] = 0
+	part := c.root
+	if strings.HasPrefix(fragment, "/") {
+		for _, step := range strings.Split(fragment[1:], "/") {
+			if plain, err := url.PathUnescape(step); err == nil {
+				step = plain
+			}
+			step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+			in, _ := part.(map[string]any)
+			part = in[step]
+		}
+	} else if fragment != "" {
+		return 0, nil // an anchor: what it names is counted where it stands
+	}
+	n, err := c.size(part)
+	c.sizes[ref] = n
+	return n, err
+}

@@ -1,0 +1,437 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// Limits of time. A server's entry may set that of a call.
+const (
+	startLimit = 60 * time.Second // until a server has answered for the first time
+	listLimit  = 15 * time.Second // that a client waits for a server's list
+	fetchLimit = 60 * time.Second // of fetching a list, for the next one who asks
+	callLimit  = 10 * time.Minute
+	listTTL    = 5 * time.Minute // of a list, where the server says nothing
+	failedTTL  = 3 * time.Second // of a list that could not be fetched
+	backOff    = time.Second     // after a server ended or did not start; twice as long each time
+	maxBackOff = time.Minute
+	steady     = time.Minute // a server that ran so long starts again at once
+)
+
+// caller calls a server. The tests have others than upstream.
+type caller interface {
+	// list returns what the server offers of a kind.
+	list(context.Context, *kind) (*list, error)
+	// call calls a method with the parameters of a client, and returns the result as it came.
+	call(ctx context.Context, method string, p *params) (*answer, error)
+	// subscribe asks to be told of changes of a resource, or no longer.
+	subscribe(ctx context.Context, uri string, on bool) error
+	close()
+}
+
+// params are the parameters of a call to a server.
+type params struct {
+	sdk.ParamsBase
+	Name      string          `json:"name,omitempty"`
+	URI       string          `json:"uri,omitempty"`
+	Cursor    string          `json:"cursor,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Ref       any             `json:"ref,omitempty"`
+	Argument  any             `json:"argument,omitempty"`
+	Context   any             `json:"context,omitempty"`
+}
+
+// reserved begins the keys of _meta that are the protocol's own, which hold for one hop.
+const reserved = "io.modelcontextprotocol/"
+
+// hop returns the metadata of a message that are passed on.
+func hop(meta map[string]any) map[string]any {
+	out := maps.Clone(meta)
+	maps.DeleteFunc(out, func(key string, _ any) bool { return strings.HasPrefix(key, reserved) })
+	return out
+}
+
+// answer is a result whose fields are as the server wrote them.
+type answer struct {
+	sdk.ResultBase
+	raw    json.RawMessage // as it came
+	fields map[string]json.RawMessage
+}
+
+// UnmarshalJSON keeps a result as it came.
+func (a *answer) UnmarshalJSON(data []byte) error {
+	a.raw = bytes.Clone(data)
+	return nil
+}
+
+// read reads the fields of a result that came. It refuses one that two readers may read in two ways; of a list each
+// item is judged by itself.
+func (a *answer) read(list bool) (err error) {
+	raw := a.raw
+	if !list {
+		if raw, err = tidy(raw, nil); err != nil {
+			return fmt.Errorf("its result cannot be passed on: %w", err)
+		}
+	}
+	a.raw = nil
+	if err := json.Unmarshal(raw, &a.fields); err != nil || a.fields == nil {
+		return errors.New("its result is no object")
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields with the metadata that the SDK has set.
+func (a *answer) MarshalJSON() ([]byte, error) {
+	if len(a.Meta) == 0 {
+		return json.Marshal(a.fields)
+	}
+	out, meta := maps.Clone(a.fields), map[string]any{}
+	if out == nil {
+		out = map[string]json.RawMessage{}
+	}
+	if old := out["_meta"]; old != nil {
+		if err := json.Unmarshal(old, &meta); err != nil {
+			return nil, err
+		}
+	}
+	maps.Copy(meta, a.Meta)
+	data, err := json.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	out["_meta"] = data
+	return json.Marshal(out)
+}
+
+// methods are those that an upstream calls as modec's own.
+var methods = []string{"tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list",
+	"resources/templates/list", "resources/read", "completion/complete"}
+
+// upstream is a server of the inventory. It is started when it is first needed, and again after it ended.
+type upstream struct {
+	entry   ir.Server
+	root    string
+	version string
+	log     *slog.Logger
+	events  events
+	life    context.Context
+	end     context.CancelFunc
+
+	session flight[*session]
+	lists   map[string]*flight[*list] // by the method
+
+	mu         sync.Mutex
+	failures   int
+	subscribed map[string]bool
+	last       *session // the one that runs, or ran last
+}
+
+// events are what an upstream tells of itself.
+type events interface {
+	changed(k *kind)                              // a list is another one now
+	updated(server, uri string)                   // a resource is
+	progressed(p *sdk.ProgressNotificationParams) // a call is
+}
+
+// session is a connection to a server.
+type session struct {
+	*sdk.ClientSession
+	started time.Time
+	stop    context.CancelFunc
+}
+
+func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
+	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
+		lists: map[string]*flight[*list]{}, subscribed: map[string]bool{}}
+	u.life, u.end = context.WithCancel(context.Background())
+	for _, k := range kinds {
+		u.lists[k.method] = &flight[*list]{}
+	}
+	return u
+}
+
+// connected returns the session with the server, which it starts where none runs.
+func (u *upstream) connected(ctx context.Context) (*session, error) {
+	if u.life.Err() != nil {
+		return nil, errNotServed
+	}
+	return u.session.get(ctx, time.Now, func() (*session, time.Duration, error) {
+		s, err := u.start()
+		if err != nil {
+			u.log.Warn("the server does not start", "error", err)
+			return nil, u.pause(), err
+		}
+		go u.watch(s)
+		u.subscribeAgain(s)
+		return s, forever, nil
+	})
+}
+
+var errNotServed = errors.New("it is no longer served")
+
+// forever is the life of what does not expire.
+const forever = 100 * 365 * 24 * time.Hour
+
+// pause returns how long the server is left alone after it failed once more. The first time it is started again at
+// once.
+func (u *upstream) pause() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failures++
+	if u.failures == 1 {
+		return 0
+	}
+	return min(backOff<<min(u.failures-2, 10), maxBackOff)
+}
+
+// watch notes the end of a session.
+func (u *upstream) watch(s *session) {
+	err := s.Wait()
+	s.stop()
+	_ = s.Close() // it has ended
+	if u.life.Err() != nil {
+		return
+	}
+	u.log.Warn("the server ended", "error", err)
+	if time.Since(s.started) > steady {
+		u.mu.Lock()
+		u.failures = 0
+		u.mu.Unlock()
+	}
+	u.session.fail(errors.New("it ended, and is started again soon"), time.Now().Add(u.pause()))
+	for _, k := range kinds {
+		u.lists[k.method].drop()
+	}
+}
+
+// start connects to the server. Servers know the revisions with sessions for longer than the one without,
+// which is tried where they refuse those.
+func (u *upstream) start() (*session, error) {
+	s, err := u.startWith("2025-11-25")
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		if newer, err := u.startWith(""); err == nil {
+			return newer, nil
+		}
+	}
+	return s, err
+}
+
+func (u *upstream) startWith(revision string) (*session, error) {
+	transport, hint, err := u.transport()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(u.life) // a stream of HTTP ends with it
+	late := time.AfterFunc(startLimit, stop)
+	cs, err := u.client().Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: revision})
+	if timely := late.Stop(); err != nil || !timely {
+		stop()
+		if err == nil {
+			_ = cs.Close() // too late
+		}
+		if !timely {
+			err = fmt.Errorf("it did not answer within %s", startLimit)
+		}
+		if text := hint(); text != "" {
+			err = fmt.Errorf("%w; it said: %s", err, text)
+		}
+		return nil, err
+	}
+	s := &session{ClientSession: cs, started: time.Now(), stop: stop}
+	u.mu.Lock()
+	u.last = s
+	u.mu.Unlock()
+	return s, nil
+}
+
+// transport returns a new transport to the server, and a function that tells what it said of itself.
+func (u *upstream) transport() (sdk.Transport, func() string, error) {
+	quiet := func() string { return "" }
+	e, err := expanded(&u.entry, lookupEnv)
+	if err != nil {
+		return nil, quiet, err
+	}
+	if e.Command != "" {
+		c := &child{cmd: command(e, u.root, lookupEnv), log: u.log, progressed: u.events.progressed}
+		return c, c.err.last, nil
+	}
+	client, err := newRemote(e)
+	if err != nil {
+		return nil, quiet, err
+	}
+	if u.entry.Type == "sse" {
+		return &sdk.SSEClientTransport{Endpoint: e.URL, HTTPClient: client, MaxEventSize: maxMessage}, quiet, nil
+	}
+	return &sdk.StreamableClientTransport{Endpoint: e.URL, HTTPClient: client, MaxEventSize: maxMessage}, quiet, nil
+}
+
+// client returns a client that hears the server and gives it nothing.
+func (u *upstream) client() *sdk.Client {
+	changed := func(ks ...*kind) {
+		for _, k := range ks {
+			u.lists[k.method].drop()
+			u.events.changed(k)
+		}
+	}
+	c := sdk.NewClient(&sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}, &sdk.ClientOptions{
+		Capabilities:             &sdk.ClientCapabilities{},
+		MultiRoundTrip:           &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:   func(context.Context, *sdk.ToolListChangedRequest) { changed(tools) },
+		PromptListChangedHandler: func(context.Context, *sdk.PromptListChangedRequest) { changed(prompts) },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) {
+			changed(resources, templates)
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+			u.events.updated(u.entry.Name, r.Params.URI)
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			u.events.progressed(r.Params)
+		},
+	})
+	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			switch method {
+			case "roots/list", "sampling/createMessage", "elicitation/create":
+				u.log.Warn("a request of the server to the client is refused", "method", method)
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
+					Message: fmt.Sprintf("%q is refused: modec gateway passes no request of a server on", method)}
+			}
+			return next(ctx, method, req)
+		}
+	})
+	for _, m := range methods {
+		if err := sdk.AddSendingCustomMethod[*params, *answer](c, alias+m); err != nil {
+			panic(err) // of a name that the protocol has, which these are not
+		}
+	}
+	return c
+}
+
+// call calls a method of the server.
+func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
+	s, err := u.connected(ctx)
+	if err != nil {
+		return nil, u.failed(ctx, err)
+	}
+	limit := callLimit
+	if n := u.entry.TimeoutSeconds; n > 0 {
+		limit = time.Duration(n) * time.Second
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
+	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(u.life, func() { end(errNotServed) })()
+	a, err := sdk.CallCustomMethod[*params, *answer](ctx, s.ClientSession, alias+method, p)
+	if err != nil {
+		return nil, u.failed(ctx, err)
+	}
+	if err := a.read(u.lists[method] != nil); err != nil {
+		return nil, u.failed(ctx, err)
+	}
+	var kind string
+	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
+		return nil, u.failed(ctx, errors.New("it asks the client for something, which modec gateway does not pass on"))
+	}
+	return a, nil
+}
+
+// ofTransport reports whether an error is the SDK's own: that its transport sent nothing, or has ended.
+func ofTransport(e *jsonrpc.Error) bool { return -32005 <= e.Code && e.Code <= -32003 }
+
+// maxErrorData is the most bytes of an error's data that are passed on.
+const maxErrorData = 16 << 10
+
+// failed returns the error that a client sees: that of the server, or why there is none.
+func (u *upstream) failed(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(cause, context.Canceled) {
+			return cause
+		}
+		err = cause
+	}
+	var of *jsonrpc.Error
+	if errors.As(err, &of) && !ofTransport(of) {
+		out := &jsonrpc.Error{Code: of.Code, Message: shorten(of.Message)}
+		if data, bad := tidy(of.Data, nil); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
+			out.Data = data
+		}
+		if of.Code == sdk.CodeURLElicitationRequired || of.Code == 0 {
+			out.Code, out.Data = jsonrpc.CodeInternalError, nil
+		}
+		return out
+	}
+	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) {
+		err = errors.New("it ended while the call was under way")
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q is not available: %s",
+		u.entry.Name, shorten(strings.ReplaceAll(err.Error(), alias, "")))}
+}
+
+// subscribe asks the server to tell of changes of a resource, or to do so no longer.
+func (u *upstream) subscribe(ctx context.Context, uri string, on bool) error {
+	s, err := u.connected(ctx)
+	if err != nil {
+		return u.failed(ctx, err)
+	}
+	u.mu.Lock()
+	if on {
+		u.subscribed[uri] = true
+	} else {
+		delete(u.subscribed, uri)
+	}
+	u.mu.Unlock()
+	if on {
+		err = s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
+	} else {
+		err = s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
+	}
+	if err != nil {
+		return u.failed(ctx, err)
+	}
+	return nil
+}
+
+// subscribeAgain takes a server's subscriptions to a new session.
+func (u *upstream) subscribeAgain(s *session) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for uri := range u.subscribed {
+		go func() {
+			if err := s.Subscribe(u.life, &sdk.SubscribeParams{URI: uri}); err != nil {
+				u.log.Warn("changes of a resource are not told any more", "uri", shorten(uri), "error", err)
+			}
+		}()
+	}
+}
+
+// close ends the server.
+func (u *upstream) close() {
+	u.end()
+	u.mu.Lock()
+	s := u.last
+	u.mu.Unlock()
+	if s != nil {
+		_ = s.Close() // it may have ended
+		s.stop()
+	}
+}
+
+// counter numbers the progress of calls to servers.
+var counter atomic.Int64
