@@ -51,6 +51,7 @@
 //   - diff decides the same actions by two models.
 //   - why removes parts of the model until a line of an artifact changes.
 //   - targets/mcp/serve answers agents from the model.
+//   - targets/mcp/gateway holds their calls of MCP servers to it.
 //
 // # The way back
 //

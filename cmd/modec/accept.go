@@ -27,15 +27,20 @@ func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, tar
 	if err != nil {
 		return err
 	}
+	return c.acceptPoints(e, points, fmt.Sprintf("With %s it", ref), fmt.Sprintf("New with %s, it", ref))
+}
+
+// acceptPoints does so for points of a project, which follow either text: that all of them are new, or some.
+func (c *acceptFlag) acceptPoints(e *env, points []accepted.Point, all, some string) error {
 	record := accepted.Load(mainTree(e.dir))
 	fresh := record.New(points)
 	if len(fresh) == 0 {
 		return nil
 	}
 	if !c.Accept {
-		title := fmt.Sprintf("You have not accepted %s yet. With %s it", e.dir, ref)
+		title := fmt.Sprintf("You have not accepted %s yet. %s", e.dir, all)
 		if len(fresh) < len(points) {
-			title = fmt.Sprintf("%s is not what you accepted. New with %s, it", e.dir, ref)
+			title = fmt.Sprintf("%s is not what you accepted. %s", e.dir, some)
 		}
 		if err := e.confirmPoints(title, fresh); err != nil {
 			return err

@@ -38,8 +38,9 @@ type cli struct {
 	Uninstall uninstallCmd `cmd:"" group:"run" help:"Undo install."`
 	Cursor    cursorCmd    `cmd:"" group:"run" help:"Check and edit Cursor's own list of MCP tools."`
 
-	Serve serveCmd `cmd:"" group:"serve" help:"Serve modes, roles and permission checks over MCP."`
-	Hook  hookCmd  `cmd:"" group:"serve" help:"Answer an agent that asks before it runs a tool."`
+	Serve   serveCmd   `cmd:"" group:"serve" help:"Serve modes, roles and permission checks over MCP."`
+	Gateway gatewayCmd `cmd:"" group:"serve" help:"Serve the inventory's MCP servers to a role or mode, as the policy says."`
+	Hook    hookCmd    `cmd:"" group:"serve" help:"Answer an agent that asks before it runs a tool."`
 
 	Doctor     doctorCmd     `cmd:"" group:"machine" help:"Look for problems of this machine and repository."`
 	Completion completionCmd `cmd:"" group:"machine" help:"Print the completion script of a shell."`

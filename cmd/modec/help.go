@@ -26,6 +26,7 @@ var topics = []topicInfo{
 	{"targets", "what each agent gets, what holds it, and what it cannot hold"},
 	{"hooks", "the hooks of Claude Code and Cursor, git hooks, and what to do when one refuses"},
 	{"sessions", "where modec serve keeps sessions, and several servers for one"},
+	{"gateway", "the MCP servers behind one, held to the policy at run time"},
 	{"ci", "checks on every commit and pull request, and the speed of them"},
 	{"json", "the JSON output of every command, and its schemas"},
 	{"exit-codes", "what a command's exit code means"},

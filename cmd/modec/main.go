@@ -168,15 +168,16 @@ func vocabulary(all []contract.Target) kong.Vars {
 		return strings.Join(contract.Names(some), ", ")
 	}
 	return kong.Vars{
-		"version":       "modec " + version(),
-		"hookers":       names(func(t contract.Target) bool { _, ok := t.(contract.Hooker); return ok }),
-		"installers":    names(func(t contract.Target) bool { _, ok := t.(contract.Installer); return ok }),
-		"launchers":     names(func(t contract.Target) bool { _, ok := t.(contract.Launcher); return ok }),
-		"clients":       strings.Join(slices.Sorted(maps.Keys(clients(all))), ", "),
-		"formats":       strings.Join(slices.Sorted(maps.Keys(migrate.Formats(all))), ", "),
-		"diff_forms":    "Form of the output: text, json, markdown, or github for a comment on a pull request.",
-		"finding_forms": "Form of the output: text, json, sarif (2.1.0), or github for annotations of GitHub Actions.",
-		"cursor_modes":  "," + strings.Join(slices.Sorted(maps.Keys(cursorModes)), ","),
-		"topics":        strings.Join(topicNames(), ", "),
+		"version":        "modec " + version(),
+		"hookers":        names(func(t contract.Target) bool { _, ok := t.(contract.Hooker); return ok }),
+		"installers":     names(func(t contract.Target) bool { _, ok := t.(contract.Installer); return ok }),
+		"launchers":      names(func(t contract.Target) bool { _, ok := t.(contract.Launcher); return ok }),
+		"clients":        strings.Join(slices.Sorted(maps.Keys(clients(all))), ", "),
+		"formats":        strings.Join(slices.Sorted(maps.Keys(migrate.Formats(all))), ", "),
+		"diff_forms":     "Form of the output: text, json, markdown, or github for a comment on a pull request.",
+		"finding_forms":  "Form of the output: text, json, sarif (2.1.0), or github for annotations of GitHub Actions.",
+		"cursor_modes":   "," + strings.Join(slices.Sorted(maps.Keys(cursorModes)), ","),
+		"namespace_help": "The prefix of a server's tools. Default: its name and \"_\".",
+		"topics":         strings.Join(topicNames(), ", "),
 	}
 }

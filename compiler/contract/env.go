@@ -28,5 +28,7 @@ func EnvRefsList(l []string) []string {
 
 // ExpandRefs returns a text with each of the source's ${VAR} replaced by the value of the variable.
 func ExpandRefs(s string, value func(name string) string) string {
-	return variable.ReplaceAllStringFunc(s, func(ref string) string { return value(ref[len("${") : len(ref)-len("}")]) })
+	return variable.ReplaceAllStringFunc(s, func(ref string) string {
+		return value(ref[len("${") : len(ref)-len("}")])
+	})
 }

@@ -125,8 +125,8 @@ func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args), Nonce: rand.Text(),
 		Expires: g.asks.now().Add(approvalLife).UnixMilli()}
 	if !canAsk(q.ClientCapabilities()) {
-		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way to ask "+
-			"(it does not support elicitation). Nothing was done.", t.ref, q.what, q.offer.name, ruleOf(q.offer)))
+		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
+			"to ask (it does not support elicitation). Nothing was done.", t.ref, q.what, q.offer.name, ruleOf(q.offer)))
 	}
 	message, err := q.message(t.ref)
 	if err != nil {
@@ -193,8 +193,8 @@ func (q *question) message(ref ir.SubjectRef) (string, error) {
 	}
 	shown := escaped(text.String())
 	if len(shown) > maxShown {
-		return "", refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and its arguments are too long to be "+
-			"shown whole: %d bytes, at most %d are. Nothing was done.", ref, q.what, q.offer.name, ruleOf(q.offer),
+		return "", refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and its arguments are too "+
+			"long to be shown whole: %d bytes, at most %d are. Nothing was done.", ref, q.what, q.offer.name, ruleOf(q.offer),
 			len(shown), maxShown))
 	}
 	out := fmt.Sprintf("May %s %s %s of server %s?", ref, q.what, escaped(q.offer.key), escaped(q.offer.server))
@@ -253,7 +253,8 @@ func (r refusal) As(target any) bool {
 // result returns a refusal as the result of a tool, so that the model sees it.
 func (r refusal) result(of request) *answer {
 	text, _ := json.Marshal([]map[string]string{{"type": "text", "text": r.Error()}}) // texts can be written
-	return passed(&answer{fields: map[string]json.RawMessage{"content": text, "isError": json.RawMessage("true")}}, of, false)
+	fields := map[string]json.RawMessage{"content": text, "isError": json.RawMessage("true")}
+	return passed(&answer{fields: fields}, of, false)
 }
 
 func declined(action string) refusal {

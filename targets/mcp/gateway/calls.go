@@ -53,7 +53,8 @@ func (g *Gateway) listed(ctx context.Context, k *kind, r request, cursor string)
 func (j *join) fields(k *kind, newest bool) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{k.field: j.listed}
 	if newest {
-		out["resultType"], out["ttlMs"], out["cacheScope"] = complete, json.RawMessage("0"), json.RawMessage(`"private"`)
+		out["resultType"] = complete
+		out["ttlMs"], out["cacheScope"] = json.RawMessage("0"), json.RawMessage(`"private"`)
 	}
 	return out
 }
@@ -108,8 +109,8 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 			Message: fmt.Sprintf("the arguments cannot be passed on: %v", orText(err, "got no object"))}
 	}
 	if o.grant.Access == Asked {
-		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "call the tool", offer: o, kind: tools, args: args,
-			state: r.Params.RequestState, responses: r.Params.InputResponses})
+		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "call the tool", offer: o, kind: tools,
+			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
 		var no refusal
 		if errors.As(err, &no) {
 			return no.result(r), nil
@@ -175,8 +176,8 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 	}
 	if o.grant.Access == Asked {
 		args, _ := json.Marshal(map[string]string{"uri": r.Params.URI}) // a text can be written
-		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "read the resource", offer: o, kind: resources,
-			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
+		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "read the resource", offer: o,
+			kind: resources, args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
 		if res != nil || err != nil {
 			return res, err
 		}
@@ -217,7 +218,8 @@ func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Res
 		return nil, err
 	}
 	if o.grant.Access == Asked {
-		return passed(&answer{fields: map[string]json.RawMessage{"completion": json.RawMessage(`{"values":[]}`)}}, r, false), nil
+		nothing := map[string]json.RawMessage{"completion": json.RawMessage(`{"values":[]}`)}
+		return passed(&answer{fields: nothing}, r, false), nil
 	}
 	p := &params{Ref: &ref, Argument: r.Params.Argument}
 	if r.Params.Context != nil {

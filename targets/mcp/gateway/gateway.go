@@ -18,7 +18,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/mcp/lines"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 // Options configure a gateway. The subject and the version have no default.
@@ -144,7 +144,7 @@ func (g *Gateway) Close() {
 // Run serves a pair of streams, standard input and output, until the input ends or the context does.
 func (g *Gateway) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	done := make(chan error, 1)
-	go func() { done <- g.sdk.Run(ctx, &lines.Transport{In: in, Out: out}) }()
+	go func() { done <- g.sdk.Run(ctx, serve.Lines(in, out)) }()
 	ended := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 			return nil
@@ -159,7 +159,7 @@ func (g *Gateway) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser)
 	select { // a client that does not read its answers does not keep the gateway
 	case err := <-done:
 		return ended(err)
-	case <-time.After(lines.Patience):
+	case <-time.After(serve.Patience):
 		return nil
 	}
 }
@@ -186,7 +186,9 @@ func (g *Gateway) server() *sdk.Server {
 			UnsubscribeHandler: func(ctx context.Context, r *sdk.UnsubscribeRequest) error {
 				return g.subscribe(ctx, r.Params.URI, false)
 			},
-			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "private" },
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
+				c.TTLMs, c.CacheScope = 0, "private"
+			},
 		})
 	s.AddReceivingMiddleware(g.receive)
 	return s
@@ -198,19 +200,21 @@ func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() {
 			if r := recover(); r != nil {
 				g.opt.Logger.Error("a handler panicked", "method", method, "panic", r, "stack", string(debug.Stack()))
-				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the gateway failed at " + method}
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+					Message: "the gateway failed at " + method}
 			}
 		}()
 		res, err = g.handle(ctx, method, req, next)
 		if err != nil && !errors.Is(err, context.Canceled) {
-			err = lines.ProtocolError(err)
+			err = serve.ProtocolError(err)
 		}
 		return res, err
 	}
 }
 
 // handle answers a message. It names every method that there is.
-func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler) (
+	sdk.Result, error) {
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		return g.listed(ctx, tools, r, cursorOf(r.Params))
@@ -230,8 +234,9 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 		return g.complete(ctx, r)
 	}
 	switch method {
-	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen",
-		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed":
+	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe",
+		"subscriptions/listen", "notifications/initialized", "notifications/cancelled", "notifications/progress",
+		"notifications/roots/list_changed":
 		return next(ctx, method, req)
 	}
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("there is no method %q", method)}
@@ -271,7 +276,8 @@ func (g *Gateway) joined(ctx context.Context, k *kind) *join {
 			continue
 		}
 		all.Go(func() {
-			ctx, cancel := context.WithTimeoutCause(ctx, listLimit, fmt.Errorf("it does not answer within %s", listLimit))
+			ctx, cancel := context.WithTimeoutCause(ctx, listLimit,
+				fmt.Errorf("it does not answer within %s", listLimit))
 			defer cancel()
 			l, err := st.servers[s.entry.Name].list(ctx, k)
 			if err == nil {
@@ -319,7 +325,8 @@ func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
 				continue
 			}
 			if k == prompts && !goodName.MatchString(o.name) {
-				g.opt.Logger.Warn("a prompt is left out, since its name is none that clients take", "server", s.entry.Name,
+				g.opt.Logger.Warn("a prompt is left out, since clients do not take its name",
+					"server", s.entry.Name,
 					"name", shorten(it.key))
 				continue
 			}
@@ -411,7 +418,7 @@ func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
 
 // updated tells the client that a resource changed, if it may know the resource and it is that server's.
 func (g *Gateway) updated(server, uri string) {
-	ctx, cancel := context.WithTimeout(context.Background(), lines.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), serve.Patience)
 	defer cancel()
 	if o, err := g.resource(ctx, uri); err != nil || o.server != server || o.grant.Access != Passed {
 		return
@@ -438,7 +445,8 @@ func (g *Gateway) progressed(p *sdk.ProgressNotificationParams) {
 }
 
 // follow gives a call a token of its own for its progress, where the client has asked for progress. done ends it.
-func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[string]any) (own map[string]any, done func()) {
+func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[string]any) (
+	own map[string]any, done func()) {
 	own = hop(meta)
 	token, ok := own["progressToken"]
 	if !ok {

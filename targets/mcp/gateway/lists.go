@@ -53,7 +53,8 @@ type list struct{ items []item }
 
 func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 	return u.lists[k.method].get(ctx, time.Now, func() (*list, time.Duration, error) {
-		ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit, errors.New("its list does not end in time"))
+		ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit,
+			errors.New("its list does not end in time"))
 		defer cancel()
 		l, ttl, err := u.fetch(ctx, k)
 		if err != nil {
@@ -86,14 +87,16 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 		for _, raw := range page {
 			n, size = n+1, size+len(raw)
 			if size > maxList || n > maxItems {
-				return nil, 0, fmt.Errorf("its list of %s is longer than %d items or %d bytes", k.field, maxItems, maxList)
+				return nil, 0, fmt.Errorf("its list of %s is longer than %d items or %d bytes", k.field,
+					maxItems, maxList)
 			}
 			it, err := define(k, raw)
 			if err == nil && known[it.key] {
 				err = errors.New("its name is in the list twice")
 			}
 			if err != nil {
-				u.log.Warn("something that the server offers is left out", "of", k.field, "name", shorten(it.key), "error", err)
+				u.log.Warn("something that the server offers is left out", "of", k.field,
+					"name", shorten(it.key), "error", err)
 				continue
 			}
 			known[it.key] = true

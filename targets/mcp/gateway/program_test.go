@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,6 +88,9 @@ func plainServer() *sdk.Server {
 			_, was := cancelled.Load("slow")
 			return text(fmt.Sprint(was)), nil
 		}
+		if strings.Contains(string(r.Params.Arguments), "wait") {
+			context.AfterFunc(ctx, func() { cancelled.Store("slow", true) })
+		}
 		for i := range 3 {
 			err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: "step"})
 			if err != nil {
@@ -94,7 +101,6 @@ func plainServer() *sdk.Server {
 			return text("done"), nil
 		}
 		<-ctx.Done()
-		cancelled.Store("slow", true)
 		return nil, ctx.Err()
 	})
 	tool("end", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -106,7 +112,9 @@ func plainServer() *sdk.Server {
 	})
 	tool("greedy", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		_, elicit := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "password?"})
+		//lint:ignore SA1019 that it is refused is the test
 		_, roots := r.Session.ListRoots(ctx, nil)
+		//lint:ignore SA1019 that it is refused is the test
 		_, sample := r.Session.CreateMessage(ctx, nil)
 		return text(fmt.Sprintf("%t %t %t", elicit != nil, roots != nil, sample != nil)), nil
 	})
@@ -130,7 +138,9 @@ func plainServer() *sdk.Server {
 
 func plainProgram() {
 	fmt.Fprintln(os.Stderr, "plain starts; token ghp_0123456789abcdefghijklmnopqrstuvwxyzAB")
-	fmt.Println("plain says something on standard output")
+	if os.Getenv("QUIET") == "" { // the SDK's own transport takes no such line
+		fmt.Println("plain says something on standard output")
+	}
 	_ = plainServer().Run(context.Background(), &sdk.StdioTransport{})
 }
 
@@ -178,6 +188,18 @@ func rawProgram() {
 
 // stubbornProgram does not end when its input does, and starts another program that does not end either.
 func stubbornProgram() {
-	fmt.Fprintln(os.Stderr, "I do not want to")
+	signal.Ignore(syscall.SIGTERM)
+	held, err := net.Dial("tcp", os.Getenv("ADDRESS"))
+	if err != nil {
+		panic(err)
+	}
+	defer held.Close()
+	if os.Getenv("INNER") == "" {
+		inner := exec.Command(os.Args[0])
+		inner.Env = append(os.Environ(), "INNER=1")
+		if err := inner.Start(); err != nil {
+			panic(err)
+		}
+	}
 	time.Sleep(time.Hour)
 }

@@ -154,7 +154,7 @@ func want(s *policy.Subject, p *ir.Project, server string, k *kind, key string, 
 func TestListedIsCallable(t *testing.T) {
 	count := uint64(300)
 	if testing.Short() {
-		count = 40
+		count = 20
 	}
 	for n := range count {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

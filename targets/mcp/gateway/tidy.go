@@ -161,7 +161,8 @@ func (w *writer) quote(s string) {
 }
 
 // escapes are the sequences by which a text drives a terminal.
-var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])" +
+var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
+	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])" +
 	"[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?|\x1b[ -/]*[0-~]?")
 
 // invisible reports the characters that a person does not see, or that change how others are seen.

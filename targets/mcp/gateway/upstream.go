@@ -289,7 +289,8 @@ func (u *upstream) client() *sdk.Client {
 			u.events.changed(k)
 		}
 	}
-	c := sdk.NewClient(&sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}, &sdk.ClientOptions{
+	self := &sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}
+	c := sdk.NewClient(self, &sdk.ClientOptions{
 		Capabilities:             &sdk.ClientCapabilities{},
 		MultiRoundTrip:           &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:   func(context.Context, *sdk.ToolListChangedRequest) { changed(tools) },
@@ -421,9 +422,15 @@ func (u *upstream) subscribeAgain(s *session) {
 	}
 }
 
-// close ends the server.
+// close ends the server, also one that is still starting.
 func (u *upstream) close() {
 	u.end()
+	if starting := u.session.underWay(); starting != nil {
+		select {
+		case <-starting:
+		case <-time.After(3 * farewell):
+		}
+	}
 	u.mu.Lock()
 	s := u.last
 	u.mu.Unlock()

@@ -378,27 +378,3 @@ func TestHeadersStay(t *testing.T) {
 		t.Errorf("another server was asked: %v", leaked)
 	}
 }
-
-// A program that does not end is ended.
-func TestStubborn(t *testing.T) {
-	g := real(t, one(program("stubborn")), reviewer)
-	ctx := t.Context()
-	started := make(chan error, 1)
-	go func() {
-		_, err := g.tool(ctx, "s_echo")
-		started <- err
-	}()
-	u := g.state.Load().servers["s"].(*upstream)
-	for u.session.underWay() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	g.Close()
-	select {
-	case err := <-started:
-		if err == nil {
-			t.Error("a tool of a server that says nothing")
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the program does not end")
-	}
-}

@@ -80,10 +80,10 @@ var standard = map[int64]code{
 	jsonrpc.CodeInternalError:  internalError,
 }
 
-// protocolError returns an error as the protocol has it: what the SDK refuses before a handler sees it has
+// ProtocolError returns an error as the protocol has it: what the SDK refuses before a handler sees it has
 // no code, the address of a resource in its data is no JSON where it has control characters, and its words
 // may be about types of Go.
-func protocolError(err error) *jsonrpc.Error {
+func ProtocolError(err error) *jsonrpc.Error {
 	out := &jsonrpc.Error{Message: err.Error()}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {

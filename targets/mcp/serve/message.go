@@ -118,7 +118,7 @@ func coded(err error, fault *jsonrpc.Error) *jsonrpc.Error {
 	if fault != nil && (!errors.As(err, &wire) || wire.Data == nil) {
 		return fault
 	}
-	return protocolError(err)
+	return ProtocolError(err)
 }
 
 // encodeMessage writes a message, with the id that its request had. fault is what is wrong with that

@@ -307,7 +307,7 @@ func (q *queue) run() {
 
 // close writes what is left, if the client reads it.
 func (q *queue) close() {
-	_ = http.NewResponseController(q.ResponseWriter).SetWriteDeadline(time.Now().Add(patience))
+	_ = http.NewResponseController(q.ResponseWriter).SetWriteDeadline(time.Now().Add(Patience))
 	q.mu.Lock()
 	q.closed = true
 	q.more.Signal()

@@ -222,7 +222,7 @@ func (sc *scope) tell(uris []string) {
 			}
 			sc.mu.Unlock()
 			for _, uri := range next {
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				ctx, cancel := context.WithTimeout(context.Background(), Patience)
 				if err := sc.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
 					sc.opt.Logger.Warn("a client did not learn of a change", "uri", uri, "error", err)
 				}
@@ -328,7 +328,7 @@ func (s *Server) inWords(method string, req sdk.Request, err error) error {
 		return err
 	}
 	s.opt.Logger.Error("a request failed", "method", method, "error", err)
-	coded := protocolError(err)
+	coded := ProtocolError(err)
 	if method != "initialize" && (!known || wire.Code == 0) { // a second initialize is the client's
 		coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
 	}
@@ -379,7 +379,7 @@ func (s *Server) inTime(
 // context does.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	done := make(chan error, 1)
-	go func() { done <- s.scope(s.opt.Mode).sdk.Run(ctx, &lines{in, out}) }()
+	go func() { done <- s.scope(s.opt.Mode).sdk.Run(ctx, Lines(in, out)) }()
 	select {
 	case err := <-done:
 		return ended(err)
@@ -388,7 +388,7 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	select { // a client that does not read its answers does not keep the server
 	case err := <-done:
 		return ended(err)
-	case <-time.After(patience):
+	case <-time.After(Patience):
 		return nil
 	}
 }

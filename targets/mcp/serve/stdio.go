@@ -20,8 +20,8 @@ import (
 // maxLine is the longest message that is read, in bytes.
 const maxLine = 4 << 20
 
-// patience is how long what is under way may take once the input ended.
-const patience = 5 * time.Second
+// Patience is how long what is under way may take once the input ended.
+const Patience = 5 * time.Second
 
 // lines is a transport of one message per line. Unlike the SDK's own, it answers a line
 // that is not a message with an error and keeps reading. When the input ends, it answers
@@ -329,7 +329,7 @@ func (c *lineConn) drain() {
 	select {
 	case <-idle:
 	case <-c.closed:
-	case <-time.After(patience):
+	case <-time.After(Patience):
 	}
 }
 

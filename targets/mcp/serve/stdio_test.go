@@ -184,7 +184,7 @@ func TestStdioEnds(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience + 10*time.Second):
+	case <-time.After(Patience + 10*time.Second):
 		t.Fatal("the server does not end")
 	}
 }
