@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -129,6 +130,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	opt := e.outputs(out)
 	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
 	changes, list := res.Write(e.ctx, opt)
+	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, e.ui.fail(diags)
 	}
@@ -151,6 +153,30 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		e.ui.kept(diags)
 	}
 	return report, nil
+}
+
+// offerImport gives the refusals of files that people wrote the command that makes a source of them.
+func (e *env) offerImport(list diag.List) {
+	if !has(list, diag.NotOurs) {
+		return
+	}
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	theirs := migrate.Importable(e.ctx, migrate.Request{
+		Root: root.FS(), Targets: e.targets, Local: e.local, Ignored: e.ignored(e.dir, e.dir)})
+	command := "modec migrate"
+	if e.local != "" {
+		command += " --local"
+	}
+	for i := range list {
+		if d := &list[i]; d.Code == diag.NotOurs && d.Pos.Line == 0 && slices.Contains(theirs, d.Pos.File) {
+			d.Hint = "`" + command + "` imports it into the source, and the next build takes it over; " +
+				"`modec build --force` overwrites it, and keeps a copy"
+		}
+	}
 }
 
 // report returns the JSON of a build.

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/cue"
 )
@@ -67,6 +68,12 @@ func (c *initCmd) Run(e *env) error {
 	opt := output.PutOptions{Dir: dir, Existing: output.KeepExisting, Progress: e.progress()}
 	if list := output.Put(e.ctx, files, opt); list.HasErrors() {
 		return e.ui.fail(list)
+	}
+	if record := originals.Load(dir); len(record.Imports) > 0 { // of a source that is gone
+		record.Imports = nil
+		if err := record.Save(); err != nil {
+			return err
+		}
 	}
 	var paths []string
 	for _, f := range files {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -202,6 +203,11 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 		e.ui.note("kept the original of %s for you, outside the repository; `modec clean` puts it back\n",
 			count(kept, "file"))
 	}
+	if role := res.Beside(); role != "" {
+		e.ui.note("sessions without a role have %q of modec.toml, and the agent's own files keep their rules beside it: "+
+			"write baseline = %q there, and what was imported holds in its place\n",
+			cmp.Or(res.Compiled.Project.Baseline, "none"), role)
+	}
 	if !c.DryRun {
 		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
 	}
@@ -226,7 +232,13 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 	}
 	defer root.Close()
 	built := output.Built(lock)
-	record, earlier := originals.Load(e.home(e.dir)), map[string][]byte{}
+	record, earlier, source := originals.Load(e.home(e.dir)), map[string][]byte{}, map[string][]byte{}
+	for _, f := range res.Files {
+		if name := path.Base(f.Path); name != config.File && name != ignoreFile { // any source may have these
+			source[f.Path] = f.Data
+		}
+	}
+	made := record.Imported(source)
 	for _, name := range res.Report.Files {
 		data, err := root.ReadFile(name)
 		if err != nil || built(name) { // of the home folder, or modec's own
@@ -235,7 +247,7 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 		if old, ok := record.Original(name); ok && !bytes.Equal(old.Data, data) {
 			earlier[name] = old.Data
 		}
-		record.Files[name] = originals.File{Data: data, Taken: res.Taken(name)}
+		record.Files[name] = originals.File{Data: data, Taken: res.Taken(name), Import: made}
 		n++
 	}
 	if n == 0 {

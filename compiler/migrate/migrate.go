@@ -69,6 +69,7 @@ type Result struct {
 	FS       fs.FS // the project with the new files
 
 	started map[string][]string // by file: the servers that it says how to start
+	role    string              // that the files say of a session without a role
 }
 
 // Report says what became of the files.
@@ -105,8 +106,24 @@ func (s Share) Percent() float64 {
 
 // Taken names what of a file the new source stands for: its rules as they are written, and its
 // servers. What was left as it is is not among them, nor is a deny or an ask that was refused. An
-// allow that was refused is: in its file it would permit what the source does not.
-func (r *Result) Taken(file string) []string { return taken(r.Report.Notes, r.started, file) }
+// allow that was refused is: in its file it would permit what the source does not. Rules of sessions
+// without a role stay in their file where such sessions have another role of the project.
+func (r *Result) Taken(file string) []string {
+	notes := r.Report.Notes
+	if r.Beside() != "" {
+		notes = slices.DeleteFunc(slices.Clone(notes), func(n contract.Note) bool { return n.Subject == "role "+r.role })
+	}
+	return taken(notes, r.started, file)
+}
+
+// Beside returns the role of what the files say of sessions without a role, where the project has
+// another one for them; "" where it has not.
+func (r *Result) Beside() string {
+	if p := r.Compiled.Project; p.Role(r.role) == nil || p.Baseline == r.role {
+		return ""
+	}
+	return r.role
+}
 
 func taken(notes []contract.Note, started map[string][]string, file string) (names []string) {
 	for _, n := range notes {
@@ -177,7 +194,8 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, nil, diags
 	}
-	res := &Result{Project: in.project, Files: files, Compiled: compiled, FS: tree, started: in.started}
+	res := &Result{Project: in.project, Files: files, Compiled: compiled, FS: tree, started: in.started,
+		role: in.config.baseline}
 	res.Report.Files = in.files
 	res.report(in.merger, targets)
 	var found []difference

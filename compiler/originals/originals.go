@@ -36,6 +36,9 @@ type Record struct {
 	// Edits are files of modec's as people changed them, of which the source says everything since:
 	// the next build takes them over too.
 	Edits map[string]File `json:"edits,omitempty"`
+	// Imports are the sources that migrations made of the files, by File.Import: the digest of each file
+	// of the source by its path.
+	Imports map[string]map[string]string `json:"imports,omitempty"`
 
 	place string
 }
@@ -46,6 +49,8 @@ type File struct {
 	// Taken names the entries of a file that people write too which the source says from now on:
 	// rules as they are written, and servers. Any other entry stays the person's.
 	Taken []string `json:"taken,omitempty"`
+	// Import names the source that a migration made of the file; "" where none did.
+	Import string `json:"import,omitempty"`
 }
 
 // Load returns the record of a project. It is empty where there is none, and where it is not the
@@ -54,7 +59,7 @@ func Load(root string) *Record {
 	root = resolved(root)
 	r := &Record{place: place("originals", root)}
 	if json.Unmarshal(record.Read(r.place), r) != nil || r.Version != version || r.Root != root {
-		r.Files, r.Edits = nil, nil
+		r.Files, r.Edits, r.Imports = nil, nil, nil
 	}
 	if r.Files == nil {
 		r.Files = map[string]File{}
@@ -70,6 +75,52 @@ func (r *Record) Original(path string) (File, bool) {
 	}
 	f, ok := r.Files[path]
 	return f, ok
+}
+
+// Imported notes the source that a migration makes of files, and returns the name for [File].Import.
+// A source that no file comes from is forgotten.
+func (r *Record) Imported(source map[string][]byte) string {
+	sums, all := map[string]string{}, sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(source)) {
+		sums[name] = sumOf(source[name])
+		fmt.Fprintf(all, "%q %s\n", name, sums[name])
+	}
+	name := hex.EncodeToString(all.Sum(nil)[:8])
+	used := map[string]bool{}
+	for _, f := range r.Files {
+		used[f.Import] = true
+	}
+	maps.DeleteFunc(r.Imports, func(name string, _ map[string]string) bool { return !used[name] })
+	if r.Imports == nil {
+		r.Imports = map[string]map[string]string{}
+	}
+	r.Imports[name] = sums
+	return name
+}
+
+// Stands reports whether the source of a project is what a migration made of a file, also as people
+// changed it since: one of its files has the same bytes, or half of them are still there. Another source does
+// not speak for the file.
+func (r *Record) Stands(f File, read func(path string) ([]byte, error)) bool {
+	if f.Import == "" {
+		return true
+	}
+	source, there := r.Imports[f.Import], 0
+	for name, sum := range source {
+		data, err := read(name)
+		if err == nil && sumOf(data) == sum {
+			return true
+		}
+		if err == nil {
+			there++
+		}
+	}
+	return there > 0 && 2*there >= len(source)
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
 }
 
 // Elsewhere returns a file of the user's record of another folder, and that folder: one that is no

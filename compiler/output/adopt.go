@@ -35,6 +35,13 @@ func (w *writer) takenOver(p string, have []byte) (originals.File, bool) {
 	return o, ok && bytes.Equal(o.Data, have)
 }
 
+// imported is takenOver for what a build writes in the place of the file: only the source that was made of
+// it stands for what it says.
+func (w *writer) imported(p string, have []byte) (originals.File, bool) {
+	o, ok := w.takenOver(p, have)
+	return o, ok && w.record().Stands(o, w.read)
+}
+
 // said returns a file of modec's that somebody changed, as long as it is as the source came to say it.
 func (w *writer) said(p string, have []byte) (originals.File, bool) {
 	if have == nil {
@@ -85,7 +92,7 @@ func (w *writer) foundEqual(c *Change) bool {
 func (w *writer) adopt(l *Lock, c *Change) {
 	a, known := l.Adopted[c.Path]
 	if !known {
-		if _, ok := w.takenOver(c.Path, c.have); !ok && !w.foundEqual(c) || c.Merged && len(c.entries) == 0 {
+		if _, ok := w.imported(c.Path, c.have); !ok && !w.foundEqual(c) || c.Merged && len(c.entries) == 0 {
 			return
 		}
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}

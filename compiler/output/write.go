@@ -414,7 +414,11 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 			owned = append(owned, l.Entries[p])
 		}
 	}
-	if o, ok := w.takenOver(p, have); ok {
+	takes := w.takenOver
+	if want != nil {
+		takes = w.imported
+	}
+	if o, ok := takes(p, have); ok {
 		of := entries
 		if of.Places == nil && w.settled != nil {
 			of.Places = w.settled.Adopted[p].Places
@@ -527,7 +531,7 @@ func (w *writer) mine(c *Change) bool {
 			}
 		}
 	}
-	_, ok := w.takenOver(c.Path, c.have)
+	_, ok := w.imported(c.Path, c.have)
 	if !ok {
 		_, ok = w.said(c.Path, c.have)
 	}
@@ -550,7 +554,7 @@ func (w *writer) mine(c *Change) bool {
 			Hint(movesIn).Target(c.Target)
 	default:
 		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
-			Hint("move it away, or `--force` overwrites it").Target(c.Target)
+			Hint("move it away, or `modec build --force` overwrites it, and keeps a copy").Target(c.Target)
 	}
 	return false
 }
