@@ -167,13 +167,9 @@ func (e *env) offerImport(list diag.List) {
 	defer root.Close()
 	theirs := migrate.Importable(e.ctx, migrate.Request{
 		Root: root.FS(), Targets: e.targets, Local: e.local, Ignored: e.ignored(e.dir, e.dir)})
-	command := "modec migrate"
-	if e.local != "" {
-		command += " --local"
-	}
 	for i := range list {
 		if d := &list[i]; d.Code == diag.NotOurs && d.Pos.Line == 0 && slices.Contains(theirs, d.Pos.File) {
-			d.Hint = "`" + command + "` imports it into the source, and the next build takes it over; " +
+			d.Hint = "`" + e.importing() + "` imports it into the source, and the next build takes it over; " +
 				"`modec build --force` overwrites it, and keeps a copy"
 		}
 	}
@@ -294,22 +290,23 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 			return edited(d) && contract.ForMachines(d.Path)
 		})
 	}
-	if next := mended(drift); next != "" {
+	if next := e.mended(drift); next != "" {
 		e.ui.note("next: %s\n", next)
 	}
 }
 
 // mended returns the command after which files are as the source makes them, "" where they are.
-func mended(drift []output.Change) string {
+func (e *env) mended(drift []output.Change) string {
 	theirs := func(c output.Change) bool { return c.State == output.Edited || c.State == output.Foreign }
 	switch {
 	case len(drift) == 0:
 		return ""
 	case slices.ContainsFunc(drift, theirs):
-		return "move what people changed into the source (`modec migrate` offers a patch), " +
+		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):
-		return "`modec migrate` offers what people added as a patch of the source, `modec build` keeps it beside it"
+		return "`" + e.importing() + "` offers what people added as a patch of the source, " +
+			"`modec build` keeps it beside it"
 	}
 	return "modec build"
 }

@@ -339,6 +339,10 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	defer root.Close()
 	_, list := t.Open(root.FS(), res.Input(o.Target).Options)
 	for _, x := range list {
+		if x.Severity == diag.Note {
+			d.note(t.Name(), "%s: %s", x.Pos, x.Message)
+			continue
+		}
 		d.wrong(t.Name(), "%s: %s", x.Pos, x.Message).hint(x.Hint)
 	}
 }

@@ -73,6 +73,14 @@ func (e *env) own() (*env, error) {
 // ignoreFile is the name of the file that keeps one's own project out of the repository.
 const ignoreFile = ".gitignore"
 
+// importing returns the command that imports what people wrote in the files of a project.
+func (e *env) importing() string {
+	if e.local != "" {
+		return "modec migrate --local"
+	}
+	return "modec migrate"
+}
+
 // notOwn says why a project is not one's own.
 func (e *env) notOwn(format string, args ...any) error {
 	return fmt.Errorf("%s is only for what one person permits to themselves, and nothing of it is used: %w",

@@ -204,13 +204,27 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 			count(kept, "file"))
 	}
 	if role := res.Beside(); role != "" {
-		e.ui.note("sessions without a role have %q of modec.toml, and the agent's own files keep their rules beside it: "+
-			"write baseline = %q there, and what was imported holds in its place\n",
+		e.ui.note("sessions without a role have %q of modec.toml, "+
+			"and the agent's own files keep their rules beside it: write baseline = %q there, and what was imported holds in its place\n",
 			cmp.Or(res.Compiled.Project.Baseline, "none"), role)
+	}
+	if files := hooking(res.Compiled); len(files) > 0 {
+		e.ui.note("a build adds hooks (%s): everybody who works here needs modec on the path; "+
+			"hooks = false in a table [targets.NAME] of modec.toml does without them\n", diag.Clean(few(files)))
 	}
 	if !c.DryRun {
 		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
 	}
+}
+
+// hooking returns the files of agents that call modec.
+func hooking(res *compiler.Result) (files []string) {
+	for _, f := range res.Files() {
+		if bytes.Contains(f.Data, []byte("modec hook ")) {
+			files = append(files, f.Path)
+		}
+	}
+	return files
 }
 
 // fromHome returns those of some files that lie in the home folder.
@@ -265,17 +279,15 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 
 // built looks at a project that was built. It reports whether it said all that there is to say.
 func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error) {
-	switch {
-	case !c.again(e, req):
-		return false, nil
-	case e.local == "":
-		return c.edits(e, req)
-	}
-	files, ok := c.current(e, req)
-	if !ok {
+	if !c.again(e, req) {
 		return false, nil
 	}
-	return true, c.nothing(e, req, files, "current", saysAlready, nil)
+	if e.local != "" {
+		if files, ok := c.current(e, req); ok {
+			return true, c.nothing(e, req, files, "current", saysAlready, nil)
+		}
+	}
+	return c.edits(e, req)
 }
 
 // again reports whether a project that was built is imported as a whole.

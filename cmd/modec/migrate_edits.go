@@ -17,7 +17,7 @@ import (
 // edits offers what people changed in the agents' files as a patch of the source, or says that there
 // is nothing. It reports whether it said all that there is to say.
 func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error) {
-	record := originals.Load(e.dir)
+	record := originals.Load(e.home(e.dir))
 	was, diags := migrate.Edits(e.ctx, *req, e.request(), record)
 	if diags.HasErrors() {
 		return false, nil // what is wrong with the source or a file, the import says
@@ -110,6 +110,6 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:
-		e.ui.note("next: modec migrate --apply writes this into the source\n")
+		e.ui.note("next: %s --apply writes this into the source\n", e.importing())
 	}
 }

@@ -29,7 +29,7 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 	}
 	list("read", rep.Files)
 	list("modes", rep.Modes)
-	list("roles", rep.Roles)
+	list("roles", inModes(res.Project, rep.Roles))
 	list("servers", rep.Servers)
 	if len(rep.Silent) > 0 {
 		u.printf("%-12s nothing is permitted, asked about or denied in %s\n", "no rules",
@@ -119,23 +119,34 @@ func (u *ui) proof(rep *migrate.Report) {
 	switch n := source.Parts; n {
 	case 0:
 	case 1:
-		u.printf("       1 combined command is now allowed because each part is\n")
+		u.printf("       1 combined command is now allowed because each part is: %q\n", diag.Short(source.Part))
 	default:
-		u.printf("       %d combined commands are now allowed because each part is\n", n)
+		u.printf("       %d combined commands are now allowed because each part is, as %q\n",
+			n, diag.Short(source.Part))
 	}
-	var guards, lines []string
-	for _, n := range rep.Narrower {
-		switch line := narrowing(n); {
-		case n.Guard == "" && !slices.Contains(lines, line): // by the source and by what is built of it
-			u.printf("  %s\n", line)
-			lines = append(lines, line)
-		case n.Guard != "":
-			guards = append(guards, n.Guard)
-		}
+	for _, line := range narrowings(rep.Narrower) {
+		u.printf("  %s\n", line)
 	}
 	if source.Guarded+built.Guarded > 0 {
+		var guards []string
+		for _, n := range rep.Narrower {
+			if n.Guard != "" {
+				guards = append(guards, n.Guard)
+			}
+		}
 		u.guarded(guards)
 	}
+}
+
+// inModes adds to the names of roles the permission modes in which their sessions begin.
+func inModes(p *ir.Project, names []string) []string {
+	names = slices.Clone(names)
+	for i, name := range names {
+		if r := p.Role(name); r != nil && r.PermissionMode != "" {
+			names[i] = fmt.Sprintf("%s (%s)", name, r.PermissionMode)
+		}
+	}
+	return names
 }
 
 func tallied(t migrate.Tally) string {
@@ -146,20 +157,63 @@ func tallied(t migrate.Tally) string {
 	return text
 }
 
-// narrowing says what a rule permits less than a file did.
-func narrowing(n migrate.Narrowing) string {
-	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}[n.Is]
-	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}[n.Was]
-	line := fmt.Sprintf("%-15s %s: %s %q", "narrower", n.File, n.Group, diag.Short(n.Example))
-	if n.Count > 1 {
-		line += fmt.Sprintf(" and %d more", n.Count-1)
+// narrowings says what the rules permit less than the files did: a line for each reason.
+func narrowings(list []migrate.Narrowing) (lines []string) {
+	type reason struct {
+		was, is ir.Decision
+		rule    string
+		at      diag.Pos
 	}
-	line += fmt.Sprintf(", %s there, become %s: %s", said, becomes, n.Rule)
-	if !n.At.IsZero() {
-		line += " (" + n.At.String() + ")"
+	var order []reason
+	by := map[reason][]migrate.Narrowing{}
+	for _, n := range list {
+		source := func(o migrate.Narrowing) bool { // says it already
+			return !o.Built && o.File == n.File && o.Group == n.Group && o.Was == n.Was && o.Is == n.Is &&
+				o.Example == n.Example && o.Count == n.Count
+		}
+		if n.Guard != "" || n.Built && slices.ContainsFunc(list, source) {
+			continue
+		}
+		r := reason{n.Was, n.Is, n.Rule, n.At}
+		same := func(o migrate.Narrowing) bool { // by the source and by what is built of it
+			return o.File == n.File && o.Group == n.Group && o.Example == n.Example
+		}
+		if by[r] == nil {
+			order = append(order, r)
+		}
+		if !slices.ContainsFunc(by[r], same) {
+			by[r] = append(by[r], n)
+		}
 	}
-	return diag.Clean(line)
+	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}
+	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}
+	for _, r := range order {
+		var files, examples []string
+		more := 0
+		for _, n := range by[r] {
+			if !slices.Contains(files, n.File) {
+				files = append(files, n.File)
+			}
+			example := fmt.Sprintf("%s %q", n.Group, diag.Short(n.Example))
+			if more += n.Count; !slices.Contains(examples, example) && len(examples) < mostExamples {
+				examples, more = append(examples, example), more-1
+			}
+		}
+		line := fmt.Sprintf("%-15s %s: %s", "narrower", some(files), strings.Join(examples, ", "))
+		if more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
+		}
+		line += fmt.Sprintf(", %s there, become %s: %s", said[r.was], becomes[r.is], r.rule)
+		if !r.at.IsZero() {
+			line += " (" + r.at.String() + ")"
+		}
+		lines = append(lines, diag.Clean(line))
+	}
+	return lines
 }
+
+// mostExamples is how many actions a reason names.
+const mostExamples = 2
 
 // guarded names the guarded paths that take something from the files.
 func (u *ui) guarded(paths []string) {

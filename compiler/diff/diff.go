@@ -454,7 +454,11 @@ func what(k key, names []string, only string, server *ir.Server) string {
 	if k.before.Pos.File == ir.GuardsFile || k.after.Pos.File == ir.GuardsFile {
 		otherwise = GuardedPaths
 	}
-	return cmp.Or(pattern(k.after.Rule), pattern(k.before.Rule), otherwise)
+	is, was := pattern(k.after.Rule), pattern(k.before.Rule)
+	if k.after.Decision > k.before.Decision { // the rule that held it back is gone: what decides now was there
+		is, was = was, is
+	}
+	return cmp.Or(is, was, otherwise)
 }
 
 func (r *Report) add(c Change) {

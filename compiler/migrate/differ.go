@@ -24,6 +24,7 @@ type differ struct {
 	home     string // the file of the subject that is compared
 	noted    []contract.Note
 	all      map[string]*imports // what the files of every target say
+	extends  func(subject []string, policy string) bool
 	out      []change
 }
 
@@ -95,9 +96,33 @@ func gone[T any](d *differ, a, b []T, k kind[T], stated func(string) bool) {
 		name := *k.name(&a[i])
 		still := slices.ContainsFunc(b, func(x T) bool { return *k.name(&x) == name })
 		if at := (diag.Pos{File: k.pos(&a[i]).File}); !still && stated(name) {
-			d.gone(k.word+" "+name, at)
+			d.takeOut(k.word, name, at)
 		}
 	}
+}
+
+// takeOut takes a server, a mode or a role out of the source, or the target out of those that it has.
+func (d *differ) takeOut(word, name string, at diag.Pos) {
+	d.change(at, word+" "+name+" is taken out", func(p *patcher) error {
+		path := []string{word + "s", name}
+		var others []string
+		targets := p.get(append(slices.Clip(path), "targets"))
+		if targets != nil {
+			for _, n := range targets.Elems {
+				if n.Text != d.target.Name() {
+					others = append(others, n.Text)
+				}
+			}
+		}
+		switch {
+		case len(others) > 0:
+			return p.drop(append(slices.Clip(path), "targets"), text(d.target.Name()))
+		case targets == nil && !d.only:
+			return fmt.Errorf("it is for every target: write targets there, without %q, or take it out of the source; "+
+				"`modec build --force` writes it again", d.target.Name())
+		}
+		return p.unset(path)
+	})
 }
 
 func (d *differ) gone(name string, at diag.Pos) {
@@ -494,6 +519,10 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 		})
 	}
 	say := func(r ir.Rule, what string, at diag.Pos, do func(*patcher, []string, *value) error, of []string) {
+		if d.copies(of, r.From) {
+			r.From = ""
+			defer func() { d.out[len(d.out)-1].copied = true }()
+		}
 		d.decides(name, r.From, at, fmt.Sprintf("%s %s %s is %s", strings.Join(path, ":"), r.Decision, r.Pattern, what),
 			func(p *patcher) error {
 				list := slices.Concat(p.owner(of, r.From), path, []string{r.Decision.String()})
@@ -510,6 +539,12 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 			say(r, "taken out", diag.Pos{File: r.Pos.File}, (*patcher).drop, at)
 		}
 	}
+}
+
+// copies reports whether a subject of the source says itself what a policy says that it could extend.
+func (d *differ) copies(at []string, from string) bool {
+	policy, ok := strings.CutPrefix(from, policyPrefix)
+	return ok && !d.extends(at, policy)
 }
 
 // guards reports whether a rule is a guard of modec's own, which every build writes again.

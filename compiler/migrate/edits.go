@@ -46,7 +46,8 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	lock, _ := fs.ReadFile(req.Root, output.LockFile)
+	name, _ := output.Locks(req.Local)
+	lock, _ := fs.ReadFile(req.Root, name)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
 	tree, _ := source.Load(req.Root, built.Config.Source)
 	e.source = tree.Root
@@ -80,6 +81,7 @@ type change struct {
 	// subject is set for a rule or a default of a subject's, home is the file that is about the
 	// subject alone, and from is the policy that the rule is of.
 	subject, home, from string
+	copied              bool     // the subject of the source has the rule itself, beside the policy
 	note                bool     // it is about what no import takes over
 	files               []string // that say it
 }
@@ -190,13 +192,17 @@ func (e *editor) changes(res *compiler.Result, first bool) (out []change, diags 
 		}
 		read := func(root fs.FS, ignored func(context.Context, []string) []string) *imports {
 			in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
-				Approved: e.req.Approved, ours: true}, deniedPaths(targets))
+				Local: e.req.Local, Approved: e.req.Approved, ours: true}, deniedPaths(targets))
 			diags = append(diags, list...)
 			dropGuards(in.project, deniedPaths(targets))
 			e.rename(in, t, res)
 			return in
 		}
-		before := read(base, nil)
+		ignored := e.req.Ignored
+		if e.req.Local == "" {
+			ignored = nil // what a build makes is everybody's
+		}
+		before := read(base, ignored)
 		if first {
 			e.after[t.Name()] = read(e.req.Root, e.req.Ignored)
 		}
@@ -204,7 +210,7 @@ func (e *editor) changes(res *compiler.Result, first bool) (out []change, diags 
 			return nil, diags
 		}
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, all: e.after}
+			only: len(targets) == 1, all: e.after, extends: e.extends}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
 	}
@@ -232,8 +238,18 @@ func (e *editor) own(all []change) []change {
 	return slices.DeleteFunc(slices.Clone(all), func(c change) bool {
 		policy, _ := strings.CutPrefix(c.from, policyPrefix)
 		stated := policy != "" && e.source.Get("policies").Get(policy) != nil
-		return e.unedited(c) || !stated && follows(c)
+		return e.unedited(c) || !stated && !c.copied && follows(c)
 	})
+}
+
+// extends reports whether a subject of the source has the rules of a policy from there. One of no policy
+// of the source has none of them.
+func (e *editor) extends(subject []string, policy string) bool {
+	if e.source.Get("policies").Get(policy) == nil {
+		return true
+	}
+	list := e.source.Get(subject[0]).Get(subject[1]).Get("extends")
+	return list != nil && slices.ContainsFunc(list.Elems, func(n *source.Node) bool { return n.Text == policy })
 }
 
 // unedited reports whether a file is as a build left it. What people add to a file of their own too

@@ -111,7 +111,8 @@ func (s Share) Percent() float64 {
 func (r *Result) Taken(file string) []string {
 	notes := r.Report.Notes
 	if r.Beside() != "" {
-		notes = slices.DeleteFunc(slices.Clone(notes), func(n contract.Note) bool { return n.Subject == "role "+r.role })
+		of := func(n contract.Note) bool { return n.Subject == "role "+r.role }
+		notes = slices.DeleteFunc(slices.Clone(notes), of)
 	}
 	return taken(notes, r.started, file)
 }
@@ -200,6 +201,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	res.report(in.merger, targets)
 	var found []difference
 	res.Report.Proof, res.Report.Narrower, found, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
+	in.locate(res.Report.Narrower, compiled.Project)
 	return res, found, append(diags, list...)
 }
 

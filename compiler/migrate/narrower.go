@@ -24,7 +24,8 @@ type Narrowing struct {
 	Was   ir.Decision `json:"was"`             // by the file
 	Is    ir.Decision `json:"is"`              // what becomes of it
 	Rule  string      `json:"rule"`            // the rule that decides now, as a person reads it
-	At    diag.Pos    `json:"at,omitzero"`
+	// At is where the original file has the rule; zero where it has none.
+	At diag.Pos `json:"at,omitzero"`
 	// Count is of compared actions; Example is the shortest one.
 	Count   int    `json:"count"`
 	Example string `json:"example"`
@@ -118,4 +119,56 @@ func falseFirst(a, b bool) int {
 		return -1
 	}
 	return 1
+}
+
+// locate gives the narrowings places in the files as they are: those of the new source and of what is built
+// from it are nowhere yet.
+func (in *imports) locate(list []Narrowing, p *ir.Project) {
+	for i := range list {
+		n := &list[i]
+		n.At = in.origin(n, p)
+	}
+}
+
+// origin returns where an original file has the rule that makes something narrower.
+func (in *imports) origin(n *Narrowing, p *ir.Project) diag.Pos {
+	if n.Built {
+		for _, note := range in.notes {
+			if _, rule, _ := strings.Cut(note.What, " "); note.Rule && rule == n.Rule {
+				return note.Pos
+			}
+		}
+		return diag.Pos{}
+	}
+	var rule ir.Rule
+	eachRule(p, func(r ir.Rule) {
+		if r.Pos == n.At {
+			rule = r
+		}
+	})
+	var at diag.Pos
+	eachRule(in.project, func(r ir.Rule) {
+		same := r.Decision == rule.Decision && r.Pattern == rule.Pattern && r.Pos.Line > 0
+		if rule.Pos.Line > 0 && same && (at.IsZero() || r.Pos.File == n.File) {
+			at = r.Pos
+		}
+	})
+	return at
+}
+
+// eachRule calls a function for each rule of the modes and roles.
+func eachRule(p *ir.Project, do func(ir.Rule)) {
+	of := func(can *ir.Can) {
+		for _, g := range ir.Groups {
+			for _, r := range rulesOf(can, g) {
+				do(r)
+			}
+		}
+	}
+	for i := range p.Modes {
+		of(&p.Modes[i].Can)
+	}
+	for i := range p.Roles {
+		of(&p.Roles[i].Can)
+	}
 }

@@ -279,7 +279,12 @@ func (p *patcher) unset(at []string) error {
 		return true
 	}, nil)
 	if found == nil {
-		return cannot(n.Pos, "take it out")
+		i := slices.IndexFunc(f.Decls, leadsTo(e))
+		if i < 0 {
+			return cannot(n.Pos, "take it out")
+		}
+		p.write(n.Pos.File, have, append(bytes.TrimRight(without(have, spans(f.Decls), i), "\n"), '\n'))
+		return nil
 	}
 	i := slices.IndexFunc(found.Elts, holds(e))
 	p.write(n.Pos.File, have, without(have, spans(found.Elts), i))
@@ -291,6 +296,26 @@ func holds(e ast.Expr) func(ast.Decl) bool {
 	return func(d ast.Decl) bool {
 		f, ok := d.(*ast.Field)
 		return ok && f.Value == e
+	}
+}
+
+// leadsTo returns whether a declaration is the field of a value and of nothing else, as in a: b: {}.
+func leadsTo(e ast.Expr) func(ast.Decl) bool {
+	return func(d ast.Decl) bool {
+		for {
+			if holds(e)(d) {
+				return true
+			}
+			f, _ := d.(*ast.Field)
+			if f == nil {
+				return false
+			}
+			s, _ := f.Value.(*ast.StructLit)
+			if s == nil || s.Lbrace.IsValid() || len(s.Elts) != 1 {
+				return false
+			}
+			d = s.Elts[0]
+		}
 	}
 }
 

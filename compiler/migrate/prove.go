@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -41,6 +42,8 @@ type Tally struct {
 	// Parts counts combined command lines (a subshell, a variable) that the original
 	// asks about or refuses as a whole, although it allows each part.
 	Parts int `json:"parts"`
+	// Part is one of them.
+	Part string `json:"part,omitempty"`
 }
 
 // Total returns the sums of the proofs.
@@ -60,6 +63,21 @@ func (t *Tally) sum(o Tally) {
 	t.Wider += o.Wider
 	t.Kept += o.Kept
 	t.Parts += o.Parts
+	t.shortest(o.Part)
+}
+
+// shortest keeps the shortest combined command as the example, of those that begin with a word if there are
+// any.
+func (t *Tally) shortest(line string) {
+	odd := func(s string) int {
+		if s[0] >= 'a' && s[0] <= 'z' {
+			return len(s)
+		}
+		return len(s) + 1<<20
+	}
+	if line != "" && (t.Part == "" || odd(line) < odd(t.Part)) {
+		t.Part = line
+	}
 }
 
 // outcome is how one half of a decision compares with the original.
@@ -245,6 +263,7 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 		!p.keeps(a.ref, a.was.Rule) && p.allParts(a.ref, a.Arg) {
 		t.Compared++
 		t.Parts++
+		t.shortest(secret.Text(a.Arg))
 		return
 	}
 	half, of := "", contract.Neither

@@ -42,6 +42,15 @@ func (w *writer) imported(p string, have []byte) (originals.File, bool) {
 	return o, ok && w.record().Stands(o, w.read)
 }
 
+// adoptable is takenOver for a file that people write too, of which a build makes want; nil where it makes
+// nothing of it any more.
+func (w *writer) adoptable(p string, have, want []byte) (originals.File, bool) {
+	if want == nil {
+		return w.takenOver(p, have)
+	}
+	return w.imported(p, have)
+}
+
 // said returns a file of modec's that somebody changed, as long as it is as the source came to say it.
 func (w *writer) said(p string, have []byte) (originals.File, bool) {
 	if have == nil {

@@ -374,7 +374,7 @@ func (h *home) withoutEntries(
 		unmerged(&h.diags, records[0].Target, p, err)
 		return res, nil, false
 	}
-	return res, owned, !conflicts(&h.diags, records[0].Target, p, res.Conflicts, "")
+	return res, owned, !conflicts(&h.diags, records[0].Target, p, res.Conflicts, "", "")
 }
 
 // missed keeps what was there before a file that somebody took away: it may come back.

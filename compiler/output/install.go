@@ -192,7 +192,7 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 		return p, false
 	}
 	const hint = "take it out, or `--force` replaces it until `modec uninstall`"
-	if conflicts(&h.diags, t.Name(), f.Path, res.Conflicts, hint) {
+	if conflicts(&h.diags, t.Name(), f.Path, res.Conflicts, hint, hint) {
 		return p, false
 	}
 	p.change = Change{

@@ -15,8 +15,9 @@ func unmerged(diags *diag.List, name, p string, err error) {
 }
 
 // conflicts reports the entries of a merged file that are a person's, and returns true
-// where there are any. hint is what to do with an entry that was there before.
-func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint string) bool {
+// where there are any. hint is what to do with an entry that was there before, edited with one of modec's
+// that somebody changed.
+func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint, edited string) bool {
 	for _, x := range list {
 		at := diag.Pos{File: p, Line: x.Line, Col: 1}
 		switch {
@@ -26,7 +27,7 @@ func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint 
 		case x.Edited:
 			diags.Errorf(diag.Edited, at,
 				"somebody edited the entry %q since modec wrote it; modec leaves it alone", x.Place).
-				Hint(movesIn).Target(name)
+				Hint(edited).Target(name)
 		default:
 			diags.Errorf(diag.NotOurs, at, "modec did not write the entry %q and leaves it alone", x.Place).
 				Hint(hint).Target(name)

@@ -414,11 +414,7 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 			owned = append(owned, l.Entries[p])
 		}
 	}
-	takes := w.takenOver
-	if want != nil {
-		takes = w.imported
-	}
-	if o, ok := takes(p, have); ok {
+	if o, ok := w.adoptable(p, have, want); ok {
 		of := entries
 		if of.Places == nil && w.settled != nil {
 			of.Places = w.settled.Adopted[p].Places
@@ -436,7 +432,8 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		unmerged(&w.diags, name, p, err)
 		return c, false
 	}
-	if conflicts(&w.diags, name, p, res.Conflicts, "rename one of the two, or `--force` overwrites it") {
+	if conflicts(&w.diags, name, p, res.Conflicts,
+		"rename one of the two, or `modec build --force` overwrites it, and keeps a copy", w.opt.movesIn()) {
 		return c, false
 	}
 	c = Change{
@@ -514,7 +511,14 @@ func (w *writer) inTheWay(p, target string) {
 }
 
 // movesIn says what becomes of an edit.
-const movesIn = "move the change into the source (`modec migrate` offers a patch), or `--force` overwrites it"
+func (o *Options) movesIn() string {
+	command := "modec migrate"
+	if o.Local != "" {
+		command += " --local"
+	}
+	return "move the change into the source (`" + command + "` offers a patch), " +
+		"or `modec build --force` overwrites it, and keeps a copy"
+}
 
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
 // not write it or that it changed since.
@@ -551,7 +555,7 @@ func (w *writer) mine(c *Change) bool {
 			Hint("nobody edits it by hand: `modec build --force` writes it again").Target(c.Target)
 	case recorded:
 		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
-			Hint(movesIn).Target(c.Target)
+			Hint(w.opt.movesIn()).Target(c.Target)
 	default:
 		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `modec build --force` overwrites it, and keeps a copy").Target(c.Target)

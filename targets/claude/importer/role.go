@@ -220,6 +220,12 @@ func (r *roleReader) key(m located.Member) {
 		if !onlyModecs(m.Value) {
 			r.left(m, "a program decides, which the source cannot say")
 		}
+	case "disableAllHooks":
+		why := "no hook is turned off by it: it stays in the file"
+		if m.Value.True() {
+			why = "every hook is off, modec's too: it stays in the file, and a build that needs a hook stops at it"
+		}
+		r.left(m, why)
 	default:
 		r.left(m, "no permission of a mode or role")
 	}

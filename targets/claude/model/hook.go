@@ -98,6 +98,9 @@ const policyPath = ".modec/policy.json"
 func (o *opener) hook(line string, at diag.Pos) *listener {
 	l, err := contract.ParseHookLine(line)
 	switch {
+	case err != nil && !strings.Contains(line, "modec"):
+		o.diags.Notef(codeIgnored, at, "this hook is a person's own program: what it decides, modec does not know")
+		return nil
 	case err != nil:
 		o.warn(at, "the hook is not modec's, so that it holds nothing for sure: %v", err)
 		return nil
