@@ -126,7 +126,8 @@ func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 		Expires: g.asks.now().Add(approvalLife).UnixMilli()}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
-			"to ask (it does not support elicitation). Nothing was done.", t.ref, q.what, q.offer.name, ruleOf(q.offer)))
+			"to ask (it does not support elicitation). Nothing was done.", t.ref, q.what,
+			q.offer.name, ruleOf(q.offer)))
 	}
 	message, err := q.message(t.ref)
 	if err != nil {
@@ -194,8 +195,8 @@ func (q *question) message(ref ir.SubjectRef) (string, error) {
 	shown := escaped(text.String())
 	if len(shown) > maxShown {
 		return "", refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and its arguments are too "+
-			"long to be shown whole: %d bytes, at most %d are. Nothing was done.", ref, q.what, q.offer.name, ruleOf(q.offer),
-			len(shown), maxShown))
+			"long to be shown whole: %d bytes, at most %d are. Nothing was done.", ref, q.what, q.offer.name,
+			ruleOf(q.offer), len(shown), maxShown))
 	}
 	out := fmt.Sprintf("May %s %s %s of server %s?", ref, q.what, escaped(q.offer.key), escaped(q.offer.server))
 	if shown != "" {
