@@ -179,8 +179,8 @@ func defaults() map[string]string {
 // file changes nothing until somebody edits it.
 func settingsFile() string {
 	var b strings.Builder
-	b.WriteString("# Settings of modec serve: `modec serve --config FILE`. A flag wins over its environment variable, and that\n" +
-		"# over this file. Each line shows the default; a setting without one is not set.\n")
+	b.WriteString("# Settings of modec serve: `modec serve --config FILE`. A flag wins over its environment\n" +
+		"# variable, and that over this file. Each line shows the default; a setting without one is not set.\n")
 	all := defaults()
 	t := reflect.TypeFor[serveSettings]()
 	for i := range t.NumField() {
@@ -190,7 +190,8 @@ func settingsFile() string {
 		if !ok {
 			value = `""`
 		}
-		fmt.Fprintf(&b, "\n# %s\n# In the environment: %s\n# %s = %s\n", f.Tag.Get("help"), variable(name), name, value)
+		fmt.Fprintf(&b, "\n# %s\n# In the environment: %s\n# %s = %s\n",
+			f.Tag.Get("help"), variable(name), name, value)
 	}
 	return b.String()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -304,3 +306,99 @@ func (k *kept200) Header() http.Header            { return k.header }
 func (k *kept200) WriteHeader(int)                {}
 func (k *kept200) Write(data []byte) (int, error) { return k.body.Write(data) }
 func (k *kept200) Flush()                         {}
+
+// FuzzAnswers sends requests of every method with any id and any text in them, over either transport. Each has one
+// answer, with the id as it was sent; an error has a code of the protocol and a reason, and does not speak of Go.
+func FuzzAnswers(f *testing.F) {
+	s := serve(f, Options{})
+	h, err := s.Handler(HTTPOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	do := func(session, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "http://localhost/mcp", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	first, second, _ := strings.Cut(hello, "\n")
+	session := do("", first).Header().Get("Mcp-Session-Id")
+	do(session, second)
+	for i, id := range []string{"1.5", "9007199254740993", "12345678901234567890123", "-0", "1e400", `"a"`, "null", "true", "{}"} {
+		f.Add(uint8(i), id, "mode://code\x00")
+		f.Add(uint8(i+9), id, "code\x1b\u202e")
+	}
+	number := regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	f.Fuzz(func(t *testing.T, n uint8, id, text string) {
+		if raw := json.RawMessage(id); !json.Valid(raw) || strings.ContainsAny(id, "\r\n") {
+			b, _ := json.Marshal(id)
+			id = string(b)
+		}
+		id = strings.TrimSpace(id)
+		requests := strange(text)
+		request := requests[int(n)%len(requests)]
+		_, rest, _ := strings.Cut(request, `,"method"`)
+		request = `{"jsonrpc":"2.0","id":` + id + `,"method"` + rest
+		hold := func(where string, m map[string]json.RawMessage) {
+			want := id
+			if !number.MatchString(id) && kindOf(json.RawMessage(id)) != aText {
+				want = "null"
+			}
+			if got := rawKey(m["id"]); got != rawKey(json.RawMessage(want)) {
+				t.Errorf("%s: %q was answered with the id %s", where, request, m["id"])
+			}
+			if m["error"] == nil {
+				return
+			}
+			var e struct {
+				Code    int64
+				Message string
+				Data    struct{ Code string }
+			}
+			if err := json.Unmarshal(m["error"], &e); err != nil || e.Code == 0 || e.Data.Code == "" {
+				t.Errorf("%s: %q has the error %s, %v", where, request, m["error"], err)
+			}
+			if _, of := aboutGo(e.Message); of && !strings.Contains(text, "unmarshal") && !strings.Contains(text, "handling") {
+				t.Errorf("%s: %q has the error %s", where, request, m["error"])
+			}
+		}
+		var out strings.Builder
+		if err := s.Run(t.Context(), io.NopCloser(strings.NewReader(hello+request+"\n")), nopCloser{&out}); err != nil {
+			t.Fatal(err)
+		}
+		answers := 0
+		for line := range strings.Lines(out.String()) {
+			var m map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatalf("got the line %q, %v", line, err)
+			}
+			if m["result"] != nil && strings.Contains(string(m["result"]), `"protocolVersion"`) || m["method"] != nil {
+				continue
+			}
+			answers++
+			hold("over pipes", m)
+		}
+		if answers != 1 {
+			t.Errorf("%q has %d answers over pipes:\n%s", request, answers, out.String())
+		}
+		body := do(session, request).Body.String()
+		for line := range strings.Lines(body) {
+			if line = strings.TrimPrefix(line, "data: "); strings.HasPrefix(line, "{") {
+				var m map[string]json.RawMessage
+				if err := json.Unmarshal([]byte(line), &m); err != nil {
+					t.Fatalf("got the body %q, %v", body, err)
+				}
+				hold("over HTTP", m)
+				answers++
+			}
+		}
+		if answers != 2 {
+			t.Errorf("%q has the body %q", request, body)
+		}
+	})
+}

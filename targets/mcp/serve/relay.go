@@ -37,7 +37,7 @@ func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := &answers{ResponseWriter: w, faults: map[string]*jsonrpc.Error{}, modern: isModern(r)}
-	body, listens, bad, err := a.take(body)
+	body, listens, bad := a.take(body)
 	if bad != nil {
 		refuseHTTP(w, http.StatusBadRequest, idOf(body), bad)
 		return
@@ -78,17 +78,16 @@ type answers struct {
 
 // take reads the messages of a body. It returns the body as the SDK is to read it, whether a request of
 // it listens, and an error where it is not of the protocol.
-func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Error, err error) {
+func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Error) {
 	var parts []json.RawMessage
 	switch trimmed := bytes.TrimSpace(body); {
 	case len(trimmed) == 0:
-		return body, false, fail(invalidRequest, "got an empty body, want a message"), nil
+		return body, false, fail(invalidRequest, "got an empty body, want a message")
 	case !json.Valid(trimmed):
-		return nil, false, fail(parseError, "got a body that is not JSON"), nil
+		return nil, false, fail(parseError, "got a body that is not JSON")
 	case trimmed[0] == '[':
-		err = json.Unmarshal(trimmed, &parts)
-		if len(parts) == 0 {
-			return nil, false, fail(invalidRequest, "got a list without messages"), nil
+		if err := json.Unmarshal(trimmed, &parts); err != nil || len(parts) == 0 {
+			return nil, false, fail(invalidRequest, "got a list without messages")
 		}
 	default:
 		parts = []json.RawMessage{trimmed}
@@ -99,7 +98,7 @@ func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Erro
 			_, err = m.decode()
 		}
 		if err != nil {
-			return p, false, fail(invalidRequest, "got JSON that is not a message: %v", err), nil
+			return p, false, fail(invalidRequest, "got JSON that is not a message: %v", err)
 		}
 		if m.fault != nil && m.id != nil {
 			a.faults[rawKey(m.id)] = m.fault
@@ -111,10 +110,13 @@ func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Erro
 		}
 	}
 	if body = bytes.TrimSpace(body); body[0] != '[' {
-		return parts[0], listens, nil, err
+		return parts[0], listens, nil
 	}
-	own, err = json.Marshal(parts)
-	return own, listens, nil, err
+	own, err := json.Marshal(parts)
+	if err != nil {
+		return nil, false, fail(invalidRequest, "got a list that cannot be read")
+	}
+	return own, listens, nil
 }
 
 // WriteHeader keeps the status of an error in words until they come.

@@ -38,7 +38,7 @@ type role struct {
 	Env                map[string]string `json:"env,omitempty"`
 
 	SetBy string     `json:"set_by" jsonschema:"source: set_roles does not change it; set_roles: this tool wrote it"`
-	Flags *roleFlags `json:"flags,omitempty" jsonschema:"what the role is compiled to, its table of permissions included"`
+	Flags *roleFlags `json:"flags,omitempty" jsonschema:"what the role is compiled to"`
 }
 
 // orNull returns a text, nil for none.
@@ -203,8 +203,9 @@ func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, 
 			continue
 		case have != nil && m.written(have).SetBy == bySource:
 			return &writeOutput{Problems: []problem{{Severity: diag.Error.String(), Code: string(diag.NotOurs),
-				Place: have.Pos.String(), Message: fmt.Sprintf("the source has role %q already, and this is another one", r.Name),
-				Hint: "leave it as list_roles returned it, choose another name, or change the source"}}}, nil
+				Place:   have.Pos.String(),
+				Message: fmt.Sprintf("the source has role %q already, and this is another one", r.Name),
+				Hint:    "leave it as list_roles returned it, choose another name, or change the source"}}}, nil
 		}
 		own = append(own, *r)
 	}

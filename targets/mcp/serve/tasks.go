@@ -131,11 +131,14 @@ func (sc *scope) inUse(s *Session, now time.Time) error {
 		return unknownSession(s.ID)
 	}
 	if idle := now.Sub(s.Used); idle > sc.opt.Limits.Timeout {
-		sc.opt.Logger.Info("a session is expired", "task", s.Task, "idle", idle.Round(time.Second))
+		sc.opt.Logger.Info("a session is expired", "task", short(s.Task), "idle", idle.Round(time.Second))
 		return expired(s.ID, idle)
 	}
 	return nil
 }
+
+// short is the beginning of a task's id, for the log: the whole looks like a secret, and would be masked.
+func short(task string) string { return task[:min(len(task), len("tsk_")+6)] }
 
 func unknownSession(id string) error {
 	return failData(taskNotFound, map[string]any{"session_id": id},
@@ -197,7 +200,7 @@ func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskO
 	if err := sc.keep(s); err != nil {
 		return nil, err
 	}
-	sc.opt.Logger.Info("a session was created", "task", s.Task, "mode", s.Mode, "role", s.Role)
+	sc.opt.Logger.Info("a session was created", "task", short(s.Task), "mode", s.Mode, "role", s.Role)
 	return &createTaskOutput{
 		SessionID:       s.ID,
 		TaskID:          s.Task,

@@ -65,7 +65,7 @@ type validated struct {
 	Reason      string `json:"reason" jsonschema:"the answer as a sentence"`
 
 	AllowedPatterns []string `json:"allowed_patterns,omitempty" jsonschema:"what the same tool may be used on"`
-	AllowedInModes  []string `json:"allowed_in_modes,omitempty" jsonschema:"modes to switch to in which the call may happen"`
+	AllowedInModes  []string `json:"allowed_in_modes,omitempty" jsonschema:"modes in which the call may happen"`
 
 	about string // what a refusal is about, as its author wrote it
 }
@@ -78,7 +78,8 @@ func (v *validated) words() string {
 	}
 	switch {
 	case v.Allowed && v.RequiresApproval:
-		return fmt.Sprintf("✓ Tool '%s' is allowed in %s after a person's approval\n\n%s.", v.ToolName, name, v.Reason)
+		return fmt.Sprintf("✓ Tool '%s' is allowed in %s after a person's approval\n\n%s.",
+			v.ToolName, name, v.Reason)
 	case v.Allowed:
 		return fmt.Sprintf("✓ Tool '%s' is allowed in %s\n\n%s.", v.ToolName, name, v.Reason)
 	}

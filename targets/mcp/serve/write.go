@@ -206,7 +206,7 @@ func (c *restrictionsCheck) tools(allowed, disallowed []ToolPattern) {
 	for _, t := range slices.Concat(allowed, disallowed) {
 		if t.ServerName == "" || t.ToolName == "" {
 			c.errorf("bad-value", "got a tool without serverName or toolName, want both")
-		} else if !slices.ContainsFunc(c.inventory, func(sv ir.Server) bool { return policy.Wildcard(t.ServerName, sv.Name) }) {
+		} else if !slices.ContainsFunc(c.inventory, t.ofServer) {
 			c.noServer(t.ServerName)
 		} else if !slices.ContainsFunc(c.inventory, t.matches) {
 			c.noTool(t)
@@ -223,10 +223,13 @@ func (c *restrictionsCheck) noTool(t ToolPattern) {
 	report(code, "got the tool pattern %s:%s, which matches nothing of the inventory", t.ServerName, t.ToolName)
 }
 
+// ofServer reports whether a pattern is about a server.
+func (t ToolPattern) ofServer(sv ir.Server) bool { return policy.Wildcard(t.ServerName, sv.Name) }
+
 // matches reports whether a server may have a tool of the pattern: one without listed
 // tools may have any.
 func (t ToolPattern) matches(sv ir.Server) bool {
-	if !policy.Wildcard(t.ServerName, sv.Name) {
+	if !t.ofServer(sv) {
 		return false
 	}
 	named := func(x ir.Tool) bool { return policy.Wildcard(t.ToolName, x.Name) }
