@@ -77,7 +77,8 @@ func (c *serveCmd) entry(e *env) error {
 		return fmt.Errorf("there is no client %q: the clients are %s", name, diag.Quote(slices.Sorted(maps.Keys(all))))
 	}
 	if state := or(c.State, ""); secret.Text(state) != state {
-		return fmt.Errorf("--state has a password, which would stand in %s: leave it out there, and set MODEC_STATE", list.File)
+		return fmt.Errorf("--state has a password, which would stand in %s: leave it out there, and set MODEC_STATE",
+			list.File)
 	}
 	entry := list.Entry("modec", c.arguments(e), serve.ReadOnlyTools())
 	if addr := or(c.HTTP, ""); addr != "" {

@@ -24,7 +24,7 @@ type serveSettings struct {
 	Mode    *string `toml:"mode" placeholder:"SLUG" help:"The working mode of every session."`
 	Role    *string `toml:"role" placeholder:"NAME" help:"The role of every session."`
 	Model   *string `toml:"model" placeholder:"FILE" help:"Serve a compiled model, modec.model.json."`
-	State   *string `toml:"state" placeholder:"PLACE" help:"Keep sessions: a SQLite file, or postgres://. Default: memory."`
+	State   *string `toml:"state" placeholder:"PLACE" help:"A file or postgres:// for sessions. Default: memory."`
 	Project *string `toml:"project" placeholder:"DIR" help:"The project's folder. Default: -C, or where you are."`
 
 	GlobalDir  *string `toml:"global-dir" placeholder:"DIR" help:"Your own modes. Default: ~/.config/modec."`
@@ -41,7 +41,7 @@ type serveSettings struct {
 	Origin []string `toml:"origin" placeholder:"URL" help:"An origin that browsers may ask from; may be repeated."`
 	Host   []string `toml:"host" placeholder:"NAME" help:"Another host name of the server; may be repeated."`
 
-	SessionKeys *string `toml:"session-keys" placeholder:"FILE" help:"Go on with HTTP sessions of servers with these keys."`
+	SessionKeys *string `toml:"session-keys" placeholder:"FILE" help:"Share HTTP sessions by the keys of FILE."`
 
 	Timeout *time.Duration `toml:"timeout" placeholder:"TIME" help:"Life of an idle session. Default: 1h."`
 	Cleanup *time.Duration `toml:"cleanup" placeholder:"TIME" help:"How often old sessions are removed. Default: 5m."`

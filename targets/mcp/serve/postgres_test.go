@@ -231,7 +231,7 @@ func clockOfTheDatabase(t *testing.T, pg *pgtest.Server) {
 	}
 	p.ahead.Store(int64(time.Hour))
 	s := serve(t, Options{Store: p})
-	if d := s.now().Sub(time.Now()); d < 59*time.Minute {
+	if d := time.Until(s.now()); d < 59*time.Minute {
 		t.Errorf("the server's clock is %s ahead of its machine's, want an hour", d)
 	}
 	if _, err := p.Clean(time.Now().Add(-time.Hour)); err != nil { // compares the clocks again
