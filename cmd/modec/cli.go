@@ -39,7 +39,7 @@ type cli struct {
 	Cursor    cursorCmd    `cmd:"" group:"run" help:"Check and edit Cursor's own list of MCP tools."`
 
 	Serve   serveCmd   `cmd:"" group:"serve" help:"Serve modes, roles and permission checks over MCP."`
-	Gateway gatewayCmd `cmd:"" group:"serve" help:"Serve the inventory's MCP servers to a role or mode, as the policy says."`
+	Gateway gatewayCmd `cmd:"" group:"serve" help:"Serve the inventory's MCP servers as the policy says."`
 	Hook    hookCmd    `cmd:"" group:"serve" help:"Answer an agent that asks before it runs a tool."`
 
 	Doctor     doctorCmd     `cmd:"" group:"machine" help:"Look for problems of this machine and repository."`

@@ -205,7 +205,8 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 	}
 	if role := res.Beside(); role != "" {
 		e.ui.note("sessions without a role have %q of modec.toml, "+
-			"and the agent's own files keep their rules beside it: write baseline = %q there, and what was imported holds in its place\n",
+			"and the agent's own files keep their rules beside it: write baseline = %q there, "+
+			"and what was imported holds in its place\n",
 			cmp.Or(res.Compiled.Project.Baseline, "none"), role)
 	}
 	if files := hooking(res.Compiled); len(files) > 0 {
