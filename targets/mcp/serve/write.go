@@ -269,9 +269,9 @@ func (sc *scope) writers() {
 	add(sc, tool[updateRestrictionsInput, writeOutput]{
 		name:  "update_mode_restrictions",
 		title: "Set MCP restrictions",
-		doc: "Replaces the MCP restrictions of a mode: those that this tool set before, or those of the source. They " +
-			"only hold back. The whole project has to compile with the change, and no artifact to permit more than " +
-			"it says; else nothing is changed.",
+		doc: "Replaces the MCP restrictions of a mode that this tool set before. They only hold back. A mode whose " +
+			"restrictions people wrote in the source is changed there. The whole project has to compile with the " +
+			"change, and no artifact to permit more than it says; else nothing is changed.",
 		writes: true,
 		handle: sc.updateRestrictions,
 		failed: failed,
