@@ -34,6 +34,7 @@ func bare(p *ir.Project) *ir.Project {
 	}
 	for i := range q.Roles {
 		q.Roles[i].Can = bareCan(q.Roles[i].Can)
+		q.Roles[i].Written = nil // the same rules in an agent's words: they are rendered in the source's own
 		slices.SortStableFunc(q.Roles[i].Native, func(a, b ir.NativeRule) int { return cmp.Compare(a.Decision, b.Decision) })
 	}
 	return &q
