@@ -206,7 +206,7 @@ func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		}()
 		res, err = g.handle(ctx, method, req, next)
 		if err != nil && !errors.Is(err, context.Canceled) {
-			err = serve.ProtocolError(err)
+			err = serve.StandardError(err)
 		}
 		return res, err
 	}

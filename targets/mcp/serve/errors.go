@@ -80,10 +80,9 @@ var standard = map[int64]code{
 	jsonrpc.CodeInternalError:  internalError,
 }
 
-// ProtocolError returns an error as the protocol has it: what the SDK refuses before a handler sees it has
-// no code, the address of a resource in its data is no JSON where it has control characters, and its words
-// may be about types of Go.
-func ProtocolError(err error) *jsonrpc.Error {
+// StandardError returns an error as the protocol has it: what the SDK refuses before a handler sees it has no
+// code, and the address of a resource in its data is no JSON where it has control characters.
+func StandardError(err error) *jsonrpc.Error {
 	out := &jsonrpc.Error{Message: err.Error()}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
@@ -95,6 +94,13 @@ func ProtocolError(err error) *jsonrpc.Error {
 	if !json.Valid(out.Data) {
 		out.Data = nil
 	}
+	return out
+}
+
+// protocolError does the same in modec's own words, since those of the SDK may be about types of Go, and with
+// the reason as data.
+func protocolError(err error) *jsonrpc.Error {
+	out := StandardError(err)
 	if method, of := aboutGo(out.Message); of {
 		return unreadable(method)
 	}

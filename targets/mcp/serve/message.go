@@ -112,21 +112,23 @@ func replaced(m map[string]json.RawMessage, key string) bool {
 	return true
 }
 
-// coded returns the error of an answer with a code, and in modec's words where the SDK refused parameters.
-func coded(err error, fault *jsonrpc.Error) *jsonrpc.Error {
-	var wire *jsonrpc.Error
-	if fault != nil && (!errors.As(err, &wire) || wire.Data == nil) {
-		return fault
+// coded returns a function that gives the error of an answer a code, and modec's words where the SDK refused
+// parameters. fault is what is wrong with the request, nil where nothing shows.
+func coded(fault *jsonrpc.Error) func(error) *jsonrpc.Error {
+	return func(err error) *jsonrpc.Error {
+		var wire *jsonrpc.Error
+		if fault != nil && (!errors.As(err, &wire) || wire.Data == nil) {
+			return fault
+		}
+		return protocolError(err)
 	}
-	return ProtocolError(err)
 }
 
-// encodeMessage writes a message, with the id that its request had. fault is what is wrong with that
-// request, nil where nothing shows.
-func encodeMessage(msg jsonrpc.Message, fault *jsonrpc.Error) ([]byte, error) {
+// encodeMessage writes a message, with the id that its request had and the error that inWords returns of its own.
+func encodeMessage(msg jsonrpc.Message, inWords func(error) *jsonrpc.Error) ([]byte, error) {
 	res, ok := msg.(*jsonrpc.Response)
 	if ok && res.Error != nil {
-		res.Error = coded(res.Error, fault)
+		res.Error = inWords(res.Error)
 	}
 	data, err := jsonrpc.EncodeMessage(msg)
 	if !ok || err != nil {
@@ -154,7 +156,7 @@ func mended(data []byte, faults map[string]*jsonrpc.Error) []byte {
 	if err != nil || !ok {
 		return data
 	}
-	out, err := encodeMessage(res, faults[idKey(res)])
+	out, err := encodeMessage(res, coded(faults[idKey(res)]))
 	if err != nil {
 		return data
 	}

@@ -328,7 +328,7 @@ func (s *Server) inWords(method string, req sdk.Request, err error) error {
 		return err
 	}
 	s.opt.Logger.Error("a request failed", "method", method, "error", err)
-	coded := ProtocolError(err)
+	coded := protocolError(err)
 	if method != "initialize" && (!known || wire.Code == 0) { // a second initialize is the client's
 		coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
 	}
@@ -379,7 +379,7 @@ func (s *Server) inTime(
 // context does.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	done := make(chan error, 1)
-	go func() { done <- s.scope(s.opt.Mode).sdk.Run(ctx, Lines(in, out)) }()
+	go func() { done <- s.scope(s.opt.Mode).sdk.Run(ctx, &lines{in: in, out: out}) }()
 	select {
 	case err := <-done:
 		return ended(err)

@@ -27,8 +27,9 @@ const Patience = 5 * time.Second
 // that is not a message with an error and keeps reading. When the input ends, it answers
 // the calls under way before it closes.
 type lines struct {
-	in  io.ReadCloser
-	out io.WriteCloser
+	in     io.ReadCloser
+	out    io.WriteCloser
+	relays bool // errors are another server's too: they get no reasons
 }
 
 // Connect starts reading.
@@ -357,7 +358,11 @@ func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	if ok {
 		p = c.pending[res.ID]
 	}
-	data, err := encodeMessage(msg, p.fault)
+	inWords := coded(p.fault)
+	if c.relays {
+		inWords = StandardError
+	}
+	data, err := encodeMessage(msg, inWords)
 	if err != nil {
 		return err
 	}
