@@ -117,7 +117,9 @@ func replaced(m map[string]json.RawMessage, key string) bool {
 func coded(fault *jsonrpc.Error) func(error) *jsonrpc.Error {
 	return func(err error) *jsonrpc.Error {
 		var wire *jsonrpc.Error
-		if fault != nil && (!errors.As(err, &wire) || wire.Data == nil) {
+		known := errors.As(err, &wire)
+		absent := known && wire.Code == jsonrpc.CodeMethodNotFound // in the revision of the request, at least
+		if fault != nil && (!known || wire.Data == nil && (!absent || fault.Code == wire.Code)) {
 			return fault
 		}
 		return protocolError(err)
