@@ -119,15 +119,7 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 			return res, err
 		}
 	}
-	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
-	defer done()
-	p := &params{Name: o.key, Arguments: args}
-	p.Meta = own
-	a, err := o.up.call(ctx, "tools/call", p)
-	if err != nil {
-		return nil, err
-	}
-	return passed(a, r, false), nil
+	return g.forward(ctx, "tools/call", r, r.Session, r.Params.GetMeta(), o, args)
 }
 
 func orText(err error, text string) any {
@@ -135,6 +127,22 @@ func orText(err error, text string) any {
 		return err
 	}
 	return text
+}
+
+// forward has the server of an item answer for it.
+func (g *Gateway) forward(
+	ctx context.Context, method string, r request, session *sdk.ServerSession, meta map[string]any, o *offer,
+	args json.RawMessage,
+) (sdk.Result, error) {
+	own, done := g.follow(ctx, session, meta)
+	defer done()
+	p := &params{Name: o.key, Arguments: args}
+	p.Meta = own
+	a, err := o.up.call(ctx, method, p)
+	if err != nil {
+		return nil, err
+	}
+	return passed(a, r, false), nil
 }
 
 // getPrompt gets a prompt that exists for the subject.
@@ -157,15 +165,7 @@ func (g *Gateway) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 			return res, err
 		}
 	}
-	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
-	defer done()
-	p := &params{Name: o.key, Arguments: args}
-	p.Meta = own
-	a, err := o.up.call(ctx, "prompts/get", p)
-	if err != nil {
-		return nil, err
-	}
-	return passed(a, r, false), nil
+	return g.forward(ctx, "prompts/get", r, r.Session, r.Params.GetMeta(), o, args)
 }
 
 // readResource reads a resource that exists for the subject.
