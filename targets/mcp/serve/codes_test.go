@@ -333,6 +333,8 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(uint8(i), id, "mode://code\x00")
 		f.Add(uint8(i+9), id, "code\x1b\u202e")
 	}
+	f.Add(uint8(0), "1", "y")
+	greeting := strings.Replace(hello, `"id":1,`, `"id":"greeting",`, 1) // an id in use is refused without one
 	number := regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	f.Fuzz(func(t *testing.T, n uint8, id, text string) {
 		if raw := json.RawMessage(id); !json.Valid(raw) || strings.ContainsAny(id, "\r\n") {
@@ -368,7 +370,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 		var out strings.Builder
-		if err := s.Run(t.Context(), io.NopCloser(strings.NewReader(hello+request+"\n")), nopCloser{&out}); err != nil {
+		if err := s.Run(t.Context(), io.NopCloser(strings.NewReader(greeting+request+"\n")), nopCloser{&out}); err != nil {
 			t.Fatal(err)
 		}
 		answers := 0
