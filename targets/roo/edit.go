@@ -194,19 +194,19 @@ func (w *editWriter) group() group {
 	}
 	if w.all {
 		g.description = cmp.Or(w.description, format.EverythingElse)
-		g.regex = "^" + lookNot(w.refused(true, true)...) + w.also() + ".*$"
+		g.regex = "^" + lookNot(w.refused(everywhere)...) + w.also() + ".*$"
 		return g
 	}
 	body := w.body()
 	reached := newReachable("^" + body)
 	own := len(w.permits) == 1 && w.permits[0].pattern != nil
 	if own && w.deniesNothing() {
-		if text := w.permits[0].pattern.String(); !newReachable(text).any("^" + lookAhead(w.refused(true, true)...)) {
+		if text := w.permits[0].pattern.String(); !newReachable(text).any("^" + lookAhead(w.refused(everywhere)...)) {
 			g.regex = text
 			return g
 		}
 	}
-	text := "^" + lookNot(w.refused(reached.any("^"+format.Home), reached.any("^"+format.Drive))...) + w.also()
+	text := "^" + lookNot(w.refused(away{home: reached.any("^" + format.Home), drive: reached.any("^" + format.Drive)})...) + w.also()
 	if breaksLines(body) && newReachable(text+body).any(w.everything()...) {
 		text += "(?=.*$)" // of what is refused only the first line is looked at
 	}
@@ -219,13 +219,18 @@ func (w *editWriter) deniesNothing() bool {
 	return len(w.denies.rooted)+len(w.denies.anywhere)+len(w.guards.rooted)+len(w.guards.anywhere)+len(w.exprs) == 0
 }
 
-// refused returns what the first look-ahead refuses.
-func (w *editWriter) refused(home, drive bool) []string {
+// away is how an expression may lead out of the project, but for "..".
+type away struct{ home, drive bool }
+
+var everywhere = away{home: true, drive: true}
+
+// refused returns what the first look-ahead refuses, for an expression that leads away.
+func (w *editWriter) refused(a away) []string {
 	refused := []string{format.Backslash, w.denies.expression()}
-	if drive {
+	if a.drive {
 		refused = slices.Insert(refused, 0, format.Drive)
 	}
-	if home {
+	if a.home {
 		refused = slices.Insert(refused, 0, format.Home)
 	}
 	return refused
@@ -253,7 +258,7 @@ func (w *editWriter) openGuards() string {
 
 // everything returns what is refused in all, as expressions that a path begins with.
 func (w *editWriter) everything() []string {
-	all := slices.Concat(w.refused(true, true), w.exprs)
+	all := slices.Concat(w.refused(everywhere), w.exprs)
 	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
 		all = append(all, w.openGuards())
 	}
@@ -364,14 +369,17 @@ func begins(p *ecma.Pattern) string {
 	if body, ok := anchored(p, 0, ecma.Start); ok {
 		return body[1:].String()
 	}
-	return prefix(p, false) + enclosed(p)
+	return prefix(p) + enclosed(p)
 }
 
 // matches writes an expression that is looked for anywhere as one from the begin of a path on.
 func matches(p *ecma.Pattern) permit {
 	x := permit{pattern: p}
+	before, text := prefix(p), enclosed(p)
 	_, start := anchored(p, 0, ecma.Start)
-	text := enclosed(p)
+	if start {
+		before = ""
+	}
 	if len(p.Root) == 1 {
 		body := p.Root[0]
 		if start {
@@ -379,17 +387,17 @@ func matches(p *ecma.Pattern) permit {
 		}
 		if last := len(body) - 1; last >= 0 && isAssertion(body[last], ecma.End) {
 			body, x.end = body[:last], unclosed
-			x.parts = word{prefix(p, start) + body.String()}
+			x.parts = word{before + body.String()}
 			return x
 		}
 		text = body.String()
 	}
-	x.parts = word{prefix(p, start) + text}
+	x.parts = word{before + text}
 	isEnd := func(t ecma.Term) bool { return isAssertion(t, ecma.End) }
 	switch {
-	case every(p.Root, true, isEnd):
+	case every(p.Root, last, isEnd):
 		x.end = closed
-	case every(p.Root, true, func(t ecma.Term) bool { return isEnd(t) || isAnything(t) }):
+	case every(p.Root, last, func(t ecma.Term) bool { return isEnd(t) || isAnything(t) }):
 		x.end = anyEnd
 	default:
 		x.end = openEnd
@@ -398,26 +406,27 @@ func matches(p *ecma.Pattern) permit {
 }
 
 // prefix returns what stands before an expression that matches from the begin of a path on.
-func prefix(p *ecma.Pattern, start bool) string {
+func prefix(p *ecma.Pattern) string {
 	begun := func(t ecma.Term) bool { return isAnything(t) || isAssertion(t, ecma.Start) }
-	if start || every(p.Root, false, begun) {
+	if every(p.Root, first, begun) {
 		return ""
 	}
 	return ".*"
 }
 
-// every reports whether each sequence of an expression begins, or ends, with a term of a kind.
-func every(a ecma.Alternation, last bool, is func(ecma.Term) bool) bool {
+// first and last return a term of a sequence that is not empty.
+func first(s ecma.Sequence) ecma.Term { return s[0] }
+func last(s ecma.Sequence) ecma.Term  { return s[len(s)-1] }
+
+// every reports whether the term at one end of each sequence of an expression is of a kind.
+func every(a ecma.Alternation, end func(ecma.Sequence) ecma.Term, is func(ecma.Term) bool) bool {
 	return !slices.ContainsFunc(a, func(s ecma.Sequence) bool {
 		if len(s) == 0 {
 			return true
 		}
-		t := s[0]
-		if last {
-			t = s[len(s)-1]
-		}
+		t := end(s)
 		if g, ok := t.(*ecma.Group); ok {
-			return !every(g.Body, last, is)
+			return !every(g.Body, end, is)
 		}
 		return !is(t)
 	})

@@ -166,15 +166,23 @@ func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *contract.Exceptio
 // types are the transports under Roo's names.
 var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"}
 
-// serversJSON writes mcp.json. Judged, it has the entries of external servers that lie in it, too:
+// externals is whether mcp.json is written with the entries of external servers that lie in it:
 // what they deny to every mode, and what of their approvals the source allows.
-func (e *emitter) serversJSON(servers []server, judged bool) []byte {
+type externals bool
+
+const (
+	withoutExternals externals = false
+	withExternals    externals = true
+)
+
+// serversJSON writes mcp.json: that of a build without the entries of others, the one that is judged with them.
+func (e *emitter) serversJSON(servers []server, of externals) []byte {
 	all := contract.Object{}
 	for _, sv := range servers {
 		switch {
 		case sv.Type != ir.External:
 			all = append(all, sv.Name, e.serverJSON(sv))
-		case sv.entry != nil && judged: // how it is started stays out
+		case sv.entry != nil && of == withExternals: // how it is started stays out
 			denies := append([]string{}, sv.entry.Get("disabledTools").Strings()...)
 			all = append(all, sv.Name, contract.Object{
 				"type", "stdio", "command", "external", "disabled", sv.disabled,

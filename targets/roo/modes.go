@@ -71,11 +71,11 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 		files = append(files, contract.File{Path: e.dir() + "modes", Data: write(modes)})
 	}
 	if len(p.Servers) > 0 {
-		list := contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers, false),
+		list := contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers, withoutExternals),
 			Places: contract.MCPServers, Keys: e.serverKeys(),
 			Defaults: map[string]string{"type": contract.ServerDefaults["type"], "disabled": "false"}}
 		if slices.ContainsFunc(servers, func(sv server) bool { return sv.entry != nil }) {
-			list.Judged = e.serversJSON(servers, true)
+			list.Judged = e.serversJSON(servers, withExternals)
 		}
 		files = append(files, list)
 	}
