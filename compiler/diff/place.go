@@ -15,28 +15,35 @@ import (
 func (r *Report) targets(a, b *ir.Project) {
 	for i := range b.Modes {
 		if m := &b.Modes[i]; a.Mode(m.Slug) != nil {
-			r.place("mode "+m.Slug, a.Mode(m.Slug).Place, m.Place, m.Pos, true)
+			r.place(subjects, "mode "+m.Slug, a.Mode(m.Slug).Place, m.Place, m.Pos)
 		}
 	}
 	for i := range b.Roles {
 		if role := &b.Roles[i]; a.Role(role.Name) != nil {
-			r.place("role "+role.Name, a.Role(role.Name).Place, role.Place, role.Pos, true)
+			r.place(subjects, "role "+role.Name, a.Role(role.Name).Place, role.Place, role.Pos)
 		}
 	}
 	for i := range b.Servers {
 		if s := &b.Servers[i]; a.Server(s.Name) != nil {
-			r.place("server "+s.Name, a.Server(s.Name).Place, s.Place, s.Pos, false)
+			r.place(servers, "server "+s.Name, a.Server(s.Name).Place, s.Place, s.Pos)
 		}
 	}
 }
 
+// emission is what it means that something is no longer emitted for a target, or newly.
+type emission struct {
+	lost, found Kind
+	unheld      string // follows what is said of a target that lost it
+}
+
+// A subject restricts something where it is emitted; a server does not.
+var (
+	subjects = emission{Widened, Narrowed, ": nothing restricts it there any more"}
+	servers  = emission{Changed, Changed, ""}
+)
+
 // place compares where one thing is emitted.
-func (r *Report) place(what string, was, is ir.Place, at diag.Pos, subject bool) {
-	lost, found := Changed, Changed
-	unheld := ""
-	if subject {
-		lost, found, unheld = Widened, Narrowed, ": nothing restricts it there any more"
-	}
+func (r *Report) place(of emission, what string, was, is ir.Place, at diag.Pos) {
 	in := func(list []string) func(string) bool {
 		return func(t string) bool { return slices.Contains(list, t) }
 	}
@@ -46,16 +53,16 @@ func (r *Report) place(what string, was, is ir.Place, at diag.Pos, subject bool)
 	case was.Targets == nil && is.Targets == nil:
 	case was.Targets == nil:
 		only := "is emitted for " + strings.Join(is.Targets, ", ") + " only"
-		r.other(Other{lost, what, only + ", and before for every target" + unheld, at})
+		r.other(Other{of.lost, what, only + ", and before for every target" + of.unheld, at})
 	case is.Targets == nil:
 		only := "for " + strings.Join(was.Targets, ", ") + " only"
-		r.other(Other{found, what, "is emitted for every target, and before " + only, at})
+		r.other(Other{of.found, what, "is emitted for every target, and before " + only, at})
 	default:
 		if len(gone) > 0 {
-			r.other(Other{lost, what, "is no longer emitted for " + strings.Join(gone, ", ") + unheld, at})
+			r.other(Other{of.lost, what, "is no longer emitted for " + strings.Join(gone, ", ") + of.unheld, at})
 		}
 		if len(added) > 0 {
-			r.other(Other{found, what, "is emitted for " + strings.Join(added, ", ") + " too", at})
+			r.other(Other{of.found, what, "is emitted for " + strings.Join(added, ", ") + " too", at})
 		}
 	}
 	if was.As != is.As {
