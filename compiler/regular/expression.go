@@ -154,7 +154,7 @@ func (r *reader) goExpression(re *syntax.Regexp, then follow) follow {
 	case syntax.OpPlus:
 		return r.repeat(1, -1, lettersOnly(re), sub, then)
 	case syntax.OpQuest:
-		return r.repeat(0, 1, true, sub, then)
+		return r.repeat(0, 1, lettersOnly(re), sub, then)
 	case syntax.OpRepeat:
 		return r.repeat(re.Min, re.Max, lettersOnly(re), sub, then)
 	case syntax.OpConcat:
@@ -192,10 +192,18 @@ func lettersOnly(re *syntax.Regexp) bool {
 	return true
 }
 
+// Case is whether an expression takes letters in the case that it is written in alone.
+type Case bool
+
+const (
+	SameCase Case = false // "a" is "a"
+	AnyCase  Case = true  // "a" is "A", too
+)
+
 // ECMAScript returns the texts in which an expression of ECMAScript finds a match. It fails for
 // one that looks behind, refers back to what it matched, or is about the boundaries of words.
-func (s *Space) ECMAScript(p *ecma.Pattern, inAnyCase bool) (Language, error) {
-	return s.ecmaScript(p, reader{Space: s, inAnyCase: inAnyCase})
+func (s *Space) ECMAScript(p *ecma.Pattern, letters Case) (Language, error) {
+	return s.ecmaScript(p, reader{Space: s, inAnyCase: letters == AnyCase})
 }
 
 // ECMAScriptAs returns the texts in which it finds a match when each of their letters is read as

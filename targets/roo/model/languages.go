@@ -86,7 +86,7 @@ func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.La
 			}
 			any = append(any, sp.Text(p.tool.Text))
 			if re := as(p.tool); re != nil && re.re != nil {
-				l, err := sp.ECMAScript(re.re.Pattern, re == p.tool.anyCase)
+				l, err := sp.ECMAScript(re.re.Pattern, regular.Case(re == p.tool.anyCase))
 				if err != nil {
 					return regular.None, err
 				}
@@ -120,7 +120,7 @@ func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
 		if r.regex == nil {
 			return regular.None, errThrows
 		}
-		of, err := sp.ECMAScript(r.regex.re.Pattern, true)
+		of, err := sp.ECMAScript(r.regex.re.Pattern, regular.AnyCase)
 		if err != nil {
 			return regular.None, err
 		}
