@@ -207,7 +207,7 @@ func (u *usage) git(args []word) ([]word, bool) {
 			continue
 		}
 		object := u.object || u.dashes && i < p.dashes
-		named, ok := gitFiles(o.script(), object)
+		named, ok := gitFiles(o.script(), revisions(object))
 		if !ok {
 			return nil, false
 		}
@@ -245,17 +245,25 @@ func (p *arguments) searched() []word {
 // maxNamed bounds how many files one operand of git may name.
 const maxNamed = 32
 
+// revisions is whether an operand of git can be a file as well as a revision.
+type revisions bool
+
+const (
+	orFile       revisions = false
+	revisionOnly revisions = true
+)
+
 // gitFiles returns the files that an operand of git may name: itself, unless it names an
 // object, and the path of "REV:path" at either end of a range. A revision may contain colons
 // and dots, and a path too, so that what follows any colon counts.
-func gitFiles(operand string, object bool) ([]word, bool) {
+func gitFiles(operand string, is revisions) ([]word, bool) {
 	parts := []string{operand}
 	if from, to, ok := strings.Cut(operand, ".."); ok {
 		parts = append(parts, from, strings.TrimPrefix(to, ".")) // "A...B"
 	}
 	var files []word
 	for i, part := range parts {
-		if !object && (i == 0 || part != "") {
+		if is == orFile && (i == 0 || part != "") {
 			files = append(files, word{text: part, wide: isPathspec(part)})
 		}
 		for at := strings.IndexByte(part, ':'); at >= 0; at = strings.IndexByte(part, ':') {
@@ -382,7 +390,7 @@ func valueFiles(o option) []word {
 	if o.name != "-L" {
 		return []word{{text: o.value}}
 	}
-	files, _ := gitFiles(o.value, true)
+	files, _ := gitFiles(o.value, revisionOnly)
 	return files
 }
 

@@ -316,19 +316,27 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 	case first == "alias":
 		for _, w := range words[1:] {
 			_, w.text, _ = strings.Cut(w.text, "=")
-			a.guess(w, false)
+			a.guess(w, byProgram)
 		}
 	case wrappers[first]:
 		for _, w := range words[1:] {
-			a.guess(w, shellWrappers[first])
+			a.guess(w, reader(shellWrappers[first]))
 		}
 	}
 }
 
+// reader is what a wrapper hands a word to, where that is a script.
+type reader bool
+
+const (
+	byProgram reader = false
+	byShell   reader = true
+)
+
 // guess judges by deny and ask what a wrapper may take for a script: any word
 // with a space in it ("env -S 'git push'", "watch 'git push'"). What the script redirects counts
 // where a shell reads it.
-func (a *analysis) guess(w word, byShell bool) {
+func (a *analysis) guess(w word, by reader) {
 	if w.holes || !strings.Contains(w.text, string(rune(inner))) {
 		return
 	}
@@ -346,7 +354,7 @@ func (a *analysis) guess(w word, byShell bool) {
 	if a.scripts > maxScripts || a.depth >= maxDepth {
 		a.unreadable("it runs too many shells")
 	}
-	if byShell {
+	if by == byShell {
 		a.touches = append(a.touches, probe.touches...)
 	}
 	for _, c := range probe.commands {

@@ -267,54 +267,62 @@ func (v *viewer) restrictions(r *ir.MCPRestrictions) *ir.MCPRestrictions {
 		return nil
 	}
 	out := *r
-	servers := func(list *[]ir.Item, keeps bool) *[]ir.Item {
+	servers := func(list *[]ir.Item, of restriction) *[]ir.Item {
 		if list == nil {
 			return nil
 		}
 		items := []ir.Item{}
 		for _, i := range *list {
-			for _, name := range v.pattern(i.Name, keeps) {
+			for _, name := range v.pattern(i.Name, of) {
 				items = append(items, ir.Item{Name: name, Pos: i.Pos})
 			}
 		}
 		return &items
 	}
-	tools := func(list *[]ir.ToolRef, keeps bool) *[]ir.ToolRef {
+	tools := func(list *[]ir.ToolRef, of restriction) *[]ir.ToolRef {
 		if list == nil {
 			return nil
 		}
 		refs := []ir.ToolRef{}
 		for _, t := range *list {
-			for _, name := range v.pattern(t.Server, keeps) {
+			for _, name := range v.pattern(t.Server, of) {
 				refs = append(refs, ir.ToolRef{Server: name, Tool: t.Tool, Pos: t.Pos})
 			}
 		}
 		return &refs
 	}
-	out.AllowedServers = servers(r.AllowedServers, false)
-	out.AllowedTools = tools(r.AllowedTools, false)
-	out.DisallowedServers = servers(r.DisallowedServers, true)
-	out.DisallowedTools = tools(r.DisallowedTools, true)
+	out.AllowedServers = servers(r.AllowedServers, permits)
+	out.AllowedTools = tools(r.AllowedTools, permits)
+	out.DisallowedServers = servers(r.DisallowedServers, refuses)
+	out.DisallowedTools = tools(r.DisallowedTools, refuses)
 	return &out
 }
 
-// pattern returns the patterns over servers that stand for one in the view. keeps is set for
-// what is not available: that of a server that is left out stays.
-func (v *viewer) pattern(name string, keeps bool) []string {
+// restriction is what a list of restrictions says of the servers and tools in it.
+type restriction bool
+
+const (
+	permits restriction = false
+	refuses restriction = true
+)
+
+// pattern returns the patterns over servers that stand for one in the view. In a list that
+// refuses, that of a server that is left out stays.
+func (v *viewer) pattern(name string, in restriction) []string {
 	if isGlob(name) {
 		names := []string{name}
 		for _, also := range v.renamed(name) {
-			if s := v.byName(also); keeps || s.DefaultEnabled { // a name of its own would open it
+			if s := v.byName(also); in == refuses || s.DefaultEnabled { // a name of its own would open it
 				names = append(names, also)
 			}
 		}
 		return names
 	}
-	in := v.server(name)
+	own := v.server(name)
 	switch {
-	case in != "":
-		return []string{in}
-	case keeps && !v.serverTaken(name):
+	case own != "":
+		return []string{own}
+	case in == refuses && !v.serverTaken(name):
 		v.restrict(name)
 		return []string{name}
 	}
