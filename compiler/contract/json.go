@@ -52,7 +52,7 @@ func (o Object) ofTexts(indent string) []byte {
 		default:
 			b = append(append(b, '\n'), indent...)
 		}
-		b = appendText(b, text, false)
+		b = appendText(b, text, asIs)
 	}
 	return append(b, "\n}\n"...)
 }

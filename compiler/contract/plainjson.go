@@ -20,21 +20,29 @@ func ReadAnswer(data []byte, into any) error {
 }
 
 // AppendText appends a text as JSON, as json.Marshal writes it.
-func AppendText(b []byte, text string) []byte { return appendText(b, text, true) }
+func AppendText(b []byte, text string) []byte { return appendText(b, text, forHTML) }
 
-// appendText appends a text as JSON, with "<", ">" and "&" escaped for HTML or not.
-func appendText(b []byte, text string, html bool) []byte {
+// escaping is whether "<", ">" and "&" are escaped, so that the JSON may stand in HTML.
+type escaping bool
+
+const (
+	asIs    escaping = false
+	forHTML escaping = true
+)
+
+// appendText appends a text as JSON.
+func appendText(b []byte, text string, e escaping) []byte {
 	begin, from := len(b), 0
 	b = append(b, '"')
 	for i := range len(text) {
 		c := text[i]
 		switch {
 		case c < ' ', c >= utf8.RuneSelf:
-			return append(b[:begin], quoted(text, html)...)
+			return append(b[:begin], quoted(text, e)...)
 		case c == '"' || c == '\\':
 			b = append(append(b, text[from:i]...), '\\')
 			from = i
-		case html && (c == '<' || c == '>' || c == '&'):
+		case e == forHTML && (c == '<' || c == '>' || c == '&'):
 			b = append(append(b, text[from:i]...), `\u00`...)
 			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
 			from = i + 1
@@ -43,10 +51,10 @@ func appendText(b []byte, text string, html bool) []byte {
 	return append(append(b, text[from:]...), '"')
 }
 
-func quoted(text string, html bool) []byte {
+func quoted(text string, escape escaping) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(html)
+	e.SetEscapeHTML(escape == forHTML)
 	if err := e.Encode(text); err != nil { // a text has none
 		panic(err)
 	}
