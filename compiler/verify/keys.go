@@ -151,14 +151,17 @@ func (s *shared) add(key digest.Key, ok bool) {
 	s.ok = s.ok && ok
 }
 
+// text adds a text to what a key is made of.
+func (s *shared) text(t string) { s.key.Sum = digest.Join(s.key.Sum, digest.Text(t)) }
+
 // deciders returns the key of what a job asks.
 func (k *keys) deciders(j *job) shared {
 	of := shared{ok: true}
-	of.add(digest.Key{Sum: digest.Text(j.decider.Surface())}, true)
+	of.text(j.decider.Surface())
 	of.add(keyOf(j.decider, j.ref))
 	for _, d := range []contract.Decider{j.compiled, j.alone} {
 		if d == nil {
-			of.add(digest.Key{}, true)
+			of.key.Sum = digest.Join(of.key.Sum, digest.Sum{})
 		} else {
 			of.add(keyOf(d, j.ref))
 		}
@@ -168,7 +171,7 @@ func (k *keys) deciders(j *job) shared {
 		of.add(roles, err == nil)
 	}
 	if j.off != nil {
-		of.add(digest.Key{Sum: digest.Text("no artifact restricts the role")}, true)
+		of.text("no artifact restricts the role")
 	}
 	return of
 }
