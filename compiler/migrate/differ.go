@@ -169,7 +169,13 @@ func (d *differ) server(a, b *ir.Server) {
 	case b.Type == ir.External:
 		d.gone(name, b.Pos)
 	case !own.For(d.target.Name()):
-		d.elsewhere(name, b.Pos, &b.Place, []string{"servers", b.Name, "targets"}, sameServer(own, b), own.Place)
+		if sameServer(own, b) && own.As == "" && b.As == "" {
+			d.change(b.Pos, name+" is added", func(p *patcher) error {
+				return p.add([]string{"servers", b.Name, "targets"}, text(d.target.Name()))
+			})
+		} else {
+			d.taken(name, b.Pos, own.Place)
+		}
 	case a == nil:
 		if !sameServer(own, b) {
 			d.cannot(b.Pos, name+" is another one than that of the source", "give one of them another name")
@@ -202,15 +208,10 @@ func (d *differ) definition(name string, at diag.Pos, p ir.Project) {
 	d.change(at, name+" is added", func(to *patcher) error { return to.definition(&p, d.dialects) })
 }
 
-// elsewhere shares what the source has for other targets, where it is the same.
-func (d *differ) elsewhere(name string, at diag.Pos, pl *ir.Place, list []string, same bool, own ir.Place) {
-	what := name + " is added"
-	if !same || own.As != "" || pl.As != "" {
-		d.cannot(at, what, fmt.Sprintf("the source has another one of this name for %s: give it another name",
-			strings.Join(own.Targets, ", ")))
-		return
-	}
-	d.change(at, what, func(p *patcher) error { return p.add(list, text(d.target.Name())) })
+// taken reports what is added under a name that the source has for other targets, and for something else.
+func (d *differ) taken(name string, at diag.Pos, own ir.Place) {
+	d.cannot(at, name+" is added", fmt.Sprintf("the source has another one of this name for %s: give it another name",
+		strings.Join(own.Targets, ", ")))
 }
 
 // takeOver makes a server of the source that the agents' own files start.
@@ -280,7 +281,7 @@ func (d *differ) mode(a, b *ir.Mode) {
 	case own == nil || own.Builtin:
 		d.definition(name, b.Pos, ir.Project{Modes: []ir.Mode{*b}})
 	case !own.For(d.target.Name()):
-		d.elsewhere(name, b.Pos, &b.Place, append(at, "targets"), false, own.Place)
+		d.taken(name, b.Pos, own.Place)
 	case a == nil:
 		d.cannot(b.Pos, name+" is added", "the source has a mode of this name: give it another one")
 	default:

@@ -51,7 +51,7 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
 	tree, _ := source.Load(req.Root, built.Config.Source)
 	e.source = tree.Root
-	changes, diags := e.changes(built, true)
+	changes, diags := e.changes(built)
 	if diags.HasErrors() || len(changes) == 0 {
 		return &Edited{Before: built, Compiled: built}, diags
 	}
@@ -111,7 +111,7 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		if diags.HasErrors() {
 			return nil, diags.Err()
 		}
-		left, diags := e.changes(now, false)
+		left, diags := e.changes(now)
 		if diags.HasErrors() {
 			return nil, diags.Err()
 		}
@@ -177,12 +177,13 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 }
 
 // changes returns what the files on disk say otherwise than what a project makes of them.
-func (e *editor) changes(res *compiler.Result, first bool) (out []change, diags diag.List) {
+func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	base := e.base(res)
 	targets := make([]contract.Target, len(res.Outputs))
 	for i, o := range res.Outputs {
 		targets[i] = o.Target
 	}
+	first := e.after == nil // the files do not change while the source is patched
 	if first {
 		e.after = map[string]*imports{}
 	}
