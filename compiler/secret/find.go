@@ -189,13 +189,16 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		} else {
 			v = expressions().value.FindString(text[start:])
 		}
-		query := at+m[2] > 0 && strings.ContainsRune("?&", rune(text[at+m[2]-1]))
+		is := isName
+		if at+m[2] > 0 && strings.ContainsRune("?&", rune(text[at+m[2]-1])) {
+			is = isQueryName
+		}
 		// "key: word" may be a sentence, and "key: word:" the next key of an object.
 		prose := m[4] < 0 && at+m[2] > 0 && strings.HasSuffix(text[:start], " ") && before == expressions().named
 		prose = prose && !mixed(v) && !schemed(text[at+m[3]:start])
 		prose = prose || m[4] < 0 && before == expressions().named && !schemed(text[at+m[3]:start]) &&
 			sentence(v, text[start+len(v):])
-		if isName(name, query) && !prose && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") {
+		if is(name) && !prose && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") {
 			found = append(found, shift(whole(name, v), start)...)
 		}
 		at += m[3] // a value may be the next name
@@ -219,7 +222,7 @@ func schemed(text string) bool { return strings.ContainsFunc(text, unicode.IsLet
 // under returns the secrets of a value that stands under a name.
 func under(name, v string) []span {
 	found := in(v)
-	if isName(name, false) {
+	if isName(name) {
 		found = append(found, whole(name, v)...)
 	}
 	return join(found)

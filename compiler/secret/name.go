@@ -50,16 +50,19 @@ var otherWords = []string{
 	"user", "username", "id", "store", "backend", "manager", "env", "var", "method", "page", "window", "usage",
 }
 
-// isName reports whether a name is that of a secret. In the query of an address more are.
-func isName(name string, query bool) bool {
+// isQueryName reports whether a name is that of a secret in the query of an address, where more are.
+func isQueryName(name string) bool {
+	list := words(name)
+	return len(list) > 0 && slices.Contains(queryWords, list[len(list)-1]) || isName(name)
+}
+
+// isName reports whether a name is that of a secret.
+func isName(name string) bool {
 	list := words(name)
 	if len(list) == 0 {
 		return false
 	}
 	last := list[len(list)-1]
-	if query && slices.Contains(queryWords, last) {
-		return true
-	}
 	if len(list) > 1 && slices.Contains(otherWords, last) || slices.Contains(publicWords, list[0]) {
 		return false
 	}
