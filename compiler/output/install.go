@@ -154,7 +154,7 @@ func (h *home) write(ctx context.Context, changes []Change, kept []contract.File
 
 // asArtifact merges what was there before with the artifact of the same content.
 func asArtifact(f contract.HomeFile, original []byte) (Merged, bool) {
-	res, err := jsonedit.Merge(original, f.Artifact.Data, jsonedit.Pattern{Places: f.Places}, nil, true)
+	res, err := jsonedit.Merge(original, f.Artifact.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Overwrite)
 	if err != nil || len(res.Conflicts) > 0 {
 		return Merged{}, false
 	}
