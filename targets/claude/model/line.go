@@ -261,17 +261,25 @@ func (l *line) call(c *syntax.CallExpr) {
 	l.simple = append(l.simple, s)
 }
 
+// quoting is whether a part of a word stands in double quotes.
+type quoting bool
+
+const (
+	bare   quoting = false
+	quoted quoting = true
+)
+
 // word returns a word without its quotes. It reports false where the shell puts something
 // into the word that is not known before.
 func (l *line) word(w *syntax.Word) (string, bool) {
 	var b strings.Builder
 	ok := true
-	var parts func([]syntax.WordPart, bool)
-	parts = func(list []syntax.WordPart, quoted bool) {
+	var parts func([]syntax.WordPart, quoting)
+	parts = func(list []syntax.WordPart, in quoting) {
 		for _, p := range list {
 			switch p := p.(type) {
 			case *syntax.Lit:
-				if !quoted && braces(p.Value) {
+				if in == bare && braces(p.Value) {
 					ok = false
 				}
 				unescaped(&b, p.Value)
@@ -279,7 +287,7 @@ func (l *line) word(w *syntax.Word) (string, bool) {
 				b.WriteString(p.Value)
 				ok = ok && !p.Dollar
 			case *syntax.DblQuoted:
-				parts(p.Parts, true)
+				parts(p.Parts, quoted)
 			case *syntax.ParamExp:
 				if !p.Short || p.Param.Value != "HOME" { // the one that is known before
 					ok = false
@@ -296,7 +304,7 @@ func (l *line) word(w *syntax.Word) (string, bool) {
 			}
 		}
 	}
-	parts(w.Parts, false)
+	parts(w.Parts, bare)
 	if !ok {
 		l.opaque = true
 	}
