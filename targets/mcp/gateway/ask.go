@@ -255,7 +255,7 @@ func (r refusal) As(target any) bool {
 func (r refusal) result(of request) *answer {
 	text, _ := json.Marshal([]map[string]string{{"type": "text", "text": r.Error()}}) // texts can be written
 	fields := map[string]json.RawMessage{"content": text, "isError": json.RawMessage("true")}
-	return passed(&answer{fields: fields}, of, false)
+	return passed(&answer{fields: fields}, of)
 }
 
 func declined(action string) refusal {

@@ -62,7 +62,7 @@ func (j *join) fields(k *kind, newest bool) map[string]json.RawMessage {
 var complete = json.RawMessage(`"complete"`)
 
 // passed returns a server's result as the client's revision has it.
-func passed(a *answer, r request, cacheable bool) *answer {
+func passed(a *answer, r request) *answer {
 	for _, key := range []string{"resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"} {
 		delete(a.fields, key) // those are of the hop to the server
 	}
@@ -88,7 +88,14 @@ func passed(a *answer, r request, cacheable bool) *answer {
 		a.fields = map[string]json.RawMessage{}
 	}
 	a.fields["resultType"] = complete
-	if cacheable {
+	return a
+}
+
+// passedOnce returns a server's result as the client's revision has it, and says where that has a
+// word for it that the client must not keep it.
+func passedOnce(a *answer, r request) *answer {
+	a = passed(a, r)
+	if r.ProtocolVersion() >= stateless {
 		a.fields["ttlMs"], a.fields["cacheScope"] = json.RawMessage("0"), json.RawMessage(`"private"`)
 	}
 	return a
@@ -142,7 +149,7 @@ func (g *Gateway) forward(
 	if err != nil {
 		return nil, err
 	}
-	return passed(a, r, false), nil
+	return passed(a, r), nil
 }
 
 // getPrompt gets a prompt that exists for the subject.
@@ -190,7 +197,7 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return passed(a, r, true), nil
+	return passedOnce(a, r), nil
 }
 
 // complete completes an argument of a prompt or a template. Of what a person is asked about nothing is completed:
@@ -219,7 +226,7 @@ func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Res
 	}
 	if o.grant.Access == Asked {
 		nothing := map[string]json.RawMessage{"completion": json.RawMessage(`{"values":[]}`)}
-		return passed(&answer{fields: nothing}, r, false), nil
+		return passed(&answer{fields: nothing}, r), nil
 	}
 	p := &params{Ref: &ref, Argument: r.Params.Argument}
 	if r.Params.Context != nil {
@@ -230,12 +237,12 @@ func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Res
 	if err != nil {
 		return nil, err
 	}
-	return passed(a, r, false), nil
+	return passed(a, r), nil
 }
 
 // subscribe asks a resource's server to tell of its changes, or to do so no longer. Of what a person is asked about
 // nothing is told.
-func (g *Gateway) subscribe(ctx context.Context, uri string, on bool) error {
+func (g *Gateway) subscribe(ctx context.Context, uri string, to subscription) error {
 	o, err := g.resource(ctx, uri)
 	if err != nil {
 		return err
@@ -243,7 +250,7 @@ func (g *Gateway) subscribe(ctx context.Context, uri string, on bool) error {
 	if o.grant.Access == Asked {
 		return refusal("a person is asked before this is read, so changes of it are not told")
 	}
-	return o.up.subscribe(ctx, uri, on)
+	return o.up.subscribe(ctx, uri, to)
 }
 
 func unknownResource(uri string) error {

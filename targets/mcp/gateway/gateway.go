@@ -181,10 +181,10 @@ func (g *Gateway) server() *sdk.Server {
 				Completions: &sdk.CompletionCapabilities{},
 			},
 			SubscribeHandler: func(ctx context.Context, r *sdk.SubscribeRequest) error {
-				return g.subscribe(ctx, r.Params.URI, true)
+				return g.subscribe(ctx, r.Params.URI, begun)
 			},
 			UnsubscribeHandler: func(ctx context.Context, r *sdk.UnsubscribeRequest) error {
-				return g.subscribe(ctx, r.Params.URI, false)
+				return g.subscribe(ctx, r.Params.URI, ended)
 			},
 			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
 				c.TTLMs, c.CacheScope = 0, "private"

@@ -40,9 +40,17 @@ type caller interface {
 	// call calls a method with the parameters of a client, and returns the result as it came.
 	call(ctx context.Context, method string, p *params) (*answer, error)
 	// subscribe asks to be told of changes of a resource, or no longer.
-	subscribe(ctx context.Context, uri string, on bool) error
+	subscribe(ctx context.Context, uri string, to subscription) error
 	close()
 }
+
+// subscription is whether a client hears of the changes of a resource.
+type subscription bool
+
+const (
+	begun subscription = true
+	ended subscription = false
+)
 
 // params are the parameters of a call to a server.
 type params struct {
@@ -386,19 +394,19 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 }
 
 // subscribe asks the server to tell of changes of a resource, or to do so no longer.
-func (u *upstream) subscribe(ctx context.Context, uri string, on bool) error {
+func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
 	s, err := u.connected(ctx)
 	if err != nil {
 		return u.failed(ctx, err)
 	}
 	u.mu.Lock()
-	if on {
+	if to == begun {
 		u.subscribed[uri] = true
 	} else {
 		delete(u.subscribed, uri)
 	}
 	u.mu.Unlock()
-	if on {
+	if to == begun {
 		err = s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
 	} else {
 		err = s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})

@@ -250,8 +250,8 @@ func (f *fake) call(_ context.Context, method string, p *params) (*answer, error
 	return &answer{fields: map[string]json.RawMessage{"content": json.RawMessage("[]")}}, nil
 }
 
-func (f *fake) subscribe(_ context.Context, uri string, on bool) error {
-	f.note(fmt.Sprint("subscribe ", uri, " ", on))
+func (f *fake) subscribe(_ context.Context, uri string, to subscription) error {
+	f.note(fmt.Sprint("subscribe ", uri, " ", to))
 	return nil
 }
 
