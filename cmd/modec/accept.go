@@ -219,7 +219,7 @@ func (g *groupPart) allows() bool {
 func (g *groupPart) line() string {
 	g.Guards = 0 // of the project, and no permission
 	parts := []string{fmt.Sprintf("%s %s", g.Group, g.Default)}
-	for _, l := range listsOf(g, true) {
+	for _, l := range listsOf(g, inFull) {
 		parts = append(parts, strings.TrimSpace(l.title+" "+l.text()))
 	}
 	return strings.Join(parts, "; ")

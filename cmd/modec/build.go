@@ -139,7 +139,8 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		m.remember(changes, s)
 	}
 	unchanged := !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged })
-	report := c.report(e, "ok", opt.DryRun, targetReports(res, changes), diags)
+	report := c.report(e, "ok", targetReports(res, changes), diags)
+	report.DryRun = opt.DryRun
 	switch {
 	case e.ui.json:
 	case c.Diff:
@@ -176,8 +177,8 @@ func (e *env) offerImport(list diag.List) {
 }
 
 // report returns the JSON of a build.
-func (c *buildCmd) report(e *env, status string, dry bool, targets []targetReport, diags diag.List) *buildReport {
-	return &buildReport{envelope: e.ui.envelope(), Status: status, DryRun: dry, HooksOff: disarmed(e.dir),
+func (c *buildCmd) report(e *env, status string, targets []targetReport, diags diag.List) *buildReport {
+	return &buildReport{envelope: e.ui.envelope(), Status: status, HooksOff: disarmed(e.dir),
 		Targets: targets, Diagnostics: diags}
 }
 
@@ -270,7 +271,9 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 		x.memory.remember(changes, s)
 		e.ui.upToDate(c, s, x.start)
 	}
-	return c.report(e, status, true, targetReports(x.res, changes), diags), failed
+	report := c.report(e, status, targetReports(x.res, changes), diags)
+	report.DryRun = true
+	return report, failed
 }
 
 // drift prints for people what a check found.

@@ -65,9 +65,9 @@ func (c *ejectCmd) Run(e *env) error {
 		return e.ui.fail(diags)
 	}
 	if !e.ui.json {
-		e.ui.departures("allowed from now on", red, loosens, true)
-		e.ui.departures("no longer held", yellow, loosens, false)
-		e.ui.departures("narrower", "", narrows, false)
+		e.ui.departures("allowed from now on", red, loosens, departure.isAllowed)
+		e.ui.departures("no longer held", yellow, loosens, departure.isNotAllowed)
+		e.ui.departures("narrower", "", narrows, departure.isNotAllowed)
 	}
 	if len(loosens) > 0 && !c.DryRun && !c.Yes {
 		if err := e.confirm("Leave modec although that is no longer held?", "--yes"); err != nil {
@@ -157,16 +157,19 @@ func (a *agentPart) departs(b *agentPart) (loosens, narrows []departure) {
 	return loosens, narrows
 }
 
+func (d departure) isAllowed() bool    { return d.allowed }
+func (d departure) isNotAllowed() bool { return !d.allowed }
+
 // mostSubjects is how many subjects of a departure are named.
 const mostSubjects = 4
 
 // departures prints what changes: a line for each group of a surface with its subjects, with -v one for
 // each kind of change.
-func (u *ui) departures(word, colour string, list []departure, allowed bool) {
+func (u *ui) departures(word, colour string, list []departure, is func(departure) bool) {
 	var order []string
 	of := map[string][]string{}
 	for _, d := range list {
-		if d.allowed != allowed {
+		if !is(d) {
 			continue
 		}
 		what := strings.TrimSpace(d.Target+" "+d.Surface) + ": " + string(d.Group)

@@ -199,7 +199,7 @@ type acceptance func(without, with *compiler.Result, file string) diag.List
 // proves verifies what a project compiles to. Subjects that did not change since they were verified last are not
 // compared again.
 func (l *modelLoader) proves(ctx context.Context, res *compiler.Result) diag.List {
-	place, memory := l.verified(res, false)
+	place, memory := l.verified(res, asBuilt)
 	_, diags := res.VerifyBy(ctx, compiler.Verification{Seed: verifySeed, Memory: memory})
 	if memory != nil {
 		if data := memory.Bytes(); data != nil {

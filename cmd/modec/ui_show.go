@@ -183,7 +183,7 @@ func (u *ui) sourcePart(x *sheet, part *sourcePart) {
 	for i := range part.Groups {
 		g := &part.Groups[i]
 		look := decisionLooks[g.Default]
-		lists := listsOf(g, u.verbose)
+		lists := listsOf(g, extent(u.verbose))
 		text := look.words
 		if g.closed() {
 			text, look = "deny", decisionLooks[ir.Deny]
@@ -226,11 +226,19 @@ func (l *ruleList) text() string {
 	return strings.Join(l.names, ", ")
 }
 
-// mostRules is how many rules of a list are shown.
+// extent is how much of a long list is shown, and of its reasons.
+type extent bool
+
+const (
+	inShort extent = false
+	inFull  extent = true
+)
+
+// mostRules is how many rules of a list are shown in short.
 const mostRules = 8
 
 // listsOf returns the lists of a group in the order in which they decide, those of mcp by server.
-func listsOf(g *groupPart, whole bool) (lists []ruleList) {
+func listsOf(g *groupPart, x extent) (lists []ruleList) {
 	if g.closed() {
 		return nil
 	}
@@ -255,7 +263,7 @@ func listsOf(g *groupPart, whole bool) (lists []ruleList) {
 				continue
 			}
 			more := len(names) - mostRules
-			if more <= 0 || whole {
+			if more <= 0 || x == inFull {
 				more = 0
 			}
 			lists = append(lists, ruleList{d, d.String(), server, names[:len(names)-more], more})
@@ -328,7 +336,7 @@ func (u *ui) agentPart(a *agentPart, said []groupCell) {
 	for i, name := range a.Artifacts {
 		u.printf("  %d %s\n", i+1, diag.Clean(name))
 	}
-	for _, line := range a.holes(u.verbose) {
+	for _, line := range a.holes(extent(u.verbose)) {
 		u.item(2, line.colour, line.word+":", line.text)
 	}
 }
@@ -354,7 +362,7 @@ type holeLine struct{ word, colour, text string }
 
 // holes lists what an agent does otherwise: what no format can say, and what the agent does in
 // spite of its files. Holes of one reason are one line.
-func (a *agentPart) holes(whole bool) (lines []holeLine) {
+func (a *agentPart) holes(x extent) (lines []holeLine) {
 	for _, f := range a.Wider {
 		lines = append(lines, holeLine{"wider", red, compared(f)})
 	}
@@ -365,7 +373,7 @@ func (a *agentPart) holes(whole bool) (lines []holeLine) {
 		}
 	}
 	for _, d := range a.Losses {
-		if d.Loss == diag.Text && !whole {
+		if d.Loss == diag.Text && x == inShort {
 			continue
 		}
 		_, word := concern(d.Loss)
@@ -373,7 +381,7 @@ func (a *agentPart) holes(whole bool) (lines []holeLine) {
 		if d.Group != "" {
 			text = string(d.Group) + ": " + text
 		}
-		if whole && d.Hint != "" {
+		if x == inFull && d.Hint != "" {
 			text += "; " + d.Hint
 		}
 		colour := yellow
@@ -386,7 +394,7 @@ func (a *agentPart) holes(whole bool) (lines []holeLine) {
 		word string
 		list []verify.Finding
 	}{{"accepted", a.Accepted}, {"hole", a.Holes}} {
-		lines = append(lines, reasonsOf(kind.word, kind.list, whole)...)
+		lines = append(lines, reasonsOf(kind.word, kind.list, x)...)
 	}
 	if groups := groupsOf(a.HookOnly); groups != "" {
 		lines = append(lines, holeLine{"without the hook", "", "what is denied is not refused: " + groups})
@@ -395,7 +403,7 @@ func (a *agentPart) holes(whole bool) (lines []holeLine) {
 }
 
 // reasonsOf returns a line for each reason of findings.
-func reasonsOf(word string, list []verify.Finding, whole bool) (lines []holeLine) {
+func reasonsOf(word string, list []verify.Finding, x extent) (lines []holeLine) {
 	var order []string
 	first, counts := map[string]verify.Finding{}, map[string]int{}
 	for _, f := range list {
@@ -406,7 +414,7 @@ func reasonsOf(word string, list []verify.Finding, whole bool) (lines []holeLine
 	}
 	for _, why := range order {
 		text := string(first[why].Group) + ": " + why
-		if whole {
+		if x == inFull {
 			text = fmt.Sprintf("%s (%s, as %s)", why, count(counts[why], "decision"), compared(first[why]))
 		}
 		lines = append(lines, holeLine{word, yellow, text})

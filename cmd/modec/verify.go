@@ -138,7 +138,7 @@ func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Rep
 	collectSeldom()
 	show, end := e.ui.showing()
 	defer end()
-	place, memory := e.verified(res, disk != nil)
+	place, memory := e.verified(res, verifiedFiles(disk != nil))
 	how := compiler.Verification{Seed: seed, Disk: disk, Memory: memory}
 	if show != nil {
 		how.Progress = func(s verify.Step) {
@@ -156,10 +156,18 @@ func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Rep
 	return report, diags, unchanged{n, of}
 }
 
+// verifiedFiles is which files a verification asks the models about.
+type verifiedFiles bool
+
+const (
+	asBuilt verifiedFiles = false
+	onDisk  verifiedFiles = true
+)
+
 // verified returns the record of the verification before, and its place; nil where nothing is
 // to be remembered.
-func (e *env) verified(res *compiler.Result, disk bool) (place string, m *verify.Memory) {
-	args := []string{e.home(e.dir), fmt.Sprint(disk)}
+func (e *env) verified(res *compiler.Result, of verifiedFiles) (place string, m *verify.Memory) {
+	args := []string{e.home(e.dir), fmt.Sprint(of)}
 	for _, o := range res.Outputs {
 		args = append(args, o.Target.Name())
 	}
