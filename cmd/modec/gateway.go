@@ -22,24 +22,6 @@ type gatewayCmd struct {
 	AgentAsks bool              `help:"The agent asks by itself: pass on what is asked about or left to the agent."`
 }
 
-func (gatewayCmd) Help() string {
-	return `Starts the MCP servers of the inventory when they are first needed and serves them as one server, over
-standard input and output. A role or mode sees and can call what the policy permits it. What the policy asks
-about is asked through the client (elicitation), with the arguments shown, or refused. What it leaves to the
-agent is denied; ` + "`modec help gateway`" + ` tells more.
-
-In a project that you have not accepted it prints which servers it may start, and asks; without a terminal it
-refuses.
-
-Changes of the source take effect at once where they narrow. What they permit beyond that waits until the
-gateway is started again.
-
-Examples:
-  modec gateway --role reviewer
-  modec gateway --role reviewer --mode architect --namespace github=gh_
-  modec -C ~/shop gateway --mode architect --agent-asks --accept`
-}
-
 func (c *gatewayCmd) Run(e *env) error {
 	ref := ir.SubjectRef{Mode: c.Mode, Role: c.Role}
 	if ref == (ir.SubjectRef{}) {

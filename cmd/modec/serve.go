@@ -28,37 +28,6 @@ type serveCmd struct {
 	serveSettings
 }
 
-func (serveCmd) Help() string {
-	return `Serves the compiled project to agents over the Model Context Protocol, in every released revision. Modes,
-roles and servers are resources. Each mode's system prompt is a prompt and a skill. Tools answer what may be
-done (validate_tool_use, explain), keep tasks (create_task, switch_mode, get_task_info, complete_task) and
-list what there is. A change of the source is served at once. A source that does not compile is reported, and
-the last good one served.
-
-Modes come from the project, then from your own (~/.config/modec, a project like any other, and
-custom_modes.yaml there and in ~/.roo), then from modec (architect, ask, code, debug, orchestrator). In a folder
-without a project the last two are served.
-
-Over HTTP, modec answers requests that name the loopback interface only. It does not authenticate callers: do
-not let it listen where others can reach it. A session's id is not a secret.
-
-Sessions live in memory, in a file (--state FILE) or in a PostgreSQL that several servers share (--state postgres://…).
-With --session-keys any of them answers any request over HTTP: modec help sessions.
-
-A flag wins over its environment variable, and that over the file of --config. The log shows warnings, with --http
-more; --log-level changes that.
-
-Examples:
-  modec serve
-  modec serve --mode architect
-  modec serve --model modec.model.json
-  modec serve --http 127.0.0.1:8765 --state ~/.local/state/modec/sessions.db
-  modec serve --print-settings > serve.toml
-  MODEC_STATE=postgres://modec:…@db/modec modec serve --http 127.0.0.1:8765 --session-keys keys
-  modec serve --print-config claude
-  modec serve --install cursor`
-}
-
 func (serveCmd) reports() []any { return []any{clientReport{}, outcome{}} }
 
 func (c *serveCmd) Run(e *env) error {
