@@ -1,0 +1,20 @@
+package recent_test
+
+import (
+	"fmt"
+
+	"modec.dev/modec/compiler/recent"
+)
+
+// A cache answers for its last keys. What is older must be computed again.
+func ExampleCache() {
+	lengths := recent.New[string, int](2)
+	for _, word := range []string{"deny", "ask", "allow", "agent", "mode"} {
+		lengths.Put(word, len(word))
+	}
+	fmt.Println(lengths.Get("mode"))
+	fmt.Println(lengths.Get("deny"))
+	// Output:
+	// 4 true
+	// 0 false
+}
