@@ -206,7 +206,8 @@ func (w *editWriter) group() group {
 			return g
 		}
 	}
-	text := "^" + lookNot(w.refused(away{home: reached.any("^" + format.Home), drive: reached.any("^" + format.Drive)})...) + w.also()
+	leads := away{home: reached.any("^" + format.Home), drive: reached.any("^" + format.Drive)}
+	text := "^" + lookNot(w.refused(leads)...) + w.also()
 	if breaksLines(body) && newReachable(text+body).any(w.everything()...) {
 		text += "(?=.*$)" // of what is refused only the first line is looked at
 	}
