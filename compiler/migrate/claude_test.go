@@ -235,12 +235,12 @@ func TestClaudeSessions(t *testing.T) {
 // than is known, is an error.
 func TestClaudeArgsErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		`got the permission mode "yolo"`:                      {"--permission-mode", "yolo"},
-		"got --settings without a value":                      {"--settings"},
+		`refuses the permission mode "yolo"`:                  {"--permission-mode", "yolo"},
+		"--settings has no value":                             {"--settings"},
 		`the settings file "no.json" is not there`:            {"--settings", "no.json"},
 		`the servers file "no.json" is not there`:             {"--mcp-config", "no.json"},
 		`no file of the project describes the agent "nobody"`: {"--agent", "nobody"},
-		`got the setting source "system"`:                     {"--setting-sources", "system"},
+		`refuses the setting source "system"`:                 {"--setting-sources", "system"},
 		`modec does not know the flag "--brand-new"`:          {"--brand-new"},
 		`the prompt file "no.md" cannot be read`:              {"--append-system-prompt-file", "no.md"},
 		"Claude Code does not load the settings":              {"--settings", "{"},

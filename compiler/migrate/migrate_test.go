@@ -125,7 +125,7 @@ func TestRefuses(t *testing.T) {
 		{"nothing", map[string]string{"README.md": "hi"}, nil, "nothing-to-migrate"},
 		{"a name of nobody", map[string]string{"x.yaml": "a: 1"}, []string{"x.yaml"}, "x.yaml: error: no importer knows a file of this name"},
 		{"no YAML", map[string]string{".roomodes": "customModes:\n  - slug: a\n bad"}, nil, ".roomodes:"},
-		{"too many options", map[string]string{".roomodes": "customModes:\n  - slug: a\n    name: A\n    roleDefinition: a\n    groups:\n      - [edit, {fileRegex: a}, {description: b}]\n"}, nil, ".roomodes:6:9: error: roo: got a file of which the agent loads nothing: customModes.0.groups.0:"},
+		{"too many options", map[string]string{".roomodes": "customModes:\n  - slug: a\n    name: A\n    roleDefinition: a\n    groups:\n      - [edit, {fileRegex: a}, {description: b}]\n"}, nil, ".roomodes:6:9: error: roo: the agent loads nothing of the file: customModes.0.groups.0:"},
 		{"two slugs", map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: []}\n  - {slug: a, name: B, roleDefinition: b, groups: []}\n"}, nil, "duplicate mode slugs"},
 		{"a bad expression", map[string]string{".roomodes": "customModes:\n  - {slug: a, name: A, roleDefinition: a, groups: [[edit, {fileRegex: '('}]]}\n"}, nil, "fileRegex"},
 		{"a billion laughs", map[string]string{".roomodes": laughs}, nil, ".roomodes:"},
@@ -136,7 +136,7 @@ func TestRefuses(t *testing.T) {
 		{"rules outside", map[string]string{"custom_modes.yaml": "customModes:\n  - slug: a\n    name: A\n    roleDefinition: a\n    groups: []\n    rulesFiles: [{relativePath: ../../../etc/passwd, content: x}]\n"}, nil, "leads outside the rules folder"},
 		{"an absolute rules file", map[string]string{"custom_modes.yaml": "customModes:\n  - slug: a\n    name: A\n    roleDefinition: a\n    groups: []\n    rulesFiles: [{relativePath: /etc/passwd, content: x}]\n"}, nil, "leads outside the rules folder"},
 		{"a bad mode", map[string]string{".claude/settings.json": `{"permissions": {"defaultMode": "yolo"}}`}, nil, `.claude/settings.json:1:33: error: claude: got the mode "yolo"`},
-		{"no agent", map[string]string{"agents/x.md": "prose"}, []string{"agents/x.md"}, "got a file without front matter"},
+		{"no agent", map[string]string{"agents/x.md": "prose"}, []string{"agents/x.md"}, "the file has no front matter"},
 		{"no JSON", map[string]string{".cursor/cli.json": `{"permissions": // no`}, nil, ".cursor/cli.json"},
 		{
 			"no database",

@@ -18,7 +18,8 @@ type Agent struct {
 	Prompt string
 }
 
-var errNoFrontMatter = errors.New("got a file without front matter, which is not a subagent")
+var errNoFrontMatter = errors.New(
+	"the file has no front matter and is no subagent: add a name and a description, or move it")
 
 // ReadAgent reads a subagent's file. Places are in the file.
 func ReadAgent(name string, data []byte) (*Agent, error) {
@@ -36,7 +37,7 @@ func ReadAgent(name string, data []byte) (*Agent, error) {
 	if err != nil {
 		mended, again := located.YAML(name, []byte(quoted(front)))
 		if again != nil {
-			return nil, fmt.Errorf("got front matter that does not load: %w", err)
+			return nil, fmt.Errorf("the front matter does not load: %w", err)
 		}
 		v = mended
 	}

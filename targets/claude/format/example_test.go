@@ -36,7 +36,7 @@ func ExampleReadFlags() {
 	fmt.Println(err)
 	// Output:
 	// ["Bash(a b,c)" "Read"] plan true <nil>
-	// got --settings without a value, want one
+	// --settings has no value: write one behind it
 }
 
 // A list of tools limits what the subagent has. Specifiers in it have no effect.

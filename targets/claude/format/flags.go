@@ -99,7 +99,7 @@ func (r *flagReader) one() string {
 	case r.joined:
 		return r.value
 	case len(r.rest) == 0:
-		r.err = fmt.Errorf("got %s without a value, want one", r.name)
+		r.err = fmt.Errorf("%s has no value: write one behind it", r.name)
 		return ""
 	}
 	value := r.rest[0]
@@ -144,7 +144,7 @@ func (r *flagReader) mode() {
 	mode := r.one()
 	r.line.Mode, r.line.ModeWritten = mode, r.name+" "+mode
 	if r.err == nil && !IsMode(mode) {
-		r.err = fmt.Errorf("got the permission mode %q, which claude refuses, want %s", mode, ModeNames)
+		r.err = fmt.Errorf("claude refuses the permission mode %q: write %s", mode, ModeNames)
 	}
 }
 
@@ -166,7 +166,7 @@ func (r *flagReader) sources() {
 	}
 	for _, name := range SplitRules(r.one(), AtCommas) {
 		if r.err == nil && !slices.Contains(sources, name) {
-			r.err = fmt.Errorf("got the setting source %q, which claude refuses, want user, project or local", name)
+			r.err = fmt.Errorf("claude refuses the setting source %q: write user, project or local", name)
 		}
 		*r.line.Sources = append(*r.line.Sources, name)
 	}

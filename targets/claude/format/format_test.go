@@ -65,9 +65,9 @@ func TestReadFlags(t *testing.T) {
 
 func TestReadFlagsRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		`the permission mode "yolo"`:   {"--permission-mode", "yolo"},
-		`the setting source "system"`:  {"--setting-sources=user,system"},
-		"got --settings without a val": {"--model", "x", "--settings"},
+		`the permission mode "yolo"`:  {"--permission-mode", "yolo"},
+		`the setting source "system"`: {"--setting-sources=user,system"},
+		"--settings has no value":     {"--model", "x", "--settings"},
 	} {
 		if _, err := ReadFlags(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", args, err, want)
@@ -82,8 +82,8 @@ func TestReadAgent(t *testing.T) {
 		"other breaks":    {"\uFEFF---\r\nname: a\r\n---\r\np", "a", "p", ""},
 		"not quite YAML":  {"---\nname: a\ndescription: Use when: always\n---\n", "a", "", ""},
 		"without a name":  {"---\ndescription: d\n---\n", "", "", ""},
-		"not front":       {"prose", "", "", "without front matter"},
-		"not closed":      {"---\nname: a\n", "", "", "without front matter"},
+		"not front":       {"prose", "", "", "has no front matter"},
+		"not closed":      {"---\nname: a\n", "", "", "has no front matter"},
 		"a broken member": {"---\nname: a\ntools:\n  - [a\n---\n", "", "", "does not load"},
 	} {
 		a, err := ReadAgent("a.md", []byte(c.text))

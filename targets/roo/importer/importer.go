@@ -357,7 +357,7 @@ func (im *importer) allServers() []byte {
 // refuse reports a file that the agent would not load.
 func (im *importer) refuse(file string, err error) {
 	at, text := placeOf(file, err)
-	b := im.diags.Errorf(codeImport, at, "got a file of which the agent loads nothing: %s", strings.TrimSpace(text))
+	b := im.diags.Errorf(codeImport, at, "the agent loads nothing of the file: %s", strings.TrimSpace(text))
 	if !im.src.Repair {
 		b.Hint("`--repair` mends what can be mended")
 	}
