@@ -35,11 +35,15 @@ const (
 
 // basics are the variables of the gateway's own environment that every server has: programs do not run, or
 // are not found, without them. They are those that the official SDKs give a server.
-var basics = map[bool][]string{
-	false: {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"},
-	true: {"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMFILES", "SYSTEMDRIVE",
-		"SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"},
-}[runtime.GOOS == "windows"]
+var basics = basicsOf(runtime.GOOS)
+
+func basicsOf(system string) []string {
+	if system == "windows" {
+		return []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMFILES",
+			"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"}
+	}
+	return []string{"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"}
+}
 
 // expanded returns an entry with its references to the environment followed.
 func expanded(sv *ir.Server, lookup func(string) (string, bool)) (e secret.Entry, err error) {

@@ -107,7 +107,11 @@ func serverLimits(sv modeServer) string {
 		of[t.Decision] = append(of[t.Decision], t.Name)
 	}
 	if other := sv.OtherTools; other != ir.Deny.String() {
-		of[other] = append(of[other], cmp.Or(map[bool]string{true: "any tool"}[len(sv.Tools) == 0], "others"))
+		rest := "others"
+		if len(sv.Tools) == 0 {
+			rest = "any tool"
+		}
+		of[other] = append(of[other], rest)
 	}
 	var out []string
 	if allow := of[ir.Allow.String()]; len(allow) > 0 {
