@@ -430,7 +430,7 @@ func (p *pass) pathRules(f func(s subject, g ir.Group, r ir.Rule)) {
 func (p *pass) regexOutsideEdit() {
 	p.pathRules(func(s subject, g ir.Group, r ir.Rule) {
 		if g == ir.Read && r.Pattern.Kind == ir.Regex {
-			p.find(r.Pos, "the expression %s is about reading, but Roo has expressions for edits only", r.Pattern).
+			p.find(r.Pos, "the expression %s is about reading, but expressions reach agents for edits only", r.Pattern).
 				Subject(s.name).
 				Hint("write a glob")
 		}
