@@ -12,6 +12,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 )
 
 // Disk is where an agent acts: a project's folder and what lies around it. Every path that an
@@ -33,6 +34,8 @@ type Disk struct {
 	Folds bool
 	// File reports whether an absolute path is a file and no folder; nil: the system says so.
 	File func(path string) bool
+	// Kept keeps what is decided at a disk on which nothing changes; nil: nothing is kept.
+	Kept *Decisions
 
 	real  string   // Root with its links resolved, once it is asked for
 	homes []string // Home as written and with its links resolved, once they are asked for
@@ -42,6 +45,37 @@ type Disk struct {
 // paths, by default in the project's; a command runs there. The lowest decision holds. A
 // command outside of the project is never allowed.
 func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) policy.Result {
+	if d.Kept == nil || d.Main != "" {
+		return d.decide(s, a, folders)
+	}
+	key := decision{s, a, d.Root, strings.Join(folders, "\x00")}
+	r, ok := d.Kept.last.Get(key)
+	if !ok {
+		r = d.decide(s, a, folders)
+		d.Kept.last.Put(key, r)
+	}
+	return r
+}
+
+// Decisions are the last ones at disks on which nothing changes, and which differ by their root alone,
+// as those that only a model has. An agent has several tools that do the same to a file, or run a
+// command, and asks its hook about each.
+type Decisions struct {
+	last *recent.Cache[decision, policy.Result]
+}
+
+// decision is what a decision depends on.
+type decision struct {
+	subject *policy.Subject
+	action  policy.Action
+	root    string
+	folders string
+}
+
+// NewDecisions keeps none yet.
+func NewDecisions() *Decisions { return &Decisions{recent.New[decision, policy.Result](1024)} }
+
+func (d *Disk) decide(s *policy.Subject, a policy.Action, folders []string) policy.Result {
 	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome(), File: d.isFile}
 	outside := false
 	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 func TestPathName(t *testing.T) {
@@ -71,5 +74,50 @@ func TestNoFile(t *testing.T) {
 	req := HookRequest{}.At(Disk{File: NoFile})
 	if req.Disk().File == nil {
 		t.Error("a request loses whose files there are")
+	}
+}
+
+// What is kept of a disk on which nothing changes is what is decided there, wherever the project lies
+// and wherever a path begins.
+func TestDecisionsKept(t *testing.T) {
+	allow := &ir.Default{Decision: ir.Allow}
+	of := func(decision ir.Decision, pattern string) *ir.Table {
+		return &ir.Table{Default: allow, Rules: []ir.Rule{{Decision: decision, Pattern: ir.Pattern{Text: pattern}}}}
+	}
+	e := policy.New(&ir.Project{Modes: []ir.Mode{
+		{Slug: "code", Can: ir.Can{Read: of(ir.Deny, "src/.env"), Command: of(ir.Ask, "git push *"),
+			OutsideRead: allow}},
+		{Slug: "ask", Can: ir.Can{Read: of(ir.Ask, "x/**"), Command: of(ir.Deny, "make *")}},
+	}})
+	kept := NewDecisions()
+	decisions := map[policy.Result]bool{}
+	for range 2 {
+		for _, mode := range []string{"code", "ask"} {
+			s, err := e.Subject(ir.SubjectRef{Mode: mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range []policy.Action{
+				{Group: ir.Read, Arg: ".env"}, {Group: ir.Read, Arg: "/srv/x/.env"}, {Group: ir.Edit, Arg: ".env"},
+				{Group: ir.Command, Arg: "git push origin"}, {Group: ir.Command, Arg: "make all"},
+			} {
+				for _, at := range [][]string{{"/srv"}, {"/srv/src"}, {"/srv/x", "/srv/src"}, {"/other"}, {}} {
+					clean := func(p string) (string, error) { return filepath.Clean(p), nil }
+					for _, root := range []string{"/srv", "/srv/x"} {
+						plain := Disk{Root: root, Resolve: clean, File: NoFile}
+						keeping := plain
+						keeping.Kept = kept
+						want, got := plain.Decide(s, a, at...), keeping.Decide(s, a, at...)
+						if got != want {
+							t.Errorf("%s, %v from %v in %s: got %v, want %v", mode, a, at, root, got, want)
+						}
+						decisions[got] = true
+					}
+				}
+			}
+		}
+	}
+	if len(decisions) < 8 {
+		t.Errorf("got %d different results, want more", len(decisions))
 	}
 }

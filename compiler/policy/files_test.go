@@ -338,6 +338,7 @@ func TestLongPathsAreRefused(t *testing.T) {
 func TestMeet(t *testing.T) {
 	regex := func(text string) ir.Pattern { return ir.Pattern{Kind: ir.Regex, Text: text} }
 	glob := func(text string) ir.Pattern { return ir.Pattern{Text: text} }
+	long := strings.Repeat("a", 100)
 	for _, c := range []struct {
 		guard, allow ir.Pattern
 		met          bool
@@ -368,6 +369,13 @@ func TestMeet(t *testing.T) {
 		{glob("modec.toml"), regex(`^[\]\s]+$`), false},
 		{glob("*"), regex(`^[^x]*(.{500})+r$`), true},
 		{glob("İ"), regex(`^i$`), false},
+		{glob("/" + long), glob("/" + strings.ToUpper(long)), true},
+		{glob("/" + long), glob("/" + long[1:]), false},
+		{glob("/" + long + "*"), glob("/*" + long), true},
+		{glob("/" + long + "*b"), glob("/*" + long), false},
+		{glob("/*a*b*"), glob("/*b*a*"), true},
+		{glob("/x/**/a?"), glob("/**/[a-c]/*"), true},
+		{glob("/x/**/y/?"), glob("/x/z"), false},
 	} {
 		e := New(&ir.Project{})
 		if got, err := e.meet(c.guard, itself, c.allow, itself); err != nil || got != c.met {

@@ -85,9 +85,10 @@ func (a alternative) meets(b alternative) bool {
 	})
 }
 
-// meets reports whether a name exists that both match.
+// meets reports whether a name exists that both match. A class is taken for one of all letters.
 func (s segment) meets(o segment) bool {
-	a, b := s.letters(), o.letters()
+	var ofS, ofO [64]character
+	a, b := s.appendCharacters(ofS[:0]), o.appendCharacters(ofO[:0])
 	return meet(len(a), len(b), func(i, j int) (both, first, second bool) {
 		anyA, anyB := i < len(a) && a[i].kind == elemStar, j < len(b) && b[j].kind == elemStar
 		both = i < len(a) && j < len(b) && !anyA && !anyB && a[i].meets(b[j])
@@ -97,25 +98,82 @@ func (s segment) meets(o segment) bool {
 
 // meet reports whether two sequences of n and m items have a common text. at returns for the
 // places i and j whether both items match one thing, and whether the first or the second
-// item matches any number of things.
+// item matches any number of things. It is asked about the places alone that common beginnings lead
+// to: most sequences differ in their first items.
 func meet(n, m int, at func(i, j int) (both, first, second bool)) bool {
-	ends := make([][]bool, n+1) // by the places: whether the rests have a common text
-	for i := n; i >= 0; i-- {
-		ends[i] = make([]bool, m+1)
-		for j := m; j >= 0; j-- {
+	var small [2][64]bool
+	row, next := small[0][:], small[1][:] // which places of the second lead on from one of the first
+	if m >= len(row) {
+		row, next = make([]bool, m+1), make([]bool, m+1)
+	}
+	row, next = row[:m+1], next[:m+1]
+	row[0] = true
+	for i := 0; ; i++ {
+		any := false
+		for j := range row {
+			if !row[j] {
+				continue
+			}
+			if i == n && j == m {
+				return true
+			}
 			both, first, second := at(i, j)
-			switch {
-			case i == n && j == m:
-				ends[i][j] = true
-			case both:
-				ends[i][j] = ends[i+1][j+1]
-			default:
-				ends[i][j] = first && (ends[i+1][j] || j < m && ends[i][j+1]) ||
-					second && (ends[i][j+1] || i < n && ends[i+1][j])
+			if both {
+				next[j+1], any = true, true
+				continue
+			}
+			if (first || second) && i < n {
+				next[j], any = true, true
+			}
+			if (first || second) && j < m {
+				row[j+1] = true
 			}
 		}
+		if !any {
+			return false
+		}
+		row, next = next, row
+		clear(next)
 	}
-	return ends[0][0]
+}
+
+// character is an element of a segment that matches one letter, or any number of them.
+type character struct {
+	kind elemKind
+	r    rune // of a literal
+}
+
+// appendCharacters appends the characters of a segment.
+func (s segment) appendCharacters(to []character) []character {
+	literal := func(text string) {
+		for _, r := range text {
+			to = append(to, character{elemLiteral, r})
+		}
+	}
+	switch s.kind {
+	case segLiteral:
+		literal(s.text)
+		return to
+	case segAny:
+		return append(to, character{kind: elemStar})
+	case segSuffix:
+		to = append(to, character{kind: elemStar})
+		literal(s.text)
+		return to
+	}
+	for _, e := range s.elems {
+		if e.kind == elemLiteral {
+			literal(e.text)
+		} else {
+			to = append(to, character{kind: e.kind})
+		}
+	}
+	return to
+}
+
+// meets reports whether a letter exists that both match, whatever its case.
+func (c character) meets(o character) bool {
+	return c.kind != elemLiteral || o.kind != elemLiteral || c.r == o.r || Fold(string(c.r)) == Fold(string(o.r))
 }
 
 // letters returns a segment's elements with a literal for each letter.
@@ -140,10 +198,4 @@ func (s segment) letters() []elem {
 		}
 	}
 	return out
-}
-
-// meets reports whether a letter exists that both match, whatever its case. A class is taken
-// for one of all letters.
-func (e elem) meets(o elem) bool {
-	return e.kind != elemLiteral || o.kind != elemLiteral || Fold(e.text) == Fold(o.text)
 }

@@ -205,7 +205,7 @@ func fields(p *ir.Project) (all []policy.Field) {
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
-func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) ([]Witness, error) {
+func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) ([]*Witness, error) {
 	most := regular.MostStates
 	if j.halves != nil {
 		most = w.universes.plan.pairStates()
@@ -228,16 +228,16 @@ func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) (
 		}
 		w.universes.spaces.giveBack(f.Group, in)
 	}
-	list := make([]Witness, 0, len(u.list))
+	list := make([]*Witness, 0, len(u.list))
 	for i, f := range all {
 		for _, text := range texts[i] {
 			a := policy.Action{Group: f.Group, Server: f.Server, Arg: text}
-			list = append(list, u.decided(Witness{Action: a, Class: "cell"}))
+			list = append(list, u.cell(a))
 		}
 	}
 	for i := range u.list {
 		if w := &u.list[i]; j.sampled[w.Group] == nil && !plain[i] {
-			list = append(list, *w)
+			list = append(list, w)
 		}
 	}
 	if len(j.sampled) == 0 {
@@ -249,7 +249,7 @@ func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) (
 	}
 	for i := range more.list {
 		if w := &more.list[i]; j.sampled[w.Group] != nil {
-			list = append(list, *w)
+			list = append(list, w)
 		}
 	}
 	return list, nil

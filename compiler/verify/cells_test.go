@@ -17,10 +17,11 @@ import (
 	"modec.dev/modec/targets"
 )
 
-// inCells is how many arguments of one cell are held against each other, and inCellsShort in a
-// short run, in the fixtures and in some sources that are drawn by chance.
+// inCells is how many arguments are drawn, and inCellsShort how many in a short run, in the fixtures
+// and in some sources that are drawn by chance. More than half are plain, and are held against one of
+// their cell.
 const (
-	inCells      = 1_000_000
+	inCells      = 2_000_000
 	inCellsShort = 100_000
 	drawnSources = 100
 )

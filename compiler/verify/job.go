@@ -76,7 +76,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		if u, j.err = j.universe(ctx, w); j.err != nil {
 			return
 		}
-		list := u.list
+		list := pointers(u.list)
 		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.pairStates() > 0) {
 			list, j.err = j.exactly(u, w, func() (*universe, error) {
 				if j.halves != nil {
@@ -92,6 +92,14 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		j.telling.seen = nil
 	})
 	return j.err
+}
+
+func pointers(list []Witness) []*Witness {
+	out := make([]*Witness, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
 }
 
 // contained reports whether the artifacts, or the compiled ones, contain the subject.
@@ -141,7 +149,7 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 }
 
 // compare compares a subject's universe.
-func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
+func (j *job) compare(ctx context.Context, req Request, universe []*Witness) {
 	j.governs, j.left = map[ir.Group]contract.Halves{}, map[ir.Group]bool{}
 	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
 		j.principals(req, p, universe)
@@ -151,7 +159,7 @@ func (j *job) compare(ctx context.Context, req Request, universe []Witness) {
 		if req.UntilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
 			return
 		}
-		w := universe[i]
+		w := *universe[i]
 		if w.Group == ir.MCP && j.off[w.Server] {
 			continue
 		}
@@ -184,7 +192,7 @@ func (j *job) show(seen func(Seen), w *Witness, v contract.Verdict) {
 // principals compares what principals may do who have a role. One has all the values that
 // the role accepts. For each claim there is one with each of its values, and one with a
 // value that no role accepts.
-func (j *job) principals(req Request, d contract.PersonDecider, universe []Witness) {
+func (j *job) principals(req Request, d contract.PersonDecider, universe []*Witness) {
 	e := req.Policy
 	role := e.Project().Role(j.ref.Role)
 	if role == nil || j.ref.Mode != "" || !role.Held() {
@@ -209,7 +217,8 @@ func (j *job) principals(req Request, d contract.PersonDecider, universe []Witne
 	}
 	j.held = true
 	for _, person := range persons {
-		for _, w := range universe {
+		for _, of := range universe {
+			w := *of
 			if w.Group != ir.MCP {
 				continue
 			}

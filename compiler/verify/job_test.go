@@ -65,7 +65,7 @@ func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface 
 			tool = append(tool, w)
 		}
 	}
-	j.compare(context.Background(), Request{Policy: e}, tool)
+	j.compare(context.Background(), Request{Policy: e}, pointers(tool))
 	var s Surface
 	j.into(&s)
 	return s

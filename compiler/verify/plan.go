@@ -20,6 +20,8 @@ type plan struct {
 	owns  map[ir.SubjectRef][]string // in what a subject is the first
 	forms map[ir.SubjectRef]string   // what a subject says of the daily lines
 	pairs int                        // how many roles in modes there are
+
+	shapes map[shaped]string // of the rules
 }
 
 // mostPairs bounds how many roles in modes are verified by cells: the time grows with the product of
@@ -42,13 +44,12 @@ func (p *plan) pairStates() int {
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {
 	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{},
-		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}}
+		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}, shapes: map[shaped]string{}}
 	for _, ref := range subjects(e.Project()) {
 		if ref.Role != "" && ref.Mode != "" {
 			p.pairs++
 		}
 	}
-	shapes := map[string]string{}
 	for _, ref := range e.Project().Subjects() {
 		s, err := e.Subject(ref)
 		if err != nil {
@@ -65,7 +66,7 @@ func newPlan(e *policy.Engine) (*plan, error) {
 			}
 			rules := s.Rules(g)
 			for i := range rules {
-				p.note(kind+shapeOf(shapes, g, &rules[i]), ref)
+				p.note(kind+p.learn(g, &rules[i]), ref)
 			}
 		}
 	}
@@ -146,15 +147,32 @@ func forms(s *policy.Subject) string {
 	return b.String()
 }
 
-// shapeOf returns the shape of a rule; known keeps those of before.
-func shapeOf(known map[string]string, g ir.Group, r *ir.Rule) string {
-	key := fmt.Sprint(g, r.Decision, r.Pattern.Kind, " ", r.Pattern.Text)
-	if s, ok := known[key]; ok {
-		return s
+// shaped is what the shape of a rule depends on.
+type shaped struct {
+	group    ir.Group
+	decision ir.Decision
+	pattern  ir.Pattern
+}
+
+// learn returns the shape of a rule, and keeps it.
+func (p *plan) learn(g ir.Group, r *ir.Rule) string {
+	key := shaped{g, r.Decision, r.Pattern}
+	s, ok := p.shapes[key]
+	if !ok {
+		s = shape(g, r)
+		p.shapes[key] = s
 	}
-	s := shape(g, r)
-	known[key] = s
 	return s
+}
+
+// shapeOf returns the shape of a rule.
+func (p *plan) shapeOf(g ir.Group, r *ir.Rule) string {
+	if p != nil {
+		if s, ok := p.shapes[shaped{g, r.Decision, r.Pattern}]; ok {
+			return s
+		}
+	}
+	return shape(g, r)
 }
 
 // shape names how a rule is written around its words. Some names are one word, and so are some

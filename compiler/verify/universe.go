@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -42,6 +43,9 @@ type universe struct {
 	shapes  map[string]bool  // of the patterns that were dressed in every way
 	half    map[diag.Pos]int // of a role in a mode: which half wrote a rule; nil elsewhere
 	list    []Witness
+
+	mu    sync.Mutex
+	cells map[policy.Action]*Witness // that a surface was compared on: the others have most of them too
 }
 
 // Universe returns the witnesses of a subject in a fixed order:
@@ -130,6 +134,21 @@ func (u *universe) witness(w Witness) {
 	}
 	u.seen[w.Action] = true
 	u.list = append(u.list, u.decided(w))
+}
+
+// cell returns the witness of a cell.
+func (u *universe) cell(a policy.Action) *Witness {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	w := u.cells[a]
+	if w == nil {
+		of := u.decided(Witness{Action: a, Class: "cell"})
+		if w = &of; u.cells == nil {
+			u.cells = map[policy.Action]*Witness{}
+		}
+		u.cells[a] = w
+	}
+	return w
 }
 
 // decided returns a witness with the source's decision.
@@ -239,7 +258,7 @@ func (u *universe) tools() {
 // novel reports whether a rule has another shape than those before it: the same signs around
 // other letters are written, and read, by the same code.
 func (u *universe) novel(g ir.Group, r *ir.Rule) bool {
-	shape := shape(g, r)
+	shape := u.plan.shapeOf(g, r)
 	if u.shapes[shape] {
 		return false
 	}

@@ -357,6 +357,7 @@ func runView(ctx context.Context, req Request) (*Report, error) {
 	p := req.Policy.Project()
 	growing := slices.ContainsFunc(p.Servers, func(sv ir.Server) bool { return !p.ListsTools(&sv) })
 	parts := make([][]Sampled, len(report.Surfaces)) // those of one surface alone
+	report.reserve(jobs)
 	for _, j := range jobs {
 		j.into(&report.Surfaces[j.surface])
 		switch {
@@ -373,6 +374,21 @@ func runView(ctx context.Context, req Request) (*Report, error) {
 	}
 	report.Diagnostics.Sort()
 	return report, err
+}
+
+// reserve makes room for what the jobs found.
+func (r *Report) reserve(jobs []*job) {
+	room := make([][5]int, len(r.Surfaces))
+	for _, j := range jobs {
+		for i, list := range kinds(&j.out) {
+			room[j.surface][i] += len(*list)
+		}
+	}
+	for i := range r.Surfaces {
+		for k, list := range kinds(&r.Surfaces[i]) {
+			*list = slices.Grow(*list, room[i][k])
+		}
+	}
 }
 
 // open reads the artifacts and returns a job for each subject on each surface.
@@ -650,13 +666,22 @@ func bySubject(jobs []*job) (all [][]*job) {
 
 // finish puts what several jobs found in order, masks its secrets, and says what was verified exactly.
 func (s *Surface) finish(p *ir.Project, parts []Sampled) {
+	known := map[string]string{} // most jobs found the same
+	masked := func(text string) string {
+		of, ok := known[text]
+		if !ok {
+			of = secret.Text(text)
+			known[text] = of
+		}
+		return of
+	}
 	for _, list := range append(kinds(s), &s.Findings) {
 		if *list == nil {
 			*list = []Finding{}
 		}
 		for i := range *list {
 			f := &(*list)[i]
-			f.Action, f.Rule, f.By = secret.Text(f.Action), secret.Text(f.Rule), secret.Text(f.By)
+			f.Action, f.Rule, f.By = masked(f.Action), masked(f.Rule), masked(f.By)
 		}
 	}
 	slices.Sort(s.Ungoverned)

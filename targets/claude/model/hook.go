@@ -236,12 +236,15 @@ type question struct {
 // answers are the last ones: sessions that start in several ways have the same hook.
 var answers = recent.New[question, answer](4096)
 
+// decisions are those behind them: of Bash and Monitor, say, which run the same line.
+var decisions = contract.NewDecisions()
+
 func (h *listener) remembered(payload []byte) answer {
 	q := question{h.engine, h.ref, h.mayAllow, string(payload)}
 	said, ok := answers.Get(q)
 	if !ok {
 		clean := func(p string) (string, error) { return path.Clean(p), nil }
-		disk := contract.Disk{Root: root, Resolve: clean, File: contract.NoFile}
+		disk := contract.Disk{Root: root, Resolve: clean, File: contract.NoFile, Kept: decisions}
 		said = h.run(payload, disk)
 		answers.Put(q, said)
 	}

@@ -61,7 +61,8 @@ type setup struct {
 // more than lists, both are judged, and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	return open(fsys, options, &opened{
-		disk: contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile}, hook: hook})
+		disk: contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile,
+			Kept: contract.NewDecisions()}, hook: hook})
 }
 
 // OpenAt does the same for a Cursor that works at a disk.
