@@ -379,8 +379,14 @@ func TestClaudeRulesStay(t *testing.T) {
 		`{"permissions": {"allow": ["Bash", "Bash(git log:*)"], "ask": ["Bash(npm publish:*)"], "deny": ["Bash(rm:*)", "Read(.env)"]}}`,
 		`{"permissions": {"allow": ["Bash(git log:*)"], "deny": ["Bash(git log \"x\")", "Bash(git log > x)"]}}`,
 		`{"permissions": {"deny": ["Read(.env)", "Edit(src/{a,b}.ts)"]}}`,
+		`{"permissions": {"allow": ["WebFetch(domain:*)", "WebFetch(domain:a.com)"], "deny": ["WebFetch(domain:x.com)"]}}`,
+		`{"permissions": {"deny": ["WebFetch(domain:*)"]}}`,
+		`{"permissions": {"allow": ["Bash(FOO=bar make)", "Bash(A=1 make test:*)", "Bash(make)"]}}`,
+		`{"permissions": {"allow": ["mcp__gh"], "deny": ["mcp__gh__delete"]}}`,
+		`{"permissions": {"allow": ["mcp__gh"], "ask": ["mcp__gh__delete"]}}`,
 	} {
-		res, diags := run(t, map[string]string{file: settings}, nil)
+		res, diags := run(t, map[string]string{
+			file: settings, ".mcp.json": `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`}, nil)
 		if res == nil {
 			t.Errorf("%s: %v", settings, diags)
 			continue

@@ -630,9 +630,16 @@ func (c *compiler) server(sv *ir.Server) {
 		return
 	}
 	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
+	whole := unknown == ir.Allow && !c.e.in.Project.ListsTools(sv)
+	if whole { // what is denied or asked about has rules of its own, which win
+		asks = true
+		c.out.add(ir.Allow, name)
+	}
 	asks = c.unlistedTools(sv, name, asks)
 	for _, t := range sv.Tools {
-		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
+		if d := c.tool(sv, t.Name); d == ir.Allow && whole {
+			continue
+		} else if d != ir.Ask || asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))
 		}
 	}

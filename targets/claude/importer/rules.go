@@ -2,6 +2,7 @@ package importer
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,7 +111,8 @@ func (r *roleReader) rule(w written) {
 		translate = dialect.TranslateAnywhere
 	}
 	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
-	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) || r.rules.stays(parsed, w.decision) {
+	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) ||
+		r.rules.stays(parsed, w.decision) || r.rules.means(neutral, w.decision) {
 		subagent := parsed.HasSpec && groupOf(parsed) == ir.Modes // which the source may have as a mode
 		r.keep(parsed, w, ok || subagent)
 		return
@@ -150,6 +152,27 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	}
 	return false
 }
+
+// means reports whether a rule means another thing than the source would say by it: any address of a fetch,
+// which in the source is a search too, and a command that no list of the source allows, since it sets a
+// variable.
+func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision) bool {
+	if rules.mode == format.DontAsk {
+		return false
+	}
+	return slices.ContainsFunc(neutral, func(n contract.NeutralRule) bool {
+		switch n.Group {
+		case ir.Web:
+			return n.Pattern.Everything()
+		case ir.Command:
+			return d == ir.Allow && n.Pattern.Kind == ir.Plain && assigns.MatchString(n.Pattern.Text)
+		}
+		return false
+	})
+}
+
+// assigns matches a command that begins with the value of a variable.
+var assigns = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*\+?=`)
 
 // keep leaves a rule to Claude Code alone. Where the mode closes the rest, it is lost. own is set for one
 // that the source could say for every agent.
