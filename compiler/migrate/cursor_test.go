@@ -24,6 +24,7 @@ func TestCursorTokensStay(t *testing.T) {
 		{cli: `{"permissions": {"allow": ["WebFetch(*.x.com)", "WebFetch(y.org)"], "deny": []}}`},
 		{cli: `{"permissions": {"allow": ["WebFetch(*)"], "deny": ["WebFetch(evil.com)"]}}`},
 		{cli: `{"permissions": {"allow": ["Mcp(gh:*)", "Mcp(docs:read)"], "deny": ["Mcp(gh:delete)"]}}`},
+		{cli: `{"permissions": {"allow": ["Mcp(gh:*)", "Mcp(Docs:read)"], "deny": []}}`},
 		{cli: `{"permissions": {"allow": ["Shell(ls)", "Shell(npm run lint:*)", "Bash(sh)", "Read(**)"], "deny": []}}`},
 		{cli: `{"permissions": {"allow": ["Shell(*)"], "deny": ["Shell(rm)", "Read(/etc/**)", "Read(~/**)"]}}`,
 			".claude/settings.json": `{"permissions": {"deny": ["Bash(rm *)"]}}`},

@@ -285,11 +285,11 @@ func (im *importer) original(d document, role *ir.Role, surface string) {
 // finish makes a project of what was collected.
 func (im *importer) finish() {
 	p := &ir.Project{Version: ir.Version}
-	for _, s := range im.servers {
-		p.Servers = append(p.Servers, *s)
-	}
 	if r := im.roles[cliRole]; r != nil {
 		im.addTokens(r)
+	}
+	for _, s := range im.servers {
+		p.Servers = append(p.Servers, *s)
 	}
 	for _, r := range im.roles {
 		heldBack(r.Can.Command)
