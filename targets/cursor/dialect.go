@@ -24,8 +24,8 @@ func (cursor) TranslateRule(
 	text string, _ ir.Decision, _ contract.Inventory,
 ) ([]contract.NeutralRule, bool, error) {
 	if _, ok := format.ParseToken(text, diag.Pos{}); !ok {
-		return nil, false, errors.New("Cursor reads no such token: want Shell(…), Read(…), Write(…), WebFetch(…) " +
-			"or Mcp(SERVER:TOOL)")
+		return nil, false, errors.New("no token that Cursor reads: want Shell(…), Read(…), Write(…), " +
+			"WebFetch(…) or Mcp(SERVER:TOOL)")
 	}
 	return nil, false, nil
 }
