@@ -122,3 +122,20 @@ type Knowing interface {
 	// "git log".
 	KnownPrograms() []string
 }
+
+// Tooled is a Decider of an agent whose files name tools too, some of which no action stands for: a
+// search of the web, and one of several tools that edit.
+type Tooled interface {
+	Decider
+	// OwnTools lists these tools, in order.
+	OwnTools() []OwnTool
+	// DecideTool returns what the agent does with a call of such a tool that no rule about its
+	// input concerns.
+	DecideTool(ir.SubjectRef, string) Verdict
+}
+
+// OwnTool is a tool by its agent's own name.
+type OwnTool struct {
+	Name  string
+	Group ir.Group // that it belongs to; ir.Unknown for none
+}

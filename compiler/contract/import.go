@@ -63,6 +63,8 @@ type Source struct {
 	// Ours reads files with a hook of modec's too, as if it were not there: to compare what such a
 	// file says with what modec wrote into it.
 	Ours bool
+	// Own are the rules of the target's own grammar that the source of such files keeps as they are.
+	Own []string
 }
 
 // Imported is what an importer understood.

@@ -77,13 +77,14 @@ func (r *Reach) Server(name string) Most { return r.servers[name] }
 // Tool returns the most that any subject may do with a tool.
 func (r *Reach) Tool(server, tool string) Most { return r.tools[[2]string{server, tool}] }
 
-// Usable reports whether a subject may use any tool of a server.
+// Usable reports whether a subject may use any tool of a server, one included that an open inventory does
+// not list.
 func Usable(s *policy.Subject, sv *ir.Server) bool {
 	usable := func(tool string) bool {
 		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision > ir.Deny
 	}
-	if len(sv.Tools) == 0 {
-		return usable(UnknownTool)
+	if !s.ListsTools(sv) && usable(UnknownTool) {
+		return true
 	}
 	return slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return usable(t.Name) })
 }

@@ -343,6 +343,9 @@ type NativeRule struct {
 	Text     string   `json:"text"`
 	Pos      diag.Pos `json:"pos"`
 	From     string   `json:"from,omitempty"`
+	// Own is set for a rule in extra, which stays as it is written although the neutral vocabulary
+	// could say it for every agent.
+	Own bool `json:"own,omitempty"`
 }
 
 // Can is what a subject may do. A nil table is a group that is not mentioned,

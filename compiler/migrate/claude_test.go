@@ -168,17 +168,17 @@ func TestClaudeSessions(t *testing.T) {
 			map[policy.Action]ir.Decision{{Group: ir.MCP, Server: "u", Arg: "t"}: ir.Ask, {Group: ir.MCP, Server: "s", Arg: "t"}: ir.Deny}},
 		{"braces in a deny", map[string]string{settings: `{"permissions": {"deny": ["Edit(src/{a,b}.ts)"], "defaultMode": "acceptEdits"}}`}, "",
 			nil, ir.SubjectRef{Role: "claude"},
-			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/{a,b}.ts"}: ir.Ask, {Group: edit, Arg: "a"}: ir.Allow}},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/{a,b}.ts"}: ir.Deny, {Group: edit, Arg: "a"}: ir.Allow}},
 		{"and for a subagent, which keeps no rules", map[string]string{settings: `{"permissions": {"deny": ["Edit(src/{a,b}.ts)"], "defaultMode": "acceptEdits"}}`, agents: "---\nname: x\ndescription: d\n---\np\n"}, "",
 			nil, ir.SubjectRef{Mode: "x"},
 			map[policy.Action]ir.Decision{{Group: edit, Arg: "src/{a,b}.ts"}: ir.Deny, {Group: edit, Arg: "a"}: ir.Allow}},
 		{"a bare Write", map[string]string{settings: `{"permissions": {"deny": ["Write"], "defaultMode": "acceptEdits"}}`}, "",
 			nil, ir.SubjectRef{Role: "claude"},
-			map[policy.Action]ir.Decision{{Group: edit, Arg: "a"}: ir.Ask}},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "a"}: ir.Allow}},
 		{"everything in bypassPermissions", map[string]string{settings: `{"permissions": {"deny": ["Agent(x)", "WebSearch", "Bash(@x)", "CronCreate", "Read(//etc/**)", "Edit(src/**)"], "defaultMode": "bypassPermissions"}}`}, "",
 			nil, ir.SubjectRef{Role: "claude"},
-			map[policy.Action]ir.Decision{{Group: ir.Modes, Arg: "x"}: ir.Ask, {Group: ir.Web, Arg: "a.org"}: ir.Ask, {Group: command, Arg: "@x"}: ir.Ask, {Group: ir.Unknown, Arg: "CronCreate"}: ir.Ask,
-				{Group: command, Arg: "cat /etc/passwd"}: ir.Ask, {Group: command, Arg: "rm src/a"}: ir.Ask, {Group: command, Arg: "make"}: ir.Allow}},
+			map[policy.Action]ir.Decision{{Group: ir.Modes, Arg: "x"}: ir.Deny, {Group: ir.Web, Arg: "a.org"}: ir.Allow, {Group: command, Arg: "@x"}: ir.Deny, {Group: ir.Unknown, Arg: "CronCreate"}: ir.Deny,
+				{Group: command, Arg: "cat /etc/passwd"}: ir.Deny, {Group: command, Arg: "rm src/a"}: ir.Deny, {Group: command, Arg: "make"}: ir.Allow}},
 		{"a deny of everything", map[string]string{settings: `{"permissions": {"deny": ["*"], "allow": ["Bash(ls *)"], "defaultMode": "bypassPermissions"}}`}, "",
 			nil, ir.SubjectRef{Role: "claude"},
 			map[policy.Action]ir.Decision{{Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "ls x"}: ir.Deny, {Group: ir.MCP, Server: "s", Arg: "t"}: ir.Deny, {Group: ir.Unknown, Arg: "X"}: ir.Deny}},
@@ -188,7 +188,7 @@ func TestClaudeSessions(t *testing.T) {
 		{"a path from the user's folder, kept as it was meant", map[string]string{
 			settings: `{"permissions": {"deny": ["Read(/**)"]}}`, local: `{"permissions": {"allow": ["Bash(make *)"]}}`}, `{"permissions": {"allow": ["Edit(/x/**)", "Bash(make *)"]}}`,
 			nil, ir.SubjectRef{Role: "claude"},
-			map[policy.Action]ir.Decision{{Group: edit, Arg: "x/a"}: ir.Deny, {Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "make x"}: ir.Deny}},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "x/a"}: ir.Ask, {Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "make x"}: ir.Deny}},
 		{"questions of the settings in a subagent that asks none", map[string]string{settings: `{"permissions": {"ask": ["Bash(git push *)"], "allow": ["Bash(git *)", "Bash(cat *)"]}}`, agents: "---\nname: x\ndescription: d\npermissionMode: dontAsk\n---\np\n"}, "",
 			nil, ir.SubjectRef{Mode: "x"},
 			map[policy.Action]ir.Decision{{Group: command, Arg: "git push x"}: ir.Deny, {Group: command, Arg: "git log"}: ir.Allow, {Group: command, Arg: "cat ../x"}: ir.Deny}},
@@ -217,10 +217,11 @@ func TestClaudeSessions(t *testing.T) {
 		}
 		for a, want := range c.want {
 			got := s.Decide(a)
+			only := slices.ContainsFunc(res.Project.Roles, func(r ir.Role) bool { return r.Targets != nil })
 			switch {
-			case got.Decision == ir.Agent && c.ref.Mode == "":
+			case got.Decision == ir.Agent && c.ref.Mode == "" && !only:
 				got.Decision = claude.New().(contract.Judged).Alone(res.Project)[0].Decide(c.ref, a).Decision
-			case got.Decision == ir.Agent: // the session decides, with the rest of what is built
+			case got.Decision == ir.Agent || only: // the session decides, with the rest of what is built
 				files, _ := claude.New().(contract.Judged).Open(res.Compiled.FS(), res.Compiled.Input(claude.New()).Options)
 				got.Decision = files[0].Decide(c.ref, a).Decision
 			}
@@ -344,6 +345,99 @@ func TestClaudeSubagentRunsCode(t *testing.T) {
 			return n.What == key && n.Kind == contract.Kept && strings.Contains(n.Why, "program")
 		}) {
 			t.Errorf("no note says that %s runs a program: %v", key, res.Report.Notes)
+		}
+	}
+}
+
+// TestClaudeRulesStay: the rules of a file stay as they are written where the source would say more
+// by them, or nothing, and no other rule comes to them.
+func TestClaudeRulesStay(t *testing.T) {
+	const file = ".claude/settings.json"
+	lists := func(text []byte) map[ir.Decision][]string {
+		s, err := format.ReadSettings(file, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := map[ir.Decision][]string{}
+		for _, item := range s.Rules {
+			rule, _ := item.Str()
+			rules[item.List] = append(rules[item.List], rule)
+		}
+		for _, l := range rules {
+			slices.Sort(l)
+		}
+		return rules
+	}
+	for _, settings := range []string{
+		`{"permissions": {"allow": ["WebSearch"], "deny": ["WebFetch(domain:x.com)"]}}`,
+		`{"permissions": {"allow": ["WebFetch(domain:a.com)"], "deny": ["WebSearch"]}}`,
+		`{"permissions": {"allow": ["WebSearch"], "deny": ["WebFetch"]}}`,
+		`{"permissions": {"deny": ["Edit"]}}`,
+		`{"permissions": {"deny": ["Write", "NotebookEdit", "Read", "Agent", "Monitor"]}}`,
+		`{"permissions": {"ask": ["Edit", "Task", "WebFetch"]}}`,
+		`{"permissions": {"allow": ["Read(src/**)", "Grep", "Glob", "Read(//usr/local/**)", "Task(x)", "Agent", "MultiEdit"]}}`,
+		`{"permissions": {"allow": ["Bash", "Bash(git log:*)"], "ask": ["Bash(npm publish:*)"], "deny": ["Bash(rm:*)", "Read(.env)"]}}`,
+		`{"permissions": {"allow": ["Bash(git log:*)"], "deny": ["Bash(git log \"x\")", "Bash(git log > x)"]}}`,
+		`{"permissions": {"deny": ["Read(.env)", "Edit(src/{a,b}.ts)"]}}`,
+		`{"permissions": {"allow": ["WebFetch(domain:*)", "WebFetch(domain:a.com)"], "deny": ["WebFetch(domain:x.com)"]}}`,
+		`{"permissions": {"deny": ["WebFetch(domain:*)"]}}`,
+		`{"permissions": {"allow": ["Bash(FOO=bar make)", "Bash(A=1 make test:*)", "Bash(make)"]}}`,
+		`{"permissions": {"allow": ["mcp__gh"], "deny": ["mcp__gh__delete"]}}`,
+		`{"permissions": {"allow": ["mcp__gh"], "ask": ["mcp__gh__delete"]}}`,
+	} {
+		res, diags := run(t, map[string]string{
+			file: settings, ".mcp.json": `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`}, nil)
+		if res == nil {
+			t.Errorf("%s: %v", settings, diags)
+			continue
+		}
+		artifacts, diags := claude.New().Emit(res.Compiled.Input(claude.New()))
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		built := map[ir.Decision][]string{}
+		for _, f := range artifacts {
+			if f.Path == file {
+				built = lists(f.Data)
+			}
+		}
+		if diff := cmp.Diff(lists([]byte(settings)), built); diff != "" {
+			t.Errorf("%s (-was +built)\n%s", settings, diff)
+		}
+		if len(res.Report.Narrower) > 0 {
+			t.Errorf("%s: got %v, want nothing narrower", settings, res.Report.Narrower)
+		}
+	}
+}
+
+// TestClaudeAcceptedEdits: a rule stays that the mode makes needless.
+func TestClaudeAcceptedEdits(t *testing.T) {
+	res, diags := run(t, map[string]string{".claude/settings.json": `{"permissions": {"allow": ["Edit(src/**)"], "defaultMode": "acceptEdits"}}`}, nil)
+	if res == nil {
+		t.Fatal(diags)
+	}
+	if built := string(res.Compiled.FS()[".claude/settings.json"]); !strings.Contains(built, `"Edit(src/**)"`) {
+		t.Errorf("the rule is not in\n%s", built)
+	}
+}
+
+// TestClaudeLostTools: a tool that no action of a group stands for is compared, and so is what becomes
+// denied in place of asked about.
+func TestClaudeLostTools(t *testing.T) {
+	for settings, want := range map[string]migrate.Narrowing{
+		`{"permissions": {"deny": ["mcp__*"]}}`: {
+			Group: ir.MCP, Was: ir.Allow, Is: ir.Deny, Example: "ReadMcpResourceTool"},
+		`{"permissions": {"deny": ["Read(.env)"], "allow": ["Edit(src/**)"]}}`: {
+			Group: ir.Command, Was: ir.Ask, Is: ir.Deny, Example: "ls >> .env"},
+	} {
+		res, diags := run(t, map[string]string{".claude/settings.json": settings}, nil)
+		if res == nil {
+			t.Fatal(diags)
+		}
+		if !slices.ContainsFunc(res.Report.Narrower, func(n migrate.Narrowing) bool {
+			return n.Group == want.Group && n.Was == want.Was && n.Is == want.Is && n.Example == want.Example && n.Guard == ""
+		}) {
+			t.Errorf("%s: got %+v, want %+v among them", settings, res.Report.Narrower, want)
 		}
 	}
 }

@@ -425,6 +425,12 @@ func (d *differ) native(name string, at []string, a, b []ir.NativeRule) {
 		}
 		return ""
 	}
+	list := func(r ir.NativeRule) []string {
+		if r.Own {
+			return append(slices.Clip(at), "extra", r.Target, field(r))
+		}
+		return append(slices.Clip(at), field(r))
+	}
 	same := func(x ir.NativeRule) func(ir.NativeRule) bool {
 		return func(y ir.NativeRule) bool {
 			return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
@@ -433,14 +439,14 @@ func (d *differ) native(name string, at []string, a, b []ir.NativeRule) {
 	for _, r := range b {
 		if !slices.ContainsFunc(a, same(r)) {
 			d.change(r.Pos, fmt.Sprintf("%s: %s %s is added", name, r.Decision, r.Text), func(p *patcher) error {
-				return p.add(append(slices.Clip(at), field(r)), text(r.Text))
+				return p.add(list(r), text(r.Text))
 			})
 		}
 	}
 	for _, r := range a {
 		if !slices.ContainsFunc(b, same(r)) {
 			d.change(diag.Pos{File: r.Pos.File}, fmt.Sprintf("%s: %s %s is taken out", name, r.Decision, r.Text),
-				func(p *patcher) error { return p.drop(append(slices.Clip(at), field(r)), text(r.Text)) })
+				func(p *patcher) error { return p.drop(list(r), text(r.Text)) })
 		}
 	}
 }

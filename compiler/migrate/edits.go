@@ -193,7 +193,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		}
 		read := func(root fs.FS, ignored func(context.Context, []string) []string) *imports {
 			in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
-				Local: e.req.Local, Approved: e.req.Approved, ours: true}, deniedPaths(targets))
+				Local: e.req.Local, Approved: e.req.Approved, ours: true, own: ownRules(res, t)}, deniedPaths(targets))
 			diags = append(diags, list...)
 			dropGuards(in.project, deniedPaths(targets))
 			e.rename(in, t, res)
@@ -224,6 +224,18 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		once[i].files = append(once[i].files, c.Pos.File)
 	}
 	return once, diags
+}
+
+// ownRules returns the rules of a target's own grammar that stay as they are in a project.
+func ownRules(res *compiler.Result, t contract.Target) (texts []string) {
+	for i := range res.Project.Roles {
+		for _, n := range res.Project.Roles[i].Native {
+			if n.Own && n.Target == t.Name() {
+				texts = append(texts, n.Text)
+			}
+		}
+	}
+	return texts
 }
 
 // own returns the changes without what only follows from others: a subject with a file of its own has

@@ -57,7 +57,8 @@ type Request struct {
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 
-	ours bool // contract.Source.Ours
+	ours bool     // contract.Source.Ours
+	own  []string // contract.Source.Own
 }
 
 // Result is a migrated project.
@@ -258,7 +259,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
 	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
-		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours,
+		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours, Own: req.own,
 	}
 	var diags diag.List
 	formats := Formats(req.Targets)

@@ -40,7 +40,7 @@ type narrowings struct {
 func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
 	n := Narrowing{
 		File: p.original.File, Target: p.Target, Group: a.Group,
-		Built: t == &p.Built, Guard: p.guard(a),
+		Built: t == &p.Built, Guard: p.guard(a, is),
 		Was: a.said, Is: is.Decision, Rule: secret.Text(is.Rule), At: is.At,
 	}
 	if n.Guard != "" {
@@ -55,8 +55,24 @@ func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
 }
 
 // guard returns the guarded path that a path is or lies below, "" for none: some agents' rules hold all of
-// it. A mode is held by the guards of the session in which it runs too.
-func (p *prover) guard(a attempt) string {
+// it. A mode is held by the guards of the session in which it runs too, and so is a path about which that
+// asks anyway: where a guard holds what a role allows, its rule denies this as well. A command is held by
+// the rule of an edit.
+func (p *prover) guard(a attempt, is contract.Answer) string {
+	if a.Group == ir.Command {
+		return p.guards[is.Rule]
+	}
+	guard := p.guardOf(a, is)
+	if guard != "" && is.Rule != "" {
+		if p.guards == nil {
+			p.guards = map[string]string{}
+		}
+		p.guards[is.Rule] = guard
+	}
+	return guard
+}
+
+func (p *prover) guardOf(a attempt, is contract.Answer) string {
 	if a.Group != ir.Edit || a.guard != "" {
 		return a.guard
 	}
@@ -69,6 +85,14 @@ func (p *prover) guard(a attempt) string {
 			if guard := s.Decide(policy.Action{Group: ir.Edit, Arg: at}).Guard; guard != "" {
 				return guard
 			}
+		}
+	}
+	if a.said != ir.Ask || is.Decision != ir.Deny {
+		return ""
+	}
+	for at := a.Arg; at != "." && at != "/"; at = path.Dir(at) {
+		if d, guard := p.policy.Guard(at); d == ir.Deny {
+			return guard
 		}
 	}
 	return ""
@@ -86,7 +110,7 @@ func (all *narrowings) add(n Narrowing, a attempt) {
 		all.byRule[key] = known
 	}
 	example := secret.Text(a.Arg)
-	if a.Group == ir.MCP {
+	if a.Server != "" {
 		example = a.Server + ":" + example
 	}
 	if known.Count == 0 || len(example) < len(known.Example) {

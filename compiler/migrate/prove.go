@@ -164,9 +164,10 @@ type prover struct {
 	is       contract.Decider // nil where there are no artifacts for the surface
 	alone    contract.Decider // the agent by itself; nil where there is none
 	seed     uint64
-	found    []difference // every decision that is wider
-	narrower *narrowings  // of all originals
-	diags    diag.List    // some of them
+	found    []difference      // every decision that is wider
+	narrower *narrowings       // of all originals
+	guards   map[string]string // by a rule of the artifacts: the guarded path of which it is
+	diags    diag.List         // some of them
 }
 
 // subject compares every action that the subject may try.
@@ -216,6 +217,29 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		if built != nil {
 			p.compare(a, *built, &p.Built, nil)
 		}
+	}
+	p.tools(ref)
+}
+
+// tools looks for the agent's own tools that are lost. No action stands for them, and the source
+// distinguishes none of a group.
+func (p *prover) tools(ref ir.SubjectRef) {
+	was, ok := p.was.(contract.Tooled)
+	is, builds := p.is.(contract.Tooled)
+	if !ok || !builds {
+		return
+	}
+	for _, tool := range was.OwnTools() {
+		before, now := was.DecideTool(ref, tool.Name), is.DecideTool(ref, tool.Name)
+		if now.Decision >= before.Decision {
+			p.Built.Compared++
+			p.Built.Equal++
+			continue
+		}
+		p.compare(attempt{
+			ref: ref, Action: policy.Action{Group: tool.Group, Arg: tool.Name}, said: before.Decision, was: before,
+			past: past(now),
+		}, now.Answer, &p.Built, nil)
 	}
 }
 
@@ -273,7 +297,8 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 	if t == &p.Built && a.Group != ir.Command {
 		was = a.said // both are files of one agent, which has its gaps with either
 	}
-	if governed&contract.Access != 0 {
+	refused := t == &p.Built && is.Governs&contract.Access != 0 && is.Decision == ir.Deny
+	if governed&contract.Access != 0 || refused && a.was.Governs != contract.Neither {
 		access = t.add(a.said > ir.Deny, was > ir.Deny, is.Decision > ir.Deny, a.past > ir.Deny)
 	}
 	if governed&contract.Approval != 0 {

@@ -11,14 +11,14 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// runsNothing reports whether a command line is blank, or one line that does not end, which
+// runsNothing reports whether a command line is blank or a comment, or one line that does not end, which
 // shells refuse whole. They run a here-document that does not end, and the lines before one.
 func runsNothing(line string) bool {
 	if line = strings.TrimSpace(line); line == "" || strings.ContainsRune(line, '\n') || strings.Contains(line, "<<") {
 		return line == ""
 	}
-	_, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	return syntax.IsIncomplete(err)
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	return syntax.IsIncomplete(err) || err == nil && len(f.Stmts) == 0
 }
 
 // parts returns what a command line does: each simple command, with words in place of its

@@ -479,9 +479,15 @@ func (g glob) meetsBelow(name string, counts func(alternative) bool) bool {
 // Guards returns what the guards alone decide about editing a path: allow where none is about
 // it. Guards that do not compile fail every subject, and decide nothing here.
 func (e *Engine) Guards(raw string) ir.Decision {
+	d, _ := e.Guard(raw)
+	return d
+}
+
+// Guard does the same, and returns the guarded path, "" for none.
+func (e *Engine) Guard(raw string) (lowest ir.Decision, name string) {
 	guards, err := e.guards()
 	if err != nil {
-		return ir.Allow
+		return ir.Allow, ""
 	}
 	p := e.paths.Get().(*filePath)
 	defer e.paths.Put(p)
@@ -489,12 +495,12 @@ func (e *Engine) Guards(raw string) ir.Decision {
 	if strings.ContainsRune(raw, '\\') {
 		readings = append(readings, windows)
 	}
-	lowest := ir.Allow
+	lowest = ir.Allow
 	for _, on := range readings {
 		p.read(raw, on)
-		if r := guards.held(p); r != nil {
-			lowest = min(lowest, r.Decision)
+		if r := guards.held(p); r != nil && r.Decision < lowest {
+			lowest, name = r.Decision, r.Guard
 		}
 	}
-	return lowest
+	return lowest, name
 }

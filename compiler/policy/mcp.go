@@ -357,12 +357,15 @@ func (s *Subject) decideTool(name string, sv *ir.Server, kind MCPKind, tool stri
 	return second.result
 }
 
+// ListsTools reports whether the inventory has all tools of a server.
+func (s *Subject) ListsTools(sv *ir.Server) bool { return s.engine.project.ListsTools(sv) }
+
 // UnlistedToolRules returns the rules that may decide about tools of a server that the inventory does
 // not list, but for those that hold for every tool: by names or patterns of names. An allow that
 // something else may take back is not among them, but a deny or an ask of these rules comes first.
 func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 	sv := s.engine.project.Server(server)
-	if sv != nil && s.engine.project.ListsTools(sv) {
+	if sv != nil && s.ListsTools(sv) {
 		return nil
 	}
 	for _, side := range s.stating(ir.MCP) {

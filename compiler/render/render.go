@@ -216,21 +216,36 @@ func (w *writer) role(r *ir.Role) *tree {
 	}
 	w.textMap(t, "env", r.Env)
 	w.permissions(t, &r.Can)
-	w.native(t, r.Native)
-	w.extra(t, r.Extra)
+	w.native(t, r.Native, false)
+	x := w.extras(r.Extra)
+	for _, d := range w.dialects {
+		own := x.get(d.Name())
+		if own == nil {
+			if own = (&tree{}); slices.ContainsFunc(r.Native, func(n ir.NativeRule) bool {
+				return n.Own && n.Target == d.Name()
+			}) {
+				x.set(d.Name(), own)
+			}
+		}
+		w.native(own, r.Native, true)
+	}
+	if len(x.fields) > 0 {
+		t.set("extra", x)
+	}
 	w.place(t, r.Place)
 	return t
 }
 
-// native writes the rules in the agents' own grammars, list by list.
-func (w *writer) native(t *tree, all []ir.NativeRule) {
+// native writes the rules in the agents' own grammars, list by list: those that the neutral vocabulary
+// cannot say, or those that stay as they are.
+func (w *writer) native(t *tree, all []ir.NativeRule, own bool) {
 	for _, d := range w.dialects {
 		lists := d.RuleLists()
 		slices.SortFunc(lists, func(a, b contract.RuleList) int { return cmp.Compare(a.Field, b.Field) })
 		for _, l := range lists {
 			rules := list()
 			for _, n := range all {
-				if n.Target == d.Name() && n.Decision == l.Decision {
+				if n.Target == d.Name() && n.Decision == l.Decision && n.Own == own {
 					rules.list = append(rules.list, w.noted(text(n.Text), n.Pos))
 				}
 			}
@@ -290,15 +305,19 @@ func (w *writer) restrictions(m *ir.MCPRestrictions) *tree {
 }
 
 func (w *writer) extra(t *tree, extra map[string]ir.Extra) {
+	if x := w.extras(extra); len(x.fields) > 0 {
+		t.set("extra", x)
+	}
+}
+
+func (w *writer) extras(extra map[string]ir.Extra) *tree {
 	x := &tree{}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if fields := extra[name].Fields; len(fields) > 0 {
 			x.set(name, w.any(fields))
 		}
 	}
-	if len(x.fields) > 0 {
-		t.set("extra", x)
-	}
+	return x
 }
 
 // any writes a value of JSON.

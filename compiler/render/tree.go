@@ -43,6 +43,16 @@ func (t *tree) set(key string, v *tree) {
 	t.fields = append(t.fields, v)
 }
 
+// get returns a field, nil for one that is not there.
+func (t *tree) get(key string) *tree {
+	for _, f := range t.fields {
+		if f.key == key {
+			return f
+		}
+	}
+	return nil
+}
+
 // setText adds a text field unless the text is empty.
 func (t *tree) setText(key, s string) {
 	if s != "" {

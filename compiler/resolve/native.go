@@ -28,8 +28,43 @@ func (r *resolver) nativeRules(s *subject) {
 			for i, n := range elems(s.node.Get(l.Field)) {
 				r.nativeRule(s, dialect, l.Decision, n, diag.Join(s.path, diag.Index(l.Field, i)))
 			}
+			own := diag.Join(diag.Join(s.path, "extra"), dialect.Name())
+			for i, n := range elems(s.node.Get("extra").Get(dialect.Name()).Get(l.Field)) {
+				r.ownRule(s, dialect, l.Decision, n, diag.Join(own, diag.Index(l.Field, i)))
+			}
 		}
 	}
+}
+
+// ownRule reads a rule that stays one for its agent alone, whatever the neutral vocabulary can say.
+func (r *resolver) ownRule(s *subject, dialect contract.Dialect, d ir.Decision, n *source.Node, at string) {
+	_, _, err := dialect.TranslateRule(n.Text, d, inventory{r, n.Pos, at, dialect.Name()})
+	if err != nil {
+		r.diags.Errorf(dialect.BadRule(), n.Pos, "got %q: %v", diag.Short(n.Text), err).Path(at)
+		return
+	}
+	s.native = append(s.native, ir.NativeRule{
+		Target: dialect.Name(), Decision: d, Text: n.Text, Pos: n.Pos, Own: true})
+}
+
+// withoutRules returns what a role says for one target alone, without the rules in its grammar.
+func (r *resolver) withoutRules(extra map[string]ir.Extra) map[string]ir.Extra {
+	for _, dialect := range r.settings.Dialects {
+		x, ok := extra[dialect.Name()]
+		if !ok {
+			continue
+		}
+		for _, l := range dialect.RuleLists() {
+			delete(x.Fields, l.Field)
+		}
+		if len(x.Fields) == 0 {
+			delete(extra, dialect.Name())
+		}
+	}
+	if len(extra) == 0 {
+		return nil
+	}
+	return extra
 }
 
 func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decision, n *source.Node, at string) {

@@ -141,7 +141,7 @@ func (r *resolver) role(s *subject) ir.Role {
 		Written:     s.written,
 		Description: text(r.inherited(s, "description")),
 		Env:         textMap(r.inherited(s, "env")),
-		Extra:       decodeExtra(r.inherited(s, "extra")),
+		Extra:       r.withoutRules(decodeExtra(r.inherited(s, "extra"))),
 		Place:       r.place(s.node, s.path),
 	}
 	if mode != nil {

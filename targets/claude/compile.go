@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
+	"modec.dev/modec/targets/claude/hook"
 )
 
 // rules are the three lists of a settings file.
@@ -78,7 +79,13 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 		}
 	}
 	for _, x := range r.Native {
-		if g := besideCan(x); g != "" && x.Target == New().Name() && c.leaves(g) && !e.limitedInModes(r, g) {
+		g, outside := besideCan(x)
+		if g == "" || x.Target != New().Name() || !c.leaves(g, outside) || e.limitedInModes(r, g) {
+			continue
+		}
+		if outside {
+			c.beyond = append(c.beyond, g)
+		} else {
 			c.native = append(c.native, g)
 		}
 	}
@@ -160,13 +167,15 @@ type compiler struct {
 	noOthers bool
 	out      rules
 	own      format.AgentExtras // of a mode
-	native   []ir.Group         // of which rules for Claude Code alone allow something outside the project too
+	native   []ir.Group         // of which rules for Claude Code alone may allow something in the project
+	beyond   []ir.Group         // of which they may outside the project too
 	bare     []ir.Group         // of which the source allows every path, and so do its modes
 }
 
 // ownRule adds a rule in Claude Code's own grammar.
 func (c *compiler) ownRule(x ir.NativeRule) {
-	if g := besideCan(x); g != "" && !slices.Contains(c.native, g) {
+	g, outside := besideCan(x)
+	if may := slices.Contains(c.beyond, g) || !outside && slices.Contains(c.native, g); g != "" && !may {
 		c.e.loss(c.name, x.Pos, g, codeTool,
 			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
 			Hintf("say it in can.%s", g)
@@ -203,13 +212,14 @@ func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
 	})
 }
 
-// leaves reports whether a group leaves what it does not list to Claude Code, paths outside the project too,
-// and rules say what it denies and asks about.
-func (c *compiler) leaves(g ir.Group) bool {
+// leaves reports whether a group leaves what it does not list to Claude Code, paths outside the project too
+// where these count, and rules say what it denies and asks about.
+func (c *compiler) leaves(g ir.Group, outside bool) bool {
 	holds := func(r ir.Rule) bool {
-		return r.Decision < ir.Allow && (r.Pattern.Kind != ir.Plain || beyond(r.Pattern.Text))
+		return r.Decision < ir.Allow && (r.Pattern.Kind != ir.Plain || outside && beyond(r.Pattern.Text))
 	}
-	return c.releases(g) && !slices.ContainsFunc(c.s.Rules(g), holds)
+	return c.s.Default(g).Decision == ir.Agent && (!outside || c.releases(g)) &&
+		!slices.ContainsFunc(c.s.Rules(g), holds)
 }
 
 // releases reports whether what no list of a group names is Claude Code's, outside the project too.
@@ -218,20 +228,23 @@ func (c *compiler) releases(g ir.Group) bool {
 }
 
 // besideCan returns the group about which a rule that only Claude Code understands would allow
-// something that the source decides in another way, "" for none: a tool whatever its input is,
-// and paths outside the project.
-func besideCan(x ir.NativeRule) ir.Group {
+// something that the source decides in another way, "" for none: a tool whatever its input is, and
+// paths. It reports whether some of that is outside the project.
+func besideCan(x ir.NativeRule) (g ir.Group, outside bool) {
 	r, err := rule.Parse(x.Text)
 	if err != nil || x.Decision != ir.Allow {
-		return ""
+		return "", false
 	}
 	switch g := format.SharedGroup(r.Tool); {
 	case r.Tool == "WebFetch" && !r.HasSpec:
-		return ir.Web
-	case !r.HasSpec, g == ir.Read, g == ir.Edit:
-		return g
+		return ir.Web, true
+	case !r.HasSpec:
+		return g, true
+	case g == ir.Read, g == ir.Edit:
+		p, ok := r.Path(ir.Allow)
+		return g, !ok || p.From == rule.Home || p.From == rule.System
 	}
-	return ""
+	return "", false
 }
 
 // asks reports whether the role asks about anything. That guards ask is not its doing.
@@ -489,7 +502,7 @@ func (c *compiler) web() {
 	if c.s.Default(g).Decision == ir.Allow {
 		c.out.add(ir.Allow, "WebFetch")
 	}
-	search := c.s.Decide(policy.Action{Group: g, Arg: ""}).Decision
+	search := hook.Search(c.s).Decision
 	if search != ir.Ask || c.mode == format.AcceptEdits {
 		c.out.add(search, "WebSearch")
 	}
@@ -617,9 +630,16 @@ func (c *compiler) server(sv *ir.Server) {
 		return
 	}
 	asks = c.approves() || asks && (unknown == ir.Agent || unknown == ir.Allow)
+	whole := unknown == ir.Allow && !c.e.in.Project.ListsTools(sv)
+	if whole { // what is denied or asked about has rules of its own, which win
+		asks = true
+		c.out.add(ir.Allow, name)
+	}
 	asks = c.unlistedTools(sv, name, asks)
 	for _, t := range sv.Tools {
-		if d := c.tool(sv, t.Name); d != ir.Ask || asks {
+		if d := c.tool(sv, t.Name); d == ir.Allow && whole {
+			continue
+		} else if d != ir.Ask || asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))
 		}
 	}

@@ -219,7 +219,7 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 		p.out.add(r.Decision, p.tool+"("+strings.TrimSuffix(glob, "/")+")")
 	}
 	pattern, rooted := held(glob)
-	everywhere := p.approves() || p.opensAll(p.group) || slices.Contains(p.native, p.group)
+	everywhere := p.approves() || p.opensAll(p.group) || slices.Contains(p.beyond, p.group)
 	if everywhere && (!rooted || strings.HasPrefix(pattern, "**/")) {
 		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
 	}

@@ -16,7 +16,7 @@ func TestImportIsOpened(t *testing.T) {
 		".claude/settings.json":  []byte(`{"permissions": {"allow": ["Bash(make *)"], "deny": ["Read(.env)"]}}`),
 		".claude/agents/docs.md": []byte("---\nname: docs\ndescription: d\ntools: Read\n---\nYou write.\n"),
 	}
-	home := memfs.FS{".claude/settings.json": []byte(`{"permissions": {"deny": ["WebFetch"]}}`)}
+	home := memfs.FS{".claude/settings.json": []byte(`{"permissions": {"deny": ["WebFetch(domain:example.com)"]}}`)}
 	for name, c := range map[string]struct {
 		src       contract.Source
 		originals int

@@ -12,6 +12,7 @@ var codesText string
 // The codes that the emitter reports. codes.md documents every code of the target.
 const (
 	codeApproval       diag.Code = "cursor-approval"
+	codeBadToken       diag.Code = "bad-cursor-token"
 	codeAsk            diag.Code = "cursor-ask"
 	codeCLIOnly        diag.Code = "cursor-cli-only"
 	codeDeny           diag.Code = "cursor-deny"

@@ -794,3 +794,37 @@ func TestHooksFileWithoutComments(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnTokens: a role's tokens for Cursor alone are written as they are, but for an allow in a group of
+// which the source says more than tokens do.
+func TestOwnTokens(t *testing.T) {
+	own := func(d ir.Decision, text string) ir.NativeRule {
+		return ir.NativeRule{Target: "cursor", Decision: d, Text: text, Pos: at(9), Own: true}
+	}
+	native := []ir.NativeRule{own(ir.Allow, "Shell(git:*)"), own(ir.Deny, "Shell(git:push*)"),
+		{Target: "claude", Decision: ir.Allow, Text: "Bash(ls)", Pos: at(9)}}
+	for name, c := range map[string]struct {
+		command     *ir.Table
+		allow, deny []string
+		codes       []string
+	}{
+		"alone": {nil, []string{"git:*"}, []string{"git:push*"}, nil},
+		"beside an allow": {&ir.Table{Rules: []ir.Rule{rule(ir.Allow, "npm test *", 1)}},
+			[]string{"npm test", "git:*"}, []string{"git:push*"}, nil},
+		"where it is asked": {table(ir.Ask), nil, []string{"git:push*"}, []string{"cursor-approval"}},
+		"beside an ask": {&ir.Table{Rules: []ir.Rule{rule(ir.Ask, "git tag *", 1)}},
+			nil, []string{"git:push*"}, []string{"cursor-approval"}},
+		"beside a deny that a hook holds": {&ir.Table{Rules: []ir.Rule{rule(ir.Deny, "git * x", 1)}},
+			nil, []string{"git:push*"}, []string{"cursor-approval", "cursor-hook-only"}},
+		"where all is denied": {table(ir.Deny),
+			nil, []string{"*", "git:push*"}, []string{"cursor-approval", "cursor-hook-only"}},
+	} {
+		p := &ir.Project{Roles: []ir.Role{{Name: "r", Pos: at(1), Can: ir.Can{Command: c.command}, Native: native}}}
+		tree, diags := emit(t, p, options{"subject": "role:r"})
+		allow, deny := cli(t, tree, "Shell")
+		got := slices.DeleteFunc(codes(diags), func(code string) bool { return code == "cursor-claude-rule" })
+		if !slices.Equal(allow, c.allow) || !slices.Equal(deny, c.deny) || !slices.Equal(got, c.codes) {
+			t.Errorf("%s: got %q, %q and %q, want %q, %q and %q", name, allow, deny, got, c.allow, c.deny, c.codes)
+		}
+	}
+}

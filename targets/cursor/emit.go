@@ -46,6 +46,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	if main.Mode != "" {
 		refs = append(refs, main)
 	}
+	holds := len(in.Project.Modes) > 0
 	for _, ref := range refs {
 		p, err := e.profile(ref)
 		if err != nil {
@@ -54,6 +55,13 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 		}
 		p.chosen = ref == main
 		e.emit(p)
+		holds = holds || len(p.unsaid)+len(e.onlyInCLI(p)) > 0 || e.hasOwn(p)
+	}
+	if main == (ir.SubjectRef{}) && e.in.Options.String("subject") == "" && holds {
+		e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
+			"got neither subject nor baseline: nothing holds Cursor in this repository").
+			Hint("set subject in [targets.cursor], or baseline").
+			Target("cursor")
 	}
 	if list := e.servers(); len(list) > 0 {
 		e.files = append(e.files, contract.File{Path: projectFile(format.ServersFile),
@@ -136,13 +144,7 @@ func (e *emitter) chosen() ir.SubjectRef {
 	switch {
 	case name == "" && e.in.Project.Baseline != "":
 		return ir.SubjectRef{Role: e.in.Project.Baseline}
-	case name == "" && len(e.in.Project.Roles)+len(e.in.Project.Modes) == 0:
-		return ir.SubjectRef{} // there is nobody to be held
 	case name == "":
-		e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
-			"got neither subject nor baseline: nothing holds Cursor in this repository").
-			Hint("set subject in [targets.cursor], or baseline").
-			Target("cursor")
 		return ir.SubjectRef{}
 	}
 	ref, err := e.in.Project.ParseSubject(name, "")
@@ -273,6 +275,9 @@ func (e *emitter) nativeRules(p *profile) {
 		return
 	}
 	for _, r := range e.in.Project.Role(p.ref.Role).Native {
+		if r.Target == New().Name() {
+			continue
+		}
 		e.diags.Warnf(codeNativeRule, r.Pos, "the rule %q is for %s alone: it is left out", r.Text, r.Target).
 			Hint("say it in can, where every target understands it").
 			Target("cursor").

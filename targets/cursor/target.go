@@ -23,6 +23,10 @@
 // the source asks about, with a message (cursor-ask); for a guard that asks it abstains,
 // and no token is written.
 //
+// A role may have tokens of cli.json for the CLI alone (extra.cursor). They are written as they are, and
+// no hook holds them in the IDE. One that allows something needs a group of which the source says
+// nothing that only a hook holds.
+//
 // Cursor has no permission modes: a written permissionMode decides what a role leaves unsaid.
 // What is left to Cursor even then is in no file. A subject that says nothing has none. An
 // entry for what Cursor asks about anyway is not written; an empty list of permissions.json

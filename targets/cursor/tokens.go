@@ -35,6 +35,8 @@ func (e *emitter) tokens(p *profile, c commands) contract.Object {
 	deny.add(format.Write, e.paths(p, ir.Edit))
 	allow.add(format.WebFetch, hosts)
 	deny.add(format.WebFetch, noHosts)
+	ownAllow, ownDeny := e.own(p)
+	allow, deny = append(allow, ownAllow...), append(deny, ownDeny...)
 	if len(allow)+len(deny) == 0 {
 		return nil
 	}

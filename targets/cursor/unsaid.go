@@ -125,7 +125,7 @@ func (e *emitter) unsaidTools(p *profile) {
 func (e *emitter) hooked(p *profile) bool {
 	switch e.in.Options.Switch("hooks") {
 	case contract.Always:
-		return !e.quiet(p)
+		return len(e.stated(p)) > 0
 	case contract.Never:
 		return false
 	}
@@ -182,7 +182,7 @@ func (e *emitter) refusedTools(p *profile) (out []unsaid) {
 }
 
 // quiet reports whether a subject says nothing.
-func (e *emitter) quiet(p *profile) bool { return len(e.stated(p)) == 0 }
+func (e *emitter) quiet(p *profile) bool { return len(e.stated(p)) == 0 && !e.hasOwn(p) }
 
 // stated returns the groups that a subject does not leave to Cursor as a whole. A server that
 // is off by default does not count.

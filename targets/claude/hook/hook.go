@@ -366,8 +366,17 @@ func fetchAction(q *question) opinion {
 	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: host})}
 }
 
-func searchWebAction(q *question) opinion {
-	return opinion{Result: q.subject.Decide(policy.Action{Group: ir.Web, Arg: ""})}
+func searchWebAction(q *question) opinion { return opinion{Result: Search(q.subject)} }
+
+// Search decides a search of the web, which names no host. In a group that is left to Claude Code the
+// hosts of a list are about fetching alone, as they are in its own rules.
+func Search(s *policy.Subject) policy.Result {
+	r := s.Default(ir.Web)
+	everything := func(r ir.Rule) bool { return r.Pattern.Everything() }
+	if r.Decision == ir.Agent && !slices.ContainsFunc(s.Rules(ir.Web), everything) {
+		return r
+	}
+	return s.Decide(policy.Action{Group: ir.Web, Arg: ""})
 }
 
 func slugAction(names ...string) func(*question) opinion {

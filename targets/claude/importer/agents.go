@@ -94,8 +94,8 @@ func (im *importer) mode(f agentFile, a agentOf, slug, about string) ir.Mode {
 		im.out.Comments[at] = a.Root.Comment
 	}
 	im.agentFields(&m, f, a)
-	if own := format.AgentMode(&m); own == format.Plan || own == format.DontAsk {
-		m.Targets = []string{"claude"} // no other agent holds back what the mode does
+	if own := format.AgentMode(&m); own == format.Plan || own == format.DontAsk || im.shared.alone {
+		m.Targets = []string{"claude"} // no other agent holds back what the mode or the session does
 	}
 	s := im.shared.state
 	s.lists = nil
@@ -447,10 +447,6 @@ func (im *importer) eachServer(t *ir.MCPTable, name string, at diag.Pos, of func
 // the subagent's own, since its list of tools limits them.
 func (im *importer) sharedInto(c *ir.Can, mode string) {
 	rules := importedRules{state: state{mode: mode}, neutral: slices.Clone(im.shared.neutral)}
-	for i := range rules.neutral {
-		n := &rules.neutral[i]
-		n.decision = min(n.decision, n.beside)
-	}
 	rules.inMode()
 	all := rules.neutral
 	rules.neutral = slices.DeleteFunc(slices.Clone(all), func(n neutralRule) bool { return n.Group == ir.MCP })

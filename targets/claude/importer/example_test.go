@@ -32,7 +32,7 @@ func ExampleImport() {
 }
 
 func ExampleArgs() {
-	args := []string{"claude", "--permission-mode", "plan", "--disallowedTools", "WebFetch", "-p"}
+	args := []string{"claude", "--permission-mode", "plan", "--disallowedTools", "WebFetch(domain:example.com)", "-p"}
 	got, diags := importer.Args(contract.Source{Root: memfs.FS{}}, "planner", args, diag.Pos{File: "command line"})
 	if diags.HasErrors() {
 		fmt.Println(diags)

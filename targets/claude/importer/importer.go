@@ -5,10 +5,10 @@
 // a mode.
 //
 // The package promises that an import never widens: what a rule may mean beyond the
-// neutral vocabulary is kept for Claude Code and asked about elsewhere. A note reports what
-// became of every rule. What Claude Code decides by itself stands in habits.go. The package
-// shares the format's parser with the model of the agent, and nothing else: an import is
-// compared with the model's decisions.
+// neutral vocabulary is kept for Claude Code, and the role that holds by it is for Claude Code
+// alone. A note reports what became of every rule. What Claude Code decides by itself stands in
+// habits.go. The package shares the format's parser with the model of the agent, and nothing else:
+// an import is compared with the model's decisions.
 package importer
 
 import (

@@ -111,6 +111,9 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 	role.PermissionMode, role.PermissionModePos = r.rules.mode, r.rules.modePos
 	r.rules.into(&role.Can, role, "")
 	role.Native = r.rules.kept
+	if r.rules.alone {
+		role.Targets = []string{"claude"}
+	}
 	unlisted := &ir.Default{Decision: ir.Agent, Pos: from.at}
 	if r.agent != "" && !r.asAgent(usually(r.rules.mode, from.at)) {
 		if from.flags != nil && from.flags.Agent != "" {

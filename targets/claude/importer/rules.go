@@ -1,8 +1,8 @@
 package importer
 
 import (
-	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +22,7 @@ type importedRules struct {
 	folder  string // that a path with one leading slash starts from; "" the project's
 	neutral []neutralRule
 	kept    []ir.NativeRule
+	alone   bool // a rule that is kept holds back what other agents may do
 	outside bool // a deny concerns files outside the project
 	// unknown is what is left of the tools that belong to no group, where a rule holds
 	// some of them back; nil where none does.
@@ -32,17 +33,14 @@ type neutralRule struct {
 	contract.NeutralRule
 	decision ir.Decision
 	pos      diag.Pos
-	// beside is the decision of the rule in whose place this one stands for other agents,
-	// where Claude Code keeps that rule. A subagent has no such rules.
-	beside ir.Decision
 }
 
 // everything is the pattern of a rule for all of a group.
 var everything = ir.Pattern{Kind: ir.All}
 
-// add adds a neutral rule that says what its own says.
+// add adds a neutral rule.
 func (rules *importedRules) add(n contract.NeutralRule, d ir.Decision, at diag.Pos) {
-	rules.neutral = append(rules.neutral, neutralRule{n, d, at, d})
+	rules.neutral = append(rules.neutral, neutralRule{n, d, at})
 }
 
 // whole adds a rule for all of a group. star is the pattern that says so in a list.
@@ -103,7 +101,9 @@ func (r *roleReader) rule(w written) {
 		r.became(contract.Refused, w, why)
 		return
 	}
-	if !parsed.HasSpec && r.bare(parsed, w) {
+	if parsed.Tool == "*" { // which no rule allows
+		rules.all(w.decision, w.at)
+		r.became(contract.Understood, w, "")
 		return
 	}
 	translate := dialect.Translate
@@ -111,8 +111,10 @@ func (r *roleReader) rule(w written) {
 		translate = dialect.TranslateAnywhere
 	}
 	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
-	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) {
-		r.keep(parsed, w)
+	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) ||
+		r.rules.stays(parsed, w.decision) || r.rules.means(neutral, w.decision) {
+		subagent := parsed.HasSpec && groupOf(parsed) == ir.Modes // which the source may have as a mode
+		r.keep(parsed, w, ok || subagent)
 		return
 	}
 	for _, n := range neutral {
@@ -127,15 +129,70 @@ func (r *roleReader) rule(w written) {
 	r.became(contract.Understood, w, "")
 }
 
-// keep leaves a rule to Claude Code alone. Where the mode closes the rest, it is lost.
-func (r *roleReader) keep(parsed rule.Rule, w written) {
+// stays reports whether a rule means less, or less elsewhere, than the source would by it, or needs none
+// in this mode: it stays as it is written. A bare rule is about its own tool, a line with quotes is
+// compared as it is written, reading in the project and starting a subagent need no rule.
+func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
+	allow, closes := d == ir.Allow, rules.mode == format.DontAsk
+	switch g := groupOf(r); {
+	case g == "":
+		return false
+	case !r.HasSpec && allow:
+		return !closes
+	case !r.HasSpec:
+		return r.Tool != "Bash"
+	case g == ir.Command:
+		return !allow && strings.ContainsAny(r.Spec, "'\"\\`")
+	case g == ir.Read:
+		return allow && !closes
+	case g == ir.Edit:
+		return allow && !closes && rules.mode != "" && rules.mode != format.Default
+	case g == ir.Modes:
+		return allow || r.Tool == "Task"
+	}
+	return false
+}
+
+// means reports whether a rule means another thing than the source would say by it: any address of a fetch,
+// which in the source is a search too, and a command that no list of the source allows, since it sets a
+// variable.
+func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision) bool {
+	if rules.mode == format.DontAsk {
+		return false
+	}
+	return slices.ContainsFunc(neutral, func(n contract.NeutralRule) bool {
+		switch n.Group {
+		case ir.Web:
+			return n.Pattern.Everything()
+		case ir.Command:
+			return d == ir.Allow && n.Pattern.Kind == ir.Plain && assigns.MatchString(n.Pattern.Text)
+		}
+		return false
+	})
+}
+
+// assigns matches a command that begins with the value of a variable.
+var assigns = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*\+?=`)
+
+// keep leaves a rule to Claude Code alone. Where the mode closes the rest, it is lost. own is set for one
+// that the source could say for every agent.
+func (r *roleReader) keep(parsed rule.Rule, w written, own bool) {
 	closed := r.rules.mode == format.DontAsk && format.SharedGroup(parsed.Tool) == ir.Command
 	if closed && w.decision == ir.Allow {
 		r.became(contract.Refused, w, "only Claude Code can say it, and the mode dontAsk closes the rest")
 		return
 	}
-	r.rules.kept = append(r.rules.kept, ir.NativeRule{Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at})
-	r.became(contract.Kept, w, r.rules.beside(parsed, w))
+	r.rules.kept = append(r.rules.kept, ir.NativeRule{
+		Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at, Own: own})
+	why := onlyClaude
+	if own {
+		why = "it stays as it is written, for Claude Code alone"
+	}
+	if w.decision < ir.Allow && concernsOthers(parsed, r.rules.mode) {
+		r.rules.alone = true
+		why += ": " + r.subject + " is for Claude Code alone"
+	}
+	r.became(contract.Kept, w, why)
 }
 
 // unknownServer says why a rule about tools of servers is about none, "" for any other rule.
@@ -163,36 +220,6 @@ func parse(w written) (rule.Rule, error) {
 		err = rule.ErrInert
 	}
 	return r, err
-}
-
-// bare translates a rule without content that names a whole tool, where that is not as in
-// the dialect. It reports false for any other rule.
-func (r *roleReader) bare(parsed rule.Rule, w written) bool {
-	allow := w.decision == ir.Allow
-	g := format.SharedGroup(parsed.Tool)
-	switch parsed.Tool {
-	case "Agent", "Task":
-		r.rules.whole(ir.Modes, "*", w.decision, w.at)
-	case "*": // not allowed by any rule
-		r.rules.all(w.decision, w.at)
-	case "Glob", "Grep", "LSP":
-		if !allow {
-			return false
-		}
-		r.became(contract.Understood, w, "reading in the project needs no rule")
-		return true
-	case "Edit", "Write", "NotebookEdit", "Read", "Bash":
-		return false
-	default:
-		if g == "" || !allow {
-			return false
-		}
-		r.became(contract.Refused, w,
-			fmt.Sprintf("the source does not distinguish the tools of a group: what can.%s says holds", g))
-		return true
-	}
-	r.became(contract.Understood, w, "")
-	return true
 }
 
 // wider reports whether an allow would mean more in the source than to Claude Code: a

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -105,11 +106,14 @@ func (t tables) readDenies() {
 		if n.Group != ir.Read || n.decision != ir.Deny || n.Pattern.Kind != ir.Plain {
 			continue
 		}
-		if t.can.Edit != nil || t.role != nil {
-			edit := t.table(ir.Edit, n.pos)
+		switch edit := t.can.Edit; {
+		case edit != nil && (slices.ContainsFunc(edit.Rules, allows) || edit.Default != nil && !leftToAgent(edit)):
 			edit.Rules = append(edit.Rules, t.rule(ir.Deny, n.Pattern, n.pos))
+		case t.opensEdits():
+			t.alone = true // Claude Code denies the edit too
 		}
-		if t.role != nil && (closed || t.approves(ir.Command)) {
+		t.alone = t.alone || t.approves(ir.Command)
+		if t.role != nil && closed {
 			t.table(ir.Command, n.pos)
 		}
 		command := t.can.Command
@@ -122,12 +126,16 @@ func (t tables) readDenies() {
 	}
 }
 
+// opensEdits reports whether the mode or a rule that is kept allows edits that no other rule is about.
+func (t tables) opensEdits() bool {
+	return t.approves(ir.Edit) || slices.ContainsFunc(t.kept, func(n ir.NativeRule) bool {
+		return n.Decision == ir.Allow && (n.Text == "Edit" || n.Text == "Write")
+	})
+}
+
 // allowsAll reports whether commands run that no rule is about.
 func (t tables) allowsAll(command *ir.Table) bool {
-	if command.Default == nil {
-		return t.approves(ir.Command)
-	}
-	return command.Default.Decision == ir.Allow
+	return command.Default != nil && command.Default.Decision == ir.Allow
 }
 
 // editors are the programs whose paths Claude Code compares with the rules over edits.
@@ -142,12 +150,10 @@ func (t tables) editRules() {
 		if n.Group != ir.Edit || n.decision == ir.Allow {
 			continue
 		}
-		if t.approves(ir.Command) {
-			t.table(ir.Command, n.pos)
-		}
+		t.alone = t.alone || t.approves(ir.Command)
 		command := t.can.Command
 		if command == nil {
-			return
+			continue
 		}
 		add := func(d ir.Decision, p string) {
 			command.Rules = append(command.Rules, t.rule(d, ir.Pattern{Text: p}, n.pos))
@@ -174,6 +180,12 @@ func (t tables) editRules() {
 // leftToAgent reports whether a table leaves what it does not list to Claude Code, which holds its own rules
 // about files against commands.
 func leftToAgent(t *ir.Table) bool { return t.Default != nil && t.Default.Decision == ir.Agent }
+
+// commandsOn returns the patterns of the commands that are given a path which a glob
+// matches.
+func commandsOn(glob string) []string {
+	return slices.DeleteFunc(contract.CommandsOn(glob), func(p string) bool { return policy.CheckHeld(p) != nil })
+}
 
 // plainCommands returns the patterns of the commands that are given a path which a pattern
 // matches, none where these would be all commands.

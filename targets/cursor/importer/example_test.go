@@ -24,11 +24,14 @@ func ExampleImport() {
 		return
 	}
 	fmt.Println(role.Decide(policy.Action{Group: ir.Command, Arg: "git status -s"}).Decision)
-	fmt.Println(role.Decide(policy.Action{Group: ir.Read, Arg: "config/.env"}).Decision)
+	for _, r := range got.Project.Roles[0].Native {
+		fmt.Println(r.Decision, r.Text)
+	}
 	// Output:
 	// understood allow Shell(git status) ""
-	// refused allow Shell(g*t) "a pattern over programs: it is asked about"
-	// understood deny Read(**/.env) ""
+	// kept allow Shell(g*t) "it stays as it is written, for Cursor alone"
+	// kept deny Read(**/.env) "it stays as it is written, for Cursor alone"
 	// allow
-	// deny
+	// allow Shell(g*t)
+	// deny Read(**/.env)
 }

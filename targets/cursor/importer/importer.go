@@ -46,12 +46,13 @@ const ownHook = "modec hook cursor"
 
 // importer collects what Cursor's files say.
 type importer struct {
-	src         contract.Source
-	out         contract.Imported
-	diags       diag.List
-	servers     map[string]*ir.Server
-	roles       map[string]*ir.Role
-	allow, deny []string // the tokens of the CLI's files
+	src     contract.Source
+	out     contract.Imported
+	diags   diag.List
+	servers map[string]*ir.Server
+	roles   map[string]*ir.Role
+	tokens  []cliToken
+	neutral bool // every token is said in the source's words: modec wrote them
 	// replaced are the lists of the IDE's settings that a permissions.json replaces.
 	replaced map[string]bool
 	// pinned is the run mode that a permissions.json forces on the IDE: its
@@ -62,7 +63,7 @@ type importer struct {
 }
 
 func newImporter(src contract.Source) *importer {
-	return &importer{src: src, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{},
+	return &importer{src: src, neutral: src.Ours, servers: map[string]*ir.Server{}, roles: map[string]*ir.Role{},
 		replaced: map[string]bool{},
 		out:      contract.Imported{Comments: map[diag.Pos]string{}, Reference: contract.EnvRefs}}
 }
@@ -284,6 +285,9 @@ func (im *importer) original(d document, role *ir.Role, surface string) {
 // finish makes a project of what was collected.
 func (im *importer) finish() {
 	p := &ir.Project{Version: ir.Version}
+	if r := im.roles[cliRole]; r != nil {
+		im.addTokens(r)
+	}
 	for _, s := range im.servers {
 		p.Servers = append(p.Servers, *s)
 	}
@@ -299,10 +303,7 @@ func (im *importer) finish() {
 	slices.SortFunc(p.Roles, func(a, b ir.Role) int { return strings.Compare(a.Name, b.Name) })
 	im.out.Project = p
 	im.allTokens()
-	switch {
-	case im.roles[ideRole] != nil:
-		im.out.Options = map[string]any{"subject": "role:" + ideRole}
-	case im.roles[cliRole] != nil:
+	if im.roles[cliRole] != nil { // the lists of the IDE are in no file of the project that modec writes
 		im.out.Options = map[string]any{"subject": "role:" + cliRole}
 	}
 }
@@ -313,7 +314,10 @@ func (im *importer) allTokens() {
 	if r == nil || r.PermissionMode != "" {
 		return
 	}
-	lists := map[string][]string{"allow": append([]string{}, im.allow...), "deny": append([]string{}, im.deny...)}
+	lists := map[string][]string{"allow": {}, "deny": {}}
+	for _, t := range im.tokens {
+		lists[t.list] = append(lists[t.list], t.text)
+	}
 	if data, err := json.Marshal(map[string]any{"permissions": lists}); err == nil {
 		im.original(document{r.Pos.File, data}, r, "cli")
 	}

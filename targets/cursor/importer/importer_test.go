@@ -121,10 +121,7 @@ func neverWider(t *testing.T, name, servers, file, text string) {
 	if servers != "" {
 		tree[".cursor/mcp.json"] = &fstest.MapFile{Data: []byte(servers)}
 	}
-	got, diags := Import(contract.Source{Root: tree})
-	if diags.HasErrors() {
-		t.Fatalf("%s: %v", name, diags)
-	}
+	got := translated(t, tree)
 	e := policy.New(got.Project)
 	for _, o := range got.Originals {
 		deciders, diags := model.Open(o.Files, contract.NewOptions(nil, o.Options, nil), hook.Answer)
@@ -152,6 +149,50 @@ func neverWider(t *testing.T, name, servers, file, text string) {
 						a.Group, a.Server, a.Arg, is.Decision, is.Rule, may, was.Rule)
 				}
 			}
+		}
+	}
+}
+
+// translated imports files and says every token in the source's words.
+func translated(t *testing.T, tree fstest.MapFS) contract.Imported {
+	t.Helper()
+	im := newImporter(contract.Source{Root: tree})
+	im.neutral = true
+	im.read()
+	im.finish()
+	if im.diags.HasErrors() {
+		t.Fatal(im.diags)
+	}
+	return im.out
+}
+
+// TestTokensStay: what becomes of the tokens of a file that people wrote.
+func TestTokensStay(t *testing.T) {
+	for _, c := range []struct {
+		allow, deny []string
+		stay        []string
+	}{
+		{[]string{"Shell(git status)", "Mcp(a:*)", "Mcp(a:b)", "WebFetch(a.org)", "WebFetch(*)", "Shell(*)"}, nil, nil},
+		{[]string{"Shell(git:*)", "Shell(git status)", "Bash(ls)", "Shell(./a.sh)", "Shell(eval)", "Shell(ls*)"}, nil,
+			[]string{"Shell(git:*)", "Bash(ls)", "Shell(./a.sh)", "Shell(eval)", "Shell(ls*)"}},
+		{[]string{"Shell(git)", "Mcp(a:b)"}, []string{"Shell(git push)"}, []string{"Shell(git)", "Shell(git push)"}},
+		{[]string{"WebFetch(*.a.org)", "WebFetch(A.org)", "Read(src/**)", "Write(**)", "Mcp(a*:b)", "Mcp(*:*)"}, nil,
+			[]string{"WebFetch(*.a.org)", "WebFetch(A.org)", "Read(src/**)", "Write(**)", "Mcp(a*:b)", "Mcp(*:*)"}},
+	} {
+		text, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": c.allow, "deny": c.deny}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, diags := Import(contract.Source{Root: fstest.MapFS{".cursor/cli.json": {Data: text}}})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		var stay []string
+		for _, r := range got.Project.Roles[0].Native {
+			stay = append(stay, r.Text)
+		}
+		if !slices.Equal(stay, c.stay) {
+			t.Errorf("%s: %q stay, want %q", text, stay, c.stay)
 		}
 	}
 }
@@ -240,9 +281,9 @@ func TestSilence(t *testing.T) {
 		{".cursor/permissions.json", `{"approvalMode": "unrestricted"}`, "", "", "allow by default, 0 rules",
 			"allow by default, 0 rules", "allow by default, 0 entries"},
 	} {
-		got, diags := Import(contract.Source{Root: fstest.MapFS{c.file: {Data: []byte(c.text)}}})
-		if diags.HasErrors() || len(got.Project.Roles) != 1 {
-			t.Fatalf("%s: got %d roles, %v", c.text, len(got.Project.Roles), diags)
+		got := translated(t, fstest.MapFS{c.file: {Data: []byte(c.text)}})
+		if len(got.Project.Roles) != 1 {
+			t.Fatalf("%s: got %d roles", c.text, len(got.Project.Roles))
 		}
 		can := got.Project.Roles[0].Can
 		want := []string{c.read, c.edit, c.command, c.web, "", c.mcp}

@@ -44,7 +44,12 @@ func (im *importer) profile(dir string) {
 	if !hasTokens || !hasLists || im.roles[ref.Role] != nil {
 		return
 	}
-	r := im.alone(ref.Role, func(own *importer) { own.tokensFile(tokens) })
+	r := im.alone(ref.Role, func(own *importer) {
+		own.tokensFile(tokens)
+		if r := own.roles[cliRole]; r != nil {
+			own.addTokens(r)
+		}
+	})
 	other := im.alone(ref.Role, func(own *importer) { own.permissionsFile(lists) })
 	if r == nil || other == nil {
 		return
@@ -66,6 +71,7 @@ func (im *importer) profileFile(dir, base string) (document, bool) {
 // alone reads a file by itself and returns the role that it becomes, under a name.
 func (im *importer) alone(name string, read func(*importer)) *ir.Role {
 	own := newImporter(contract.Source{Root: im.src.Root})
+	own.neutral = true
 	own.servers, own.out.Comments = im.servers, im.out.Comments
 	read(own)
 	im.diags = append(im.diags, own.diags...)

@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,8 +35,8 @@ func (im *importer) tokensFile(d document) {
 			im.out.Note(contract.Left, m.Pos, cliSubject, m.Key, "no permission of a role")
 		}
 	}
-	im.allow = append(im.allow, im.tokens(r, v, "allow", ir.Allow)...)
-	im.deny = append(im.deny, im.tokens(r, v, "deny", ir.Deny)...)
+	im.readTokens(v, "allow", ir.Allow)
+	im.readTokens(v, "deny", ir.Deny)
 }
 
 // approvalMode reads the run mode of the user's own configuration.
@@ -52,8 +54,14 @@ func (im *importer) approvalMode(r *ir.Role, m located.Member) {
 	im.out.NoteRule(contract.Understood, m.Pos, cliSubject, what, "")
 }
 
-// tokens imports one of the lists and returns its tokens as they are written.
-func (im *importer) tokens(r *ir.Role, v *located.Value, key string, d ir.Decision) (texts []string) {
+// cliToken is a token of the CLI's files.
+type cliToken struct {
+	entry
+	format.Token
+}
+
+// readTokens reads one of the lists.
+func (im *importer) readTokens(v *located.Value, key string, d ir.Decision) {
 	for _, item := range v.Get("permissions").Get(key).List() {
 		text, ok := item.Str()
 		t, read := format.ParseToken(text, item.Pos)
@@ -61,12 +69,73 @@ func (im *importer) tokens(r *ir.Role, v *located.Value, key string, d ir.Decisi
 			im.out.NoteRule(contract.Left, item.Pos, cliSubject, key+" "+text, "Cursor matches nothing by it")
 			continue
 		}
-		texts = append(texts, text)
-		im.add(r, entry{text, d, item, key}, func(r *ir.Role, _ string, d ir.Decision, at diag.Pos) string {
-			return im.token(r, t, d, at)
-		})
+		im.tokens = append(im.tokens, cliToken{entry{text, d, item, key}, t})
 	}
-	return texts
+}
+
+// addTokens imports what was read. A token stays as it is written where the source would say more or
+// less by it, and beside a deny of its kind: the CLI alone goes by that, and in can it would hold in the
+// IDE too, by a hook. The run mode unrestricted is no token: there can says everything.
+func (im *importer) addTokens(r *ir.Role) {
+	stays := func(t cliToken) bool { return slices.Contains(im.src.Own, t.text) }
+	if !im.neutral && r.PermissionMode == "" {
+		denied := map[format.Keyword]bool{}
+		for _, t := range im.tokens {
+			denied[t.Keyword] = denied[t.Keyword] || t.decision == ir.Deny
+		}
+		stays = func(t cliToken) bool { return denied[t.Keyword] || !im.exact(t) }
+	}
+	for _, t := range im.tokens {
+		if !stays(t) {
+			im.add(r, t.entry, func(r *ir.Role, _ string, d ir.Decision, at diag.Pos) string {
+				return im.token(r, t.Token, d, at)
+			})
+			continue
+		}
+		if t.item.Comment != "" {
+			im.out.Comments[t.item.Pos] = t.item.Comment
+		}
+		r.Native = append(r.Native, ir.NativeRule{
+			Target: "cursor", Decision: t.decision, Text: t.text, Pos: t.item.Pos, Own: true})
+		im.out.NoteRule(contract.Kept, t.item.Pos, "role "+r.Name, t.list+" "+t.text,
+			"it stays as it is written, for Cursor alone")
+	}
+}
+
+// exact reports whether what the source says of an allow becomes this token again, and no more than it.
+func (im *importer) exact(t cliToken) bool {
+	if t.text != string(t.Keyword)+"("+t.Inside+")" {
+		return false
+	}
+	switch t.Keyword {
+	case format.Shell:
+		return t.Inside == "*" || prefix.MatchString(t.Inside) && im.runs(t.Inside)
+	case format.MCP:
+		server, tool, _ := strings.Cut(t.Inside, ":")
+		named := func(s *ir.Server) bool { return strings.EqualFold(s.Name, server) && s.Name != server }
+		return contract.ServerName(server) && (tool == "*" || contract.ToolName(tool)) &&
+			!slices.ContainsFunc(slices.Collect(maps.Values(im.servers)), named)
+	case format.WebFetch:
+		return t.Inside == "*" || host.MatchString(t.Inside) && policy.CheckHost(t.Inside) == nil
+	}
+	return false // an allow of a path: the workspace needs none
+}
+
+var (
+	prefix = regexp.MustCompile(`\A[\w][\w./=,-]*( [\w./=,-]+)*\z`) // a command's first words
+	host   = regexp.MustCompile(`\A[a-z0-9.-]*[a-z0-9]\z`)
+)
+
+// runs reports whether the source allows what Cursor does by first words of a command.
+func (im *importer) runs(words string) bool {
+	role := ir.Role{Name: cliRole, Can: ir.Can{Command: &ir.Table{Rules: []ir.Rule{
+		{Decision: ir.Allow, Pattern: ir.Pattern{Text: words + " *"}},
+	}}}}
+	s, err := policy.New(&ir.Project{Version: ir.Version, Roles: []ir.Role{role}}).Subject(ir.SubjectRef{Role: cliRole})
+	probes := []string{"", " modec-probe", " sh", " > /dev/null"}
+	return err == nil && !slices.ContainsFunc(probes, func(more string) bool {
+		return s.Decide(policy.Action{Group: ir.Command, Arg: words + more}).Decision != ir.Allow
+	})
 }
 
 // token adds a token of the CLI.

@@ -10,7 +10,7 @@ import (
 
 func ExampleImport() {
 	got, diags := importer.Import(contract.Source{Root: memfs.FS{".thurbox/set_roles.json": []byte(`{"roles": [
-		{"name": "dev", "description": "builds", "permission_mode": "plan", "disallowed_tools": ["WebFetch"]}]}`)}})
+		{"name": "dev", "description": "builds", "permission_mode": "plan", "disallowed_tools": ["WebFetch(domain:a.org)"]}]}`)}})
 	if diags.HasErrors() {
 		fmt.Println(diags)
 		return
