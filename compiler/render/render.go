@@ -216,18 +216,28 @@ func (w *writer) role(r *ir.Role) *tree {
 	}
 	w.textMap(t, "env", r.Env)
 	w.permissions(t, &r.Can)
-	w.native(t, r.Native, false)
 	x := w.extras(r.Extra)
 	for _, d := range w.dialects {
-		own := x.get(d.Name())
-		if own == nil {
-			if own = (&tree{}); slices.ContainsFunc(r.Native, func(n ir.NativeRule) bool {
-				return n.Own && n.Target == d.Name()
-			}) {
-				x.set(d.Name(), own)
+		var foreign, own []ir.NativeRule // what the neutral vocabulary cannot say, and what stays as it is
+		for _, n := range r.Native {
+			switch {
+			case n.Target != d.Name():
+			case n.Own:
+				own = append(own, n)
+			default:
+				foreign = append(foreign, n)
 			}
 		}
-		w.native(own, r.Native, true)
+		w.native(t, d, foreign)
+		if len(own) == 0 {
+			continue
+		}
+		extra := x.get(d.Name())
+		if extra == nil {
+			extra = &tree{}
+			x.set(d.Name(), extra)
+		}
+		w.native(extra, d, own)
 	}
 	if len(x.fields) > 0 {
 		t.set("extra", x)
@@ -236,22 +246,19 @@ func (w *writer) role(r *ir.Role) *tree {
 	return t
 }
 
-// native writes the rules in the agents' own grammars, list by list: those that the neutral vocabulary
-// cannot say, or those that stay as they are.
-func (w *writer) native(t *tree, all []ir.NativeRule, own bool) {
-	for _, d := range w.dialects {
-		lists := d.RuleLists()
-		slices.SortFunc(lists, func(a, b contract.RuleList) int { return cmp.Compare(a.Field, b.Field) })
-		for _, l := range lists {
-			rules := list()
-			for _, n := range all {
-				if n.Target == d.Name() && n.Decision == l.Decision && n.Own == own {
-					rules.list = append(rules.list, w.noted(text(n.Text), n.Pos))
-				}
+// native writes rules in the grammar of an agent, list by list.
+func (w *writer) native(t *tree, d contract.Dialect, all []ir.NativeRule) {
+	lists := d.RuleLists()
+	slices.SortFunc(lists, func(a, b contract.RuleList) int { return cmp.Compare(a.Field, b.Field) })
+	for _, l := range lists {
+		rules := list()
+		for _, n := range all {
+			if n.Decision == l.Decision {
+				rules.list = append(rules.list, w.noted(text(n.Text), n.Pos))
 			}
-			if len(rules.list) > 0 {
-				t.set(l.Field, rules)
-			}
+		}
+		if len(rules.list) > 0 {
+			t.set(l.Field, rules)
 		}
 	}
 }
