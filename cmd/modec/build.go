@@ -297,7 +297,9 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 
 // mended returns the command after which files are as the source makes them, "" where they are.
 func (e *env) mended(drift []output.Change) string {
-	theirs := func(c output.Change) bool { return c.State == output.Edited || c.State == output.Foreign }
+	theirs := func(c output.Change) bool {
+		return c.State == output.Edited || c.State == output.Foreign || c.State == output.Removed
+	}
 	switch {
 	case len(drift) == 0:
 		return ""
@@ -317,7 +319,7 @@ func (e *env) mended(drift []output.Change) string {
 func present(res *compiler.Result, changes []output.Change) (there *compiler.Result, missing []string) {
 	gone := map[string]bool{}
 	for _, c := range changes {
-		if c.State == output.Missing && path.Base(c.Path) != output.LockFile {
+		if c.Action == output.Create && path.Base(c.Path) != output.LockFile {
 			missing = append(missing, c.Path)
 			gone[c.Target] = true
 		}

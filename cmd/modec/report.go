@@ -55,7 +55,8 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[output.Action](): words(
 		[]output.Action{output.Create, output.Update, output.Unchanged, output.Remove}),
 	reflect.TypeFor[output.State](): words(
-		[]output.State{output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched}),
+		[]output.State{output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched,
+			output.Removed}),
 }
 
 func words[T ~string](list []T) (all []any) {

@@ -135,7 +135,7 @@ func (w *writer) keepReplaced(changes []Change) {
 		if c.misfit != nil {
 			files[c.Path+".original"] = c.misfit
 		}
-		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited)
+		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited || c.State == Removed)
 		if c.have == nil || c.Action == Unchanged || !forced && !w.lines(c) {
 			continue
 		}

@@ -40,6 +40,7 @@ const (
 	Foreign  State = "foreign"  // modec did not write it
 	Orphaned State = "orphaned" // as modec wrote it, and the source no longer compiles to it
 	Touched  State = "touched"  // somebody changed entries of their own in a file that modec took over
+	Removed  State = "removed"  // somebody removed it since modec took it over
 )
 
 // Change is one artifact and what happens to it.
@@ -61,6 +62,7 @@ type Change struct {
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it
 	places  []string         // of a merged file: those of modec's entries
+	theirs  []string         // of a merged file: the places of entries that people wrote and the source says too
 	lost    bool             // its original is not found
 	misfit  []byte           // its original, where that does not fit beside what people wrote since
 }
@@ -222,11 +224,14 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	return changes, list
 }
 
-// announce leaves a lock of nothing for as long as originals are put back: after an interruption they
-// are no edits.
+// announce leaves a lock of nothing for as long as originals are put back and entries taken out: after an
+// interruption these are no edits.
 func (w *writer) announce(changes []Change) error {
-	if w.pending != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.Restored }) {
+	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Restored || c.Merged }) {
 		return nil
+	}
+	if err := w.keepSettled(); err != nil {
+		return err
 	}
 	data, err := w.text(&Lock{Version: lockVersion, Modec: w.opt.Version})
 	if err != nil {
@@ -328,8 +333,7 @@ func (w *writer) plan(b Build) []Change {
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
-			entries := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
-			if c, ok := w.merge(name, f.Path, f.Data, entries); ok {
+			if c, ok := w.merge(name, f.Path, f.Data, patternOf(&f), f.Restrains); ok {
 				changes = append(changes, c)
 			}
 			return
@@ -379,7 +383,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 			continue
 		}
 		if hash == mergedFile {
-			if c, ok := w.merge(name, p, nil, jsonedit.Pattern{}); ok {
+			if c, ok := w.merge(name, p, nil, jsonedit.Pattern{}, nil); ok {
 				changes = append(changes, c)
 			}
 			continue
@@ -391,10 +395,17 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 	return changes
 }
 
+// patternOf returns which entries of a file that people write too a target writes.
+func patternOf(f *contract.File) jsonedit.Pattern {
+	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
+}
+
 // merge decides what happens to a file that people write too; want is nil where it
 // is no longer emitted. ok is false where nothing happens to it, or where it is in the
-// way.
-func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c Change, ok bool) {
+// way. The entries at the places that restrain permit nothing.
+func (w *writer) merge(
+	name, p string, want []byte, entries jsonedit.Pattern, restrains []string,
+) (c Change, ok bool) {
 	have, err := w.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -436,6 +447,11 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		"rename one of the two, or `modec build --force` overwrites it, and keeps a copy", w.opt.movesIn()) {
 		return c, false
 	}
+	revoked := w.revoked(p, have, entries, restrains, res.Added)
+	if len(revoked) > 0 && !w.opt.Force && !w.opt.Check {
+		w.refuseAgain(name, p, have, revoked)
+		return c, false
+	}
 	c = Change{
 		Target:  name,
 		Path:    p,
@@ -448,6 +464,7 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		have:    have,
 		entries: res.Entries,
 		places:  entries.Places,
+		theirs:  res.Theirs,
 	}
 	switch {
 	case res.Data == nil:
@@ -457,8 +474,13 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 	case bytes.Equal(have, res.Data):
 		c.Action, c.State = Unchanged, ""
 	}
-	if want == nil && !forced {
+	switch {
+	case want == nil && !forced:
 		c.State = Orphaned
+	case len(revoked) > 0 && have == nil:
+		c.State = Removed
+	case len(revoked) > 0:
+		c.State = Edited
 	}
 	return c, want != nil || c.Action != Unchanged
 }
@@ -487,6 +509,7 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Action, c.State = Create, Missing
+		w.takenAway(c)
 	case errors.Is(err, errFolder):
 		w.inTheWay(c.Path, c.Target)
 		c.Action, c.State = Update, Foreign
@@ -512,12 +535,16 @@ func (w *writer) inTheWay(p, target string) {
 
 // movesIn says what becomes of an edit.
 func (o *Options) movesIn() string {
-	command := "modec migrate"
-	if o.Local != "" {
-		command += " --local"
-	}
-	return "move the change into the source (`" + command + "` offers a patch), " +
+	return "move the change into the source (`" + o.importing() + "` offers a patch), " +
 		"or `modec build --force` overwrites it, and keeps a copy"
+}
+
+// importing returns the command that makes a source of what people wrote.
+func (o *Options) importing() string {
+	if o.Local != "" {
+		return "modec migrate --local"
+	}
+	return "modec migrate"
 }
 
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
@@ -695,10 +722,14 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 		l.Adopted = maps.Clone(w.settled.Adopted)
+		if b.Partial {
+			l.Theirs = maps.Clone(w.settled.Theirs)
+		}
 	}
 	for i := range changes {
 		c := &changes[i]
 		w.adopt(l, c)
+		l.found(c.Path, c.theirs)
 		switch {
 		case c.Action == Remove:
 		case !c.Merged:
