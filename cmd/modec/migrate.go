@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -150,12 +151,26 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 	if diags := e.put(res.Files, there); diags.HasErrors() {
 		return 0, diags
 	}
+	if e.local != "" {
+		c.acceptOwn(e, res)
+	}
 	kept, err := c.keep(e, res)
 	if err != nil {
 		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
 		kept = 0
 	}
 	return kept, nil
+}
+
+// acceptOwn notes that the user accepts what their own files say: a build that cannot ask git writes nothing else.
+func (c *migrateCmd) acceptOwn(e *env, res *migrate.Result) {
+	points, err := pointsOf(res.Compiled, folderFS(e.dir), subjectsIn(res.Compiled.Project), contract.ForOne(e.targets))
+	if err == nil {
+		err = accepted.Load(e.home(mainTree(e.dir))).Accept(points)
+	}
+	if err != nil {
+		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build asks\n", diag.Clean(err.Error()))
+	}
 }
 
 // backUp keeps a copy of the files of a source that the new one replaces, and says where.

@@ -65,7 +65,11 @@ type Change struct {
 	theirs  []string         // of a merged file: the places of entries that people wrote and the source says too
 	lost    bool             // its original is not found
 	misfit  []byte           // its original, where that does not fit beside what people wrote since
+	fromGit bool             // its original is none that this user's record has
 }
+
+// FromGit reports whether what is restored is none of the originals that modec kept for this user.
+func (c *Change) FromGit() bool { return c.Restored && c.fromGit && c.Action != Unchanged }
 
 // Options configure a build: where artifacts go and how much may be overwritten.
 type Options struct {
@@ -82,8 +86,14 @@ type Options struct {
 	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
 	// kept.
 	Originals func() *originals.Record
-	// Blob reads an object of git, for an original that Originals lacks; nil: there is no git.
-	Blob func(name string) ([]byte, error)
+	// Blob reads an object of git that the history of the repository has at a path, for an original that
+	// Originals lacks; nil: there is no git.
+	Blob func(path, name string) ([]byte, error)
+	// Written returns what this user's builds wrote. A file is removed only where it is in them, or git has it:
+	// a lock that came along names what it likes. Nil: the lock is believed, and nothing recorded.
+	Written func() *originals.Written
+	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
+	InGit func(path, name string) bool
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -303,7 +313,8 @@ type writer struct {
 	gone    []string // artifacts that are neither emitted any more nor there
 	diags   diag.List
 
-	originals *originals.Record // once it was asked for
+	originals *originals.Record  // once it was asked for
+	written   *originals.Written // likewise
 }
 
 func (w *writer) readLocks() {
@@ -604,7 +615,7 @@ func (w *writer) removable(c *Change) bool {
 		return false
 	}
 	c.State = Orphaned
-	return w.mine(c)
+	return w.mine(c) && w.canHaveWritten(c)
 }
 
 // apply puts a build in place: the lock to come, so that an interrupted build is
@@ -617,6 +628,7 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err := w.sweep(); err != nil {
 		return err
 	}
+	w.noteWritten(changes)
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
 		return errors.Join(w.remove(w.opt.pendingLock()), w.forgetEdits(changes))
