@@ -57,6 +57,14 @@ func (w *writer) revoked(
 	return slices.DeleteFunc(again, func(a jsonedit.Added) bool { return slices.Contains(restrains, a.Pattern) })
 }
 
+// revokedState is the state of a file out of which somebody took entries, or which is gone.
+func revokedState(have []byte) State {
+	if have == nil {
+		return Removed
+	}
+	return Edited
+}
+
 // tookOver reports whether a path that is not there had a person's file, in whose place modec writes.
 func (w *writer) tookOver(p string) bool {
 	if w.pending != nil && w.pending.Artifacts[p] == "" {

@@ -430,21 +430,7 @@ func (w *writer) merge(
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", diag.WithoutPath(err))
 		return c, false
 	}
-	var owned []jsonedit.Entries
-	for _, l := range []*Lock{w.lock, w.pending} {
-		if l != nil && l.Entries[p] != nil {
-			owned = append(owned, l.Entries[p])
-		}
-	}
-	if o, ok := w.adoptable(p, have, want); ok {
-		of := entries
-		if of.Places == nil && w.settled != nil {
-			of.Places = w.settled.Adopted[p].Places
-		}
-		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
-	} else if o, ok := w.said(p, have); ok {
-		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
-	}
+	owned := w.ownedOf(p, have, want, entries)
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
 	if err == nil && (w.opt.Check || w.opt.Force) && forced {
@@ -485,15 +471,33 @@ func (w *writer) merge(
 	case bytes.Equal(have, res.Data):
 		c.Action, c.State = Unchanged, ""
 	}
-	switch {
-	case want == nil && !forced:
+	if len(revoked) > 0 {
+		c.State = revokedState(have)
+	}
+	if want == nil && !forced {
 		c.State = Orphaned
-	case len(revoked) > 0 && have == nil:
-		c.State = Removed
-	case len(revoked) > 0:
-		c.State = Edited
 	}
 	return c, want != nil || c.Action != Unchanged
+}
+
+// ownedOf returns the entries of a file that people write too which are modec's, by what builds wrote and by
+// what was taken over.
+func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) (owned []jsonedit.Entries) {
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil && l.Entries[p] != nil {
+			owned = append(owned, l.Entries[p])
+		}
+	}
+	if o, ok := w.adoptable(p, have, want); ok {
+		of := entries
+		if of.Places == nil && w.settled != nil {
+			of.Places = w.settled.Adopted[p].Places
+		}
+		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
+	} else if o, ok := w.said(p, have); ok {
+		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
+	}
+	return owned
 }
 
 // sharedState says why a file that people write too is not as the source makes it. What an
