@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -32,15 +33,15 @@ func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, tar
 
 // acceptPoints does so for points of a project, which follow either text: that all of them are new, or some.
 func (c *acceptFlag) acceptPoints(e *env, points []accepted.Point, all, some string) error {
-	record := accepted.Load(mainTree(e.dir))
+	record := accepted.Load(e.home(mainTree(e.dir)))
 	fresh := record.New(points)
 	if len(fresh) == 0 {
 		return nil
 	}
 	if !c.Accept {
-		title := fmt.Sprintf("You have not accepted %s yet. %s", e.dir, all)
+		title := fmt.Sprintf("You have not accepted %s yet. %s", e.home(e.dir), all)
 		if len(fresh) < len(points) {
-			title = fmt.Sprintf("%s is not what you accepted. %s", e.dir, some)
+			title = fmt.Sprintf("%s is not what you accepted. %s", e.home(e.dir), some)
 		}
 		if err := e.confirmPoints(title, fresh); err != nil {
 			return err
@@ -78,7 +79,7 @@ func (e *env) confirmPoints(title string, points []accepted.Point) error {
 		}
 	}
 	if !person(e.stdin) || !person(e.ui.err) {
-		return errors.New("nobody can be asked here whether that is accepted, and nothing was started: run this in a " +
+		return errors.New("nobody can be asked here whether that is accepted, and nothing was done: run this in a " +
 			"terminal, or read the list and add --accept")
 	}
 	return e.confirm("Accept it?", "--accept")
@@ -91,8 +92,20 @@ func (e *env) points(res *compiler.Result, ref ir.SubjectRef, targets []contract
 	emitted := func(pl ir.Place) bool {
 		return slices.ContainsFunc(targets, func(t contract.Target) bool { return pl.For(t.Name()) })
 	}
-	subjects := sessionOf(p, ref, emitted)
+	return pointsOf(res, folderFS(e.dir), sessionOf(p, ref, emitted), targets)
+}
+
+// pointsOf returns what some subjects are allowed, start and run by a project with the files of agents.
+func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targets []contract.Target) (
+	list []accepted.Point, err error) {
+	p := res.Project
+	emitted := func(pl ir.Place) bool {
+		return slices.ContainsFunc(targets, func(t contract.Target) bool { return pl.For(t.Name()) })
+	}
 	for _, ref := range subjects {
+		if ref == (ir.SubjectRef{}) {
+			continue // of a project with servers alone
+		}
 		texts, err := allowedTo(res, ref, subjects)
 		if err != nil {
 			return nil, err
@@ -108,7 +121,7 @@ func (e *env) points(res *compiler.Result, ref ir.SubjectRef, targets []contract
 	}
 	for _, t := range targets {
 		if r, ok := t.(contract.Runner); ok {
-			for _, x := range r.Runs(folderFS(e.dir), artifactsOf(res, t), p, subjects) {
+			for _, x := range r.Runs(files, artifactsOf(res, t), p, subjects) {
 				list = append(list, accepted.Point{Kind: accepted.Runs, Of: x.Of, Text: secret.Text(x.Text)})
 			}
 		}

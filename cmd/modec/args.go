@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -76,14 +77,14 @@ func (c *argsCmd) args(e *env) error {
 		return e.ui.emit(argsReport{e.ui.envelope(), args, list})
 	case c.Null:
 		for _, a := range args {
-			e.ui.printf("%s\x00", a)
+			fmt.Fprintf(e.ui.out, "%s\x00", a) // to the byte: a program reads it
 		}
 	default:
 		quoted := make([]string, len(args))
 		for i, a := range args {
 			quoted[i] = contract.ShellQuote(a)
 		}
-		e.ui.printf("%s", strings.Join(quoted, " ")+c.end())
+		fmt.Fprint(e.ui.out, strings.Join(quoted, " ")+c.end())
 	}
 	e.ui.diagnostics(list)
 	return nil

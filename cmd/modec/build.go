@@ -13,12 +13,14 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 )
 
 type buildCmd struct {
 	findingForms
+	acceptFlag
 	Target []string `placeholder:"NAME" help:"Only for this target; may be repeated. Default: those of modec.toml."`
 	Out    string   `placeholder:"DIR" help:"Write into this folder, with a lock of its own. Default: the project."`
 	Check  bool     `help:"Write nothing; exit 1 where a file is not what the source makes, or permits more."`
@@ -127,6 +129,9 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 			return nil, e.ui.fail(diags)
 		}
 	}
+	if err := c.acceptOwn(e, res); err != nil {
+		return nil, err
+	}
 	opt := e.outputs(out)
 	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
 	changes, list := res.Write(e.ctx, opt)
@@ -154,6 +159,32 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		e.ui.kept(diags)
 	}
 	return report, nil
+}
+
+// acceptOwn has the user accept one's own project where no git tells that it did not come along with the team's.
+func (c *buildCmd) acceptOwn(e *env, res *compiler.Result) error {
+	if e.local == "" || c.DryRun || c.Diff || inRepository(e.dir) {
+		return nil
+	}
+	points, err := pointsOf(res, folderFS(e.dir), subjectsIn(res.Project), contract.ForOne(e.targets))
+	if err != nil {
+		return err
+	}
+	return c.acceptPoints(e, points, "No git says that it is yours alone, and for you it", "New in it, for you it")
+}
+
+// subjectsIn returns every role and every mode of a project; a session without either where there is none.
+func subjectsIn(p *ir.Project) (list []ir.SubjectRef) {
+	for i := range p.Roles {
+		list = append(list, ir.SubjectRef{Role: p.Roles[i].Name})
+	}
+	for i := range p.Modes {
+		list = append(list, ir.SubjectRef{Mode: p.Modes[i].Slug})
+	}
+	if len(list) == 0 {
+		list = append(list, ir.SubjectRef{})
+	}
+	return list
 }
 
 // offerImport gives the refusals of files that people wrote the command that makes a source of them.
@@ -300,7 +331,9 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 
 // mended returns the command after which files are as the source makes them, "" where they are.
 func (e *env) mended(drift []output.Change) string {
-	theirs := func(c output.Change) bool { return c.State == output.Edited || c.State == output.Foreign }
+	theirs := func(c output.Change) bool {
+		return c.State == output.Edited || c.State == output.Foreign || c.State == output.Removed
+	}
 	switch {
 	case len(drift) == 0:
 		return ""
@@ -320,7 +353,7 @@ func (e *env) mended(drift []output.Change) string {
 func present(res *compiler.Result, changes []output.Change) (there *compiler.Result, missing []string) {
 	gone := map[string]bool{}
 	for _, c := range changes {
-		if c.State == output.Missing && path.Base(c.Path) != output.LockFile {
+		if c.Action == output.Create && path.Base(c.Path) != output.LockFile {
 			missing = append(missing, c.Path)
 			gone[c.Target] = true
 		}

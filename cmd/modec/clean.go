@@ -1,12 +1,20 @@
 package main
 
 import (
+	"maps"
+	"slices"
+	"time"
+
+	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 )
 
 type cleanCmd struct {
 	textOrJSON
+	acceptFlag
 	Out    string `placeholder:"DIR" help:"Clean this output root. Default: the project."`
 	DryRun bool   `help:"Change nothing; list what would be removed."`
 	Force  bool   `help:"Also remove files and entries that were edited since."`
@@ -21,6 +29,48 @@ type cleanReport struct {
 	DryRun      bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
 	Files       []output.Change `json:"files" jsonschema:"update: modec's entries were removed"`
 	Diagnostics diag.List       `json:"diagnostics"`
+}
+
+// acceptRestored shows what the files permit that git has and this user never had here, before they are there
+// again, and asks.
+func (c *cleanCmd) acceptRestored(e *env, opt output.Options) error {
+	if c.DryRun {
+		return nil
+	}
+	opt.DryRun = true
+	changes, diags := output.Clean(e.ctx, opt)
+	if diags.HasErrors() {
+		return nil // the clean says it
+	}
+	files := memfs.FS{}
+	for i := range changes {
+		if x := &changes[i]; x.FromGit() {
+			_, files[x.Path] = x.Texts()
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	points, err := e.importedPoints(files)
+	if err != nil {
+		return err
+	}
+	return c.acceptPoints(e, points, "With what git has from before modec, it",
+		"New with what git has from before modec, it")
+}
+
+// importedPoints returns what agents' files permit, start and run by themselves.
+func (e *env) importedPoints(files memfs.FS) ([]accepted.Point, error) {
+	res, diags := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
+		Today: time.Now().UTC(), Seed: verifySeed})
+	if diags.HasErrors() {
+		var points []accepted.Point
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			points = append(points, accepted.Point{Kind: accepted.Runs, Of: name, Text: output.Sum(files[name])})
+		}
+		return points, nil
+	}
+	return pointsOf(res.Compiled, files, subjectsIn(res.Project), e.targets)
 }
 
 func (c *cleanCmd) Run(e *env) error {
@@ -39,6 +89,9 @@ func (c *cleanCmd) Run(e *env) error {
 	for _, p := range projects {
 		opt := p.outputs(p.output(c.Out))
 		opt.Force, opt.DryRun, opt.Targets = c.Force, c.DryRun, p.targets
+		if err := c.acceptRestored(p, opt); err != nil {
+			return err
+		}
 		some, list := output.Clean(e.ctx, opt)
 		if list.HasErrors() {
 			return e.ui.fail(list)

@@ -186,7 +186,7 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 		}
 	}
 	for _, s := range []output.State{
-		output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched,
+		output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched, output.Removed,
 	} {
 		if names := states[s]; len(names) > 0 {
 			d.wrong("artifacts", "%s %s: %s", count(len(names), "file"), s, some(names)).

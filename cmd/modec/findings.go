@@ -107,6 +107,9 @@ var states = map[output.State]diag.Diagnostic{
 		Hint: "`modec build` removes it"},
 	output.Touched: {Code: diag.Touched, Message: "somebody changed entries of their own since the last build",
 		Hint: "`modec verify --disk` says what they permit, `modec build` keeps them and notes it in modec.lock"},
+	output.Removed: {Code: diag.Edited, Message: "somebody removed this file since modec took it over",
+		Hint: "take what it says out of the source (`modec migrate` offers a patch), " +
+			"or `modec build --force` writes it again"},
 }
 
 // drifted returns what a check says of the files that a build would change, each at the first line

@@ -129,9 +129,9 @@ func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 func few(names []string) string {
 	const most = 3
 	if len(names) > most {
-		return strings.Join(names[:most], ", ") + " …"
+		return diag.Clean(strings.Join(names[:most], ", ")) + " …"
 	}
-	return strings.Join(names, ", ")
+	return diag.Clean(strings.Join(names, ", "))
 }
 
 // initFiles lists a new project's files: the template's, then the schema's.

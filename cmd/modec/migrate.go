@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -149,12 +151,26 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 	if diags := e.put(res.Files, there); diags.HasErrors() {
 		return 0, diags
 	}
+	if e.local != "" {
+		c.acceptOwn(e, res)
+	}
 	kept, err := c.keep(e, res)
 	if err != nil {
 		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
 		kept = 0
 	}
 	return kept, nil
+}
+
+// acceptOwn notes that the user accepts what their own files say: a build that cannot ask git writes nothing else.
+func (c *migrateCmd) acceptOwn(e *env, res *migrate.Result) {
+	points, err := pointsOf(res.Compiled, folderFS(e.dir), subjectsIn(res.Compiled.Project), contract.ForOne(e.targets))
+	if err == nil {
+		err = accepted.Load(e.home(mainTree(e.dir))).Accept(points)
+	}
+	if err != nil {
+		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build asks\n", diag.Clean(err.Error()))
+	}
 }
 
 // backUp keeps a copy of the files of a source that the new one replaces, and says where.
@@ -269,13 +285,20 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 		return 0, nil
 	}
 	if len(earlier) > 0 {
-		dir, err := originals.Backup(e.dir, earlier, time.Now())
-		if err != nil {
+		if err := e.keepEarlier(earlier); err != nil {
 			return 0, err
 		}
-		e.ui.note("what an earlier migration read of %s is kept in %s\n", count(len(earlier), "file"), diag.Clean(dir))
 	}
 	return n, record.Save()
+}
+
+// keepEarlier keeps copies of originals that a newer migration replaces.
+func (e *env) keepEarlier(files map[string][]byte) error {
+	dir, err := originals.Backup(e.dir, files, time.Now())
+	if err == nil && !e.ui.json {
+		e.ui.note("what an earlier migration read of %s is kept in %s\n", count(len(files), "file"), diag.Clean(dir))
+	}
+	return err
 }
 
 // built looks at a project that was built. It reports whether it said all that there is to say.
@@ -291,18 +314,34 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	return c.edits(e, req)
 }
 
-// again reports whether a project that was built is imported as a whole.
+// again reports whether a project is imported again as a whole that was built, or whose files changed since a
+// migration read them.
 func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
 		return false
 	}
 	lock, _ := output.Locks(e.local)
-	for _, name := range []string{path.Join(e.local, config.File), lock} {
-		if _, err := fs.Stat(req.Root, name); err != nil {
-			return false
+	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {
+		return false
+	}
+	if _, err := fs.Stat(req.Root, lock); err == nil {
+		return true
+	}
+	return len(changedSince(originals.Load(e.home(e.dir)), req.Root)) > 0
+}
+
+// changedSince returns the files that people changed or removed since a migration read them, into the source
+// that is there.
+func changedSince(record *originals.Record, root fs.FS) (names []string) {
+	read := func(name string) ([]byte, error) { return fs.ReadFile(root, name) }
+	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
+		f := record.Files[name]
+		data, err := read(name)
+		if f.Import != "" && record.Stands(f, read) && (err != nil || !bytes.Equal(data, f.Data)) {
+			names = append(names, name)
 		}
 	}
-	return true
+	return names
 }
 
 // saysAlready is why nothing is imported again.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -31,6 +32,11 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	case !slices.ContainsFunc(migrate.AgentFiles(e.ctx, others), func(f string) bool {
 		return !c.taken(e, *req, f, was.Before.Project)
 	}):
+		if !c.DryRun {
+			if err := c.readAgain(e, req, record, was); err != nil {
+				return true, err
+			}
+		}
 		return true, c.nothing(e, req, files, "current", saysAlready, nil)
 	default:
 		return false, nil
@@ -51,11 +57,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		if diags := e.put(was.Files, output.ReplaceExisting); diags.HasErrors() {
 			return true, e.ui.fail(diags)
 		}
-		if record.Edits == nil {
-			record.Edits = map[string]originals.File{}
-		}
-		maps.Copy(record.Edits, was.Said)
-		if err := record.Save(); err != nil {
+		if err := c.say(e, req, record, was); err != nil {
 			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build may need --force\n", diag.Clean(err.Error()))
 		}
 	}
@@ -71,6 +73,56 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	}
 	c.tellEdits(e, was, texts, widens)
 	return true, nil
+}
+
+// say records the files of which the source says everything from now on.
+func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited) error {
+	lock, _ := output.Locks(e.local)
+	if _, err := fs.Stat(req.Root, lock); err != nil {
+		return c.readAgain(e, req, record, was)
+	}
+	if record.Edits == nil {
+		record.Edits = map[string]originals.File{}
+	}
+	maps.Copy(record.Edits, was.Said)
+	return record.Save()
+}
+
+// readAgain records those files as they are now that changed before any build, and of which the source says
+// everything: the next build takes them over as they are, and writes none that is gone.
+func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited) error {
+	lock, _ := output.Locks(e.local)
+	if _, err := fs.Stat(req.Root, lock); err == nil {
+		return nil
+	}
+	earlier := map[string][]byte{}
+	for _, name := range changedSince(record, req.Root) {
+		if slices.ContainsFunc(was.Edits, func(x migrate.Edit) bool { return x.Why != "" && x.Pos.File == name }) {
+			continue
+		}
+		old := record.Files[name]
+		earlier[name] = old.Data
+		data, err := fs.ReadFile(req.Root, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			delete(record.Files, name)
+			continue
+		case err != nil:
+			return err
+		}
+		now := originals.File{Data: data, Taken: old.Taken, Import: old.Import}
+		if said, ok := was.Said[name]; ok {
+			now.Taken = said.Taken
+		}
+		record.Files[name] = now
+	}
+	if len(earlier) == 0 {
+		return nil
+	}
+	if err := e.keepEarlier(earlier); err != nil {
+		return err
+	}
+	return record.Save()
 }
 
 // widened returns what a source with the edits permits more, a line each.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -55,7 +56,8 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[output.Action](): words(
 		[]output.Action{output.Create, output.Update, output.Unchanged, output.Remove}),
 	reflect.TypeFor[output.State](): words(
-		[]output.State{output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched}),
+		[]output.State{output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched,
+			output.Removed}),
 }
 
 func words[T ~string](list []T) (all []any) {
@@ -116,10 +118,15 @@ func (u *ui) emit(report any) error {
 	v := reflect.New(reflect.TypeOf(report))
 	v.Elem().Set(reflect.ValueOf(report))
 	noNil(v)
-	e := json.NewEncoder(u.out)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v.Interface())
+	if err := e.Encode(v.Interface()); err != nil {
+		return err
+	}
+	_, err := u.out.Write(diag.EscapeJSON(text.Bytes()))
+	return err
 }
 
 // noNil makes every list of a report that is nil an empty one: [] in JSON.

@@ -67,12 +67,14 @@ func terminal(w io.Writer) bool {
 }
 
 // printf writes a line of a result.
-func (u *ui) printf(format string, args ...any) { fmt.Fprintf(u.out, format, args...) }
+func (u *ui) printf(format string, args ...any) {
+	fmt.Fprint(u.out, diag.Printable(fmt.Sprintf(format, args...)))
+}
 
 // note writes a summary or progress, which -q hides.
 func (u *ui) note(format string, args ...any) {
 	if !u.quiet && !u.json {
-		fmt.Fprintf(u.out, format, args...)
+		u.printf(format, args...)
 	}
 }
 

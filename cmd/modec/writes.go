@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -47,7 +48,14 @@ func (e *env) put(files []contract.File, there output.Existing) diag.List {
 func (e *env) outputs(dir string) output.Options {
 	return output.Options{Dir: dir, Local: e.local, Version: version(), Progress: e.progress(),
 		Originals: func() *originals.Record { return originals.Load(e.home(dir)) },
-		Blob:      func(name string) ([]byte, error) { return gittree.Blob(e.ctx, dir, name) },
+		Blob: func(path, name string) ([]byte, error) {
+			if !gittree.Held(e.ctx, dir, path, name) {
+				return nil, fs.ErrNotExist
+			}
+			return gittree.Blob(e.ctx, dir, name)
+		},
+		Written: func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
+		InGit:   func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
 	}
 }
 

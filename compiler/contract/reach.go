@@ -37,7 +37,7 @@ type Reach struct {
 
 // NewReach computes the reach from the decisions of every subject about every tool of the
 // inventory. A server without listed tools, and every server of an open inventory, has
-// UnknownTool too.
+// UnknownTool too. In a project without subjects every server is left to the agent.
 func NewReach(e *policy.Engine) (*Reach, error) {
 	p := e.Project()
 	r := &Reach{servers: map[string]Most{}, tools: map[[2]string]Most{}}
@@ -54,6 +54,11 @@ func NewReach(e *policy.Engine) (*Reach, error) {
 			if !p.ListsTools(sv) {
 				r.add(s, ref, sv.Name, UnknownTool)
 			}
+		}
+	}
+	for i := range p.Servers {
+		if len(p.Subjects()) == 0 { // Modes stays: an agent's own modes are none of the project
+			r.servers[p.Servers[i].Name] = Most{Roles: ir.Agent}
 		}
 	}
 	return r, nil

@@ -136,6 +136,9 @@ type File struct {
 	// Places are the places of modec's entries in a JSON file that people write too, as
 	// patterns of package jsonedit; nil: the whole file is modec's.
 	Places []string
+	// Restrains are those Places whose entries only hold back: a build puts one back that a person took out,
+	// while it asks before it permits something again.
+	Restrains []string
 	// Keys are the members of an object at such a place that the target knows. Any other stays
 	// as a person wrote it; nil: all are the target's.
 	Keys []string

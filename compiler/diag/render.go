@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -147,6 +148,54 @@ func Clean(s string) string {
 		}
 		return c
 	}, s)
+}
+
+// EscapeJSON writes the characters in the texts of a JSON document that control a terminal or reorder a line as
+// escapes, which mean the same.
+func EscapeJSON(data []byte) []byte {
+	control := func(c rune) bool { return 0x7f <= c && c <= 0x9f || bidi(c) }
+	if bytes.IndexFunc(data, control) < 0 {
+		return data
+	}
+	var out []byte
+	for _, c := range string(data) {
+		if control(c) {
+			out = fmt.Appendf(out, "\\u%04x", c)
+		} else {
+			out = utf8.AppendRune(out, c)
+		}
+	}
+	return out
+}
+
+var colour = regexp.MustCompile("^\x1b\\[[0-9;]*m")
+
+// Printable makes text of several lines safe to print: beside line breaks, tabs and colours nothing in it
+// controls a terminal or reorders a line.
+func Printable(s string) string {
+	unsafe := func(c rune) bool { return c != '\n' && c != '\t' && (c < ' ' || 0x7f <= c && c <= 0x9f || bidi(c)) }
+	if strings.IndexFunc(s, unsafe) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		if paint := colour.FindString(s); paint != "" {
+			b.WriteString(paint)
+			s = s[len(paint):]
+			continue
+		}
+		c, n := utf8.DecodeRuneInString(s)
+		switch {
+		case strings.HasPrefix(s, "\r\n"):
+			b.WriteString("\r")
+		case unsafe(c):
+			b.WriteRune('\uFFFD')
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
 }
 
 // Terminal colours.

@@ -134,6 +134,31 @@ func Blob(ctx context.Context, dir, object string) ([]byte, error) {
 	return git{ctx, dir}.run("cat-file", "blob", object)
 }
 
+// Held reports whether the history of the last commit has an object as the content of a file below a folder.
+func Held(ctx context.Context, dir, file, object string) bool {
+	out, err := git{ctx, dir}.run("-c", "log.showRoot=true", "log", "--no-show-signature", "--no-ext-diff",
+		"--no-textconv", "--no-renames", "--format=", "--raw", "--no-abbrev", "--full-history", "HEAD", "--",
+		":(literal)"+file)
+	if err != nil || object == "" {
+		return false
+	}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 4 && (f[2] == object || f[3] == object) {
+			return true
+		}
+	}
+	return false
+}
+
+// At returns the name of the object that the last commit has as the content of a file below a folder, "" for none.
+func At(ctx context.Context, dir, file string) string {
+	out, err := git{ctx, dir}.run("rev-parse", "--verify", "--quiet", "HEAD:./"+file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // Ignored returns those of some paths below a folder that git ignores, in their order. A path that
 // git does not look at, in a submodule or behind a link, is not among them.
 func Ignored(ctx context.Context, dir string, paths []string) (ignored []string, err error) {

@@ -187,6 +187,31 @@ func TestWhatIsNoRevision(t *testing.T) {
 	}
 }
 
+// An object counts as a file's only where the history has it at the file's path.
+func TestHeldInTheHistory(t *testing.T) {
+	dir, git := repository(t, map[string]string{"a.json": "first\n", "b.json": "other\n"})
+	of := func(name string) string { return At(context.Background(), dir, name) }
+	first, other := of("a.json"), of("b.json")
+	git("checkout", "-q", "-b", "side")
+	write(t, filepath.Join(dir, "a.json"), "aside\n")
+	git("commit", "-q", "-am", "side")
+	aside := of("a.json")
+	git("checkout", "-q", "-")
+	write(t, filepath.Join(dir, "a.json"), "second\n")
+	git("commit", "-q", "-am", "second")
+	second := of("a.json")
+	git("rm", "-q", "sub dir/a.json")
+	git("commit", "-q", "-m", "gone")
+	for object, want := range map[string]bool{first: true, second: true, other: false, aside: false, "": false} {
+		if got := Held(context.Background(), dir, "a.json", object); got != want {
+			t.Errorf("%q: got %v, want %v", object, got, want)
+		}
+	}
+	if got := of("a.json"); got != "" || of("b.json") != other || first == second {
+		t.Errorf("got %q for a file that is gone, %q and %q", got, first, second)
+	}
+}
+
 func TestAConflictInTheIndex(t *testing.T) {
 	dir, git := repository(t, map[string]string{"modec.toml": "base\n"})
 	git("checkout", "-q", "-b", "other")

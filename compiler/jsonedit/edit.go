@@ -22,6 +22,9 @@ type editor struct {
 	out       Entries
 	conflicts []Conflict
 	taken     []string
+	added     []Added
+	theirs    []string
+	places    []string                          // the patterns of the entries
 	items     map[*hujson.Array]map[string]bool // the items of lists that are added to
 }
 
@@ -80,9 +83,12 @@ func (ed *editor) put(e entry) {
 	case there == nil:
 		ed.addMember(e.tokens, ed.layout.format(e.value, len(e.tokens)))
 		ed.out[e.place] = e.sum()
+		ed.added = append(ed.added, e.added(ed.places)...)
 	case canonical(without(*there, theirs(*there, ed.keys))) == canonical(e.value):
 		if ed.owns(e.place) != nobody {
 			ed.out[e.place] = sumOf(*there, ed.keys)
+		} else {
+			ed.theirs = append(ed.theirs, e.place)
 		}
 	case ed.wrote(e.place, *there) || ed.force == Overwrite:
 		next := ed.beside(*there, e)
@@ -159,6 +165,8 @@ func (ed *editor) putItem(e entry, list *hujson.Value) {
 	if there[text] {
 		if ed.owns(e.place) != nobody {
 			ed.out[e.place] = ""
+		} else {
+			ed.theirs = append(ed.theirs, e.place)
 		}
 		return
 	}
@@ -166,6 +174,7 @@ func (ed *editor) putItem(e entry, list *hujson.Value) {
 	depth := len(e.tokens) + 1
 	array.Elements = add(ed.layout, array.Elements, ed.layout.format(e.value, depth), itemGap, &array.AfterExtra, depth)
 	ed.out[e.place] = ""
+	ed.added = append(ed.added, e.added(ed.places)...)
 }
 
 // itemsOf returns the set of what a list contains.

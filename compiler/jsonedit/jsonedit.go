@@ -106,6 +106,8 @@ type Result struct {
 	Entries   Entries
 	Conflicts []Conflict
 	Taken     []string // the places of modec's entries that were taken out
+	Added     []Added  // the entries that were not there
+	Theirs    []string // the places of entries that were there as they are emitted, a person's
 }
 
 // Pattern says which entries of a file a target writes.
@@ -133,7 +135,11 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	}
 	have, bom := bytes.CutPrefix(have, byteOrderMark)
 	if len(bytes.TrimSpace(have)) == 0 {
-		return created(want, entries), nil
+		res := created(want, entries)
+		for i := range entries {
+			res.Added = append(res.Added, entries[i].added(p.Places)...)
+		}
+		return res, nil
 	}
 	root, err := parse(have)
 	if err != nil {
@@ -145,7 +151,7 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	emitted := entries
 	entries = p.asWritten(&root, entries)
 	ed := editor{have: have, root: &root, layout: layoutOf(root, have), keys: p.Keys, defaults: p.Defaults,
-		owned: owned, force: force,
+		places: p.Places, owned: owned, force: force,
 		out: Entries{}}
 	ed.removeAllBut(entries)
 	for _, e := range entries {
@@ -171,7 +177,7 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	if bom {
 		data = append(slices.Clone(byteOrderMark), data...)
 	}
-	return Result{Data: data, Entries: ed.out, Taken: ed.taken}, nil
+	return Result{Data: data, Entries: ed.out, Taken: ed.taken, Added: ed.added, Theirs: ed.theirs}, nil
 }
 
 // parse reads a file. A comment at its end needs no line break.

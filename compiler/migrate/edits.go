@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -39,7 +40,7 @@ type Edited struct {
 
 // Edits compares the agents' files of a project that was built with what it makes of them, and says
 // the difference in the source. Both are imported, so that what an import loses makes no difference.
-// record has the files from before modec.
+// record has the files from before modec. Where no build was yet, the files are compared with these.
 func Edits(ctx context.Context, req Request, of compiler.Request, record *originals.Record) (*Edited, diag.List) {
 	of.FS = req.Root
 	built, diags := compiler.Compile(ctx, of)
@@ -49,6 +50,12 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	name, _ := output.Locks(req.Local)
 	lock, _ := fs.ReadFile(req.Root, name)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
+	if e.unbuilt = lock == nil; e.unbuilt {
+		e.asBuilt = func(name string, data []byte) bool {
+			o, ok := record.Original(name)
+			return ok && bytes.Equal(o.Data, data)
+		}
+	}
 	tree, _ := source.Load(req.Root, built.Config.Source)
 	e.source = tree.Root
 	changes, diags := e.changes(built)
@@ -72,6 +79,7 @@ type editor struct {
 	source  *source.Node
 	after   map[string]*imports // by target: what the files on disk say
 	asBuilt func(name string, data []byte) bool
+	unbuilt bool
 }
 
 // change is an edit, and how the source comes to say it.
@@ -178,12 +186,12 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 
 // changes returns what the files on disk say otherwise than what a project makes of them.
 func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
-	base := e.base(res)
+	first := e.after == nil // the files do not change while the source is patched
+	base := e.base(res, first && e.unbuilt)
 	targets := make([]contract.Target, len(res.Outputs))
 	for i, o := range res.Outputs {
 		targets[i] = o.Target
 	}
-	first := e.after == nil // the files do not change while the source is patched
 	if first {
 		e.after = map[string]*imports{}
 	}
@@ -272,16 +280,20 @@ func (e *editor) unedited(c change) bool {
 	shared := slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
 		return f.Path == c.Pos.File && f.Places != nil
 	})
-	return err == nil && e.asBuilt(c.Pos.File, data) && (!shared || c.note)
+	return err == nil && e.asBuilt(c.Pos.File, data) && (!shared || c.note || e.unbuilt)
 }
 
-// base returns the agents' files as a build makes them where nobody edits them afterwards.
-func (e *editor) base(res *compiler.Result) memfs.FS {
+// base returns the agents' files as a build makes them where nobody edits them afterwards, or as a migration
+// read them.
+func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 	tree := memfs.FS{}
 	for name, f := range e.record.Files {
-		if _, err := fs.Stat(e.req.Root, name); err == nil {
+		if _, err := fs.Stat(e.req.Root, name); err == nil || asRead {
 			tree[name] = f.Data
 		}
+	}
+	if asRead {
+		return tree
 	}
 	for _, f := range res.Files() {
 		data := f.Data

@@ -268,6 +268,9 @@ func (p *patcher) unset(at []string) error {
 		return err
 	}
 	f, e, err := parsed(n.Pos.File, have, n)
+	if err == nil && e == nil {
+		e = braceless(f, n)
+	}
 	if err != nil || e == nil {
 		return cannot(n.Pos, "take it out")
 	}
@@ -289,6 +292,20 @@ func (p *patcher) unset(at []string) error {
 	i := slices.IndexFunc(found.Elts, holds(e))
 	p.write(n.Pos.File, have, without(have, spans(found.Elts), i))
 	return nil
+}
+
+// braceless returns the syntax of a struct that is written as the one field in it, as that of a in a: b: 1; nil
+// where there is none.
+func braceless(f *ast.File, n *source.Node) (e ast.Expr) {
+	ast.Walk(f, func(x ast.Node) bool {
+		s, ok := x.(*ast.StructLit)
+		if at := x.Pos().Position(); ok && n.Kind == source.Struct && !s.Lbrace.IsValid() &&
+			at.Line == n.Pos.Line && at.Column == n.Pos.Col {
+			e = s
+		}
+		return e == nil
+	}, nil)
+	return e
 }
 
 // holds returns whether a declaration is the field of a value.

@@ -23,6 +23,9 @@ func TestPatch(t *testing.T) {
 	prose := func(is string) func(*patcher) error {
 		return func(p *patcher) error { return p.prose([]string{"roles", "a", "description"}, is) }
 	}
+	unset := func(at ...string) func(*patcher) error {
+		return func(p *patcher) error { return p.unset(at) }
+	}
 	const role = "roles: a: can: command: "
 	for _, c := range []struct {
 		name, file, was string
@@ -71,6 +74,12 @@ func TestPatch(t *testing.T) {
 		{"cue, a text", "a.cue", "roles: a: {description: \"x\", modes: []}\n", prose("one\n\"two\""),
 			"roles: a: {description: \"\"\"\n\tone\n\t\"two\"\n\t\"\"\", modes: []}\n", ""},
 		{"cue, no text", "a.cue", "roles: a: {\n\tdescription: \"x\"\n\tmodes: []\n}\n", prose(""), "roles: a: {\n\tmodes: []\n}\n", ""},
+		{"cue, a field", "a.cue", "servers: {x: {command: \"x\"}, y: command: \"y\", z: command: \"z\"}\n", unset("servers", "y"),
+			"servers: {x: {command: \"x\"}, z: command: \"z\"}\n", ""},
+		{"cue, the last field", "a.cue", "servers: {x: {command: \"x\"}, y: command: \"y\"}\n", unset("servers", "y"),
+			"servers: {x: {command: \"x\"}}\n", ""},
+		{"cue, the only field", "a.cue", "roles: a: {}\nservers: y: command: \"y\"\n", unset("servers", "y"),
+			"roles: a: {}\n", ""},
 		{"cue, a file", "a.cue", "roles: a: {descriptionFile: \"a.md\"}\n", prose("new"), "roles: a: {descriptionFile: \"a.md\"}\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -124,9 +124,11 @@ func sumOf(data []byte) string {
 }
 
 // Elsewhere returns a file of the user's record of another folder, and that folder: one that is no
-// longer there, from which a person may have moved the project, before one that is. The folder is ""
-// where no record has such a file.
-func (r *Record) Elsewhere(path string, such func(data []byte) bool) (data []byte, root string) {
+// longer there, from which a person may have moved the project, before one that is. same says whether the
+// other record is of this project. The folder is "" where no record has such a file.
+func (r *Record) Elsewhere(
+	path string, such func(data []byte) bool, same func(*Record, File) bool,
+) (data []byte, root string) {
 	if r == nil || r.place == "" {
 		return nil, ""
 	}
@@ -139,7 +141,7 @@ func (r *Record) Elsewhere(path string, such func(data []byte) bool) (data []byt
 			continue
 		}
 		f, ok := other.Files[path]
-		if !ok || !such(f.Data) {
+		if !ok || !such(f.Data) || !same(&other, f) {
 			continue
 		}
 		data, root = f.Data, other.Root

@@ -70,3 +70,27 @@ func TestBackup(t *testing.T) {
 		t.Error("a copy was written outside of its folder")
 	}
 }
+
+// What a user's builds wrote is known by project, and a moved project is found by its bytes.
+func TestWritten(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	a, b := t.TempDir(), t.TempDir()
+	if err := LoadWritten(a).Add(map[string]string{"x": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := LoadWritten(a).Add(map[string]string{"x": "2"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		root, path, digest string
+		has, anywhere      bool
+	}{
+		{a, "x", "1", true, true}, {a, "x", "2", true, true}, {a, "x", "3", false, false}, {a, "y", "1", false, false},
+		{b, "x", "1", false, true}, {b, "x", "3", false, false},
+	} {
+		w := LoadWritten(c.root)
+		if has, any := w.Has(c.path, c.digest), w.Anywhere(c.path, c.digest); has != c.has || any != c.anywhere {
+			t.Errorf("%+v: got %v and %v", c, has, any)
+		}
+	}
+}

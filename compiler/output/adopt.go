@@ -135,7 +135,7 @@ func (w *writer) keepReplaced(changes []Change) {
 		if c.misfit != nil {
 			files[c.Path+".original"] = c.misfit
 		}
-		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited)
+		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited || c.State == Removed)
 		if c.have == nil || c.Action == Unchanged || !forced && !w.lines(c) {
 			continue
 		}
@@ -226,7 +226,7 @@ func (w *writer) noOriginal(c *Change, a adopted) {
 		return
 	}
 	hint := "`modec clean` puts it back in a clone whose git has it"
-	if _, root := w.record().Elsewhere(c.Path, a.is); root != "" {
+	if _, root := w.elsewhere(c.Path, a); root != "" {
 		hint = "`modec clean` puts it back in " + root
 	}
 	w.diags.Errorf(diag.NoOriginal, diag.Pos{File: c.Path}, text+"; nothing was removed").
@@ -242,10 +242,11 @@ func (w *writer) owned(p string) bool {
 // they are in the user's own record: that of the project, or of the folder where it was before
 // somebody moved it.
 func (w *writer) original(c *Change, a adopted) (data []byte, ok, own bool) {
-	if o, ok := w.record().Original(c.Path); ok && a.is(o.Data) {
+	if o, ok := w.record().Original(c.Path); ok && a.is(o.Data) &&
+		(w.opt.Written == nil || w.record().Stands(o, w.read) || w.wrote().Has(c.Path, a.Built)) {
 		return o.Data, true, true
 	}
-	if data, root := w.record().Elsewhere(c.Path, a.is); root != "" {
+	if data, root := w.elsewhere(c.Path, a); root != "" {
 		if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
 			return data, true, true
 		}
@@ -254,11 +255,19 @@ func (w *writer) original(c *Change, a adopted) (data []byte, ok, own bool) {
 		return c.have, true, false
 	}
 	if w.opt.Blob != nil {
-		if data, err := w.opt.Blob(a.Blob); err == nil && a.is(data) {
+		if data, err := w.opt.Blob(c.Path, a.Blob); err == nil && a.is(data) {
+			c.fromGit = true
 			return data, true, false
 		}
 	}
 	return nil, false, false
+}
+
+// elsewhere returns an original of the record of another folder, and that folder: one whose project is this one.
+func (w *writer) elsewhere(p string, a adopted) (data []byte, root string) {
+	return w.record().Elsewhere(p, a.is, func(r *originals.Record, f originals.File) bool {
+		return w.opt.Written == nil || f.Import != "" && r.Stands(f, w.read) || originals.LoadWritten(r.Root).Has(p, a.Built)
+	})
 }
 
 // restore puts an original in place of what modec made of it. What a person changed since in a

@@ -95,7 +95,7 @@ func TestALockAdoptsNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(opt.Dir, "a.md")); err != nil {
 		t.Fatal(err)
 	}
-	opt.Blob = func(string) ([]byte, error) { return []byte("mine"), nil }
+	opt.Blob = func(_, _ string) ([]byte, error) { return []byte("mine"), nil }
 	mustClean(t, opt)
 	sameTree(t, opt.Dir, map[string]string{})
 }
@@ -181,7 +181,7 @@ func TestAnOriginalOfSomebodyElse(t *testing.T) {
 	if _, diags := Clean(t.Context(), without); !diags.HasErrors() || diags[0].Code != diag.NoOriginal {
 		t.Errorf("got %v, want a refusal", diags)
 	}
-	opt.Blob = func(name string) ([]byte, error) {
+	opt.Blob = func(_, name string) ([]byte, error) {
 		if name != gitBlob([]byte("mine")) {
 			return nil, errors.New("no such object")
 		}

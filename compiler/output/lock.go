@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -35,6 +36,9 @@ type Lock struct {
 	Artifacts map[string]string `toml:"artifacts"`
 	// Entries are what modec wrote into files that people write too, by path.
 	Entries map[string]jsonedit.Entries `toml:"entries,omitempty"`
+	// Theirs are the places of entries in such files that people wrote and the source says too: they stay
+	// where the source no longer does, and one that somebody takes out is not written again in silence.
+	Theirs map[string][]string `toml:"theirs,omitempty"`
 	// Adopted are the files that people wrote and modec took over, by path.
 	Adopted map[string]adopted `toml:"adopted,omitempty"`
 }
@@ -66,6 +70,18 @@ func (l *Lock) remember(p string, entries jsonedit.Entries) {
 		l.Entries = map[string]jsonedit.Entries{}
 	}
 	l.Entries[p] = entries
+}
+
+// found notes the entries of a file that are a person's, and emitted too.
+func (l *Lock) found(p string, places []string) {
+	delete(l.Theirs, p)
+	if len(places) == 0 {
+		return
+	}
+	if l.Theirs == nil {
+		l.Theirs = map[string][]string{}
+	}
+	l.Theirs[p] = slices.Sorted(slices.Values(places))
 }
 
 // mergedFile stands for the hash of a file that people write too.

@@ -40,6 +40,7 @@ const (
 	Foreign  State = "foreign"  // modec did not write it
 	Orphaned State = "orphaned" // as modec wrote it, and the source no longer compiles to it
 	Touched  State = "touched"  // somebody changed entries of their own in a file that modec took over
+	Removed  State = "removed"  // somebody removed it since modec took it over
 )
 
 // Change is one artifact and what happens to it.
@@ -61,9 +62,14 @@ type Change struct {
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it
 	places  []string         // of a merged file: those of modec's entries
+	theirs  []string         // of a merged file: the places of entries that people wrote and the source says too
 	lost    bool             // its original is not found
 	misfit  []byte           // its original, where that does not fit beside what people wrote since
+	fromGit bool             // its original is none that this user's record has
 }
+
+// FromGit reports whether what is restored is none of the originals that modec kept for this user.
+func (c *Change) FromGit() bool { return c.Restored && c.fromGit && c.Action != Unchanged }
 
 // Options configure a build: where artifacts go and how much may be overwritten.
 type Options struct {
@@ -80,8 +86,14 @@ type Options struct {
 	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
 	// kept.
 	Originals func() *originals.Record
-	// Blob reads an object of git, for an original that Originals lacks; nil: there is no git.
-	Blob func(name string) ([]byte, error)
+	// Blob reads an object of git that the history of the repository has at a path, for an original that
+	// Originals lacks; nil: there is no git.
+	Blob func(path, name string) ([]byte, error)
+	// Written returns what this user's builds wrote. A file is removed only where it is in them, or git has it:
+	// a lock that came along names what it likes. Nil: the lock is believed, and nothing recorded.
+	Written func() *originals.Written
+	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
+	InGit func(path, name string) bool
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -222,11 +234,14 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	return changes, list
 }
 
-// announce leaves a lock of nothing for as long as originals are put back: after an interruption they
-// are no edits.
+// announce leaves a lock of nothing for as long as originals are put back and entries taken out: after an
+// interruption these are no edits.
 func (w *writer) announce(changes []Change) error {
-	if w.pending != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.Restored }) {
+	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Restored || c.Merged }) {
 		return nil
+	}
+	if err := w.keepSettled(); err != nil {
+		return err
 	}
 	data, err := w.text(&Lock{Version: lockVersion, Modec: w.opt.Version})
 	if err != nil {
@@ -298,7 +313,8 @@ type writer struct {
 	gone    []string // artifacts that are neither emitted any more nor there
 	diags   diag.List
 
-	originals *originals.Record // once it was asked for
+	originals *originals.Record  // once it was asked for
+	written   *originals.Written // likewise
 }
 
 func (w *writer) readLocks() {
@@ -328,8 +344,7 @@ func (w *writer) plan(b Build) []Change {
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
-			entries := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
-			if c, ok := w.merge(name, f.Path, f.Data, entries); ok {
+			if c, ok := w.merge(name, f.Path, f.Data, patternOf(&f), f.Restrains); ok {
 				changes = append(changes, c)
 			}
 			return
@@ -379,7 +394,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 			continue
 		}
 		if hash == mergedFile {
-			if c, ok := w.merge(name, p, nil, jsonedit.Pattern{}); ok {
+			if c, ok := w.merge(name, p, nil, jsonedit.Pattern{}, nil); ok {
 				changes = append(changes, c)
 			}
 			continue
@@ -391,10 +406,17 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 	return changes
 }
 
+// patternOf returns which entries of a file that people write too a target writes.
+func patternOf(f *contract.File) jsonedit.Pattern {
+	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
+}
+
 // merge decides what happens to a file that people write too; want is nil where it
 // is no longer emitted. ok is false where nothing happens to it, or where it is in the
-// way.
-func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c Change, ok bool) {
+// way. The entries at the places that restrain permit nothing.
+func (w *writer) merge(
+	name, p string, want []byte, entries jsonedit.Pattern, restrains []string,
+) (c Change, ok bool) {
 	have, err := w.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -408,21 +430,7 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", diag.WithoutPath(err))
 		return c, false
 	}
-	var owned []jsonedit.Entries
-	for _, l := range []*Lock{w.lock, w.pending} {
-		if l != nil && l.Entries[p] != nil {
-			owned = append(owned, l.Entries[p])
-		}
-	}
-	if o, ok := w.adoptable(p, have, want); ok {
-		of := entries
-		if of.Places == nil && w.settled != nil {
-			of.Places = w.settled.Adopted[p].Places
-		}
-		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
-	} else if o, ok := w.said(p, have); ok {
-		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
-	}
+	owned := w.ownedOf(p, have, want, entries)
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
 	if err == nil && (w.opt.Check || w.opt.Force) && forced {
@@ -434,6 +442,11 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 	}
 	if conflicts(&w.diags, name, p, res.Conflicts,
 		"rename one of the two, or `modec build --force` overwrites it, and keeps a copy", w.opt.movesIn()) {
+		return c, false
+	}
+	revoked := w.revoked(p, have, entries, restrains, res.Added)
+	if len(revoked) > 0 && !w.opt.Force && !w.opt.Check {
+		w.refuseAgain(name, p, have, revoked)
 		return c, false
 	}
 	c = Change{
@@ -448,6 +461,7 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 		have:    have,
 		entries: res.Entries,
 		places:  entries.Places,
+		theirs:  res.Theirs,
 	}
 	switch {
 	case res.Data == nil:
@@ -457,10 +471,33 @@ func (w *writer) merge(name, p string, want []byte, entries jsonedit.Pattern) (c
 	case bytes.Equal(have, res.Data):
 		c.Action, c.State = Unchanged, ""
 	}
+	if len(revoked) > 0 {
+		c.State = revokedState(have)
+	}
 	if want == nil && !forced {
 		c.State = Orphaned
 	}
 	return c, want != nil || c.Action != Unchanged
+}
+
+// ownedOf returns the entries of a file that people write too which are modec's, by what builds wrote and by
+// what was taken over.
+func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) (owned []jsonedit.Entries) {
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil && l.Entries[p] != nil {
+			owned = append(owned, l.Entries[p])
+		}
+	}
+	if o, ok := w.adoptable(p, have, want); ok {
+		of := entries
+		if of.Places == nil && w.settled != nil {
+			of.Places = w.settled.Adopted[p].Places
+		}
+		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
+	} else if o, ok := w.said(p, have); ok {
+		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
+	}
+	return owned
 }
 
 // sharedState says why a file that people write too is not as the source makes it. What an
@@ -487,6 +524,7 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Action, c.State = Create, Missing
+		w.takenAway(c)
 	case errors.Is(err, errFolder):
 		w.inTheWay(c.Path, c.Target)
 		c.Action, c.State = Update, Foreign
@@ -512,12 +550,16 @@ func (w *writer) inTheWay(p, target string) {
 
 // movesIn says what becomes of an edit.
 func (o *Options) movesIn() string {
-	command := "modec migrate"
-	if o.Local != "" {
-		command += " --local"
-	}
-	return "move the change into the source (`" + command + "` offers a patch), " +
+	return "move the change into the source (`" + o.importing() + "` offers a patch), " +
 		"or `modec build --force` overwrites it, and keeps a copy"
+}
+
+// importing returns the command that makes a source of what people wrote.
+func (o *Options) importing() string {
+	if o.Local != "" {
+		return "modec migrate --local"
+	}
+	return "modec migrate"
 }
 
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
@@ -577,7 +619,7 @@ func (w *writer) removable(c *Change) bool {
 		return false
 	}
 	c.State = Orphaned
-	return w.mine(c)
+	return w.mine(c) && w.canHaveWritten(c)
 }
 
 // apply puts a build in place: the lock to come, so that an interrupted build is
@@ -590,6 +632,7 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err := w.sweep(); err != nil {
 		return err
 	}
+	w.noteWritten(changes)
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
 		return errors.Join(w.remove(w.opt.pendingLock()), w.forgetEdits(changes))
@@ -695,10 +738,14 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 		l.Adopted = maps.Clone(w.settled.Adopted)
+		if b.Partial {
+			l.Theirs = maps.Clone(w.settled.Theirs)
+		}
 	}
 	for i := range changes {
 		c := &changes[i]
 		w.adopt(l, c)
+		l.found(c.Path, c.theirs)
 		switch {
 		case c.Action == Remove:
 		case !c.Merged:

@@ -14,6 +14,18 @@ var settingsPlaces = []string{
 	"/env/*", "/disableAllHooks", "/hooks/PreToolUse/-",
 }
 
+// restraining returns those of them that permit nothing, in settings with a permission mode.
+func restraining(mode string) []string {
+	list := []string{
+		"/permissions/ask/-", "/permissions/deny/-", "/permissions/disableBypassPermissionsMode",
+		"/permissions/disableAutoMode", "/disableAllHooks", "/hooks/PreToolUse/-",
+	}
+	if mode == format.Default || mode == format.Plan || mode == format.DontAsk {
+		list = append(list, "/permissions/defaultMode")
+	}
+	return list
+}
+
 // Home lists the user's own settings.
 func (claude) Home() []string { return []string{format.UserSettings} }
 

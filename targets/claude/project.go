@@ -22,6 +22,7 @@ func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.S
 // because a session may name no role.
 func (e *emitter) everybody(file string) (contract.File, bool) {
 	var settings contract.Object
+	mode := ""
 	if r := e.in.Project.Role(e.baseline); r != nil {
 		c := e.compile(r)
 		if c.err != nil {
@@ -32,7 +33,7 @@ func (e *emitter) everybody(file string) (contract.File, bool) {
 		}
 		hook := e.ofRole(r)
 		hook.travels = true
-		settings = e.settings(r, c, hook)
+		settings, mode = e.settings(r, c, hook), c.mode
 		if c.mode == format.Auto {
 			e.loss("role "+r.Name, r.PermissionModePos, "", codeAutoMode,
 				"Claude Code takes the mode auto from no file of a project: the session starts in its own mode").
@@ -44,7 +45,8 @@ func (e *emitter) everybody(file string) (contract.File, bool) {
 	if len(settings) == 0 {
 		return contract.File{}, false
 	}
-	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces, Spelled: spelled}, true
+	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces,
+		Restrains: restraining(mode), Spelled: spelled}, true
 }
 
 // allowedByAll returns what came out for the baseline role without the rules that not every

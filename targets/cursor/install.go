@@ -15,6 +15,7 @@ var (
 	cliPlaces    = []string{"/permissions/allow/-", "/permissions/deny/-"}
 	configPlaces = append([]string{"/approvalMode"}, cliPlaces...)
 	hookPlaces   = []string{"/version", "/hooks/*/-"}
+	restraining  = append([]string{"/permissions/deny/-"}, hookPlaces...)
 	listPlaces   = []string{"/approvalMode", "/mcpAllowlist/-", "/terminalAllowlist/-"}
 )
 
