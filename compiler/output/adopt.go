@@ -266,7 +266,8 @@ func (w *writer) original(c *Change, a adopted) (data []byte, ok, own bool) {
 // elsewhere returns an original of the record of another folder, and that folder: one whose project is this one.
 func (w *writer) elsewhere(p string, a adopted) (data []byte, root string) {
 	return w.record().Elsewhere(p, a.is, func(r *originals.Record, f originals.File) bool {
-		return w.opt.Written == nil || f.Import != "" && r.Stands(f, w.read) || originals.LoadWritten(r.Root).Has(p, a.Built)
+		return w.opt.Written == nil || f.Import != "" && r.Stands(f, w.read) ||
+			originals.LoadWritten(r.Root).Has(p, a.Built)
 	})
 }
 

@@ -90,7 +90,8 @@ func (w *writer) refuseAgain(target, p string, have []byte, list []jsonedit.Adde
 	}
 	if have == nil {
 		w.diags.Errorf(diag.Edited, diag.Pos{File: p},
-			"somebody removed this file since modec %s, and a build would permit again what it says: %s", w.last(p), text).
+			"somebody removed this file since modec %s, and a build would permit again what it says: %s",
+			w.last(p), text).
 			Hint(w.opt.movesIn()).Target(target)
 		return
 	}
