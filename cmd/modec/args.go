@@ -35,7 +35,7 @@ const argsFailed = "--modec-args-failed"
 func (c *argsCmd) Run(e *env) error {
 	err := c.args(e)
 	if err != nil && !e.ui.json {
-		e.ui.printf("%s", argsFailed+c.end())
+		fmt.Fprint(e.ui.out, argsFailed+c.end())
 	}
 	return err
 }

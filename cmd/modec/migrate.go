@@ -152,7 +152,7 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 		return 0, diags
 	}
 	if e.local != "" {
-		c.acceptOwn(e, res)
+		e.acceptOwn(nil, res.Compiled)
 	}
 	kept, err := c.keep(e, res)
 	if err != nil {
@@ -162,11 +162,23 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 	return kept, nil
 }
 
-// acceptOwn notes that the user accepts what their own files say: a build that cannot ask git writes nothing else.
-func (c *migrateCmd) acceptOwn(e *env, res *migrate.Result) {
-	points, err := pointsOf(res.Compiled, folderFS(e.dir), subjectsIn(res.Compiled.Project), contract.ForOne(e.targets))
+// acceptOwn notes that the user accepts what their own files say, of which a migration makes a project: a build that
+// cannot ask git writes nothing else. What was there before, nil where nothing was, has to be accepted.
+func (e *env) acceptOwn(before, now *compiler.Result) {
+	points := func(res *compiler.Result) ([]accepted.Point, error) {
+		return pointsOf(res, folderFS(e.dir), subjectsIn(res.Project), contract.ForOne(e.targets))
+	}
+	record := accepted.Load(e.home(mainTree(e.dir)))
+	if before != nil {
+		old, err := points(before)
+		old = slices.DeleteFunc(old, func(p accepted.Point) bool { return p.Kind == accepted.Runs }) // of the files now
+		if err != nil || len(record.New(old)) > 0 {
+			return
+		}
+	}
+	list, err := points(now)
 	if err == nil {
-		err = accepted.Load(e.home(mainTree(e.dir))).Accept(points)
+		err = record.Accept(list)
 	}
 	if err != nil {
 		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build asks\n", diag.Clean(err.Error()))

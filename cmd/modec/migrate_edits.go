@@ -57,6 +57,9 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		if diags := e.put(was.Files, output.ReplaceExisting); diags.HasErrors() {
 			return true, e.ui.fail(diags)
 		}
+		if e.local != "" {
+			e.acceptOwn(was.Before, was.Compiled)
+		}
 		if err := c.say(e, req, record, was); err != nil {
 			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build may need --force\n", diag.Clean(err.Error()))
 		}
