@@ -126,7 +126,7 @@ func (c *serveCmd) options(l *modelLoader) (opt serve.Options, err error) {
 			Timeout: or(c.Timeout, 0), Cleanup: or(c.Cleanup, 0)}}
 	opt.Name = or(c.ServerName, "")
 	if l.file == "" && !l.alone() {
-		opt.Verify = l.verify
+		opt.Verify, opt.TryRestrictions = l.verify, l.tryRestrictions
 	}
 	if or(c.AllowWrites, false) {
 		if l.alone() {

@@ -65,7 +65,7 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 		}
 		return diags
 	}
-	return l.change(ctx, servedFile{"roles.cue", "roles", all}, check)
+	return l.change(ctx, servedFile{"roles.cue", "roles", all, check})
 }
 
 // reveal puts the values of environments in the places of those that callers do not see: who lists roles and sets
@@ -99,17 +99,38 @@ func (l *modelLoader) reveal(ctx context.Context, roles []serve.RoleInput) error
 	return nil
 }
 
-// SetRestrictions writes a mode's MCP restrictions into a file of their own.
+// SetRestrictions writes a mode's MCP restrictions into a file of their own, in the place of those in the source.
 func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
 	*serve.Written, error) {
+	return l.change(ctx, servedRestrictions(slug, r))
+}
+
+// tryRestrictions returns what the project would say of a mode's MCP restrictions, and writes nothing.
+func (l *modelLoader) tryRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
+	diag.List, error) {
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	d, err := l.draft(ctx, root, servedRestrictions(slug, r))
+	return d.diags, err
+}
+
+// servedRestrictions returns the file with a mode's MCP restrictions; without any, one that sets none.
+func servedRestrictions(slug string, r *serve.RestrictionsInput) servedFile {
 	modes := map[string]any{}
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	check := func(without, with *compiler.Result, file string) diag.List {
-		return onlyHoldBack(without, with, slug, file)
+	return servedFile{
+		name:  path.Base(source.ServedMode("", contract.PathName(slug))),
+		field: "modes",
+		value: modes,
+		check: func(without, with *compiler.Result, file string) diag.List {
+			return onlyHoldBack(without, with, slug, file)
+		},
 	}
-	return l.change(ctx, servedFile{"mode-" + contract.PathName(slug) + ".cue", "modes", modes}, check)
 }
 
 // onlyHoldBack reports restrictions by which a mode may do more than without them. In a
@@ -139,7 +160,7 @@ func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	names := toolWitnesses(md)
+	names := append(toolWitnesses(was), toolWitnesses(md)...)
 	for i := range with.Project.Servers {
 		sv := &with.Project.Servers[i]
 		tried := slices.Clone(names)
@@ -176,6 +197,9 @@ func toolWitnesses(md *ir.Mode) []string {
 			add(r.Pattern.Text)
 		}
 	}
+	if md.Restrictions == nil {
+		return names
+	}
 	for _, list := range []*[]ir.ToolRef{md.Restrictions.AllowedTools, md.Restrictions.DisallowedTools} {
 		if list != nil {
 			for _, t := range *list {
@@ -186,10 +210,12 @@ func toolWitnesses(md *ir.Mode) []string {
 	return names
 }
 
-// servedFile is a file of the source that modec serve writes: one field and its value.
+// servedFile is a file of the source that modec serve writes: one field and its value, and what is asked of the
+// project with it.
 type servedFile struct {
 	name, field string
 	value       any
+	check       acceptance
 }
 
 // acceptance reports what is wrong with a served file, given the project without it and
@@ -210,67 +236,83 @@ func (l *modelLoader) proves(ctx context.Context, res *compiler.Result) diag.Lis
 }
 
 // change puts a file into the source if the whole project compiles with it, no artifact permits more than it
-// says, and check reports nothing. It serves the project then.
-func (l *modelLoader) change(ctx context.Context, what servedFile, check acceptance) (*serve.Written, error) {
+// says, and the file's own check reports nothing. It serves the project then.
+func (l *modelLoader) change(ctx context.Context, what servedFile) (*serve.Written, error) {
 	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	cfg, diags := compiler.ReadConfig(l.request())
-	if diags.HasErrors() {
-		return &serve.Written{Diagnostics: diags}, nil
-	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{what.field: what.value}); err != nil {
-		return nil, err
-	}
-	file := contract.File{Path: path.Join(cfg.Source, "served", what.name)}
-	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
-	if file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + fields + "\n"); err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	if have, err := root.ReadFile(file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
-		diags.Errorf(diag.NotOurs, diag.Pos{File: file.Path, Line: 1, Col: 1},
-			"modec serve did not write this file, and leaves it alone").
-			Hint("move it away, or rename it")
-		return &serve.Written{Diagnostics: diags}, nil
+	d, err := l.draft(ctx, root, what)
+	if err != nil || d.diags.HasErrors() {
+		return &serve.Written{Diagnostics: d.diags}, err
 	}
-	req := l.request()
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{file})); err != nil {
-		return nil, fmt.Errorf("the source cannot be read: %w", err)
-	}
-	with, diags := compiler.Compile(ctx, req)
-	if diags.HasErrors() {
-		return &serve.Written{Diagnostics: diags}, nil
-	}
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, memfs.FS{file.Path: []byte("package modec\n")}); err != nil {
-		return nil, fmt.Errorf("the source cannot be read: %w", err)
-	}
-	without, list := compiler.Open(ctx, req)
-	if list.HasErrors() { // something of the source refers to what the file holds
-		return &serve.Written{Diagnostics: list}, nil
-	}
-	if list := check(without, with, file.Path); list.HasErrors() {
-		return &serve.Written{Diagnostics: list}, nil
-	}
-	if list := l.proves(ctx, with); list.HasErrors() {
+	if list := l.proves(ctx, d.with); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
 		return nil, err
 	}
 	opt := output.PutOptions{Dir: l.dir, Existing: output.ReplaceExisting, Progress: l.progress()}
-	if list := output.Put(ctx, []contract.File{file}, opt); list.HasErrors() {
+	if list := output.Put(ctx, []contract.File{d.file}, opt); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	l.reload()
-	return &serve.Written{File: file.Path, Diagnostics: diags}, nil
+	return &serve.Written{File: d.file.Path, Diagnostics: d.diags}, nil
+}
+
+// draft is a change of the source that is not written yet.
+type draft struct {
+	file  contract.File
+	with  *compiler.Result // the project with the file
+	diags diag.List        // of the project; with errors the rest may be absent
+}
+
+// draft compiles the project below a root with a served file, and checks it.
+func (l *modelLoader) draft(ctx context.Context, root *os.Root, what servedFile) (d draft, err error) {
+	cfg, diags := compiler.ReadConfig(l.request())
+	if diags.HasErrors() {
+		return draft{diags: diags}, nil
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any{what.field: what.value}); err != nil {
+		return d, err
+	}
+	d.file.Path = path.Join(cfg.Source, source.Served, what.name)
+	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
+	if d.file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + fields + "\n"); err != nil {
+		return d, err
+	}
+	if have, err := root.ReadFile(d.file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
+		d.diags.Errorf(diag.NotOurs, diag.Pos{File: d.file.Path, Line: 1, Col: 1},
+			"modec serve did not write this file, and leaves it alone").
+			Hint("move it away, or rename it")
+		return d, nil
+	}
+	req := l.request()
+	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{d.file})); err != nil {
+		return d, fmt.Errorf("the source cannot be read: %w", err)
+	}
+	if d.with, d.diags = compiler.Compile(ctx, req); d.diags.HasErrors() {
+		return d, nil
+	}
+	empty := memfs.FS{d.file.Path: []byte("package modec\n")}
+	if req.FS, err = source.Overlay(root.FS(), cfg.Source, empty); err != nil {
+		return d, fmt.Errorf("the source cannot be read: %w", err)
+	}
+	without, list := compiler.Open(ctx, req)
+	if !list.HasErrors() { // else something of the source refers to what the file holds
+		list = what.check(without, d.with, d.file.Path)
+	}
+	if list.HasErrors() {
+		d.diags = list
+	}
+	return d, nil
 }

@@ -78,7 +78,7 @@ func writing(t *testing.T, dir, source, config string, more ...contract.Target) 
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	s, err := serve.New(m, serve.Options{Version: "test", Writer: l, HideEnv: true})
+	s, err := serve.New(m, serve.Options{Version: "test", Writer: l, TryRestrictions: l.tryRestrictions, HideEnv: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,5 +211,65 @@ func TestRolesComeBack(t *testing.T) {
 	}
 	if got, ok := call("set_roles", map[string]any{"roles": []any{}}); !ok || len(list()) != 2 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Restrictions that people wrote are overridden in writing, and only by some that hold back more; without any, those
+// in the source hold again. What would be refused is foretold.
+func TestRestrictionsOverride(t *testing.T) {
+	forms := map[string]string{
+		"CUE":           shopRoles,
+		"path":          strings.Replace(shopRoles, `can: {read: "allow", mcp: "ask"}, mcpRestrictions: disallowedServers: ["docs"]}`, `can: {read: "allow", mcp: "ask"}}`+"\nmodes: code: \"mcpRestrictions\": disallowedServers: [\"docs\"]", 1),
+		"an expression": strings.Replace(shopRoles, `name: "Code"`, `name: "Co" + "de"`, 1),
+	}
+	child := "\nmodes: child: {extends: [\"code\"], name: \"Child\", roleDefinition: \"You code.\"}\n"
+	docs, all := map[string]any{"disallowedServers": []string{"docs", "github"}}, map[string]any{"disallowedServers": []string{"github"}}
+	for name, text := range forms {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			call := writing(t, dir, text+child, "[targets.claude]\n")
+			servers := func(mode string) []string {
+				got, _ := call("list_servers_for_mode", map[string]any{"mode_slug": mode})
+				names := []string{}
+				for _, s := range got["servers"].([]any) {
+					names = append(names, s.(map[string]any)["name"].(string))
+				}
+				return names
+			}
+			for _, refused := range []struct {
+				mode         string
+				restrictions map[string]any
+				words        string
+			}{
+				{"code", all, "restrictions only hold back"},
+				{"code", map[string]any{}, "restrictions only hold back"},
+				{"child", docs, "would replace those of mode code"},
+			} {
+				args := map[string]any{"mode_slug": refused.mode, "restrictions": refused.restrictions}
+				if got, ok := call("update_mode_restrictions", args); ok || !strings.Contains(fmt.Sprint(got["text"]), refused.words) {
+					t.Errorf("%v: got %v", args, got)
+				}
+				if got, _ := call("validate_restrictions", args); got["valid"] != false || !strings.Contains(fmt.Sprint(got["problems"]), refused.words) {
+					t.Errorf("%v: got %v", args, got)
+				}
+			}
+			if got, _ := call("validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": docs}); got["valid"] != true {
+				t.Errorf("got %v", got)
+			}
+			file := filepath.Join(dir, "modec/served/mode-code.cue")
+			if _, err := os.Stat(file); err == nil {
+				t.Error("what was refused or only checked is written")
+			}
+			got, ok := call("update_mode_restrictions", map[string]any{"mode_slug": "code", "restrictions": docs})
+			if !ok || len(servers("code"))+len(servers("child")) != 0 {
+				t.Errorf("got %v, and %v, %v", got, servers("code"), servers("child"))
+			}
+			if text := fmt.Sprint(got["problems"]); !strings.Contains(text, "overridden") || !strings.Contains(text, "served/mode-code.cue:") {
+				t.Errorf("got %v, which does not say what is overridden", got)
+			}
+			if got, ok := call("update_mode_restrictions", map[string]any{"mode_slug": "code"}); !ok || !slices.Equal(servers("code"), []string{"github"}) {
+				t.Errorf("got %v, and %v", got, servers("code"))
+			}
+		})
 	}
 }

@@ -34,6 +34,9 @@ const (
 // Local is the folder of a person's own source, with a modec.toml of its own. It belongs to no other source.
 const Local = "modec/local"
 
+// Served is the folder of the source in which modec serve writes what its clients set.
+const Served = "served"
+
 // schemaImport is the package that users' files may embed for their editors.
 // modec applies the schema itself.
 const schemaImport = "modec.dev/schema"
@@ -112,6 +115,7 @@ func (l *loader) data() *Node {
 	if l.diags.HasErrors() {
 		return nil
 	}
+	l.override(files)
 	root := l.plain(files)
 	if root == nil {
 		root = l.evaluate(files)

@@ -33,6 +33,9 @@ type Options struct {
 	Timeout time.Duration // of one call; default 30 s
 	// Writer changes the source; nil: the tools that write are not there.
 	Writer Writer
+	// TryRestrictions returns what the project says with the MCP restrictions of a mode in the place of those that
+	// it has, and writes nothing; nil: only the restrictions themselves are checked.
+	TryRestrictions func(context.Context, string, *RestrictionsInput) (diag.List, error)
 	// HideEnv keeps the values of roles' environments from whoever asks.
 	HideEnv bool
 	// Verify proves the artifacts; nil: the tool verify is not there.

@@ -338,7 +338,8 @@ func (sc *scope) policyTools() {
 		name:  "validate_restrictions",
 		title: "Check MCP restrictions",
 		doc: "Checks a mode's MCP restrictions before they are written: contradictions, names that the inventory " +
-			"does not have, and what they would leave available.",
+			"does not have, whether the project compiles with them and permits no more, and what they would leave " +
+			"available.",
 		handle: sc.validateRestrictions,
 	})
 	add(sc, tool[explainInput, explainOutput]{

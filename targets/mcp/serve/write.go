@@ -84,7 +84,7 @@ type restrictionsOutput struct {
 }
 
 // validateRestrictions returns what restrictions would do, without writing them.
-func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (*restrictionsOutput, error) {
+func (sc *scope) validateRestrictions(ctx context.Context, in restrictionsInput) (*restrictionsOutput, error) {
 	m := sc.Model()
 	if _, err := mode(m, in.ModeSlug); err != nil {
 		return nil, err
@@ -94,7 +94,17 @@ func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (
 		Problems: checkRestrictions(m, &in.Restrictions),
 		Servers:  []modeServer{},
 	}
-	out.Valid = !slices.ContainsFunc(out.Problems, func(p problem) bool { return p.Severity == "error" })
+	refused := func(p problem) bool { return p.Severity == diag.Error.String() }
+	inSource := m.Source(in.ModeSlug) == FromProject
+	if inSource && sc.opt.TryRestrictions != nil && !slices.ContainsFunc(out.Problems, refused) {
+		whole, err := sc.opt.TryRestrictions(ctx, in.ModeSlug, &in.Restrictions)
+		if err != nil {
+			return nil, fail(internalError, "%v", err)
+		}
+		said := problems(whole)
+		out.Problems = append(out.Problems, slices.DeleteFunc(said, func(p problem) bool { return !refused(p) })...)
+	}
+	out.Valid = !slices.ContainsFunc(out.Problems, refused)
 	p := *m.Project
 	p.Modes = slices.Clone(p.Modes)
 	i := slices.IndexFunc(p.Modes, func(md ir.Mode) bool { return md.Slug == in.ModeSlug })
@@ -269,9 +279,9 @@ func (sc *scope) writers() {
 	add(sc, tool[updateRestrictionsInput, writeOutput]{
 		name:  "update_mode_restrictions",
 		title: "Set MCP restrictions",
-		doc: "Replaces the MCP restrictions of a mode that this tool set before. They only hold back. A mode whose " +
-			"restrictions people wrote in the source is changed there. The whole project has to compile with the " +
-			"change, and no artifact to permit more than it says; else nothing is changed.",
+		doc: "Replaces the MCP restrictions of a mode, those in the source included. They may only hold back more than " +
+			"the source does; without restrictions, those of the source hold again. The whole project has to " +
+			"compile with the change, and no artifact to permit more than it says; else nothing is changed.",
 		writes: true,
 		handle: sc.updateRestrictions,
 		failed: failed,
