@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/record"
@@ -65,7 +63,11 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 		}
 		return diags
 	}
-	return l.change(ctx, servedFile{"roles.cue", "roles", all, check})
+	file, err := servedFile("roles.cue", "roles", all, check)
+	if err != nil {
+		return nil, err
+	}
+	return l.change(ctx, file)
 }
 
 // reveal puts the values of environments in the places of those that callers do not see: who lists roles and sets
@@ -102,35 +104,34 @@ func (l *modelLoader) reveal(ctx context.Context, roles []serve.RoleInput) error
 // SetRestrictions writes a mode's MCP restrictions into a file of their own, in the place of those in the source.
 func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
 	*serve.Written, error) {
-	return l.change(ctx, servedRestrictions(slug, r))
+	file, err := servedRestrictions(slug, r)
+	if err != nil {
+		return nil, err
+	}
+	return l.change(ctx, file)
 }
 
 // tryRestrictions returns what the project would say of a mode's MCP restrictions, and writes nothing.
 func (l *modelLoader) tryRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
 	diag.List, error) {
-	root, err := os.OpenRoot(l.dir)
+	file, err := servedRestrictions(slug, r)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	d, err := l.draft(ctx, root, servedRestrictions(slug, r))
+	d, err := l.draft(ctx, file)
 	return d.diags, err
 }
 
 // servedRestrictions returns the file with a mode's MCP restrictions; without any, one that sets none.
-func servedRestrictions(slug string, r *serve.RestrictionsInput) servedFile {
+func servedRestrictions(slug string, r *serve.RestrictionsInput) (sourceFile, error) {
 	modes := map[string]any{}
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	return servedFile{
-		name:  path.Base(source.ServedMode("", contract.PathName(slug))),
-		field: "modes",
-		value: modes,
-		check: func(without, with *compiler.Result, file string) diag.List {
-			return onlyHoldBack(without, with, slug, file)
-		},
+	check := func(without, with *compiler.Result, file string) diag.List {
+		return onlyHoldBack(without, with, slug, file)
 	}
+	return servedFile(path.Base(source.ServedMode("", contract.PathName(slug))), "modes", modes, check)
 }
 
 // onlyHoldBack reports restrictions by which a mode may do more than without them. In a
@@ -210,17 +211,24 @@ func toolWitnesses(md *ir.Mode) []string {
 	return names
 }
 
-// servedFile is a file of the source that modec serve writes: one field and its value, and what is asked of the
+// servedFile returns a file of the source that modec serve writes: one field and its value, and what is asked of the
 // project with it.
-type servedFile struct {
-	name, field string
-	value       any
-	check       acceptance
+func servedFile(name, field string, value any, check acceptance) (f sourceFile, err error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any{field: value}); err != nil {
+		return f, err
+	}
+	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
+	return sourceFile{
+		path:   func(folder string) string { return path.Join(folder, source.Served, name) },
+		header: servedHeader,
+		text:   servedHeader + "package modec\n\n" + fields + "\n",
+		writer: "modec serve",
+		check:  check,
+	}, nil
 }
-
-// acceptance reports what is wrong with a served file, given the project without it and
-// the project with it.
-type acceptance func(without, with *compiler.Result, file string) diag.List
 
 // proves verifies what a project compiles to. Subjects that did not change since they were verified last are not
 // compared again.
@@ -237,18 +245,13 @@ func (l *modelLoader) proves(ctx context.Context, res *compiler.Result) diag.Lis
 
 // change puts a file into the source if the whole project compiles with it, no artifact permits more than it
 // says, and the file's own check reports nothing. It serves the project then.
-func (l *modelLoader) change(ctx context.Context, what servedFile) (*serve.Written, error) {
+func (l *modelLoader) change(ctx context.Context, what sourceFile) (*serve.Written, error) {
 	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	root, err := os.OpenRoot(l.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	d, err := l.draft(ctx, root, what)
+	d, err := l.draft(ctx, what)
 	if err != nil || d.diags.HasErrors() {
 		return &serve.Written{Diagnostics: d.diags}, err
 	}
@@ -264,55 +267,4 @@ func (l *modelLoader) change(ctx context.Context, what servedFile) (*serve.Writt
 	}
 	l.reload()
 	return &serve.Written{File: d.file.Path, Diagnostics: d.diags}, nil
-}
-
-// draft is a change of the source that is not written yet.
-type draft struct {
-	file  contract.File
-	with  *compiler.Result // the project with the file
-	diags diag.List        // of the project; with errors the rest may be absent
-}
-
-// draft compiles the project below a root with a served file, and checks it.
-func (l *modelLoader) draft(ctx context.Context, root *os.Root, what servedFile) (d draft, err error) {
-	cfg, diags := compiler.ReadConfig(l.request())
-	if diags.HasErrors() {
-		return draft{diags: diags}, nil
-	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{what.field: what.value}); err != nil {
-		return d, err
-	}
-	d.file.Path = path.Join(cfg.Source, source.Served, what.name)
-	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
-	if d.file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + fields + "\n"); err != nil {
-		return d, err
-	}
-	if have, err := root.ReadFile(d.file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
-		d.diags.Errorf(diag.NotOurs, diag.Pos{File: d.file.Path, Line: 1, Col: 1},
-			"modec serve did not write this file, and leaves it alone").
-			Hint("move it away, or rename it")
-		return d, nil
-	}
-	req := l.request()
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{d.file})); err != nil {
-		return d, fmt.Errorf("the source cannot be read: %w", err)
-	}
-	if d.with, d.diags = compiler.Compile(ctx, req); d.diags.HasErrors() {
-		return d, nil
-	}
-	empty := memfs.FS{d.file.Path: []byte("package modec\n")}
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, empty); err != nil {
-		return d, fmt.Errorf("the source cannot be read: %w", err)
-	}
-	without, list := compiler.Open(ctx, req)
-	if !list.HasErrors() { // else something of the source refers to what the file holds
-		list = what.check(without, d.with, d.file.Path)
-	}
-	if list.HasErrors() {
-		d.diags = list
-	}
-	return d, nil
 }
