@@ -47,7 +47,7 @@ type askedServer struct {
 	Resources []string      `json:"resources" jsonschema:"addresses, those of templates too"`
 	New       []offeredTool `json:"new" jsonschema:"tools that the source does not list"`
 	Gone      []string      `json:"gone" jsonschema:"tools of the source that the server does not offer"`
-	Riskier   []offeredTool `json:"riskier" jsonschema:"tools of which their server claims a worse risk than the source"`
+	Riskier   []offeredTool `json:"riskier" jsonschema:"tools whose server claims a worse risk than the source"`
 	File      string        `json:"file,omitempty" jsonschema:"the file of the source that was written"`
 	Permitted []permitted   `json:"permitted" jsonschema:"with --update, who may call the new tools"`
 
@@ -62,11 +62,11 @@ type offeredTool struct {
 	Risk        string `json:"risk,omitempty" jsonschema:"what the server claims of it"`
 }
 
-// permitted are the subjects that may call a tool which is new in the source.
+// permitted are the tools new in the source that a subject may call.
 type permitted struct {
-	Tool  string   `json:"tool"`
-	Allow []string `json:"allow"`
-	Ask   []string `json:"ask"`
+	Subject string   `json:"subject"`
+	Allow   []string `json:"allow" jsonschema:"without a question"`
+	Ask     []string `json:"ask" jsonschema:"after a question"`
 }
 
 // What can be the status of a server.
@@ -92,7 +92,8 @@ func (c *inventoryCmd) Run(e *env) error {
 	var points []accepted.Point
 	for _, a := range chosen {
 		if a.Status != externalServer {
-			points = append(points, accepted.Point{Kind: accepted.Starts, Of: "server " + a.Name, Text: startText(a.server)})
+			points = append(points, accepted.Point{Kind: accepted.Starts, Of: "server " + a.Name,
+				Text: startText(a.server)})
 		}
 	}
 	if err := c.acceptPoints(e, points, "This", "New in it, this"); err != nil {
@@ -251,21 +252,23 @@ func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) e
 
 // permits notes who may call the tools that are new in the source.
 func (a *askedServer) permits(res *compiler.Result) {
-	for _, t := range a.found.New {
-		p := permitted{Tool: t.Name, Allow: []string{}, Ask: []string{}}
-		for _, ref := range res.Project.Subjects() {
-			s, err := res.Policy.Subject(ref)
-			if err != nil || ref.Mode != "" && ref.Role != "" {
-				continue
-			}
+	for _, ref := range res.Project.Subjects() {
+		s, err := res.Policy.Subject(ref)
+		if err != nil || ref.Mode != "" && ref.Role != "" {
+			continue
+		}
+		p := permitted{Subject: ref.String(), Allow: []string{}, Ask: []string{}}
+		for _, t := range a.found.New {
 			switch s.Decide(policy.Action{Group: ir.MCP, Server: a.Name, Arg: t.Name}).Decision {
 			case ir.Allow:
-				p.Allow = append(p.Allow, ref.String())
+				p.Allow = append(p.Allow, t.Name)
 			case ir.Ask:
-				p.Ask = append(p.Ask, ref.String())
+				p.Ask = append(p.Ask, t.Name)
 			}
 		}
-		a.Permitted = append(a.Permitted, p)
+		if len(p.Allow)+len(p.Ask) > 0 {
+			a.Permitted = append(a.Permitted, p)
+		}
 	}
 }
 
@@ -308,11 +311,14 @@ func (u *ui) asked(a *askedServer) {
 	}
 	u.printf("  written: %s\n", diag.Clean(a.File))
 	for _, p := range a.Permitted {
-		if len(p.Allow) > 0 {
-			u.printf("  %s may be called by %s\n", diag.Clean(p.Tool), strings.Join(p.Allow, ", "))
-		}
-		if len(p.Ask) > 0 {
-			u.printf("  %s is asked about for %s\n", diag.Clean(p.Tool), strings.Join(p.Ask, ", "))
+		for _, of := range []struct {
+			tools []string
+			text  string
+		}{{p.Allow, "may call"}, {p.Ask, "is asked about"}} {
+			if len(of.tools) > 0 {
+				text := diag.Clean(p.Subject + " " + of.text + ": " + strings.Join(of.tools, ", "))
+				u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
+			}
 		}
 	}
 }
@@ -337,8 +343,8 @@ func (u *ui) compared(all []askedServer) {
 	case len(open) > 0:
 		u.note("the source differs from %s: change there what is marked - or !\n", diag.Clean(strings.Join(open, ", ")))
 	case len(written) > 0:
-		u.note("the source lists what %s offers\nnext: modec build\n", diag.Clean(strings.Join(written, ", ")))
+		u.note("the source lists all tools of %s\nnext: modec build\n", diag.Clean(strings.Join(written, ", ")))
 	default:
-		u.note("the servers that answered offer what the source lists\n")
+		u.note("the source lists the tools that the servers offer\n")
 	}
 }
