@@ -15,9 +15,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/targets/mcp/serve"
@@ -128,87 +126,7 @@ func servedRestrictions(slug string, r *serve.RestrictionsInput) (sourceFile, er
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	check := func(without, with *compiler.Result, file string) diag.List {
-		return onlyHoldBack(without, with, slug, file)
-	}
-	return servedFile(path.Base(source.ServedMode("", contract.PathName(slug))), "modes", modes, check)
-}
-
-// onlyHoldBack reports restrictions by which a mode may do more than without them. In a
-// mode that does not mention MCP, restrictions open what they do not hold back; and they
-// open a server that is off by default where they name it.
-func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
-	md := with.Project.Mode(slug)
-	was := without.Project.Mode(slug)
-	if was == nil || md == nil || md.Restrictions == nil {
-		return nil // there is nothing to widen
-	}
-	refuse := func(format string, args ...any) diag.List {
-		var diags diag.List
-		diags.Errorf(diag.Wider, diag.Pos{File: file}, format+": restrictions only hold back", args...).
-			Hint("say in can.mcp of the mode what it may use").
-			Related(was.Pos, "the mode")
-		return diags
-	}
-	if was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil {
-		return refuse("mode %q says nothing of MCP, and restrictions would let it ask", slug)
-	}
-	before, err := without.Policy.Subject(ir.SubjectRef{Mode: slug})
-	if err != nil {
-		return refuse("%v", err)
-	}
-	after, err := with.Policy.Subject(ir.SubjectRef{Mode: slug})
-	if err != nil {
-		return refuse("%v", err)
-	}
-	names := append(toolWitnesses(was), toolWitnesses(md)...)
-	for i := range with.Project.Servers {
-		sv := &with.Project.Servers[i]
-		tried := slices.Clone(names)
-		for _, t := range sv.Tools {
-			tried = append(tried, t.Name)
-		}
-		for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
-			for _, n := range tried {
-				a := policy.Action{Group: ir.MCP, Kind: kind, Server: sv.Name, Arg: n}
-				if was, is := before.Decide(a).Decision, after.Decide(a).Decision; is > was {
-					return refuse("%s:%s would become %s, from %s", sv.Name, n, is, was)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// toolWitnesses returns names of tools: for each of a mode's patterns some that match it,
-// and one that matches none.
-func toolWitnesses(md *ir.Mode) []string {
-	names := []string{contract.UnknownTool}
-	add := func(pattern string) {
-		names = append(names, strings.NewReplacer("*", "modec", "?", "x").Replace(pattern),
-			strings.NewReplacer("*", "", "?", "x").Replace(pattern))
-	}
-	if md.Can.MCP != nil {
-		for _, e := range md.Can.MCP.Entries {
-			for _, r := range e.Rules {
-				add(r.Pattern.Text)
-			}
-		}
-		for _, r := range md.Can.MCP.Rules {
-			add(r.Pattern.Text)
-		}
-	}
-	if md.Restrictions == nil {
-		return names
-	}
-	for _, list := range []*[]ir.ToolRef{md.Restrictions.AllowedTools, md.Restrictions.DisallowedTools} {
-		if list != nil {
-			for _, t := range *list {
-				add(t.Tool)
-			}
-		}
-	}
-	return names
+	return servedFile(path.Base(source.ServedMode("", contract.PathName(slug))), "modes", modes, nil)
 }
 
 // servedFile returns a file of the source that modec serve writes: one field and its value, and what is asked of the

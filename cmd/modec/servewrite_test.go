@@ -222,7 +222,8 @@ func TestRestrictionsOverride(t *testing.T) {
 		"path":          strings.Replace(shopRoles, `can: {read: "allow", mcp: "ask"}, mcpRestrictions: disallowedServers: ["docs"]}`, `can: {read: "allow", mcp: "ask"}}`+"\nmodes: code: \"mcpRestrictions\": disallowedServers: [\"docs\"]", 1),
 		"an expression": strings.Replace(shopRoles, `name: "Code"`, `name: "Co" + "de"`, 1),
 	}
-	child := "\nmodes: child: {extends: [\"code\"], name: \"Child\", roleDefinition: \"You code.\"}\n"
+	child := "\nmodes: child: {extends: [\"code\"], name: \"Child\", roleDefinition: \"You code.\"}\n" +
+		"modes: silent: {name: \"Silent\", roleDefinition: \"You read.\", can: read: \"allow\"}\n"
 	docs, all := map[string]any{"disallowedServers": []string{"docs", "github"}}, map[string]any{"disallowedServers": []string{"github"}}
 	for name, text := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -243,6 +244,7 @@ func TestRestrictionsOverride(t *testing.T) {
 			}{
 				{"code", all, "restrictions only hold back"},
 				{"code", map[string]any{}, "restrictions only hold back"},
+				{"silent", docs, "says nothing of MCP"},
 				{"child", docs, "would replace those of mode code"},
 			} {
 				args := map[string]any{"mode_slug": refused.mode, "restrictions": refused.restrictions}

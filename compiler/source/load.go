@@ -49,6 +49,8 @@ type Tree struct {
 	// path. Texts have no byte order mark and no carriage returns.
 	Data  map[string][]byte
 	Texts map[string]string
+	// Served are the places of MCP restrictions that stand in the place of others: those of the files of ServedMode.
+	Served []diag.Pos
 
 	sums map[string][]byte
 }
@@ -65,8 +67,16 @@ func (t *Tree) Hash(config []byte) string {
 
 // Load reads every data file below dir and the text files that they name. After an error the
 // tree contains what can still be checked.
-func Load(fsys fs.FS, dir string) (*Tree, diag.List) {
+func Load(fsys fs.FS, dir string) (*Tree, diag.List) { return newLoader(fsys, dir).load() }
+
+// LoadUnserved reads a source as if the files of ServedMode said nothing of MCP restrictions.
+func LoadUnserved(fsys fs.FS, dir string) (*Tree, diag.List) {
 	l := newLoader(fsys, dir)
+	l.unserved = true
+	return l.load()
+}
+
+func (l *loader) load() (*Tree, diag.List) {
 	l.tree.Root = l.data()
 	if l.tree.Root != nil {
 		l.texts()
@@ -81,6 +91,8 @@ type loader struct {
 	dir   string
 	tree  *Tree
 	diags diag.List
+
+	unserved bool // leave out what files of ServedMode restrict
 }
 
 func newLoader(fsys fs.FS, dir string) *loader {

@@ -3,7 +3,6 @@ package source
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"cuelang.org/go/cue/ast"
 
@@ -17,24 +16,29 @@ func ServedMode(dir, name string) string { return path.Join(dir, Served, "mode-"
 // restrictions is the field of a mode that a served file sets.
 const restrictions = "mcpRestrictions"
 
-// override has the MCP restrictions of a served file stand in the place of those that other files say for the mode.
+// override has the MCP restrictions of a served file stand in the place of those that other files say for its mode.
 // Two lists would only contradict each other. Restrictions that only an evaluation knows stay, and do that.
 func (l *loader) override(files []*ast.File) {
 	for _, served := range files {
-		if dir, name := path.Split(served.Filename); path.Clean(dir) != path.Join(l.dir, Served) ||
-			!strings.HasPrefix(name, "mode-") || path.Ext(name) != ".cue" {
-			continue
-		}
 		for slug, at := range setBy(served) {
+			if served.Filename != ServedMode(l.dir, slug) { // a slug is its name in paths too
+				continue
+			}
+			path := []string{"modes", slug, restrictions}
+			if l.unserved {
+				cut(&served.Decls, path, func(ast.Node) {})
+				continue
+			}
+			l.tree.Served = append(l.tree.Served, at)
 			for _, f := range files {
 				if f == served {
 					continue
 				}
-				cut(&f.Decls, []string{"modes", slug, restrictions}, func(old ast.Node) {
-					l.diags.Notef(diag.Overridden, at,
+				cut(&f.Decls, path, func(old ast.Node) {
+					l.diags.Warnf(diag.Overridden, at,
 						"these mcpRestrictions of mode %q stand in the place of those in the source", slug).
 						Path(diag.Join("modes", diag.Label(slug))+"."+restrictions).
-						Hint("a client of modec serve set them; delete the file to undo it").
+						Hint("delete the file, and those in the source hold again").
 						Related(position(old.Pos()), "overridden")
 				})
 			}
