@@ -90,12 +90,23 @@ func opened(before, after *policy.Engine, ref ir.SubjectRef) (string, error) {
 			for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
 				x := policy.Action{Group: ir.MCP, Kind: kind, Server: sv.Name, Arg: name}
 				if had, has := was.Decide(x).Decision, is.Decide(x).Decision; has > had {
-					return fmt.Sprintf("%s:%s would become %s, from %s", sv.Name, name, has, had), nil
+					return fmt.Sprintf("%s would become %s, from %s", named(sv.Name, name), has, had), nil
 				}
 			}
 		}
 	}
 	return "", nil
+}
+
+// named names a tool for people.
+func named(server, tool string) string {
+	switch {
+	case server == contract.UnknownServer:
+		return "another server"
+	case tool == contract.UnknownTool:
+		return "any other tool of " + server
+	}
+	return server + ":" + tool
 }
 
 // toolsApart returns a name of each kind of tools that the rules of two subjects tell apart.

@@ -1,12 +1,15 @@
 package compiler_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/targets"
 )
 
 // A file that stands in the place of a mode's MCP restrictions permits no more than the source, whoever wrote it.
@@ -53,5 +56,23 @@ servers: {docs: command: "docs", github: {command: "gh", tools: list: {}}}
 				t.Errorf("got %v, want %s at %s", diags, c.want, c.place)
 			}
 		})
+	}
+}
+
+// Files can be named after the longest names that the compiler takes.
+func TestLongestNames(t *testing.T) {
+	text := fmt.Sprintf("modes: %q: {name: \"Long\", roleDefinition: \"You work.\", can: {read: \"allow\", mcp: \"ask\"}}\n"+
+		"roles: %q: can: {read: \"allow\", edit: deny: [\"x\"]}\nservers: docs: command: \"docs\"\n",
+		strings.Repeat("x", 220), strings.Repeat("é", 36)+"abcd")
+	dir := t.TempDir()
+	res, diags := compiler.Compile(t.Context(), compiler.Request{Root: dir, Targets: targets.All(), FS: memfs.FS{
+		"modec.toml":  []byte("name = \"x\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n"),
+		"modec/a.cue": []byte("package modec\n\n" + text),
+	}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	if _, diags := res.Write(t.Context(), output.Options{Dir: dir}); diags.HasErrors() {
+		t.Error(diags)
 	}
 }
