@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +67,12 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 	file, err := servedFile("roles.cue", "roles", all, check)
 	if err != nil {
 		return nil, err
+	}
+	if cfg, diags := compiler.ReadConfig(l.request()); len(all) == 0 && !diags.HasErrors() {
+		_, err := os.Stat(filepath.Join(l.dir, filepath.FromSlash(file.path(cfg.Source))))
+		if errors.Is(err, fs.ErrNotExist) {
+			return &serve.Written{}, nil // as it was
+		}
 	}
 	return l.change(ctx, file)
 }
@@ -139,6 +148,7 @@ func servedFile(name, field string, value any, check acceptance) (f sourceFile, 
 		return f, err
 	}
 	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
+	fields = strings.ReplaceAll(fields, "\uFEFF", `\uFEFF`) // which CUE takes for the mark of a file
 	return sourceFile{
 		path:   func(folder string) string { return path.Join(folder, source.Served, name) },
 		header: servedHeader,

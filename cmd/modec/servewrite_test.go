@@ -214,6 +214,55 @@ func TestRolesComeBack(t *testing.T) {
 	}
 }
 
+// What set_roles refuses has one form, with a code, and names the role instead of a line that nobody can read; what
+// it takes compiles.
+func TestSetRolesRefuses(t *testing.T) {
+	dir := t.TempDir()
+	call := writing(t, dir, shopRoles, "[targets.claude]\n")
+	role := func(name string, more ...any) map[string]any {
+		out := map[string]any{"name": name, "description": ""}
+		for i := 0; i < len(more); i += 2 {
+			out[more[i].(string)] = more[i+1]
+		}
+		return map[string]any{"roles": []any{out}}
+	}
+	if got, ok := call("set_roles", map[string]any{"roles": []any{}}); !ok || fmt.Sprint(got["roles"]) != "[]" || got["changed"] != false || got["file"] != nil {
+		t.Errorf("no roles where none were: got %v", got)
+	}
+	if got, _ := call("set_roles", role("x", "permission_mode", "yolo")); got["code"] != -32602.0 || !strings.Contains(fmt.Sprint(got["message"]), `"acceptEdits"`) {
+		t.Errorf("got %v", got)
+	}
+	for name, c := range map[string]struct {
+		args  map[string]any
+		place string
+	}{
+		"a long name":          {role(strings.Repeat("x", 65)), "roles."},
+		"a long file name":     {role(strings.Repeat("é", 40)), "roles."},
+		"NUL in a name":        {role("a\x00b"), "roles."},
+		"escape in a name":     {role("a\x1bb"), "roles."},
+		"NUL in a prompt":      {role("a", "append_system_prompt", "x\x00"), "roles.a.appendSystemPrompt"},
+		"NUL in a value":       {role("a", "env", map[string]any{"A": "\x00"}), "roles.a.env.A"},
+		"a variable with =":    {role("a", "env", map[string]any{"A=": "x"}), "roles.a.env"},
+		"a variable's line":    {role("a", "env", map[string]any{"A\nB": "x"}), "roles.a.env"},
+		"a bad rule":           {role("a", "allowed_tools", []string{"Bash("}), "roles.a.allowedTools"},
+		"a role of the source": {role("developer"), ""},
+	} {
+		got, ok := call("set_roles", c.args)
+		text := fmt.Sprint(got["text"])
+		if ok || got["changed"] != false || got["code"] != "VALIDATION_ERROR" || got["specCode"] != -32004.0 ||
+			!strings.Contains(text, c.place) || strings.Contains(text, "served/roles.cue") {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	mark := role("a\uFEFFb", "description", "\uFEFFx", "append_system_prompt", "y\uFEFF", "env", map[string]any{"A\uFEFF": "\uFEFF"})
+	if got, ok := call("set_roles", mark); !ok || !strings.Contains(fmt.Sprint(got["text"]), "\uFEFFx") {
+		t.Errorf("got %v", got)
+	}
+	if got, ok := call("set_roles", map[string]any{"roles": []any{}}); !ok || fmt.Sprint(got["roles"]) != "[]" || got["changed"] != true {
+		t.Errorf("no roles where some were: got %v", got)
+	}
+}
+
 // Restrictions that people wrote are overridden in writing, and only by some that hold back more; without any, those
 // in the source hold again. What would be refused is foretold.
 func TestRestrictionsOverride(t *testing.T) {

@@ -129,8 +129,8 @@ func quoted(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text can be written
-	return strings.TrimSuffix(b.String(), "\n")
+	_ = e.Encode(s)                                                                     // a text can be written
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\uFEFF", `\uFEFF`) // CUE has it only as an escape
 }
 
 // Short returns the first sentence of a description, on one line.

@@ -16,7 +16,7 @@ import (
 
 // Whatever a server calls its tools and says of them, the file is a source with these tools and nothing else.
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"list", "list-issues", "_hidden", "#Def", "for", "null", "a\"b", "a\n}\nroles: x: can: default: \"allow\"\n", "\\(x)", "a\u202eb", "\x00", "// x", "é", ""} {
+	for _, s := range []string{"list", "list-issues", "_hidden", "#Def", "for", "null", "a\"b", "a\n}\nroles: x: can: default: \"allow\"\n", "\\(x)", "a\u202eb", "\ufeffx\ufeff", "\x00", "// x", "é", ""} {
 		f.Add("shop", s, s)
 		f.Add(s, "list", "Lists. And more.")
 	}

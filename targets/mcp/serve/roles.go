@@ -22,6 +22,9 @@ const (
 // RolesFile is the file of the source that set_roles writes, below the source's folder.
 const RolesFile = "served/roles.cue"
 
+// permissionModes are those that a role of the source may have.
+var permissionModes = []string{"default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions"}
+
 // Hidden stands in the place of a value that callers must not see.
 const Hidden = "***"
 
@@ -109,7 +112,7 @@ func (o *listRolesOutput) words() string { return rolesWords(o.Roles) }
 
 func (o *writeOutput) words() string {
 	switch {
-	case !o.Changed:
+	case o.Code != "":
 		text := "Nothing was changed."
 		for _, p := range o.Problems {
 			if p.Severity == diag.Error.String() {
@@ -122,6 +125,9 @@ func (o *writeOutput) words() string {
 		return text
 	case o.Roles != nil:
 		return rolesWords(o.Roles)
+	}
+	if !o.Changed {
+		return "Nothing was changed."
 	}
 	return "Written: " + o.File
 }
@@ -202,10 +208,12 @@ func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, 
 		case m.ofSource(r):
 			continue
 		case have != nil && m.written(have).SetBy == bySource:
-			return &writeOutput{Problems: []problem{{Severity: diag.Error.String(), Code: string(diag.NotOurs),
+			no := &writeOutput{Problems: []problem{{Severity: diag.Error.String(), Code: string(diag.NotOurs),
 				Place:   have.Pos.String(),
 				Message: fmt.Sprintf("the source has role %q already, and this is another one", r.Name),
-				Hint:    "leave it as list_roles returned it, choose another name, or change the source"}}}, nil
+				Hint:    "leave it as list_roles returned it, choose another name, or change the source"}}}
+			no.refused()
+			return no, nil
 		}
 		own = append(own, *r)
 	}
@@ -217,10 +225,10 @@ func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, 
 		}
 	}
 	out, err := sc.write(ctx, func() (*Written, error) { return sc.opt.Writer.SetRoles(ctx, own) })
-	if err != nil || !out.Changed {
+	if err != nil || out.Code != "" {
 		return out, err
 	}
-	out.Problems = append(out.Problems, kept...)
+	out.Problems, out.Roles = append(out.Problems, kept...), []role{}
 	list, err := sc.Model().roles()
 	for _, r := range in.Roles {
 		for _, x := range list {

@@ -290,6 +290,9 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 				res, err = nil, fail(internalError, "the server failed at %s", method)
 			}
 		}()
+		if err := saysNothing(req); err != nil {
+			return nil, err
+		}
 		return next(ctx, method, req)
 	}
 	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {

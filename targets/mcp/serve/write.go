@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -253,8 +254,10 @@ type setRolesInput struct {
 
 type writeOutput struct {
 	Changed  bool      `json:"changed"`
+	Code     string    `json:"code,omitempty" jsonschema:"why it is refused"`
+	SpecCode int       `json:"specCode,omitempty" jsonschema:"the number of the modes-server specification for the code"`
 	File     string    `json:"file,omitempty" jsonschema:"the file of the source that was written"`
-	Roles    []role    `json:"roles,omitempty" jsonschema:"what was set, in the order of the call"`
+	Roles    []role    `json:"roles,omitzero" jsonschema:"what was set, in the order of the call"`
 	Problems []problem `json:"problems" jsonschema:"what the project with the change says: an error changes nothing"`
 }
 
@@ -265,13 +268,14 @@ type updateRestrictionsInput struct {
 
 // writers registers the tools that change the source.
 func (sc *scope) writers() {
-	failed := func(o *writeOutput, _ *refusal) bool { return !o.Changed }
+	failed := func(o *writeOutput, _ *refusal) bool { return o.Code != "" }
 	add(sc, tool[setRolesInput, writeOutput]{
 		name:  "set_roles",
 		title: "Set roles",
 		doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. Roles of " +
 			"the source stay, and may be in the list as list_roles returned them. The whole project has to compile " +
 			"with the change, and no artifact to permit more than it says; else nothing is changed.",
+		enums:  map[string][]string{"roles.permission_mode": permissionModes},
 		writes: true,
 		handle: sc.setRoles,
 		failed: failed,
@@ -305,11 +309,28 @@ func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*w
 	sc.writing.Lock()
 	defer sc.writing.Unlock()
 	if err := ctx.Err(); err != nil { // the caller has its answer already: that the call failed
-		return nil, fail(timedOut, "%v", err)
+		return nil, fail(timedOut, "the call ended before its turn came; nothing was changed")
 	}
 	w, err := change()
 	if err != nil {
 		return nil, fail(internalError, "%v", err)
 	}
-	return &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}, nil
+	out := &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}
+	if !out.Changed && w.Diagnostics.HasErrors() {
+		for i, d := range w.Diagnostics {
+			if ofServed(d.Pos.File) && d.Path != "" { // its line is of a text that nobody has
+				out.Problems[i].Place = d.Path
+			}
+		}
+		out.refused()
+	}
+	return out, nil
 }
+
+// refused gives an output the reason for which nothing was changed.
+func (o *writeOutput) refused() {
+	o.Code, o.SpecCode = string(validationError), specCodes[validationError]
+}
+
+// ofServed reports whether a file of the source is one that is written here.
+func ofServed(file string) bool { return path.Base(path.Dir(file)) == path.Dir(RolesFile) }
