@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -84,6 +85,11 @@ func (c *serveCmd) Run(e *env) error {
 	l := &modelLoader{env: e, log: log, file: or(c.Model, ""), global: !or(c.NoGlobal, false), own: or(c.GlobalDir, "")}
 	if l.file != "" {
 		l.file = e.abs(l.file)
+	}
+	if info, err := os.Stat(e.dir); l.file == "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the project's folder %s does not exist", e.dir)
+	} else if l.file == "" && err == nil && !info.IsDir() {
+		return fmt.Errorf("the project's folder %s is a file", e.dir)
 	}
 	w, err := l.watch()
 	if err != nil {

@@ -58,6 +58,9 @@ type modeConfig struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
 	Groups []any  `json:"groups"`
+	// Limits and FileRestrictions say what the groups leave out.
+	Limits           map[string]string `json:"limits,omitempty"`
+	FileRestrictions []fileRule        `json:"file_restrictions"`
 }
 
 // groupLimit is what limits a group in the short form.
@@ -138,9 +141,13 @@ func (m *Model) config(mode *ir.Mode) (*modeConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []any{}}
+	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []any{},
+		Limits: map[string]string{}, FileRestrictions: fileRules(s)}
 	groups := m.groups(ir.SubjectRef{Mode: mode.Slug}, s, m.pathPattern(mode))
 	for _, name := range groupNames() {
+		if t := groups[name]; t.Enabled && t.Limits != "" {
+			c.Limits[name] = t.Limits
+		}
 		switch t := groups[name]; {
 		case !t.Enabled:
 		case name == string(ir.Edit) && t.FileRegex != "":

@@ -42,6 +42,7 @@ type role struct {
 
 	SetBy string     `json:"set_by" jsonschema:"source: set_roles does not change it; set_roles: this tool wrote it"`
 	Flags *roleFlags `json:"flags,omitempty" jsonschema:"what the role is compiled to"`
+	Rules string     `json:"rules,omitempty" jsonschema:"compiled: the lists are of flags, since the role has no rules"`
 }
 
 // orNull returns a text, nil for none.
@@ -76,6 +77,21 @@ func (m *Model) written(r *ir.Role) role {
 	return out
 }
 
+// compiledRules marks a role whose rules are those of its flags.
+const compiledRules = "compiled"
+
+// compiled gives a role of the source that has no rules of its own those that it is compiled to: without any it looks
+// as if nothing restricted it.
+func (r *role) compiled(flags *roleFlags) {
+	if r.SetBy != bySource || len(r.AllowedTools)+len(r.DisallowedTools) > 0 ||
+		len(flags.AllowedTools)+len(flags.DisallowedTools) == 0 {
+		return
+	}
+	r.AllowedTools = append(r.AllowedTools, flags.AllowedTools...)
+	r.DisallowedTools = append(r.DisallowedTools, flags.DisallowedTools...)
+	r.Rules = compiledRules
+}
+
 // roles lists the roles of a model.
 func (m *Model) roles() ([]role, error) {
 	out := []role{}
@@ -86,6 +102,7 @@ func (m *Model) roles() ([]role, error) {
 			return nil, fail(internalError, "%v", err)
 		}
 		r.Flags = flags
+		r.compiled(flags)
 		out = append(out, r)
 	}
 	return out, nil
@@ -169,6 +186,13 @@ func (m *Model) ofSource(in *RoleInput) bool {
 	if have.SetBy != bySource {
 		return false
 	}
+	if in.Rules == compiledRules {
+		flags, err := m.flagsOf(r)
+		if err != nil {
+			return false
+		}
+		have.compiled(flags)
+	}
 	text := func(p *string) any {
 		if p == nil {
 			return nil
@@ -181,6 +205,7 @@ func (m *Model) ofSource(in *RoleInput) bool {
 		DisallowedTools:    append([]string{}, in.DisallowedTools...),
 		Tools:              text(in.Tools),
 		AppendSystemPrompt: orNull(in.AppendSystemPrompt), Env: in.Env, SetBy: bySource,
+		Rules: in.Rules,
 	}
 	if len(same.Env) == 0 {
 		same.Env = have.Env

@@ -333,11 +333,14 @@ func (s *Server) inWords(method string, req sdk.Request, err error) error {
 	case known && wire.Code != 0 && json.Valid(wire.Data):
 		return err
 	}
-	s.opt.Logger.Error("a request failed", "method", method, "error", err)
 	coded := protocolError(err)
-	if method != "initialize" && (!known || wire.Code == 0) { // a second initialize is the client's
-		coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
+	_, unread := aboutGo(err.Error())
+	if method == "initialize" || unread || known && wire.Code != 0 { // a second initialize is the client's
+		s.opt.Logger.Info("a request is refused", "method", method, "error", coded.Message)
+		return coded
 	}
+	s.opt.Logger.Error("a request failed", "method", method, "error", err)
+	coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
 	return coded
 }
 

@@ -26,6 +26,7 @@ type RoleInput struct {
 
 	SetBy string `json:"set_by,omitempty" jsonschema:"as list_roles returned it; not written"`
 	Flags any    `json:"flags,omitempty" jsonschema:"as list_roles returned them; not written"`
+	Rules string `json:"rules,omitempty" jsonschema:"as list_roles returned it; not written"`
 }
 
 // RestrictionsInput are MCP restrictions as Roo's plan writes them. A list that is
@@ -97,6 +98,10 @@ func (sc *scope) validateRestrictions(ctx context.Context, in restrictionsInput)
 	}
 	refused := func(p problem) bool { return p.Severity == diag.Error.String() }
 	inSource := m.Source(in.ModeSlug) == FromProject
+	if !inSource {
+		out.Problems = append(out.Problems, problem{Severity: diag.Error.String(), Code: string(diag.NotOurs),
+			Message: notOfProject(in.ModeSlug, m.Source(in.ModeSlug))})
+	}
 	if inSource && sc.opt.TryRestrictions != nil && !slices.ContainsFunc(out.Problems, refused) {
 		whole, err := sc.opt.TryRestrictions(ctx, in.ModeSlug, &in.Restrictions)
 		if err != nil {
@@ -297,11 +302,16 @@ func (sc *scope) updateRestrictions(ctx context.Context, in updateRestrictionsIn
 		return nil, err
 	}
 	if from := sc.Model().Source(in.ModeSlug); from != FromProject {
-		return nil, fail(validationError, "got mode %q, which is %s, want one of the project", in.ModeSlug, from)
+		return nil, fail(validationError, "%s", notOfProject(in.ModeSlug, from))
 	}
 	return sc.write(ctx, func() (*Written, error) {
 		return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions)
 	})
+}
+
+// notOfProject says why the restrictions of a mode cannot be set.
+func notOfProject(slug, from string) string {
+	return fmt.Sprintf("got mode %q, which is %s, want one of the project", slug, from)
 }
 
 // write changes the source, one call after the other.
