@@ -465,9 +465,15 @@ func view(m *Model, uri string) (text, mime string, err error) {
 	return string(b), list[i].mime, nil
 }
 
-// changed returns the addresses whose contents differ between two models.
-func changed(old, m *Model) (uris []string) {
+// changed returns those of some addresses whose contents differ between two models.
+func changed(old, m *Model, of map[string]bool) (uris []string) {
+	if len(of) == 0 {
+		return nil
+	}
 	for _, r := range resources(m) {
+		if !of[r.URI] && !of[everyAddress] {
+			continue
+		}
 		a, _, errA := content(old, r.URI)
 		b, _, errB := content(m, r.URI)
 		if errA == nil && (errB != nil || a != b) {

@@ -90,6 +90,7 @@ type scope struct {
 
 	mu      sync.Mutex
 	shown   map[string]any  // resources and prompts as they are registered, by URI or name
+	watched map[string]bool // addresses of which clients want to know when they change, or once did
 	untold  map[string]bool // resources that changed and of which clients do not know yet
 	telling bool
 }
@@ -174,7 +175,13 @@ func (s *Server) Reload(m *Model) {
 	s.mu.Lock()
 	scopes := slices.Collect(maps.Values(s.scopes))
 	s.mu.Unlock()
-	uris := changed(old, m)
+	watched := map[string]bool{} // only these are written by both models: of hundreds of roles that takes seconds
+	for _, sc := range scopes {
+		sc.mu.Lock()
+		maps.Copy(watched, sc.watched)
+		sc.mu.Unlock()
+	}
+	uris := changed(old, m, watched)
 	for _, sc := range scopes {
 		sc.register()
 		sc.tell(uris)
@@ -248,7 +255,8 @@ func (s *Server) scope(mode string) *scope {
 	if sc := s.scopes[mode]; sc != nil {
 		return sc
 	}
-	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, untold: map[string]bool{}}
+	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, watched: map[string]bool{},
+		untold: map[string]bool{}}
 	self := sdk.Implementation{Name: s.opt.Name, Title: s.opt.Name, Version: s.opt.Version}
 	sc.sdk = sdk.NewServer(&self, &sdk.ServerOptions{
 		Instructions: instructions,
@@ -261,7 +269,7 @@ func (s *Server) scope(mode string) *scope {
 		},
 		CompletionHandler: sc.complete,
 		// A client may subscribe to any address: the next model may have that resource.
-		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		SubscribeHandler:   sc.subscribe,
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		// The model may change at any time; all who may ask get the same answer.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
@@ -273,6 +281,24 @@ func (s *Server) scope(mode string) *scope {
 	sc.register()
 	s.scopes[mode] = sc
 	return sc
+}
+
+// mostWatched is how many addresses a server remembers. Once clients asked about more, all that it has are compared.
+const mostWatched = 10_000
+
+// everyAddress stands for all of them.
+const everyAddress = ""
+
+// subscribe remembers an address.
+func (sc *scope) subscribe(_ context.Context, req *sdk.SubscribeRequest) error {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if uri := req.Params.URI; len(sc.watched) < mostWatched {
+		sc.watched[uri] = true
+	} else if !sc.watched[uri] {
+		sc.watched[everyAddress] = true
+	}
+	return nil
 }
 
 const instructions = "modec knows which modes and roles this project has, what each may do, and which rule of the " +

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // tells calls a tool over pipes, and returns what came as text.
@@ -98,6 +100,34 @@ roles: {
 		if in.DisallowedTools = append(in.DisallowedTools, "Read"); m.ofSource(&in) {
 			t.Errorf("%s: another role is the one that was listed", r.Name)
 		}
+	}
+}
+
+// Of what changed only that is looked at which a client asked about, as many addresses as a server remembers.
+func TestOnlyAskedIsCompared(t *testing.T) {
+	a, b := compiled(t, source), compiled(t, strings.ReplaceAll(source, "You ", "You always "))
+	const uri = "mode://code/system_prompt"
+	if got := changed(a, b, map[string]bool{uri: true, "mode://nope": true}); len(got) != 1 || got[0] != uri {
+		t.Errorf("got %v", got)
+	}
+	sc := serve(t, Options{}).scope("")
+	ask := func(i int) []string {
+		if err := sc.subscribe(t.Context(), &sdk.SubscribeRequest{Params: &sdk.SubscribeParams{URI: fmt.Sprint("mode://", i)}}); err != nil {
+			t.Fatal(err)
+		}
+		return changed(a, b, sc.watched)
+	}
+	for i := range mostWatched - 1 {
+		sc.watched[fmt.Sprint("mode://", i)] = true
+	}
+	if got := ask(mostWatched - 1); len(got) != 0 {
+		t.Errorf("at the limit: got %v", got)
+	}
+	if got := ask(0); len(got) != 0 {
+		t.Errorf("an address twice: got %v", got)
+	}
+	if got := ask(mostWatched); len(got) < 2 || len(sc.watched) > mostWatched+1 {
+		t.Errorf("above the limit: got %v", got)
 	}
 }
 
