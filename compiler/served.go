@@ -40,7 +40,8 @@ func onlyHoldBack(files fs.FS, cfg *config.Config, known []contract.Target, with
 	// Restrictions let a mode ask for what they do not hold back, one that does not mention MCP too.
 	for i := range project.Modes {
 		was, is := &project.Modes[i], with.Project().Mode(project.Modes[i].Slug)
-		if is != nil && is.Restrictions != nil && was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil {
+		silent := was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil
+		if is != nil && is.Restrictions != nil && silent {
 			refuse(is, "mode %q says nothing of MCP, and restrictions would let it ask", was.Slug)
 		}
 	}

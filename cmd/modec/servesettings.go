@@ -147,7 +147,8 @@ func settingsError(err error) error {
 		row, col := bad.Position()
 		text := strings.TrimPrefix(bad.Error(), "toml: ")
 		if strings.Contains(text, "struct field") { // it speaks of types of Go
-			text = fmt.Sprintf("%s: got a value of another type, want %s", strings.Join(bad.Key(), "."), kindOfSetting(bad.Key()))
+			text = fmt.Sprintf("%s: got a value of another type, want %s",
+				strings.Join(bad.Key(), "."), kindOfSetting(bad.Key()))
 		}
 		return fmt.Errorf("%d:%d: %s", row, col, text)
 	}

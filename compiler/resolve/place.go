@@ -97,7 +97,7 @@ func (r *resolver) tooLong(list []named) {
 				r.diags.Errorf(diag.BadName, n.pos, "the name %q has %d bytes in the names of files, want at most %d",
 					diag.Short(name), got, contract.MostPathName).
 					Path(n.section + "." + diag.Label(n.name)).
-					Hint(`letters without accents, digits, "-", "_" and "." are one byte there, other characters up to twelve`)
+					Hint(`letters without accents, digits, "-", "_" and "." are one byte there, others up to twelve`)
 			}
 		}
 	}

@@ -138,7 +138,8 @@ var nameRules = map[string]nameRule{
 		want: "letters, digits and dashes",
 	},
 	"roles": {
-		re: compiled(`^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]{0,62}[^\s\x00-\x1f\x7f-\x9f])?$`), code: diag.BadName,
+		re:   compiled(`^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]{0,62}[^\s\x00-\x1f\x7f-\x9f])?$`),
+		code: diag.BadName,
 		want: "1 to 64 characters without white space around them and without control characters",
 	},
 	"policies": {

@@ -55,13 +55,19 @@ var params = map[string][]param{
 }
 
 // saysNothing reports parameters that the SDK reads and takes, and that say nothing.
-func saysNothing(req sdk.Request) error {
-	switch p := req.GetParams().(type) {
-	case *sdk.SetLoggingLevelParams:
-		if !slices.Contains(logLevels, string(p.Level)) {
-			return failData(validationError, map[string]any{"field": "level"},
-				"got the level %.100q, want %s", string(p.Level), diag.OneOf(logLevels, "nothing"))
+func saysNothing(method string, req sdk.Request) error {
+	if method == "logging/setLevel" {
+		var p struct{ Level string }
+		raw, err := json.Marshal(req.GetParams())
+		if err == nil {
+			err = json.Unmarshal(raw, &p)
 		}
+		if err != nil || !slices.Contains(logLevels, p.Level) {
+			return failData(validationError, map[string]any{"field": "level"},
+				"got the level %.100q, want %s", p.Level, diag.OneOf(logLevels, "nothing"))
+		}
+	}
+	switch p := req.GetParams().(type) {
 	case *sdk.SubscribeParams:
 		if p.URI == "" {
 			return failData(validationError, map[string]any{"field": "uri"}, "got no uri, want a text")

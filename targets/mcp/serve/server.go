@@ -316,7 +316,7 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 				res, err = nil, fail(internalError, "the server failed at %s", method)
 			}
 		}()
-		if err := saysNothing(req); err != nil {
+		if err := saysNothing(method, req); err != nil {
 			return nil, err
 		}
 		return next(ctx, method, req)

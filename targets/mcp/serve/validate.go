@@ -166,7 +166,7 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 			if v = answer(ref, &c, j); !v.Allowed {
 				sc.instead(m, ref, s, &c, v)
 			} else if v.MissingArgument = m.missing(&c); v.MissingArgument != "" {
-				v.Reason += "; this is about all that the tool may be used on, since the call has no " + v.MissingArgument
+				v.Reason += "; this is about all that the tool may do, since the call has no " + v.MissingArgument
 			}
 		}
 		if !v.Allowed {

@@ -260,7 +260,7 @@ type setRolesInput struct {
 type writeOutput struct {
 	Changed  bool      `json:"changed"`
 	Code     string    `json:"code,omitempty" jsonschema:"why it is refused"`
-	SpecCode int       `json:"specCode,omitempty" jsonschema:"the number of the modes-server specification for the code"`
+	SpecCode int       `json:"specCode,omitempty" jsonschema:"the modes-server specification's number of it"`
 	File     string    `json:"file,omitempty" jsonschema:"the file of the source that was written"`
 	Roles    []role    `json:"roles,omitzero" jsonschema:"what was set, in the order of the call"`
 	Problems []problem `json:"problems" jsonschema:"what the project with the change says: an error changes nothing"`
@@ -288,8 +288,8 @@ func (sc *scope) writers() {
 	add(sc, tool[updateRestrictionsInput, writeOutput]{
 		name:  "update_mode_restrictions",
 		title: "Set MCP restrictions",
-		doc: "Replaces the MCP restrictions of a mode, those in the source included. They may only hold back more than " +
-			"the source does; without restrictions, those of the source hold again. The whole project has to " +
+		doc: "Replaces the MCP restrictions of a mode, those in the source included. They may only hold back more " +
+			"than the source does; without restrictions, those of the source hold again. The whole project has to " +
 			"compile with the change, and no artifact to permit more than it says; else nothing is changed.",
 		writes: true,
 		handle: sc.updateRestrictions,
