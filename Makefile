@@ -95,7 +95,7 @@ whole:
 
 # What runs side by side, by the race detector: generated sources are no news to it.
 race:
-	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|FuzzSource' ./compiler ./targets/mcp/serve \
+	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|FuzzSource' ./compiler $(addprefix ./targets/mcp/,gateway seal serve) \
 		$(addprefix ./compiler/,contract output policy record source verify))
 
 # installed TESTS installs by their lock files the packages that tests need.

@@ -73,6 +73,7 @@ var layers = []layer{
 	// What asks the model.
 	{pkg: "compiler/verify", may: vocabulary},
 	{pkg: "compiler/diff", may: append(slices.Clip(vocabulary), "compiler/verify")},
+	{pkg: "compiler/inventory", may: vocabulary},
 	{pkg: "compiler/why", may: append(slices.Clip(vocabulary), "compiler/textdiff")},
 	{pkg: "compiler/render", may: vocabulary, cue: withCUE},
 	{pkg: "compiler/migrate", may: []string{"compiler/...", "cue"}, cue: withCUE},
@@ -91,6 +92,7 @@ var layers = []layer{
 		"targets/*/hook", "targets/*/model")},
 	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
 		"targets/*/dialect", "targets/*/importer")},
+	{pkg: "targets/mcp/gateway", may: append(slices.Clip(vocabulary), "compiler/inventory", "targets/mcp/...")},
 	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},

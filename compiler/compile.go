@@ -109,6 +109,11 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	engine := policy.New(project)
+	if len(tree.Served) > 0 {
+		if diags = append(diags, onlyHoldBack(files, cfg, req.Targets, engine)...); diags.HasErrors() {
+			return nil, diags
+		}
+	}
 	for _, s := range changed {
 		askAbout(project, engine, s)
 		engine = policy.New(project)

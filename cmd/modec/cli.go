@@ -22,13 +22,14 @@ type cli struct {
 	Clean  cleanCmd  `cmd:"" group:"build" help:"Remove everything that builds wrote."`
 	Eject  ejectCmd  `cmd:"" group:"build" help:"Leave the agents' files to the team, without modec."`
 
-	Show    showCmd    `cmd:"" group:"ask" help:"Show what modes and roles may do, and what holds them to it."`
-	Explain explainCmd `cmd:"" group:"ask" help:"Show what a mode or role may do, and which rule decides."`
-	Why     whyCmd     `cmd:"" group:"ask" help:"Show which part of the source caused a line of an agent's file."`
-	List    listCmd    `cmd:"" group:"ask" help:"List modes, roles, servers and tools."`
-	Targets targetsCmd `cmd:"" group:"ask" help:"List the agents that modec writes for, and their options."`
-	Schema  schemaCmd  `cmd:"" group:"ask" help:"Print the schema of the source, of modec.toml or of a JSON output."`
-	Help    helpCmd    `cmd:"" group:"ask" help:"Explain a topic or a command."`
+	Show      showCmd      `cmd:"" group:"ask" help:"Show what modes and roles may do, and what holds them to it."`
+	Explain   explainCmd   `cmd:"" group:"ask" help:"Show what a mode or role may do, and which rule decides."`
+	Why       whyCmd       `cmd:"" group:"ask" help:"Show which part of the source caused a line of an agent's file."`
+	List      listCmd      `cmd:"" group:"ask" help:"List modes, roles, servers and tools."`
+	Inventory inventoryCmd `cmd:"" group:"ask" help:"Ask the MCP servers for their tools, and compare with the source."`
+	Targets   targetsCmd   `cmd:"" group:"ask" help:"List the agents that modec writes for, and their options."`
+	Schema    schemaCmd    `cmd:"" group:"ask" help:"Print the schema of the source, of modec.toml or of a JSON output."`
+	Help      helpCmd      `cmd:"" group:"ask" help:"Explain a topic or a command."`
 
 	Args      argsCmd      `cmd:"" group:"run" help:"Print the arguments that start an agent as a mode or role."`
 	Run       runCmd       `cmd:"" group:"run" help:"Start an agent as a mode or role."`

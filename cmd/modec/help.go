@@ -25,6 +25,7 @@ var topics = []topicInfo{
 	{"roles", "modes versus roles, inheritance, claims and permission modes"},
 	{"targets", "what each agent gets, what holds it, and what it cannot hold"},
 	{"hooks", "the hooks of Claude Code and Cursor, git hooks, and what to do when one refuses"},
+	{"serve", "what clients of modec serve find: tools, resources, prompts and errors"},
 	{"sessions", "where modec serve keeps sessions, and several servers for one"},
 	{"gateway", "the MCP servers behind one, held to the policy at run time"},
 	{"ci", "checks on every commit and pull request, and the speed of them"},

@@ -108,6 +108,18 @@ func TestTopics(t *testing.T) {
 	}
 }
 
+// Each line of an example is one.
+func TestHelpKeepsExamples(t *testing.T) {
+	for topic, want := range map[string]string{
+		"serve": "\n    modec serve\n    modec serve --http 127.0.0.1:8765 --state sessions.db\n    modec serve --install claude\n",
+		"ci":    "\n    pre-commit:\n      commands:\n        modec: {run: modec lint --staged && modec build --check --staged}\n",
+	} {
+		if got := answer(t, "help", topic); !strings.Contains(got, want) {
+			t.Errorf("modec help %s: got %.600q", topic, got)
+		}
+	}
+}
+
 // A topic goes before a command of its name, and what is neither is refused.
 func TestHelpFinds(t *testing.T) {
 	for args, want := range map[string]string{

@@ -120,6 +120,7 @@ var reportLines = []string{
 	"show -C ACME", "show -C ACME reviewer --mode architect", "show -C ACME --html OUT/page.html", "show -C BROKEN",
 	"why -C GOOD .roomodes:4", "why -C BROKEN .roomodes:4",
 	"list -C ACME", "list -C BROKEN",
+	"inventory -C GOOD --accept", "inventory -C BROKEN",
 	"targets", "targets roo",
 	"help", "help json", "help cursor check",
 	"args -C GOOD dev --accept", "args -C BROKEN dev", "run -C BROKEN dev -- claude",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,6 +55,11 @@ func (c *serveCmd) Run(e *env) error {
 	if l.file != "" {
 		l.file = e.abs(l.file)
 	}
+	if info, err := os.Stat(e.dir); l.file == "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the project's folder %s does not exist", e.dir)
+	} else if l.file == "" && err == nil && !info.IsDir() {
+		return fmt.Errorf("the project's folder %s is a file", e.dir)
+	}
 	w, err := l.watch()
 	if err != nil {
 		return err
@@ -95,7 +101,7 @@ func (c *serveCmd) options(l *modelLoader) (opt serve.Options, err error) {
 			Timeout: or(c.Timeout, 0), Cleanup: or(c.Cleanup, 0)}}
 	opt.Name = or(c.ServerName, "")
 	if l.file == "" && !l.alone() {
-		opt.Verify = l.verify
+		opt.Verify, opt.TryRestrictions = l.verify, l.tryRestrictions
 	}
 	if or(c.AllowWrites, false) {
 		if l.alone() {

@@ -145,9 +145,34 @@ func settingsError(err error) error {
 	var bad *toml.DecodeError
 	if errors.As(err, &bad) {
 		row, col := bad.Position()
-		return fmt.Errorf("%d:%d: %s", row, col, strings.TrimPrefix(bad.Error(), "toml: "))
+		text := strings.TrimPrefix(bad.Error(), "toml: ")
+		if strings.Contains(text, "struct field") { // it speaks of types of Go
+			text = fmt.Sprintf("%s: got a value of another type, want %s",
+				strings.Join(bad.Key(), "."), kindOfSetting(bad.Key()))
+		}
+		return fmt.Errorf("%d:%d: %s", row, col, text)
 	}
 	return fmt.Errorf(" %w", err)
+}
+
+// kindOfSetting is what a file has as the value of a setting.
+func kindOfSetting(key []string) string {
+	t := reflect.TypeFor[serveSettings]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if len(key) == 0 || f.Tag.Get("toml") != key[0] {
+			continue
+		}
+		switch f.Type {
+		case reflect.TypeFor[*bool]():
+			return "true or false"
+		case reflect.TypeFor[*int](), reflect.TypeFor[*int64]():
+			return "a whole number"
+		case reflect.TypeFor[[]string]():
+			return "a list of texts"
+		}
+	}
+	return "a text"
 }
 
 // under fills in the settings that are not set. An empty environment variable sets none.
@@ -186,6 +211,9 @@ func settingsFile() string {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := f.Tag.Get("toml")
+		if name == "log-format" {
+			b.WriteString("\n# With a log-file, the default of log-format is \"json\".")
+		}
 		value, ok := all[name]
 		if !ok {
 			value = `""`

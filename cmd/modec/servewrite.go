@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,10 +18,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/targets/mcp/serve"
@@ -65,7 +64,17 @@ func (l *modelLoader) SetRoles(ctx context.Context, roles []serve.RoleInput) (*s
 		}
 		return diags
 	}
-	return l.change(ctx, servedFile{"roles.cue", "roles", all}, check)
+	file, err := servedFile("roles.cue", "roles", all, check)
+	if err != nil {
+		return nil, err
+	}
+	if cfg, diags := compiler.ReadConfig(l.request()); len(all) == 0 && !diags.HasErrors() {
+		_, err := os.Stat(filepath.Join(l.dir, filepath.FromSlash(file.path(cfg.Source))))
+		if errors.Is(err, fs.ErrNotExist) {
+			return &serve.Written{}, nil // as it was
+		}
+	}
+	return l.change(ctx, file)
 }
 
 // reveal puts the values of environments in the places of those that callers do not see: who lists roles and sets
@@ -99,102 +108,55 @@ func (l *modelLoader) reveal(ctx context.Context, roles []serve.RoleInput) error
 	return nil
 }
 
-// SetRestrictions writes a mode's MCP restrictions into a file of their own.
+// SetRestrictions writes a mode's MCP restrictions into a file of their own, in the place of those in the source.
 func (l *modelLoader) SetRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
 	*serve.Written, error) {
+	file, err := servedRestrictions(slug, r)
+	if err != nil {
+		return nil, err
+	}
+	return l.change(ctx, file)
+}
+
+// tryRestrictions returns what the project would say of a mode's MCP restrictions, and writes nothing.
+func (l *modelLoader) tryRestrictions(ctx context.Context, slug string, r *serve.RestrictionsInput) (
+	diag.List, error) {
+	file, err := servedRestrictions(slug, r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := l.draft(ctx, file)
+	return d.diags, err
+}
+
+// servedRestrictions returns the file with a mode's MCP restrictions; without any, one that sets none.
+func servedRestrictions(slug string, r *serve.RestrictionsInput) (sourceFile, error) {
 	modes := map[string]any{}
 	if r != nil {
 		modes[slug] = map[string]any{"mcpRestrictions": r}
 	}
-	check := func(without, with *compiler.Result, file string) diag.List {
-		return onlyHoldBack(without, with, slug, file)
-	}
-	return l.change(ctx, servedFile{"mode-" + contract.PathName(slug) + ".cue", "modes", modes}, check)
+	return servedFile(path.Base(source.ServedMode("", contract.PathName(slug))), "modes", modes, nil)
 }
 
-// onlyHoldBack reports restrictions by which a mode may do more than without them. In a
-// mode that does not mention MCP, restrictions open what they do not hold back; and they
-// open a server that is off by default where they name it.
-func onlyHoldBack(without, with *compiler.Result, slug, file string) diag.List {
-	md := with.Project.Mode(slug)
-	was := without.Project.Mode(slug)
-	if was == nil || md == nil || md.Restrictions == nil {
-		return nil // there is nothing to widen
+// servedFile returns a file of the source that modec serve writes: one field and its value, and what is asked of the
+// project with it.
+func servedFile(name, field string, value any, check acceptance) (f sourceFile, err error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any{field: value}); err != nil {
+		return f, err
 	}
-	refuse := func(format string, args ...any) diag.List {
-		var diags diag.List
-		diags.Errorf(diag.Wider, diag.Pos{File: file}, format+": restrictions only hold back", args...).
-			Hint("say in can.mcp of the mode what it may use").
-			Related(was.Pos, "the mode")
-		return diags
-	}
-	if was.Can.MCP == nil && was.Can.Default == nil && was.Restrictions == nil {
-		return refuse("mode %q says nothing of MCP, and restrictions would let it ask", slug)
-	}
-	before, err := without.Policy.Subject(ir.SubjectRef{Mode: slug})
-	if err != nil {
-		return refuse("%v", err)
-	}
-	after, err := with.Policy.Subject(ir.SubjectRef{Mode: slug})
-	if err != nil {
-		return refuse("%v", err)
-	}
-	names := toolWitnesses(md)
-	for i := range with.Project.Servers {
-		sv := &with.Project.Servers[i]
-		tried := slices.Clone(names)
-		for _, t := range sv.Tools {
-			tried = append(tried, t.Name)
-		}
-		for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
-			for _, n := range tried {
-				a := policy.Action{Group: ir.MCP, Kind: kind, Server: sv.Name, Arg: n}
-				if was, is := before.Decide(a).Decision, after.Decide(a).Decision; is > was {
-					return refuse("%s:%s would become %s, from %s", sv.Name, n, is, was)
-				}
-			}
-		}
-	}
-	return nil
+	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
+	fields = strings.ReplaceAll(fields, "\uFEFF", `\uFEFF`) // which CUE takes for the mark of a file
+	return sourceFile{
+		path:   func(folder string) string { return path.Join(folder, source.Served, name) },
+		header: servedHeader,
+		text:   servedHeader + "package modec\n\n" + fields + "\n",
+		writer: "modec serve",
+		check:  check,
+	}, nil
 }
-
-// toolWitnesses returns names of tools: for each of a mode's patterns some that match it,
-// and one that matches none.
-func toolWitnesses(md *ir.Mode) []string {
-	names := []string{contract.UnknownTool}
-	add := func(pattern string) {
-		names = append(names, strings.NewReplacer("*", "modec", "?", "x").Replace(pattern),
-			strings.NewReplacer("*", "", "?", "x").Replace(pattern))
-	}
-	if md.Can.MCP != nil {
-		for _, e := range md.Can.MCP.Entries {
-			for _, r := range e.Rules {
-				add(r.Pattern.Text)
-			}
-		}
-		for _, r := range md.Can.MCP.Rules {
-			add(r.Pattern.Text)
-		}
-	}
-	for _, list := range []*[]ir.ToolRef{md.Restrictions.AllowedTools, md.Restrictions.DisallowedTools} {
-		if list != nil {
-			for _, t := range *list {
-				add(t.Tool)
-			}
-		}
-	}
-	return names
-}
-
-// servedFile is a file of the source that modec serve writes: one field and its value.
-type servedFile struct {
-	name, field string
-	value       any
-}
-
-// acceptance reports what is wrong with a served file, given the project without it and
-// the project with it.
-type acceptance func(without, with *compiler.Result, file string) diag.List
 
 // proves verifies what a project compiles to. Subjects that did not change since they were verified last are not
 // compared again.
@@ -210,67 +172,27 @@ func (l *modelLoader) proves(ctx context.Context, res *compiler.Result) diag.Lis
 }
 
 // change puts a file into the source if the whole project compiles with it, no artifact permits more than it
-// says, and check reports nothing. It serves the project then.
-func (l *modelLoader) change(ctx context.Context, what servedFile, check acceptance) (*serve.Written, error) {
+// says, and the file's own check reports nothing. It serves the project then.
+func (l *modelLoader) change(ctx context.Context, what sourceFile) (*serve.Written, error) {
 	release, err := output.Exclude(l.dir, 5*time.Second) // another server may write it too
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	cfg, diags := compiler.ReadConfig(l.request())
-	if diags.HasErrors() {
-		return &serve.Written{Diagnostics: diags}, nil
+	d, err := l.draft(ctx, what)
+	if err != nil || d.diags.HasErrors() {
+		return &serve.Written{Diagnostics: d.diags}, err
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{what.field: what.value}); err != nil {
-		return nil, err
-	}
-	file := contract.File{Path: path.Join(cfg.Source, "served", what.name)}
-	fields := strings.TrimSuffix(strings.TrimPrefix(text.String(), "{"), "}\n")
-	if file.Data, err = source.FormatCUE(servedHeader + "package modec\n\n" + fields + "\n"); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(l.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	if have, err := root.ReadFile(file.Path); err == nil && !bytes.HasPrefix(have, []byte(servedHeader)) {
-		diags.Errorf(diag.NotOurs, diag.Pos{File: file.Path, Line: 1, Col: 1},
-			"modec serve did not write this file, and leaves it alone").
-			Hint("move it away, or rename it")
-		return &serve.Written{Diagnostics: diags}, nil
-	}
-	req := l.request()
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{file})); err != nil {
-		return nil, fmt.Errorf("the source cannot be read: %w", err)
-	}
-	with, diags := compiler.Compile(ctx, req)
-	if diags.HasErrors() {
-		return &serve.Written{Diagnostics: diags}, nil
-	}
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, memfs.FS{file.Path: []byte("package modec\n")}); err != nil {
-		return nil, fmt.Errorf("the source cannot be read: %w", err)
-	}
-	without, list := compiler.Open(ctx, req)
-	if list.HasErrors() { // something of the source refers to what the file holds
-		return &serve.Written{Diagnostics: list}, nil
-	}
-	if list := check(without, with, file.Path); list.HasErrors() {
-		return &serve.Written{Diagnostics: list}, nil
-	}
-	if list := l.proves(ctx, with); list.HasErrors() {
+	if list := l.proves(ctx, d.with); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed
 		return nil, err
 	}
 	opt := output.PutOptions{Dir: l.dir, Existing: output.ReplaceExisting, Progress: l.progress()}
-	if list := output.Put(ctx, []contract.File{file}, opt); list.HasErrors() {
+	if list := output.Put(ctx, []contract.File{d.file}, opt); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	l.reload()
-	return &serve.Written{File: file.Path, Diagnostics: diags}, nil
+	return &serve.Written{File: d.file.Path, Diagnostics: d.diags}, nil
 }

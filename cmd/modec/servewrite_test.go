@@ -78,7 +78,7 @@ func writing(t *testing.T, dir, source, config string, more ...contract.Target) 
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	s, err := serve.New(m, serve.Options{Version: "test", Writer: l, HideEnv: true})
+	s, err := serve.New(m, serve.Options{Version: "test", Writer: l, TryRestrictions: l.tryRestrictions, HideEnv: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,5 +211,116 @@ func TestRolesComeBack(t *testing.T) {
 	}
 	if got, ok := call("set_roles", map[string]any{"roles": []any{}}); !ok || len(list()) != 2 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// What set_roles refuses has one form, with a code, and names the role instead of a line that nobody can read; what
+// it takes compiles.
+func TestSetRolesRefuses(t *testing.T) {
+	dir := t.TempDir()
+	call := writing(t, dir, shopRoles, "[targets.claude]\n")
+	role := func(name string, more ...any) map[string]any {
+		out := map[string]any{"name": name, "description": ""}
+		for i := 0; i < len(more); i += 2 {
+			out[more[i].(string)] = more[i+1]
+		}
+		return map[string]any{"roles": []any{out}}
+	}
+	if got, ok := call("set_roles", map[string]any{"roles": []any{}}); !ok || fmt.Sprint(got["roles"]) != "[]" || got["changed"] != false || got["file"] != nil {
+		t.Errorf("no roles where none were: got %v", got)
+	}
+	if got, _ := call("set_roles", role("x", "permission_mode", "yolo")); got["code"] != -32602.0 || !strings.Contains(fmt.Sprint(got["message"]), `"acceptEdits"`) {
+		t.Errorf("got %v", got)
+	}
+	for name, c := range map[string]struct {
+		args  map[string]any
+		place string
+	}{
+		"a long name":          {role(strings.Repeat("x", 65)), "roles."},
+		"a long file name":     {role(strings.Repeat("é", 40)), "roles."},
+		"NUL in a name":        {role("a\x00b"), "roles."},
+		"escape in a name":     {role("a\x1bb"), "roles."},
+		"NUL in a prompt":      {role("a", "append_system_prompt", "x\x00"), "roles.a.appendSystemPrompt"},
+		"NUL in a value":       {role("a", "env", map[string]any{"A": "\x00"}), "roles.a.env.A"},
+		"a variable with =":    {role("a", "env", map[string]any{"A=": "x"}), "roles.a.env"},
+		"a variable's line":    {role("a", "env", map[string]any{"A\nB": "x"}), "roles.a.env"},
+		"a bad rule":           {role("a", "allowed_tools", []string{"Bash("}), "roles.a.allowedTools"},
+		"a role of the source": {role("developer"), ""},
+	} {
+		got, ok := call("set_roles", c.args)
+		text := fmt.Sprint(got["text"])
+		if ok || got["changed"] != false || got["code"] != "VALIDATION_ERROR" || got["specCode"] != -32004.0 ||
+			!strings.Contains(text, c.place) || strings.Contains(text, "served/roles.cue") {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	mark := role("a\uFEFFb", "description", "\uFEFFx", "append_system_prompt", "y\uFEFF", "env", map[string]any{"A\uFEFF": "\uFEFF"})
+	if got, ok := call("set_roles", mark); !ok || !strings.Contains(fmt.Sprint(got["text"]), "\uFEFFx") {
+		t.Errorf("got %v", got)
+	}
+	if got, ok := call("set_roles", map[string]any{"roles": []any{}}); !ok || fmt.Sprint(got["roles"]) != "[]" || got["changed"] != true {
+		t.Errorf("no roles where some were: got %v", got)
+	}
+}
+
+// Restrictions that people wrote are overridden in writing, and only by some that hold back more; without any, those
+// in the source hold again. What would be refused is foretold.
+func TestRestrictionsOverride(t *testing.T) {
+	forms := map[string]string{
+		"CUE":           shopRoles,
+		"path":          strings.Replace(shopRoles, `can: {read: "allow", mcp: "ask"}, mcpRestrictions: disallowedServers: ["docs"]}`, `can: {read: "allow", mcp: "ask"}}`+"\nmodes: code: \"mcpRestrictions\": disallowedServers: [\"docs\"]", 1),
+		"an expression": strings.Replace(shopRoles, `name: "Code"`, `name: "Co" + "de"`, 1),
+	}
+	child := "\nmodes: child: {extends: [\"code\"], name: \"Child\", roleDefinition: \"You code.\"}\n" +
+		"modes: silent: {name: \"Silent\", roleDefinition: \"You read.\", can: read: \"allow\"}\n"
+	docs, all := map[string]any{"disallowedServers": []string{"docs", "github"}}, map[string]any{"disallowedServers": []string{"github"}}
+	for name, text := range forms {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			call := writing(t, dir, text+child, "[targets.claude]\n")
+			servers := func(mode string) []string {
+				got, _ := call("list_servers_for_mode", map[string]any{"mode_slug": mode})
+				names := []string{}
+				for _, s := range got["servers"].([]any) {
+					names = append(names, s.(map[string]any)["name"].(string))
+				}
+				return names
+			}
+			for _, refused := range []struct {
+				mode         string
+				restrictions map[string]any
+				words        string
+			}{
+				{"code", all, "restrictions only hold back"},
+				{"code", map[string]any{}, "restrictions only hold back"},
+				{"silent", docs, "says nothing of MCP"},
+				{"child", docs, "would replace those of mode code"},
+			} {
+				args := map[string]any{"mode_slug": refused.mode, "restrictions": refused.restrictions}
+				if got, ok := call("update_mode_restrictions", args); ok || !strings.Contains(fmt.Sprint(got["text"]), refused.words) {
+					t.Errorf("%v: got %v", args, got)
+				}
+				if got, _ := call("validate_restrictions", args); got["valid"] != false || !strings.Contains(fmt.Sprint(got["problems"]), refused.words) {
+					t.Errorf("%v: got %v", args, got)
+				}
+			}
+			if got, _ := call("validate_restrictions", map[string]any{"mode_slug": "code", "restrictions": docs}); got["valid"] != true {
+				t.Errorf("got %v", got)
+			}
+			file := filepath.Join(dir, "modec/served/mode-code.cue")
+			if _, err := os.Stat(file); err == nil {
+				t.Error("what was refused or only checked is written")
+			}
+			got, ok := call("update_mode_restrictions", map[string]any{"mode_slug": "code", "restrictions": docs})
+			if !ok || len(servers("code"))+len(servers("child")) != 0 {
+				t.Errorf("got %v, and %v, %v", got, servers("code"), servers("child"))
+			}
+			if text := fmt.Sprint(got["problems"]); !strings.Contains(text, "overridden") || !strings.Contains(text, "served/mode-code.cue:") {
+				t.Errorf("got %v, which does not say what is overridden", got)
+			}
+			if got, ok := call("update_mode_restrictions", map[string]any{"mode_slug": "code"}); !ok || !slices.Equal(servers("code"), []string{"github"}) {
+				t.Errorf("got %v, and %v", got, servers("code"))
+			}
+		})
 	}
 }

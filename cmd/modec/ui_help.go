@@ -67,6 +67,8 @@ func (p *page) line(line string) {
 			title = strings.ToUpper(title)
 		}
 		p.printf("%s\n", p.paint(bold, title))
+	case len(p.block) == 0 && strings.HasPrefix(line, "    "): // code, each line of which stays one
+		p.printf("%s\n", line)
 	case listItem.MatchString(trimmed):
 		p.flush()
 		p.hang = strings.Repeat(" ", len(line)-len(trimmed)+len(listItem.FindString(trimmed)))

@@ -25,6 +25,10 @@ func PathName(name string) string {
 	return b.String()
 }
 
+// MostPathName is how many bytes PathName may return for a mode or a role. File systems have names of 255 bytes, to
+// which modec's own files, and the writer's copies of them, add up to 35.
+const MostPathName = 220
+
 // LocalPath reports whether a slash-separated path is below the folder that it is relative
 // to, on every operating system.
 func LocalPath(p string) bool {

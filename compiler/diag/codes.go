@@ -58,6 +58,7 @@ const (
 	NotOurs                 Code = "not-ours"
 	NotUTF8                 Code = "not-utf8"
 	Orphaned                Code = "orphaned"
+	Overridden              Code = "overridden"
 	ParentsDisagree         Code = "parents-disagree"
 	PathCollision           Code = "path-collision"
 	PathOutside             Code = "path-outside"

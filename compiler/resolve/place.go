@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -62,6 +63,8 @@ func (r *resolver) checkNames() {
 	for _, list := range [][]named{servers, modes, roles} {
 		r.taken(list)
 	}
+	r.tooLong(modes)
+	r.tooLong(roles)
 	if !slices.ContainsFunc(servers, func(s named) bool { return s.As != "" }) {
 		return
 	}
@@ -83,6 +86,20 @@ func (r *resolver) checkNames() {
 	}
 	for i := range r.project.Roles {
 		r.renamed(r.project.Roles[i].Can.MCP)
+	}
+}
+
+// tooLong reports names of which no file can be named.
+func (r *resolver) tooLong(list []named) {
+	for _, n := range list {
+		for _, name := range []string{n.name, n.As} {
+			if got := len(contract.PathName(name)); got > contract.MostPathName {
+				r.diags.Errorf(diag.BadName, n.pos, "the name %q has %d bytes in the names of files, want at most %d",
+					diag.Short(name), got, contract.MostPathName).
+					Path(n.section + "." + diag.Label(n.name)).
+					Hint(`letters without accents, digits, "-", "_" and "." are one byte there, others up to twelve`)
+			}
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -85,8 +86,37 @@ func (c *checker) section(sec source.Field) *source.Node {
 		if changed[item.Name] = usable; sec.Name == "servers" {
 			c.server(usable, at)
 		}
+		c.environment(usable.Get("env"), diag.Join(at, "env"))
+		c.withoutNUL(usable, at)
 	}
 	return sec.Node.With(changed, nil)
+}
+
+// environment checks the names of variables: another one would be made of what has "=" in its name.
+func (c *checker) environment(env *source.Node, at string) {
+	if env == nil {
+		return
+	}
+	for _, f := range env.Fields {
+		if f.Name == "" || strings.ContainsFunc(f.Name, func(r rune) bool { return r == '=' || unicode.IsControl(r) }) {
+			c.diags.Errorf(diag.BadName, f.Pos,
+				"got the variable %q, want a name without \"=\" and control characters", diag.Short(f.Name)).
+				Path(diag.Join(at, diag.Label(f.Name)))
+		}
+	}
+}
+
+// withoutNUL reports texts that no program takes as an argument, and no file of an agent has.
+func (c *checker) withoutNUL(n *source.Node, at string) {
+	if n.Kind == source.String && strings.Contains(n.Text, "\x00") {
+		c.diags.Errorf(diag.BadValue, n.Pos, "got a text with a NUL character; remove it").Path(at)
+	}
+	for _, f := range n.Fields {
+		c.withoutNUL(f.Node, diag.Join(at, diag.Label(f.Name)))
+	}
+	for i, e := range n.Elems {
+		c.withoutNUL(e, diag.Index(at, i))
+	}
 }
 
 // server checks what the schema does not say of a server.
@@ -108,16 +138,18 @@ var nameRules = map[string]nameRule{
 		want: "letters, digits and dashes",
 	},
 	"roles": {
-		re: compiled(`^\S(.{0,62}\S)?$`), code: diag.BadName,
-		want: "1 to 64 characters without white space around them",
+		re:   compiled(`^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]{0,62}[^\s\x00-\x1f\x7f-\x9f])?$`),
+		code: diag.BadName,
+		want: "1 to 64 characters without white space around them and without control characters",
 	},
 	"policies": {
 		re: compiled(`^[a-zA-Z0-9_-]{1,64}$`), code: diag.BadName,
 		want: "1 to 64 letters, digits, dashes and underscores",
 	},
 	"servers": {
-		re: compiled(`^[^:*]{0,255}[^\s:*][^:*]{0,255}$`), code: diag.BadName,
-		want: "1 to 256 characters, not only white space, without \":\" and \"*\"",
+		re:   compiled(`^[^:*\x00-\x1f\x7f-\x9f]{0,255}[^\s:*\x00-\x1f\x7f-\x9f][^:*\x00-\x1f\x7f-\x9f]{0,255}$`),
+		code: diag.BadName,
+		want: "1 to 256 characters, not only white space, without \":\", \"*\" and control characters",
 	},
 	"tools": {
 		re: compiled(`^[A-Za-z0-9_.-]{1,128}$`), code: diag.BadName,

@@ -151,6 +151,7 @@ func TestNamesAgreeWithTheSchema(t *testing.T) {
 	v := ctx.CompileString(schema.Text())
 	names := []string{
 		"", " ", "a", "A-1", "a_b", "a.b", "a:b", "a*b", "a b", " a", "a ", "é", "🏗️", "\n", "a\nb", ".", "-",
+		"a\x00b", "\x1b", "a\x7f", "a\u0085b", "a\tb",
 		strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 128), strings.Repeat("x", 129),
 		strings.Repeat("é", 256), strings.Repeat("é", 257),
 		strings.Repeat(" ", 255) + "x", strings.Repeat(" ", 256) + "x",

@@ -34,6 +34,9 @@ const (
 // Local is the folder of a person's own source, with a modec.toml of its own. It belongs to no other source.
 const Local = "modec/local"
 
+// Served is the folder of the source in which modec serve writes what its clients set.
+const Served = "served"
+
 // schemaImport is the package that users' files may embed for their editors.
 // modec applies the schema itself.
 const schemaImport = "modec.dev/schema"
@@ -46,6 +49,8 @@ type Tree struct {
 	// path. Texts have no byte order mark and no carriage returns.
 	Data  map[string][]byte
 	Texts map[string]string
+	// Served are the places of MCP restrictions that stand in the place of others: those of the files of ServedMode.
+	Served []diag.Pos
 
 	sums map[string][]byte
 }
@@ -62,8 +67,16 @@ func (t *Tree) Hash(config []byte) string {
 
 // Load reads every data file below dir and the text files that they name. After an error the
 // tree contains what can still be checked.
-func Load(fsys fs.FS, dir string) (*Tree, diag.List) {
+func Load(fsys fs.FS, dir string) (*Tree, diag.List) { return newLoader(fsys, dir).load() }
+
+// LoadUnserved reads a source as if the files of ServedMode said nothing of MCP restrictions.
+func LoadUnserved(fsys fs.FS, dir string) (*Tree, diag.List) {
 	l := newLoader(fsys, dir)
+	l.unserved = true
+	return l.load()
+}
+
+func (l *loader) load() (*Tree, diag.List) {
 	l.tree.Root = l.data()
 	if l.tree.Root != nil {
 		l.texts()
@@ -78,6 +91,8 @@ type loader struct {
 	dir   string
 	tree  *Tree
 	diags diag.List
+
+	unserved bool // leave out what files of ServedMode restrict
 }
 
 func newLoader(fsys fs.FS, dir string) *loader {
@@ -112,6 +127,7 @@ func (l *loader) data() *Node {
 	if l.diags.HasErrors() {
 		return nil
 	}
+	l.override(files)
 	root := l.plain(files)
 	if root == nil {
 		root = l.evaluate(files)

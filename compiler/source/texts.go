@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"path"
 	"strings"
 
@@ -53,6 +54,9 @@ func (l *loader) text(n *Node, at string) {
 		return
 	}
 	if b, ok := l.read(name, n.Pos); ok {
+		if bytes.IndexByte(b, 0) >= 0 {
+			l.diags.Errorf(diag.BadValue, n.Pos, "%s has a NUL character; remove it", name).Path(at)
+		}
 		l.tree.Texts[name] = strings.ReplaceAll(strings.TrimPrefix(string(b), "\uFEFF"), "\r\n", "\n")
 	}
 }

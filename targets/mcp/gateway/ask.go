@@ -3,13 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/mcp/seal"
 )
 
 const (
@@ -39,66 +39,42 @@ type Approval struct {
 	Kind      string `json:"kind"` // the method of its list
 	Item      string `json:"item"`
 	Arguments string `json:"arguments"` // their digest
-	Nonce     string `json:"nonce"`
-	Expires   int64  `json:"expires"` // milliseconds of Unix time
 }
 
 // approver seals approvals with a key of its own, and takes each of them once.
 type approver struct {
-	key  []byte
+	keys *seal.Keys
 	now  func() time.Time
 	mu   sync.Mutex
-	used map[string]int64 // nonces, with the time until which they would count
+	used map[string]time.Time // nonces, with the time until which they would count
 }
 
 func newApprover() *approver {
-	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // never fails
-	return &approver{key: key, now: time.Now, used: map[string]int64{}}
+	return &approver{keys: seal.New(), now: time.Now, used: map[string]time.Time{}}
+}
+
+// purpose is what an approval is sealed for: itself.
+func (ap Approval) purpose() string {
+	data, _ := json.Marshal(ap) // texts
+	return string(data)
 }
 
 // seal returns an approval as a text that only open takes.
 func (a *approver) seal(ap Approval) string {
-	data, _ := json.Marshal(ap) // texts and a number
-	return base64.RawURLEncoding.EncodeToString(append(a.sum(data), data...))
+	return a.keys.Seal(ap.purpose(), []byte(rand.Text()), a.now().Add(approvalLife))
 }
 
-func (a *approver) sum(data []byte) []byte {
-	h := hmac.New(sha256.New, a.key)
-	h.Write(data)
-	return h.Sum(nil)
-}
-
-// open reports whether a text is the seal of an approval, which differs from another in its nonce and its time only.
-// It is so once.
+// open reports whether a text is the seal of an approval. It is so once.
 func (a *approver) open(text string, want Approval) bool {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(data) < sha256.Size {
-		return false
-	}
-	sum, data := data[:sha256.Size], data[sha256.Size:]
-	var got Approval
-	if !hmac.Equal(sum, a.sum(data)) || json.Unmarshal(data, &got) != nil {
-		return false
-	}
-	want.Nonce, want.Expires = got.Nonce, got.Expires
-	return got == want && a.take(got)
-}
-
-// take uses an approval up; false where it is used, or too late.
-func (a *approver) take(ap Approval) bool {
-	now := a.now().UnixMilli()
+	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for nonce, until := range a.used {
-		if until < now {
-			delete(a.used, nonce)
-		}
-	}
-	if _, twice := a.used[ap.Nonce]; twice || ap.Expires < now {
+	maps.DeleteFunc(a.used, func(_ string, until time.Time) bool { return !now.Before(until) })
+	nonce, until, err := a.keys.Open(want.purpose(), text, now)
+	if _, twice := a.used[string(nonce)]; twice || err != nil {
 		return false
 	}
-	a.used[ap.Nonce] = ap.Expires
+	a.used[string(nonce)] = until
 	return true
 }
 
@@ -122,8 +98,7 @@ const approvalKey = "approval"
 func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 	t := g.Table()
 	ap := Approval{Principal: principal, Subject: t.ref.String(), Policy: t.digest, Server: q.offer.server,
-		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args), Nonce: rand.Text(),
-		Expires: g.asks.now().Add(approvalLife).UnixMilli()}
+		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args)}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
 			"to ask (it does not support elicitation). Nothing was done.", t.ref, q.what,
@@ -149,7 +124,7 @@ func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 	case res.Action != "accept":
 		return nil, declined(res.Action)
 	}
-	if now := g.Table(); now.digest != ap.Policy || !g.asks.take(ap) {
+	if g.Table().digest != ap.Policy {
 		return nil, stale
 	}
 	return nil, nil

@@ -1,6 +1,6 @@
 // Package seal makes texts that a server hands to a client and takes back: what is inside
 // only servers with the same key can write or read. Several servers share a key and nothing
-// else. [Read] reads keys, [Keys.Seal] and [Keys.Open] are the two directions.
+// else. [Read] reads keys, [New] makes one, [Keys.Seal] and [Keys.Open] are the two directions.
 //
 // A sealed text is the id of a key and what AES-256-GCM of the standard library makes of a
 // purpose, a time and a value, with a random nonce (NIST SP 800-38D). That nonce bounds how
@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -91,6 +92,17 @@ func Read(file []byte) (*Keys, error) {
 		return nil, fmt.Errorf("got %d keys, want one, or the new one and the old one", len(k.list))
 	}
 	return k, nil
+}
+
+// New returns a random key, for a server that shares none.
+func New() *Keys {
+	secret := make([]byte, keySize)
+	_, _ = rand.Read(secret) // never fails
+	k, err := newKey(secret)
+	if err != nil {
+		panic(err) // a key of this size is one of AES
+	}
+	return &Keys{list: []key{k}}
 }
 
 func newKey(secret []byte) (key, error) {

@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // code is a reason for which a call fails, by the name that the modes-server
@@ -30,6 +32,8 @@ const (
 	serverNotFound   code = "SERVER_NOT_FOUND"
 	limitReached     code = "LIMIT_REACHED"
 	resourceNotFound code = "RESOURCE_NOT_FOUND"
+	headerMismatch   code = "HEADER_MISMATCH"
+	badVersion       code = "UNSUPPORTED_PROTOCOL_VERSION"
 )
 
 // specCodes are the numbers of the modes-server specification, which the protocol
@@ -55,7 +59,7 @@ func failData(c code, more map[string]any, format string, args ...any) *jsonrpc.
 	case parseError, invalidRequest, methodNotFound:
 		n = int64(specCodes[c])
 	}
-	return &jsonrpc.Error{Code: n, Message: fmt.Sprintf(format, args...), Data: dataOf(c, more)}
+	return &jsonrpc.Error{Code: n, Message: inPlainWords(fmt.Sprintf(format, args...)), Data: dataOf(c, more)}
 }
 
 // dataOf returns the data of an error.
@@ -78,6 +82,9 @@ var standard = map[int64]code{
 	jsonrpc.CodeMethodNotFound: methodNotFound,
 	jsonrpc.CodeInvalidParams:  validationError,
 	jsonrpc.CodeInternalError:  internalError,
+
+	sdk.CodeHeaderMismatch:             headerMismatch,
+	sdk.CodeUnsupportedProtocolVersion: badVersion,
 }
 
 // StandardError returns an error as the protocol has it: what the SDK refuses before a handler sees it has no
@@ -104,10 +111,35 @@ func protocolError(err error) *jsonrpc.Error {
 	if method, of := aboutGo(out.Message); of {
 		return unreadable(method)
 	}
-	if c, ok := standard[out.Code]; ok && out.Data == nil {
-		out.Data = dataOf(c, nil)
+	out.Message = inPlainWords(out.Message)
+	var data map[string]any
+	if out.Data != nil && json.Unmarshal(out.Data, &data) != nil || data["code"] != nil {
+		return out // of another form, or coded already
 	}
+	c, ok := standard[out.Code]
+	if !ok {
+		c = invalidRequest
+	}
+	out.Data = dataOf(c, data)
 	return out
+}
+
+// libraryWords are texts of Go's libraries, and what they mean to a client.
+var libraryWords = []struct{ theirs, plain string }{
+	{context.Canceled.Error(), "the call was cancelled"},
+	{context.DeadlineExceeded.Error(), "the call took too long"},
+	{"JSON RPC not implemented", "the method is not served"},
+	{"not implemented", "the method is not served"},
+	{"statat ", ""},
+	{"openat ", ""},
+}
+
+// inPlainWords replaces texts of Go's libraries.
+func inPlainWords(text string) string {
+	for _, w := range libraryWords {
+		text = strings.ReplaceAll(text, w.theirs, w.plain)
+	}
+	return text
 }
 
 // aboutGo reports whether a text of the SDK speaks of Go's types, and of which method's parameters.
@@ -116,5 +148,5 @@ func aboutGo(text string) (method string, ok bool) {
 	if found {
 		method, _, _ = strings.Cut(rest, "'")
 	}
-	return method, found || strings.Contains(text, "unmarshal")
+	return method, found || strings.Contains(text, "unmarshal") || strings.Contains(text, "interface {}")
 }

@@ -52,7 +52,7 @@ func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
 	mux.Handle("/mcp/{mode}", h)
-	return hosts(opt.Hosts, sameOrigin(opt.Origins, origins, inTime(mux, opt.BodyTime))), nil
+	return s.hosts(opt.Hosts, s.sameOrigin(opt.Origins, origins, inTime(mux, opt.BodyTime))), nil
 }
 
 // endpoints are the paths of a server, made when they are first asked for.
@@ -160,7 +160,10 @@ func (b *timedBody) Read(p []byte) (int, error) {
 
 // sameOrigin refuses what comes from another origin, requests that only read too: an
 // event stream does. Pages of a trusted origin may read the answers.
-func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
+func (s *Server) sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.forbid(w, "got a request of another origin", "origin", r.Header.Get("Origin"))
+	}))
 	next = p.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
@@ -180,7 +183,7 @@ func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handl
 			probe := r.Clone(r.Context())
 			probe.Method = http.MethodPost
 			if err := p.Check(probe); err != nil {
-				http.Error(w, "got a request of another origin", http.StatusForbidden)
+				s.forbid(w, "got a request of another origin", "origin", origin)
 				return
 			}
 		}
@@ -188,9 +191,15 @@ func sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handl
 	})
 }
 
+// forbid refuses a request by one of its headers, and logs that: its client may be one that is set up wrongly.
+func (s *Server) forbid(w http.ResponseWriter, words, header, value string) {
+	s.opt.Logger.Info("a request is refused", "why", words, header, value)
+	http.Error(w, words, http.StatusForbidden)
+}
+
 // hosts refuses a request that names another host than those of the loopback interface
 // and the ones allowed: a page may have had its own name point here (DNS rebinding).
-func hosts(allowed []string, next http.Handler) http.Handler {
+func (s *Server) hosts(allowed []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.Host
 		if h, port, err := net.SplitHostPort(r.Host); err == nil {
@@ -207,7 +216,7 @@ func hosts(allowed []string, next http.Handler) http.Handler {
 			ok = ok || strings.EqualFold(a, name)
 		}
 		if !ok {
-			http.Error(w, "got a request for another host", http.StatusForbidden)
+			s.forbid(w, "got a request for another host", "host", r.Host)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -120,6 +120,36 @@ func TestHTTPRefuses(t *testing.T) {
 	}
 }
 
+// A header that contradicts the body, or a revision that nobody has, is refused with a reason.
+func TestHTTPHeadersHaveReasons(t *testing.T) {
+	url := listen(t, serve(t, Options{}), HTTPOptions{})
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, c := range []struct{ version, method, want string }{
+		{"2026-07-28", "tools/call", `"code":"HEADER_MISMATCH"`},
+		{"2026-07-29", "tools/list", `"code":"`},
+		{"2030-01-01", "tools/list", `"code":"`},
+	} {
+		body := strings.Replace(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{META}}`, "META", strings.Replace(meta, "2026-07-28", c.version, 1), 1)
+		req, err := http.NewRequest("POST", url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Mcp-Protocol-Version": c.version, "Mcp-Method": c.method} {
+			req.Header.Set(k, v)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if !strings.Contains(string(text), `"error"`) || !strings.Contains(string(text), c.want) {
+			t.Errorf("%v: got %s, want %s", c, text, c.want)
+		}
+	}
+}
+
 // TestHTTPSessions: a session of the protocol belongs to its endpoint, there are so many
 // and no more, and what starts one is short.
 func TestHTTPSessions(t *testing.T) {

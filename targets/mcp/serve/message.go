@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -37,7 +38,20 @@ var (
 	errNullID     = errors.New("its id is null, want a text or a number")
 	errNotObject  = errors.New("it is not an object")
 	errNotRPC     = errors.New("it is not of JSON-RPC 2.0")
+	errNoMethod   = errors.New("it has no method, and is no answer either")
 )
+
+// mostDeep is how deep the values of a message may nest, as encoding/json has it.
+const mostDeep = 10_000
+
+// notJSON says why something is not JSON. what it is begins the words.
+func notJSON(what string, data []byte) *jsonrpc.Error {
+	var v json.RawMessage
+	if err := json.Unmarshal(data, &v); err != nil && strings.Contains(err.Error(), "max depth") {
+		return fail(parseError, "got %s whose values nest more than %d deep", what, mostDeep)
+	}
+	return fail(parseError, "got %s that is not JSON", what)
+}
 
 // message is one that came: what the SDK reads of it, and what is wrong with its method and parameters.
 type message struct {
@@ -54,7 +68,14 @@ func readMessage(data []byte) (message, error) {
 		return out, errNotObject
 	}
 	null := func(key string) bool { return string(m[key]) == "null" }
+	id := kindOf(m["id"])
 	switch {
+	case string(m["jsonrpc"]) != `"2.0"`:
+		return out, errNotRPC
+	case id == aList || id == aObject || id == "a boolean":
+		return out, fmt.Errorf("its id is %s, want a text or a number", id)
+	case m["method"] == nil && m["result"] == nil && m["error"] == nil:
+		return out, errNoMethod
 	case null("method"):
 		return out, errNullMethod
 	case null("id") && m["method"] != nil:

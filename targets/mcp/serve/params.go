@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/diag"
 )
 
 // kind is what a member of a request's parameters has to be.
@@ -50,6 +53,35 @@ var params = map[string][]param{
 	"subscriptions/listen":    {{"notifications", aObject, true}},
 	"notifications/cancelled": {{"reason", aText, false}},
 }
+
+// saysNothing reports parameters that the SDK reads and takes, and that say nothing.
+func saysNothing(method string, req sdk.Request) error {
+	if method == "logging/setLevel" {
+		var p struct{ Level string }
+		raw, err := json.Marshal(req.GetParams())
+		if err == nil {
+			err = json.Unmarshal(raw, &p)
+		}
+		if err != nil || !slices.Contains(logLevels, p.Level) {
+			return failData(validationError, map[string]any{"field": "level"},
+				"got the level %.100q, want %s", p.Level, diag.OneOf(logLevels, "nothing"))
+		}
+	}
+	switch p := req.GetParams().(type) {
+	case *sdk.SubscribeParams:
+		if p.URI == "" {
+			return failData(validationError, map[string]any{"field": "uri"}, "got no uri, want a text")
+		}
+	case *sdk.UnsubscribeParams:
+		if p.URI == "" {
+			return failData(validationError, map[string]any{"field": "uri"}, "got no uri, want a text")
+		}
+	}
+	return nil
+}
+
+// logLevels are those of the protocol.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // kindOf returns what a JSON value is.
 func kindOf(v json.RawMessage) kind {

@@ -84,7 +84,7 @@ func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Erro
 	case len(trimmed) == 0:
 		return body, false, fail(invalidRequest, "got an empty body, want a message")
 	case !json.Valid(trimmed):
-		return nil, false, fail(parseError, "got a body that is not JSON")
+		return nil, false, notJSON("a body", trimmed)
 	case trimmed[0] == '[':
 		if err := json.Unmarshal(trimmed, &parts); err != nil || len(parts) == 0 {
 			return nil, false, fail(invalidRequest, "got a list without messages")

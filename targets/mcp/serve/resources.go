@@ -58,6 +58,9 @@ type modeConfig struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
 	Groups []any  `json:"groups"`
+	// Limits and FileRestrictions say what the groups leave out.
+	Limits           map[string]string `json:"limits,omitempty"`
+	FileRestrictions []fileRule        `json:"file_restrictions"`
 }
 
 // groupLimit is what limits a group in the short form.
@@ -138,9 +141,13 @@ func (m *Model) config(mode *ir.Mode) (*modeConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []any{}}
+	c := &modeConfig{Slug: mode.Slug, Name: mode.Name, Source: m.Source(mode.Slug), Groups: []any{},
+		Limits: map[string]string{}, FileRestrictions: fileRules(s)}
 	groups := m.groups(ir.SubjectRef{Mode: mode.Slug}, s, m.pathPattern(mode))
 	for _, name := range groupNames() {
+		if t := groups[name]; t.Enabled && t.Limits != "" {
+			c.Limits[name] = t.Limits
+		}
 		switch t := groups[name]; {
 		case !t.Enabled:
 		case name == string(ir.Edit) && t.FileRegex != "":
@@ -458,9 +465,15 @@ func view(m *Model, uri string) (text, mime string, err error) {
 	return string(b), list[i].mime, nil
 }
 
-// changed returns the addresses whose contents differ between two models.
-func changed(old, m *Model) (uris []string) {
+// changed returns those of some addresses whose contents differ between two models.
+func changed(old, m *Model, of map[string]bool) (uris []string) {
+	if len(of) == 0 {
+		return nil
+	}
 	for _, r := range resources(m) {
+		if !of[r.URI] && !of[everyAddress] {
+			continue
+		}
 		a, _, errA := content(old, r.URI)
 		b, _, errB := content(m, r.URI)
 		if errA == nil && (errB != nil || a != b) {

@@ -22,6 +22,9 @@ const (
 // RolesFile is the file of the source that set_roles writes, below the source's folder.
 const RolesFile = "served/roles.cue"
 
+// permissionModes are those that a role of the source may have.
+var permissionModes = []string{"default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions"}
+
 // Hidden stands in the place of a value that callers must not see.
 const Hidden = "***"
 
@@ -39,6 +42,7 @@ type role struct {
 
 	SetBy string     `json:"set_by" jsonschema:"source: set_roles does not change it; set_roles: this tool wrote it"`
 	Flags *roleFlags `json:"flags,omitempty" jsonschema:"what the role is compiled to"`
+	Rules string     `json:"rules,omitempty" jsonschema:"compiled: the lists are of flags, since the role has no rules"`
 }
 
 // orNull returns a text, nil for none.
@@ -73,6 +77,21 @@ func (m *Model) written(r *ir.Role) role {
 	return out
 }
 
+// compiledRules marks a role whose rules are those of its flags.
+const compiledRules = "compiled"
+
+// compiled gives a role of the source that has no rules of its own those that it is compiled to: without any it looks
+// as if nothing restricted it.
+func (r *role) compiled(flags *roleFlags) {
+	if r.SetBy != bySource || len(r.AllowedTools)+len(r.DisallowedTools) > 0 ||
+		len(flags.AllowedTools)+len(flags.DisallowedTools) == 0 {
+		return
+	}
+	r.AllowedTools = append(r.AllowedTools, flags.AllowedTools...)
+	r.DisallowedTools = append(r.DisallowedTools, flags.DisallowedTools...)
+	r.Rules = compiledRules
+}
+
 // roles lists the roles of a model.
 func (m *Model) roles() ([]role, error) {
 	out := []role{}
@@ -83,6 +102,7 @@ func (m *Model) roles() ([]role, error) {
 			return nil, fail(internalError, "%v", err)
 		}
 		r.Flags = flags
+		r.compiled(flags)
 		out = append(out, r)
 	}
 	return out, nil
@@ -109,7 +129,7 @@ func (o *listRolesOutput) words() string { return rolesWords(o.Roles) }
 
 func (o *writeOutput) words() string {
 	switch {
-	case !o.Changed:
+	case o.Code != "":
 		text := "Nothing was changed."
 		for _, p := range o.Problems {
 			if p.Severity == diag.Error.String() {
@@ -122,6 +142,9 @@ func (o *writeOutput) words() string {
 		return text
 	case o.Roles != nil:
 		return rolesWords(o.Roles)
+	}
+	if !o.Changed {
+		return "Nothing was changed."
 	}
 	return "Written: " + o.File
 }
@@ -163,6 +186,13 @@ func (m *Model) ofSource(in *RoleInput) bool {
 	if have.SetBy != bySource {
 		return false
 	}
+	if in.Rules == compiledRules {
+		flags, err := m.flagsOf(r)
+		if err != nil {
+			return false
+		}
+		have.compiled(flags)
+	}
 	text := func(p *string) any {
 		if p == nil {
 			return nil
@@ -175,6 +205,7 @@ func (m *Model) ofSource(in *RoleInput) bool {
 		DisallowedTools:    append([]string{}, in.DisallowedTools...),
 		Tools:              text(in.Tools),
 		AppendSystemPrompt: orNull(in.AppendSystemPrompt), Env: in.Env, SetBy: bySource,
+		Rules: in.Rules,
 	}
 	if len(same.Env) == 0 {
 		same.Env = have.Env
@@ -202,10 +233,12 @@ func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, 
 		case m.ofSource(r):
 			continue
 		case have != nil && m.written(have).SetBy == bySource:
-			return &writeOutput{Problems: []problem{{Severity: diag.Error.String(), Code: string(diag.NotOurs),
+			no := &writeOutput{Problems: []problem{{Severity: diag.Error.String(), Code: string(diag.NotOurs),
 				Place:   have.Pos.String(),
 				Message: fmt.Sprintf("the source has role %q already, and this is another one", r.Name),
-				Hint:    "leave it as list_roles returned it, choose another name, or change the source"}}}, nil
+				Hint:    "leave it as list_roles returned it, choose another name, or change the source"}}}
+			no.refused()
+			return no, nil
 		}
 		own = append(own, *r)
 	}
@@ -217,10 +250,10 @@ func (sc *scope) setRoles(ctx context.Context, in setRolesInput) (*writeOutput, 
 		}
 	}
 	out, err := sc.write(ctx, func() (*Written, error) { return sc.opt.Writer.SetRoles(ctx, own) })
-	if err != nil || !out.Changed {
+	if err != nil || out.Code != "" {
 		return out, err
 	}
-	out.Problems = append(out.Problems, kept...)
+	out.Problems, out.Roles = append(out.Problems, kept...), []role{}
 	list, err := sc.Model().roles()
 	for _, r := range in.Roles {
 		for _, x := range list {

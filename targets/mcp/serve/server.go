@@ -33,6 +33,9 @@ type Options struct {
 	Timeout time.Duration // of one call; default 30 s
 	// Writer changes the source; nil: the tools that write are not there.
 	Writer Writer
+	// TryRestrictions returns what the project says with the MCP restrictions of a mode in the place of those that
+	// it has, and writes nothing; nil: only the restrictions themselves are checked.
+	TryRestrictions func(context.Context, string, *RestrictionsInput) (diag.List, error)
 	// HideEnv keeps the values of roles' environments from whoever asks.
 	HideEnv bool
 	// Verify proves the artifacts; nil: the tool verify is not there.
@@ -87,6 +90,7 @@ type scope struct {
 
 	mu      sync.Mutex
 	shown   map[string]any  // resources and prompts as they are registered, by URI or name
+	watched map[string]bool // addresses of which clients want to know when they change, or once did
 	untold  map[string]bool // resources that changed and of which clients do not know yet
 	telling bool
 }
@@ -171,7 +175,13 @@ func (s *Server) Reload(m *Model) {
 	s.mu.Lock()
 	scopes := slices.Collect(maps.Values(s.scopes))
 	s.mu.Unlock()
-	uris := changed(old, m)
+	watched := map[string]bool{} // only these are written by both models: of hundreds of roles that takes seconds
+	for _, sc := range scopes {
+		sc.mu.Lock()
+		maps.Copy(watched, sc.watched)
+		sc.mu.Unlock()
+	}
+	uris := changed(old, m, watched)
 	for _, sc := range scopes {
 		sc.register()
 		sc.tell(uris)
@@ -245,7 +255,8 @@ func (s *Server) scope(mode string) *scope {
 	if sc := s.scopes[mode]; sc != nil {
 		return sc
 	}
-	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, untold: map[string]bool{}}
+	sc := &scope{Server: s, mode: mode, shown: map[string]any{}, watched: map[string]bool{},
+		untold: map[string]bool{}}
 	self := sdk.Implementation{Name: s.opt.Name, Title: s.opt.Name, Version: s.opt.Version}
 	sc.sdk = sdk.NewServer(&self, &sdk.ServerOptions{
 		Instructions: instructions,
@@ -258,7 +269,7 @@ func (s *Server) scope(mode string) *scope {
 		},
 		CompletionHandler: sc.complete,
 		// A client may subscribe to any address: the next model may have that resource.
-		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		SubscribeHandler:   sc.subscribe,
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		// The model may change at any time; all who may ask get the same answer.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
@@ -270,6 +281,24 @@ func (s *Server) scope(mode string) *scope {
 	sc.register()
 	s.scopes[mode] = sc
 	return sc
+}
+
+// mostWatched is how many addresses a server remembers. Once clients asked about more, all that it has are compared.
+const mostWatched = 10_000
+
+// everyAddress stands for all of them.
+const everyAddress = ""
+
+// subscribe remembers an address.
+func (sc *scope) subscribe(_ context.Context, req *sdk.SubscribeRequest) error {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if uri := req.Params.URI; len(sc.watched) < mostWatched {
+		sc.watched[uri] = true
+	} else if !sc.watched[uri] {
+		sc.watched[everyAddress] = true
+	}
+	return nil
 }
 
 const instructions = "modec knows which modes and roles this project has, what each may do, and which rule of the " +
@@ -287,6 +316,9 @@ func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
 				res, err = nil, fail(internalError, "the server failed at %s", method)
 			}
 		}()
+		if err := saysNothing(method, req); err != nil {
+			return nil, err
+		}
 		return next(ctx, method, req)
 	}
 	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
@@ -327,11 +359,14 @@ func (s *Server) inWords(method string, req sdk.Request, err error) error {
 	case known && wire.Code != 0 && json.Valid(wire.Data):
 		return err
 	}
-	s.opt.Logger.Error("a request failed", "method", method, "error", err)
 	coded := protocolError(err)
-	if method != "initialize" && (!known || wire.Code == 0) { // a second initialize is the client's
-		coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
+	_, unread := aboutGo(err.Error())
+	if method == "initialize" || unread || known && wire.Code != 0 { // a second initialize is the client's
+		s.opt.Logger.Info("a request is refused", "method", method, "error", coded.Message)
+		return coded
 	}
+	s.opt.Logger.Error("a request failed", "method", method, "error", err)
+	coded.Code, coded.Data = jsonrpc.CodeInternalError, dataOf(internalError, nil)
 	return coded
 }
 

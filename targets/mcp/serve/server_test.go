@@ -488,6 +488,16 @@ func TestResources(t *testing.T) {
 }
 
 // TestFixed fixes the mode by the endpoint and the role by the server.
+// A role without a prompt has an empty one: the protocol wants a text.
+func TestEmptyTexts(t *testing.T) {
+	answers := exchange(t, serve(t, Options{}), hello+
+		`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"role://dev/system_prompt"}}`+"\n")
+	text, _ := json.Marshal(answers)
+	if !strings.Contains(string(text), `"text":"","uri":"role://dev/system_prompt"`) {
+		t.Errorf("got %s", text)
+	}
+}
+
 func TestFixed(t *testing.T) {
 	s := serve(t, Options{Role: "planner"})
 	cs := connect(t, s, "architect", eras[1], nil)

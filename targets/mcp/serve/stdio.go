@@ -307,7 +307,7 @@ func (c *lineConn) refuse(line []byte, err error) {
 		c.send(invalid(idOf(line), notMessage(err)))
 		return
 	}
-	c.send(errorMessage(noID, fail(parseError, "got a line that is not JSON")))
+	c.send(errorMessage(noID, notJSON("a line", line)))
 }
 
 // send writes a line. It ignores that nobody reads: the next answer fails too.

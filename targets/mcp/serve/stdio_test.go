@@ -124,6 +124,48 @@ func TestStdioEdges(t *testing.T) {
 	}
 }
 
+// Whoever sends what is no message learns why in plain words, under its id where it has one.
+func TestWordsOfRefusals(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":[7],"method":"ping"}`:                                      `<nil> -32600 its id is a list, want a text or a number`,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`:                                       `<nil> -32600 its id is an object, want a text or a number`,
+		`{"jsonrpc":"2.0","id":true,"method":"ping"}`:                                     `<nil> -32600 its id is a boolean, want a text or a number`,
+		`{"jsonrpc":"1.0","id":7,"method":"ping"}`:                                        `7 -32600 it is not of JSON-RPC 2.0`,
+		`{"id":7,"method":"ping"}`:                                                        `7 -32600 it is not of JSON-RPC 2.0`,
+		`{"jsonrpc":"2.0","id":7}`:                                                        `7 -32600 it has no method`,
+		`{"jsonrpc":"2.0","id":7,"METHOD":"ping"}`:                                        `7 -32600 it has no method`,
+		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001):                         `<nil> -32700 more than 10000 deep`,
+		`{"jsonrpc":"2.0","id":7,"method":"ping",`:                                        `<nil> -32700 that is not JSON`,
+		`{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{}}`:             `7 -32602 got no uri`,
+		`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"bogus"}}`: `7 -32602 got the level "bogus", want one of`,
+	} {
+		answers := exchange(t, serve(t, Options{}), hello+line+"\n")
+		var got string
+		for _, a := range answers {
+			if e, ok := a["error"].(map[string]any); ok {
+				got = fmt.Sprint(a["id"], " ", e["code"], " ", e["message"])
+				if data, _ := e["data"].(map[string]any); data["code"] == nil {
+					t.Errorf("%.100s: got no code: %v", line, e)
+				}
+			}
+		}
+		parts := strings.SplitN(want, " ", 3)
+		if !strings.HasPrefix(got, parts[0]+" "+parts[1]+" ") || !strings.Contains(got, parts[2]) {
+			t.Errorf("%.100s: got %s, want %s", line, got, want)
+		}
+		for _, word := range []string{"interface", "tag", "unmarshal", "struct {", "ID type"} {
+			if strings.Contains(got, word) {
+				t.Errorf("%.100s: got %s, which speaks of Go", line, got)
+			}
+		}
+	}
+	for theirs, want := range map[string]string{"calling: context canceled": "calling: the call was cancelled", "statat modec: gone": "modec: gone"} {
+		if got := fail(internalError, "%s", theirs).Message; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestStdioBatch answers a list with a list, as revision 2025-03-26 has it.
 func TestStdioBatch(t *testing.T) {
 	answers := exchange(t, serve(t, Options{}), strings.ReplaceAll(hello, "2025-11-25", "2025-03-26")+

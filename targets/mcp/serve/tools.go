@@ -25,7 +25,7 @@ import (
 type tool[In, Out any] struct {
 	name, title, doc string
 	fields           map[string]string   // descriptions of the input's fields, beside their tags
-	enums            map[string][]string // values that fields of the input have, the only ones
+	enums            map[string][]string // the only values of fields of the input, or of its items: "calls.tool"
 	writes           bool                // changes the source
 	handle           func(context.Context, In) (*Out, error)
 	failed           func(*Out, *refusal) bool // whether an output is a refusal; nil: never
@@ -45,7 +45,11 @@ func shapeOf[In, Out any](t tool[In, Out]) *shape {
 		s.in.Properties[name].Description = text
 	}
 	for name, values := range t.enums {
-		enumerate(s.in.Properties[name], values)
+		of := s.in
+		if list, field, ok := strings.Cut(name, "."); ok { // of the items of a list
+			of, name = s.in.Properties[list].Items, field
+		}
+		enumerate(of.Properties[name], values)
 	}
 	for _, name := range s.in.Required {
 		if p := s.in.Properties[name]; p.Type == "string" {
@@ -205,8 +209,44 @@ type result struct {
 	metadata any
 }
 
+// texts is the result of reading a resource, with a text where it is empty: the SDK leaves it out.
+type texts struct{ *sdk.ReadResourceResult }
+
+// MarshalJSON writes the result of the protocol, each of whose contents has a text.
+func (t *texts) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(t.ReadResourceResult)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]json.RawMessage
+	var contents []map[string]json.RawMessage
+	if err := json.Unmarshal(b, &out); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(out["contents"], &contents); err != nil {
+		return nil, err
+	}
+	for _, c := range contents {
+		if c["text"] == nil {
+			c["text"] = json.RawMessage(`""`)
+		}
+	}
+	if out["contents"], err = json.Marshal(contents); err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
 // withMetadata puts the metadata of a result in its place.
 func withMetadata(res sdk.Result) sdk.Result {
+	if r, ok := res.(*sdk.ReadResourceResult); ok && r != nil {
+		for _, c := range r.Contents {
+			if c.Text == "" {
+				return &texts{r}
+			}
+		}
+		return res
+	}
 	r, ok := res.(*sdk.CallToolResult)
 	if !ok || r == nil || r.Meta[metadataKey] == nil {
 		return res
@@ -338,7 +378,8 @@ func (sc *scope) policyTools() {
 		name:  "validate_restrictions",
 		title: "Check MCP restrictions",
 		doc: "Checks a mode's MCP restrictions before they are written: contradictions, names that the inventory " +
-			"does not have, and what they would leave available.",
+			"does not have, whether the project compiles with them and permits no more, and what they would leave " +
+			"available.",
 		handle: sc.validateRestrictions,
 	})
 	add(sc, tool[explainInput, explainOutput]{

@@ -64,6 +64,9 @@ type validated struct {
 	SpecCode    int    `json:"spec_code,omitempty"`
 	Reason      string `json:"reason" jsonschema:"the answer as a sentence"`
 
+	// MissingArgument is set where the answer is about a whole group.
+	MissingArgument string `json:"missing_argument,omitempty" jsonschema:"the argument without which a group is judged"`
+
 	AllowedPatterns []string `json:"allowed_patterns,omitempty" jsonschema:"what the same tool may be used on"`
 	AllowedInModes  []string `json:"allowed_in_modes,omitempty" jsonschema:"modes in which the call may happen"`
 
@@ -126,6 +129,9 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 	m := sc.Model()
 	calls := in.Calls
 	switch {
+	case in.Calls != nil && len(calls) == 0 && in.callInput == callInput{}:
+		return nil, failData(validationError, map[string]any{"field": "calls"},
+			"validate_tool_use: got an empty list of calls, want one or more")
 	case len(calls) == 0:
 		calls = []callInput{in.callInput}
 	case in.callInput != callInput{}:
@@ -159,6 +165,8 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 			}
 			if v = answer(ref, &c, j); !v.Allowed {
 				sc.instead(m, ref, s, &c, v)
+			} else if v.MissingArgument = m.missing(&c); v.MissingArgument != "" {
+				v.Reason += "; this is about all that the tool may do, since the call has no " + v.MissingArgument
 			}
 		}
 		if !v.Allowed {
@@ -340,6 +348,19 @@ func (in *callInput) check(g ir.Group) error {
 // names reports whether a question names what a tool of a group is to be used on.
 func (in *callInput) names(g ir.Group) bool {
 	return in.call(g) != contract.ToolCall{Tool: in.ToolName}
+}
+
+// arguments name what a tool of a group is used on.
+var arguments = map[ir.Group]string{ir.Read: "file_path", ir.Edit: "file_path", ir.Command: "command", ir.Web: "url",
+	ir.MCP: "server", ir.Modes: "target_mode"}
+
+// missing returns the argument that a question about a tool leaves out; "" where there is none.
+func (m *Model) missing(in *callInput) string {
+	t, _, known := m.tool(in.ToolName)
+	if !known || t.Group == "" || t.Unnamed || in.names(t.Group) {
+		return ""
+	}
+	return arguments[t.Group]
 }
 
 // call returns the question as a call of a tool of a group.

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type RoleInput struct {
 
 	SetBy string `json:"set_by,omitempty" jsonschema:"as list_roles returned it; not written"`
 	Flags any    `json:"flags,omitempty" jsonschema:"as list_roles returned them; not written"`
+	Rules string `json:"rules,omitempty" jsonschema:"as list_roles returned it; not written"`
 }
 
 // RestrictionsInput are MCP restrictions as Roo's plan writes them. A list that is
@@ -84,7 +86,7 @@ type restrictionsOutput struct {
 }
 
 // validateRestrictions returns what restrictions would do, without writing them.
-func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (*restrictionsOutput, error) {
+func (sc *scope) validateRestrictions(ctx context.Context, in restrictionsInput) (*restrictionsOutput, error) {
 	m := sc.Model()
 	if _, err := mode(m, in.ModeSlug); err != nil {
 		return nil, err
@@ -94,7 +96,21 @@ func (sc *scope) validateRestrictions(_ context.Context, in restrictionsInput) (
 		Problems: checkRestrictions(m, &in.Restrictions),
 		Servers:  []modeServer{},
 	}
-	out.Valid = !slices.ContainsFunc(out.Problems, func(p problem) bool { return p.Severity == "error" })
+	refused := func(p problem) bool { return p.Severity == diag.Error.String() }
+	inSource := m.Source(in.ModeSlug) == FromProject
+	if !inSource {
+		out.Problems = append(out.Problems, problem{Severity: diag.Error.String(), Code: string(diag.NotOurs),
+			Message: notOfProject(in.ModeSlug, m.Source(in.ModeSlug))})
+	}
+	if inSource && sc.opt.TryRestrictions != nil && !slices.ContainsFunc(out.Problems, refused) {
+		whole, err := sc.opt.TryRestrictions(ctx, in.ModeSlug, &in.Restrictions)
+		if err != nil {
+			return nil, fail(internalError, "%v", err)
+		}
+		said := problems(whole)
+		out.Problems = append(out.Problems, slices.DeleteFunc(said, func(p problem) bool { return !refused(p) })...)
+	}
+	out.Valid = !slices.ContainsFunc(out.Problems, refused)
 	p := *m.Project
 	p.Modes = slices.Clone(p.Modes)
 	i := slices.IndexFunc(p.Modes, func(md ir.Mode) bool { return md.Slug == in.ModeSlug })
@@ -243,8 +259,10 @@ type setRolesInput struct {
 
 type writeOutput struct {
 	Changed  bool      `json:"changed"`
+	Code     string    `json:"code,omitempty" jsonschema:"why it is refused"`
+	SpecCode int       `json:"specCode,omitempty" jsonschema:"the modes-server specification's number of it"`
 	File     string    `json:"file,omitempty" jsonschema:"the file of the source that was written"`
-	Roles    []role    `json:"roles,omitempty" jsonschema:"what was set, in the order of the call"`
+	Roles    []role    `json:"roles,omitzero" jsonschema:"what was set, in the order of the call"`
 	Problems []problem `json:"problems" jsonschema:"what the project with the change says: an error changes nothing"`
 }
 
@@ -255,13 +273,14 @@ type updateRestrictionsInput struct {
 
 // writers registers the tools that change the source.
 func (sc *scope) writers() {
-	failed := func(o *writeOutput, _ *refusal) bool { return !o.Changed }
+	failed := func(o *writeOutput, _ *refusal) bool { return o.Code != "" }
 	add(sc, tool[setRolesInput, writeOutput]{
 		name:  "set_roles",
 		title: "Set roles",
 		doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. Roles of " +
 			"the source stay, and may be in the list as list_roles returned them. The whole project has to compile " +
 			"with the change, and no artifact to permit more than it says; else nothing is changed.",
+		enums:  map[string][]string{"roles.permission_mode": permissionModes},
 		writes: true,
 		handle: sc.setRoles,
 		failed: failed,
@@ -269,9 +288,9 @@ func (sc *scope) writers() {
 	add(sc, tool[updateRestrictionsInput, writeOutput]{
 		name:  "update_mode_restrictions",
 		title: "Set MCP restrictions",
-		doc: "Replaces the MCP restrictions of a mode that this tool set before. They only hold back. A mode whose " +
-			"restrictions people wrote in the source is changed there. The whole project has to compile with the " +
-			"change, and no artifact to permit more than it says; else nothing is changed.",
+		doc: "Replaces the MCP restrictions of a mode, those in the source included. They may only hold back more " +
+			"than the source does; without restrictions, those of the source hold again. The whole project has to " +
+			"compile with the change, and no artifact to permit more than it says; else nothing is changed.",
 		writes: true,
 		handle: sc.updateRestrictions,
 		failed: failed,
@@ -283,11 +302,16 @@ func (sc *scope) updateRestrictions(ctx context.Context, in updateRestrictionsIn
 		return nil, err
 	}
 	if from := sc.Model().Source(in.ModeSlug); from != FromProject {
-		return nil, fail(validationError, "got mode %q, which is %s, want one of the project", in.ModeSlug, from)
+		return nil, fail(validationError, "%s", notOfProject(in.ModeSlug, from))
 	}
 	return sc.write(ctx, func() (*Written, error) {
 		return sc.opt.Writer.SetRestrictions(ctx, in.ModeSlug, in.Restrictions)
 	})
+}
+
+// notOfProject says why the restrictions of a mode cannot be set.
+func notOfProject(slug, from string) string {
+	return fmt.Sprintf("got mode %q, which is %s, want one of the project", slug, from)
 }
 
 // write changes the source, one call after the other.
@@ -295,11 +319,28 @@ func (sc *scope) write(ctx context.Context, change func() (*Written, error)) (*w
 	sc.writing.Lock()
 	defer sc.writing.Unlock()
 	if err := ctx.Err(); err != nil { // the caller has its answer already: that the call failed
-		return nil, fail(timedOut, "%v", err)
+		return nil, fail(timedOut, "the call ended before its turn came; nothing was changed")
 	}
 	w, err := change()
 	if err != nil {
 		return nil, fail(internalError, "%v", err)
 	}
-	return &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}, nil
+	out := &writeOutput{Changed: w.File != "", File: w.File, Problems: problems(w.Diagnostics)}
+	if !out.Changed && w.Diagnostics.HasErrors() {
+		for i, d := range w.Diagnostics {
+			if ofServed(d.Pos.File) && d.Path != "" { // its line is of a text that nobody has
+				out.Problems[i].Place = d.Path
+			}
+		}
+		out.refused()
+	}
+	return out, nil
 }
+
+// refused gives an output the reason for which nothing was changed.
+func (o *writeOutput) refused() {
+	o.Code, o.SpecCode = string(validationError), specCodes[validationError]
+}
+
+// ofServed reports whether a file of the source is one that is written here.
+func ofServed(file string) bool { return path.Base(path.Dir(file)) == path.Dir(RolesFile) }

@@ -66,6 +66,12 @@ for (const revision of ['2025-11-25', '2026-07-28']) {
     for (const line of readFileSync(expected, 'utf8').split('\n').filter((l) => l.startsWith('  - '))) {
       assert.match(line, /# (test_\w+|test:\/\/\S+)$/);
     }
+    // The scenarios that the help lists are those that pass without a failure or a warning, which are in no baseline.
+    const baseline = readFileSync(expected, 'utf8');
+    const passed = [...log.matchAll(/^✓ (\S+): [1-9]\d* passed, 0 failed$/gm)].map((m) => m[1]).filter((name) => !baseline.includes(`"${name}:`));
+    const help = readFileSync(join(here, '../../../../cmd/modec/help/serve.md'), 'utf8');
+    const row = new RegExp(`^\\| ${revision} \\| (.*) \\|$`, 'm').exec(help)[1];
+    assert.deepEqual([...row.matchAll(/`([^`]+)`/g)].map((m) => m[1]), passed.sort());
   });
 }
 

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/accepted"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/inventory"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/targets/mcp/gateway"
+)
+
+type inventoryCmd struct {
+	textOrJSON
+	acceptFlag
+	Server []string `arg:"" optional:"" help:"The servers to ask. Default: all of the source."`
+	Update bool     `help:"Write the tools that a server offers into the source."`
+	Check  bool     `help:"Exit 1 where a server and the source differ."`
+}
+
+func (inventoryCmd) reports() []any { return []any{inventoryReport{}, outcome{}} }
+
+// inventoryReport is the JSON of a comparison.
+type inventoryReport struct {
+	envelope
+	Servers []askedServer `json:"servers"`
+}
+
+// askedServer is what became of asking one server.
+type askedServer struct {
+	Name      string        `json:"name"`
+	Status    string        `json:"status" jsonschema:"same, different, external, failed"`
+	Error     string        `json:"error,omitempty" jsonschema:"why the server could not be asked"`
+	Tools     int           `json:"tools" jsonschema:"tools that the server offers"`
+	Prompts   []string      `json:"prompts"`
+	Resources []string      `json:"resources" jsonschema:"addresses, those of templates too"`
+	New       []offeredTool `json:"new" jsonschema:"tools that the source does not list"`
+	Gone      []string      `json:"gone" jsonschema:"tools of the source that the server does not offer"`
+	Riskier   []offeredTool `json:"riskier" jsonschema:"tools whose server claims a worse risk than the source"`
+	File      string        `json:"file,omitempty" jsonschema:"the file of the source that was written"`
+	Permitted []permitted   `json:"permitted" jsonschema:"with --update, who may call the new tools"`
+
+	server  *ir.Server
+	offered inventory.Offered
+	found   inventory.Difference
+}
+
+type offeredTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Risk        string `json:"risk,omitempty" jsonschema:"what the server claims of it"`
+}
+
+// permitted are the tools new in the source that a subject may call.
+type permitted struct {
+	Subject string   `json:"subject"`
+	Allow   []string `json:"allow" jsonschema:"without a question"`
+	Ask     []string `json:"ask" jsonschema:"after a question"`
+}
+
+// What can be the status of a server.
+const (
+	sameServer      = "same"
+	differentServer = "different"
+	externalServer  = "external"
+	failedServer    = "failed"
+)
+
+// askAtOnce is how many servers are asked at once.
+const askAtOnce = 4
+
+func (c *inventoryCmd) Run(e *env) error {
+	res, diags := compiler.Open(e.ctx, e.request())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	chosen, err := c.chosen(res.Project)
+	if err != nil {
+		return err
+	}
+	var points []accepted.Point
+	for _, a := range chosen {
+		if a.Status != externalServer {
+			points = append(points, accepted.Point{Kind: accepted.Starts, Of: "server " + a.Name,
+				Text: startText(a.server)})
+		}
+	}
+	if err := c.acceptPoints(e, points, "This", "New in it, this"); err != nil {
+		return err
+	}
+	c.ask(e, chosen)
+	if e.ctx.Err() != nil {
+		return e.ui.interrupted()
+	}
+	if c.Update {
+		if err := c.update(e, res, chosen); err != nil {
+			return err
+		}
+	}
+	if e.ui.json {
+		err = e.ui.emit(inventoryReport{e.ui.envelope(), chosen})
+	} else {
+		for i := range chosen {
+			e.ui.asked(&chosen[i])
+		}
+		e.ui.compared(chosen)
+	}
+	if err != nil {
+		return err
+	}
+	return c.code(chosen)
+}
+
+// code returns how the command ends.
+func (c *inventoryCmd) code(all []askedServer) error {
+	is := func(status string) bool {
+		return slices.ContainsFunc(all, func(a askedServer) bool { return a.Status == status })
+	}
+	switch {
+	case is(failedServer):
+		return exitUsage
+	case c.Check && is(differentServer):
+		return exitFindings
+	}
+	return nil
+}
+
+// chosen returns the servers to ask.
+func (c *inventoryCmd) chosen(p *ir.Project) (all []askedServer, err error) {
+	var names []string
+	for i := range p.Servers {
+		names = append(names, p.Servers[i].Name)
+	}
+	for _, name := range c.Server {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("the source has no server %q, but %s", name, diag.OneOf(names, "none"))
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("the source has no servers; write them at servers: modec help source")
+	}
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		if len(c.Server) > 0 && !slices.Contains(c.Server, sv.Name) {
+			continue
+		}
+		a := askedServer{Name: sv.Name, server: sv, Prompts: []string{}, Resources: []string{}, New: []offeredTool{},
+			Gone: []string{}, Riskier: []offeredTool{}, Permitted: []permitted{}}
+		if sv.Type == ir.External {
+			a.Status = externalServer
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// ask asks all servers that can be asked, some at once.
+func (c *inventoryCmd) ask(e *env, all []askedServer) {
+	step, end := e.ui.progress("asking")
+	defer end()
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	done, free := 0, make(chan struct{}, askAtOnce)
+	for i := range all {
+		if all[i].Status == externalServer {
+			continue
+		}
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			all[i].ask(e.ctx, e)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; step != nil {
+				step(done, len(all))
+			}
+		})
+	}
+	group.Wait()
+}
+
+// ask asks the server.
+func (a *askedServer) ask(ctx context.Context, e *env) {
+	log := slog.New(slog.DiscardHandler)
+	if e.ui.verbose {
+		log = slog.New(slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{ReplaceAttr: maskedAttr}))
+	}
+	offered, err := gateway.Ask(ctx, *a.server, e.dir, version(), log)
+	if err != nil {
+		a.Status, a.Error = failedServer, secret.Text(err.Error())
+		return
+	}
+	a.offered, a.found = offered, inventory.Compare(a.server, offered)
+	a.Status, a.Tools = sameServer, len(offered.Tools)
+	if a.found.Any() {
+		a.Status = differentServer
+	}
+	a.Prompts, a.Resources = append(a.Prompts, offered.Prompts...), append(a.Resources, offered.Resources...)
+	for _, t := range a.found.New {
+		a.New = append(a.New, offeredTool(t))
+	}
+	for _, t := range a.found.Riskier {
+		a.Riskier = append(a.Riskier, offeredTool(t))
+	}
+	for _, t := range a.found.Gone {
+		a.Gone = append(a.Gone, t.Name)
+	}
+}
+
+// update writes what was found into the source, a server at a time.
+func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) error {
+	for i := range all {
+		a := &all[i]
+		if a.Status != differentServer {
+			continue
+		}
+		d, err := e.draft(e.ctx, sourceFile{
+			path:   func(folder string) string { return inventory.Path(folder, a.Name) },
+			header: inventory.Header,
+			text:   inventory.Text(a.server, a.offered, inventory.Path(res.Config.Source, a.Name)),
+			writer: "modec inventory",
+		})
+		if err != nil {
+			return err
+		}
+		if d.diags.HasErrors() {
+			return e.ui.fail(d.diags)
+		}
+		if d.same {
+			continue
+		}
+		opt := output.PutOptions{Dir: e.dir, Existing: output.ReplaceExisting}
+		if list := output.Put(e.ctx, []contract.File{d.file}, opt); list.HasErrors() {
+			return e.ui.fail(list)
+		}
+		a.File = d.file.Path
+		a.permits(d.with)
+	}
+	return nil
+}
+
+// permits notes who may call the tools that are new in the source.
+func (a *askedServer) permits(res *compiler.Result) {
+	for _, ref := range res.Project.Subjects() {
+		s, err := res.Policy.Subject(ref)
+		if err != nil || ref.Mode != "" && ref.Role != "" {
+			continue
+		}
+		p := permitted{Subject: ref.String(), Allow: []string{}, Ask: []string{}}
+		for _, t := range a.found.New {
+			switch s.Decide(policy.Action{Group: ir.MCP, Server: a.Name, Arg: t.Name}).Decision {
+			case ir.Allow:
+				p.Allow = append(p.Allow, t.Name)
+			case ir.Ask:
+				p.Ask = append(p.Ask, t.Name)
+			}
+		}
+		if len(p.Allow)+len(p.Ask) > 0 {
+			a.Permitted = append(a.Permitted, p)
+		}
+	}
+}
+
+// asked prints what became of asking a server.
+func (u *ui) asked(a *askedServer) {
+	name := diag.Clean(a.Name)
+	switch a.Status {
+	case externalServer:
+		u.printf("%s: not asked: its entry is not in the source\n", name)
+		return
+	case failedServer:
+		fmt.Fprintf(u.err, "modec: error: server %s: %s\n", name, diag.Clean(a.Error))
+		return
+	}
+	text := count(a.Tools, "tool")
+	if n := len(a.Prompts); n > 0 {
+		text += ", " + count(n, "prompt")
+	}
+	if n := len(a.Resources); n > 0 {
+		text += ", " + count(n, "resource")
+	}
+	u.printf("%s: %s\n", name, text)
+	line := func(mark string, t offeredTool, about string) {
+		if t.Risk != "" {
+			about = strings.TrimSpace(about + " (the server says: " + t.Risk + ")")
+		}
+		u.printf("  %s\n", strings.TrimSpace(mark+" "+diag.Clean(t.Name)+"  "+diag.Clean(about)))
+	}
+	for _, t := range a.New {
+		line("+", t, inventory.Short(t.Description))
+	}
+	for _, name := range a.Gone {
+		u.printf("  - %s  the server does not offer it\n", diag.Clean(name))
+	}
+	for _, t := range a.Riskier {
+		line("!", t, "the source says: "+a.server.Tool(t.Name).Risk)
+	}
+	if a.File == "" {
+		return
+	}
+	u.printf("  written: %s\n", diag.Clean(a.File))
+	for _, p := range a.Permitted {
+		for _, of := range []struct {
+			tools []string
+			text  string
+		}{{p.Allow, "may call"}, {p.Ask, "is asked about"}} {
+			if len(of.tools) > 0 {
+				text := diag.Clean(p.Subject + " " + of.text + ": " + strings.Join(of.tools, ", "))
+				u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
+			}
+		}
+	}
+}
+
+// compared prints the end of a comparison.
+func (u *ui) compared(all []askedServer) {
+	var open, written []string
+	missing := false
+	for i := range all {
+		switch a := &all[i]; {
+		case a.Status != differentServer:
+		case a.File != "" && len(a.Gone)+len(a.Riskier) == 0:
+			written = append(written, a.Name)
+		default:
+			open = append(open, a.Name)
+			missing = missing || a.File == "" && len(a.New) > 0
+		}
+	}
+	switch {
+	case missing:
+		u.note("the source differs from %s\nnext: modec inventory --update\n", diag.Clean(strings.Join(open, ", ")))
+	case len(open) > 0:
+		u.note("the source differs from %s: change there what is marked - or !\n", diag.Clean(strings.Join(open, ", ")))
+	case len(written) > 0:
+		u.note("the source lists all tools of %s\nnext: modec build\n", diag.Clean(strings.Join(written, ", ")))
+	default:
+		u.note("the source lists the tools that the servers offer\n")
+	}
+}
