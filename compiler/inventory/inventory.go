@@ -75,7 +75,8 @@ func Compare(sv *ir.Server, o Offered) (d Difference) {
 }
 
 // Header begins the files that Text writes.
-const Header = "// Written by modec inventory --update: the risk of a tool stays as it is, and the rest is written anew.\n"
+const Header = "// Written by modec inventory --update: the risk of a tool stays as it is, " +
+	"and the rest is written anew.\n"
 
 // Path returns the path of the file in which the tools of a server are, in the folder of a source.
 func Path(source, server string) string {
