@@ -28,7 +28,7 @@ type cli struct {
 	List      listCmd      `cmd:"" group:"ask" help:"List modes, roles, servers and tools."`
 	Inventory inventoryCmd `cmd:"" group:"ask" help:"Ask the MCP servers for their tools, and compare with the source."`
 	Targets   targetsCmd   `cmd:"" group:"ask" help:"List the agents that modec writes for, and their options."`
-	Schema    schemaCmd    `cmd:"" group:"ask" help:"Print the schema of the source, of modec.toml or of a JSON output."`
+	Schema    schemaCmd    `cmd:"" group:"ask" help:"Print the schema of the source, modec.toml or a JSON output."`
 	Help      helpCmd      `cmd:"" group:"ask" help:"Explain a topic or a command."`
 
 	Args      argsCmd      `cmd:"" group:"run" help:"Print the arguments that start an agent as a mode or role."`
