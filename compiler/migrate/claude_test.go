@@ -382,6 +382,7 @@ func TestClaudeRulesStay(t *testing.T) {
 		`{"permissions": {"allow": ["WebFetch(domain:*)", "WebFetch(domain:a.com)"], "deny": ["WebFetch(domain:x.com)"]}}`,
 		`{"permissions": {"deny": ["WebFetch(domain:*)"]}}`,
 		`{"permissions": {"allow": ["Bash(FOO=bar make)", "Bash(A=1 make test:*)", "Bash(make)"]}}`,
+		`{"permissions": {"ask": ["Bash(FOO=bar make)"], "deny": ["Bash(A=1 rm:*)"]}}`,
 		`{"permissions": {"allow": ["mcp__gh"], "deny": ["mcp__gh__delete"]}}`,
 		`{"permissions": {"allow": ["mcp__gh"], "ask": ["mcp__gh__delete"]}}`,
 	} {

@@ -25,7 +25,7 @@ func spelled(place, text string) string {
 	switch server, all := strings.CutSuffix(text, "__*"); {
 	case all && strings.HasPrefix(server, "mcp__") && !strings.Contains(server, "*"):
 		return server
-	case text == "Bash(*)":
+	case text == "Bash(*)" && d == ir.Allow: // a deny or an ask of it leaves what no rule on lines sees, such as export
 		return "Bash"
 	case !r.HasSpec || !slices.Contains([]string{"Read", "Edit"}, r.Tool):
 		return ""

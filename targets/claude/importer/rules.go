@@ -112,7 +112,7 @@ func (r *roleReader) rule(w written) {
 	}
 	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
 	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) ||
-		r.rules.stays(parsed, w.decision) || r.rules.means(neutral, w.decision) {
+		r.rules.stays(parsed, w.decision) || r.rules.means(neutral) {
 		subagent := parsed.HasSpec && groupOf(parsed) == ir.Modes // which the source may have as a mode
 		r.keep(parsed, w, ok || subagent)
 		return
@@ -154,9 +154,9 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 }
 
 // means reports whether a rule means another thing than the source would say by it: any address of a fetch,
-// which in the source is a search too, and a command that no list of the source allows, since it sets a
-// variable.
-func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision) bool {
+// which in the source is a search too, and a command that sets a variable, which no list of the source allows
+// and whose blanks Claude Code takes as they are.
+func (rules *importedRules) means(neutral []contract.NeutralRule) bool {
 	if rules.mode == format.DontAsk {
 		return false
 	}
@@ -165,7 +165,7 @@ func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision)
 		case ir.Web:
 			return n.Pattern.Everything()
 		case ir.Command:
-			return d == ir.Allow && n.Pattern.Kind == ir.Plain && assigns.MatchString(n.Pattern.Text)
+			return n.Pattern.Kind == ir.Plain && assigns.MatchString(n.Pattern.Text)
 		}
 		return false
 	})
