@@ -98,16 +98,24 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 	if _, err := fs.Stat(req.Root, lock); err == nil {
 		return nil
 	}
+	written := map[string]bool{}
+	for _, f := range was.Compiled.Files() {
+		written[f.Path] = true
+	}
 	earlier := map[string][]byte{}
 	for _, name := range changedSince(record, req.Root) {
 		if slices.ContainsFunc(was.Edits, func(x migrate.Edit) bool { return x.Why != "" && x.Pos.File == name }) {
 			continue
 		}
+		data, err := fs.ReadFile(req.Root, name)
+		gone := errors.Is(err, fs.ErrNotExist)
+		if gone && written[name] { // a build would write in silence what somebody took away
+			continue
+		}
 		old := record.Files[name]
 		earlier[name] = old.Data
-		data, err := fs.ReadFile(req.Root, name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case gone:
 			delete(record.Files, name)
 			continue
 		case err != nil:
