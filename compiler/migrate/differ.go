@@ -166,6 +166,8 @@ func (d *differ) server(a, b *ir.Server) {
 		d.takeOver(own, b)
 	case own.Type == ir.External, a != nil && a.Type == ir.External && b.Type == ir.External:
 	case b.Type == ir.External && d.withheld(b.Pos): // a note says which secret
+	case b.Type == ir.External && a != nil: // a rule still names it
+		d.gone(name, diag.Pos{File: a.Pos.File})
 	case b.Type == ir.External:
 		d.gone(name, b.Pos)
 	case !own.For(d.target.Name()):
