@@ -75,7 +75,7 @@ var layers = []layer{
 	{pkg: "compiler/diff", may: append(slices.Clip(vocabulary), "compiler/verify")},
 	{pkg: "compiler/inventory", may: vocabulary},
 	{pkg: "compiler/why", may: append(slices.Clip(vocabulary), "compiler/textdiff")},
-	{pkg: "compiler/render", may: vocabulary, cue: withCUE},
+	{pkg: "compiler/render", may: append(slices.Clip(vocabulary), "compiler/inventory"), cue: withCUE},
 	{pkg: "compiler/migrate", may: []string{"compiler/...", "cue"}, cue: withCUE},
 	{pkg: "compiler/suggest", may: []string{"compiler/...", "cue"}, cue: withCUE},
 

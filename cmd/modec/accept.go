@@ -95,6 +95,11 @@ func (e *env) points(res *compiler.Result, ref ir.SubjectRef, targets []contract
 	return pointsOf(res, folderFS(e.dir), sessionOf(p, ref, emitted), targets)
 }
 
+// ownPoints returns what one's own project allows, starts and runs for its one user.
+func (e *env) ownPoints(res *compiler.Result) ([]accepted.Point, error) {
+	return pointsOf(res, folderFS(e.dir), subjectsIn(res.Project), contract.ForOne(e.targets))
+}
+
 // pointsOf returns what some subjects are allowed, start and run by a project with the files of agents.
 func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targets []contract.Target) (
 	list []accepted.Point, err error) {
@@ -116,7 +121,7 @@ func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targe
 	}
 	for i := range p.Servers {
 		if sv := &p.Servers[i]; emitted(sv.Place) {
-			list = append(list, accepted.Point{Kind: accepted.Starts, Of: "server " + sv.Name, Text: startText(sv)})
+			list = append(list, startOf(sv))
 		}
 	}
 	for _, t := range targets {
@@ -236,6 +241,11 @@ func (g *groupPart) line() string {
 		parts = append(parts, strings.TrimSpace(l.title+" "+l.text()))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// startOf returns the point that a server is started or reached.
+func startOf(sv *ir.Server) accepted.Point {
+	return accepted.Point{Kind: accepted.Starts, Of: "server " + sv.Name, Text: startText(sv)}
 }
 
 // startText writes how a server is started or reached, its secrets masked.

@@ -166,7 +166,7 @@ func (c *buildCmd) acceptOwn(e *env, res *compiler.Result) error {
 	if e.local == "" || c.DryRun || c.Diff || inRepository(e.dir) {
 		return nil
 	}
-	points, err := pointsOf(res, folderFS(e.dir), subjectsIn(res.Project), contract.ForOne(e.targets))
+	points, err := e.ownPoints(res)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (c *gatewayCmd) Run(e *env) error {
 func (c *gatewayCmd) start(e *env, t *gateway.Table) error {
 	var points []accepted.Point
 	for _, sv := range t.Servers() {
-		points = append(points, accepted.Point{Kind: accepted.Starts, Of: "server " + sv.Name, Text: startText(sv)})
+		points = append(points, startOf(sv))
 	}
 	return c.acceptPoints(e, points, "The gateway", "New in it, the gateway")
 }

@@ -17,6 +17,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/targets/mcp/gateway"
 )
@@ -39,27 +40,20 @@ type inventoryReport struct {
 
 // askedServer is what became of asking one server.
 type askedServer struct {
-	Name      string        `json:"name"`
-	Status    string        `json:"status" jsonschema:"same, different, external, failed"`
-	Error     string        `json:"error,omitempty" jsonschema:"why the server could not be asked"`
-	Tools     int           `json:"tools" jsonschema:"tools that the server offers"`
-	Prompts   []string      `json:"prompts"`
-	Resources []string      `json:"resources" jsonschema:"addresses, those of templates too"`
-	New       []offeredTool `json:"new" jsonschema:"tools that the source does not list"`
-	Gone      []string      `json:"gone" jsonschema:"tools of the source that the server does not offer"`
-	Riskier   []offeredTool `json:"riskier" jsonschema:"tools whose server claims a worse risk than the source"`
-	File      string        `json:"file,omitempty" jsonschema:"the file of the source that was written"`
-	Permitted []permitted   `json:"permitted" jsonschema:"with --update, who may call the new tools"`
+	Name      string           `json:"name"`
+	Status    string           `json:"status" jsonschema:"same, different, external, failed"`
+	Error     string           `json:"error,omitempty" jsonschema:"why the server could not be asked"`
+	Tools     int              `json:"tools" jsonschema:"tools that the server offers"`
+	Prompts   []string         `json:"prompts"`
+	Resources []string         `json:"resources" jsonschema:"addresses, those of templates too"`
+	New       []inventory.Tool `json:"new" jsonschema:"tools that the source does not list"`
+	Gone      []string         `json:"gone" jsonschema:"tools of the source that the server does not offer"`
+	Riskier   []inventory.Tool `json:"riskier" jsonschema:"tools whose server claims a worse risk than the source"`
+	File      string           `json:"file,omitempty" jsonschema:"the file of the source that was written"`
+	Permitted []permitted      `json:"permitted" jsonschema:"with --update, who may call the new tools"`
 
 	server  *ir.Server
 	offered inventory.Offered
-	found   inventory.Difference
-}
-
-type offeredTool struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Risk        string `json:"risk,omitempty" jsonschema:"what the server claims of it"`
 }
 
 // permitted are the tools new in the source that a subject may call.
@@ -92,8 +86,7 @@ func (c *inventoryCmd) Run(e *env) error {
 	var points []accepted.Point
 	for _, a := range chosen {
 		if a.Status != externalServer {
-			points = append(points, accepted.Point{Kind: accepted.Starts, Of: "server " + a.Name,
-				Text: startText(a.server)})
+			points = append(points, startOf(a.server))
 		}
 	}
 	if err := c.acceptPoints(e, points, "This", "New in it, this"); err != nil {
@@ -155,8 +148,7 @@ func (c *inventoryCmd) chosen(p *ir.Project) (all []askedServer, err error) {
 		if len(c.Server) > 0 && !slices.Contains(c.Server, sv.Name) {
 			continue
 		}
-		a := askedServer{Name: sv.Name, server: sv, Prompts: []string{}, Resources: []string{}, New: []offeredTool{},
-			Gone: []string{}, Riskier: []offeredTool{}, Permitted: []permitted{}}
+		a := askedServer{Name: sv.Name, server: sv}
 		if sv.Type == ir.External {
 			a.Status = externalServer
 		}
@@ -201,19 +193,14 @@ func (a *askedServer) ask(ctx context.Context, e *env) {
 		a.Status, a.Error = failedServer, secret.Text(err.Error())
 		return
 	}
-	a.offered, a.found = offered, inventory.Compare(a.server, offered)
-	a.Status, a.Tools = sameServer, len(offered.Tools)
-	if a.found.Any() {
+	found := inventory.Compare(a.server, offered)
+	a.Status = sameServer
+	if found.Any() {
 		a.Status = differentServer
 	}
-	a.Prompts, a.Resources = append(a.Prompts, offered.Prompts...), append(a.Resources, offered.Resources...)
-	for _, t := range a.found.New {
-		a.New = append(a.New, offeredTool(t))
-	}
-	for _, t := range a.found.Riskier {
-		a.Riskier = append(a.Riskier, offeredTool(t))
-	}
-	for _, t := range a.found.Gone {
+	a.offered, a.Tools, a.Prompts, a.Resources = offered, len(offered.Tools), offered.Prompts, offered.Resources
+	a.New, a.Riskier = found.New, found.Riskier
+	for _, t := range found.Gone {
 		a.Gone = append(a.Gone, t.Name)
 	}
 }
@@ -226,9 +213,9 @@ func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) e
 			continue
 		}
 		d, err := e.draft(e.ctx, sourceFile{
-			path:   func(folder string) string { return inventory.Path(folder, a.Name) },
-			header: inventory.Header,
-			text:   inventory.Text(a.server, a.offered, inventory.Path(res.Config.Source, a.Name)),
+			path:   func(folder string) string { return render.InventoryPath(folder, a.Name) },
+			header: render.InventoryHeader,
+			text:   render.Inventory(a.server, a.offered, render.InventoryPath(res.Config.Source, a.Name)),
 			writer: "modec inventory",
 		})
 		if err != nil {
@@ -257,8 +244,8 @@ func (a *askedServer) permits(res *compiler.Result) {
 		if err != nil || ref.Mode != "" && ref.Role != "" {
 			continue
 		}
-		p := permitted{Subject: ref.String(), Allow: []string{}, Ask: []string{}}
-		for _, t := range a.found.New {
+		p := permitted{Subject: ref.String()}
+		for _, t := range a.New {
 			switch s.Decide(policy.Action{Group: ir.MCP, Server: a.Name, Arg: t.Name}).Decision {
 			case ir.Allow:
 				p.Allow = append(p.Allow, t.Name)
@@ -291,7 +278,7 @@ func (u *ui) asked(a *askedServer) {
 		text += ", " + count(n, "resource")
 	}
 	u.printf("%s: %s\n", name, text)
-	line := func(mark string, t offeredTool, about string) {
+	line := func(mark string, t inventory.Tool, about string) {
 		if t.Risk != "" {
 			about = strings.TrimSpace(about + " (the server says: " + t.Risk + ")")
 		}

@@ -165,18 +165,15 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 // acceptOwn notes that the user accepts what their own files say, of which a migration makes a project: a build that
 // cannot ask git writes nothing else. What was there before, nil where nothing was, has to be accepted.
 func (e *env) acceptOwn(before, now *compiler.Result) {
-	points := func(res *compiler.Result) ([]accepted.Point, error) {
-		return pointsOf(res, folderFS(e.dir), subjectsIn(res.Project), contract.ForOne(e.targets))
-	}
 	record := accepted.Load(e.home(mainTree(e.dir)))
 	if before != nil {
-		old, err := points(before)
+		old, err := e.ownPoints(before)
 		old = slices.DeleteFunc(old, func(p accepted.Point) bool { return p.Kind == accepted.Runs }) // of the files now
 		if err != nil || len(record.New(old)) > 0 {
 			return
 		}
 	}
-	list, err := points(now)
+	list, err := e.ownPoints(now)
 	if err == nil {
 		err = record.Accept(list)
 	}

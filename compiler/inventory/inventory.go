@@ -1,19 +1,12 @@
 // Package inventory compares what MCP servers say of themselves with the inventory of the
-// source. [Compare] finds the differences, and [Text] writes the file of the source that
-// mends them.
+// source. [Compare] finds the differences; package render writes the file of the source that mends them.
 package inventory
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
@@ -30,11 +23,11 @@ type Offered struct {
 
 // Tool is a tool as its server describes it.
 type Tool struct {
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
 	// Risk is what its annotations claim: read, write, destructive, "" where they say nothing. It is a claim of
 	// the server: no rule may go by it before a person has written it.
-	Risk string
+	Risk string `json:"risk,omitempty" jsonschema:"what the server claims of it"`
 }
 
 // Difference is where a server and the source do not agree. Its lists are sorted by name.
@@ -72,66 +65,6 @@ func Compare(sv *ir.Server, o Offered) (d Difference) {
 	slices.SortFunc(d.New, byName)
 	slices.SortFunc(d.Riskier, byName)
 	return d
-}
-
-// Header begins the files that Text writes.
-const Header = "// Written by modec inventory --update: the risk of a tool stays as it is, " +
-	"and the rest is written anew.\n"
-
-// Path returns the path of the file in which the tools of a server are, in the folder of a source.
-func Path(source, server string) string {
-	return path.Join(source, "inventory", contract.PathName(server)+".cue")
-}
-
-// Text returns the file with the tools that a server offers and that no other file of the source lists, in CUE that
-// is not formatted yet. file is its path: tools that the source has from there keep their risk.
-func Text(sv *ir.Server, o Offered, file string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%spackage modec\n\nservers: %s: tools: {\n", Header, label(sv.Name))
-	tools := slices.SortedFunc(slices.Values(o.Tools), func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
-	for _, t := range tools {
-		have, risk := sv.Tool(t.Name), ""
-		if have != nil && have.Pos.File != file {
-			continue
-		}
-		var fields []string
-		if d := Short(t.Description); d != "" {
-			fields = append(fields, "description: "+quoted(d))
-		}
-		if have != nil && have.Risk != "" {
-			risk = have.Risk
-			fields = append(fields, "risk: "+quoted(risk))
-		}
-		fmt.Fprintf(&b, "\t%s: {%s}", label(t.Name), strings.Join(fields, ", "))
-		if t.Risk != "" && t.Risk != risk {
-			fmt.Fprintf(&b, " // the server says: risk: %s", quoted(t.Risk))
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-// bare are the names that a field can have without quotes. One that begins with _ would be hidden.
-var bare = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-
-// keywords are words of CUE's grammar.
-var keywords = []string{"false", "for", "if", "import", "in", "let", "null", "package", "true"}
-
-func label(name string) string {
-	if bare.MatchString(name) && !slices.Contains(keywords, name) {
-		return name
-	}
-	return quoted(name)
-}
-
-// quoted writes a text as CUE and JSON do.
-func quoted(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s)                                                                     // a text can be written
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\uFEFF", `\uFEFF`) // CUE has it only as an escape
 }
 
 // Short returns the first sentence of a description, on one line.

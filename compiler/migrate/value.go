@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/literal"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -93,7 +93,7 @@ func (v *value) cue() string {
 			return `#"` + s + `"#`
 		}
 		return literal.String.WithGraphicOnly().Quote(s)
-	}, label)
+	}, render.Label)
 }
 
 // json writes the value as JSON, which is YAML too.
@@ -139,17 +139,10 @@ func (v *value) write(quote, key func(string) string) string {
 	return "{" + strings.Join(out, ", ") + "}"
 }
 
-func label(s string) string {
-	if ast.StringLabelNeedsQuoting(s) {
-		return literal.String.WithGraphicOnly().Quote(s)
-	}
-	return s
-}
-
 func chain(at []string) string {
 	var b strings.Builder
 	for _, name := range at {
-		b.WriteString(label(name) + ": ")
+		b.WriteString(render.Label(name) + ": ")
 	}
 	return b.String()
 }

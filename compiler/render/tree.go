@@ -86,11 +86,11 @@ func indent(b *strings.Builder, depth int) {
 // field writes a field on lines of its own. A struct with a single field follows its key on
 // the same line: `can: edit: "allow"`.
 func (t *tree) field(b *strings.Builder, depth int) {
-	v, path := t, label(t.key)+": "
+	v, path := t, Label(t.key)+": "
 	comments(b, depth, v.comment)
 	for len(v.fields) == 1 {
 		v = v.fields[0]
-		path += label(v.key) + ": "
+		path += Label(v.key) + ": "
 		comments(b, depth, v.comment)
 	}
 	indent(b, depth)
@@ -186,10 +186,10 @@ func (t *tree) inline(b *strings.Builder) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(label(f.key) + ": ")
+			b.WriteString(Label(f.key) + ": ")
 			for len(f.fields) == 1 {
 				f = f.fields[0]
-				b.WriteString(label(f.key) + ": ")
+				b.WriteString(Label(f.key) + ": ")
 			}
 			f.inline(b)
 		}
@@ -197,12 +197,16 @@ func (t *tree) inline(b *strings.Builder) {
 	}
 }
 
-func label(key string) string {
-	if ast.StringLabelNeedsQuoting(key) {
-		return literal.String.WithGraphicOnly().Quote(key)
+// Label writes a field's name, in quotes where CUE needs them.
+func Label(name string) string {
+	if ast.StringLabelNeedsQuoting(name) {
+		return quoted(name)
 	}
-	return key
+	return name
 }
+
+// quoted writes a text on one line.
+func quoted(s string) string { return literal.String.WithGraphicOnly().Quote(s) }
 
 // quoteRaw writes a regular expression without escaping its backslashes, where that is
 // possible.
@@ -211,7 +215,7 @@ func quoteRaw(s string) string {
 	if strings.ContainsAny(s, `\"`) && !ends && !strings.Contains(s, `\#`) && printable(s) == s {
 		return `#"` + s + `"#`
 	}
-	return literal.String.WithGraphicOnly().Quote(s)
+	return quoted(s)
 }
 
 // printable returns a text without the characters that end a line or reorder it.
