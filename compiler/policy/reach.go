@@ -145,27 +145,14 @@ type character struct {
 
 // appendCharacters appends the characters of a segment.
 func (s segment) appendCharacters(to []character) []character {
-	literal := func(text string) {
-		for _, r := range text {
-			to = append(to, character{elemLiteral, r})
-		}
-	}
-	switch s.kind {
-	case segLiteral:
-		literal(s.text)
-		return to
-	case segAny:
-		return append(to, character{kind: elemStar})
-	case segSuffix:
-		to = append(to, character{kind: elemStar})
-		literal(s.text)
-		return to
-	}
-	for _, e := range s.elems {
-		if e.kind == elemLiteral {
-			literal(e.text)
-		} else {
+	var buf [2]elem
+	for _, e := range s.elements(&buf) {
+		if e.kind != elemLiteral {
 			to = append(to, character{kind: e.kind})
+			continue
+		}
+		for _, r := range e.text {
+			to = append(to, character{elemLiteral, r})
 		}
 	}
 	return to
@@ -177,18 +164,9 @@ func (c character) meets(o character) bool {
 }
 
 // letters returns a segment's elements with a literal for each letter.
-func (s segment) letters() []elem {
-	elems := s.elems
-	switch s.kind {
-	case segLiteral:
-		elems = []elem{{kind: elemLiteral, text: s.text}}
-	case segAny:
-		elems = []elem{{kind: elemStar}}
-	case segSuffix:
-		elems = []elem{{kind: elemStar}, {kind: elemLiteral, text: s.text}}
-	}
-	var out []elem
-	for _, e := range elems {
+func (s segment) letters() (out []elem) {
+	var buf [2]elem
+	for _, e := range s.elements(&buf) {
 		if e.kind != elemLiteral {
 			out = append(out, e)
 			continue
@@ -198,4 +176,18 @@ func (s segment) letters() []elem {
 		}
 	}
 	return out
+}
+
+// elements returns what a segment consists of, in buf where the segment has it in short.
+func (s segment) elements(buf *[2]elem) []elem {
+	star := elem{kind: elemStar}
+	switch literal := (elem{kind: elemLiteral, text: s.text}); s.kind {
+	case segLiteral:
+		return append(buf[:0], literal)
+	case segAny:
+		return append(buf[:0], star)
+	case segSuffix:
+		return append(buf[:0], star, literal)
+	}
+	return s.elems
 }
