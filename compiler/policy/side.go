@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"modec.dev/modec/compiler/diag"
@@ -152,20 +153,36 @@ func stated(d *ir.Default, rule string) Result {
 	return r
 }
 
-// permissionModes says what a role does in the groups that it leaves unsaid.
-var permissionModes = map[string]struct{ read, edit, rest ir.Decision }{
-	"default":           {ir.Allow, ir.Ask, ir.Ask},
-	"plan":              {ir.Allow, ir.Ask, ir.Ask},
-	"auto":              {ir.Allow, ir.Ask, ir.Ask},
-	"acceptEdits":       {ir.Allow, ir.Allow, ir.Ask},
-	"dontAsk":           {ir.Deny, ir.Deny, ir.Deny},
-	"bypassPermissions": {ir.Allow, ir.Allow, ir.Allow},
+// permissionMode says what a role does in the groups that it leaves unsaid.
+type permissionMode struct {
+	name             string
+	read, edit, rest ir.Decision
+}
+
+var permissionModes = []permissionMode{
+	{"default", ir.Allow, ir.Ask, ir.Ask},
+	{"plan", ir.Allow, ir.Ask, ir.Ask},
+	{"acceptEdits", ir.Allow, ir.Allow, ir.Ask},
+	{"dontAsk", ir.Deny, ir.Deny, ir.Deny},
+	{"auto", ir.Allow, ir.Ask, ir.Ask},
+	{"bypassPermissions", ir.Allow, ir.Allow, ir.Allow},
+}
+
+// PermissionModes returns the names that a role's permission mode may have.
+func PermissionModes() (names []string) {
+	for _, m := range permissionModes {
+		names = append(names, m.name)
+	}
+	return names
 }
 
 // PermissionModeDefault returns what a role of that permission mode does in a
 // group that its permissions leave unsaid. An unknown mode denies.
 func PermissionModeDefault(mode string, g ir.Group) ir.Decision {
-	m := permissionModes[mode]
+	var m permissionMode
+	if i := slices.IndexFunc(permissionModes, func(m permissionMode) bool { return m.name == mode }); i >= 0 {
+		m = permissionModes[i]
+	}
 	switch g {
 	case ir.Modes:
 		return ir.Allow

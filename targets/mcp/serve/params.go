@@ -67,15 +67,15 @@ func saysNothing(method string, req sdk.Request) error {
 				"got the level %.100q, want %s", p.Level, diag.OneOf(logLevels, "nothing"))
 		}
 	}
+	var uri *string
 	switch p := req.GetParams().(type) {
 	case *sdk.SubscribeParams:
-		if p.URI == "" {
-			return failData(validationError, map[string]any{"field": "uri"}, "got no uri, want a text")
-		}
+		uri = &p.URI
 	case *sdk.UnsubscribeParams:
-		if p.URI == "" {
-			return failData(validationError, map[string]any{"field": "uri"}, "got no uri, want a text")
-		}
+		uri = &p.URI
+	}
+	if uri != nil && *uri == "" {
+		return failData(validationError, map[string]any{"field": "uri"}, "got no uri, want a text")
 	}
 	return nil
 }

@@ -22,9 +22,6 @@ const (
 // RolesFile is the file of the source that set_roles writes, below the source's folder.
 const RolesFile = "served/roles.cue"
 
-// permissionModes are those that a role of the source may have.
-var permissionModes = []string{"default", "plan", "acceptEdits", "dontAsk", "auto", "bypassPermissions"}
-
 // Hidden stands in the place of a value that callers must not see.
 const Hidden = "***"
 

@@ -280,7 +280,7 @@ func (sc *scope) writers() {
 		doc: "Replaces the roles that this tool set before by others, in a file of the source of its own. Roles of " +
 			"the source stay, and may be in the list as list_roles returned them. The whole project has to compile " +
 			"with the change, and no artifact to permit more than it says; else nothing is changed.",
-		enums:  map[string][]string{"roles.permission_mode": permissionModes},
+		enums:  map[string][]string{"roles.permission_mode": policy.PermissionModes()},
 		writes: true,
 		handle: sc.setRoles,
 		failed: failed,
