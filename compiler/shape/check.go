@@ -87,7 +87,9 @@ func (c *checker) section(sec source.Field) *source.Node {
 			c.server(usable, at)
 		}
 		c.environment(usable.Get("env"), diag.Join(at, "env"))
-		c.withoutNUL(usable, at)
+		if hasNUL(usable) { // which is seldom: the path of each text takes time
+			c.withoutNUL(usable, at)
+		}
 	}
 	return sec.Node.With(changed, nil)
 }
@@ -104,6 +106,11 @@ func (c *checker) environment(env *source.Node, at string) {
 				Path(diag.Join(at, diag.Label(f.Name)))
 		}
 	}
+}
+
+func hasNUL(n *source.Node) bool {
+	return n.Kind == source.String && strings.Contains(n.Text, "\x00") || slices.ContainsFunc(n.Elems, hasNUL) ||
+		slices.ContainsFunc(n.Fields, func(f source.Field) bool { return hasNUL(f.Node) })
 }
 
 // withoutNUL reports texts that no program takes as an argument, and no file of an agent has.
