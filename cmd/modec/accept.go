@@ -89,10 +89,14 @@ func (e *env) confirmPoints(title string, points []accepted.Point) error {
 func (e *env) points(res *compiler.Result, ref ir.SubjectRef, targets []contract.Target) (
 	list []accepted.Point, err error) {
 	p := res.Project
-	emitted := func(pl ir.Place) bool {
+	return pointsOf(res, folderFS(e.dir), sessionOf(p, ref, emittedBy(targets)), targets)
+}
+
+// emittedBy returns whether something is emitted for one of some targets.
+func emittedBy(targets []contract.Target) func(ir.Place) bool {
+	return func(pl ir.Place) bool {
 		return slices.ContainsFunc(targets, func(t contract.Target) bool { return pl.For(t.Name()) })
 	}
-	return pointsOf(res, folderFS(e.dir), sessionOf(p, ref, emitted), targets)
 }
 
 // ownPoints returns what one's own project allows, starts and runs for its one user.
@@ -104,9 +108,7 @@ func (e *env) ownPoints(res *compiler.Result) ([]accepted.Point, error) {
 func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targets []contract.Target) (
 	list []accepted.Point, err error) {
 	p := res.Project
-	emitted := func(pl ir.Place) bool {
-		return slices.ContainsFunc(targets, func(t contract.Target) bool { return pl.For(t.Name()) })
-	}
+	emitted := emittedBy(targets)
 	for _, ref := range subjects {
 		if ref == (ir.SubjectRef{}) {
 			continue // of a project with servers alone

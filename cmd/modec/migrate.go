@@ -329,14 +329,10 @@ func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
 		return false
 	}
-	lock, _ := output.Locks(e.local)
 	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {
 		return false
 	}
-	if _, err := fs.Stat(req.Root, lock); err == nil {
-		return true
-	}
-	return len(changedSince(originals.Load(e.home(e.dir)), req.Root)) > 0
+	return wasBuilt(e, req) || len(changedSince(originals.Load(e.home(e.dir)), req.Root)) > 0
 }
 
 // changedSince returns the files that people changed or removed since a migration read them, into the source

@@ -32,7 +32,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	case !slices.ContainsFunc(migrate.AgentFiles(e.ctx, others), func(f string) bool {
 		return !c.taken(e, *req, f, was.Before.Project)
 	}):
-		if !c.DryRun {
+		if !c.DryRun && !wasBuilt(e, req) {
 			if err := c.readAgain(e, req, record, was); err != nil {
 				return true, err
 			}
@@ -80,8 +80,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 
 // say records the files of which the source says everything from now on.
 func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited) error {
-	lock, _ := output.Locks(e.local)
-	if _, err := fs.Stat(req.Root, lock); err != nil {
+	if !wasBuilt(e, req) {
 		return c.readAgain(e, req, record, was)
 	}
 	if record.Edits == nil {
@@ -91,13 +90,16 @@ func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record,
 	return record.Save()
 }
 
+// wasBuilt reports whether a project has the lock of a build.
+func wasBuilt(e *env, req *migrate.Request) bool {
+	lock, _ := output.Locks(e.local)
+	_, err := fs.Stat(req.Root, lock)
+	return err == nil
+}
+
 // readAgain records those files as they are now that changed before any build, and of which the source says
 // everything: the next build takes them over as they are, and writes none that is gone.
 func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited) error {
-	lock, _ := output.Locks(e.local)
-	if _, err := fs.Stat(req.Root, lock); err == nil {
-		return nil
-	}
 	written := map[string]bool{}
 	for _, f := range was.Compiled.Files() {
 		written[f.Path] = true
