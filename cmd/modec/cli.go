@@ -1,52 +1,103 @@
 package main
 
-import "github.com/alecthomas/kong"
+import (
+	"slices"
+
+	"github.com/alecthomas/kong"
+)
 
 const about = "Write down once what AI-agent modes and roles may do. " +
 	"modec compiles it into every agent's own configuration and checks that no agent gets more.\n\n" +
 	"`modec help` lists the topics that explain the rest.\n\n" +
 	"Exit codes: 0 success; 1 findings, drift or denied; 2 usage or environment; 130 interrupted."
 
-// cli is the grammar of the command line.
+// cli is the grammar of the command line before a command.
 type cli struct {
 	globals `group:"global"`
+}
 
-	Init    initCmd    `cmd:"" group:"start" help:"Create a project that builds at once."`
-	Migrate migrateCmd `cmd:"" group:"start" help:"Turn the agents' files of a repository into a source."`
+// entry is a command of the grammar.
+type entry struct {
+	name, group, help string
+	command           any      // a pointer to its struct
+	tags              []string // more of kong's own
+	reads             bool     // it reads the whole grammar
+}
 
-	Build  buildCmd  `cmd:"" group:"build" help:"Write every agent's files from the source."`
-	Lint   lintCmd   `cmd:"" group:"build" help:"Report mistakes and needless permissions in the source."`
-	Verify verifyCmd `cmd:"" group:"build" help:"Check that no agent's files permit more than the source."`
-	Diff   diffCmd   `cmd:"" group:"build" help:"Show which permissions differ between two versions of the source."`
-	Fmt    fmtCmd    `cmd:"" group:"build" help:"Format the CUE files of the source."`
-	Clean  cleanCmd  `cmd:"" group:"build" help:"Remove everything that builds wrote."`
-	Eject  ejectCmd  `cmd:"" group:"build" help:"Leave the agents' files to the team, without modec."`
+// commands returns the whole grammar, in the order of the help.
+func commands() []entry {
+	return []entry{
+		{name: "init", group: "start", command: &initCmd{}, help: "Create a project that builds at once."},
+		{name: "migrate", group: "start", command: &migrateCmd{},
+			help: "Turn the agents' files of a repository into a source."},
 
-	Show      showCmd      `cmd:"" group:"ask" help:"Show what modes and roles may do, and what holds them to it."`
-	Explain   explainCmd   `cmd:"" group:"ask" help:"Show what a mode or role may do, and which rule decides."`
-	Why       whyCmd       `cmd:"" group:"ask" help:"Show which part of the source caused a line of an agent's file."`
-	List      listCmd      `cmd:"" group:"ask" help:"List modes, roles, servers and tools."`
-	Inventory inventoryCmd `cmd:"" group:"ask" help:"Ask the MCP servers for their tools, and compare with the source."`
-	Targets   targetsCmd   `cmd:"" group:"ask" help:"List the agents that modec writes for, and their options."`
-	Schema    schemaCmd    `cmd:"" group:"ask" help:"Print the schema of the source, modec.toml or a JSON output."`
-	Help      helpCmd      `cmd:"" group:"ask" help:"Explain a topic or a command."`
+		{name: "build", group: "build", command: &buildCmd{}, help: "Write every agent's files from the source."},
+		{name: "lint", group: "build", command: &lintCmd{},
+			help: "Report mistakes and needless permissions in the source."},
+		{name: "verify", group: "build", command: &verifyCmd{},
+			help: "Check that no agent's files permit more than the source."},
+		{name: "diff", group: "build", command: &diffCmd{},
+			help: "Show which permissions differ between two versions of the source."},
+		{name: "fmt", group: "build", command: &fmtCmd{}, help: "Format the CUE files of the source."},
+		{name: "clean", group: "build", command: &cleanCmd{}, help: "Remove everything that builds wrote."},
+		{name: "eject", group: "build", command: &ejectCmd{},
+			help: "Leave the agents' files to the team, without modec."},
 
-	Args      argsCmd      `cmd:"" group:"run" help:"Print the arguments that start an agent as a mode or role."`
-	Run       runCmd       `cmd:"" group:"run" help:"Start an agent as a mode or role."`
-	Install   installCmd   `cmd:"" group:"run" help:"Hold the agents of your home folder to a mode or role."`
-	Off       offCmd       `cmd:"" group:"run" help:"Turn the hooks of the project off for a while, on the record."`
-	On        onCmd        `cmd:"" group:"run" help:"Turn the hooks on again."`
-	Uninstall uninstallCmd `cmd:"" group:"run" help:"Undo install."`
-	Cursor    cursorCmd    `cmd:"" group:"run" help:"Check and edit Cursor's own list of MCP tools."`
+		{name: "show", group: "ask", command: &showCmd{},
+			help: "Show what modes and roles may do, and what holds them to it."},
+		{name: "explain", group: "ask", command: &explainCmd{},
+			help: "Show what a mode or role may do, and which rule decides."},
+		{name: "why", group: "ask", command: &whyCmd{},
+			help: "Show which part of the source caused a line of an agent's file."},
+		{name: "list", group: "ask", command: &listCmd{}, help: "List modes, roles, servers and tools."},
+		{name: "inventory", group: "ask", command: &inventoryCmd{},
+			help: "Ask the MCP servers for their tools, and compare with the source."},
+		{name: "targets", group: "ask", command: &targetsCmd{},
+			help: "List the agents that modec writes for, and their options."},
+		{name: "schema", group: "ask", command: &schemaCmd{},
+			help: "Print the schema of the source, modec.toml or a JSON output.", reads: true},
+		{name: "help", group: "ask", command: &helpCmd{}, help: "Explain a topic or a command.", reads: true},
 
-	Serve   serveCmd   `cmd:"" group:"serve" help:"Serve modes, roles and permission checks over MCP."`
-	Gateway gatewayCmd `cmd:"" group:"serve" help:"Serve the inventory's MCP servers as the policy says."`
-	Hook    hookCmd    `cmd:"" group:"serve" help:"Answer an agent that asks before it runs a tool."`
+		{name: "args", group: "run", command: &argsCmd{},
+			help: "Print the arguments that start an agent as a mode or role."},
+		{name: "run", group: "run", command: &runCmd{}, help: "Start an agent as a mode or role."},
+		{name: "install", group: "run", command: &installCmd{},
+			help: "Hold the agents of your home folder to a mode or role."},
+		{name: "off", group: "run", command: &offCmd{},
+			help: "Turn the hooks of the project off for a while, on the record."},
+		{name: "on", group: "run", command: &onCmd{}, help: "Turn the hooks on again."},
+		{name: "uninstall", group: "run", command: &uninstallCmd{}, help: "Undo install."},
+		{name: "cursor", group: "run", command: &cursorCmd{}, help: "Check and edit Cursor's own list of MCP tools."},
 
-	Doctor     doctorCmd     `cmd:"" group:"machine" help:"Look for problems of this machine and repository."`
-	Completion completionCmd `cmd:"" group:"machine" help:"Print the completion script of a shell."`
-	Version    versionCmd    `cmd:"" group:"machine" help:"Print the version, as --version does."`
-	Complete   completeCmd   `cmd:"" group:"machine" hidden:""`
+		{name: "serve", group: "serve", command: &serveCmd{},
+			help: "Serve modes, roles and permission checks over MCP."},
+		{name: "gateway", group: "serve", command: &gatewayCmd{},
+			help: "Serve the inventory's MCP servers as the policy says."},
+		{name: "hook", group: "serve", command: &hookCmd{}, help: "Answer an agent that asks before it runs a tool."},
+
+		{name: "doctor", group: "machine", command: &doctorCmd{},
+			help: "Look for problems of this machine and repository."},
+		{name: "completion", group: "machine", command: &completionCmd{},
+			help: "Print the completion script of a shell."},
+		{name: "version", group: "machine", command: &versionCmd{}, help: "Print the version, as --version does."},
+		{name: "complete", group: "machine", command: &completeCmd{}, tags: []string{`hidden:""`}, reads: true},
+	}
+}
+
+// called returns the commands of which the parser of some arguments is made: the one that they call, where
+// that is plain, since a parser of them all takes longer than a small build.
+func called(args []string) []entry {
+	all := commands()
+	for _, arg := range args {
+		i := slices.IndexFunc(all, func(c entry) bool { return c.name == arg && !c.reads })
+		switch {
+		case i >= 0:
+			return all[i : i+1]
+		case !slices.Contains([]string{"-q", "--quiet", "-v", "--verbose", "--json"}, arg):
+			return all
+		}
+	}
+	return all
 }
 
 // groups are the headings of help, in this order.

@@ -396,7 +396,7 @@ func parses(args []string) (err error) {
 			}
 		}
 	}()
-	k, err := newParser(&cli{}, targets.All(), &bytes.Buffer{}, &bytes.Buffer{})
+	k, err := newParser(&cli{}, commands(), targets.All(), &bytes.Buffer{}, &bytes.Buffer{})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 		}
 	}()
 	var grammar cli
-	parser, err := newParser(&grammar, all, stdout, stderr)
+	parser, err := newParser(&grammar, called(args), all, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: %v\n", err)
 		return int(exitUsage)
@@ -83,9 +83,9 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 // kongExit is thrown where kong would exit: after --help and --version.
 type kongExit int
 
-// newParser makes the parser of the command line.
-func newParser(grammar *cli, all []contract.Target, stdout, stderr io.Writer) (*kong.Kong, error) {
-	return kong.New(grammar,
+// newParser makes the parser of a command line that may have these commands.
+func newParser(grammar *cli, list []entry, all []contract.Target, stdout, stderr io.Writer) (*kong.Kong, error) {
+	options := []kong.Option{
 		kong.Name("modec"),
 		kong.Description(about),
 		kong.Writers(stdout, stderr),
@@ -98,7 +98,11 @@ func newParser(grammar *cli, all []contract.Target, stdout, stderr io.Writer) (*
 		kong.PostBuild(describeCommands),
 		kong.PostBuild(serveVariables),
 		vocabulary(all),
-	)
+	}
+	for _, c := range list {
+		options = append(options, kong.DynamicCommand(c.name, c.help, c.group, c.command, c.tags...))
+	}
+	return kong.New(grammar, options...)
 }
 
 // globalHelp puts --help beside the other global flags.

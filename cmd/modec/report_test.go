@@ -21,7 +21,7 @@ import (
 // commandLine returns the parser with its model of the command line.
 func commandLine(t *testing.T) *kong.Kong {
 	t.Helper()
-	k, err := newParser(&cli{}, targets.All(), &bytes.Buffer{}, &bytes.Buffer{})
+	k, err := newParser(&cli{}, commands(), targets.All(), &bytes.Buffer{}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
