@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 
 	"github.com/goccy/go-yaml"
@@ -23,6 +22,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // Kind is the type of a value.
@@ -153,13 +153,13 @@ func (v *Value) Line() diag.Pos {
 }
 
 // syntaxPlace matches the place in an error of hujson, which has it in its text only.
-var syntaxPlace = regexp.MustCompile(`line (\d+), column (\d+)`)
+var syntaxPlace = lazy.Regexp(`line (\d+), column (\d+)`)
 
 // PlaceOf returns the place in a file that a syntax error of JSON names; only the file where
 // it names none.
 func PlaceOf(file string, err error) diag.Pos {
 	at := diag.Pos{File: file}
-	if m := syntaxPlace.FindStringSubmatch(err.Error()); m != nil {
+	if m := syntaxPlace().FindStringSubmatch(err.Error()); m != nil {
 		at.Line, _ = strconv.Atoi(m[1])
 		at.Col, _ = strconv.Atoi(m[2])
 	}
@@ -168,10 +168,10 @@ func PlaceOf(file string, err error) diag.Pos {
 
 // beforeReason matches what the message of a syntax error begins with: the parser's own
 // name, and the place that [PlaceOf] returns.
-var beforeReason = regexp.MustCompile(`^.*hujson: line \d+, column \d+: `)
+var beforeReason = lazy.Regexp(`^.*hujson: line \d+, column \d+: `)
 
 // Reason returns what is wrong by an error of a reader, without the place.
-func Reason(err error) string { return beforeReason.ReplaceAllString(err.Error(), "") }
+func Reason(err error) string { return beforeReason().ReplaceAllString(err.Error(), "") }
 
 // maxDepth is how deep a file may nest. An agent's configuration needs a dozen levels, and
 // the readers recurse.

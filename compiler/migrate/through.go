@@ -2,12 +2,12 @@ package migrate
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -74,7 +74,7 @@ func redirected(r *syntax.Redirect) []policy.Action {
 	return nil
 }
 
-var braces = regexp.MustCompile(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
+var braces = lazy.Regexp(`\{[^{}]*(?:,|\.\.)[^{}]*\}`)
 
 // anyCommand is a command that only a rule for every command allows.
 const anyCommand = "modec-unlisted-command --any word"
@@ -84,7 +84,7 @@ const anyCommand = "modec-unlisted-command --any word"
 func unwrapped(words []string) []string {
 	for len(words) > 0 && policy.IsWrapper(words[0]) {
 		words = words[1:]
-		for len(words) > 0 && wrapperArg.MatchString(words[0]) {
+		for len(words) > 0 && wrapperArg().MatchString(words[0]) {
 			words = words[1:]
 		}
 	}
@@ -102,7 +102,7 @@ func inProject(dir string) bool {
 	return !path.IsAbs(dir) && !strings.HasPrefix(dir, "~") && !strings.HasPrefix(path.Clean(dir), "..")
 }
 
-var wrapperArg = regexp.MustCompile(`^(-.*|[0-9.]+[smhd]?)$`)
+var wrapperArg = lazy.Regexp(`^(-.*|[0-9.]+[smhd]?)$`)
 
 // plain writes a word without its quotes, and "word" in place of what the shell puts into it.
 func plain(w *syntax.Word) string {
@@ -128,5 +128,5 @@ func plain(w *syntax.Word) string {
 		}
 	}
 	write(w.Parts)
-	return braces.ReplaceAllString(b.String(), "word")
+	return braces().ReplaceAllString(b.String(), "word")
 }

@@ -2,14 +2,14 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // toolForm is a rule in the form of an agent's own configuration: "Bash(rm:*)".
-var toolForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)\((.*)\)$`)
+var toolForm = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_-]*)\((.*)\)$`)
 
 // toolNames are the names that agents give to the tools of a group.
 var toolNames = map[ir.Group]map[string]bool{
@@ -24,7 +24,7 @@ var toolNames = map[ir.Group]map[string]bool{
 // ofTool returns the group of a tool that a pattern names and what stands in its parentheses.
 // The group is "" for a name that is not one of a tool.
 func ofTool(text string) (g ir.Group, inside string, ok bool) {
-	m := toolForm.FindStringSubmatch(text)
+	m := toolForm().FindStringSubmatch(text)
 	if m == nil {
 		return "", "", false
 	}
@@ -69,9 +69,9 @@ func neutral(g ir.Group, inside string) string {
 
 var (
 	// substitutes matches the beginning of what is read as one part of a command.
-	substitutes = regexp.MustCompile("[$<>]\\(|`|^\\[\\[|^\\(\\(")
+	substitutes = lazy.Regexp("[$<>]\\(|`|^\\[\\[|^\\(\\(")
 	// withParentheses matches a word with parentheses behind its beginning.
-	withParentheses = regexp.MustCompile(`[^\s'"()]+[()][^\s'"]*`)
+	withParentheses = lazy.Regexp(`[^\s'"()]+[()][^\s'"]*`)
 )
 
 // CheckHeld reports why a text is not a pattern that a deny or an ask of commands can match. It
@@ -86,8 +86,8 @@ func CheckHeld(text string) error {
 		return err
 	}
 	line := sampleOf(text)
-	if !substitutes.MatchString(line) {
-		line = withParentheses.ReplaceAllString(line, "'$0'") // a file's name may have them
+	if !substitutes().MatchString(line) {
+		line = withParentheses().ReplaceAllString(line, "'$0'") // a file's name may have them
 	}
 	a := analyse(&atTheRoot, line)
 	rule := commandRule{pattern: p}
@@ -96,7 +96,7 @@ func CheckHeld(text string) error {
 			return nil
 		}
 	}
-	if a.opaque && substitutes.MatchString(line) {
+	if a.opaque && substitutes().MatchString(line) {
 		return nil // the beginning of what is matched as it is written
 	}
 	return fmt.Errorf("got %q, want one command: each command of a line is judged by itself, and a redirect as a "+

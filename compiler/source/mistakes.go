@@ -2,7 +2,6 @@ package source
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,13 +11,14 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // What the parsers of YAML and JSON say of frequent mistakes says neither what is wrong nor, in YAML,
 // where. The texts are theirs: a test fails when they change.
 var (
-	yamlSign   = regexp.MustCompile("(?:^|[\\[{,]|[:-] )\\s*([@`%*&!][^\\s,\\]}#]*)")
-	yamlColon  = regexp.MustCompile(`^\s*(?:- )?[\w.-]+: +([^"'\s][^"']*?: .*)$`)
+	yamlSign   = lazy.Regexp("(?:^|[\\[{,]|[:-] )\\s*([@`%*&!][^\\s,\\]}#]*)")
+	yamlColon  = lazy.Regexp(`^\s*(?:- )?[\w.-]+: +([^"'\s][^"']*?: .*)$`)
 	jsonCommas = []string{"invalid character '}' looking for beginning of object key string",
 		"invalid character ']' looking for beginning of value"}
 )
@@ -47,14 +47,14 @@ func mistake(data []byte, at diag.Pos, msg string) (pos diag.Pos, message string
 			if col := strings.IndexByte(blank, '\t'); col >= 0 {
 				return found(i, col, "YAML takes no tabs before a field: use spaces")
 			}
-			if m := yamlSign.FindStringSubmatchIndex(lines[i]); m != nil {
+			if m := yamlSign().FindStringSubmatchIndex(lines[i]); m != nil {
 				word := lines[i][m[2]:m[3]]
 				return found(i, m[2], "%c is a sign of YAML's own: put the text in quotes, \"%s\"", word[0], word)
 			}
 		}
 	case "mapping values are not allowed in this context":
 		for i := from; i < min(from+2, len(lines)); i++ {
-			if m := yamlColon.FindStringSubmatchIndex(lines[i]); m != nil {
+			if m := yamlColon().FindStringSubmatchIndex(lines[i]); m != nil {
 				return found(i, m[2], "a colon and a space begin a field of YAML: put the text in quotes")
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // maxDepth is how deep a data file may nest. Data needs a dozen levels. The parsers and the
@@ -159,7 +159,7 @@ func deepNode(n *unstable.Node) bool {
 }
 
 // inText matches the place in a message of the YAML parser, which has it nowhere else.
-var inText = regexp.MustCompile(`^(?:yaml: )?(?:[^:]*:)?(?:line )?([0-9]+)(?::([0-9]+))?: (.*)$`)
+var inText = lazy.Regexp(`^(?:yaml: )?(?:[^:]*:)?(?:line )?([0-9]+)(?::([0-9]+))?: (.*)$`)
 
 // syntax reports the errors of a parser in a file.
 func (l *loader) syntax(name string, err error) {
@@ -173,7 +173,7 @@ func (l *loader) syntax(name string, err error) {
 		if msg == "" {
 			msg, _, _ = strings.Cut(e.Error(), "\n")
 		}
-		if m := inText.FindStringSubmatch(msg); m != nil && pos.Line == 0 {
+		if m := inText().FindStringSubmatch(msg); m != nil && pos.Line == 0 {
 			pos.Line, _ = strconv.Atoi(m[1])
 			pos.Col, _ = strconv.Atoi(m[2])
 			msg = m[3]

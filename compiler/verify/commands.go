@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -43,7 +43,7 @@ var dailyCommands = []string{
 }
 
 // plainLine matches the lines of one command without a sign, a wrapper or another shell.
-var plainLine = regexp.MustCompile(`^[a-z][A-Za-z0-9 ./_-]*$`)
+var plainLine = lazy.Regexp(`^[a-z][A-Za-z0-9 ./_-]*$`)
 
 // written is a way to write a command.
 type written struct{ class, before, after string }
@@ -111,7 +111,7 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 	every, named := u.plan.daily(u.ref), programs(rules)
 	for _, c := range dailyCommands {
 		program, _, _ := strings.Cut(c, " ")
-		if every || named["*"] || plainLine.MatchString(c) && named[program] {
+		if every || named["*"] || plainLine().MatchString(c) && named[program] {
 			u.add(ir.Command, c, "daily")
 		}
 	}

@@ -3,7 +3,6 @@ package verify
 import (
 	"math/rand/v2"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -68,7 +68,7 @@ var dress = []dressing{
 	{"unicode: NFC", norm.NFC.String},
 	{"unicode: folded", policy.Fold},
 	{"unicode: ignored", func(s string) string { return path.Join(path.Dir(s), path.Base(s)+"\u00ad") }},
-	{"unicode: ignored in a folder", func(s string) string { return inFolder.ReplaceAllString(s, "$1\u00ad/") }},
+	{"unicode: ignored in a folder", func(s string) string { return inFolder().ReplaceAllString(s, "$1\u00ad/") }},
 	{"unicode: case", alike(func(r rune) bool { return unicode.SimpleFold(r) != r && !ofForm(r) })},
 	{"unicode: letters", alike(func(r rune) bool { return utf8.RuneCountInString(policy.Fold(string(r))) > 1 })},
 	{"unicode: form", alike(ofForm)},
@@ -77,7 +77,7 @@ var dress = []dressing{
 // ofForm reports whether a letter is a compatibility form of others.
 func ofForm(r rune) bool { return !norm.NFKD.IsNormalString(string(r)) }
 
-var inFolder = regexp.MustCompile(`([^./])/`)
+var inFolder = lazy.Regexp(`([^./])/`)
 
 // alike returns a function that replaces the first letters for which policy.Fold takes another
 // letter, one of those that are given.
@@ -159,11 +159,11 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 // samples reports whether arguments that a rule matches, and near ones, are tried by themselves. Of a
 // rule in plain letters the cells have them.
 func (u *universe) samples(r *ir.Rule) bool {
-	return u.plan == nil || !plainPattern.MatchString(r.Pattern.Text)
+	return u.plan == nil || !plainPattern().MatchString(r.Pattern.Text)
 }
 
 // plainPattern matches the patterns of plain arguments.
-var plainPattern = regexp.MustCompile(`^[A-Za-z0-9./_*{},?-]*$`)
+var plainPattern = lazy.Regexp(`^[A-Za-z0-9./_*{},?-]*$`)
 
 // fills are the texts for the wildcards of a glob.
 var fills = []struct{ star, deep string }{

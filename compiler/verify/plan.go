@@ -2,10 +2,10 @@ package verify
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
 )
@@ -192,11 +192,11 @@ func shape(g ir.Group, r *ir.Rule) string {
 		words = arguments
 	}
 	return fmt.Sprint(g, " ", r.Decision, r.Pattern.Kind, " ", program, " ",
-		words.ReplaceAllString(r.Pattern.Text, "a"))
+		words().ReplaceAllString(r.Pattern.Text, "a"))
 }
 
 var (
-	letters   = regexp.MustCompile(`[A-Za-z0-9]+`)
-	names     = regexp.MustCompile(`[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*`)
-	arguments = regexp.MustCompile(`[A-Za-z0-9._/=-]+(?: [A-Za-z0-9._/=-]+)*`)
+	letters   = lazy.Regexp(`[A-Za-z0-9]+`)
+	names     = lazy.Regexp(`[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*`)
+	arguments = lazy.Regexp(`[A-Za-z0-9._/=-]+(?: [A-Za-z0-9._/=-]+)*`)
 )

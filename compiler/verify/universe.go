@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -115,7 +115,7 @@ func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 }
 
 func (u *universe) add(g ir.Group, arg, class string) {
-	if (g == ir.Read || g == ir.Edit) && looksOutside.MatchString(arg) {
+	if (g == ir.Read || g == ir.Edit) && looksOutside().MatchString(arg) {
 		arg = "./" + arg
 	}
 	u.witness(Witness{Action: policy.Action{Group: g, Arg: arg}, Class: class})
@@ -125,7 +125,7 @@ func (u *universe) add(g ir.Group, arg, class string) {
 // x, "c:x" a file on a drive, `\x` one at its root) and the tools of agents for a file of the
 // project. The source decides it as the lower of both; what a tool opens is compared as "./~x",
 // which is that file to everybody.
-var looksOutside = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))`)
+var looksOutside = lazy.Regexp(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))`)
 
 // witness adds a witness with the source's decision, unless its action is there already.
 func (u *universe) witness(w Witness) {
@@ -166,13 +166,13 @@ func noHost(arg string) bool {
 	if strings.Contains(arg, "..") || strings.Contains(arg, "[") || strings.Count(arg, ":") > 1 {
 		return !ok // an empty name, or what is no address of IP version 6
 	}
-	if !number.MatchString(name[strings.LastIndexByte(name, '.')+1:]) {
+	if !number().MatchString(name[strings.LastIndexByte(name, '.')+1:]) {
 		return false
 	}
 	return !ok
 }
 
-var number = regexp.MustCompile(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
+var number = lazy.Regexp(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
 
 // belowFile reports whether a path lies below one that a guard denies: a guard of a folder
 // denies what is below it too.
@@ -276,7 +276,7 @@ func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 	guards := func(r *ir.Rule) bool { return r.Pos.File == ir.GuardsFile }
 	for i := range rules {
 		free := &rules[i]
-		of := fmt.Sprint(u.half[free.Pos], free.Decision, letters.ReplaceAllString(free.Pattern.Text, "a"))
+		of := fmt.Sprint(u.half[free.Pos], free.Decision, letters().ReplaceAllString(free.Pattern.Text, "a"))
 		if g == ir.Command { // only rules about the same program cross
 			program, _, _ := strings.Cut(free.Pattern.Text, " ")
 			of += program

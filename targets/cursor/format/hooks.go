@@ -3,13 +3,13 @@ package format
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -44,16 +44,16 @@ const defaultTimeout = 60
 const matchTimeout = 50 * time.Millisecond
 
 var (
-	lineComment  = regexp.MustCompile(`//[^\n\r\x{2028}\x{2029}]*`)
-	blockComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	lineComment  = lazy.Regexp(`//[^\n\r\x{2028}\x{2029}]*`)
+	blockComment = lazy.Regexp(`(?s)/\*.*?\*/`)
 )
 
 // ReadHooks reads a hooks.json as the engine does. Comments are cut out by two
 // expressions that also cut inside strings, the rest is strict JSON, and for one mistake
 // the engine ignores the whole file. The error names the first mistake.
 func ReadHooks(name string, data []byte) (Hooks, error) {
-	if lineComment.Match(data) || blockComment.Match(data) {
-		data = blockComment.ReplaceAll(lineComment.ReplaceAll(data, nil), nil)
+	if lineComment().Match(data) || blockComment().Match(data) {
+		data = blockComment().ReplaceAll(lineComment().ReplaceAll(data, nil), nil)
 	}
 	v, err := located.JSON(name, data)
 	if err != nil {

@@ -1,10 +1,10 @@
 package format
 
 import (
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // Keyword is what a token of cli.json is about.
@@ -28,13 +28,13 @@ type Token struct {
 
 const space = `[\s\v\x{feff}\pZ]*`
 
-var tokenShape = regexp.MustCompile(`\A` + space + `(Shell|Bash|Read|Write|Mcp|WebFetch)` + space +
+var tokenShape = lazy.Regexp(`\A` + space + `(Shell|Bash|Read|Write|Mcp|WebFetch)` + space +
 	`\(([^\n\r\x{2028}\x{2029}]*)\)` + space + `\z`)
 
 // ParseToken reads a token; false for a text that no matcher of the engine reads
 // (@cursor/sdk 1.0.32).
 func ParseToken(text string, at diag.Pos) (Token, bool) {
-	m := tokenShape.FindStringSubmatch(text)
+	m := tokenShape().FindStringSubmatch(text)
 	if m == nil {
 		return Token{}, false
 	}

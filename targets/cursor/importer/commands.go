@@ -2,12 +2,12 @@ package importer
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -18,7 +18,7 @@ const special = `?[]{}()!+@|\`
 
 // plainEntry matches an entry that the engine, picomatch and a shell read alike: words
 // of such characters, with "*".
-var plainEntry = regexp.MustCompile(`\A[\w./*][\w./:*%+,=@-]*(?: [\w./:*%+,=@-]+)*\z`)
+var plainEntry = lazy.Regexp(`\A[\w./*][\w./:*%+,=@-]*(?: [\w./:*%+,=@-]+)*\z`)
 
 // command adds an entry of terminalAllowlist, or the inside of a Shell token.
 func (im *importer) command(r *ir.Role, text string, d ir.Decision, at diag.Pos) (why string) {
@@ -86,7 +86,7 @@ func allowedCommand(text string) allowedEntry {
 		return refused("it is empty")
 	case strings.Trim(text, "*") == "":
 		return allowed("*")
-	case !plainEntry.MatchString(text):
+	case !plainEntry().MatchString(text):
 		return refused("a pattern that Cursor's engine, its documentation or a shell reads in two ways: " +
 			"it is asked about")
 	case first == "" || strings.Contains(first, "="):

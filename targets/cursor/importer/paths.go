@@ -1,12 +1,12 @@
 package importer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -20,7 +20,7 @@ func (im *importer) files(r *ir.Role, t format.Token) {
 		table, outside = r.Can.Edit, &r.Can.OutsideEdit
 	}
 	texts := []string{t.Inside}
-	if absolutePath.MatchString(t.Inside) {
+	if absolutePath().MatchString(t.Inside) {
 		*outside = &ir.Default{Decision: ir.Deny, Pos: t.At}
 		if texts = below(t.Inside); len(texts) == 0 {
 			im.out.Note(contract.NeedsDecision, t.At, "role "+r.Name, string(t.Keyword)+"("+t.Inside+")",
@@ -42,19 +42,19 @@ func (im *importer) files(r *ir.Role, t format.Token) {
 }
 
 var (
-	absolutePath = regexp.MustCompile(`\A(?:/|~|file:|[A-Za-z]:|\\\\)`)
+	absolutePath = lazy.Regexp(`\A(?:/|~|file:|[A-Za-z]:|\\\\)`)
 	// noProject matches folders in which nobody keeps a project.
-	noProject = regexp.MustCompile(`\A(?:/(?:etc|usr|bin|sbin|lib|lib64|proc|sys|dev|boot` +
+	noProject = lazy.Regexp(`\A(?:/(?:etc|usr|bin|sbin|lib|lib64|proc|sys|dev|boot` +
 		`|System|Library|Applications)|~/\.[^/*]+)(?:/|\z)`)
 	// manyProjects matches folders that contain projects, whatever their names.
-	manyProjects = regexp.MustCompile(`\A(?:~?|/home(?:/[^/*]+)?|/Users(?:/[^/*]+)?|/root|/workspaces?|/mnt|/data)\z`)
+	manyProjects = lazy.Regexp(`\A(?:~?|/home(?:/[^/*]+)?|/Users(?:/[^/*]+)?|/root|/workspaces?|/mnt|/data)\z`)
 )
 
 // below returns what an absolute pattern may be as seen from the project, which may lie
 // anywhere but where nobody keeps a project.
 func below(text string) []string {
 	text = strings.TrimPrefix(text, "file://")
-	if noProject.MatchString(text) {
+	if noProject().MatchString(text) {
 		return nil
 	}
 	dir, rest := text, ""
@@ -62,7 +62,7 @@ func below(text string) []string {
 		i = strings.LastIndexByte(text[:i], '/') + 1
 		dir, rest = text[:i], text[i:]
 	}
-	if dir = strings.TrimSuffix(dir, "/"); manyProjects.MatchString(dir) {
+	if dir = strings.TrimSuffix(dir, "/"); manyProjects().MatchString(dir) {
 		switch {
 		case strings.HasPrefix(rest, "*"):
 			return []string{rest}

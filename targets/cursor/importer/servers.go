@@ -2,17 +2,17 @@ package importer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
-var otherRef = regexp.MustCompile(`\$\{(?:userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/)\}`)
+var otherRef = lazy.Regexp(`\$\{(?:userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/)\}`)
 
 // serversFile reads mcp.json.
 func (im *importer) serversFile(d document) {
@@ -78,7 +78,7 @@ type fields struct {
 // refs writes references to the environment as the source does, and notes the others.
 func (f fields) refs(s string, at diag.Pos) string {
 	s = contract.SourceRefs(s)
-	if x := otherRef.FindString(s); x != "" {
+	if x := otherRef().FindString(s); x != "" {
 		f.im.out.Note(contract.Kept, at, f.subject, x, "the source takes it for text: other agents do not replace it")
 	}
 	return s

@@ -3,13 +3,13 @@ package importer
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
@@ -109,21 +109,21 @@ func (im *importer) exact(t cliToken) bool {
 	}
 	switch t.Keyword {
 	case format.Shell:
-		return t.Inside == "*" || prefix.MatchString(t.Inside) && im.runs(t.Inside)
+		return t.Inside == "*" || prefix().MatchString(t.Inside) && im.runs(t.Inside)
 	case format.MCP:
 		server, tool, _ := strings.Cut(t.Inside, ":")
 		named := func(s *ir.Server) bool { return strings.EqualFold(s.Name, server) && s.Name != server }
 		return contract.ServerName(server) && (tool == "*" || contract.ToolName(tool)) &&
 			!slices.ContainsFunc(slices.Collect(maps.Values(im.servers)), named)
 	case format.WebFetch:
-		return t.Inside == "*" || host.MatchString(t.Inside) && policy.CheckHost(t.Inside) == nil
+		return t.Inside == "*" || host().MatchString(t.Inside) && policy.CheckHost(t.Inside) == nil
 	}
 	return false // an allow of a path: the workspace needs none
 }
 
 var (
-	prefix = regexp.MustCompile(`\A[\w][\w./=,-]*( [\w./=,-]+)*\z`) // a command's first words
-	host   = regexp.MustCompile(`\A[a-z0-9.-]*[a-z0-9]\z`)
+	prefix = lazy.Regexp(`\A[\w][\w./=,-]*( [\w./=,-]+)*\z`) // a command's first words
+	host   = lazy.Regexp(`\A[a-z0-9.-]*[a-z0-9]\z`)
 )
 
 // runs reports whether the source allows what Cursor does by first words of a command.

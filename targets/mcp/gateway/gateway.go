@@ -324,7 +324,7 @@ func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
 			if !ok {
 				continue
 			}
-			if k == prompts && !goodName.MatchString(o.name) {
+			if k == prompts && !goodName().MatchString(o.name) {
 				g.opt.Logger.Warn("a prompt is left out, since clients do not take its name",
 					"server", s.entry.Name,
 					"name", shorten(it.key))

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -129,7 +129,7 @@ func (s *serverTable) used() bool {
 }
 
 // goodName is what the protocol and the models take for the name of a tool or a prompt.
-var goodName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+var goodName = lazy.Regexp(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // index gives every tool its name for clients.
 func (t *Table) index() error {
@@ -137,7 +137,7 @@ func (t *Table) index() error {
 	for _, s := range t.servers {
 		for _, tool := range slices.Sorted(maps.Keys(s.tools)) {
 			name, is := s.prefix+tool, toolName{s.entry.Name, tool}
-			if !goodName.MatchString(name) {
+			if !goodName().MatchString(name) {
 				return fmt.Errorf("the tool %q of server %q would be called %q, and a name has up to 128 letters, "+
 					"digits, \"_\", \"-\" and \".\": give the server another namespace with --namespace %s=PREFIX",
 					tool, s.entry.Name, name, s.entry.Name)

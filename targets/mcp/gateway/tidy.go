@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"modec.dev/modec/compiler/lazy"
 )
 
 // maxDepth is how deep values may be nested.
@@ -161,7 +162,7 @@ func (w *writer) quote(s string) {
 }
 
 // escapes are the sequences by which a text drives a terminal.
-var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
+var escapes = lazy.Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
 	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])" +
 	"[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?|\x1b[ -/]*[0-~]?")
 
@@ -182,7 +183,7 @@ func plainText(s string) string {
 			return -1
 		}
 		return r
-	}, escapes.ReplaceAllString(s, ""))
+	}, escapes().ReplaceAllString(s, ""))
 }
 
 // forPeople are the keys of a definition whose texts are read by people and models, and by nobody else.

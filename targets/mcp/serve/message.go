@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"modec.dev/modec/compiler/lazy"
 )
 
 // kept begins the id by which the SDK knows a request whose own id it would change: it reads every number
@@ -19,7 +20,7 @@ const kept = "\x01id "
 const keptText = `"\u0001id `
 
 // whole matches the numbers that a float has exactly.
-var whole = regexp.MustCompile(`^(?:0|-?[1-9][0-9]{0,14})$`)
+var whole = lazy.Regexp(`^(?:0|-?[1-9][0-9]{0,14})$`)
 
 // loses reports whether the SDK would answer another id than the one that a request has.
 func loses(id json.RawMessage) bool {
@@ -30,7 +31,7 @@ func loses(id json.RawMessage) bool {
 		var text string
 		return json.Unmarshal(id, &text) == nil && strings.HasPrefix(text, kept)
 	}
-	return (id[0] == '-' || '0' <= id[0] && id[0] <= '9') && !whole.Match(id)
+	return (id[0] == '-' || '0' <= id[0] && id[0] <= '9') && !whole().Match(id)
 }
 
 var (

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -98,10 +98,10 @@ func Written(file string, data []byte) map[string]*located.Value {
 	return modes
 }
 
-var slugPattern = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
+var slugPattern = lazy.Regexp(`^[a-zA-Z0-9-]+$`)
 
 // IsSlug reports whether a mode can have a slug.
-func IsSlug(slug string) bool { return slugPattern.MatchString(slug) }
+func IsSlug(slug string) bool { return slugPattern().MatchString(slug) }
 
 // IsSource reports whether a mode can say that it comes from there.
 func IsSource(source string, d Dialect) bool {

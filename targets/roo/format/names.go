@@ -1,19 +1,20 @@
 package format
 
 import (
-	"regexp"
 	"strings"
+
+	"modec.dev/modec/compiler/lazy"
 )
 
 var (
-	dropped = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-	dashes  = regexp.MustCompile(`--+`)
+	dropped = lazy.Regexp(`[^A-Za-z0-9_-]`)
+	dashes  = lazy.Regexp(`--+`)
 )
 
 // Sanitize returns the name of a server or a tool as Roo offers it to the model: Roo's sanitizeMcpName
 // (src/utils/mcp-name.ts).
 func Sanitize(s string) string {
-	s = dashes.ReplaceAllString(dropped.ReplaceAllString(strings.ReplaceAll(s, " ", "_"), ""), "-")
+	s = dashes().ReplaceAllString(dropped().ReplaceAllString(strings.ReplaceAll(s, " ", "_"), ""), "-")
 	switch c := s + " "; {
 	case s == "":
 		return "_"

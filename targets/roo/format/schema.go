@@ -3,10 +3,10 @@ package format
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -43,12 +43,12 @@ func Within(err error, v *located.Value, field string) error {
 
 // coreNumber is a number in YAML 1.2's core schema, and in JSON. What else the
 // parser takes for one (1_000, 0b1) is a string to npm yaml.
-var coreNumber = regexp.MustCompile(`^(?:[-+]?(?:[0-9]+|\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?` +
+var coreNumber = lazy.Regexp(`^(?:[-+]?(?:[0-9]+|\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?` +
 	`|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 
 // Text returns a string as the schema sees it.
 func Text(v *located.Value) (string, bool) {
-	if v.Is(located.Number) && !coreNumber.MatchString(v.Text) {
+	if v.Is(located.Number) && !coreNumber().MatchString(v.Text) {
 		return v.Text, true
 	}
 	return v.Str()

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -81,7 +81,7 @@ func readServer(v *located.Value, d Dialect) (Server, error) {
 }
 
 var (
-	urlScheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	urlScheme  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 	transports = []string{"stdio", "sse", "streamable-http"}
 )
 
@@ -98,7 +98,7 @@ func checkTransport(v *located.Value) error {
 	without := func(fields ...string) bool {
 		return !slices.ContainsFunc(fields, func(f string) bool { return v.Get(f) != nil })
 	}
-	remote := without("command", "args", "env") && urlScheme.MatchString(url) && kind != "stdio"
+	remote := without("command", "args", "env") && urlScheme().MatchString(url) && kind != "stdio"
 	local := without("url", "headers") && command != "" && (kind == "" || kind == "stdio")
 	if !remote && !local {
 		return errors.New("it is neither a command nor a url")

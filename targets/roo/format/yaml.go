@@ -2,10 +2,10 @@ package format
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -37,7 +37,7 @@ func YAML(file string, data []byte) (*located.Value, error) {
 		return nil, err
 	}
 	tab := standIn(text)
-	v, err := located.YAML(file, innerTab.ReplaceAllFunc([]byte(text), func(m []byte) []byte {
+	v, err := located.YAML(file, innerTab().ReplaceAllFunc([]byte(text), func(m []byte) []byte {
 		return bytes.ReplaceAll(m, []byte("\t"), []byte(tab))
 	}))
 	if err != nil {
@@ -70,7 +70,7 @@ func oneDocument(file, text string) (string, error) {
 
 // innerTab is what stands before a tab inside a word, and the tab: our parser
 // drops it, and a key "gro\tups" would be groups.
-var innerTab = regexp.MustCompile(`[^\s:,\-\[\]{}?"'](?:[ \t]*\t[ \t]*[^\s#])+`)
+var innerTab = lazy.Regexp(`[^\s:,\-\[\]{}?"'](?:[ \t]*\t[ \t]*[^\s#])+`)
 
 // standIn returns a noncharacter that a text does not contain, in place of its inner tabs
 // while it is read.

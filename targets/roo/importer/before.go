@@ -1,11 +1,11 @@
 package importer
 
 import (
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // guardBefore began every fileRegex of earlier versions, and odd were the characters that
@@ -100,7 +100,7 @@ func permittedBefore(s ecma.Sequence) string {
 
 var (
 	// cases is a letter as a class of its cases, of which the first is the folded one.
-	cases     = regexp.MustCompile(`\[([^\]^\\-])[^\]\\-]+\]`)
+	cases     = lazy.Regexp(`\[([^\]^\\-])[^\]\\-]+\]`)
 	unescaped = strings.NewReplacer(`\-`, `-`, `\/`, `/`, `(?:[^/]+/)*`, `(.*/)?`)
 )
 
@@ -115,7 +115,7 @@ func (a *access) deniedBefore(s ecma.Sequence, known map[string]bool) {
 		}
 	}
 	text := strings.TrimSuffix(s.String(), `(?:/[\s\S]*)?`)
-	name, below := strings.CutPrefix(unescaped.Replace(cases.ReplaceAllString(text, "$1")), "(.*/)?")
+	name, below := strings.CutPrefix(unescaped.Replace(cases().ReplaceAllString(text, "$1")), "(.*/)?")
 	root := "/"
 	if below {
 		root = ""

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 
 	"github.com/tailscale/hujson"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
@@ -60,7 +60,7 @@ func (im *importer) mendJSON(file string, data []byte) []byte {
 	return text
 }
 
-var leadingTabs = regexp.MustCompile(`(?m)^[ ]*\t[ \t]*`)
+var leadingTabs = lazy.Regexp(`(?m)^[ ]*\t[ \t]*`)
 
 // mendText reads a text in the first of several ways that succeeds, and notes which.
 func mendText(file string, text []byte, note func(what, why string)) (*located.Value, error) {
@@ -78,7 +78,7 @@ func mendText(file string, text []byte, note func(what, why string)) (*located.V
 		note("typographic characters", "they stay: the agent would replace them, and a quote would end its text")
 		return root, nil
 	}
-	spaces := leadingTabs.ReplaceAllFunc(text, func(b []byte) []byte {
+	spaces := leadingTabs().ReplaceAllFunc(text, func(b []byte) []byte {
 		return bytes.ReplaceAll(b, []byte("\t"), []byte("  "))
 	})
 	if root, again := format.YAML(file, spaces); again == nil {

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
 )
@@ -178,12 +178,12 @@ func (im *importer) transport(m located.Member) ir.Server {
 }
 
 // otherRefs are what the agent replaces beside references to variables.
-var otherRefs = regexp.MustCompile(`\$\{[^}]*[:.][^}]*\}|\$\{workspaceFolder[^}]*\}`)
+var otherRefs = lazy.Regexp(`\$\{[^}]*[:.][^}]*\}|\$\{workspaceFolder[^}]*\}`)
 
 // reference writes the references of a text as the source does.
 func (im *importer) reference(s string, at diag.Pos, subject string) string {
 	s = contract.SourceRefs(s)
-	if x := otherRefs.FindString(s); x != "" {
+	if x := otherRefs().FindString(s); x != "" {
 		im.out.Note(contract.Kept, at, subject, x, "the source takes it for text: other agents do not replace it")
 	}
 	return s

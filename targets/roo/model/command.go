@@ -2,13 +2,13 @@ package model
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -138,9 +138,9 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 		switch name := path.Base(w); {
 		case name == "eval":
 			r.script(strings.Join(words[i+1:], " "), dir)
-		case shells.MatchString(name):
+		case shells().MatchString(name):
 			r.shell(words[i+1:], redirs, dir)
-		case scripters.MatchString(name):
+		case scripters().MatchString(name):
 			for _, text := range words[i+1:] {
 				r.script(text, "") // some add arguments of their own
 			}
@@ -150,9 +150,9 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 }
 
 // scripters are programs that give words of their arguments to a shell.
-var scripters = regexp.MustCompile(`^(?:watch|su|runuser|flock|script|parallel|rush|entr)$`)
+var scripters = lazy.Regexp(`^(?:watch|su|runuser|flock|script|parallel|rush|entr)$`)
 
-var shells = regexp.MustCompile(`^(?:ba|da|k|z|a)?sh$`)
+var shells = lazy.Regexp(`^(?:ba|da|k|z|a)?sh$`)
 
 // shell reads the scripts that a shell runs: behind -c, and from a here-document or a here-string.
 func (r *redirectReader) shell(args []string, redirs []*syntax.Redirect, dir string) {
@@ -206,7 +206,7 @@ func (r *redirectReader) redirect(to *syntax.Redirect, dir string) {
 	switch {
 	case name == "/dev/null":
 		return
-	case !ok || outsideStart.MatchString(name):
+	case !ok || outsideStart().MatchString(name):
 	case dir == "":
 		name = ""
 	case dir != ".":

@@ -2,7 +2,6 @@ package model
 
 import (
 	"io/fs"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -10,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/recent"
 )
 
@@ -52,11 +52,11 @@ func openIgnore(fsys fs.FS, names ...string) *ignoreFile {
 	return g
 }
 
-var openBackward = regexp.MustCompile(`(?:[^\\]|^)\\$`)
+var openBackward = lazy.Regexp(`(?:[^\\]|^)\\$`)
 
 // add is RuleManager._add and createRule of npm ignore.
 func (g *ignoreFile) add(line string, number int) {
-	if strings.TrimFunc(line, ecma.IsWhiteSpace) == "" || openBackward.MatchString(line) || line[0] == '#' {
+	if strings.TrimFunc(line, ecma.IsWhiteSpace) == "" || openBackward().MatchString(line) || line[0] == '#' {
 		return
 	}
 	body, negative := strings.CutPrefix(line, "!")
@@ -153,7 +153,7 @@ var replacers = sync.OnceValue(func() []replacer {
 	}
 })
 
-var rangeOfUnits = regexp.MustCompile(`([0-z])-([0-z])`)
+var rangeOfUnits = lazy.Regexp(`([0-z])-([0-z])`)
 
 func ignoreRange(m regexp2.Match, _ string) string {
 	lead, in, backslashes, end := captured(m, 1), captured(m, 2), captured(m, 3), captured(m, 4)
@@ -162,7 +162,7 @@ func ignoreRange(m regexp2.Match, _ string) string {
 		return `\[` + in + evenRun(backslashes) + end
 	case end == "]" && len(backslashes)%2 == 0:
 		// A range out of order is not an error in gitignore.
-		in = rangeOfUnits.ReplaceAllStringFunc(in, func(r string) string {
+		in = rangeOfUnits().ReplaceAllStringFunc(in, func(r string) string {
 			if r[0] > r[2] {
 				return ""
 			}
@@ -210,7 +210,7 @@ func (g *ignoreFile) refuses(path string) *ignoreRule {
 	}
 	// toPosix, on every system.
 	path = strings.ReplaceAll(path, `\`, "/")
-	if path == "" || relativeStart.MatchString(path) {
+	if path == "" || relativeStart().MatchString(path) {
 		return nil // npm ignore throws, and Roo lets through what throws
 	}
 	t, ok := g.tests.Get(path)
@@ -224,7 +224,7 @@ func (g *ignoreFile) refuses(path string) *ignoreRule {
 	return t.rule
 }
 
-var relativeStart = regexp.MustCompile(`^\.{0,2}/|^\.{1,2}$`)
+var relativeStart = lazy.Regexp(`^\.{0,2}/|^\.{1,2}$`)
 
 // test is Ignore._t: a path below an ignored folder is ignored. It fails where
 // npm ignore throws.

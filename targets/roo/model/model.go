@@ -15,13 +15,13 @@ package model
 
 import (
 	"io/fs"
-	"regexp"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
 )
@@ -126,14 +126,14 @@ const (
 )
 
 // outsideStart matches a path that some system takes for one outside the workspace.
-var outsideStart = regexp.MustCompile(`^(?:[/~]|[A-Za-z]:)`)
+var outsideStart = lazy.Regexp(`^(?:[/~]|[A-Za-z]:)`)
 
 // leaves reports whether a path leads out of the workspace. Roo resolves ~ as a
 // folder; whoever means the home folder writes it as an absolute path.
 func leaves(path string) bool {
 	path = strings.ReplaceAll(path, `\`, "/")
 	_, inside := resolvedPath(path)
-	return !inside || outsideStart.MatchString(path)
+	return !inside || outsideStart().MatchString(path)
 }
 
 // read decides by the group, and inside the workspace by the ignore file
@@ -181,7 +181,7 @@ func (d *decider) ignoredOutside(path string) bool {
 	if !leaves(path) {
 		return false
 	}
-	names := strings.Split(outsideStart.ReplaceAllString(strings.ReplaceAll(path, `\`, "/"), ""), "/")
+	names := strings.Split(outsideStart().ReplaceAllString(strings.ReplaceAll(path, `\`, "/"), ""), "/")
 	for i, name := range names {
 		if name != ".." && name != "" && d.ignore.refuses(policy.Fold(strings.Join(names[i:], "/"))) != nil {
 			return true
