@@ -24,6 +24,7 @@ type Memory struct {
 	known   map[digest.Sum]kept
 	strings []string
 	blobs   [][]byte
+	groups  map[string]groups // that were read, by how they are written
 
 	run     *remembering   // the one that is under way
 	runs    []*remembering // one for each view of the source
@@ -218,12 +219,12 @@ func (k *keys) keeps(j *job) (*identity, bool) {
 // fill does so for a job. It reports false where what is kept does not fit.
 func (m *Memory) fill(j *job, id *identity, of kept) bool {
 	r := outcomeReader{blob{data: m.blobs[of.outcome]}, m, id, j.ref.String()}
-	held, governs, left, out := r.outcome()
+	held, groups, out := r.outcome()
 	sampled := r.sampled()
 	if r.bad || len(r.data) > 0 {
 		return false
 	}
-	j.held, j.governs, j.left, j.out, j.sampled, j.past = held, governs, left, out, sampled, &past{m, of}
+	j.held, j.governs, j.left, j.out, j.sampled, j.past = held, groups.governs, groups.left, out, sampled, &past{m, of}
 	return true
 }
 
@@ -492,18 +493,8 @@ func (r *outcomeReader) place() diag.Pos {
 	}
 }
 
-func (r *outcomeReader) outcome() (held bool, governs map[ir.Group]contract.Halves, left map[ir.Group]bool, o Surface) {
-	governs, left = map[ir.Group]contract.Halves{}, map[ir.Group]bool{}
-	held = r.bool()
-	for _, g := range ir.Decided {
-		there, h, isLeft := r.bool(), r.number(), r.bool()
-		if there {
-			governs[g] = contract.Halves(h)
-		}
-		if isLeft {
-			left[g] = true
-		}
-	}
+func (r *outcomeReader) outcome() (held bool, of groups, o Surface) {
+	held, of = r.bool(), r.groups()
 	o.Compared = r.number()
 	o.Access, o.Approval = r.tally(), r.tally()
 	if r.bool() {
@@ -522,13 +513,50 @@ func (r *outcomeReader) outcome() (held bool, governs map[ir.Group]contract.Halv
 			}
 		}
 	}
-	return held, governs, left, o
+	return held, of, o
 }
 
+// groups are what a surface governs of each group, and leaves to the agent.
+type groups struct {
+	governs map[ir.Group]contract.Halves
+	left    map[ir.Group]bool
+}
+
+// groups reads them. Most subjects have the same ones.
+func (r *outcomeReader) groups() groups {
+	start := r.data
+	for range 3 * len(ir.Decided) {
+		r.number()
+	}
+	text := start[:len(start)-len(r.data)]
+	if of, ok := r.memory.groups[string(text)]; ok {
+		return of
+	}
+	of, in := groups{map[ir.Group]contract.Halves{}, map[ir.Group]bool{}}, blob{data: text}
+	for _, g := range ir.Decided {
+		there, h, left := in.bool(), in.number(), in.bool()
+		if there {
+			of.governs[g] = contract.Halves(h)
+		}
+		if left {
+			of.left[g] = true
+		}
+	}
+	if r.memory.groups == nil {
+		r.memory.groups = map[string]groups{}
+	}
+	r.memory.groups[string(text)] = of
+	return of
+}
+
+// sampled reads why groups were not verified exactly; most were.
 func (r *outcomeReader) sampled() map[ir.Group]error {
-	out := map[ir.Group]error{}
+	var out map[ir.Group]error
 	for _, g := range ir.Groups {
 		if why := r.text(); why != "" {
+			if out == nil {
+				out = map[ir.Group]error{}
+			}
 			out[g] = errors.New(why)
 		}
 	}

@@ -27,6 +27,7 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 func derived() digest.Known {
 	known := digest.Known{}
 	digest.For(known, func(*regex) any { return nil })
+	digest.For(known, func(*expression) any { return nil })
 	digest.For(known, func(*recent.Cache[string, tested]) any { return nil })
 	return known
 }

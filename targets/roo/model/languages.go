@@ -45,10 +45,11 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 		name := sp.Or(free, sp.Cat(free, slash)) // a name that ends in a slash resolves to the one without
 		all = append(all, sp.And(ignored, sp.Cat(name, sp.Text(extension))))
 	}
-	regex := m.groups["edit"].regex
-	if regex == nil {
+	edits := m.groups["edit"].regex
+	if edits == nil {
 		return all, nil
 	}
+	regex := edits.prepared()
 	matched, err := regex.language(sp, nil)
 	if err != nil {
 		return nil, err

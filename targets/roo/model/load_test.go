@@ -218,7 +218,7 @@ func TestRestrictions(t *testing.T) {
 // again is not tried any more.
 func TestSlowExpression(t *testing.T) {
 	d, _ := opened(t, format.Stock, tree(map[string]string{".roomodes": oneMode(`[[edit, {fileRegex: "^(?:ab|a|b)+$"}]]`, "")}))
-	re := d.(*decider).modes["a"].groups["edit"].regex
+	re := d.(*decider).modes["a"].groups["edit"].regex.prepared()
 	for range maxLate + 2 {
 		if v := d.Decide(ir.SubjectRef{Mode: "a"}, on(ir.Edit, strings.Repeat("ab", 60)+"c")); v.Decision != ir.Ask {
 			t.Errorf("got %s", inShort(v))

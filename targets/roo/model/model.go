@@ -206,7 +206,7 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 		}
 		return v
 	}
-	if g.regex != nil && !g.regex.test(path) {
+	if g.regex != nil && !g.regex.prepared().test(path) {
 		v := verdict(ir.Deny, contract.Access, g.text, g.at)
 		v.Hole = &contract.Hole{Decision: ir.Ask,
 			Why: "fileRegex is not tested where write_to_file has no content, on the target of a move in " +
@@ -221,7 +221,7 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 	if r := d.ignore.refuses(policy.Fold(path)); r != nil {
 		return inOtherLetters(r.text, d.ignore.pos(r))
 	}
-	if g.regex != nil && g.regex.sameFile(path) {
+	if g.regex != nil && g.regex.prepared().sameFile(path) {
 		return inOtherLetters(g.text, g.at)
 	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)

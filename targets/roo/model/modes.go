@@ -3,6 +3,7 @@ package model
 import (
 	"io/fs"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,8 +26,8 @@ type mode struct {
 // group is a group that a mode has.
 type group struct {
 	at    diag.Pos
-	text  string // as it stands in the file
-	regex *regex // fileRegex of edit; nil: every path
+	text  string      // as it stands in the file
+	regex *expression // fileRegex of edit; nil: every path
 }
 
 // regex is an expression that the agent tests.
@@ -56,9 +57,16 @@ func compiled(source string, o ecma.Options) (*regex, error) {
 	return &regex{re: re}, nil
 }
 
-// fileRegex returns the expression of a group. One that only Roo's engine takes may match
-// anything.
-func fileRegex(p *ecma.Pattern) *regex {
+// expression is a fileRegex. It is prepared when it is first tested: most subjects of a project did
+// not change since they were last asked about.
+type expression struct{ prepared func() *regex }
+
+// fileRegex returns the expression of a group. One that only Roo's engine takes may match anything.
+func fileRegex(p *ecma.Pattern) *expression {
+	return &expression{sync.OnceValue(func() *regex { return prepared(p) })}
+}
+
+func prepared(p *ecma.Pattern) *regex {
 	re, err := p.Compile(ecma.Options{Timeout: maxTime})
 	if err != nil {
 		return &regex{}
@@ -108,6 +116,14 @@ var builtinGroups = map[string][]string{
 // architectEdits is the fileRegex of the built-in mode architect.
 const architectEdits = `\.md$`
 
+var architect = &expression{sync.OnceValue(func() *regex {
+	re, err := compiled(architectEdits, ecma.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return re
+})}
+
 // builtinModes returns the modes that the agent has by itself. They stay where
 // a file does not name them (src/shared/modes.ts, getModeBySlug).
 func builtinModes(dialect format.Dialect, file string) map[string]*mode {
@@ -118,11 +134,7 @@ func builtinModes(dialect format.Dialect, file string) map[string]*mode {
 			m.groups[name] = group{at: m.at, text: "built-in mode " + slug + ": " + name}
 		}
 		if slug == "architect" {
-			re, err := compiled(architectEdits, ecma.Options{})
-			if err != nil {
-				panic(err)
-			}
-			m.groups["edit"] = group{at: m.at, text: "built-in mode architect: edit " + architectEdits, regex: re}
+			m.groups["edit"] = group{at: m.at, text: "built-in mode architect: edit " + architectEdits, regex: architect}
 		}
 		if dialect == format.Zoo && (slug == "code" || slug == "debug") {
 			m.groups["web"] = group{at: m.at, text: "built-in mode " + slug + ": web"}
