@@ -54,7 +54,7 @@ func (e Entry) Literals() (list []Literal) {
 		add("the variable "+name, name, e.Env[name], under(name, e.Env[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
-		add("the header "+name, name, e.Headers[name], under(name, e.Headers[name]))
+		add("the header "+name, name, e.Headers[name], underHeader(name, e.Headers[name]))
 	}
 	add("the command", "token", e.Command, in(e.Command))
 	add("the working directory", "token", e.Cwd, in(e.Cwd))
@@ -65,7 +65,7 @@ func (e Entry) Literals() (list []Literal) {
 		switch option := e.option(i); {
 		case both && len(words(before)) > 0 && !strings.ContainsAny(before, "{/ "):
 			name, where = before, "the argument "+before
-		case option != "":
+		case len(option) > 2:
 			name, where = option, "the argument of "+option
 		}
 		add(where, name, arg, found[i])
@@ -76,18 +76,19 @@ func (e Entry) Literals() (list []Literal) {
 
 // Masked returns the entry with a mask in the place of every secret.
 func (e Entry) Masked() Entry {
-	all := func(values map[string]string) map[string]string {
+	all := func(values map[string]string, secrets func(name, value string) []span) map[string]string {
 		if values == nil {
 			return nil
 		}
 		out := map[string]string{}
 		for name, value := range values {
-			out[name] = mask(value, under(name, value))
+			out[name] = mask(value, secrets(name, value))
 		}
 		return out
 	}
 	out := Entry{
-		Command: Text(e.Command), Cwd: Text(e.Cwd), URL: Text(e.URL), Env: all(e.Env), Headers: all(e.Headers),
+		Command: Text(e.Command), Cwd: Text(e.Cwd), URL: Text(e.URL),
+		Env: all(e.Env, under), Headers: all(e.Headers, underHeader),
 	}
 	found := e.args()
 	for i, arg := range e.Args {
@@ -99,7 +100,7 @@ func (e Entry) Masked() Entry {
 // args returns the secrets of each argument: of what it says, and of what its program takes it for.
 func (e Entry) args() [][]span {
 	out := make([][]span, len(e.Args))
-	passwords := inPrograms(strings.Join(append([]string{e.Command}, e.Args...), " "))
+	passwords := inCommands(strings.Join(append([]string{e.Command}, e.Args...), " "))
 	at := len(e.Command) + 1
 	for i, arg := range e.Args {
 		for _, s := range passwords {
@@ -115,10 +116,15 @@ func (e Entry) args() [][]span {
 
 // arg returns the secrets of an argument, which may be the value of the option before it.
 func (e Entry) arg(i int) []span {
-	if option := e.option(i); option != "" {
-		return under(option, e.Args[i])
+	arg := e.Args[i]
+	switch option := e.option(i); option {
+	case "":
+		return in(arg)
+	case "-k", "-H", "--header", "--headers":
+		return shift(in(option+" "+arg), -len(option)-1) // these are no names: the text says what they mean
+	default:
+		return under(option, arg)
 	}
-	return in(e.Args[i])
 }
 
 // option returns the option before an argument, of which it may be the value; "" where there is
@@ -129,6 +135,11 @@ func (e Entry) option(i int) string {
 		return ""
 	}
 	return e.Args[i-1]
+}
+
+// underHeader returns the secrets of a header's value.
+func underHeader(name, value string) []span {
+	return join(append(under(name, value), inHeader(name, value)...))
 }
 
 // Is reports whether a value that stands under a name is or contains a literal secret.
