@@ -17,7 +17,7 @@ const (
 // expressions find what the parts of a text are. They are compiled when first needed.
 var expressions = sync.OnceValue(func() (x struct {
 	key, reference, scheme, bearer, userinfo, named, option, value, segment *regexp.Regexp
-	placeholder, plain, digits, path, address, word, key1, header           *regexp.Regexp
+	placeholder, plain, digits, path, address, word, key1, header, id       *regexp.Regexp
 }) {
 	x.key = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	x.reference = regexp.MustCompile(`\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_][A-Za-z0-9_]*|\{\{[^}]*\}\}|` +
@@ -41,6 +41,7 @@ var expressions = sync.OnceValue(func() (x struct {
 		`required|user|pass|username|string|text)?$`)
 	x.digits = regexp.MustCompile(`^[0-9]{1,5}(?:\.[0-9]+)?(?:ms|[smhdk])?$`)
 	x.address = regexp.MustCompile(`\b(?:https?|wss?)://([^\s"'\x60<>?#]+)`)
+	x.id = regexp.MustCompile(`([A-Za-z][\w-]*)(?:` + quote + `)?\s*[=:]?\s*(?:\[\s*)?(?:` + quote + `)?$`)
 	behind := `(?:` + quote + `\s*,\s*(?:[+-]\s+)?|[ \t]+|=)(?:` + quote + `)?`
 	x.key1 = regexp.MustCompile(`(?:^|[\s"'])-k` + behind + `(` + value + `)`)
 	x.header = regexp.MustCompile(`(?:^|[\s"'])(?:-H|--headers?)` + behind + `([A-Za-z][\w-]*):[ \t]*(` + value + `)`)
@@ -93,7 +94,7 @@ func in(text string) (found []span) {
 		}
 		named := len(refs) > 0 && refs[0][0] <= m[0] && !strings.Contains(text[refs[0][0]:m[0]], ":-")
 		start := m[0] + escaped(text, m[0])
-		if v := text[start:m[1]]; random(v) && !placeholder(v) && !named {
+		if v := text[start:m[1]]; random(v) && !placeholder(v) && !named && !isID(text[max(0, m[0]-40):m[0]]) {
 			found = append(found, span{start, m[1]})
 		}
 	}
@@ -186,11 +187,29 @@ func schemed(text string) bool { return strings.ContainsFunc(text, unicode.IsLet
 // under returns the secrets of a value that stands under a name.
 func under(name, v string) []span {
 	found := in(v)
+	if isID(name + "=") {
+		found = shift(in(name+"="+v), -len(name)-1) // the text says what it means
+	}
 	if isName(name) {
 		found = append(found, whole(name, v)...)
 	}
 	return join(found)
 }
+
+// isID reports whether a text ends with the name of an identifier and what parts it from its value:
+// what was drawn to name a voice, a document or a price is no secret.
+func isID(before string) bool {
+	name := expressions().id.FindStringSubmatch(before)
+	if name == nil {
+		return false
+	}
+	list := words(name[1])
+	n := len(list)
+	return n > 1 && (list[n-1] == "id" || list[n-1] == "ids") && !slices.Contains(secretIDs, list[n-2])
+}
+
+// secretIDs stand before "id" where whoever knows it gets in.
+var secretIDs = []string{"session", "secret", "key", "token", "auth"}
 
 // inHeader returns the value of a header if it was drawn, which is how a server knows its clients
 // whatever the header's name: but for the name of something else (X-Project-Id).

@@ -1,6 +1,6 @@
 // Package secret finds literal secrets in how servers are started and reached, and in any
 // line that is printed. [Entry.Literals] returns what a server's entry states in clear text,
-// [Entry.Masked] the entry without it, [Text] and [Blank] mask a text.
+// [Entry.Masked] the entry without it, [Text] and [Blank] mask a text, [Index] finds places in one.
 //
 // A reference is no secret: ${VAR}, ${env:VAR}, $VAR, ${input:x}, {env:VAR}, op://vault/item.
 // Neither is a placeholder ("YOUR_API_KEY", "<token>") nor an ordinary value (a path, true, a
@@ -148,14 +148,12 @@ func Is(name, value string) bool { return len(under(name, value)) > 0 }
 // Value masks the secrets of a value that stands under a name.
 func Value(name, value string) string { return mask(value, under(name, value)) }
 
-// Token reports whether a text contains a token of a known form, whatever it stands under.
-func Token(text string) bool {
-	for _, s := range tokens(text) {
-		if !placeholder(text[s.start:s.end]) {
-			return true
-		}
+// Index returns where the secrets of a text start and end.
+func Index(text string) (list [][2]int) {
+	for _, s := range in(text) {
+		list = append(list, [2]int{s.start, s.end})
 	}
-	return false
+	return list
 }
 
 // Text masks the secrets in a text: an address, an argument, a command line, lines of a file.
