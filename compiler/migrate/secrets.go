@@ -262,6 +262,23 @@ func (w *withholder) withholds(text string, d ir.Decision, at diag.Pos, subject 
 	return true
 }
 
+// mask masks secrets in what was noted after the import: what was mended and proved.
+func (rep *Report) mask(values []string) {
+	for i := range rep.Notes {
+		n := &rep.Notes[i]
+		n.What, n.Why, n.Subject = masked(n.What, values), masked(n.Why, values), masked(n.Subject, values)
+	}
+	for i := range rep.Narrower {
+		n := &rep.Narrower[i]
+		n.Rule, n.Example = masked(n.Rule, values), masked(n.Example, values)
+	}
+	for i := range rep.Proof {
+		for _, t := range []*Tally{&rep.Proof[i].Source, &rep.Proof[i].Built} {
+			t.Part = masked(t.Part, values)
+		}
+	}
+}
+
 // mask masks the secrets of the import in a text, wherever they stand.
 func (w *withholder) mask(text string) string { return masked(text, w.values) }
 

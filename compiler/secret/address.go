@@ -19,9 +19,10 @@ func inAddress(address string) (found []span) {
 	}
 	at := len(address) - len(path)
 	for i, s := range segments {
+		v := strings.TrimRight(s, "*:,;.)]}") // what ends a permission rule or a sentence
 		named := i > 0 && slices.Contains(things, strings.TrimSuffix(segments[i-1], "s"))
-		if opaque(s, 12) && (!named || random(s)) {
-			found = append(found, span{at, at + len(s)})
+		if opaque(v, 12) && (!named || random(v)) {
+			found = append(found, span{at, at + len(v)})
 		}
 		at += len(s) + 1
 	}

@@ -83,16 +83,16 @@ func inCommands(text string) (found []span) {
 		}
 	}
 	for _, m := range matches(x.set, text, strings.Contains(text, "set ") || strings.Contains(text, "config ")) {
-		name, v := text[m[2]:m[3]], text[m[4]:m[5]]
+		name, v := text[m[2]:m[3]], bare(text[m[4]:m[5]])
 		if isName(name) && !weak(name) && (mixed(v) || !lowercase(v)) {
 			found = append(found, shift(whole(name, v), m[4])...)
 		}
 	}
 	for _, m := range matches(x.pipe, text, strings.Contains(text, "|")) {
-		found = append(found, shift(whole("password", text[m[2]:m[3]]), m[2])...)
+		found = append(found, shift(whole("password", bare(text[m[2]:m[3]])), m[2])...)
 	}
 	for _, m := range matches(x.pass, text, strings.Contains(text, "pass:")) {
-		found = append(found, shift(whole("password", text[m[2]:m[3]]), m[2])...)
+		found = append(found, shift(whole("password", bare(text[m[2]:m[3]])), m[2])...)
 	}
 	return found
 }

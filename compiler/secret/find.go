@@ -16,8 +16,8 @@ const (
 
 // expressions find what the parts of a text are. They are compiled when first needed.
 var expressions = sync.OnceValue(func() (x struct {
-	key, reference, scheme, bearer, userinfo, named, option, value, segment *regexp.Regexp
-	placeholder, plain, digits, path, address, word, key1, header, id       *regexp.Regexp
+	key, reference, scheme, bearer, userinfo, named, option, value, segment          *regexp.Regexp
+	placeholder, plain, digits, path, address, word, key1, header, id, headers, pair *regexp.Regexp
 }) {
 	x.key = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	x.reference = regexp.MustCompile(`\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_][A-Za-z0-9_]*|\{\{[^}]*\}\}|` +
@@ -45,6 +45,9 @@ var expressions = sync.OnceValue(func() (x struct {
 	behind := `(?:` + quote + `\s*,\s*(?:[+-]\s+)?|[ \t]+|=)(?:` + quote + `)?`
 	x.key1 = regexp.MustCompile(`(?:^|[\s"'])-k` + behind + `(` + value + `)`)
 	x.header = regexp.MustCompile(`(?:^|[\s"'])(?:-H|--headers?)` + behind + `([A-Za-z][\w-]*):[ \t]*(` + value + `)`)
+	pair := `["']?([A-Za-z][\w-]*)["']?\s*:\s*["']([^"'\n]*)["']`
+	x.pair = regexp.MustCompile(pair)
+	x.headers = regexp.MustCompile(`headers["']?\s*:\s*\{?((?:[\s,+-]*` + pair + `)+)`)
 	x.word = regexp.MustCompile(`^(?:[A-Z]?[a-z]{0,15}\d{0,2}|[A-Z]{1,15}\d{0,2}|\d{1,4}[a-z]{0,2}|\d{5,8})$`)
 	x.path = regexp.MustCompile(`^@?(?:~|\.{1,2})?/|^[A-Za-z]:[\\/]|^(?i:file|https?|wss?)://?|` +
 		`^[^/\s]+/.*\.[a-z]{2,5}$`)
@@ -69,17 +72,23 @@ func in(text string) (found []span) {
 		found = append(found, shift(inAddress(text[m[2]:m[3]]), m[2])...)
 	}
 	for _, m := range matches(x.bearer, text, strings.Contains(low, "bearer ") || strings.Contains(low, "basic ")) {
-		if v := text[m[2]:m[3]]; mixed(v) {
+		if v := bare(text[m[2]:m[3]]); mixed(v) {
 			found = append(found, shift(whole("bearer", v), m[2])...)
 		}
 	}
 	for _, m := range matches(x.key1, text, strings.Contains(text, "-k")) {
-		if v := text[m[2]:m[3]]; opaque(v, 12) {
-			found = append(found, span{m[2], m[3]})
+		if v := bare(text[m[2]:m[3]]); opaque(v, 12) {
+			found = append(found, span{m[2], m[2] + len(v)})
 		}
 	}
 	for _, m := range matches(x.header, text, strings.Contains(text, "-H") || strings.Contains(low, "--header")) {
-		found = append(found, shift(inHeader(text[m[2]:m[3]], text[m[4]:m[5]]), m[4])...)
+		found = append(found, shift(inHeader(text[m[2]:m[3]], bare(text[m[4]:m[5]])), m[4])...)
+	}
+	for _, m := range matches(x.headers, text, strings.Contains(low, "headers")) {
+		for _, n := range x.pair.FindAllStringSubmatchIndex(text[m[2]:m[3]], -1) {
+			name, v := text[m[2]+n[2]:m[2]+n[3]], text[m[2]+n[4]:m[2]+n[5]]
+			found = append(found, shift(inHeader(name, v), m[2]+n[4])...)
+		}
 	}
 	found = append(found, inCommands(text)...)
 	if names(low) {
@@ -150,7 +159,7 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		if m[4] >= 0 {
 			v, _, _ = strings.Cut(text[start:], text[at+m[4]:at+m[5]])
 		} else {
-			v = expressions().value.FindString(text[start:])
+			v = bare(expressions().value.FindString(text[start:]))
 		}
 		is := isName
 		if at+m[2] > 0 && strings.ContainsRune("?&", rune(text[at+m[2]-1])) {
@@ -169,6 +178,14 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		at += m[3] // a value may be the next name
 	}
 	return found
+}
+
+// bare returns a value without what ends the permission rule that it stands in: Bash(X_TOKEN=a:*).
+func bare(v string) string {
+	if !strings.Contains(v, "(") {
+		v = strings.TrimRight(v, ")")
+	}
+	return strings.TrimSuffix(v, ":*")
 }
 
 // sentence reports whether a word and what follows it are English: "Secrets: never commit these".
