@@ -58,7 +58,8 @@ func (s *stated) server(sv *ir.Server) {
 			Hintf("write ${%s} and set the variable where the agent runs", secretVariable(sv.Name, l))
 	}
 	for _, file := range slices.Sorted(maps.Keys(sv.Entries)) {
-		s.text(sv.Pos, "the shape of its entry in "+file, subject, sv.Entries[file], "write "+secret.Mask+" in its place")
+		s.text(sv.Pos, "the shape of its entry in "+file, subject, sv.Entries[file],
+			"write "+secret.Mask+" in its place")
 	}
 	for _, t := range sv.Tools {
 		s.text(t.Pos, "the description of the tool "+t.Name, subject, t.Description, takeOut)
@@ -114,7 +115,8 @@ func (s *stated) subject(x subject) {
 func (s *stated) file(file string, text []byte) {
 	for _, x := range secret.Index(string(text)) {
 		v := string(text[x[0]:x[1]])
-		if slices.ContainsFunc(s.values, func(w string) bool { return strings.Contains(w, v) || strings.Contains(v, w) }) {
+		same := func(w string) bool { return strings.Contains(w, v) || strings.Contains(v, w) }
+		if slices.ContainsFunc(s.values, same) {
 			continue
 		}
 		before := text[:x[0]]

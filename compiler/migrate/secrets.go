@@ -144,15 +144,16 @@ func (w *withholder) mode(m ir.Mode, all []ir.Mode) bool {
 	if len(what) == 0 {
 		return false
 	}
-	w.Note(contract.Secret, m.Pos, "mode "+m.Slug, strings.Join(what, ", "), "it states a secret in clear text, so that "+
-		"the mode is not imported and its file stays as it is: set a variable in its place, and run `"+w.again+"`")
+	w.Note(contract.Secret, m.Pos, "mode "+m.Slug, strings.Join(what, ", "), "it states a secret in clear text, so "+
+		"that the mode is not imported and its file stays as it is: set a variable in its place, and run `"+w.again+"`")
 	w.forget(m.Slug)
 	return true
 }
 
 // texts takes the secrets out of a mode that shares its file with others, or has them in files of their own.
 func (w *withholder) texts(m *ir.Mode) {
-	const why = "it states a secret in clear text, which the source does not have: `modec build` takes it out of the file"
+	const why = "it states a secret in clear text, which the source does not have: `modec build` takes it out of " +
+		"the file"
 	for _, t := range modeTexts(m) {
 		if masked := w.text(*t.text); masked != *t.text {
 			*t.text = masked

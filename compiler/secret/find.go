@@ -76,6 +76,19 @@ func in(text string) (found []span) {
 			found = append(found, shift(whole("bearer", v), m[2])...)
 		}
 	}
+	found = append(found, inOptions(text, low)...)
+	found = append(found, inCommands(text)...)
+	if names(low) {
+		found = append(found, named(text, x.named)...)
+		found = append(found, named(text, x.option)...)
+	}
+	found = append(found, inSegments(text)...)
+	return join(found)
+}
+
+// inOptions returns the drawn values of the option -k, and of headers.
+func inOptions(text, low string) (found []span) {
+	x := expressions()
 	for _, m := range matches(x.key1, text, strings.Contains(text, "-k")) {
 		if v := bare(text[m[2]:m[3]]); opaque(v, 12) {
 			found = append(found, span{m[2], m[2] + len(v)})
@@ -90,11 +103,12 @@ func in(text string) (found []span) {
 			found = append(found, shift(inHeader(name, v), m[2]+n[4])...)
 		}
 	}
-	found = append(found, inCommands(text)...)
-	if names(low) {
-		found = append(found, named(text, x.named)...)
-		found = append(found, named(text, x.option)...)
-	}
+	return found
+}
+
+// inSegments returns what looks drawn and is neither the name of a variable nor that of a thing.
+func inSegments(text string) (found []span) {
+	x := expressions()
 	segments := matches(x.segment, text, longest(text) >= 20)
 	refs := matches(x.reference, text, len(segments) > 0)
 	for _, m := range segments {
@@ -107,7 +121,7 @@ func in(text string) (found []span) {
 			found = append(found, span{start, m[1]})
 		}
 	}
-	return join(found)
+	return found
 }
 
 // matches returns the matches of an expression in a text that may have any.

@@ -175,6 +175,6 @@ func TestLargeTexts(*testing.T) {
 		"Bearer ", "${", "gh", "a", "mysql '", "curl -u ", "https://mcp/a1b2c3d4e5f6/", "-k a1b2", "set token ", "echo a|",
 		"sk-", "-H a:",
 	} {
-		Text(strings.Repeat(unit, 1<<20/len(unit)))
+		Text(strings.Repeat(unit, 1<<18/len(unit)))
 	}
 }
