@@ -42,6 +42,7 @@ func (r *Result) FS() memfs.FS {
 // The findings are sorted.
 func (r *Result) Lint(project fs.FS) []lint.Finding {
 	sources := maps.Clone(r.Sources)
+	sources[config.File] = r.Config.Bytes
 	var reviewed diag.List
 	for _, c := range r.Config.Targets {
 		if t, ok := c.Target.(contract.Reviewer); ok && project != nil {

@@ -1,14 +1,12 @@
 package lint
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/secret"
 )
 
 func (p *pass) unusedPolicies() {
@@ -131,65 +129,4 @@ func prompts(s subject) []prompt {
 		list = append(list, prompt{"the rules file " + r.Name, r.Text})
 	}
 	return list
-}
-
-// secrets finds what servers and roles state in clear text, by the detector that migrate and every
-// output use.
-func (p *pass) secrets() {
-	for i := range p.Project.Servers {
-		s := &p.Project.Servers[i]
-		for _, l := range s.Entry().Literals() {
-			p.find(s.Pos, "%s contains what looks like a secret", l.Where).
-				Subject("server "+s.Name).
-				Hintf("write ${%s} and set the variable where the agent runs", secretVariable(s.Name, l))
-		}
-		for _, file := range slices.Sorted(maps.Keys(s.Entries)) {
-			if shape := s.Entries[file]; secret.Text(shape) != shape {
-				p.find(s.Pos, "the shape of its entry in %s contains what looks like a secret", file).
-					Subject("server "+s.Name).
-					Hintf("write %s in its place", secret.Mask)
-			}
-		}
-	}
-	for i := range p.Project.Roles {
-		r := &p.Project.Roles[i]
-		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
-			if secret.Is(name, r.Env[name]) {
-				p.find(r.Pos, "the variable %s contains what looks like a secret", name).
-					Subject("role " + r.Name).
-					Hint("leave it out and set the variable where the agent runs")
-			}
-		}
-	}
-	for _, s := range p.subjects() {
-		for _, x := range prompts(s) {
-			if secret.Token(x.text) {
-				p.find(s.pos, "%s contains what looks like a secret", x.name).
-					Subject(s.name).
-					Hint("every request sends it: take it out")
-			}
-		}
-		for _, g := range ir.Groups {
-			t := s.can.Table(g)
-			if t == nil {
-				continue
-			}
-			for _, r := range t.Rules {
-				if secret.Token(r.Pattern.Text) {
-					p.find(r.Pos, "a pattern contains what looks like a secret").
-						Subject(s.name).
-						Hint("write * in its place")
-				}
-			}
-		}
-	}
-}
-
-// secretVariable returns the name of a variable that could hold a secret of a server.
-func secretVariable(server string, l secret.Literal) string {
-	switch l.Variable {
-	case "AUTHORIZATION", "COOKIE", "TOKEN":
-		return secret.Variable(server + "_token")
-	}
-	return l.Variable
 }

@@ -264,20 +264,42 @@ func TestCommandsThatReachFar(t *testing.T) {
 	}
 }
 
+// The settings are a file of the source as well.
+func TestSecretInSettings(t *testing.T) {
+	_, findings := linted(t, "# use sbp_0123456789abcdef0123456789abcdef01234567\n", "modec/a.cue",
+		"package modec\nroles: r: {}\n")
+	for _, f := range findings {
+		if f.Code == "secret-literal" && f.Pos == (diag.Pos{File: config.File, Line: 1, Col: 7}) {
+			return
+		}
+	}
+	t.Errorf("got %v", findings)
+}
+
 // A secret is found wherever a server or a subject may state one, and no reference is.
 func TestSecretLiterals(t *testing.T) {
 	for source, want := range map[string]int{
-		`servers: s: {command: "x", args: ["--token", "swordfish"]}`:                                     1,
-		`servers: s: {command: "x", args: ["--token", "${TOKEN}"]}`:                                      0,
-		`servers: s: {command: "x", env: {A_TOKEN: "swordfish", B_KEY: "${B}", NODE_ENV: "production"}}`: 1,
-		`servers: s: {url: "https://me:swordfish@x.example/mcp"}`:                                        1,
-		`servers: s: {url: "https://x.example/mcp?api_key=swordfish"}`:                                   1,
-		`servers: s: {url: "https://x.example/mcp", headers: "X-Api-Key": "swordfish"}`:                  1,
-		`servers: s: {type: "external", entries: "~/.claude.json": "x --token swordfish"}`:               1,
-		`servers: s: {type: "external", entries: "~/.claude.json": "x --token ***"}`:                     0,
-		`roles: r: env: API_KEY: "swordfish"`:                                                            1,
-		`roles: r: appendSystemPrompt: "Use ghp_0123456789abcdefghijABCDEFGHIJ012345."`:                  1,
-		`roles: r: can: command: allow: ["x ghp_0123456789abcdefghijABCDEFGHIJ012345"]`:                  1,
+		`servers: s: {command: "x", args: ["--token", "swordfish"]}`:                                              1,
+		`servers: s: {command: "x", args: ["--token", "${TOKEN}"]}`:                                               0,
+		`servers: s: {command: "x", env: {A_TOKEN: "swordfish", B_KEY: "${B}", NODE_ENV: "production"}}`:          1,
+		`servers: s: {url: "https://me:swordfish@x.example/mcp"}`:                                                 1,
+		`servers: s: {url: "https://x.example/mcp?api_key=swordfish"}`:                                            1,
+		`servers: s: {url: "https://x.example/mcp", headers: "X-Api-Key": "swordfish"}`:                           1,
+		`servers: s: {type: "external", entries: "~/.claude.json": "x --token swordfish"}`:                        1,
+		`servers: s: {type: "external", entries: "~/.claude.json": "x --token ***"}`:                              0,
+		`roles: r: env: API_KEY: "swordfish"`:                                                                     1,
+		`roles: r: appendSystemPrompt: "Use ghp_0123456789abcdefghijABCDEFGHIJ012345."`:                           1,
+		`roles: r: can: command: allow: ["x ghp_0123456789abcdefghijABCDEFGHIJ012345"]`:                           1,
+		`roles: r: can: command: allow: ["mysql -phunter2 *"]`:                                                    1,
+		`roles: r: {description: "Uses export X_TOKEN=swordfish", can: read: "allow"}`:                            1,
+		`roles: r: appendSystemPrompt: "Run docker login -p swordfish first."`:                                    1,
+		`roles: r: appendSystemPrompt: "Run docker login -p $PW with the token of the vault."`:                    0,
+		`modes: m: {name: "M", roleDefinition: "r", whenToUse: "after curl -u me:swordfish"}`:                     1,
+		`modes: m: {name: "M", roleDefinition: "r", can: edit: {allow: ["a"], description: "x?token=swordfish"}}`: 1,
+		`servers: s: {command: "x", tools: t: description: "sbp_0123456789abcdef0123456789abcdef01234567"}`:       1,
+		`policies: p: can: command: deny: ["curl -u me:swordfish *"]`:                                             1,
+		"// PGPASSWORD=swordfish psql\nroles: r: can: read: \"allow\"":                                            1,
+		"// the token of the database is in the vault\nroles: r: can: read: \"allow\"":                            0,
 	} {
 		_, findings := linted(t, "", "modec/a.cue", "package modec\n"+source)
 		n := 0

@@ -203,6 +203,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	var found []difference
 	res.Report.Proof, res.Report.Narrower, found, list = prove(ctx, compiled, in.originals, req.Seed, req.Progress)
 	in.locate(res.Report.Narrower, compiled.Project)
+	res.Report.mask(in.secrets)
 	return res, found, append(diags, list...)
 }
 

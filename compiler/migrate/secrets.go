@@ -34,10 +34,15 @@ func withhold(im *contract.Imported, target, local string) []string {
 	if p := im.Project; p != nil {
 		for i := range p.Servers {
 			w.server(&p.Servers[i])
+			for j := range p.Servers[i].Tools {
+				t := &p.Servers[i].Tools[j]
+				t.Description = w.text(t.Description)
+			}
 		}
 		for i := range p.Roles {
 			r := &p.Roles[i]
 			w.env(r)
+			w.extra(r)
 			w.rules(&r.Can, "role "+r.Name)
 			r.Native = slices.DeleteFunc(r.Native, func(x ir.NativeRule) bool {
 				return w.withholds(x.Text, x.Decision, x.Pos, "role "+r.Name)
@@ -46,7 +51,11 @@ func withhold(im *contract.Imported, target, local string) []string {
 		for i := range p.Modes {
 			w.rules(&p.Modes[i].Can, "mode "+p.Modes[i].Slug)
 		}
-		p.Modes = slices.DeleteFunc(p.Modes, w.mode)
+		modes := slices.Clone(p.Modes)
+		p.Modes = slices.DeleteFunc(p.Modes, func(m ir.Mode) bool { return w.mode(m, modes) })
+		for i := range p.Modes {
+			w.texts(&p.Modes[i])
+		}
 	}
 	for i := range w.Notes {
 		n := &w.Notes[i]
@@ -105,32 +114,105 @@ func (w *withholder) env(r *ir.Role) {
 	}
 }
 
-// mode leaves out what only the agent understands of a mode and states a secret. It reports whether
-// the whole mode is left out: one with a file of its own stays as it is.
-func (w *withholder) mode(m ir.Mode) bool {
-	alone := !slices.ContainsFunc(w.Project.Modes, func(x ir.Mode) bool {
-		return x.Slug != m.Slug && x.Pos.File == m.Pos.File
-	})
-	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
-		fields := m.Extra[name].Fields
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			text, err := json.Marshal(map[string]any{key: fields[key]})
-			if err == nil && secret.Text(string(text)) == string(text) {
-				continue
-			}
-			if alone {
-				w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key, "it states a secret in clear text, so that the "+
-					"mode is not imported and its file stays as it is: set a variable in its place, and run `"+
-					w.again+"`")
-				w.forget(m.Slug)
-				return true
-			}
-			delete(fields, key)
-			w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key,
-				"it states a secret in clear text and is not imported: `modec build` takes it out of the file")
+// extra leaves out what only the agent understands of a role and states a secret.
+func (w *withholder) extra(r *ir.Role) {
+	for _, name := range slices.Sorted(maps.Keys(r.Extra)) {
+		for _, key := range stating(r.Extra[name].Fields) {
+			delete(r.Extra[name].Fields, key)
+			w.Note(contract.Secret, r.Pos, "role "+r.Name, key,
+				"it states a secret in clear text and stays in its file: set a variable in its place")
 		}
 	}
-	return false
+}
+
+// mode reports whether a mode is left out: it states a secret and has a file of its own, which stays as
+// it is.
+func (w *withholder) mode(m ir.Mode, all []ir.Mode) bool {
+	alone := !slices.ContainsFunc(all, func(x ir.Mode) bool { return x.Slug != m.Slug && x.Pos.File == m.Pos.File })
+	if !alone {
+		return false
+	}
+	var what []string
+	for _, t := range modeTexts(&m) {
+		if w.text(*t.text) != *t.text {
+			what = append(what, t.name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
+		what = append(what, stating(m.Extra[name].Fields)...)
+	}
+	if len(what) == 0 {
+		return false
+	}
+	w.Note(contract.Secret, m.Pos, "mode "+m.Slug, strings.Join(what, ", "), "it states a secret in clear text, so "+
+		"that the mode is not imported and its file stays as it is: set a variable in its place, and run `"+w.again+"`")
+	w.forget(m.Slug)
+	return true
+}
+
+// texts takes the secrets out of a mode that shares its file with others, or has them in files of their own.
+func (w *withholder) texts(m *ir.Mode) {
+	const why = "it states a secret in clear text, which the source does not have: `modec build` takes it out of " +
+		"the file"
+	for _, t := range modeTexts(m) {
+		if masked := w.text(*t.text); masked != *t.text {
+			*t.text = masked
+			w.Note(contract.Secret, m.Pos, "mode "+m.Slug, t.name, why)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
+		for _, key := range stating(m.Extra[name].Fields) {
+			delete(m.Extra[name].Fields, key)
+			w.Note(contract.Secret, m.Pos, "mode "+m.Slug, key, why)
+		}
+	}
+	m.Rules = slices.DeleteFunc(slices.Clone(m.Rules), func(r ir.RuleFile) bool {
+		if w.text(r.Text) == r.Text {
+			return false
+		}
+		w.Note(contract.Secret, r.Pos, "mode "+m.Slug, "the rules file "+r.Name,
+			"it states a secret in clear text and stays as it is, beside what `modec build` writes")
+		return true
+	})
+}
+
+// modeText is a text of a mode, and its name.
+type modeText struct {
+	name string
+	text *string
+}
+
+// modeTexts returns the texts of a mode that lie in the mode's own file.
+func modeTexts(m *ir.Mode) []modeText {
+	list := []modeText{
+		{"name", &m.Name}, {"description", &m.Description}, {"whenToUse", &m.WhenToUse},
+		{"roleDefinition", &m.RoleDefinition}, {"customInstructions", &m.CustomInstructions}, {"model", &m.Model},
+	}
+	for _, g := range ir.Groups {
+		if t := m.Can.Table(g); t != nil {
+			list = append(list, modeText{"the description of " + string(g), &t.Description})
+		}
+	}
+	return list
+}
+
+// stating returns the fields that state a secret.
+func stating(fields map[string]any) (keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		text, err := json.Marshal(map[string]any{key: fields[key]})
+		if err != nil || secret.Text(string(text)) != string(text) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// text masks the secrets of a text, and keeps them in mind.
+func (w *withholder) text(text string) string {
+	for _, x := range secret.Index(text) {
+		w.values = append(w.values, text[x[0]:x[1]])
+	}
+	return secret.Text(text)
 }
 
 // forget takes the references to a mode out that is left out.
@@ -159,8 +241,9 @@ func (w *withholder) rules(can *ir.Can, subject string) {
 			return r.Decision == ir.Allow && w.withholds(r.Pattern.Text, r.Decision, r.Pos, subject)
 		})
 		for i := range t.Rules {
-			if p := &t.Rules[i].Pattern; p.Kind == ir.Plain {
-				p.Text = strings.ReplaceAll(secret.Text(p.Text), secret.Mask, "*")
+			any := map[ir.PatternKind]string{ir.Plain: "*", ir.Regex: ".*"}
+			if p := &t.Rules[i].Pattern; any[p.Kind] != "" && secret.Text(p.Text) != p.Text {
+				p.Text = strings.ReplaceAll(w.text(p.Text), secret.Mask, any[p.Kind])
 			}
 		}
 	}
@@ -168,7 +251,7 @@ func (w *withholder) rules(can *ir.Can, subject string) {
 
 // withholds reports whether a rule states a secret, and notes that it is left out.
 func (w *withholder) withholds(text string, d ir.Decision, at diag.Pos, subject string) bool {
-	masked := secret.Text(text)
+	masked := w.text(text)
 	if masked == text {
 		return false
 	}
@@ -178,6 +261,23 @@ func (w *withholder) withholds(text string, d ir.Decision, at diag.Pos, subject 
 	})
 	w.NoteRule(contract.Secret, at, subject, what, "it states a secret in clear text and stays in its file alone")
 	return true
+}
+
+// mask masks secrets in what was noted after the import: what was mended and proved.
+func (rep *Report) mask(values []string) {
+	for i := range rep.Notes {
+		n := &rep.Notes[i]
+		n.What, n.Why, n.Subject = masked(n.What, values), masked(n.Why, values), masked(n.Subject, values)
+	}
+	for i := range rep.Narrower {
+		n := &rep.Narrower[i]
+		n.Rule, n.Example = masked(n.Rule, values), masked(n.Example, values)
+	}
+	for i := range rep.Proof {
+		for _, t := range []*Tally{&rep.Proof[i].Source, &rep.Proof[i].Built} {
+			t.Part = masked(t.Part, values)
+		}
+	}
 }
 
 // mask masks the secrets of the import in a text, wherever they stand.

@@ -8,25 +8,6 @@ import (
 	"unicode"
 )
 
-// forms are the tokens of widely used services.
-var forms = []string{
-	`gh[pousr]_[A-Za-z0-9]{20,}`,                 // GitHub
-	`github_pat_[A-Za-z0-9_]{20,}`,               // GitHub, fine-grained
-	`glpat-[A-Za-z0-9_-]{16,}`,                   // GitLab
-	`xox[abeprs]-[A-Za-z0-9-]{10,}`,              // Slack
-	`xapp-[A-Za-z0-9-]{20,}`,                     // Slack
-	`[srp]k_(?:live|test)_[A-Za-z0-9]{16,}`,      // Stripe
-	`sk-[A-Za-z0-9_-]{20,}`,                      // OpenAI, Anthropic
-	`(?:AKIA|ASIA)[A-Z0-9]{12,}`,                 // AWS
-	`AIza[A-Za-z0-9_-]{30,}`,                     // Google
-	`ya29\.[A-Za-z0-9_-]{20,}`,                   // Google
-	`npm_[A-Za-z0-9]{30,}`,                       // npm
-	`hf_[A-Za-z0-9]{30,}`,                        // Hugging Face
-	`(?:lin_api|dop_v1|sntrys)_[A-Za-z0-9]{24,}`, // Linear, DigitalOcean, Sentry
-	`(?:figd|ntn|pplx|tvly|fc)[_-][A-Za-z0-9_-]{24,}`,
-	`eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?`, // a JSON Web Token
-}
-
 const (
 	value  = `[^\s"'\x60,;&#\\]+`
 	scheme = `(?i:(?:bearer|basic|token|apikey|digest)\s+)`
@@ -35,10 +16,9 @@ const (
 
 // expressions find what the parts of a text are. They are compiled when first needed.
 var expressions = sync.OnceValue(func() (x struct {
-	token, key, reference, scheme, bearer, userinfo, named, option, value, segment *regexp.Regexp
-	placeholder, plain, digits, path, program                                      *regexp.Regexp
+	key, reference, scheme, bearer, userinfo, named, option, value, segment          *regexp.Regexp
+	placeholder, plain, digits, path, address, word, key1, header, id, headers, pair *regexp.Regexp
 }) {
-	x.token = regexp.MustCompile(`\b(?:` + strings.Join(forms, "|") + `)`)
 	x.key = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	x.reference = regexp.MustCompile(`\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_][A-Za-z0-9_]*|\{\{[^}]*\}\}|` +
 		`\{(?:env|file):[^}]*\}|%[A-Z_][A-Z0-9_]*%|\b(?:op|vault)://[^\s"']+`)
@@ -60,11 +40,15 @@ var expressions = sync.OnceValue(func() (x struct {
 		`optional|` +
 		`required|user|pass|username|string|text)?$`)
 	x.digits = regexp.MustCompile(`^[0-9]{1,5}(?:\.[0-9]+)?(?:ms|[smhdk])?$`)
-	x.program = regexp.MustCompile(`\b(?:` +
-		`(?:mysql(?:dump|admin|import|show)?|mariadb(?:-[a-z]+)?)\b[^;|&\n]*?\s-p|` +
-		`curl\b[^;|&\n]*?\s(?:-u|--user)[ =]?["']?[^\s:"'$]*:|` +
-		`redis-cli\b[^;|&\n]*?\s(?:-a|--pass)[ =]|` +
-		`sshpass\s+-p\s*["']?)(` + value + `)`)
+	x.address = regexp.MustCompile(`\b(?:https?|wss?)://([^\s"'\x60<>?#]+)`)
+	x.id = regexp.MustCompile(`([A-Za-z][\w-]*)(?:` + quote + `)?\s*[=:]?\s*(?:\[\s*)?(?:` + quote + `)?$`)
+	behind := `(?:` + quote + `\s*,\s*(?:[+-]\s+)?|[ \t]+|=)(?:` + quote + `)?`
+	x.key1 = regexp.MustCompile(`(?:^|[\s"'])-k` + behind + `(` + value + `)`)
+	x.header = regexp.MustCompile(`(?:^|[\s"'])(?:-H|--headers?)` + behind + `([A-Za-z][\w-]*):[ \t]*(` + value + `)`)
+	pair := `["']?([A-Za-z][\w-]*)["']?\s*:\s*["']([^"'\n]*)["']`
+	x.pair = regexp.MustCompile(pair)
+	x.headers = regexp.MustCompile(`headers["']?\s*:\s*\{?((?:[\s,+-]*` + pair + `)+)`)
+	x.word = regexp.MustCompile(`^(?:[A-Z]?[a-z]{0,15}\d{0,2}|[A-Z]{1,15}\d{0,2}|\d{1,4}[a-z]{0,2}|\d{5,8})$`)
 	x.path = regexp.MustCompile(`^@?(?:~|\.{1,2})?/|^[A-Za-z]:[\\/]|^(?i:file|https?|wss?)://?|` +
 		`^[^/\s]+/.*\.[a-z]{2,5}$`)
 	return x
@@ -77,23 +61,54 @@ func in(text string) (found []span) {
 	low := strings.ToLower(text)
 	for _, m := range matches(x.userinfo, text, strings.Contains(low, "://") && strings.Contains(low, "@")) {
 		user, _, both := strings.Cut(text[m[2]:m[3]], ":")
-		switch password := m[2] + len(user) + 1; {
-		case both:
+		if password := m[2] + len(user) + 1; both {
 			found = append(found, shift(whole("password", text[password:m[3]]), password)...)
-		case random(user):
-			found = append(found, span{m[2], m[3]})
+		}
+		if random(user) || strings.HasPrefix(low[m[0]:], "http") && opaque(user, 8) {
+			found = append(found, span{m[2], m[2] + len(user)})
 		}
 	}
+	for _, m := range matches(x.address, text, strings.Contains(low, "://")) {
+		found = append(found, shift(inAddress(text[m[2]:m[3]]), m[2])...)
+	}
 	for _, m := range matches(x.bearer, text, strings.Contains(low, "bearer ") || strings.Contains(low, "basic ")) {
-		if v := text[m[2]:m[3]]; mixed(v) {
+		if v := bare(text[m[2]:m[3]]); mixed(v) {
 			found = append(found, shift(whole("bearer", v), m[2])...)
 		}
 	}
-	found = append(found, inPrograms(text)...)
+	found = append(found, inOptions(text, low)...)
+	found = append(found, inCommands(text)...)
 	if names(low) {
 		found = append(found, named(text, x.named)...)
 		found = append(found, named(text, x.option)...)
 	}
+	found = append(found, inSegments(text)...)
+	return join(found)
+}
+
+// inOptions returns the drawn values of the option -k, and of headers.
+func inOptions(text, low string) (found []span) {
+	x := expressions()
+	for _, m := range matches(x.key1, text, strings.Contains(text, "-k")) {
+		if v := bare(text[m[2]:m[3]]); opaque(v, 12) {
+			found = append(found, span{m[2], m[2] + len(v)})
+		}
+	}
+	for _, m := range matches(x.header, text, strings.Contains(text, "-H") || strings.Contains(low, "--header")) {
+		found = append(found, shift(inHeader(text[m[2]:m[3]], bare(text[m[4]:m[5]])), m[4])...)
+	}
+	for _, m := range matches(x.headers, text, strings.Contains(low, "headers")) {
+		for _, n := range x.pair.FindAllStringSubmatchIndex(text[m[2]:m[3]], -1) {
+			name, v := text[m[2]+n[2]:m[2]+n[3]], text[m[2]+n[4]:m[2]+n[5]]
+			found = append(found, shift(inHeader(name, v), m[2]+n[4])...)
+		}
+	}
+	return found
+}
+
+// inSegments returns what looks drawn and is neither the name of a variable nor that of a thing.
+func inSegments(text string) (found []span) {
+	x := expressions()
 	segments := matches(x.segment, text, longest(text) >= 20)
 	refs := matches(x.reference, text, len(segments) > 0)
 	for _, m := range segments {
@@ -101,27 +116,10 @@ func in(text string) (found []span) {
 			refs = refs[1:]
 		}
 		named := len(refs) > 0 && refs[0][0] <= m[0] && !strings.Contains(text[refs[0][0]:m[0]], ":-")
-		if v := text[m[0]:m[1]]; random(v) && !placeholder(v) && !named {
-			found = append(found, span{m[0], m[1]})
+		start := m[0] + escaped(text, m[0])
+		if v := text[start:m[1]]; random(v) && !placeholder(v) && !named && !isID(text[max(0, m[0]-40):m[0]]) {
+			found = append(found, span{start, m[1]})
 		}
-	}
-	return join(found)
-}
-
-// beginnings are what forms begin with, to find texts without any of them quickly.
-var beginnings = []string{
-	"gh", "glpat-", "xox", "xapp-", "k_live_", "k_test_", "sk-", "AKIA", "ASIA", "AIza", "ya29.", "npm_", "hf_",
-	"lin_api_", "dop_v1_", "sntrys_", "figd", "ntn", "pplx", "tvly", "fc", "eyJ", "PRIVATE KEY",
-}
-
-// programs take a password as a word or a part of one.
-var programs = []string{"mysql", "mariadb", "curl", "redis-cli", "sshpass"}
-
-// inPrograms returns the passwords that a command line gives to programs.
-func inPrograms(text string) (found []span) {
-	may := slices.ContainsFunc(programs, func(p string) bool { return strings.Contains(text, p) })
-	for _, m := range matches(expressions().program, text, may) {
-		found = append(found, shift(whole("password", text[m[2]:m[3]]), m[2])...)
 	}
 	return found
 }
@@ -162,18 +160,6 @@ func longest(text string) (most int) {
 	return most
 }
 
-// tokens returns the tokens of known forms in a text.
-func tokens(text string) (found []span) {
-	x := expressions()
-	begins := slices.ContainsFunc(beginnings, func(b string) bool { return strings.Contains(text, b) })
-	for _, m := range slices.Concat(matches(x.token, text, begins), matches(x.key, text, begins)) {
-		if v := text[m[0]:m[1]]; !placeholder(v) && !strings.HasSuffix(v, "EXAMPLE") {
-			found = append(found, span{m[0], m[1]})
-		}
-	}
-	return found
-}
-
 // named returns the secrets that stand in a text behind a name or an option. An expression
 // matches what stands before the value: its first group is the name, its second a quote.
 func named(text string, before *regexp.Regexp) (found []span) {
@@ -187,7 +173,7 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		if m[4] >= 0 {
 			v, _, _ = strings.Cut(text[start:], text[at+m[4]:at+m[5]])
 		} else {
-			v = expressions().value.FindString(text[start:])
+			v = bare(expressions().value.FindString(text[start:]))
 		}
 		is := isName
 		if at+m[2] > 0 && strings.ContainsRune("?&", rune(text[at+m[2]-1])) {
@@ -197,13 +183,23 @@ func named(text string, before *regexp.Regexp) (found []span) {
 		prose := m[4] < 0 && at+m[2] > 0 && strings.HasSuffix(text[:start], " ") && before == expressions().named
 		prose = prose && !mixed(v) && !schemed(text[at+m[3]:start])
 		prose = prose || m[4] < 0 && before == expressions().named && !schemed(text[at+m[3]:start]) &&
+			text[start-1] != '=' &&
 			sentence(v, text[start+len(v):])
-		if is(name) && !prose && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") {
+		constant := before == expressions().option && strings.Contains(name, "_") && strings.ToLower(name) != name
+		if is(name) && !prose && !constant && !strings.HasPrefix(v, "-") && !strings.HasSuffix(v, ":") {
 			found = append(found, shift(whole(name, v), start)...)
 		}
 		at += m[3] // a value may be the next name
 	}
 	return found
+}
+
+// bare returns a value without what ends the permission rule that it stands in: Bash(X_TOKEN=a:*).
+func bare(v string) string {
+	if !strings.Contains(v, "(") {
+		v = strings.TrimRight(v, ")")
+	}
+	return strings.TrimSuffix(v, ":*")
 }
 
 // sentence reports whether a word and what follows it are English: "Secrets: never commit these".
@@ -222,10 +218,37 @@ func schemed(text string) bool { return strings.ContainsFunc(text, unicode.IsLet
 // under returns the secrets of a value that stands under a name.
 func under(name, v string) []span {
 	found := in(v)
+	if isID(name + "=") {
+		found = shift(in(name+"="+v), -len(name)-1) // the text says what it means
+	}
 	if isName(name) {
 		found = append(found, whole(name, v)...)
 	}
 	return join(found)
+}
+
+// isID reports whether a text ends with the name of an identifier and what parts it from its value:
+// what was drawn to name a voice, a document or a price is no secret.
+func isID(before string) bool {
+	name := expressions().id.FindStringSubmatch(before)
+	if name == nil {
+		return false
+	}
+	list := words(name[1])
+	n := len(list)
+	return n > 1 && (list[n-1] == "id" || list[n-1] == "ids") && !slices.Contains(secretIDs, list[n-2])
+}
+
+// secretIDs stand before "id" where whoever knows it gets in.
+var secretIDs = []string{"session", "secret", "key", "token", "auth"}
+
+// inHeader returns the value of a header if it was drawn, which is how a server knows its clients
+// whatever the header's name: but for the name of something else (X-Project-Id).
+func inHeader(name, v string) []span {
+	if list := words(name); len(list) > 0 && slices.Contains(otherWords, list[len(list)-1]) || !opaque(v, 16) {
+		return nil
+	}
+	return []span{{0, len(v)}}
 }
 
 // whole returns what of a value is a secret where its name says that it is one.
@@ -240,7 +263,7 @@ func whole(name, v string) (found []span) {
 		}
 	}
 	start := len(x.scheme.FindString(v))
-	if rest := v[start:]; len(refs) == 0 && !ordinary(name, rest) {
+	if rest := v[start:]; len(refs) == 0 && !strings.Contains(rest, "$(") && !ordinary(name, rest) {
 		found = append(found, span{start, len(v)})
 	}
 	return found
@@ -273,6 +296,35 @@ func placeholder(v string) bool {
 // mixed reports whether a text is long enough and mixed enough for a secret.
 func mixed(v string) bool {
 	return len(v) >= 8 && strings.ContainsFunc(v, unicode.IsDigit) && strings.ContainsFunc(v, unicode.IsLetter)
+}
+
+// opaque reports whether a text of some length says nothing to a person: a UUID, hexadecimal digits,
+// or letters and digits in turn. It is for a value whose place already says that it may be a secret.
+func opaque(v string, least int) bool {
+	letters, runs, digit, hex := false, 0, false, true
+	for _, c := range v {
+		is := '0' <= c && c <= '9'
+		if !is && !between(byte(min(c|0x20, 0x7f)), 'a', 'z') && !strings.ContainsRune("-_=~", c) {
+			return false
+		}
+		if is && !digit {
+			runs++
+		}
+		digit = is
+		letters = letters || !is
+		hex = hex && strings.ContainsRune("0123456789abcdefABCDEF-", c)
+	}
+	return len(v) >= least && letters && (runs > 1 || runs == 1 && hex) && !wordy(v) && !placeholder(v)
+}
+
+// wordy reports whether a text consists of words and numbers, as names do: "sk-learn-v2", "gpt-4o-mini".
+func wordy(v string) bool {
+	for part := range strings.FieldsFuncSeq(v, func(c rune) bool { return strings.ContainsRune("-_.=~", c) }) {
+		if !expressions().word.MatchString(part) {
+			return false
+		}
+	}
+	return true
 }
 
 // random reports whether a text looks drawn: long, with letters and digits in turn. Digests in

@@ -1,6 +1,6 @@
 // Package secret finds literal secrets in how servers are started and reached, and in any
 // line that is printed. [Entry.Literals] returns what a server's entry states in clear text,
-// [Entry.Masked] the entry without it, [Text] and [Blank] mask a text.
+// [Entry.Masked] the entry without it, [Text] and [Blank] mask a text, [Index] finds places in one.
 //
 // A reference is no secret: ${VAR}, ${env:VAR}, $VAR, ${input:x}, {env:VAR}, op://vault/item.
 // Neither is a placeholder ("YOUR_API_KEY", "<token>") nor an ordinary value (a path, true, a
@@ -54,7 +54,7 @@ func (e Entry) Literals() (list []Literal) {
 		add("the variable "+name, name, e.Env[name], under(name, e.Env[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
-		add("the header "+name, name, e.Headers[name], under(name, e.Headers[name]))
+		add("the header "+name, name, e.Headers[name], underHeader(name, e.Headers[name]))
 	}
 	add("the command", "token", e.Command, in(e.Command))
 	add("the working directory", "token", e.Cwd, in(e.Cwd))
@@ -65,7 +65,7 @@ func (e Entry) Literals() (list []Literal) {
 		switch option := e.option(i); {
 		case both && len(words(before)) > 0 && !strings.ContainsAny(before, "{/ "):
 			name, where = before, "the argument "+before
-		case option != "":
+		case len(option) > 2:
 			name, where = option, "the argument of "+option
 		}
 		add(where, name, arg, found[i])
@@ -76,18 +76,19 @@ func (e Entry) Literals() (list []Literal) {
 
 // Masked returns the entry with a mask in the place of every secret.
 func (e Entry) Masked() Entry {
-	all := func(values map[string]string) map[string]string {
+	all := func(values map[string]string, secrets func(name, value string) []span) map[string]string {
 		if values == nil {
 			return nil
 		}
 		out := map[string]string{}
 		for name, value := range values {
-			out[name] = mask(value, under(name, value))
+			out[name] = mask(value, secrets(name, value))
 		}
 		return out
 	}
 	out := Entry{
-		Command: Text(e.Command), Cwd: Text(e.Cwd), URL: Text(e.URL), Env: all(e.Env), Headers: all(e.Headers),
+		Command: Text(e.Command), Cwd: Text(e.Cwd), URL: Text(e.URL),
+		Env: all(e.Env, under), Headers: all(e.Headers, underHeader),
 	}
 	found := e.args()
 	for i, arg := range e.Args {
@@ -99,7 +100,7 @@ func (e Entry) Masked() Entry {
 // args returns the secrets of each argument: of what it says, and of what its program takes it for.
 func (e Entry) args() [][]span {
 	out := make([][]span, len(e.Args))
-	passwords := inPrograms(strings.Join(append([]string{e.Command}, e.Args...), " "))
+	passwords := inCommands(strings.Join(append([]string{e.Command}, e.Args...), " "))
 	at := len(e.Command) + 1
 	for i, arg := range e.Args {
 		for _, s := range passwords {
@@ -115,10 +116,15 @@ func (e Entry) args() [][]span {
 
 // arg returns the secrets of an argument, which may be the value of the option before it.
 func (e Entry) arg(i int) []span {
-	if option := e.option(i); option != "" {
-		return under(option, e.Args[i])
+	arg := e.Args[i]
+	switch option := e.option(i); option {
+	case "":
+		return in(arg)
+	case "-k", "-H", "--header", "--headers":
+		return shift(in(option+" "+arg), -len(option)-1) // these are no names: the text says what they mean
+	default:
+		return under(option, arg)
 	}
-	return in(e.Args[i])
 }
 
 // option returns the option before an argument, of which it may be the value; "" where there is
@@ -131,20 +137,23 @@ func (e Entry) option(i int) string {
 	return e.Args[i-1]
 }
 
+// underHeader returns the secrets of a header's value.
+func underHeader(name, value string) []span {
+	return join(append(under(name, value), inHeader(name, value)...))
+}
+
 // Is reports whether a value that stands under a name is or contains a literal secret.
 func Is(name, value string) bool { return len(under(name, value)) > 0 }
 
 // Value masks the secrets of a value that stands under a name.
 func Value(name, value string) string { return mask(value, under(name, value)) }
 
-// Token reports whether a text contains a token of a known form, whatever it stands under.
-func Token(text string) bool {
-	for _, s := range tokens(text) {
-		if !placeholder(text[s.start:s.end]) {
-			return true
-		}
+// Index returns where the secrets of a text start and end.
+func Index(text string) (list [][2]int) {
+	for _, s := range in(text) {
+		list = append(list, [2]int{s.start, s.end})
 	}
-	return false
+	return list
 }
 
 // Text masks the secrets in a text: an address, an argument, a command line, lines of a file.

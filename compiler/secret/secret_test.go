@@ -172,8 +172,9 @@ func TestLiterals(t *testing.T) {
 func TestLargeTexts(*testing.T) {
 	for _, unit := range []string{
 		`"TOKEN": "` + drawn + `", `, "${" + drawn + "} ", "https://a:b@", "a=", "--token ", "-----BEGIN PRIVATE KEY ", `'x=`,
-		"Bearer ", "${", "gh", "a",
+		"Bearer ", "${", "gh", "a", "mysql '", "curl -u ", "https://mcp/a1b2c3d4e5f6/", "-k a1b2", "set token ", "echo a|",
+		"sk-", "-H a:",
 	} {
-		Text(strings.Repeat(unit, 1<<20/len(unit)))
+		Text(strings.Repeat(unit, 1<<18/len(unit)))
 	}
 }

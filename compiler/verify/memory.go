@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 )
 
 // Memory is what came out for subjects that nothing was wider for, by the keys of their jobs. A
@@ -302,7 +303,9 @@ func (w *memoryWriter) job(id *identity, j *job) (kept, bool) {
 	for i := range list {
 		t.witness(&list[i])
 	}
-	of.telling = w.blob(t.data)
+	if !t.bad {
+		of.telling = w.blob(t.data)
+	}
 	return of, true
 }
 
@@ -328,7 +331,15 @@ func (w *outcomeWriter) bool(b bool) {
 	}
 }
 
-func (w *outcomeWriter) text(s string) { w.number(w.memory.text(s)) }
+// text writes a text. An outcome with a secret in one is not to be kept: actions that are decided again
+// cannot be masked.
+func (w *outcomeWriter) text(s string) {
+	if _, known := w.memory.strings[s]; !known && secret.Text(s) != s {
+		w.bad = true
+		return
+	}
+	w.number(w.memory.text(s))
+}
 
 // place writes a place: none, one that is a whole file, or the index of one that the key covers.
 func (w *outcomeWriter) place(p diag.Pos) {
