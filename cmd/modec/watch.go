@@ -44,6 +44,7 @@ type watcher struct {
 	w      *fsnotify.Watcher
 	file   string // "": the source
 	source string // the topmost folder of the source
+	also   string // a file beside modec.toml that counts too
 }
 
 // watch starts watching the source.
@@ -122,7 +123,7 @@ func (w *watcher) concerns(event fsnotify.Event) bool {
 		return event.Name == w.file
 	}
 	const slash = string(os.PathSeparator)
-	return event.Name == filepath.Join(w.dir, config.File) || event.Name == w.source ||
+	return event.Name == filepath.Join(w.dir, config.File) || w.also != "" && event.Name == filepath.Join(w.dir, w.also) || event.Name == w.source ||
 		strings.HasPrefix(event.Name, w.source+slash) || strings.HasPrefix(w.source, event.Name+slash)
 }
 
