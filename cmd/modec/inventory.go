@@ -80,6 +80,9 @@ const (
 	failedServer    = "failed"
 )
 
+// mostListed is how many definitions are listed that were pinned.
+const mostListed = 10
+
 // askAtOnce is how many servers are asked at once.
 const askAtOnce = 4
 
@@ -333,7 +336,10 @@ func (u *ui) asked(a *askedServer) {
 		line("!", t, "the source says: "+a.server.Tool(t.Name).Risk)
 	}
 	if len(a.Pinned) > 0 {
-		text := diag.Clean("pinned: " + strings.Join(a.Pinned, ", "))
+		text := "pinned: " + count(len(a.Pinned), "definition")
+		if len(a.Pinned) <= mostListed {
+			text = diag.Clean("pinned: " + strings.Join(a.Pinned, ", "))
+		}
 		u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
 	}
 	if a.File == "" {
