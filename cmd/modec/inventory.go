@@ -46,7 +46,7 @@ type inventoryReport struct {
 type askedServer struct {
 	Name      string           `json:"name"`
 	Status    string           `json:"status" jsonschema:"same, different, external, failed"`
-	Error     string           `json:"error,omitempty" jsonschema:"why the server could not be asked, or its tools not written"`
+	Error     string           `json:"error,omitempty" jsonschema:"why it was not asked, or its tools not written"`
 	Tools     int              `json:"tools" jsonschema:"tools that the server offers"`
 	Prompts   []string         `json:"prompts"`
 	Resources []string         `json:"resources" jsonschema:"addresses, those of templates too"`

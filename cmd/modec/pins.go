@@ -78,7 +78,7 @@ func (c *inventoryCmd) pin(e *env, set *pins.Set, all []askedServer) error {
 		}
 		for id := range c.named {
 			if serverOf([]string{a.Name}, id) == a.Name && !slices.Contains(a.Pinned, id) {
-				return fmt.Errorf("nothing that is called %q differs from its pin: `modec inventory` lists what does", id)
+				return fmt.Errorf("nothing called %q differs from its pin: `modec inventory` lists what does", id)
 			}
 		}
 	}

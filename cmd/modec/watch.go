@@ -123,7 +123,8 @@ func (w *watcher) concerns(event fsnotify.Event) bool {
 		return event.Name == w.file
 	}
 	const slash = string(os.PathSeparator)
-	return event.Name == filepath.Join(w.dir, config.File) || w.also != "" && event.Name == filepath.Join(w.dir, w.also) || event.Name == w.source ||
+	return event.Name == filepath.Join(w.dir, config.File) || event.Name == w.source ||
+		w.also != "" && event.Name == filepath.Join(w.dir, w.also) ||
 		strings.HasPrefix(event.Name, w.source+slash) || strings.HasPrefix(w.source, event.Name+slash)
 }
 

@@ -68,8 +68,8 @@ func (p *pass) editedPins() {
 			id := pins.ID(s.Name, k, name)
 			p.find(pin.Pos, "the digest is not that of the value beside it: somebody edited the pin").
 				Subject("server "+s.Name).
-				Hintf("restore the line from version control, or look at what the server offers: `modec inventory --pin %s`",
-					id)
+				Hintf("restore the line from version control, or pin again what the server offers: "+
+					"`modec inventory --pin %s`", id)
 		}
 	})
 }
@@ -86,12 +86,13 @@ func (p *pass) stalePins() {
 				Subject("server " + s.Name).
 				Hint("remove what is pinned of it, or restore the server")
 		case sv.Type == ir.External:
-			p.find(s.Pos, "the server %q is external: the gateway does not start it, so that its pins hold nothing", s.Name).
+			p.find(s.Pos, "the server %q is external, so that the gateway does not start it: its pins hold nothing",
+				s.Name).
 				Subject("server " + s.Name).
 				Hint("remove what is pinned of it")
 		case !s.SameEntry(sv):
-			p.find(s.Entry.Pos, "the source starts or reaches the server %q otherwise than when it was pinned, so that the "+
-				"gateway hides it", s.Name).
+			p.find(s.Entry.Pos, "the source starts or reaches the server %q otherwise than when it was pinned, "+
+				"and the gateway hides it", s.Name).
 				Subject("server "+s.Name).
 				Related(sv.Pos, "the server in the source").
 				Hintf("where the source is right, `modec inventory --pin %s`", pins.ID(s.Name, pins.Entry, ""))
@@ -133,24 +134,29 @@ var steering = []struct {
 	what string
 	x    *regexp.Regexp
 }{
-	{"other instructions are to be ignored", regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override|bypass)\b` +
-		`( (all|any|the|your|these|those|of|and|previous|prior|above|earlier|other|existing|system|safety|security))* ` +
-		`(instruction|prompt|rule|guideline|restriction|polic)`)},
-	{"something is to be kept from the user", regexp.MustCompile(`(?i)\b(do not|don'?t|never|without|avoid|must not)\b ` +
-		`?(\w+ ){0,2}?(tell|telling|mention|mentioning|inform|informing|notify|notifying|reveal|revealing|show|showing|` +
-		`ask|asking|alert|alerting|disclose|disclosing)\b.{0,40}\b(user|human|anyone|anybody)\b`)},
-	{"it stands in a tag for the model", regexp.MustCompile(`(?i)<\s*/?\s*(important|system|instructions?|secret|hidden|` +
-		`assistant|critical|admin)\b[^>]*>`)},
-	{"it names where secrets lie", regexp.MustCompile(`(?i)(~|\$home|/home/\w+|/root|%userprofile%)[/\\]\.(ssh|aws|` +
-		`gnupg|netrc|npmrc|kube|docker|config|cursor|claude|env)\b|\bid_(rsa|ed25519|ecdsa)\b|/etc/(passwd|shadow)\b`)},
-	{"it asks for the conversation or the system prompt", regexp.MustCompile(`(?i)\b(include|pass|send|append|provide|` +
-		`add|repeat|output|return|save|log)\b.{0,60}\b(system prompt|(whole|full|entire|complete) (conversation|chat|` +
-		`history|context)|(conversation|chat) history|previous messages)\b`)},
-	{"other tools are to be used otherwise", regexp.MustCompile(`(?i)\b(instead of|rather than|in place of|before|` +
-		`prior to|after|whenever|every time)\b.{0,30}\b(any|every|all|each)( the)?( other)? (tool|server|request|message|` +
-		`email)s?\b`)},
-	{"a fake turn of the conversation stands in it", regexp.MustCompile(`(?i)(^|\n)\s*(system|assistant|human|user)\s*:` +
-		`\s*\S+|<\|im_start\||\[/?INST\]`)},
+	{"other instructions are to be ignored", regexp.MustCompile(
+		`(?i)\b(ignore|disregard|forget|override|bypass)\b` +
+			`( (all|any|the|your|these|those|of|and|previous|prior|above|earlier|other|existing|system|safety|` +
+			`security))*` +
+			` (instruction|prompt|rule|guideline|restriction|polic)`)},
+	{"something is to be kept from the user", regexp.MustCompile(
+		`(?i)\b(do not|don'?t|never|without|avoid|must not) (\w+ ){0,2}?` +
+			`(tell|mention|inform|notify|reveal|show|ask|alert|disclos)(e|ing|ying)?\b.{0,40}` +
+			`\b(user|human|anyone|anybody)\b`)},
+	{"it stands in a tag for the model", regexp.MustCompile(
+		`(?i)<\s*/?\s*(important|system|instructions?|secret|hidden|assistant|critical|admin)\b[^>]*>`)},
+	{"it names where secrets lie", regexp.MustCompile(
+		`(?i)(~|\$home|/home/\w+|/root|%userprofile%)[/\\]\.(ssh|aws|gnupg|netrc|npmrc|kube|docker|config|cursor|` +
+			`claude|env)\b|\bid_(rsa|ed25519|ecdsa)\b|/etc/(passwd|shadow)\b`)},
+	{"it asks for the conversation or the system prompt", regexp.MustCompile(
+		`(?i)\b(include|pass|send|append|provide|add|repeat|output|return|save|log)\b.{0,60}\b(system prompt|` +
+			`(whole|full|entire|complete) (conversation|chat|history|context)|(conversation|chat) history|` +
+			`previous messages)\b`)},
+	{"other tools are to be used otherwise", regexp.MustCompile(
+		`(?i)\b(instead of|rather than|in place of|before|prior to|after|whenever|every time)\b.{0,30}` +
+			`\b(any|every|all|each)( the)?( other)? (tool|server|request|message|email)s?\b`)},
+	{"a fake turn of the conversation stands in it", regexp.MustCompile(
+		`(?i)(^|\n)\s*(system|assistant|human|user)\s*:\s*\S+|<\|im_start\||\[/?INST\]`)},
 }
 
 func (p *pass) steeringDescriptions() {

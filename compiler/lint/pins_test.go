@@ -111,8 +111,8 @@ func TestStalePins(t *testing.T) {
 		}
 	}
 	want := []string{`the source has no server "gone"`,
-		`the source starts or reaches the server "moved" otherwise than when it was pinned, so that the gateway hides it`,
-		`the server "own" is external: the gateway does not start it, so that its pins hold nothing`}
+		`the source starts or reaches the server "moved" otherwise than when it was pinned, and the gateway hides it`,
+		`the server "own" is external, so that the gateway does not start it: its pins hold nothing`}
 	if d := cmp.Diff(want, found); d != "" {
 		t.Error(d)
 	}

@@ -14,8 +14,8 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// Read reads the pins of a project. It returns nil where the project has none, and a diagnostic with its place where the
-// file cannot be read as pins.
+// Read reads the pins of a project. It returns nil where the project has none, and diagnostics with their places where
+// the file cannot be read as pins.
 func Read(files fs.FS) (*Set, diag.List) {
 	var r reader
 	data, err := fs.ReadFile(files, File)

@@ -5,12 +5,12 @@
 // A pin is the SHA-256 of an object as the server sent it, in the canonical form of RFC 8785, beside the object itself:
 // the digest decides, and the object shows the difference later. All of the object counts, also keys that modec does
 // not know, since clients and models may read them. The canonical form comes from jsontext, the code that Go's own
-// encoding/json/v2 is made of: it also refuses keys that stand twice and text that is not UTF-8, on which readers differ.
+// encoding/json/v2 is made of. It also refuses keys that stand twice and text that is not UTF-8, on which readers
+// differ.
 package pins
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -138,7 +138,8 @@ func (s *Set) Server(name string) *Server {
 }
 
 func (s *Set) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(s.Servers, name, func(x *Server, name string) int { return cmp.Compare(x.Name, name) })
+	byName := func(x *Server, name string) int { return strings.Compare(x.Name, name) }
+	return slices.BinarySearchFunc(s.Servers, name, byName)
 }
 
 // Status is in which way something is not as pinned.
@@ -230,7 +231,8 @@ func Added(c Change) bool { return c.Status == Unpinned }
 func (s *Set) Take(now *Server, accept func(Change) bool) (taken, left []Change) {
 	i, ok := s.find(now.Name)
 	if !ok {
-		s.Servers = slices.Insert(s.Servers, i, &Server{Name: now.Name, Entry: now.Entry, Items: map[Kind]map[string]Pin{}})
+		none := &Server{Name: now.Name, Entry: now.Entry, Items: map[Kind]map[string]Pin{}}
+		s.Servers = slices.Insert(s.Servers, i, none)
 	}
 	have := s.Servers[i]
 	for _, c := range have.Compare(now) {

@@ -21,8 +21,8 @@ func InventoryPath(source, server string) string {
 	return path.Join(source, "inventory", contract.PathName(server)+".cue")
 }
 
-// mostServerName is how many bytes the name of a server may have in the name of its file. File systems take names of 255
-// bytes, to which the ending and the writer's copy add 14.
+// mostServerName is how many bytes the name of a server may have in the name of its file. File systems take names of
+// 255 bytes, to which the ending and the writer's copy add 14.
 const mostServerName = 240
 
 // InventoryFits reports whether a server's name can be that of its file.
