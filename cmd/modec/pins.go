@@ -131,7 +131,7 @@ func (c *inventoryCmd) held(e *env, all []askedServer) {
 				text += ": " + strings.Join(parts, "; ")
 			}
 			add(&list, pinCodes[x.Status], x.Pos, "%s", text).
-				Hintf("where that is right, `modec inventory --pin %s` takes it", x.ID)
+				Hintf("where that is right, `%s` takes it", pins.Command(x.ID))
 		}
 	}
 	e.ui.diagnostics(list)

@@ -68,8 +68,7 @@ func (p *pass) editedPins() {
 			id := pins.ID(s.Name, k, name)
 			p.find(pin.Pos, "the digest is not that of the value beside it: somebody edited the pin").
 				Subject("server "+s.Name).
-				Hintf("restore the line from version control, or pin again what the server offers: "+
-					"`modec inventory --pin %s`", id)
+				Hintf("restore the line from version control, or pin again what the server offers: `%s`", pins.Command(id))
 		}
 	})
 }
@@ -95,7 +94,7 @@ func (p *pass) stalePins() {
 				"and the gateway hides it", s.Name).
 				Subject("server "+s.Name).
 				Related(sv.Pos, "the server in the source").
-				Hintf("where the source is right, `modec inventory --pin %s`", pins.ID(s.Name, pins.Entry, ""))
+				Hintf("where the source is right, `%s`", pins.Command(pins.ID(s.Name, pins.Entry, "")))
 		}
 	}
 }

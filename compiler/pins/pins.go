@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 )
@@ -164,12 +165,12 @@ type Change struct {
 	after Pin
 }
 
-// Compare returns where a server is not as pinned, sorted.
+// Compare returns where a server is not as pinned, sorted. A pin that somebody edited is none of what the server is.
 func (s *Server) Compare(now *Server) (all []Change) {
 	note := func(k Kind, name string, before, after Pin) {
 		c := Change{Server: s.Name, Kind: k, Name: name, ID: ID(s.Name, k, name), Pos: before.Pos, after: after}
 		switch {
-		case before.Sum == after.Sum:
+		case before.Sum == after.Sum && (before.Sum == "" || !before.Edited()):
 			return
 		case before.Sum == "":
 			c.Status, c.Pos = Unpinned, s.Pos
@@ -193,15 +194,26 @@ func (s *Server) Compare(now *Server) (all []Change) {
 	return all
 }
 
-// ID returns how a person names something of a server: SERVER:TOOL, SERVER:prompts/NAME, SERVER:entry.
+// ID returns how a person names something of a server: SERVER:TOOL, SERVER:prompts/NAME, SERVER:entry. It can be seen and
+// typed.
 func ID(server string, k Kind, name string) string {
 	switch k {
 	case Tools:
-		return server + ":" + name
 	case Entry, Instructions:
-		return server + ":" + string(k)
+		name = string(k)
+	default:
+		name = string(k) + "/" + name
 	}
-	return server + ":" + string(k) + "/" + name
+	return visible([]byte(server + ":" + name))
+}
+
+// Command returns the command that pins what IDs name, for a shell: servers choose the names of what they offer.
+func Command(ids ...string) string {
+	words := "modec inventory --pin"
+	for _, id := range ids {
+		words += " " + contract.ShellQuote(id)
+	}
+	return words
 }
 
 // String says what is not as pinned.

@@ -109,6 +109,14 @@ func TestFile(t *testing.T) {
 	if b = read(t, strings.Replace(text, "hidden", "shown", 1)).Server("shop").Items[pins.Tools]["b"]; !b.Edited() {
 		t.Error("an edited pin is not found")
 	}
+	edited := read(t, strings.Replace(text, "hidden", "shown", 1))
+	if all := edited.Server("shop").Compare(s); len(all) != 1 || all[0].ID != "shop:b" || all[0].Status != pins.Changed {
+		t.Errorf("got %v of an edited pin", all)
+	}
+	edited.Take(s, func(pins.Change) bool { return true })
+	if got := string(edited.Bytes()); got != text {
+		t.Error(cmp.Diff(text, got))
+	}
 }
 
 // What cannot be read as pins is an error at its place, never a file without pins.
@@ -170,6 +178,19 @@ func TestTake(t *testing.T) {
 	all := have.Server("shop").Compare(moved)
 	if len(all) != 1 || all[0].ID != "shop:entry" || all[0].Parts[0].Path != "args" {
 		t.Errorf("got %v", all)
+	}
+}
+
+// A server chooses the names that stand in a command.
+func TestCommand(t *testing.T) {
+	for name, want := range map[string]string{
+		"list":                "modec inventory --pin shop:list",
+		"prompts/x; rm -rf ~": "modec inventory --pin 'shop:prompts/x; rm -rf ~'",
+		"a'$(id)\u202e":       `modec inventory --pin 'shop:a'\''$(id)\u202e'`,
+	} {
+		if got := pins.Command(pins.ID("shop", pins.Tools, name)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

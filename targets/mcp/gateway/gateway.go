@@ -46,6 +46,8 @@ type Gateway struct {
 	state     atomic.Pointer[state]
 	reloading sync.Mutex
 
+	told onceEach // of what is not as pinned
+
 	mu       sync.Mutex
 	joins    map[string]*join // by the method of a list
 	progress map[string]progress
@@ -56,7 +58,6 @@ type Gateway struct {
 type state struct {
 	table   *Table
 	servers map[string]caller
-	told    onceEach // of what is not as pinned
 }
 
 // progress is where the progress of a call goes.
@@ -374,18 +375,19 @@ func (g *Gateway) offer(st *state, s *serverTable, k *kind, it item) (*offer, bo
 	}
 	if o.grant.Access > Hidden && !s.holds(k, &it) {
 		o.grant = Grant{}
-		g.tellUnpinned(st, s, k, &it)
+		g.tellUnpinned(s, k, &it)
 	}
 	return o, o.grant.Access > Hidden
 }
 
 // tellUnpinned tells once what is hidden because it is not as it was pinned, and how it differs.
-func (g *Gateway) tellUnpinned(st *state, s *serverTable, k *kind, it *item) {
-	if !st.told.first(string(k.pin) + " " + s.entry.Name + " " + it.key) {
+func (g *Gateway) tellUnpinned(s *serverTable, k *kind, it *item) {
+	was, ok := s.pins.Items[k.pin][it.key]
+	if !g.told.first(pins.ID(s.entry.Name, k.pin, it.key) + " " + was.Sum) {
 		return
 	}
 	how := "not pinned"
-	if was, ok := s.pins.Items[k.pin][it.key]; ok {
+	if ok {
 		var parts []string
 		for _, p := range pins.Difference(was.Value, it.pin.Value) {
 			parts = append(parts, p.Short())
@@ -397,8 +399,8 @@ func (g *Gateway) tellUnpinned(st *state, s *serverTable, k *kind, it *item) {
 		how = cmp.Or(how, "its digest is another one than that of the object beside it in "+pins.File)
 	}
 	g.opt.Logger.Warn("the "+k.noun()+" is hidden, because it is not as pinned", "server", s.entry.Name,
-		"name", shorten(it.key), "difference", how, "accept", "modec inventory --pin "+
-			shorten(pins.ID(s.entry.Name, k.pin, it.key)))
+		"name", shorten(it.key), "difference", how, "accept",
+		pins.Command(pins.ID(s.entry.Name, k.pin, it.key)))
 }
 
 // mostParts is how many differences of an object are told.

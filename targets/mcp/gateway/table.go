@@ -295,7 +295,7 @@ func pinnedOtherwise(names []string) string {
 		ids = append(ids, pins.ID(name, pins.Entry, ""))
 	}
 	return fmt.Sprintf("%s: not started or reached as when it was pinned, so nothing of it is offered: "+
-		"`modec inventory --pin %s` shows the difference and takes it", diag.Quote(names), strings.Join(ids, " "))
+		"`%s` shows the difference and takes it", diag.Quote(names), pins.Command(ids...))
 }
 
 // unlisted says what to do about servers without a list of tools.
