@@ -99,6 +99,21 @@ func (p *pass) stalePins() {
 	}
 }
 
+func (p *pass) unpinnedServers() {
+	if p.Pins == nil {
+		return
+	}
+	for i := range p.Project.Servers {
+		sv := &p.Project.Servers[i]
+		if sv.Type != ir.External && p.Pins.Server(sv.Name) == nil {
+			p.find(p.Pins.Pos, "nothing of the server %q is pinned, so that it may change what it says", sv.Name).
+				Subject("server "+sv.Name).
+				Related(sv.Pos, "the server in the source").
+				Hintf("`%s` pins it", pins.Command(sv.Name))
+		}
+	}
+}
+
 func (p *pass) hiddenCharacters() {
 	p.eachText(func(s *pins.Server, id string, pin pins.Pin, text string) bool {
 		r, ok := hidden(text)

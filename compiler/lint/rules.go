@@ -105,6 +105,7 @@ func general() []Rule {
 		{ID: "names-foreign-tool", Severity: diag.Warning, Beside: pins.File, check: (*pass).foreignTools},
 		{ID: "stale-pin", Severity: diag.Warning, Beside: pins.File, check: (*pass).stalePins},
 		{ID: "steering-description", Severity: diag.Warning, Beside: pins.File, check: (*pass).steeringDescriptions},
+		{ID: "unpinned-server", Severity: diag.Note, Beside: pins.File, check: (*pass).unpinnedServers},
 
 		// Comments that silence nothing.
 		{ID: reasonlessIgnore, Severity: diag.Warning},

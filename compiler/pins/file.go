@@ -84,6 +84,7 @@ func (r *reader) set(v *located.Value) *Set {
 	if servers == nil {
 		return set
 	}
+	set.Pos = servers.Pos
 	for _, m := range r.object(servers, "servers") {
 		set.Servers = append(set.Servers, r.server(m))
 	}

@@ -124,6 +124,7 @@ func (s *Server) SameEntry(sv *ir.Server) bool { return s.Entry.Sum == Of(sv).En
 // Set is a file of pins. A nil Set has none.
 type Set struct {
 	Servers []*Server // sorted by name
+	Pos     diag.Pos  // of their list in the file
 }
 
 // Server returns what is pinned of a server; nil where nothing is.
