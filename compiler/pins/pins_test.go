@@ -216,3 +216,37 @@ func TestDifference(t *testing.T) {
 		}
 	}
 }
+
+// Whatever lies in the file and whatever a server sends, what is read is written and read again as it was.
+func FuzzPins(f *testing.F) {
+	s := &pins.Set{}
+	s.Take(pins.Of(&ir.Server{Name: "shop", Command: "shop-mcp"}), pins.Added)
+	file := string(s.Bytes())
+	for _, value := range []string{`{"name":"a"}`, `{"a":[1e400,1,"\u200b\ud800"],"b":{}}`, `"x"`, `[[[]]]`, "", "\xff"} {
+		f.Add(file, "a\u202e", value)
+		f.Add(value, "b", value)
+	}
+	f.Fuzz(func(t *testing.T, file, name, value string) {
+		set, _ := pins.Read(fstest.MapFS{pins.File: {Data: []byte(file)}})
+		if set == nil {
+			set = &pins.Set{}
+		}
+		now := pins.Of(&ir.Server{Name: "shop", Command: "shop-mcp"})
+		if p, err := pins.New([]byte(value)); err == nil && utf8.ValidString(name) {
+			now.Items[pins.Tools][name] = p
+			now.Introduce(name)
+		}
+		set.Take(now, func(pins.Change) bool { return true })
+		data := set.Bytes()
+		again, diags := pins.Read(fstest.MapFS{pins.File: {Data: data}})
+		if len(diags) > 0 {
+			t.Fatalf("%v\n%s", diags, data)
+		}
+		if got := string(again.Bytes()); got != string(data) {
+			t.Error(cmp.Diff(string(data), got))
+		}
+		if all := again.Server("shop").Compare(now); len(all) > 0 {
+			t.Errorf("got %v\n%s", all, data)
+		}
+	})
+}
