@@ -61,8 +61,9 @@ var layers = []layer{
 	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest", "compiler/layout", "compiler/located")},
 
 	// The stages know the vocabulary and the stages before them.
-	{pkg: "compiler/lint", may: vocabulary},
-	{pkg: "compiler/config", may: append(slices.Clip(vocabulary), "compiler/lint")},
+	{pkg: "compiler/pins", may: vocabulary},
+	{pkg: "compiler/lint", may: append(slices.Clip(vocabulary), "compiler/pins")},
+	{pkg: "compiler/config", may: append(slices.Clip(vocabulary), "compiler/lint", "compiler/pins")},
 	{pkg: "compiler/source", may: append(slices.Clip(words), "cue"), cue: withCUE},
 	{pkg: "compiler/shape", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
 	{pkg: "compiler/resolve", may: append(slices.Clip(vocabulary), "compiler/source", "cue"), cue: withCUE},
@@ -73,9 +74,9 @@ var layers = []layer{
 	// What asks the model.
 	{pkg: "compiler/verify", may: vocabulary},
 	{pkg: "compiler/diff", may: append(slices.Clip(vocabulary), "compiler/verify")},
-	{pkg: "compiler/inventory", may: vocabulary},
+	{pkg: "compiler/inventory", may: append(slices.Clip(vocabulary), "compiler/pins")},
 	{pkg: "compiler/why", may: append(slices.Clip(vocabulary), "compiler/textdiff")},
-	{pkg: "compiler/render", may: append(slices.Clip(vocabulary), "compiler/inventory"), cue: withCUE},
+	{pkg: "compiler/render", may: append(slices.Clip(vocabulary), "compiler/inventory", "compiler/pins"), cue: withCUE},
 	{pkg: "compiler/migrate", may: []string{"compiler/...", "cue"}, cue: withCUE},
 	{pkg: "compiler/suggest", may: []string{"compiler/...", "cue"}, cue: withCUE},
 
@@ -92,7 +93,8 @@ var layers = []layer{
 		"targets/*/hook", "targets/*/model")},
 	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
 		"targets/*/dialect", "targets/*/importer")},
-	{pkg: "targets/mcp/gateway", may: append(slices.Clip(vocabulary), "compiler/inventory", "targets/mcp/...")},
+	{pkg: "targets/mcp/gateway", may: append(slices.Clip(vocabulary), "compiler/inventory", "compiler/pins",
+		"targets/mcp/...")},
 	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},

@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/pins"
 	schema "modec.dev/modec/cue"
 )
 
@@ -54,7 +55,16 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 			sources[d.Pos.File] = text
 		}
 	}
-	return lint.Run(lint.Request{
+	var set *pins.Set
+	var broken []lint.Finding
+	if project != nil {
+		var diags diag.List
+		set, diags = pins.Read(project)
+		for _, d := range diags {
+			broken = append(broken, lint.Finding{Diagnostic: d})
+		}
+	}
+	return append(lint.Run(lint.Request{
 		Reviewed:    reviewed,
 		Project:     r.Project,
 		Policy:      r.Policy,
@@ -62,7 +72,8 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 		Levels:      r.Config.Lint,
 		PromptLimit: r.Config.PromptLimit,
 		Sources:     sources,
-	})
+		Pins:        set,
+	}), broken...)
 }
 
 // Write puts the artifacts on disk: all of them or none.

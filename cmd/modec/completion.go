@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 )
 
 type completionCmd struct {
@@ -68,12 +69,13 @@ func (c *completeCmd) Run(e *env, k *kong.Kong) error {
 			e.dir = e.abs(words[i+1])
 		}
 	}
-	line := completer{targets: contract.Names(e.targets), subjects: e.subjectNames, words: map[string][]string{
-		"action":   groupNames(),
-		"command":  programs(e.launchers()),
-		"output":   slices.Collect(maps.Keys(reporters(k))),
-		"template": templateNames(),
-	}}
+	line := completer{targets: contract.Names(e.targets), subjects: e.subjectNames, servers: e.serverNames,
+		words: map[string][]string{
+			"action":   groupNames(),
+			"command":  programs(e.launchers()),
+			"output":   slices.Collect(maps.Keys(reporters(k))),
+			"template": templateNames(),
+		}}
 	var b strings.Builder
 	for _, s := range line.complete(k.Model, words) {
 		b.WriteString(diag.Clean(s) + "\n")
@@ -101,10 +103,33 @@ func (e *env) subjectNames() (names []string) {
 	return names
 }
 
+// serverNames returns the servers of the project and SERVER:TOOL for their tools, as modec inventory takes them.
+func (e *env) serverNames() (names []string) {
+	res, diags := compiler.Open(e.ctx, e.request())
+	if diags.HasErrors() {
+		return nil
+	}
+	set, _ := e.pins() // without them the source alone has names
+	for i := range res.Project.Servers {
+		sv := &res.Project.Servers[i]
+		names = append(names, sv.Name)
+		for _, t := range sv.Tools {
+			names = append(names, pins.ID(sv.Name, pins.Tools, t.Name))
+		}
+		if s := set.Server(sv.Name); s != nil {
+			for tool := range s.Items[pins.Tools] {
+				names = append(names, pins.ID(sv.Name, pins.Tools, tool))
+			}
+		}
+	}
+	return names
+}
+
 // completer knows the names that a project has.
 type completer struct {
 	targets  []string
 	subjects func() []string     // asked only where one is wanted
+	servers  func() []string     // the same
 	words    map[string][]string // by the name of the flag or the argument
 }
 
@@ -202,6 +227,8 @@ func (c completer) values(v *kong.Value) []string {
 		return topicNames()
 	case v.Name == "subject" || v.Name == "role" || v.Name == "mode":
 		return c.subjects()
+	case v.Name == "server":
+		return c.servers()
 	}
 	return slices.Clone(c.words[v.Name])
 }

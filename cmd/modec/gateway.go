@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/targets/mcp/gateway"
 )
 
@@ -33,11 +34,16 @@ func (c *gatewayCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	w.also = pins.File
 	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	table, err := gateway.NewTable(res.Policy, ref, c.Namespace, c.AgentAsks)
+	pinned, diags := e.pins()
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	table, err := gateway.NewTable(res.Policy, ref, c.Namespace, c.AgentAsks, pinned)
 	if err != nil {
 		return err
 	}
@@ -52,7 +58,7 @@ func (c *gatewayCmd) Run(e *env) error {
 	defer out.Close()
 	l.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}))
 	l.gateway, err = gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
-		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks})
+		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned})
 	if err != nil {
 		return err
 	}
@@ -99,7 +105,12 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("the source does not compile; the last good one is served", "error", diags[i].String())
 		return
 	}
-	waiting, err := l.gateway.Reload(res.Policy)
+	pinned, diags := l.pins()
+	if diags.HasErrors() {
+		l.log.Error("the pins cannot be read; what was served last is", "error", diags[0].String())
+		return
+	}
+	waiting, err := l.gateway.Reload(res.Policy, pinned)
 	if err != nil {
 		l.log.Error("the source cannot be served; the last good one is", "error", err)
 		return

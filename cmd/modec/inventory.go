@@ -16,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/inventory"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/secret"
@@ -25,9 +26,12 @@ import (
 type inventoryCmd struct {
 	textOrJSON
 	acceptFlag
-	Server []string `arg:"" optional:"" help:"The servers to ask. Default: all of the source."`
+	Server []string `arg:"" optional:"" help:"The servers to ask, or SERVER:TOOL to pin a tool. Default: all servers."`
 	Update bool     `help:"Write the tools that a server offers into the source."`
-	Check  bool     `help:"Exit 1 where a server and the source differ."`
+	Pin    bool     `help:"Pin what a server offers: the gateway hides what is not as pinned."`
+	Check  bool     `help:"Exit 1 where a server differs from the source or from its pins."`
+
+	named map[string]bool // what is to be pinned, by its ID; none: what is not pinned yet
 }
 
 func (inventoryCmd) reports() []any { return []any{inventoryReport{}, outcome{}} }
@@ -42,18 +46,23 @@ type inventoryReport struct {
 type askedServer struct {
 	Name      string           `json:"name"`
 	Status    string           `json:"status" jsonschema:"same, different, external, failed"`
-	Error     string           `json:"error,omitempty" jsonschema:"why the server could not be asked"`
+	Error     string           `json:"error,omitempty" jsonschema:"why it was not asked, or its tools not written"`
 	Tools     int              `json:"tools" jsonschema:"tools that the server offers"`
 	Prompts   []string         `json:"prompts"`
 	Resources []string         `json:"resources" jsonschema:"addresses, those of templates too"`
 	New       []inventory.Tool `json:"new" jsonschema:"tools that the source does not list"`
 	Gone      []string         `json:"gone" jsonschema:"tools of the source that the server does not offer"`
 	Riskier   []inventory.Tool `json:"riskier" jsonschema:"tools whose server claims a worse risk than the source"`
+	Refused   []string         `json:"refused" jsonschema:"tools whose names the source does not take"`
 	File      string           `json:"file,omitempty" jsonschema:"the file of the source that was written"`
 	Permitted []permitted      `json:"permitted" jsonschema:"with --update, who may call the new tools"`
+	// Pins and Pinned are about modec.pins.json.
+	Pins   []pins.Change `json:"pins" jsonschema:"what is not as pinned; null where nothing of the server is pinned"`
+	Pinned []string      `json:"pinned,omitempty" jsonschema:"what was pinned now"`
 
-	server  *ir.Server
-	offered inventory.Offered
+	server    *ir.Server
+	offered   inventory.Offered
+	unwritten bool // no file can have its name
 }
 
 // permitted are the tools new in the source that a subject may call.
@@ -71,11 +80,18 @@ const (
 	failedServer    = "failed"
 )
 
+// mostListed is how many definitions are listed that were pinned.
+const mostListed = 10
+
 // askAtOnce is how many servers are asked at once.
 const askAtOnce = 4
 
 func (c *inventoryCmd) Run(e *env) error {
 	res, diags := compiler.Open(e.ctx, e.request())
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	set, diags := e.pins()
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
@@ -101,13 +117,23 @@ func (c *inventoryCmd) Run(e *env) error {
 			return err
 		}
 	}
+	for i := range chosen {
+		chosen[i].hold(set)
+	}
+	if c.Pin {
+		if err := c.pin(e, set, chosen); err != nil {
+			return err
+		}
+	}
 	if e.ui.json {
 		err = e.ui.emit(inventoryReport{e.ui.envelope(), chosen})
 	} else {
 		for i := range chosen {
 			e.ui.asked(&chosen[i])
+			e.ui.diagnostics(chosen[i].refused())
 		}
 		e.ui.compared(chosen)
+		c.held(e, chosen)
 	}
 	if err != nil {
 		return err
@@ -123,7 +149,9 @@ func (c *inventoryCmd) code(all []askedServer) error {
 	switch {
 	case is(failedServer):
 		return exitUsage
-	case c.Check && is(differentServer):
+	case c.Check && (is(differentServer) || slices.ContainsFunc(all, askedServer.loose)):
+		return exitFindings
+	case slices.ContainsFunc(all, func(a askedServer) bool { return a.unwritten }):
 		return exitFindings
 	}
 	return nil
@@ -135,8 +163,15 @@ func (c *inventoryCmd) chosen(p *ir.Project) (all []askedServer, err error) {
 	for i := range p.Servers {
 		names = append(names, p.Servers[i].Name)
 	}
+	var servers []string
+	c.named = map[string]bool{}
 	for _, name := range c.Server {
-		if !slices.Contains(names, name) {
+		server := serverOf(names, name)
+		servers = append(servers, server)
+		if server != name {
+			c.Pin, c.named[name] = true, true
+		}
+		if server == "" {
 			return nil, fmt.Errorf("the source has no server %q, but %s", name, diag.OneOf(names, "none"))
 		}
 	}
@@ -145,7 +180,7 @@ func (c *inventoryCmd) chosen(p *ir.Project) (all []askedServer, err error) {
 	}
 	for i := range p.Servers {
 		sv := &p.Servers[i]
-		if len(c.Server) > 0 && !slices.Contains(c.Server, sv.Name) {
+		if len(servers) > 0 && !slices.Contains(servers, sv.Name) {
 			continue
 		}
 		a := askedServer{Name: sv.Name, server: sv}
@@ -198,8 +233,11 @@ func (a *askedServer) ask(ctx context.Context, e *env) {
 	if found.Any() {
 		a.Status = differentServer
 	}
-	a.offered, a.Tools, a.Prompts, a.Resources = offered, len(offered.Tools), offered.Prompts, offered.Resources
-	a.New, a.Riskier = found.New, found.Riskier
+	a.Tools, a.Prompts, a.Resources = len(offered.Tools), offered.Prompts, offered.Resources
+	refused := func(t inventory.Tool) bool { return !inventory.Takes(t.Name) }
+	offered.Tools = slices.DeleteFunc(offered.Tools, refused)
+	a.offered = offered
+	a.New, a.Riskier, a.Refused = found.New, found.Riskier, found.Refused
 	for _, t := range found.Gone {
 		a.Gone = append(a.Gone, t.Name)
 	}
@@ -210,6 +248,10 @@ func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) e
 	for i := range all {
 		a := &all[i]
 		if a.Status != differentServer {
+			continue
+		}
+		if a.unwritten = !render.InventoryFits(a.Name); a.unwritten {
+			a.Error = "no file can have the server's name"
 			continue
 		}
 		d, err := e.draft(e.ctx, sourceFile{
@@ -292,6 +334,13 @@ func (u *ui) asked(a *askedServer) {
 	}
 	for _, t := range a.Riskier {
 		line("!", t, "the source says: "+a.server.Tool(t.Name).Risk)
+	}
+	if len(a.Pinned) > 0 {
+		text := "pinned: " + count(len(a.Pinned), "definition")
+		if len(a.Pinned) <= mostListed {
+			text = diag.Clean("pinned: " + strings.Join(a.Pinned, ", "))
+		}
+		u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
 	}
 	if a.File == "" {
 		return

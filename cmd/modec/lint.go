@@ -223,5 +223,5 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	if list := e.put(files, output.ReplaceExisting); list.HasErrors() {
 		return nil, nil, list
 	}
-	return after.Lint(nil), names, nil
+	return after.Lint(root.FS()), names, nil
 }

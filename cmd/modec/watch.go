@@ -44,6 +44,7 @@ type watcher struct {
 	w      *fsnotify.Watcher
 	file   string // "": the source
 	source string // the topmost folder of the source
+	also   string // a file beside modec.toml that counts too
 }
 
 // watch starts watching the source.
@@ -123,6 +124,7 @@ func (w *watcher) concerns(event fsnotify.Event) bool {
 	}
 	const slash = string(os.PathSeparator)
 	return event.Name == filepath.Join(w.dir, config.File) || event.Name == w.source ||
+		w.also != "" && event.Name == filepath.Join(w.dir, w.also) ||
 		strings.HasPrefix(event.Name, w.source+slash) || strings.HasPrefix(w.source, event.Name+slash)
 }
 

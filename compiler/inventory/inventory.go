@@ -4,11 +4,13 @@ package inventory
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 )
 
 // maxDescription is the most characters of a description that are written into the source.
@@ -19,6 +21,8 @@ type Offered struct {
 	Tools     []Tool
 	Prompts   []string // names
 	Resources []string // addresses, those of templates too
+	// Pinned is all of the server that pins are about, as it is.
+	Pinned *pins.Server
 }
 
 // Tool is a tool as its server describes it.
@@ -34,11 +38,13 @@ type Tool struct {
 type Difference struct {
 	New  []Tool    // that the source does not list
 	Gone []ir.Tool // that the server does not offer
+	// Refused are the names of tools that the source does not take.
+	Refused []string
 	// Riskier are the tools of which their server says worse than the source does.
 	Riskier []Tool
 }
 
-// Any reports whether there is a difference.
+// Any reports whether there is a difference that the source could take.
 func (d Difference) Any() bool { return len(d.New)+len(d.Gone)+len(d.Riskier) > 0 }
 
 var risks = []string{"", "read", "write", "destructive"}
@@ -50,6 +56,8 @@ func Compare(sv *ir.Server, o Offered) (d Difference) {
 		offered[t.Name] = true
 		have := sv.Tool(t.Name)
 		switch {
+		case !Takes(t.Name):
+			d.Refused = append(d.Refused, t.Name)
 		case have == nil:
 			d.New = append(d.New, t)
 		case have.Risk != "" && slices.Index(risks, t.Risk) > slices.Index(risks, have.Risk):
@@ -64,8 +72,14 @@ func Compare(sv *ir.Server, o Offered) (d Difference) {
 	byName := func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortFunc(d.New, byName)
 	slices.SortFunc(d.Riskier, byName)
+	slices.Sort(d.Refused)
 	return d
 }
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// Takes reports whether the source takes a tool's name.
+func Takes(tool string) bool { return toolName.MatchString(tool) }
 
 // Short returns the first sentence of a description, on one line.
 func Short(s string) string {

@@ -13,8 +13,8 @@ import (
 
 func TestCompare(t *testing.T) {
 	sv := &ir.Server{Name: "s", Tools: []ir.Tool{{Name: "a", Risk: "read"}, {Name: "b"}, {Name: "c", Risk: "destructive"}, {Name: "d"}}}
-	d := Compare(sv, Offered{Tools: []Tool{{Name: "z"}, {Name: "e"}, {Name: "c", Risk: "read"}, {Name: "b", Risk: "destructive"}, {Name: "a", Risk: "write"}}})
-	want := Difference{New: []Tool{{Name: "e"}, {Name: "z"}}, Gone: []ir.Tool{{Name: "d"}}, Riskier: []Tool{{Name: "a", Risk: "write"}}}
+	d := Compare(sv, Offered{Tools: []Tool{{Name: "z"}, {Name: "o/d"}, {Name: "e"}, {Name: "c", Risk: "read"}, {Name: "b", Risk: "destructive"}, {Name: "a", Risk: "write"}}})
+	want := Difference{New: []Tool{{Name: "e"}, {Name: "z"}}, Gone: []ir.Tool{{Name: "d"}}, Refused: []string{"o/d"}, Riskier: []Tool{{Name: "a", Risk: "write"}}}
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("got (-want +got)\n%s", diff)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -35,6 +36,8 @@ type Rule struct {
 	// Review is the target in whose code of the project the rule finds something; its examples
 	// are in the language of that code. "": in the source.
 	Review string `json:"review,omitempty"`
+	// Beside is the file beside the source in which it finds something; its examples are that file.
+	Beside string `json:"beside,omitempty"`
 
 	check func(*pass)
 }
@@ -58,6 +61,8 @@ type Request struct {
 	Sources map[string][]byte
 	// Reviewed is what targets found in code of the project.
 	Reviewed diag.List
+	// Pins are those of the project; nil where it has none.
+	Pins *pins.Set
 }
 
 // DefaultPromptLimit is the most bytes that a prompt may have: about 8,000 tokens,

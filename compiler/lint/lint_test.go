@@ -67,6 +67,9 @@ func TestLintExamples(t *testing.T) {
 				bad = fmt.Sprintf("modes: m: {name: \"M\", whenToUse: \"w\", roleDefinition: %q}", strings.Repeat("x", lint.DefaultPromptLimit+1))
 			}
 			name, header := "modec/a.cue", header
+			if r.Beside != "" {
+				name, header = r.Beside, ""
+			}
 			if r.Review != "" {
 				name, header = "src/a.ts", "// code\n\n"
 			}

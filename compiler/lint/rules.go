@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/pins"
 )
 
 // All returns the rules, those of the targets included, sorted by name.
@@ -98,6 +99,14 @@ func general() []Rule {
 		{ID: "unused-server", Severity: diag.Note, check: (*pass).unusedServers},
 		{ID: "unused-tool", Severity: diag.Note, check: (*pass).unusedTools},
 
+		// Pins that hold nothing, and what is pinned that steers a model.
+		{ID: "edited-pin", Severity: diag.Warning, Beside: pins.File, check: (*pass).editedPins},
+		{ID: "hidden-characters", Severity: diag.Warning, Beside: pins.File, check: (*pass).hiddenCharacters},
+		{ID: "names-foreign-tool", Severity: diag.Warning, Beside: pins.File, check: (*pass).foreignTools},
+		{ID: "stale-pin", Severity: diag.Warning, Beside: pins.File, check: (*pass).stalePins},
+		{ID: "steering-description", Severity: diag.Warning, Beside: pins.File, check: (*pass).steeringDescriptions},
+		{ID: "unpinned-server", Severity: diag.Note, Beside: pins.File, check: (*pass).unpinnedServers},
+
 		// Comments that silence nothing.
 		{ID: reasonlessIgnore, Severity: diag.Warning},
 		{ID: unknownIgnore, Severity: diag.Warning},
@@ -120,7 +129,11 @@ func document(r *Rule) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	text, _, _ := strings.Cut(section, "```")
 	r.Doc = strings.Join(strings.Fields(text), " ")
-	r.Bad, r.Good = block(section, "cue bad"), block(section, "cue good")
+	language := "cue"
+	if r.Beside != "" {
+		language = "json"
+	}
+	r.Bad, r.Good = block(section, language+" bad"), block(section, language+" good")
 }
 
 // block returns the code that Markdown has in its first block of a kind.

@@ -21,6 +21,13 @@ func InventoryPath(source, server string) string {
 	return path.Join(source, "inventory", contract.PathName(server)+".cue")
 }
 
+// mostServerName is how many bytes the name of a server may have in the name of its file. File systems take names of
+// 255 bytes, to which the ending and the writer's copy add 14.
+const mostServerName = 240
+
+// InventoryFits reports whether a server's name can be that of its file.
+func InventoryFits(server string) bool { return len(contract.PathName(server)) <= mostServerName }
+
 // Inventory returns the file with the tools that a server offers and that no other file of the source lists, in CUE
 // that is not formatted yet. file is its path: tools that the source has from there keep their risk.
 func Inventory(sv *ir.Server, o inventory.Offered, file string) string {

@@ -19,6 +19,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/targets/mcp/seal"
 )
 
@@ -195,7 +196,7 @@ func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case r == '\n', r == ' ', unicode.IsPrint(r) && !invisible(r):
+		case r == '\n', r == ' ', unicode.IsPrint(r) && !pins.Invisible(r):
 			b.WriteRune(r)
 		case r > 0xFFFF:
 			fmt.Fprintf(&b, `\u{%x}`, r)

@@ -146,7 +146,7 @@ func TestApprovalHolds(t *testing.T) {
 	if n := len(g.asks.used); n > 1 {
 		t.Errorf("%d nonces are kept", n)
 	}
-	if _, err := g.Reload(engine(t, strings.Replace(asking, `"prompts": "ask"`, `"prompts": "deny"`, 1))); err != nil {
+	if _, err := g.Reload(engine(t, strings.Replace(asking, `"prompts": "ask"`, `"prompts": "deny"`, 1)), nil); err != nil {
 		t.Fatal(err)
 	}
 	refused("another policy", again(first, state, "accept"))
@@ -162,7 +162,7 @@ func TestApprovalHolds(t *testing.T) {
 func TestReloadWhileAsked(t *testing.T) {
 	g, f, w := asker(t, eras[0], object{"elicitation": object{}})
 	w.asked = func(object) object {
-		if _, err := g.Reload(engine(t, strings.Replace(asking, `"ask": ["a", "b"]`, `"deny": ["a", "b"]`, 1))); err != nil {
+		if _, err := g.Reload(engine(t, strings.Replace(asking, `"ask": ["a", "b"]`, `"deny": ["a", "b"]`, 1)), nil); err != nil {
 			t.Error(err)
 		}
 		return object{"action": "accept", "content": object{}}

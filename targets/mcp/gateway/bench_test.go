@@ -75,7 +75,7 @@ func BenchmarkGateway(b *testing.B) {
 
 // BenchmarkGatewayDecision measures the decision of a table.
 func BenchmarkGatewayDecision(b *testing.B) {
-	t, err := NewTable(engine(b, one(program("plain"))), reviewer.Subject, nil, false)
+	t, err := NewTable(engine(b, one(program("plain"))), reviewer.Subject, nil, false, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

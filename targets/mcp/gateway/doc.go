@@ -41,9 +41,15 @@
 // that refers to a schema on the network, or that grows without measure when its references are followed,
 // is left out. Requests of a server to the client (sampling, roots, elicitation) are refused.
 //
+// # Pins
+//
+// Where a server is pinned (package pins), the join also asks whether an item is as it was pinned: all of its object as
+// the server wrote it, before anything is cleaned. What changed, or is new, is hidden, and told to the log once. A server
+// that is started or reached otherwise than when it was pinned is hidden as a whole.
+//
 // # Reloads
 //
-// A new model takes effect as one, and only as far as it narrows: what it permits beyond the model before
+// A new model, and new pins, take effect as one, and only as far as they narrow: what they permit beyond those before
 // waits until a person starts the gateway again.
 //
 // Sources: the protocol's specification, revisions 2024-11-05 to 2026-07-28, and its chapter on security

@@ -22,7 +22,7 @@ func ExampleNewTable() {
 			MCP: &ir.MCPTable{Default: &ir.Default{Decision: ir.Deny}, Entries: []ir.MCPEntry{
 				{Key: "shop", Literal: true, Rules: rules}}}}}},
 	})
-	table, err := gateway.NewTable(e, ir.SubjectRef{Role: "clerk"}, nil, false)
+	table, err := gateway.NewTable(e, ir.SubjectRef{Role: "clerk"}, nil, false, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/mcp/serve"
 )
@@ -28,6 +30,7 @@ type Options struct {
 	Root    string       // the project's folder, in which servers are started
 	Logger  *slog.Logger // nil: nothing is logged
 	Naming  Naming
+	Pins    *pins.Set // of the project; nil: it has none
 	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
 	// left to the agent is passed on.
 	AgentAsks bool
@@ -42,6 +45,8 @@ type Gateway struct {
 
 	state     atomic.Pointer[state]
 	reloading sync.Mutex
+
+	told onceEach // of what is not as pinned
 
 	mu       sync.Mutex
 	joins    map[string]*join // by the method of a list
@@ -71,7 +76,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	t, err := NewTable(e, opt.Subject, opt.Naming, opt.AgentAsks)
+	t, err := NewTable(e, opt.Subject, opt.Naming, opt.AgentAsks, opt.Pins)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +90,9 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	g.use(t)
 	if silent := t.Silent(); len(silent) > 0 {
 		opt.Logger.Warn(unlisted(silent))
+	}
+	if len(t.moved) > 0 {
+		opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
 	return g, nil
 }
@@ -112,16 +120,19 @@ func (g *Gateway) use(t *Table) {
 	}
 }
 
-// Reload takes another model, as far as it narrows what is served. It returns in words what else it permits:
-// that is not served before the gateway is started again. A model that has no table leaves what is served.
-func (g *Gateway) Reload(e *policy.Engine) (waiting []string, err error) {
+// Reload takes another model and other pins, as far as they narrow what is served. It returns in words what else they
+// permit: that is not served before the gateway is started again. A model that has no table leaves what is served.
+func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	t, err := NewTable(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks)
+	t, err := NewTable(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks, set)
 	if err != nil {
 		return nil, err
 	}
 	both, wider := narrow(g.state.Load().table, t)
+	if len(t.moved) > 0 && !slices.Equal(t.moved, g.state.Load().table.moved) {
+		g.opt.Logger.Warn(pinnedOtherwise(t.moved))
+	}
 	g.use(both)
 	for _, k := range kinds {
 		g.changed(k)
@@ -320,7 +331,7 @@ func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
 			continue
 		}
 		for _, it := range lists[i].items {
-			o, ok := st.offer(s, k, it)
+			o, ok := g.offer(st, s, k, it)
 			if !ok {
 				continue
 			}
@@ -353,15 +364,65 @@ func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
 	return j
 }
 
-// offer returns an item of a server as clients see it; false where it is hidden.
-func (st *state) offer(s *serverTable, k *kind, it item) (*offer, bool) {
+// offer returns an item of a server as clients see it; false where it is hidden, by the policy or because it is not as
+// it was pinned. Every list and every call goes through it.
+func (g *Gateway) offer(st *state, s *serverTable, k *kind, it item) (*offer, bool) {
 	o := &offer{item: it, name: it.key, server: s.entry.Name, grant: st.grant(s.entry.Name, k, it.key),
 		up: st.servers[s.entry.Name]}
 	if k == tools || k == prompts {
 		o.name = s.prefix + it.key
 		o.raw = renamed(it.raw, o.name)
 	}
+	if o.grant.Access > Hidden && !s.holds(k, &it) {
+		o.grant = Grant{}
+		g.tellUnpinned(s, k, &it)
+	}
 	return o, o.grant.Access > Hidden
+}
+
+// tellUnpinned tells once what is hidden because it is not as it was pinned, and how it differs.
+func (g *Gateway) tellUnpinned(s *serverTable, k *kind, it *item) {
+	was, ok := s.pins.Items[k.pin][it.key]
+	if !g.told.first(pins.ID(s.entry.Name, k.pin, it.key) + " " + was.Sum) {
+		return
+	}
+	how := "not pinned"
+	if ok {
+		var parts []string
+		for _, p := range pins.Difference(was.Value, it.pin.Value) {
+			parts = append(parts, p.Short())
+		}
+		how = strings.Join(parts[:min(len(parts), mostParts)], "; ")
+		if more := len(parts) - mostParts; more > 0 {
+			how += fmt.Sprintf("; and %d more", more)
+		}
+		how = cmp.Or(how, "its digest is another one than that of the object beside it in "+pins.File)
+	}
+	g.opt.Logger.Warn("the "+k.noun()+" is hidden, because it is not as pinned", "server", s.entry.Name,
+		"name", shorten(it.key), "difference", how, "accept",
+		pins.Command(pins.ID(s.entry.Name, k.pin, it.key)))
+}
+
+// mostParts is how many differences of an object are told.
+const mostParts = 5
+
+// onceEach remembers what was told. It tells no more than a list may have items, so that no server fills a log.
+type onceEach struct {
+	mu   sync.Mutex
+	told map[string]bool
+}
+
+func (o *onceEach) first(what string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.told[what] || len(o.told) >= maxItems {
+		return false
+	}
+	if o.told == nil {
+		o.told = map[string]bool{}
+	}
+	o.told[what] = true
+	return true
 }
 
 // tool returns the tool that clients know by a name. It asks no server but the tool's own.
@@ -380,7 +441,7 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	if i < 0 {
 		return nil, unknownTool(name)
 	}
-	if o, ok := st.offer(s, tools, l.items[i]); ok {
+	if o, ok := g.offer(st, s, tools, l.items[i]); ok {
 		return o, nil
 	}
 	return nil, unknownTool(name)

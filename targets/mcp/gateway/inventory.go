@@ -9,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/inventory"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 )
 
 // Ask starts a server of the inventory, or connects to it, and returns what it says that it offers. Servers are
@@ -21,6 +22,15 @@ func Ask(ctx context.Context, sv ir.Server, root, version string, log *slog.Logg
 	for _, k := range kinds {
 		if lists[k], err = u.list(ctx, k); err != nil {
 			return o, err
+		}
+	}
+	o.Pinned = pins.Of(&sv)
+	o.Pinned.Introduce(u.instructions())
+	for _, k := range kinds {
+		for _, it := range lists[k].items {
+			if k.pin != "" {
+				o.Pinned.Items[k.pin][it.key] = it.pin
+			}
 		}
 	}
 	for _, it := range lists[tools].items {

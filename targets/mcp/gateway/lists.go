@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/yosida95/uritemplate/v3"
 
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -21,16 +23,25 @@ type kind struct {
 	field  string // of the result
 	key    string // of an item, by which it is known
 	of     policy.MCPKind
+	pin    pins.Kind // "": its items are not pinned
 }
 
 var (
-	tools     = &kind{"tools/list", "tools", "name", policy.Tool}
-	prompts   = &kind{"prompts/list", "prompts", "name", policy.Prompt}
-	resources = &kind{"resources/list", "resources", "uri", policy.Resource}
-	templates = &kind{"resources/templates/list", "resourceTemplates", "uriTemplate", policy.Resource}
+	tools     = &kind{"tools/list", "tools", "name", policy.Tool, pins.Tools}
+	prompts   = &kind{"prompts/list", "prompts", "name", policy.Prompt, pins.Prompts}
+	resources = &kind{"resources/list", "resources", "uri", policy.Resource, ""}
+	templates = &kind{"resources/templates/list", "resourceTemplates", "uriTemplate", policy.Resource, pins.Templates}
 
 	kinds = []*kind{tools, prompts, resources, templates}
 )
+
+// noun returns what one item of the kind is called.
+func (k *kind) noun() string {
+	if k == templates {
+		return "template"
+	}
+	return strings.TrimSuffix(k.field, "s")
+}
 
 // Bounds of a server's lists.
 const (
@@ -45,6 +56,7 @@ const (
 type item struct {
 	key     string
 	raw     json.RawMessage // as the server wrote it, but for what tidy took away
+	pin     pins.Pin        // of all that the server wrote
 	matches *regexp.Regexp  // of a template
 }
 
@@ -140,6 +152,9 @@ func define(k *kind, raw json.RawMessage) (it item, err error) {
 		return it, fmt.Errorf("its definition is longer than %d bytes", maxItem)
 	}
 	if it.raw, err = tidy(raw, definitionText); err != nil {
+		return it, err
+	}
+	if it.pin, err = pins.New(raw); err != nil {
 		return it, err
 	}
 	var fields map[string]json.RawMessage

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -39,6 +40,7 @@ type Table struct {
 	digest  string // of the policy
 	servers []*serverTable
 	names   map[string]toolName // of tools, as clients know them
+	moved   []string            // servers that are started or reached otherwise than when they were pinned
 }
 
 // toolName is a tool as its server knows it.
@@ -51,11 +53,12 @@ type serverTable struct {
 	tools     map[string]Grant // by the server's own names; Hidden ones are not in it
 	resources Grant
 	prompts   Grant
+	pins      *pins.Server // nil: nothing of the server is pinned
 }
 
-// NewTable compiles the table of a subject. It fails where the project has no such subject, and where the
-// tools of two servers have one name, or a name that clients do not take.
-func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool) (*Table, error) {
+// NewTable compiles the table of a subject, with the pins of the project. It fails where the project has no such
+// subject, and where the tools of two servers have one name, or a name that clients do not take.
+func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool, set *pins.Set) (*Table, error) {
 	p := e.Project()
 	s, err := e.Subject(ref)
 	if err != nil {
@@ -79,7 +82,12 @@ func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool
 		if sv.Type == ir.External {
 			continue // another program starts it
 		}
-		st := &serverTable{entry: *sv, prefix: sv.Name + "_", tools: map[string]Grant{},
+		pinned := set.Server(sv.Name)
+		if pinned != nil && !pinned.SameEntry(sv) {
+			t.moved = append(t.moved, sv.Name)
+			continue
+		}
+		st := &serverTable{entry: *sv, prefix: sv.Name + "_", tools: map[string]Grant{}, pins: pinned,
 			resources: access(sv, policy.Resource, ""), prompts: access(sv, policy.Prompt, "")}
 		if prefix, ok := naming[sv.Name]; ok {
 			st.prefix = prefix
@@ -121,6 +129,11 @@ func accessOf(d ir.Decision, agentAsks bool) Access {
 		return Asked
 	}
 	return Hidden
+}
+
+// holds reports whether an item is as it was pinned, where its server is pinned.
+func (s *serverTable) holds(k *kind, it *item) bool {
+	return s.pins == nil || k.pin == "" || s.pins.Items[k.pin][it.key].Sum == it.pin.Sum
 }
 
 // used reports whether anything of the server exists for the subject.
@@ -203,7 +216,7 @@ func (t *Table) Silent() (names []string) {
 // narrow returns what both of two tables permit, and in words what only the second one does. A server that
 // is started or reached in another way is another server.
 func narrow(old, next *Table) (both *Table, wider []string) {
-	both = &Table{ref: next.ref, digest: next.digest, names: map[string]toolName{}}
+	both = &Table{ref: next.ref, digest: next.digest, names: map[string]toolName{}, moved: next.moved}
 	for _, n := range next.servers {
 		name := strconv.Quote(n.entry.Name)
 		o := old.server(n.entry.Name)
@@ -231,11 +244,41 @@ func narrow(old, next *Table) (both *Table, wider []string) {
 				both.names[s.prefix+tool] = toolName{n.entry.Name, tool}
 			}
 		}
+		var more []string
+		s.pins, more = meet(o, n, s)
+		wider = append(wider, more...)
 		if s.used() {
 			both.servers = append(both.servers, s)
 		}
 	}
 	return both, wider
+}
+
+// meet returns the pins that hold both before and after a change, and in words what of both is pinned anew.
+func meet(old, next, both *serverTable) (pinned *pins.Server, wider []string) {
+	server := strconv.Quote(next.entry.Name)
+	switch {
+	case old.pins == nil:
+		return next.pins, nil
+	case next.pins == nil:
+		return old.pins, []string{"server " + server + ", of which nothing is pinned any more"}
+	}
+	pinned = old.pins.Meet(next.pins)
+	for _, k := range kinds {
+		for _, name := range slices.Sorted(maps.Keys(next.pins.Items[k.pin])) {
+			access := both.tools[name].Access
+			switch k.of {
+			case policy.Prompt:
+				access = both.prompts.Access
+			case policy.Resource:
+				access = both.resources.Access
+			}
+			if _, same := pinned.Items[k.pin][name]; !same && access > Hidden {
+				wider = append(wider, fmt.Sprintf("%s %q of server %s, which is pinned anew", k.noun(), name, server))
+			}
+		}
+	}
+	return pinned, wider
 }
 
 // sameEntry reports whether two entries start or reach the same thing.
@@ -244,6 +287,16 @@ func sameEntry(a, b *ir.Server) bool {
 }
 
 func (a Access) String() string { return [...]string{"deny", "ask", "allow"}[a] }
+
+// pinnedOtherwise says what to do about servers whose entry is not the one that was pinned.
+func pinnedOtherwise(names []string) string {
+	var ids []string
+	for _, name := range names {
+		ids = append(ids, pins.ID(name, pins.Entry, ""))
+	}
+	return fmt.Sprintf("%s: not started or reached as when it was pinned, so nothing of it is offered: "+
+		"`%s` shows the difference and takes it", diag.Quote(names), pins.Command(ids...))
+}
 
 // unlisted says what to do about servers without a list of tools.
 func unlisted(names []string) string {

@@ -3,14 +3,17 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -116,7 +119,7 @@ func subjects(t testing.TB, e *policy.Engine) (refs []ir.SubjectRef) {
 		for j := range p.Modes {
 			ref := ir.SubjectRef{Mode: p.Modes[j].Slug, Role: p.Roles[i].Name}
 			if s.Decide(policy.Action{Group: ir.Modes, Arg: ref.Mode}).Decision == ir.Deny {
-				if _, err := NewTable(e, ref, nil, false); err == nil {
+				if _, err := NewTable(e, ref, nil, false, nil); err == nil {
 					t.Errorf("%s has a table", ref)
 				}
 				continue
@@ -125,6 +128,48 @@ func subjects(t testing.TB, e *policy.Engine) (refs []ir.SubjectRef) {
 		}
 	}
 	return refs
+}
+
+// pinned draws pins for servers with what they offer: of some of it another object, or none.
+func (d drawer) pinned(t testing.TB, p *ir.Project, fakes map[string]*fake) (*pins.Set, map[string]bool) {
+	set, otherwise := &pins.Set{}, map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(fakes)) {
+		if d.one(3) {
+			continue // nothing of it is pinned
+		}
+		sv := *p.Server(name)
+		if d.one(5) {
+			sv.Command += "x"
+			otherwise[name] = true
+		}
+		s := pins.Of(&sv)
+		for _, k := range kinds {
+			for _, it := range fakes[name].lists[k].items {
+				switch p := it.pin; {
+				case k.pin == "":
+					continue
+				case d.one(4): // it is not pinned
+				case d.one(4):
+					other, err := pins.New([]byte(strings.Replace(string(p.Value), `"x-own":1`, `"x-own":2`, 1)))
+					if err != nil || other.Sum == p.Sum {
+						t.Fatal(err, string(p.Value))
+					}
+					s.Items[k.pin][it.key] = other
+				default:
+					s.Items[k.pin][it.key] = p
+					continue
+				}
+				otherwise[name+" "+it.key] = true
+			}
+		}
+		set.Take(s, pins.Added)
+	}
+	data := set.Bytes()
+	again, diags := pins.Read(fstest.MapFS{pins.File: {Data: data}})
+	if len(diags) > 0 || string(again.Bytes()) != string(data) {
+		t.Fatalf("%v\n%s", diags, data)
+	}
+	return again, otherwise
 }
 
 // want returns what the policy itself says of an item, in the plainest way.
@@ -149,8 +194,8 @@ func want(s *policy.Subject, p *ir.Project, server string, k *kind, key string, 
 	return Hidden
 }
 
-// TestListedIsCallable draws sources: for every subject and every item, what is listed can be called, what is not
-// listed has the answer of what does not exist, and both are what the policy says.
+// TestListedIsCallable draws sources and pins: for every subject and every item, what is listed can be called, what is
+// not listed has the answer of what does not exist, and both are what the policy and the pins say.
 func TestListedIsCallable(t *testing.T) {
 	count := uint64(300)
 	if testing.Short() {
@@ -162,16 +207,17 @@ func TestListedIsCallable(t *testing.T) {
 			e := engine(t, drawn(t, n))
 			for _, ref := range subjects(t, e) {
 				for _, agentAsks := range []bool{false, true} {
-					everyItem(t, e, ref, agentAsks, eras[n%2])
+					everyItem(t, e, ref, agentAsks, n)
 				}
 			}
 		})
 	}
 }
 
-// everyItem holds one subject's lists and calls against the policy.
-func everyItem(t *testing.T, e *policy.Engine, ref ir.SubjectRef, agentAsks bool, era string) {
+// everyItem holds one subject's lists and calls against the policy and the pins.
+func everyItem(t *testing.T, e *policy.Engine, ref ir.SubjectRef, agentAsks bool, n uint64) {
 	t.Helper()
+	era := eras[n%2]
 	fakes := map[string]*fake{}
 	offered := map[string]map[*kind][]string{}
 	for _, sv := range []string{"docs", "admin", "silent", "own_srv"} {
@@ -180,7 +226,8 @@ func everyItem(t *testing.T, e *policy.Engine, ref ir.SubjectRef, agentAsks bool
 		o := offered[sv]
 		fakes[sv] = offering(t, o[tools], o[prompts], o[resources], o[templates])
 	}
-	g := faked(t, e, Options{Subject: ref, AgentAsks: agentAsks}, fakes)
+	set, otherwise := drawer{rand.New(rand.NewPCG(n, 19))}.pinned(t, e.Project(), fakes)
+	g := faked(t, e, Options{Subject: ref, AgentAsks: agentAsks, Pins: set}, fakes)
 	w := dial(t, g, era, object{"elicitation": object{}})
 	w.asked = func(object) object { return object{"action": "accept", "content": object{}} }
 	s, err := e.Subject(ref)
@@ -196,6 +243,9 @@ func everyItem(t *testing.T, e *policy.Engine, ref ir.SubjectRef, agentAsks bool
 					name = sv + "_" + key
 				}
 				access := want(s, e.Project(), sv, k, key, agentAsks)
+				if otherwise[sv] || otherwise[sv+" "+key] {
+					access = Hidden
+				}
 				if got := slices.Contains(names, name); got != (access > Hidden) {
 					t.Errorf("%s, %t: %s is listed: %t, want %s", ref, agentAsks, name, got, access)
 				}
@@ -295,7 +345,7 @@ func TestNames(t *testing.T) {
 		{"deny", "allow", Naming{"odd name": "odd-"}, ""},
 		{"deny", "deny", Naming{"none": "x"}, `no server "none"`},
 	} {
-		tb, err := NewTable(engine(t, fmt.Sprintf(two, c.ab, c.odd)), role, c.naming, false)
+		tb, err := NewTable(engine(t, fmt.Sprintf(two, c.ab, c.odd)), role, c.naming, false, nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: got %v", c, err)
 		}
@@ -318,14 +368,14 @@ func TestReload(t *testing.T) {
 	if got := w.listed(tools); !slices.Equal(got, []string{"s_a", "s_b"}) {
 		t.Fatalf("got %v", got)
 	}
-	waiting, err := g.Reload(engine(t, fmt.Sprintf(source, "s", "", `"a"`)))
+	waiting, err := g.Reload(engine(t, fmt.Sprintf(source, "s", "", `"a"`)), nil)
 	if err != nil || len(waiting) != 0 {
 		t.Errorf("got %q, %v, want that all of it is taken", waiting, err)
 	}
 	if got := w.listed(tools); !slices.Equal(got, []string{"s_a"}) {
 		t.Errorf("got %v", got)
 	}
-	waiting, err = g.Reload(engine(t, fmt.Sprintf(source, "s", `"*"`, "")))
+	waiting, err = g.Reload(engine(t, fmt.Sprintf(source, "s", `"*"`, "")), nil)
 	if d := cmp.Diff([]string{`tool "a" of server "s" (ask → allow)`, `tool "b" of server "s" (deny → allow)`,
 		`tool "c" of server "s" (deny → allow)`}, waiting); d != "" || err != nil {
 		t.Error(err, d)
@@ -336,14 +386,14 @@ func TestReload(t *testing.T) {
 	if got := w.result("tools/call", object{"name": "s_a"}); got["isError"] != true {
 		t.Errorf("got %v, want that a person is still asked", got)
 	}
-	waiting, err = g.Reload(engine(t, fmt.Sprintf(source, "other", `"a"`, "")))
+	waiting, err = g.Reload(engine(t, fmt.Sprintf(source, "other", `"a"`, "")), nil)
 	if err != nil || len(waiting) != 1 || !strings.Contains(waiting[0], "started or reached in another way") {
 		t.Errorf("got %q, %v", waiting, err)
 	}
 	if got := w.listed(tools); len(got) != 0 {
 		t.Errorf("got %v of a server that starts another program now", got)
 	}
-	if _, err := g.Reload(engine(t, strings.Replace(fmt.Sprintf(source, "s", `"a"`, `"b"`), `"r"`, `"other"`, 1))); err == nil {
+	if _, err := g.Reload(engine(t, strings.Replace(fmt.Sprintf(source, "s", `"a"`, `"b"`), `"r"`, `"other"`, 1)), nil); err == nil {
 		t.Error("a model without the role was taken")
 	}
 	w.hears("notifications/tools/list_changed")

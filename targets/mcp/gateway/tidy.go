@@ -8,10 +8,10 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/pins"
 )
 
 // maxDepth is how deep values may be nested.
@@ -166,20 +166,13 @@ var escapes = lazy.Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
 	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])" +
 	"[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?|\x1b[ -/]*[0-~]?")
 
-// invisible reports the characters that a person does not see, or that change how others are seen.
-func invisible(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) ||
-		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Other_Default_Ignorable_Code_Point,
-			unicode.Variation_Selector))
-}
-
 // plainText returns a text for people without what they would not see.
 func plainText(s string) string {
-	if strings.IndexFunc(s, invisible) < 0 {
+	if strings.IndexFunc(s, pins.Invisible) < 0 {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if invisible(r) {
+		if pins.Invisible(r) {
 			return -1
 		}
 		return r
@@ -194,7 +187,7 @@ func definitionText(key, s string) (string, error) {
 	if forPeople[key] {
 		return plainText(s), nil
 	}
-	if i := strings.IndexFunc(s, invisible); i >= 0 {
+	if i := strings.IndexFunc(s, pins.Invisible); i >= 0 {
 		return "", fmt.Errorf("got the invisible character %U in %+.40q", []rune(s[i:])[0], s)
 	}
 	return s, nil

@@ -393,6 +393,16 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 		u.entry.Name, shorten(strings.ReplaceAll(err.Error(), alias, "")))}
 }
 
+// instructions returns the text with which the server introduced itself.
+func (u *upstream) instructions() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.last == nil || u.last.InitializeResult() == nil {
+		return ""
+	}
+	return u.last.InitializeResult().Instructions
+}
+
 // subscribe asks the server to tell of changes of a resource, or to do so no longer.
 func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
 	s, err := u.connected(ctx)
