@@ -143,6 +143,9 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if err != nil {
 		return err
 	}
+	if c.TLSCert == "" && !onLoopback(listener) {
+		l.log.Warn("tokens cross the network as they are: serve HTTPS with --tls-cert, or have a proxy do it")
+	}
 	l.gateway = g
 	l.watch(w)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
