@@ -1,18 +1,29 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/url"
+	"os"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/mcp/auth"
 	"modec.dev/modec/targets/mcp/gateway"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 type gatewayCmd struct {
@@ -21,12 +32,20 @@ type gatewayCmd struct {
 	Mode      string            `placeholder:"SLUG" help:"The mode that calls; with --role, that the role works in."`
 	Namespace map[string]string `mapsep:"none" placeholder:"SERVER=PREFIX" help:"${namespace_help}"`
 	AgentAsks bool              `help:"The agent asks by itself: pass on what is asked about or left to the agent."`
+
+	HTTP        string   `name:"http" placeholder:"ADDR" help:"Serve many callers at ADDR: /mcp, /mcp/ROLE, /mcp/ROLE/MODE."`
+	Address     string   `placeholder:"URL" help:"How clients reach /mcp from outside, for the metadata."`
+	Host        []string `placeholder:"NAME" help:"Host names that HTTP requests may use beside localhost; may be repeated."`
+	Origin      []string `placeholder:"ORIGIN" help:"Origins whose pages may ask; may be repeated."`
+	TLSCert     string   `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with the certificates of FILE."`
+	TLSKey      string   `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert."`
+	SessionKeys string   `placeholder:"FILE" help:"Share HTTP sessions by the keys of FILE, or of env:NAME."`
 }
 
 func (c *gatewayCmd) Run(e *env) error {
 	ref := ir.SubjectRef{Mode: c.Mode, Role: c.Role}
-	if ref == (ir.SubjectRef{}) {
-		return errors.New("the gateway serves one role or mode: name it with --role, --mode or both")
+	if err := c.fits(ref); err != nil {
+		return err
 	}
 	e.ui.endless = true
 	l := &gatewayLoader{env: e, ref: ref}
@@ -43,42 +62,158 @@ func (c *gatewayCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
+	if c.HTTP != "" {
+		return c.shared(e, l, w, res, pinned)
+	}
 	table, err := gateway.NewTable(res.Policy, ref, c.Namespace, c.AgentAsks, pinned)
 	if err != nil {
 		return err
 	}
-	if err := c.start(e, table); err != nil {
+	if err := c.start(e, table.Servers()); err != nil {
 		return err
 	}
-	level := slog.LevelWarn
-	if e.ui.verbose {
-		level = slog.LevelInfo
-	}
-	out := newPatient(e.ui.err)
-	defer out.Close()
-	l.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}))
-	l.gateway, err = gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
+	done := l.logTo(e)
+	defer done()
+	g, err := gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
 		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned})
 	if err != nil {
 		return err
 	}
-	defer l.gateway.Close()
-	go func() {
-		if err := w.run(e.ctx, l.reload); err != nil {
-			l.log.Error("changes are not seen any more", "error", err)
-		}
-	}()
+	defer g.Close()
+	l.gateway = g
+	l.watch(w)
 	in, ok := e.stdin.(io.ReadCloser)
 	if !ok {
 		in = io.NopCloser(e.stdin)
 	}
-	return l.gateway.Run(e.ctx, in, keepOpen{e.ui.out})
+	return g.Run(e.ctx, in, keepOpen{e.ui.out})
+}
+
+// fits fails for flags that say nothing together.
+func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
+	switch {
+	case c.HTTP == "" && ref == (ir.SubjectRef{}):
+		return errors.New("the gateway serves one role or mode: name it with --role, --mode or both; " +
+			"--http serves many callers")
+	case c.HTTP == "" && (c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.SessionKeys != "" ||
+		len(c.Host)+len(c.Origin) > 0):
+		return errors.New("--address, --host, --origin, --tls-cert, --tls-key and --session-keys are for --http: " +
+			"name the address to listen at with --http 127.0.0.1:8700")
+	case c.HTTP != "" && c.AgentAsks:
+		return errors.New("--agent-asks is for the agent that starts the gateway: callers over HTTP may be others")
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return errors.New("HTTPS needs both files: --tls-cert and --tls-key")
+	}
+	return nil
+}
+
+// shared serves many callers over HTTP.
+func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.Result, pinned *pins.Set) error {
+	done := l.logTo(e)
+	defer done()
+	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref, Pins: pinned,
+		Address: c.Address, Servers: map[string]gateway.ServerOptions{},
+		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
+	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
+		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
+	}
+	set := res.Config.Gateway
+	for name, o := range set.Servers {
+		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward}
+	}
+	var err error
+	if set.Auth != nil {
+		opt.Issuer = set.Auth.Issuer
+		if opt.Auth, err = e.verifier(set.Auth); err != nil {
+			return fmt.Errorf("modec.toml: [gateway.auth]: %w", err)
+		}
+	}
+	if c.SessionKeys != "" {
+		if opt.HTTP.Keys, err = e.sessionKeys(c.SessionKeys, l.log); err != nil {
+			return err
+		}
+	}
+	g, err := gateway.NewShared(res.Policy, opt)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	h, err := g.Handler()
+	if err != nil {
+		return err
+	}
+	if err := c.start(e, g.Servers()); err != nil {
+		return err
+	}
+	listener, err := c.listen(e, opt.Auth != nil)
+	if err != nil {
+		return err
+	}
+	if c.TLSCert == "" && !onLoopback(listener) {
+		l.log.Warn("tokens cross the network as they are: serve HTTPS with --tls-cert, or have a proxy do it")
+	}
+	l.gateway = g
+	l.watch(w)
+	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
+	return e.serveHTTP(listener, h, l.log)
+}
+
+// listen opens the address. Without a question who calls it is one of this machine.
+func (c *gatewayCmd) listen(e *env, asked bool) (net.Listener, error) {
+	listener, err := net.Listen("tcp", c.HTTP)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	if !asked && !onLoopback(listener) {
+		_ = listener.Close() // nobody was served
+		return nil, errors.New("others could reach this address, and nobody is asked who calls: " +
+			"say in modec.toml whose tokens are taken, at [gateway.auth], or listen at 127.0.0.1")
+	}
+	if c.TLSCert == "" {
+		return listener, nil
+	}
+	pair, err := tls.LoadX509KeyPair(e.abs(c.TLSCert), e.abs(c.TLSKey))
+	if err != nil {
+		_ = listener.Close() // nobody was served
+		return nil, fmt.Errorf("the certificates cannot be read: %w", err)
+	}
+	return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"}}), nil
+}
+
+// verifier returns what finds out who calls.
+func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
+	opt := auth.Options{Issuer: a.Issuer, Audience: a.Audience, Algorithms: a.Algorithms, Skew: a.Skew}
+	for _, t := range a.Tokens {
+		opt.Tokens = append(opt.Tokens, auth.Token{Name: t.Name, SHA256: t.SHA256, Claims: t.Claims})
+	}
+	switch {
+	case a.Issuer == "":
+	case a.Keys == "" || strings.Contains(a.Keys, "://"):
+		fetch, err := auth.Remote(a.Issuer, a.Keys)
+		if err != nil {
+			return nil, err
+		}
+		opt.Keys = fetch
+	case !contract.LocalPath(a.Keys):
+		return nil, fmt.Errorf("jwks: %q is no address and no file of the project", a.Keys)
+	default:
+		opt.Keys = func(context.Context) ([]byte, error) {
+			root, err := os.OpenRoot(e.dir)
+			if err != nil {
+				return nil, err
+			}
+			defer root.Close()
+			return root.ReadFile(a.Keys)
+		}
+	}
+	return auth.New(opt)
 }
 
 // start has the user accept the servers that the gateway may start or reach, as `modec run` does.
-func (c *gatewayCmd) start(e *env, t *gateway.Table) error {
+func (c *gatewayCmd) start(e *env, servers []*ir.Server) error {
 	var points []accepted.Point
-	for _, sv := range t.Servers() {
+	for _, sv := range servers {
 		points = append(points, startOf(sv))
 	}
 	return c.acceptPoints(e, points, "The gateway", "New in it, the gateway")
@@ -89,7 +224,29 @@ type gatewayLoader struct {
 	*env
 	log     *slog.Logger
 	ref     ir.SubjectRef
-	gateway *gateway.Gateway
+	gateway interface {
+		Reload(*policy.Engine, *pins.Set) ([]string, error)
+	}
+}
+
+// logTo logs to standard error, until done is called.
+func (l *gatewayLoader) logTo(e *env) (done func()) {
+	level := slog.LevelWarn
+	if e.ui.verbose {
+		level = slog.LevelInfo
+	}
+	out := newPatient(e.ui.err)
+	l.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}))
+	return out.Close
+}
+
+// watch takes changes of the source to the gateway from now on.
+func (l *gatewayLoader) watch(w *watcher) {
+	go func() {
+		if err := w.run(l.ctx, l.reload); err != nil {
+			l.log.Error("changes are not seen any more", "error", err)
+		}
+	}()
 }
 
 // reload takes what is there now as far as it narrows, or keeps serving the last good source.
@@ -119,6 +276,6 @@ func (l *gatewayLoader) reload() {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)
 	}
 	if len(waiting) == 0 {
-		l.log.Info(fmt.Sprintf("serving the changed source to %s", l.ref))
+		l.log.Info("serving the changed source")
 	}
 }

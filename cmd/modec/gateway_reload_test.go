@@ -34,10 +34,12 @@ func TestGatewayTakesChangedPins(t *testing.T) {
 	}
 	ref := ir.SubjectRef{Role: "r"}
 	l := &gatewayLoader{env: e, ref: ref, log: slog.New(slog.NewTextHandler(said, nil))}
-	if l.gateway, err = gateway.New(res.Policy, gateway.Options{Subject: ref, Version: "test", Root: dir, Logger: l.log}); err != nil {
+	g, err := gateway.New(res.Policy, gateway.Options{Subject: ref, Version: "test", Root: dir, Logger: l.log})
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.gateway.Close()
+	defer g.Close()
+	l.gateway = g
 	go func() { _ = w.run(e.ctx, l.reload) }()
 
 	file := filepath.Join(dir, pins.File)
@@ -54,7 +56,7 @@ func TestGatewayTakesChangedPins(t *testing.T) {
 	tells("serving the changed source")
 	mustWrite(t, file, []byte("{"))
 	tells("the pins cannot be read; what was served last is")
-	if len(l.gateway.Table().Servers()) != 1 {
+	if len(g.Table().Servers()) != 1 {
 		t.Error("the server is gone with a file that cannot be read")
 	}
 	if err := os.Remove(file); err != nil {
@@ -63,7 +65,7 @@ func TestGatewayTakesChangedPins(t *testing.T) {
 	tells("of which nothing is pinned any more")
 	mustWrite(t, file, pinned(&ir.Server{Name: "shop", Command: "other"}))
 	tells("modec inventory --pin shop:entry")
-	if got := l.gateway.Table().Servers(); len(got) != 0 {
+	if got := g.Table().Servers(); len(got) != 0 {
 		t.Errorf("got %v of a server that was pinned otherwise", got)
 	}
 	builds, err := e.watch()

@@ -1,11 +1,21 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/targets"
 )
 
 // shopServer is an MCP server that the scripts start: shop-mcp. SHOP=later has it as another version, SHOP=odd with a
@@ -39,4 +49,113 @@ func shopServer() {
 			})
 	}
 	_ = s.Run(context.Background(), &sdk.StdioTransport{}) // until its input ends
+}
+
+// TestGatewayOverHTTP holds that the tokens of modec.toml open the gateway, each for its own roles, and that nobody
+// else can reach one that asks nobody.
+func TestGatewayOverHTTP(t *testing.T) {
+	const token = "a-token-of-twenty-letters"
+	sum := sha256.Sum256([]byte(token))
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"modec.toml": `[targets.model]
+[[gateway.auth.tokens]]
+name = "ci"
+sha256 = "` + hex.EncodeToString(sum[:]) + `"
+claims = {groups = ["dev", "night"]}
+`,
+		"modec/a.cue": `package modec
+servers: shop: {command: "shop-mcp", tools: {list: {}, drop: {}}}
+roles: {
+	dev: {claims: groups: "dev", can: mcp: shop: allow: ["list"]}
+	ops: {claims: groups: "ops", can: mcp: shop: "allow"}
+}
+`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	ctx, end := context.WithCancel(t.Context())
+	said, stderr := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, targets.All(), []string{"-C", dir, "gateway", "--http", "127.0.0.1:0", "--accept"},
+			strings.NewReader(""), io.Discard, stderr)
+		stderr.Close()
+	}()
+	address := ""
+	lines := bufio.NewScanner(said)
+	for address == "" && lines.Scan() {
+		_, address, _ = strings.Cut(lines.Text(), "serving ")
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	post := func(path, token string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequest(http.MethodPost, address+path, strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
+				`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{
+		{"", token, 200}, {"/dev", token, 200}, {"/ops", token, 404}, {"", "", 401}, {"", token + "x", 401},
+	} {
+		if got, text := post(c.path, c.token); got != c.want {
+			t.Errorf("%s with %q: got %d %s, want %d", c.path, c.token, got, text, c.want)
+		}
+	}
+	end()
+	if code := <-done; code != 0 && code != int(exitInterrupted) {
+		t.Errorf("got exit code %d", code)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--http", "127.0.0.1:0", "--role", "dev"}, "callers have the roles of their tokens"},
+		{[]string{"--http", "127.0.0.1:0", "--agent-asks"}, "callers over HTTP may be others"},
+		{[]string{"--http", "127.0.0.1:0", "--tls-cert", "x"}, "needs both files"},
+		{[]string{"--role", "dev", "--session-keys", "x"}, "are for --http"},
+	} {
+		var out, stderr strings.Builder
+		args := append([]string{"-C", dir, "gateway", "--accept"}, c.args...)
+		if code := run(t.Context(), targets.All(), args, strings.NewReader(""), &out, &stderr); code != 2 ||
+			!strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%q: got %d %s, want %q", c.args, code, stderr.String(), c.want)
+		}
+	}
+	config := filepath.Join(dir, "modec.toml")
+	if err := os.WriteFile(config, []byte("[targets.model]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, errors strings.Builder
+	args := []string{"-C", dir, "gateway", "--accept", "--role", "dev", "--http", "0.0.0.0:0"}
+	if code := run(t.Context(), targets.All(), args, strings.NewReader(""), &out, &errors); code != 2 ||
+		!strings.Contains(errors.String(), "nobody is asked who calls") {
+		t.Errorf("got %d %s", code, errors.String())
+	}
 }

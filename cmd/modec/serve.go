@@ -133,6 +133,11 @@ func (c *serveCmd) keys(e *env, log *slog.Logger) (*seal.Keys, error) {
 		}
 		return nil, nil
 	}
+	return e.sessionKeys(place, log)
+}
+
+// sessionKeys reads keys that servers share from a file, or from the variable of env:NAME.
+func (e *env) sessionKeys(place string, log *slog.Logger) (*seal.Keys, error) {
 	text := []byte{}
 	if name, ok := strings.CutPrefix(place, "env:"); ok {
 		text = []byte(os.Getenv(name))
@@ -210,7 +215,7 @@ func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 	return slog.New(slog.NewMultiHandler(handlers...)), end, nil
 }
 
-// http serves until the context ends, and lets requests that are under way end.
+// http serves over HTTP until the context ends.
 func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) error {
 	keys, err := c.keys(e, log)
 	if err != nil {
@@ -224,14 +229,25 @@ func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) 
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	if tcp, ok := listener.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+	if !onLoopback(listener) {
 		log.Warn("others can reach this address, and callers are not authenticated",
 			"address", listener.Addr().String())
 	}
+	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
+	return e.serveHTTP(listener, h, log)
+}
+
+// onLoopback reports whether only this machine can reach a listener.
+func onLoopback(l net.Listener) bool {
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
+}
+
+// serveHTTP serves until the context ends, and lets requests that are under way end.
+func (e *env) serveHTTP(listener net.Listener, h http.Handler, log *slog.Logger) error {
 	server := &http.Server{Handler: endsWith(e.ctx, h), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

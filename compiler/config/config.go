@@ -39,7 +39,8 @@ type Config struct {
 	SilenceWritten bool
 	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
-	PromptLimit int    // in bytes, for lint's long-prompt
+	PromptLimit int // in bytes, for lint's long-prompt
+	Gateway     Gateway
 	Bytes       []byte // the file itself, for the source hash
 
 	oldest      string // the oldest modec that may compile the project; "": any
@@ -256,7 +257,7 @@ func (c *configReader) read(b []byte) *Config {
 	c.locate(b)
 
 	top := maps.Clone(doc)
-	for _, k := range []string{"targets", "exceptions", "lint"} {
+	for _, k := range []string{"targets", "exceptions", "lint", "gateway"} {
 		delete(top, k)
 	}
 	o := c.options("", projectOptions, top)
@@ -281,6 +282,7 @@ func (c *configReader) read(b []byte) *Config {
 	c.targets(cfg, doc["targets"], o.String("on_loss"))
 	c.exceptions(cfg, doc["exceptions"])
 	c.lint(cfg, doc["lint"])
+	c.gateway(cfg, doc["gateway"])
 	return cfg
 }
 

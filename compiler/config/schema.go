@@ -48,6 +48,7 @@ func Schema(all []contract.Target) string {
 	w.depth--
 	w.line("}]")
 	w.line("")
+	w.gatewaySchema()
 	w.doc("What modec lint looks for: the severity of each rule, or off.")
 	w.open("lint?: {")
 	w.options(lintOptions(all))

@@ -6,35 +6,54 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Person decides for someone who holds every role whose claims fit: each claim
-// that a role names must be among the person's, with one of the role's values.
-// Claims are nil for someone without a verified token, who holds only the roles of anyone.
-// The highest of the roles' decisions holds. It returns the roles held, sorted;
-// someone who holds none is denied everything. A role without claims is held by
-// nobody. It fails when a role does not compile.
-func (e *Engine) Person(claims map[string][]string, a Action) (Result, []string, error) {
-	best := Result{Rule: "no role's claims fit"}
-	var held []string
+// Held returns the roles that someone with these claims has, sorted: those of which each claim that the role
+// names is among the person's, with one of the role's values. Claims are nil for someone without a verified
+// token, who holds only the roles of anyone. A role without claims is held by nobody.
+func (e *Engine) Held(claims map[string][]string) (roles []string) {
 	for i := range e.project.Roles {
+		if r := &e.project.Roles[i]; holds(r, claims) {
+			roles = append(roles, r.Name)
+		}
+	}
+	slices.Sort(roles)
+	return roles
+}
+
+// Person decides for someone with these claims, as [Engine.Together] does for the roles that are [Engine.Held],
+// which it returns. It fails when a role does not compile.
+func (e *Engine) Person(claims map[string][]string, a Action) (Result, []string, error) {
+	held := e.Held(claims)
+	r, err := e.Together(held, a)
+	if err != nil {
+		return r, nil, err
+	}
+	return r, held, nil
+}
+
+// Together decides for someone who has several roles: the highest of their decisions holds, where what is left
+// to the agent is denied, since there is no agent. Someone without a role is denied everything. It fails when a
+// role does not compile.
+func (e *Engine) Together(roles []string, a Action) (Result, error) {
+	best := Result{Rule: "no role's claims fit"}
+	first := true
+	for i := range e.project.Roles { // in the order of the source: the first of the highest is told
 		r := &e.project.Roles[i]
-		if !holds(r, claims) {
+		if !slices.Contains(roles, r.Name) {
 			continue
 		}
 		s, err := e.Subject(ir.SubjectRef{Role: r.Name})
 		if err != nil {
-			return Result{Rule: "a role does not compile"}, nil, err
+			return Result{Rule: "a role does not compile"}, err
 		}
 		d := s.Decide(a)
 		if d.Decision == ir.Agent { // there is no agent here that could decide
 			d.Decision, d.Mapped = ir.Deny, ir.Deny
 		}
-		if len(held) == 0 || d.Decision > best.Decision {
-			best = d
+		if first || d.Decision > best.Decision {
+			best, first = d, false
 		}
-		held = append(held, r.Name)
 	}
-	slices.Sort(held)
-	return best, held, nil
+	return best, nil
 }
 
 func holds(r *ir.Role, claims map[string][]string) bool {

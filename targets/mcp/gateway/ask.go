@@ -28,9 +28,6 @@ const (
 	maxShown     = 8 << 10 // bytes of arguments that a person is shown
 )
 
-// principal is who asks: over standard input and output, whoever started the gateway.
-const principal = "local"
-
 // Approval is what a person was asked, and what the answer holds for: nothing else.
 type Approval struct {
 	Principal string `json:"principal"`
@@ -50,8 +47,12 @@ type approver struct {
 	used map[string]time.Time // nonces, with the time until which they would count
 }
 
-func newApprover() *approver {
-	return &approver{keys: seal.New(), now: time.Now, used: map[string]time.Time{}}
+// newApprover returns one; its keys are its own where there are none.
+func newApprover(keys *seal.Keys) *approver {
+	if keys == nil {
+		keys = seal.New()
+	}
+	return &approver{keys: keys, now: time.Now, used: map[string]time.Time{}}
 }
 
 // purpose is what an approval is sealed for: itself.
@@ -98,14 +99,14 @@ const approvalKey = "approval"
 // else.
 func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 	t := g.Table()
-	ap := Approval{Principal: principal, Subject: t.ref.String(), Policy: t.digest, Server: q.offer.server,
+	ap := Approval{Principal: g.opt.principal, Subject: t.who, Policy: t.digest, Server: q.offer.server,
 		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args)}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
-			"to ask (it does not support elicitation). Nothing was done.", t.ref, q.what,
+			"to ask (it does not support elicitation). Nothing was done.", t.who, q.what,
 			q.offer.name, ruleOf(q.offer)))
 	}
-	message, err := q.message(t.ref)
+	message, err := q.message(t.who)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func canAsk(c *sdk.ClientCapabilities) bool {
 }
 
 // message returns the question, with the arguments whole.
-func (q *question) message(ref ir.SubjectRef) (string, error) {
+func (q *question) message(who string) (string, error) {
 	var text bytes.Buffer
 	if len(q.args) > 0 {
 		if err := json.Indent(&text, q.args, "    ", "  "); err != nil {
@@ -171,10 +172,10 @@ func (q *question) message(ref ir.SubjectRef) (string, error) {
 	shown := escaped(text.String())
 	if len(shown) > maxShown {
 		return "", refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and its arguments are too "+
-			"long to be shown whole: %d bytes, at most %d are. Nothing was done.", ref, q.what, q.offer.name,
+			"long to be shown whole: %d bytes, at most %d are. Nothing was done.", who, q.what, q.offer.name,
 			ruleOf(q.offer), len(shown), maxShown))
 	}
-	out := fmt.Sprintf("May %s %s %s of server %s?", ref, q.what, escaped(q.offer.key), escaped(q.offer.server))
+	out := fmt.Sprintf("May %s %s %s of server %s?", who, q.what, escaped(q.offer.key), escaped(q.offer.server))
 	if shown != "" {
 		out += " With these arguments:\n\n    " + shown
 	}

@@ -153,7 +153,7 @@ func TestApprovalHolds(t *testing.T) {
 	if got := f.called(); len(got) != 1 {
 		t.Errorf("got calls %v", got)
 	}
-	if other := newApprover(); other.open(g.asks.seal(Approval{}), Approval{}) {
+	if other := newApprover(nil); other.open(g.asks.seal(Approval{}), Approval{}) {
 		t.Error("the seal of another gateway holds")
 	}
 }

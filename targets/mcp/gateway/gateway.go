@@ -20,6 +20,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/mcp/seal"
 	"modec.dev/modec/targets/mcp/serve"
 )
 
@@ -34,6 +35,9 @@ type Options struct {
 	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
 	// left to the agent is passed on.
 	AgentAsks bool
+
+	principal string     // who calls; "": whoever started the gateway
+	keys      *seal.Keys // of approvals; nil: its own
 }
 
 // Gateway serves one client. It is safe for concurrent use.
@@ -80,11 +84,22 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{opt: opt, asks: newApprover(), joins: map[string]*join{}, progress: map[string]progress{},
-		telling: map[*kind]bool{}}
-	g.start = start
 	if start == nil {
-		g.start = func(sv ir.Server) caller { return newUpstream(sv, opt.Root, opt.Version, opt.Logger, g) }
+		return withTable(t, opt, nil), nil
+	}
+	return withTable(t, opt, func(_ *Gateway, sv ir.Server) caller { return start(sv) }), nil
+}
+
+// withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
+func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *Gateway {
+	opt.principal = cmp.Or(opt.principal, "local")
+	g := &Gateway{opt: opt, asks: newApprover(opt.keys), joins: map[string]*join{}, progress: map[string]progress{},
+		telling: map[*kind]bool{}}
+	g.start = func(sv ir.Server) caller {
+		if start != nil {
+			return start(g, sv)
+		}
+		return newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
 	}
 	g.sdk = g.server()
 	g.use(t)
@@ -94,7 +109,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	if len(t.moved) > 0 {
 		opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
-	return g, nil
+	return g
 }
 
 // use serves a table from now on, with the servers that run already where they are the same.
@@ -133,11 +148,16 @@ func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err
 	if len(t.moved) > 0 && !slices.Equal(t.moved, g.state.Load().table.moved) {
 		g.opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
-	g.use(both)
+	g.take(both)
+	return wider, nil
+}
+
+// take serves another table, and tells the clients.
+func (g *Gateway) take(t *Table) {
+	g.use(t)
 	for _, k := range kinds {
 		g.changed(k)
 	}
-	return wider, nil
 }
 
 // Table returns what is served now.

@@ -36,7 +36,7 @@ type Naming map[string]string
 
 // Table is what one subject may do with the servers of an inventory. It does not change.
 type Table struct {
-	ref     ir.SubjectRef
+	who     string // the subject or the roles, for people
 	digest  string // of the policy
 	servers []*serverTable
 	names   map[string]toolName // of tools, as clients know them
@@ -59,7 +59,6 @@ type serverTable struct {
 // NewTable compiles the table of a subject, with the pins of the project. It fails where the project has no such
 // subject, and where the tools of two servers have one name, or a name that clients do not take.
 func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool, set *pins.Set) (*Table, error) {
-	p := e.Project()
 	s, err := e.Subject(ref)
 	if err != nil {
 		return nil, err
@@ -67,15 +66,42 @@ func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool
 	if err := enters(e, ref); err != nil {
 		return nil, err
 	}
+	t := &Table{who: ref.String(), digest: e.Digest(ref)}
+	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
+		r := s.Decide(a)
+		return r, accessOf(r.Decision, agentAsks)
+	})
+}
+
+// newTableOf compiles the table of someone who has several roles, as [policy.Engine.Together] decides.
+func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) (*Table, error) {
+	var sums []string
+	for _, role := range roles {
+		if _, err := e.Subject(ir.SubjectRef{Role: role}); err != nil {
+			return nil, err
+		}
+		sums = append(sums, e.Digest(ir.SubjectRef{Role: role}))
+	}
+	t := &Table{who: strings.Join(roles, " and "), digest: digest([]byte(strings.Join(sums, " ")))}
+	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
+		r, _ := e.Together(roles, a) // each role compiles
+		return r, accessOf(r.Decision, false)
+	})
+}
+
+// compile fills a table with what is decided about the inventory.
+func (t *Table) compile(
+	p *ir.Project, naming Naming, set *pins.Set, decide func(policy.Action) (policy.Result, Access),
+) error {
 	for _, name := range slices.Sorted(maps.Keys(naming)) {
 		if p.Server(name) == nil {
-			return nil, fmt.Errorf("the inventory has no server %q that could have a namespace", name)
+			return fmt.Errorf("the inventory has no server %q that could have a namespace", name)
 		}
 	}
-	t := &Table{ref: ref, digest: e.Digest(ref), names: map[string]toolName{}}
+	t.names = map[string]toolName{}
 	access := func(sv *ir.Server, kind policy.MCPKind, name string) Grant {
-		r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind})
-		return Grant{accessOf(r.Decision, agentAsks), r}
+		r, a := decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind})
+		return Grant{a, r}
 	}
 	for i := range p.Servers {
 		sv := &p.Servers[i]
@@ -101,7 +127,7 @@ func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool
 			t.servers = append(t.servers, st)
 		}
 	}
-	return t, t.index()
+	return t.index()
 }
 
 // enters fails where a role may not work in a mode.
@@ -216,7 +242,7 @@ func (t *Table) Silent() (names []string) {
 // narrow returns what both of two tables permit, and in words what only the second one does. A server that
 // is started or reached in another way is another server.
 func narrow(old, next *Table) (both *Table, wider []string) {
-	both = &Table{ref: next.ref, digest: next.digest, names: map[string]toolName{}, moved: next.moved}
+	both = &Table{who: next.who, digest: next.digest, names: map[string]toolName{}, moved: next.moved}
 	for _, n := range next.servers {
 		name := strconv.Quote(n.entry.Name)
 		o := old.server(n.entry.Name)

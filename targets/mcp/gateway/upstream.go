@@ -139,6 +139,8 @@ type upstream struct {
 	events  events
 	life    context.Context
 	end     context.CancelFunc
+	// forwarded are headers of a caller, for a server of this caller alone. References in them are text.
+	forwarded map[string]string
 
 	session flight[*session]
 	lists   map[string]*flight[*list] // by the method
@@ -278,6 +280,10 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 	if e.Command != "" {
 		c := &child{cmd: command(e, u.root, lookupEnv), log: u.log, progressed: u.events.progressed}
 		return c, c.err.last, nil
+	}
+	for name, value := range u.forwarded {
+		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
+		e.Headers[name] = value
 	}
 	client, err := newRemote(e)
 	if err != nil {

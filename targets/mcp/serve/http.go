@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -36,23 +37,36 @@ type HTTPOptions struct {
 // it says is kept as long as the session.
 const maxHello = 64 << 10
 
-// Handler serves /mcp, and /mcp/MODE with the working mode fixed, in every revision
-// that the SDK speaks: requests of 2026-07-28 and later one by one, earlier ones in
-// sessions, which belong to their endpoint.
+// Handler serves /mcp, and /mcp/MODE with the working mode fixed, each an [Endpoint].
 func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
-	opt.Idle, opt.Connections = cmp.Or(opt.Idle, 30*time.Minute), cmp.Or(opt.Connections, 1000)
-	opt.BodyTime, opt.Body = cmp.Or(opt.BodyTime, 30*time.Second), cmp.Or(opt.Body, maxLine)
+	opt = opt.orDefault()
+	h := &endpoints{Server: s, opt: opt, byMode: map[string]*Endpoint{}}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", h)
+	mux.Handle("/mcp/{mode}", h)
+	return Guard(mux, opt, s.opt.Logger)
+}
+
+// orDefault fills in what is zero.
+func (o HTTPOptions) orDefault() HTTPOptions {
+	o.Idle, o.Connections = cmp.Or(o.Idle, 30*time.Minute), cmp.Or(o.Connections, 1000)
+	o.BodyTime, o.Body = cmp.Or(o.BodyTime, 30*time.Second), cmp.Or(o.Body, maxLine)
+	return o
+}
+
+// Guard refuses requests for other hosts than the loopback interface and those allowed, and of other
+// origins than its own and those allowed, and ends those whose body does not come in time. The rest goes
+// to a handler.
+func Guard(next http.Handler, opt HTTPOptions, log *slog.Logger) (http.Handler, error) {
+	opt = opt.orDefault()
 	origins := http.NewCrossOriginProtection()
 	for _, o := range opt.Origins {
 		if err := origins.AddTrustedOrigin(o); err != nil {
 			return nil, err
 		}
 	}
-	h := &endpoints{Server: s, opt: opt, byMode: map[string]*endpoint{}}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", h)
-	mux.Handle("/mcp/{mode}", h)
-	return s.hosts(opt.Hosts, s.sameOrigin(opt.Origins, origins, inTime(mux, opt.BodyTime))), nil
+	g := guard{log}
+	return g.hosts(opt.Hosts, g.sameOrigin(opt.Origins, origins, inTime(next, opt.BodyTime))), nil
 }
 
 // endpoints are the paths of a server, made when they are first asked for.
@@ -61,10 +75,8 @@ type endpoints struct {
 	opt HTTPOptions
 
 	mu     sync.Mutex
-	byMode map[string]*endpoint
+	byMode map[string]*Endpoint
 }
-
-type endpoint struct{ inSessions, alone http.Handler }
 
 func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mode := r.PathValue("mode")
@@ -75,15 +87,84 @@ func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case fixed != "":
 		mode = fixed
 	}
-	e := h.at(mode)
-	most := h.opt.Body
+	h.at(mode).ServeHTTP(w, r)
+}
+
+// full reports whether there are as many sessions of the protocol as there may be.
+func (h *endpoints) full() bool {
+	h.Server.mu.Lock()
+	scopes := slices.Collect(maps.Values(h.scopes))
+	h.Server.mu.Unlock()
+	n := 0
+	for _, sc := range scopes {
+		for range sc.sdk.Sessions() {
+			n++
+		}
+	}
+	return n >= h.opt.Connections
+}
+
+func (h *endpoints) at(mode string) *Endpoint {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.byMode[mode]
+	if e == nil {
+		e = NewEndpoint(h.scope(mode).sdk, EndpointOptions{HTTPOptions: h.opt, Full: h.full, Logger: h.sdkLogger,
+			Of: strings.Join([]string{"serve", mode, h.Server.opt.Role}, "\x00")})
+		h.byMode[mode] = e
+	}
+	return e
+}
+
+// EndpointOptions are those of one endpoint. Only Of and Full have no default.
+type EndpointOptions struct {
+	HTTPOptions
+	// Of is what sessions belong to: an id that was sealed for something else is unknown.
+	Of string
+	// Full reports whether there are as many sessions of the protocol as there may be.
+	Full   func() bool
+	Logger *slog.Logger // of the SDK; nil: nothing is logged
+}
+
+// Endpoint serves a server of the SDK over HTTP in every revision that the SDK speaks: requests of
+// 2026-07-28 and later one by one, earlier ones in sessions, which belong to their endpoint. With keys
+// the ids of its sessions are sealed, and whoever has the keys takes them over.
+type Endpoint struct {
+	opt               EndpointOptions
+	inSessions, alone http.Handler
+}
+
+// NewEndpoint returns an endpoint.
+func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
+	opt.HTTPOptions = opt.HTTPOptions.orDefault()
+	of := func(*http.Request) *sdk.Server { return server }
+	// Hosts are checked for every address, not only where the SDK would.
+	options := sdk.StreamableHTTPOptions{
+		Logger:                     opt.Logger,
+		MaxRequestBodyBytes:        opt.Body,
+		SessionTimeout:             opt.Idle,
+		DisableLocalhostProtection: true,
+	}
+	alone := options
+	alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation = true, true, true
+	alone.SessionTimeout = 0
+	e := &Endpoint{opt, sdk.NewStreamableHTTPHandler(of, &options), sdk.NewStreamableHTTPHandler(of, &alone)}
+	if opt.Keys != nil {
+		e.inSessions = &shared{EndpointOptions: opt, server: server, next: e.inSessions,
+			here: map[string]*taken{}, ended: map[string]time.Time{}}
+	}
+	return e
+}
+
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	most := e.opt.Body
 	if isModern(r) {
 		r.Body = http.MaxBytesReader(w, r.Body, most)
 		relay(e.alone, w, r)
 		return
 	}
 	if r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "" {
-		if h.connections() >= h.opt.Connections {
+		if e.opt.Full() {
 			http.Error(w, "there are as many sessions as there may be; end one first", http.StatusServiceUnavailable)
 			return
 		}
@@ -91,45 +172,6 @@ func (h *endpoints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	relay(e.inSessions, w, r)
-}
-
-// connections counts the sessions of the protocol.
-func (h *endpoints) connections() (n int) {
-	h.Server.mu.Lock()
-	scopes := slices.Collect(maps.Values(h.scopes))
-	h.Server.mu.Unlock()
-	for _, sc := range scopes {
-		for range sc.sdk.Sessions() {
-			n++
-		}
-	}
-	return n
-}
-
-func (h *endpoints) at(mode string) *endpoint {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	e := h.byMode[mode]
-	if e == nil {
-		server := func(*http.Request) *sdk.Server { return h.scope(mode).sdk }
-		// Hosts are checked for every address, not only where the SDK would.
-		options := sdk.StreamableHTTPOptions{
-			Logger:                     h.sdkLogger,
-			MaxRequestBodyBytes:        h.opt.Body,
-			SessionTimeout:             h.opt.Idle,
-			DisableLocalhostProtection: true,
-		}
-		alone := options
-		alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation = true, true, true
-		alone.SessionTimeout = 0
-		e = &endpoint{sdk.NewStreamableHTTPHandler(server, &options), sdk.NewStreamableHTTPHandler(server, &alone)}
-		if h.opt.Keys != nil {
-			e.inSessions = &shared{endpoints: h, scope: h.scope(mode), next: e.inSessions,
-				here: map[string]*taken{}, ended: map[string]time.Time{}}
-		}
-		h.byMode[mode] = e
-	}
-	return e
 }
 
 // inTime ends a request whose body does not come in time. Streams that are read from
@@ -158,11 +200,14 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// guard refuses requests by their headers.
+type guard struct{ log *slog.Logger }
+
 // sameOrigin refuses what comes from another origin, requests that only read too: an
 // event stream does. Pages of a trusted origin may read the answers.
-func (s *Server) sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
+func (g guard) sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.forbid(w, "got a request of another origin", "origin", r.Header.Get("Origin"))
+		g.forbid(w, "got a request of another origin", "origin", r.Header.Get("Origin"))
 	}))
 	next = p.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,7 +228,7 @@ func (s *Server) sameOrigin(trusted []string, p *http.CrossOriginProtection, nex
 			probe := r.Clone(r.Context())
 			probe.Method = http.MethodPost
 			if err := p.Check(probe); err != nil {
-				s.forbid(w, "got a request of another origin", "origin", origin)
+				g.forbid(w, "got a request of another origin", "origin", origin)
 				return
 			}
 		}
@@ -192,14 +237,14 @@ func (s *Server) sameOrigin(trusted []string, p *http.CrossOriginProtection, nex
 }
 
 // forbid refuses a request by one of its headers, and logs that: its client may be one that is set up wrongly.
-func (s *Server) forbid(w http.ResponseWriter, words, header, value string) {
-	s.opt.Logger.Info("a request is refused", "why", words, header, value)
+func (g guard) forbid(w http.ResponseWriter, words, header, value string) {
+	g.log.Info("a request is refused", "why", words, header, value)
 	http.Error(w, words, http.StatusForbidden)
 }
 
 // hosts refuses a request that names another host than those of the loopback interface
 // and the ones allowed: a page may have had its own name point here (DNS rebinding).
-func (s *Server) hosts(allowed []string, next http.Handler) http.Handler {
+func (g guard) hosts(allowed []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.Host
 		if h, port, err := net.SplitHostPort(r.Host); err == nil {
@@ -216,7 +261,7 @@ func (s *Server) hosts(allowed []string, next http.Handler) http.Handler {
 			ok = ok || strings.EqualFold(a, name)
 		}
 		if !ok {
-			s.forbid(w, "got a request for another host", "host", r.Host)
+			g.forbid(w, "got a request for another host", "host", r.Host)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -27,17 +27,16 @@ const sealedFor = "modec serve: session"
 // on with it.
 type sealed struct {
 	ID      string `json:"id"`
-	Mode    string `json:"mode,omitempty"` // of the endpoint
-	Role    string `json:"role,omitempty"` // of the server
-	Version string `json:"version"`        // of the protocol, as the client asked for it
+	Of      string `json:"of"`      // what it belongs to
+	Version string `json:"version"` // of the protocol, as the client asked for it
 }
 
 // shared serves sessions of the protocol whose ids are sealed. The SDK has a session of its
 // own for each, here and with an id of its own, which clients do not see.
 type shared struct {
-	*endpoints
-	scope *scope
-	next  http.Handler // of the SDK
+	EndpointOptions
+	server *sdk.Server
+	next   http.Handler // of the SDK
 
 	mu    sync.Mutex
 	here  map[string]*taken    // by the id that is sealed
@@ -74,9 +73,9 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.next.ServeHTTP(&headed{ResponseWriter: w, rename: func(string) string { return text }}, r)
 }
 
-// open reads a session's id. It is for one endpoint, and for servers of one role.
+// open reads a session's id. It is for one endpoint.
 func (s *shared) open(text string) (session sealed, until time.Time, err error) {
-	value, until, err := s.opt.Keys.Open(sealedFor, text, time.Now())
+	value, until, err := s.Keys.Open(sealedFor, text, time.Now())
 	if err != nil {
 		return session, until, err
 	}
@@ -86,7 +85,7 @@ func (s *shared) open(text string) (session sealed, until time.Time, err error) 
 	s.mu.Lock()
 	_, ended := s.ended[session.ID]
 	s.mu.Unlock()
-	if ended || session.Mode != s.scope.mode || session.Role != s.Server.opt.Role {
+	if ended || session.Of != s.Of {
 		return session, until, errors.New("it ended, or belongs to another endpoint")
 	}
 	return session, until, nil
@@ -94,7 +93,7 @@ func (s *shared) open(text string) (session sealed, until time.Time, err error) 
 
 // sealNew returns the id under which clients know a new session of the SDK.
 func (s *shared) sealNew(id string) string {
-	session := sealed{ID: rand.Text(), Mode: s.scope.mode, Role: s.Server.opt.Role}
+	session := sealed{ID: rand.Text(), Of: s.Of}
 	if ss := s.find(id); ss != nil {
 		// What no revision is long is no revision either, and the answer to it is the same.
 		if p := ss.InitializeParams(); p != nil && len(p.ProtocolVersion) <= len(statelessSince) {
@@ -107,11 +106,11 @@ func (s *shared) sealNew(id string) string {
 		go s.forget(session.ID, t, ss)
 	}
 	value, _ := json.Marshal(session) // texts can be written
-	return s.opt.Keys.Seal(sealedFor, value, time.Now().Add(sealedLife))
+	return s.Keys.Seal(sealedFor, value, time.Now().Add(sealedLife))
 }
 
 func (s *shared) find(id string) *sdk.ServerSession {
-	for ss := range s.scope.sdk.Sessions() {
+	for ss := range s.server.Sessions() {
 		if ss.ID() == id {
 			return ss
 		}
@@ -136,10 +135,10 @@ func (s *shared) forget(id string, t *taken, ss *sdk.ServerSession) {
 func (s *shared) end(id string, until time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.ended) >= 10*s.opt.Connections {
+	if len(s.ended) >= 10*s.Connections {
 		now := time.Now()
 		for other, t := range s.ended {
-			if now.After(t) || len(s.ended) >= 10*s.opt.Connections {
+			if now.After(t) || len(s.ended) >= 10*s.Connections {
 				delete(s.ended, other)
 			}
 		}
@@ -172,7 +171,7 @@ func (s *shared) take(ctx context.Context, session sealed) *taken {
 
 // begin says to the SDK what the session's client said to another server.
 func (s *shared) begin(ctx context.Context, session sealed) (*sdk.ServerSession, error) {
-	if s.connections() >= s.opt.Connections {
+	if s.Full() {
 		return nil, errors.New("there are as many sessions as there may be; end one first")
 	}
 	version, _ := json.Marshal(session.Version) // a text can be written

@@ -22,6 +22,8 @@ import (
 	"modec.dev/modec/targets/mcp/seal"
 )
 
+const here = "serve\x00\x00" // the endpoint /mcp of a server without a role
+
 const (
 	keyOne = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"
 	keyTwo = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=\n"
@@ -144,10 +146,10 @@ func TestSealedSessions(t *testing.T) {
 		{"an id that nobody sealed", a + "/mcp", mine, 404},
 		{"changed", a + "/mcp", id[:len(id)-2] + "AA", 404},
 		{"cut", a + "/mcp", id[:len(id)-1], 404},
-		{"sealed by the key", b + "/mcp", made(sealedFor, sealed{ID: "x", Version: "2025-06-18"}, time.Hour), 200},
-		{"too late", b + "/mcp", made(sealedFor, sealed{ID: "y"}, -time.Second), 404},
-		{"for another purpose", b + "/mcp", made("modec gateway: session", sealed{ID: "y"}, time.Hour), 404},
-		{"of another role", b + "/mcp", made(sealedFor, sealed{ID: "y", Role: "reviewer"}, time.Hour), 404},
+		{"sealed by the key", b + "/mcp", made(sealedFor, sealed{ID: "x", Of: here, Version: "2025-06-18"}, time.Hour), 200},
+		{"too late", b + "/mcp", made(sealedFor, sealed{ID: "y", Of: here}, -time.Second), 404},
+		{"for another purpose", b + "/mcp", made("modec gateway: session", sealed{ID: "y", Of: here}, time.Hour), 404},
+		{"of another role", b + "/mcp", made(sealedFor, sealed{ID: "y", Of: "serve\x00\x00reviewer"}, time.Hour), 404},
 	} {
 		if code, _, text := send(t, "POST", c.url, c.id, pingHTTP); code != c.want {
 			t.Errorf("%s: got %d %s, want %d", c.name, code, text, c.want)
@@ -160,10 +162,10 @@ func TestSealedSessions(t *testing.T) {
 	}
 
 	// There are two here by now, and as many as there may be with another one.
-	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "third"}, time.Hour), pingHTTP); code != 200 {
+	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "third", Of: here}, time.Hour), pingHTTP); code != 200 {
 		t.Errorf("got %d %s", code, text)
 	}
-	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth"}, time.Hour), pingHTTP); code != 503 {
+	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth", Of: here}, time.Hour), pingHTTP); code != 503 {
 		t.Errorf("got %d %s, want 503", code, text)
 	}
 
@@ -176,11 +178,11 @@ func TestSealedSessions(t *testing.T) {
 	if code, _, _ := send(t, "POST", b+"/mcp", id, pingHTTP); code != 404 {
 		t.Errorf("got %d for a session that ended", code)
 	}
-	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth"}, time.Hour), pingHTTP); code != 200 {
+	if code, _, text := send(t, "POST", b+"/mcp", made(sealedFor, sealed{ID: "fourth", Of: here}, time.Hour), pingHTTP); code != 200 {
 		t.Errorf("got %d %s: there is room again", code, text)
 	}
 	// One that never was here ends too, and takes no room.
-	never := made(sealedFor, sealed{ID: "never"}, time.Hour)
+	never := made(sealedFor, sealed{ID: "never", Of: here}, time.Hour)
 	for _, want := range []int{204, 404} {
 		if code, _, text := send(t, "DELETE", b+"/mcp", never, ""); code != want {
 			t.Errorf("got %d %s, want %d", code, text, want)

@@ -1,0 +1,185 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+)
+
+// Gateway is [gateway], which `modec gateway --http` follows.
+type Gateway struct {
+	Auth    *Auth // nil: nobody is asked who calls
+	Servers map[string]GatewayServer
+}
+
+// Auth is [gateway.auth]: whose tokens are taken.
+type Auth struct {
+	Issuer, Audience string
+	Keys             string // the address of the issuer's keys, or a file; "": the issuer's metadata say it
+	Algorithms       []string
+	Skew             time.Duration
+	Tokens           []StaticToken
+}
+
+// StaticToken is one [[gateway.auth.tokens]].
+type StaticToken struct {
+	Name, SHA256 string
+	Claims       map[string][]string
+}
+
+// GatewayServer is one [gateway.servers.NAME].
+type GatewayServer struct {
+	Shared  bool
+	Forward []string
+	Pos     diag.Pos
+}
+
+var gatewayAuth = []contract.Option{
+	{
+		Name: "algorithms", Type: contract.Strings, Default: []string(nil),
+		Doc: "The algorithms of signatures that are taken, such as RS256. Default: RS256 and ES256.",
+	}, {
+		Name: "audience", Type: contract.String, Doc: "What tokens have to name as their audience; with issuer, required.",
+	}, {
+		Name: "clock_skew", Type: contract.Int, Default: 30, Doc: "By how many seconds clocks may differ, at most 300.",
+	}, {
+		Name: "issuer", Type: contract.String, Doc: "Who signs the tokens, as they name it.",
+	}, {
+		Name: "jwks", Type: contract.String,
+		Doc: "Where the issuer's keys are: an address, or a file of the project. Default: where its metadata say.",
+	},
+}
+
+var gatewayToken = []contract.Option{
+	{Name: "name", Type: contract.String, Doc: "Who has the token."},
+	{Name: "sha256", Type: contract.String,
+		Doc: "The SHA-256 of the token in hexadecimal digits: `printf %s \"$TOKEN\" | sha256sum`. " +
+			"A token is random and has at least 20 letters."},
+}
+
+var gatewayServer = []contract.Option{
+	{
+		Name: "forward", Type: contract.Strings, Default: []string(nil),
+		Doc: "Headers of a request that are passed on to the server; no other one is.",
+	}, {
+		Name: "shared", Type: contract.Bool, Default: false,
+		Doc: "One server for all callers. Default: each has its own.",
+	},
+}
+
+// gateway reads [gateway].
+func (c *configReader) gateway(cfg *Config, v any) {
+	const at = "gateway"
+	table, ok := c.table(at, v)
+	if !ok {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(table)) {
+		if k != "auth" && k != "servers" {
+			c.unknown(diag.Join(at, k), diag.UnknownOption, unknownWord{"table", k, []string{"auth", "servers"}})
+		}
+	}
+	if auth, ok := c.table(at+".auth", table["auth"]); ok {
+		cfg.Gateway.Auth = c.auth(at+".auth", auth)
+	}
+	servers, _ := c.table(at+".servers", table["servers"])
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		p := diag.Join(at+".servers", name)
+		one, ok := c.table(p, servers[name])
+		if !ok {
+			continue
+		}
+		o := c.options(p, gatewayServer, one)
+		if cfg.Gateway.Servers == nil {
+			cfg.Gateway.Servers = map[string]GatewayServer{}
+		}
+		cfg.Gateway.Servers[name] = GatewayServer{o.Bool("shared"), o.Strings("forward"), c.keys[p]}
+	}
+}
+
+func (c *configReader) auth(at string, table map[string]any) *Auth {
+	scalars := maps.Clone(table)
+	delete(scalars, "tokens")
+	o := c.options(at, gatewayAuth, scalars)
+	a := &Auth{Issuer: o.String("issuer"), Audience: o.String("audience"), Keys: o.String("jwks"),
+		Algorithms: o.Strings("algorithms"), Skew: time.Duration(o.Int("clock_skew")) * time.Second}
+	list, ok := table["tokens"].([]any)
+	if table["tokens"] != nil && !ok {
+		c.diags.Errorf(diag.BadConfig, c.vals[at+".tokens"], "got %s, want tables [[gateway.auth.tokens]]",
+			describe(table["tokens"])).Path(at + ".tokens")
+	}
+	for i, item := range list {
+		p := fmt.Sprintf("%s.tokens.%d", at, i)
+		one, ok := c.table(p, item)
+		if !ok {
+			continue
+		}
+		claims, _ := c.table(p+".claims", one["claims"])
+		one = maps.Clone(one)
+		delete(one, "claims")
+		o := c.options(p, gatewayToken, one)
+		t := StaticToken{Name: o.String("name"), SHA256: o.String("sha256"), Claims: map[string][]string{}}
+		for _, name := range slices.Sorted(maps.Keys(claims)) {
+			t.Claims[name] = c.texts(diag.Join(p+".claims", name), claims[name])
+		}
+		a.Tokens = append(a.Tokens, t)
+	}
+	return a
+}
+
+// table returns a value that is to be a table; false where it is not there, or is something else, which it reports.
+func (c *configReader) table(at string, v any) (map[string]any, bool) {
+	table, ok := v.(map[string]any)
+	if v != nil && !ok {
+		c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a table [%s]", describe(v), at).Path(at)
+	}
+	return table, ok
+}
+
+// texts reads a text, or a list of texts.
+func (c *configReader) texts(at string, v any) (texts []string) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, item := range list {
+		s, ok := item.(string)
+		if !ok {
+			c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want text or a list of text", describe(v)).Path(at)
+			return nil
+		}
+		texts = append(texts, s)
+	}
+	return texts
+}
+
+// gatewaySchema writes [gateway].
+func (w *schemaWriter) gatewaySchema() {
+	w.doc("What `modec gateway --http` does.")
+	w.open("gateway?: {")
+	w.doc("Whose tokens are taken. Without it, everybody who reaches the gateway is served, " +
+		"and it is reached from this machine alone.")
+	w.open("auth?: {")
+	w.options(gatewayAuth)
+	w.doc("Tokens that do not change, for programs.")
+	w.open("tokens?: [...{")
+	w.options(gatewayToken)
+	w.doc("What the token says of its owner, as the claims of roles have it.")
+	w.line("claims?: {[string]: string | [...string]}")
+	w.depth--
+	w.line("}]")
+	w.close()
+	w.line("")
+	w.doc("Servers of the inventory that the gateway treats in another way.")
+	w.open("servers?: {[string]: {")
+	w.options(gatewayServer)
+	w.trim()
+	w.depth--
+	w.line("}}")
+	w.close()
+	w.line("")
+}

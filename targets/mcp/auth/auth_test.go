@@ -1,0 +1,319 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/google/go-cmp/cmp"
+)
+
+const audience = "https://mcp.example.com/mcp"
+
+type object = map[string]any
+
+// issuer is an issuer of tokens on this machine.
+type issuer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	keys  []jose.JSONWebKey
+	asked int
+	down  bool
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	is := &issuer{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(object{"issuer": is.URL, "jwks_uri": is.URL + "/keys"})
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		is.mu.Lock()
+		defer is.mu.Unlock()
+		is.asked++
+		if is.down {
+			http.Error(w, "down", http.StatusServiceUnavailable)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: is.keys})
+	})
+	is.Server = httptest.NewServer(mux)
+	t.Cleanup(is.Close)
+	return is
+}
+
+// key makes a key that the issuer publishes.
+func (is *issuer) key(t *testing.T, id string) *ecdsa.PrivateKey {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	is.keys = append(is.keys, jose.JSONWebKey{Key: k.Public(), KeyID: id, Algorithm: "ES256", Use: "sig"})
+	return k
+}
+
+func (is *issuer) claims(more object) object {
+	out := object{"iss": is.URL, "aud": audience, "sub": "alice", "exp": time.Now().Add(time.Hour).Unix()}
+	for name, value := range more {
+		if out[name] = value; value == nil {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+func signed(t *testing.T, alg jose.SignatureAlgorithm, key any, id string, claims object) string {
+	t.Helper()
+	opt := &jose.SignerOptions{}
+	if id != "" {
+		opt.WithHeader("kid", id)
+	}
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jws, err := s.Sign(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jws.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func verifier(t *testing.T, is *issuer, more func(*Options)) *Verifier {
+	t.Helper()
+	fetch, err := Remote(is.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Issuer: is.URL, Audience: audience, Keys: fetch, Skew: 30 * time.Second}
+	if more != nil {
+		more(&opt)
+	}
+	v, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestTokens(t *testing.T) {
+	is := newIssuer(t)
+	key := is.key(t, "a")
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is.mu.Lock()
+	is.keys = append(is.keys, jose.JSONWebKey{Key: of.Public(), KeyID: "rsa", Use: "sig"},
+		jose.JSONWebKey{Key: []byte("a secret of 32 bytes, published!"), KeyID: "oct", Algorithm: "HS256"})
+	is.mu.Unlock()
+	public, err := x509.MarshalPKIXPublicKey(of.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asSecret := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})
+	static := "static-token-of-twenty-letters"
+	sum := sha256.Sum256([]byte(static))
+	short := sha256.Sum256([]byte("short"))
+	v := verifier(t, is, func(o *Options) {
+		o.Tokens = []Token{{Name: "ci", SHA256: hex.EncodeToString(sum[:]), Claims: map[string][]string{"roles": {"ci"}}},
+			{Name: "short", SHA256: hex.EncodeToString(short[:])}}
+	})
+	good := signed(t, jose.ES256, key, "a", is.claims(object{"roles": []string{"dev", "ops"}}))
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + strings.Split(good, ".")[1] + "."
+	for _, c := range []struct {
+		name, token string
+		ok          bool
+	}{
+		{"good", good, true},
+		{"of RSA", signed(t, jose.RS256, of, "rsa", is.claims(nil)), true},
+		{"without a key's id", signed(t, jose.ES256, key, "", is.claims(nil)), true},
+		{"static", static, true},
+		{"audience in a list", signed(t, jose.ES256, key, "a", is.claims(object{"aud": []string{"x", audience}})), true},
+		{"expired a moment ago", signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-20 * time.Second).Unix()})), true},
+
+		{"empty", "", false},
+		{"static, too short", "short", false},
+		{"its digest", hex.EncodeToString(sum[:]), false},
+		{"no JWT", "abc", false},
+		{"alg none", none, false},
+		{"no signature", strings.Join(strings.Split(good, ".")[:2], ".") + ".", false},
+		{"of a stranger", signed(t, jose.ES256, stranger, "a", is.claims(nil)), false},
+		{"of a stranger without an id", signed(t, jose.ES256, stranger, "", is.claims(nil)), false},
+		{"an algorithm that is not allowed", signed(t, jose.RS512, of, "rsa", is.claims(nil)), false},
+		{"the public key as a secret", signed(t, jose.HS256, asSecret, "rsa", is.claims(nil)), false},
+		{"a secret among the keys", signed(t, jose.HS256, []byte("a secret of 32 bytes, published!"), "oct", is.claims(nil)), false},
+		{"another audience", signed(t, jose.ES256, key, "a", is.claims(object{"aud": "https://other.example.com"})), false},
+		{"no audience", signed(t, jose.ES256, key, "a", is.claims(object{"aud": nil})), false},
+		{"another issuer", signed(t, jose.ES256, key, "a", is.claims(object{"iss": "https://evil.example.com"})), false},
+		{"expired", signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-time.Minute).Unix()})), false},
+		{"no expiry", signed(t, jose.ES256, key, "a", is.claims(object{"exp": nil})), false},
+		{"not yet", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Hour).Unix()})), false},
+		{"no subject", signed(t, jose.ES256, key, "a", is.claims(object{"sub": nil})), false},
+		{"too long", good + strings.Repeat("A", maxToken), false},
+		{"another payload", strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"root"}`)) +
+			"." + strings.Split(good, ".")[2], false},
+	} {
+		p, err := v.Verify(t.Context(), c.token)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: got %v", c.name, err)
+		}
+		if !c.ok && (p != nil || !errors.Is(err, ErrInvalid)) {
+			t.Errorf("%s: got %v, %v", c.name, p, err)
+		}
+	}
+	p, err := v.Verify(t.Context(), good)
+	if err != nil || p.ID != is.URL+" alice" || cmp.Diff(p.Claims["roles"], []string{"dev", "ops"}) != "" {
+		t.Errorf("got %v, %v", p, err)
+	}
+}
+
+func TestClaims(t *testing.T) {
+	is := newIssuer(t)
+	key := is.key(t, "a")
+	v := verifier(t, is, nil)
+	token := signed(t, jose.ES256, key, "a", is.claims(object{
+		"scope": "read write", "groups": []any{"a", 1, "b"}, "admin": true, "level": 3,
+		"realm": object{"roles": []string{"x"}, "deep": object{"er": "y"}},
+		"outer": object{"inner": "hidden", "own": "seen"}, "outer.inner": "written",
+	}))
+	p, err := v.Verify(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"iss", "aud", "sub"} {
+		delete(p.Claims, name)
+	}
+	want := map[string][]string{"scope": {"read", "write"}, "groups": {"a", "b"}, "admin": {"true"}, "realm.roles": {"x"},
+		"realm.deep.er": {"y"}, "outer.own": {"seen"}, "outer.inner": {"written"}}
+	if d := cmp.Diff(want, p.Claims); d != "" {
+		t.Error(d)
+	}
+	var many []string
+	for i := range maxClaims + 1 {
+		many = append(many, fmt.Sprint(i))
+	}
+	for n, ok := range map[int]bool{maxClaims - 3: true, maxClaims + 1: false} { // beside iss, aud and sub
+		token := signed(t, jose.ES256, key, "a", is.claims(object{"groups": many[:n]}))
+		if _, err := v.Verify(t.Context(), token); (err == nil) != ok {
+			t.Errorf("%d: got %v", n, err)
+		}
+	}
+}
+
+// TestKeys holds that keys are fetched when they are needed, also new ones, and not at each request.
+func TestKeys(t *testing.T) {
+	is := newIssuer(t)
+	key := is.key(t, "a")
+	v := verifier(t, is, nil)
+	var keys *keySet
+	now := time.Now()
+	fetch, err := Remote(is.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys = newKeySet(fetch, DefaultAlgorithms)
+	keys.now = func() time.Time { return now }
+	check := func(what string, key *ecdsa.PrivateKey, id string, ok bool, asked int) {
+		t.Helper()
+		_, err := keys.VerifySignature(t.Context(), signed(t, jose.ES256, key, id, is.claims(nil)))
+		if (err == nil) != ok {
+			t.Errorf("%s: got %v", what, err)
+		}
+		if is.asked != asked {
+			t.Errorf("%s: the issuer was asked %d times, want %d", what, is.asked, asked)
+		}
+	}
+	check("the first", key, "a", true, 1)
+	check("again", key, "a", true, 1)
+	other := is.key(t, "b")
+	check("a new key at once", other, "b", false, 1)
+	now = now.Add(keysPause)
+	check("a new key later", other, "b", true, 2)
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		check("an invented key", stranger, "c", false, 2)
+	}
+	is.mu.Lock()
+	is.keys = is.keys[1:]
+	is.mu.Unlock()
+	now = now.Add(keysFresh)
+	check("a key that is gone", key, "a", false, 3)
+	is.mu.Lock()
+	is.down = true
+	is.mu.Unlock()
+	now = now.Add(keysFresh)
+	check("the issuer is down", other, "b", true, 4)
+	now = now.Add(keysStale)
+	check("for a day", other, "b", false, 5)
+	if _, err := v.Verify(t.Context(), signed(t, jose.ES256, key, "a", is.claims(nil))); err == nil || errors.Is(err, ErrInvalid) {
+		t.Errorf("got %v, want that the keys are not there", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	sum := hex.EncodeToString(make([]byte, sha256.Size))
+	keys := func(context.Context) ([]byte, error) { return nil, errors.New("none") }
+	for _, c := range []struct {
+		opt  Options
+		want string
+	}{
+		{Options{}, "nobody could call"},
+		{Options{Issuer: "https://a.example.com", Keys: keys}, "names no audience"},
+		{Options{Issuer: "https://a.example.com", Audience: "b", Keys: keys, Skew: MaxSkew}, ""},
+		{Options{Issuer: "https://a.example.com", Audience: "b", Keys: keys, Skew: MaxSkew + 1}, "clocks may differ"},
+		{Options{Issuer: "https://a.example.com", Audience: "b", Keys: keys, Algorithms: []string{"HS256"}}, "only the issuer can make"},
+		{Options{Issuer: "https://a.example.com", Audience: "b", Keys: keys, Algorithms: []string{"none"}}, "only the issuer can make"},
+		{Options{Tokens: []Token{{Name: "a", SHA256: sum}}}, ""},
+		{Options{Tokens: []Token{{Name: "a", SHA256: sum[1:]}}}, "64 hexadecimal digits"},
+		{Options{Tokens: []Token{{SHA256: sum}}}, "a name of its own"},
+		{Options{Tokens: []Token{{Name: "a", SHA256: sum}, {Name: "b", SHA256: sum}}}, "the one of another name"},
+	} {
+		_, err := New(c.opt)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	for address, ok := range map[string]bool{"https://a.example.com": true, "http://127.0.0.1:1": true, "http://localhost": true,
+		"http://a.example.com": false, "http://localhost.example.com": false, "file:///etc/passwd": false, "a": false} {
+		if _, err := Remote(address, ""); (err == nil) != ok {
+			t.Errorf("%s: got %v", address, err)
+		}
+	}
+}

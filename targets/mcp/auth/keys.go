@@ -1,0 +1,226 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// How long keys are kept.
+const (
+	keysFresh  = time.Hour        // until they are fetched again: a key that is gone may be one that was stolen
+	keysStale  = 24 * time.Hour   // until they do not count any more, where they cannot be fetched again
+	keysPause  = 30 * time.Second // between two times that they are fetched
+	maxKeysDoc = 1 << 20          // bytes
+)
+
+// keySet verifies signatures by the keys of an issuer. It is an oidc.KeySet.
+type keySet struct {
+	fetch      func(context.Context) ([]byte, error)
+	algorithms []jose.SignatureAlgorithm
+	now        func() time.Time
+
+	mu      sync.Mutex
+	keys    []jose.JSONWebKey
+	fetched time.Time // when the keys were
+	tried   time.Time // when that was last tried
+	failed  error     // why it failed then
+	flying  chan struct{}
+}
+
+func newKeySet(fetch func(context.Context) ([]byte, error), algorithms []string) *keySet {
+	s := &keySet{fetch: fetch, now: time.Now}
+	for _, a := range algorithms {
+		s.algorithms = append(s.algorithms, jose.SignatureAlgorithm(a))
+	}
+	return s
+}
+
+// VerifySignature returns what a token says, once a key of the issuer has verified it.
+func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	jws, err := jose.ParseSignedCompact(token, s.algorithms)
+	if err != nil {
+		return nil, err
+	}
+	if len(jws.Signatures) != 1 {
+		return nil, errors.New("it has not one signature")
+	}
+	keys, err := s.current(ctx, keysFresh)
+	if err != nil {
+		return nil, err
+	}
+	if payload, ok := verified(jws, keys); ok {
+		return payload, nil
+	}
+	if keys, err = s.current(ctx, keysPause); err != nil { // the issuer may have another key by now
+		return nil, err
+	}
+	if payload, ok := verified(jws, keys); ok {
+		return payload, nil
+	}
+	return nil, errors.New("no key of the issuer verifies its signature")
+}
+
+// verified returns what a token says, where one of the keys with its id verifies it.
+func verified(jws *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool) {
+	h := jws.Signatures[0].Header
+	for i := range keys {
+		k := &keys[i]
+		if h.KeyID != "" && k.KeyID != h.KeyID || k.Algorithm != "" && k.Algorithm != h.Algorithm {
+			continue
+		}
+		if payload, err := jws.Verify(k.Key); err == nil {
+			return payload, true
+		}
+	}
+	return nil, false
+}
+
+// current returns the keys, fetched again where they are older than that and nobody tried just now.
+func (s *keySet) current(ctx context.Context, age time.Duration) ([]jose.JSONWebKey, error) {
+	s.mu.Lock()
+	now := s.now()
+	if now.Sub(s.fetched) < age || now.Sub(s.tried) < keysPause && s.flying == nil {
+		defer s.mu.Unlock()
+		return s.known(now)
+	}
+	if s.flying == nil {
+		s.flying, s.tried = make(chan struct{}), now
+		go s.renew(context.WithoutCancel(ctx))
+	}
+	flying := s.flying
+	s.mu.Unlock()
+	select {
+	case <-flying:
+	case <-ctx.Done():
+		return nil, &unavailable{ctx.Err()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known(s.now())
+}
+
+// known returns the keys that are there, with the lock held.
+func (s *keySet) known(now time.Time) ([]jose.JSONWebKey, error) {
+	if s.keys == nil || now.Sub(s.fetched) >= keysStale {
+		err := s.failed
+		if err == nil {
+			err = errors.New("they were not fetched yet")
+		}
+		return nil, &unavailable{err}
+	}
+	return s.keys, nil
+}
+
+// renew fetches the keys.
+func (s *keySet) renew(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*askLimit)
+	defer cancel()
+	doc, err := s.fetch(ctx)
+	var keys []jose.JSONWebKey
+	if err == nil {
+		keys, err = publicKeys(doc)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed = err; err == nil {
+		s.keys, s.fetched = keys, s.now()
+	}
+	close(s.flying)
+	s.flying = nil
+}
+
+// publicKeys reads a set of keys. What is no key of a signature is left out.
+func publicKeys(doc []byte) ([]jose.JSONWebKey, error) {
+	var raw struct{ Keys []json.RawMessage }
+	if err := json.Unmarshal(doc, &raw); err != nil || raw.Keys == nil {
+		return nil, errors.New(`it is no set of keys: JSON with "keys" (RFC 7517)`)
+	}
+	keys := []jose.JSONWebKey{}
+	for _, one := range raw.Keys {
+		var k jose.JSONWebKey
+		if json.Unmarshal(one, &k) == nil && k.Valid() && k.IsPublic() && k.Use != "enc" {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("it has no public key of a signature")
+	}
+	return keys, nil
+}
+
+// Remote returns a function that fetches an issuer's keys: from an address, or where it is empty from the one that
+// the issuer's own metadata name (OpenID Connect Discovery 1.0, section 4). It fails for an address that others
+// between could answer for.
+func Remote(issuer, address string) (func(context.Context) ([]byte, error), error) {
+	first := address
+	if address == "" {
+		first = strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
+	}
+	if err := checkAddress(first); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) ([]byte, error) {
+		doc, err := get(ctx, first)
+		if err != nil || address != "" {
+			return doc, err
+		}
+		var of struct {
+			Issuer string `json:"issuer"`
+			Keys   string `json:"jwks_uri"`
+		}
+		if err := json.Unmarshal(doc, &of); err != nil || of.Issuer != issuer || checkAddress(of.Keys) != nil {
+			return nil, fmt.Errorf("%s does not say where the keys of %s are", first, issuer)
+		}
+		return get(ctx, of.Keys)
+	}, nil
+}
+
+// checkAddress reports an address that others between could answer for.
+func checkAddress(text string) error {
+	u, err := url.Parse(text)
+	if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname())) {
+		return nil
+	}
+	return fmt.Errorf("%q is no address that begins with https:// (or http:// of this machine itself)", text)
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func get(ctx context.Context, address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", address, res.Status)
+	}
+	doc, err := io.ReadAll(io.LimitReader(res.Body, maxKeysDoc+1))
+	if err == nil && len(doc) > maxKeysDoc {
+		err = fmt.Errorf("%s answers with more than %d bytes", address, maxKeysDoc)
+	}
+	return slices.Clip(doc), err
+}

@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// hub is a server that the gateways of several principals share. What it tells of one call or resource goes to
+// the gateway that asked, and that another list is there to all.
+type hub struct {
+	up *upstream
+
+	mu      sync.Mutex
+	members map[*Gateway]bool
+	retired bool                         // nobody joins any more
+	heard   map[string]map[*Gateway]bool // who is told of the changes of a resource
+}
+
+// hub returns the hub of a server, with the lock held.
+func (s *Shared) hub(sv ir.Server) *hub {
+	h := s.hubs[sv.Name]
+	if h != nil && sameEntry(&h.up.entry, &sv) {
+		return h
+	}
+	if h != nil {
+		h.retire()
+	}
+	h = &hub{members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
+	h.up = newUpstream(sv, s.opt.Root, s.opt.Version, s.opt.Logger, h)
+	s.hubs[sv.Name] = h
+	return h
+}
+
+// retire ends the server once nobody uses it.
+func (h *hub) retire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.retired = true
+	h.endUnused()
+}
+
+// endUnused ends a server that nobody uses or can use, with the lock held.
+func (h *hub) endUnused() {
+	if h.retired && len(h.members) == 0 {
+		go h.up.close()
+	}
+}
+
+// join returns the server as one gateway sees it.
+func (h *hub) join(g *Gateway) caller {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.members[g] = true
+	return spoke{h, g}
+}
+
+func (h *hub) changed(k *kind) {
+	h.mu.Lock()
+	members := slices.Collect(maps.Keys(h.members))
+	h.mu.Unlock()
+	for _, g := range members {
+		g.changed(k)
+	}
+}
+
+func (h *hub) updated(server, uri string) {
+	h.mu.Lock()
+	members := slices.Collect(maps.Keys(h.heard[uri]))
+	h.mu.Unlock()
+	for _, g := range members {
+		g.updated(server, uri)
+	}
+}
+
+// progressed asks every gateway: the token is known to the one that made the call.
+func (h *hub) progressed(p *sdk.ProgressNotificationParams) {
+	h.mu.Lock()
+	members := slices.Collect(maps.Keys(h.members))
+	h.mu.Unlock()
+	for _, g := range members {
+		g.progressed(p)
+	}
+}
+
+// spoke is a shared server as one gateway sees it.
+type spoke struct {
+	*hub
+	gateway *Gateway
+}
+
+func (s spoke) list(ctx context.Context, k *kind) (*list, error) { return s.up.list(ctx, k) }
+
+func (s spoke) call(ctx context.Context, method string, p *params) (*answer, error) {
+	return s.up.call(ctx, method, p)
+}
+
+func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error {
+	s.mu.Lock()
+	others := len(s.heard[uri])
+	if s.heard[uri][s.gateway] {
+		others--
+	}
+	if to == begun {
+		if s.heard[uri] == nil {
+			s.heard[uri] = map[*Gateway]bool{}
+		}
+		s.heard[uri][s.gateway] = true
+	} else {
+		s.leave(uri)
+	}
+	s.mu.Unlock()
+	if others > 0 {
+		return nil // the server tells of it already, or goes on to
+	}
+	return s.up.subscribe(ctx, uri, to)
+}
+
+// leave ends a gateway's subscription, with the lock held.
+func (s spoke) leave(uri string) {
+	delete(s.heard[uri], s.gateway)
+	if len(s.heard[uri]) == 0 {
+		delete(s.heard, uri)
+	}
+}
+
+// close leaves the server to the others.
+func (s spoke) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.members, s.gateway)
+	for uri := range s.heard {
+		s.leave(uri)
+	}
+	s.endUnused()
+}

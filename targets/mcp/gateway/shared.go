@@ -1,0 +1,634 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/net/http/httpguts"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/mcp/auth"
+	"modec.dev/modec/targets/mcp/seal"
+	"modec.dev/modec/targets/mcp/serve"
+)
+
+// SharedOptions configure a gateway for many. The version has no default.
+type SharedOptions struct {
+	Version string
+	Root    string       // the project's folder, in which servers are started
+	Logger  *slog.Logger // nil: nothing is logged
+	Naming  Naming
+	Pins    *pins.Set // of the project; nil: it has none
+	// Subject is what everybody is who calls. It is for a gateway without Auth; without both, callers hold
+	// the roles of anyone.
+	Subject ir.SubjectRef
+	// Auth finds out who calls; nil: nobody is asked.
+	Auth *auth.Verifier
+	// Issuer is whom clients get their tokens from, as the metadata name it; "": they are not told.
+	Issuer string
+	// Address is the one that clients know the gateway by, such as https://mcp.example.com/mcp. It is in
+	// the metadata.
+	Address string
+	Servers map[string]ServerOptions
+	HTTP    serve.HTTPOptions
+	// Callers is how many principals are served at once, each with its own servers; default 1,000.
+	Callers int
+	// Idle is after how long without a request a principal's servers end; default 10 minutes.
+	Idle time.Duration
+}
+
+// ServerOptions are those of one server of the inventory.
+type ServerOptions struct {
+	// Shared is set for a server of which one is started for all principals. It must not keep anything of
+	// one that another one could see.
+	Shared bool
+	// Forward are the headers of a request that are passed on to the server, at lists as at calls. No other
+	// one is.
+	Forward []string
+}
+
+// most gateways of one principal: endpoints, and values of the headers that are passed on.
+const mostOfOne = 16
+
+// Shared serves many principals over HTTP, each as its own claims say: /mcp with all roles that it holds,
+// /mcp/ROLE with one of them, /mcp/ROLE/MODE with the role in a mode. A principal has a [Gateway] of its own
+// for each, with servers of its own, so that nothing of one is in the answer for another: who calls is found
+// out anew at every request, and an id of somebody else's session is unknown.
+type Shared struct {
+	opt SharedOptions
+
+	reloading sync.Mutex
+
+	mu      sync.Mutex
+	first   model // of the start
+	now     model // of the last reload
+	members map[memberKey]*member
+	tables  map[tableKey]*tabled
+	hubs    map[string]*hub
+	closed  bool
+	stop    chan struct{}
+}
+
+// model is what is served: the policy, and the pins of the servers.
+type model struct {
+	*policy.Engine
+	pins *pins.Set
+}
+
+// memberKey is whom a gateway is for.
+type memberKey struct {
+	principal string
+	table     tableKey
+	headers   string // a digest of those that are passed on
+}
+
+// tableKey is what a table depends on.
+type tableKey struct {
+	path  string // of the endpoint
+	roles string // that are held, on the endpoint of all of them
+}
+
+// tabled is a table that several principals may have.
+type tabled struct {
+	roles []string
+	ref   ir.SubjectRef // of an endpoint with one subject
+	table *Table
+}
+
+// member is a gateway of one principal.
+type member struct {
+	gateway *Gateway
+	end     *serve.Endpoint
+	busy    int // requests under way
+	used    time.Time
+}
+
+// NewShared returns a gateway for many. Close ends its servers.
+func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	opt.Callers, opt.Idle = cmp.Or(opt.Callers, 1000), cmp.Or(opt.Idle, 10*time.Minute)
+	if opt.HTTP.Keys == nil {
+		opt.HTTP.Keys = seal.New() // ids of sessions are sealed for their principals
+	}
+	opt.HTTP.Connections = cmp.Or(opt.HTTP.Connections, 1000)
+	m := model{e, opt.Pins}
+	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, tables: map[tableKey]*tabled{},
+		hubs: map[string]*hub{}, stop: make(chan struct{})}
+	if err := s.check(m); err != nil {
+		return nil, err
+	}
+	go s.clean()
+	return s, nil
+}
+
+// check fails where nobody could call, and for settings that do not fit the inventory.
+func (s *Shared) check(e model) error {
+	for _, name := range slices.Sorted(maps.Keys(s.opt.Servers)) {
+		o, sv := s.opt.Servers[name], e.Project().Server(name)
+		switch {
+		case sv == nil:
+			return fmt.Errorf("the inventory has no server %q that the gateway could have settings for", name)
+		case o.Shared && len(o.Forward) > 0:
+			return fmt.Errorf("server %q is shared, so no header of one caller can be passed on to it", name)
+		case len(o.Forward) > 0 && sv.Entry().Command != "":
+			return fmt.Errorf("server %q is a program, so no header can be passed on to it", name)
+		}
+		for _, h := range o.Forward {
+			if !httpguts.ValidHeaderFieldName(h) || strings.HasPrefix(http.CanonicalHeaderKey(h), "Mcp-") ||
+				slices.Contains(ofHop, http.CanonicalHeaderKey(h)) {
+				return fmt.Errorf("server %q: %q is no header that can be passed on", name, h)
+			}
+		}
+	}
+	switch {
+	case s.opt.Auth != nil && s.opt.Subject != (ir.SubjectRef{}):
+		return errors.New("callers have the roles of their tokens: leave --role and --mode out, or [gateway.auth]")
+	case s.opt.Auth == nil && s.opt.Subject != (ir.SubjectRef{}):
+		_, err := NewTable(e.Engine, s.opt.Subject, s.opt.Naming, false, e.pins)
+		return err
+	case s.opt.Auth == nil && len(e.Held(nil)) == 0:
+		return errors.New("nobody could call: say in modec.toml who may, at [gateway.auth], name one role for all " +
+			"with --role, or give a role `claims: \"anyone\"`")
+	}
+	return s.named(e)
+}
+
+// ofHop are the headers that are about one connection and one message.
+var ofHop = []string{"Accept", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Keep-Alive",
+	"Last-Event-Id", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+// named fails where the tools of a role cannot be named.
+func (s *Shared) named(e model) error {
+	p := e.Project()
+	for i := range p.Roles {
+		if !p.Roles[i].Held() {
+			continue
+		}
+		if _, err := newTableOf(e.Engine, []string{p.Roles[i].Name}, s.opt.Naming, e.pins); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Servers returns the servers of the inventory that somebody may use.
+func (s *Shared) Servers() (list []*ir.Server) {
+	p := s.first.Project()
+	for i := range p.Servers {
+		if p.Servers[i].Type != ir.External {
+			list = append(list, &p.Servers[i])
+		}
+	}
+	return list
+}
+
+// Handler serves /mcp, /mcp/ROLE and /mcp/ROLE/MODE, the metadata of RFC 9728, /healthz and /readyz.
+func (s *Shared) Handler() (http.Handler, error) {
+	var mcp http.Handler = http.HandlerFunc(s.serve)
+	mux := http.NewServeMux()
+	if s.opt.Auth != nil {
+		where, err := s.describe(mux)
+		if err != nil {
+			return nil, err
+		}
+		mcp = sdkauth.RequireBearerToken(s.verify, &sdkauth.RequireBearerTokenOptions{
+			ResourceMetadataURL: where, AllowMissingExpiration: true, // the verifier judges it
+			ClockSkew: auth.MaxSkew,
+		})(mcp)
+		if where == "" { // then the SDK has no challenge (RFC 6750, section 3)
+			mcp = challenged(mcp)
+		}
+	}
+	for _, path := range []string{"/mcp", "/mcp/{role}", "/mcp/{role}/{mode}"} {
+		mux.Handle(path, mcp)
+	}
+	guarded, err := serve.Guard(mux, s.opt.HTTP, s.opt.Logger)
+	if err != nil {
+		return nil, err
+	}
+	all := http.NewServeMux()
+	well := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
+	all.HandleFunc("GET /healthz", well)
+	all.HandleFunc("GET /readyz", well) // there is no state before it could answer
+	all.Handle("/", guarded)
+	return all, nil
+}
+
+// challenged says to a caller without a token that one is needed.
+func challenged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// describe serves the metadata by which clients find the issuer. It returns their address.
+func (s *Shared) describe(mux *http.ServeMux) (where string, err error) {
+	if s.opt.Address == "" || s.opt.Issuer == "" {
+		return "", nil
+	}
+	u, err := url.Parse(s.opt.Address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return "", fmt.Errorf("%q is no address of a gateway, such as https://mcp.example.com/mcp", s.opt.Address)
+	}
+	h := sdkauth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
+		Resource: s.opt.Address, AuthorizationServers: []string{s.opt.Issuer},
+		BearerMethodsSupported: []string{"header"}, ResourceName: "modec gateway",
+	})
+	const well = "/.well-known/oauth-protected-resource"
+	mux.Handle(well, h)
+	mux.Handle(well+"/mcp", h)
+	return u.Scheme + "://" + u.Host + well + strings.TrimSuffix(u.Path, "/"), nil
+}
+
+// verify is the SDK's way to ask who has a token.
+func (s *Shared) verify(ctx context.Context, token string, r *http.Request) (*sdkauth.TokenInfo, error) {
+	p, err := s.opt.Auth.Verify(ctx, token)
+	switch {
+	case errors.Is(err, auth.ErrInvalid):
+		s.opt.Logger.Info("a token is refused", "why", err, "from", r.RemoteAddr)
+		return nil, fmt.Errorf("%w: %w", sdkauth.ErrInvalidToken, auth.ErrInvalid) // and not why
+	case err != nil:
+		s.opt.Logger.Error("no token can be verified", "why", err)
+		return nil, errors.New("no token can be verified at the moment")
+	}
+	return &sdkauth.TokenInfo{UserID: p.ID, Expiration: p.Expires, Extra: map[string]any{principalKey: p}}, nil
+}
+
+const principalKey = "principal"
+
+// serve answers one request for its own principal.
+func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Del("WWW-Authenticate")
+	p := &auth.Principal{ID: "anyone"}
+	if info := sdkauth.TokenInfoFromContext(r.Context()); info != nil {
+		p, _ = info.Extra[principalKey].(*auth.Principal)
+	}
+	if p == nil {
+		http.Error(w, "nobody is known to call", http.StatusUnauthorized)
+		return
+	}
+	m, err := s.enter(p, r)
+	if err != nil {
+		var no *turnedAway
+		if errors.As(err, &no) {
+			s.opt.Logger.Info("a request is refused", "why", no.words, "principal", p.ID)
+			http.Error(w, no.words, no.status)
+			return
+		}
+		s.opt.Logger.Error("a request cannot be answered", "why", err, "principal", p.ID)
+		http.Error(w, "the gateway failed", http.StatusInternalServerError)
+		return
+	}
+	defer s.leave(m)
+	ctx := r.Context()
+	if !p.Expires.IsZero() && r.Method == http.MethodGet { // a stream must not outlive its token
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, p.Expires)
+		defer cancel()
+	}
+	r = r.Clone(ctx)
+	r.Header.Del("Authorization")
+	r.Header.Del("Cookie")
+	m.end.ServeHTTP(w, r)
+}
+
+// turnedAway is why a request has no gateway.
+type turnedAway struct {
+	status int
+	words  string
+}
+
+func (t *turnedAway) Error() string { return t.words }
+
+var (
+	noEndpoint = &turnedAway{http.StatusNotFound, "there is no such endpoint for you"}
+	noRole     = &turnedAway{http.StatusForbidden, "no role's claims fit you"}
+	noRoom     = &turnedAway{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try again later"}
+)
+
+// enter returns the principal's gateway for an endpoint. Its caller leaves it.
+func (s *Shared) enter(p *auth.Principal, r *http.Request) (*member, error) {
+	headers, sum := s.forwarded(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, noRoom
+	}
+	key, t, err := s.table(p, r.PathValue("role"), r.PathValue("mode"))
+	if err != nil {
+		return nil, err
+	}
+	id := memberKey{p.ID, key, sum}
+	m := s.members[id]
+	if m == nil {
+		if !s.room(p.ID) {
+			return nil, noRoom
+		}
+		m = s.member(p, key, t.table, headers)
+		s.members[id] = m
+	}
+	m.busy++
+	return m, nil
+}
+
+// leave ends a request.
+func (s *Shared) leave(m *member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.busy--
+	m.used = time.Now()
+}
+
+// forwarded returns the headers of a request that some server gets, and a digest of them.
+func (s *Shared) forwarded(r *http.Request) (headers map[string]map[string]string, sum string) {
+	for name, o := range s.opt.Servers {
+		for _, h := range o.Forward {
+			value := r.Header.Values(h)
+			if len(value) == 0 {
+				continue
+			}
+			if headers == nil {
+				headers = map[string]map[string]string{}
+			}
+			if headers[name] == nil {
+				headers[name] = map[string]string{}
+			}
+			headers[name][http.CanonicalHeaderKey(h)] = strings.Join(value, ", ")
+		}
+	}
+	if headers == nil {
+		return nil, ""
+	}
+	text, _ := json.Marshal(headers) // maps of texts, sorted
+	digest := sha256.Sum256(text)
+	return headers, hex.EncodeToString(digest[:])
+}
+
+// table returns what a principal is served at an endpoint, with the lock held. What one may not enter is the
+// same as what does not exist.
+func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *tabled, err error) {
+	key.path = strings.Trim(role+"/"+mode, "/")
+	t = &tabled{ref: ir.SubjectRef{Role: role, Mode: mode}}
+	switch {
+	case s.opt.Subject != (ir.SubjectRef{}):
+		if role != "" {
+			return key, nil, noEndpoint
+		}
+		t.ref = s.opt.Subject
+	default:
+		held := s.held(p)
+		if role != "" && !slices.Contains(held, role) {
+			return key, nil, noEndpoint
+		}
+		if len(held) == 0 {
+			return key, nil, noRole
+		}
+		if role == "" {
+			t.roles, key.roles = held, strings.Join(held, "\x00")
+		}
+	}
+	if known := s.tables[key]; known != nil {
+		return key, known, nil
+	}
+	if mode != "" && (s.first.Project().Mode(mode) == nil || s.now.Project().Mode(mode) == nil) {
+		return key, nil, noEndpoint
+	}
+	if t.table, err = s.compiled(t); err != nil {
+		if mode != "" {
+			return key, nil, noEndpoint // the role may not work in it
+		}
+		return key, nil, err
+	}
+	s.tables[key] = t
+	return key, t, nil
+}
+
+// held returns the roles of a principal: those that it has by both policies.
+func (s *Shared) held(p *auth.Principal) []string {
+	claims := p.Claims
+	if s.opt.Auth == nil {
+		claims = nil
+	} else if claims == nil {
+		claims = map[string][]string{}
+	}
+	held := s.first.Held(claims)
+	if s.now != s.first {
+		now := s.now.Held(claims)
+		held = slices.DeleteFunc(held, func(role string) bool { return !slices.Contains(now, role) })
+	}
+	return held
+}
+
+// compiled returns what both policies permit: that of the start, and that of now.
+func (s *Shared) compiled(t *tabled) (*Table, error) {
+	of := func(e model) (*Table, error) {
+		if t.roles != nil {
+			return newTableOf(e.Engine, t.roles, s.opt.Naming, e.pins)
+		}
+		return NewTable(e.Engine, t.ref, s.opt.Naming, false, e.pins)
+	}
+	first, err := of(s.first)
+	if err != nil || s.now == s.first {
+		return first, err
+	}
+	now, err := of(s.now)
+	if err != nil {
+		return nil, err
+	}
+	both, _ := narrow(first, now)
+	return both, nil
+}
+
+// room reports whether there may be one more gateway for a principal. It ends one that nobody uses where
+// there would be too many, with the lock held.
+func (s *Shared) room(principal string) bool {
+	own := 0
+	for id := range s.members {
+		if id.principal == principal {
+			own++
+		}
+	}
+	if len(s.members) < s.opt.Callers && own < mostOfOne {
+		return true
+	}
+	var oldest memberKey
+	found := false
+	for id, m := range s.members {
+		if m.busy > 0 || own >= mostOfOne && id.principal != principal {
+			continue
+		}
+		if !found || m.used.Before(s.members[oldest].used) {
+			oldest, found = id, true
+		}
+	}
+	if found {
+		s.drop(oldest)
+	}
+	return found
+}
+
+// drop ends a gateway, with the lock held.
+func (s *Shared) drop(id memberKey) {
+	m := s.members[id]
+	delete(s.members, id)
+	go m.close()
+}
+
+// close ends a gateway with the sessions of its clients.
+func (m *member) close() {
+	for session := range m.gateway.sdk.Sessions() {
+		_ = session.Close() // it may have ended
+	}
+	m.gateway.Close()
+}
+
+// member makes a gateway for a principal, with the lock held.
+func (s *Shared) member(p *auth.Principal, key tableKey, t *Table, headers map[string]map[string]string) *member {
+	log := s.opt.Logger.With("principal", p.ID)
+	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, principal: p.ID,
+		keys: s.opt.HTTP.Keys}
+	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
+		if s.opt.Servers[sv.Name].Shared {
+			return s.hub(sv).join(g)
+		}
+		u := newUpstream(sv, s.opt.Root, s.opt.Version, log, g)
+		u.forwarded = headers[sv.Name]
+		return u
+	})
+	m := &member{gateway: g, used: time.Now()}
+	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP, Full: s.full,
+		Of: strings.Join([]string{"gateway", p.ID, key.path}, "\x00")})
+	return m
+}
+
+// full reports whether there are as many sessions of the protocol as there may be.
+func (s *Shared) full() bool {
+	s.mu.Lock()
+	members := slices.Collect(maps.Values(s.members))
+	s.mu.Unlock()
+	n := 0
+	for _, m := range members {
+		for range m.gateway.sdk.Sessions() {
+			n++
+		}
+	}
+	return n >= s.opt.HTTP.Connections
+}
+
+// Reload takes another model and other pins for everybody, as far as it narrows what the gateway was started with. It returns
+// in words what else it permits: that is not served before the gateway is started again.
+func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	if err := s.named(model{e, set}); err != nil {
+		return nil, err
+	}
+	next := map[*Gateway]*Table{}
+	s.mu.Lock()
+	s.now, s.tables = model{e, set}, map[tableKey]*tabled{}
+	waiting = s.wider()
+	for id, m := range s.members {
+		t := &tabled{ref: s.opt.Subject}
+		switch role, mode, _ := strings.Cut(id.table.path, "/"); {
+		case id.table.roles != "":
+			t.roles = strings.Split(id.table.roles, "\x00")
+		case role != "":
+			t.ref = ir.SubjectRef{Role: role, Mode: mode}
+		}
+		table, err := s.compiled(t)
+		if err != nil { // a role that is gone: the next request finds out what is left
+			s.drop(id)
+			continue
+		}
+		next[m.gateway] = table
+	}
+	s.mu.Unlock()
+	for g, t := range next {
+		g.take(t)
+	}
+	return waiting, nil
+}
+
+// wider says what the policy of now permits beyond that of the start, role by role.
+func (s *Shared) wider() (list []string) {
+	p := s.now.Project()
+	for i := range p.Roles {
+		name := p.Roles[i].Name
+		next, err := newTableOf(s.now.Engine, []string{name}, s.opt.Naming, s.now.pins)
+		if err != nil || len(next.servers) == 0 {
+			continue
+		}
+		old := &Table{names: map[string]toolName{}}
+		if s.first.Project().Role(name) != nil {
+			if t, err := newTableOf(s.first.Engine, []string{name}, s.opt.Naming, s.first.pins); err == nil {
+				old = t
+			}
+		}
+		_, more := narrow(old, next)
+		for _, what := range more {
+			list = append(list, "role "+name+": "+what)
+		}
+	}
+	return list
+}
+
+// clean ends what nobody has used for a while.
+func (s *Shared) clean() {
+	tick := time.NewTicker(max(s.opt.Idle/10, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case now := <-tick.C:
+			s.mu.Lock()
+			for id, m := range s.members {
+				if m.busy == 0 && now.Sub(m.used) > s.opt.Idle {
+					s.drop(id)
+				}
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// Close ends every server.
+func (s *Shared) Close() {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	close(s.stop)
+	members, hubs := slices.Collect(maps.Values(s.members)), slices.Collect(maps.Values(s.hubs))
+	s.mu.Unlock()
+	var all sync.WaitGroup
+	for _, m := range members {
+		all.Go(m.close)
+	}
+	for _, h := range hubs {
+		all.Go(h.up.close)
+	}
+	all.Wait()
+}
