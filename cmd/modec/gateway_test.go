@@ -81,12 +81,12 @@ roles: {
 	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	ctx, end := context.WithCancel(t.Context())
-	said, stderr := io.Pipe()
+	said, stdout := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
 		done <- run(ctx, targets.All(), []string{"-C", dir, "gateway", "--http", "127.0.0.1:0", "--accept"},
-			strings.NewReader(""), io.Discard, stderr)
-		stderr.Close()
+			strings.NewReader(""), stdout, io.Discard)
+		stdout.Close()
 	}()
 	address := ""
 	lines := bufio.NewScanner(said)
