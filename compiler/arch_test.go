@@ -30,7 +30,7 @@ const (
 
 // The vocabulary, from the bottom up.
 var (
-	words      = []string{"compiler/secret", "compiler/diag", "compiler/memfs", "compiler/recent"}
+	words      = []string{"compiler/secret", "compiler/diag", "compiler/memfs", "compiler/recent", "compiler/lazy"}
 	model      = append(slices.Clip(words), "compiler/ir")
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
@@ -44,13 +44,14 @@ var layers = []layer{
 	{pkg: "compiler/diag", may: []string{"compiler/secret"}},
 	{pkg: "compiler/memfs"},
 	{pkg: "compiler/recent"},
+	{pkg: "compiler/lazy"},
 	{pkg: "compiler/ecma"},
 	{pkg: "compiler/regular", may: []string{"compiler/ecma"}},
 	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
-	{pkg: "compiler/located", may: []string{"compiler/secret", "compiler/diag"}},
+	{pkg: "compiler/located", may: []string{"compiler/secret", "compiler/diag", "compiler/lazy"}},
 	{pkg: "compiler/record", may: []string{"compiler/secret", "compiler/diag"}},
-	{pkg: "compiler/layout", may: []string{"compiler/secret", "compiler/diag", "compiler/located"}},
+	{pkg: "compiler/layout", may: []string{"compiler/secret", "compiler/diag", "compiler/lazy", "compiler/located"}},
 	{pkg: "compiler/originals", may: []string{"compiler/secret", "compiler/diag", "compiler/record"}},
 	{pkg: "compiler/accepted", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/disarm", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},

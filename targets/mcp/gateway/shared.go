@@ -163,7 +163,7 @@ func (s *Shared) check(e model) error {
 	case s.opt.Auth != nil && s.opt.Subject != (ir.SubjectRef{}):
 		return errors.New("callers have the roles of their tokens: leave --role and --mode out, or [gateway.auth]")
 	case s.opt.Auth == nil && s.opt.Subject != (ir.SubjectRef{}):
-		_, err := NewTable(e.Engine, s.opt.Subject, s.opt.Naming, false, e.pins)
+		_, err := NewTable(e.Engine, s.opt.Subject, s.opt.Naming, noAgent, e.pins)
 		return err
 	case s.opt.Auth == nil && len(e.Held(nil)) == 0:
 		return errors.New("nobody could call: say in modec.toml who may, at [gateway.auth], name one role for all " +
@@ -445,7 +445,7 @@ func (s *Shared) compiled(t *tabled) (*Table, error) {
 		if t.roles != nil {
 			return newTableOf(e.Engine, t.roles, s.opt.Naming, e.pins)
 		}
-		return NewTable(e.Engine, t.ref, s.opt.Naming, false, e.pins)
+		return NewTable(e.Engine, t.ref, s.opt.Naming, noAgent, e.pins)
 	}
 	first, err := of(s.first)
 	if err != nil || s.now == s.first {

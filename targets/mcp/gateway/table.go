@@ -73,6 +73,9 @@ func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool
 	})
 }
 
+// noAgent is that no agent in front of the gateway asks by itself.
+const noAgent = false
+
 // newTableOf compiles the table of someone who has several roles, as [policy.Engine.Together] decides.
 func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) (*Table, error) {
 	var sums []string
@@ -85,7 +88,7 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 	t := &Table{who: strings.Join(roles, " and "), digest: digest([]byte(strings.Join(sums, " ")))}
 	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r, _ := e.Together(roles, a) // each role compiles
-		return r, accessOf(r.Decision, false)
+		return r, accessOf(r.Decision, noAgent)
 	})
 }
 
