@@ -152,6 +152,9 @@ func widened(was *migrate.Edited) (lines []string, err error) {
 	return lines, nil
 }
 
+// selfOrForce is what mends an edit that no patch says.
+const selfOrForce = "and run `modec build`; or `modec build --force` takes the edit back, and keeps a copy\n"
+
 // tellEdits prints the edits and the patch.
 func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []string) {
 	for _, x := range was.Edits {
@@ -169,9 +172,13 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 			e.ui.printf("widens: %s\n", diag.Clean(line))
 		}
 	}
+	unsaid := func(x migrate.Edit) bool { return x.Why != "" }
 	switch {
 	case len(was.Files) == 0:
-		e.ui.note("no patch says this: change the source itself\n")
+		e.ui.note("no patch says this: change the source itself, "+selfOrForce)
+	case c.Apply && !c.DryRun && slices.ContainsFunc(was.Edits, unsaid):
+		e.ui.note("wrote %s of the source; next: change what is not patched in the source itself, "+selfOrForce,
+			count(len(was.Files), "file"))
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:

@@ -238,8 +238,12 @@ func (d *differ) takeOver(own, b *ir.Server) {
 	})
 }
 
-// fields compares the fields of a server's entry.
+// fields compares the fields of a server's entry. They are changed together or not at all: a part of them
+// would be a server that nobody wrote.
 func (d *differ) fields(a, b *ir.Server) {
+	var names []string
+	var all []func(*patcher) error
+	at := []string{"servers", b.Name}
 	for _, f := range []struct {
 		name string
 		was  any
@@ -263,8 +267,41 @@ func (d *differ) fields(a, b *ir.Server) {
 		}
 		none := is.Kind() != reflect.Bool && (is.IsZero() || is.Kind() != reflect.Int && is.Len() == 0) ||
 			f.name == "type" && b.Type != "sse"
-		d.field("server "+b.Name, b.Pos, []string{"servers", b.Name, f.name}, f.say, none)
+		implied := f.name == "type" && (a.URL == "") != (b.URL == "")
+		if !implied || b.Type == "sse" {
+			names = append(names, f.name)
+		}
+		path := append(slices.Clip(at), f.name)
+		all = append(all, func(p *patcher) error {
+			switch {
+			case !none:
+				return p.set(path, f.say)
+			case implied && p.get(path) == nil:
+				return nil
+			}
+			return p.unset(path)
+		})
 	}
+	if len(all) == 0 {
+		return
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	what := fmt.Sprintf("server %s: %s %s changed", b.Name, strings.Join(names, ", "), verb)
+	d.change(b.Pos, what, func(p *patcher) error {
+		for _, do := range all {
+			if err := do(p); err != nil {
+				return err
+			}
+			if err := p.load(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	d.out[len(d.out)-1].about = "server " + b.Name
 }
 
 // field writes a field, or takes it out.

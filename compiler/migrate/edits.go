@@ -92,6 +92,14 @@ type change struct {
 	copied              bool     // the subject of the source has the rule itself, beside the policy
 	note                bool     // it is about what no import takes over
 	files               []string // that say it
+	about               string   // what is changed as a whole, where What says which parts of it
+}
+
+// isLeft reports whether a file that says a change says it again, or another one of the same whole. One that
+// nobody changed says something else too, once the source is patched: a build writes it anew.
+func (c *change) isLeft(l change) bool {
+	same := l.What == c.What || c.about != "" && l.about == c.about
+	return same && slices.ContainsFunc(l.files, func(f string) bool { return slices.Contains(c.files, f) })
 }
 
 // patch makes the changes that the source can say, and looks at what is built from it then: a change
@@ -126,7 +134,7 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		again := false
 		for i := range changes {
 			c := &changes[i]
-			still := slices.ContainsFunc(left, func(l change) bool { return l.What == c.What })
+			still := slices.ContainsFunc(left, c.isLeft)
 			if c.Why == "" && still {
 				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
 			}

@@ -204,10 +204,40 @@ func (p *patcher) decide(at []string, word string) error {
 // set writes the value at a path.
 func (p *patcher) set(at []string, v *value) error {
 	p.paths = append(p.paths, at)
-	if n := p.get(at); n != nil {
-		return p.replace(n, v)
+	n := p.get(at)
+	switch {
+	case n == nil:
+		return p.field(at, v)
+	case isYAML(n.Pos.File) && (n.Kind == source.Struct || n.Kind == source.List):
+		return p.entry(at, func(indent, name string) string { return indent + name + ": " + v.json() + "\n" })
 	}
-	return p.field(at, v)
+	return p.replace(n, v)
+}
+
+func isYAML(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" }
+
+// entry writes other lines in the place of those of a map's entry of YAML: is makes them of what stands before
+// the name, and of the name as it is written.
+func (p *patcher) entry(at []string, is func(indent, name string) string) error {
+	last := len(at) - 1
+	of := p.get(at[:last])
+	key, _ := of.Lookup(at[last])
+	have, err := p.read(key.Pos.File)
+	if err != nil {
+		return err
+	}
+	from, to, ok := yamlEntry(have, key)
+	if !ok || key.Pos.File != key.Node.Pos.File {
+		return cannot(key.Pos, "change it")
+	}
+	start := from + key.Pos.Col - 1
+	name, _, _ := strings.Cut(string(have[start:to]), ":")
+	lines := is(string(have[from:start]), name)
+	if lines == "" && len(of.Fields) == 1 {
+		lines = string(have[from:start]) + "{}\n"
+	}
+	p.files[key.Pos.File] = slices.Concat(have[:from], []byte(lines), have[to:])
+	return nil
 }
 
 // field adds a field at a path where there is none: into the struct that has its neighbours, or at
@@ -262,6 +292,9 @@ func (p *patcher) unset(at []string) error {
 	n := p.get(at)
 	if n == nil {
 		return errors.New("the source does not say it")
+	}
+	if isYAML(n.Pos.File) {
+		return p.entry(at, func(string, string) string { return "" })
 	}
 	have, err := p.read(n.Pos.File)
 	if err != nil {
