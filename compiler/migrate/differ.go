@@ -41,7 +41,7 @@ func (d *differ) decides(subject, from string, at diag.Pos, what string, do func
 // decisive returns the changes without those of rules by which nothing is decided otherwise: a build
 // writes some of them in another way.
 func (d *differ) decisive(before, after *ir.Project, seed uint64) []change {
-	if !slices.ContainsFunc(d.out, func(c change) bool { return c.subject != "" }) {
+	if !slices.ContainsFunc(d.out, func(c change) bool { return c.subject != "" && !c.beside }) {
 		return d.out
 	}
 	for i := range after.Roles[min(1, len(after.Roles)):] {
@@ -54,7 +54,7 @@ func (d *differ) decisive(before, after *ir.Project, seed uint64) []change {
 		return d.out
 	}
 	return slices.DeleteFunc(d.out, func(c change) bool {
-		return c.subject != "" && !slices.ContainsFunc(report.Changes, func(x diff.Change) bool {
+		return c.subject != "" && !c.beside && !slices.ContainsFunc(report.Changes, func(x diff.Change) bool {
 			return x.Subject == c.subject || strings.HasPrefix(x.Subject, c.subject+" in ")
 		})
 	})
@@ -72,11 +72,19 @@ func (d *differ) compare(before, after *imports) {
 		d.server(a.Server(s.Name), s)
 	}
 	gone(d, a.Servers, b.Servers, serverKind, func(n string) bool { return d.source.Server(n) != nil })
+	renamed := d.renamed(a.Modes, b.Modes)
 	for i := range b.Modes {
 		m := &b.Modes[i]
+		if was := a.Mode(renamed[m.Slug]); was != nil {
+			d.rename(was, m)
+			continue
+		}
 		d.mode(a.Mode(m.Slug), m)
 	}
-	gone(d, a.Modes, b.Modes, modeKind, func(n string) bool { return d.source.Mode(n) != nil })
+	moved := slices.Collect(maps.Values(renamed))
+	gone(d, a.Modes, b.Modes, modeKind, func(n string) bool {
+		return d.source.Mode(n) != nil && !slices.Contains(moved, n)
+	})
 	for i := range b.Roles {
 		r, was := &b.Roles[i], &ir.Role{Name: b.Roles[i].Name}
 		if j := slices.IndexFunc(a.Roles, func(x ir.Role) bool {
@@ -88,6 +96,65 @@ func (d *differ) compare(before, after *imports) {
 	}
 	gone(d, a.Roles, b.Roles, roleKind, func(n string) bool { return d.source.Role(n) != nil })
 	d.notes(before.notes, after.notes)
+}
+
+// renamed returns the former names of modes that are what another one was, by their new names. A mode that other
+// targets have too keeps its name there.
+func (d *differ) renamed(a, b []ir.Mode) map[string]string {
+	rest := func(m ir.Mode) string {
+		m.Slug, m.Name, m.Description, m.WhenToUse, m.Rules, m.Extra, m.Place = "", "", "", "", nil, nil, ir.Place{}
+		return fingerprint(m)
+	}
+	out := map[string]string{}
+	for i := range b {
+		own := d.source.Mode(b[i].Slug)
+		if own != nil && !own.Builtin {
+			continue
+		}
+		var from []string
+		for j := range a {
+			was := d.source.Mode(a[j].Slug)
+			if was == nil || was.Builtin || !d.only && !slices.Equal(was.Targets, []string{d.target.Name()}) ||
+				slices.ContainsFunc(b, func(m ir.Mode) bool { return m.Slug == a[j].Slug }) {
+				continue
+			}
+			if rest(a[j]) == rest(b[i]) {
+				from = append(from, a[j].Slug)
+			}
+		}
+		if len(from) == 1 && !slices.Contains(slices.Collect(maps.Values(out)), from[0]) {
+			out[b[i].Slug] = from[0]
+		}
+	}
+	return out
+}
+
+// rename gives a mode of the source another name, and keeps whatever else the source says of it.
+func (d *differ) rename(a, b *ir.Mode) {
+	own, first := d.source.Mode(a.Slug), len(d.out)
+	name, at := b.Slug, []string{"modes", b.Slug}
+	if own.As != "" {
+		at[1] = own.Slug
+	}
+	d.texts("mode "+name, at, own, a, b)
+	d.extra("mode "+name, at, b.Pos, a.Extra, b.Extra)
+	rest := slices.Clone(d.out[first:])
+	d.out = d.out[:first]
+	d.change(b.Pos, fmt.Sprintf("mode %s is named %s", a.Slug, name), func(p *patcher) error {
+		all := []func(*patcher) error{func(p *patcher) error { return p.rename(own.Slug, name) }}
+		if own.As != "" {
+			all[0] = func(p *patcher) error { return p.set([]string{"modes", own.Slug, "as"}, text(name)) }
+		}
+		for _, c := range rest {
+			if c.do != nil { // else a rules file that is where it was
+				all = append(all, c.do)
+			}
+		}
+		return p.all(all)
+	})
+	if own.As == "" {
+		d.out[first].renames = [2]string{a.Slug, name}
+	}
 }
 
 // gone reports what somebody took out of a file as a whole.
@@ -290,17 +357,7 @@ func (d *differ) fields(a, b *ir.Server) {
 		verb = "are"
 	}
 	what := fmt.Sprintf("server %s: %s %s changed", b.Name, strings.Join(names, ", "), verb)
-	d.change(b.Pos, what, func(p *patcher) error {
-		for _, do := range all {
-			if err := do(p); err != nil {
-				return err
-			}
-			if err := p.load(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	d.change(b.Pos, what, func(p *patcher) error { return p.all(all) })
 	d.out[len(d.out)-1].about = "server " + b.Name
 }
 
@@ -415,6 +472,14 @@ func (d *differ) role(a, b *ir.Role) {
 		return
 	}
 	d.home = b.Pos.File
+	first := len(d.out)
+	defer func() {
+		for i := range d.out[first:] {
+			if c := &d.out[first+i]; c.subject == "" {
+				c.subject, c.home, c.beside = name, d.home, true
+			}
+		}
+	}()
 	if a.PermissionMode != b.PermissionMode {
 		d.field(name, b.PermissionModePos, append(at, "permissionMode"), text(b.PermissionMode), b.PermissionMode == "")
 	}

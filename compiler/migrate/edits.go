@@ -18,6 +18,7 @@ import (
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -34,6 +35,8 @@ type Edited struct {
 	Files    []contract.File // of the source, as the edits leave them
 	Before   *compiler.Result
 	Compiled *compiler.Result // with these files
+	// Was decides as before, with the names that modes have in these files.
+	Was *policy.Engine
 	// Said are the agents' files of which the source then says everything: a build takes them over.
 	Said map[string]originals.File
 }
@@ -60,7 +63,7 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	e.source = tree.Root
 	changes, diags := e.changes(built)
 	if diags.HasErrors() || len(changes) == 0 {
-		return &Edited{Before: built, Compiled: built}, diags
+		return &Edited{Before: built, Compiled: built, Was: built.Policy}, diags
 	}
 	out, err := e.patch(changes)
 	if err != nil {
@@ -89,10 +92,12 @@ type change struct {
 	// subject is set for a rule or a default of a subject's, home is the file that is about the
 	// subject alone, and from is the policy that the rule is of.
 	subject, home, from string
-	copied              bool     // the subject of the source has the rule itself, beside the policy
-	note                bool     // it is about what no import takes over
-	files               []string // that say it
-	about               string   // what is changed as a whole, where What says which parts of it
+	beside              bool      // it is about no decision of the subject
+	copied              bool      // the subject of the source has the rule itself, beside the policy
+	note                bool      // it is about what no import takes over
+	files               []string  // that say it
+	renames             [2]string // a mode's names, before and now
+	about               string    // what is changed as a whole, where What says which parts of it
 }
 
 // isLeft reports whether a file that says a change says it again, or another one of the same whole. One that
@@ -105,11 +110,19 @@ func (c *change) isLeft(l change) bool {
 // patch makes the changes that the source can say, and looks at what is built from it then: a change
 // that does not come back is none that it says.
 func (e *editor) patch(changes []change) (*Edited, error) {
-	for {
+	open := func(of compiler.Request) diag.List {
+		_, diags := compiler.Open(e.ctx, of)
+		return diags
+	}
+	whole := func(of compiler.Request) diag.List {
+		_, diags := compiler.Compile(e.ctx, of)
+		return diags
+	}
+	for check, compiling := open, false; ; {
 		p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
 		for i := range changes {
 			if c := &changes[i]; c.Why == "" {
-				if err := p.do(e.checked(c.do)); errors.Is(err, errSaid) {
+				if err := p.do(e.checked(c.do, check)); errors.Is(err, errSaid) {
 					c.What = ""
 				} else if err != nil {
 					c.Why = err.Error()
@@ -124,7 +137,11 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		of := e.of
 		of.FS = tree
 		now, diags := compiler.Compile(e.ctx, of)
-		if diags.HasErrors() {
+		switch {
+		case diags.HasErrors() && !compiling: // look which of them nothing can be built with
+			check, compiling = whole, true
+			continue
+		case diags.HasErrors():
 			return nil, diags.Err()
 		}
 		left, diags := e.changes(now)
@@ -145,8 +162,8 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 	}
 }
 
-// checked returns a change that fails where the source does not compile after it.
-func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
+// checked returns a change that fails where a check of the source finds an error after it.
+func (e *editor) checked(do func(*patcher) error, check func(compiler.Request) diag.List) func(*patcher) error {
 	return func(p *patcher) error {
 		if err := do(p); err != nil {
 			return err
@@ -157,11 +174,9 @@ func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
 		}
 		of := e.of
 		of.FS = tree
-		if _, diags := compiler.Open(e.ctx, of); diags.HasErrors() {
-			for _, d := range diags {
-				if d.Severity == diag.Error {
-					return fmt.Errorf("the source would have an error: %s", d.Message)
-				}
+		for _, d := range check(of) {
+			if d.Severity == diag.Error {
+				return fmt.Errorf("the source would have an error: %s", d.Message)
 			}
 		}
 		return nil
@@ -170,9 +185,12 @@ func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
 
 func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edited {
 	out := &Edited{Files: p.changed(), Before: e.built, Compiled: now, Said: map[string]originals.File{}}
-	unsaid := map[string]bool{}
+	unsaid, names := map[string]bool{}, map[string]string{}
 	for _, c := range changes {
 		out.Edits = append(out.Edits, c.Edit)
+		if c.renames[0] != "" && c.Why == "" {
+			names[c.renames[0]] = c.renames[1]
+		}
 		for _, f := range c.files {
 			unsaid[f] = unsaid[f] || c.Why != ""
 		}
@@ -189,7 +207,34 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 		out.Said[name] = f
 	}
 	slices.SortStableFunc(out.Edits, func(a, b Edit) int { return a.Pos.Compare(b.Pos) })
+	out.Was = e.named(names)
 	return out
+}
+
+// named returns what the project decides that was built, with other names of some of its modes.
+func (e *editor) named(names map[string]string) *policy.Engine {
+	if len(names) == 0 {
+		return e.built.Policy
+	}
+	p := *e.built.Project
+	p.Modes, p.Roles = slices.Clone(p.Modes), slices.Clone(p.Roles)
+	for i := range p.Modes {
+		m := &p.Modes[i]
+		m.Slug = cmp.Or(names[m.Slug], m.Slug)
+		renameModes(&m.Can, names)
+	}
+	for i := range p.Roles {
+		r := &p.Roles[i]
+		renameModes(&r.Can, names)
+		if r.Modes != nil {
+			list := slices.Clone(*r.Modes)
+			for j, slug := range list {
+				list[j] = cmp.Or(names[slug], slug)
+			}
+			r.Modes = &list
+		}
+	}
+	return policy.New(&p)
 }
 
 // changes returns what the files on disk say otherwise than what a project makes of them.
