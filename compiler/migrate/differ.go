@@ -25,6 +25,7 @@ type differ struct {
 	noted    []contract.Note
 	all      map[string]*imports // what the files of every target say
 	extends  func(subject []string, policy string) bool
+	whole    func(file string) bool // a build writes all of it
 	out      []change
 }
 
@@ -200,7 +201,8 @@ func (d *differ) gone(name string, at diag.Pos) {
 // notes names what no import takes over, unless it was like that before.
 func (d *differ) notes(before, after []contract.Note) {
 	for _, n := range after {
-		lost := n.Kind == contract.Refused || n.Kind == contract.Conflict || n.Kind == contract.Secret
+		lost := n.Kind == contract.Refused || n.Kind == contract.Conflict || n.Kind == contract.Secret ||
+			n.Kind == contract.Left && d.whole(n.Pos.File)
 		same := func(o contract.Note) bool {
 			return o.Kind == n.Kind && o.What == n.What && o.Subject == n.Subject && o.Pos.File == n.Pos.File
 		}
@@ -210,7 +212,11 @@ func (d *differ) notes(before, after []contract.Note) {
 			return ok && s != nil && s.Type == ir.External
 		}
 		if lost && !slices.ContainsFunc(before, same) && !(n.Kind == contract.Secret && external()) {
-			d.cannot(n.Pos, strings.TrimPrefix(n.Subject+": "+n.What, ": "), cmp.Or(n.Why, string(n.Kind)))
+			why := cmp.Or(n.Why, string(n.Kind))
+			if n.Kind == contract.Left {
+				why = "a build would take it out: " + why
+			}
+			d.cannot(n.Pos, strings.TrimPrefix(n.Subject+": "+n.What, ": "), why)
 			d.out[len(d.out)-1].note = true
 		}
 	}

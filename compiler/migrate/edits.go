@@ -272,7 +272,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			return nil, diags
 		}
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, all: e.after, extends: e.extends}
+			only: len(targets) == 1, all: e.after, extends: e.extends, whole: e.whole}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
 	}
@@ -330,10 +330,12 @@ func (e *editor) extends(subject []string, policy string) bool {
 // is there after a build as well, and only what no import takes over was said before.
 func (e *editor) unedited(c change) bool {
 	data, err := contract.ReadImport(e.req.Root, c.Pos.File)
-	shared := slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
-		return f.Path == c.Pos.File && f.Places != nil
-	})
-	return err == nil && e.asBuilt(c.Pos.File, data) && (!shared || c.note || e.unbuilt)
+	return err == nil && e.asBuilt(c.Pos.File, data) && (e.whole(c.Pos.File) || c.note || e.unbuilt)
+}
+
+// whole reports whether a file is no one to which people add entries of their own, beside those of a build.
+func (e *editor) whole(name string) bool {
+	return !slices.ContainsFunc(e.built.Files(), func(f contract.File) bool { return f.Path == name && f.Places != nil })
 }
 
 // base returns the agents' files as a build makes them where nobody edits them afterwards, or as a migration

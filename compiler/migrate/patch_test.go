@@ -84,6 +84,8 @@ func TestPatch(t *testing.T) {
 			unset("servers", "x", "args"), "", "change it there"},
 		{"yaml, a list", "a.yaml", "servers:\n  x:\n    \"args\":\n    - x\n    - y\n    command: x\n", set("servers", "x", "args"),
 			"servers:\n  x:\n    \"args\": [\"new\"]\n    command: x\n", ""},
+		{"cue, a struct without braces", "a.cue", "servers: {x: args: y: z: 1, w: {}}\n", set("servers", "x", "args"),
+			"servers: {x: args: [\"new\"], w: {}}\n", ""},
 		{"cue, a text", "a.cue", "roles: a: {description: \"x\", modes: []}\n", prose("one\n\"two\""),
 			"roles: a: {description: \"\"\"\n\tone\n\t\"two\"\n\t\"\"\", modes: []}\n", ""},
 		{"cue, no text", "a.cue", "roles: a: {\n\tdescription: \"x\"\n\tmodes: []\n}\n", prose(""), "roles: a: {\n\tmodes: []\n}\n", ""},
