@@ -488,6 +488,7 @@ func (d *differ) role(a, b *ir.Role) {
 	}()
 	if a.PermissionMode != b.PermissionMode {
 		d.field(name, b.PermissionModePos, append(at, "permissionMode"), text(b.PermissionMode), b.PermissionMode == "")
+		d.out[len(d.out)-1].mode = true
 	}
 	for _, k := range slices.Sorted(maps.Keys(both(a.Env, b.Env))) {
 		is, ok := b.Env[k]

@@ -62,6 +62,7 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	tree, _ := source.Load(req.Root, built.Config.Source)
 	e.source = tree.Root
 	changes, diags := e.changes(built)
+	changes = e.withoutFollowing(changes)
 	if diags.HasErrors() || len(changes) == 0 {
 		return &Edited{Before: built, Compiled: built, Was: built.Policy}, diags
 	}
@@ -92,6 +93,7 @@ type change struct {
 	// subject is set for a rule or a default of a subject's, home is the file that is about the
 	// subject alone, and from is the policy that the rule is of.
 	subject, home, from string
+	mode                bool      // it is a permission mode
 	beside              bool      // it is about no decision of the subject
 	copied              bool      // the subject of the source has the rule itself, beside the policy
 	note                bool      // it is about what no import takes over
@@ -107,18 +109,74 @@ func (c *change) isLeft(l change) bool {
 	return same && slices.ContainsFunc(l.files, func(f string) bool { return slices.Contains(c.files, f) })
 }
 
+// withoutFollowing returns the changes without those of rules that are written as they were, and that an import reads
+// otherwise because of the permission mode that somebody changed: a build takes it into account by itself.
+func (e *editor) withoutFollowing(changes []change) []change {
+	p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
+	made := 0
+	for _, c := range changes {
+		if c.mode && p.do(e.checked(c.do, e.opens)) == nil {
+			made++
+		}
+	}
+	if made == 0 || made == len(changes) {
+		return changes
+	}
+	tree, err := p.tree()
+	if err != nil {
+		return changes
+	}
+	of := e.of
+	of.FS = tree
+	now, diags := compiler.Compile(e.ctx, of)
+	if diags.HasErrors() {
+		return changes
+	}
+	left, diags := e.changes(now)
+	if diags.HasErrors() {
+		return changes
+	}
+	return slices.DeleteFunc(changes, func(c change) bool {
+		return c.subject != "" && !c.mode && !slices.ContainsFunc(left, c.isLeft)
+	})
+}
+
+// lost returns what a build of a patched source leaves out, where that is one thing and was none before; else "".
+func (e *editor) lost(now *compiler.Result) (why string) {
+	losses := func(res *compiler.Result) (all diag.List) {
+		for _, o := range res.Outputs {
+			all = append(all, o.Losses...)
+		}
+		return all
+	}
+	before := losses(e.built)
+	for _, d := range losses(now) {
+		same := func(o diag.Diagnostic) bool { return o.Message == d.Message }
+		switch {
+		case slices.ContainsFunc(before, same):
+		case why != "" && why != d.Message:
+			return ""
+		default:
+			why = d.Message
+		}
+	}
+	return why
+}
+
+func (e *editor) opens(of compiler.Request) diag.List {
+	_, diags := compiler.Open(e.ctx, of)
+	return diags
+}
+
+func (e *editor) compiles(of compiler.Request) diag.List {
+	_, diags := compiler.Compile(e.ctx, of)
+	return diags
+}
+
 // patch makes the changes that the source can say, and looks at what is built from it then: a change
 // that does not come back is none that it says.
 func (e *editor) patch(changes []change) (*Edited, error) {
-	open := func(of compiler.Request) diag.List {
-		_, diags := compiler.Open(e.ctx, of)
-		return diags
-	}
-	whole := func(of compiler.Request) diag.List {
-		_, diags := compiler.Compile(e.ctx, of)
-		return diags
-	}
-	for check, compiling := open, false; ; {
+	for check, compiling := e.opens, false; ; {
 		p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
 		for i := range changes {
 			if c := &changes[i]; c.Why == "" {
@@ -139,7 +197,7 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		now, diags := compiler.Compile(e.ctx, of)
 		switch {
 		case diags.HasErrors() && !compiling: // look which of them nothing can be built with
-			check, compiling = whole, true
+			check, compiling = e.compiles, true
 			continue
 		case diags.HasErrors():
 			return nil, diags.Err()
@@ -154,6 +212,9 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 			still := slices.ContainsFunc(left, c.isLeft)
 			if c.Why == "" && still {
 				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
+				if why := e.lost(now); why != "" {
+					c.Why += ": " + why
+				}
 			}
 		}
 		if !again {
