@@ -186,7 +186,9 @@ func (e *env) folder(name string) (string, bool) {
 }
 
 // notThere reports whether an error says that there is no such file, also because a file is in the place of its folder.
-func notThere(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+func notThere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
 
 // readable fails where a file or a folder that the command line names cannot be looked at.
 func (e *env) readable(paths []string) error {

@@ -198,7 +198,7 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	unsaid := func(x migrate.Edit) bool { return x.Why != "" }
 	switch {
 	case len(was.Files) == 0:
-		e.ui.note("no patch says this: change the source itself, "+selfOrForce)
+		e.ui.note("no patch says this: change the source itself, " + selfOrForce)
 	case c.Apply && !c.DryRun && slices.ContainsFunc(was.Edits, unsaid):
 		e.ui.note("wrote %s of the source; next: change what is not patched in the source itself, "+selfOrForce,
 			count(len(was.Files), "file"))
