@@ -55,8 +55,10 @@ type Change struct {
 	Merged bool `json:"shared,omitempty"`
 	// State is why it would change; "" for a file that would not.
 	State State `json:"state,omitempty"`
-	// Restored is set where clean puts the file back as it was before modec took it over.
+	// Restored is set where clean puts the file back as it was before modec took it over, and Later where that
+	// leaves what people wrote in it since.
 	Restored bool `json:"restored,omitempty"`
+	Later    bool `json:"later,omitempty" jsonschema:"it keeps what people wrote in it since"`
 
 	data    []byte
 	have    []byte           // what is on disk
