@@ -237,7 +237,9 @@ func (d *differ) server(a, b *ir.Server) {
 		d.definition(name, b.Pos, ir.Project{Servers: []ir.Server{*b}})
 	case own.Type == ir.External && b.Type != ir.External:
 		d.takeOver(own, b)
-	case own.Type == ir.External, a != nil && a.Type == ir.External && b.Type == ir.External:
+	case own.Type == ir.External:
+		d.entries(own, b)
+	case a != nil && a.Type == ir.External && b.Type == ir.External:
 	case b.Type == ir.External && d.withheld(b.Pos): // a note says which secret
 	case b.Type == ir.External && a != nil: // a rule still names it
 		d.gone(name, diag.Pos{File: a.Pos.File})
@@ -264,6 +266,19 @@ func (d *differ) server(a, b *ir.Server) {
 				return p.set([]string{"servers", b.Name, "tools", t.Name}, &value{})
 			})
 		}
+	}
+}
+
+// entries compares what the entries of an external server start with what they started when they were imported.
+func (d *differ) entries(own, b *ir.Server) {
+	for _, file := range slices.Sorted(maps.Keys(b.Entries)) {
+		was, is := own.Entries[file], b.Entries[file]
+		if was == "" || is == "" || was == is {
+			continue
+		}
+		d.change(b.Pos, fmt.Sprintf("server %s starts %q", b.Name, is), func(p *patcher) error {
+			return p.set([]string{"servers", b.Name, "entries", file}, text(is))
+		})
 	}
 }
 
