@@ -175,11 +175,11 @@ func (s *Style) sameKey(key string, a, b *located.Value) bool {
 	if key == s.List && s.List != "" && a.Is(located.List) && b.Is(located.List) {
 		return slices.EqualFunc(a.Items, b.Items, s.sameObject)
 	}
-	return equal(a, b) || s.Same != nil && !a.Marked && !b.Marked && s.Same(key, a, b)
+	return Equal(a, b) || s.Same != nil && !a.Marked && !b.Marked && s.Same(key, a, b)
 }
 
-// equal compares values to the letter. The order of keys does not count.
-func equal(a, b *located.Value) bool {
+// Equal compares values to the letter. The order of keys does not count.
+func Equal(a, b *located.Value) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -188,11 +188,11 @@ func equal(a, b *located.Value) bool {
 		return false
 	}
 	for _, m := range a.Members {
-		if there := b.Get(m.Key); there == nil || !equal(m.Value, there) {
+		if there := b.Get(m.Key); there == nil || !Equal(m.Value, there) {
 			return false
 		}
 	}
-	return slices.EqualFunc(a.Items, b.Items, equal)
+	return slices.EqualFunc(a.Items, b.Items, Equal)
 }
 
 // merged lays the values of one document into the lines of another. It reports false where the

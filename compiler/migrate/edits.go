@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
@@ -411,8 +412,19 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 	if asRead {
 		return tree
 	}
+	styles := map[string]*layout.Style{}
+	for _, o := range res.Outputs {
+		if laid, ok := o.Target.(contract.LaidOut); ok {
+			for _, f := range o.Files {
+				styles[f.Path] = laid.Layout(f.Path)
+			}
+		}
+	}
 	for _, f := range res.Files() {
 		data := f.Data
+		if have, err := contract.ReadImport(e.req.Root, f.Path); err == nil && styles[f.Path] != nil {
+			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite) // what an agent ignores stays
+		}
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
 			of := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Spelled: f.Spelled}
 			owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
