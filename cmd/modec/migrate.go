@@ -142,11 +142,12 @@ func (c *migrateCmd) Run(e *env) error {
 
 // inTheWay fails where the folder of a new project has something else.
 func (c *migrateCmd) inTheWay(e *env, folder string, files []contract.File) error {
-	if _, err := os.Lstat(filepath.Join(e.dir, filepath.FromSlash(path.Join(e.local, config.File)))); err == nil || c.Force {
+	file := filepath.Join(e.dir, filepath.FromSlash(path.Join(e.local, config.File)))
+	if _, err := os.Lstat(file); err == nil || c.Force {
 		return nil
 	}
-	return e.inTheWay(e.dir, folder, files, "move that away, or `modec migrate --out DIR` writes the source into another "+
-		"folder")
+	return e.inTheWay(e.dir, folder, files,
+		"move that away, or `modec migrate --out DIR` writes the source into another folder")
 }
 
 // write writes the new source, and keeps the originals of what was imported. It returns how many.

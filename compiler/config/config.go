@@ -489,8 +489,8 @@ func (c *configReader) foreign(doc map[string]any) bool {
 	}
 	c.diags.Errorf(diag.UnknownOption, diag.Pos{File: c.file},
 		"no option of modec's is in this file: it seems to be another program's").
-		Hint("modec needs a file of this name in the folder of its project: rename the other one, or keep the project " +
-			"in a folder without it (`modec init DIR`)")
+		Hint("modec needs a file of this name in the folder of its project: rename the other one, or keep the " +
+			"project in a folder without it (`modec init DIR`)")
 	return true
 }
 

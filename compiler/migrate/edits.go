@@ -397,7 +397,9 @@ func (e *editor) unedited(c change) bool {
 
 // whole reports whether a file is no one to which people add entries of their own, beside those of a build.
 func (e *editor) whole(name string) bool {
-	return !slices.ContainsFunc(e.built.Files(), func(f contract.File) bool { return f.Path == name && f.Places != nil })
+	return !slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
+		return f.Path == name && f.Places != nil
+	})
 }
 
 // base returns the agents' files as a build makes them where nobody edits them afterwards, or as a migration

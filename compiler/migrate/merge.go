@@ -81,8 +81,8 @@ func collisions(p *ir.Project, target string) (diags diag.List) {
 		m := &p.Modes[i]
 		for j := range p.Modes[:i] {
 			if o := &p.Modes[j]; strings.EqualFold(o.Slug, m.Slug) {
-				diags.Errorf(diag.CaseCollision, m.Pos, "%q differs from %q only in case, and a source can have one of them",
-					m.Slug, o.Slug).
+				diags.Errorf(diag.CaseCollision, m.Pos,
+					"%q differs from %q only in case, and a source can have one of them", m.Slug, o.Slug).
 					Related(o.Pos, "the other one").
 					Hint("give one of them another name in the agent's file, and run `modec migrate` again").
 					Target(target)

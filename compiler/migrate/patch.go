@@ -662,7 +662,8 @@ func (p *patcher) word(at diag.Pos, was, is string) error {
 // none.
 func naming(n *source.Node, mode string, at []string) ([]string, *source.Node) {
 	last := len(at) - 1
-	if n.Kind == source.List && last > 1 && (slices.Contains(at[2:], "modes") || at[0] == "modes" && at[last] == "extends") {
+	names := last > 1 && (slices.Contains(at[2:], "modes") || at[0] == "modes" && at[last] == "extends")
+	if n.Kind == source.List && names {
 		for _, e := range n.Elems {
 			if e.Kind == source.String && e.Text == mode {
 				return at, e
