@@ -332,7 +332,8 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 // mended returns the command after which files are as the source makes them, "" where they are.
 func (e *env) mended(drift []output.Change) string {
 	theirs := func(c output.Change) bool {
-		return c.State == output.Edited || c.State == output.Foreign || c.State == output.Removed
+		return c.State == output.Edited && !contract.ForMachines(c.Path) ||
+			c.State == output.Foreign || c.State == output.Removed
 	}
 	switch {
 	case len(drift) == 0:
@@ -340,6 +341,8 @@ func (e *env) mended(drift []output.Change) string {
 	case slices.ContainsFunc(drift, theirs):
 		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"
+	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
+		return "modec build --force, since nobody edits by hand what only programs read"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):
 		return "`" + e.importing() + "` offers what people added as a patch of the source, " +
 			"`modec build` keeps it beside it"

@@ -111,7 +111,7 @@ func (c *cleanCmd) Run(e *env) error {
 	for _, x := range changes {
 		if x.Restored {
 			restored++
-			e.ui.note("%s %s as it was before modec\n", put, diag.Clean(x.Path))
+			e.ui.note("%s\n", restoredAs(x, put))
 		} else if x.Action == output.Remove {
 			removed++
 			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
@@ -127,4 +127,16 @@ func (c *cleanCmd) Run(e *env) error {
 			put, count(restored, "file"))
 	}
 	return nil
+}
+
+// restoredAs says how a file is after it was put back.
+func restoredAs(x output.Change, put string) string {
+	name := diag.Clean(x.Path)
+	switch {
+	case x.Later:
+		return put + " what " + name + " said before modec, beside what people changed in it since"
+	case x.Action == output.Unchanged:
+		return name + " is as it was before modec"
+	}
+	return put + " " + name + " as it was before modec"
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,10 +13,12 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -84,6 +87,11 @@ func (c *diffCmd) Run(e *env) error {
 	}
 	report.Exceptions(before.exceptions(), after.exceptions())
 	report.Settings(before.settings(), after.settings(), config.File)
+	if b == "" {
+		for _, file := range edited(e) {
+			report.Beside(file)
+		}
+	}
 	if err := c.print(e, report, before.name, after.name); err != nil {
 		return err
 	}
@@ -91,6 +99,26 @@ func (c *diffCmd) Run(e *env) error {
 		return exitFindings
 	}
 	return nil
+}
+
+// edited returns the agents' files of the working tree that people changed since the last build.
+func edited(e *env) (files []string) {
+	lock, _ := output.Locks(e.local)
+	if _, err := os.Lstat(filepath.Join(e.dir, filepath.FromSlash(lock))); err != nil {
+		return nil
+	}
+	res, diags := compiler.Compile(e.ctx, e.request())
+	if diags.HasErrors() {
+		return nil // a build says it
+	}
+	changes, _ := res.Write(e.ctx, e.checking(e.output("")))
+	for i := range changes {
+		x := &changes[i]
+		if (x.State == output.Edited || x.State == output.Touched) && !contract.ForMachines(x.Path) {
+			files = append(files, x.Path)
+		}
+	}
+	return files
 }
 
 // sides returns the two sides as they were named: "" is the working tree.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -182,6 +183,11 @@ func (e *env) folder(name string) (string, bool) {
 	dir := e.abs(name)
 	info, err := os.Stat(filepath.Join(dir, config.File))
 	return dir, err == nil && info.Mode().IsRegular()
+}
+
+// notThere reports whether an error says that there is no such file, also because a file is in the place of its folder.
+func notThere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // readable fails where a file or a folder that the command line names cannot be looked at.

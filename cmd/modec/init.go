@@ -1,18 +1,20 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/cue"
 )
 
@@ -64,6 +66,9 @@ func (c *initCmd) Run(e *env) error {
 	if len(there) > 0 && !c.Force {
 		return fmt.Errorf("the files of an agent are here already (%s), and nothing was written: `%s` makes a source "+
 			"of them, and `--force` writes a template beside them", diag.Clean(few(there)), e.migrating(dir))
+	}
+	if err := e.inTheWay(dir, "modec", files, "move that away, or name another folder: `modec init DIR`"); err != nil {
+		return err
 	}
 	opt := output.PutOptions{Dir: dir, Existing: output.KeepExisting, Progress: e.progress()}
 	if list := output.Put(e.ctx, files, opt); list.HasErrors() {
@@ -117,12 +122,46 @@ func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 		if _, err := root.Lstat(f.Path); err == nil {
 			return nil, fmt.Errorf("the folder has %s already, and nothing was written: "+
 				"name a folder without the files of a project", f.Path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		} else if !notThere(err) {
 			return nil, err
 		}
 	}
 	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(dir, dir)}
 	return migrate.Importable(e.ctx, req), nil
+}
+
+// inTheWay fails where a folder has something in the place of a folder of a new source, or files there that are no
+// part of a source.
+func (e *env) inTheWay(dir, folder string, files []contract.File, mend string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil // as above
+	}
+	defer root.Close()
+	written := memfs.FS{}
+	for _, f := range files {
+		written[f.Path] = f.Data
+		for p := path.Dir(f.Path); p != "."; p = path.Dir(p) {
+			if info, err := root.Lstat(p); err == nil && info.Mode().IsRegular() {
+				return fmt.Errorf("%s is a file here, and the source needs a folder of that name: nothing was written; "+
+					"%s", diag.Clean(p), mend)
+			}
+		}
+	}
+	tree, err := source.Overlay(root.FS(), folder, written)
+	if err != nil {
+		return nil // there is no such folder
+	}
+	req := e.request()
+	req.FS = tree
+	_, diags := compiler.Open(e.ctx, req)
+	for _, d := range diags {
+		if _, ours := written[d.Pos.File]; d.Severity == diag.Error && !ours {
+			return fmt.Errorf("the folder %s has files that are no part of a source (%s: %s), and nothing was written: "+
+				"%s", diag.Clean(folder), diag.Clean(d.Pos.String()), diag.Clean(d.Message), mend)
+		}
+	}
+	return nil
 }
 
 // few lists the first of some names.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,7 +36,7 @@ func (e *env) ofOne() *env {
 func (e *env) own() (*env, error) {
 	dir := filepath.Join(e.dir, filepath.FromSlash(source.Local))
 	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if notThere(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -107,6 +107,9 @@ func (c *migrateCmd) Run(e *env) error {
 	if err := e.keepsApart(res.Compiled); err != nil {
 		return err
 	}
+	if err := c.inTheWay(e, req.Out, res.Files); err != nil {
+		return err
+	}
 	c.advise(e, res.Report.Seen)
 	found := &suggest.Result{}
 	if c.Suggest || c.Apply {
@@ -135,6 +138,16 @@ func (c *migrateCmd) Run(e *env) error {
 		e.ui.note("%.1f s\n", time.Since(start).Seconds())
 	}
 	return nil
+}
+
+// inTheWay fails where the folder of a new project has something else.
+func (c *migrateCmd) inTheWay(e *env, folder string, files []contract.File) error {
+	file := filepath.Join(e.dir, filepath.FromSlash(path.Join(e.local, config.File)))
+	if _, err := os.Lstat(file); err == nil || c.Force {
+		return nil
+	}
+	return e.inTheWay(e.dir, folder, files,
+		"move that away, or `modec migrate --out DIR` writes the source into another folder")
 }
 
 // write writes the new source, and keeps the originals of what was imported. It returns how many.

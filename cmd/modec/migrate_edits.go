@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -23,6 +24,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if diags.HasErrors() {
 		return false, nil // what is wrong with the source or a file, the import says
 	}
+	was.Edits = append(was.Edits, unread(e, was)...)
 	others := *req
 	others.Targets = slices.DeleteFunc(slices.Clone(req.Targets), func(t contract.Target) bool {
 		return slices.ContainsFunc(was.Before.Outputs, func(o contract.Artifacts) bool { return o.Target == t })
@@ -76,6 +78,27 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	}
 	c.tellEdits(e, was, texts, widens)
 	return true, nil
+}
+
+// unread returns what the next build refuses to write over and no import reads, such as a hook of a person's in a file
+// that is modec's alone.
+func unread(e *env, was *migrate.Edited) (edits []migrate.Edit) {
+	opt := e.outputs(e.dir)
+	opt.DryRun = true
+	_, diags := was.Before.Write(e.ctx, opt)
+	for _, d := range diags {
+		named := func(x migrate.Edit) bool { return x.Pos.File == d.Pos.File }
+		if d.Severity != diag.Error || d.Code != diag.Edited || slices.ContainsFunc(was.Edits, named) {
+			continue
+		}
+		what, _, _ := strings.Cut(d.Message, "; ")
+		why := "modec has no word for what is said there now"
+		if contract.ForMachines(d.Pos.File) {
+			why = "nobody edits it by hand"
+		}
+		edits = append(edits, migrate.Edit{Pos: d.Pos, What: what, Why: why})
+	}
+	return edits
 }
 
 // say records the files of which the source says everything from now on.
@@ -140,7 +163,7 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 
 // widened returns what a source with the edits permits more, a line each.
 func widened(was *migrate.Edited) (lines []string, err error) {
-	report, err := diff.Projects(was.Before.Policy, was.Compiled.Policy, verifySeed)
+	report, err := diff.Projects(was.Was, was.Compiled.Policy, verifySeed)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +174,9 @@ func widened(was *migrate.Edited) (lines []string, err error) {
 	}
 	return lines, nil
 }
+
+// selfOrForce is what mends an edit that no patch says.
+const selfOrForce = "and run `modec build`; or `modec build --force` takes the edit back, and keeps a copy\n"
 
 // tellEdits prints the edits and the patch.
 func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []string) {
@@ -169,9 +195,13 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 			e.ui.printf("widens: %s\n", diag.Clean(line))
 		}
 	}
+	unsaid := func(x migrate.Edit) bool { return x.Why != "" }
 	switch {
 	case len(was.Files) == 0:
-		e.ui.note("no patch says this: change the source itself\n")
+		e.ui.note("no patch says this: change the source itself, " + selfOrForce)
+	case c.Apply && !c.DryRun && slices.ContainsFunc(was.Edits, unsaid):
+		e.ui.note("wrote %s of the source; next: change what is not patched in the source itself, "+selfOrForce,
+			count(len(was.Files), "file"))
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:

@@ -255,6 +255,9 @@ func (c *configReader) read(b []byte) *Config {
 		return nil
 	}
 	c.locate(b)
+	if c.foreign(doc) {
+		return nil
+	}
 
 	top := maps.Clone(doc)
 	for _, k := range []string{"targets", "exceptions", "lint", "gateway"} {
@@ -473,6 +476,24 @@ func (c *configReader) date(at string, v any) time.Time {
 		c.diags.Errorf(diag.BadConfig, c.vals[at], "got %s, want a date such as 2027-01-31", describe(v)).Path(at)
 	}
 	return t
+}
+
+// foreign reports a file of which nothing looks like modec's.
+func (c *configReader) foreign(doc map[string]any) bool {
+	names := append(optionNames(projectOptions), "targets", "exceptions", "lint")
+	for k := range doc {
+		if slices.Contains(names, k) || diag.DidYouMean(k, names) != "" {
+			return false
+		}
+	}
+	if len(doc) == 0 {
+		return false
+	}
+	c.diags.Errorf(diag.UnknownOption, diag.Pos{File: c.file},
+		"no option of modec's is in this file: it seems to be another program's").
+		Hint("modec needs a file of this name in the folder of its project: rename the other one, or keep the " +
+			"project in a folder without it (`modec init DIR`)")
+	return true
 }
 
 // former reports, and removes from the table, the options that a target had once.

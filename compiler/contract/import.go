@@ -159,7 +159,7 @@ const MaxImport = 4 << 20
 func ReadImport(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name) // before Open, which would wait for ever on a named pipe
 	if err != nil {
-		return nil, diag.WithoutPath(err)
+		return nil, diag.Reason(fsys, name, err)
 	}
 	switch {
 	case !info.Mode().IsRegular():
@@ -169,13 +169,13 @@ func ReadImport(fsys fs.FS, name string) ([]byte, error) {
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, diag.WithoutPath(err)
+		return nil, diag.Reason(fsys, name, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxImport+1))
 	switch {
 	case err != nil:
-		return nil, diag.WithoutPath(err)
+		return nil, diag.Reason(fsys, name, err)
 	case len(data) > MaxImport:
 		return nil, errTooLarge
 	case !utf8.Valid(data):

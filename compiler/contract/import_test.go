@@ -32,11 +32,12 @@ func TestReadImport(t *testing.T) {
 	defer root.Close()
 	for name, want := range map[string]string{
 		"most": "", "empty": "", "inside": "",
-		"more":    "got more than 4 MiB, want a smaller file",
-		"latin1":  "got bytes that are not UTF-8, want UTF-8",
-		"outside": "path escapes from parent",
-		".":       "it is a folder, want a file",
-		"none":    fs.ErrNotExist.Error(),
+		"more":   "got more than 4 MiB, want a smaller file",
+		"latin1": "got bytes that are not UTF-8, want UTF-8",
+		"outside": "outside is a symbolic link that leads out of the project: " +
+			"put the file or the folder itself in the place of the link",
+		".":    "it is a folder, want a file",
+		"none": fs.ErrNotExist.Error(),
 	} {
 		got := ""
 		if _, err := ReadImport(root.FS(), name); err != nil {

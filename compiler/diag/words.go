@@ -43,11 +43,36 @@ func Short(s string) string {
 // WithoutPath returns the reason of a file error without the path: the message
 // around it names the file.
 func WithoutPath(err error) error {
+	if err = bare(err); leadsOut(err) {
+		return errors.New("it is a symbolic link that leads out of the project, or lies behind one: " + putThere)
+	}
+	return err
+}
+
+func bare(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err
 	}
 	return err
+}
+
+const putThere = "put the file or the folder itself in the place of the link"
+
+// leadsOut reports whether an error is that of [os.Root] for a link that leaves it, which has no name.
+func leadsOut(err error) bool { return err != nil && err.Error() == "path escapes from parent" }
+
+// Reason returns the reason of an error of a file like [WithoutPath], and names the link that leads out of a folder.
+func Reason(fsys fs.FS, name string, err error) error {
+	for i := range len(name) + 1 {
+		if !leadsOut(bare(err)) || i < len(name) && name[i] != '/' {
+			continue
+		}
+		if _, err := fs.Stat(fsys, name[:i]); leadsOut(bare(err)) { // the first one that does
+			return errors.New(name[:i] + " is a symbolic link that leads out of the project: " + putThere)
+		}
+	}
+	return WithoutPath(err)
 }
 
 // FileKind names what is not a regular file: "a folder", "a symbolic link".

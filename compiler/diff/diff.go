@@ -153,6 +153,13 @@ func (r *Report) Settings(before, after map[string]string, file string) {
 	}
 }
 
+// Beside adds a file in which people say something else than the source: what they wrote is no part of the comparison.
+func (r *Report) Beside(file string) {
+	r.other(Other{Kind: Changed, What: file, Pos: diag.Pos{File: file},
+		Text: "people changed it beside the source, and that is not compared: `modec build --check` shows it, " +
+			"`modec migrate` offers it as a patch of the source"})
+}
+
 func (r *Report) other(o Other) {
 	switch o.Kind {
 	case Widened:

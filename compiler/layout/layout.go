@@ -2,8 +2,9 @@
 // same in many forms: keys in another order, other quotes, a comment. [Style.Keep] returns what modec
 // would write with the lines of what is there wherever both say the same.
 //
-// It works on YAML in block style, on the front matter of Markdown, and on JSON. What it makes is read again:
-// where that is not what modec would write to the letter of its values, modec's own bytes hold.
+// It works on YAML in block style, on the front matter of Markdown, and on JSON. A file whose lines all end as on
+// Windows keeps these ends. What it makes is read again: where that is not what modec would write to the letter of its
+// values, modec's own bytes hold.
 package layout
 
 import (
@@ -38,7 +39,17 @@ type Style struct {
 // Keep returns want with the lines of have that say the same, and have itself where all of it does. What is
 // not laid out in lines is for rewrite, the editor of JSON files.
 func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error)) []byte {
-	if s == nil || bytes.Equal(have, want) || len(have) == 0 || bytes.ContainsRune(have, '\r') {
+	if s == nil || bytes.Equal(have, want) || len(have) == 0 {
+		return want
+	}
+	if plain := bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n")); len(plain) < len(have) {
+		ends := func(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")) }
+		if bytes.ContainsRune(plain, '\r') || bytes.ContainsRune(want, '\r') || !bytes.Equal(ends(plain), have) {
+			return want // the line ends differ, or a return is in a text
+		}
+		return ends(s.Keep(plain, want, rewrite))
+	}
+	if bytes.ContainsRune(have, '\r') {
 		return want
 	}
 	if s.Comment != "" {
@@ -164,11 +175,11 @@ func (s *Style) sameKey(key string, a, b *located.Value) bool {
 	if key == s.List && s.List != "" && a.Is(located.List) && b.Is(located.List) {
 		return slices.EqualFunc(a.Items, b.Items, s.sameObject)
 	}
-	return equal(a, b) || s.Same != nil && !a.Marked && !b.Marked && s.Same(key, a, b)
+	return Equal(a, b) || s.Same != nil && !a.Marked && !b.Marked && s.Same(key, a, b)
 }
 
-// equal compares values to the letter. The order of keys does not count.
-func equal(a, b *located.Value) bool {
+// Equal compares values to the letter. The order of keys does not count.
+func Equal(a, b *located.Value) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -177,11 +188,11 @@ func equal(a, b *located.Value) bool {
 		return false
 	}
 	for _, m := range a.Members {
-		if there := b.Get(m.Key); there == nil || !equal(m.Value, there) {
+		if there := b.Get(m.Key); there == nil || !Equal(m.Value, there) {
 			return false
 		}
 	}
-	return slices.EqualFunc(a.Items, b.Items, equal)
+	return slices.EqualFunc(a.Items, b.Items, Equal)
 }
 
 // merged lays the values of one document into the lines of another. It reports false where the

@@ -25,6 +25,7 @@ type differ struct {
 	noted    []contract.Note
 	all      map[string]*imports // what the files of every target say
 	extends  func(subject []string, policy string) bool
+	whole    func(file string) bool // a build writes all of it
 	out      []change
 }
 
@@ -41,7 +42,7 @@ func (d *differ) decides(subject, from string, at diag.Pos, what string, do func
 // decisive returns the changes without those of rules by which nothing is decided otherwise: a build
 // writes some of them in another way.
 func (d *differ) decisive(before, after *ir.Project, seed uint64) []change {
-	if !slices.ContainsFunc(d.out, func(c change) bool { return c.subject != "" }) {
+	if !slices.ContainsFunc(d.out, func(c change) bool { return c.subject != "" && !c.beside }) {
 		return d.out
 	}
 	for i := range after.Roles[min(1, len(after.Roles)):] {
@@ -54,7 +55,7 @@ func (d *differ) decisive(before, after *ir.Project, seed uint64) []change {
 		return d.out
 	}
 	return slices.DeleteFunc(d.out, func(c change) bool {
-		return c.subject != "" && !slices.ContainsFunc(report.Changes, func(x diff.Change) bool {
+		return c.subject != "" && !c.beside && !slices.ContainsFunc(report.Changes, func(x diff.Change) bool {
 			return x.Subject == c.subject || strings.HasPrefix(x.Subject, c.subject+" in ")
 		})
 	})
@@ -72,11 +73,19 @@ func (d *differ) compare(before, after *imports) {
 		d.server(a.Server(s.Name), s)
 	}
 	gone(d, a.Servers, b.Servers, serverKind, func(n string) bool { return d.source.Server(n) != nil })
+	renamed := d.renamed(a.Modes, b.Modes)
 	for i := range b.Modes {
 		m := &b.Modes[i]
+		if was := a.Mode(renamed[m.Slug]); was != nil {
+			d.rename(was, m)
+			continue
+		}
 		d.mode(a.Mode(m.Slug), m)
 	}
-	gone(d, a.Modes, b.Modes, modeKind, func(n string) bool { return d.source.Mode(n) != nil })
+	moved := slices.Collect(maps.Values(renamed))
+	gone(d, a.Modes, b.Modes, modeKind, func(n string) bool {
+		return d.source.Mode(n) != nil && !slices.Contains(moved, n)
+	})
 	for i := range b.Roles {
 		r, was := &b.Roles[i], &ir.Role{Name: b.Roles[i].Name}
 		if j := slices.IndexFunc(a.Roles, func(x ir.Role) bool {
@@ -88,6 +97,65 @@ func (d *differ) compare(before, after *imports) {
 	}
 	gone(d, a.Roles, b.Roles, roleKind, func(n string) bool { return d.source.Role(n) != nil })
 	d.notes(before.notes, after.notes)
+}
+
+// renamed returns the former names of modes that are what another one was, by their new names. A mode that other
+// targets have too keeps its name there.
+func (d *differ) renamed(a, b []ir.Mode) map[string]string {
+	rest := func(m ir.Mode) string {
+		m.Slug, m.Name, m.Description, m.WhenToUse, m.Rules, m.Extra, m.Place = "", "", "", "", nil, nil, ir.Place{}
+		return fingerprint(m)
+	}
+	out := map[string]string{}
+	for i := range b {
+		own := d.source.Mode(b[i].Slug)
+		if own != nil && !own.Builtin {
+			continue
+		}
+		var from []string
+		for j := range a {
+			was := d.source.Mode(a[j].Slug)
+			if was == nil || was.Builtin || !d.only && !slices.Equal(was.Targets, []string{d.target.Name()}) ||
+				slices.ContainsFunc(b, func(m ir.Mode) bool { return m.Slug == a[j].Slug }) {
+				continue
+			}
+			if rest(a[j]) == rest(b[i]) {
+				from = append(from, a[j].Slug)
+			}
+		}
+		if len(from) == 1 && !slices.Contains(slices.Collect(maps.Values(out)), from[0]) {
+			out[b[i].Slug] = from[0]
+		}
+	}
+	return out
+}
+
+// rename gives a mode of the source another name, and keeps whatever else the source says of it.
+func (d *differ) rename(a, b *ir.Mode) {
+	own, first := d.source.Mode(a.Slug), len(d.out)
+	name, at := b.Slug, []string{"modes", b.Slug}
+	if own.As != "" {
+		at[1] = own.Slug
+	}
+	d.texts("mode "+name, at, own, a, b)
+	d.extra("mode "+name, at, b.Pos, a.Extra, b.Extra)
+	rest := slices.Clone(d.out[first:])
+	d.out = d.out[:first]
+	d.change(b.Pos, fmt.Sprintf("mode %s is named %s", a.Slug, name), func(p *patcher) error {
+		all := []func(*patcher) error{func(p *patcher) error { return p.rename(own.Slug, name) }}
+		if own.As != "" {
+			all[0] = func(p *patcher) error { return p.set([]string{"modes", own.Slug, "as"}, text(name)) }
+		}
+		for _, c := range rest {
+			if c.do != nil { // else a rules file that is where it was
+				all = append(all, c.do)
+			}
+		}
+		return p.all(all)
+	})
+	if own.As == "" {
+		d.out[first].renames = [2]string{a.Slug, name}
+	}
 }
 
 // gone reports what somebody took out of a file as a whole.
@@ -133,7 +201,8 @@ func (d *differ) gone(name string, at diag.Pos) {
 // notes names what no import takes over, unless it was like that before.
 func (d *differ) notes(before, after []contract.Note) {
 	for _, n := range after {
-		lost := n.Kind == contract.Refused || n.Kind == contract.Conflict || n.Kind == contract.Secret
+		lost := n.Kind == contract.Refused || n.Kind == contract.Conflict || n.Kind == contract.Secret ||
+			n.Kind == contract.Left && d.whole(n.Pos.File)
 		same := func(o contract.Note) bool {
 			return o.Kind == n.Kind && o.What == n.What && o.Subject == n.Subject && o.Pos.File == n.Pos.File
 		}
@@ -143,7 +212,11 @@ func (d *differ) notes(before, after []contract.Note) {
 			return ok && s != nil && s.Type == ir.External
 		}
 		if lost && !slices.ContainsFunc(before, same) && !(n.Kind == contract.Secret && external()) {
-			d.cannot(n.Pos, strings.TrimPrefix(n.Subject+": "+n.What, ": "), cmp.Or(n.Why, string(n.Kind)))
+			why := cmp.Or(n.Why, string(n.Kind))
+			if n.Kind == contract.Left {
+				why = "a build would take it out: " + why
+			}
+			d.cannot(n.Pos, strings.TrimPrefix(n.Subject+": "+n.What, ": "), why)
 			d.out[len(d.out)-1].note = true
 		}
 	}
@@ -164,7 +237,9 @@ func (d *differ) server(a, b *ir.Server) {
 		d.definition(name, b.Pos, ir.Project{Servers: []ir.Server{*b}})
 	case own.Type == ir.External && b.Type != ir.External:
 		d.takeOver(own, b)
-	case own.Type == ir.External, a != nil && a.Type == ir.External && b.Type == ir.External:
+	case own.Type == ir.External:
+		d.entries(own, b)
+	case a != nil && a.Type == ir.External && b.Type == ir.External:
 	case b.Type == ir.External && d.withheld(b.Pos): // a note says which secret
 	case b.Type == ir.External && a != nil: // a rule still names it
 		d.gone(name, diag.Pos{File: a.Pos.File})
@@ -191,6 +266,19 @@ func (d *differ) server(a, b *ir.Server) {
 				return p.set([]string{"servers", b.Name, "tools", t.Name}, &value{})
 			})
 		}
+	}
+}
+
+// entries compares what the entries of an external server start with what they started when they were imported.
+func (d *differ) entries(own, b *ir.Server) {
+	for _, file := range slices.Sorted(maps.Keys(b.Entries)) {
+		was, is := own.Entries[file], b.Entries[file]
+		if was == "" || is == "" || was == is {
+			continue
+		}
+		d.change(b.Pos, fmt.Sprintf("server %s starts %q", b.Name, is), func(p *patcher) error {
+			return p.set([]string{"servers", b.Name, "entries", file}, text(is))
+		})
 	}
 }
 
@@ -238,8 +326,12 @@ func (d *differ) takeOver(own, b *ir.Server) {
 	})
 }
 
-// fields compares the fields of a server's entry.
+// fields compares the fields of a server's entry. They are changed together or not at all: a part of them
+// would be a server that nobody wrote.
 func (d *differ) fields(a, b *ir.Server) {
+	var names []string
+	var all []func(*patcher) error
+	at := []string{"servers", b.Name}
 	for _, f := range []struct {
 		name string
 		was  any
@@ -263,8 +355,31 @@ func (d *differ) fields(a, b *ir.Server) {
 		}
 		none := is.Kind() != reflect.Bool && (is.IsZero() || is.Kind() != reflect.Int && is.Len() == 0) ||
 			f.name == "type" && b.Type != "sse"
-		d.field("server "+b.Name, b.Pos, []string{"servers", b.Name, f.name}, f.say, none)
+		implied := f.name == "type" && (a.URL == "") != (b.URL == "")
+		if !implied || b.Type == "sse" {
+			names = append(names, f.name)
+		}
+		path := append(slices.Clip(at), f.name)
+		all = append(all, func(p *patcher) error {
+			switch {
+			case !none:
+				return p.set(path, f.say)
+			case implied && p.get(path) == nil:
+				return nil
+			}
+			return p.unset(path)
+		})
 	}
+	if len(all) == 0 {
+		return
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	what := fmt.Sprintf("server %s: %s %s changed", b.Name, strings.Join(names, ", "), verb)
+	d.change(b.Pos, what, func(p *patcher) error { return p.all(all) })
+	d.out[len(d.out)-1].about = "server " + b.Name
 }
 
 // field writes a field, or takes it out.
@@ -378,8 +493,17 @@ func (d *differ) role(a, b *ir.Role) {
 		return
 	}
 	d.home = b.Pos.File
+	first := len(d.out)
+	defer func() {
+		for i := range d.out[first:] {
+			if c := &d.out[first+i]; c.subject == "" {
+				c.subject, c.home, c.beside = name, d.home, true
+			}
+		}
+	}()
 	if a.PermissionMode != b.PermissionMode {
 		d.field(name, b.PermissionModePos, append(at, "permissionMode"), text(b.PermissionMode), b.PermissionMode == "")
+		d.out[len(d.out)-1].mode = true
 	}
 	for _, k := range slices.Sorted(maps.Keys(both(a.Env, b.Env))) {
 		is, ok := b.Env[k]

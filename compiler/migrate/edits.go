@@ -15,9 +15,11 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -34,6 +36,8 @@ type Edited struct {
 	Files    []contract.File // of the source, as the edits leave them
 	Before   *compiler.Result
 	Compiled *compiler.Result // with these files
+	// Was decides as before, with the names that modes have in these files.
+	Was *policy.Engine
 	// Said are the agents' files of which the source then says everything: a build takes them over.
 	Said map[string]originals.File
 }
@@ -59,8 +63,9 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	tree, _ := source.Load(req.Root, built.Config.Source)
 	e.source = tree.Root
 	changes, diags := e.changes(built)
+	changes = e.withoutFollowing(changes)
 	if diags.HasErrors() || len(changes) == 0 {
-		return &Edited{Before: built, Compiled: built}, diags
+		return &Edited{Before: built, Compiled: built, Was: built.Policy}, diags
 	}
 	out, err := e.patch(changes)
 	if err != nil {
@@ -89,19 +94,94 @@ type change struct {
 	// subject is set for a rule or a default of a subject's, home is the file that is about the
 	// subject alone, and from is the policy that the rule is of.
 	subject, home, from string
-	copied              bool     // the subject of the source has the rule itself, beside the policy
-	note                bool     // it is about what no import takes over
-	files               []string // that say it
+	mode                bool      // it is a permission mode
+	beside              bool      // it is about no decision of the subject
+	copied              bool      // the subject of the source has the rule itself, beside the policy
+	note                bool      // it is about what no import takes over
+	files               []string  // that say it
+	renames             [2]string // a mode's names, before and now
+	about               string    // what is changed as a whole, where What says which parts of it
+}
+
+// isLeft reports whether a file that says a change says it again, or another one of the same whole. One that
+// nobody changed says something else too, once the source is patched: a build writes it anew.
+func (c *change) isLeft(l change) bool {
+	same := l.What == c.What || c.about != "" && l.about == c.about
+	return same && slices.ContainsFunc(l.files, func(f string) bool { return slices.Contains(c.files, f) })
+}
+
+// withoutFollowing returns the changes without those of rules that are written as they were, and that an import reads
+// otherwise because of the permission mode that somebody changed: a build takes it into account by itself.
+func (e *editor) withoutFollowing(changes []change) []change {
+	p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
+	made := 0
+	for _, c := range changes {
+		if c.mode && p.do(e.checked(c.do, e.opens)) == nil {
+			made++
+		}
+	}
+	if made == 0 || made == len(changes) {
+		return changes
+	}
+	tree, err := p.tree()
+	if err != nil {
+		return changes
+	}
+	of := e.of
+	of.FS = tree
+	now, diags := compiler.Compile(e.ctx, of)
+	if diags.HasErrors() {
+		return changes
+	}
+	left, diags := e.changes(now)
+	if diags.HasErrors() {
+		return changes
+	}
+	return slices.DeleteFunc(changes, func(c change) bool {
+		return c.subject != "" && !c.mode && !slices.ContainsFunc(left, c.isLeft)
+	})
+}
+
+// lost returns what a build of a patched source leaves out, where that is one thing and was none before; else "".
+func (e *editor) lost(now *compiler.Result) (why string) {
+	losses := func(res *compiler.Result) (all diag.List) {
+		for _, o := range res.Outputs {
+			all = append(all, o.Losses...)
+		}
+		return all
+	}
+	before := losses(e.built)
+	for _, d := range losses(now) {
+		same := func(o diag.Diagnostic) bool { return o.Message == d.Message }
+		switch {
+		case slices.ContainsFunc(before, same):
+		case why != "" && why != d.Message:
+			return ""
+		default:
+			why = d.Message
+		}
+	}
+	return why
+}
+
+func (e *editor) opens(of compiler.Request) diag.List {
+	_, diags := compiler.Open(e.ctx, of)
+	return diags
+}
+
+func (e *editor) compiles(of compiler.Request) diag.List {
+	_, diags := compiler.Compile(e.ctx, of)
+	return diags
 }
 
 // patch makes the changes that the source can say, and looks at what is built from it then: a change
 // that does not come back is none that it says.
 func (e *editor) patch(changes []change) (*Edited, error) {
-	for {
+	for check, compiling := e.opens, false; ; {
 		p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
 		for i := range changes {
 			if c := &changes[i]; c.Why == "" {
-				if err := p.do(e.checked(c.do)); errors.Is(err, errSaid) {
+				if err := p.do(e.checked(c.do, check)); errors.Is(err, errSaid) {
 					c.What = ""
 				} else if err != nil {
 					c.Why = err.Error()
@@ -116,7 +196,11 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		of := e.of
 		of.FS = tree
 		now, diags := compiler.Compile(e.ctx, of)
-		if diags.HasErrors() {
+		switch {
+		case diags.HasErrors() && !compiling: // look which of them nothing can be built with
+			check, compiling = e.compiles, true
+			continue
+		case diags.HasErrors():
 			return nil, diags.Err()
 		}
 		left, diags := e.changes(now)
@@ -126,9 +210,12 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		again := false
 		for i := range changes {
 			c := &changes[i]
-			still := slices.ContainsFunc(left, func(l change) bool { return l.What == c.What })
+			still := slices.ContainsFunc(left, c.isLeft)
 			if c.Why == "" && still {
 				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
+				if why := e.lost(now); why != "" {
+					c.Why += ": " + why
+				}
 			}
 		}
 		if !again {
@@ -137,8 +224,8 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 	}
 }
 
-// checked returns a change that fails where the source does not compile after it.
-func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
+// checked returns a change that fails where a check of the source finds an error after it.
+func (e *editor) checked(do func(*patcher) error, check func(compiler.Request) diag.List) func(*patcher) error {
 	return func(p *patcher) error {
 		if err := do(p); err != nil {
 			return err
@@ -149,11 +236,9 @@ func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
 		}
 		of := e.of
 		of.FS = tree
-		if _, diags := compiler.Open(e.ctx, of); diags.HasErrors() {
-			for _, d := range diags {
-				if d.Severity == diag.Error {
-					return fmt.Errorf("the source would have an error: %s", d.Message)
-				}
+		for _, d := range check(of) {
+			if d.Severity == diag.Error {
+				return fmt.Errorf("the source would have an error: %s", d.Message)
 			}
 		}
 		return nil
@@ -162,9 +247,12 @@ func (e *editor) checked(do func(*patcher) error) func(*patcher) error {
 
 func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edited {
 	out := &Edited{Files: p.changed(), Before: e.built, Compiled: now, Said: map[string]originals.File{}}
-	unsaid := map[string]bool{}
+	unsaid, names := map[string]bool{}, map[string]string{}
 	for _, c := range changes {
 		out.Edits = append(out.Edits, c.Edit)
+		if c.renames[0] != "" && c.Why == "" {
+			names[c.renames[0]] = c.renames[1]
+		}
 		for _, f := range c.files {
 			unsaid[f] = unsaid[f] || c.Why != ""
 		}
@@ -181,7 +269,34 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 		out.Said[name] = f
 	}
 	slices.SortStableFunc(out.Edits, func(a, b Edit) int { return a.Pos.Compare(b.Pos) })
+	out.Was = e.named(names)
 	return out
+}
+
+// named returns what the project decides that was built, with other names of some of its modes.
+func (e *editor) named(names map[string]string) *policy.Engine {
+	if len(names) == 0 {
+		return e.built.Policy
+	}
+	p := *e.built.Project
+	p.Modes, p.Roles = slices.Clone(p.Modes), slices.Clone(p.Roles)
+	for i := range p.Modes {
+		m := &p.Modes[i]
+		m.Slug = cmp.Or(names[m.Slug], m.Slug)
+		renameModes(&m.Can, names)
+	}
+	for i := range p.Roles {
+		r := &p.Roles[i]
+		renameModes(&r.Can, names)
+		if r.Modes != nil {
+			list := slices.Clone(*r.Modes)
+			for j, slug := range list {
+				list[j] = cmp.Or(names[slug], slug)
+			}
+			r.Modes = &list
+		}
+	}
+	return policy.New(&p)
 }
 
 // changes returns what the files on disk say otherwise than what a project makes of them.
@@ -219,7 +334,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			return nil, diags
 		}
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, all: e.after, extends: e.extends}
+			only: len(targets) == 1, all: e.after, extends: e.extends, whole: e.whole}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
 	}
@@ -277,10 +392,14 @@ func (e *editor) extends(subject []string, policy string) bool {
 // is there after a build as well, and only what no import takes over was said before.
 func (e *editor) unedited(c change) bool {
 	data, err := contract.ReadImport(e.req.Root, c.Pos.File)
-	shared := slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
-		return f.Path == c.Pos.File && f.Places != nil
+	return err == nil && e.asBuilt(c.Pos.File, data) && (e.whole(c.Pos.File) || c.note || e.unbuilt)
+}
+
+// whole reports whether a file is no one to which people add entries of their own, beside those of a build.
+func (e *editor) whole(name string) bool {
+	return !slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
+		return f.Path == name && f.Places != nil
 	})
-	return err == nil && e.asBuilt(c.Pos.File, data) && (!shared || c.note || e.unbuilt)
 }
 
 // base returns the agents' files as a build makes them where nobody edits them afterwards, or as a migration
@@ -295,8 +414,19 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 	if asRead {
 		return tree
 	}
+	styles := map[string]*layout.Style{}
+	for _, o := range res.Outputs {
+		if laid, ok := o.Target.(contract.LaidOut); ok {
+			for _, f := range o.Files {
+				styles[f.Path] = laid.Layout(f.Path)
+			}
+		}
+	}
 	for _, f := range res.Files() {
 		data := f.Data
+		if have, err := contract.ReadImport(e.req.Root, f.Path); err == nil && styles[f.Path] != nil {
+			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite) // what an agent ignores stays
+		}
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
 			of := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Spelled: f.Spelled}
 			owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}

@@ -71,6 +71,27 @@ func (m *merger) add(im contract.Imported, target string) (baseline string) {
 	return cmp.Or(roles[im.Baseline], im.Baseline)
 }
 
+// collisions reports modes of one target whose names differ only in case: a source has one of them, and a build would
+// take the other one out of the target's files.
+func collisions(p *ir.Project, target string) (diags diag.List) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Modes {
+		m := &p.Modes[i]
+		for j := range p.Modes[:i] {
+			if o := &p.Modes[j]; strings.EqualFold(o.Slug, m.Slug) {
+				diags.Errorf(diag.CaseCollision, m.Pos,
+					"%q differs from %q only in case, and a source can have one of them", m.Slug, o.Slug).
+					Related(o.Pos, "the other one").
+					Hint("give one of them another name in the agent's file, and run `modec migrate` again").
+					Target(target)
+			}
+		}
+	}
+	return diags
+}
+
 // kind says how servers, modes or roles are joined.
 type kind[T any] struct {
 	word  string

@@ -106,7 +106,7 @@ func (s Share) Percent() float64 {
 }
 
 // Taken names what of a file the new source stands for: its rules as they are written, and its
-// servers. What was left as it is is not among them, nor is a deny or an ask that was refused. An
+// servers. What was left as it is is not among them, nor is a server, a deny or an ask that was refused. An
 // allow that was refused is: in its file it would permit what the source does not. Rules of sessions
 // without a role stay in their file where such sessions have another role of the project.
 func (r *Result) Taken(file string) []string {
@@ -130,7 +130,8 @@ func (r *Result) Beside() string {
 func taken(notes []contract.Note, started map[string][]string, file string) (names []string) {
 	for _, n := range notes {
 		holds := strings.HasPrefix(n.What, "deny ") || strings.HasPrefix(n.What, "ask ")
-		stays := n.Kind == contract.Left || n.Kind == contract.Secret
+		stays := n.Kind == contract.Left || n.Kind == contract.Secret ||
+			n.Kind == contract.Refused && n.Subject == "server "+n.What // an entry that no build writes again
 		if n.Rule && n.Pos.File == file && !stays && (n.Kind != contract.Refused || !holds) {
 			names = append(names, n.What)
 		}
@@ -277,6 +278,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		if len(got.Files) == 0 && len(got.Notes) == 0 {
 			continue
 		}
+		diags = append(diags, collisions(got.Project, t.Name())...)
 		in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))
 		in.files = append(in.files, got.Files...)

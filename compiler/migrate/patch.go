@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -54,6 +55,19 @@ func (p *patcher) do(change func(*patcher) error) error {
 		p.files, p.root = before, root
 	}
 	return err
+}
+
+// all makes several changes, each of what the one before left.
+func (p *patcher) all(changes []func(*patcher) error) error {
+	for _, do := range changes {
+		if err := do(p); err != nil {
+			return err
+		}
+		if err := p.load(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // elsewhere fails where something changed that the change is not about: the value is written once and
@@ -204,10 +218,40 @@ func (p *patcher) decide(at []string, word string) error {
 // set writes the value at a path.
 func (p *patcher) set(at []string, v *value) error {
 	p.paths = append(p.paths, at)
-	if n := p.get(at); n != nil {
-		return p.replace(n, v)
+	n := p.get(at)
+	switch {
+	case n == nil:
+		return p.field(at, v)
+	case isYAML(n.Pos.File) && (n.Kind == source.Struct || n.Kind == source.List):
+		return p.entry(at, func(indent, name string) string { return indent + name + ": " + v.json() + "\n" })
 	}
-	return p.field(at, v)
+	return p.replace(n, v)
+}
+
+func isYAML(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" }
+
+// entry writes other lines in the place of those of a map's entry of YAML: is makes them of what stands before
+// the name, and of the name as it is written.
+func (p *patcher) entry(at []string, is func(indent, name string) string) error {
+	last := len(at) - 1
+	of := p.get(at[:last])
+	key, _ := of.Lookup(at[last])
+	have, err := p.read(key.Pos.File)
+	if err != nil {
+		return err
+	}
+	from, to, ok := yamlEntry(have, key)
+	if !ok || key.Pos.File != key.Node.Pos.File {
+		return cannot(key.Pos, "change it")
+	}
+	start := from + key.Pos.Col - 1
+	name, _, _ := strings.Cut(string(have[start:to]), ":")
+	lines := is(string(have[from:start]), name)
+	if lines == "" && len(of.Fields) == 1 {
+		lines = string(have[from:start]) + "{}\n"
+	}
+	p.files[key.Pos.File] = slices.Concat(have[:from], []byte(lines), have[to:])
+	return nil
 }
 
 // field adds a field at a path where there is none: into the struct that has its neighbours, or at
@@ -262,6 +306,9 @@ func (p *patcher) unset(at []string) error {
 	n := p.get(at)
 	if n == nil {
 		return errors.New("the source does not say it")
+	}
+	if isYAML(n.Pos.File) {
+		return p.entry(at, func(string, string) string { return "" })
 	}
 	have, err := p.read(n.Pos.File)
 	if err != nil {
@@ -345,7 +392,10 @@ func (p *patcher) replace(n *source.Node, v *value) error {
 	}
 	switch path.Ext(name) {
 	case ".cue", ".json":
-		_, e, err := parsed(name, have, n)
+		f, e, err := parsed(name, have, n)
+		if err == nil && e == nil {
+			e = braceless(f, n)
+		}
 		if err != nil || e == nil {
 			return cannot(n.Pos, "write "+v.cue())
 		}
@@ -554,6 +604,117 @@ func (p *patcher) definition(project *ir.Project, dialects []contract.Dialect) e
 			return err
 		}
 	}
+	return nil
+}
+
+// rename gives a mode another name, wherever the source names it.
+func (p *patcher) rename(was, is string) error {
+	p.paths = append(p.paths, []string{"modes", was}, []string{"modes", is})
+	key, _ := p.root.Get("modes").Lookup(was)
+	if err := p.label(key, is); err != nil {
+		return err
+	}
+	if err := p.load(); err != nil {
+		return err
+	}
+	if p.get([]string{"modes", was}) != nil {
+		return fmt.Errorf("the source says what mode %s is in several places: name it %s there", was, is)
+	}
+	for {
+		at, n := naming(p.root, was, nil)
+		if n == nil {
+			return nil
+		}
+		p.paths = append(p.paths, at)
+		do := func() error { return p.replace(n, text(is)) }
+		if isYAML(n.Pos.File) {
+			do = func() error { return p.word(n.Pos, was, is) }
+		}
+		err := do()
+		if err == nil {
+			err = p.load()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// word writes another word of YAML in the place of one.
+func (p *patcher) word(at diag.Pos, was, is string) error {
+	have, err := p.read(at.File)
+	if err != nil {
+		return err
+	}
+	from, _ := lineAt(have, at.Line)
+	from += at.Col - 1
+	for _, w := range []string{was, strconv.Quote(was), "'" + was + "'"} {
+		rest, ok := bytes.CutPrefix(have[from:], []byte(w))
+		if ok && (len(rest) == 0 || bytes.ContainsRune([]byte(":,]} \t\r\n"), rune(rest[0]))) {
+			p.files[at.File] = slices.Concat(have[:from], []byte(text(is).json()), rest)
+			return nil
+		}
+	}
+	return cannot(at, "write "+is)
+}
+
+// naming returns a value of a source that names a mode, and the path of the list that it is in; nil where there is
+// none.
+func naming(n *source.Node, mode string, at []string) ([]string, *source.Node) {
+	last := len(at) - 1
+	names := last > 1 && (slices.Contains(at[2:], "modes") || at[0] == "modes" && at[last] == "extends")
+	if n.Kind == source.List && names {
+		for _, e := range n.Elems {
+			if e.Kind == source.String && e.Text == mode {
+				return at, e
+			}
+		}
+	}
+	for _, f := range n.Fields {
+		if len(at) > 0 || f.Name == "modes" || f.Name == "roles" || f.Name == "policies" {
+			if path, e := naming(f.Node, mode, append(slices.Clip(at), f.Name)); e != nil {
+				return path, e
+			}
+		}
+	}
+	return nil, nil
+}
+
+// label writes another name in the place of a field's.
+func (p *patcher) label(key source.Field, is string) error {
+	name := key.Pos.File
+	have, err := p.read(name)
+	if err != nil {
+		return err
+	}
+	if isYAML(name) {
+		return p.word(key.Pos, key.Name, is)
+	}
+	f, err := source.Parse(name, have)
+	if err != nil {
+		return err
+	}
+	var found ast.Node
+	ast.Walk(f, func(x ast.Node) bool {
+		if f, ok := x.(*ast.Field); ok {
+			if at := f.Label.Pos().Position(); at.Line == key.Pos.Line && at.Column == key.Pos.Col {
+				found = f.Label
+			}
+		}
+		return found == nil
+	}, nil)
+	label := render.Label(is)
+	switch path.Ext(name) {
+	case ".json":
+		label = text(is).json()
+	case ".cue":
+	default:
+		found = nil
+	}
+	if found == nil {
+		return cannot(key.Pos, "name it "+is)
+	}
+	p.write(name, have, slices.Concat(have[:found.Pos().Offset()], []byte(label), have[found.End().Offset():]))
 	return nil
 }
 

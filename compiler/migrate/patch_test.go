@@ -26,6 +26,9 @@ func TestPatch(t *testing.T) {
 	unset := func(at ...string) func(*patcher) error {
 		return func(p *patcher) error { return p.unset(at) }
 	}
+	set := func(at ...string) func(*patcher) error {
+		return func(p *patcher) error { return p.set(at, list(text("new"))) }
+	}
 	const role = "roles: a: can: command: "
 	for _, c := range []struct {
 		name, file, was string
@@ -71,6 +74,18 @@ func TestPatch(t *testing.T) {
 			"roles:\n  a:\n    description: |\n      Three.\n\n       Four.\n\n    modes: []\n", ""},
 		{"yaml, a block at the end", "a.yaml", "roles:\n  a:\n    description: >-\n      One.\n", prose("Two."),
 			"roles:\n  a:\n    description: \"Two.\"\n", ""},
+		{"yaml, a field out", "a.yaml", "servers:\n  x:\n    command: x\n    env:\n      A: b\n\n  # z\n  z: {url: z}\n",
+			unset("servers", "x", "env"), "servers:\n  x:\n    command: x\n\n  # z\n  z: {url: z}\n", ""},
+		{"yaml, the only field out", "a.yaml", "servers:\n  x:\n    args:\n    - x\n    - y\n  z: {}\n",
+			unset("servers", "x", "args"), "servers:\n  x:\n    {}\n  z: {}\n", ""},
+		{"yaml, a field with a comment out", "a.yaml", "servers:\n  x:\n    env:\n      # why\n      A: b\n",
+			unset("servers", "x", "env"), "", "change it there"},
+		{"yaml, a field in braces out", "a.yaml", "servers:\n  x: {command: x, args: [x]}\n",
+			unset("servers", "x", "args"), "", "change it there"},
+		{"yaml, a list", "a.yaml", "servers:\n  x:\n    \"args\":\n    - x\n    - y\n    command: x\n", set("servers", "x", "args"),
+			"servers:\n  x:\n    \"args\": [\"new\"]\n    command: x\n", ""},
+		{"cue, a struct without braces", "a.cue", "servers: {x: args: y: z: 1, w: {}}\n", set("servers", "x", "args"),
+			"servers: {x: args: [\"new\"], w: {}}\n", ""},
 		{"cue, a text", "a.cue", "roles: a: {description: \"x\", modes: []}\n", prose("one\n\"two\""),
 			"roles: a: {description: \"\"\"\n\tone\n\t\"two\"\n\t\"\"\", modes: []}\n", ""},
 		{"cue, no text", "a.cue", "roles: a: {\n\tdescription: \"x\"\n\tmodes: []\n}\n", prose(""), "roles: a: {\n\tmodes: []\n}\n", ""},

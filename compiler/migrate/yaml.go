@@ -44,6 +44,31 @@ func yamlBlock(text []byte, line int) (to int) {
 	return len(bytes.TrimRight(text[:to], "\r\n"))
 }
 
+// yamlEntry returns where the lines of a map's entry of YAML begin and end, the line of its name first. An entry
+// that shares its lines with others, or has comments, has none of its own.
+func yamlEntry(text []byte, key source.Field) (from, to int, ok bool) {
+	depth := key.Pos.Col - 1
+	from, to = lineAt(text, key.Pos.Line)
+	if from+depth >= to || len(indentAt(text, from+depth)) != depth || bytes.Contains(text[from:to], []byte(" #")) {
+		return 0, 0, false
+	}
+	for line := key.Pos.Line + 1; ; line++ {
+		start, next := lineAt(text, line)
+		bare := strings.TrimRight(string(text[start:next]), " \t\r\n")
+		inner := strings.TrimLeft(bare, " ")
+		in := len(bare) - len(inner)
+		item := key.Node.Kind == source.List && in == depth && (inner == "-" || strings.HasPrefix(inner, "- "))
+		switch {
+		case start == next, bare != "" && in <= depth && !item:
+			return from, to, true
+		case strings.HasPrefix(inner, "#"), strings.Contains(inner, " #"):
+			return 0, 0, false
+		case bare != "":
+			to = next
+		}
+	}
+}
+
 // yamlEnd returns where an item is added to a list of YAML, and what stands before it.
 func yamlEnd(text []byte, n *source.Node) (at int, before string, ok bool) {
 	if len(n.Elems) == 0 {

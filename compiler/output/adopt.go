@@ -287,7 +287,7 @@ func (w *writer) restore(c *Change, a adopted, original []byte) {
 			data = original
 		}
 	}
-	c.data, c.Bytes, c.SHA256, c.Restored = data, len(data), Sum(data), true
+	c.data, c.Bytes, c.SHA256, c.Restored, c.Later = data, len(data), Sum(data), true, !bytes.Equal(data, original)
 	switch {
 	case c.Action == Create:
 	case bytes.Equal(c.have, data):

@@ -356,3 +356,11 @@ func (d *disk) prune(p string) {
 
 // swept reports whether a name is one of a half-written file.
 func swept(name string) bool { return strings.HasSuffix(name, tempSuffix) }
+
+// reason returns the reason of an error of a file below the folder.
+func (d *disk) reason(name string, err error) error {
+	if d.root == nil {
+		return diag.WithoutPath(err)
+	}
+	return diag.Reason(d.root.FS(), name, err)
+}

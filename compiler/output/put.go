@@ -73,7 +73,7 @@ func Put(ctx context.Context, files []contract.File, opt PutOptions) (diags diag
 		case errors.Is(err, fs.ErrNotExist):
 			t.write = append(t.write, f)
 		case err != nil:
-			diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", diag.WithoutPath(err))
+			diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", d.reason(f.Path, err))
 		case bytes.Equal(have, f.Data):
 		case opt.Existing == ReplaceExisting:
 			t.write = append(t.write, f)

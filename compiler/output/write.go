@@ -55,8 +55,10 @@ type Change struct {
 	Merged bool `json:"shared,omitempty"`
 	// State is why it would change; "" for a file that would not.
 	State State `json:"state,omitempty"`
-	// Restored is set where clean puts the file back as it was before modec took it over.
+	// Restored is set where clean puts the file back as it was before modec took it over, and Later where that
+	// leaves what people wrote in it since.
 	Restored bool `json:"restored,omitempty"`
+	Later    bool `json:"later,omitempty" jsonschema:"it keeps what people wrote in it since"`
 
 	data    []byte
 	have    []byte           // what is on disk
@@ -427,7 +429,7 @@ func (w *writer) merge(
 	case errors.Is(err, errNotRegular) && want == nil:
 		return c, false
 	case err != nil:
-		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", diag.WithoutPath(err))
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", w.reason(p, err))
 		return c, false
 	}
 	owned := w.ownedOf(p, have, want, entries)
@@ -530,7 +532,7 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 		c.Action, c.State = Update, Foreign
 	case err != nil:
 		if !errors.Is(err, errNotRegular) || !w.opt.Force {
-			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", diag.WithoutPath(err))
+			w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", w.reason(c.Path, err))
 		}
 		c.Action, c.State = Update, Foreign
 	case bytes.Equal(c.have, c.data):
@@ -615,7 +617,7 @@ func (w *writer) removable(c *Change) bool {
 	case errors.Is(err, errNotRegular):
 		return false // no longer what modec wrote: somebody else's now
 	case err != nil:
-		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", diag.WithoutPath(err))
+		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: c.Path}, "%v", w.reason(c.Path, err))
 		return false
 	}
 	c.State = Orphaned

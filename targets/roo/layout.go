@@ -28,6 +28,9 @@ func (r roo) Layout(path string) *layout.Style {
 		List: "customModes", ID: "slug",
 		Ignored: func(key string) bool { return !format.Reads(key) && key != "groups" && key != "customModes" },
 		Same: func(key string, a, b *located.Value) bool {
+			if key == "groups" {
+				return sameGroups(a, b)
+			}
 			x, ok := a.Str()
 			y, also := b.Str()
 			x, y = asCleaned(x), asCleaned(y)
@@ -39,6 +42,33 @@ func (r roo) Layout(path string) *layout.Style {
 			return ok && also && x == y
 		},
 	}
+}
+
+// sameGroups reports whether two lists of groups mean the same: Roo reads the options of edit alone.
+func sameGroups(a, b *located.Value) bool {
+	return slices.EqualFunc(a.List(), b.List(), func(x, y *located.Value) bool {
+		m, ok := plainGroup(x)
+		n, also := plainGroup(y)
+		if ok && also {
+			return m == n
+		}
+		return layout.Equal(x, y)
+	})
+}
+
+// plainGroup returns the name of a group without options, or with some that Roo does not read.
+func plainGroup(v *located.Value) (name string, ok bool) {
+	if v.Marked {
+		return "", false
+	}
+	if !v.Is(located.List) {
+		return v.Str()
+	}
+	if len(v.Items) != 2 || v.Items[0].Marked || v.Items[1].Marked || !v.Items[1].Is(located.Object) {
+		return "", false
+	}
+	name, ok = v.Items[0].Str()
+	return name, ok && name != "edit"
 }
 
 // asCleaned returns a text as Roo cleans it where it stands in the file as it is: the source may have the

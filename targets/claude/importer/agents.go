@@ -147,6 +147,9 @@ func (im *importer) agentFields(m *ir.Mode, f agentFile, a agentOf) {
 // agentExtra keeps a key of the front matter for Claude Code, unless Claude Code does not take it.
 func (im *importer) agentExtra(fields map[string]any, f located.Member, a agentOf) {
 	value := f.Value.Any()
+	if f.Key == "hooks" {
+		value = withoutModecs(f.Value)
+	}
 	one := &ir.Mode{Extra: map[string]ir.Extra{"claude": {Fields: map[string]any{f.Key: value}}}}
 	if _, errs := format.ReadAgentExtras(one); len(errs) > 0 {
 		if f.Key != "permissionMode" { // which has a note of its own

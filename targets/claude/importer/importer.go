@@ -233,7 +233,7 @@ func (im *importer) markdown(fsys fs.FS, dir string) []string {
 		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		im.diags.Errorf(CodeImport, diag.Pos{File: dir}, "the folder cannot be read: %v", err)
+		im.diags.Errorf(CodeImport, diag.Pos{File: dir}, "the folder cannot be read: %v", diag.Reason(fsys, dir, err))
 	}
 	return names
 }

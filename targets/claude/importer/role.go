@@ -293,19 +293,49 @@ func (r *roleReader) permission(m located.Member) {
 	}
 }
 
-// onlyModecs reports whether every hook is modec's own.
+// onlyModecs reports whether no hook is another one than modec's own.
 func onlyModecs(hooks *located.Value) bool {
+	return !slices.ContainsFunc(hooks.Fields(), func(event located.Member) bool {
+		return slices.ContainsFunc(event.Value.List(), func(entry *located.Value) bool {
+			return len(entry.Get("hooks").List()) > 0 && !modecsHook(entry)
+		})
+	})
+}
+
+// modecsHook reports whether all that an entry of hooks runs is modec itself.
+func modecsHook(entry *located.Value) bool {
+	list := entry.Get("hooks").List()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(h *located.Value) bool {
+		line, _ := h.Get("command").Str()
+		_, err := contract.ParseHookLine(line)
+		return err != nil
+	})
+}
+
+// theirs returns the entries of an event's hooks that run something else than modec.
+func theirs(event *located.Value) (list []any) {
+	for _, entry := range event.List() {
+		if !modecsHook(entry) {
+			list = append(list, entry.Any())
+		}
+	}
+	return list
+}
+
+// withoutModecs returns hooks without modec's own, which every build writes again.
+func withoutModecs(hooks *located.Value) any {
+	all, ok := hooks.Any().(map[string]any)
+	if !ok {
+		return hooks.Any()
+	}
 	for _, event := range hooks.Fields() {
-		for _, entry := range event.Value.List() {
-			for _, h := range entry.Get("hooks").List() {
-				line, _ := h.Get("command").Str()
-				if _, err := contract.ParseHookLine(line); err != nil {
-					return false
-				}
+		if slices.ContainsFunc(event.Value.List(), modecsHook) {
+			if all[event.Key] = theirs(event.Value); len(theirs(event.Value)) == 0 {
+				delete(all, event.Key)
 			}
 		}
 	}
-	return true
+	return all
 }
 
 // flags adds what the flags of a command line say.

@@ -315,12 +315,15 @@ func (im *importer) groups(m *ir.Mode, list *located.Value) (mcp bool) {
 		if entry.Comment != "" {
 			im.out.Comments[entry.Pos] = entry.Comment
 		}
+		what, g := "group "+name, neutral[name]
 		for _, o := range options.Fields() {
-			if o.Key != "fileRegex" && o.Key != "description" {
+			switch {
+			case o.Key != "fileRegex" && o.Key != "description":
 				im.out.Note(contract.Left, o.Pos, subject, name+" "+o.Key, "the agent drops this option")
+			case o.Key == "description" && g != ir.Edit:
+				im.out.Note(contract.Left, o.Pos, subject, name+" "+o.Key, "the agent shows that of edit alone")
 			}
 		}
-		what, g := "group "+name, neutral[name]
 		if g == ir.Edit {
 			defer im.described(m, options)
 		}

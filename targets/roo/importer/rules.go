@@ -114,6 +114,7 @@ func (im *importer) rulesFolder(m *ir.Mode, fsys fs.FS, dir, at string) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		im.diags.Errorf(codeImport, diag.Pos{File: at + dir}, "the folder cannot be read: %v", err)
+		im.diags.Errorf(codeImport, diag.Pos{File: at + dir}, "the folder cannot be read: %v",
+			diag.Reason(fsys, dir, err))
 	}
 }
