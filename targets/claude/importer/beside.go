@@ -42,3 +42,59 @@ func concernsOthers(r rule.Rule, mode string) bool {
 func leavesProject(spec string) bool {
 	return strings.HasPrefix(spec, "//") || strings.HasPrefix(spec, "~") || strings.HasPrefix(spec, "../")
 }
+
+// opensBeyond returns the groups of paths of which a session or one of its subagents approves those outside
+// the project that no rule is about: by a rule for every path, or by the permission mode.
+func (im *importer) opensBeyond(from session) map[ir.Group]bool {
+	opened := map[ir.Group]bool{}
+	var s state
+	allow := func(text string) {
+		if r, err := rule.Parse(text); err == nil && !r.HasSpec {
+			opened[groupOf(r)] = true
+		}
+	}
+	for _, l := range from.layers {
+		read, err := format.ReadSettings(l.File, l.Data)
+		if err != nil {
+			continue
+		}
+		s.noAuto, s.noBypass = s.noAuto || read.NoAuto, s.noBypass || read.NoBypass
+		if mode, ok := format.ModeOf(read.Mode); ok && (mode != format.Auto || !l.Project) {
+			s.mode = mode
+		}
+		for _, item := range read.Rules {
+			if text, ok := item.Str(); ok && item.List == ir.Allow {
+				allow(text)
+			}
+		}
+	}
+	if from.flags != nil {
+		s.mode = cmp.Or(from.flags.Mode, s.mode)
+		for _, text := range from.flags.Allowed {
+			allow(text)
+		}
+	}
+	sessions := []state{s}
+	for _, a := range im.subagents {
+		of := s
+		of.enter(a)
+		sessions = append(sessions, of)
+	}
+	for _, of := range sessions {
+		of.settle()
+		if of.mode == format.Bypass || of.mode == format.Auto || of.mode == format.Plan && !of.noAuto {
+			opened[ir.Read], opened[ir.Edit] = true, true
+		}
+	}
+	return opened
+}
+
+// anyFolder reports whether the content of a rule about paths names a file at any depth.
+func anyFolder(spec string) bool {
+	spec = strings.TrimPrefix(spec, "./")
+	dir, below := strings.CutSuffix(spec, "/**")
+	if !below {
+		dir = strings.TrimSuffix(spec, "/")
+	}
+	return strings.HasPrefix(spec, "**/") || !strings.Contains(dir, "/")
+}
