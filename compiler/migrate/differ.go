@@ -25,6 +25,8 @@ type differ struct {
 	noted    []contract.Note
 	all      map[string]*imports // what the files of every target say
 	extends  func(subject []string, policy string) bool
+	before   *ir.Project // what the files said that are compared
+	after    *ir.Project // and what they say
 	out      []change
 }
 
@@ -66,7 +68,7 @@ func (d *differ) cannot(at diag.Pos, what, why string) {
 
 func (d *differ) compare(before, after *imports) {
 	a, b := before.project, after.project
-	d.noted = after.notes
+	d.before, d.after, d.noted = a, b, after.notes
 	for i := range b.Servers {
 		s := &b.Servers[i]
 		d.server(a.Server(s.Name), s)
@@ -538,16 +540,46 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 				return do(p, list, patternValue(r.Pattern, all))
 			})
 	}
+	closed := slices.ContainsFunc(b, ir.Rule.DeniesAll)
 	for _, r := range b {
-		if !listed(r, a) {
+		if !listed(r, a) && !d.follows(r, closed, d.after, d.before) {
 			say(r, "added", r.Pos, (*patcher).add, at)
 		}
 	}
 	for _, r := range a {
-		if !listed(r, b) && !d.guards(path, r) {
+		if !listed(r, b) && !d.guards(path, r) && !d.follows(r, closed, d.before, d.after) {
 			say(r, "taken out", diag.Pos{File: r.Pos.File}, (*patcher).drop, at)
 		}
 	}
+}
+
+// follows reports whether a rule that a subject has from a policy, of one side alone, is no change of the
+// policy: the subject lost the whole group, or the file that states the rule says the same on the other side,
+// so that it is the subject's own file that was edited.
+func (d *differ) follows(r ir.Rule, closed bool, side, other *ir.Project) bool {
+	if r.From == "" || closed {
+		return r.From != ""
+	}
+	stated, still := false, true
+	for i := range side.Roles {
+		role := &side.Roles[i]
+		if role.Pos.File == d.home {
+			continue
+		}
+		has := other.Role(role.Name)
+		for _, g := range ir.Groups {
+			for _, x := range rulesOf(&role.Can, g) {
+				if x.Pos != r.Pos {
+					continue
+				}
+				stated = true
+				still = still && has != nil && slices.ContainsFunc(rulesOf(&has.Can, g), func(y ir.Rule) bool {
+					return x.Decision == y.Decision && x.Pattern == y.Pattern
+				})
+			}
+		}
+	}
+	return stated && still
 }
 
 // copies reports whether a subject of the source says itself what a policy says that it could extend.
