@@ -293,11 +293,48 @@ func (d *differ) mode(a, b *ir.Mode) {
 		d.texts(name, at, own, a, b)
 		d.can(name, at, &a.Can, &b.Can)
 		d.extra(name, at, b.Pos, a.Extra, b.Extra)
+		if is := restrictions(b.Restrictions); !reflect.DeepEqual(restrictions(a.Restrictions), is) {
+			d.field(name, b.Pos, append(slices.Clip(at), "mcpRestrictions"), is, b.Restrictions == nil)
+		}
 		rest(d, name, b.Pos, a, b, func(m *ir.Mode) {
-			m.Can, m.Extra, m.Rules, m.Place = ir.Can{}, nil, nil, ir.Place{}
+			m.Can, m.Extra, m.Rules, m.Place, m.Restrictions = ir.Can{}, nil, nil, ir.Place{}, nil
 			m.Name, m.Description, m.WhenToUse, m.RoleDefinition, m.CustomInstructions, m.Model = "", "", "", "", "", ""
 		})
 	}
+}
+
+// restrictions returns a mode's restrictions of servers as the source says them.
+func restrictions(m *ir.MCPRestrictions) *value {
+	if m == nil {
+		return &value{}
+	}
+	v := &value{}
+	for _, f := range []struct {
+		name string
+		list *[]ir.Item
+	}{{"allowedServers", m.AllowedServers}, {"disallowedServers", m.DisallowedServers}} {
+		if f.list != nil {
+			l := list()
+			for _, i := range *f.list {
+				l.items = append(l.items, text(i.Name))
+			}
+			v.fields = append(v.fields, field{f.name, l})
+		}
+	}
+	for _, f := range []struct {
+		name string
+		list *[]ir.ToolRef
+	}{{"allowedTools", m.AllowedTools}, {"disallowedTools", m.DisallowedTools}} {
+		if f.list != nil {
+			l := list()
+			for _, r := range *f.list {
+				ref := []field{{"serverName", text(r.Server)}, {"toolName", text(r.Tool)}}
+				l.items = append(l.items, &value{fields: ref})
+			}
+			v.fields = append(v.fields, field{f.name, l})
+		}
+	}
+	return v
 }
 
 // prose is a text of a mode's and the field that says it.
@@ -470,6 +507,7 @@ func (d *differ) extra(name string, at []string, pos diag.Pos, a, b map[string]i
 
 // can compares what a subject may do.
 func (d *differ) can(name string, at []string, a, b *ir.Can) {
+	own := func(r ir.Rule) bool { return r.DeniesAll() && r.From == "" }
 	for _, g := range ir.Groups {
 		if g == ir.MCP {
 			continue
@@ -478,6 +516,13 @@ func (d *differ) can(name string, at []string, a, b *ir.Can) {
 		all := "*"
 		if g == ir.Read || g == ir.Edit {
 			all = "**"
+		}
+		if i := slices.IndexFunc(y.Rules, own); i >= 0 && !slices.ContainsFunc(x.Rules, own) {
+			path := append(slices.Clip(at), "can", string(g))
+			d.decides(name, "", y.Rules[i].Pos, string(g)+" says deny", func(p *patcher) error {
+				return p.set(path, text("deny"))
+			})
+			continue
 		}
 		d.rules(name, at, []string{string(g)}, all, x.Rules, y.Rules)
 		d.word(name, at, []string{string(g)}, decided(x.Rules, x.Default), decided(y.Rules, y.Default))
@@ -542,12 +587,12 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 	}
 	closed := slices.ContainsFunc(b, ir.Rule.DeniesAll)
 	for _, r := range b {
-		if !listed(r, a) && !d.follows(r, closed, d.after, d.before) {
+		if !listed(r, a) && !d.follows(at, r, closed, d.after, d.before) {
 			say(r, "added", r.Pos, (*patcher).add, at)
 		}
 	}
 	for _, r := range a {
-		if !listed(r, b) && !d.guards(path, r) && !d.follows(r, closed, d.before, d.after) {
+		if !listed(r, b) && !d.guards(path, r) && !d.follows(at, r, closed, d.before, d.after) {
 			say(r, "taken out", diag.Pos{File: r.Pos.File}, (*patcher).drop, at)
 		}
 	}
@@ -556,9 +601,9 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 // follows reports whether a rule that a subject has from a policy, of one side alone, is no change of the
 // policy: the subject lost the whole group, or the file that states the rule says the same on the other side,
 // so that it is the subject's own file that was edited.
-func (d *differ) follows(r ir.Rule, closed bool, side, other *ir.Project) bool {
-	if r.From == "" || closed {
-		return r.From != ""
+func (d *differ) follows(at []string, r ir.Rule, closed bool, side, other *ir.Project) bool {
+	if r.From == "" || d.copies(at, r.From) || closed {
+		return r.From != "" && closed
 	}
 	stated, still := false, true
 	for i := range side.Roles {

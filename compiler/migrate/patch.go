@@ -191,6 +191,10 @@ func (p *patcher) decide(at []string, word string) error {
 	n, inner := p.get(at), append(slices.Clip(at), "default")
 	p.paths = append(p.paths, at)
 	switch {
+	case isWord(at) && word == "":
+		return p.unset(at)
+	case isWord(at):
+		return p.set(at, text(word))
 	case n != nil && n.Kind == source.String && word == "":
 		return p.replace(n, &value{})
 	case n != nil && n.Kind == source.String, n == nil && word != "":
@@ -199,6 +203,12 @@ func (p *patcher) decide(at []string, word string) error {
 		return p.unset(inner)
 	}
 	return p.set(inner, text(word))
+}
+
+// isWord reports whether what stands at a path is a word alone, and no table.
+func isWord(at []string) bool {
+	last, of := at[len(at)-1], at[len(at)-2]
+	return of == "outside" || of != "mcp" && slices.Contains([]string{"resources", "prompts", "unknown", "default"}, last)
 }
 
 // set writes the value at a path.
@@ -276,7 +286,7 @@ func (p *patcher) unset(at []string) error {
 	}
 	var found *ast.StructLit
 	ast.Walk(f, func(x ast.Node) bool {
-		if s, ok := x.(*ast.StructLit); ok && s.Lbrace.IsValid() && slices.ContainsFunc(s.Elts, holds(e)) {
+		if s, ok := x.(*ast.StructLit); ok && s.Lbrace.IsValid() && slices.ContainsFunc(s.Elts, leadsTo(e)) {
 			found = s
 		}
 		return true
@@ -289,7 +299,7 @@ func (p *patcher) unset(at []string) error {
 		p.write(n.Pos.File, have, append(bytes.TrimRight(without(have, spans(f.Decls), i), "\n"), '\n'))
 		return nil
 	}
-	i := slices.IndexFunc(found.Elts, holds(e))
+	i := slices.IndexFunc(found.Elts, leadsTo(e))
 	p.write(n.Pos.File, have, without(have, spans(found.Elts), i))
 	return nil
 }

@@ -44,9 +44,18 @@ func leavesProject(spec string) bool {
 }
 
 // opensBeyond returns the groups of paths of which a session or one of its subagents approves those outside
-// the project that no rule is about: by a rule for every path, or by the permission mode.
+// the project that no rule is about: by a rule for every path, or by the permission mode. Of files that were
+// built, the source says whether such rules stay as they are, whatever somebody edits beside them.
 func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 	opened := map[ir.Group]bool{}
+	if im.src.Ours {
+		for _, text := range im.src.Own {
+			if r, err := rule.Parse(text); err == nil && r.HasSpec && anyFolder(r.Spec) {
+				opened[groupOf(r)] = true
+			}
+		}
+		return opened
+	}
 	var s state
 	allow := func(text string) {
 		if r, err := rule.Parse(text); err == nil && !r.HasSpec {
