@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
@@ -138,14 +139,16 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 	return record.Save()
 }
 
-// widened returns what a source with the edits permits more, a line each.
+// widened returns what a source with the edits permits more, a line each. What was allowed and is left to the
+// agent now is nothing more than before.
 func widened(was *migrate.Edited) (lines []string, err error) {
 	report, err := diff.Projects(was.Before.Policy, was.Compiled.Policy, verifySeed)
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range report.Changes {
-		if x.Kind == diff.Widened {
+		revoked := x.Before.Decision == ir.Allow && x.After.Decision == ir.Agent
+		if x.Kind == diff.Widened && !revoked {
 			lines = append(lines, x.Subject+": "+action(&x))
 		}
 	}
@@ -171,7 +174,8 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	}
 	switch {
 	case len(was.Files) == 0:
-		e.ui.note("no patch says this: change the source itself\n")
+		e.ui.note("no patch says this: change the source itself, " +
+			"or `modec build --force` overwrites the files, and keeps a copy\n")
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:

@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
 )
 
 // differ finds what one target's files say otherwise.
@@ -122,9 +123,23 @@ func (d *differ) takeOut(word, name string, at diag.Pos) {
 		case targets == nil && !d.only:
 			return fmt.Errorf("it is for every target: write targets there, without %q, or take it out of the source; "+
 				"`modec build --force` writes it again", d.target.Name())
+		case word == "role" && name == d.source.Baseline:
+			return p.set(path, emptied(targets)) // it stands for every session without a role
 		}
 		return p.unset(path)
 	})
+}
+
+// emptied returns a subject that says nothing but its targets.
+func emptied(targets *source.Node) *value {
+	if targets == nil {
+		return &value{}
+	}
+	var names []string
+	for _, n := range targets.Elems {
+		names = append(names, n.Text)
+	}
+	return object("targets", texts(names))
 }
 
 func (d *differ) gone(name string, at diag.Pos) {

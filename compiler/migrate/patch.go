@@ -355,7 +355,10 @@ func (p *patcher) replace(n *source.Node, v *value) error {
 	}
 	switch path.Ext(name) {
 	case ".cue", ".json":
-		_, e, err := parsed(name, have, n)
+		f, e, err := parsed(name, have, n)
+		if err == nil && e == nil {
+			e = braceless(f, n)
+		}
 		if err != nil || e == nil {
 			return cannot(n.Pos, "write "+v.cue())
 		}
