@@ -387,6 +387,8 @@ func TestClaudeRulesStay(t *testing.T) {
 		`{"permissions": {"allow": ["mcp__gh"], "ask": ["mcp__gh__delete"]}}`,
 		`{"permissions": {"allow": ["Bash", "Read", "Edit"], "deny": ["Bash(rm:*)", "Read(.env)", "Edit(./ci/**)"]}}`,
 		`{"permissions": {"allow": ["WebFetch(domain:x.com)"], "ask": ["WebFetch"]}}`,
+		`{"permissions": {"allow": ["Bash(make:*)", "WebFetch"], "ask": ["Bash(git push:*)"], "defaultMode": "plan"}}`,
+		`{"permissions": {"allow": ["mcp__gh"], "deny": ["mcp__gh__delete", "WebFetch(domain:y.com)"], "defaultMode": "plan"}}`,
 		`{"permissions": {"allow": ["Edit(README.md)", "Edit(*.md)", "Edit(.roomodes)", "Edit(src/*.ts)"]}}`,
 	} {
 		res, diags := run(t, map[string]string{
