@@ -28,9 +28,9 @@ type difference struct {
 	half    contract.Halves
 }
 
-// mend takes what permits more than the original out of the imported project, and notes it:
-// the allow that does, which stays as it is written where its agent alone can say it, else the whole group of the subject is decided as the original decides.
-// It reports false where nothing is left to take out.
+// mend takes what permits more than the original out of the imported project, and notes it: the allow that does,
+// which stays as it is written where its agent alone can say it, else the whole group of the subject is decided as
+// the original decides. It reports false where nothing is left to take out.
 func (in *imports) mend(found []difference, compiled *ir.Project) (changed bool) {
 	type part struct {
 		ref    ir.SubjectRef
@@ -128,7 +128,8 @@ func (m mender) keep(r ir.Rule) bool {
 		}
 		m.role.Native = append(m.role.Native,
 			ir.NativeRule{Target: m.agent, Decision: r.Decision, Text: text, Pos: r.Pos, Own: true})
-		n.Kind, n.Why = contract.Kept, "it stays as it is written, for this agent alone: the source would permit more by it"
+		n.Kind = contract.Kept
+		n.Why = "it stays as it is written, for this agent alone: the source would permit more by it"
 		return true
 	}
 	return false

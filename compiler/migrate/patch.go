@@ -208,7 +208,8 @@ func (p *patcher) decide(at []string, word string) error {
 // isWord reports whether what stands at a path is a word alone, and no table.
 func isWord(at []string) bool {
 	last, of := at[len(at)-1], at[len(at)-2]
-	return of == "outside" || of != "mcp" && slices.Contains([]string{"resources", "prompts", "unknown", "default"}, last)
+	words := []string{"resources", "prompts", "unknown", "default"}
+	return of == "outside" || of != "mcp" && slices.Contains(words, last)
 }
 
 // set writes the value at a path.

@@ -120,7 +120,8 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 		return true
 	}
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
-	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool { return dialect.AllowedFolder(glob) == "" })
+	none := func(glob string) bool { return dialect.AllowedFolder(glob) == "" }
+	return err == nil && !slices.ContainsFunc(globs, none)
 }
 
 // ofModes returns what a mode needs that the baseline may enter: its subagent is a file of the

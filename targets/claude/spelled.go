@@ -43,7 +43,7 @@ func spelled(place, text string) string {
 			return "Edit(" + folder + ")"
 		}
 		return ""
-	case glob == "" || dialect.Above(glob), strings.HasSuffix(glob, "/**"): // which holds a file of the folder's name too
+	case glob == "" || dialect.Above(glob):
 		return ""
 	}
 	pattern, _ := held(glob)

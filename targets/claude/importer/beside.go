@@ -56,31 +56,10 @@ func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 		}
 		return opened
 	}
-	var s state
-	allow := func(text string) {
+	s, allowed := from.outline()
+	for _, text := range allowed {
 		if r, err := rule.Parse(text); err == nil && !r.HasSpec {
 			opened[groupOf(r)] = true
-		}
-	}
-	for _, l := range from.layers {
-		read, err := format.ReadSettings(l.File, l.Data)
-		if err != nil {
-			continue
-		}
-		s.noAuto, s.noBypass = s.noAuto || read.NoAuto, s.noBypass || read.NoBypass
-		if mode, ok := format.ModeOf(read.Mode); ok && (mode != format.Auto || !l.Project) {
-			s.mode = mode
-		}
-		for _, item := range read.Rules {
-			if text, ok := item.Str(); ok && item.List == ir.Allow {
-				allow(text)
-			}
-		}
-	}
-	if from.flags != nil {
-		s.mode = cmp.Or(from.flags.Mode, s.mode)
-		for _, text := range from.flags.Allowed {
-			allow(text)
 		}
 	}
 	sessions := []state{s}
@@ -96,6 +75,30 @@ func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 		}
 	}
 	return opened
+}
+
+// outline returns the permission mode of a session and the rules that allow something.
+func (from *session) outline() (s state, allowed []string) {
+	for _, l := range from.layers {
+		read, err := format.ReadSettings(l.File, l.Data)
+		if err != nil {
+			continue
+		}
+		s.noAuto, s.noBypass = s.noAuto || read.NoAuto, s.noBypass || read.NoBypass
+		if mode, ok := format.ModeOf(read.Mode); ok && (mode != format.Auto || !l.Project) {
+			s.mode = mode
+		}
+		for _, item := range read.Rules {
+			if text, ok := item.Str(); ok && item.List == ir.Allow {
+				allowed = append(allowed, text)
+			}
+		}
+	}
+	if from.flags != nil {
+		s.mode = cmp.Or(from.flags.Mode, s.mode)
+		allowed = append(allowed, from.flags.Allowed...)
+	}
+	return s, allowed
 }
 
 // anyFolder reports whether the content of a rule about paths names a file at any depth.
