@@ -478,6 +478,21 @@ func TestClaudeRulesStayBesideSubagents(t *testing.T) {
 	}
 }
 
+// TestClaudePlanHoldsWrappers: in plan, which approves what no rule is about, a rule about a program that runs
+// another one does not find it in every folder, so that the plan asks.
+func TestClaudePlanHoldsWrappers(t *testing.T) {
+	for deny, closed := range map[string]bool{"sudo:*": true, "env": true, "FOO=bar make": false, "rm -rf:*": false} {
+		settings := `{"permissions": {"deny": ["Bash(` + deny + `)"], "defaultMode": "plan"}}`
+		res, diags := run(t, map[string]string{".claude/settings.json": settings}, nil)
+		if res == nil {
+			t.Fatal(diags)
+		}
+		if built := string(res.Compiled.FS()[".claude/settings.json"]); strings.Contains(built, "disableAutoMode") != closed {
+			t.Errorf("%s: want it closed: %t, got\n%s", deny, closed, built)
+		}
+	}
+}
+
 // TestClaudeFolderIsNotItsContents: a deny of what is in a folder leaves a file of its name, and an edit of a file
 // is allowed beside guards that are listed as such.
 func TestClaudeFolderIsNotItsContents(t *testing.T) {

@@ -239,14 +239,16 @@ func (c *compiler) holdsAny() bool {
 		})
 }
 
-// saysInFull reports whether a rule of Claude Code finds all that a deny or an ask is about: commands, and
-// paths outside the project only where the rule is written for every folder.
+// saysInFull reports whether a rule of Claude Code finds all that a deny or an ask is about: commands but those
+// that run another program or set a variable, and paths outside the project only where the rule is written for
+// every folder.
 func (c *compiler) saysInFull(g ir.Group, r ir.Rule) bool {
 	switch {
 	case r.Pattern.Kind != ir.Plain:
 		return false
 	case g == ir.Command:
-		return true
+		program, _, _ := strings.Cut(strings.TrimSuffix(r.Pattern.Text, ":*"), " ")
+		return !holdsUnsaid(r) && !sets.MatchString(program) && !slices.Contains(wrappers, program)
 	}
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
 	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool {
