@@ -387,8 +387,6 @@ func TestClaudeRulesStay(t *testing.T) {
 		`{"permissions": {"allow": ["mcp__gh"], "ask": ["mcp__gh__delete"]}}`,
 		`{"permissions": {"allow": ["Bash", "Read", "Edit"], "deny": ["Bash(rm:*)", "Read(.env)", "Edit(./ci/**)"]}}`,
 		`{"permissions": {"allow": ["WebFetch(domain:x.com)"], "ask": ["WebFetch"]}}`,
-		`{"permissions": {"allow": ["Bash(make:*)", "WebFetch"], "ask": ["Bash(git push:*)"], "defaultMode": "plan"}}`,
-		`{"permissions": {"allow": ["mcp__gh"], "deny": ["mcp__gh__delete", "WebFetch(domain:y.com)"], "defaultMode": "plan"}}`,
 		`{"permissions": {"allow": ["Edit(README.md)", "Edit(*.md)", "Edit(.roomodes)", "Edit(src/*.ts)"]}}`,
 	} {
 		res, diags := run(t, map[string]string{
@@ -478,17 +476,18 @@ func TestClaudeRulesStayBesideSubagents(t *testing.T) {
 	}
 }
 
-// TestClaudePlanHoldsWrappers: in plan, which approves what no rule is about, a rule about a program that runs
-// another one does not find it in every folder, so that the plan asks.
-func TestClaudePlanHoldsWrappers(t *testing.T) {
-	for deny, closed := range map[string]bool{"sudo:*": true, "env": true, "FOO=bar make": false, "rm -rf:*": false} {
-		settings := `{"permissions": {"deny": ["Bash(` + deny + `)"], "defaultMode": "plan"}}`
-		res, diags := run(t, map[string]string{".claude/settings.json": settings}, nil)
+// TestClaudePlanBesideWrappers: plan approves what no rule is about, and a rule about a program that runs another
+// one does not find it in every folder: a subagent does not keep that mode beside it.
+func TestClaudePlanBesideWrappers(t *testing.T) {
+	for deny, keeps := range map[string]bool{"sudo:*": false, "rm -rf:*": true} {
+		res, diags := run(t, map[string]string{
+			".claude/settings.json": `{"permissions": {"deny": ["Bash(` + deny + `)"]}}`,
+			".claude/agents/x.md":   "---\nname: x\ndescription: d\npermissionMode: plan\n---\np\n"}, nil)
 		if res == nil {
 			t.Fatal(diags)
 		}
-		if built := string(res.Compiled.FS()[".claude/settings.json"]); strings.Contains(built, "disableAutoMode") != closed {
-			t.Errorf("%s: want it closed: %t, got\n%s", deny, closed, built)
+		if built := string(res.Compiled.FS()[".claude/agents/x.md"]); strings.Contains(built, "permissionMode") != keeps {
+			t.Errorf("%s: want the mode kept: %t, got\n%s", deny, keeps, built)
 		}
 	}
 }

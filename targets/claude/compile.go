@@ -276,7 +276,7 @@ func (c *compiler) allowsAny(g ir.Group) bool {
 // closes reports whether the role asks about or denies what its rules do not list. Plan
 // without disableAutoMode approves whatever no rule names, paths outside the project too.
 func (c *compiler) closes() bool {
-	if c.mode == format.Plan && c.holdsInPlan() {
+	if c.mode == format.Plan && c.states() {
 		return true
 	}
 	for _, g := range ir.Groups {
@@ -291,12 +291,12 @@ func (c *compiler) closes() bool {
 	})
 }
 
-// holdsInPlan reports whether the role asks about or denies something that plan would approve: what no rule
-// of Claude Code says in full.
-func (c *compiler) holdsInPlan() bool {
-	decides := func(g ir.Group) bool { return c.s.Default(g).Decision != ir.Agent }
-	return c.holdsAny() || slices.ContainsFunc(ir.Groups, decides) ||
-		c.can.MCP != nil && (c.can.MCP.Default != nil || c.elsewhere() != ir.Agent)
+// states reports whether the role says anything.
+func (c *compiler) states() bool {
+	return c.can.OutsideRead != nil || c.can.OutsideEdit != nil || c.can.MCP != nil ||
+		c.s.UnknownTool().Decision != ir.Agent || slices.ContainsFunc(ir.Groups, func(g ir.Group) bool {
+		return c.s.Default(g).Decision != ir.Agent || len(c.s.Rules(g)) > 0
+	})
 }
 
 // overruled reports whether the mode approves something by itself that the role asks about or
