@@ -331,14 +331,17 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 
 // mended returns the command after which files are as the source makes them, "" where they are.
 func (e *env) mended(drift []output.Change) string {
+	removed := func(c output.Change) bool { return c.State == output.Removed }
 	theirs := func(c output.Change) bool {
-		return c.State == output.Edited && !contract.ForMachines(c.Path) ||
-			c.State == output.Foreign || c.State == output.Removed
+		return c.State == output.Edited && !contract.ForMachines(c.Path) || c.State == output.Foreign
 	}
 	switch {
 	case len(drift) == 0:
 		return ""
-	case slices.ContainsFunc(drift, theirs):
+	case slices.ContainsFunc(drift, removed) && !slices.ContainsFunc(drift, theirs):
+		return "`" + e.importing() + " --apply` takes what people removed out of the source, " +
+			"`modec build --force` writes it again"
+	case slices.ContainsFunc(drift, theirs), slices.ContainsFunc(drift, removed):
 		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
@@ -350,14 +353,14 @@ func (e *env) mended(drift []output.Change) string {
 	return "modec build"
 }
 
-// present returns a result with those targets whose files are all there, and the paths
-// of the files that are not. An agent without its files is held by nothing, which the
+// present returns a result with those targets whose files are all there, and the files that
+// are not. An agent without its files is held by nothing, which the
 // absence of the file says better than every decision that is then wider.
-func present(res *compiler.Result, changes []output.Change) (there *compiler.Result, missing []string) {
+func present(res *compiler.Result, changes []output.Change) (there *compiler.Result, missing []output.Change) {
 	gone := map[string]bool{}
 	for _, c := range changes {
 		if c.Action == output.Create && path.Base(c.Path) != output.LockFile {
-			missing = append(missing, c.Path)
+			missing = append(missing, c)
 			gone[c.Target] = true
 		}
 	}
@@ -366,6 +369,14 @@ func present(res *compiler.Result, changes []output.Change) (there *compiler.Res
 		return gone[o.Target.Name()] || gone["modec"] // every hook reads the policy file
 	})
 	return &some, missing
+}
+
+// paths returns the names of files.
+func paths(list []output.Change) (names []string) {
+	for _, c := range list {
+		names = append(names, c.Path)
+	}
+	return names
 }
 
 // targetReports sorts changes and losses by target; the last is what the hooks of several targets read.

@@ -179,18 +179,21 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(pending))); err == nil {
 		d.wrong("artifacts", "a build was interrupted").hint("`modec build` finishes it")
 	}
-	states := map[output.State][]string{}
+	states := map[output.State][]output.Change{}
 	for _, c := range changes {
 		if c.State != "" {
-			states[c.State] = append(states[c.State], c.Path)
+			states[c.State] = append(states[c.State], c)
 		}
 	}
 	for _, s := range []output.State{
 		output.Missing, output.Stale, output.Edited, output.Foreign, output.Orphaned, output.Touched, output.Removed,
 	} {
-		if names := states[s]; len(names) > 0 {
-			d.wrong("artifacts", "%s %s: %s", count(len(names), "file"), s, some(names)).
-				hint("`modec build --check` shows the difference")
+		if list := states[s]; len(list) > 0 {
+			hint := "`modec build --check` shows the difference"
+			if s == output.Removed {
+				hint = d.mended(list)
+			}
+			d.wrong("artifacts", "%s %s: %s", count(len(list), "file"), s, some(paths(list))).hint(hint)
 		}
 	}
 	if len(states) == 0 && len(list) == 0 {

@@ -139,10 +139,13 @@ func firstDifference(c *output.Change) diag.Pos {
 }
 
 // absent returns the artifacts that are not on disk as findings.
-func absent(names []string) (list diag.List) {
-	for _, name := range names {
+func absent(files []output.Change) (list diag.List) {
+	for _, c := range files {
 		d := states[output.Missing]
-		d.Pos = diag.Pos{File: name}
+		if c.State == output.Removed {
+			d = states[output.Removed]
+		}
+		d.Pos = diag.Pos{File: c.Path}
 		list = append(list, d)
 	}
 	return list

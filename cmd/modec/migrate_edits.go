@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
@@ -161,14 +162,16 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 	return record.Save()
 }
 
-// widened returns what a source with the edits permits more, a line each.
+// widened returns what a source with the edits permits more, a line each. What was allowed and is left to the
+// agent now is nothing more than before.
 func widened(was *migrate.Edited) (lines []string, err error) {
 	report, err := diff.Projects(was.Was, was.Compiled.Policy, verifySeed)
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range report.Changes {
-		if x.Kind == diff.Widened {
+		revoked := x.Before.Decision == ir.Allow && x.After.Decision == ir.Agent
+		if x.Kind == diff.Widened && !revoked {
 			lines = append(lines, x.Subject+": "+action(&x))
 		}
 	}

@@ -143,12 +143,12 @@ func exactness(surfaces []verify.Surface) string {
 	return text
 }
 
-// missing lists artifacts that are not on disk.
-func (u *ui) missing(names []string) {
+// missing lists artifacts that are not on disk, and says what mends it.
+func (u *ui) missing(names []string, next string) {
 	for _, name := range names {
 		u.printf("missing: %s\n", diag.Clean(name))
 	}
-	u.note("next: modec build\n")
+	u.note("next: %s\n", next)
 }
 
 // bySurface lists what there is to say of each surface; those of which the same is to be said

@@ -68,7 +68,8 @@ func (c *verifyCmd) Run(e *env) error {
 		defer root.Close()
 		disk = root.FS()
 	}
-	res, missing, diags := c.present(e, res, disk)
+	res, gone, diags := c.present(e, res, disk)
+	missing := paths(gone)
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
@@ -94,7 +95,7 @@ func (c *verifyCmd) Run(e *env) error {
 		report := verifyReport{e.ui.envelope(), status, c.Disk, missing, accepting, report}
 		return cmp.Or(e.ui.emit(report), failed)
 	case e.ui.annotator != nil:
-		list := slices.Concat(diags, absent(missing), narrower(res))
+		list := slices.Concat(diags, absent(gone), narrower(res))
 		list.Sort()
 		return cmp.Or(e.ui.annotator(list), failed)
 	}
@@ -104,7 +105,7 @@ func (c *verifyCmd) Run(e *env) error {
 	}
 	e.ui.findings(diags, rest-1-len(missing))
 	if len(missing) > 0 {
-		e.ui.missing(missing)
+		e.ui.missing(missing, e.mended(gone))
 		return failed
 	}
 	if subjects == 0 {
@@ -118,7 +119,7 @@ func (c *verifyCmd) Run(e *env) error {
 }
 
 // present returns the result with the targets to judge, and the files that are not on disk.
-func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler.Result, []string, diag.List) {
+func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler.Result, []output.Change, diag.List) {
 	if disk == nil {
 		return res, nil, nil
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -283,20 +284,34 @@ func (p *pass) silentWriters() {
 		}
 		var left []string
 		for _, g := range []ir.Group{ir.Command, ir.MCP} {
-			if engine.Default(g).Decision == ir.Agent {
+			if engine.Default(g).Decision == ir.Agent && !leaves(s.can, g) {
 				left = append(left, string(g))
 			}
 		}
-		if engine.UnknownTool().Decision == ir.Agent {
+		if engine.UnknownTool().Decision == ir.Agent && !leaves(s.can, ir.Unknown) {
 			left = append(left, "unknown tools")
 		}
 		if len(left) > 0 {
 			p.find(s.pos, "it may edit nothing, but leaves %s to the agent, which may write files by them",
 				strings.Join(left, ", ")).
 				Subject(s.name).
-				Hint(`say what it may run, or close the rest with default: "ask" or "deny"`)
+				Hint(`say what it may run, close the rest with default: "ask" or "deny", or write "agent"`)
 		}
 	}
+}
+
+// leaves reports whether a subject writes that it leaves a group to the agent, which is a decision and no silence.
+func leaves(can *ir.Can, g ir.Group) bool {
+	def := can.Default
+	switch {
+	case g == ir.Unknown:
+		def = cmp.Or(can.Unknown, def)
+	case g == ir.MCP && can.MCP != nil:
+		def = cmp.Or(can.MCP.Default, def)
+	case can.Table(g) != nil:
+		def = cmp.Or(can.Table(g).Default, def)
+	}
+	return def != nil && def.Decision == ir.Agent
 }
 
 // deniesEdits reports whether a subject may edit nothing.

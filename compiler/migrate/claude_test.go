@@ -385,6 +385,9 @@ func TestClaudeRulesStay(t *testing.T) {
 		`{"permissions": {"ask": ["Bash(FOO=bar make)"], "deny": ["Bash(A=1 rm:*)"]}}`,
 		`{"permissions": {"allow": ["mcp__gh"], "deny": ["mcp__gh__delete"]}}`,
 		`{"permissions": {"allow": ["mcp__gh"], "ask": ["mcp__gh__delete"]}}`,
+		`{"permissions": {"allow": ["Bash", "Read", "Edit"], "deny": ["Bash(rm:*)", "Read(.env)", "Edit(./ci/**)"]}}`,
+		`{"permissions": {"allow": ["WebFetch(domain:x.com)"], "ask": ["WebFetch"]}}`,
+		`{"permissions": {"allow": ["Edit(README.md)", "Edit(*.md)", "Edit(.roomodes)", "Edit(src/*.ts)"]}}`,
 	} {
 		res, diags := run(t, map[string]string{
 			file: settings, ".mcp.json": `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`}, nil)
@@ -439,6 +442,78 @@ func TestClaudeLostTools(t *testing.T) {
 			return n.Group == want.Group && n.Was == want.Was && n.Is == want.Is && n.Example == want.Example && n.Guard == ""
 		}) {
 			t.Errorf("%s: got %+v, want %+v among them", settings, res.Report.Narrower, want)
+		}
+	}
+}
+
+// TestClaudeRulesStayBesideSubagents: a subagent with the rules of the session, or with a permission mode of its
+// own, takes nothing from what the session allows.
+func TestClaudeRulesStayBesideSubagents(t *testing.T) {
+	const file, agent = ".claude/settings.json", ".claude/agents/x.md"
+	for _, settings := range []string{
+		`{"permissions": {"allow": ["Bash", "Read", "Edit", "WebFetch"]}}`,
+		`{"permissions": {"allow": ["Bash", "Read", "Edit"], "deny": ["Bash(rm -rf:*)", "Read(.env)"]}}`,
+		`{"permissions": {"allow": ["Bash", "Edit"], "deny": ["Bash(rm:*)", "Edit(x/**)"]}}`,
+		`{"permissions": {"allow": ["Bash", "Bash(npm test:*)", "Edit"], "deny": ["WebFetch"]}}`,
+		`{"permissions": {"allow": ["Bash(ls)"], "deny": ["Read(.env)", "Read(./secrets/**)", "Edit(a/b.c)"]}}`,
+	} {
+		for _, front := range []string{"permissionMode: plan\n", "permissionMode: plan\ntools: Read, Grep, Bash\n",
+			"permissionMode: acceptEdits\n", "tools: Bash\n", ""} {
+			files := map[string]string{file: settings, agent: "---\nname: x\ndescription: d\n" + front + "---\np\n"}
+			res, diags := run(t, files, nil)
+			if res == nil {
+				t.Errorf("%s, %q: %v", settings, front, diags)
+				continue
+			}
+			if len(res.Report.Narrower) > 0 {
+				t.Errorf("%s, %q: got %+v, want nothing narrower", settings, front, res.Report.Narrower)
+			}
+			built := string(res.Compiled.FS()[agent])
+			if strings.Contains(front, "permissionMode") != strings.Contains(built, "permissionMode") {
+				t.Errorf("%s: of %q the build made\n%s", settings, front, built)
+			}
+		}
+	}
+}
+
+// TestClaudePlanBesideWrappers: plan approves what no rule is about, and a rule about a program that runs another
+// one does not find it in every folder: a subagent does not keep that mode beside it.
+func TestClaudePlanBesideWrappers(t *testing.T) {
+	for deny, keeps := range map[string]bool{"sudo:*": false, "rm -rf:*": true} {
+		res, diags := run(t, map[string]string{
+			".claude/settings.json": `{"permissions": {"deny": ["Bash(` + deny + `)"]}}`,
+			".claude/agents/x.md":   "---\nname: x\ndescription: d\npermissionMode: plan\n---\np\n"}, nil)
+		if res == nil {
+			t.Fatal(diags)
+		}
+		if built := string(res.Compiled.FS()[".claude/agents/x.md"]); strings.Contains(built, "permissionMode") != keeps {
+			t.Errorf("%s: want the mode kept: %t, got\n%s", deny, keeps, built)
+		}
+	}
+}
+
+// TestClaudeFolderIsNotItsContents: a deny of what is in a folder leaves a file of its name, and an edit of a file
+// is allowed beside guards that are listed as such.
+func TestClaudeFolderIsNotItsContents(t *testing.T) {
+	for _, settings := range []string{
+		`{"permissions": {"deny": ["Read(./secrets/**)", "Edit(/docs/**)", "Edit(src/**)", "Edit(a/b/**)"], "ask": ["Read(x/**)"]}}`,
+		`{"permissions": {"allow": ["Edit(/docs/**)", "Edit(*.md)", "Edit(.roomodes)"]}}`,
+	} {
+		res, diags := run(t, map[string]string{".claude/settings.json": settings}, nil)
+		if res == nil {
+			t.Fatal(diags)
+		}
+		for _, n := range res.Report.Narrower {
+			if n.Guard == "" {
+				t.Errorf("%s: got %+v, want nothing narrower but by a guard", settings, n)
+			}
+		}
+		asks := strings.Contains(settings, `"ask"`)
+		if built := string(res.Compiled.FS()[".claude/settings.json"]); strings.Contains(built, "defaultMode") != asks {
+			t.Errorf("%s: guards alone need no mode, and what a person asks about does:\n%s", settings, built)
+		}
+		if slices.ContainsFunc(res.Report.Notes, func(n contract.Note) bool { return n.What == "no defaultMode" }) != asks {
+			t.Errorf("%s: got the notes %v", settings, res.Report.Notes)
 		}
 	}
 }

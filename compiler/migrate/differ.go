@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/source"
 )
 
 // differ finds what one target's files say otherwise.
@@ -26,6 +27,8 @@ type differ struct {
 	all      map[string]*imports // what the files of every target say
 	extends  func(subject []string, policy string) bool
 	whole    func(file string) bool // a build writes all of it
+	before   *ir.Project            // what the files said that are compared
+	after    *ir.Project            // and what they say
 	out      []change
 }
 
@@ -67,7 +70,7 @@ func (d *differ) cannot(at diag.Pos, what, why string) {
 
 func (d *differ) compare(before, after *imports) {
 	a, b := before.project, after.project
-	d.noted = after.notes
+	d.before, d.after, d.noted = a, b, after.notes
 	for i := range b.Servers {
 		s := &b.Servers[i]
 		d.server(a.Server(s.Name), s)
@@ -188,9 +191,23 @@ func (d *differ) takeOut(word, name string, at diag.Pos) {
 		case targets == nil && !d.only:
 			return fmt.Errorf("it is for every target: write targets there, without %q, or take it out of the source; "+
 				"`modec build --force` writes it again", d.target.Name())
+		case word == "role" && name == d.source.Baseline:
+			return p.set(path, emptied(targets)) // it stands for every session without a role
 		}
 		return p.unset(path)
 	})
+}
+
+// emptied returns a subject that says nothing but its targets.
+func emptied(targets *source.Node) *value {
+	if targets == nil {
+		return &value{}
+	}
+	var names []string
+	for _, n := range targets.Elems {
+		names = append(names, n.Text)
+	}
+	return object("targets", texts(names))
 }
 
 func (d *differ) gone(name string, at diag.Pos) {
@@ -406,11 +423,48 @@ func (d *differ) mode(a, b *ir.Mode) {
 		d.texts(name, at, own, a, b)
 		d.can(name, at, &a.Can, &b.Can)
 		d.extra(name, at, b.Pos, a.Extra, b.Extra)
+		if is := restrictions(b.Restrictions); !reflect.DeepEqual(restrictions(a.Restrictions), is) {
+			d.field(name, b.Pos, append(slices.Clip(at), "mcpRestrictions"), is, b.Restrictions == nil)
+		}
 		rest(d, name, b.Pos, a, b, func(m *ir.Mode) {
-			m.Can, m.Extra, m.Rules, m.Place = ir.Can{}, nil, nil, ir.Place{}
+			m.Can, m.Extra, m.Rules, m.Place, m.Restrictions = ir.Can{}, nil, nil, ir.Place{}, nil
 			m.Name, m.Description, m.WhenToUse, m.RoleDefinition, m.CustomInstructions, m.Model = "", "", "", "", "", ""
 		})
 	}
+}
+
+// restrictions returns a mode's restrictions of servers as the source says them.
+func restrictions(m *ir.MCPRestrictions) *value {
+	if m == nil {
+		return &value{}
+	}
+	v := &value{}
+	for _, f := range []struct {
+		name string
+		list *[]ir.Item
+	}{{"allowedServers", m.AllowedServers}, {"disallowedServers", m.DisallowedServers}} {
+		if f.list != nil {
+			l := list()
+			for _, i := range *f.list {
+				l.items = append(l.items, text(i.Name))
+			}
+			v.fields = append(v.fields, field{f.name, l})
+		}
+	}
+	for _, f := range []struct {
+		name string
+		list *[]ir.ToolRef
+	}{{"allowedTools", m.AllowedTools}, {"disallowedTools", m.DisallowedTools}} {
+		if f.list != nil {
+			l := list()
+			for _, r := range *f.list {
+				ref := []field{{"serverName", text(r.Server)}, {"toolName", text(r.Tool)}}
+				l.items = append(l.items, &value{fields: ref})
+			}
+			v.fields = append(v.fields, field{f.name, l})
+		}
+	}
+	return v
 }
 
 // prose is a text of a mode's and the field that says it.
@@ -592,6 +646,7 @@ func (d *differ) extra(name string, at []string, pos diag.Pos, a, b map[string]i
 
 // can compares what a subject may do.
 func (d *differ) can(name string, at []string, a, b *ir.Can) {
+	own := func(r ir.Rule) bool { return r.DeniesAll() && r.From == "" }
 	for _, g := range ir.Groups {
 		if g == ir.MCP {
 			continue
@@ -600,6 +655,13 @@ func (d *differ) can(name string, at []string, a, b *ir.Can) {
 		all := "*"
 		if g == ir.Read || g == ir.Edit {
 			all = "**"
+		}
+		if i := slices.IndexFunc(y.Rules, own); i >= 0 && !slices.ContainsFunc(x.Rules, own) {
+			path := append(slices.Clip(at), "can", string(g))
+			d.decides(name, "", y.Rules[i].Pos, string(g)+" says deny", func(p *patcher) error {
+				return p.set(path, text("deny"))
+			})
+			continue
 		}
 		d.rules(name, at, []string{string(g)}, all, x.Rules, y.Rules)
 		d.word(name, at, []string{string(g)}, decided(x.Rules, x.Default), decided(y.Rules, y.Default))
@@ -662,16 +724,46 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 				return do(p, list, patternValue(r.Pattern, all))
 			})
 	}
+	closed := slices.ContainsFunc(b, ir.Rule.DeniesAll)
 	for _, r := range b {
-		if !listed(r, a) {
+		if !listed(r, a) && !d.follows(at, r, closed, d.after, d.before) {
 			say(r, "added", r.Pos, (*patcher).add, at)
 		}
 	}
 	for _, r := range a {
-		if !listed(r, b) && !d.guards(path, r) {
+		if !listed(r, b) && !d.guards(path, r) && !d.follows(at, r, closed, d.before, d.after) {
 			say(r, "taken out", diag.Pos{File: r.Pos.File}, (*patcher).drop, at)
 		}
 	}
+}
+
+// follows reports whether a rule that a subject has from a policy, of one side alone, is no change of the
+// policy: the subject lost the whole group, or the file that states the rule says the same on the other side,
+// so that it is the subject's own file that was edited.
+func (d *differ) follows(at []string, r ir.Rule, closed bool, side, other *ir.Project) bool {
+	if r.From == "" || d.copies(at, r.From) || closed {
+		return r.From != "" && closed
+	}
+	stated, still := false, true
+	for i := range side.Roles {
+		role := &side.Roles[i]
+		if role.Pos.File == d.home {
+			continue
+		}
+		has := other.Role(role.Name)
+		for _, g := range ir.Groups {
+			for _, x := range rulesOf(&role.Can, g) {
+				if x.Pos != r.Pos {
+					continue
+				}
+				stated = true
+				still = still && has != nil && slices.ContainsFunc(rulesOf(&has.Can, g), func(y ir.Rule) bool {
+					return x.Decision == y.Decision && x.Pattern == y.Pattern
+				})
+			}
+		}
+	}
+	return stated && still
 }
 
 // copies reports whether a subject of the source says itself what a policy says that it could extend.

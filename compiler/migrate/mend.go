@@ -21,15 +21,16 @@ const mostMends = 8
 // difference is a decision of the new project that permits more than the original file.
 type difference struct {
 	attempt
-	agent string // the target's name
-	file  string
-	built string // the rule of the artifact, "" for a difference of the source
-	half  contract.Halves
+	agent   string           // the target's name
+	dialect contract.Dialect // the target's; nil where it has no rules of its own grammar
+	file    string
+	built   string // the rule of the artifact, "" for a difference of the source
+	half    contract.Halves
 }
 
-// mend takes what permits more than the original out of the imported project, and notes it:
-// the allow that does, else the whole group of the subject is decided as the original decides.
-// It reports false where nothing is left to take out.
+// mend takes what permits more than the original out of the imported project, and notes it: the allow that does,
+// which stays as it is written where its agent alone can say it, else the whole group of the subject is decided as
+// the original decides. It reports false where nothing is left to take out.
 func (in *imports) mend(found []difference, compiled *ir.Project) (changed bool) {
 	type part struct {
 		ref    ir.SubjectRef
@@ -106,9 +107,32 @@ func (m mender) allowed(compiled *ir.Project) bool {
 		}
 	}
 	for _, r := range out {
-		m.leave(r.Pos, r.Decision.String()+" "+r.Pattern.String())
+		if !m.keep(r) {
+			m.leave(r.Pos, r.Decision.String()+" "+r.Pattern.String())
+		}
 	}
 	return len(out) > 0
+}
+
+// keep leaves an allow to its agent alone, as it is written in the original. It reports false where that is
+// not a rule of the agent's own grammar.
+func (m mender) keep(r ir.Rule) bool {
+	if m.role == nil || m.dialect == nil {
+		return false
+	}
+	for i := range m.notes {
+		n := &m.notes[i]
+		text, ok := strings.CutPrefix(n.What, r.Decision.String()+" ")
+		if !ok || !n.Rule || n.Pos != r.Pos || n.Kind != contract.Understood {
+			continue
+		}
+		m.role.Native = append(m.role.Native,
+			ir.NativeRule{Target: m.agent, Decision: r.Decision, Text: text, Pos: r.Pos, Own: true})
+		n.Kind = contract.Kept
+		n.Why = "it stays as it is written, for this agent alone: the source would permit more by it"
+		return true
+	}
+	return false
 }
 
 // native removes the rule in the agent's own grammar that an artifact decides by.

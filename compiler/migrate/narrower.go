@@ -87,11 +87,10 @@ func (p *prover) guardOf(a attempt, is contract.Answer) string {
 			}
 		}
 	}
-	if a.said != ir.Ask || is.Decision != ir.Deny {
-		return ""
-	}
-	for at := a.Arg; at != "." && at != "/"; at = path.Dir(at) {
-		if d, guard := p.policy.Guard(at); d == ir.Deny {
+	for at := a.Arg; at != "." && at != "/" && is.Decision < a.said; at = path.Dir(at) {
+		d, guard := p.policy.Guard(at)
+		named := strings.Contains(is.Rule, path.Base(guard)) // an allow that is kept for one agent
+		if guard != "" && d == is.Decision && (named || a.said == ir.Ask) {
 			return guard
 		}
 	}

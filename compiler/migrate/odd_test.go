@@ -333,7 +333,8 @@ func TestQuotedRule(t *testing.T) {
 	}
 }
 
-// A difference that the proof finds is taken out of the import and noted.
+// A difference that the proof finds is taken out of what the source says, and noted: the rule stays for its
+// agent alone, as it is written.
 func TestMended(t *testing.T) {
 	res, diags := run(t, map[string]string{
 		".cursor/cli.json": `{"permissions": {"allow": ["WebFetch(1.2.3.4)", "WebFetch(a.org)"], "deny": []}}`}, nil)
@@ -350,9 +351,12 @@ func TestMended(t *testing.T) {
 		}
 	}
 	if !slices.ContainsFunc(res.Report.Notes, func(n contract.Note) bool {
-		return n.Kind == contract.Refused && strings.HasSuffix(n.What, "WebFetch(1.2.3.4)") &&
-			strings.Contains(n.Why, "the source would permit more by it than .cursor/cli.json does")
+		return n.Kind == contract.Kept && strings.HasSuffix(n.What, "WebFetch(1.2.3.4)") &&
+			strings.Contains(n.Why, "the source would permit more by it")
 	}) {
 		t.Errorf("got %v", res.Report.Notes)
+	}
+	if built := string(res.Compiled.FS()[".cursor/cli.json"]); !strings.Contains(built, "WebFetch(1.2.3.4)") {
+		t.Errorf("the rule is not in\n%s", built)
 	}
 }

@@ -205,6 +205,10 @@ func (p *patcher) decide(at []string, word string) error {
 	n, inner := p.get(at), append(slices.Clip(at), "default")
 	p.paths = append(p.paths, at)
 	switch {
+	case isWord(at) && word == "":
+		return p.unset(at)
+	case isWord(at):
+		return p.set(at, text(word))
 	case n != nil && n.Kind == source.String && word == "":
 		return p.replace(n, &value{})
 	case n != nil && n.Kind == source.String, n == nil && word != "":
@@ -213,6 +217,13 @@ func (p *patcher) decide(at []string, word string) error {
 		return p.unset(inner)
 	}
 	return p.set(inner, text(word))
+}
+
+// isWord reports whether what stands at a path is a word alone, and no table.
+func isWord(at []string) bool {
+	last, of := at[len(at)-1], at[len(at)-2]
+	words := []string{"resources", "prompts", "unknown", "default"}
+	return of == "outside" || of != "mcp" && slices.Contains(words, last)
 }
 
 // set writes the value at a path.
@@ -323,7 +334,7 @@ func (p *patcher) unset(at []string) error {
 	}
 	var found *ast.StructLit
 	ast.Walk(f, func(x ast.Node) bool {
-		if s, ok := x.(*ast.StructLit); ok && s.Lbrace.IsValid() && slices.ContainsFunc(s.Elts, holds(e)) {
+		if s, ok := x.(*ast.StructLit); ok && s.Lbrace.IsValid() && slices.ContainsFunc(s.Elts, leadsTo(e)) {
 			found = s
 		}
 		return true
@@ -336,7 +347,7 @@ func (p *patcher) unset(at []string) error {
 		p.write(n.Pos.File, have, append(bytes.TrimRight(without(have, spans(f.Decls), i), "\n"), '\n'))
 		return nil
 	}
-	i := slices.IndexFunc(found.Elts, holds(e))
+	i := slices.IndexFunc(found.Elts, leadsTo(e))
 	p.write(n.Pos.File, have, without(have, spans(found.Elts), i))
 	return nil
 }

@@ -56,6 +56,8 @@ func TestPatch(t *testing.T) {
 		{"cue, line out", "a.cue", role + "allow: [\n\t\"x\",\n\t\"y\", // why\n]\n", drop("y"), role + "allow: [\n\t\"x\",\n]\n", ""},
 		{"cue, none out", "a.cue", role + "allow: [\"x\"]\n", drop("y"), "", "does not say it alone"},
 		{"cue, mark", "a.cue", "\uFEFF" + role + "allow: [\"x\"]\n", allow("y"), "", `add "y" there`},
+		{"cue, chain out", "a.cue", "roles: a: {\n\tx: y: z: [\"x\"]\n\tb: {}\n}\n", unset("roles", "a", "x", "y", "z"),
+			"roles: a: {\n\tb: {}\n}\n", ""},
 		{"json", "a.json", `{"roles": {"a": {"can": {"command": {"allow": ["x"]}}}}}`, allow(`"y"`),
 			`{"roles": {"a": {"can": {"command": {"allow": ["x", "\"y\""]}}}}}`, ""},
 		{"json, lines", "a.json", "{\"roles\": {\"a\": {\"can\": {\"command\": {\"allow\": [\n  \"x\"\n]}}}}}", allow("y"),

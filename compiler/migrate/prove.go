@@ -323,6 +323,7 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 		return
 	}
 	d := difference{attempt: a, agent: p.Target, file: p.original.File, half: of}
+	d.dialect, _ = p.original.target.(contract.Dialect)
 	if t == &p.Built {
 		d.built = is.Rule
 	}

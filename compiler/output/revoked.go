@@ -92,7 +92,7 @@ func (w *writer) refuseAgain(target, p string, have []byte, list []jsonedit.Adde
 		w.diags.Errorf(diag.Edited, diag.Pos{File: p},
 			"somebody removed this file since modec %s, and a build would permit again what it says: %s",
 			w.last(p), text).
-			Hint(w.opt.movesIn()).Target(target)
+			Hint(w.opt.takesOut()).Target(target)
 		return
 	}
 	w.diags.Errorf(diag.Edited, diag.Pos{File: p},
@@ -111,7 +111,7 @@ func (w *writer) takenAway(c *Change) {
 	}
 	w.diags.Errorf(diag.Edited, diag.Pos{File: c.Path},
 		"somebody removed this file since modec %s, and a build would permit again what it says", w.last(c.Path)).
-		Hint(w.opt.movesIn()).Target(c.Target)
+		Hint(w.opt.takesOut()).Target(c.Target)
 }
 
 // last says what modec did last with a file.

@@ -556,6 +556,12 @@ func (o *Options) movesIn() string {
 		"or `modec build --force` overwrites it, and keeps a copy"
 }
 
+// takesOut says what becomes of a file that somebody removed.
+func (o *Options) takesOut() string {
+	return "take what it said out of the source (`" + o.importing() + " --apply` does), " +
+		"or `modec build --force` writes it again"
+}
+
 // importing returns the command that makes a source of what people wrote.
 func (o *Options) importing() string {
 	if o.Local != "" {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,6 +63,11 @@ func (c *compiler) command(r *ir.Rule) {
 		return
 	}
 	texts := commandPatterns(r)
+	if r.Decision < ir.Allow && c.approvesCommands() && sets.MatchString(r.Pattern.Text) {
+		loose := *r
+		loose.Pattern.Text = anyBlanks(r.Pattern.Text)
+		texts = commandPatterns(&loose)
+	}
 	program, _, _ := strings.Cut(r.Pattern.Text, " ")
 	if r.Decision < ir.Allow && c.approvesCommands() && slices.Contains(wrappers, program) {
 		behind := *r
@@ -71,6 +77,19 @@ func (c *compiler) command(r *ir.Rule) {
 	for _, text := range texts {
 		c.out.add(r.Decision, "Bash("+text+")")
 	}
+}
+
+// sets matches a command that begins with the value of a variable. A rule about one finds the blanks alone that
+// stand in it, and no tab.
+var sets = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*\+?=`)
+
+// anyBlanks returns a pattern with a wildcard for the blanks between its words.
+func anyBlanks(text string) string {
+	body, end := strings.TrimSpace(text), ""
+	if bare, ok := strings.CutSuffix(body, " *"); ok {
+		body, end = bare, " *"
+	}
+	return strings.Join(strings.Fields(body), "*") + end
 }
 
 // wrappers run another program. Observed on 2.1.329: a rule about one does not find it behind its
@@ -86,13 +105,16 @@ func (c *compiler) losesCommand(r *ir.Rule, would string) {
 }
 
 // holdsUnsaid reports whether a rule denies or asks about commands that rules of Claude Code do not
-// always find: what a built-in policy names, and a line that the shell expands. Observed on
+// always find: what a built-in policy names, a line that the shell expands, and one that sets a variable to
+// a value in quotes, which env may do as well. Observed on
 // 2.1.330: Bash(echo "$HOME") does not find env FOO=1 echo "$HOME", nor one with two blanks.
 func holdsUnsaid(r ir.Rule) bool {
 	if r.Decision == ir.Allow {
 		return false
 	}
-	return r.Pattern.Kind == ir.Builtin || r.Pattern.Kind == ir.Plain && strings.Contains(r.Pattern.Text, "$")
+	quotedValue := sets.MatchString(r.Pattern.Text) && strings.ContainsAny(r.Pattern.Text, "'\"\\")
+	return r.Pattern.Kind == ir.Builtin ||
+		r.Pattern.Kind == ir.Plain && (strings.Contains(r.Pattern.Text, "$") || quotedValue)
 }
 
 // losesExpansion reports that a mode which approves every command asks about each instead.

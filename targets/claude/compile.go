@@ -20,7 +20,7 @@ import (
 // rules are the three lists of a settings file.
 type rules struct {
 	allow, ask, deny []string
-	guards           []string // those of deny that only guard what the subject's own rules reach
+	guards           []string // those of ask and deny that only guard what the subject's own rules reach
 }
 
 // add adds rules to the list of a decision. What is left to the agent has no rule.
@@ -146,7 +146,8 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	if replaced {
 		out.mode = mode
 	}
-	if out.mode == "" && (out.closes || len(c.out.ask) > 0) {
+	states := func(rule string) bool { return !slices.Contains(c.out.guards, rule) }
+	if out.mode == "" && (out.closes || slices.ContainsFunc(c.out.ask, states)) {
 		out.mode = format.Default // the mode in which Claude Code starts by itself may be auto
 	}
 	return out
@@ -193,8 +194,13 @@ func (c *compiler) ownRule(x ir.NativeRule) {
 }
 
 // limitedInModes reports whether a mode that a role may enter has a group in part. Without its hook it would
-// have what a bare rule of the session allows.
+// have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
+// role's own rules, and an allow beside what is left to the agent limits nothing.
 func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
+	own, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	if err != nil {
+		return true
+	}
 	return slices.ContainsFunc(e.in.Project.Modes, func(m ir.Mode) bool {
 		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
 		if err != nil || !mayEnter(r, m.Slug) && !e.isBaseline(r) {
@@ -205,10 +211,14 @@ func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
 		if def == ir.Deny && !slices.ContainsFunc(rules, opens) {
 			return false // it does not have the tools
 		}
+		limits := func(r ir.Rule) bool {
+			held := func(o ir.Rule) bool { return o.Pattern == r.Pattern && o.Decision <= r.Decision }
+			return r.Decision < ir.Allow && !slices.ContainsFunc(own.Rules(g), held)
+		}
 		ceiling := m.Can.Ceiling(g)
 		files := g == ir.Read || g == ir.Edit
 		outside := !files || ceiling == nil && def == ir.Agent || s.Outside(g).Decision >= ir.Allow
-		return def < ir.Allow || len(rules) > 0 || !outside
+		return def < ir.Allow || slices.ContainsFunc(rules, limits) || !outside
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/format"
 )
 
@@ -172,7 +173,7 @@ func (p *pathRules) allow(r *ir.Rule) {
 		return
 	}
 	for _, glob := range globs {
-		switch folder := allowedFolder(glob); {
+		switch folder := dialect.AllowedFolder(glob); {
 		case glob == "**" && p.opensAll(p.group): // a bare rule says it
 		case folder != "" && !p.hasRegexHold(p.group):
 			p.out.add(ir.Allow, p.tool+"("+folder+")")
@@ -184,20 +185,6 @@ func (p *pathRules) allow(r *ir.Rule) {
 	}
 }
 
-// allowedFolder returns the content of a rule that allows what a glob matches, "" where
-// Claude Code's pattern would mean more: it is a literal folder of the project and all below
-// it.
-func allowedFolder(glob string) string {
-	if glob == "**" {
-		return "./**"
-	}
-	dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")
-	if !ok || strings.ContainsAny(dir, `*?[]{}\!# `) || strings.HasPrefix(dir, "~") || above(dir) {
-		return ""
-	}
-	return dir + "/**"
-}
-
 // hold adds a deny or an ask: a gitignore pattern that matches at least what the glob
 // matches.
 func (p *pathRules) hold(r *ir.Rule) {
@@ -207,7 +194,7 @@ func (p *pathRules) hold(r *ir.Rule) {
 	}
 	for _, glob := range globs {
 		for _, form := range forms(glob) {
-			if !above(form) {
+			if !dialect.Above(form) {
 				p.holdGlob(r, form)
 			}
 		}
@@ -219,8 +206,7 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 		p.out.add(r.Decision, p.tool+"("+strings.TrimSuffix(glob, "/")+")")
 	}
 	pattern, rooted := held(glob)
-	everywhere := p.approves() || p.opensAll(p.group) || slices.Contains(p.beyond, p.group)
-	if everywhere && (!rooted || strings.HasPrefix(pattern, "**/")) {
+	if p.everywhere(p.group) && (!rooted || strings.HasPrefix(pattern, "**/")) {
 		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
 	}
 	text := p.tool + "(" + pattern + ")"
@@ -228,6 +214,12 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 		p.out.guards = append(p.out.guards, text)
 	}
 	p.out.add(r.Decision, text)
+}
+
+// everywhere reports whether rules about a group have to hold outside the project too, since something
+// approves what no rule is about there.
+func (c *compiler) everywhere(g ir.Group) bool {
+	return c.approves() || c.opensAll(g) || slices.Contains(c.beyond, g)
 }
 
 // held returns the content of a rule that matches at least what a glob matches, and whether that is
@@ -271,13 +263,6 @@ func forms(glob string) []string {
 	return slices.Compact(list)
 }
 
-// above reports whether a glob begins above the project. No rule is about that: Claude Code's
-// patterns do not leave their folder.
-func above(glob string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(glob, "/"), "/")
-	return first == ".."
-}
-
 // onDrive matches the first name of a glob for what is on a drive of Windows. Claude Code writes such
 // paths in another way there.
 var onDrive = regexp.MustCompile(`^(?:[A-Za-z?*]|\[[^\]]*\]):`)
@@ -285,7 +270,7 @@ var onDrive = regexp.MustCompile(`^(?:[A-Za-z?*]|\[[^\]]*\]):`)
 // beyond reports whether a glob is about what lies above the project, on a drive, or in the home
 // folder by a name that does not begin with it.
 func beyond(glob string) bool {
-	return above(glob) || onDrive.MatchString(strings.TrimPrefix(glob, "/")) || strings.HasPrefix(glob, "**/~/")
+	return dialect.Above(glob) || onDrive.MatchString(strings.TrimPrefix(glob, "/")) || strings.HasPrefix(glob, "**/~/")
 }
 
 // holdsAbove returns a rule that denies or asks about paths beyond the project.

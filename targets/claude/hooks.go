@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/format"
 )
 
@@ -119,7 +120,8 @@ func (c *compiler) allows(g ir.Group, r *ir.Rule) bool {
 		return true
 	}
 	globs, err := policy.ExpandBraces(r.Pattern.Text)
-	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool { return allowedFolder(glob) == "" })
+	none := func(glob string) bool { return dialect.AllowedFolder(glob) == "" }
+	return err == nil && !slices.ContainsFunc(globs, none)
 }
 
 // ofModes returns what a mode needs that the baseline may enter: its subagent is a file of the

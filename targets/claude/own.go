@@ -226,11 +226,34 @@ func (c *compiler) holdsEdits() bool {
 }
 
 // holdsAny reports whether a role asks about or denies paths, commands or unknown tools by rules
-// that would be wider in a mode which approves what no rule names.
+// that would be wider in a mode which approves what no rule names. In a group that is left to Claude Code
+// a rule which its own say in full is not.
 func (c *compiler) holdsAny() bool {
-	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow && r.Pos.File != ir.GuardsFile }
 	return c.can.OutsideRead != nil || c.can.OutsideEdit != nil || c.s.UnknownTool().Decision < ir.Allow ||
 		slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit, ir.Command}, func(g ir.Group) bool {
+			holds := func(r ir.Rule) bool {
+				left := c.s.Default(g).Decision == ir.Agent && c.saysInFull(g, r)
+				return r.Decision < ir.Allow && r.Pos.File != ir.GuardsFile && !left
+			}
 			return slices.ContainsFunc(c.s.Rules(g), holds)
 		})
+}
+
+// saysInFull reports whether a rule of Claude Code finds all that a deny or an ask is about: commands but those
+// that run another program or set a variable, and paths outside the project only where the rule is written for
+// every folder.
+func (c *compiler) saysInFull(g ir.Group, r ir.Rule) bool {
+	switch {
+	case r.Pattern.Kind != ir.Plain:
+		return false
+	case g == ir.Command:
+		program, _, _ := strings.Cut(strings.TrimSuffix(r.Pattern.Text, ":*"), " ")
+		return !holdsUnsaid(r) && !sets.MatchString(program) && !slices.Contains(wrappers, program)
+	}
+	globs, err := policy.ExpandBraces(r.Pattern.Text)
+	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool {
+		pattern, rooted := held(glob)
+		return beyond(glob) || strings.HasPrefix(glob, "~") ||
+			!c.everywhere(g) && (!rooted || strings.HasPrefix(pattern, "**/"))
+	})
 }

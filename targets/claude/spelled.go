@@ -39,11 +39,11 @@ func spelled(place, text string) string {
 	case d == ir.Allow && r.Tool == "Read":
 		return ""
 	case d == ir.Allow:
-		if folder := allowedFolder(glob); folder != "" {
+		if folder := dialect.AllowedFolder(glob); folder != "" {
 			return "Edit(" + folder + ")"
 		}
 		return ""
-	case glob == "" || above(glob), strings.HasSuffix(glob, "/**"): // which holds a file of the folder's name too
+	case glob == "" || dialect.Above(glob):
 		return ""
 	}
 	pattern, _ := held(glob)

@@ -17,3 +17,18 @@ func TestSpelledBash(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A folder's contents have one rule, however a person writes them.
+func TestSpelledFolders(t *testing.T) {
+	for _, c := range []struct{ place, text, want string }{
+		{"/permissions/deny", "Edit(/docs/**)", "Edit(docs/*)"},
+		{"/permissions/deny", "Edit(src/**)", "Edit(**/src/*)"},
+		{"/permissions/ask", "Read(./secrets/**)", "Read(**/secrets/*)"},
+		{"/permissions/deny", "Read(a/b/**)", "Read(a/b/*)"},
+		{"/permissions/allow", "Edit(/docs/**)", "Edit(docs/**)"},
+	} {
+		if got := spelled(c.place, c.text); got != c.want {
+			t.Errorf("%s %s: got %q, want %q", c.place, c.text, got, c.want)
+		}
+	}
+}

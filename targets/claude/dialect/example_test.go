@@ -38,7 +38,7 @@ func ExampleTranslate() {
 	translate(ir.Deny, "Read(~/.ssh/**)")
 	// Output:
 	// allow Edit(gen/**) is edit "" "gen/**"
-	// deny Edit(gen/**) is edit "" "**/gen/**"
+	// deny Edit(gen/**) is edit "" "**/gen/*"
 	// deny Read(~/.ssh/**) is Claude Code's alone
 }
 

@@ -181,12 +181,35 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 	}
 	if dir, ok := strings.CutSuffix(glob, "/**"); ok && dir == "" || glob == "*" {
 		glob = "**"
-	} else if ok && !strings.Contains(dir, "/") && d != ir.Allow {
-		glob = "**/" + glob // observed: such a deny or ask holds at any depth
+	} else if ok && d != ir.Allow { // what is in the folder, and not the folder itself
+		if glob = dir + "/*"; !strings.Contains(dir, "/") {
+			glob = "**/" + glob // observed: such a deny or ask holds at any depth
+		}
 	} else if here && d == ir.Allow && !strings.Contains(glob, "/") {
 		glob = "/" + glob // ./ does not anchor (2.1.330): this is what its author means
 	}
 	return glob, policy.CheckGlob(glob) == nil
+}
+
+// AllowedFolder returns the content of a rule that allows what a glob matches, "" where
+// Claude Code's pattern would mean more: it is a literal folder of the project and all below
+// it.
+func AllowedFolder(glob string) string {
+	if glob == "**" {
+		return "./**"
+	}
+	dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")
+	if !ok || strings.ContainsAny(dir, `*?[]{}\!# `) || strings.HasPrefix(dir, "~") || Above(dir) {
+		return ""
+	}
+	return dir + "/**"
+}
+
+// Above reports whether a glob begins above the project. No rule is about that: Claude Code's
+// patterns do not leave their folder.
+func Above(glob string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(glob, "/"), "/")
+	return first == ".."
 }
 
 // plainHost matches the hosts that have one spelling: names of ASCII letters, not addresses. Claude

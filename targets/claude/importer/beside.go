@@ -42,3 +42,71 @@ func concernsOthers(r rule.Rule, mode string) bool {
 func leavesProject(spec string) bool {
 	return strings.HasPrefix(spec, "//") || strings.HasPrefix(spec, "~") || strings.HasPrefix(spec, "../")
 }
+
+// opensBeyond returns the groups of paths of which a session or one of its subagents approves those outside
+// the project that no rule is about: by a rule for every path, or by the permission mode. Of files that were
+// built, the source says whether such rules stay as they are, whatever somebody edits beside them.
+func (im *importer) opensBeyond(from session) map[ir.Group]bool {
+	opened := map[ir.Group]bool{}
+	if im.src.Ours {
+		for _, text := range im.src.Own {
+			if r, err := rule.Parse(text); err == nil && r.HasSpec && anyFolder(r.Spec) {
+				opened[groupOf(r)] = true
+			}
+		}
+		return opened
+	}
+	s, allowed := from.outline()
+	for _, text := range allowed {
+		if r, err := rule.Parse(text); err == nil && !r.HasSpec {
+			opened[groupOf(r)] = true
+		}
+	}
+	sessions := []state{s}
+	for _, a := range im.subagents {
+		of := s
+		of.enter(a)
+		sessions = append(sessions, of)
+	}
+	for _, of := range sessions {
+		of.settle()
+		if of.mode == format.Bypass || of.mode == format.Auto || of.mode == format.Plan && !of.noAuto {
+			opened[ir.Read], opened[ir.Edit] = true, true
+		}
+	}
+	return opened
+}
+
+// outline returns the permission mode of a session and the rules that allow something.
+func (from *session) outline() (s state, allowed []string) {
+	for _, l := range from.layers {
+		read, err := format.ReadSettings(l.File, l.Data)
+		if err != nil {
+			continue
+		}
+		s.noAuto, s.noBypass = s.noAuto || read.NoAuto, s.noBypass || read.NoBypass
+		if mode, ok := format.ModeOf(read.Mode); ok && (mode != format.Auto || !l.Project) {
+			s.mode = mode
+		}
+		for _, item := range read.Rules {
+			if text, ok := item.Str(); ok && item.List == ir.Allow {
+				allowed = append(allowed, text)
+			}
+		}
+	}
+	if from.flags != nil {
+		s.mode = cmp.Or(from.flags.Mode, s.mode)
+		allowed = append(allowed, from.flags.Allowed...)
+	}
+	return s, allowed
+}
+
+// anyFolder reports whether the content of a rule about paths names a file at any depth.
+func anyFolder(spec string) bool {
+	spec = strings.TrimPrefix(spec, "./")
+	dir, below := strings.CutSuffix(spec, "/**")
+	if !below {
+		dir = strings.TrimSuffix(spec, "/")
+	}
+	return strings.HasPrefix(spec, "**/") || !strings.Contains(dir, "/")
+}

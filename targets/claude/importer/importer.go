@@ -73,9 +73,11 @@ type importer struct {
 	servers map[string]*ir.Server
 	modes   map[string]ir.Mode
 	roles   map[string]ir.Role
-	tree    memfs.FS        // the files as the model finds them
-	shared  importedRules   // of the project's settings
-	noted   map[string]bool // the settings files whose rules are in the notes
+	// subagents are those whose files could be read.
+	subagents []*format.Agent
+	tree      memfs.FS        // the files as the model finds them
+	shared    importedRules   // of the project's settings
+	noted     map[string]bool // the settings files whose rules are in the notes
 }
 
 func newImporter(src contract.Source) *importer {
@@ -143,13 +145,16 @@ func (im *importer) read() {
 			im.out.Layers = append(im.out.Layers, newLayer(s.at, data))
 		}
 	}
-	im.settings()
 	var files []agentFile
 	for _, a := range agents {
 		if data, ok := im.file(a.fsys, a.name, a.at); ok && !im.written(a.at, data) {
 			files = append(files, agentFile{a, data})
+			if agent, err := format.ReadAgent(a.at, data); err == nil {
+				im.subagents = append(im.subagents, agent)
+			}
 		}
 	}
+	im.settings()
 	for _, f := range files {
 		im.agent(f)
 	}

@@ -96,6 +96,7 @@ type roleReader struct {
 // role makes a role of a session. The rules are nil where a file does not load.
 func (im *importer) role(from session) (ir.Role, *importedRules) {
 	r := &roleReader{importer: im, role: ir.Role{Name: from.name, Pos: from.at}, subject: "role " + from.name}
+	r.rules.beyond = im.opensBeyond(from)
 	for _, l := range from.layers {
 		if !r.layer(l) {
 			return r.role, nil
@@ -129,6 +130,10 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 	}
 	if r.rules.mode != format.Bypass {
 		guardCommands(&role.Can, role.Pos, cmp.Or(r.rules.mode, format.Default))
+	}
+	if from.flags == nil && r.rules.mode == "" && r.rules.asks() {
+		im.out.Note(contract.NeedsDecision, from.at, r.subject, "no defaultMode", "a session may start in auto, "+
+			"which asks about nothing: a build writes \"default\" beside the rules that ask")
 	}
 	if from.servers != nil {
 		strictly(&role.Can, from.servers, unlisted)

@@ -24,6 +24,9 @@ type importedRules struct {
 	kept    []ir.NativeRule
 	alone   bool // a rule that is kept holds back what other agents may do
 	outside bool // a deny concerns files outside the project
+	// beyond are the groups of paths of which something approves those outside the project that no
+	// rule is about.
+	beyond map[ir.Group]bool
 	// unknown is what is left of the tools that belong to no group, where a rule holds
 	// some of them back; nil where none does.
 	unknown *ir.Default
@@ -50,6 +53,13 @@ func (rules *importedRules) whole(g ir.Group, star string, d ir.Decision, at dia
 		n.Pattern = everything
 	}
 	rules.add(n, d, at)
+}
+
+// asks reports whether a rule asks.
+func (rules *importedRules) asks() bool {
+	neutral := func(n neutralRule) bool { return n.decision == ir.Ask }
+	kept := func(n ir.NativeRule) bool { return n.Decision == ir.Ask }
+	return slices.ContainsFunc(rules.neutral, neutral) || slices.ContainsFunc(rules.kept, kept)
 }
 
 // inMode replaces rules by what the permission mode makes of them.
@@ -112,7 +122,7 @@ func (r *roleReader) rule(w written) {
 	}
 	neutral, ok := translate(parsed, w.decision, inventory{r.importer, w.at})
 	if !ok || w.decision == ir.Allow && r.wider(parsed, neutral) ||
-		r.rules.stays(parsed, w.decision) || r.rules.means(neutral) {
+		r.rules.stays(parsed, w.decision) || r.rules.means(neutral, w.decision) {
 		subagent := parsed.HasSpec && groupOf(parsed) == ir.Modes // which the source may have as a mode
 		r.keep(parsed, w, ok || subagent)
 		return
@@ -143,6 +153,8 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 		return r.Tool != "Bash"
 	case g == ir.Command:
 		return !allow && strings.ContainsAny(r.Spec, "'\"\\`")
+	case !allow && rules.beyond[g] && anyFolder(r.Spec):
+		return true
 	case g == ir.Read:
 		return allow && !closes
 	case g == ir.Edit:
@@ -155,13 +167,16 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 
 // means reports whether a rule means another thing than the source would say by it: any address of a fetch,
 // which in the source is a search too, and a command that sets a variable, which no list of the source allows
-// and whose blanks Claude Code takes as they are.
-func (rules *importedRules) means(neutral []contract.NeutralRule) bool {
+// and whose blanks Claude Code takes as they are. An allow of paths beside whole folders finds more than the
+// source would, so that none is built from it.
+func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision) bool {
 	if rules.mode == format.DontAsk {
 		return false
 	}
 	return slices.ContainsFunc(neutral, func(n contract.NeutralRule) bool {
 		switch n.Group {
+		case ir.Edit:
+			return d == ir.Allow && dialect.AllowedFolder(n.Pattern.Text) == ""
 		case ir.Web:
 			return n.Pattern.Everything()
 		case ir.Command:

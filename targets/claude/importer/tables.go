@@ -117,7 +117,7 @@ func (t tables) readDenies() {
 			t.table(ir.Command, n.pos)
 		}
 		command := t.can.Command
-		if command == nil || !closed && !t.allowsAll(command) && !looksAtPaths(command.Rules) {
+		if command == nil || withheld(command) || !closed && !t.allowsAll(command) && !looksAtPaths(command.Rules) {
 			continue
 		}
 		for _, p := range commandsOn(n.Pattern.Text) {
@@ -152,7 +152,7 @@ func (t tables) editRules() {
 		}
 		t.alone = t.alone || t.approves(ir.Command)
 		command := t.can.Command
-		if command == nil {
+		if command == nil || withheld(command) {
 			continue
 		}
 		add := func(d ir.Decision, p string) {
@@ -176,6 +176,9 @@ func (t tables) editRules() {
 		}
 	}
 }
+
+// withheld reports whether a subject has no tool of a group: no rule says less of it.
+func withheld(t *ir.Table) bool { return slices.ContainsFunc(t.Rules, ir.Rule.DeniesAll) }
 
 // leftToAgent reports whether a table leaves what it does not list to Claude Code, which holds its own rules
 // about files against commands.
