@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,8 +40,9 @@ type Config struct {
 	SilenceWritten bool
 	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
-	PromptLimit int    // in bytes, for lint's long-prompt
-	Bytes       []byte // the file itself, for the source hash
+	PromptLimit int       // in bytes, for lint's long-prompt
+	Audit       *ir.Audit // nil: nothing is logged
+	Bytes       []byte    // the file itself, for the source hash
 
 	oldest      string // the oldest modec that may compile the project; "": any
 	oldestPos   diag.Pos
@@ -77,6 +79,12 @@ func (c *Config) Written() map[string]string {
 	add("baseline", c.Baseline)
 	if !c.Closed {
 		out["inventory"] = "open"
+	}
+	if a := c.Audit; a != nil {
+		add("audit.file", a.File)
+		add("audit.max_mb", strconv.Itoa(a.MaxMB))
+		add("audit.keep", strconv.Itoa(a.Keep))
+		add("audit.arguments", strconv.FormatBool(a.Arguments))
 	}
 	for _, t := range c.Targets {
 		at := "targets." + t.Target.Name()
@@ -256,7 +264,7 @@ func (c *configReader) read(b []byte) *Config {
 	c.locate(b)
 
 	top := maps.Clone(doc)
-	for _, k := range []string{"targets", "exceptions", "lint"} {
+	for _, k := range []string{"targets", "exceptions", "lint", "audit"} {
 		delete(top, k)
 	}
 	o := c.options("", projectOptions, top)
@@ -281,6 +289,7 @@ func (c *configReader) read(b []byte) *Config {
 	c.targets(cfg, doc["targets"], o.String("on_loss"))
 	c.exceptions(cfg, doc["exceptions"])
 	c.lint(cfg, doc["lint"])
+	c.audit(cfg, doc["audit"])
 	return cfg
 }
 
@@ -498,8 +507,8 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 		if i < 0 {
 			names := optionNames(declared)
 			if at == "" {
-				names = append(names, "targets", "exceptions")
-			} else {
+				names = append(names, "targets", "exceptions", "lint", "audit")
+			} else if strings.HasPrefix(at, "targets.") {
 				names = append(names, "on_loss")
 			}
 			slices.Sort(names)
