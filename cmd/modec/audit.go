@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -114,6 +115,26 @@ func (e *env) auditLog() (*audit.Log, error) {
 		return nil, nil
 	}
 	return audit.Open(e.dir, *cfg.Audit)
+}
+
+// recorder returns a function that writes events into a project's audit, as long as a server runs; nil where the
+// project has none. The principal is whoever calls.
+func (e *env) recorder(p *ir.Project, principal string, log *slog.Logger) func(audit.Event) {
+	if p.Audit == nil {
+		return nil
+	}
+	to, err := audit.Open(e.dir, *p.Audit)
+	if err != nil {
+		log.Warn("there is no audit of what is served", "error", err)
+		return nil
+	}
+	return func(ev audit.Event) {
+		ev.Principal = principal
+		var failed *audit.Failure
+		if err := to.Append(ev); err != nil && (!errors.As(err, &failed) || !failed.Told()) {
+			log.Warn("events are lost; what was decided holds", "error", err)
+		}
+	}
 }
 
 // recordCommand writes what a person did by a command into the project's audit.

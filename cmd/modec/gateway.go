@@ -9,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/mcp/gateway"
@@ -51,8 +52,9 @@ func (c *gatewayCmd) Run(e *env) error {
 	out := newPatient(e.ui.err)
 	defer out.Close()
 	l.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}))
+	l.record = e.recorder(res.Project, userName(), l.log)
 	l.gateway, err = gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
-		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks})
+		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Audit: l.record})
 	if err != nil {
 		return err
 	}
@@ -78,12 +80,26 @@ func (c *gatewayCmd) start(e *env, t *gateway.Table) error {
 	return c.acceptPoints(e, points, "The gateway", "New in it, the gateway")
 }
 
+// reloaded writes down that another source is served.
+func (l *gatewayLoader) reloaded(digest string, waiting []string) {
+	if l.record == nil {
+		return
+	}
+	ev := audit.Event{Via: audit.ViaGateway, Role: l.ref.Role, Mode: l.ref.Mode, Tool: "reload", Policy: digest,
+		Outcome: audit.Done}
+	if len(waiting) > 0 {
+		ev.Detail = count(len(waiting), "permission") + " more, not served before the gateway is started again"
+	}
+	l.record(ev)
+}
+
 // gatewayLoader takes changes of the source to a gateway.
 type gatewayLoader struct {
 	*env
 	log     *slog.Logger
 	ref     ir.SubjectRef
 	gateway *gateway.Gateway
+	record  func(audit.Event) // nil: nothing is written
 }
 
 // reload takes what is there now as far as it narrows, or keeps serving the last good source.
@@ -104,6 +120,7 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("the source cannot be served; the last good one is", "error", err)
 		return
 	}
+	l.reloaded(res.Policy.Digest(l.ref), waiting)
 	for _, what := range waiting {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)
 	}

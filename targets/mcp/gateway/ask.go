@@ -96,6 +96,12 @@ const approvalKey = "approval"
 // ask asks a person. It returns nothing where the person agrees, a result where the client has to ask, and a refusal
 // else.
 func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
+	res, err := g.askPerson(ctx, q)
+	asked(ctx, res, err)
+	return res, err
+}
+
+func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error) {
 	t := g.Table()
 	ap := Approval{Principal: principal, Subject: t.ref.String(), Policy: t.digest, Server: q.offer.server,
 		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args)}

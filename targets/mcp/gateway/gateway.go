@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/mcp/serve"
@@ -31,6 +32,7 @@ type Options struct {
 	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
 	// left to the agent is passed on.
 	AgentAsks bool
+	Audit     func(audit.Event) // writes an event; nil: nothing is written
 }
 
 // Gateway serves one client. It is safe for concurrent use.
@@ -41,6 +43,7 @@ type Gateway struct {
 	start func(ir.Server) caller // of an upstream
 
 	state     atomic.Pointer[state]
+	engine    atomic.Pointer[policy.Engine] // that decided last, for the audit
 	reloading sync.Mutex
 
 	mu       sync.Mutex
@@ -82,6 +85,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 		g.start = func(sv ir.Server) caller { return newUpstream(sv, opt.Root, opt.Version, opt.Logger, g) }
 	}
 	g.sdk = g.server()
+	g.engine.Store(e)
 	g.use(t)
 	if silent := t.Silent(); len(silent) > 0 {
 		opt.Logger.Warn(unlisted(silent))
@@ -121,6 +125,7 @@ func (g *Gateway) Reload(e *policy.Engine) (waiting []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	g.engine.Store(e)
 	both, wider := narrow(g.state.Load().table, t)
 	g.use(both)
 	for _, k := range kinds {
@@ -225,11 +230,14 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 	case *sdk.ListResourceTemplatesRequest:
 		return g.listed(ctx, templates, r, cursorOf(r.Params))
 	case *sdk.CallToolRequest:
-		return g.callTool(ctx, r)
+		return g.audited(ctx, tools, r.Params.Name, r.Params.Arguments,
+			func(ctx context.Context) (sdk.Result, error) { return g.callTool(ctx, r) })
 	case *sdk.GetPromptRequest:
-		return g.getPrompt(ctx, r)
+		return g.audited(ctx, prompts, r.Params.Name, arguments(r.Params.Arguments),
+			func(ctx context.Context) (sdk.Result, error) { return g.getPrompt(ctx, r) })
 	case *sdk.ReadResourceRequest:
-		return g.readResource(ctx, r)
+		return g.audited(ctx, resources, r.Params.URI, arguments(map[string]string{"uri": r.Params.URI}),
+			func(ctx context.Context) (sdk.Result, error) { return g.readResource(ctx, r) })
 	case *sdk.CompleteRequest:
 		return g.complete(ctx, r)
 	}
