@@ -92,7 +92,7 @@ func (c *hookCmd) answer(e *env, asked *hookRecord) contract.HookAnswer {
 		return contract.Refuse(err.Error())
 	}
 	if p.Audit != nil {
-		asked.about.Store(&hookSubject{root, p, ref})
+		asked.about.Store(&hookSubject{root, p, ref, c.Digest})
 	}
 	if c.Digest != "" && c.Digest != p.Digest(ref) {
 		return contract.Refuse(fmt.Sprintf("the policy %s is not the one of the build that wrote this hook: "+
