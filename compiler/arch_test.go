@@ -35,6 +35,7 @@ var (
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
 	vocabulary = append(slices.Clip(decisions), "compiler/digest", "compiler/located", "compiler/layout", "compiler/contract")
+	audited    = append(slices.Clip(vocabulary), "compiler/audit", "compiler/originals", "compiler/record")
 )
 
 // layers lists every package of the module once, in the direction
@@ -58,6 +59,7 @@ var layers = []layer{
 	{pkg: "compiler/digest", may: []string{"compiler/secret", "compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
+	{pkg: "compiler/audit", may: append(slices.Clip(model), "compiler/originals", "compiler/record")},
 	{pkg: "compiler/policy", may: patterns},
 	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest", "compiler/layout", "compiler/located")},
 
@@ -94,8 +96,9 @@ var layers = []layer{
 		"targets/*/hook", "targets/*/model")},
 	{pkg: "targets/*/importer", may: append(slices.Clip(vocabulary), "compiler/located", "targets/*/format/...",
 		"targets/*/dialect", "targets/*/importer")},
-	{pkg: "targets/mcp/gateway", may: append(slices.Clip(vocabulary), "compiler/inventory", "compiler/pins",
+	{pkg: "targets/mcp/gateway", may: append(slices.Clip(audited), "compiler/inventory", "compiler/pins",
 		"targets/mcp/...")},
+	{pkg: "targets/mcp/serve", may: append(slices.Clip(audited), "compiler/jsonedit", "targets/...")},
 	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},

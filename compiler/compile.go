@@ -202,6 +202,7 @@ func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
 		Silence:         cfg.Silence,
 		Baseline:        cfg.Baseline,
 		Targets:         cfg.InUse(),
+		Audit:           cfg.Audit,
 		Known:           contract.Names(known),
 		Dialects:        contract.Dialects(known),
 	}

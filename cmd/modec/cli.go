@@ -75,6 +75,9 @@ func commands() []entry {
 			help: "Serve the inventory's MCP servers as the policy says."},
 		{name: "hook", group: "serve", command: &hookCmd{}, help: "Answer an agent that asks before it runs a tool."},
 
+		{name: "audit", group: "serve", command: &auditCmd{},
+			help: "Show what was asked, allowed and refused, and check the record."},
+
 		{name: "doctor", group: "machine", command: &doctorCmd{},
 			help: "Look for problems of this machine and repository."},
 		{name: "completion", group: "machine", command: &completionCmd{},

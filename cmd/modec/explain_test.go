@@ -266,7 +266,7 @@ func (h *installed) run(t *testing.T, line contract.HookLine, payload []byte) st
 	e.stdin = bytes.NewReader(payload)
 	answer := (&hookCmd{
 		Agent: line.Agent, Model: model, Subject: line.Subject, Digest: line.Digest, MayAllow: line.MayAllow,
-	}).answer(&e)
+	}).answer(&e, new(hookRecord))
 	if answer.Exit != 0 {
 		return "deny"
 	}

@@ -15,6 +15,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -74,8 +75,10 @@ func (c *gatewayCmd) Run(e *env) error {
 	}
 	done := l.logTo(e)
 	defer done()
+	l.record = e.recorder(res.Project, userName(), l.log)
 	g, err := gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
-		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned})
+		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned,
+		Audit: l.record})
 	if err != nil {
 		return err
 	}
@@ -117,6 +120,8 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
 		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
 	}
+	l.record = e.recorder(res.Project, "", l.log)
+	opt.Audit = l.record
 	set := res.Config.Gateway
 	for name, o := range set.Servers {
 		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward}
@@ -219,6 +224,19 @@ func (c *gatewayCmd) start(e *env, servers []*ir.Server) error {
 	return c.acceptPoints(e, points, "The gateway", "New in it, the gateway")
 }
 
+// reloaded writes down that another source is served.
+func (l *gatewayLoader) reloaded(digest string, waiting []string) {
+	if l.record == nil {
+		return
+	}
+	ev := audit.Event{Via: audit.ViaGateway, Role: l.ref.Role, Mode: l.ref.Mode, Tool: "reload", Policy: digest,
+		Outcome: audit.Done}
+	if len(waiting) > 0 {
+		ev.Detail = count(len(waiting), "permission") + " more, not served before the gateway is started again"
+	}
+	l.record(ev)
+}
+
 // gatewayLoader takes changes of the source to a gateway.
 type gatewayLoader struct {
 	*env
@@ -227,6 +245,7 @@ type gatewayLoader struct {
 	gateway interface {
 		Reload(*policy.Engine, *pins.Set) ([]string, error)
 	}
+	record func(audit.Event) // nil: nothing is written
 }
 
 // logTo logs to standard error, until done is called.
@@ -272,6 +291,7 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("the source cannot be served; the last good one is", "error", err)
 		return
 	}
+	l.reloaded(res.Policy.Digest(l.ref), waiting)
 	for _, what := range waiting {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)
 	}

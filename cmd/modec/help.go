@@ -28,6 +28,7 @@ var topics = []topicInfo{
 	{"serve", "what clients of modec serve find: tools, resources, prompts and errors"},
 	{"sessions", "where modec serve keeps sessions, and several servers for one"},
 	{"gateway", "the MCP servers behind one, held to the policy at run time"},
+	{"audit", "the record of what was asked, allowed and refused"},
 	{"ci", "checks on every commit and pull request, and the speed of them"},
 	{"json", "the JSON output of every command, and its schemas"},
 	{"exit-codes", "what a command's exit code means"},

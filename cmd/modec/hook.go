@@ -37,6 +37,8 @@ const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
 	e.ui.endless = true // the answer counts, whoever ends the session
+	start := time.Now()
+	var asked hookRecord
 	done := make(chan contract.HookAnswer, 1)
 	go func() {
 		defer func() {
@@ -44,7 +46,7 @@ func (c *hookCmd) Run(e *env) error {
 				done <- contract.Refuse(fmt.Sprintf("the hook failed: %v", r))
 			}
 		}()
-		done <- c.answer(e)
+		done <- c.answer(e, &asked)
 	}()
 	var a contract.HookAnswer
 	select {
@@ -60,13 +62,14 @@ func (c *hookCmd) Run(e *env) error {
 	if a.Stderr != "" {
 		fmt.Fprintf(e.ui.err, "modec: %s\nmodec: %s\n", a.Stderr, wayOut)
 	}
+	e.tellLost(asked.write(c.Agent, a, start))
 	if a.Exit != 0 {
 		return exitUsage
 	}
 	return nil
 }
 
-func (c *hookCmd) answer(e *env) contract.HookAnswer {
+func (c *hookCmd) answer(e *env, asked *hookRecord) contract.HookAnswer {
 	hooker := e.hooker(c.Agent)
 	if hooker == nil {
 		return contract.Refuse(fmt.Sprintf("agent %q has no hook that modec answers", c.Agent))
@@ -87,6 +90,9 @@ func (c *hookCmd) answer(e *env) contract.HookAnswer {
 	ref, err := p.ParseSubject(c.Subject, "")
 	if err != nil {
 		return contract.Refuse(err.Error())
+	}
+	if p.Audit != nil {
+		asked.about.Store(&hookSubject{root, p, ref, c.Digest})
 	}
 	if c.Digest != "" && c.Digest != p.Digest(ref) {
 		return contract.Refuse(fmt.Sprintf("the policy %s is not the one of the build that wrote this hook: "+

@@ -96,11 +96,12 @@ func (c *offCmd) Run(e *env) error {
 	if err := e.challenge(c.For); err != nil {
 		return err
 	}
-	r := disarm.Load(e.dir)
-	entry, err := r.Off(time.Now(), c.For, userName(), strings.TrimSpace(c.Reason))
+	r, start := disarm.Load(e.dir), time.Now()
+	entry, err := r.Off(start, c.For, userName(), strings.TrimSpace(c.Reason))
 	if err != nil {
 		return err
 	}
+	e.recordCommand("off", strings.TrimSpace(briefly(c.For)+" "+entry.Reason), start)
 	if e.ui.json {
 		return e.ui.emit(offReport{e.ui.envelope(), "off", &hooksOff{entry.At, entry.Until, entry.By, entry.Reason},
 			r.Entries})
@@ -116,9 +117,11 @@ func (c *onCmd) Run(e *env) error {
 	r := disarm.Load(e.dir)
 	_, off := r.Until(time.Now())
 	if off || r.Broken {
-		if err := r.On(time.Now(), userName()); err != nil {
+		start := time.Now()
+		if err := r.On(start, userName()); err != nil {
 			return err
 		}
+		e.recordCommand("on", "", start)
 	}
 	switch {
 	case e.ui.json:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -53,6 +54,12 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[contract.NoteKind](): words(noteOrder),
 	reflect.TypeFor[contract.OptionType](): words(
 		[]contract.OptionType{contract.String, contract.Bool, contract.Int, contract.Strings, contract.Auto}),
+	reflect.TypeFor[audit.Via](): words(
+		[]audit.Via{audit.ViaHook, audit.ViaGateway, audit.ViaServe, audit.ViaCommand, audit.ViaLog}),
+	reflect.TypeFor[audit.Kind](): words(
+		[]audit.Kind{audit.Missing, audit.Cut, audit.Edited, audit.Reordered, audit.Foreign}),
+	reflect.TypeFor[audit.Outcome](): words([]audit.Outcome{audit.Allowed, audit.Asked, audit.Refused, audit.Left,
+		audit.Done, audit.Failed, audit.Declined, audit.Lost}),
 	reflect.TypeFor[output.Action](): words(
 		[]output.Action{output.Create, output.Update, output.Unchanged, output.Remove}),
 	reflect.TypeFor[output.State](): words(

@@ -15,6 +15,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets"
 )
 
@@ -57,12 +59,14 @@ func reportFolders(t *testing.T) map[string]string {
 			mustWrite(t, filepath.Join(dir, name), []byte(text))
 		}
 	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	acme, err := filepath.Abs("../../fixtures/acme")
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := map[string]string{"ACME": acme}
-	for _, name := range []string{"GOOD", "BROKEN", "EDITED", "AGENTS", "HOME", "BADHOME", "BADSTATE", "EMPTY", "OUT"} {
+	for _, name := range []string{"GOOD", "BROKEN", "EDITED", "AGENTS", "HOME", "BADHOME", "BADSTATE", "EMPTY", "OUT",
+		"AUDITED"} {
 		in[name] = t.TempDir()
 	}
 	write(in["GOOD"], cached)
@@ -87,6 +91,15 @@ func reportFolders(t *testing.T) map[string]string {
 	})
 	write(in["BADHOME"], map[string]string{".claude/settings.json": "{"})
 	write(in["BADSTATE"], map[string]string{".local/state/modec/install.toml": "version = 99\n"})
+	write(in["AUDITED"], map[string]string{"modec.toml": "[audit]\nfile = \"audit.jsonl\"\narguments = true\n"})
+	log, err := audit.Open(in["AUDITED"], ir.Audit{File: "audit.jsonl", MaxMB: 1, Arguments: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(audit.Event{Via: audit.ViaServe, Tool: "Read", Role: "dev", Rule: "default of read",
+		Outcome: audit.Refused, Input: []byte(`{"file_path": "x"}`)}); err != nil {
+		t.Fatal(err)
+	}
 	for _, line := range []string{"init -q", "add -A", "-c user.name=n -c user.email=e commit -qm m"} {
 		cmd := exec.Command("git", append([]string{"-C", in["GOOD"]}, strings.Fields(line)...)...)
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
@@ -130,6 +143,7 @@ var reportLines = []string{
 	"cursor add docs:drop --file GOOD/list.json", "cursor add docs:search --file GOOD/list.json",
 	"on -C GOOD",
 	"serve -C GOOD --print-config claude", "serve -C GOOD --install vscode", "serve -C BROKEN",
+	"audit list -C AUDITED --denied", "audit list -C AUDITED --summary", "audit verify -C AUDITED",
 	"doctor -C GOOD", "doctor -C BROKEN",
 	"completion bash", "version",
 }

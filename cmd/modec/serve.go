@@ -72,6 +72,11 @@ func (c *serveCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	principal := userName()
+	if or(c.HTTP, "") != "" {
+		principal = "" // callers are not authenticated
+	}
+	opt.Audit = e.recorder(model.Project, principal, log)
 	s, err := serve.New(model, opt)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ type Config struct {
 	SilenceWritten bool
 	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
-	PromptLimit int // in bytes, for lint's long-prompt
+	PromptLimit int       // in bytes, for lint's long-prompt
+	Audit       *ir.Audit // nil: nothing is logged
 	Gateway     Gateway
 	Bytes       []byte // the file itself, for the source hash
 
@@ -78,6 +80,12 @@ func (c *Config) Written() map[string]string {
 	add("baseline", c.Baseline)
 	if !c.Closed {
 		out["inventory"] = "open"
+	}
+	if a := c.Audit; a != nil {
+		add("audit.file", a.File)
+		add("audit.max_mb", strconv.Itoa(a.MaxMB))
+		add("audit.keep", strconv.Itoa(a.Keep))
+		add("audit.arguments", strconv.FormatBool(a.Arguments))
 	}
 	for _, t := range c.Targets {
 		at := "targets." + t.Target.Name()
@@ -181,6 +189,9 @@ var projectOptions = []contract.Option{
 	},
 }
 
+// tables are what modec.toml has beside them.
+var tables = []string{"audit", "exceptions", "gateway", "lint", "targets"}
+
 // lossIsError is the on_loss that stops a build.
 const lossIsError = "error"
 
@@ -260,7 +271,7 @@ func (c *configReader) read(b []byte) *Config {
 	}
 
 	top := maps.Clone(doc)
-	for _, k := range []string{"targets", "exceptions", "lint", "gateway"} {
+	for _, k := range tables {
 		delete(top, k)
 	}
 	o := c.options("", projectOptions, top)
@@ -286,6 +297,7 @@ func (c *configReader) read(b []byte) *Config {
 	c.exceptions(cfg, doc["exceptions"])
 	c.lint(cfg, doc["lint"])
 	c.gateway(cfg, doc["gateway"])
+	c.audit(cfg, doc["audit"])
 	return cfg
 }
 
@@ -480,7 +492,7 @@ func (c *configReader) date(at string, v any) time.Time {
 
 // foreign reports a file of which nothing looks like modec's.
 func (c *configReader) foreign(doc map[string]any) bool {
-	names := append(optionNames(projectOptions), "targets", "exceptions", "lint")
+	names := append(optionNames(projectOptions), tables...)
 	for k := range doc {
 		if slices.Contains(names, k) || diag.DidYouMean(k, names) != "" {
 			return false
@@ -521,8 +533,8 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 		if i < 0 {
 			names := optionNames(declared)
 			if at == "" {
-				names = append(names, "targets", "exceptions")
-			} else {
+				names = append(names, "targets", "exceptions", "lint", "audit")
+			} else if strings.HasPrefix(at, "targets.") {
 				names = append(names, "on_loss")
 			}
 			slices.Sort(names)

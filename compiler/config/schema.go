@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
 
 // Schema writes the schema of modec.toml as CUE, from the declarations that [Load]
@@ -47,6 +48,20 @@ func Schema(all []contract.Target) string {
 	}
 	w.depth--
 	w.line("}]")
+	w.line("")
+	w.doc("Where hooks, gateway and servers write what was asked, allowed and refused. Without it they write nothing.")
+	w.open("audit?: {")
+	for _, o := range auditOptions {
+		w.doc(o.Doc)
+		if o.Name == "file" {
+			w.line(o.Name + "!: string & =~#\"\\" + ir.AuditEnding + "$\"#")
+		} else {
+			w.line(diag.Label(o.Name) + "?: " + cueType(o))
+		}
+		w.line("")
+	}
+	w.trim()
+	w.close()
 	w.line("")
 	w.gatewaySchema()
 	w.doc("What modec lint looks for: the severity of each rule, or off.")

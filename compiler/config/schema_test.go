@@ -35,6 +35,9 @@ func TestConfigSchema(t *testing.T) {
 		{"[targets.roo]\non_loss = {mcp = \"error\"}\n", true},
 		{"[[exceptions]]\ntarget = \"roo\"\nsubject = \"a\"\nwhat = \"mcp\"\n" +
 			"reason = \"r\"\nuntil = \"2099-01-01\"\n", true},
+		{"[audit]\nfile = \"a.jsonl\"\nkeep = 2\n", true},
+		{"[audit]\nfile = \"a.txt\"\n", false},
+		{"[audit]\nkeep = 2\n", false},
 		{"inventory = \"ajar\"\n", false},
 		{"nmae = \"x\"\n", false},
 		{"[targets.rooo]\n", false},

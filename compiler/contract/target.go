@@ -305,6 +305,26 @@ type HookAnswer struct {
 	Stdout []byte
 	Stderr string
 	Exit   int
+	// Judgement is what was decided; nil where nothing was.
+	Judgement *Judgement
+}
+
+// Judgement is a call as a hook judged it, for the record.
+type Judgement struct {
+	Tool   string // by the agent's name
+	Group  ir.Group
+	Server string // of a tool of an MCP server
+	Mode   string // in which a role works, where the agent says so
+	Input  any    // the arguments: what can be written as JSON
+	Result policy.Result
+	Answer ir.Decision // what the agent was told; Agent: nothing
+}
+
+// With returns the answer with what was decided. told is the decision in it.
+func (a HookAnswer) With(j *Judgement, told ir.Decision) HookAnswer {
+	j.Answer = told
+	a.Judgement = j
+	return a
 }
 
 // ForPeople is what a hook tells of a command that takes it away ([policy.ForPeople]).

@@ -9,6 +9,8 @@ package ir
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -143,10 +145,32 @@ type Project struct {
 	ClosedInventory bool   `json:"closedInventory"`    // only the servers and tools listed exist
 	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none
 
+	// Audit says where modec writes what was asked, allowed and refused. nil: nowhere.
+	Audit *Audit `json:"audit,omitempty"`
+
 	// Unextended are the policies of the source that nothing extends. They decide
 	// nothing, and are no part of the model.
 	Unextended []Item `json:"-"`
 }
+
+// Audit are the settings of a project's audit.
+type Audit struct {
+	File      string `json:"file"` // relative to the project's folder, absolute, or below "~/"
+	MaxMB     int    `json:"maxMB"`
+	Keep      int    `json:"keep"` // how many older files there may be
+	Arguments bool   `json:"arguments,omitempty"`
+}
+
+// Globs returns the paths in the project that the audit writes; nil where they are outside.
+func (a *Audit) Globs() []string {
+	if a == nil || strings.HasPrefix(a.File, "~/") || filepath.IsAbs(a.File) || path.IsAbs(a.File) {
+		return nil
+	}
+	return []string{a.File, strings.TrimSuffix(a.File, AuditEnding) + ".*" + AuditEnding}
+}
+
+// AuditEnding is how the name of an audit's file ends.
+const AuditEnding = ".jsonl"
 
 // External is the type of a server that the user's own settings start: modec
 // knows its name and its tools, and no list of servers holds it.

@@ -51,6 +51,38 @@ func TestGuardsAtAnyDepth(t *testing.T) {
 	}
 }
 
+// The files of the audit are guarded, older ones too; what lies beside them is not.
+func TestAuditIsGuarded(t *testing.T) {
+	edit := &ir.Table{Default: &ir.Default{Decision: ir.Allow}}
+	for file, denied := range map[string][]string{
+		"log/a.jsonl":      {"log/a.jsonl", "LOG/A.jsonl", "log/a.1.jsonl", "log/a.12.jsonl"},
+		".modec/a.jsonl":   {".modec/a.jsonl", ".modec/a.1.jsonl"},
+		"a.jsonl":          {"a.jsonl", "a.3.jsonl"},
+		"~/a.jsonl":        nil,
+		"/var/log/a.jsonl": nil,
+	} {
+		audit := &ir.Audit{File: file}
+		s, err := policy.New(&ir.Project{Guards: resolve.Guards(nil, audit.Globs()...),
+			Modes: []ir.Mode{{Slug: "m", Can: ir.Can{Edit: edit}}}}).Subject(ir.SubjectRef{Mode: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide := func(path string) ir.Decision {
+			return s.DecideAt(&policy.Place{Folds: true}, policy.Action{Group: ir.Edit, Arg: path}).Decision
+		}
+		for _, path := range denied {
+			if got := decide(path); got != ir.Deny {
+				t.Errorf("%s: editing %s is %s", file, path, got)
+			}
+		}
+		for _, path := range []string{"log/b.jsonl", "b.jsonl", "log/a.json"} {
+			if got := decide(path); got != ir.Allow {
+				t.Errorf("%s: editing %s is %s", file, path, got)
+			}
+		}
+	}
+}
+
 // No files that the guards leave open let git run a program of their author on `git status`.
 // With the guarded ones too, each of these does.
 func TestGuardsAgainstGit(t *testing.T) {

@@ -26,6 +26,7 @@ type Settings struct {
 	Silence         *ir.Default
 	Baseline        string
 	Targets         []contract.Target // in use; what they own is guarded
+	Audit           *ir.Audit         // whose files are guarded; nil: there is none
 	// Known are the names of every target that there is.
 	Known []string
 	// Dialects are the targets whose rule grammar a role may use.
@@ -162,13 +163,14 @@ func (r *resolver) declared() []*subject {
 
 // guards adds the rules that guard paths from every subject.
 func (r *resolver) guards() {
-	r.project.Guards = Guards(r.settings.Targets)
+	r.project.Audit = r.settings.Audit
+	r.project.Guards = Guards(r.settings.Targets, r.settings.Audit.Globs()...)
 }
 
 // Guards returns the rules that guard paths from every subject of a project with these
 // targets: it denies modec's own files and those that a target owns, and asks about those
-// that may widen what an agent may do.
-func Guards(targets []contract.Target) []ir.Rule {
+// that may widen what an agent may do. More paths that it denies are of this project.
+func Guards(targets []contract.Target, more ...string) []ir.Rule {
 	var rules []ir.Rule
 	add := func(d ir.Decision, globs ...string) {
 		for _, g := range globs {
@@ -184,6 +186,7 @@ func Guards(targets []contract.Target) []ir.Rule {
 			add(ir.Deny, anywhere(g))
 		}
 	}
+	add(ir.Deny, more...)
 	add(ir.Ask, ir.AskedPaths...)
 	for _, t := range targets {
 		if g, ok := t.(contract.Guarding); ok {

@@ -120,7 +120,7 @@ func Judge(req contract.HookRequest, tool string, input map[string]any) (policy.
 	o := q.opinion()
 	switch {
 	case o.none:
-		o.Result = policy.Result{Decision: ir.Allow, Rule: "a tool that touches nothing"}
+		o.Result = policy.Result{Decision: ir.Allow, Rule: nothing}
 	case o.abstain && o.Decision == ir.Allow:
 		o.Decision, o.Rule = ir.Ask, o.Rule+", and some of what is below may not be read"
 	}
@@ -155,17 +155,41 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	if pair, ok := q.inMode(); ok && pair.Decision < min(o.Decision, ir.Allow) {
 		o = pair
 	}
+	judged := q.judged(&o)
 	switch {
 	case o.none,
 		o.Decision == ir.Agent,
 		o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
-		return contract.HookAnswer{Stdout: []byte("{}\n")}
+		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
 	}
 	if o.Decision == ir.Ask && q.Mode == format.DontAsk { // Claude Code would ask a person in this mode too
 		o.Result = policy.Result{Rule: o.Told() + ", and dontAsk asks about nothing", Pos: o.Pos}
 	}
-	return answer(req.Subject, q.Tool, o.Result)
+	return answer(req.Subject, q.Tool, o.Result).With(judged, o.Decision)
 }
+
+// judged returns the call for the record.
+func (q *question) judged(o *opinion) *contract.Judgement {
+	j := &contract.Judgement{Tool: q.Tool, Group: toolActions[q.Tool].group, Input: q.ToolInput, Result: o.Result}
+	rest, mcp := strings.CutPrefix(q.Tool, "mcp__")
+	switch {
+	case o.none:
+		j.Result = policy.Result{Decision: ir.Allow, Rule: nothing}
+	case mcp:
+		j.Group = ir.MCP
+		name, _, _ := strings.Cut(rest, "__")
+		j.Server = q.server(name)
+	case j.Group == "":
+		j.Group = ir.Unknown
+	}
+	if mode := q.mode(q.Agent); q.Policy.Project().Mode(mode) != nil {
+		j.Mode = mode
+	}
+	return j
+}
+
+// nothing is the rule of a tool that no rule is about.
+const nothing = "a tool that touches nothing"
 
 // enterWorktree takes the work tree of git for the project where the session is in one. The
 // project of the main work tree stays guarded. The tool EnterWorktree goes there in a session,

@@ -11,6 +11,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -69,7 +70,7 @@ var events = map[string]handler{
 	"beforeReadFile":       {readFile, cannotAsk, []ir.Group{ir.Read}},
 	"beforeTabFileRead":    {readFile, cannotAsk, []ir.Group{ir.Read}},
 	"subagentStart":        {subagent, cannotAsk, []ir.Group{ir.Modes}},
-	"preToolUse": {tool, cannotAsk,
+	preToolUse: {tool, cannotAsk,
 		[]ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP, ir.Unknown}},
 }
 
@@ -127,19 +128,43 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	q.subject = s
 	r := event.decide(&q)
 	guard := r.Pos.File == ir.GuardsFile
+	judged := q.judged(r)
 	switch {
 	case r.Decision == ir.Agent, r.Decision == ir.Allow && !req.MayAllow,
 		r.Decision == ir.Ask && event.ask == cannotAsk && guard: // a guard that asks does not refuse
-		return contract.HookAnswer{Stdout: []byte("{}\n")}
+		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
 	case r.Decision == ir.Allow:
-		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}
+		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}.With(judged, ir.Allow)
 	case r.Decision == ir.Ask && event.ask == canAsk:
-		return q.answer("ask", "has to ask first", r)
+		return q.answer("ask", "has to ask first", r).With(judged, ir.Ask)
 	case r.Decision == ir.Ask:
-		return q.answer("deny", "has to ask first, and Cursor cannot ask here", r)
+		return q.answer("deny", "has to ask first, and Cursor cannot ask here", r).With(judged, ir.Deny)
 	}
-	return q.answer("deny", "may not do this", r)
+	return q.answer("deny", "may not do this", r).With(judged, ir.Deny)
 }
+
+// judged returns the call for the record.
+func (q *question) judged(r policy.Result) *contract.Judgement {
+	groups := events[q.Event].groups
+	j := &contract.Judgement{Tool: cmp.Or(q.ToolName, q.Event), Server: q.ServerName, Result: r}
+	if q.Event != preToolUse {
+		j.Group = groups[0]
+	}
+	j.Input = input{q.Command, q.ToolInput, q.URL, q.FilePath, q.SubagentType}
+	return j
+}
+
+// input are the arguments of a call.
+type input struct {
+	Command  string          `json:"command,omitempty"`
+	Input    json.RawMessage `json:"tool_input,omitempty"`
+	URL      string          `json:"url,omitempty"`
+	File     string          `json:"file_path,omitempty"`
+	Subagent string          `json:"subagent_type,omitempty"`
+}
+
+// preToolUse is the event that every tool has.
+const preToolUse = "preToolUse"
 
 func (q *question) answer(permission, what string, r policy.Result) contract.HookAnswer {
 	message := fmt.Sprintf("modec: %s %s, by %s", q.Subject, what, r.Told())

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -98,8 +99,14 @@ const approvalKey = "approval"
 // ask asks a person. It returns nothing where the person agrees, a result where the client has to ask, and a refusal
 // else.
 func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
+	res, err := g.askPerson(ctx, q)
+	asked(ctx, res, err)
+	return res, err
+}
+
+func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error) {
 	t := g.Table()
-	ap := Approval{Principal: g.opt.principal, Subject: t.who, Policy: t.digest, Server: q.offer.server,
+	ap := Approval{Principal: cmp.Or(g.opt.principal, "local"), Subject: t.who, Policy: t.digest, Server: q.offer.server,
 		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args)}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+

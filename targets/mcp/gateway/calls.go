@@ -107,6 +107,7 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	if err != nil {
 		return nil, err
 	}
+	found(ctx, o)
 	args := r.Params.Arguments
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -158,6 +159,7 @@ func (g *Gateway) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 	if err != nil {
 		return nil, err
 	}
+	found(ctx, o)
 	args, err := json.Marshal(r.Params.Arguments)
 	if err != nil {
 		return nil, err
@@ -181,6 +183,7 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 	if err != nil {
 		return nil, err
 	}
+	found(ctx, o)
 	if o.grant.Access == Asked {
 		args, _ := json.Marshal(map[string]string{"uri": r.Params.URI}) // a text can be written
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "read the resource", offer: o,

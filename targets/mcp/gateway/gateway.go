@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
@@ -35,6 +36,7 @@ type Options struct {
 	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
 	// left to the agent is passed on.
 	AgentAsks bool
+	Audit     func(audit.Event) // writes an event; nil: nothing is written
 
 	principal string     // who calls; "": whoever started the gateway
 	keys      *seal.Keys // of approvals; nil: its own
@@ -92,7 +94,6 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *Gateway {
-	opt.principal = cmp.Or(opt.principal, "local")
 	g := &Gateway{opt: opt, asks: newApprover(opt.keys), joins: map[string]*join{}, progress: map[string]progress{},
 		telling: map[*kind]bool{}}
 	g.start = func(sv ir.Server) caller {
@@ -256,11 +257,14 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 	case *sdk.ListResourceTemplatesRequest:
 		return g.listed(ctx, templates, r, cursorOf(r.Params))
 	case *sdk.CallToolRequest:
-		return g.callTool(ctx, r)
+		return g.audited(ctx, tools, r.Params.Name, r.Params.Arguments,
+			func(ctx context.Context) (sdk.Result, error) { return g.callTool(ctx, r) })
 	case *sdk.GetPromptRequest:
-		return g.getPrompt(ctx, r)
+		return g.audited(ctx, prompts, r.Params.Name, arguments(r.Params.Arguments),
+			func(ctx context.Context) (sdk.Result, error) { return g.getPrompt(ctx, r) })
 	case *sdk.ReadResourceRequest:
-		return g.readResource(ctx, r)
+		return g.audited(ctx, resources, r.Params.URI, arguments(map[string]string{"uri": r.Params.URI}),
+			func(ctx context.Context) (sdk.Result, error) { return g.readResource(ctx, r) })
 	case *sdk.CompleteRequest:
 		return g.complete(ctx, r)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/net/http/httpguts"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
@@ -35,7 +36,8 @@ type SharedOptions struct {
 	Root    string       // the project's folder, in which servers are started
 	Logger  *slog.Logger // nil: nothing is logged
 	Naming  Naming
-	Pins    *pins.Set // of the project; nil: it has none
+	Pins    *pins.Set         // of the project; nil: it has none
+	Audit   func(audit.Event) // writes an event; nil: nothing is written
 	// Subject is what everybody is who calls. It is for a gateway without Auth; without both, callers hold
 	// the roles of anyone.
 	Subject ir.SubjectRef
@@ -266,6 +268,7 @@ func (s *Shared) verify(ctx context.Context, token string, r *http.Request) (*sd
 	switch {
 	case errors.Is(err, auth.ErrInvalid):
 		s.opt.Logger.Info("a token is refused", "why", err, "from", r.RemoteAddr)
+		s.refused(r, "", err.Error())
 		return nil, fmt.Errorf("%w: %w", sdkauth.ErrInvalidToken, auth.ErrInvalid) // and not why
 	case err != nil:
 		s.opt.Logger.Error("no token can be verified", "why", err)
@@ -292,6 +295,7 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 		var no *turnedAway
 		if errors.As(err, &no) {
 			s.opt.Logger.Info("a request is refused", "why", no.words, "principal", p.ID)
+			s.refused(r, p.ID, no.words)
 			http.Error(w, no.words, no.status)
 			return
 		}
@@ -310,6 +314,14 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	r.Header.Del("Authorization")
 	r.Header.Del("Cookie")
 	m.end.ServeHTTP(w, r)
+}
+
+// refused writes into the audit that a request did not come to a gateway.
+func (s *Shared) refused(r *http.Request, principal, why string) {
+	if s.opt.Audit != nil {
+		s.opt.Audit(audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal, Tool: shorten(r.URL.Path),
+			Role: r.PathValue("role"), Mode: r.PathValue("mode"), Outcome: audit.Refused, Detail: why})
+	}
 }
 
 // turnedAway is why a request has no gateway.
@@ -505,8 +517,8 @@ func (m *member) close() {
 // member makes a gateway for a principal, with the lock held.
 func (s *Shared) member(p *auth.Principal, key tableKey, t *Table, headers map[string]map[string]string) *member {
 	log := s.opt.Logger.With("principal", p.ID)
-	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, principal: p.ID,
-		keys: s.opt.HTTP.Keys}
+	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
+		principal: p.ID, keys: s.opt.HTTP.Keys}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
 			return s.hub(sv).join(g)

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/mcp/auth"
@@ -636,5 +637,41 @@ func TestSharedWithout(t *testing.T) {
 		if want < 0 && err == nil || want >= 0 && (err != nil || len(got) != want) {
 			t.Errorf("%s: got %v %v", path, got, err)
 		}
+	}
+}
+
+// TestSharedAudit holds that the record says who called, with which roles, and what they did not come to see.
+func TestSharedAudit(t *testing.T) {
+	b := newBackend(t)
+	var mu sync.Mutex
+	var events []string
+	o := newOffice(t, engine(t, people(b.URL)), func(o *SharedOptions) {
+		o.Audit = func(e audit.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			detail, _, _ := strings.Cut(e.Detail, ":")
+			events = append(events, strings.Join([]string{e.Principal, e.Role, e.Server, e.Tool, e.Decision, string(e.Outcome), detail}, "|"))
+		}
+	})
+	both := o.tokens.of(t, "carol", time.Hour, "dev", "ops")
+	v := &visitor{url: o.URL + "/mcp", token: both, era: eras[1]}
+	v.says("s_read", object{})
+	v.says("s_hidden", object{})
+	v = &visitor{url: o.URL + "/mcp/dev", token: both, era: eras[1]}
+	v.says("s_drop", object{})
+	v = &visitor{url: o.URL + "/mcp/own", token: both, era: eras[1]}
+	v.says("s_read", object{})
+	v = &visitor{url: o.URL + "/mcp", token: "forged", era: eras[1]}
+	v.says("s_read", object{})
+	const carol = "https://id.example.com carol"
+	want := []string{
+		carol + "|dev,ops|s|read|allow|" + string(audit.Done) + "|",
+		carol + "|dev,ops|s|hidden|deny|" + string(audit.Refused) + "|",
+		carol + "|dev|s|drop|agent|" + string(audit.Refused) + "|",
+		carol + "|own||/mcp/own||" + string(audit.Refused) + "|there is no such endpoint for you",
+		"|||/mcp||" + string(audit.Refused) + "|the token is not taken",
+	}
+	if d := cmp.Diff(want, events); d != "" {
+		t.Error(d)
 	}
 }

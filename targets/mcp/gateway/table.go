@@ -36,7 +36,10 @@ type Naming map[string]string
 
 // Table is what one subject may do with the servers of an inventory. It does not change.
 type Table struct {
-	who     string // the subject or the roles, for people
+	who     string        // the subject or the roles, for people
+	ref     ir.SubjectRef // with several roles, the role is the list of them
+	project *ir.Project
+	decide  func(policy.Action) (policy.Result, Access)
 	digest  string // of the policy
 	servers []*serverTable
 	names   map[string]toolName // of tools, as clients know them
@@ -66,7 +69,7 @@ func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool
 	if err := enters(e, ref); err != nil {
 		return nil, err
 	}
-	t := &Table{who: ref.String(), digest: e.Digest(ref)}
+	t := &Table{who: ref.String(), ref: ref, digest: e.Digest(ref)}
 	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r := s.Decide(a)
 		return r, accessOf(r.Decision, agentAsks)
@@ -85,7 +88,7 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 		}
 		sums = append(sums, e.Digest(ir.SubjectRef{Role: role}))
 	}
-	t := &Table{who: strings.Join(roles, " and "), digest: digest([]byte(strings.Join(sums, " ")))}
+	t := &Table{who: strings.Join(roles, " and "), ref: ir.SubjectRef{Role: strings.Join(roles, ",")}, digest: digest([]byte(strings.Join(sums, " ")))}
 	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r, _ := e.Together(roles, a) // each role compiles
 		return r, accessOf(r.Decision, noAgent)
@@ -101,7 +104,7 @@ func (t *Table) compile(
 			return fmt.Errorf("the inventory has no server %q that could have a namespace", name)
 		}
 	}
-	t.names = map[string]toolName{}
+	t.project, t.decide, t.names = p, decide, map[string]toolName{}
 	access := func(sv *ir.Server, kind policy.MCPKind, name string) Grant {
 		r, a := decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind})
 		return Grant{a, r}
@@ -245,7 +248,7 @@ func (t *Table) Silent() (names []string) {
 // narrow returns what both of two tables permit, and in words what only the second one does. A server that
 // is started or reached in another way is another server.
 func narrow(old, next *Table) (both *Table, wider []string) {
-	both = &Table{who: next.who, digest: next.digest, names: map[string]toolName{}, moved: next.moved}
+	both = &Table{who: next.who, ref: next.ref, project: next.project, decide: next.decide, digest: next.digest, names: map[string]toolName{}, moved: next.moved}
 	for _, n := range next.servers {
 		name := strconv.Quote(n.entry.Name)
 		o := old.server(n.entry.Name)

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	// TryRestrictions returns what the project says with the MCP restrictions of a mode in the place of those that
 	// it has, and writes nothing; nil: only the restrictions themselves are checked.
 	TryRestrictions func(context.Context, string, *RestrictionsInput) (diag.List, error)
+	// Audit writes an event; nil: nothing is written.
+	Audit func(audit.Event)
 	// HideEnv keeps the values of roles' environments from whoever asks.
 	HideEnv bool
 	// Verify proves the artifacts; nil: the tool verify is not there.

@@ -125,6 +125,7 @@ func portable(s *jsonschema.Schema) {
 // schema because of its type.
 func add[In, Out any](sc *scope, t tool[In, Out]) {
 	sh := shapeOf(t)
+	t.handle = recorded(sc, t.name, t.handle)
 	sc.sdk.AddTool(&sdk.Tool{
 		Name:         t.name,
 		Title:        t.title,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -156,11 +157,13 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 	out := &validateOutput{}
 	for _, c := range calls {
 		var v *validated
+		var j judgement
+		start := time.Now()
 		if isRefusal {
-			v = answer(ref, &c, judgement{no.Result, "mode"})
+			j = judgement{no.Result, "mode"}
+			v = answer(ref, &c, j)
 		} else {
-			j, err := m.judge(ref, s, &c)
-			if err != nil {
+			if j, err = m.judge(ref, s, &c); err != nil {
 				return nil, err
 			}
 			if v = answer(ref, &c, j); !v.Allowed {
@@ -172,6 +175,7 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 		if !v.Allowed {
 			sc.opt.Logger.Info("a call is refused", "tool", c.ToolName, "subject", ref.String(), "rule", v.Rule)
 		}
+		sc.record(m, ref, c.ToolName, c, j.Result, start)
 		out.Calls = append(out.Calls, *v)
 	}
 	if len(in.Calls) == 0 {

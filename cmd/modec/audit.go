@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// appendLimit is how long an answer that was given waits for its event to be written.
+const appendLimit = 250 * time.Millisecond
+
+// hookRecord is what is known of a hook's question once its policy was read.
+type hookRecord struct{ about atomic.Pointer[hookSubject] }
+
+type hookSubject struct {
+	root   string
+	policy *ir.Project
+	ref    ir.SubjectRef
+	digest string // of the policy, as the hook's line has it; "": nobody named it
+}
+
+// write writes an answer into the project's audit, where it has one.
+func (r *hookRecord) write(agent string, a contract.HookAnswer, start time.Time) error {
+	about := r.about.Load()
+	if about == nil {
+		return nil
+	}
+	log, err := audit.Open(about.root, *about.policy.Audit)
+	if err != nil {
+		return err
+	}
+	return within(appendLimit, func() error { return log.Append(about.event(agent, a, start)) })
+}
+
+// within returns what a function returns, or an error where it takes too long.
+func within(limit time.Duration, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("the audit's file takes no event within %s", limit)
+	}
+}
+
+// event is the answer to a question of an agent.
+func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time) audit.Event {
+	e := audit.Event{Time: start, Via: audit.ViaHook, Agent: agent, Principal: userName(), Role: s.ref.Role,
+		Mode: s.ref.Mode, Tool: "hook", Policy: s.digest, Outcome: audit.Refused, MS: since(start)}
+	if s.digest == "" || a.Exit != 0 { // the line may have named another policy
+		e.Policy = s.policy.Digest(s.ref)
+	}
+	j := a.Judgement
+	if j == nil || a.Exit != 0 {
+		e.Detail = a.Stderr
+	}
+	if j == nil {
+		return e
+	}
+	e.Tool, e.Group, e.Server = j.Tool, string(j.Group), j.Server
+	if e.Mode == "" {
+		e.Mode = j.Mode
+	}
+	e.Decision, e.Rule, e.Place = j.Result.Decision.String(), j.Result.Rule, ir.Written(j.Result.Pos).String()
+	e.Input, _ = json.Marshal(j.Input) // it was read as JSON
+	if a.Exit == 0 {
+		e.Outcome = outcomes[j.Answer]
+	}
+	return e
+}
+
+// outcomes are what an agent was told.
+var outcomes = map[ir.Decision]audit.Outcome{ir.Deny: audit.Refused, ir.Ask: audit.Asked, ir.Allow: audit.Allowed,
+	ir.Agent: audit.Left}
+
+// since returns the milliseconds since a time, with three digits after the point.
+func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
+
+// tellLost tells of an event that could not be written: of several in a row, once. What was decided holds.
+func (e *env) tellLost(err error) {
+	var failed *audit.Failure
+	if err == nil || errors.As(err, &failed) && failed.Told() {
+		return
+	}
+	fmt.Fprintf(e.ui.err, "modec: warning: %s; what was decided holds, and `modec audit` tells how many events are "+
+		"lost\n", diag.Clean(err.Error()))
+}
+
+// fromRoot returns a path as people are told it: below the project without its folder.
+func (e *env) fromRoot(file string) string {
+	root := e.dir
+	if dir, err := filepath.EvalSymlinks(root); err == nil {
+		root = dir
+	}
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
+// auditLog returns the log of the project, nil where it has none.
+func (e *env) auditLog() (*audit.Log, error) {
+	cfg, diags := compiler.ReadConfig(e.request())
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("modec.toml cannot be read: %s", diags[0].String())
+	}
+	if cfg.Audit == nil {
+		return nil, nil
+	}
+	return audit.Open(e.dir, *cfg.Audit)
+}
+
+// recorder returns a function that writes events into a project's audit, as long as a server runs; nil where the
+// project has none. The principal is whoever calls, where the event does not say it.
+func (e *env) recorder(p *ir.Project, principal string, log *slog.Logger) func(audit.Event) {
+	if p.Audit == nil {
+		return nil
+	}
+	to, err := audit.Open(e.dir, *p.Audit)
+	if err != nil {
+		log.Warn("there is no audit of what is served", "error", err)
+		return nil
+	}
+	return func(ev audit.Event) {
+		ev.Principal = cmp.Or(ev.Principal, principal)
+		var failed *audit.Failure
+		if err := to.Append(ev); err != nil && (!errors.As(err, &failed) || !failed.Told()) {
+			log.Warn("events are lost; what was decided holds", "error", err)
+		}
+	}
+}
+
+// recordCommand writes what a person did by a command into the project's audit.
+func (e *env) recordCommand(tool, detail string, start time.Time) {
+	log, err := e.auditLog()
+	if err == nil && log != nil {
+		err = log.Append(audit.Event{Time: start, Via: audit.ViaCommand, Principal: userName(), Tool: tool,
+			Outcome: audit.Done, Detail: detail, MS: since(start)})
+	}
+	e.tellLost(err)
+}

@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// note is what is known of a call while it is answered.
+type note struct {
+	offer   *offer        // nil: nothing that the subject may know has the name
+	outcome audit.Outcome // "": of the answer
+	detail  string
+}
+
+type noteKey struct{}
+
+// found notes the item that a call is about.
+func found(ctx context.Context, o *offer) {
+	if n, ok := ctx.Value(noteKey{}).(*note); ok {
+		n.offer = o
+	}
+}
+
+// asked notes what became of a question to a person.
+func asked(ctx context.Context, res sdk.Result, err error) {
+	n, ok := ctx.Value(noteKey{}).(*note)
+	switch {
+	case !ok:
+	case err == error(declined("decline")), err == error(declined("cancel")):
+		n.outcome = audit.Declined
+	case err != nil:
+		n.outcome, n.detail = audit.Refused, err.Error()
+	case res != nil:
+		n.outcome = audit.Asked
+	default:
+		n.detail = "a person agreed"
+	}
+}
+
+// audited answers a call and writes it down. The subject cannot tell what is denied from what does not exist, and the
+// record can.
+func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte,
+	do func(context.Context) (sdk.Result, error)) (sdk.Result, error) {
+	if g.opt.Audit == nil {
+		return do(ctx)
+	}
+	start, n := time.Now(), &note{}
+	t := g.Table() // by which it is decided, or one that a reload puts in its place meanwhile
+	res, err := do(context.WithValue(ctx, noteKey{}, n))
+	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role, Mode: t.ref.Mode, Tool: k.act(),
+		Group: string(ir.MCP), Policy: t.digest, Input: args, MS: float64(time.Since(start).Microseconds()) / 1000}
+	if k != resources {
+		e.Tool = name
+	}
+	if n.offer == nil {
+		e.Outcome = audit.Refused
+		g.hidden(t, &e, k, name)
+		if e.Decision == ir.Allow.String() || e.Decision == ir.Ask.String() {
+			e.Outcome, e.Detail = audit.Failed, "it is not offered now"
+		}
+		g.opt.Audit(e)
+		return res, err
+	}
+	r := n.offer.grant.Result
+	e.Server, e.Decision, e.Rule, e.Place = n.offer.server, r.Decision.String(), r.Rule, ir.Written(r.Pos).String()
+	if k != resources {
+		e.Tool = n.offer.key
+	}
+	e.Outcome, e.Detail = n.outcome, n.detail
+	switch a, _ := res.(*answer); {
+	case e.Outcome != "":
+	case err != nil:
+		e.Outcome, e.Detail = audit.Failed, strings.TrimSpace(e.Detail+" "+err.Error())
+	case a != nil && string(a.fields["isError"]) == "true":
+		e.Outcome = audit.Failed
+	default:
+		e.Outcome = audit.Done
+	}
+	g.opt.Audit(e)
+	return res, err
+}
+
+// act returns what a call about an item of the kind is called, where the item is not named.
+func (k *kind) act() string {
+	switch k.of {
+	case policy.Prompt:
+		return "prompts/get"
+	case policy.Resource:
+		return "resources/read"
+	}
+	return "tools/call"
+}
+
+// hidden writes into an event why the subject does not see an item.
+func (g *Gateway) hidden(t *Table, e *audit.Event, k *kind, name string) {
+	e.Decision, e.Rule = ir.Deny.String(), "nothing of the inventory has this name"
+	if k == resources {
+		e.Rule = "no server that may be used offers it"
+		return
+	}
+	for i := range t.project.Servers {
+		sv := &t.project.Servers[i]
+		prefix, ok := g.opt.Naming[sv.Name]
+		if !ok {
+			prefix = sv.Name + "_"
+		}
+		item, ok := strings.CutPrefix(name, prefix)
+		if !ok || item == "" {
+			continue
+		}
+		listed := slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return t.Name == item })
+		if k == tools && !listed {
+			if e.Server == "" && prefix != "" {
+				e.Server, e.Tool, e.Rule = sv.Name, item, "the inventory does not list it"
+			}
+			continue
+		}
+		r, _ := t.decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: item, Kind: k.of})
+		e.Server, e.Tool, e.Decision, e.Rule = sv.Name, item, r.Decision.String(), r.Rule
+		e.Place = ir.Written(r.Pos).String()
+		return
+	}
+}
+
+// arguments returns the arguments of a call as JSON.
+func arguments(of any) []byte {
+	data, _ := json.Marshal(of) // texts can be written
+	return data
+}
