@@ -157,7 +157,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if c.TLSCert == "" && !onLoopback(listener) {
 		l.log.Warn("tokens cross the network as they are: serve HTTPS with --tls-cert, or have a proxy do it")
 	}
-	l.gateway = g
+	l.gateway, l.asked = g, opt.Auth != nil
 	l.watch(w)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, l.log)
@@ -246,6 +246,7 @@ type gatewayLoader struct {
 		Reload(*policy.Engine, *pins.Set) ([]string, error)
 	}
 	record func(audit.Event) // nil: nothing is written
+	asked  bool              // callers are asked who they are
 }
 
 // logTo logs to standard error, until done is called.
@@ -268,6 +269,22 @@ func (l *gatewayLoader) watch(w *watcher) {
 	}()
 }
 
+// restrict takes whose tokens are taken as far as that is narrower.
+func (l *gatewayLoader) restrict(a *config.Auth) error {
+	many, ok := l.gateway.(*gateway.Shared)
+	switch {
+	case !ok || !l.asked:
+		return nil
+	case a == nil:
+		return errors.New("it is gone, so nobody could call: stop the gateway instead")
+	}
+	v, err := l.verifier(a)
+	if err == nil {
+		many.Restrict(v)
+	}
+	return err
+}
+
 // reload takes what is there now as far as it narrows, or keeps serving the last good source.
 func (l *gatewayLoader) reload() {
 	defer func() {
@@ -284,6 +301,10 @@ func (l *gatewayLoader) reload() {
 	pinned, diags := l.pins()
 	if diags.HasErrors() {
 		l.log.Error("the pins cannot be read; what was served last is", "error", diags[0].String())
+		return
+	}
+	if err := l.restrict(res.Config.Gateway.Auth); err != nil {
+		l.log.Error("[gateway.auth] of modec.toml cannot be followed; the last good one is", "error", err)
 		return
 	}
 	waiting, err := l.gateway.Reload(res.Policy, pinned)

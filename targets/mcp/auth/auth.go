@@ -86,6 +86,7 @@ type Verifier struct {
 	static map[[sha256.Size]byte]*Token
 	issuer *oidc.IDTokenVerifier // nil: none
 	keys   *keySet
+	skew   time.Duration
 }
 
 // New returns a verifier. It fails where the options are not whole.
@@ -127,6 +128,7 @@ func New(opt Options) (*Verifier, error) {
 				a, strings.Join(Algorithms, ", "))
 		}
 	}
+	v.skew = opt.Skew
 	v.keys = newKeySet(opt.Keys, opt.Algorithms)
 	v.issuer = oidc.NewVerifier(opt.Issuer, v.keys, &oidc.Config{
 		ClientID: opt.Audience, SupportedSigningAlgs: opt.Algorithms,
@@ -163,11 +165,35 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if err := id.Claims(&raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	if err := exact(raw, time.Now().Add(v.skew)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
 	p := &Principal{ID: id.Issuer + " " + id.Subject, Claims: map[string][]string{}, Expires: id.Expiry}
 	if n := p.read("", raw, 0); n > maxClaims {
 		return nil, fmt.Errorf("%w: it has more than %d claims", ErrInvalid, maxClaims)
 	}
 	return p, nil
+}
+
+// exact fails for a token that another reader could take for another one: with a claim whose name differs from a
+// registered one by case alone, which JSON readers of Go take for it. It fails too for one that is no token of access
+// (RFC 8417), and for one that does not count yet at that time.
+func exact(raw map[string]json.RawMessage, now time.Time) error {
+	for name := range raw {
+		for _, registered := range []string{"iss", "sub", "aud", "exp", "nbf", "iat"} {
+			if name != registered && strings.EqualFold(name, registered) {
+				return fmt.Errorf("it has a claim %q beside or in the place of %q", name, registered)
+			}
+		}
+	}
+	if raw["events"] != nil {
+		return errors.New("it tells of an event, and gives no access")
+	}
+	var begins float64
+	if err := json.Unmarshal(raw["nbf"], &begins); raw["nbf"] != nil && (err != nil || begins > float64(now.Unix())) {
+		return errors.New("it does not count yet")
+	}
+	return nil
 }
 
 // read notes claims. A claim of an object within an object gives way to one that is written out with a dot.

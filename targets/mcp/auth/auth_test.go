@@ -183,6 +183,13 @@ func TestTokens(t *testing.T) {
 		{"no expiry", signed(t, jose.ES256, key, "a", is.claims(object{"exp": nil})), false},
 		{"not yet", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Hour).Unix()})), false},
 		{"no subject", signed(t, jose.ES256, key, "a", is.claims(object{"sub": nil})), false},
+		{"a second subject", signed(t, jose.ES256, key, "a", is.claims(object{"sub": "mallory", "Sub": "alice"})), false},
+		{"a second expiry", signed(t, jose.ES256, key, "a", is.claims(object{"exp": 1, "EXP": 9999999999})), false},
+		{"a second audience", signed(t, jose.ES256, key, "a", is.claims(object{"aud": "other", "Aud": audience})), false},
+		{"a folded letter", signed(t, jose.ES256, key, "a", is.claims(object{"i\u017f\u017f": "x"})), false},
+		{"an event", signed(t, jose.ES256, key, "a", is.claims(object{"events": object{}})), false},
+		{"in a minute", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Minute).Unix()})), false},
+		{"in a moment", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(10 * time.Second).Unix()})), true},
 		{"too long", good + strings.Repeat("A", maxToken), false},
 		{"another payload", strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"root"}`)) +
 			"." + strings.Split(good, ".")[2], false},

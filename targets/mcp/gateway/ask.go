@@ -37,7 +37,8 @@ type Approval struct {
 	Server    string `json:"server"`
 	Kind      string `json:"kind"` // the method of its list
 	Item      string `json:"item"`
-	Arguments string `json:"arguments"` // their digest
+	Arguments string `json:"arguments"`         // their digest
+	Headers   string `json:"headers,omitempty"` // the digest of those of the caller that the server gets
 }
 
 // approver seals approvals with a key of its own, and takes each of them once.
@@ -107,7 +108,7 @@ func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error) {
 	t := g.Table()
 	ap := Approval{Principal: cmp.Or(g.opt.principal, "local"), Subject: t.who, Policy: t.digest, Server: q.offer.server,
-		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args)}
+		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args), Headers: g.opt.headers}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
 			"to ask (it does not support elicitation). Nothing was done.", t.who, q.what,

@@ -21,7 +21,6 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/mcp/seal"
 	"modec.dev/modec/targets/mcp/serve"
 )
 
@@ -38,8 +37,9 @@ type Options struct {
 	AgentAsks bool
 	Audit     func(audit.Event) // writes an event; nil: nothing is written
 
-	principal string     // who calls; "": whoever started the gateway
-	keys      *seal.Keys // of approvals; nil: its own
+	principal string    // who calls; "": whoever started the gateway
+	asks      *approver // nil: one of its own
+	headers   string    // a digest of those of the caller that are passed on
 }
 
 // Gateway serves one client. It is safe for concurrent use.
@@ -94,8 +94,11 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *Gateway {
-	g := &Gateway{opt: opt, asks: newApprover(opt.keys), joins: map[string]*join{}, progress: map[string]progress{},
+	g := &Gateway{opt: opt, asks: opt.asks, joins: map[string]*join{}, progress: map[string]progress{},
 		telling: map[*kind]bool{}}
+	if g.asks == nil {
+		g.asks = newApprover(nil)
+	}
 	g.start = func(sv ir.Server) caller {
 		if start != nil {
 			return start(g, sv)
@@ -137,13 +140,14 @@ func (g *Gateway) use(t *Table) {
 }
 
 // Reload takes another model and other pins, as far as they narrow what is served. It returns in words what else they
-// permit: that is not served before the gateway is started again. A model that has no table leaves what is served.
+// permit: that is not served before the gateway is started again. A subject that is gone may do nothing.
 func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	t, err := NewTable(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks, set)
-	if err != nil {
-		return nil, err
+	t, err := tableOf(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks, set)
+	if err != nil { // the subject is gone, or may not work in its mode any more
+		g.opt.Logger.Warn("nothing is served any more", "why", err)
+		t = nothing(e, g.opt.Subject)
 	}
 	both, wider := narrow(g.state.Load().table, t)
 	if len(t.moved) > 0 && !slices.Equal(t.moved, g.state.Load().table.moved) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,12 +19,15 @@ type hub struct {
 
 	mu      sync.Mutex
 	members map[*Gateway]bool
+	left    time.Time                    // when nobody was there any more
 	retired bool                         // nobody joins any more
 	heard   map[string]map[*Gateway]bool // who is told of the changes of a resource
 }
 
-// hub returns the hub of a server, with the lock held.
+// hub returns the hub of a server.
 func (s *Shared) hub(sv ir.Server) *hub {
+	s.hubMu.Lock()
+	defer s.hubMu.Unlock()
 	h := s.hubs[sv.Name]
 	if h != nil && sameEntry(&h.up.entry, &sv) {
 		return h
@@ -31,8 +35,9 @@ func (s *Shared) hub(sv ir.Server) *hub {
 	if h != nil {
 		h.retire()
 	}
-	h = &hub{members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
+	h = &hub{left: time.Now(), members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
 	h.up = newUpstream(sv, s.opt.Root, s.opt.Version, s.opt.Logger, h)
+	h.up.reticent = true
 	s.hubs[sv.Name] = h
 	return h
 }
@@ -43,6 +48,13 @@ func (h *hub) retire() {
 	defer h.mu.Unlock()
 	h.retired = true
 	h.endUnused()
+}
+
+// unused reports whether nobody uses the server since a time.
+func (h *hub) unused(since time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.members) == 0 && h.left.Before(since)
 }
 
 // endUnused ends a server that nobody uses or can use, with the lock held.
@@ -102,6 +114,16 @@ func (s spoke) call(ctx context.Context, method string, p *params) (*answer, err
 
 func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error {
 	s.mu.Lock()
+	own := 0
+	for _, who := range s.heard {
+		if who[s.gateway] {
+			own++
+		}
+	}
+	if to == begun && own >= mostSubscribed {
+		s.mu.Unlock()
+		return refusal("There are as many subscriptions to this server as there may be.")
+	}
 	others := len(s.heard[uri])
 	if s.heard[uri][s.gateway] {
 		others--
@@ -118,7 +140,13 @@ func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error
 	if others > 0 {
 		return nil // the server tells of it already, or goes on to
 	}
-	return s.up.subscribe(ctx, uri, to)
+	err := s.up.subscribe(ctx, uri, to)
+	if err != nil && to == begun {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leave(uri)
+	}
+	return err
 }
 
 // leave ends a gateway's subscription, with the lock held.
@@ -134,8 +162,21 @@ func (s spoke) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.members, s.gateway)
-	for uri := range s.heard {
+	s.left = time.Now()
+	for uri, who := range s.heard {
+		if who[s.gateway] && len(who) == 1 && !s.retired {
+			go s.silence(uri)
+		}
 		s.leave(uri)
 	}
 	s.endUnused()
+}
+
+// silence ends a subscription that nobody has any more.
+func (s spoke) silence(uri string) {
+	ctx, cancel := context.WithTimeout(s.up.life, listLimit)
+	defer cancel()
+	if err := s.up.subscribe(ctx, uri, ended); err != nil {
+		s.up.log.Info("a subscription stays", "uri", shorten(uri), "error", err)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
@@ -66,8 +67,13 @@ type ServerOptions struct {
 	Forward []string
 }
 
-// most gateways of one principal: endpoints, and values of the headers that are passed on.
-const mostOfOne = 16
+// The most of one principal, so that it leaves room for others.
+const (
+	mostOfOne      = 16  // gateways: endpoints, and values of the headers that are passed on
+	mostSessions   = 160 // sessions of the protocol
+	mostAtOnce     = 128 // requests and streams
+	mostSubscribed = 256 // resources of one server
+)
 
 // Shared serves many principals over HTTP, each as its own claims say: /mcp with all roles that it holds,
 // /mcp/ROLE with one of them, /mcp/ROLE/MODE with the role in a mode. A principal has a [Gateway] of its own
@@ -77,15 +83,20 @@ type Shared struct {
 	opt SharedOptions
 
 	reloading sync.Mutex
+	auth      atomic.Pointer[auth.Verifier] // of the last reload; nil: that of the start
 
 	mu      sync.Mutex
 	first   model // of the start
 	now     model // of the last reload
 	members map[memberKey]*member
+	open    map[string]int // requests under way, by principal
 	tables  map[tableKey]*tabled
-	hubs    map[string]*hub
 	closed  bool
 	stop    chan struct{}
+	asks    *approver
+
+	hubMu sync.Mutex
+	hubs  map[string]*hub
 }
 
 // model is what is served: the policy, and the pins of the servers.
@@ -103,8 +114,8 @@ type memberKey struct {
 
 // tableKey is what a table depends on.
 type tableKey struct {
-	path  string // of the endpoint
-	roles string // that are held, on the endpoint of all of them
+	role, mode string // of the endpoint
+	roles      string // that are held, on the endpoint of all of them
 }
 
 // tabled is a table that several principals may have.
@@ -117,6 +128,7 @@ type tabled struct {
 // member is a gateway of one principal.
 type member struct {
 	gateway *Gateway
+	who     *auth.Principal // as at the first request
 	end     *serve.Endpoint
 	busy    int // requests under way
 	used    time.Time
@@ -133,8 +145,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	}
 	opt.HTTP.Connections = cmp.Or(opt.HTTP.Connections, 1000)
 	m := model{e, opt.Pins}
-	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, tables: map[tableKey]*tabled{},
-		hubs: map[string]*hub{}, stop: make(chan struct{})}
+	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{}, tables: map[tableKey]*tabled{},
+		hubs: map[string]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
 	if err := s.check(m); err != nil {
 		return nil, err
 	}
@@ -178,18 +190,23 @@ func (s *Shared) check(e model) error {
 var ofHop = []string{"Accept", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Keep-Alive",
 	"Last-Event-Id", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// named fails where the tools of a role cannot be named.
+// named fails where the tools of the roles cannot be named.
 func (s *Shared) named(e model) error {
+	if err := s.opt.Naming.check(e.Project()); err != nil {
+		return err
+	}
+	var held []string // somebody may have all of them
 	p := e.Project()
 	for i := range p.Roles {
-		if !p.Roles[i].Held() {
-			continue
-		}
-		if _, err := newTableOf(e.Engine, []string{p.Roles[i].Name}, s.opt.Naming, e.pins); err != nil {
-			return err
+		if p.Roles[i].Held() {
+			held = append(held, p.Roles[i].Name)
 		}
 	}
-	return nil
+	t, err := newTableOf(e.Engine, held, s.opt.Naming, e.pins)
+	if err != nil {
+		return err
+	}
+	return t.index()
 }
 
 // Servers returns the servers of the inventory that somebody may use.
@@ -216,6 +233,7 @@ func (s *Shared) Handler() (http.Handler, error) {
 			ResourceMetadataURL: where, AllowMissingExpiration: true, // the verifier judges it
 			ClockSkew: auth.MaxSkew,
 		})(mcp)
+		mcp = once(mcp)
 		if where == "" { // then the SDK has no challenge (RFC 6750, section 3)
 			mcp = challenged(mcp)
 		}
@@ -227,12 +245,23 @@ func (s *Shared) Handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := http.NewServeMux()
+	all := http.NewServeMux() // without the questions of Guard
 	well := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
 	all.HandleFunc("GET /healthz", well)
 	all.HandleFunc("GET /readyz", well) // there is no state before it could answer
 	all.Handle("/", guarded)
-	return all, nil
+	return serve.InTime(all, s.opt.HTTP), nil
+}
+
+// once refuses a request with two tokens: another server between may have looked at the other one.
+func once(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header.Values("Authorization")) > 1 {
+			http.Error(w, "got more than one Authorization header", http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // challenged says to a caller without a token that one is needed.
@@ -265,6 +294,9 @@ func (s *Shared) describe(mux *http.ServeMux) (where string, err error) {
 // verify is the SDK's way to ask who has a token.
 func (s *Shared) verify(ctx context.Context, token string, r *http.Request) (*sdkauth.TokenInfo, error) {
 	p, err := s.opt.Auth.Verify(ctx, token)
+	if now := s.auth.Load(); err == nil && now != nil {
+		p, err = both(ctx, p, token, now)
+	}
 	switch {
 	case errors.Is(err, auth.ErrInvalid):
 		s.opt.Logger.Info("a token is refused", "why", err, "from", r.RemoteAddr)
@@ -276,6 +308,28 @@ func (s *Shared) verify(ctx context.Context, token string, r *http.Request) (*sd
 	}
 	return &sdkauth.TokenInfo{UserID: p.ID, Expiration: p.Expires, Extra: map[string]any{principalKey: p}}, nil
 }
+
+// both returns who has a token by a verifier that came later too, with the claims that it has by both.
+func both(ctx context.Context, p *auth.Principal, token string, now *auth.Verifier) (*auth.Principal, error) {
+	q, err := now.Verify(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if q.ID != p.ID {
+		return nil, fmt.Errorf("%w: it is another one's now", auth.ErrInvalid)
+	}
+	claims := map[string][]string{}
+	for name, values := range p.Claims {
+		gone := func(v string) bool { return !slices.Contains(q.Claims[name], v) }
+		if values = slices.DeleteFunc(slices.Clone(values), gone); len(values) > 0 {
+			claims[name] = values
+		}
+	}
+	return &auth.Principal{ID: p.ID, Claims: claims, Expires: p.Expires}, nil
+}
+
+// Restrict takes another list of whose tokens are taken, as far as it is narrower than that of the start.
+func (s *Shared) Restrict(v *auth.Verifier) { s.auth.Store(v) }
 
 const principalKey = "principal"
 
@@ -305,7 +359,7 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.leave(m)
 	ctx := r.Context()
-	if !p.Expires.IsZero() && r.Method == http.MethodGet { // a stream must not outlive its token
+	if !p.Expires.IsZero() { // a stream must not outlive its token
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, p.Expires)
 		defer cancel()
@@ -335,6 +389,7 @@ func (t *turnedAway) Error() string { return t.words }
 var (
 	noEndpoint = &turnedAway{http.StatusNotFound, "there is no such endpoint for you"}
 	noRole     = &turnedAway{http.StatusForbidden, "no role's claims fit you"}
+	tooMany    = &turnedAway{http.StatusTooManyRequests, "you have as many requests under way as you may"}
 	noRoom     = &turnedAway{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try again later"}
 )
 
@@ -350,16 +405,20 @@ func (s *Shared) enter(p *auth.Principal, r *http.Request) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.open[p.ID] >= mostAtOnce {
+		return nil, tooMany
+	}
 	id := memberKey{p.ID, key, sum}
 	m := s.members[id]
 	if m == nil {
 		if !s.room(p.ID) {
 			return nil, noRoom
 		}
-		m = s.member(p, key, t.table, headers)
+		m = s.member(p, id, t.table, headers)
 		s.members[id] = m
 	}
 	m.busy++
+	s.open[p.ID]++
 	return m, nil
 }
 
@@ -368,6 +427,9 @@ func (s *Shared) leave(m *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.busy--
+	if s.open[m.who.ID]--; s.open[m.who.ID] == 0 {
+		delete(s.open, m.who.ID)
+	}
 	m.used = time.Now()
 }
 
@@ -399,9 +461,11 @@ func (s *Shared) forwarded(r *http.Request) (headers map[string]map[string]strin
 // table returns what a principal is served at an endpoint, with the lock held. What one may not enter is the
 // same as what does not exist.
 func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *tabled, err error) {
-	key.path = strings.Trim(role+"/"+mode, "/")
+	key.role, key.mode = role, mode
 	t = &tabled{ref: ir.SubjectRef{Role: role, Mode: mode}}
 	switch {
+	case strings.Contains(role+mode, "/"):
+		return key, nil, noEndpoint
 	case s.opt.Subject != (ir.SubjectRef{}):
 		if role != "" {
 			return key, nil, noEndpoint
@@ -457,10 +521,13 @@ func (s *Shared) compiled(t *tabled) (*Table, error) {
 		if t.roles != nil {
 			return newTableOf(e.Engine, t.roles, s.opt.Naming, e.pins)
 		}
-		return NewTable(e.Engine, t.ref, s.opt.Naming, noAgent, e.pins)
+		return tableOf(e.Engine, t.ref, s.opt.Naming, noAgent, e.pins)
 	}
 	first, err := of(s.first)
-	if err != nil || s.now == s.first {
+	if err != nil {
+		return nil, err
+	}
+	if err := first.index(); err != nil || s.now == s.first {
 		return first, err
 	}
 	now, err := of(s.now)
@@ -515,36 +582,39 @@ func (m *member) close() {
 }
 
 // member makes a gateway for a principal, with the lock held.
-func (s *Shared) member(p *auth.Principal, key tableKey, t *Table, headers map[string]map[string]string) *member {
+func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[string]map[string]string) *member {
+	key := id.table
 	log := s.opt.Logger.With("principal", p.ID)
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
-		principal: p.ID, keys: s.opt.HTTP.Keys}
+		principal: p.ID, asks: s.asks, headers: id.headers}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
 			return s.hub(sv).join(g)
 		}
 		u := newUpstream(sv, s.opt.Root, s.opt.Version, log, g)
-		u.forwarded = headers[sv.Name]
+		u.forwarded, u.reticent = headers[sv.Name], true
 		return u
 	})
-	m := &member{gateway: g, used: time.Now()}
-	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP, Full: s.full,
-		Of: strings.Join([]string{"gateway", p.ID, key.path}, "\x00")})
+	m := &member{gateway: g, who: p, used: time.Now()}
+	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP, Full: func() bool { return s.full(p.ID) },
+		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }
 
-// full reports whether there are as many sessions of the protocol as there may be.
-func (s *Shared) full() bool {
+// full reports whether there are as many sessions of the protocol as there may be, of all or of a principal.
+func (s *Shared) full(principal string) bool {
 	s.mu.Lock()
-	members := slices.Collect(maps.Values(s.members))
+	members := maps.Clone(s.members)
 	s.mu.Unlock()
-	n := 0
-	for _, m := range members {
+	all, own := 0, 0
+	for id, m := range members {
 		for range m.gateway.sdk.Sessions() {
-			n++
+			if all++; id.principal == principal {
+				own++
+			}
 		}
 	}
-	return n >= s.opt.HTTP.Connections
+	return all >= s.opt.HTTP.Connections || own >= mostSessions
 }
 
 // Reload takes another model and other pins for everybody, as far as it narrows what the gateway was started with. It returns
@@ -552,28 +622,26 @@ func (s *Shared) full() bool {
 func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	if err := s.named(model{e, set}); err != nil {
-		return nil, err
-	}
 	next := map[*Gateway]*Table{}
 	s.mu.Lock()
 	s.now, s.tables = model{e, set}, map[tableKey]*tabled{}
 	waiting = s.wider()
 	for id, m := range s.members {
-		t := &tabled{ref: s.opt.Subject}
-		switch role, mode, _ := strings.Cut(id.table.path, "/"); {
-		case id.table.roles != "":
-			t.roles = strings.Split(id.table.roles, "\x00")
-		case role != "":
-			t.ref = ir.SubjectRef{Role: role, Mode: mode}
-		}
-		table, err := s.compiled(t)
-		if err != nil { // a role that is gone: the next request finds out what is left
+		key, t, err := s.table(m.who, id.table.role, id.table.mode)
+		if err != nil || key != id.table { // roles are gone: the next request finds out what is left
 			s.drop(id)
 			continue
 		}
-		next[m.gateway] = table
+		next[m.gateway] = t.table
 	}
+	s.hubMu.Lock()
+	for name, h := range s.hubs {
+		if sv := e.Project().Server(name); sv == nil || !sameEntry(&h.up.entry, sv) {
+			delete(s.hubs, name)
+			h.retire()
+		}
+	}
+	s.hubMu.Unlock()
 	s.mu.Unlock()
 	for g, t := range next {
 		g.take(t)
@@ -620,6 +688,14 @@ func (s *Shared) clean() {
 				}
 			}
 			s.mu.Unlock()
+			s.hubMu.Lock()
+			for name, h := range s.hubs {
+				if h.unused(now.Add(-s.opt.Idle)) {
+					delete(s.hubs, name)
+					h.retire()
+				}
+			}
+			s.hubMu.Unlock()
 		}
 	}
 }
@@ -633,8 +709,11 @@ func (s *Shared) Close() {
 	}
 	s.closed = true
 	close(s.stop)
-	members, hubs := slices.Collect(maps.Values(s.members)), slices.Collect(maps.Values(s.hubs))
+	members := slices.Collect(maps.Values(s.members))
 	s.mu.Unlock()
+	s.hubMu.Lock()
+	hubs := slices.Collect(maps.Values(s.hubs))
+	s.hubMu.Unlock()
 	var all sync.WaitGroup
 	for _, m := range members {
 		all.Go(m.close)

@@ -7,6 +7,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -673,5 +675,120 @@ func TestSharedAudit(t *testing.T) {
 	}
 	if d := cmp.Diff(want, events); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestNarrowing holds that a reload that takes something away is live, whatever the settings name.
+func TestNarrowing(t *testing.T) {
+	b := newBackend(t)
+	source := people(b.URL)
+	o := newOffice(t, engine(t, source), func(o *SharedOptions) {
+		o.Naming, o.Servers = Naming{"s": "s_"}, map[string]ServerOptions{"s": {Shared: true}}
+	})
+	alice := o.visit(t, "/mcp", o.tokens.of(t, "alice", time.Hour, "dev"), "2025-11-25")
+	if got, err := alice.tools(); len(got) != 2 || err != nil {
+		t.Fatal(got, err)
+	}
+	without := `{"servers": {"z": {"command": "x", "tools": {"read": {}}}}, "roles": {"dev": {"claims": {"groups": "dev"}, "can": {"mcp": {"z": "allow"}}}}}`
+	if _, err := o.Reload(engine(t, without), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := alice.tools(); len(got) != 0 || err != nil {
+		t.Errorf("the server is gone: got %v %v", got, err)
+	}
+	o.hubMu.Lock()
+	if len(o.hubs) != 0 {
+		t.Errorf("got %d shared servers, want none", len(o.hubs))
+	}
+	o.hubMu.Unlock()
+
+	g := faked(t, engine(t, source), Options{Subject: ir.SubjectRef{Role: "own"}, Logger: slog.New(slog.DiscardHandler)},
+		map[string]*fake{"s": offering(t, []string{"read"}, nil, nil, nil)})
+	if _, err := g.Reload(engine(t, without), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(g.Table().Servers()); n != 0 {
+		t.Errorf("the role is gone, and %d servers are served", n)
+	}
+}
+
+// TestRevoked holds that a token that is taken out of the list counts no longer, and one that is added not yet.
+func TestRevoked(t *testing.T) {
+	b := newBackend(t)
+	list := func(tokens ...string) *auth.Verifier {
+		var opt auth.Options
+		for _, token := range tokens {
+			sum := sha256.Sum256([]byte(token))
+			opt.Tokens = append(opt.Tokens, auth.Token{Name: token, SHA256: hex.EncodeToString(sum[:]),
+				Claims: map[string][]string{"groups": {"dev"}}})
+		}
+		v, err := auth.New(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	const one, two, three = "the-first-token-of-all", "the-second-token-of-all", "the-third-token-of-all"
+	o := newOffice(t, engine(t, people(b.URL)), func(o *SharedOptions) { o.Auth = list(one, two) })
+	check := func(token string, want int) {
+		t.Helper()
+		v := &visitor{url: o.URL + "/mcp", token: token, era: eras[1]}
+		if code, _, _, err := v.send("tools/list", nil); code != want || err != nil {
+			t.Errorf("%s: got %d %v, want %d", token, code, err, want)
+		}
+	}
+	check(one, 200)
+	o.Restrict(list(two, three))
+	check(one, 401)
+	check(two, 200)
+	check(three, 401)
+}
+
+// TestOwnShare holds that one caller leaves room for others.
+func TestOwnShare(t *testing.T) {
+	b := newBackend(t)
+	o := newOffice(t, engine(t, people(b.URL)), nil)
+	greedy := o.tokens.of(t, "greedy", time.Hour, "dev")
+	began := 0
+	for range mostSessions + 5 {
+		v := &visitor{url: o.URL + "/mcp", token: greedy}
+		code, _, _, err := v.send("initialize", object{"protocolVersion": "2025-11-25", "capabilities": object{},
+			"clientInfo": object{"name": "t", "version": "1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code == 200 {
+			began++
+		}
+	}
+	if began != mostSessions {
+		t.Errorf("got %d sessions of one caller, want %d", began, mostSessions)
+	}
+	if got, err := o.visit(t, "/mcp", o.tokens.of(t, "alice", time.Hour, "dev"), "2025-11-25").tools(); len(got) != 2 || err != nil {
+		t.Errorf("another caller: got %v %v", got, err)
+	}
+	o.Shared.mu.Lock()
+	for id := range o.members {
+		o.open[id.principal] = mostAtOnce
+	}
+	o.Shared.mu.Unlock()
+	v := &visitor{url: o.URL + "/mcp", token: greedy, era: eras[1]}
+	if code, _, _, err := v.send("tools/list", nil); code != http.StatusTooManyRequests || err != nil {
+		t.Errorf("got %d %v", code, err)
+	}
+	v.token = o.tokens.of(t, "bob", time.Hour, "dev")
+	if code, _, _, err := v.send("tools/list", nil); code != 200 || err != nil {
+		t.Errorf("got %d %v", code, err)
+	}
+}
+
+// TestUnavailable holds that callers do not learn how a server is reached.
+func TestUnavailable(t *testing.T) {
+	t.Setenv("MODEC_CANARY", "corp-pass-1")
+	b := newBackend(t)
+	o := newOffice(t, engine(t, strings.Replace(people(b.URL), b.URL, "http://127.0.0.1:1/${env:MODEC_CANARY}/x?k=${env:MODEC_CANARY}", 1)), nil)
+	v := &visitor{url: o.URL + "/mcp", token: o.tokens.of(t, "alice", time.Hour, "dev"), era: eras[1]}
+	if said := v.says("s_read", object{}); said != `server "s" is not available: the gateway's log says why` {
+		t.Errorf("got %s", said)
 	}
 }

@@ -62,6 +62,18 @@ type serverTable struct {
 // NewTable compiles the table of a subject, with the pins of the project. It fails where the project has no such
 // subject, and where the tools of two servers have one name, or a name that clients do not take.
 func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool, set *pins.Set) (*Table, error) {
+	if err := naming.check(e.Project()); err != nil {
+		return nil, err
+	}
+	t, err := tableOf(e, ref, naming, agentAsks, set)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.index()
+}
+
+// tableOf is NewTable but for the names, which are unique where the table is narrowed to one whose names are.
+func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool, set *pins.Set) (*Table, error) {
 	s, err := e.Subject(ref)
 	if err != nil {
 		return nil, err
@@ -70,10 +82,21 @@ func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool
 		return nil, err
 	}
 	t := &Table{who: ref.String(), ref: ref, digest: e.Digest(ref)}
-	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
+	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r := s.Decide(a)
 		return r, accessOf(r.Decision, agentAsks)
 	})
+	return t, nil
+}
+
+// check fails for a server that the inventory does not have.
+func (n Naming) check(p *ir.Project) error {
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		if p.Server(name) == nil {
+			return fmt.Errorf("the inventory has no server %q that could have a namespace", name)
+		}
+	}
+	return nil
 }
 
 // noAgent is that no agent in front of the gateway asks by itself.
@@ -89,21 +112,25 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 		sums = append(sums, e.Digest(ir.SubjectRef{Role: role}))
 	}
 	t := &Table{who: strings.Join(roles, " and "), ref: ir.SubjectRef{Role: strings.Join(roles, ",")}, digest: digest([]byte(strings.Join(sums, " ")))}
-	return t, t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
+	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r, _ := e.Together(roles, a) // each role compiles
 		return r, accessOf(r.Decision, noAgent)
 	})
+	return t, nil
+}
+
+// nothing returns a table of a subject that is gone.
+func nothing(e *policy.Engine, ref ir.SubjectRef) *Table {
+	t := &Table{who: ref.String(), ref: ref, digest: "none"}
+	t.compile(&ir.Project{}, nil, nil, func(policy.Action) (policy.Result, Access) { return policy.Result{}, Hidden })
+	t.project = e.Project()
+	return t
 }
 
 // compile fills a table with what is decided about the inventory.
 func (t *Table) compile(
 	p *ir.Project, naming Naming, set *pins.Set, decide func(policy.Action) (policy.Result, Access),
-) error {
-	for _, name := range slices.Sorted(maps.Keys(naming)) {
-		if p.Server(name) == nil {
-			return fmt.Errorf("the inventory has no server %q that could have a namespace", name)
-		}
-	}
+) {
 	t.project, t.decide, t.names = p, decide, map[string]toolName{}
 	access := func(sv *ir.Server, kind policy.MCPKind, name string) Grant {
 		r, a := decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind})
@@ -133,7 +160,6 @@ func (t *Table) compile(
 			t.servers = append(t.servers, st)
 		}
 	}
-	return t.index()
 }
 
 // enters fails where a role may not work in a mode.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,6 +142,9 @@ type upstream struct {
 	end     context.CancelFunc
 	// forwarded are headers of a caller, for a server of this caller alone. References in them are text.
 	forwarded map[string]string
+	// reticent servers tell their callers only that they are not available, and the log why.
+	reticent bool
+	hidden   []string // values that the entry's references stand for
 
 	session flight[*session]
 	lists   map[string]*flight[*list] // by the method
@@ -183,7 +187,7 @@ func (u *upstream) connected(ctx context.Context) (*session, error) {
 	return u.session.get(ctx, time.Now, func() (*session, time.Duration, error) {
 		s, err := u.start()
 		if err != nil {
-			u.log.Warn("the server does not start", "error", err)
+			u.log.Warn("the server does not start", "error", u.masked(err.Error()))
 			return nil, u.pause(), err
 		}
 		go u.watch(s)
@@ -217,7 +221,7 @@ func (u *upstream) watch(s *session) {
 	if u.life.Err() != nil {
 		return
 	}
-	u.log.Warn("the server ended", "error", err)
+	u.log.Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
 	if time.Since(s.started) > steady {
 		u.mu.Lock()
 		u.failures = 0
@@ -273,7 +277,15 @@ func (u *upstream) startWith(revision string) (*session, error) {
 // transport returns a new transport to the server, and a function that tells what it said of itself.
 func (u *upstream) transport() (sdk.Transport, func() string, error) {
 	quiet := func() string { return "" }
-	e, err := expanded(&u.entry, lookupEnv)
+	var values []string
+	e, err := expanded(&u.entry, func(name string) (string, bool) {
+		value, ok := lookupEnv(name)
+		values = append(values, value)
+		return value, ok
+	})
+	u.mu.Lock()
+	u.hidden = values
+	u.mu.Unlock()
 	if err != nil {
 		return nil, quiet, err
 	}
@@ -395,9 +407,31 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) {
 		err = errors.New("it ended while the call was under way")
 	}
+	why := u.masked(strings.ReplaceAll(err.Error(), alias, ""))
+	if u.reticent {
+		u.log.Warn("the server is not available", "error", shorten(why))
+		why = "the gateway's log says why"
+	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q is not available: %s",
-		u.entry.Name, shorten(strings.ReplaceAll(err.Error(), alias, "")))}
+		u.entry.Name, shorten(why))}
 }
+
+// masked returns a text without the values that references in the entry stand for.
+func (u *upstream) masked(text string) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, value := range u.hidden {
+		if len(value) >= shortestHidden {
+			text = strings.ReplaceAll(text, value, "***")
+			text = strings.ReplaceAll(text, url.PathEscape(value), "***")
+			text = strings.ReplaceAll(text, url.QueryEscape(value), "***")
+		}
+	}
+	return text
+}
+
+// shortestHidden is how long a value is at least that is looked for: shorter ones are in ordinary words.
+const shortestHidden = 4
 
 // instructions returns the text with which the server introduced itself.
 func (u *upstream) instructions() string {
@@ -415,7 +449,14 @@ func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) e
 	if err != nil {
 		return u.failed(ctx, err)
 	}
+	if len(uri) > maxKey {
+		return refusal("The address is longer than a resource's may be.")
+	}
 	u.mu.Lock()
+	if to == begun && len(u.subscribed) >= mostOfServer {
+		u.mu.Unlock()
+		return refusal("There are as many subscriptions to this server as there may be.")
+	}
 	if to == begun {
 		u.subscribed[uri] = true
 	} else {
@@ -428,10 +469,16 @@ func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) e
 		err = s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
 	}
 	if err != nil {
+		u.mu.Lock()
+		delete(u.subscribed, uri)
+		u.mu.Unlock()
 		return u.failed(ctx, err)
 	}
 	return nil
 }
+
+// mostOfServer is how many resources of one server are subscribed to at once.
+const mostOfServer = 1000
 
 // subscribeAgain takes a server's subscriptions to a new session.
 func (u *upstream) subscribeAgain(s *session) {

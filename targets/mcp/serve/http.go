@@ -66,7 +66,7 @@ func Guard(next http.Handler, opt HTTPOptions, log *slog.Logger) (http.Handler, 
 		}
 	}
 	g := guard{log}
-	return g.hosts(opt.Hosts, g.sameOrigin(opt.Origins, origins, inTime(next, opt.BodyTime))), nil
+	return InTime(g.hosts(opt.Hosts, g.sameOrigin(opt.Origins, origins, next)), opt), nil
 }
 
 // endpoints are the paths of a server, made when they are first asked for.
@@ -174,9 +174,10 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	relay(e.inSessions, w, r)
 }
 
-// inTime ends a request whose body does not come in time. Streams that are read from
+// InTime ends a request whose body does not come in time. Streams that are read from
 // afterwards may stay open.
-func inTime(next http.Handler, limit time.Duration) http.Handler {
+func InTime(next http.Handler, opt HTTPOptions) http.Handler {
+	limit := opt.orDefault().BodyTime
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.ContentLength != 0 && control.SetReadDeadline(time.Now().Add(limit)) == nil {
@@ -219,7 +220,7 @@ func (g guard) sameOrigin(trusted []string, p *http.CrossOriginProtection, next 
 			h.Add("Vary", "Origin")
 			if r.Method == http.MethodOptions {
 				h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-				h.Set("Access-Control-Allow-Headers", "Accept, Content-Type, Last-Event-Id, "+
+				h.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Last-Event-Id, "+
 					"Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
 				w.WriteHeader(http.StatusNoContent)
 				return

@@ -89,6 +89,9 @@ func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Erro
 		if err := json.Unmarshal(trimmed, &parts); err != nil || len(parts) == 0 {
 			return nil, false, fail(invalidRequest, "got a list without messages")
 		}
+		if len(parts) > maxBatch {
+			return nil, false, fail(invalidRequest, "got a list of more than %d messages", maxBatch)
+		}
 	default:
 		parts = []json.RawMessage{trimmed}
 	}
@@ -218,6 +221,9 @@ func (a *answers) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // Flush sends what was written.
 func (a *answers) Flush() { _ = http.NewResponseController(a.ResponseWriter).Flush() }
+
+// maxBatch is how many messages a body has at most: each may have a long answer.
+const maxBatch = 100
 
 // mostUnread is how many bytes of a stream wait for a client that does not read it.
 const mostUnread = 256 << 10

@@ -56,7 +56,7 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	session, until, err := s.open(text)
 	if err != nil {
-		http.Error(w, "session not found: "+err.Error(), http.StatusNotFound) // the client begins another
+		http.Error(w, "session not found", http.StatusNotFound) // the client begins another
 		return
 	}
 	if r.Method == http.MethodDelete && !s.end(session.ID, until) {
