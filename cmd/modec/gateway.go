@@ -34,9 +34,9 @@ type gatewayCmd struct {
 	Namespace map[string]string `mapsep:"none" placeholder:"SERVER=PREFIX" help:"${namespace_help}"`
 	AgentAsks bool              `help:"The agent asks by itself: pass on what is asked about or left to the agent."`
 
-	HTTP        string   `name:"http" placeholder:"ADDR" help:"Serve many callers at ADDR: /mcp, /mcp/ROLE, /mcp/ROLE/MODE."`
+	HTTP        string   `name:"http" placeholder:"ADDR" help:"Serve many callers: /mcp, /mcp/ROLE, /mcp/ROLE/MODE."`
 	Address     string   `placeholder:"URL" help:"How clients reach /mcp from outside, for the metadata."`
-	Host        []string `placeholder:"NAME" help:"Host names that HTTP requests may use beside localhost; may be repeated."`
+	Host        []string `placeholder:"NAME" help:"Host names that requests may use beside localhost; may be repeated."`
 	Origin      []string `placeholder:"ORIGIN" help:"Origins whose pages may ask; may be repeated."`
 	TLSCert     string   `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with the certificates of FILE."`
 	TLSKey      string   `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert."`
@@ -114,7 +114,8 @@ func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
 func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.Result, pinned *pins.Set) error {
 	done := l.logTo(e)
 	defer done()
-	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref, Pins: pinned,
+	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref,
+		Pins: pinned,
 		Address: c.Address, Servers: map[string]gateway.ServerOptions{},
 		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {

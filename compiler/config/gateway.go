@@ -43,7 +43,8 @@ var gatewayAuth = []contract.Option{
 		Name: "algorithms", Type: contract.Strings, Default: []string(nil),
 		Doc: "The algorithms of signatures that are taken, such as RS256. Default: RS256 and ES256.",
 	}, {
-		Name: "audience", Type: contract.String, Doc: "What tokens have to name as their audience; with issuer, required.",
+		Name: "audience", Type: contract.String,
+		Doc: "What tokens have to name as their audience; with issuer, required.",
 	}, {
 		Name: "clock_skew", Type: contract.Int, Default: 30, Doc: "By how many seconds clocks may differ, at most 300.",
 	}, {

@@ -68,7 +68,8 @@ func (p *pass) editedPins() {
 			id := pins.ID(s.Name, k, name)
 			p.find(pin.Pos, "the digest is not that of the value beside it: somebody edited the pin").
 				Subject("server "+s.Name).
-				Hintf("restore the line from version control, or pin again what the server offers: `%s`", pins.Command(id))
+				Hintf("restore the line from version control, or pin again what the server offers: `%s`",
+					pins.Command(id))
 		}
 	})
 }

@@ -195,8 +195,8 @@ func (s *Server) Compare(now *Server) (all []Change) {
 	return all
 }
 
-// ID returns how a person names something of a server: SERVER:TOOL, SERVER:prompts/NAME, SERVER:entry. It can be seen and
-// typed.
+// ID returns how a person names something of a server: SERVER:TOOL, SERVER:prompts/NAME, SERVER:entry. It can be seen
+// and typed.
 func ID(server string, k Kind, name string) string {
 	switch k {
 	case Tools:

@@ -56,7 +56,8 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	start, n := time.Now(), &note{}
 	t := g.Table() // by which it is decided, or one that a reload puts in its place meanwhile
 	res, err := do(context.WithValue(ctx, noteKey{}, n))
-	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role, Mode: t.ref.Mode, Tool: k.act(),
+	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
+		Mode: t.ref.Mode, Tool: k.act(),
 		Group: string(ir.MCP), Policy: t.digest, Input: args, MS: float64(time.Since(start).Microseconds()) / 1000}
 	if k != resources {
 		e.Tool = name

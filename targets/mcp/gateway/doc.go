@@ -44,8 +44,8 @@
 // # Pins
 //
 // Where a server is pinned (package pins), the join also asks whether an item is as it was pinned: all of its object as
-// the server wrote it, before anything is cleaned. What changed, or is new, is hidden, and told to the log once. A server
-// that is started or reached otherwise than when it was pinned is hidden as a whole.
+// the server wrote it, before anything is cleaned. What changed, or is new, is hidden, and told to the log once. A
+// server that is started or reached otherwise than when it was pinned is hidden as a whole.
 //
 // # Reloads
 //

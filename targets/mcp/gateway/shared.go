@@ -145,7 +145,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	}
 	opt.HTTP.Connections = cmp.Or(opt.HTTP.Connections, 1000)
 	m := model{e, opt.Pins}
-	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{}, tables: map[tableKey]*tabled{},
+	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
+		tables: map[tableKey]*tabled{},
 		hubs: map[string]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -373,7 +374,8 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 // refused writes into the audit that a request did not come to a gateway.
 func (s *Shared) refused(r *http.Request, principal, why string) {
 	if s.opt.Audit != nil {
-		s.opt.Audit(audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal, Tool: shorten(r.URL.Path),
+		s.opt.Audit(audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal,
+			Tool: shorten(r.URL.Path),
 			Role: r.PathValue("role"), Mode: r.PathValue("mode"), Outcome: audit.Refused, Detail: why})
 	}
 }
@@ -390,7 +392,7 @@ var (
 	noEndpoint = &turnedAway{http.StatusNotFound, "there is no such endpoint for you"}
 	noRole     = &turnedAway{http.StatusForbidden, "no role's claims fit you"}
 	tooMany    = &turnedAway{http.StatusTooManyRequests, "you have as many requests under way as you may"}
-	noRoom     = &turnedAway{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try again later"}
+	noRoom     = &turnedAway{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try later"}
 )
 
 // enter returns the principal's gateway for an endpoint. Its caller leaves it.
@@ -596,7 +598,8 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 		return u
 	})
 	m := &member{gateway: g, who: p, used: time.Now()}
-	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP, Full: func() bool { return s.full(p.ID) },
+	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
+		Full: func() bool { return s.full(p.ID) },
 		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }
@@ -617,8 +620,8 @@ func (s *Shared) full(principal string) bool {
 	return all >= s.opt.HTTP.Connections || own >= mostSessions
 }
 
-// Reload takes another model and other pins for everybody, as far as it narrows what the gateway was started with. It returns
-// in words what else it permits: that is not served before the gateway is started again.
+// Reload takes another model and other pins for everybody, as far as it narrows what the gateway was started with. It
+// returns in words what else it permits: that is not served before the gateway is started again.
 func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()

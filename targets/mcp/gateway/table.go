@@ -111,7 +111,8 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 		}
 		sums = append(sums, e.Digest(ir.SubjectRef{Role: role}))
 	}
-	t := &Table{who: strings.Join(roles, " and "), ref: ir.SubjectRef{Role: strings.Join(roles, ",")}, digest: digest([]byte(strings.Join(sums, " ")))}
+	t := &Table{who: strings.Join(roles, " and "), ref: ir.SubjectRef{Role: strings.Join(roles, ",")},
+		digest: digest([]byte(strings.Join(sums, " ")))}
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r, _ := e.Together(roles, a) // each role compiles
 		return r, accessOf(r.Decision, noAgent)
@@ -274,7 +275,8 @@ func (t *Table) Silent() (names []string) {
 // narrow returns what both of two tables permit, and in words what only the second one does. A server that
 // is started or reached in another way is another server.
 func narrow(old, next *Table) (both *Table, wider []string) {
-	both = &Table{who: next.who, ref: next.ref, project: next.project, decide: next.decide, digest: next.digest, names: map[string]toolName{}, moved: next.moved}
+	both = &Table{who: next.who, ref: next.ref, project: next.project, decide: next.decide,
+		digest: next.digest, names: map[string]toolName{}, moved: next.moved}
 	for _, n := range next.servers {
 		name := strconv.Quote(n.entry.Name)
 		o := old.server(n.entry.Name)

@@ -134,7 +134,7 @@ func builtinModes(dialect format.Dialect, file string) map[string]*mode {
 			m.groups[name] = group{at: m.at, text: "built-in mode " + slug + ": " + name}
 		}
 		if slug == "architect" {
-			m.groups["edit"] = group{at: m.at, text: "built-in mode architect: edit " + architectEdits, regex: architect}
+			m.groups["edit"] = group{m.at, "built-in mode architect: edit " + architectEdits, architect}
 		}
 		if dialect == format.Zoo && (slug == "code" || slug == "debug") {
 			m.groups["web"] = group{at: m.at, text: "built-in mode " + slug + ": web"}
