@@ -115,7 +115,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	done := l.logTo(e)
 	defer done()
 	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref,
-		Pins: pinned,
+		Pins:    pinned,
 		Address: c.Address, Servers: map[string]gateway.ServerOptions{},
 		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {

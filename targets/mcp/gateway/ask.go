@@ -109,7 +109,7 @@ func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error)
 	t := g.Table()
 	ap := Approval{Principal: cmp.Or(g.opt.principal, "local"), Subject: t.who, Policy: t.digest,
 		Server: q.offer.server,
-		Kind: q.kind.method, Item: q.offer.key, Arguments: digest(q.args), Headers: g.opt.headers}
+		Kind:   q.kind.method, Item: q.offer.key, Arguments: digest(q.args), Headers: g.opt.headers}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
 			"to ask (it does not support elicitation). Nothing was done.", t.who, q.what,

@@ -147,7 +147,7 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		tables: map[tableKey]*tabled{},
-		hubs: map[string]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
+		hubs:   map[string]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
 	if err := s.check(m); err != nil {
 		return nil, err
 	}
@@ -600,7 +600,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
 		Full: func() bool { return s.full(p.ID) },
-		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
+		Of:   strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }
 
