@@ -175,6 +175,11 @@ func widened(was *migrate.Edited) (lines []string, err error) {
 			lines = append(lines, x.Subject+": "+action(&x))
 		}
 	}
+	for _, x := range report.Others { // such as a deny that a role keeps for one agent
+		if x.Kind == diff.Widened {
+			lines = append(lines, x.What+": "+x.Text)
+		}
+	}
 	return lines, nil
 }
 

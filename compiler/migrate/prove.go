@@ -90,15 +90,16 @@ const (
 )
 
 // add compares one half. said is what the original says, was what the agent makes of it, with the
-// gaps that it has; is and past are the same of the new files. A gap that is closed is no
-// narrower than what was said, one that stays no wider than what was.
-func (t *Tally) add(said, was, is, past bool) outcome {
+// gaps that it has; is is what the new files say. A gap that is closed is no narrower than what was
+// said, one that stays no wider than what was. A gap past the new files is no reason to call a refusal
+// equal: what they refuse, the agent refuses in daily work.
+func (t *Tally) add(said, was, is bool) outcome {
 	t.Compared++
 	switch {
 	case is && !was:
 		t.Wider++
 		return wider
-	case said && !is && !past:
+	case said && !is:
 		t.Narrower++
 		return narrower
 	}
@@ -198,20 +199,15 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			Rule: w.Source.Rule, At: w.Source.Pos,
 		}
 		var built *contract.Answer
-		switch is := p.decided(ref, w.Action); {
-		case is == nil:
-		case is.Governs != contract.Neither:
-			a.past, built = past(*is), &is.Answer
-		default:
-			a.past = past(*is)
+		if is := p.decided(ref, w.Action); is != nil && is.Governs != contract.Neither {
+			built = &is.Answer
 		}
 		switch {
 		case source.Decision != ir.Agent:
 		case built != nil:
 			source = *built // the agent decides, with the rest of what is built
 		default:
-			own := p.byItself(ref, w.Action)
-			source, a.past = own.Answer, past(own)
+			source = p.byItself(ref, w.Action)
 		}
 		p.compare(a, source, &p.Source, built)
 		if built != nil {
@@ -238,7 +234,6 @@ func (p *prover) tools(ref ir.SubjectRef) {
 		}
 		p.compare(attempt{
 			ref: ref, Action: policy.Action{Group: tool.Group, Arg: tool.Name}, said: before.Decision, was: before,
-			past: past(now),
 		}, now.Answer, &p.Built, nil)
 	}
 }
@@ -254,19 +249,11 @@ func (p *prover) decided(ref ir.SubjectRef, a policy.Action) *contract.Verdict {
 
 // byItself returns what the agent does by itself with what the source leaves to it. It
 // governs nothing where there is no agent.
-func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Verdict {
+func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Answer {
 	if p.alone == nil {
-		return contract.Verdict{}
+		return contract.Answer{}
 	}
-	return p.alone.Decide(ref, a)
-}
-
-// past returns the most that the agent permits past its files.
-func past(v contract.Verdict) ir.Decision {
-	if v.Hole == nil {
-		return ir.Deny
-	}
-	return v.Hole.Decision
+	return p.alone.Decide(ref, a).Answer
 }
 
 // attempt is an action of a subject and what the original decides.
@@ -275,7 +262,6 @@ type attempt struct {
 	policy.Action
 	said  ir.Decision      // by the original
 	was   contract.Verdict // the most that the agent makes of it
-	past  ir.Decision      // the most that the agent permits past the new files
 	by    diag.Pos         // the rule of the source
 	guard string           // the guarded path that it is
 }
@@ -299,10 +285,10 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 	}
 	refused := t == &p.Built && is.Governs&contract.Access != 0 && is.Decision == ir.Deny
 	if governed&contract.Access != 0 || refused && a.was.Governs != contract.Neither {
-		access = t.add(a.said > ir.Deny, was > ir.Deny, is.Decision > ir.Deny, a.past > ir.Deny)
+		access = t.add(a.said > ir.Deny, was > ir.Deny, is.Decision > ir.Deny)
 	}
 	if governed&contract.Approval != 0 {
-		approval = t.add(a.said == ir.Allow, was == ir.Allow, is.Decision == ir.Allow, a.past == ir.Allow)
+		approval = t.add(a.said == ir.Allow, was == ir.Allow, is.Decision == ir.Allow)
 	}
 	if access == narrower || approval == narrower {
 		p.less(a, is, t, access == narrower, approval == narrower)

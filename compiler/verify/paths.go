@@ -258,6 +258,10 @@ func (u *universe) fileCrossings(g ir.Group) {
 				u.add(g, path.Join(path.Dir(free), path.Base(held)), "crossing")
 				u.add(g, held+"/"+path.Base(free), "crossing")
 				u.add(g, path.Dir(free)+"/"+held, "crossing")
+				// The folders in which it lies: an artifact may deny one whole.
+				for dir := path.Dir(held); len(dir) > 1; dir = path.Dir(dir) {
+					u.add(g, dir+"/"+path.Base(free), "crossing")
+				}
 			}
 		}
 	})
