@@ -78,6 +78,10 @@ func (c *verifyCmd) Run(e *env) error {
 	if len(missing) == 0 || len(res.Outputs) > 0 {
 		report, diags, same = e.verify(res, disk, c.Seed)
 	}
+	if disk != nil && report != nil {
+		list := c.foreign(e, res, disk)
+		diags, report.Diagnostics = append(diags, list...), append(report.Diagnostics, list...)
+	}
 	switch {
 	case report == nil:
 		return e.ui.fail(diags)
@@ -116,6 +120,14 @@ func (c *verifyCmd) Run(e *env) error {
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report))
 	e.ui.acceptances(accepting)
 	return failed
+}
+
+// foreign reports the modes and roles on a disk that are none of the source's.
+func (c *verifyCmd) foreign(e *env, res *compiler.Result, disk fs.FS) diag.List {
+	if c.Staged {
+		return e.foreign(res, disk, nil) // an index has no file that git ignores
+	}
+	return e.foreign(res, disk, e.ignored(e.dir, e.dir))
 }
 
 // present returns the result with the targets to judge, and the files that are not on disk.
