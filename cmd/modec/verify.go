@@ -76,11 +76,7 @@ func (c *verifyCmd) Run(e *env) error {
 	subjects := len(res.Project.Modes) + len(res.Project.Roles)
 	report, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		report, diags, same = e.verify(res, disk, c.Seed)
-	}
-	if disk != nil && report != nil {
-		list := c.foreign(e, res, disk)
-		diags, report.Diagnostics = append(diags, list...), append(report.Diagnostics, list...)
+		report, diags, same = c.judge(e, res, disk)
 	}
 	switch {
 	case report == nil:
@@ -122,12 +118,20 @@ func (c *verifyCmd) Run(e *env) error {
 	return failed
 }
 
-// foreign reports the modes and roles on a disk that are none of the source's.
-func (c *verifyCmd) foreign(e *env, res *compiler.Result, disk fs.FS) diag.List {
-	if c.Staged {
-		return e.foreign(res, disk, nil) // an index has no file that git ignores
+// judge compares with the source what was compiled, or what lies on a disk, and then reports the modes and roles
+// there that are none of the source's.
+func (c *verifyCmd) judge(e *env, res *compiler.Result, disk fs.FS) (*verify.Report, diag.List, unchanged) {
+	report, diags, same := e.verify(res, disk, c.Seed)
+	if disk == nil || report == nil {
+		return report, diags, same
 	}
-	return e.foreign(res, disk, e.ignored(e.dir, e.dir))
+	var ignored ignoring // an index has no file that git ignores
+	if !c.Staged {
+		ignored = e.ignored(e.dir, e.dir)
+	}
+	list := e.foreign(res, disk, ignored)
+	report.Diagnostics = append(report.Diagnostics, list...)
+	return report, append(diags, list...), same
 }
 
 // present returns the result with the targets to judge, and the files that are not on disk.

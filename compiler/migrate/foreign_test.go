@@ -40,7 +40,8 @@ func TestForeign(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "an agent", file: ".claude/agents/b.md", text: agent, want: "claude .claude/agents/b.md mode b"},
-		{name: "a folder below", file: ".claude/agents/x/b.md", text: agent, want: "claude .claude/agents/x/b.md mode b"},
+		{name: "a folder below", file: ".claude/agents/x/b.md", text: agent,
+			want: "claude .claude/agents/x/b.md mode b"},
 		{name: "git ignores it", file: ".claude/agents/b.md", text: agent, ignored: ".claude/agents/b.md"},
 		{name: "git ignores another", file: ".claude/agents/b.md", text: agent, ignored: "x",
 			want: "claude .claude/agents/b.md mode b"},
@@ -50,7 +51,8 @@ func TestForeign(t *testing.T) {
 			text: string(project[".roomodes"]) + strings.ReplaceAll(mode, "slug: b", "slug: code"),
 			want: "roo .roomodes mode code"},
 		{name: "a mode", file: ".roomodes", text: string(project[".roomodes"]) + mode, want: "roo .roomodes mode b"},
-		{name: "entries of a session", file: ".claude/settings.local.json", text: `{"permissions": {"allow": ["Bash"]}}`},
+		{name: "entries of a session", file: ".claude/settings.local.json",
+			text: `{"permissions": {"allow": ["Bash"]}}`},
 		{name: "a text", file: "CLAUDE.md", text: "Write tests.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,10 +61,11 @@ func TestForeign(t *testing.T) {
 				root[c.file] = []byte(c.text)
 			}
 			asked := false
-			req := migrate.Request{Root: root, Local: c.local, Ignored: func(_ context.Context, names []string) []string {
+			ignored := func(_ context.Context, names []string) []string {
 				asked = true
 				return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != c.ignored })
-			}}
+			}
+			req := migrate.Request{Root: root, Local: c.local, Ignored: ignored}
 			var got []string
 			for _, d := range migrate.Foreign(context.Background(), req, res) {
 				if d.Code != diag.ForeignSubject || d.Severity != diag.Warning || d.Pos.Line == 0 || d.Hint == "" {
