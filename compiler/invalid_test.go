@@ -44,6 +44,7 @@ var elsewhere = map[string]string{
 	"nothing-to-migrate":  "compiler/migrate: TestRefuses",
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
+	"foreign-subject":     "compiler/migrate: TestForeign",
 	"interrupted":         "TestInterrupted",
 	"new-meaning":         "cmd/modec: silence.txtar",
 	"old-modec":           "compiler/config: TestVersion",

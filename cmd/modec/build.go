@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -259,6 +260,19 @@ func (x *checked) files() (disk fs.FS, end func() error, err error) {
 	return x.memory.noting(&x.memory.disk, root.FS()), root.Close, nil
 }
 
+// ignored returns what says which files git ignores; nil for an index, which holds none of them. Of a check that
+// asks git no record is kept: what git ignores is in no file that a record knows.
+func (x *checked) ignored(e *env) ignoring {
+	if x.opt.FS != nil {
+		return nil
+	}
+	ask := e.ignored(x.opt.Dir, e.dir)
+	return func(ctx context.Context, paths []string) []string {
+		x.memory.forget()
+		return ask(ctx, paths)
+	}
+}
+
 // check compares the files with what a build would write, and judges them as the agents
 // would.
 func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
@@ -276,6 +290,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	if disk != nil && len(there.Outputs) > 0 {
 		_, list, _ := e.verify(there, disk, verifySeed)
 		diags = append(diags, list...)
+		diags = append(diags, e.foreign(there, disk, x.ignored(e))...)
 	}
 	if list := e.stopped(); list.HasErrors() {
 		return nil, e.ui.fail(list)

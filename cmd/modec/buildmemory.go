@@ -50,6 +50,9 @@ func (m *memory) noting(reads **record.Reads, fsys fs.FS) fs.FS {
 	return *reads
 }
 
+// forget keeps this build from being remembered.
+func (m *memory) forget() { m.project = nil }
+
 // remember records what a build wrote, and what a check read of it.
 func (m *memory) remember(changes []output.Change, s record.Summary) {
 	if m.project == nil {

@@ -128,6 +128,7 @@ func (d *doctor) repository() {
 	if res != nil {
 		d.ignored(changes)
 		d.installed(res)
+		d.foreign(res)
 		for _, o := range res.Outputs {
 			d.agent(o)
 			d.unread(res, o)
@@ -200,6 +201,18 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 		d.good("artifacts", "%s as the source makes them", count(len(changes), "file"))
 	}
 	return res, changes
+}
+
+// foreign tells of modes and roles that an agent would load and that are none of the source's.
+func (d *doctor) foreign(res *compiler.Result) {
+	root, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	for _, x := range d.env.foreign(res, root.FS(), d.env.ignored(d.dir, d.dir)) {
+		d.add(checkup{Level: levelNote, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
+	}
 }
 
 // disarmed tells of hooks that a person turned off.

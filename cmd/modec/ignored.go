@@ -9,10 +9,15 @@ import (
 	"path/filepath"
 	"sync"
 
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/migrate"
 )
+
+// ignoring returns those of some paths that git ignores.
+type ignoring = func(ctx context.Context, paths []string) []string
 
 // ignored returns a function that reports which paths below a folder git ignores, for a project
 // that shares its source. One whose modec.toml git ignores shares nothing: there it reports none.
@@ -51,6 +56,11 @@ func (e *env) ignored(folder, project string) func(context.Context, []string) []
 		}
 		return ignored
 	}
+}
+
+// foreign reports the modes and roles that lie in the agents' files below a root, and are none of the source's.
+func (e *env) foreign(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
+	return migrate.Foreign(e.ctx, migrate.Request{Root: root, Local: e.local, Ignored: ignored}, res)
 }
 
 // resolved returns the path below a folder of the file that a path with links leads to, "" where

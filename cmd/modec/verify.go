@@ -76,7 +76,7 @@ func (c *verifyCmd) Run(e *env) error {
 	subjects := len(res.Project.Modes) + len(res.Project.Roles)
 	report, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		report, diags, same = e.verify(res, disk, c.Seed)
+		report, diags, same = c.judge(e, res, disk)
 	}
 	switch {
 	case report == nil:
@@ -116,6 +116,22 @@ func (c *verifyCmd) Run(e *env) error {
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report))
 	e.ui.acceptances(accepting)
 	return failed
+}
+
+// judge compares with the source what was compiled, or what lies on a disk, and then reports the modes and roles
+// there that are none of the source's.
+func (c *verifyCmd) judge(e *env, res *compiler.Result, disk fs.FS) (*verify.Report, diag.List, unchanged) {
+	report, diags, same := e.verify(res, disk, c.Seed)
+	if disk == nil || report == nil {
+		return report, diags, same
+	}
+	var ignored ignoring // an index has no file that git ignores
+	if !c.Staged {
+		ignored = e.ignored(e.dir, e.dir)
+	}
+	list := e.foreign(res, disk, ignored)
+	report.Diagnostics = append(report.Diagnostics, list...)
+	return report, append(diags, list...), same
 }
 
 // present returns the result with the targets to judge, and the files that are not on disk.

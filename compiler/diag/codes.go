@@ -40,6 +40,7 @@ const (
 	ExceptionUsed           Code = "exception-used"
 	FileTooLarge            Code = "file-too-large"
 	ForeignPath             Code = "foreign-path"
+	ForeignSubject          Code = "foreign-subject"
 	ForeignWidening         Code = "foreign-widening"
 	ImportWidens            Code = "import-widens"
 	InheritanceCycle        Code = "inheritance-cycle"

@@ -1,0 +1,94 @@
+package migrate
+
+import (
+	"context"
+	"io/fs"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
+)
+
+// Foreign returns a warning for each mode and role that an agent would load from the team's files below the
+// root of a request, and that is none of the compiled project. What one person has for themselves is none.
+func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
+	if req.Local != "" {
+		return nil
+	}
+	of := foreign{req: req, written: res.FS()}
+	of.built = builtBy(req.Root, output.LockFile)
+	own, _ := output.Locks(source.Local)
+	of.builtForOne = builtBy(req.Root, own)
+	for _, o := range res.Outputs {
+		if _, ok := o.Target.(contract.Importer); !ok {
+			continue
+		}
+		ours := of.subjects(ctx, o.Target, of.written, nil)
+		theirs := of.beside(of.subjects(ctx, o.Target, req.Root, nil), ours)
+		if len(theirs) > 0 && req.Ignored != nil { // git is asked only where it makes a difference
+			theirs = of.beside(of.subjects(ctx, o.Target, req.Root, req.Ignored), ours)
+		}
+		for _, s := range theirs {
+			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source: "+
+				"a session may use it, and nothing of the source holds it", s.ref).
+				Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
+				Target(o.Target.Name()).
+				Subject(s.ref.String())
+		}
+	}
+	return diags
+}
+
+// foreign finds subjects that a compiled project has not.
+type foreign struct {
+	req                Request
+	written            fs.FS // the compiled files
+	built, builtForOne func(file string) bool
+}
+
+// readSubject is a subject and the place where an agent reads it.
+type readSubject struct {
+	ref ir.SubjectRef
+	at  diag.Pos
+}
+
+// subjects returns what a target's agent loads below a root. A file that it would not load has none.
+func (f *foreign) subjects(
+	ctx context.Context, t contract.Target, root fs.FS, ignored func(context.Context, []string) []string,
+) (list []readSubject) {
+	in, _ := read(ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored, ours: true}, nil)
+	for i := range in.project.Modes {
+		m := &in.project.Modes[i]
+		list = append(list, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})
+	}
+	for i := range in.project.Roles {
+		r := &in.project.Roles[i]
+		list = append(list, readSubject{ir.SubjectRef{Role: r.Name}, r.Pos})
+	}
+	return list
+}
+
+// beside returns the subjects that are none of ours. A role is one only beside a role of ours: the rules of a
+// session in a file without one are entries of people's own, which a verification judges.
+func (f *foreign) beside(all, ours []readSubject) (theirs []readSubject) {
+	known, roles := map[readSubject]bool{}, map[string]bool{}
+	for _, s := range ours {
+		known[readSubject{s.ref, diag.Pos{File: s.at.File}}] = true
+		if s.ref.Role != "" {
+			roles[s.at.File] = true
+		}
+	}
+	for _, s := range all {
+		_, err := fs.Stat(f.written, s.at.File)
+		left := err != nil && f.built(s.at.File) // by an earlier build, which a check says
+		switch {
+		case known[readSubject{s.ref, diag.Pos{File: s.at.File}}], left, f.builtForOne(s.at.File):
+		case s.ref.Role == "" || roles[s.at.File]:
+			theirs = append(theirs, s)
+		}
+	}
+	return theirs
+}

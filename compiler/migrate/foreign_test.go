@@ -1,0 +1,84 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/targets"
+)
+
+// TestForeign holds which of the agents' files define subjects that the source has not.
+func TestForeign(t *testing.T) {
+	const (
+		config = "[targets.claude]\n[targets.roo]\n[targets.cursor]\n"
+		source = "package modec\n\nmodes: a: {name: \"A\", roleDefinition: \"You are a.\", can: read: \"allow\"}\n"
+		agent  = "---\nname: b\ndescription: B\ntools: Bash\npermissionMode: bypassPermissions\n---\nDo it.\n"
+		mode   = "  - {slug: b, name: B, roleDefinition: You are b., groups: [command]}\n"
+	)
+	project := memfs.FS{"modec.toml": []byte(config), "modec/a.cue": []byte(source)}
+	res, diags := compiler.Compile(context.Background(),
+		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, f := range res.Files() {
+		project[f.Path] = f.Data
+	}
+	for _, c := range []struct {
+		name, file, text string
+		ignored, local   string
+		want             string
+	}{
+		{name: "nothing"},
+		{name: "an agent", file: ".claude/agents/b.md", text: agent, want: "claude .claude/agents/b.md mode b"},
+		{name: "a folder below", file: ".claude/agents/x/b.md", text: agent,
+			want: "claude .claude/agents/x/b.md mode b"},
+		{name: "git ignores it", file: ".claude/agents/b.md", text: agent, ignored: ".claude/agents/b.md"},
+		{name: "git ignores another", file: ".claude/agents/b.md", text: agent, ignored: "x",
+			want: "claude .claude/agents/b.md mode b"},
+		{name: "one's own project", file: ".claude/agents/b.md", text: agent, local: "modec/local"},
+		{name: "no agent's", file: ".claude/agents/b.txt", text: agent},
+		{name: "a built-in mode", file: ".roomodes",
+			text: string(project[".roomodes"]) + strings.ReplaceAll(mode, "slug: b", "slug: code"),
+			want: "roo .roomodes mode code"},
+		{name: "a mode", file: ".roomodes", text: string(project[".roomodes"]) + mode, want: "roo .roomodes mode b"},
+		{name: "entries of a session", file: ".claude/settings.local.json",
+			text: `{"permissions": {"allow": ["Bash"]}}`},
+		{name: "a text", file: "CLAUDE.md", text: "Write tests.\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := maps.Clone(project)
+			if c.file != "" {
+				root[c.file] = []byte(c.text)
+			}
+			asked := false
+			ignored := func(_ context.Context, names []string) []string {
+				asked = true
+				return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != c.ignored })
+			}
+			req := migrate.Request{Root: root, Local: c.local, Ignored: ignored}
+			var got []string
+			for _, d := range migrate.Foreign(context.Background(), req, res) {
+				if d.Code != diag.ForeignSubject || d.Severity != diag.Warning || d.Pos.Line == 0 || d.Hint == "" {
+					t.Errorf("got %v", d)
+				}
+				got = append(got, fmt.Sprint(d.Target, " ", d.Pos.File, " ", d.Subject))
+			}
+			if s := strings.Join(got, "\n"); s != c.want {
+				t.Errorf("got %q, want %q", s, c.want)
+			}
+			if needed := c.want != "" || c.ignored != ""; asked != needed {
+				t.Errorf("git is asked: got %v, want %v", asked, needed)
+			}
+		})
+	}
+}
