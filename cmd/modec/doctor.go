@@ -6,10 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -18,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/disarm"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/source"
 )
@@ -281,9 +280,7 @@ func some(names []string) string {
 // patience is how long an agent may take to print its version.
 const patience = 10 * time.Second
 
-var versionNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\d+\.\d+(?:\.\d+)*`)
-})
+var versionNumber = lazy.Regexp(`\d+\.\d+(?:\.\d+)*`)
 
 // agent looks for the agent behind a target.
 func (d *doctor) agent(o contract.Artifacts) {

@@ -7,15 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
@@ -260,9 +259,7 @@ func surroundings(p *ir.Project) string {
 }
 
 // places matches the places in the JSON of a model.
-var places = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
-})
+var places = lazy.Regexp(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
 
 // fingerprint returns a text that is the same for values that differ in places only.
 func fingerprint(v any) string {

@@ -4,12 +4,12 @@ package inventory
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/pins"
 )
 
@@ -76,10 +76,10 @@ func Compare(sv *ir.Server, o Offered) (d Difference) {
 	return d
 }
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+var toolName = lazy.Regexp(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // Takes reports whether the source takes a tool's name.
-func Takes(tool string) bool { return toolName.MatchString(tool) }
+func Takes(tool string) bool { return toolName().MatchString(tool) }
 
 // Short returns the first sentence of a description, on one line.
 func Short(s string) string {

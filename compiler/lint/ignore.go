@@ -2,12 +2,11 @@ package lint
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // comment is a comment that silences a rule.
@@ -19,9 +18,7 @@ type comment struct {
 	used   bool
 }
 
-var ignoring = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?://|#)\s*modec:ignore(?:\s+(\S+))?(?:\s+(.*\S))?\s*$`)
-})
+var ignoring = lazy.Regexp(`^(?://|#)\s*modec:ignore(?:\s+(\S+))?(?:\s+(.*\S))?\s*$`)
 
 // comments returns the comments of a file that silence rules. One at the end of a line is
 // about that line; one on a line of its own is about the next line that is not a comment.

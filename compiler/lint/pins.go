@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/pins"
 )
 
@@ -147,30 +148,30 @@ func hidden(text string) (rune, bool) {
 // steering are texts by which a tool's description steers a model beyond saying what the tool does.
 var steering = []struct {
 	what string
-	x    *regexp.Regexp
+	x    func() *regexp.Regexp
 }{
-	{"other instructions are to be ignored", regexp.MustCompile(
+	{"other instructions are to be ignored", lazy.Regexp(
 		`(?i)\b(ignore|disregard|forget|override|bypass)\b` +
 			`( (all|any|the|your|these|those|of|and|previous|prior|above|earlier|other|existing|system|safety|` +
 			`security))*` +
 			` (instruction|prompt|rule|guideline|restriction|polic)`)},
-	{"something is to be kept from the user", regexp.MustCompile(
+	{"something is to be kept from the user", lazy.Regexp(
 		`(?i)\b(do not|don'?t|never|without|avoid|must not) (\w+ ){0,2}?` +
 			`(tell|mention|inform|notify|reveal|show|ask|alert|disclos)(e|ing|ying)?\b.{0,40}` +
 			`\b(user|human|anyone|anybody)\b`)},
-	{"it stands in a tag for the model", regexp.MustCompile(
+	{"it stands in a tag for the model", lazy.Regexp(
 		`(?i)<\s*/?\s*(important|system|instructions?|secret|hidden|assistant|critical|admin)\b[^>]*>`)},
-	{"it names where secrets lie", regexp.MustCompile(
+	{"it names where secrets lie", lazy.Regexp(
 		`(?i)(~|\$home|/home/\w+|/root|%userprofile%)[/\\]\.(ssh|aws|gnupg|netrc|npmrc|kube|docker|config|cursor|` +
 			`claude|env)\b|\bid_(rsa|ed25519|ecdsa)\b|/etc/(passwd|shadow)\b`)},
-	{"it asks for the conversation or the system prompt", regexp.MustCompile(
+	{"it asks for the conversation or the system prompt", lazy.Regexp(
 		`(?i)\b(include|pass|send|append|provide|add|repeat|output|return|save|log)\b.{0,60}\b(system prompt|` +
 			`(whole|full|entire|complete) (conversation|chat|history|context)|(conversation|chat) history|` +
 			`previous messages)\b`)},
-	{"other tools are to be used otherwise", regexp.MustCompile(
+	{"other tools are to be used otherwise", lazy.Regexp(
 		`(?i)\b(instead of|rather than|in place of|before|prior to|after|whenever|every time)\b.{0,30}` +
 			`\b(any|every|all|each)( the)?( other)? (tool|server|request|message|email)s?\b`)},
-	{"a fake turn of the conversation stands in it", regexp.MustCompile(
+	{"a fake turn of the conversation stands in it", lazy.Regexp(
 		`(?i)(^|\n)\s*(system|assistant|human|user)\s*:\s*\S+|<\|im_start\||\[/?INST\]`)},
 }
 
@@ -178,7 +179,7 @@ func (p *pass) steeringDescriptions() {
 	p.eachText(func(s *pins.Server, id string, pin pins.Pin, text string) bool {
 		plain := seen(text)
 		for _, f := range steering {
-			if m := f.x.FindString(plain); m != "" {
+			if m := f.x().FindString(plain); m != "" {
 				p.find(pin.Pos, "%s seems to instruct the model, %s: %+.80q", id, f.what, strings.TrimSpace(m)).
 					Subject("server " + s.Name).
 					Hint("read what is pinned; where it only says what the tool does, set the rule in modec.toml")
@@ -204,20 +205,20 @@ func seen(text string) string {
 }
 
 // word matches what can be a tool's name.
-var word = regexp.MustCompile(`[A-Za-z0-9_.:-]+`)
+var word = lazy.Regexp(`[A-Za-z0-9_.:-]+`)
 
 // telling matches names that are no common words: with a separator, or with a capital in them.
-var telling = regexp.MustCompile(`[A-Za-z0-9][_.:-][A-Za-z0-9]|[a-z][A-Z]`)
+var telling = lazy.Regexp(`[A-Za-z0-9][_.:-][A-Za-z0-9]|[a-z][A-Z]`)
 
 func (p *pass) foreignTools() {
 	of := p.serversOf()
 	p.eachText(func(s *pins.Server, id string, pin pins.Pin, text string) bool {
-		for _, at := range word.FindAllStringIndex(text, -1) {
+		for _, at := range word().FindAllStringIndex(text, -1) {
 			name := strings.Trim(text[at[0]:at[1]], ".:-")
 			quoted := at[0] > 0 && at[1] < len(text) && text[at[0]-1] == text[at[1]] &&
 				strings.ContainsRune("\"'`", rune(text[at[1]]))
 			servers := of[name]
-			if len(servers) == 0 || servers[s.Name] || !quoted && !telling.MatchString(name) {
+			if len(servers) == 0 || servers[s.Name] || !quoted && !telling().MatchString(name) {
 				continue
 			}
 			p.find(pin.Pos, "%s names %q, a tool of server %q", id, name, slices.Sorted(maps.Keys(servers))[0]).

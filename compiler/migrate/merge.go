@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -331,9 +330,7 @@ func order[T any](list []T, k kind[T]) {
 }
 
 // places matches the places in the JSON of a model.
-var places = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
-})
+var places = lazy.Regexp(`"[a-zA-Z]*[pP]os":\{[^{}]*\},?`)
 
 // fingerprint returns a text that is the same for values that differ in places only.
 func fingerprint(v any) string {

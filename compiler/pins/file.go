@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -114,14 +114,14 @@ func (r *reader) server(m located.Member) *Server {
 	return s
 }
 
-var hexSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hexSum = lazy.Regexp(`^[0-9a-f]{64}$`)
 
 func (r *reader) pin(m located.Member) Pin {
 	p := Pin{Pos: m.Pos}
 	what := fmt.Sprintf("the pin of %q", m.Key)
 	r.object(m.Value, what, "sha256", "value")
 	sum, value := m.Value.Get("sha256"), m.Value.Get("value")
-	if text, ok := sum.Str(); ok && hexSum.MatchString(text) {
+	if text, ok := sum.Str(); ok && hexSum().MatchString(text) {
 		p.Sum = text
 	} else if m.Value.Is(located.Object) {
 		r.wrong(m.Pos, "%s has no sha256 of 64 hexadecimal digits", what)

@@ -1,12 +1,12 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // ForPeople reports whether a command line does what only a person in a terminal may: it takes modec's
@@ -42,9 +42,7 @@ var bareWords = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
 var starters = []string{"spawn", "system", "exec", "popen", "subprocess"}
 
 // takesAway matches such a command in a line that no grammar reads.
-var takesAway = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bmodec(\.exe)?[ \t]+([^\n;&|]*[ \t])?(off|eject|--accept)\b`)
-})
+var takesAway = lazy.Regexp(`\bmodec(\.exe)?[ \t]+([^\n;&|]*[ \t])?(off|eject|--accept)\b`)
 
 // people decides with rules that deny these commands and allow the rest.
 var people = sync.OnceValue(func() *Engine {

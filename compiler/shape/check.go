@@ -11,12 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -141,25 +141,25 @@ var topLevel = []string{"servers", "modes", "roles", "policies"}
 // nameRules say which names are valid, by section.
 var nameRules = map[string]nameRule{
 	"modes": {
-		re: compiled(`^[a-zA-Z0-9-]+$`), code: diag.BadSlug,
+		re: lazy.Regexp(`^[a-zA-Z0-9-]+$`), code: diag.BadSlug,
 		want: "letters, digits and dashes",
 	},
 	"roles": {
-		re:   compiled(`^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]{0,62}[^\s\x00-\x1f\x7f-\x9f])?$`),
+		re:   lazy.Regexp(`^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]{0,62}[^\s\x00-\x1f\x7f-\x9f])?$`),
 		code: diag.BadName,
 		want: "1 to 64 characters without white space around them and without control characters",
 	},
 	"policies": {
-		re: compiled(`^[a-zA-Z0-9_-]{1,64}$`), code: diag.BadName,
+		re: lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`), code: diag.BadName,
 		want: "1 to 64 letters, digits, dashes and underscores",
 	},
 	"servers": {
-		re:   compiled(`^[^:*\x00-\x1f\x7f-\x9f]{0,255}[^\s:*\x00-\x1f\x7f-\x9f][^:*\x00-\x1f\x7f-\x9f]{0,255}$`),
+		re:   lazy.Regexp(`^[^:*\x00-\x1f\x7f-\x9f]{0,255}[^\s:*\x00-\x1f\x7f-\x9f][^:*\x00-\x1f\x7f-\x9f]{0,255}$`),
 		code: diag.BadName,
 		want: "1 to 256 characters, not only white space, without \":\", \"*\" and control characters",
 	},
 	"tools": {
-		re: compiled(`^[A-Za-z0-9_.-]{1,128}$`), code: diag.BadName,
+		re: lazy.Regexp(`^[A-Za-z0-9_.-]{1,128}$`), code: diag.BadName,
 		want: "1 to 128 letters, digits, \"_\", \".\" and \"-\"",
 	},
 }
@@ -168,11 +168,6 @@ type nameRule struct {
 	re   func() *regexp.Regexp
 	code diag.Code
 	want string
-}
-
-// compiled returns an expression that is compiled when it is first needed.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // mostName is how many characters any name may have.

@@ -11,10 +11,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/format"
@@ -25,6 +23,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
 )
@@ -273,9 +272,7 @@ var dangers = []string{
 	"exec", "execute", "deploy", "transfer", "publish",
 }
 
-var dangerName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[_.-])(?:` + strings.Join(dangers, "|") + `)(?:$|[_.-]|[A-Z])`)
-})
+var dangerName = lazy.Regexp(`(?i)(?:^|[_.-])(?:` + strings.Join(dangers, "|") + `)(?:$|[_.-]|[A-Z])`)
 
 // dangerous reports whether a tool changes something, by its risk or else by its name.
 func dangerous(t ir.Tool) bool {
@@ -300,7 +297,7 @@ func mentioned(m *ir.Mode) map[string]bool {
 	return words
 }
 
-var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN][\pL\pN_.-]*`) })
+var wordPattern = lazy.Regexp(`[\pL\pN][\pL\pN_.-]*`)
 
 // joins reports whether a character joins the parts of a word.
 func joins(r rune) bool { return r == '-' || r == '_' || r == '.' }
