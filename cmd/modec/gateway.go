@@ -244,7 +244,7 @@ type gatewayLoader struct {
 	log     *slog.Logger
 	ref     ir.SubjectRef
 	gateway interface {
-		Reload(*policy.Engine, *pins.Set) ([]string, error)
+		Reload(*policy.Engine, *pins.Set) []string
 	}
 	record func(audit.Event) // nil: nothing is written
 	asked  bool              // callers are asked who they are
@@ -308,11 +308,7 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("[gateway.auth] of modec.toml cannot be followed; the last good one is", "error", err)
 		return
 	}
-	waiting, err := l.gateway.Reload(res.Policy, pinned)
-	if err != nil {
-		l.log.Error("the source cannot be served; the last good one is", "error", err)
-		return
-	}
+	waiting := l.gateway.Reload(res.Policy, pinned)
 	l.reloaded(res.Policy.Digest(l.ref), waiting)
 	for _, what := range waiting {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)

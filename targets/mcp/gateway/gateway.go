@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/inventory"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
@@ -141,7 +142,7 @@ func (g *Gateway) use(t *Table) {
 
 // Reload takes another model and other pins, as far as they narrow what is served. It returns in words what else they
 // permit: that is not served before the gateway is started again. A subject that is gone may do nothing.
-func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
+func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	t, err := tableOf(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks, set)
@@ -154,7 +155,7 @@ func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err
 		g.opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
 	g.take(both)
-	return wider, nil
+	return wider
 }
 
 // take serves another table, and tells the clients.
@@ -363,7 +364,7 @@ func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
 			if !ok {
 				continue
 			}
-			if k == prompts && !goodName().MatchString(o.name) {
+			if k == prompts && !inventory.Takes(o.name) {
 				g.opt.Logger.Warn("a prompt is left out, since clients do not take its name",
 					"server", s.entry.Name,
 					"name", shorten(it.key))

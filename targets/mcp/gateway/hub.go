@@ -72,11 +72,15 @@ func (h *hub) join(g *Gateway) caller {
 	return spoke{h, g}
 }
 
-func (h *hub) changed(k *kind) {
+// joined returns the gateways that share the server.
+func (h *hub) joined() []*Gateway {
 	h.mu.Lock()
-	members := slices.Collect(maps.Keys(h.members))
-	h.mu.Unlock()
-	for _, g := range members {
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.members))
+}
+
+func (h *hub) changed(k *kind) {
+	for _, g := range h.joined() {
 		g.changed(k)
 	}
 }
@@ -92,10 +96,7 @@ func (h *hub) updated(server, uri string) {
 
 // progressed asks every gateway: the token is known to the one that made the call.
 func (h *hub) progressed(p *sdk.ProgressNotificationParams) {
-	h.mu.Lock()
-	members := slices.Collect(maps.Keys(h.members))
-	h.mu.Unlock()
-	for _, g := range members {
+	for _, g := range h.joined() {
 		g.progressed(p)
 	}
 }

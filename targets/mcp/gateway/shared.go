@@ -3,8 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +88,7 @@ type Shared struct {
 	now     model // of the last reload
 	members map[memberKey]*member
 	open    map[string]int // requests under way, by principal
-	tables  map[tableKey]*tabled
+	tables  map[tableKey]*Table
 	closed  bool
 	stop    chan struct{}
 	asks    *approver
@@ -118,13 +116,6 @@ type tableKey struct {
 	roles      string // that are held, on the endpoint of all of them
 }
 
-// tabled is a table that several principals may have.
-type tabled struct {
-	roles []string
-	ref   ir.SubjectRef // of an endpoint with one subject
-	table *Table
-}
-
 // member is a gateway of one principal.
 type member struct {
 	gateway *Gateway
@@ -146,7 +137,7 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	opt.HTTP.Connections = cmp.Or(opt.HTTP.Connections, 1000)
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
-		tables: map[tableKey]*tabled{},
+		tables: map[tableKey]*Table{},
 		hubs:   map[string]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -416,7 +407,7 @@ func (s *Shared) enter(p *auth.Principal, r *http.Request) (*member, error) {
 		if !s.room(p.ID) {
 			return nil, noRoom
 		}
-		m = s.member(p, id, t.table, headers)
+		m = s.member(p, id, t, headers)
 		s.members[id] = m
 	}
 	m.busy++
@@ -456,24 +447,17 @@ func (s *Shared) forwarded(r *http.Request) (headers map[string]map[string]strin
 		return nil, ""
 	}
 	text, _ := json.Marshal(headers) // maps of texts, sorted
-	digest := sha256.Sum256(text)
-	return headers, hex.EncodeToString(digest[:])
+	return headers, digest(text)
 }
 
 // table returns what a principal is served at an endpoint, with the lock held. What one may not enter is the
 // same as what does not exist.
-func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *tabled, err error) {
+func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *Table, err error) {
 	key.role, key.mode = role, mode
-	t = &tabled{ref: ir.SubjectRef{Role: role, Mode: mode}}
 	switch {
-	case strings.Contains(role+mode, "/"):
+	case strings.Contains(role+mode, "/"), s.opt.Subject != (ir.SubjectRef{}) && role != "":
 		return key, nil, noEndpoint
-	case s.opt.Subject != (ir.SubjectRef{}):
-		if role != "" {
-			return key, nil, noEndpoint
-		}
-		t.ref = s.opt.Subject
-	default:
+	case s.opt.Subject == (ir.SubjectRef{}):
 		held := s.held(p)
 		if role != "" && !slices.Contains(held, role) {
 			return key, nil, noEndpoint
@@ -482,24 +466,24 @@ func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *t
 			return key, nil, noRole
 		}
 		if role == "" {
-			t.roles, key.roles = held, strings.Join(held, "\x00")
+			key.roles = strings.Join(held, between)
 		}
 	}
 	if known := s.tables[key]; known != nil {
 		return key, known, nil
 	}
-	if mode != "" && (s.first.Project().Mode(mode) == nil || s.now.Project().Mode(mode) == nil) {
-		return key, nil, noEndpoint
-	}
-	if t.table, err = s.compiled(t); err != nil {
+	if t, err = s.compiled(key); err != nil {
 		if mode != "" {
-			return key, nil, noEndpoint // the role may not work in it
+			return key, nil, noEndpoint // there is no such mode, or the role may not work in it
 		}
 		return key, nil, err
 	}
 	s.tables[key] = t
 	return key, t, nil
 }
+
+// between stands between the roles of a key: no name has it.
+const between = "\x00"
 
 // held returns the roles of a principal: those that it has by both policies.
 func (s *Shared) held(p *auth.Principal) []string {
@@ -518,12 +502,16 @@ func (s *Shared) held(p *auth.Principal) []string {
 }
 
 // compiled returns what both policies permit: that of the start, and that of now.
-func (s *Shared) compiled(t *tabled) (*Table, error) {
+func (s *Shared) compiled(key tableKey) (*Table, error) {
+	ref := ir.SubjectRef{Role: key.role, Mode: key.mode}
+	if key.roles == "" && key.role == "" {
+		ref = s.opt.Subject
+	}
 	of := func(e model) (*Table, error) {
-		if t.roles != nil {
-			return newTableOf(e.Engine, t.roles, s.opt.Naming, e.pins)
+		if key.roles != "" {
+			return newTableOf(e.Engine, strings.Split(key.roles, between), s.opt.Naming, e.pins)
 		}
-		return tableOf(e.Engine, t.ref, s.opt.Naming, noAgent, e.pins)
+		return tableOf(e.Engine, ref, s.opt.Naming, noAgent, e.pins)
 	}
 	first, err := of(s.first)
 	if err != nil {
@@ -622,12 +610,12 @@ func (s *Shared) full(principal string) bool {
 
 // Reload takes another model and other pins for everybody, as far as it narrows what the gateway was started with. It
 // returns in words what else it permits: that is not served before the gateway is started again.
-func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err error) {
+func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	next := map[*Gateway]*Table{}
 	s.mu.Lock()
-	s.now, s.tables = model{e, set}, map[tableKey]*tabled{}
+	s.now, s.tables = model{e, set}, map[tableKey]*Table{}
 	waiting = s.wider()
 	for id, m := range s.members {
 		key, t, err := s.table(m.who, id.table.role, id.table.mode)
@@ -635,7 +623,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err 
 			s.drop(id)
 			continue
 		}
-		next[m.gateway] = t.table
+		next[m.gateway] = t
 	}
 	s.hubMu.Lock()
 	for name, h := range s.hubs {
@@ -649,7 +637,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string, err 
 	for g, t := range next {
 		g.take(t)
 	}
-	return waiting, nil
+	return waiting
 }
 
 // wider says what the policy of now permits beyond that of the start, role by role.
@@ -661,11 +649,9 @@ func (s *Shared) wider() (list []string) {
 		if err != nil || len(next.servers) == 0 {
 			continue
 		}
-		old := &Table{names: map[string]toolName{}}
-		if s.first.Project().Role(name) != nil {
-			if t, err := newTableOf(s.first.Engine, []string{name}, s.opt.Naming, s.first.pins); err == nil {
-				old = t
-			}
+		old, err := newTableOf(s.first.Engine, []string{name}, s.opt.Naming, s.first.pins)
+		if err != nil {
+			old = &Table{} // there was no such role
 		}
 		_, more := narrow(old, next)
 		for _, what := range more {

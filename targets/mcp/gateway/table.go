@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/inventory"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 )
@@ -123,8 +123,7 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 // nothing returns a table of a subject that is gone.
 func nothing(e *policy.Engine, ref ir.SubjectRef) *Table {
 	t := &Table{who: ref.String(), ref: ref, digest: "none"}
-	t.compile(&ir.Project{}, nil, nil, func(policy.Action) (policy.Result, Access) { return policy.Result{}, Hidden })
-	t.project = e.Project()
+	t.compile(e.Project(), nil, nil, func(policy.Action) (policy.Result, Access) { return policy.Result{}, Hidden })
 	return t
 }
 
@@ -200,16 +199,13 @@ func (s *serverTable) used() bool {
 	return len(s.tools) > 0 || s.resources.Access > Hidden || s.prompts.Access > Hidden
 }
 
-// goodName is what the protocol and the models take for the name of a tool or a prompt.
-var goodName = lazy.Regexp(`^[A-Za-z0-9_.-]{1,128}$`)
-
 // index gives every tool its name for clients.
 func (t *Table) index() error {
 	alike := map[string]toolName{} // names that some agents cannot tell apart
 	for _, s := range t.servers {
 		for _, tool := range slices.Sorted(maps.Keys(s.tools)) {
 			name, is := s.prefix+tool, toolName{s.entry.Name, tool}
-			if !goodName().MatchString(name) {
+			if !inventory.Takes(name) {
 				return fmt.Errorf("the tool %q of server %q would be called %q, and a name has up to 128 letters, "+
 					"digits, \"_\", \"-\" and \".\": give the server another namespace with --namespace %s=PREFIX",
 					tool, s.entry.Name, name, s.entry.Name)

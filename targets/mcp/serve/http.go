@@ -44,7 +44,11 @@ func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
 	mux.Handle("/mcp/{mode}", h)
-	return Guard(mux, opt, s.opt.Logger)
+	guarded, err := Guard(mux, opt, s.opt.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return InTime(guarded, opt), nil
 }
 
 // orDefault fills in what is zero.
@@ -55,10 +59,8 @@ func (o HTTPOptions) orDefault() HTTPOptions {
 }
 
 // Guard refuses requests for other hosts than the loopback interface and those allowed, and of other
-// origins than its own and those allowed, and ends those whose body does not come in time. The rest goes
-// to a handler.
+// origins than its own and those allowed. The rest goes to a handler. [InTime] belongs around it.
 func Guard(next http.Handler, opt HTTPOptions, log *slog.Logger) (http.Handler, error) {
-	opt = opt.orDefault()
 	origins := http.NewCrossOriginProtection()
 	for _, o := range opt.Origins {
 		if err := origins.AddTrustedOrigin(o); err != nil {
@@ -66,7 +68,7 @@ func Guard(next http.Handler, opt HTTPOptions, log *slog.Logger) (http.Handler, 
 		}
 	}
 	g := guard{log}
-	return InTime(g.hosts(opt.Hosts, g.sameOrigin(opt.Origins, origins, next)), opt), nil
+	return g.hosts(opt.Hosts, g.sameOrigin(opt.Origins, origins, next)), nil
 }
 
 // endpoints are the paths of a server, made when they are first asked for.
