@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -58,7 +57,7 @@ func within(limit time.Duration, do func() error) error {
 // event is the answer to a question of an agent.
 func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time) audit.Event {
 	e := audit.Event{Time: start, Via: audit.ViaHook, Agent: agent, Principal: userName(), Role: s.ref.Role,
-		Mode: s.ref.Mode, Tool: "hook", Policy: s.digest, Outcome: audit.Refused, MS: since(start)}
+		Mode: s.ref.Mode, Tool: "hook", Policy: s.digest, Outcome: audit.Refused, MS: audit.Since(start)}
 	if s.digest == "" || a.Exit != 0 { // the line may have named another policy
 		e.Policy = s.policy.Digest(s.ref)
 	}
@@ -85,13 +84,9 @@ func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time
 var outcomes = map[ir.Decision]audit.Outcome{ir.Deny: audit.Refused, ir.Ask: audit.Asked, ir.Allow: audit.Allowed,
 	ir.Agent: audit.Left}
 
-// since returns the milliseconds since a time, with three digits after the point.
-func since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
-
 // tellLost tells of an event that could not be written: of several in a row, once. What was decided holds.
 func (e *env) tellLost(err error) {
-	var failed *audit.Failure
-	if err == nil || errors.As(err, &failed) && failed.Told() {
+	if !audit.Untold(err) {
 		return
 	}
 	fmt.Fprintf(e.ui.err, "modec: warning: %s; what was decided holds, and `modec audit` tells how many events are "+
@@ -135,8 +130,7 @@ func (e *env) recorder(p *ir.Project, principal string, log *slog.Logger) func(a
 	}
 	return func(ev audit.Event) {
 		ev.Principal = cmp.Or(ev.Principal, principal)
-		var failed *audit.Failure
-		if err := to.Append(ev); err != nil && (!errors.As(err, &failed) || !failed.Told()) {
+		if err := to.Append(ev); audit.Untold(err) {
 			log.Warn("events are lost; what was decided holds", "error", err)
 		}
 	}
@@ -147,7 +141,7 @@ func (e *env) recordCommand(tool, detail string, start time.Time) {
 	log, err := e.auditLog()
 	if err == nil && log != nil {
 		err = log.Append(audit.Event{Time: start, Via: audit.ViaCommand, Principal: userName(), Tool: tool,
-			Outcome: audit.Done, Detail: detail, MS: since(start)})
+			Outcome: audit.Done, Detail: detail, MS: audit.Since(start)})
 	}
 	e.tellLost(err)
 }

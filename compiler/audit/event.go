@@ -41,6 +41,9 @@ const (
 	Lost     Outcome = "lost"     // events before this one could not be written
 )
 
+// Since returns how long something took that began at a time, as [Event.MS] has it: with three digits after the point.
+func Since(start time.Time) float64 { return float64(time.Since(start).Microseconds()) / 1000 }
+
 // Event is one line of a log. Which fields it has depends on what wrote it.
 type Event struct {
 	Time      time.Time `json:"time" jsonschema:"RFC 3339 with milliseconds, in UTC"`

@@ -62,8 +62,11 @@ func (f *Failure) Error() string { return "the audit's file could not be written
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Told reports whether somebody has been told: of several failures in a row it is enough to tell of the first.
-func (f *Failure) Told() bool { return f.Count > 1 }
+// Untold reports whether an error is one to tell of: of several failures in a row it is enough to tell of the first.
+func Untold(err error) bool {
+	var f *Failure
+	return err != nil && (!errors.As(err, &f) || f.Count <= 1)
+}
 
 // Open returns the log of a project. Nothing is written before the first event.
 func Open(root string, s ir.Audit) (*Log, error) {
@@ -138,20 +141,37 @@ func (l *Log) append(e Event) error {
 	e = e.tidy(key, l.settings)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lock, err := os.OpenFile(l.at("lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	lock, err := l.lock(os.O_CREATE, patience)
+	switch {
+	case errors.Is(err, errLocked):
+		return l.putAside(key, e)
+	case err != nil:
 		return err
 	}
 	defer lock.Close() // which unlocks it
+	return l.chain(key, e)
+}
+
+var errLocked = errors.New("another program has the lock")
+
+// lock keeps other programs from writing until the file is closed. It waits for them as long as limit, and
+// fails with errLocked then.
+func (l *Log) lock(flag int, limit time.Duration) (*os.File, error) {
+	lock, err := os.OpenFile(l.at("lock"), os.O_RDWR|flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
 	for start := time.Now(); ; time.Sleep(nap) {
 		locked, err := tryLock(lock)
 		switch {
-		case err != nil:
-			return err
 		case locked:
-			return l.chain(key, e)
-		case time.Since(start) > patience:
-			return l.putAside(key, e)
+			return lock, nil
+		case err == nil && time.Since(start) > limit:
+			err = errLocked
+		}
+		if err != nil {
+			lock.Close()
+			return nil, err
 		}
 	}
 }
@@ -409,23 +429,15 @@ func (l *Log) putAside(key []byte, e Event) error {
 
 // aside returns the events that wait, the oldest first, and their files.
 func (l *Log) aside(key []byte) (list []Event, names []string, err error) {
-	dir, err := os.Open(l.at("aside"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer dir.Close()
-	entries, err := os.ReadDir(dir.Name())
-	if err != nil {
+	entries, err := os.ReadDir(l.at("aside"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), "new-") { // of a program that writes it now
 			continue
 		}
-		name := filepath.Join(dir.Name(), entry.Name())
+		name := filepath.Join(l.at("aside"), entry.Name())
 		var a asideEvent
 		if json.Unmarshal(record.Read(name), &a) == nil && hmac.Equal([]byte(a.Seal), []byte(a.seal(key))) {
 			list = append(list, a.Event)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 )
 
@@ -85,26 +84,16 @@ func (l *Log) Verify() (*Verdict, error) {
 
 // waitForLock keeps other programs from writing: what they write meanwhile is put aside.
 func (l *Log) waitForLock() (unlock func(), err error) {
-	lock, err := os.OpenFile(l.at("lock"), os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	lock, err := l.lock(0, lockLimit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return func() {}, nil // nothing was written yet
-	}
-	if err != nil {
+	case errors.Is(err, errLocked):
+		return nil, fmt.Errorf("another program has had %s locked for %s: try again", l.at("lock"), lockLimit)
+	case err != nil:
 		return nil, err
 	}
-	for start := time.Now(); ; time.Sleep(nap) {
-		locked, err := tryLock(lock)
-		switch {
-		case locked:
-			return func() { lock.Close() }, nil
-		case err == nil && time.Since(start) > lockLimit:
-			err = fmt.Errorf("another program has had %s locked for %s: try again", lock.Name(), lockLimit)
-		}
-		if err != nil {
-			lock.Close()
-			return nil, err
-		}
-	}
+	return func() { lock.Close() }, nil
 }
 
 // lockLimit is how long a verification waits for other programs.

@@ -58,7 +58,7 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	res, err := do(context.WithValue(ctx, noteKey{}, n))
 	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
 		Mode: t.ref.Mode, Tool: k.act(),
-		Group: string(ir.MCP), Policy: t.digest, Input: args, MS: float64(time.Since(start).Microseconds()) / 1000}
+		Group: string(ir.MCP), Policy: t.digest, Input: args, MS: audit.Since(start)}
 	if k != resources {
 		e.Tool = name
 	}
