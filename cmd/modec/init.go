@@ -144,8 +144,7 @@ func (e *env) inTheWay(dir, folder string, files []contract.File, mend string) e
 		for p := path.Dir(f.Path); p != "."; p = path.Dir(p) {
 			if info, err := root.Lstat(p); err == nil && info.Mode().IsRegular() {
 				return fmt.Errorf("%s is a file here, and the source needs a folder of that name: "+
-					"nothing was written; "+
-					"%s", diag.Clean(p), mend)
+					"nothing was written; %s", diag.Clean(p), mend)
 			}
 		}
 	}
@@ -159,8 +158,7 @@ func (e *env) inTheWay(dir, folder string, files []contract.File, mend string) e
 	for _, d := range diags {
 		if _, ours := written[d.Pos.File]; d.Severity == diag.Error && !ours {
 			return fmt.Errorf("the folder %s has files that are no part of a source (%s: %s), "+
-				"and nothing was written: "+
-				"%s", diag.Clean(folder), diag.Clean(d.Pos.String()), diag.Clean(d.Message), mend)
+				"and nothing was written: %s", diag.Clean(folder), diag.Clean(d.Pos.String()), diag.Clean(d.Message), mend)
 		}
 	}
 	return nil

@@ -23,6 +23,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/targets/mcp/auth/authtest"
 )
 
 const audience = "https://mcp.example.com/mcp"
@@ -83,31 +85,6 @@ func (is *issuer) claims(more object) object {
 	return out
 }
 
-func signed(t *testing.T, alg jose.SignatureAlgorithm, key any, id string, claims object) string {
-	t.Helper()
-	opt := &jose.SignerOptions{}
-	if id != "" {
-		opt.WithHeader("kid", id)
-	}
-	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	jws, err := s.Sign(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := jws.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
-}
-
 func verifier(t *testing.T, is *issuer, more func(*Options)) *Verifier {
 	t.Helper()
 	fetch, err := Remote(is.URL, "")
@@ -152,18 +129,18 @@ func TestTokens(t *testing.T) {
 		o.Tokens = []Token{{Name: "ci", SHA256: hex.EncodeToString(sum[:]), Claims: map[string][]string{"roles": {"ci"}}},
 			{Name: "short", SHA256: hex.EncodeToString(short[:])}}
 	})
-	good := signed(t, jose.ES256, key, "a", is.claims(object{"roles": []string{"dev", "ops"}}))
+	good := authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"roles": []string{"dev", "ops"}}))
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + strings.Split(good, ".")[1] + "."
 	for _, c := range []struct {
 		name, token string
 		ok          bool
 	}{
 		{"good", good, true},
-		{"of RSA", signed(t, jose.RS256, of, "rsa", is.claims(nil)), true},
-		{"without a key's id", signed(t, jose.ES256, key, "", is.claims(nil)), true},
+		{"of RSA", authtest.Signed(t, jose.RS256, of, "rsa", is.claims(nil)), true},
+		{"without a key's id", authtest.Signed(t, jose.ES256, key, "", is.claims(nil)), true},
 		{"static", static, true},
-		{"audience in a list", signed(t, jose.ES256, key, "a", is.claims(object{"aud": []string{"x", audience}})), true},
-		{"expired a moment ago", signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-20 * time.Second).Unix()})), true},
+		{"audience in a list", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": []string{"x", audience}})), true},
+		{"expired a moment ago", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-20 * time.Second).Unix()})), true},
 
 		{"empty", "", false},
 		{"static, too short", "short", false},
@@ -171,25 +148,25 @@ func TestTokens(t *testing.T) {
 		{"no JWT", "abc", false},
 		{"alg none", none, false},
 		{"no signature", strings.Join(strings.Split(good, ".")[:2], ".") + ".", false},
-		{"of a stranger", signed(t, jose.ES256, stranger, "a", is.claims(nil)), false},
-		{"of a stranger without an id", signed(t, jose.ES256, stranger, "", is.claims(nil)), false},
-		{"an algorithm that is not allowed", signed(t, jose.RS512, of, "rsa", is.claims(nil)), false},
-		{"the public key as a secret", signed(t, jose.HS256, asSecret, "rsa", is.claims(nil)), false},
-		{"a secret among the keys", signed(t, jose.HS256, []byte("a secret of 32 bytes, published!"), "oct", is.claims(nil)), false},
-		{"another audience", signed(t, jose.ES256, key, "a", is.claims(object{"aud": "https://other.example.com"})), false},
-		{"no audience", signed(t, jose.ES256, key, "a", is.claims(object{"aud": nil})), false},
-		{"another issuer", signed(t, jose.ES256, key, "a", is.claims(object{"iss": "https://evil.example.com"})), false},
-		{"expired", signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-time.Minute).Unix()})), false},
-		{"no expiry", signed(t, jose.ES256, key, "a", is.claims(object{"exp": nil})), false},
-		{"not yet", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Hour).Unix()})), false},
-		{"no subject", signed(t, jose.ES256, key, "a", is.claims(object{"sub": nil})), false},
-		{"a second subject", signed(t, jose.ES256, key, "a", is.claims(object{"sub": "mallory", "Sub": "alice"})), false},
-		{"a second expiry", signed(t, jose.ES256, key, "a", is.claims(object{"exp": 1, "EXP": 9999999999})), false},
-		{"a second audience", signed(t, jose.ES256, key, "a", is.claims(object{"aud": "other", "Aud": audience})), false},
-		{"a folded letter", signed(t, jose.ES256, key, "a", is.claims(object{"i\u017f\u017f": "x"})), false},
-		{"an event", signed(t, jose.ES256, key, "a", is.claims(object{"events": object{}})), false},
-		{"in a minute", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Minute).Unix()})), false},
-		{"in a moment", signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(10 * time.Second).Unix()})), true},
+		{"of a stranger", authtest.Signed(t, jose.ES256, stranger, "a", is.claims(nil)), false},
+		{"of a stranger without an id", authtest.Signed(t, jose.ES256, stranger, "", is.claims(nil)), false},
+		{"an algorithm that is not allowed", authtest.Signed(t, jose.RS512, of, "rsa", is.claims(nil)), false},
+		{"the public key as a secret", authtest.Signed(t, jose.HS256, asSecret, "rsa", is.claims(nil)), false},
+		{"a secret among the keys", authtest.Signed(t, jose.HS256, []byte("a secret of 32 bytes, published!"), "oct", is.claims(nil)), false},
+		{"another audience", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": "https://other.example.com"})), false},
+		{"no audience", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": nil})), false},
+		{"another issuer", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"iss": "https://evil.example.com"})), false},
+		{"expired", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-time.Minute).Unix()})), false},
+		{"no expiry", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": nil})), false},
+		{"not yet", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Hour).Unix()})), false},
+		{"no subject", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"sub": nil})), false},
+		{"a second subject", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"sub": "mallory", "Sub": "alice"})), false},
+		{"a second expiry", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": 1, "EXP": 9999999999})), false},
+		{"a second audience", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": "other", "Aud": audience})), false},
+		{"a folded letter", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"i\u017f\u017f": "x"})), false},
+		{"an event", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"events": object{}})), false},
+		{"in a minute", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Minute).Unix()})), false},
+		{"in a moment", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(10 * time.Second).Unix()})), true},
 		{"too long", good + strings.Repeat("A", maxToken), false},
 		{"another payload", strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"root"}`)) +
 			"." + strings.Split(good, ".")[2], false},
@@ -212,7 +189,7 @@ func TestClaims(t *testing.T) {
 	is := newIssuer(t)
 	key := is.key(t, "a")
 	v := verifier(t, is, nil)
-	token := signed(t, jose.ES256, key, "a", is.claims(object{
+	token := authtest.Signed(t, jose.ES256, key, "a", is.claims(object{
 		"scope": "read write", "groups": []any{"a", 1, "b"}, "admin": true, "level": 3,
 		"realm": object{"roles": []string{"x"}, "deep": object{"er": "y"}},
 		"outer": object{"inner": "hidden", "own": "seen"}, "outer.inner": "written",
@@ -234,7 +211,7 @@ func TestClaims(t *testing.T) {
 		many = append(many, fmt.Sprint(i))
 	}
 	for n, ok := range map[int]bool{maxClaims - 3: true, maxClaims + 1: false} { // beside iss, aud and sub
-		token := signed(t, jose.ES256, key, "a", is.claims(object{"groups": many[:n]}))
+		token := authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"groups": many[:n]}))
 		if _, err := v.Verify(t.Context(), token); (err == nil) != ok {
 			t.Errorf("%d: got %v", n, err)
 		}
@@ -256,7 +233,7 @@ func TestKeys(t *testing.T) {
 	keys.now = func() time.Time { return now }
 	check := func(what string, key *ecdsa.PrivateKey, id string, ok bool, asked int) {
 		t.Helper()
-		_, err := keys.VerifySignature(t.Context(), signed(t, jose.ES256, key, id, is.claims(nil)))
+		_, err := keys.VerifySignature(t.Context(), authtest.Signed(t, jose.ES256, key, id, is.claims(nil)))
 		if (err == nil) != ok {
 			t.Errorf("%s: got %v", what, err)
 		}
@@ -289,7 +266,7 @@ func TestKeys(t *testing.T) {
 	check("the issuer is down", other, "b", true, 4)
 	now = now.Add(keysStale)
 	check("for a day", other, "b", false, 5)
-	if _, err := v.Verify(t.Context(), signed(t, jose.ES256, key, "a", is.claims(nil))); err == nil || errors.Is(err, ErrInvalid) {
+	if _, err := v.Verify(t.Context(), authtest.Signed(t, jose.ES256, key, "a", is.claims(nil))); err == nil || errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v, want that the keys are not there", err)
 	}
 }

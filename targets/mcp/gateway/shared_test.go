@@ -30,6 +30,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/mcp/auth"
+	"modec.dev/modec/targets/mcp/auth/authtest"
 	"modec.dev/modec/targets/mcp/seal"
 	"modec.dev/modec/targets/mcp/serve"
 )
@@ -104,24 +105,8 @@ func newTokens(t testing.TB) *tokens {
 }
 
 func (k *tokens) of(t testing.TB, who string, life time.Duration, groups ...string) string {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: k.key}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims, err := json.Marshal(object{"iss": "https://id.example.com", "aud": "gateway", "sub": who,
+	return authtest.Signed(t, jose.ES256, k.key, "", object{"iss": "https://id.example.com", "aud": "gateway", "sub": who,
 		"exp": time.Now().Add(life).Unix(), "groups": groups})
-	if err != nil {
-		t.Fatal(err)
-	}
-	jws, err := signer.Sign(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := jws.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
 }
 
 // office is a gateway for many.
