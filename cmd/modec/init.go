@@ -158,7 +158,8 @@ func (e *env) inTheWay(dir, folder string, files []contract.File, mend string) e
 	for _, d := range diags {
 		if _, ours := written[d.Pos.File]; d.Severity == diag.Error && !ours {
 			return fmt.Errorf("the folder %s has files that are no part of a source (%s: %s), "+
-				"and nothing was written: %s", diag.Clean(folder), diag.Clean(d.Pos.String()), diag.Clean(d.Message), mend)
+				"and nothing was written: %s", diag.Clean(folder), diag.Clean(d.Pos.String()),
+				diag.Clean(d.Message), mend)
 		}
 	}
 	return nil
