@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/migrate"
@@ -139,8 +141,11 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil || !bytes.Equal(want, figures.Bytes()) {
-		t.Errorf("%s is stale (%v): `go test ./compiler/migrate -update` rewrites it; got\n%s", golden, err, figures.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), figures.String()); diff != "" {
+		t.Errorf("%s is stale: `go test ./compiler/migrate -update` rewrites it (-golden +now)\n%s", golden, diff)
 	}
 }
 
