@@ -148,7 +148,7 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
 	if f.Foreign {
 		code = diag.ForeignWidening
-		hint = "take out what somebody added, or say in the source what it permits (`modec migrate` offers a patch); " +
+		hint = "undo what somebody changed there, or say in the source what it permits (`modec migrate` offers a patch); " +
 			"then `modec build`"
 	}
 	without := ""

@@ -257,7 +257,7 @@ func TestVerifyRemembers(t *testing.T) {
 	for name, text := range cached {
 		mustWrite(t, filepath.Join(dir, name), []byte(text))
 	}
-	const unchanged = "unchanged since the last run"
+	const unchanged = "known from the last run"
 	for _, off := range []string{"CI", "MODEC_CACHE"} {
 		t.Setenv(off, "off")
 		for range 2 {

@@ -202,7 +202,7 @@ func (u unchanged) String() string {
 	if u.subjects == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %s unchanged since the last run", u.subjects, count(u.of, "subject"))
+	return fmt.Sprintf(", %d of %s known from the last run", u.subjects, count(u.of, "subject"))
 }
 
 // acceptedFor is how long an exception that verify writes accepts something.
