@@ -3,17 +3,21 @@ package migrate
 import (
 	"context"
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
+	"modec.dev/modec/compiler/verify"
 )
 
 // Foreign returns a warning for each mode and role that an agent would load from the team's files below the
-// root of a request, and that is none of the compiled project. What one person has for themselves is none.
+// root of a request, and that is none of the compiled project: an error where it permits what the source does
+// not permit to the session that starts it. What one person has for themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -32,6 +36,16 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 			theirs = of.beside(of.subjects(ctx, o.Target, req.Root, req.Ignored), ours)
 		}
 		for _, s := range theirs {
+			if f := of.wider(ctx, res, o.Target, s.ref); f != nil {
+				diags.Errorf(diag.ForeignWidening, s.at, "%s is in this file and not in the source, and may do more "+
+					"than the session that starts it: got %s for %s %q (%s), want %s: %s",
+					s.ref, f.Artifact, f.Group, f.Action, f.Half, f.Source, f.Rule).
+					Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); then `modec build`").
+					Target(o.Target.Name()).
+					Subject(s.ref.String()).
+					Loses(diag.Widening, string(f.Group))
+				continue
+			}
 			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source: "+
 				"a session may use it, and nothing of the source holds it", s.ref).
 				Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
@@ -91,4 +105,34 @@ func (f *foreign) beside(all, ours []readSubject) (theirs []readSubject) {
 		}
 	}
 	return theirs
+}
+
+// wider returns the first thing that a mode of somebody else's permits in a session of the baseline, and that
+// the source does not permit to the session itself; nil where there is none.
+func (f *foreign) wider(ctx context.Context, res *compiler.Result, t contract.Target, ref ir.SubjectRef) *verify.Finding {
+	judged, ok := t.(contract.Judged)
+	in := res.Input(t)
+	project := *in.Project
+	if !ok || ref.Mode == "" || project.Role(project.Baseline) == nil {
+		return nil
+	}
+	silent := &ir.Default{Decision: ir.Agent}
+	project.Modes = append(slices.Clone(project.Modes), ir.Mode{Slug: ref.Mode, Name: ref.Mode,
+		Can: ir.Can{Default: silent, Unknown: silent, OutsideRead: silent, OutsideEdit: silent}})
+	in.Project, in.Policy = &project, policy.New(&project)
+	report, err := verify.Run(ctx, verify.Request{
+		Policy:     in.Policy,
+		Targets:    []verify.Target{{Target: judged, Input: in, Files: f.req.Root}},
+		Subjects:   []ir.SubjectRef{{Role: project.Baseline, Mode: ref.Mode}},
+		UntilWider: true,
+	})
+	if err != nil {
+		return nil
+	}
+	for i := range report.Surfaces {
+		if found := report.Surfaces[i].Findings; len(found) > 0 {
+			return &found[0]
+		}
+	}
+	return nil
 }

@@ -82,3 +82,31 @@ func TestForeign(t *testing.T) {
 		})
 	}
 }
+
+// TestForeignWider holds which of somebody else's subagents may do more than a session of the baseline.
+func TestForeignWider(t *testing.T) {
+	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"),
+		"modec/a.cue": []byte("package modec\n\nroles: dev: {description: \"Does\", can: command: deny: [\"rm *\"]}\n")}
+	res, diags := compiler.Compile(context.Background(),
+		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, f := range res.Files() {
+		project[f.Path] = f.Data
+	}
+	for line, want := range map[string]diag.Code{
+		"permissionMode: bypassPermissions": diag.ForeignWidening,
+		"permissionMode: acceptEdits":       diag.ForeignWidening,
+		"permissionMode: dontAsk":           diag.ForeignSubject,
+		"tools: Read, Edit, Bash":           diag.ForeignSubject,
+		"model: opus":                       diag.ForeignSubject,
+	} {
+		root := maps.Clone(project)
+		root[".claude/agents/x.md"] = []byte("---\nname: x\ndescription: X\n" + line + "\n---\nDo it.\n")
+		diags := migrate.Foreign(context.Background(), migrate.Request{Root: root}, res)
+		if len(diags) != 1 || diags[0].Code != want || diags[0].Pos.File != ".claude/agents/x.md" {
+			t.Errorf("%s: got %v, want %s", line, diags, want)
+		}
+	}
+}
