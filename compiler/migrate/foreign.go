@@ -40,7 +40,8 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 				diags.Errorf(diag.ForeignWidening, s.at, "%s is in this file and not in the source, and may do more "+
 					"than the session that starts it: got %s for %s %q (%s), want %s: %s",
 					s.ref, f.Artifact, f.Group, f.Action, f.Half, f.Source, f.Rule).
-					Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); then `modec build`").
+					Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
+						"then `modec build`").
 					Target(o.Target.Name()).
 					Subject(s.ref.String()).
 					Loses(diag.Widening, string(f.Group))
@@ -109,7 +110,9 @@ func (f *foreign) beside(all, ours []readSubject) (theirs []readSubject) {
 
 // wider returns the first thing that a mode of somebody else's permits in a session of the baseline, and that
 // the source does not permit to the session itself; nil where there is none.
-func (f *foreign) wider(ctx context.Context, res *compiler.Result, t contract.Target, ref ir.SubjectRef) *verify.Finding {
+func (f *foreign) wider(
+	ctx context.Context, res *compiler.Result, t contract.Target, ref ir.SubjectRef,
+) *verify.Finding {
 	judged, ok := t.(contract.Judged)
 	in := res.Input(t)
 	project := *in.Project
